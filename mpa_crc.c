@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The CRC of an FPDU: CRC32c as iSCSI has it, RFC 5044 section 4.4. */
+#include <asm/byteorder.h>
+#include <kunit/visibility.h>
+#include <linux/crc32c.h>
+#include <linux/module.h>
+#include "mpa_fpdu.h"
+
+/**
+ * mpa_crc_update - Go on with a CRC
+ * @crc: what the octets before gave, %MPA_CRC_INIT if there are none
+ * @data: the next octets
+ * @len: how many
+ *
+ * Return: the new state, not yet inverted
+ */
+u32 mpa_crc_update(u32 crc, const void *data, size_t len)
+{
+	return crc32c(crc, data, len);
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_crc_update);
+
+/**
+ * mpa_crc_field - Finish a CRC
+ * @crc: what mpa_crc_update() returned last
+ *
+ * Return: the CRC field as it stands on the wire, least significant octet
+ *	first
+ */
+__le32 mpa_crc_field(u32 crc)
+{
+	return cpu_to_le32(~crc);
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_crc_field);

@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * FPDUs: their size, laying them out, taking them apart. RFC 5044 section 4.
+ *
+ * All but a leading marker is counted from the first octet of ULPDU_Length,
+ * as FPDUPTR is. FPDUs begin at multiples of four and so do markers, hence a
+ * marker never splits ULPDU_Length, PAD or CRC.
+ */
+#include <kunit/visibility.h>
+#include <linux/align.h>
+#include <linux/bvec.h>
+#include <linux/errno.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/uio.h>
+#include <linux/unaligned.h>
+#include "mpa_fpdu.h"
+#include "mpa_wire.h"
+
+enum {
+	MPA_ALIGN	= 4,
+	/* framing that is laid out in one piece */
+	MPA_HEAD_MAX	= MPA_MARKER_SIZE + MPA_LENGTH_SIZE,
+	MPA_TAIL_MAX	= MPA_ALIGN + MPA_MARKER_SIZE + MPA_CRC_SIZE,
+};
+
+#define MPA_NO_MARKER	U32_MAX
+
+/* octets from @pos to the next marker, 0 if it stands there */
+static u32 marker_distance(u64 pos)
+{
+	return -pos & (MPA_MARKER_INTERVAL - 1);
+}
+
+static bool marker_leads(u64 pos, bool markers)
+{
+	return markers && !marker_distance(pos);
+}
+
+/* where the first marker stands that is not a leading one */
+static u32 marker_first(u64 pos, bool markers)
+{
+	if (!markers)
+		return MPA_NO_MARKER;
+	return marker_distance(pos) ?: MPA_MARKER_PAYLOAD;
+}
+
+static u32 pad_size(u32 len)
+{
+	return -(MPA_LENGTH_SIZE + len) & (MPA_ALIGN - 1);
+}
+
+/**
+ * mpa_fpdu_size - How long an FPDU is
+ * @pos: stream position of its first octet, a multiple of four
+ * @len: octets of its ULPDU
+ * @markers: markers are in use
+ *
+ * Return: octets on the wire, a leading marker included
+ */
+u32 mpa_fpdu_size(u64 pos, u32 len, bool markers)
+{
+	u32 base = MPA_OVERHEAD + len + pad_size(len);
+	u32 dist = marker_distance(pos);
+
+	if (!markers || base <= dist)
+		return base;
+	return base + MPA_MARKER_SIZE *
+		      DIV_ROUND_UP(base - dist, MPA_MARKER_PAYLOAD);
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_size);
+
+/**
+ * mpa_fpdu_fill - The longest ULPDU for some room
+ * @pos: stream position where its FPDU begins, a multiple of four
+ * @room: octets the FPDU may take
+ * @markers: markers are in use
+ *
+ * Return: octets of the ULPDU, at most %MPA_ULPDU_MAX; 0 when not even one
+ *	octet fits
+ */
+u32 mpa_fpdu_fill(u64 pos, u32 room, bool markers)
+{
+	u32 dist = marker_distance(pos);
+
+	room = ALIGN_DOWN(min_t(u32, room, MPA_FPDU_MAX), MPA_ALIGN);
+	if (markers && room > dist)
+		room -= MPA_MARKER_SIZE *
+			DIV_ROUND_UP(room - dist, MPA_MARKER_INTERVAL);
+	if (room <= MPA_OVERHEAD)
+		return 0;
+	return min_t(u32, room - MPA_OVERHEAD, MPA_ULPDU_MAX);
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_fill);
+
+/**
+ * mpa_mulpdu_of - MULPDU by the formulas of section 4.5
+ * @emss: effective maximum segment size
+ * @markers: allow for the worst number of markers
+ *
+ * Return: octets, %MPA_MULPDU_MIN to %MPA_MULPDU_MAX
+ */
+u32 mpa_mulpdu_of(u32 emss, bool markers)
+{
+	u32 over;
+
+	emss = min_t(u32, emss, 2 * MPA_MULPDU_MAX);
+	over = MPA_OVERHEAD + emss % MPA_ALIGN;
+	if (markers)
+		over += MPA_MARKER_SIZE *
+			DIV_ROUND_UP(emss, MPA_MARKER_INTERVAL);
+	if (emss < over + MPA_MULPDU_MIN)
+		return MPA_MULPDU_MIN;
+	return min_t(u32, emss - over, MPA_MULPDU_MAX);
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_mulpdu_of);
+
+/*
+ * An FPDU being laid out. What is copied goes to @p; [@start, @p) is neither
+ * in enc->bv nor in @crc yet, so that in the common case both see an FPDU
+ * with all its markers as one piece.
+ */
+struct layout {
+	struct mpa_enc	*enc;
+	u8		*start;
+	u8		*p;
+	u8		*end;
+	u32		done;		/* octets from ULPDU_Length on */
+	u32		marker;		/* the same up to the next marker */
+	u32		crc;
+	u32		offset;		/* of the FPDU's first octet in frag */
+};
+
+static void layout_window(struct layout *l)
+{
+	const struct page_frag *frag = &l->enc->frag;
+	u8 *base;
+
+	if (!frag->page) {
+		l->p = NULL;
+		l->end = NULL;
+	} else {
+		base = page_address(frag->page);
+		l->p = base + frag->offset;
+		l->end = base + frag->size;
+	}
+	l->start = l->p;
+	l->offset = frag->offset;
+}
+
+static int layout_append(struct mpa_enc *enc, struct page *page, u32 offset,
+			 u32 len)
+{
+	struct bio_vec *last = enc->bv + enc->nr - 1;
+
+	if (enc->nr && last->bv_page == page &&
+	    last->bv_offset + last->bv_len == offset) {
+		last->bv_len += len;
+		return 0;
+	}
+	if (enc->nr == enc->max)
+		return -ENOBUFS;
+	get_page(page);
+	bvec_set_page(&enc->bv[enc->nr++], page, len, offset);
+	return 0;
+}
+
+static void layout_sum(struct layout *l, const void *data, u32 len)
+{
+	if (l->enc->crc)
+		l->crc = mpa_crc_update(l->crc, data, len);
+}
+
+static int layout_commit(struct layout *l)
+{
+	struct page_frag *frag = &l->enc->frag;
+	u32 len = l->p - l->start;
+	int err;
+
+	err = layout_append(l->enc, frag->page, frag->offset, len);
+	if (err)
+		return err;
+	frag->offset += len;
+	l->start = l->p;
+	return 0;
+}
+
+static int layout_flush(struct layout *l)
+{
+	if (l->start == l->p)
+		return 0;
+	layout_sum(l, l->start, l->p - l->start);
+	return layout_commit(l);
+}
+
+/* make room for @len octets in one piece */
+static int layout_reserve(struct layout *l, u32 len)
+{
+	int err;
+
+	if (likely(l->end - l->p >= len))
+		return 0;
+	err = layout_flush(l);
+	if (err)
+		return err;
+	err = l->enc->refill(l->enc);
+	if (err)
+		return err;
+	layout_window(l);
+	return 0;
+}
+
+static void layout_marker(struct layout *l)
+{
+	put_unaligned_be32(l->marker & MPA_FPDUPTR_MASK, l->p);
+	l->p += MPA_MARKER_SIZE;
+	l->done += MPA_MARKER_SIZE;
+	l->marker += MPA_MARKER_INTERVAL;
+}
+
+static int layout_head(struct layout *l, bool leading, u32 len)
+{
+	int err;
+
+	err = layout_reserve(l, MPA_HEAD_MAX);
+	if (err)
+		return err;
+	if (leading) {
+		put_unaligned_be32(0, l->p);
+		l->p += MPA_MARKER_SIZE;
+	}
+	put_unaligned_be16(len, l->p);
+	l->p += MPA_LENGTH_SIZE;
+	l->done = MPA_LENGTH_SIZE;
+	return 0;
+}
+
+/* Returns how many of @want octets can be copied to l->p, or an error. */
+static int layout_room(struct layout *l, u32 want)
+{
+	bool due = l->done == l->marker;
+	int err;
+
+	err = layout_reserve(l, due ? MPA_MARKER_SIZE + 1 : 1);
+	if (err)
+		return err;
+	if (due)
+		layout_marker(l);
+	return min3(want, l->marker - l->done, (u32)(l->end - l->p));
+}
+
+static int layout_copy(struct layout *l, const void *from, u32 len)
+{
+	int n;
+
+	for (; len; len -= n, from += n) {
+		n = layout_room(l, len);
+		if (n < 0)
+			return n;
+		memcpy(l->p, from, n);
+		l->p += n;
+		l->done += n;
+	}
+	return 0;
+}
+
+static int layout_copy_iter(struct layout *l, struct iov_iter *from, u32 len)
+{
+	int n;
+
+	for (; len; len -= n) {
+		n = layout_room(l, len);
+		if (n < 0)
+			return n;
+		if (copy_from_iter(l->p, n, from) != n)
+			return -EFAULT;
+		l->p += n;
+		l->done += n;
+	}
+	return 0;
+}
+
+/* Appends octets of the page that @from stands at: @len or as many as there
+ * are before the page ends. Returns the number or an error.
+ */
+static int layout_page(struct layout *l, struct iov_iter *from, u32 len)
+{
+	struct page *page;
+	size_t offset;
+	int err;
+
+	while (from->iov_offset == from->bvec->bv_len) {
+		from->bvec++;
+		from->nr_segs--;
+		from->iov_offset = 0;
+	}
+	offset = from->bvec->bv_offset + from->iov_offset;
+	page = from->bvec->bv_page + (offset >> PAGE_SHIFT);
+	offset = offset_in_page(offset);
+	len = min3(len, (u32)(from->bvec->bv_len - from->iov_offset),
+		   (u32)(PAGE_SIZE - offset));
+
+	err = layout_append(l->enc, page, offset, len);
+	if (err)
+		return err;
+	layout_sum(l, page_address(page) + offset, len);
+	iov_iter_advance(from, len);
+	l->done += len;
+	return len;
+}
+
+static int layout_pages(struct layout *l, struct iov_iter *from, u32 len)
+{
+	int err;
+	int n;
+
+	for (; len; len -= n) {
+		if (l->done == l->marker) {
+			err = layout_reserve(l, MPA_MARKER_SIZE);
+			if (err)
+				return err;
+			layout_marker(l);
+		}
+		err = layout_flush(l);
+		if (err)
+			return err;
+		n = layout_page(l, from, min(len, l->marker - l->done));
+		if (n < 0)
+			return n;
+	}
+	return 0;
+}
+
+static int layout_tail(struct layout *l, u32 pad)
+{
+	__le32 field = 0;
+	int err;
+
+	err = layout_reserve(l, MPA_TAIL_MAX);
+	if (err)
+		return err;
+	memset(l->p, 0, MPA_ALIGN);
+	l->p += pad;
+	l->done += pad;
+	if (l->done == l->marker)
+		layout_marker(l);
+
+	layout_sum(l, l->start, l->p - l->start);
+	if (l->enc->crc)
+		field = mpa_crc_field(l->crc);
+	memcpy(l->p, &field, MPA_CRC_SIZE);
+	l->p += MPA_CRC_SIZE;
+	l->done += MPA_CRC_SIZE;
+	return layout_commit(l);
+}
+
+static int layout_fpdu(struct layout *l, bool leading, const void *hdr,
+		       u32 hdr_len, struct iov_iter *data, u32 len,
+		       bool zerocopy)
+{
+	int err;
+
+	err = layout_head(l, leading, hdr_len + len);
+	if (err)
+		return err;
+	err = layout_copy(l, hdr, hdr_len);
+	if (err)
+		return err;
+	if (zerocopy)
+		err = layout_pages(l, data, len);
+	else
+		err = layout_copy_iter(l, data, len);
+	if (err)
+		return err;
+	return layout_tail(l, pad_size(hdr_len + len));
+}
+
+/* drop the entries from @nr on, cut the one before to @last_len octets */
+static void enc_truncate(struct mpa_enc *enc, u32 nr, u32 last_len)
+{
+	while (enc->nr > nr)
+		put_page(enc->bv[--enc->nr].bv_page);
+	if (nr)
+		enc->bv[nr - 1].bv_len = last_len;
+}
+
+/**
+ * mpa_fpdu_encode - Lay out one FPDU behind those that are there
+ * @enc: where to
+ * @hdr: first octets of the ULPDU
+ * @hdr_len: how many
+ * @data: the rest of it; advanced
+ * @len: octets to take from @data. @hdr_len + @len is 1 to %MPA_ULPDU_MAX.
+ * @zerocopy: @data is an ITER_BVEC, of pages that TCP may hold references to;
+ *	take the pages themselves
+ *
+ * All or nothing: after an error @enc and @data are as they were, but for the
+ * memory that refill() may have put into @enc->frag.
+ *
+ * Return: 0; %-ENOBUFS if @enc has too few entries; %-EFAULT if @data has too
+ *	few octets; or the error of refill()
+ */
+int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
+		    struct iov_iter *data, u32 len, bool zerocopy)
+{
+	u32 last_len = enc->nr ? enc->bv[enc->nr - 1].bv_len : 0;
+	bool leading = marker_leads(enc->pos, enc->markers);
+	struct layout l = {
+		.enc	= enc,
+		.marker	= marker_first(enc->pos, enc->markers),
+		.crc	= MPA_CRC_INIT,
+	};
+	u32 nr = enc->nr;
+	size_t count;
+	int err;
+
+	count = len ? iov_iter_count(data) : 0;
+	if (count < len)
+		return -EFAULT;
+
+	layout_window(&l);
+	err = layout_fpdu(&l, leading, hdr, hdr_len, data, len, zerocopy);
+	if (unlikely(err)) {
+		enc_truncate(enc, nr, last_len);
+		enc->frag.offset = l.offset;
+		if (len)
+			iov_iter_revert(data, count - iov_iter_count(data));
+		return err;
+	}
+	enc->pos += l.done + (leading ? MPA_MARKER_SIZE : 0);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_encode);
+
+/**
+ * mpa_octets_advance - Use up octets
+ * @o: the octets
+ * @n: how many, at most @o->len
+ */
+void mpa_octets_advance(struct mpa_octets *o, size_t n)
+{
+	o->len -= n;
+	n += o->off;
+	while (o->nr && n >= o->v->iov_len) {
+		n -= o->v->iov_len;
+		o->v++;
+		o->nr--;
+	}
+	o->off = n;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_octets_advance);
+
+/* the octets up to @want that lie in one piece; @o is normalised and not used
+ * up
+ */
+static const void *octets_piece(const struct mpa_octets *o, size_t want,
+				size_t *n)
+{
+	*n = min_t(size_t, want, o->v->iov_len - o->off);
+	return o->v->iov_base + o->off;
+}
+
+/**
+ * mpa_octets_copy - Copy octets, using none up
+ * @o: the octets
+ * @to: where to
+ * @n: how many, at most @o->len
+ */
+void mpa_octets_copy(const struct mpa_octets *o, void *to, size_t n)
+{
+	struct mpa_octets from = *o;
+	const void *p;
+	size_t k;
+
+	mpa_octets_advance(&from, 0);
+	for (; n; n -= k, to += k) {
+		p = octets_piece(&from, n, &k);
+		memcpy(to, p, k);
+		mpa_octets_advance(&from, k);
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_octets_copy);
+
+static int decode_bad(struct mpa_dec *dec, enum mpa_reason reason)
+{
+	dec->reason = reason;
+	return -EBADMSG;
+}
+
+/* @in is a copy to work on */
+static bool decode_crc_ok(const struct mpa_dec *dec, struct mpa_octets in)
+{
+	u32 left = dec->size - MPA_CRC_SIZE;
+	u32 crc = MPA_CRC_INIT;
+	const void *p;
+	__le32 field;
+	size_t n;
+
+	for (; left; left -= n) {
+		p = octets_piece(&in, left, &n);
+		crc = mpa_crc_update(crc, p, n);
+		mpa_octets_advance(&in, n);
+	}
+	mpa_octets_copy(&in, &field, sizeof(field));
+	return field == mpa_crc_field(crc);
+}
+
+/* Section 4.3: RESERVED and the low bits of FPDUPTR are ignored. */
+static bool decode_marker(struct mpa_octets *in, u32 fpduptr)
+{
+	struct mpa_marker marker;
+
+	mpa_octets_copy(in, &marker, sizeof(marker));
+	mpa_octets_advance(in, sizeof(marker));
+	return (be16_to_cpu(marker.fpduptr) & MPA_FPDUPTR_MASK) == fpduptr;
+}
+
+/* Splits the ULPDU into pieces and checks the markers in between. */
+static int decode_pieces(struct mpa_dec *dec, struct mpa_octets in)
+{
+	u32 next = marker_first(dec->pos, dec->markers);
+	u32 done = MPA_LENGTH_SIZE;
+	u32 left = dec->len;
+	struct kvec *frag;
+	size_t n;
+
+	if (marker_leads(dec->pos, dec->markers) && !decode_marker(&in, 0))
+		return decode_bad(dec, MPA_REASON_MARKER);
+	mpa_octets_advance(&in, MPA_LENGTH_SIZE);
+
+	dec->nr_frags = 0;
+	for (; left; left -= n, done += n) {
+		if (done == next) {
+			if (!decode_marker(&in, next))
+				return decode_bad(dec, MPA_REASON_MARKER);
+			done += MPA_MARKER_SIZE;
+			next += MPA_MARKER_INTERVAL;
+		}
+		if (dec->nr_frags == dec->max_frags)
+			return -ENOBUFS;
+		frag = &dec->frag[dec->nr_frags++];
+		frag->iov_base = (void *)octets_piece(&in,
+						      min(left, next - done),
+						      &n);
+		frag->iov_len = n;
+		mpa_octets_advance(&in, n);
+	}
+
+	mpa_octets_advance(&in, pad_size(dec->len));
+	done += pad_size(dec->len);
+	if (done == next && !decode_marker(&in, next))
+		return decode_bad(dec, MPA_REASON_MARKER);
+	return 0;
+}
+
+/**
+ * mpa_fpdu_decode - Verify one FPDU and find its ULPDU
+ * @dec: what is known of the stream, and the results
+ * @octets: the octets there are, from @dec->pos on; none is used up
+ *
+ * The ULPDU is there only when all of its FPDU is and has been verified: first
+ * the CRC, if it is in use, then the markers (a damaged marker is an error of
+ * code 2, or of code 3 with CRC off).
+ *
+ * Return: 0; %-EAGAIN if there are fewer than @dec->size octets; %-EBADMSG for
+ *	the @dec->reason; %-ENOBUFS if @dec->max_frags are too few
+ */
+int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *octets)
+{
+	bool leading = marker_leads(dec->pos, dec->markers);
+	u32 lead = leading ? MPA_MARKER_SIZE : 0;
+	struct mpa_octets in = *octets;
+	u8 head[MPA_HEAD_MAX];
+
+	dec->size = lead + MPA_LENGTH_SIZE;
+	if (in.len < dec->size)
+		return -EAGAIN;
+	mpa_octets_advance(&in, 0);
+	mpa_octets_copy(&in, head, dec->size);
+	dec->len = get_unaligned_be16(head + lead);
+	if (dec->len < 1 || dec->len > MPA_ULPDU_MAX)
+		return decode_bad(dec, MPA_REASON_LENGTH);
+
+	dec->size = mpa_fpdu_size(dec->pos, dec->len, dec->markers);
+	if (in.len < dec->size)
+		return -EAGAIN;
+	if (dec->crc && !decode_crc_ok(dec, in))
+		return decode_bad(dec, MPA_REASON_CRC);
+	return decode_pieces(dec, in);
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode);
