@@ -1,0 +1,654 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Making connected TCP sockets: mpa_connect() and mpa_listen(). The rest of
+ * MPA does not know them; a consumer may as well bring sockets of its own.
+ *
+ * Locks, outermost first:
+ *
+ * socket lock		taken by the kernel_*() calls, never by us
+ * sk_callback_lock	written where a callback and sk_user_data are put in
+ *			place or taken back; read by the callbacks
+ * connector->lock	innermost: what has become of the attempt
+ *
+ * The work items hold none of them when they call the consumer.
+ */
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/net.h>
+#include <linux/refcount.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <net/ipv6.h>
+#include <net/mpa.h>
+#include <net/sock.h>
+#include <net/tcp_states.h>
+
+#include "mpa_compat.h"
+#include "mpa_conn.h"
+
+#define ACCEPT_BUDGET	64		/* sockets taken in one go */
+#define ACCEPT_RETRY	(HZ / 10)	/* no memory, no file: try again */
+
+enum connect_state {
+	CONNECT_NEW,		/* mpa_connect() is running */
+	CONNECT_PENDING,	/* the work item watches the socket */
+	CONNECT_DONE,		/* done() is being or has been called */
+};
+
+/**
+ * struct mpa_connector - an attempt to connect
+ * @refs: one for the consumer's handle, one for a queued or running @work.
+ *	An attempt that is not done has the first, or the second since
+ *	mpa_connect_close().
+ * @lock: protects @state and @cancelled
+ * @state: how far it is
+ * @cancelled: mpa_connect_close() came first
+ * @work: looks how the attempt stands; the only one to touch @sock
+ * @sock: ours until done()
+ * @peer: whom to connect to
+ * @peer_len: length of @peer
+ * @state_change: the socket's own callback
+ * @done: the consumer's callback
+ * @ctx: its context
+ */
+struct mpa_connector {
+	refcount_t		refs;
+	spinlock_t		lock;	/* protects @state, @cancelled */
+	enum connect_state	state;
+	bool			cancelled;
+	struct work_struct	work;
+	struct socket		*sock;
+	struct sockaddr_storage	peer;
+	int			peer_len;
+	void			(*state_change)(struct sock *sk);
+	void			(*done)(void *ctx, struct socket *sock,
+					int err);
+	void			*ctx;
+};
+
+/**
+ * struct mpa_listener - a listening socket
+ * @sock: the socket, ours
+ * @work: takes what has been connected, also the retry timer
+ * @worker: task that is in accepted(), to find a wait for oneself
+ * @flags: of struct mpa_sock_params
+ * @data_ready: the socket's own callback
+ * @accepted: the consumer's callback
+ * @ctx: its context
+ */
+struct mpa_listener {
+	struct socket		*sock;
+	struct delayed_work	work;
+	struct task_struct	*worker;
+	u32			flags;
+	void			(*data_ready)(struct sock *sk);
+	void			(*accepted)(void *ctx, struct socket *sock);
+	void			*ctx;
+};
+
+static struct lock_class_key mpa_sk_key[2];
+static struct lock_class_key mpa_slock_key[2];
+
+/* A class of our own: the consumer may hold another socket's lock. */
+static void sock_set_lock_class(struct sock *sk)
+{
+	if (!IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
+		return;
+	if (WARN_ON_ONCE(!sock_allow_reclassification(sk)))
+		return;
+	if (sk->sk_family == AF_INET)
+		sock_lock_init_class_and_name(sk, "slock-AF_INET-MPA",
+					      &mpa_slock_key[0],
+					      "sk_lock-AF_INET-MPA",
+					      &mpa_sk_key[0]);
+	else
+		sock_lock_init_class_and_name(sk, "slock-AF_INET6-MPA",
+					      &mpa_slock_key[1],
+					      "sk_lock-AF_INET6-MPA",
+					      &mpa_sk_key[1]);
+}
+
+/* Allocations of the socket must not wait for what it writes out. */
+static void sock_set_memalloc_mode(struct sock *sk)
+{
+	sk->sk_allocation = GFP_NOIO;
+	sk->sk_use_task_frag = false;
+}
+
+static int addr_len(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+					     sizeof(struct sockaddr_in);
+}
+
+static bool family_ok(unsigned short family)
+{
+	return family == AF_INET ||
+	       (IS_ENABLED(CONFIG_IPV6) && family == AF_INET6);
+}
+
+/* The device that a link-local address names, or 0 */
+static int addr_dev(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+
+	if (addr->ss_family != AF_INET6 ||
+	    !(ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
+		return 0;
+	return sin6->sin6_scope_id;
+}
+
+/*
+ * connect() compares a scope id with the device by itself; bind() would let
+ * it overrule the device.
+ */
+static int sock_bind_dev(struct sock *sk, const struct mpa_sock_params *params)
+{
+	int err;
+
+	if (!params->bound_dev_if)
+		return 0;
+	err = sock_bindtoindex(sk, params->bound_dev_if, true);
+	if (err)
+		return err;
+	return sk_dev_equal_l3scope(sk, addr_dev(&params->local)) ? 0 : -EINVAL;
+}
+
+static int sock_configure(struct socket *sock,
+			  const struct mpa_sock_params *params, bool listen)
+{
+	struct sockaddr_storage local = params->local;
+	struct sock *sk = sock->sk;
+	int err;
+
+	if (params->flags & MPA_F_MEMALLOC)
+		sock_set_memalloc_mode(sk);
+	if (listen)
+		sock_set_reuseaddr(sk);
+	err = sock_bind_dev(sk, params);
+	if (!err && params->setup)
+		err = params->setup(sock, params->ctx);
+	if (err || local.ss_family == AF_UNSPEC)
+		return err;
+	return kernel_bind(sock, mpa_sockaddr(&local), addr_len(&local));
+}
+
+static int sock_make(const struct mpa_sock_params *params, bool listen,
+		     struct socket **res)
+{
+	int family = listen ? params->local.ss_family : params->peer.ss_family;
+	int err;
+
+	err = sock_create_kern(params->net, family, SOCK_STREAM, IPPROTO_TCP,
+			       res);
+	if (err)
+		return err;
+	/* TCP's timers outlive the close: they need the namespace. Allocates,
+	 * so it comes before any lock_sock().
+	 */
+	sk_net_refcnt_upgrade((*res)->sk);
+	sock_set_lock_class((*res)->sk);
+	err = sock_configure(*res, params, listen);
+	if (err)
+		sock_release(*res);
+	return err;
+}
+
+static bool params_ok(const struct mpa_sock_params *params)
+{
+	return params->net && !(params->flags & ~MPA_F_MEMALLOC) &&
+	       params->backlog >= 0 && params->bound_dev_if >= 0;
+}
+
+/* Enter the mode in which a storage consumer's allocations are safe. */
+static unsigned int noio_begin(u32 flags)
+{
+	return flags & MPA_F_MEMALLOC ? memalloc_noio_save() : 0;
+}
+
+static void noio_end(u32 flags, unsigned int saved)
+{
+	if (flags & MPA_F_MEMALLOC)
+		memalloc_noio_restore(saved);
+}
+
+/* Connecting */
+
+static void connector_put(struct mpa_connector *c)
+{
+	if (refcount_dec_and_test(&c->refs))
+		kfree(c);
+}
+
+/* Any context; the caller knows that @c is not gone. */
+static void connector_kick(struct mpa_connector *c)
+{
+	refcount_inc(&c->refs);
+	if (!queue_work(mpa_wq, &c->work))
+		connector_put(c);
+}
+
+/*
+ * Someone may have read this callback just before it was taken back, and call
+ * it when the socket has another owner: sk_user_data is ours only as long as
+ * the callback is.
+ */
+static void connect_state_change(struct sock *sk)
+{
+	void (*chain)(struct sock *sk);
+	struct mpa_connector *c;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	chain = sk->sk_state_change;
+	if (chain == connect_state_change) {
+		c = sk->sk_user_data;
+		chain = c->state_change;
+		connector_kick(c);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+	chain(sk);
+}
+
+static int connect_hook(struct mpa_connector *c)
+{
+	struct sock *sk = c->sock->sk;
+	int err = -EBUSY;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (!sk->sk_user_data) {
+		c->state_change = sk->sk_state_change;
+		rcu_assign_sk_user_data(sk, c);
+		WRITE_ONCE(sk->sk_state_change, connect_state_change);
+		err = 0;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+	return err;
+}
+
+static void connect_unhook(struct mpa_connector *c)
+{
+	struct sock *sk = c->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_state_change, c->state_change);
+	rcu_assign_sk_user_data(sk, NULL);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* Once more it says how the first one stands: -EALREADY, not yet. */
+static int connect_call(struct mpa_connector *c)
+{
+	int err = kernel_connect(c->sock, mpa_sockaddr(&c->peer), c->peer_len,
+				 O_NONBLOCK);
+
+	return err == -EISCONN ? 0 : err;
+}
+
+static void connect_finish(struct mpa_connector *c, int err)
+{
+	struct socket *sock = c->sock;
+
+	spin_lock_bh(&c->lock);
+	if (c->cancelled)
+		err = -ECANCELED;
+	c->state = CONNECT_DONE;
+	spin_unlock_bh(&c->lock);
+
+	connect_unhook(c);
+	if (err) {
+		sock_release(sock);
+		sock = NULL;
+	}
+	c->done(c->ctx, sock, err);
+}
+
+static void connect_work(struct work_struct *work)
+{
+	struct mpa_connector *c = container_of(work, struct mpa_connector,
+					       work);
+	bool cancelled, pending;
+	int err = -ECANCELED;
+
+	spin_lock_bh(&c->lock);
+	pending = c->state == CONNECT_PENDING;
+	cancelled = c->cancelled;
+	spin_unlock_bh(&c->lock);
+
+	if (pending && !cancelled)
+		err = connect_call(c);
+	if (pending && err != -EALREADY)
+		connect_finish(c, err);
+	connector_put(c);
+}
+
+/* From now on the work item says how it ends. */
+static void connect_arm(struct mpa_connector *c)
+{
+	spin_lock_bh(&c->lock);
+	c->state = CONNECT_PENDING;
+	spin_unlock_bh(&c->lock);
+	connector_kick(c);
+}
+
+static int connect_start(struct mpa_connector *c,
+			 const struct mpa_sock_params *params)
+{
+	int err;
+
+	err = sock_make(params, false, &c->sock);
+	if (err)
+		return err;
+	err = connect_hook(c);
+	if (err)
+		goto release;
+	err = connect_call(c);
+	if (!err || err == -EINPROGRESS) {
+		connect_arm(c);
+		return 0;
+	}
+	connect_unhook(c);
+release:
+	sock_release(c->sock);
+	return err;
+}
+
+static struct mpa_connector *
+connector_new(const struct mpa_sock_params *params,
+	      void (*done)(void *ctx, struct socket *sock, int err))
+{
+	struct mpa_connector *c;
+
+	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	if (!c)
+		return NULL;
+	refcount_set(&c->refs, 1);
+	spin_lock_init(&c->lock);
+	INIT_WORK(&c->work, connect_work);
+	c->peer = params->peer;
+	c->peer_len = addr_len(&params->peer);
+	c->done = done;
+	c->ctx = params->ctx;
+	return c;
+}
+
+/**
+ * mpa_connect - make a TCP connection for mpa_attach()
+ * @params: addresses and socket options; not used after the return, but for
+ *	@ctx
+ * @done: called exactly once if the call succeeds, in process context and with
+ *	no lock held: with @err 0 and a connected @sock that is the consumer's
+ *	from then on, or with a negative errno and no socket: %-ECONNREFUSED,
+ *	%-ETIMEDOUT, %-EHOSTUNREACH, ... from TCP, %-ECANCELED after
+ *	mpa_connect_close().
+ *
+ * The caller holds a reference on the namespace, or knows that it stays; the
+ * socket has one of its own. The consumer closes the socket with
+ * sock_release(). Its callbacks and sk_user_data are as TCP made them when
+ * done() is called.
+ *
+ * done() may run before this function returns. The returned handle stays
+ * valid until mpa_connect_close(), which is due exactly once for every handle,
+ * whether or not done() has been called.
+ *
+ * Context: process context. Does not wait for the peer.
+ * Return: a handle, or an ERR_PTR() (done() is never called then):
+ * * %-EINVAL: bad flags, or two devices for link-local addresses
+ * * %-EAFNOSUPPORT: neither IPv4 nor IPv6, or @local of another family
+ * * %-EBUSY: setup() has put the socket in use
+ * * %-ENOMEM: out of memory
+ * * what setup(), bind or connect returned: %-EADDRINUSE, %-ENETUNREACH, ...
+ */
+struct mpa_connector *
+mpa_connect(const struct mpa_sock_params *params,
+	    void (*done)(void *ctx, struct socket *sock, int err))
+{
+	struct mpa_connector *c;
+	unsigned int noio;
+	int err = -ENOMEM;
+
+	if (!params_ok(params))
+		return ERR_PTR(-EINVAL);
+	if (!family_ok(params->peer.ss_family) ||
+	    (params->local.ss_family != AF_UNSPEC &&
+	     params->local.ss_family != params->peer.ss_family))
+		return ERR_PTR(-EAFNOSUPPORT);
+
+	noio = noio_begin(params->flags);
+	c = connector_new(params, done);
+	if (c)
+		err = connect_start(c, params);
+	noio_end(params->flags, noio);
+	if (!err)
+		return c;
+	if (c)
+		connector_put(c);
+	return ERR_PTR(err);
+}
+EXPORT_SYMBOL_GPL(mpa_connect);
+
+/**
+ * mpa_connect_close - give up a handle of mpa_connect()
+ * @connector: the handle; not valid any more afterwards
+ *
+ * If done() has not been called yet and is not about to be, the attempt is
+ * cancelled, and done() is called, soon, with %-ECANCELED. A socket that
+ * done() has passed on is not affected.
+ *
+ * Context: any that may take a spinlock with BHs off, also done(). Never
+ * waits; mpa_barrier() waits for a done() that is still to come.
+ */
+void mpa_connect_close(struct mpa_connector *connector)
+{
+	spin_lock_bh(&connector->lock);
+	connector->cancelled = true;
+	if (connector->state != CONNECT_DONE)
+		connector_kick(connector);
+	spin_unlock_bh(&connector->lock);
+	connector_put(connector);
+}
+EXPORT_SYMBOL_GPL(mpa_connect_close);
+
+/* Listening */
+
+/*
+ * Sockets that are yet to be accepted have inherited this callback, but not
+ * sk_user_data. Nobody waits on them.
+ */
+static void listen_data_ready(struct sock *sk)
+{
+	struct mpa_listener *l;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	l = sk->sk_user_data;
+	if (sk->sk_state == TCP_LISTEN && l) {
+		mod_delayed_work(mpa_wq, &l->work, 0);
+		l->data_ready(sk);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static int listen_hook(struct mpa_listener *l)
+{
+	struct sock *sk = l->sock->sk;
+	int err = -EBUSY;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (!sk->sk_user_data) {
+		l->data_ready = sk->sk_data_ready;
+		__rcu_assign_sk_user_data_with_flags(sk, l,
+						     SK_USER_DATA_NOCOPY);
+		WRITE_ONCE(sk->sk_data_ready, listen_data_ready);
+		err = 0;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+	return err;
+}
+
+static void listen_unhook(struct mpa_listener *l)
+{
+	struct sock *sk = l->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_data_ready, l->data_ready);
+	rcu_assign_sk_user_data(sk, NULL);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* What an accepted socket has inherited, the consumer does not get. */
+static void child_unhook(struct mpa_listener *l, struct sock *sk)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_data_ready, l->data_ready);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static int accept_one(struct mpa_listener *l)
+{
+	struct socket *sock;
+	unsigned int noio;
+	int err;
+
+	noio = noio_begin(l->flags);
+	err = kernel_accept(l->sock, &sock, O_NONBLOCK);
+	noio_end(l->flags, noio);
+	if (err)
+		return err;
+	child_unhook(l, sock->sk);
+	l->accepted(l->ctx, sock);
+	return 0;
+}
+
+static void accept_work(struct work_struct *work)
+{
+	struct mpa_listener *l = container_of(to_delayed_work(work),
+					      struct mpa_listener, work);
+	int budget = ACCEPT_BUDGET;
+	int err;
+
+	WRITE_ONCE(l->worker, current);
+	do {
+		err = accept_one(l);
+		cond_resched();
+	} while (!err && --budget);
+	WRITE_ONCE(l->worker, NULL);
+
+	/* EAGAIN: none left. EINVAL: shut down behind our back. */
+	if (err == -EAGAIN || err == -EINVAL)
+		return;
+	queue_delayed_work(mpa_wq, &l->work, err ? ACCEPT_RETRY : 0);
+}
+
+static int listen_start(struct mpa_listener *l,
+			const struct mpa_sock_params *params)
+{
+	int err;
+
+	err = sock_make(params, true, &l->sock);
+	if (err)
+		return err;
+	err = listen_hook(l);
+	if (err)
+		goto release;
+	err = kernel_listen(l->sock, params->backlog ?: SOMAXCONN);
+	if (!err)
+		return 0;
+	listen_unhook(l);
+release:
+	sock_release(l->sock);
+	return err;
+}
+
+static struct mpa_listener *
+listener_new(const struct mpa_sock_params *params,
+	     void (*accepted)(void *ctx, struct socket *sock))
+{
+	struct mpa_listener *l;
+
+	l = kzalloc(sizeof(*l), GFP_KERNEL);
+	if (!l)
+		return NULL;
+	INIT_DELAYED_WORK(&l->work, accept_work);
+	l->flags = params->flags;
+	l->accepted = accepted;
+	l->ctx = params->ctx;
+	return l;
+}
+
+/**
+ * mpa_listen - take TCP connections for mpa_attach()
+ * @params: address and socket options; not used after the return, but for
+ *	@ctx
+ * @accepted: called for each connection, one at a time, in process context
+ *	and with no lock held. @sock is the consumer's, who closes it with
+ *	sock_release(); its callbacks and sk_user_data are as TCP made them.
+ *
+ * The caller holds a reference on the namespace, or knows that it stays; the
+ * listening socket and each accepted one have one of their own. SO_REUSEADDR
+ * is set. A socket bound to the IPv6 wildcard address takes IPv4 too, unless
+ * setup() sets IPV6_V6ONLY. accepted() may run before this function returns.
+ *
+ * When accepting fails for lack of memory it is tried again, until the
+ * connection is gone.
+ *
+ * Context: process context.
+ * Return: a handle for mpa_listen_close(), or an ERR_PTR():
+ * * %-EINVAL: bad flags or backlog, or two devices for a link-local address
+ * * %-EAFNOSUPPORT: the local address is neither IPv4 nor IPv6
+ * * %-EBUSY: setup() has put the socket in use
+ * * %-ENOMEM: out of memory
+ * * what setup(), bind or listen returned: %-EADDRINUSE, %-EADDRNOTAVAIL, ...
+ */
+struct mpa_listener *
+mpa_listen(const struct mpa_sock_params *params,
+	   void (*accepted)(void *ctx, struct socket *sock))
+{
+	struct mpa_listener *l;
+	unsigned int noio;
+	int err = -ENOMEM;
+
+	if (!params_ok(params))
+		return ERR_PTR(-EINVAL);
+	if (!family_ok(params->local.ss_family))
+		return ERR_PTR(-EAFNOSUPPORT);
+
+	noio = noio_begin(params->flags);
+	l = listener_new(params, accepted);
+	if (l)
+		err = listen_start(l, params);
+	noio_end(params->flags, noio);
+	if (!err)
+		return l;
+	kfree(l);
+	return ERR_PTR(err);
+}
+EXPORT_SYMBOL_GPL(mpa_listen);
+
+/**
+ * mpa_listen_close - stop listening
+ * @listener: the handle; not valid any more afterwards
+ *
+ * Waits until no accepted() is running; none is called afterwards. Connections
+ * that wait to be accepted are reset, those passed on are not affected.
+ *
+ * Context: process context, may sleep. Not from accepted(), which would wait
+ * for itself: that is warned of, and nothing is done.
+ */
+void mpa_listen_close(struct mpa_listener *listener)
+{
+	if (WARN_ON_ONCE(READ_ONCE(listener->worker) == current))
+		return;
+	/* 1. TCP wakes the work item no more: the callback, which runs under
+	 *    the read side of this lock, was the only way to us.
+	 */
+	listen_unhook(listener);
+	/* 2. It is not running, and does not queue itself again. */
+	cancel_delayed_work_sync(&listener->work);
+	/* 3. Nobody else knows the socket. */
+	sock_release(listener->sock);
+	kfree(listener);
+}
+EXPORT_SYMBOL_GPL(mpa_listen_close);
