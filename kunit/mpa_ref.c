@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* FPDUs by the letter of RFC 5044, one octet after the other. */
+#include "mpa_ref.h"
+
+/* Section 4.4: reflected polynomial 0x11edc6f41, one bit at a time. */
+u32 mpa_ref_crc(const u8 *data, size_t len)
+{
+	u32 crc = 0xffffffff;
+	int bit;
+
+	while (len--) {
+		crc ^= *data++;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
+	}
+	return ~crc;
+}
+
+/* A sender that writes octets; with no @to it only counts them. */
+struct ref_sender {
+	u8	*to;
+	u32	sent;
+	u64	pos;
+	u64	length_pos;
+	bool	in_fpdu;
+	bool	markers;
+};
+
+static void ref_octet(struct ref_sender *s, u8 octet)
+{
+	if (s->to)
+		s->to[s->sent] = octet;
+	s->sent++;
+	s->pos++;
+}
+
+static void ref_due_marker(struct ref_sender *s)
+{
+	u32 fpduptr = 0;
+
+	if (!s->markers || s->pos % 512)
+		return;
+	if (s->in_fpdu)
+		fpduptr = s->pos - s->length_pos;
+	ref_octet(s, 0);
+	ref_octet(s, 0);
+	ref_octet(s, fpduptr / 256);
+	ref_octet(s, fpduptr % 256);
+}
+
+static void ref_send(struct ref_sender *s, u8 octet)
+{
+	ref_due_marker(s);
+	if (!s->in_fpdu) {
+		s->in_fpdu = true;
+		s->length_pos = s->pos;
+	}
+	ref_octet(s, octet);
+}
+
+static void ref_body(struct ref_sender *s, const u8 *ulpdu, u32 len)
+{
+	u32 i;
+
+	ref_send(s, len / 256);
+	ref_send(s, len % 256);
+	for (i = 0; i < len; i++)
+		ref_send(s, ulpdu ? ulpdu[i] : 0);
+	for (i = 2 + len; i % 4; i++)
+		ref_send(s, 0);
+	ref_due_marker(s);
+}
+
+/* How long the FPDU is, found by sending it nowhere. */
+u32 mpa_ref_size(u64 pos, u32 len, bool markers)
+{
+	struct ref_sender s = { .pos = pos, .markers = markers };
+
+	ref_body(&s, NULL, len);
+	return s.sent + 4;
+}
+
+/* Returns the length of the FPDU. */
+u32 mpa_ref_encode(u8 *to, u64 pos, const u8 *ulpdu, u32 len, bool markers,
+		   bool crc)
+{
+	struct ref_sender s = { .to = to, .pos = pos, .markers = markers };
+	u32 sum = 0;
+	int i;
+
+	ref_body(&s, ulpdu, len);
+	if (crc)
+		sum = mpa_ref_crc(to, s.sent);
+	for (i = 0; i < 32; i += 8)
+		ref_octet(&s, sum >> i);
+	return s.sent;
+}
+
+/* A receiver that takes out the markers, and tells of bad ones at the end. */
+struct ref_receiver {
+	const u8	*from;
+	u32		have;
+	u32		taken;
+	u64		pos;
+	u64		length_pos;
+	bool		in_fpdu;
+	bool		markers;
+	bool		starved;
+	bool		bad_marker;
+};
+
+static u8 ref_take(struct ref_receiver *r)
+{
+	if (r->taken == r->have) {
+		r->starved = true;
+		return 0;
+	}
+	r->pos++;
+	return r->from[r->taken++];
+}
+
+static void ref_take_marker(struct ref_receiver *r)
+{
+	u64 back = 0;
+	u32 fpduptr;
+
+	if (!r->markers || r->pos % 512)
+		return;
+	if (r->in_fpdu)
+		back = r->pos - r->length_pos;
+	ref_take(r);
+	ref_take(r);
+	fpduptr = ref_take(r) * 256;
+	fpduptr += ref_take(r);
+	if (fpduptr - fpduptr % 4 != back)
+		r->bad_marker = true;
+}
+
+static u8 ref_take_body(struct ref_receiver *r)
+{
+	ref_take_marker(r);
+	if (!r->in_fpdu) {
+		r->in_fpdu = true;
+		r->length_pos = r->pos;
+	}
+	return ref_take(r);
+}
+
+/**
+ * mpa_ref_decode - What a receiver has to make of some octets
+ * @from: the octets
+ * @have: how many there are
+ * @pos: stream position of the first
+ * @markers: markers are in use
+ * @crc: CRCs are checked
+ * @ulpdu: result: the ULPDU
+ * @len: result: its length
+ * @size: result: how many octets the FPDU has
+ */
+enum mpa_ref_verdict mpa_ref_decode(const u8 *from, u32 have, u64 pos,
+				    bool markers, bool crc, u8 *ulpdu,
+				    u32 *len, u32 *size)
+{
+	struct ref_receiver r = {
+		.from = from, .have = have, .pos = pos, .markers = markers,
+	};
+	u32 covered;
+	u32 sum = 0;
+	u32 i;
+
+	*len = ref_take_body(&r) * 256;
+	*len += ref_take_body(&r);
+	if (r.starved)
+		return MPA_REF_MORE;
+	if (*len == 0 || *len > 64768)
+		return MPA_REF_MARKER;
+
+	for (i = 0; i < *len; i++)
+		ulpdu[i] = ref_take_body(&r);
+	for (i = 2 + *len; i % 4; i++)
+		ref_take_body(&r);
+	ref_take_marker(&r);
+	covered = r.taken;
+	for (i = 0; i < 32; i += 8)
+		sum |= (u32)ref_take(&r) << i;
+	if (r.starved)
+		return MPA_REF_MORE;
+
+	*size = r.taken;
+	if (crc && sum != mpa_ref_crc(from, covered))
+		return MPA_REF_CRC;
+	return r.bad_marker ? MPA_REF_MARKER : MPA_REF_GOOD;
+}
+
+/* the ULPDUs of the known-answer vectors */
+void mpa_ref_pattern(u8 *to, u32 len, u32 first)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		to[i] = first + i;
+}
+
+/* xorshift32: the same octets from the same seed, everywhere */
+u32 mpa_ref_random(u32 *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}

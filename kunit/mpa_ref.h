@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * FPDUs by the letter of RFC 5044, one octet after the other: what the module
+ * is compared with. Shares no code, no constant and no formula with it.
+ */
+#ifndef _MPA_REF_H
+#define _MPA_REF_H
+
+#include <linux/types.h>
+
+/* what mpa_ref_decode() finds; from 2 on, the error codes of section 8 */
+enum mpa_ref_verdict {
+	MPA_REF_GOOD	= 0,
+	MPA_REF_MORE	= 1,
+	MPA_REF_CRC	= 2,
+	MPA_REF_MARKER	= 3,
+};
+
+u32 mpa_ref_crc(const u8 *data, size_t len);
+u32 mpa_ref_size(u64 pos, u32 len, bool markers);
+u32 mpa_ref_encode(u8 *to, u64 pos, const u8 *ulpdu, u32 len, bool markers,
+		   bool crc);
+enum mpa_ref_verdict mpa_ref_decode(const u8 *from, u32 have, u64 pos,
+				    bool markers, bool crc, u8 *ulpdu,
+				    u32 *len, u32 *size);
+void mpa_ref_pattern(u8 *to, u32 len, u32 first);
+u32 mpa_ref_random(u32 *state);
+
+#endif /* _MPA_REF_H */
