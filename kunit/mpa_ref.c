@@ -201,6 +201,23 @@ void mpa_ref_pattern(u8 *to, u32 len, u32 first)
 		to[i] = first + i;
 }
 
+static u8 ref_digit(char c)
+{
+	return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+/* Lower-case hexadecimal, NULL behind the last line. Returns the octets. */
+u32 mpa_ref_unhex(u8 *to, const char *const *lines)
+{
+	const char *c;
+	u32 n = 0;
+
+	for (; *lines; lines++)
+		for (c = *lines; *c; c += 2)
+			to[n++] = ref_digit(c[0]) << 4 | ref_digit(c[1]);
+	return n;
+}
+
 /* xorshift32: the same octets from the same seed, everywhere */
 u32 mpa_ref_random(u32 *state)
 {
