@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# ULPDUs across networks of all kinds, and the options of the sample consumer.
+
+# Both ways, both with markers: lengths around the corners of pad and markers
+echo_sizes() {
+	local address=$1 size
+
+	serve markers=1 mode=echo
+	for size in 1 2 3 4 5 127 128 498 502 506 507 1000 mulpdu 4096 64768; do
+		ping_ok "$address" markers=1 "size=$size" count=5 verify=1
+		expect ulpdus_tx=5 ulpdus_rx=5 markers_tx=1 markers_rx=1 crc=1 \
+			revision=1
+		[[ $size == mulpdu ]] ||
+			expect "bytes_tx=$((size * 5))" "bytes_rx=$((size * 5))"
+	done
+	served
+	expect status=0 ulpdus_rx=5 ulpdus_tx=5 bytes_rx=$((64768 * 5))
+}
+
+echo_on() {
+	network "$1" "$2"
+	case $3 in
+	4) echo_sizes "$B4" ;;
+	6) echo_sizes "$B6" ;;
+	esac
+}
+
+echo_linklocal() {
+	local address
+
+	network pair 1500
+	address=$(ns b ip -6 -o addr show dev vb scope link |
+		awk '{ sub("/.*", "", $4); print $4 }')
+	serve mode=echo
+	ping_ok "$address%va" size=1000 count=10 verify=1
+	expect ulpdus_rx=10
+	ping_to "$address" size=1000 && fail "no device, yet it works"
+	return 0
+}
+
+echo_bound() {
+	network pair 1500
+	serve addr="$B4" mode=echo
+	ping_ok "$B4" size=100
+	ping_to "$B6" size=100 && fail "the server has another address"
+	expect reason=refused
+}
+
+# Without markers and with, one way and the other; MULPDU by the formulas
+markers_each_way() {
+	local ours=$1 theirs=$2 emss
+
+	network pair 1500
+	serve markers="$theirs" mode=echo
+	ping_ok "$B4" markers="$ours" size=mulpdu count=50 verify=1
+	expect ulpdus_rx=50 markers_rx="$ours" markers_tx="$theirs"
+	emss=${R[emss]}
+	if ((theirs)); then
+		emss=$((emss - (6 + 4 * ((emss + 511) / 512) + emss % 4)))
+	else
+		emss=$((emss - (6 + emss % 4)))
+	fi
+	expect mulpdu="$emss"
+	served
+	expect markers_rx="$theirs" markers_tx="$ours" ulpdus_rx=50
+}
+
+mulpdu_of() {
+	network "$@"
+	serve mode=sink markers=1
+	ping_ok "$B4" mode=sink size=mulpdu count=3
+	((${R[mulpdu]} >= 128 && ${R[mulpdu]} <= 64768)) ||
+		fail "MULPDU is ${R[mulpdu]}"
+	[[ $1 == lo ]] || ((${R[emss]} == $2 - 52)) ||
+		fail "the EMSS is ${R[emss]} with an MTU of $2"
+}
+
+# The administrator's wish counts only where both have it
+crc_wishes() {
+	local wanted=$(($1 | $2))
+
+	network pair 1500
+	spoil
+	set_sysctl a "net.mpa.crc=$1"
+	set_sysctl b "net.mpa.crc=$2"
+	serve mode=echo markers=1
+	ping_ok "$B4" size=1000 count=20 verify=1
+	expect crc=$wanted ulpdus_rx=20
+	served
+	expect crc=$wanted
+}
+
+crc_default() {
+	network pair 1500
+	same "$(ns a cat /proc/sys/net/mpa/crc)" 1 "net.mpa.crc"
+	serve mode=echo
+	ping_ok "$B4"
+	expect crc=1
+	ns a sysctl -qw net.mpa.crc=2 2>/dev/null && fail "crc=2 was taken"
+	ns a sysctl -qw net.mpa.startup_timeout_ms=0 2>/dev/null &&
+		fail "a timeout of 0 was taken"
+	same "$(ns a cat /proc/sys/net/mpa/crc)" 1 "net.mpa.crc"
+}
+
+# Many posts at a time, zero copy, sources
+sending_option() {
+	network pair 1500
+	serve mode=echo markers=1
+	ping_ok "$B4" size=1000 count=200 batch=32 verify=1 "$@"
+	expect ulpdus_tx=200 ulpdus_rx=200
+	ping_ok "$B4" size=30000 count=10 batch=4 verify=1 "$@"
+	expect ulpdus_tx=10 ulpdus_rx=10 bytes_rx=300000
+}
+
+send_source() {
+	network pair 1500
+	serve mode=echo markers=1
+	ping_ok "$B4" source=1 size=mulpdu count=100 verify=1
+	expect mismatches=0
+	((${R[bytes_rx]} == ${R[bytes_tx]} && ${R[ulpdus_rx]} == ${R[ulpdus_tx]})) ||
+		fail "not all came back: $(show_result)"
+}
+
+sink_mode() {
+	network pair 1500
+	serve mode=sink
+	ping_ok "$B4" mode=sink size=5000 count=30 batch=10
+	expect ulpdus_tx=30 ulpdus_rx=0 bytes_tx=150000
+	served
+	expect ulpdus_rx=30 bytes_rx=150000 ulpdus_tx=0
+}
+
+too_long() {
+	local sent
+
+	network pair 1500
+	serve mode=echo
+	sent=$(counter a MpaTxUlpdus)
+	ping_to "$B4" size=64769 && fail "a ULPDU of 64769 octets was taken"
+	grown a MpaTxUlpdus "$sent" 0
+	ping_to "$B4" size=0 && fail "an empty ULPDU was taken"
+	grown a MpaTxUlpdus "$sent" 0
+	ping_ok "$B4" size=64768
+}
+
+# Delivery on hold for a while: nothing is lost
+hold_delivery() {
+	network pair 1500
+	serve mode=echo hold=700
+	ping_ok "$B4" size=8000 count=100 batch=50 verify=1
+	expect ulpdus_rx=100
+	((${R[elapsed_ns]} >= 600000000)) || fail "delivery was not on hold"
+}
+
+# An FPDU larger than the receive buffer
+tiny_window() {
+	network pair 1500
+	spoil
+	set_sysctl a "net.ipv4.tcp_rmem=4096 4096 4096"
+	set_sysctl b "net.ipv4.tcp_rmem=4096 4096 4096"
+	serve mode=echo markers=1
+	ping_ok "$B4" markers=1 size=20000 count=3 verify=1 timeout=30
+	expect ulpdus_rx=3 bytes_rx=60000
+	ping_ok "$B4" markers=1 size=1000 count=20 verify=1 timeout=30
+	expect ulpdus_rx=20
+}
+
+tiny_send_buffer() {
+	network pair 1500
+	spoil
+	set_sysctl a "net.ipv4.tcp_wmem=4608 4608 4608"
+	serve mode=echo
+	ping_ok "$B4" size=30000 count=10 batch=10 verify=1 timeout=30
+	expect ulpdus_rx=10
+}
+
+many_connections() {
+	local number jobs=()
+
+	network pair 1500
+	serve mode=echo markers=1
+	for ((number = 0; number < 30; number++)); do
+		command_in a "ping addr=$B4 port=$PORT size=700 count=10 \
+verify=1 timeout=30" &
+		jobs+=($!)
+	done
+	for number in "${jobs[@]}"; do
+		wait "$number" || fail "a ping failed"
+	done
+}
+
+# A file, sent as ULPDUs, arrives as it was
+payload_file() {
+	local sum
+
+	network pair 1500
+	head -c 300000 /dev/urandom >"$STATE/file"
+	sum=$(sha256sum <"$STATE/file")
+	serve mode=sink capture=1 markers=1
+	ns a sh -c "cat $STATE/file >$PING/payload"
+	ping_ok "$B4" mode=sink size=mulpdu payload=1
+	served
+	expect bytes_rx=300000
+	same "$(ns b sha256sum <(ns b cat "$PING/captured") | cut -c1-64)" \
+		"${sum:0:64}" "the file's SHA-256"
+}
+
+# Connections without MPA are as ever
+plain_tcp() {
+	local sum
+
+	network pair 1500
+	head -c 200000 /dev/urandom >"$STATE/file"
+	sum=$(sha256sum <"$STATE/file")
+	ns b sh -c "nc -l -p 7777 | sha256sum >$STATE/sum" &
+	until ns b netstat -ltn | grep -q ':7777 '; do sleep 0.05; done
+	capture_start b vb plain
+	ns a nc "$B4" 7777 <"$STATE/file"
+	wait %1
+	capture_stop plain
+	same "$(cat "$STATE/sum")" "$sum" "the file's SHA-256"
+	# Segments are as long as TCP likes, not cut for MPA
+	payloads plain "$A4" | awk 'length($0) >= 2 * 1448 { full++ }
+		END { exit full < 10 }' || fail "no full segments"
+}
+
+for mtu in 576 1500 9000; do
+	test_case "echo.ipv4.mtu$mtu" "DD-01 DD-02 DD-03 DD-04 FR-01 FR-02 SZ-05 \
+MK-09 MK-21 CR-01 RX-01 FR-10" echo_on pair $mtu 4
+done
+for mtu in 1280 1500 9000; do
+	test_case "echo.ipv6.mtu$mtu" "DD-01 DD-02 DD-03 DD-04 FR-01 SZ-05 MK-09" \
+		echo_on pair $mtu 6
+done
+test_case echo.lo.ipv4 "DD-01 DD-02 SZ-05 RX-16" echo_on lo 0 4
+test_case echo.lo.ipv6 "DD-01 DD-02 SZ-05" echo_on lo 0 6
+test_case echo.linklocal "DD-09" echo_linklocal
+test_case echo.bound "DD-09" echo_bound
+for pair in "0 0" "0 1" "1 0" "1 1"; do
+	test_case "markers.${pair/ /-}" "MK-07 MK-08 MK-21 RF-06 RF-07 RF-08 SZ-01 \
+SZ-02 SZ-08 SZ-09 SZ-19 SZ-20 VN-06" markers_each_way ${pair% *} ${pair#* }
+	test_case "crc.${pair/ /-}" "CR-02 CR-03 CR-05 CR-08 CR-09 CR-10 CR-11 RF-09 \
+RF-10" crc_wishes ${pair% *} ${pair#* }
+done
+test_case crc.default "CR-03 CR-04 CR-08" crc_default
+test_case mulpdu.576 "SZ-03 SZ-22" mulpdu_of pair 576
+test_case mulpdu.9000 "SZ-03 SZ-22" mulpdu_of pair 9000
+test_case mulpdu.lo "SZ-03" mulpdu_of lo
+test_case send.batch "DD-01 OO-17" sending_option
+test_case send.zerocopy "TX-01 DD-01" sending_option zerocopy=1
+test_case send.source "SZ-11 SZ-13" send_source
+test_case send.sink "OO-16 DD-07" sink_mode
+test_case send.too-long "SZ-04" too_long
+test_case send.tiny-buffer "TX-01 OO-17" tiny_send_buffer
+test_case receive.hold "RX-13 OO-17" hold_delivery
+test_case receive.tiny-window "TX-12 RX-10 RX-14 RX-16" tiny_window
+test_case connections.many "DD-01" many_connections
+test_case payload.file "DD-03 DD-04 OO-17" payload_file
+test_case plain.tcp "TX-14 OO-14" plain_tcp

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# What the socket tests share. They run in a guest of tools/vm, as root.
+
+PING=/sys/kernel/debug/mpa_ping
+STATE=/tmp/mpa-test
+PORT=5044
+mkdir -p "$STATE"
+
+declare -A R=()		# the result read last
+
+REQ_KEY=4d504120494420526571204672616d65
+REP_KEY=4d504120494420526570204672616d65
+
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+
+ns() {
+	local space=$1
+
+	shift
+	nsenter --net="/run/netns/$space" -- "$@"
+}
+
+set_sysctl() { ns "$1" sysctl -qw "$2" || fail "sysctl $2 in $1"; }
+
+# Networks. One stays up from case to case as long as the cases want the same.
+
+links_down() {
+	local space
+
+	for space in a b r; do
+		[[ ! -e /run/netns/$space ]] || ip netns del "$space"
+	done
+	rm -f "$STATE/network"
+}
+
+# Drop the network after this case: something in it was changed.
+spoil() { : >"$STATE/network"; }
+
+new_space() {
+	local space
+
+	for space; do
+		ip netns add "$space"
+		ip -n "$space" link set lo up
+		ns "$space" sysctl -qw net.ipv6.conf.default.accept_dad=0 \
+			net.ipv6.conf.all.accept_dad=0
+	done
+}
+
+# network KIND MTU: a and b connected (pair), through the router r (routed),
+# or a alone (lo).
+network() {
+	local key="$1 ${2-}"
+
+	if [[ $(cat "$STATE/network" 2>/dev/null) != "$key" ]]; then
+		links_down
+		"network_$1" "${2-}" || fail "no network $key"
+		echo "$key" >"$STATE/network"
+	fi
+	"names_$1"
+}
+
+names_lo() { A4=127.0.0.1 B4=127.0.0.1 B6=::1 SERVER=a; }
+names_pair() { A4=10.0.0.1 B4=10.0.0.2 A6=fd00::1 B6=fd00::2 SERVER=b; }
+names_routed() { A4=10.0.1.1 B4=10.0.2.1 A6=fd01::1 B6=fd02::1 SERVER=b; }
+
+network_lo() { new_space a; }
+
+# address NS DEV MTU IPV4 IPV6
+address() {
+	ip -n "$1" -batch - <<-ADDRESSES
+		addr add $4/24 dev $2
+		link set $2 mtu $3 up
+	ADDRESSES
+	(($3 < 1280)) || ip -n "$1" addr add "$5/64" dev "$2" nodad
+}
+
+network_pair() {
+	new_space a b
+	ip link add va netns a type veth peer name vb netns b
+	address a va "$1" 10.0.0.1 fd00::1
+	address b vb "$1" 10.0.0.2 fd00::2
+}
+
+# Sender, router, receiver, with each wire segment a packet of its own.
+network_routed() {
+	local end
+
+	new_space a b r
+	ns r sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	ip link add va netns a type veth peer name ra netns r
+	ip link add vb netns b type veth peer name rb netns r
+	address a va "$1" 10.0.1.1 fd01::1
+	address r ra "$1" 10.0.1.2 fd01::2
+	address r rb "$1" 10.0.2.2 fd02::2
+	address b vb "$1" 10.0.2.1 fd02::1
+	for end in a:va r:ra r:rb b:vb; do
+		ns "${end%:*}" ethtool -K "${end#*:}" \
+			tso off gso off gro off >/dev/null || return
+	done
+	ip -n a route add default via 10.0.1.2
+	ip -n b route add default via 10.0.2.2
+	if (($1 >= 1280)); then
+		ip -n a route add default via fd01::2
+		ip -n b route add default via fd02::2
+	fi
+}
+
+# mpa_ping
+
+command_in() { ns "$1" bash -c 'echo "$1" >"$2"' - "$2" $PING/cmd; }
+
+# serve OPTION...: start a server on the server's side; it ends with the case.
+serve() {
+	BEFORE=$(last_served)
+	serve_in "$SERVER" "port=$PORT" "$@"
+}
+
+serve_in() {
+	local space=$1
+
+	shift
+	command_in "$space" "serve $*" || fail "serve $* in $space"
+	echo "$space ${1#port=}" >>"$STATE/serving"
+}
+
+stop_serving() {
+	local space port
+
+	[[ -e $STATE/serving ]] || return 0
+	while read -r space port; do
+		[[ ! -e /run/netns/$space ]] ||
+			command_in "$space" "stop port=$port" 2>/dev/null
+	done <"$STATE/serving"
+	rm "$STATE/serving"
+}
+
+read_result() {
+	local key value text
+
+	text=$(ns "$1" cat "$PING/$2") || fail "no $2 in $1"
+	R=()
+	while IFS='=' read -r key value; do
+		[[ -z $key ]] || R[$key]=$value
+	done <<<"$text"
+}
+
+show_result() {
+	local key
+
+	for key in "${!R[@]}"; do
+		echo -n "$key=${R[$key]} "
+	done
+	echo
+}
+
+# expect KEY=VALUE...: what the result has to say
+expect() {
+	local pair
+
+	for pair; do
+		[[ ${R[${pair%%=*}]-none} == "${pair#*=}" ]] && continue
+		show_result
+		fail "$pair expected, ${pair%%=*}=${R[${pair%%=*}]-(nothing)} found"
+	done
+}
+
+# ping ADDRESS OPTION...: run it from a; R has the result, the status is kept
+ping_to() {
+	local address=$1 status=0
+
+	shift
+	command_in a "ping addr=$address port=$PORT $*" 2>"$STATE/ping.err" ||
+		status=$?
+	read_result a result
+	return $status
+}
+
+ping_ok() {
+	ping_to "$@" || { show_result; fail "ping $*"; }
+	expect status=0 reason=ok mismatches=0 mpa_error=0
+}
+
+last_served() { ns "$SERVER" cat $PING/serve_result 2>/dev/null; }
+
+# The connection that the server has finished since it was started, or since
+# this was called last; R has its result.
+served() {
+	local try
+
+	for ((try = 0; try < 100; try++)); do
+		[[ $(last_served) == "$BEFORE" ]] || break
+		sleep 0.05
+	done
+	((try < 100)) || fail "the server has not finished a connection"
+	BEFORE=$(last_served)
+	read_result "$SERVER" serve_result
+}
+
+# Counters
+
+counter() {
+	ns "$1" awk -v name="$2" '$1 == name { print $2 }' /proc/net/mpa_stat
+}
+
+# grown NS NAME BEFORE AMOUNT
+grown() {
+	local now
+
+	now=$(counter "$1" "$2")
+	((now - $3 == $4)) || fail "$2 in $1 went from $3 to $now, not by $4"
+}
+
+# Sockets by hand: see the script "peer"
+
+# client STEP...: connect from a to the server; prints what came of it
+client() { ns a bash "$TESTS/peer" "$B4" $PORT "$@"; }
+
+# peer_server STEP...: accept one connection on the server's side, with the
+# outcome in $STATE/peer
+peer_server() {
+	rm -f "$STATE/peer"
+	ns "$SERVER" nc -l -p $PORT -e bash "$TESTS/peer" - "$STATE/peer" "$@" &
+	until ns "$SERVER" netstat -ltn | grep -q ":$PORT "; do
+		sleep 0.05
+	done
+}
+
+# with_crc HEX: the same and its CRC32c, bit by bit
+with_crc() {
+	local crc=$((0xffffffff)) at bit
+
+	for ((at = 0; at < ${#1}; at += 2)); do
+		((crc ^= 16#${1:at:2}))
+		for ((bit = 0; bit < 8; bit++)); do
+			((crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1))
+		done
+	done
+	((crc ^= 0xffffffff))
+	printf '%s%02x%02x%02x%02x' "$1" $((crc & 255)) $((crc >> 8 & 255)) \
+		$((crc >> 16 & 255)) $((crc >> 24))
+}
+
+# zeroes N: that many octets
+zeroes() { (($1 == 0)) || printf "%0$(($1 * 2))d" 0; }
+
+# same GOT WANTED WHAT
+same() { [[ $1 == "$2" ]] || fail "$3: '$1', not '$2'"; }
+
+# like GOT PATTERN WHAT
+like() {
+	# shellcheck disable=SC2053
+	[[ $1 == $2 ]] || fail "$3: '$1', not '$2'"
+}
+
+# Captures
+
+capture_start() {
+	local try
+
+	ns "$1" tcpdump -i "$2" -B 8192 -w "$STATE/$3.pcap" tcp \
+		2>"$STATE/$3.err" &
+	echo $! >"$STATE/$3.pid"
+	for ((try = 0; try < 100; try++)); do
+		grep -q '^tcpdump: listening' "$STATE/$3.err" 2>/dev/null && return
+		sleep 0.05
+	done
+	fail "tcpdump does not start: $(cat "$STATE/$3.err")"
+}
+
+capture_stop() {
+	local pid
+
+	# What was sent last still has to reach tcpdump
+	sleep 0.5
+	pid=$(cat "$STATE/$1.pid")
+	kill -INT "$pid"
+	wait "$pid"
+	grep -q '^0 packets dropped by kernel' "$STATE/$1.err" ||
+		fail "tcpdump lost packets"
+}
+
+# walk CAPTURE FROM FRAME MARKERS MTU: take apart what FROM sent behind a
+# startup frame of FRAME octets. Sets SEGMENTS, ALIGNED, FPDUS, MARKERS and
+# fails for an octet out of place or a packet longer than MTU.
+walk() {
+	local said
+
+	said=$(tcpdump -r "$STATE/$1.pcap" -nn -t -x "src host $2" 2>/dev/null |
+		awk -v frame="$3" -v markers="$4" -v mtu="$5" \
+			-f "$TESTS/walk.awk") || fail "capture $1: $said"
+	echo "$1, $2: $said"
+	read -r SEGMENTS ALIGNED FPDUS MARKERS <<<"$said"
+}
+
+# payloads CAPTURE FROM: the payload of each segment, a line of hex each
+payloads() {
+	tcpdump -r "$STATE/$1.pcap" -nn -t -x "src host $2" 2>/dev/null |
+		awk -v list=1 -f "$TESTS/walk.awk"
+}
+
+# An FPDU without markers, 48 octets with a ULPDU of 42; its CRC was computed
+# once, by another program
+FPDU=002a4143$(zeroes 40)92efe534

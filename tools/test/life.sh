@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# Ends of all kinds, races with them, counters, and commands with mistakes.
+
+half_close() {
+	network pair 1500
+	serve mode=echo
+	capture_start b vb close
+	ping_ok "$B4" size=1000 count=5 verify=1
+	served
+	expect status=0 reason=ok ulpdus_tx=5
+	capture_stop close
+	# Both ended with FIN, nobody with RST
+	tcpdump -r "$STATE/close.pcap" -nn 2>/dev/null |
+		awk '/Flags \[[^]]*R/ { reset++ }
+			/Flags \[[^]]*F/ { ended[$3] = 1 }
+			END { exit reset || length(ended) != 2 }' ||
+		fail "no orderly close"
+}
+
+# What is queued at the half close is sent before the FIN
+shut_down_behind_data() {
+	network pair 1500
+	spoil
+	ns b tc qdisc replace dev vb root netem delay 30ms
+	serve mode=sink
+	ping_ok "$B4" mode=sink size=20000 count=40 batch=40
+	served
+	expect ulpdus_rx=40 bytes_rx=800000
+}
+
+# The peer's link goes away in the middle; the ping ends in its time
+unplugged() {
+	local begun=$SECONDS
+
+	network pair 1500
+	spoil
+	serve mode=echo
+	ns b tc qdisc replace dev vb root netem loss 100%
+	ping_to "$B4" timeout=2 && fail "it works without a link"
+	expect reason=timeout
+	((SECONDS - begun < 10)) || fail "that took $((SECONDS - begun)) s"
+}
+
+# A peer that resets
+reset_by_peer() {
+	network pair 1500
+	serve mode=echo
+	# Unread octets at the close of a socket make a reset
+	client "send:${REQ_KEY}40010000" read:20 "send:$FPDU$FPDU" pause:0.5
+	served
+	expect mpa_error=1 reason=reset
+}
+
+traffic() {
+	local count
+
+	for ((count = 0; count < $1; count++)); do
+		command_in a "ping addr=$B4 port=$PORT size=5000 count=2000 \
+batch=16 timeout=20" 2>/dev/null &
+	done
+	sleep 0.5
+}
+
+stop_under_traffic() {
+	network pair 1500
+	spoil
+	serve mode=echo markers=1
+	traffic 4
+	command_in b "stop port=$PORT" || fail "stop"
+	rm "$STATE/serving"
+	wait
+	ping_to "$B4" && fail "the server still answers"
+	return 0
+}
+
+# Clients made by hand keep sending while the modules go
+unload_under_traffic() {
+	local round number
+
+	for round in 1 2 3; do
+		network pair 1500
+		spoil
+		serve mode=echo markers=0
+		for number in 1 2 3; do
+			client "send:${REQ_KEY}40010000" read:20 \
+				"send:$(for ((n = 0; n < 40; n++)); do
+					echo -n "$FPDU"
+				done)" pause:0.$((number * round)) \
+				"send:$FPDU" pause:0.5 >/dev/null &
+		done
+		sleep 0.$((round * 2))
+		rm "$STATE/serving"
+		timeout 15 rmmod mpa_ping || fail "rmmod mpa_ping, round $round"
+		timeout 15 rmmod mpa || fail "rmmod mpa, round $round"
+		wait
+		[[ ! -e /proc/net/mpa_stat ]] || fail "/proc/net/mpa_stat is left"
+		modprobe -a mpa mpa_ping || fail "modprobe"
+		links_down
+	done
+}
+
+# A startup that hangs does not keep the module
+unload_in_startup() {
+	network pair 1500
+	spoil
+	serve mode=echo
+	client "send:${REQ_KEY:0:10}" pause:2 &
+	sleep 0.4
+	rm "$STATE/serving"
+	timeout 15 rmmod mpa_ping || fail "rmmod mpa_ping"
+	timeout 15 rmmod mpa || fail "rmmod mpa"
+	modprobe -a mpa mpa_ping || fail "modprobe"
+	wait
+}
+
+# The namespaces go while data flows; then the modules still can
+namespaces_gone() {
+	network pair 1500
+	spoil
+	serve mode=echo
+	traffic 3
+	ip netns del b
+	ip netns del a
+	rm -f "$STATE/serving"
+	wait
+	timeout 20 rmmod mpa_ping || fail "rmmod mpa_ping"
+	timeout 20 rmmod mpa || fail "rmmod mpa"
+	modprobe -a mpa mpa_ping || fail "modprobe"
+}
+
+counters() {
+	network pair 1500
+	spoil
+	links_down
+	network pair 1500
+	serve markers=1 mode=echo
+	ping_ok "$B4" size=1000 count=10
+	ping_ok "$B4" size=1000 count=10 rev=0
+	served
+	same "$(counter a MpaEstablished)" 2 MpaEstablished
+	same "$(counter a MpaTxUlpdus)" 20 MpaTxUlpdus
+	same "$(counter a MpaRxUlpdus)" 20 MpaRxUlpdus
+	same "$(counter a MpaTxOctets)" "$(counter b MpaRxOctets)" octets
+	same "$(counter b MpaRev0)" 1 MpaRev0
+	same "$(counter a MpaErrCrc)" 0 MpaErrCrc
+	same "$(counter a MpaAttached)" "$(counter a MpaReleased)" released
+	# A namespace has its own
+	same "$(awk '$1 == "MpaAttached" { print $2 }' /proc/net/mpa_stat)" \
+		"${HERE-0}" "MpaAttached of the first namespace"
+}
+
+mistakes() {
+	local line before errors=0
+
+	network pair 1500
+	while read -r line; do
+		dmesg -c >/dev/null
+		if command_in a "$line" 2>"$STATE/error"; then
+			echo "taken: $line"
+			errors=$((errors + 1))
+		fi
+		grep -q 'Invalid argument' "$STATE/error" || {
+			echo "no EINVAL: $line: $(cat "$STATE/error")"
+			errors=$((errors + 1))
+		}
+		before=$(dmesg | grep -c mpa_ping)
+		((before == 1)) || {
+			echo "$before lines in the log: $line"
+			errors=$((errors + 1))
+		}
+	done <<-LINES
+		png addr=$B4 port=1
+		ping addr=$B4
+		ping port=$PORT
+		ping addr=$B4 port=$PORT colour=red
+		ping addr=$B4 port=0
+		ping addr=$B4 port=65536
+		ping addr=$B4 port=$PORT markers=2
+		ping addr=$B4 port=$PORT rev=7
+		ping addr=$B4 port=$PORT mode=both
+		ping addr=10.0.0.300 port=$PORT
+		ping addr=fe80::1%none port=$PORT
+		ping addr=$B4 port=$PORT count=x
+		ping addr=$B4 port=$PORT size=-1
+		ping addr=$B4 port=$PORT pdatahex=abc
+		ping addr=$B4 port=$PORT pdatahex=zz
+		ping addr=$B4 port=$PORT start=immediate rev=1
+		ping addr=$B4 port=$PORT start=immediate pdata=x
+		ping addr=$B4 port=$PORT start=immediate markers=0
+		serve port=$PORT start=immediate reject=1
+		serve port=$PORT reject=2
+		serve mode=echo
+		stop port=
+	LINES
+	((errors == 0)) || fail "$errors mistakes were not seen"
+}
+
+# The commands that are right, once more, with the results' names
+result_names() {
+	local name
+
+	network pair 1500
+	serve mode=echo
+	ping_ok "$B4" count=3
+	for name in status reason revision crc markers_tx markers_rx emss mulpdu \
+		ulpdus_tx ulpdus_rx bytes_tx bytes_rx mismatches mpa_error \
+		peer_pdata rtt_min_ns rtt_avg_ns rtt_max_ns elapsed_ns; do
+		[[ -v R[$name] ]] || fail "the result lacks $name"
+	done
+	((${R[rtt_min_ns]} > 0 && ${R[rtt_min_ns]} <= ${R[rtt_avg_ns]} &&
+		${R[rtt_avg_ns]} <= ${R[rtt_max_ns]})) || fail "odd times"
+	command_in b "serve port=$PORT mode=echo" 2>/dev/null &&
+		fail "the port is served twice"
+	return 0
+}
+
+test_case close.half "TD-01 TD-02 OO-06 ER-02 ER-13" half_close
+test_case close.behind-data "TD-01 TX-01" shut_down_behind_data
+test_case close.unplugged "ER-02 CS-33" unplugged
+test_case close.reset "ER-01 ER-02 TD-03" reset_by_peer
+test_case race.stop "ER-02 TX-01" stop_under_traffic
+test_case race.unload "TX-01" unload_under_traffic
+test_case race.unload-startup "CS-32" unload_in_startup
+test_case race.namespaces "ER-02" namespaces_gone
+test_case counters "ER-01 FR-01" counters
+test_case commands.mistakes "DD-09" mistakes
+test_case commands.results "DD-05 DD-09 DD-12" result_names

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# Startup: what is negotiated, private data, answers, and hostile frames.
+
+
+# Appendix C: M asked for, Rev of the Request and of the Reply; what follows
+revisions() {
+	local ours=$1 request=$2 theirs=$3 reply=$4 version=$5 in=$6 out=$7
+
+	network pair 1500
+	serve markers="$theirs" rev="$reply" mode=echo
+	ping_ok "$B4" markers="$ours" rev="$request" size=1000 count=10 verify=1
+	expect revision="$version" markers_rx="$in" markers_tx="$out" crc=1
+	served
+	expect revision="$version" markers_rx="$out" markers_tx="$in" crc=1
+}
+
+rev0_without_crc() {
+	network pair 1500
+	spoil
+	set_sysctl a net.mpa.crc=0
+	set_sysctl b net.mpa.crc=0
+	serve mode=echo
+	ping_ok "$B4" rev=0 size=1000 verify=1
+	expect revision=0 crc=1
+	served
+	expect crc=1
+}
+
+# private_data OCTETS
+private_data() {
+	local hex
+
+	network pair 1500
+	hex=$(head -c "$1" /dev/urandom | xxd -p | tr -d '\n')
+	serve mode=echo
+	ping_ok "$B4" ${hex:+pdatahex=$hex}
+	expect peer_pdata="$hex"
+	served
+	expect peer_pdata="$hex"
+}
+
+private_data_all_values() {
+	local hex
+
+	network pair 1500
+	hex=$(for value in {0..255}; do printf %02x "$value"; done)
+	serve mode=echo "pdatahex=$hex$hex"
+	ping_ok "$B4" pdata=hello
+	expect peer_pdata="$hex$hex"
+	served
+	expect peer_pdata=68656c6c6f
+}
+
+private_data_too_long() {
+	local hex
+
+	network pair 1500
+	hex=$(printf '%01026d' 0)
+	serve mode=echo
+	ping_to "$B4" "pdatahex=$hex" && fail "513 octets were taken"
+	ping_ok "$B4" "pdatahex=${hex:2}"
+	expect peer_pdata="${hex:2}"
+}
+
+reject() {
+	network pair 1500
+	serve mode=echo reject=1 pdata=no
+	ping_to "$B4" && fail "a rejected ping is no success"
+	expect reason=rejected peer_pdata=6e6f mpa_error=0 ulpdus_tx=0
+	same "$(counter a MpaRejectsReceived)" 1 "rejects received"
+	same "$(counter b MpaRejectsSent)" 1 "rejects sent"
+	spoil
+}
+
+refused() {
+	network pair 1500
+	ping_to "$B4" && fail "nobody listens, yet it works"
+	expect reason=refused
+}
+
+immediate() {
+	network pair 1500
+	serve start=immediate mode=echo
+	ping_ok "$B4" start=immediate size=1000 count=20 verify=1
+	expect revision=none crc=1 markers_tx=1 markers_rx=1 ulpdus_rx=20
+	served
+	expect revision=none crc=1 markers_tx=1 markers_rx=1 ulpdus_rx=20
+}
+
+# no_match KEY...: who waits for frames gets none
+immediate_mismatch() {
+	network pair 1500
+	serve mode=echo
+	ping_to "$B4" start=immediate timeout=5 && fail "it works without frames"
+	served
+	expect mpa_error=4 reason=frame
+}
+
+# The server's reaction to what a client sends; it serves the next one well.
+hostile_request() {
+	local error=$1 reason=$2 answer=$3 said
+
+	shift 3
+	network pair 1500
+	serve mode=echo
+	said=$(client "$@")
+	like "$said" "$answer" "the answer"
+	served
+	expect mpa_error="$error" reason="$reason" ulpdus_rx=0
+	ping_ok "$B4" size=100
+}
+
+silent_client() {
+	local before
+
+	network pair 1500
+	spoil
+	set_sysctl b net.mpa.startup_timeout_ms=800
+	serve mode=echo
+	before=$(counter b MpaErrTimeout)
+	like "$(client end)" "end" "a silent client"
+	served
+	expect mpa_error=4 reason=timeout
+	grown b MpaErrTimeout "$before" 1
+	# 19 octets of 20; each octet alone does not start the time anew
+	like "$(client "send:${REQ_KEY}400100" end)" end "19 octets"
+	served
+	expect mpa_error=4 reason=timeout
+	grown b MpaErrTimeout "$before" 2
+	ping_ok "$B4" size=100
+}
+
+silent_server() {
+	local begun=$SECONDS
+
+	network pair 1500
+	spoil
+	set_sysctl a net.mpa.startup_timeout_ms=800
+	peer_server read:20 end
+	ping_to "$B4" && fail "no Reply, yet it works"
+	expect mpa_error=4 reason=timeout
+	((SECONDS - begun < 8)) || fail "it took $((SECONDS - begun)) s"
+	wait
+	same "$(cat "$STATE/peer")" "${REQ_KEY}40010000"$'\n'"end" "the peer saw"
+}
+
+# The Initiator's reaction to a Reply
+hostile_reply() {
+	local error=$1 reason=$2
+
+	shift 2
+	network pair 1500
+	peer_server read:20 "$@"
+	ping_to "$B4" timeout=8 && fail "that Reply was taken"
+	expect mpa_error="$error" reason="$reason" ulpdus_tx=0
+	wait
+	like "$(cat "$STATE/peer")" "*end" "the peer saw"
+}
+
+# Reserved bits and R of a Request are ignored, and not sent back
+request_bits() {
+	local said
+
+	network pair 1500
+	serve mode=echo
+	said=$(client "send:${REQ_KEY}7f010000" read:20 \
+		"send:$FPDU" read:48)
+	same "$said" "${REP_KEY}40010000"$'\n'"$FPDU" "the answer"
+	served
+	expect status=0 ulpdus_rx=1 bytes_rx=42
+}
+
+request_dribbled() {
+	local said
+
+	network pair 1500
+	serve mode=echo
+	said=$(client "dribble:${REQ_KEY}40010003010203" read:23 \
+		"dribble:$FPDU" read:48)
+	same "$said" "${REP_KEY}40010003010203"$'\n'"$FPDU" "the answer"
+	served
+	expect status=0 ulpdus_rx=1
+}
+
+# Nothing leaves the Responder between its Reply and the first FPDU
+responder_gate() {
+	local said
+
+	network pair 1500
+	serve mode=echo markers=1
+	said=$(client quiet:0.5 "send:${REQ_KEY}c0010000" read:20 quiet:1)
+	same "$said" "quiet"$'\n'"${REP_KEY}c0010000"$'\n'"quiet" "the Responder"
+}
+
+# Nothing leaves the Initiator between its Request and the Reply; what is
+# glued to the Reply is kept, and the first octets are those of an FPDU
+initiator_waits() {
+	network pair 1500
+	peer_server read:20 quiet:0.7 "send:${REP_KEY}00010000" read:48 end
+	command_in a "ping addr=$B4 port=$PORT mode=sink size=42 count=1"
+	wait
+	like "$(cat "$STATE/peer")" \
+		"${REQ_KEY}40010000"$'\n'"quiet"$'\n'"002a*"$'\n'"end" "the peer"
+	same "$(sed -n 3p "$STATE/peer" | wc -c)" $((48 * 2 + 1)) "FPDU's length"
+}
+
+reply_glued() {
+	network pair 1500
+	peer_server read:20 "send:${REP_KEY}40010000$FPDU" read:48
+	ping_to "$B4" size=42 count=1 timeout=5
+	expect ulpdus_rx=1 bytes_rx=42
+	wait
+}
+
+# A reject's private data, and TCP left open: the peer sees no FIN from MPA
+# before its own
+reject_by_hand() {
+	network pair 1500
+	peer_server read:20 "send:${REP_KEY}60010002abcd" end
+	ping_to "$B4" && fail "a rejected ping is no success"
+	expect reason=rejected peer_pdata=abcd mpa_error=0
+	wait
+}
+
+test_case revision.1-1 "VN-03 VN-04 VN-06 RF-16 DD-05" \
+	revisions 0 1 0 1 1 0 0
+test_case revision.1-1.markers "VN-06 RF-06" revisions 1 1 1 1 1 1 1
+test_case revision.0-1 "VN-11 VN-12 VN-13 VN-03 DD-05" \
+	revisions 0 0 0 1 0 1 1
+test_case revision.0-1.markers "VN-11 VN-13" revisions 1 0 1 1 0 1 1
+test_case revision.1-0 "VN-05 VN-14 VN-03 DD-05" revisions 0 1 0 0 0 1 1
+test_case revision.1-0.markers "VN-14" revisions 1 1 1 0 0 1 1
+test_case revision.0-0 "VN-18 VN-03" revisions 0 0 0 0 0 1 1
+test_case revision.0.crc "VN-07" rev0_without_crc
+for size in 0 1 2 3 511 512; do
+	test_case "pdata.$size" "CS-14 CS-22 RF-01 RF-20 RF-21 RF-23 CS-09 MK-20" \
+		private_data $size
+done
+test_case pdata.all-values "RF-23 RF-25 RF-27" private_data_all_values
+test_case pdata.too-long "RF-21" private_data_too_long
+test_case reject "CS-17 CS-18 CS-27 RF-13" reject
+test_case reject.by-hand "CS-27 CS-20" reject_by_hand
+test_case refused "ER-02" refused
+test_case immediate "CS-05 MK-10" immediate
+test_case immediate.mismatch "VN-08 CS-16 CS-34" immediate_mismatch
+test_case timeout.request "CS-31 CS-32 ER-08" silent_client
+test_case timeout.reply "CS-32 CS-13 CS-25 RF-02 RF-11 RF-14" silent_server
+
+test_case request.garbage "RF-03 CS-16 CS-34 CS-37 ER-08 ER-01" \
+	hostile_request 4 frame end "send:$(printf '%0200d' 0)" end
+test_case request.http "RF-03 CS-34" hostile_request 4 frame end \
+	send:474554202f20485454502f312e310d0a0d0a0d0a end
+test_case request.key "RF-03 CS-34" hostile_request 4 frame end \
+	"send:${REQ_KEY:0:30}6440010000" end
+test_case request.reply "CS-30 RF-03" hostile_request 4 frame end \
+	"send:${REP_KEY}40010000" end
+test_case request.pd-length "RF-21 RF-22 RF-24 RF-26 CS-16" \
+	hostile_request 4 frame end "send:${REQ_KEY}40010201" end
+test_case request.revision "RF-17 RF-18 VN-09" hostile_request 4 frame \
+	"${REP_KEY}2?010000"$'\n'end "send:${REQ_KEY}40ff0000" read:20 end
+test_case request.revision-2 "RF-17 RF-18" hostile_request 4 frame \
+	"${REP_KEY}2?010000"$'\n'end "send:${REQ_KEY}40020000" read:20 end
+test_case request.early "RF-22 CS-24" hostile_request 4 frame "*end" \
+	"send:${REQ_KEY}40010000$FPDU" end
+test_case request.truncated "RF-22 RF-26" hostile_request 4 frame "" \
+	"send:${REQ_KEY}40010004aabb"
+test_case request.bits "RF-12 RF-14 RF-15 RF-04 CS-21 CS-23" request_bits
+test_case request.dribbled "CS-15 CS-06 RX-11 RX-12 RX-13" request_dribbled
+test_case responder.gate "CS-29 CS-15" responder_gate
+test_case initiator.waits "CS-24 CS-28 CS-13 RF-07" initiator_waits
+test_case reply.glued "CS-28" reply_glued
+test_case reply.request "CS-30 CS-26 RF-05" \
+	hostile_reply 4 frame "send:${REQ_KEY}40010000" end
+test_case reply.key "RF-05 CS-26 CS-34" \
+	hostile_reply 4 frame "send:00${REP_KEY:2}40010000" end
+test_case reply.pd-length "RF-22 RF-24 CS-26" \
+	hostile_reply 4 frame "send:${REP_KEY}40010201" end
+test_case reply.revision "RF-17 RF-18 CS-26" \
+	hostile_reply 4 frame "send:${REP_KEY}40ff0000" end

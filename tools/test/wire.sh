@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# What is on the wire, captured at the router, and what loss does to it.
+
+# on_wire MARKERS PING-OPTION...: run a ping and capture it on the router's
+# wire from a, where nothing was lost yet
+on_wire() {
+	local markers=$1
+
+	network routed "${MTU:-1500}"
+	serve "markers=$markers" mode="${MODE:-sink}"
+	capture_start r ra wire
+	shift
+	ping_ok "$B4" "markers=$markers" mode="${MODE:-sink}" "$@"
+	served
+	capture_stop wire
+}
+
+aligned() {
+	((SEGMENTS > 0 && SEGMENTS == ALIGNED)) ||
+		fail "$ALIGNED of $SEGMENTS segments hold whole FPDUs only"
+}
+
+# Long ULPDUs: one FPDU to a segment, no segment longer than it may be
+full_segments() {
+	local mtu=$1 markers=$2
+
+	MTU=$mtu on_wire "$markers" size=mulpdu count=200 batch=50
+	walk wire "$A4" 20 "$markers" "$mtu"
+	aligned
+	same "$SEGMENTS $FPDUS" "200 200" "segments and FPDUs"
+	((!markers || MARKERS > 200)) || fail "only $MARKERS markers"
+}
+
+# A source fills segments to the last FPDU
+from_source() {
+	on_wire 1 source=1 size=mulpdu count=200
+	walk wire "$A4" 20 1 1500
+	aligned
+	# All but the last are full: no more than 7 octets short of the MSS
+	payloads wire "$A4" | awk 'NR > 1 && length($0) < 2 * 1441 { short++ }
+		END { exit short > 1 }' || fail "segments could be fuller"
+}
+
+# Small ones: alone at once, or several whole ones to a segment
+small_ones() {
+	on_wire 1 size=100 count=400 batch=100
+	walk wire "$A4" 20 1 1500
+	aligned
+	same "$FPDUS" 400 "FPDUs"
+	((SEGMENTS < 200)) || fail "$SEGMENTS segments for 400 small FPDUs"
+}
+
+one_at_a_time() {
+	MODE=echo on_wire 1 size=100 count=50 batch=1
+	walk wire "$A4" 20 1 1500
+	aligned
+	same "$SEGMENTS $FPDUS" "50 50" "segments and FPDUs"
+	walk wire "$B4" 20 1 1500
+	aligned
+	same "$FPDUS" 50 "FPDUs of the echo"
+	# Nagle would hold each until the last is acknowledged, 40 ms later
+	((${R[elapsed_ns]} < 5000000000)) || fail "that took ${R[elapsed_ns]} ns"
+}
+
+# Each length of pad, and markers at many places
+odd_sizes() {
+	local size
+
+	network routed 1500
+	for size in 1 2 3 251 502 503 1001; do
+		MODE=echo on_wire 1 size=$size count=60 batch=20
+		walk wire "$A4" 20 1 1500
+		aligned
+		same "$FPDUS" 60 "FPDUs"
+		walk wire "$B4" 20 1 1500
+		aligned
+	done
+}
+
+# Longer than a segment: the FPDU is cut, the next begins a segment again
+long_ones() {
+	on_wire 1 size=9000 count=20
+	walk wire "$A4" 20 1 1500
+	# 9000 octets and 18 markers in segments of 1448
+	same "$SEGMENTS" 140 "segments"
+}
+
+# The startup frames: from scratch, each in one segment of its own
+frames_on_wire() {
+	local private lines
+
+	private=$(printf '%01024d' 7)
+	on_wire 1 "pdatahex=$private" size=42 count=1
+	mapfile -t lines < <(payloads wire "$A4")
+	same "${lines[0]}" "${REQ_KEY}c0010200$private" "the Request"
+	like "${lines[1]}" "00000000002a*" "the first FPDU"
+	same "${#lines[@]}" 2 "segments of the Initiator"
+	mapfile -t lines < <(payloads wire "$B4")
+	same "${lines[*]}" "${REP_KEY}c0010200$private" "the Reply"
+	# A frame is walked past, its octets do not move the markers
+	walk wire "$A4" 532 1 1500
+	aligned
+}
+
+no_markers_on_wire() {
+	local lines
+
+	on_wire 0 size=42 count=1
+	mapfile -t lines < <(payloads wire "$A4")
+	same "${lines[0]}" "${REQ_KEY}40010000" "the Request"
+	like "${lines[1]}" "002a*" "the first FPDU"
+	same "${#lines[1]}" 96 "hex digits of the first FPDU"
+}
+
+# With CRC off the FPDU is as long as ever
+no_crc_on_wire() {
+	local lines
+
+	network routed 1500
+	spoil
+	set_sysctl a net.mpa.crc=0
+	set_sysctl b net.mpa.crc=0
+	on_wire 0 size=42 count=1
+	expect crc=0
+	mapfile -t lines < <(payloads wire "$A4")
+	same "${lines[0]}" "${REQ_KEY}00010000" "the Request"
+	same "${#lines[1]}" 96 "hex digits of the first FPDU"
+	same "$(payloads wire "$B4")" "${REP_KEY}00010000" "the Reply"
+}
+
+immediate_on_wire() {
+	network routed 1500
+	serve start=immediate mode=echo
+	capture_start r ra wire
+	ping_ok "$B4" start=immediate size=500 count=20
+	capture_stop wire
+	walk wire "$A4" 0 1 1500
+	aligned
+	walk wire "$B4" 0 1 1500
+	aligned
+	like "$(payloads wire "$B4" | head -n 1)" "0000000001f4*" "first octets"
+}
+
+ipv6_on_wire() {
+	network routed 1500
+	serve markers=1 mode=sink
+	capture_start r ra wire
+	ping_ok "$B6" markers=1 mode=sink size=mulpdu count=100 batch=10
+	capture_stop wire
+	walk wire "$A6" 20 1 1500
+	aligned
+	same "$FPDUS" 100 "FPDUs"
+}
+
+# FIN comes after the last FPDU, DF and SACK are TCP's as ever
+tcp_bits() {
+	local text
+
+	on_wire 1 size=3000 count=20 batch=20
+	text=$(tcpdump -r "$STATE/wire.pcap" -nn -v "src host $A4" 2>/dev/null)
+	grep -q 'sackOK' <<<"$text" || fail "no SACK in the SYN"
+	grep -q 'flags \[none\].*proto TCP' <<<"$text" && fail "DF is not set"
+	tcpdump -r "$STATE/wire.pcap" -nn -S "src host $A4" 2>/dev/null |
+		awk '{ fin = /Flags \[[^]]*F/; match($0, /length [0-9]+/)
+			len = substr($0, RSTART + 7, RLENGTH - 7) + 0
+			if (ended && len) late++
+			if (fin) ended++ }
+			END { exit !ended || late }' ||
+		fail "no FIN, or octets behind it"
+}
+
+# lossy NETEM...: what the router does to packets, in both directions
+lossy() {
+	ns r tc qdisc replace dev rb root netem "$@" limit 10000 &&
+		ns r tc qdisc replace dev ra root netem "$@" limit 10000 ||
+		fail "netem $*"
+}
+
+through() {
+	network routed 1500
+	spoil
+	lossy "$@"
+	serve markers=1 mode=echo
+	capture_start r ra wire
+	ping_ok "$B4" markers=1 size=mulpdu count=150 batch=30 verify=1 \
+		timeout=30
+	expect ulpdus_tx=150 ulpdus_rx=150
+	ping_ok "$B4" markers=1 size=333 count=200 batch=20 verify=1 timeout=30
+	expect ulpdus_rx=200
+	capture_stop wire
+	longest
+}
+
+# No frame of a capture is longer than the MTU: segments are those of the wire
+longest() {
+	walk wire "$A4" 20 1 1500
+	walk wire "$B4" 20 1 1500
+}
+
+# Retransmissions are cut like the first time
+aligned_with_loss() {
+	network routed 1500
+	spoil
+	lossy loss 4%
+	serve markers=1 mode=sink
+	capture_start r ra wire
+	ping_ok "$B4" markers=1 mode=sink size=mulpdu count=300 batch=50 \
+		timeout=30
+	capture_stop wire
+	walk wire "$A4" 20 1 1500
+	aligned
+	((SEGMENTS > 300)) || fail "nothing was sent again"
+}
+
+# Startup frames are lost and come twice like everything else
+startup_with_loss() {
+	local count
+
+	network routed 1500
+	spoil
+	lossy loss 15% duplicate 20%
+	serve mode=echo pdata=xyz
+	for count in 1 2 3 4; do
+		ping_ok "$B4" pdata=abc size=64 count=3 verify=1 timeout=30
+		expect peer_pdata=78797a
+	done
+}
+
+# The path gets narrower while data flows: MULPDU follows
+pmtu_change() {
+	network routed 1500
+	spoil
+	lossy delay 2ms
+	serve markers=1 mode=echo
+	command_in a "ping addr=$B4 port=$PORT markers=1 size=mulpdu count=600 \
+batch=20 verify=1 timeout=35" &
+	sleep 0.6
+	ip -n r link set rb mtu 900
+	ip -n b link set vb mtu 900
+	wait %1 || { read_result a result; show_result; fail "ping"; }
+	read_result a result
+	expect status=0 mismatches=0 ulpdus_rx=600
+	((${R[emss]} <= 900 - 52)) || fail "the EMSS is still ${R[emss]}"
+	expect "mulpdu=$((R[emss] - (6 + 4 * ((R[emss] + 511) / 512) + R[emss] % 4)))"
+}
+
+for mtu in 576 1500 9000; do
+	test_case "wire.full.mtu$mtu" "TX-02 TX-06 TX-15 SZ-10 SZ-13 SZ-23 MK-09 \
+MK-13" full_segments $mtu 1
+done
+test_case wire.full.no-markers "TX-02 TX-06 SZ-09 RF-07" full_segments 1500 0
+test_case wire.source "SZ-11 SZ-13 TX-02" from_source
+test_case wire.packed "TX-03 TX-02 MK-17" small_ones
+test_case wire.single "TX-04 TX-08 MK-16" one_at_a_time
+test_case wire.sizes "FR-03 FR-04 FR-05 FR-08 MK-01 MK-02 MK-04 MK-05 MK-11" \
+	odd_sizes
+test_case wire.long "FR-09 SZ-16 TX-12" long_ones
+test_case wire.frames "RF-01 RF-02 RF-04 RF-14 MK-19 MK-20 CS-06 CS-03" \
+	frames_on_wire
+test_case wire.no-markers "MK-19 RF-07 RF-16" no_markers_on_wire
+test_case wire.no-crc "FR-07 CR-13 CR-03 RF-09" no_crc_on_wire
+test_case wire.immediate "CS-05 MK-10 MK-19" immediate_on_wire
+test_case wire.ipv6 "TX-02 MK-09" ipv6_on_wire
+test_case wire.tcp "TX-16 TX-17 OO-13 TD-01" tcp_bits
+test_case loss.drop "RX-10 RX-12 CS-43" through loss 3%
+test_case loss.reorder "RX-10 OO-17 CS-43" \
+	through delay 3ms reorder 25% 50%
+test_case loss.duplicate "OO-09 OO-17 CS-43" through duplicate 20%
+test_case loss.all "RX-10 RX-12 OO-17 CS-43" \
+	through loss 2% duplicate 5% delay 2ms reorder 10% 50%
+test_case loss.aligned "TX-11 TX-02" aligned_with_loss
+test_case loss.startup "CS-43 CS-01" startup_with_loss
+test_case pmtu.change "SZ-14 SZ-20 SZ-22 TX-12 RX-17" pmtu_change
