@@ -239,9 +239,9 @@ test_case echo.linklocal "DD-09" echo_linklocal
 test_case echo.bound "DD-09" echo_bound
 for pair in "0 0" "0 1" "1 0" "1 1"; do
 	test_case "markers.${pair/ /-}" "MK-07 MK-08 MK-21 RF-06 RF-07 RF-08 SZ-01 \
-SZ-02 SZ-08 SZ-09 SZ-19 SZ-20 VN-06" markers_each_way ${pair% *} ${pair#* }
+SZ-02 SZ-08 SZ-09 SZ-19 SZ-20 VN-06" markers_each_way "${pair% *}" "${pair#* }"
 	test_case "crc.${pair/ /-}" "CR-02 CR-03 CR-05 CR-08 CR-09 CR-10 CR-11 RF-09 \
-RF-10" crc_wishes ${pair% *} ${pair#* }
+RF-10" crc_wishes "${pair% *}" "${pair#* }"
 done
 test_case crc.default "CR-03 CR-04 CR-08" crc_default
 test_case mulpdu.576 "SZ-03 SZ-22" mulpdu_of pair 576

@@ -52,7 +52,7 @@ small_ones() {
 }
 
 one_at_a_time() {
-	MODE=echo on_wire 1 size=100 count=50 batch=1
+	MODE="echo" on_wire 1 size=100 count=50 batch=1
 	walk wire "$A4" 20 1 1500
 	aligned
 	same "$SEGMENTS $FPDUS" "50 50" "segments and FPDUs"
@@ -69,7 +69,7 @@ odd_sizes() {
 
 	network routed 1500
 	for size in 1 2 3 251 502 503 1001; do
-		MODE=echo on_wire 1 size=$size count=60 batch=20
+		MODE="echo" on_wire 1 size=$size count=60 batch=20
 		walk wire "$A4" 20 1 1500
 		aligned
 		same "$FPDUS" 60 "FPDUs"
@@ -172,9 +172,12 @@ tcp_bits() {
 
 # lossy NETEM...: what the router does to packets, in both directions
 lossy() {
-	ns r tc qdisc replace dev rb root netem "$@" limit 10000 &&
-		ns r tc qdisc replace dev ra root netem "$@" limit 10000 ||
-		fail "netem $*"
+	local device
+
+	for device in ra rb; do
+		ns r tc qdisc replace dev $device root netem "$@" limit 10000 ||
+			fail "netem $*"
+	done
 }
 
 through() {
