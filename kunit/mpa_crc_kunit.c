@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The CRC of an FPDU, against known answers and one bit at a time. */
+#include <kunit/test.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include "mpa_fpdu.h"
+#include "mpa_ref.h"
+
+/* @len octets, the first is @first, each of the others @step more */
+struct crc_answer {
+	const char	*desc;
+	const char	*data;		/* or, if NULL, made up of: */
+	u8		first;
+	u8		step;
+	u32		len;
+	u8		field[4];	/* as it stands on the wire */
+};
+
+/* RFC 3720 appendix B.4, and the check value everybody quotes */
+static const struct crc_answer crc_answers[] = {
+	{
+		.desc = "CR-01 CR-14: check value",
+		.data = "123456789", .len = 9,
+		.field = { 0x83, 0x92, 0x06, 0xe3 },
+	},
+	{
+		.desc = "CR-01 CR-14: 32 octets of zeros",
+		.len = 32,
+		.field = { 0xaa, 0x36, 0x91, 0x8a },
+	},
+	{
+		.desc = "CR-01 CR-14: 32 octets of ones",
+		.first = 0xff, .len = 32,
+		.field = { 0x43, 0xab, 0xa8, 0x62 },
+	},
+	{
+		.desc = "CR-01 CR-14: 32 octets counting up",
+		.step = 1, .len = 32,
+		.field = { 0x4e, 0x79, 0xdd, 0x46 },
+	},
+	{
+		.desc = "CR-01 CR-14: 32 octets counting down",
+		.first = 0x1f, .step = 0xff, .len = 32,
+		.field = { 0x5c, 0xdb, 0x3f, 0x11 },
+	},
+	{
+		.desc = "CR-01 CR-14: an iSCSI Read command",
+		.data = "\x01\xc0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x14\0\0\0\0\0\4\0"
+			"\0\0\0\x14\0\0\0\x18\x28\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0",
+		.len = 48,
+		.field = { 0x56, 0x3a, 0x96, 0xd9 },
+	},
+	{
+		.desc = "CR-14: of nothing",
+		.len = 0,
+		.field = { 0, 0, 0, 0 },
+	},
+};
+
+KUNIT_ARRAY_PARAM_DESC(crc_answer, crc_answers, desc);
+
+static void crc_known_answer(struct kunit *test)
+{
+	const struct crc_answer *a = test->param_value;
+	u8 data[64];
+	__le32 field;
+	u32 i;
+
+	for (i = 0; i < a->len; i++)
+		data[i] = a->data ? a->data[i] : a->first + i * a->step;
+	field = mpa_crc_field(mpa_crc_update(MPA_CRC_INIT, data, a->len));
+	KUNIT_EXPECT_MEMEQ(test, &field, a->field, sizeof(field));
+}
+
+static u32 crc_value(u32 crc)
+{
+	return le32_to_cpu(mpa_crc_field(crc));
+}
+
+static u8 *crc_random(struct kunit *test, u32 len)
+{
+	u8 *data = kunit_kmalloc(test, len, GFP_KERNEL);
+	u32 seed = 20071005;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	for (i = 0; i < len; i++)
+		data[i] = mpa_ref_random(&seed);
+	return data;
+}
+
+struct crc_size {
+	const char	*desc;
+	u32		len;
+};
+
+/* around the sizes at which fast implementations change their ways */
+static const struct crc_size crc_sizes[] = {
+	{ "CR-14: 508 octets, from marker to marker", 508 },
+	{ "CR-14: 512 octets", 512 },
+	{ "CR-14: 1456 octets, an FPDU on Ethernet", 1456 },
+	{ "CR-14: 3073 octets", 3073 },
+	{ "CR-14: 8956 octets, an FPDU in a jumbo frame", 8956 },
+	{ "CR-14: 65284 octets, the longest FPDU", 65284 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(crc_size, crc_sizes, desc);
+
+static void crc_sizes_agree(struct kunit *test)
+{
+	const struct crc_size *s = test->param_value;
+	u8 *data = crc_random(test, s->len);
+	u32 crc = MPA_CRC_INIT;
+	u32 want;
+	u32 at;
+	u32 n;
+
+	want = mpa_ref_crc(data, s->len);
+	KUNIT_EXPECT_EQ(test, want,
+			crc_value(mpa_crc_update(crc, data, s->len)));
+	/* and in pieces that get longer and longer */
+	for (at = 0; at < s->len; at += n) {
+		n = min(at / 3 + 1, s->len - at);
+		crc = mpa_crc_update(crc, data + at, n);
+	}
+	KUNIT_EXPECT_EQ(test, want, crc_value(crc));
+}
+
+/* every length up to 96 at every alignment */
+static void crc_alignments_agree(struct kunit *test)
+{
+	u8 *data = crc_random(test, 128);
+	u32 len;
+	u32 at;
+
+	for (at = 0; at < 16; at++)
+		for (len = 0; len <= 96; len++)
+			KUNIT_ASSERT_EQ_MSG(test,
+				mpa_ref_crc(data + at, len),
+				crc_value(mpa_crc_update(MPA_CRC_INIT,
+							 data + at, len)),
+				"%u octets at %u", len, at);
+}
+
+/* two pieces, wherever the cut is */
+static void crc_pieces_agree(struct kunit *test)
+{
+	const u32 len = 700;
+	u8 *data = crc_random(test, len);
+	u32 want = mpa_ref_crc(data, len);
+	u32 crc;
+	u32 at;
+
+	for (at = 0; at <= len; at++) {
+		crc = mpa_crc_update(MPA_CRC_INIT, data, at);
+		crc = mpa_crc_update(crc, data + at, len - at);
+		KUNIT_ASSERT_EQ_MSG(test, want, crc_value(crc), "cut at %u",
+				    at);
+	}
+}
+
+/* no single bit can change without a change of the CRC */
+static void crc_bits_count(struct kunit *test)
+{
+	const u32 len = 52;
+	u8 *data = crc_random(test, len);
+	u32 good = mpa_crc_update(MPA_CRC_INIT, data, len);
+	u32 bit;
+
+	for (bit = 0; bit < 8 * len; bit++) {
+		data[bit / 8] ^= 1 << bit % 8;
+		KUNIT_EXPECT_NE(test, good,
+				mpa_crc_update(MPA_CRC_INIT, data, len));
+		data[bit / 8] ^= 1 << bit % 8;
+	}
+}
+
+static struct kunit_case crc_cases[] = {
+	KUNIT_CASE_PARAM(crc_known_answer, crc_answer_gen_params),
+	KUNIT_CASE_PARAM(crc_sizes_agree, crc_size_gen_params),
+	KUNIT_CASE(crc_alignments_agree),
+	KUNIT_CASE(crc_pieces_agree),
+	KUNIT_CASE(crc_bits_count),
+	{}
+};
+
+static struct kunit_suite crc_suite = {
+	.name = "mpa_crc",
+	.test_cases = crc_cases,
+};
+kunit_test_suite(crc_suite);
