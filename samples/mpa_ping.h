@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The parts of mpa_ping; see mpa_ping.c for what it does. */
+#ifndef _MPA_PING_H
+#define _MPA_PING_H
+
+#include <linux/bvec.h>
+#include <linux/kref.h>
+#include <linux/ktime.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/types.h>
+#include <net/mpa.h>
+
+#define PING_DATA_MAX	(64 << 20)	/* octets of payload, of captured */
+
+enum ping_cmd {
+	PING_CMD_SERVE	= BIT(0),
+	PING_CMD_STOP	= BIT(1),
+	PING_CMD_PING	= BIT(2),
+};
+
+enum ping_mode {
+	PING_MODE_ECHO,
+	PING_MODE_SINK,
+};
+
+/**
+ * struct ping_opts - a command
+ * @cmd: which one
+ * @given: options that were there, by their place in the table
+ * @addr: where to listen, or to connect to; family AF_UNSPEC: anywhere
+ * @dev: device that the address named, or 0
+ * @port: its port, host byte order
+ * @markers: our M bit
+ * @rev: our revision
+ * @immediate: no startup frames
+ * @mode: &enum ping_mode
+ * @has_pd: private data was given, even if none
+ * @pd: private data
+ * @pd_len: octets of it
+ * @reject: serve: reject every Request
+ * @hold: serve: keep delivery on hold for that many ms
+ * @capture: serve: keep what is received for "captured"
+ * @size: ping: octets of a ULPDU; 0: MULPDU
+ * @count: ping: ULPDUs to send
+ * @batch: ping: ULPDUs in a mpa_send_list()
+ * @depth: ping: ULPDUs under way, at most; 0: choose
+ * @verify: ping: compare echoes octet by octet
+ * @timeout: ping: seconds for all of it
+ * @zerocopy: ping: send the pages themselves
+ * @source: ping: one message, which MPA cuts
+ * @payload: ping: the message is what was written to "payload"
+ */
+struct ping_opts {
+	enum ping_cmd		cmd;
+	unsigned long		given;
+	struct sockaddr_storage	addr;
+	int			dev;
+	u32			port;
+	u32			markers;
+	u32			rev;
+	u32			immediate;
+	u32			mode;
+	bool			has_pd;
+	u8			*pd;
+	u32			pd_len;
+	u32			reject;
+	u32			hold;
+	u32			capture;
+	u32			size;
+	u32			count;
+	u32			batch;
+	u32			depth;
+	u32			verify;
+	u32			timeout;
+	u32			zerocopy;
+	u32			source;
+	u32			payload;
+};
+
+/**
+ * struct ping_buf - octets in pages, so that they can be sent from there
+ * @ref: references; written to only while there is one
+ * @len: octets
+ * @nr: pages
+ * @bv: the pages
+ */
+struct ping_buf {
+	struct kref	ref;
+	size_t		len;
+	unsigned int	nr;
+	struct bio_vec	*bv;
+};
+
+/**
+ * struct ping_result - how a connection went
+ * @status: 0 or a negative errno
+ * @reason: the same as a word
+ * @mpa_error: code of RFC 5044
+ * @info: what was negotiated
+ * @start: when it began
+ * @elapsed: how long it took, ns
+ * @ulpdus_tx: ULPDUs handed back as sent
+ * @ulpdus_rx: ULPDUs received
+ * @bytes_tx: octets of these
+ * @bytes_rx: octets of these
+ * @mismatches: echoes that were not what had been sent
+ * @rtts: round trips measured
+ * @rtt_min: the shortest, ns
+ * @rtt_max: the longest, ns
+ * @rtt_sum: all of them, ns
+ * @mulpdu_changes: how often MULPDU has changed
+ * @pd: private data of the peer
+ * @pd_len: octets of it
+ */
+struct ping_result {
+	int		status;
+	const char	*reason;
+	enum mpa_error	mpa_error;
+	struct mpa_info	info;
+	ktime_t		start;
+	u64		elapsed;
+	u64		ulpdus_tx;
+	u64		ulpdus_rx;
+	u64		bytes_tx;
+	u64		bytes_rx;
+	u64		mismatches;
+	u64		rtts;
+	u64		rtt_min;
+	u64		rtt_max;
+	u64		rtt_sum;
+	u64		mulpdu_changes;
+	u8		*pd;
+	u32		pd_len;
+};
+
+enum ping_side {
+	PING_SIDE_PING,
+	PING_SIDE_SERVE,
+	PING_SIDES,
+};
+
+/**
+ * struct ping_net - what is kept for a namespace
+ * @lock: protects all of it
+ * @last: the last results
+ * @payload: what "ping payload=1" sends, or NULL
+ * @captured: what "serve capture=1" got, or NULL
+ */
+struct ping_net {
+	struct mutex		lock;	/* protects all of it */
+	struct ping_result	*last[PING_SIDES];
+	struct ping_buf		*payload;
+	struct ping_buf		*captured;
+};
+
+/* mpa_ping.c APIs: */
+struct ping_net *ping_net(struct net *net);
+int ping_sock_setup(struct socket *sock, void *ctx);
+struct ping_buf *ping_net_payload(struct net *net);
+void ping_net_captured(struct net *net, struct ping_buf *buf);
+
+/* mpa_ping_opts.c APIs: */
+int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts);
+void ping_opts_free(struct ping_opts *opts);
+
+/* mpa_ping_buf.c APIs: */
+struct ping_buf *ping_buf_alloc(void);
+struct ping_buf *ping_buf_get(struct ping_buf *buf);
+void ping_buf_put(struct ping_buf *buf);
+void *ping_buf_tail(struct ping_buf *buf, size_t *room);
+int ping_buf_append(struct ping_buf *buf, const void *data, size_t len);
+bool ping_buf_differs(const struct ping_buf *buf, size_t off,
+		      const void *data, size_t len);
+
+/* mpa_ping_result.c APIs: */
+void ping_result_init(struct ping_result *res);
+void ping_result_pd(struct ping_result *res, const void *pd, u32 len);
+void ping_result_fail(struct ping_result *res, int status, const char *reason);
+void ping_result_end(struct ping_result *res, const struct mpa_end *end);
+void ping_result_rtt(struct ping_result *res, u64 ns);
+void ping_result_free(struct ping_result *res);
+void ping_result_publish(struct ping_result *res, struct net *net,
+			 enum ping_side side);
+void ping_result_show(struct seq_file *seq, const struct ping_result *res);
+
+/* mpa_ping_client.c APIs: */
+int ping_client_init(void);
+void ping_client_exit(void);
+int ping_client_run(struct net *net, const struct ping_opts *opts);
+
+/* mpa_ping_server.c APIs: */
+int ping_server_start(struct net *net, struct ping_opts *opts);
+int ping_server_stop(struct net *net, const struct ping_opts *opts);
+void ping_server_exit(void);
+
+#endif /* _MPA_PING_H */

@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * "ping": connect, send ULPDUs, take their echoes.
+ *
+ * ULPDU number s begins with s, in eight octets where it is long enough; the
+ * rest comes from the octets of a fixed pattern (or of the payload), so nothing
+ * is written per ULPDU. Everything after the connect happens in callbacks, so
+ * echoes are taken while there is more to send.
+ */
+#include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+#include <linux/overflow.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "mpa_ping.h"
+
+#define PATTERN_SIZE	SZ_64K		/* at least MPA_ULPDU_MAX */
+#define PATTERN_STEP	509		/* from one ULPDU to the next */
+#define SOURCE_MAX	SZ_1G		/* octets of one message */
+#define DEPTH		256		/* ULPDUs under way */
+
+/**
+ * struct ping_slot - a message under way
+ * @tx: the message
+ * @client: whose
+ * @hdr: number of the ULPDU, its first octets
+ * @len: octets of the ULPDU
+ * @posted: when
+ */
+struct ping_slot {
+	struct mpa_tx		tx;
+	struct ping_client	*client;
+	__be64			hdr;
+	u32			len;
+	ktime_t			posted;
+};
+
+/**
+ * struct ping_source - the one message of source=1
+ * @bv: its octets; the payload's, or pages of the pattern again and again
+ * @left: octets that are still to be cut
+ * @pieces: ULPDUs cut
+ * @octets: octets cut
+ * @lengths: hash of the lengths of these ULPDUs, in order
+ */
+struct ping_source {
+	struct bio_vec		*bv;
+	u64			left;
+	u64			pieces;
+	u64			octets;
+	u32			lengths;
+};
+
+/**
+ * struct ping_client - a ping
+ * @net: namespace it belongs to
+ * @opts: the command
+ * @deadline: when it has to be over, jiffies
+ * @connected: @sock or @connect_err is set
+ * @sock: the socket
+ * @connect_err: why there is none
+ * @conn: its MPA
+ * @over: nothing is waited for any more; also @finished
+ * @finished: @res says how it went
+ * @shut: all is done but for the peer's FIN
+ * @res: how it goes
+ * @data: where ULPDUs come from: the pattern or the payload
+ * @source: if MPA cuts
+ * @slots: a ring, @depth long; ULPDU s is in s % @depth
+ * @depth: ULPDUs under way at most
+ * @messages: to be posted
+ * @posted: posted
+ * @sent: handed back
+ * @echoed: ULPDUs that came back
+ * @rx_off: octets of @data in these
+ * @rx_lengths: hash of their lengths, in order
+ */
+struct ping_client {
+	struct net		*net;
+	const struct ping_opts	*opts;
+	unsigned long		deadline;
+	struct completion	connected;
+	struct socket		*sock;
+	int			connect_err;
+	struct mpa_conn		*conn;
+	struct completion	over;
+	bool			finished;
+	bool			shut;
+	struct ping_result	res;
+
+	struct ping_buf		*data;
+	struct ping_source	source;
+	struct ping_slot	*slots;
+	u32			depth;
+	u64			messages;
+	u64			posted;
+	u64			sent;
+	u64			echoed;
+	u64			rx_off;
+	u32			rx_lengths;
+};
+
+/* PATTERN_SIZE octets, twice: a ULPDU may begin anywhere in the first half */
+static struct ping_buf *pattern;
+
+static bool is_source(const struct ping_client *p)
+{
+	return p->opts->source || p->opts->payload;
+}
+
+static bool is_echo(const struct ping_client *p)
+{
+	return p->opts->mode == PING_MODE_ECHO;
+}
+
+static u32 lengths_add(u32 hash, u32 len)
+{
+	return hash * 31 + len;
+}
+
+/* The payload goes as it is. */
+static u32 hdr_len(const struct ping_client *p, u32 len)
+{
+	return !p->opts->payload && len >= sizeof(__be64) ? sizeof(__be64) : 0;
+}
+
+static void client_over(struct ping_client *p)
+{
+	if (p->finished)
+		return;
+	p->finished = true;
+	p->res.elapsed = ktime_to_ns(ktime_sub(ktime_get(), p->res.start));
+	mpa_get_info(p->conn, &p->res.info);
+	complete(&p->over);
+}
+
+static void client_fail(struct ping_client *p, int status, const char *reason)
+{
+	ping_result_fail(&p->res, status, reason);
+	client_over(p);
+}
+
+/* Sending */
+
+static size_t plain_offset(u64 seq)
+{
+	return (seq * PATTERN_STEP) % PATTERN_SIZE;
+}
+
+static void slot_set_data(struct ping_slot *slot, size_t off, size_t len)
+{
+	unsigned int first = off / PAGE_SIZE;
+	struct iov_iter *iter = &slot->tx.data;
+
+	iov_iter_bvec(iter, ITER_SOURCE, pattern->bv + first,
+		      pattern->nr - first, offset_in_page(off) + len);
+	iov_iter_advance(iter, offset_in_page(off));
+}
+
+static struct ping_slot *slot_fill(struct ping_client *p, u64 seq)
+{
+	struct ping_slot *slot = &p->slots[seq % p->depth];
+	u32 len = p->opts->size ?: mpa_mulpdu(p->conn);
+
+	slot->client = p;
+	slot->len = len;
+	slot->hdr = cpu_to_be64(seq);
+	slot->tx.next = NULL;
+	slot->tx.flags = p->opts->zerocopy ? MPA_TX_ZEROCOPY : 0;
+	slot->tx.hdr = &slot->hdr;
+	slot->tx.hdr_len = hdr_len(p, len);
+	slot->tx.len = len - slot->tx.hdr_len;
+	slot_set_data(slot, plain_offset(seq), slot->tx.len);
+	slot->posted = ktime_get();
+	return slot;
+}
+
+/* A slot is free when it was handed back and its echo is there. */
+static u64 client_room(const struct ping_client *p)
+{
+	u64 freed = is_echo(p) ? min(p->sent, p->echoed) : p->sent;
+
+	return p->depth - (p->posted - freed);
+}
+
+static void client_post(struct ping_client *p)
+{
+	u64 n, i;
+	int err;
+
+	while (p->posted < p->messages) {
+		LIST_HEAD(list);
+
+		n = min_t(u64, p->opts->batch, p->messages - p->posted);
+		if (client_room(p) < n)
+			return;
+		for (i = 0; i < n; i++)
+			list_add_tail(&slot_fill(p, p->posted + i)->tx.list,
+				      &list);
+		err = mpa_send_list(p->conn, &list);
+		if (err) {
+			client_fail(p, err, "closed");
+			return;
+		}
+		p->posted += n;
+	}
+}
+
+static u32 source_piece(const struct ping_client *p, u32 max)
+{
+	if (p->opts->payload && p->opts->size)
+		max = min(max, p->opts->size);
+	return min_t(u64, max, p->source.left);
+}
+
+/* MPA asks for a ULPDU of at most @max octets. */
+static int source_next(struct mpa_tx *tx, u32 max)
+{
+	struct ping_slot *slot = container_of(tx, struct ping_slot, tx);
+	struct ping_client *p = slot->client;
+	struct ping_source *src = &p->source;
+	u32 len = source_piece(p, max);
+
+	slot->hdr = cpu_to_be64(src->pieces);
+	tx->hdr = &slot->hdr;
+	tx->hdr_len = hdr_len(p, len);
+	tx->len = len - tx->hdr_len;
+
+	src->pieces++;
+	src->octets += len;
+	src->left -= len;
+	src->lengths = lengths_add(src->lengths, len);
+	/* Without a size it is count that ends it. */
+	if (!p->opts->size && !p->opts->payload)
+		return src->pieces < p->opts->count;
+	return src->left > 0;
+}
+
+static void source_post(struct ping_client *p)
+{
+	struct ping_source *src = &p->source;
+	struct ping_slot *slot = p->slots;
+	int err;
+
+	slot->client = p;
+	slot->tx.next = source_next;
+	slot->tx.flags = p->opts->zerocopy ? MPA_TX_ZEROCOPY : 0;
+	iov_iter_bvec(&slot->tx.data, ITER_SOURCE, src->bv,
+		      DIV_ROUND_UP(src->left, PAGE_SIZE), src->left);
+	err = mpa_send(p->conn, &slot->tx);
+	if (err)
+		client_fail(p, err, "closed");
+	else
+		p->posted++;
+}
+
+static bool client_done(const struct ping_client *p)
+{
+	if (p->sent < p->messages)
+		return false;
+	return !is_echo(p) ||
+	       p->echoed == (is_source(p) ? p->source.pieces : p->messages);
+}
+
+/* Post what can be posted; when all is done, close our half. */
+static void client_step(struct ping_client *p)
+{
+	int err;
+
+	if (p->finished || p->shut)
+		return;
+	if (!is_source(p))
+		client_post(p);
+	else if (p->posted < p->messages)
+		source_post(p);
+	if (p->finished || !client_done(p))
+		return;
+	p->shut = true;
+	if (is_echo(p) && p->rx_lengths != p->source.lengths)
+		p->res.mismatches++;
+	err = mpa_shutdown(p->conn);
+	if (err)
+		client_fail(p, err, "closed");
+}
+
+static void client_handed_back(struct ping_client *p, struct mpa_tx *tx)
+{
+	struct ping_slot *slot = container_of(tx, struct ping_slot, tx);
+
+	p->sent++;
+	if (tx->status)		/* ended() says why */
+		return;
+	p->res.ulpdus_tx += is_source(p) ? p->source.pieces : 1;
+	p->res.bytes_tx += is_source(p) ? p->source.octets : slot->len;
+}
+
+static void client_take_back(struct ping_client *p, struct list_head *done)
+{
+	struct mpa_tx *tx, *next;
+
+	list_for_each_entry_safe(tx, next, done, list) {
+		list_del(&tx->list);
+		client_handed_back(p, tx);
+	}
+}
+
+static void client_sent(struct mpa_conn *conn, struct list_head *done)
+{
+	struct ping_client *p = mpa_conn_ctx(conn);
+
+	client_take_back(p, done);
+	client_step(p);
+}
+
+/* Receiving */
+
+static size_t echo_offset(const struct ping_client *p)
+{
+	if (!is_source(p))
+		return plain_offset(p->echoed);
+	return p->opts->payload ? p->rx_off : p->rx_off % PATTERN_SIZE;
+}
+
+/* Compare the number, and with verify=1 all that follows it. */
+static bool echo_differs(const struct ping_client *p,
+			 const struct mpa_ulpdu *ulpdu)
+{
+	const __be64 hdr = cpu_to_be64(p->echoed);
+	u32 hlen = hdr_len(p, ulpdu->len);
+	size_t off = echo_offset(p);
+	const struct kvec *frag;
+	size_t pos = 0, n;
+	u32 i;
+
+	for (i = 0; i < ulpdu->nr_frags; i++, pos += frag->iov_len) {
+		frag = &ulpdu->frag[i];
+		n = pos < hlen ? min(frag->iov_len, hlen - pos) : 0;
+		if (memcmp(frag->iov_base, (u8 *)&hdr + pos, n))
+			return true;
+		if (p->opts->verify &&
+		    ping_buf_differs(p->data, off + pos + n - hlen,
+				     frag->iov_base + n, frag->iov_len - n))
+			return true;
+	}
+	return false;
+}
+
+static void echo_take(struct ping_client *p, const struct mpa_ulpdu *ulpdu,
+		      ktime_t now)
+{
+	struct ping_slot *slot = &p->slots[p->echoed % p->depth];
+	bool bad = echo_differs(p, ulpdu);
+
+	if (!is_source(p)) {
+		bad |= ulpdu->len != slot->len;
+		ping_result_rtt(&p->res,
+				ktime_to_ns(ktime_sub(now, slot->posted)));
+	} else {
+		p->rx_lengths = lengths_add(p->rx_lengths, ulpdu->len);
+		p->rx_off += ulpdu->len - hdr_len(p, ulpdu->len);
+	}
+	p->res.mismatches += bad;
+	p->echoed++;
+}
+
+static void client_recv(struct mpa_conn *conn, struct mpa_rx *rx)
+{
+	struct ping_client *p = mpa_conn_ctx(conn);
+	ktime_t now = ktime_get();
+	unsigned int i;
+	u64 expected;
+
+	for (i = 0; i < rx->nr; i++) {
+		p->res.ulpdus_rx++;
+		p->res.bytes_rx += rx->ulpdu[i].len;
+		expected = is_source(p) ? p->source.pieces : p->posted;
+		if (!is_echo(p))
+			continue;
+		if (p->echoed < expected)
+			echo_take(p, &rx->ulpdu[i], now);
+		else
+			p->res.mismatches++;
+	}
+	client_step(p);
+}
+
+/* The other callbacks */
+
+static void client_established(struct mpa_conn *conn,
+			       const struct mpa_startup *reply)
+{
+	struct ping_client *p = mpa_conn_ctx(conn);
+
+	if (reply)
+		ping_result_pd(&p->res, reply->pd, reply->pd_len);
+	mpa_resume(conn);
+	client_step(p);
+}
+
+static void client_rejected(struct mpa_conn *conn,
+			    const struct mpa_startup *reply)
+{
+	struct ping_client *p = mpa_conn_ctx(conn);
+
+	ping_result_pd(&p->res, reply->pd, reply->pd_len);
+	client_fail(p, -ECONNREFUSED, "rejected");
+}
+
+static void client_mulpdu(struct mpa_conn *conn, u32 mulpdu)
+{
+	struct ping_client *p = mpa_conn_ctx(conn);
+
+	p->res.mulpdu_changes++;
+}
+
+static void client_ended(struct mpa_conn *conn, const struct mpa_end *end)
+{
+	struct ping_client *p = mpa_conn_ctx(conn);
+
+	if (end->reason != MPA_REASON_FIN || !p->shut)
+		ping_result_end(&p->res, end);
+	else if (p->res.mismatches)
+		ping_result_fail(&p->res, -EILSEQ, "mismatch");
+	client_over(p);
+}
+
+static void client_released(struct mpa_conn *conn, struct list_head *left)
+{
+	client_take_back(mpa_conn_ctx(conn), left);
+}
+
+static const struct mpa_ops client_ops = {
+	.established	= client_established,
+	.rejected	= client_rejected,
+	.recv		= client_recv,
+	.sent		= client_sent,
+	.mulpdu		= client_mulpdu,
+	.ended		= client_ended,
+	.released	= client_released,
+};
+
+/* The writer's side */
+
+/* 0, -ETIMEDOUT at the deadline, or -EINTR */
+static int client_wait(const struct ping_client *p, struct completion *what)
+{
+	long left = (long)(p->deadline - jiffies);
+
+	left = wait_for_completion_interruptible_timeout(what, max(left, 0L));
+	if (left > 0)
+		return 0;
+	return left ? -EINTR : -ETIMEDOUT;
+}
+
+/* What happened before MPA had a connection */
+static const char *early_reason(int err)
+{
+	switch (err) {
+	case -ETIMEDOUT:
+		return "timeout";
+	case -ECONNRESET:
+		return "reset";
+	case -EINTR:
+	case -ENOMEM:
+		return "closed";
+	default:
+		return "refused";
+	}
+}
+
+static void client_connected(void *ctx, struct socket *sock, int err)
+{
+	struct ping_client *p = ctx;
+
+	p->sock = sock;
+	p->connect_err = err;
+	complete_all(&p->connected);
+}
+
+static int client_connect(struct ping_client *p)
+{
+	struct mpa_sock_params params = {
+		.net		= p->net,
+		.peer		= p->opts->addr,
+		.bound_dev_if	= p->opts->dev,
+		.setup		= ping_sock_setup,
+		.ctx		= p,
+	};
+	struct mpa_connector *connector;
+	int err;
+
+	connector = mpa_connect(&params, client_connected);
+	if (IS_ERR(connector))
+		return PTR_ERR(connector);
+	err = client_wait(p, &p->connected);
+	mpa_connect_close(connector);
+	wait_for_completion(&p->connected);
+	return err ?: p->connect_err;
+}
+
+static int client_attach(struct ping_client *p)
+{
+	const struct ping_opts *opts = p->opts;
+	struct mpa_params params = {
+		.ops	= &client_ops,
+		.ctx	= p,
+		.flags	= opts->markers ? MPA_F_MARKERS : 0,
+		.rev	= opts->rev,
+		.pd_max	= MPA_PD_MAX_REV0,
+	};
+	struct mpa_conn *conn;
+
+	conn = mpa_attach(p->sock, &params);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	p->conn = conn;
+	if (opts->immediate)
+		return mpa_start_immediate(conn);
+	return mpa_start_initiator(conn, opts->pd, opts->pd_len);
+}
+
+/* The whole ping. What the callbacks have said comes first. */
+static void client_go(struct ping_client *p)
+{
+	const char *reason;
+	int err;
+
+	err = client_connect(p);
+	reason = early_reason(err);
+	if (!err) {
+		err = client_attach(p);
+		reason = "reset";
+	}
+	if (!err) {
+		err = client_wait(p, &p->over);
+		reason = err == -ETIMEDOUT ? "timeout" : "closed";
+	}
+	if (p->conn)
+		mpa_detach_sync(p->conn);
+	if (err && !p->finished)
+		ping_result_fail(&p->res, err, reason);
+}
+
+/* Get rid of a failed connection at once. */
+static void client_close(struct ping_client *p)
+{
+	if (!p->sock)
+		return;
+	if (p->res.status && p->res.info.state != MPA_STATE_REJECTED)
+		sock_no_linger(p->sock->sk);
+	sock_release(p->sock);
+}
+
+/* The pattern as often as needed */
+static int source_repeat(struct ping_source *src)
+{
+	unsigned int i, nr = DIV_ROUND_UP(src->left, PAGE_SIZE);
+
+	src->bv = kvmalloc_array(nr, sizeof(*src->bv), GFP_KERNEL);
+	if (!src->bv)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		src->bv[i] = pattern->bv[i % (PATTERN_SIZE / PAGE_SIZE)];
+	return 0;
+}
+
+static int source_init(struct ping_client *p)
+{
+	struct ping_source *src = &p->source;
+	u64 size = p->opts->size ?: MPA_ULPDU_MAX;
+
+	if (p->opts->payload) {
+		src->left = p->data->len;
+		src->bv = p->data->bv;
+	} else {
+		src->left = size * p->opts->count;
+	}
+	p->messages = src->left ? 1 : 0;
+	if (src->left > SOURCE_MAX)
+		return -E2BIG;
+	return src->bv || !src->left ? 0 : source_repeat(src);
+}
+
+static int client_init_data(struct ping_client *p)
+{
+	const struct ping_opts *opts = p->opts;
+
+	p->data = opts->payload ? ping_net_payload(p->net) :
+				  ping_buf_get(pattern);
+	if (!p->data)
+		return -ENODATA;
+	p->messages = opts->count;
+	p->depth = max(opts->depth ?: DEPTH, opts->batch);
+	p->depth = is_source(p) ? 1 : clamp(p->depth, 1, max(opts->count, 1));
+	p->slots = kvcalloc(p->depth, sizeof(*p->slots), GFP_KERNEL);
+	if (!p->slots)
+		return -ENOMEM;
+	return is_source(p) ? source_init(p) : 0;
+}
+
+static struct ping_client *client_new(struct net *net,
+				      const struct ping_opts *opts)
+{
+	struct ping_client *p;
+
+	p = kzalloc(sizeof(*p), GFP_KERNEL);
+	if (!p)
+		return NULL;
+	p->net = net;
+	p->opts = opts;
+	p->deadline = jiffies + opts->timeout * HZ;
+	init_completion(&p->connected);
+	init_completion(&p->over);
+	ping_result_init(&p->res);
+	return p;
+}
+
+static void client_free(struct ping_client *p)
+{
+	if (!p->opts->payload)
+		kvfree(p->source.bv);
+	ping_buf_put(p->data);
+	kvfree(p->slots);
+	kvfree(p->res.pd);
+	kfree(p);
+}
+
+/* Do a ping; returns its status. */
+int ping_client_run(struct net *net, const struct ping_opts *opts)
+{
+	struct ping_client *p;
+	int err;
+
+	p = client_new(net, opts);
+	if (!p)
+		return -ENOMEM;
+	err = client_init_data(p);
+	if (!err) {
+		client_go(p);
+		client_close(p);
+		err = p->res.status;
+		ping_result_publish(&p->res, net, PING_SIDE_PING);
+	}
+	client_free(p);
+	return err;
+}
+
+static int pattern_fill(struct ping_buf *buf, void *octets)
+{
+	struct rnd_state rnd;
+	int err;
+
+	prandom_seed_state(&rnd, 5044);
+	prandom_bytes_state(&rnd, octets, PATTERN_SIZE);
+	err = ping_buf_append(buf, octets, PATTERN_SIZE);
+	return err ?: ping_buf_append(buf, octets, PATTERN_SIZE);
+}
+
+int ping_client_init(void)
+{
+	void *octets = kvmalloc(PATTERN_SIZE, GFP_KERNEL);
+	int err = -ENOMEM;
+
+	pattern = ping_buf_alloc();
+	if (pattern && octets)
+		err = pattern_fill(pattern, octets);
+	kvfree(octets);
+	if (err)
+		ping_buf_put(pattern);
+	return err;
+}
+
+void ping_client_exit(void)
+{
+	ping_buf_put(pattern);
+}

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* "serve": accept connections, send each ULPDU back or drop it. */
+#include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <net/sock.h>
+
+#include "mpa_ping.h"
+
+/**
+ * struct ping_server - a listening socket and its connections
+ * @list: in servers
+ * @net: its namespace
+ * @opts: the command
+ * @listener: takes connections
+ * @ref: one for @list, one for each of @links
+ * @lock: protects @links
+ * @links: connections
+ * @gone: no connection is left
+ */
+struct ping_server {
+	struct list_head	list;
+	struct net		*net;
+	struct ping_opts	opts;
+	struct mpa_listener	*listener;
+	refcount_t		ref;
+	spinlock_t		lock;	/* protects @links */
+	struct list_head	links;
+	struct completion	gone;
+};
+
+/**
+ * struct ping_link - an accepted connection
+ * @list: in ping_server.links
+ * @server: where it belongs
+ * @sock: its socket
+ * @conn: its MPA
+ * @hold: ends hold=
+ * @res: how it goes
+ * @capture: what was received, or NULL
+ * @pending: ULPDUs posted and not handed back
+ * @ended: nothing more is received
+ * @published: the result is out
+ */
+struct ping_link {
+	struct list_head	list;
+	struct ping_server	*server;
+	struct socket		*sock;
+	struct mpa_conn		*conn;
+	struct timer_list	hold;
+	struct ping_result	res;
+	struct ping_buf		*capture;
+	u64			pending;
+	bool			ended;
+	bool			published;
+};
+
+struct echo_batch;
+
+/**
+ * struct echo - a ULPDU on its way back
+ * @tx: the message
+ * @batch: what its octets belong to
+ */
+struct echo {
+	struct mpa_tx		tx;
+	struct echo_batch	*batch;
+};
+
+/**
+ * struct echo_batch - ULPDUs that came together and are sent from where they
+ * lie. So memory is bounded by what TCP lets the peer send: the window opens
+ * when the batch is put.
+ * @rx: the batch
+ * @left: of @echo, still to be handed back
+ * @echo: a message for each
+ */
+struct echo_batch {
+	struct mpa_rx		*rx;
+	unsigned int		left;
+	struct echo		echo[];
+};
+
+static DEFINE_MUTEX(servers_lock);	/* protects servers */
+static LIST_HEAD(servers);
+
+static void server_put(struct ping_server *s)
+{
+	if (refcount_dec_and_test(&s->ref))
+		complete(&s->gone);
+}
+
+static void link_publish(struct ping_link *l)
+{
+	struct net *net = l->server->net;
+
+	if (l->published)
+		return;
+	l->published = true;
+	if (l->conn)
+		mpa_get_info(l->conn, &l->res.info);
+	if (l->capture)
+		ping_net_captured(net, ping_buf_get(l->capture));
+	ping_result_publish(&l->res, net, PING_SIDE_SERVE);
+}
+
+/*
+ * It is over. The result is there before our FIN is, so that whoever waits
+ * for that FIN finds it. Nothing is to be done with @l after this.
+ */
+static void link_finish(struct ping_link *l)
+{
+	link_publish(l);
+	if (!l->res.status)
+		mpa_shutdown(l->conn);
+	mpa_detach(l->conn);
+}
+
+static void link_fail(struct ping_link *l, int status, const char *reason)
+{
+	ping_result_fail(&l->res, status, reason);
+	link_finish(l);
+}
+
+static void link_request(struct mpa_conn *conn, const struct mpa_startup *req)
+{
+	struct ping_link *l = mpa_conn_ctx(conn);
+	const struct ping_opts *opts = &l->server->opts;
+	const void *pd = opts->has_pd ? opts->pd : req->pd;
+	u32 len = opts->has_pd ? opts->pd_len : req->pd_len;
+	int err;
+
+	ping_result_pd(&l->res, req->pd, req->pd_len);
+	if (opts->reject) {
+		ping_result_fail(&l->res, -ECONNREFUSED, "rejected");
+		link_publish(l);
+		err = mpa_reject(conn, pd, len);
+	} else {
+		err = mpa_accept(conn, pd, len);
+	}
+	if (err)
+		link_fail(l, err, "closed");
+}
+
+static void link_hold_timer(struct timer_list *timer)
+{
+	struct ping_link *l = container_of(timer, struct ping_link, hold);
+
+	mpa_resume(l->conn);
+}
+
+static void link_established(struct mpa_conn *conn,
+			     const struct mpa_startup *reply)
+{
+	struct ping_link *l = mpa_conn_ctx(conn);
+	u32 hold = l->server->opts.hold;
+
+	mpa_get_info(conn, &l->res.info);
+	if (!hold) {
+		mpa_resume(conn);
+		return;
+	}
+	mpa_hold(conn);
+	mod_timer(&l->hold, jiffies + msecs_to_jiffies(hold));
+}
+
+static void echo_done(struct ping_link *l, struct echo *echo)
+{
+	struct echo_batch *batch = echo->batch;
+
+	l->pending--;
+	if (echo->tx.status) {
+		ping_result_fail(&l->res, echo->tx.status, "reset");
+	} else {
+		l->res.ulpdus_tx++;
+		l->res.bytes_tx += echo->tx.len;
+	}
+	if (--batch->left)
+		return;
+	mpa_rx_put(batch->rx);
+	kvfree(batch);
+}
+
+static void echo_done_list(struct ping_link *l, struct list_head *done)
+{
+	struct mpa_tx *tx, *next;
+
+	list_for_each_entry_safe(tx, next, done, list) {
+		list_del(&tx->list);
+		echo_done(l, container_of(tx, struct echo, tx));
+	}
+}
+
+static void echo_init(struct echo *echo, const struct mpa_ulpdu *ulpdu)
+{
+	echo->tx.len = ulpdu->len;
+	iov_iter_kvec(&echo->tx.data, ITER_SOURCE, ulpdu->frag,
+		      ulpdu->nr_frags, ulpdu->len);
+}
+
+static struct echo_batch *echo_batch_new(struct mpa_rx *rx,
+					 struct list_head *list)
+{
+	struct echo_batch *batch;
+	unsigned int i;
+
+	batch = kvzalloc(struct_size(batch, echo, rx->nr), GFP_KERNEL);
+	if (!batch)
+		return NULL;
+	batch->rx = rx;
+	batch->left = rx->nr;
+	for (i = 0; i < rx->nr; i++) {
+		batch->echo[i].batch = batch;
+		echo_init(&batch->echo[i], &rx->ulpdu[i]);
+		list_add_tail(&batch->echo[i].tx.list, list);
+	}
+	return batch;
+}
+
+static int link_echo(struct ping_link *l, struct mpa_rx *rx)
+{
+	struct echo_batch *batch;
+	LIST_HEAD(list);
+	int err;
+
+	if (!rx->nr)
+		return 0;
+	batch = echo_batch_new(rx, &list);
+	if (!batch)
+		return -ENOMEM;
+	mpa_rx_get(rx);
+	l->pending += rx->nr;
+	err = mpa_send_list(l->conn, &list);
+	if (err) {
+		l->pending -= rx->nr;
+		mpa_rx_put(rx);
+		kvfree(batch);
+	}
+	return err;
+}
+
+/* What does not fit into the buffer is not captured. */
+static void link_capture(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
+{
+	u32 i;
+
+	for (i = 0; i < ulpdu->nr_frags; i++)
+		if (ping_buf_append(l->capture, ulpdu->frag[i].iov_base,
+				    ulpdu->frag[i].iov_len))
+			return;
+}
+
+static void link_recv(struct mpa_conn *conn, struct mpa_rx *rx)
+{
+	struct ping_link *l = mpa_conn_ctx(conn);
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < rx->nr; i++) {
+		l->res.ulpdus_rx++;
+		l->res.bytes_rx += rx->ulpdu[i].len;
+		if (l->capture)
+			link_capture(l, &rx->ulpdu[i]);
+	}
+	if (l->server->opts.mode == PING_MODE_ECHO)
+		err = link_echo(l, rx);
+	if (err)
+		link_fail(l, err, "closed");
+}
+
+static void link_sent(struct mpa_conn *conn, struct list_head *done)
+{
+	struct ping_link *l = mpa_conn_ctx(conn);
+
+	echo_done_list(l, done);
+	if (l->ended && !l->pending)
+		link_finish(l);
+}
+
+static void link_mulpdu(struct mpa_conn *conn, u32 mulpdu)
+{
+	struct ping_link *l = mpa_conn_ctx(conn);
+
+	l->res.mulpdu_changes++;
+}
+
+static void link_ended(struct mpa_conn *conn, const struct mpa_end *end)
+{
+	struct ping_link *l = mpa_conn_ctx(conn);
+
+	l->ended = true;
+	if (end->reason != MPA_REASON_FIN)
+		ping_result_end(&l->res, end);
+	if (!l->pending || l->res.status)
+		link_finish(l);
+}
+
+static void link_free(struct ping_link *l)
+{
+	struct ping_server *s = l->server;
+
+	spin_lock(&s->lock);
+	list_del(&l->list);
+	spin_unlock(&s->lock);
+	sock_release(l->sock);
+	ping_buf_put(l->capture);
+	kvfree(l->res.pd);
+	kfree(l);
+	server_put(s);
+}
+
+static void link_released(struct mpa_conn *conn, struct list_head *left)
+{
+	struct ping_link *l = mpa_conn_ctx(conn);
+
+	timer_shutdown_sync(&l->hold);
+	echo_done_list(l, left);
+	if (!l->published)	/* "stop", or the module goes */
+		ping_result_fail(&l->res, -ECANCELED, "closed");
+	link_publish(l);
+	link_free(l);
+}
+
+static const struct mpa_ops link_ops = {
+	.request	= link_request,
+	.established	= link_established,
+	.recv		= link_recv,
+	.sent		= link_sent,
+	.mulpdu		= link_mulpdu,
+	.ended		= link_ended,
+	.released	= link_released,
+};
+
+static struct ping_link *link_new(struct ping_server *s, struct socket *sock)
+{
+	struct ping_link *l;
+
+	l = kzalloc(sizeof(*l), GFP_KERNEL);
+	if (!l)
+		return NULL;
+	if (s->opts.capture) {
+		l->capture = ping_buf_alloc();
+		if (!l->capture) {
+			kfree(l);
+			return NULL;
+		}
+	}
+	l->server = s;
+	l->sock = sock;
+	timer_setup(&l->hold, link_hold_timer, 0);
+	ping_result_init(&l->res);
+
+	refcount_inc(&s->ref);
+	spin_lock(&s->lock);
+	list_add_tail(&l->list, &s->links);
+	spin_unlock(&s->lock);
+	return l;
+}
+
+static int link_attach(struct ping_link *l)
+{
+	const struct ping_opts *opts = &l->server->opts;
+	struct mpa_params params = {
+		.ops	= &link_ops,
+		.ctx	= l,
+		.flags	= opts->markers ? MPA_F_MARKERS : 0,
+		.rev	= opts->rev,
+		.pd_max	= MPA_PD_MAX_REV0,
+	};
+	struct mpa_conn *conn;
+
+	conn = mpa_attach(l->sock, &params);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	l->conn = conn;
+	return 0;
+}
+
+/* Once it is started, @l is the callbacks'. */
+static void link_start(struct ping_link *l)
+{
+	int err;
+
+	if (l->server->opts.immediate)
+		err = mpa_start_immediate(l->conn);
+	else
+		err = mpa_start_responder(l->conn, NULL, 0);
+	if (err)
+		link_fail(l, err, "closed");
+}
+
+static void server_accepted(void *ctx, struct socket *sock)
+{
+	struct ping_server *s = ctx;
+	struct ping_link *l;
+	int err;
+
+	l = link_new(s, sock);
+	if (!l) {
+		sock_release(sock);
+		return;
+	}
+	err = link_attach(l);
+	if (!err) {
+		link_start(l);
+		return;
+	}
+	ping_result_fail(&l->res, err, "reset");
+	link_publish(l);
+	link_free(l);
+}
+
+static struct mpa_listener *server_listen_at(struct ping_server *s, int family)
+{
+	struct mpa_sock_params params = {
+		.net		= s->net,
+		.local		= s->opts.addr,
+		.bound_dev_if	= s->opts.dev,
+		.setup		= ping_sock_setup,
+		.ctx		= s,
+	};
+	/* The same place in both families */
+	struct sockaddr_in *sin = (struct sockaddr_in *)&params.local;
+
+	if (family) {
+		sin->sin_family = family;
+		sin->sin_port = htons(s->opts.port);
+	}
+	return mpa_listen(&params, server_accepted);
+}
+
+/* Anywhere: :: takes IPv4 as well, where there is IPv6. */
+static struct mpa_listener *server_listen(struct ping_server *s)
+{
+	struct mpa_listener *listener;
+
+	if (s->opts.addr.ss_family)
+		return server_listen_at(s, AF_UNSPEC);
+	listener = server_listen_at(s, AF_INET6);
+	if (listener == ERR_PTR(-EAFNOSUPPORT))
+		listener = server_listen_at(s, AF_INET);
+	return listener;
+}
+
+int ping_server_start(struct net *net, struct ping_opts *opts)
+{
+	struct ping_server *s;
+	int err;
+
+	s = kzalloc(sizeof(*s), GFP_KERNEL);
+	if (!s)
+		return -ENOMEM;
+	s->net = net;
+	s->opts = *opts;
+	refcount_set(&s->ref, 1);
+	spin_lock_init(&s->lock);
+	INIT_LIST_HEAD(&s->links);
+	init_completion(&s->gone);
+
+	mutex_lock(&servers_lock);
+	s->listener = server_listen(s);
+	err = PTR_ERR_OR_ZERO(s->listener);
+	if (!err)
+		list_add(&s->list, &servers);
+	mutex_unlock(&servers_lock);
+	if (err)
+		kfree(s);
+	else
+		opts->pd = NULL;	/* now it is the server's */
+	return err;
+}
+
+/*
+ * 1. No connection is added any more, and none is between accept and start.
+ * 2. Each one that is there is reset; a connection stays valid while it is on
+ *    the list.
+ * 3. The last one to be released says so.
+ */
+static void server_close(struct ping_server *s)
+{
+	struct ping_link *l;
+
+	mpa_listen_close(s->listener);
+
+	spin_lock(&s->lock);
+	list_for_each_entry(l, &s->links, list) {
+		mpa_abort(l->conn);
+		mpa_detach(l->conn);
+	}
+	spin_unlock(&s->lock);
+
+	server_put(s);
+	wait_for_completion(&s->gone);
+	ping_opts_free(&s->opts);
+	kfree(s);
+}
+
+static bool server_matches(const struct ping_server *s, struct net *net,
+			   u32 port)
+{
+	return !net || (net_eq(s->net, net) && s->opts.port == port);
+}
+
+/* Close those on a port of a namespace, or all. */
+static int servers_close(struct net *net, u32 port)
+{
+	struct ping_server *s, *next;
+	LIST_HEAD(closing);
+
+	mutex_lock(&servers_lock);
+	list_for_each_entry_safe(s, next, &servers, list)
+		if (server_matches(s, net, port))
+			list_move(&s->list, &closing);
+	mutex_unlock(&servers_lock);
+	if (list_empty(&closing))
+		return -ENOENT;
+	list_for_each_entry_safe(s, next, &closing, list)
+		server_close(s);
+	return 0;
+}
+
+int ping_server_stop(struct net *net, const struct ping_opts *opts)
+{
+	return servers_close(net, opts->port);
+}
+
+void ping_server_exit(void)
+{
+	servers_close(NULL, 0);
+	/* The last released() may still be returning. */
+	mpa_barrier();
+}
