@@ -68,7 +68,7 @@ crc_field_counts() {
 	serve mode=sink
 	same "$(client "send:${REQ_KEY}40010000" read:20 \
 		"send:${FPDU:0:88}deadbeef" end)" \
-		"${REP_KEY}00010000"$'\n'end "the answer"
+		"${REP_KEY}40010000"$'\n'end "the answer"
 	served
 	expect crc=1 mpa_error=2 reason=crc ulpdus_rx=0
 }
