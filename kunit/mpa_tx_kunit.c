@@ -1,0 +1,805 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* FPDUs laid out by the module, against known answers and the reference. */
+#include <crypto/sha2.h>
+#include <kunit/test.h>
+#include <linux/bvec.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+#include <linux/uio.h>
+#include <linux/unaligned.h>
+#include "mpa_fpdu.h"
+#include "mpa_ref.h"
+#include "mpa_vectors.h"
+#include "mpa_wire.h"
+
+enum {
+	TX_ENTRIES	= 2048,
+	TX_PAGES	= 2048,
+	TX_STREAM	= 140 * 1024,	/* the longest stream of the vectors */
+	TX_SEGMENTS	= 512,
+	TX_HDR		= 18,		/* a header of DDP, untagged */
+};
+
+/**
+ * struct tx_test - where a case lays out its FPDUs
+ * @enc: what is tested
+ * @bv: its entries
+ * @page: every block of memory handed out, with a reference of our own
+ * @nr_pages: how many
+ * @chunk: octets to hand out at a time
+ * @left: times that refill() still succeeds
+ * @ulpdu: octets of ULPDUs
+ * @want: what the reference makes of them
+ * @have: what the module has made of them, put together
+ * @seg: segments of a payload
+ * @seg_kv: the same as kvec
+ */
+struct tx_test {
+	struct mpa_enc	enc;
+	struct bio_vec	bv[TX_ENTRIES];
+	struct page	*page[TX_PAGES];
+	u32		nr_pages;
+	u32		chunk;
+	u32		left;
+	u8		ulpdu[MPA_ULPDU_MAX];
+	u8		want[TX_STREAM];
+	u8		have[TX_STREAM];
+	struct bio_vec	seg[TX_SEGMENTS];
+	struct kvec	seg_kv[TX_SEGMENTS];
+};
+
+static struct page *tx_page(struct tx_test *t, u32 size)
+{
+	struct page *page;
+
+	if (t->nr_pages == TX_PAGES)
+		return NULL;
+	page = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(size));
+	if (page)
+		t->page[t->nr_pages++] = page;
+	return page;
+}
+
+static int tx_refill(struct mpa_enc *enc)
+{
+	struct tx_test *t = container_of(enc, struct tx_test, enc);
+	struct page *page;
+
+	if (!t->left)
+		return -ENOMEM;
+	t->left--;
+	page = tx_page(t, t->chunk);
+	if (!page)
+		return -ENOMEM;
+	if (enc->frag.page)
+		put_page(enc->frag.page);
+	get_page(page);
+	enc->frag = (struct page_frag) { .page = page, .size = t->chunk };
+	return 0;
+}
+
+/* Ends what has been laid out; all references must balance. */
+static void tx_drop(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+
+	while (t->enc.nr)
+		put_page(t->enc.bv[--t->enc.nr].bv_page);
+	if (t->enc.frag.page)
+		put_page(t->enc.frag.page);
+	t->enc.frag = (struct page_frag) {};
+	while (t->nr_pages) {
+		KUNIT_EXPECT_EQ(test, 1,
+				page_count(t->page[--t->nr_pages]));
+		put_page(t->page[t->nr_pages]);
+	}
+}
+
+static int tx_init(struct kunit *test)
+{
+	struct tx_test *t = kvzalloc(sizeof(*t), GFP_KERNEL);
+	u32 seed = 5044;
+	u32 i;
+
+	if (!t)
+		return -ENOMEM;
+	for (i = 0; i < MPA_ULPDU_MAX; i++)
+		t->ulpdu[i] = mpa_ref_random(&seed);
+	t->chunk = 32768;
+	t->left = U32_MAX;
+	t->enc = (struct mpa_enc) {
+		.markers = true, .crc = true,
+		.bv = t->bv, .max = TX_ENTRIES, .refill = tx_refill,
+	};
+	test->priv = t;
+	return 0;
+}
+
+static void tx_exit(struct kunit *test)
+{
+	if (!test->priv)
+		return;
+	tx_drop(test);
+	kvfree(test->priv);
+}
+
+static u32 tx_gather(struct tx_test *t, u32 from)
+{
+	const struct bio_vec *v;
+	u32 n = 0;
+	u32 i;
+
+	for (i = from; i < t->enc.nr; i++) {
+		v = &t->bv[i];
+		memcpy(t->have + n, page_address(v->bv_page) + v->bv_offset,
+		       v->bv_len);
+		n += v->bv_len;
+	}
+	return n;
+}
+
+/* What has been laid out must be the first @size octets at t->want. */
+static void tx_compare(struct kunit *test, u32 size, const char *what)
+{
+	struct tx_test *t = test->priv;
+	u32 i;
+
+	KUNIT_ASSERT_EQ_MSG(test, size, tx_gather(t, 0), "%s", what);
+	for (i = 0; i < size && t->have[i] == t->want[i]; i++)
+		;
+	KUNIT_ASSERT_EQ_MSG(test, size, i, "%s: octet %u is %02x, not %02x",
+			    what, i, t->have[i], t->want[i]);
+}
+
+/* One ULPDU of the first @len octets at t->ulpdu, some of them as header. */
+static int tx_encode(struct tx_test *t, u32 len, u32 hdr_len)
+{
+	struct kvec kv = {
+		.iov_base = t->ulpdu + hdr_len, .iov_len = len - hdr_len,
+	};
+	struct iov_iter data;
+
+	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, kv.iov_len);
+	return mpa_fpdu_encode(&t->enc, t->ulpdu, hdr_len, &data,
+			       len - hdr_len, false);
+}
+
+static void tx_expect_hash(struct kunit *test, const u8 *data, u32 len,
+			   const char *const *want_hex)
+{
+	u8 want[SHA256_DIGEST_SIZE];
+	u8 have[SHA256_DIGEST_SIZE];
+
+	KUNIT_ASSERT_EQ(test, sizeof(want), mpa_ref_unhex(want, want_hex));
+	sha256(data, len, have);
+	KUNIT_EXPECT_MEMEQ(test, have, want, sizeof(want));
+}
+
+/* Known answers */
+
+KUNIT_ARRAY_PARAM_DESC(fpdu_vector, mpa_fpdu_vectors, desc);
+
+static void tx_expect_markers(struct kunit *test,
+			      const struct mpa_fpdu_vector *v)
+{
+	struct tx_test *t = test->priv;
+	u32 seq;
+	u32 i;
+
+	for (i = 0; i < v->nr_markers; i++) {
+		KUNIT_EXPECT_EQ(test, v->fpduptr[i],
+				get_unaligned_be32(t->have + v->marker_at[i]));
+		if (!v->marker_seq)
+			continue;
+		seq = v->seq_start + (u32)v->pos + v->marker_at[i];
+		KUNIT_EXPECT_EQ(test, v->marker_seq[i], seq);
+		seq = v->marker_seq[i] - v->fpduptr[i] - v->seq_start;
+		if (v->fpduptr[i])
+			KUNIT_EXPECT_EQ(test, v->len,
+					get_unaligned_be16(t->have + seq -
+							   (u32)v->pos));
+	}
+}
+
+static void tx_known_fpdu(struct kunit *test)
+{
+	const struct mpa_fpdu_vector *v = test->param_value;
+	struct tx_test *t = test->priv;
+	static const u8 zero[4];
+
+	if (v->ulpdu)
+		mpa_ref_unhex(t->ulpdu, v->ulpdu);
+	else
+		mpa_ref_pattern(t->ulpdu, v->len, 0);
+	t->enc.pos = v->pos;
+	t->enc.markers = v->markers;
+	t->enc.crc = v->crc;
+
+	KUNIT_EXPECT_EQ(test, v->size,
+			mpa_fpdu_size(v->pos, v->len, v->markers));
+	KUNIT_ASSERT_EQ(test, 0, tx_encode(t, v->len, min(v->len, TX_HDR)));
+	KUNIT_EXPECT_EQ(test, v->pos + v->size, t->enc.pos);
+	KUNIT_ASSERT_EQ(test, v->size, tx_gather(t, 0));
+
+	if (v->wire) {
+		mpa_ref_unhex(t->want, v->wire);
+		KUNIT_EXPECT_MEMEQ(test, t->have, t->want, v->size);
+	} else {
+		tx_expect_hash(test, t->have, v->size, v->sha256);
+	}
+	mpa_ref_unhex(t->want, v->crc_field);
+	KUNIT_EXPECT_MEMEQ(test, t->have + v->size - 4, t->want, 4);
+	/* with a marker right behind it the PAD is further in front */
+	if (!v->nr_markers ||
+	    v->marker_at[v->nr_markers - 1] != v->size - 8)
+		KUNIT_EXPECT_MEMEQ(test, t->have + v->size - 4 - v->pad, zero,
+				   v->pad);
+	tx_expect_markers(test, v);
+}
+
+KUNIT_ARRAY_PARAM_DESC(stream_vector, mpa_stream_vectors, desc);
+
+static void tx_known_stream(struct kunit *test)
+{
+	const struct mpa_stream_vector *v = test->param_value;
+	struct tx_test *t = test->priv;
+	u32 at;
+	u32 i;
+
+	t->enc.markers = v->markers;
+	t->enc.crc = v->crc;
+	for (i = 0; i < v->nr; i++) {
+		KUNIT_EXPECT_EQ(test, v->pos[i], t->enc.pos);
+		mpa_ref_pattern(t->ulpdu, v->len[i], i);
+		KUNIT_ASSERT_EQ(test, 0, tx_encode(t, v->len[i], 1));
+	}
+	KUNIT_EXPECT_EQ(test, v->size, t->enc.pos);
+	KUNIT_ASSERT_EQ(test, v->size, tx_gather(t, 0));
+	tx_expect_hash(test, t->have, v->size, v->sha256);
+	for (i = 0, at = 0; i < v->nr_markers; i++, at += 512)
+		KUNIT_EXPECT_EQ(test, v->fpduptr[i],
+				get_unaligned_be32(t->have + at));
+}
+
+/* Every offset modulo 512, in slices; lengths around the corners */
+
+struct tx_slice {
+	const char	*desc;
+	u32		from;
+	u64		far;		/* added to the offset */
+};
+
+static const struct tx_slice tx_slices[] = {
+	{ "FR-02 FR-04 MK-09: offsets 0 to 60", 0, 0 },
+	{ "MK-09 MK-16: offsets 64 to 124", 64, 512 },
+	{ "MK-09 MK-16: offsets 128 to 188", 128, 1024 * 512 },
+	{ "MK-09 MK-16: offsets 192 to 252", 192, 0 },
+	{ "MK-09 MK-16: offsets 256 to 316", 256, 0 },
+	{ "MK-09 MK-16: offsets 320 to 380", 320, 0 },
+	{ "MK-11 MK-12: offsets 384 to 444, below 2^32", 384,
+	  (1ULL << 32) - 512 },
+	{ "MK-05 MK-13: offsets 448 to 508, above 2^33", 448, 1ULL << 33 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tx_slice, tx_slices, desc);
+
+static void tx_one_length(struct kunit *test, u64 pos, u32 len)
+{
+	struct tx_test *t = test->priv;
+	char what[64];
+	u32 size;
+
+	snprintf(what, sizeof(what), "offset %llu, ULPDU of %u", pos, len);
+	size = mpa_ref_encode(t->want, pos, t->ulpdu, len, true, true);
+	KUNIT_ASSERT_EQ_MSG(test, size, mpa_fpdu_size(pos, len, true), "%s",
+			    what);
+
+	while (t->enc.nr)
+		put_page(t->bv[--t->enc.nr].bv_page);
+	t->enc.pos = pos;
+	KUNIT_ASSERT_EQ_MSG(test, 0, tx_encode(t, len, len % 29 % len), "%s",
+			    what);
+	KUNIT_ASSERT_EQ_MSG(test, pos + size, t->enc.pos, "%s", what);
+	tx_compare(test, size, what);
+}
+
+/* Lengths 1 to 12, and those whose end comes near a marker: the FPDU ends
+ * @near octets past, or before, the next one or the one after that.
+ */
+static void tx_corners(struct kunit *test)
+{
+	const struct tx_slice *s = test->param_value;
+	u32 offset;
+	s32 dist;
+	s32 near;
+	s32 len;
+	u32 k;
+
+	for (offset = s->from; offset < s->from + 64; offset += 4) {
+		for (len = 1; len <= 12; len++)
+			tx_one_length(test, s->far + offset, len);
+		dist = (512 - offset) % 512;
+		for (k = 0; k < 2; k++, dist += 512) {
+			for (near = -9; near <= 9; near++) {
+				len = dist - 6 - 4 * k + near;
+				if (len > 12)
+					tx_one_length(test, s->far + offset,
+						      len);
+			}
+		}
+	}
+}
+
+/* Long ULPDUs, some octets at a time */
+
+struct tx_length {
+	const char	*desc;
+	u64		pos;
+	u32		len;
+	bool		markers;
+};
+
+static const struct tx_length tx_lengths[] = {
+	{ "SZ-05 FR-03 MK-16: 64768 octets at 0", 0, 64768, true },
+	{ "SZ-05 MK-16: 64768 octets at 12", 12, 64768, true },
+	{ "SZ-05 MK-16: 64767 octets at 256", 256, 64767, true },
+	{ "SZ-05 MK-16: 64766 octets at 508", 508, 64766, true },
+	{ "SZ-05 MK-08: 64768 octets without markers", 0, 64768, false },
+	{ "SZ-06: 9000 octets, MULPDU of Ethernet or not", 1460, 9000, true },
+	{ "SZ-05 FR-08: 1 octet", 4, 1, false },
+	{ "SZ-05 FR-08: 2 octets", 512, 2, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tx_length, tx_lengths, desc);
+
+static void tx_long(struct kunit *test)
+{
+	const struct tx_length *l = test->param_value;
+	struct tx_test *t = test->priv;
+	u32 size;
+
+	t->enc.markers = l->markers;
+	t->enc.pos = l->pos;
+	size = mpa_ref_encode(t->want, l->pos, t->ulpdu, l->len, l->markers,
+			      true);
+	KUNIT_ASSERT_EQ(test, 0, tx_encode(t, l->len, 0));
+	tx_compare(test, size, l->desc);
+	KUNIT_EXPECT_EQ(test, size,
+			mpa_fpdu_size(l->pos, l->len, l->markers));
+}
+
+/* The memory for copies comes in chunks of any size from 16 octets on. */
+
+struct tx_chunk {
+	const char	*desc;
+	u32		chunk;
+	bool		markers;
+	bool		crc;
+};
+
+static const struct tx_chunk tx_chunks[] = {
+	{ "FR-09: chunks of 16 octets", 16, true, true },
+	{ "FR-09: chunks of 17 octets", 17, true, true },
+	{ "FR-09: chunks of 22 octets, no markers", 22, false, true },
+	{ "FR-09: chunks of 31 octets", 31, true, true },
+	{ "FR-09: chunks of 100 octets", 100, true, true },
+	{ "FR-09: chunks of 508 octets", 508, true, true },
+	{ "FR-09: chunks of 512 octets", 512, true, true },
+	{ "FR-09: chunks of a page", PAGE_SIZE, true, true },
+	{ "FR-09: chunks of 8 pages", 8 * PAGE_SIZE, true, true },
+	{ "FR-07 CR-13: chunks of 100 octets, CRC off", 100, true, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tx_chunk, tx_chunks, desc);
+
+/* ULPDUs that fill a stream of about @size octets; returns its length. */
+static u32 tx_random_stream(struct kunit *test, u32 size, u32 seed)
+{
+	struct tx_test *t = test->priv;
+	u32 at = 0;
+	u32 len;
+	u32 k;
+
+	for (k = 0; at < size; k++) {
+		len = 1 + mpa_ref_random(&seed) % (k % 4 ? 90 : 1500);
+		at += mpa_ref_encode(t->want + at, t->enc.pos, t->ulpdu, len,
+				     t->enc.markers, t->enc.crc);
+		KUNIT_ASSERT_EQ(test, 0,
+				tx_encode(t, len, min(len, TX_HDR)));
+		KUNIT_ASSERT_EQ(test, at, t->enc.pos);
+	}
+	return at;
+}
+
+static void tx_chunked(struct kunit *test)
+{
+	const struct tx_chunk *c = test->param_value;
+	struct tx_test *t = test->priv;
+	u32 size;
+
+	t->chunk = c->chunk;
+	t->enc.markers = c->markers;
+	t->enc.crc = c->crc;
+	size = tx_random_stream(test, min(40000, c->chunk * 200), 18);
+	tx_compare(test, size, c->desc);
+}
+
+/* What continues in the same memory is one entry. */
+static void tx_merged(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+	u32 size;
+
+	size = tx_random_stream(test, 20000, 19);
+	KUNIT_ASSERT_LT(test, size, t->chunk);
+	KUNIT_EXPECT_EQ(test, 1, t->enc.nr);
+	KUNIT_EXPECT_EQ(test, size, t->enc.bv[0].bv_len);
+	KUNIT_EXPECT_EQ(test, size, t->enc.frag.offset);
+	tx_compare(test, size, "in one entry");
+}
+
+/* Every kind of payload */
+
+enum tx_kind { TX_KVEC, TX_BVEC, TX_ZEROCOPY };
+
+struct tx_source {
+	const char	*desc;
+	enum tx_kind	kind;
+	bool		markers;
+	u32		hdr_len;
+	u32		len;
+	u32		seg;		/* octets to a segment, */
+	u32		gap;		/* between two, */
+	u32		nr_empty;	/* empty segments before each */
+};
+
+static const struct tx_source tx_sources[] = {
+	{ "FR-01: kvec, one segment", TX_KVEC, true, 14, 5000, U32_MAX },
+	{ "FR-01: kvec, no header", TX_KVEC, true, 0, 5000, U32_MAX },
+	{ "FR-01: kvec, segments of 1", TX_KVEC, true, 14, 250, 1, 3 },
+	{ "FR-01: kvec, segments of 700", TX_KVEC, true, 18, 5000, 700 },
+	{ "FR-01: kvec, empty segments", TX_KVEC, true, 18, 900, 11, 1, 2 },
+	{ "FR-01: bvec, one segment", TX_BVEC, true, 14, 5000, U32_MAX },
+	{ "FR-01: bvec, segments of 13", TX_BVEC, false, 14, 1800, 13, 40 },
+	{ "FR-01: bvec, empty segments", TX_BVEC, true, 1, 9000, 300, 1, 1 },
+	{ "MK-09: pages", TX_ZEROCOPY, true, 14, 20000, 4096 },
+	{ "MK-09: pages, no header", TX_ZEROCOPY, true, 0, 20000, 4096 },
+	{ "MK-08: pages, no markers", TX_ZEROCOPY, false, 14, 20000, 4096 },
+	{ "MK-09: pages, one segment", TX_ZEROCOPY, true, 18, 20000, U32_MAX },
+	{ "MK-08: pages, one segment, no markers", TX_ZEROCOPY, false, 18,
+	  20000, U32_MAX },
+	{ "MK-09: pieces of pages", TX_ZEROCOPY, true, 14, 5000, 300, 3000 },
+	{ "MK-17: pieces of one octet", TX_ZEROCOPY, true, 2, 250, 1, 1 },
+	{ "MK-09: pieces, and empty ones", TX_ZEROCOPY, true, 14, 9000, 150,
+	  500, 2 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tx_source, tx_sources, desc);
+
+/* Puts @len octets at @octets into segments; returns how many these are. */
+static u32 tx_segments(struct kunit *test, const struct tx_source *s,
+		       const u8 *octets, u32 len)
+{
+	struct tx_test *t = test->priv;
+	struct page *page;
+	u32 at = 100;
+	u32 nr = 0;
+	u32 left;
+	u8 *base;
+	u32 n;
+	u32 e;
+
+	page = tx_page(t, 32 * PAGE_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	base = page_address(page);
+	for (left = len; left; left -= n) {
+		n = min(left, s->seg);
+		KUNIT_ASSERT_LE(test, at + n, 32 * PAGE_SIZE);
+		KUNIT_ASSERT_LT(test, nr + s->nr_empty, TX_SEGMENTS);
+		for (e = 0; e <= s->nr_empty; e++, nr++) {
+			u32 here = e < s->nr_empty ? 0 : n;
+
+			t->seg_kv[nr].iov_base = base + at;
+			t->seg_kv[nr].iov_len = here;
+			bvec_set_page(&t->seg[nr], page + at / PAGE_SIZE, here,
+				      at % PAGE_SIZE);
+		}
+		memcpy(base + at, octets + len - left, n);
+		at += n + s->gap;
+	}
+	return nr;
+}
+
+/* How many of the octets laid out lie where the payload does. */
+static u32 tx_in_place(struct tx_test *t, const struct page *payload)
+{
+	u32 n = 0;
+	u32 i;
+
+	for (i = 0; i < t->enc.nr; i++)
+		if (compound_head(t->bv[i].bv_page) == payload)
+			n += t->bv[i].bv_len;
+	return n;
+}
+
+static void tx_from_source(struct kunit *test)
+{
+	const struct tx_source *s = test->param_value;
+	u32 len = s->len;
+	struct tx_test *t = test->priv;
+	struct iov_iter data;
+	u32 size;
+	u32 nr;
+	u32 k;
+
+	nr = tx_segments(test, s, t->ulpdu + s->hdr_len, 2 * len);
+	if (s->kind == TX_KVEC)
+		iov_iter_kvec(&data, ITER_SOURCE, t->seg_kv, nr, 2 * len);
+	else
+		iov_iter_bvec(&data, ITER_SOURCE, t->seg, nr, 2 * len);
+
+	/* twice, as from a source that MPA cuts ULPDUs from */
+	t->enc.markers = s->markers;
+	size = mpa_ref_encode(t->want, 0, t->ulpdu, s->hdr_len + len,
+			      s->markers, true);
+	memmove(t->ulpdu + s->hdr_len, t->ulpdu + s->hdr_len + len, len);
+	size += mpa_ref_encode(t->want + size, size, t->ulpdu,
+			       s->hdr_len + len, s->markers, true);
+	for (k = 0; k < 2; k++)
+		KUNIT_ASSERT_EQ(test, 0,
+				mpa_fpdu_encode(&t->enc, t->ulpdu, s->hdr_len,
+						&data, len,
+						s->kind == TX_ZEROCOPY));
+	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
+	tx_compare(test, size, s->desc);
+	KUNIT_EXPECT_EQ(test, s->kind == TX_ZEROCOPY ? 2 * len : 0,
+			tx_in_place(t, t->page[0]));
+}
+
+static void tx_header_only(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+	u32 size;
+
+	size = mpa_ref_encode(t->want, 0, t->ulpdu, 28, true, true);
+	KUNIT_ASSERT_EQ(test, 0,
+			mpa_fpdu_encode(&t->enc, t->ulpdu, 28, NULL, 0,
+					false));
+	tx_compare(test, size, "header only");
+}
+
+/* After an error all is as it was. */
+
+struct tx_failure {
+	const char	*desc;
+	bool		zerocopy;
+	bool		entries;	/* run out of entries, or of memory */
+	int		err;
+};
+
+static const struct tx_failure tx_failures[] = {
+	{ "too few entries, copying", false, true, -ENOBUFS },
+	{ "too few entries, pages", true, true, -ENOBUFS },
+	{ "no memory, copying", false, false, -ENOMEM },
+	{ "no memory, pages", true, false, -ENOMEM },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tx_failure, tx_failures, desc);
+
+static void tx_all_or_nothing(struct kunit *test)
+{
+	static const struct tx_source pages = { .seg = 300, .gap = 600 };
+	const struct tx_failure *f = test->param_value;
+	struct tx_test *t = test->priv;
+	struct iov_iter data;
+	u32 tries = 0;
+	u32 first;
+	u32 size;
+	u32 last;
+	int err;
+	u32 nr;
+
+	t->chunk = f->zerocopy ? 16 : 64;
+	first = mpa_ref_encode(t->want, 0, t->ulpdu, 20, true, true);
+	size = first + mpa_ref_encode(t->want + first, first, t->ulpdu, 2000,
+				      true, true);
+	nr = tx_segments(test, &pages, t->ulpdu + 14, 1986);
+	iov_iter_bvec(&data, ITER_SOURCE, t->seg, nr, 1986);
+
+	KUNIT_ASSERT_EQ(test, 0, tx_encode(t, 20, 20));
+	nr = t->enc.nr;
+	last = t->bv[nr - 1].bv_len;
+	do {
+		t->left = f->entries ? U32_MAX : tries;
+		t->enc.max = f->entries ? nr + tries : TX_ENTRIES;
+		err = mpa_fpdu_encode(&t->enc, t->ulpdu, 14, &data, 1986,
+				      f->zerocopy);
+		if (!err)
+			break;
+		KUNIT_ASSERT_EQ(test, f->err, err);
+		KUNIT_ASSERT_EQ(test, first, t->enc.pos);
+		KUNIT_ASSERT_EQ(test, nr, t->enc.nr);
+		KUNIT_ASSERT_EQ(test, last, t->bv[nr - 1].bv_len);
+		KUNIT_ASSERT_EQ(test, 1986, iov_iter_count(&data));
+	} while (tries++ < 100);
+
+	KUNIT_ASSERT_EQ(test, 0, err);
+	KUNIT_EXPECT_GT(test, tries, 1);
+	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
+	tx_compare(test, size, f->desc);
+}
+
+/* Memory that a failed attempt wrote to is used again. */
+static void tx_memory_reused(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+	u32 used;
+	u32 size;
+
+	size = mpa_ref_encode(t->want, 0, t->ulpdu, 100, true, true);
+	KUNIT_ASSERT_EQ(test, 0, tx_encode(t, 100, 20));
+	used = t->enc.frag.offset;
+
+	get_page(t->enc.frag.page);
+	bvec_set_page(&t->bv[t->enc.nr++], t->enc.frag.page, 1, 32767);
+	t->enc.max = t->enc.nr;
+	KUNIT_EXPECT_EQ(test, -ENOBUFS, tx_encode(t, 100, 20));
+	KUNIT_EXPECT_EQ(test, used, t->enc.frag.offset);
+
+	put_page(t->bv[--t->enc.nr].bv_page);
+	tx_compare(test, size, "after a failed attempt");
+}
+
+static void tx_short_payload(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+	struct iov_iter data;
+	struct kvec kv = { .iov_base = t->ulpdu, .iov_len = 99 };
+
+	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, 99);
+	KUNIT_EXPECT_EQ(test, -EFAULT,
+			mpa_fpdu_encode(&t->enc, NULL, 0, &data, 100, false));
+	KUNIT_EXPECT_EQ(test, 0, t->enc.nr);
+	KUNIT_EXPECT_EQ(test, 0, t->enc.pos);
+	KUNIT_EXPECT_EQ(test, 99, iov_iter_count(&data));
+}
+
+/* Filling a segment, and MULPDU */
+
+static void tx_fill_one(struct kunit *test, u32 offset, u32 room, bool markers)
+{
+	u32 len = mpa_fpdu_fill(offset, room, markers);
+	u32 size;
+
+	KUNIT_ASSERT_LE(test, len, MPA_ULPDU_MAX);
+	size = mpa_fpdu_size(offset, len, markers);
+	if (len)
+		KUNIT_ASSERT_LE(test, size, room);
+	size = mpa_fpdu_size(offset, len + 1, markers);
+	if (len < MPA_ULPDU_MAX)
+		KUNIT_ASSERT_GT(test, size, room);
+}
+
+/* mpa_fpdu_fill() gives the longest ULPDU that fits, at every offset. */
+static void tx_fill_is_exact(struct kunit *test)
+{
+	static const u32 rooms[] = {
+		0, 7, 8, 9, 11, 12, 15, 16, 19, 20, 128, 140, 500, 503, 508,
+		511, 512, 513, 516, 517, 520, 536, 1020, 1024, 1028, 1032,
+		1220, 1440, 1447, 1448, 1460, 4036, 8948, 8960, 65276, 65288,
+		65483, 131072, U32_MAX,
+	};
+	u32 offset;
+	u32 i;
+
+	for (offset = 0; offset < 512; offset += 4) {
+		for (i = 0; i < ARRAY_SIZE(rooms); i++) {
+			tx_fill_one(test, offset, rooms[i], false);
+			tx_fill_one(test, offset, rooms[i], true);
+		}
+	}
+}
+
+struct tx_mulpdu {
+	const char	*desc;
+	u32		emss;
+	u32		with;
+	u32		without;
+};
+
+static const struct tx_mulpdu tx_mulpdus[] = {
+	{ "SZ-03 SZ-15: EMSS 0", 0, 128, 128 },
+	{ "SZ-15: EMSS 1", 1, 128, 128 },
+	{ "SZ-15: EMSS 100", 100, 128, 128 },
+	{ "SZ-15: EMSS 127", 127, 128, 128 },
+	{ "SZ-15: EMSS 128", 128, 128, 128 },
+	{ "SZ-15: EMSS 136", 136, 128, 130 },
+	{ "SZ-15: EMSS 139", 139, 128, 130 },
+	{ "SZ-08 SZ-09: EMSS 140", 140, 130, 134 },
+	{ "SZ-08 SZ-09: EMSS 141", 141, 130, 134 },
+	{ "SZ-08 SZ-09: EMSS 512", 512, 502, 506 },
+	{ "SZ-08 SZ-09 SZ-19: EMSS 536", 536, 522, 530 },
+	{ "SZ-08 SZ-09: EMSS 1220", 1220, 1202, 1214 },
+	{ "SZ-08 SZ-09: EMSS 1440", 1440, 1422, 1434 },
+	{ "SZ-08 SZ-09 SZ-19: EMSS 1448", 1448, 1430, 1442 },
+	{ "SZ-08 SZ-09 SZ-19: EMSS 1460", 1460, 1442, 1454 },
+	{ "SZ-08 SZ-09: EMSS 4036", 4036, 3998, 4030 },
+	{ "SZ-08 SZ-09: EMSS 8948", 8948, 8870, 8942 },
+	{ "SZ-08 SZ-09: EMSS 8960", 8960, 8882, 8954 },
+	{ "SZ-03: EMSS 65483 of the loopback device", 65483, 64768, 64768 },
+	{ "SZ-03: EMSS 4294967295", U32_MAX, 64768, 64768 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tx_mulpdu, tx_mulpdus, desc);
+
+static void tx_known_mulpdu(struct kunit *test)
+{
+	const struct tx_mulpdu *m = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, m->with, mpa_mulpdu_of(m->emss, true));
+	KUNIT_EXPECT_EQ(test, m->without, mpa_mulpdu_of(m->emss, false));
+}
+
+struct tx_emss {
+	const char	*desc;
+	u32		from;
+	u32		to;
+	u32		step;
+};
+
+static const struct tx_emss tx_emsses[] = {
+	{ "SZ-03 SZ-10: EMSS 140 to 600", 140, 600, 1 },
+	{ "SZ-03 SZ-10: EMSS 1000 to 1500", 1000, 1500, 1 },
+	{ "SZ-03 SZ-10: EMSS 8900 to 9000", 8900, 9000, 1 },
+	{ "SZ-03 SZ-10: EMSS 140 to 65535", 140, 65535, 149 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tx_emss, tx_emsses, desc);
+
+/* An FPDU of MULPDU octets is never longer than EMSS, wherever it begins. */
+static void tx_mulpdu_fits(struct kunit *test)
+{
+	const struct tx_emss *e = test->param_value;
+	u32 mulpdu;
+	u32 emss;
+	u32 pos;
+
+	for (emss = e->from; emss <= e->to; emss += e->step) {
+		KUNIT_ASSERT_LE(test,
+				mpa_fpdu_size(0, mpa_mulpdu_of(emss, false),
+					      false), emss);
+		mulpdu = mpa_mulpdu_of(emss, true);
+		KUNIT_ASSERT_GE(test, mulpdu, 128);
+		KUNIT_ASSERT_LE(test, mulpdu, 64768);
+		for (pos = 0; pos < 512; pos += 4)
+			KUNIT_ASSERT_LE(test, mpa_fpdu_size(pos, mulpdu, true),
+					emss);
+	}
+}
+
+static struct kunit_case tx_cases[] = {
+	KUNIT_CASE_PARAM(tx_known_fpdu, fpdu_vector_gen_params),
+	KUNIT_CASE_PARAM(tx_known_stream, stream_vector_gen_params),
+	KUNIT_CASE_PARAM(tx_corners, tx_slice_gen_params),
+	KUNIT_CASE_PARAM(tx_long, tx_length_gen_params),
+	KUNIT_CASE_PARAM(tx_chunked, tx_chunk_gen_params),
+	KUNIT_CASE(tx_merged),
+	KUNIT_CASE_PARAM(tx_from_source, tx_source_gen_params),
+	KUNIT_CASE(tx_header_only),
+	KUNIT_CASE_PARAM(tx_all_or_nothing, tx_failure_gen_params),
+	KUNIT_CASE(tx_memory_reused),
+	KUNIT_CASE(tx_short_payload),
+	KUNIT_CASE(tx_fill_is_exact),
+	KUNIT_CASE_PARAM(tx_known_mulpdu, tx_mulpdu_gen_params),
+	KUNIT_CASE_PARAM(tx_mulpdu_fits, tx_emss_gen_params),
+	{}
+};
+
+static struct kunit_suite tx_suite = {
+	.name = "mpa_tx",
+	.init = tx_init,
+	.exit = tx_exit,
+	.test_cases = tx_cases,
+};
+
+kunit_test_suite(tx_suite);
