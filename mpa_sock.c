@@ -463,7 +463,7 @@ static void listen_data_ready(struct sock *sk)
 	struct mpa_listener *l;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	l = sk->sk_user_data;
+	l = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
 	if (sk->sk_state == TCP_LISTEN && l) {
 		mod_delayed_work(mpa_wq, &l->work, 0);
 		l->data_ready(sk);
