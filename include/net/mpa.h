@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * iWARP Marker PDU Aligned Framing for TCP (MPA), RFC 5044.
+ *
+ * The interface between MPA and its consumer, usually DDP. The rules that
+ * hold for all of it are in Documentation/networking/mpa-design.rst; in short:
+ *
+ * - The socket is the consumer's. mpa_attach() borrows it, released() gives
+ *   it back with its callbacks restored.
+ * - All callbacks of a connection run in process context, one at a time, with
+ *   no lock of MPA or of the socket held. Every function here may be called
+ *   from every callback, except mpa_detach_sync() and mpa_barrier().
+ * - released() is the last callback. Nothing of the connection is touched by
+ *   MPA after it.
+ */
+#ifndef _NET_MPA_H
+#define _NET_MPA_H
+
+#include <linux/list.h>
+#include <linux/skbuff.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+#include <linux/uio.h>
+
+struct mpa_conn;
+struct mpa_connector;
+struct mpa_listener;
+struct net;
+struct socket;
+
+#define MPA_MULPDU_MIN		128	/* RFC 5044 section 3 */
+#define MPA_MULPDU_MAX		64768
+#define MPA_ULPDU_MAX		64768	/* longest ULPDU, in octets */
+#define MPA_PD_MAX		512	/* private data, Rev 1 */
+#define MPA_PD_MAX_REV0		65535	/* private data, Rev 0 */
+
+#define MPA_REV_NONE		(-1)	/* immediate start, nothing negotiated */
+#define MPA_REV_0		0
+#define MPA_REV_1		1
+
+/**
+ * enum mpa_error - error codes of RFC 5044 section 8
+ * @MPA_ERR_NONE: no error
+ * @MPA_ERR_TCP: TCP connection closed, terminated or lost
+ * @MPA_ERR_CRC: received CRC does not match the one computed
+ * @MPA_ERR_MARKER: marker and ULPDU_Length disagree
+ * @MPA_ERR_FRAME: invalid Request or Reply frame, or none in time
+ */
+enum mpa_error {
+	MPA_ERR_NONE	= 0,
+	MPA_ERR_TCP	= 1,
+	MPA_ERR_CRC	= 2,
+	MPA_ERR_MARKER	= 3,
+	MPA_ERR_FRAME	= 4,
+};
+
+/**
+ * enum mpa_reason - what exactly was wrong
+ * @MPA_REASON_NONE: nothing
+ * @MPA_REASON_FIN: peer's FIN, between two FPDUs: a graceful close (code 1)
+ * @MPA_REASON_TRUNCATED: peer's FIN inside an FPDU (code 1)
+ * @MPA_REASON_RESET: reset by the peer, or given up by TCP (code 1)
+ * @MPA_REASON_ABORTED: mpa_abort(), or the namespace went away (code 1)
+ * @MPA_REASON_CRC: CRC mismatch (code 2)
+ * @MPA_REASON_MARKER: FPDUPTR does not point to the ULPDU_Length (code 3)
+ * @MPA_REASON_LENGTH: ULPDU_Length outside 1 to 64768 (code 3)
+ * @MPA_REASON_URGENT: TCP urgent data (code 3, in startup code 4)
+ * @MPA_REASON_KEY: not a startup frame (code 4)
+ * @MPA_REASON_ROLE: Initiator met Initiator, or Responder met Responder
+ *	(code 4)
+ * @MPA_REASON_REVISION: a revision we cannot or may not speak (code 4)
+ * @MPA_REASON_PD_LENGTH: more private data than allowed (code 4)
+ * @MPA_REASON_SHORT: FIN inside a startup frame (code 4)
+ * @MPA_REASON_EARLY: octets behind a Request, before its Reply (code 4)
+ * @MPA_REASON_TIMEOUT: no complete startup frame in time (code 4)
+ * @MPA_REASON_NOMEM: the startup frame could not be stored (code 4)
+ */
+enum mpa_reason {
+	MPA_REASON_NONE,
+	MPA_REASON_FIN,
+	MPA_REASON_TRUNCATED,
+	MPA_REASON_RESET,
+	MPA_REASON_ABORTED,
+	MPA_REASON_CRC,
+	MPA_REASON_MARKER,
+	MPA_REASON_LENGTH,
+	MPA_REASON_URGENT,
+	MPA_REASON_KEY,
+	MPA_REASON_ROLE,
+	MPA_REASON_REVISION,
+	MPA_REASON_PD_LENGTH,
+	MPA_REASON_SHORT,
+	MPA_REASON_EARLY,
+	MPA_REASON_TIMEOUT,
+	MPA_REASON_NOMEM,
+};
+
+/**
+ * struct mpa_end - how the receive half of a connection ended
+ * @error: code of RFC 5044 section 8
+ * @reason: what exactly was wrong
+ * @err: the same as a negative errno; 0 for a graceful close
+ * @pos: stream position up to which everything was delivered
+ */
+struct mpa_end {
+	enum mpa_error	error;
+	enum mpa_reason	reason;
+	int		err;
+	u64		pos;
+};
+
+/**
+ * struct mpa_startup - what a Request or Reply frame of the peer said
+ * @pd: its private data; valid until the callback returns
+ * @pd_len: octets of it
+ * @rev: its revision
+ * @markers: its M bit: it wants markers in what we send
+ */
+struct mpa_startup {
+	const void	*pd;
+	u32		pd_len;
+	u8		rev;
+	bool		markers;
+};
+
+/**
+ * struct mpa_ulpdu - one ULPDU received
+ * @pos: position in the peer's stream of its FPDU's first octet, counted from
+ *	the first octet of full operation. Grows from ULPDU to ULPDU.
+ * @len: length of the ULPDU, 1 to %MPA_ULPDU_MAX octets
+ * @nr_frags: number of fragments in which the octets lie
+ * @frag: the fragments, in order; their lengths add up to @len
+ */
+struct mpa_ulpdu {
+	u64			pos;
+	u32			len;
+	u32			nr_frags;
+	const struct kvec	*frag;
+};
+
+/**
+ * struct mpa_rx - ULPDUs passed to the consumer in one call
+ * @ulpdu: the ULPDUs, verified, each passed exactly once
+ * @nr: how many; may be 0 when only @delivered moved
+ * @delivered: Delivery: every ULPDU whose FPDU begins below this stream
+ *	position has been passed, and the consumer may act on it, in the order
+ *	of the positions. A ULPDU at or above it is passed for placement only.
+ *
+ * The octets belong to MPA and stay where TCP put them. They may be read
+ * until recv() returns, or until mpa_rx_put() where the consumer took a
+ * reference with mpa_rx_get(); nobody may write to them.
+ */
+struct mpa_rx {
+	const struct mpa_ulpdu	*ulpdu;
+	unsigned int		nr;
+	u64			delivered;
+};
+
+/* mpa_tx.flags */
+#define MPA_TX_ZEROCOPY		BIT(0)	/* send the pages themselves */
+
+/**
+ * struct mpa_tx - one message to send: a ULPDU, or a source of ULPDUs
+ * @list: for mpa_send_list(), and for the list given to sent()
+ * @hdr: first octets of the ULPDU; may be NULL if @hdr_len is 0
+ * @hdr_len: octets at @hdr
+ * @flags: %MPA_TX_ZEROCOPY or 0
+ * @len: octets of @data that belong to the ULPDU, after @hdr. The ULPDU has
+ *	@hdr_len + @len octets, 1 to %MPA_ULPDU_MAX.
+ * @data: where these octets are; MPA advances it by @len for each ULPDU. Any
+ *	kernel iterator that is a source (ITER_KVEC, ITER_BVEC, ...).
+ * @next: NULL for a single ULPDU. Otherwise a source: MPA calls it for each
+ *	ULPDU when there is room to send one. It sets @hdr, @hdr_len and @len
+ *	so that @hdr_len + @len is between 1 and @max octets, and returns 1 if
+ *	more ULPDUs follow, 0 if this is the last, or a negative errno, which
+ *	fails the connection. A source that has to stop early returns 0 with
+ *	@hdr_len and @len 0. With @max octets the FPDU ends where a TCP
+ *	segment does; it is never below %MPA_MULPDU_MIN. @hdr must stay until
+ *	the next call or until the message is handed back. @hdr, @hdr_len and
+ *	@len need no value before the first call. Called like every callback.
+ * @status: result, once handed back: 0 when all of it was given to TCP, or
+ *	a negative errno: %-ECANCELED (aborted or detached), %-ECONNRESET,
+ *	%-ETIMEDOUT, ... (connection lost)
+ *
+ * From a successful mpa_send() until it is handed back in sent() or
+ * released(), the structure and all memory that it names belong to MPA and
+ * must not be changed. It is handed back exactly once, in the order of
+ * posting. With %MPA_TX_ZEROCOPY that is after the network stack has dropped
+ * its last reference to the pages; slab and vmalloc memory is copied.
+ */
+struct mpa_tx {
+	struct list_head	list;
+	const void		*hdr;
+	u16			hdr_len;
+	u16			flags;
+	u32			len;
+	struct iov_iter		data;
+	int			(*next)(struct mpa_tx *tx, u32 max);
+	int			status;
+	/* private: MPA's while it has the message */
+	u32			state;
+	u64			end;
+	struct mpa_conn		*conn;
+	struct ubuf_info	ubuf;
+};
+
+/**
+ * struct mpa_ops - callbacks of a consumer
+ * @request: Responder: a valid Request has arrived. Answer it with
+ *	mpa_accept(), mpa_reject(), mpa_abort() or mpa_detach(), in the callback
+ *	or any time later; no timer runs.
+ * @established: full operation has begun, with what was negotiated in
+ *	mpa_get_info(). @reply is the peer's Reply (Initiator), else NULL.
+ *	Delivery is on hold until mpa_resume(); sending is possible at once.
+ * @rejected: Initiator: the peer's Reply rejects (@reply), MPA has read nothing
+ *	past it. Responder: the Reply of mpa_reject() has been given to TCP
+ *	(@reply is NULL). MPA does no more on this connection; mpa_detach()
+ *	gives the TCP connection back, open.
+ * @recv: ULPDUs have arrived, see &struct mpa_rx
+ * @sent: messages are done; each &struct mpa_tx on the list is the consumer's
+ *	again, its @status says how it went. The list is taken apart by the
+ *	consumer.
+ * @mulpdu: the MULPDU has changed to @mulpdu octets
+ * @ended: nothing more is received. Comes at most once, after the last
+ *	recv(). The consumer may still send, unless closed() follows at once,
+ *	or it is a Responder that never had a valid FPDU. It is also how a
+ *	failed startup is reported.
+ * @closed: TCP is closed in both directions: @err is 0 if both sides closed
+ *	gracefully, else a negative errno. Comes at most once, after ended()
+ *	and after the messages have been handed back.
+ * @released: the last callback: none is running, none will come. It follows
+ *	mpa_detach(), and only that. @left has
+ *	the messages not handed back before, in order, with their status. The
+ *	socket and the context are the consumer's.
+ *
+ * @recv, @ended and @released are mandatory, @request for a Responder, @sent
+ * for whoever sends.
+ */
+struct mpa_ops {
+	void (*request)(struct mpa_conn *conn, const struct mpa_startup *req);
+	void (*established)(struct mpa_conn *conn,
+			    const struct mpa_startup *reply);
+	void (*rejected)(struct mpa_conn *conn,
+			 const struct mpa_startup *reply);
+	void (*recv)(struct mpa_conn *conn, struct mpa_rx *rx);
+	void (*sent)(struct mpa_conn *conn, struct list_head *done);
+	void (*mulpdu)(struct mpa_conn *conn, u32 mulpdu);
+	void (*ended)(struct mpa_conn *conn, const struct mpa_end *end);
+	void (*closed)(struct mpa_conn *conn, int err);
+	void (*released)(struct mpa_conn *conn, struct list_head *left);
+};
+
+/* mpa_params.flags */
+#define MPA_F_MARKERS	BIT(0)	/* we want markers in what we receive (M=1) */
+#define MPA_F_STRICT	BIT(1)	/* refuse Rev 0 peers: not permissive */
+#define MPA_F_MEMALLOC	BIT(2)	/* used for writing out memory: reclaim-safe */
+
+/**
+ * struct mpa_params - what a consumer asks of a connection
+ * @ops: its callbacks; must outlive the connection
+ * @ctx: its context, see mpa_conn_ctx()
+ * @flags: %MPA_F_MARKERS and so on
+ * @rev: revision to announce, %MPA_REV_1 or %MPA_REV_0
+ * @pd_max: most private data that a Rev 0 peer may send; 0 means
+ *	%MPA_PD_MAX. A Rev 1 peer may always send %MPA_PD_MAX octets.
+ */
+struct mpa_params {
+	const struct mpa_ops	*ops;
+	void			*ctx;
+	u32			flags;
+	u8			rev;
+	u16			pd_max;
+};
+
+/**
+ * enum mpa_state - where a connection stands
+ * @MPA_STATE_ATTACHED: attached, nothing started
+ * @MPA_STATE_STARTUP: startup frames are being exchanged
+ * @MPA_STATE_DECIDE: Responder: the consumer has to answer the Request
+ * @MPA_STATE_FULL: full operation
+ * @MPA_STATE_REJECTED: the Reply rejected; MPA is done
+ * @MPA_STATE_CLOSED: lost, aborted, or failed in startup
+ */
+enum mpa_state {
+	MPA_STATE_ATTACHED,
+	MPA_STATE_STARTUP,
+	MPA_STATE_DECIDE,
+	MPA_STATE_FULL,
+	MPA_STATE_REJECTED,
+	MPA_STATE_CLOSED,
+};
+
+/**
+ * struct mpa_info - a snapshot of a connection
+ * @state: where it stands
+ * @rev: revision in use, which is also the DDP and RDMAP version;
+ *	%MPA_REV_NONE before it is known and after mpa_start_immediate()
+ * @peer_rev: revision in the peer's frame, or %MPA_REV_NONE
+ * @initiator: we sent the Request
+ * @crc: CRCs are generated and checked
+ * @markers_tx: we send markers
+ * @markers_rx: the peer sends markers
+ * @emss: effective maximum segment size, octets
+ * @mulpdu: as mpa_mulpdu()
+ * @tx_pos: octets of full operation given to TCP
+ * @rx_pos: octets of full operation delivered
+ * @ulpdus_tx: ULPDUs given to TCP
+ * @ulpdus_rx: ULPDUs delivered
+ * @local: our address and port
+ * @peer: the peer's address and port
+ */
+struct mpa_info {
+	enum mpa_state	state;
+	s8		rev;
+	s8		peer_rev;
+	bool		initiator;
+	bool		crc;
+	bool		markers_tx;
+	bool		markers_rx;
+	u32		emss;
+	u32		mulpdu;
+	u64		tx_pos;
+	u64		rx_pos;
+	u64		ulpdus_tx;
+	u64		ulpdus_rx;
+	struct sockaddr_storage local;
+	struct sockaddr_storage peer;
+};
+
+/* A connection's life: attach, start, (accept or reject), ..., detach. */
+struct mpa_conn *mpa_attach(struct socket *sock,
+			    const struct mpa_params *params);
+void *mpa_conn_ctx(const struct mpa_conn *conn);
+struct socket *mpa_conn_socket(const struct mpa_conn *conn);
+int mpa_start_initiator(struct mpa_conn *conn, const void *pd, size_t len);
+int mpa_start_responder(struct mpa_conn *conn, const void *msg, size_t len);
+int mpa_start_immediate(struct mpa_conn *conn);
+int mpa_accept(struct mpa_conn *conn, const void *pd, size_t len);
+int mpa_reject(struct mpa_conn *conn, const void *pd, size_t len);
+int mpa_shutdown(struct mpa_conn *conn);
+void mpa_abort(struct mpa_conn *conn);
+void mpa_detach(struct mpa_conn *conn);
+int mpa_detach_sync(struct mpa_conn *conn);
+void mpa_barrier(void);
+
+/* Data. */
+int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx);
+int mpa_send_list(struct mpa_conn *conn, struct list_head *list);
+u32 mpa_mulpdu(const struct mpa_conn *conn);
+void mpa_hold(struct mpa_conn *conn);
+void mpa_resume(struct mpa_conn *conn);
+void mpa_rx_get(struct mpa_rx *rx);
+void mpa_rx_put(struct mpa_rx *rx);
+
+/* Watching. */
+void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info);
+const char *mpa_reason_name(enum mpa_reason reason);
+
+/**
+ * struct mpa_sock_params - what mpa_connect() and mpa_listen() need to know
+ * @net: namespace; the socket holds a reference to it
+ * @local: own address and port; family AF_UNSPEC: any (mpa_connect() only).
+ *	An IPv6 scope id names the device for link-local addresses.
+ * @peer: address and port to connect to; not used by mpa_listen()
+ * @bound_dev_if: device the socket is bound to, or 0
+ * @backlog: of mpa_listen(); 0 means SOMAXCONN
+ * @flags: %MPA_F_MEMALLOC or 0
+ * @setup: called before connect or listen, in process context, to set socket
+ *	options (priority, TOS, keepalive, buffers, ...); may be NULL. A
+ *	negative return fails the call. Listening sockets pass most options on
+ *	to the sockets they accept.
+ * @ctx: for @setup and for the callbacks
+ */
+struct mpa_sock_params {
+	struct net		*net;
+	struct sockaddr_storage	local;
+	struct sockaddr_storage	peer;
+	int			bound_dev_if;
+	int			backlog;
+	u32			flags;
+	int			(*setup)(struct socket *sock, void *ctx);
+	void			*ctx;
+};
+
+/* Thin helpers that make connected sockets for mpa_attach(). */
+struct mpa_connector *
+mpa_connect(const struct mpa_sock_params *params,
+	    void (*done)(void *ctx, struct socket *sock, int err));
+void mpa_connect_close(struct mpa_connector *connector);
+struct mpa_listener *
+mpa_listen(const struct mpa_sock_params *params,
+	   void (*accepted)(void *ctx, struct socket *sock));
+void mpa_listen_close(struct mpa_listener *listener);
+
+#endif /* _NET_MPA_H */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM mpa
+
+#if !defined(_TRACE_MPA_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _TRACE_MPA_H
+
+#include <linux/tracepoint.h>
+#include <net/mpa.h>
+
+struct mpa_conn;
+
+/* A connection changed its state: enum mpa_state. */
+TRACE_EVENT(mpa_state,
+	TP_PROTO(const struct mpa_conn *conn, int state),
+	TP_ARGS(conn, state),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(int, state)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->state = state;
+	),
+	TP_printk("conn=%p state=%d", __entry->conn, __entry->state)
+);
+
+/* A Request or Reply frame was sent or received. */
+TRACE_EVENT(mpa_frame,
+	TP_PROTO(const struct mpa_conn *conn, bool tx, u8 flags, u8 rev,
+		 u16 pd_len),
+	TP_ARGS(conn, tx, flags, rev, pd_len),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(bool, tx)
+		__field(u8, flags)
+		__field(u8, rev)
+		__field(u16, pd_len)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->tx = tx;
+		__entry->flags = flags;
+		__entry->rev = rev;
+		__entry->pd_len = pd_len;
+	),
+	TP_printk("conn=%p %s flags=0x%02x rev=%u pd_len=%u", __entry->conn,
+		  __entry->tx ? "tx" : "rx", __entry->flags, __entry->rev,
+		  __entry->pd_len)
+);
+
+/* Octets of FPDUs were given to TCP, from stream position pos on. */
+TRACE_EVENT(mpa_sent,
+	TP_PROTO(const struct mpa_conn *conn, u64 pos, u32 octets),
+	TP_ARGS(conn, pos, octets),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(u64, pos)
+		__field(u32, octets)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->pos = pos;
+		__entry->octets = octets;
+	),
+	TP_printk("conn=%p pos=%llu octets=%u", __entry->conn, __entry->pos,
+		  __entry->octets)
+);
+
+/* ULPDUs are passed to the consumer; delivered: see struct mpa_rx. */
+TRACE_EVENT(mpa_recv,
+	TP_PROTO(const struct mpa_conn *conn, u32 nr, u64 delivered),
+	TP_ARGS(conn, nr, delivered),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(u32, nr)
+		__field(u64, delivered)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->nr = nr;
+		__entry->delivered = delivered;
+	),
+	TP_printk("conn=%p ulpdus=%u delivered=%llu", __entry->conn,
+		  __entry->nr, __entry->delivered)
+);
+
+/* The receive half ended: enum mpa_error, enum mpa_reason. */
+TRACE_EVENT(mpa_ended,
+	TP_PROTO(const struct mpa_conn *conn, const struct mpa_end *end),
+	TP_ARGS(conn, end),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(int, error)
+		__field(int, reason)
+		__field(int, err)
+		__field(u64, pos)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->error = end->error;
+		__entry->reason = end->reason;
+		__entry->err = end->err;
+		__entry->pos = end->pos;
+	),
+	TP_printk("conn=%p error=%d reason=%d err=%d pos=%llu", __entry->conn,
+		  __entry->error, __entry->reason, __entry->err, __entry->pos)
+);
+
+#endif /* _TRACE_MPA_H */
+
+#include <trace/define_trace.h>

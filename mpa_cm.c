@@ -1,0 +1,825 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connection manager: startup (RFC 5044 section 7.1), and how connections end.
+ *
+ * Everything static here runs in the work item. The API functions note what is
+ * wanted under conn->lock; what they leave behind is &mpa_cm.out, which is the
+ * work item's once the flag is set.
+ */
+#include <linux/net.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+#include <trace/events/mpa.h>
+#include "mpa_conn.h"
+
+#define MPA_DRAIN_TIME		HZ
+#define MPA_DRAIN_OCTETS	SZ_64K
+
+enum mpa_cm_step {
+	MPA_CM_STREAM,		/* sending the last streaming message */
+	MPA_CM_REQUEST,		/* sending our Request */
+	MPA_CM_HEADER,		/* reading the peer's frame */
+	MPA_CM_PD,		/* reading its private data */
+	MPA_CM_DECIDE,		/* waiting for the consumer's answer */
+	MPA_CM_REPLY,		/* sending our Reply */
+	MPA_CM_REFUSAL,		/* sending a last Reply */
+	MPA_CM_DRAIN,		/* waiting for the peer's FIN behind it */
+};
+
+/**
+ * struct mpa_cm - a startup in progress
+ * @step: what is being done
+ * @immediate: no frames
+ * @ours: the frame we send
+ * @peer: the frame we have received
+ * @out: octets to send; a frame begins with room for its header
+ * @out_len: octets of it
+ * @out_done: of these, given to TCP
+ * @header: the peer's frame
+ * @have: octets of it so far
+ * @pd: its private data
+ * @pd_have: octets of it so far
+ * @drained: octets dropped behind a refusal
+ * @reason: why it was refused
+ */
+struct mpa_cm {
+	enum mpa_cm_step	step;
+	bool			immediate;
+	struct mpa_frame	ours;
+	struct mpa_frame	peer;
+	u8			*out;
+	u32			out_len;
+	u32			out_done;
+	u8			header[MPA_RR_SIZE];
+	u32			have;
+	u8			*pd;
+	u32			pd_have;
+	u32			drained;
+	enum mpa_reason		reason;
+};
+
+static const char * const mpa_reason_names[] = {
+	[MPA_REASON_NONE]	= "none",
+	[MPA_REASON_FIN]	= "fin",
+	[MPA_REASON_TRUNCATED]	= "truncated",
+	[MPA_REASON_RESET]	= "reset",
+	[MPA_REASON_ABORTED]	= "aborted",
+	[MPA_REASON_CRC]	= "crc",
+	[MPA_REASON_MARKER]	= "marker",
+	[MPA_REASON_LENGTH]	= "length",
+	[MPA_REASON_URGENT]	= "urgent",
+	[MPA_REASON_KEY]	= "key",
+	[MPA_REASON_ROLE]	= "role",
+	[MPA_REASON_REVISION]	= "revision",
+	[MPA_REASON_PD_LENGTH]	= "pd-length",
+	[MPA_REASON_SHORT]	= "short-frame",
+	[MPA_REASON_EARLY]	= "early-octets",
+	[MPA_REASON_TIMEOUT]	= "timeout",
+	[MPA_REASON_NOMEM]	= "no-memory",
+};
+
+/**
+ * mpa_reason_name() - a reason in a word
+ * @reason: reason
+ *
+ * Context: any.
+ * Return: a constant string
+ */
+const char *mpa_reason_name(enum mpa_reason reason)
+{
+	if (reason >= ARRAY_SIZE(mpa_reason_names))
+		return "unknown";
+	return mpa_reason_names[reason];
+}
+EXPORT_SYMBOL_GPL(mpa_reason_name);
+
+/* Code of RFC 5044 section 8. */
+static enum mpa_error mpa_reason_error(enum mpa_reason reason, bool startup)
+{
+	switch (reason) {
+	case MPA_REASON_NONE:
+		return MPA_ERR_NONE;
+	case MPA_REASON_FIN:
+	case MPA_REASON_TRUNCATED:
+	case MPA_REASON_RESET:
+	case MPA_REASON_ABORTED:
+		return MPA_ERR_TCP;
+	case MPA_REASON_CRC:
+		return MPA_ERR_CRC;
+	case MPA_REASON_MARKER:
+	case MPA_REASON_LENGTH:
+		return MPA_ERR_MARKER;
+	case MPA_REASON_URGENT:
+		return startup ? MPA_ERR_FRAME : MPA_ERR_MARKER;
+	case MPA_REASON_KEY:
+	case MPA_REASON_ROLE:
+	case MPA_REASON_REVISION:
+	case MPA_REASON_PD_LENGTH:
+	case MPA_REASON_SHORT:
+	case MPA_REASON_EARLY:
+	case MPA_REASON_TIMEOUT:
+	case MPA_REASON_NOMEM:
+		break;
+	}
+	return MPA_ERR_FRAME;
+}
+
+static int mpa_reason_errno(enum mpa_reason reason)
+{
+	switch (reason) {
+	case MPA_REASON_NONE:
+	case MPA_REASON_FIN:
+		return 0;
+	case MPA_REASON_CRC:
+		return -EBADMSG;
+	case MPA_REASON_TIMEOUT:
+		return -ETIMEDOUT;
+	case MPA_REASON_NOMEM:
+		return -ENOMEM;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* Note how the receive half has ended; mpa_cm_report() tells the consumer. */
+void mpa_cm_end(struct mpa_conn *conn, enum mpa_reason reason, int err)
+{
+	bool startup = conn->state <= MPA_STATE_DECIDE;
+
+	conn->rx.end.reason = reason;
+	conn->rx.end.error = mpa_reason_error(reason, startup);
+	conn->rx.end.err = err ?: mpa_reason_errno(reason);
+}
+
+static void mpa_cm_log(struct mpa_conn *conn)
+{
+	struct sockaddr_storage local, peer;
+
+	if (conn->rx.end.error == MPA_ERR_TCP)
+		return;
+	mpa_tcp_addresses(conn->sk, &local, &peer);
+	net_info_ratelimited("mpa: peer %pISpc: error %d (%s)\n", &peer,
+			     conn->rx.end.error,
+			     mpa_reason_name(conn->rx.end.reason));
+}
+
+/* Tell the consumer, once, how the receive half has ended. */
+void mpa_cm_report(struct mpa_conn *conn)
+{
+	struct mpa_end *end = &conn->rx.end;
+
+	if (conn->rx.reported || !mpa_conn_enter(conn))
+		return;
+	conn->rx.reported = true;
+	trace_mpa_ended(conn, end);
+	SNMP_INC_STATS(conn->mn->mib, MPA_MIB_REASON + end->reason);
+	mpa_cm_log(conn);
+	conn->ops->ended(conn, end);
+}
+
+/* Work item, in MPA_STATE_CLOSED, every message handed back. */
+void mpa_cm_closed(struct mpa_conn *conn)
+{
+	if (test_and_set_bit(MPA_CONN_CLOSED, &conn->flags))
+		return;
+	if (conn->ops->closed && mpa_conn_enter(conn))
+		conn->ops->closed(conn, conn->rx.err);
+}
+
+/*
+ * The connection is over in both directions. A reset is reported at once, so
+ * what has not been delivered is dropped, and so is a FIN not yet reported.
+ */
+void mpa_cm_lost(struct mpa_conn *conn, enum mpa_reason reason, int err)
+{
+	if (reason == MPA_REASON_ABORTED)
+		mpa_tcp_reset(conn->sk);
+	if (!conn->rx.reported)
+		mpa_cm_end(conn, reason, err);
+	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
+	mpa_rx_drop(conn);
+	mpa_tx_cancel(conn, err);
+	conn->rx.err = err;
+	mpa_cm_report(conn);
+	if (mpa_tx_flush(conn))
+		mpa_cm_closed(conn);
+}
+
+/* Work item only, or nobody else has the connection. */
+void mpa_cm_free(struct mpa_conn *conn)
+{
+	struct mpa_cm *cm;
+
+	spin_lock_bh(&conn->lock);
+	cm = conn->cm;
+	conn->cm = NULL;
+	spin_unlock_bh(&conn->lock);
+	if (!cm)
+		return;
+	kvfree(cm->out);
+	kvfree(cm->pd);
+	kfree(cm);
+}
+
+static void mpa_cm_timer_start(struct mpa_conn *conn)
+{
+	unsigned int ms = READ_ONCE(conn->mn->startup_timeout_ms);
+
+	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
+	mod_timer(&conn->timer, jiffies + msecs_to_jiffies(ms));
+}
+
+static void mpa_cm_timer_stop(struct mpa_conn *conn)
+{
+	timer_delete_sync(&conn->timer);
+	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
+}
+
+/* Startup has failed: code 4, or the peer has gone. */
+static bool mpa_cm_close(struct mpa_conn *conn, enum mpa_reason reason)
+{
+	mpa_cm_timer_stop(conn);
+	mpa_cm_end(conn, reason, 0);
+	conn->rx.err = conn->rx.end.err;
+	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
+	mpa_cm_report(conn);
+	mpa_cm_closed(conn);
+	return false;
+}
+
+static bool mpa_cm_reset(struct mpa_conn *conn, enum mpa_reason reason)
+{
+	mpa_tcp_reset(conn->sk);
+	return mpa_cm_close(conn, reason);
+}
+
+/* Write the header of our frame in front of the private data in cm->out. */
+static void mpa_cm_frame(struct mpa_conn *conn)
+{
+	struct mpa_cm *cm = conn->cm;
+
+	mpa_frame_write((struct mpa_rr *)cm->out, &cm->ours);
+	trace_mpa_frame(conn, true, cm->ours.flags, cm->ours.rev,
+			cm->ours.pd_len);
+}
+
+/* The peer's frame is not to be accepted; it may be owed a last Reply. */
+static bool mpa_cm_refuse(struct mpa_conn *conn, enum mpa_reason reason)
+{
+	struct mpa_cm *cm = conn->cm;
+
+	if (reason != MPA_REASON_REVISION ||
+	    !mpa_frame_refuse(&conn->wish, &cm->peer, &cm->ours))
+		return mpa_cm_reset(conn, reason);
+
+	cm->out = kvzalloc(MPA_RR_SIZE, GFP_KERNEL);
+	if (!cm->out)
+		return mpa_cm_reset(conn, reason);
+	cm->out_len = MPA_RR_SIZE;
+	cm->out_done = 0;
+	cm->reason = reason;
+	mpa_cm_frame(conn);
+	cm->step = MPA_CM_REFUSAL;
+	return true;
+}
+
+/* Behind a refusal: no RST may overtake it, so read until the peer's FIN. */
+static bool mpa_cm_drain(struct mpa_conn *conn)
+{
+	struct mpa_cm *cm = conn->cm;
+	u8 sink[64];
+	int n;
+
+	while (cm->drained < MPA_DRAIN_OCTETS) {
+		n = mpa_tcp_read(conn->sock, sink, sizeof(sink));
+		if (n == -EAGAIN)
+			return false;
+		if (!n)
+			return mpa_cm_close(conn, cm->reason);
+		if (n < 0)
+			break;
+		cm->drained += n;
+	}
+	return mpa_cm_reset(conn, cm->reason);
+}
+
+/* Give cm->out to TCP. Returns 0 when all of it is, -EAGAIN, or an error. */
+static int mpa_cm_flush(struct mpa_conn *conn)
+{
+	struct mpa_cm *cm = conn->cm;
+
+	while (cm->out_done < cm->out_len) {
+		int n = mpa_tcp_write(conn->sock, cm->out + cm->out_done,
+				      cm->out_len - cm->out_done);
+		if (n < 0)
+			return n;
+		cm->out_done += n;
+	}
+	kvfree(cm->out);
+	cm->out = NULL;
+	return 0;
+}
+
+/* MPA_STATE_FULL: RFC 5044 section 7.1.2, with delivery on hold. */
+static bool mpa_cm_establish(struct mpa_conn *conn,
+			     const struct mpa_startup *reply)
+{
+	const struct mpa_cm *cm = conn->cm;
+	struct mpa_terms terms = {
+		.rev = MPA_REV_NONE,
+		.crc = true, .markers_tx = true, .markers_rx = true,
+	};
+
+	mpa_cm_timer_stop(conn);
+	if (!cm->immediate)
+		mpa_frame_settle(&cm->ours, &cm->peer, &terms);
+
+	spin_lock_bh(&conn->lock);
+	conn->terms = terms;
+	spin_unlock_bh(&conn->lock);
+	/* CS-29: a Responder first has to hear an FPDU. */
+	conn->tx.gate = cm->immediate || conn->initiator;
+	mpa_tx_begin(conn);
+	mpa_rx_begin(conn);
+	mpa_conn_set_state(conn, MPA_STATE_FULL);
+	mpa_count(conn, ESTABLISHED);
+	if (terms.rev == MPA_REV_0)
+		mpa_count(conn, REV0);
+
+	if (conn->ops->established && mpa_conn_enter(conn))
+		conn->ops->established(conn, reply);
+	mpa_cm_free(conn);
+	return true;
+}
+
+static void mpa_cm_startup(const struct mpa_cm *cm, struct mpa_startup *s)
+{
+	s->pd = cm->pd;
+	s->pd_len = cm->peer.pd_len;
+	s->rev = cm->peer.rev;
+	s->markers = cm->peer.flags & MPA_RR_M;
+}
+
+/* The consumer decides, now or later, and no timer runs. */
+static bool mpa_cm_request(struct mpa_conn *conn)
+{
+	struct mpa_startup req;
+
+	/* CS-24: the Initiator may send nothing before it has our Reply. */
+	if (mpa_tcp_unread(conn->sk))
+		return mpa_cm_reset(conn, MPA_REASON_EARLY);
+
+	mpa_cm_timer_stop(conn);
+	mpa_cm_startup(conn->cm, &req);
+	conn->cm->step = MPA_CM_DECIDE;
+	mpa_conn_set_state(conn, MPA_STATE_DECIDE);
+	if (mpa_conn_enter(conn))
+		conn->ops->request(conn, &req);
+	return true;
+}
+
+/* CS-19, CS-27: leave MPA, and TCP open. */
+static bool mpa_cm_rejected(struct mpa_conn *conn,
+			    const struct mpa_startup *reply)
+{
+	mpa_cm_timer_stop(conn);
+	mpa_conn_set_state(conn, MPA_STATE_REJECTED);
+	if (conn->ops->rejected && mpa_conn_enter(conn))
+		conn->ops->rejected(conn, reply);
+	return false;
+}
+
+static bool mpa_cm_reply(struct mpa_conn *conn)
+{
+	struct mpa_startup reply;
+
+	mpa_cm_startup(conn->cm, &reply);
+	if (!(conn->cm->peer.flags & MPA_RR_R)) {
+		if (mpa_tcp_unread(conn->sk))
+			mpa_count(conn, GLUED);
+		return mpa_cm_establish(conn, &reply);
+	}
+
+	mpa_count(conn, REJECTS_RECEIVED);
+	return mpa_cm_rejected(conn, &reply);
+}
+
+/*
+ * Read into @buf what is missing of @len octets. Returns how many came, or 0
+ * if the work item has to wait or the connection is over; *@over tells which.
+ */
+static int mpa_cm_read(struct mpa_conn *conn, u8 *buf, u32 have, u32 len)
+{
+	int n = mpa_tcp_read(conn->sock, buf + have, len - have);
+
+	if (tcp_sk(conn->sk)->urg_data) {
+		mpa_cm_reset(conn, MPA_REASON_URGENT);
+		return 0;
+	}
+	if (n > 0 || n == -EAGAIN)
+		return n > 0 ? n : 0;
+	if (n < 0)
+		mpa_cm_lost(conn, MPA_REASON_RESET, n);
+	else if (conn->cm->have)
+		mpa_cm_reset(conn, MPA_REASON_SHORT);
+	else
+		mpa_cm_reset(conn, MPA_REASON_FIN);
+	return 0;
+}
+
+/* The peer's frame is complete. */
+static bool mpa_cm_received(struct mpa_conn *conn)
+{
+	const struct mpa_frame *peer = &conn->cm->peer;
+
+	trace_mpa_frame(conn, false, peer->flags, peer->rev, peer->pd_len);
+	spin_lock_bh(&conn->lock);
+	conn->peer_rev = min_t(u8, peer->rev, S8_MAX);
+	spin_unlock_bh(&conn->lock);
+	return peer->reply ? mpa_cm_reply(conn) : mpa_cm_request(conn);
+}
+
+static bool mpa_cm_pd(struct mpa_conn *conn)
+{
+	struct mpa_cm *cm = conn->cm;
+	int n;
+
+	while (cm->pd_have < cm->peer.pd_len) {
+		n = mpa_cm_read(conn, cm->pd, cm->pd_have, cm->peer.pd_len);
+		if (!n)
+			return false;
+		cm->pd_have += n;
+	}
+	return mpa_cm_received(conn);
+}
+
+/* The header of the peer's frame is complete and well formed. */
+static bool mpa_cm_judge(struct mpa_conn *conn)
+{
+	struct mpa_cm *cm = conn->cm;
+	enum mpa_reason reason = mpa_frame_judge(&conn->wish, &cm->peer);
+
+	if (reason)
+		return mpa_cm_refuse(conn, reason);
+	if (cm->peer.pd_len) {
+		cm->pd = kvmalloc(cm->peer.pd_len, GFP_KERNEL);
+		if (!cm->pd)
+			return mpa_cm_reset(conn, MPA_REASON_NOMEM);
+	}
+	cm->step = MPA_CM_PD;
+	return true;
+}
+
+/* Octets are checked as they come: CS-37, a wrong one closes at once. */
+static bool mpa_cm_header(struct mpa_conn *conn)
+{
+	struct mpa_cm *cm = conn->cm;
+	enum mpa_reason reason;
+	int n, err;
+
+	do {
+		n = mpa_cm_read(conn, cm->header, cm->have, MPA_RR_SIZE);
+		if (!n)
+			return false;
+		cm->have += n;
+		err = mpa_frame_read(cm->header, cm->have, conn->initiator,
+				     &cm->peer, &reason);
+	} while (err == -EAGAIN);
+	if (err)
+		return mpa_cm_reset(conn, reason);
+	return mpa_cm_judge(conn);
+}
+
+/* Has the consumer answered the Request? */
+static bool mpa_cm_decide(struct mpa_conn *conn)
+{
+	bool reject = mpa_conn_test(conn, MPA_CONN_REJECT);
+	struct mpa_cm *cm = conn->cm;
+
+	if (mpa_tcp_unread(conn->sk))
+		return mpa_cm_reset(conn, MPA_REASON_EARLY);
+	if (!reject && !mpa_conn_test(conn, MPA_CONN_ACCEPT))
+		return false;
+
+	mpa_frame_answer(&conn->wish, &cm->peer, reject,
+			 cm->out_len - MPA_RR_SIZE, &cm->ours);
+	mpa_cm_frame(conn);
+	mpa_cm_timer_start(conn);
+	cm->step = MPA_CM_REPLY;
+	return true;
+}
+
+/* What comes after the octets in cm->out have been given to TCP. */
+static bool mpa_cm_flushed(struct mpa_conn *conn)
+{
+	struct mpa_cm *cm = conn->cm;
+
+	switch (cm->step) {
+	case MPA_CM_STREAM:
+	case MPA_CM_REQUEST:
+		cm->step = MPA_CM_HEADER;
+		return true;
+	case MPA_CM_REPLY:
+		if (!mpa_conn_test(conn, MPA_CONN_REJECT))
+			return mpa_cm_establish(conn, NULL);
+		mpa_count(conn, REJECTS_SENT);
+		return mpa_cm_rejected(conn, NULL);
+	case MPA_CM_REFUSAL:
+		kernel_sock_shutdown(conn->sock, SHUT_WR);
+		mod_timer(&conn->timer, jiffies + MPA_DRAIN_TIME);
+		cm->step = MPA_CM_DRAIN;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool mpa_cm_send(struct mpa_conn *conn)
+{
+	int err = mpa_cm_flush(conn);
+
+	if (!err)
+		return mpa_cm_flushed(conn);
+	if (err != -EAGAIN)
+		mpa_cm_lost(conn, MPA_REASON_RESET, err);
+	return false;
+}
+
+/* mpa_conn_off() undoes this. */
+static void mpa_cm_options(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	tcp_sock_set_nodelay(sk);
+	lock_sock(sk);
+	/* Or TCP would not tell us of the first octets. */
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	if (conn->conn_flags & MPA_F_MEMALLOC) {
+		sk->sk_allocation = GFP_NOIO;
+		sk->sk_use_task_frag = false;
+	}
+	release_sock(sk);
+}
+
+/* A mpa_start_*() has been called. */
+static bool mpa_cm_begin(struct mpa_conn *conn)
+{
+	struct mpa_cm *cm = conn->cm;
+
+	mpa_cm_options(conn);
+	if (cm->immediate)
+		return mpa_cm_establish(conn, NULL);
+
+	conn->wish.crc = READ_ONCE(conn->mn->crc);
+	if (conn->initiator) {
+		mpa_frame_request(&conn->wish, cm->out_len - MPA_RR_SIZE,
+				  &cm->ours);
+		mpa_cm_frame(conn);
+	}
+	mpa_conn_set_state(conn, MPA_STATE_STARTUP);
+	mpa_cm_timer_start(conn);
+	return true;
+}
+
+static bool mpa_cm_timeout(struct mpa_conn *conn)
+{
+	if (conn->cm->step == MPA_CM_DRAIN || conn->cm->step == MPA_CM_REFUSAL)
+		return mpa_cm_reset(conn, conn->cm->reason);
+	return mpa_cm_reset(conn, MPA_REASON_TIMEOUT);
+}
+
+/*
+ * Work item, in MPA_STATE_ATTACHED, _STARTUP and _DECIDE: one step. True if
+ * another one may be possible at once.
+ */
+bool mpa_cm_run(struct mpa_conn *conn)
+{
+	if (!mpa_conn_test(conn, MPA_CONN_START))
+		return false;
+	if (conn->state == MPA_STATE_ATTACHED)
+		return mpa_cm_begin(conn);
+	if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags))
+		return mpa_cm_timeout(conn);
+
+	switch (conn->cm->step) {
+	case MPA_CM_STREAM:
+	case MPA_CM_REQUEST:
+	case MPA_CM_REPLY:
+	case MPA_CM_REFUSAL:
+		return mpa_cm_send(conn);
+	case MPA_CM_HEADER:
+		return mpa_cm_header(conn);
+	case MPA_CM_PD:
+		return mpa_cm_pd(conn);
+	case MPA_CM_DECIDE:
+		return mpa_cm_decide(conn);
+	case MPA_CM_DRAIN:
+		return mpa_cm_drain(conn);
+	}
+	return false;
+}
+
+/* Most private data that a frame of revision @rev may carry. */
+static u32 mpa_cm_pd_max(const struct mpa_conn *conn, u8 rev)
+{
+	return rev == MPA_REV_0 ? conn->wish.pd_max : MPA_PD_MAX;
+}
+
+/* Octets of a frame, or of a message, to be sent later. Context: any. */
+static u8 *mpa_cm_copy(const void *data, size_t len, size_t headroom)
+{
+	u8 *out = kmalloc(headroom + len, GFP_ATOMIC);
+
+	if (out && len)
+		memcpy(out + headroom, data, len);
+	return out;
+}
+
+static int mpa_cm_start(struct mpa_conn *conn, struct mpa_cm *cm,
+			bool initiator)
+{
+	bool ok;
+
+	spin_lock_bh(&conn->lock);
+	ok = !test_and_set_bit(MPA_CONN_START, &conn->flags);
+	if (ok) {
+		conn->cm = cm;
+		conn->initiator = initiator;
+	}
+	spin_unlock_bh(&conn->lock);
+	if (!ok) {
+		kvfree(cm->out);
+		kfree(cm);
+		return -EALREADY;
+	}
+	mpa_conn_kick(conn);
+	return 0;
+}
+
+/* A startup that begins with sending @data, @headroom octets in front. */
+static struct mpa_cm *mpa_cm_alloc(const void *data, size_t len,
+				   size_t headroom, enum mpa_cm_step step)
+{
+	struct mpa_cm *cm = kzalloc(sizeof(*cm), GFP_ATOMIC);
+
+	if (!cm)
+		return NULL;
+	cm->step = step;
+	cm->out_len = headroom + len;
+	if (!cm->out_len)
+		return cm;
+	cm->out = mpa_cm_copy(data, len, headroom);
+	if (!cm->out) {
+		kfree(cm);
+		return NULL;
+	}
+	return cm;
+}
+
+/**
+ * mpa_start_initiator() - start MPA with a Request frame
+ * @conn: connection, attached and not started
+ * @pd: private data for the Request; copied
+ * @len: octets of it: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max
+ *
+ * RFC 5044 section 7.1.2: sends the Request, waits for the Reply for at most
+ * the time in the sysctl net.mpa.startup_timeout_ms, and enters full
+ * operation. One of established(), rejected() and ended() follows.
+ *
+ * Context: any but hard interrupt; does not sleep. May be called from
+ * callbacks.
+ * Return: 0, %-EMSGSIZE: too much private data, %-EALREADY: started before,
+ * %-ENOMEM
+ */
+int mpa_start_initiator(struct mpa_conn *conn, const void *pd, size_t len)
+{
+	struct mpa_cm *cm;
+
+	if (len > mpa_cm_pd_max(conn, conn->wish.rev))
+		return -EMSGSIZE;
+	cm = mpa_cm_alloc(pd, len, MPA_RR_SIZE, MPA_CM_REQUEST);
+	if (!cm)
+		return -ENOMEM;
+	return mpa_cm_start(conn, cm, true);
+}
+EXPORT_SYMBOL_GPL(mpa_start_initiator);
+
+/**
+ * mpa_start_responder() - wait for the peer's Request frame
+ * @conn: connection, attached and not started
+ * @msg: last streaming message, sent before; copied. NULL if there is none.
+ *	(RFC 5044 section 7.1.5)
+ * @len: octets of it, up to %MPA_PD_MAX_REV0
+ *
+ * RFC 5044 section 7.1.2: waits for the Request for at most the time in the
+ * sysctl net.mpa.startup_timeout_ms, and hands it to request(). What the consumer
+ * sends after mpa_accept() waits until the first FPDU of the peer has been
+ * verified: the Initiator's ULP has to send first.
+ *
+ * Context: any but hard interrupt; does not sleep. May be called from
+ * callbacks.
+ * Return: 0, %-EINVAL: no request() callback, %-EMSGSIZE: message too long,
+ * %-EALREADY: started before, %-ENOMEM
+ */
+int mpa_start_responder(struct mpa_conn *conn, const void *msg, size_t len)
+{
+	struct mpa_cm *cm;
+
+	if (!conn->ops->request)
+		return -EINVAL;
+	if (len > MPA_PD_MAX_REV0)
+		return -EMSGSIZE;
+	cm = mpa_cm_alloc(msg, len, 0, MPA_CM_STREAM);
+	if (!cm)
+		return -ENOMEM;
+	return mpa_cm_start(conn, cm, false);
+}
+EXPORT_SYMBOL_GPL(mpa_start_responder);
+
+/**
+ * mpa_start_immediate() - full operation without startup frames
+ * @conn: connection, attached and not started
+ *
+ * As in draft-culley-iwarp-mpa: markers and CRC are on in both directions,
+ * either side may send first. established() follows.
+ *
+ * Context: any but hard interrupt; does not sleep. May be called from
+ * callbacks.
+ * Return: 0, %-EALREADY: started before, %-ENOMEM
+ */
+int mpa_start_immediate(struct mpa_conn *conn)
+{
+	struct mpa_cm *cm = mpa_cm_alloc(NULL, 0, 0, MPA_CM_STREAM);
+
+	if (!cm)
+		return -ENOMEM;
+	cm->immediate = true;
+	return mpa_cm_start(conn, cm, false);
+}
+EXPORT_SYMBOL_GPL(mpa_start_immediate);
+
+static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
+			 enum mpa_flag flag)
+{
+	u8 *out = mpa_cm_copy(pd, len, MPA_RR_SIZE);
+	int err = -ENOTCONN;
+
+	if (!out)
+		return -ENOMEM;
+	spin_lock_bh(&conn->lock);
+	if (conn->state != MPA_STATE_DECIDE || conn->cm->out)
+		goto unlock;
+	err = -EMSGSIZE;
+	if (len > mpa_cm_pd_max(conn, min(conn->cm->peer.rev, conn->wish.rev)))
+		goto unlock;
+	conn->cm->out = out;
+	conn->cm->out_len = MPA_RR_SIZE + len;
+	conn->cm->out_done = 0;
+	set_bit(flag, &conn->flags);
+	err = 0;
+unlock:
+	spin_unlock_bh(&conn->lock);
+	if (err)
+		kfree(out);
+	else
+		mpa_conn_kick(conn);
+	return err;
+}
+
+/**
+ * mpa_accept() - accept a Request
+ * @conn: connection whose request() has been called
+ * @pd: private data for the Reply; copied
+ * @len: octets of it: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max
+ *
+ * Sends the Reply and enters full operation; established() follows.
+ *
+ * Context: any but hard interrupt; does not sleep. May be called from
+ * callbacks, also from request().
+ * Return: 0, %-ENOTCONN: there is no Request to answer, or the connection has
+ * ended meanwhile, %-EMSGSIZE: too much private data, %-ENOMEM
+ */
+int mpa_accept(struct mpa_conn *conn, const void *pd, size_t len)
+{
+	return mpa_cm_answer(conn, pd, len, MPA_CONN_ACCEPT);
+}
+EXPORT_SYMBOL_GPL(mpa_accept);
+
+/**
+ * mpa_reject() - reject a Request
+ * @conn: connection whose request() has been called
+ * @pd: private data for the Reply; copied
+ * @len: octets of it, as for mpa_accept()
+ *
+ * Sends the Reply with R=1; rejected() follows. MPA does no more on the
+ * connection then; with mpa_detach() the TCP connection, still open, is the
+ * consumer's again (RFC 5044 section 7.1.2 rule 2).
+ *
+ * Context and return codes: as mpa_accept().
+ * Return: 0 or a negative errno
+ */
+int mpa_reject(struct mpa_conn *conn, const void *pd, size_t len)
+{
+	return mpa_cm_answer(conn, pd, len, MPA_CONN_REJECT);
+}
+EXPORT_SYMBOL_GPL(mpa_reject);

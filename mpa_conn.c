@@ -1,0 +1,771 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A connection: taking over a socket, the work item that runs everything,
+ * and giving the socket back.
+ *
+ * Locks. Order: socket lock or slock -> sk_callback_lock -> conn->lock.
+ *
+ * - The socket lock is taken by the work item only, and never while it calls
+ *   the consumer.
+ * - sk_callback_lock is held for writing while the socket's callbacks are
+ *   exchanged, for reading while ours run.
+ * - conn->lock is innermost. It protects what API functions and the work item
+ *   share: state, queue of messages, list of batches, the flags DETACH and
+ *   HOLD against a callback that is about to start.
+ * - All else in a connection belongs to the work item, which never runs twice
+ *   at once.
+ *
+ * Lifetime. References are held by
+ *
+ * - the consumer, from mpa_attach() until released() has returned;
+ * - each queued or running work item;
+ * - each batch that the consumer has not put;
+ * - each zero-copy message of which the network stack may have pages.
+ *
+ * The socket is the consumer's and outlives all but the batches.
+ *
+ * Teardown, in mpa_conn_release(): (1) mpa_conn_off() restores the callbacks
+ * with the socket lock and the write side of sk_callback_lock held. TCP calls
+ * them with the slock or the socket lock held, so none of ours runs or starts
+ * again: nothing comes from the socket. (2) Zero-copy messages are waited
+ * for, each kicks the work item when it is done: nothing comes from the network
+ * stack. A peer that does not read cannot delay that: after a second TCP
+ * is reset, which drops the pages. (3) timer_shutdown_sync(): nothing comes from
+ * the timer. (4) With RELEASED set under conn->lock a late mpa_rx_put() frees
+ * its batch itself. What remains is the consumer, whose last word was
+ * mpa_detach().
+ */
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+#include <trace/events/mpa.h>
+#include "mpa_conn.h"
+
+#define MPA_ROUNDS	16	/* of the work item before it queues itself */
+#define MPA_RETRY	(HZ / 50 + 1)
+#define MPA_RELEASE	HZ	/* for zero-copy pages, before a reset */
+
+/* Connections detached and not yet released, for mpa_barrier(). */
+static atomic_t mpa_leaving = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(mpa_leaving_wait);
+
+static void mpa_conn_free(struct kref *ref)
+{
+	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
+
+	kfree(conn);
+}
+
+/* Context: any. The caller has a reference or holds off the release. */
+void mpa_conn_hold(struct mpa_conn *conn)
+{
+	kref_get(&conn->ref);
+}
+
+/* Context: any. */
+void mpa_conn_put(struct mpa_conn *conn)
+{
+	kref_put(&conn->ref, mpa_conn_free);
+}
+
+/* Have the work item run. Context: any; as mpa_conn_hold(). */
+void mpa_conn_kick(struct mpa_conn *conn)
+{
+	mpa_conn_hold(conn);
+	if (!queue_work(mpa_wq, &conn->work))
+		mpa_conn_put(conn);
+}
+
+static bool mpa_conn_enter_unless(struct mpa_conn *conn, unsigned long mask)
+{
+	bool ok;
+
+	spin_lock_bh(&conn->lock);
+	ok = !(READ_ONCE(conn->flags) & mask);
+	spin_unlock_bh(&conn->lock);
+	return ok;
+}
+
+/*
+ * Work item only: may a callback start? If so it counts as running, and a
+ * mpa_detach() from now on does not stop it.
+ */
+bool mpa_conn_enter(struct mpa_conn *conn)
+{
+	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH));
+}
+
+/* The same for recv(), which mpa_hold() stops too. */
+bool mpa_conn_enter_recv(struct mpa_conn *conn)
+{
+	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH) |
+					   BIT(MPA_CONN_HOLD));
+}
+
+/* Work item only. */
+void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
+{
+	trace_mpa_state(conn, state);
+	spin_lock_bh(&conn->lock);
+	conn->state = state;
+	spin_unlock_bh(&conn->lock);
+}
+
+/* Memory was short: run again a little later. */
+void mpa_conn_retry(struct mpa_conn *conn)
+{
+	mpa_count(conn, NOMEM);
+	mod_timer(&conn->timer, jiffies + MPA_RETRY);
+}
+
+static void mpa_conn_timer(struct timer_list *timer)
+{
+	struct mpa_conn *conn = timer_container_of(conn, timer, timer);
+
+	set_bit(MPA_CONN_TIMEOUT, &conn->flags);
+	mpa_conn_kick(conn);
+}
+
+/*
+ * Callbacks of the socket: slock held, or the socket lock in process context.
+ * A socket whose callbacks have just been restored still gets the call.
+ */
+#define mpa_sk_forward(sk, name, own) do {				\
+	void (*fn)(struct sock *) = READ_ONCE((sk)->name);		\
+									\
+	if (fn != (own))						\
+		fn(sk);							\
+} while (0)
+
+/* Is there, or can there be, no more of the FPDU that is waited for? */
+static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
+{
+	if (READ_ONCE(conn->state) != MPA_STATE_FULL)
+		return true;
+	if (READ_ONCE(conn->rx.blocked))
+		return false;
+	return !before(READ_ONCE(tcp_sk(sk)->rcv_nxt),
+		       READ_ONCE(conn->rx.need)) ||
+	       tcp_epollin_ready(sk, INT_MAX);
+}
+
+static void mpa_sk_data_ready(struct sock *sk)
+{
+	struct mpa_conn *conn;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	conn = sk->sk_user_data;
+	if (conn && !mpa_conn_test(conn, MPA_CONN_START))
+		conn->data_ready(sk);
+	else if (conn && mpa_sk_readable(conn, sk))
+		mpa_conn_kick(conn);
+	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn)
+		mpa_sk_forward(sk, sk_data_ready, mpa_sk_data_ready);
+}
+
+static void mpa_sk_write_space(struct sock *sk)
+{
+	struct mpa_conn *conn;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	conn = sk->sk_user_data;
+	if (conn) {
+		conn->write_space(sk);
+		if (!READ_ONCE(conn->tx.busy) && sk_stream_memory_free(sk))
+			mpa_conn_kick(conn);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn)
+		mpa_sk_forward(sk, sk_write_space, mpa_sk_write_space);
+}
+
+static void mpa_sk_state_change(struct sock *sk)
+{
+	struct mpa_conn *conn;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	conn = sk->sk_user_data;
+	if (conn) {
+		conn->state_change(sk);
+		mpa_conn_kick(conn);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn)
+		mpa_sk_forward(sk, sk_state_change, mpa_sk_state_change);
+}
+
+static void mpa_sk_error_report(struct sock *sk)
+{
+	struct mpa_conn *conn;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	conn = sk->sk_user_data;
+	if (conn) {
+		conn->error_report(sk);
+		mpa_conn_kick(conn);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn)
+		mpa_sk_forward(sk, sk_error_report, mpa_sk_error_report);
+}
+
+/* Socket lock held. */
+static int mpa_conn_on(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	int err;
+
+	sock_owned_by_me(sk);
+
+	write_lock_bh(&sk->sk_callback_lock);
+	err = mpa_tcp_check(conn->sock);
+	if (err)
+		goto unlock;
+
+	conn->data_ready = sk->sk_data_ready;
+	conn->write_space = sk->sk_write_space;
+	conn->state_change = sk->sk_state_change;
+	conn->error_report = sk->sk_error_report;
+	sk->sk_user_data = conn;
+	WRITE_ONCE(sk->sk_data_ready, mpa_sk_data_ready);
+	WRITE_ONCE(sk->sk_write_space, mpa_sk_write_space);
+	WRITE_ONCE(sk->sk_state_change, mpa_sk_state_change);
+	WRITE_ONCE(sk->sk_error_report, mpa_sk_error_report);
+unlock:
+	write_unlock_bh(&sk->sk_callback_lock);
+	return err;
+}
+
+/* Undo mpa_conn_on() and what the start has changed. */
+static void mpa_conn_off(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_data_ready, conn->data_ready);
+	WRITE_ONCE(sk->sk_write_space, conn->write_space);
+	WRITE_ONCE(sk->sk_state_change, conn->state_change);
+	WRITE_ONCE(sk->sk_error_report, conn->error_report);
+	sk->sk_user_data = NULL;
+	write_unlock_bh(&sk->sk_callback_lock);
+
+	sk->sk_allocation = conn->allocation;
+	sk->sk_use_task_frag = conn->task_frag;
+	WRITE_ONCE(sk->sk_rcvlowat, conn->rcvlowat);
+	if (conn->nagle)
+		tcp_sk(sk)->nonagle &= ~TCP_NAGLE_OFF;
+	release_sock(sk);
+}
+
+static void mpa_conn_unlist(struct mpa_conn *conn)
+{
+	struct mpa_net *mn = READ_ONCE(conn->mn);
+
+	spin_lock_bh(&mn->lock);
+	list_del_init(&conn->net_node);
+	spin_unlock_bh(&mn->lock);
+}
+
+/*
+ * First part of the release. TX-01: what was accepted is sent, or the
+ * connection fails; nor can a stream go on that lacks octets in its middle.
+ */
+static void mpa_conn_leave_socket(struct mpa_conn *conn)
+{
+	if (conn->state == MPA_STATE_FULL &&
+	    (mpa_tx_pending(conn) || conn->rx.eaten))
+		mpa_tcp_reset(conn->sk);
+	mpa_conn_off(conn);
+	mpa_rx_finish(conn);
+	mpa_cm_free(conn);
+	mpa_tx_cancel(conn, -ECANCELED);
+	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
+	mod_timer(&conn->timer, jiffies + MPA_RELEASE);
+}
+
+/*
+ * mpa_detach() was called: the argument why this is safe is at the top of the
+ * file. Runs again while zero-copy messages are waited for.
+ */
+static void mpa_conn_release(struct mpa_conn *conn)
+{
+	LIST_HEAD(left);
+
+	if (!test_and_set_bit(MPA_CONN_OFF, &conn->flags))
+		mpa_conn_leave_socket(conn);
+	if (!mpa_tx_idle(conn)) {
+		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) ||
+		    mpa_conn_test(conn, MPA_CONN_ABORT))
+			mpa_tcp_reset(conn->sk);
+		return;
+	}
+
+	timer_shutdown_sync(&conn->timer);
+	mpa_conn_unlist(conn);
+	mpa_tx_collect(conn, &left);
+	mpa_rx_release(conn);
+	mpa_count(conn, RELEASED);
+	conn->ops->released(conn, &left);
+	complete_all(&conn->done);
+	if (atomic_dec_and_test(&mpa_leaving))
+		wake_up_all(&mpa_leaving_wait);
+	mpa_conn_put(conn);
+}
+
+/* The consumer gave up, or TCP did: true if there is nothing left to run. */
+static bool mpa_conn_over(struct mpa_conn *conn)
+{
+	int err;
+
+	if (conn->state == MPA_STATE_CLOSED)
+		return true;
+	if (mpa_conn_test(conn, MPA_CONN_ABORT)) {
+		mpa_cm_lost(conn, MPA_REASON_ABORTED, -ECANCELED);
+		return true;
+	}
+	/* In startup the octets that came before are looked at first. */
+	if (conn->state <= MPA_STATE_STARTUP)
+		return false;
+	err = mpa_tcp_lost(conn->sk);
+	if (!err)
+		return false;
+	mpa_cm_lost(conn, MPA_REASON_RESET, err);
+	return true;
+}
+
+/* Both sides have closed gracefully, and all is reported and handed back. */
+static bool mpa_conn_finished(struct mpa_conn *conn)
+{
+	if (!conn->tx.fin || !conn->rx.reported || !mpa_tx_idle(conn) ||
+	    inet_sk_state_load(conn->sk) != TCP_CLOSE)
+		return false;
+	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
+	return true;
+}
+
+/* One round; true if another one would find something to do. */
+static bool mpa_conn_round(struct mpa_conn *conn)
+{
+	bool more;
+
+	if (mpa_conn_over(conn)) {
+		if (mpa_tx_flush(conn))
+			mpa_cm_closed(conn);
+		return false;
+	}
+
+	switch (conn->state) {
+	case MPA_STATE_ATTACHED:
+	case MPA_STATE_STARTUP:
+	case MPA_STATE_DECIDE:
+		return mpa_cm_run(conn);
+	case MPA_STATE_FULL:
+		more = mpa_rx_run(conn);
+		more = mpa_tx_run(conn) || more;
+		return mpa_conn_finished(conn) || more;
+	case MPA_STATE_REJECTED:
+	case MPA_STATE_CLOSED:
+		break;
+	}
+	return false;
+}
+
+/* Returns whether there is more to do after this run's share. */
+static bool mpa_conn_run(struct mpa_conn *conn)
+{
+	u64 deadline = local_clock() + NSEC_PER_MSEC;
+	unsigned int i;
+
+	for (i = 0; i < MPA_ROUNDS; i++) {
+		if (mpa_conn_test(conn, MPA_CONN_DETACH)) {
+			mpa_conn_release(conn);
+			return false;
+		}
+		if (!mpa_conn_round(conn))
+			return mpa_conn_test(conn, MPA_CONN_DETACH);
+		if (local_clock() > deadline)
+			break;
+	}
+	return true;
+}
+
+static void mpa_conn_work(struct work_struct *work)
+{
+	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
+	unsigned int noio = 0;
+	bool more = false;
+
+	if (conn->conn_flags & MPA_F_MEMALLOC)
+		noio = memalloc_noio_save();
+	if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
+		more = mpa_conn_run(conn);
+	if (conn->conn_flags & MPA_F_MEMALLOC)
+		memalloc_noio_restore(noio);
+
+	if (more)
+		mpa_conn_kick(conn);
+	mpa_conn_put(conn);
+}
+
+static bool mpa_params_ok(const struct mpa_params *params)
+{
+	const struct mpa_ops *ops = params->ops;
+
+	return ops && ops->recv && ops->ended && ops->released &&
+	       params->rev <= MPA_REV_1 &&
+	       !(params->flags & ~(MPA_F_MARKERS | MPA_F_STRICT |
+				   MPA_F_MEMALLOC));
+}
+
+static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
+				       const struct mpa_params *params)
+{
+	struct mpa_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+
+	if (!conn)
+		return NULL;
+
+	kref_init(&conn->ref);
+	INIT_WORK(&conn->work, mpa_conn_work);
+	conn->flags = BIT(MPA_CONN_HOLD);
+	conn->sk = sock->sk;
+	conn->sock = sock;
+	conn->ops = params->ops;
+	conn->ctx = params->ctx;
+	conn->mn = mpa_net(sock_net(sock->sk));
+	INIT_LIST_HEAD(&conn->net_node);
+	conn->conn_flags = params->flags;
+	conn->wish.rev = params->rev;
+	conn->wish.markers = params->flags & MPA_F_MARKERS;
+	conn->wish.strict = params->flags & MPA_F_STRICT;
+	conn->wish.pd_max = params->pd_max ?: MPA_PD_MAX;
+	timer_setup(&conn->timer, mpa_conn_timer, 0);
+	init_completion(&conn->done);
+	spin_lock_init(&conn->lock);
+	conn->terms.rev = MPA_REV_NONE;
+	conn->peer_rev = MPA_REV_NONE;
+	INIT_LIST_HEAD(&conn->tx.queue);
+	INIT_LIST_HEAD(&conn->tx.sending);
+	INIT_LIST_HEAD(&conn->rx.batches);
+	return conn;
+}
+
+/* Socket lock held. What mpa_conn_off() puts back. */
+static void mpa_conn_save(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	conn->allocation = sk->sk_allocation;
+	conn->task_frag = sk->sk_use_task_frag;
+	conn->nagle = !(tcp_sk(sk)->nonagle & TCP_NAGLE_OFF);
+	conn->rcvlowat = sk->sk_rcvlowat;
+	conn->emss = mpa_tcp_emss(sk);
+}
+
+/**
+ * mpa_attach() - put MPA on a connected TCP socket
+ * @sock: the consumer's socket, in ESTABLISHED or CLOSE_WAIT
+ * @params: what is wanted
+ *
+ * Replaces the callbacks of the socket and takes its sk_user_data. Nothing is
+ * read or sent, and the callbacks that were there go on being called, until
+ * one of mpa_start_initiator(), mpa_start_responder() and
+ * mpa_start_immediate(): the first unread octet is the first of MPA then
+ * (RFC 5044 section 7.1). Which of them is the consumer's choice (CS-11).
+ *
+ * The socket stays the consumer's, who must neither close nor use it until
+ * released(); with that call it comes back, callbacks restored.
+ *
+ * Context: process, may sleep; takes the socket lock.
+ * Return: the connection, or an ERR_PTR():
+ * %-EINVAL: callbacks missing, or unknown flags or revision;
+ * %-EPROTOTYPE: not a TCP socket;
+ * %-ENOTCONN: not connected;
+ * %-EBUSY: the socket has another owner (sk_user_data, or a ULP);
+ * %-ENOMEM
+ */
+struct mpa_conn *mpa_attach(struct socket *sock,
+			    const struct mpa_params *params)
+{
+	struct mpa_conn *conn;
+	int err;
+
+	if (!mpa_params_ok(params))
+		return ERR_PTR(-EINVAL);
+	conn = mpa_conn_alloc(sock, params);
+	if (!conn)
+		return ERR_PTR(-ENOMEM);
+
+	lock_sock(sock->sk);
+	err = mpa_conn_on(conn);
+	if (!err)
+		mpa_conn_save(conn);
+	release_sock(sock->sk);
+	if (err) {
+		mpa_conn_put(conn);
+		return ERR_PTR(err);
+	}
+
+	spin_lock_bh(&conn->mn->lock);
+	list_add_tail(&conn->net_node, &conn->mn->conns);
+	spin_unlock_bh(&conn->mn->lock);
+	mpa_count(conn, ATTACHED);
+	return conn;
+}
+EXPORT_SYMBOL_GPL(mpa_attach);
+
+/**
+ * mpa_conn_ctx() - the consumer's context
+ * @conn: connection
+ *
+ * Context: any.
+ * Return: &mpa_params.ctx
+ */
+void *mpa_conn_ctx(const struct mpa_conn *conn)
+{
+	return conn->ctx;
+}
+EXPORT_SYMBOL_GPL(mpa_conn_ctx);
+
+/**
+ * mpa_conn_socket() - the consumer's socket
+ * @conn: connection
+ *
+ * Context: any.
+ * Return: what was given to mpa_attach(); to be closed by the consumer, in or
+ * after released()
+ */
+struct socket *mpa_conn_socket(const struct mpa_conn *conn)
+{
+	return conn->sock;
+}
+EXPORT_SYMBOL_GPL(mpa_conn_socket);
+
+/**
+ * mpa_shutdown() - close the sending half
+ * @conn: connection in full operation
+ *
+ * All that is queued is sent first, then TCP's FIN (RFC 5044 section 7.2).
+ * Receiving goes on. A second call changes nothing.
+ *
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks.
+ * Return: 0, or %-ENOTCONN: not in full operation
+ */
+int mpa_shutdown(struct mpa_conn *conn)
+{
+	int err = -ENOTCONN;
+
+	spin_lock_bh(&conn->lock);
+	if (conn->state == MPA_STATE_FULL) {
+		set_bit(MPA_CONN_SHUTDOWN, &conn->flags);
+		err = 0;
+	}
+	spin_unlock_bh(&conn->lock);
+	if (!err)
+		mpa_conn_kick(conn);
+	return err;
+}
+EXPORT_SYMBOL_GPL(mpa_shutdown);
+
+/**
+ * mpa_abort() - reset the connection
+ * @conn: connection, in any state
+ *
+ * The TCP connection is reset. Each message not handed back yet is, in order,
+ * with %-ECANCELED; ended() says %MPA_REASON_ABORTED if the receive half had
+ * not ended before. All that happens later, in the work item. The consumer
+ * still has to mpa_detach().
+ *
+ * Context: any but hard interrupt; does not sleep. May be called from
+ * callbacks.
+ */
+void mpa_abort(struct mpa_conn *conn)
+{
+	set_bit(MPA_CONN_ABORT, &conn->flags);
+	mpa_conn_kick(conn);
+}
+EXPORT_SYMBOL_GPL(mpa_abort);
+
+/**
+ * mpa_detach() - take MPA off the socket
+ * @conn: connection, in any state; not used by the consumer afterwards,
+ *	except for mpa_rx_put() of batches that it kept
+ *
+ * After this has returned no callback starts, except, once and last,
+ * released(): then none is running, the socket has its callbacks back, and
+ * messages that were not handed back are on its list. Octets that were passed
+ * to the consumer have been consumed from TCP, others have not. The TCP
+ * connection stays as it is, unless a message had been accepted and was not
+ * yet given to TCP: then it is reset (RFC 5044 A.1). The consumer looks for
+ * octets that are there already: its data_ready callback has missed them.
+ *
+ * released() waits until the network stack has dropped all pages of zero-copy
+ * messages. If that takes more than a second, the TCP connection is reset.
+ *
+ * Context: any but hard interrupt; never waits. May be called from callbacks.
+ */
+void mpa_detach(struct mpa_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	if (!test_and_set_bit(MPA_CONN_DETACH, &conn->flags))
+		atomic_inc(&mpa_leaving);
+	spin_unlock_bh(&conn->lock);
+	mpa_conn_kick(conn);
+}
+EXPORT_SYMBOL_GPL(mpa_detach);
+
+/* In a callback of any connection: these share workers. */
+static bool mpa_in_callback(void)
+{
+	struct work_struct *work = current_work();
+
+	return work && work->func == mpa_conn_work;
+}
+
+/**
+ * mpa_detach_sync() - take MPA off the socket and wait for it
+ * @conn: connection for which released() has not been called yet
+ *
+ * As mpa_detach(); returns after released() has returned.
+ *
+ * Context: process, sleeps. Not from a callback of any connection: that is
+ * warned about, and only detaches. No lock may be held that a callback takes.
+ * Return: 0, or %-EDEADLK: called from a callback, not waited
+ */
+int mpa_detach_sync(struct mpa_conn *conn)
+{
+	might_sleep();
+
+	if (WARN_ON_ONCE(mpa_in_callback())) {
+		mpa_detach(conn);
+		return -EDEADLK;
+	}
+	mpa_conn_hold(conn);
+	mpa_detach(conn);
+	wait_for_completion(&conn->done);
+	mpa_conn_put(conn);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(mpa_detach_sync);
+
+/**
+ * mpa_barrier() - wait until every detached connection has been released
+ *
+ * For the module exit of a consumer that detaches without waiting: when each of
+ * its connections has been detached, and this has returned, none of its code
+ * is running on behalf of MPA, or will.
+ *
+ * Context: process, sleeps; not from a callback.
+ */
+void mpa_barrier(void)
+{
+	if (WARN_ON_ONCE(mpa_in_callback()))
+		return;
+	wait_event(mpa_leaving_wait, !atomic_read(&mpa_leaving));
+	/* released() may still be returning. */
+	flush_workqueue(mpa_wq);
+}
+EXPORT_SYMBOL_GPL(mpa_barrier);
+
+/**
+ * mpa_hold() - stop delivery
+ * @conn: connection
+ *
+ * After this has returned no recv() starts until mpa_resume(); one may be
+ * running. What arrives stays in TCP's receive queue, and the window closes
+ * when that is full: nothing is lost. A FIN behind octets not delivered is
+ * reported after them, a reset at once.
+ *
+ * Context: any but hard interrupt; does not sleep. May be called from
+ * callbacks.
+ */
+void mpa_hold(struct mpa_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	set_bit(MPA_CONN_HOLD, &conn->flags);
+	spin_unlock_bh(&conn->lock);
+}
+EXPORT_SYMBOL_GPL(mpa_hold);
+
+/**
+ * mpa_resume() - begin or continue delivery
+ * @conn: connection; full operation begins on hold
+ *
+ * Context: any but hard interrupt; does not sleep. May be called from
+ * callbacks.
+ */
+void mpa_resume(struct mpa_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	clear_bit(MPA_CONN_HOLD, &conn->flags);
+	spin_unlock_bh(&conn->lock);
+	mpa_conn_kick(conn);
+}
+EXPORT_SYMBOL_GPL(mpa_resume);
+
+/**
+ * mpa_mulpdu() - longest ULPDU whose FPDU fits a TCP segment
+ * @conn: connection, before released()
+ *
+ * By the formulas of RFC 5044 section 4.5, which allow for the most markers
+ * that an FPDU of that length can hold; from the EMSS of this moment, without
+ * regard to SACK blocks, which come and go. Before full operation, when it is
+ * not known whether the peer wants markers, it allows for them. A longer ULPDU
+ * (up to %MPA_ULPDU_MAX) is sent too, over several segments.
+ *
+ * Context: any; takes no lock.
+ * Return: octets, %MPA_MULPDU_MIN to %MPA_MULPDU_MAX
+ */
+u32 mpa_mulpdu(const struct mpa_conn *conn)
+{
+	bool markers = READ_ONCE(conn->state) != MPA_STATE_FULL ||
+		       conn->terms.markers_tx;
+
+	return mpa_mulpdu_of(READ_ONCE(tcp_sk(conn->sk)->mss_cache), markers);
+}
+EXPORT_SYMBOL_GPL(mpa_mulpdu);
+
+/**
+ * mpa_get_info() - what is known of a connection
+ * @conn: connection, before released()
+ * @info: filled in
+ *
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks.
+ */
+void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	spin_lock_bh(&conn->lock);
+	info->state = conn->state;
+	info->rev = conn->terms.rev;
+	info->peer_rev = conn->peer_rev;
+	info->initiator = conn->initiator;
+	info->crc = conn->terms.crc;
+	info->markers_tx = conn->terms.markers_tx;
+	info->markers_rx = conn->terms.markers_rx;
+	info->tx_pos = conn->tx.sent;
+	info->rx_pos = conn->rx.end.pos;
+	info->ulpdus_tx = conn->ulpdus_tx;
+	info->ulpdus_rx = conn->ulpdus_rx;
+	spin_unlock_bh(&conn->lock);
+	info->emss = READ_ONCE(tcp_sk(conn->sk)->mss_cache);
+	info->mulpdu = mpa_mulpdu(conn);
+	mpa_tcp_addresses(conn->sk, &info->local, &info->peer);
+}
+EXPORT_SYMBOL_GPL(mpa_get_info);
+
+/*
+ * The namespace goes away and the connection is still there: end it, and
+ * count what it does from now on elsewhere. Context: process.
+ */
+void mpa_conn_kill(struct mpa_conn *conn)
+{
+	WRITE_ONCE(conn->mn, &mpa_net_none);
+	mpa_abort(conn);
+	flush_work(&conn->work);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* A connection and its parts; internal to the module. */
+#ifndef _MPA_CONN_H
+#define _MPA_CONN_H
+
+#include <linux/kref.h>
+#include <linux/completion.h>
+#include <linux/spinlock.h>
+#include <linux/tcp.h>
+#include <linux/timer.h>
+#include <linux/workqueue.h>
+#include <net/mpa.h>
+#include <net/net_namespace.h>
+#include <net/snmp.h>
+#include <net/sock.h>
+#include "mpa_compat.h"
+#include "mpa_fpdu.h"
+#include "mpa_frame.h"
+
+struct mpa_cm;
+struct mpa_batch;
+struct mpa_train;
+
+/* Counters of a namespace; names in mpa_main.c. */
+enum mpa_mib {
+	MPA_MIB_ATTACHED,
+	MPA_MIB_RELEASED,
+	MPA_MIB_ESTABLISHED,
+	MPA_MIB_REJECTS_SENT,
+	MPA_MIB_REJECTS_RECEIVED,
+	MPA_MIB_REV0,
+	MPA_MIB_GLUED,		/* octets behind an accepting Reply */
+	MPA_MIB_TX_ULPDUS,
+	MPA_MIB_TX_OCTETS,
+	MPA_MIB_TX_RECORDS,
+	MPA_MIB_TX_ZEROCOPY,
+	MPA_MIB_TX_COPIED,	/* asked for zero copy, copied all the same */
+	MPA_MIB_TX_SHORT,	/* TCP took part of a record */
+	MPA_MIB_TX_CANCELED,	/* messages handed back unsent */
+	MPA_MIB_RX_ULPDUS,
+	MPA_MIB_RX_OCTETS,
+	MPA_MIB_RX_BATCHES,
+	MPA_MIB_RX_COPIED,	/* FPDUs that were copied together */
+	MPA_MIB_NOMEM,		/* allocations to be tried again */
+	MPA_MIB_REASON,		/* one for each enum mpa_reason from here on */
+	MPA_MIB_MAX = MPA_MIB_REASON + MPA_REASON_NOMEM + 1,
+};
+
+struct mpa_stats {
+	unsigned long	mibs[MPA_MIB_MAX];
+};
+
+/**
+ * struct mpa_net - what MPA has in a namespace
+ * @lock: protects @conns
+ * @conns: all connections that are attached
+ * @mib: counters
+ * @sysctl: handle of the table in net.mpa
+ * @crc: C bit of our frames, net.mpa.crc
+ * @startup_timeout_ms: net.mpa.startup_timeout_ms
+ */
+struct mpa_net {
+	spinlock_t		lock;
+	struct list_head	conns;
+	struct mpa_stats __percpu *mib;
+	struct ctl_table_header	*sysctl;
+	u8			crc;
+	int			startup_timeout_ms;
+};
+
+/* Bits of mpa_conn.flags; set and cleared atomically. */
+enum mpa_flag {
+	MPA_CONN_START,		/* a mpa_start_*() was accepted */
+	MPA_CONN_ACCEPT,	/* mpa_accept(), to be carried out */
+	MPA_CONN_REJECT,	/* mpa_reject(), to be carried out */
+	MPA_CONN_HOLD,		/* no recv() */
+	MPA_CONN_SHUTDOWN,	/* mpa_shutdown() */
+	MPA_CONN_ABORT,		/* mpa_abort() */
+	MPA_CONN_DETACH,	/* mpa_detach(): no callback but released() */
+	MPA_CONN_CLOSED,	/* closed() has been called */
+	MPA_CONN_OFF,		/* the socket's callbacks are restored */
+	MPA_CONN_RELEASED,	/* released() has been or is being called */
+	MPA_CONN_TIMEOUT,	/* the timer has fired */
+};
+
+/**
+ * struct mpa_conn_tx - sending half
+ * @queue: messages posted; protected by mpa_conn.lock
+ * @sending: messages laid out, in order; all that follows is the work item's
+ * @cur: source in progress, or NULL
+ * @train: octets laid out and not yet given to TCP, or NULL
+ * @frag: page fragment being filled
+ * @pos: stream position behind the last octet laid out
+ * @sent: stream position behind the last octet given to TCP
+ * @gate: FPDUs may be sent (CS-29)
+ * @fin: the FIN has been sent
+ * @busy: inside tcp_sendmsg_locked(): write_space() is our own doing
+ * @err: why no more can be sent
+ */
+struct mpa_conn_tx {
+	struct list_head	queue;
+	struct list_head	sending;
+	struct mpa_tx		*cur;
+	struct mpa_train	*train;
+	struct page_frag	frag;
+	u64			pos;
+	u64			sent;
+	bool			gate;
+	bool			fin;
+	bool			busy;
+	int			err;
+};
+
+/**
+ * struct mpa_conn_rx - receiving half
+ * @batches: passed to the consumer and not yet consumed from TCP, in order;
+ *	protected by mpa_conn.lock
+ * @ready: decoded, not yet passed; all that follows is the work item's
+ * @copy: FPDU that is being copied together, or NULL
+ * @copied: octets in @copy
+ * @eaten: of these, consumed from TCP
+ * @capacity: room in @copy
+ * @fragmented: the next FPDU lies in too many pieces, copy it
+ * @want: octets from @seq needed to get further
+ * @seq: TCP sequence number behind the last FPDU decoded
+ * @need: sk_data_ready() below this sequence number is of no use
+ * @pos: stream position that belongs to @seq
+ * @end: how it ended; valid once end.error is set
+ * @reported: ended() has been called
+ * @discarded: after the end everything has been consumed
+ * @blocked: nothing to be done with what arrives: on hold, or too much kept
+ * @pinned: memory held by @batches, in terms of skb truesize
+ * @err: errno of the loss, for closed()
+ */
+struct mpa_conn_rx {
+	struct list_head	batches;
+	struct mpa_batch	*ready;
+	u8			*copy;
+	u32			copied;
+	u32			eaten;
+	u32			capacity;
+	bool			fragmented;
+	u32			want;
+	u32			seq;
+	u32			need;
+	u64			pos;
+	struct mpa_end		end;
+	bool			reported;
+	bool			discarded;
+	bool			blocked;
+	u32			pinned;
+	int			err;
+};
+
+/**
+ * struct mpa_conn - a connection; locks and lifetime in mpa_conn.c
+ * @ref: see "Lifetime"
+ * @work: runs everything
+ * @flags: &enum mpa_flag
+ * @sk: the consumer's socket
+ * @sock: the same
+ * @ops: the consumer's callbacks
+ * @ctx: the consumer's context
+ * @mn: the namespace
+ * @net_node: in mpa_net.conns
+ * @data_ready: what the socket had before
+ * @state_change: the same
+ * @write_space: the same
+ * @error_report: the same
+ * @conn_flags: MPA_F_* of the consumer
+ * @nagle: the socket had Nagle on
+ * @rcvlowat: sk_rcvlowat of the socket before
+ * @allocation: sk_allocation of the socket before
+ * @task_frag: sk_use_task_frag of the socket before
+ * @wish: what our frames say; the CRC bit is filled in at start
+ * @timer: startup, drain, and retry after a failed allocation
+ * @done: released() has returned
+ * @lock: protects @state, @cm's answer, tx.queue, rx.batches, @counts
+ * @state: written by the work item only, under @lock
+ * @cm: startup in progress, or NULL
+ * @terms: what was negotiated; constant in MPA_STATE_FULL
+ * @peer_rev: revision of the peer's frame
+ * @initiator: we sent the Request
+ * @emss: at the last look
+ * @mulpdu: as the consumer knows it
+ * @ulpdus_tx: ULPDUs given to TCP
+ * @ulpdus_rx: ULPDUs delivered
+ * @tx: sending half
+ * @rx: receiving half
+ */
+struct mpa_conn {
+	struct kref		ref;
+	struct work_struct	work;
+	unsigned long		flags;
+	struct sock		*sk;
+	struct socket		*sock;
+	const struct mpa_ops	*ops;
+	void			*ctx;
+	struct mpa_net		*mn;
+	struct list_head	net_node;
+
+	void			(*data_ready)(struct sock *sk);
+	void			(*state_change)(struct sock *sk);
+	void			(*write_space)(struct sock *sk);
+	void			(*error_report)(struct sock *sk);
+
+	u32			conn_flags;
+	bool			nagle;
+	int			rcvlowat;
+	bool			task_frag;
+	gfp_t			allocation;
+	struct mpa_wish		wish;
+	struct timer_list	timer;
+	struct completion	done;
+
+	spinlock_t		lock;	/* see above */
+	enum mpa_state		state;
+	struct mpa_cm		*cm;
+	struct mpa_terms	terms;
+	s8			peer_rev;
+	bool			initiator;
+	u32			emss;
+	u32			mulpdu;
+	u64			ulpdus_tx;
+	u64			ulpdus_rx;
+	struct mpa_conn_tx	tx;
+	struct mpa_conn_rx	rx;
+};
+
+/* mpa_main.c APIs: */
+extern struct workqueue_struct *mpa_wq;
+extern struct mpa_net mpa_net_none;
+struct mpa_net *mpa_net(struct net *net);
+
+#define mpa_count(conn, field) \
+	SNMP_INC_STATS((conn)->mn->mib, MPA_MIB_##field)
+#define mpa_count_add(conn, field, n) \
+	SNMP_ADD_STATS((conn)->mn->mib, MPA_MIB_##field, n)
+
+/* mpa_conn.c APIs: */
+void mpa_conn_kick(struct mpa_conn *conn);
+void mpa_conn_hold(struct mpa_conn *conn);
+void mpa_conn_put(struct mpa_conn *conn);
+bool mpa_conn_enter(struct mpa_conn *conn);
+bool mpa_conn_enter_recv(struct mpa_conn *conn);
+void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
+void mpa_conn_retry(struct mpa_conn *conn);
+void mpa_conn_kill(struct mpa_conn *conn);
+
+static inline bool mpa_conn_test(const struct mpa_conn *conn,
+				 enum mpa_flag flag)
+{
+	return test_bit(flag, &conn->flags);
+}
+
+/* mpa_cm.c APIs: */
+bool mpa_cm_run(struct mpa_conn *conn);
+void mpa_cm_lost(struct mpa_conn *conn, enum mpa_reason reason, int err);
+void mpa_cm_end(struct mpa_conn *conn, enum mpa_reason reason, int err);
+void mpa_cm_free(struct mpa_conn *conn);
+void mpa_cm_report(struct mpa_conn *conn);
+void mpa_cm_closed(struct mpa_conn *conn);
+
+/* mpa_tx.c APIs: */
+void mpa_tx_begin(struct mpa_conn *conn);
+bool mpa_tx_run(struct mpa_conn *conn);
+void mpa_tx_cancel(struct mpa_conn *conn, int err);
+void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done);
+bool mpa_tx_flush(struct mpa_conn *conn);
+bool mpa_tx_pending(struct mpa_conn *conn);
+bool mpa_tx_idle(const struct mpa_conn *conn);
+
+/* mpa_rx.c APIs: */
+void mpa_rx_begin(struct mpa_conn *conn);
+bool mpa_rx_run(struct mpa_conn *conn);
+void mpa_rx_drop(struct mpa_conn *conn);
+void mpa_rx_finish(struct mpa_conn *conn);
+void mpa_rx_release(struct mpa_conn *conn);
+
+/* mpa_tcp.c APIs: */
+int mpa_tcp_check(struct socket *sock);
+u32 mpa_tcp_emss(struct sock *sk);
+u32 mpa_tcp_sack_room(const struct sock *sk);
+int mpa_tcp_read(struct socket *sock, void *buf, size_t len);
+int mpa_tcp_write(struct socket *sock, void *buf, size_t len);
+u32 mpa_tcp_unread(struct sock *sk);
+bool mpa_tcp_fin(const struct sock *sk);
+int mpa_tcp_lost(const struct sock *sk);
+void mpa_tcp_reset(struct sock *sk);
+void mpa_tcp_addresses(const struct sock *sk, struct sockaddr_storage *local,
+		       struct sockaddr_storage *peer);
+
+#endif /* _MPA_CONN_H */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * FPDUs as pure functions: no socket, no lock, no connection.
+ *
+ * A stream position counts octets of one direction from the first octet of
+ * full operation; markers stand where it is a multiple of 512.
+ */
+#ifndef _MPA_FPDU_H
+#define _MPA_FPDU_H
+
+#include <linux/bvec.h>
+#include <linux/mm_types.h>
+#include <linux/types.h>
+#include <linux/uio.h>
+#include <net/mpa.h>
+
+/* mpa_crc.c APIs: */
+u32 mpa_crc_update(u32 crc, const void *data, size_t len);
+__le32 mpa_crc_field(u32 crc);
+
+#define MPA_CRC_INIT	(~0U)
+
+/* mpa_fpdu.c APIs: */
+u32 mpa_fpdu_size(u64 pos, u32 len, bool markers);
+u32 mpa_fpdu_fill(u64 pos, u32 room, bool markers);
+u32 mpa_mulpdu_of(u32 emss, bool markers);
+
+/**
+ * struct mpa_enc - FPDUs being laid out for TCP
+ * @pos: stream position of the next octet
+ * @markers: insert markers
+ * @crc: compute CRCs; if not, the field is sent as zero
+ * @bv: the octets laid out, in order. One page reference is held for each
+ *	entry; an entry that continues the one before is merged into it.
+ * @nr: entries in use
+ * @max: entries there are
+ * @frag: memory for octets that are copied: @frag.size octets in all from the
+ *	start of @frag.page, those from @frag.offset on are free
+ * @refill: puts a fresh, empty piece of at least 16 octets into @frag, keeping
+ *	or dropping the reference it had on the old one; 0 or a negative errno
+ */
+struct mpa_enc {
+	u64			pos;
+	bool			markers;
+	bool			crc;
+	u16			nr;
+	u16			max;
+	struct bio_vec		*bv;
+	struct page_frag	frag;
+	int			(*refill)(struct mpa_enc *enc);
+};
+
+int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
+		    struct iov_iter *data, u32 len, bool zerocopy);
+
+/**
+ * struct mpa_octets - consecutive octets of a stream, wherever they lie
+ * @v: the pieces
+ * @nr: how many there are
+ * @off: octets of the first piece that are already used up
+ * @len: octets from there to the end of the last piece
+ */
+struct mpa_octets {
+	const struct kvec	*v;
+	u32			nr;
+	u32			off;
+	size_t			len;
+};
+
+void mpa_octets_advance(struct mpa_octets *o, size_t n);
+void mpa_octets_copy(const struct mpa_octets *o, void *to, size_t n);
+
+/**
+ * struct mpa_dec - what a receiver knows of a stream, and finds out
+ * @pos: stream position of the FPDU's first octet (a leading marker, if any)
+ * @markers: the sender inserts markers
+ * @crc: check CRCs
+ * @frag: takes the pieces of the ULPDU
+ * @max_frags: how many there is room for
+ * @nr_frags: result: pieces in use
+ * @len: result: ULPDU_Length
+ * @size: result: octets from @pos to the end of the FPDU. With -EAGAIN the
+ *	number of octets needed to get any further.
+ * @reason: result: with -EBADMSG, what is wrong
+ */
+struct mpa_dec {
+	u64			pos;
+	bool			markers;
+	bool			crc;
+	struct kvec		*frag;
+	u32			max_frags;
+	u32			nr_frags;
+	u32			len;
+	u32			size;
+	enum mpa_reason		reason;
+};
+
+int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *in);
+
+#endif /* _MPA_FPDU_H */

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The module, and what it has in each network namespace. */
+#include <linux/module.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <linux/sysctl.h>
+#include <net/ip.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include "mpa_conn.h"
+
+#define CREATE_TRACE_POINTS
+#include <trace/events/mpa.h>
+
+struct workqueue_struct *mpa_wq;
+static unsigned int mpa_net_id __read_mostly;
+
+/* Counts for connections whose namespace has gone away under them. */
+struct mpa_net mpa_net_none = {
+	.lock			= __SPIN_LOCK_UNLOCKED(mpa_net_none.lock),
+	.conns			= LIST_HEAD_INIT(mpa_net_none.conns),
+	.crc			= 1,
+	.startup_timeout_ms	= 1,
+};
+
+struct mpa_net *mpa_net(struct net *net)
+{
+	return net_generic(net, mpa_net_id);
+}
+
+#define MPA_REASON_ITEM(name, reason) \
+	SNMP_MIB_ITEM(name, MPA_MIB_REASON + MPA_REASON_##reason)
+
+static const struct snmp_mib mpa_mib_list[] = {
+	SNMP_MIB_ITEM("MpaAttached", MPA_MIB_ATTACHED),
+	SNMP_MIB_ITEM("MpaReleased", MPA_MIB_RELEASED),
+	SNMP_MIB_ITEM("MpaEstablished", MPA_MIB_ESTABLISHED),
+	SNMP_MIB_ITEM("MpaRejectsSent", MPA_MIB_REJECTS_SENT),
+	SNMP_MIB_ITEM("MpaRejectsReceived", MPA_MIB_REJECTS_RECEIVED),
+	SNMP_MIB_ITEM("MpaRev0", MPA_MIB_REV0),
+	SNMP_MIB_ITEM("MpaGluedToReply", MPA_MIB_GLUED),
+	SNMP_MIB_ITEM("MpaTxUlpdus", MPA_MIB_TX_ULPDUS),
+	SNMP_MIB_ITEM("MpaTxOctets", MPA_MIB_TX_OCTETS),
+	SNMP_MIB_ITEM("MpaTxRecords", MPA_MIB_TX_RECORDS),
+	SNMP_MIB_ITEM("MpaTxZeroCopy", MPA_MIB_TX_ZEROCOPY),
+	SNMP_MIB_ITEM("MpaTxCopied", MPA_MIB_TX_COPIED),
+	SNMP_MIB_ITEM("MpaTxShort", MPA_MIB_TX_SHORT),
+	SNMP_MIB_ITEM("MpaTxCanceled", MPA_MIB_TX_CANCELED),
+	SNMP_MIB_ITEM("MpaRxUlpdus", MPA_MIB_RX_ULPDUS),
+	SNMP_MIB_ITEM("MpaRxOctets", MPA_MIB_RX_OCTETS),
+	SNMP_MIB_ITEM("MpaRxBatches", MPA_MIB_RX_BATCHES),
+	SNMP_MIB_ITEM("MpaRxCopied", MPA_MIB_RX_COPIED),
+	SNMP_MIB_ITEM("MpaNoMemory", MPA_MIB_NOMEM),
+	MPA_REASON_ITEM("MpaEndFin", FIN),
+	MPA_REASON_ITEM("MpaErrTruncated", TRUNCATED),
+	MPA_REASON_ITEM("MpaErrReset", RESET),
+	MPA_REASON_ITEM("MpaErrAborted", ABORTED),
+	MPA_REASON_ITEM("MpaErrCrc", CRC),
+	MPA_REASON_ITEM("MpaErrMarker", MARKER),
+	MPA_REASON_ITEM("MpaErrLength", LENGTH),
+	MPA_REASON_ITEM("MpaErrUrgent", URGENT),
+	MPA_REASON_ITEM("MpaErrKey", KEY),
+	MPA_REASON_ITEM("MpaErrRole", ROLE),
+	MPA_REASON_ITEM("MpaErrRevision", REVISION),
+	MPA_REASON_ITEM("MpaErrPdLength", PD_LENGTH),
+	MPA_REASON_ITEM("MpaErrShortFrame", SHORT),
+	MPA_REASON_ITEM("MpaErrEarlyOctets", EARLY),
+	MPA_REASON_ITEM("MpaErrTimeout", TIMEOUT),
+	MPA_REASON_ITEM("MpaErrNoMemory", NOMEM),
+};
+
+static int mpa_stat_show(struct seq_file *seq, void *v)
+{
+	const struct mpa_net *mn = mpa_net(seq->private);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(mpa_mib_list); i++)
+		seq_printf(seq, "%-24s %lu\n", mpa_mib_list[i].name,
+			   snmp_fold_field(mn->mib, mpa_mib_list[i].entry));
+	return 0;
+}
+
+static const struct ctl_table mpa_sysctls[] = {
+	{
+		.procname	= "crc",
+		.data		= (void *)offsetof(struct mpa_net, crc),
+		.maxlen		= sizeof(u8),
+		.mode		= 0644,
+		.proc_handler	= proc_dou8vec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+	{
+		.procname	= "startup_timeout_ms",
+		.data		= (void *)offsetof(struct mpa_net,
+						   startup_timeout_ms),
+		.maxlen		= sizeof(int),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= SYSCTL_ONE,
+		.extra2		= SYSCTL_INT_MAX,
+	},
+};
+
+static int mpa_sysctl_init(struct net *net, struct mpa_net *mn)
+{
+	struct ctl_table *table;
+	unsigned int i;
+
+	table = kmemdup(mpa_sysctls, sizeof(mpa_sysctls), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(mpa_sysctls); i++)
+		table[i].data = (void *)mn + (size_t)mpa_sysctls[i].data;
+
+	mn->sysctl = register_net_sysctl_sz(net, "net/mpa", table,
+					    ARRAY_SIZE(mpa_sysctls));
+	if (!mn->sysctl) {
+		kfree(table);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void mpa_sysctl_exit(struct mpa_net *mn)
+{
+	const struct ctl_table *table = mn->sysctl->ctl_table_arg;
+
+	unregister_net_sysctl_table(mn->sysctl);
+	kfree(table);
+}
+
+static int __net_init mpa_net_init(struct net *net)
+{
+	struct mpa_net *mn = mpa_net(net);
+	int err;
+
+	spin_lock_init(&mn->lock);
+	INIT_LIST_HEAD(&mn->conns);
+	mn->crc = 1;
+	mn->startup_timeout_ms = 10 * MSEC_PER_SEC;
+
+	mn->mib = alloc_percpu(struct mpa_stats);
+	if (!mn->mib)
+		return -ENOMEM;
+	err = mpa_sysctl_init(net, mn);
+	if (err)
+		goto free_mib;
+	err = -ENOMEM;
+	if (!proc_create_net_single("mpa_stat", 0444, net->proc_net,
+				    mpa_stat_show, NULL))
+		goto exit_sysctl;
+	return 0;
+
+exit_sysctl:
+	mpa_sysctl_exit(mn);
+free_mib:
+	free_percpu(mn->mib);
+	return err;
+}
+
+/*
+ * Only connections on kernel sockets that hold no reference on their
+ * namespace can still be here. They stay on the list until they are detached.
+ */
+static struct mpa_conn *mpa_net_first(struct mpa_net *mn)
+{
+	struct mpa_conn *conn;
+
+	spin_lock_bh(&mn->lock);
+	conn = list_first_entry_or_null(&mn->conns, struct mpa_conn, net_node);
+	if (conn) {
+		list_del_init(&conn->net_node);
+		mpa_conn_hold(conn);
+	}
+	spin_unlock_bh(&mn->lock);
+	return conn;
+}
+
+static void __net_exit mpa_net_pre_exit(struct net *net)
+{
+	struct mpa_conn *conn;
+
+	while ((conn = mpa_net_first(mpa_net(net)))) {
+		mpa_conn_kill(conn);
+		mpa_conn_put(conn);
+	}
+}
+
+static void __net_exit mpa_net_exit(struct net *net)
+{
+	struct mpa_net *mn = mpa_net(net);
+
+	remove_proc_entry("mpa_stat", net->proc_net);
+	mpa_sysctl_exit(mn);
+	free_percpu(mn->mib);
+}
+
+static struct pernet_operations mpa_net_ops = {
+	.init		= mpa_net_init,
+	.pre_exit	= mpa_net_pre_exit,
+	.exit		= mpa_net_exit,
+	.id		= &mpa_net_id,
+	.size		= sizeof(struct mpa_net),
+};
+
+static int __init mpa_init(void)
+{
+	int err;
+
+	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	if (!mpa_wq)
+		return -ENOMEM;
+
+	err = -ENOMEM;
+	mpa_net_none.mib = alloc_percpu(struct mpa_stats);
+	if (!mpa_net_none.mib)
+		goto destroy_wq;
+	err = register_pernet_subsys(&mpa_net_ops);
+	if (err)
+		goto free_mib;
+	return 0;
+
+free_mib:
+	free_percpu(mpa_net_none.mib);
+destroy_wq:
+	destroy_workqueue(mpa_wq);
+	return err;
+}
+
+/*
+ * No consumer is loaded any more, so every connection has been released:
+ * what may still be queued is work that finds it so.
+ */
+static void __exit mpa_exit(void)
+{
+	unregister_pernet_subsys(&mpa_net_ops);
+	destroy_workqueue(mpa_wq);
+	free_percpu(mpa_net_none.mib);
+}
+
+module_init(mpa_init);
+module_exit(mpa_exit);
+MODULE_DESCRIPTION("iWARP Marker PDU Aligned Framing for TCP (RFC 5044)");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What MPA asks of a TCP socket, beside sending trains (mpa_tx.c) and looking
+ * into the receive queue (mpa_rx.c).
+ */
+#include <linux/net.h>
+#include <net/inet_connection_sock.h>
+#include <net/ipv6.h>
+#include <net/tcp.h>
+#include "mpa_conn.h"
+
+/**
+ * mpa_tcp_check() - can MPA take this socket?
+ * @sock: socket
+ *
+ * Context: socket lock held.
+ * Return: 0, %-EPROTOTYPE if it is not TCP, %-ENOTCONN if it is not connected,
+ * %-EBUSY if somebody else has it
+ */
+int mpa_tcp_check(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	if (!sk_is_tcp(sk))
+		return -EPROTOTYPE;
+	if (sk->sk_state != TCP_ESTABLISHED && sk->sk_state != TCP_CLOSE_WAIT)
+		return -ENOTCONN;
+	if (sk->sk_user_data || inet_csk_has_ulp(sk))
+		return -EBUSY;
+	return 0;
+}
+
+/* Socket lock held. The MSS that TCP would use now, without SACK blocks. */
+u32 mpa_tcp_emss(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct dst_entry *dst = __sk_dst_get(sk);
+
+	sock_owned_by_me(sk);
+
+	/* As tcp_current_mss() does: the path MTU may have changed. */
+	if (dst) {
+		u32 mtu = dst_mtu(dst);
+
+		if (mtu != icsk->icsk_pmtu_cookie)
+			icsk->icsk_sync_mss(sk, mtu);
+	}
+	return tcp_sk(sk)->mss_cache;
+}
+
+/*
+ * Socket lock held. Octets that SACK blocks take from a segment just now,
+ * because our own receive queue has a hole.
+ */
+u32 mpa_tcp_sack_room(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 blocks = tp->rx_opt.num_sacks + tp->rx_opt.dsack;
+	u32 room = MAX_TCP_OPTION_SPACE -
+		   (tp->tcp_header_len - sizeof(struct tcphdr));
+
+	sock_owned_by_me(sk);
+
+	if (!blocks || room < TCPOLEN_SACK_BASE_ALIGNED + TCPOLEN_SACK_PERBLOCK)
+		return 0;
+	room -= TCPOLEN_SACK_BASE_ALIGNED;
+	return TCPOLEN_SACK_BASE_ALIGNED + TCPOLEN_SACK_PERBLOCK *
+	       min_t(u32, blocks, room / TCPOLEN_SACK_PERBLOCK);
+}
+
+/*
+ * Read at most @len octets, and not one more. Returns how many, 0 at the
+ * peer's FIN, -EAGAIN if there are none yet, or the error of the connection.
+ */
+int mpa_tcp_read(struct socket *sock, void *buf, size_t len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
+	struct kvec iov = { .iov_base = buf, .iov_len = len };
+
+	return kernel_recvmsg(sock, &msg, &iov, 1, len, msg.msg_flags);
+}
+
+/* Send @len octets in one call; returns how many TCP took, or an error. */
+int mpa_tcp_write(struct socket *sock, void *buf, size_t len)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR,
+	};
+	struct kvec iov = { .iov_base = buf, .iov_len = len };
+
+	return kernel_sendmsg(sock, &msg, &iov, 1, len);
+}
+
+/*
+ * Octets received in order and not consumed, the FIN not counted. Context:
+ * process, socket lock not held.
+ */
+u32 mpa_tcp_unread(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 octets;
+
+	lock_sock(sk);
+	octets = tp->rcv_nxt - tp->copied_seq;
+	if (octets && mpa_tcp_fin(sk))
+		octets--;
+	release_sock(sk);
+	return octets;
+}
+
+/* The peer's FIN has been received. */
+bool mpa_tcp_fin(const struct sock *sk)
+{
+	return sock_flag(sk, SOCK_DONE);
+}
+
+/* 0, or the error with which TCP lost the connection. */
+int mpa_tcp_lost(const struct sock *sk)
+{
+	int err = READ_ONCE(sk->sk_err);
+
+	if (err)
+		return -err;
+	if (inet_sk_state_load(sk) == TCP_CLOSE && !mpa_tcp_fin(sk))
+		return -ECONNRESET;
+	return 0;
+}
+
+/* Context: process, socket lock not held. */
+void mpa_tcp_reset(struct sock *sk)
+{
+	tcp_abort(sk, ECONNABORTED);
+}
+
+static void mpa_tcp_address(struct sockaddr_storage *ss, __be32 addr,
+			    __be16 port)
+{
+	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+
+	sin->sin_family = AF_INET;
+	sin->sin_addr.s_addr = addr;
+	sin->sin_port = port;
+}
+
+static void mpa_tcp_address6(struct sockaddr_storage *ss,
+			     const struct in6_addr *addr, __be16 port,
+			     int bound_dev_if)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_addr = *addr;
+	sin6->sin6_port = port;
+	sin6->sin6_scope_id = ipv6_iface_scope_id(addr, bound_dev_if);
+}
+
+/* Without a lock: they do not change while the connection lives. */
+void mpa_tcp_addresses(const struct sock *sk, struct sockaddr_storage *local,
+		       struct sockaddr_storage *peer)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+	memset(local, 0, sizeof(*local));
+	memset(peer, 0, sizeof(*peer));
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6) {
+		int dev = READ_ONCE(sk->sk_bound_dev_if);
+
+		mpa_tcp_address6(local, &inet6_sk(sk)->saddr,
+				 inet->inet_sport, dev);
+		mpa_tcp_address6(peer, &sk->sk_v6_daddr, inet->inet_dport, dev);
+		return;
+	}
+#endif
+	mpa_tcp_address(local, inet->inet_saddr, inet->inet_sport);
+	mpa_tcp_address(peer, inet->inet_daddr, inet->inet_dport);
+}

@@ -1,0 +1,806 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Sending: from the consumer's messages to TCP.
+ *
+ * A message waits in tx.queue, in memory of the consumer's. When TCP has room,
+ * the work item lays a train of FPDUs out in page fragments, with no lock held,
+ * and gives it to TCP, record by record, with the socket locked once. A record
+ * is what TCP puts into one segment: an FPDU, or several that fit the EMSS
+ * together, ended by MSG_EOR so that no octet of another joins it.
+ *
+ * A message goes queue -> (cur, if it is a source) -> sending -> handed back,
+ * and is never in two places. tx.pos is the stream position behind what is
+ * laid out, tx.sent behind what TCP has taken; a message is done when tx.sent
+ * has reached its end and, with zero copy, its ubuf has no reference left.
+ * A train that TCP takes only part of is kept; there is never a second one.
+ */
+#include <linux/net.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+#include <trace/events/mpa.h>
+#include "mpa_conn.h"
+
+#define MPA_TRAIN_OCTETS	SZ_64K
+#define MPA_TRAIN_RECORDS	48
+#define MPA_TRAIN_BVECS		64
+#define MPA_REFILL_MIN		64
+
+/* mpa_tx.state */
+enum {
+	MPA_TX_CUT	= BIT(0),	/* hdr, hdr_len, len are the next ULPDU */
+	MPA_TX_LAST	= BIT(1),	/* and it is the last one */
+	MPA_TX_PAGES	= BIT(2),	/* ubuf is in use */
+	MPA_TX_OWN	= BIT(3),	/* we have a reference on ubuf */
+};
+
+/**
+ * struct mpa_record - octets for one TCP segment, whole FPDUs
+ * @len: octets not given to TCP yet
+ * @ulpdus: ULPDUs in it
+ * @started: TCP has some of it
+ * @zc: message whose pages these are, or NULL: page fragments
+ */
+struct mpa_record {
+	u32			len;
+	u16			ulpdus;
+	bool			started;
+	struct mpa_tx		*zc;
+};
+
+/**
+ * struct mpa_train - records laid out
+ * @enc: encoder; its bv is @bv
+ * @iter: octets not given to TCP yet
+ * @octets: octets laid out
+ * @first: first record not given to TCP whole
+ * @nr: records
+ * @record: the records
+ * @bv: where the octets are
+ */
+struct mpa_train {
+	struct mpa_enc		enc;
+	struct iov_iter		iter;
+	u32			octets;
+	u16			first;
+	u16			nr;
+	struct mpa_record	record[MPA_TRAIN_RECORDS];
+	struct bio_vec		bv[MPA_TRAIN_BVECS];
+};
+
+/*
+ * A reference on the message's ubuf is gone; with the last one the message
+ * is the work item's. Nothing of it may be touched afterwards.
+ */
+static void mpa_tx_ubuf_put(struct mpa_tx *tx)
+{
+	struct mpa_conn *conn = tx->conn;
+
+	if (!refcount_dec_and_test(&tx->ubuf.refcnt))
+		return;
+	mpa_conn_kick(conn);
+	mpa_conn_put(conn);
+}
+
+/* The network stack drops its reference. Context: any. */
+static void mpa_tx_ubuf_complete(struct sk_buff *skb, struct ubuf_info *ubuf,
+				 bool success)
+{
+	mpa_tx_ubuf_put(container_of(ubuf, struct mpa_tx, ubuf));
+}
+
+static const struct ubuf_info_ops mpa_tx_ubuf_ops = {
+	.complete	= mpa_tx_ubuf_complete,
+};
+
+/* The message's own pages are going to be given to TCP. */
+static void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	if (tx->state & MPA_TX_PAGES)
+		return;
+	tx->state |= MPA_TX_PAGES | MPA_TX_OWN;
+	tx->ubuf.ops = &mpa_tx_ubuf_ops;
+	tx->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
+	refcount_set(&tx->ubuf.refcnt, 1);
+	mpa_conn_hold(conn);
+}
+
+/* Is everything of @tx over, so that it can be handed back? */
+static bool mpa_tx_done(const struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	if (conn->tx.sent < tx->end)
+		return false;
+	if (tx->state & MPA_TX_OWN) {
+		tx->state &= ~MPA_TX_OWN;
+		mpa_tx_ubuf_put(tx);
+	}
+	return !(tx->state & MPA_TX_PAGES) || !refcount_read(&tx->ubuf.refcnt);
+}
+
+/* Move what can be handed back, in order, to @done. */
+void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
+{
+	struct mpa_tx *tx, *tmp;
+
+	list_for_each_entry_safe(tx, tmp, &conn->tx.sending, list) {
+		if (!mpa_tx_done(conn, tx))
+			break;
+		if (tx->status)
+			mpa_count(conn, TX_CANCELED);
+		list_move_tail(&tx->list, done);
+	}
+}
+
+/* Hand back what can be. Returns whether nothing is left to be. */
+bool mpa_tx_flush(struct mpa_conn *conn)
+{
+	LIST_HEAD(done);
+
+	if (list_empty(&conn->tx.sending))
+		return true;
+	/* Otherwise released() gets them. */
+	if (mpa_conn_test(conn, MPA_CONN_DETACH))
+		return false;
+	mpa_tx_collect(conn, &done);
+	if (!list_empty(&done)) {
+		if (mpa_conn_enter(conn))
+			conn->ops->sent(conn, &done);
+		else
+			list_splice(&done, &conn->tx.sending);
+	}
+	return list_empty(&conn->tx.sending);
+}
+
+/* Is no message waiting for the network stack to drop its pages? */
+bool mpa_tx_idle(const struct mpa_conn *conn)
+{
+	struct mpa_tx *tx;
+
+	list_for_each_entry(tx, &conn->tx.sending, list)
+		if (!mpa_tx_done(conn, tx))
+			return false;
+	return true;
+}
+
+static bool mpa_tx_queued(struct mpa_conn *conn)
+{
+	bool queued;
+
+	if (conn->tx.cur)
+		return true;
+	spin_lock_bh(&conn->lock);
+	queued = !list_empty(&conn->tx.queue);
+	spin_unlock_bh(&conn->lock);
+	return queued;
+}
+
+/* Has a message been accepted and not been given to TCP whole? */
+bool mpa_tx_pending(struct mpa_conn *conn)
+{
+	return conn->tx.train || mpa_tx_queued(conn);
+}
+
+static void mpa_train_free(struct mpa_train *train)
+{
+	unsigned int i;
+
+	for (i = 0; i < train->enc.nr; i++)
+		put_page(train->bv[i].bv_page);
+	kfree(train);
+}
+
+static void mpa_tx_drop_train(struct mpa_conn *conn)
+{
+	if (conn->tx.train)
+		mpa_train_free(conn->tx.train);
+	conn->tx.train = NULL;
+}
+
+/* A connection that is idle keeps no memory for sending. */
+static void mpa_tx_drop_frag(struct mpa_conn *conn)
+{
+	if (conn->tx.frag.page)
+		put_page(conn->tx.frag.page);
+	conn->tx.frag.page = NULL;
+}
+
+/*
+ * No more is sent: each message that TCP has not taken whole fails with @err.
+ * Messages are handed back by mpa_tx_flush() or released().
+ */
+void mpa_tx_cancel(struct mpa_conn *conn, int err)
+{
+	struct mpa_conn_tx *t = &conn->tx;
+	struct mpa_tx *tx;
+
+	mpa_tx_drop_train(conn);
+	mpa_tx_drop_frag(conn);
+	if (t->cur)
+		list_add_tail(&t->cur->list, &t->sending);
+	t->cur = NULL;
+
+	spin_lock_bh(&conn->lock);
+	if (!t->err)
+		t->err = err;
+	list_splice_tail_init(&t->queue, &t->sending);
+	spin_unlock_bh(&conn->lock);
+
+	list_for_each_entry(tx, &t->sending, list) {
+		if (t->sent >= tx->end)
+			continue;
+		tx->status = err;
+		tx->end = 0;
+	}
+}
+
+static int mpa_train_refill(struct mpa_enc *enc)
+{
+	if (!skb_page_frag_refill(MPA_REFILL_MIN, &enc->frag, GFP_KERNEL))
+		return -ENOMEM;
+	return 0;
+}
+
+static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn)
+{
+	struct mpa_train *train = kmalloc(sizeof(*train), GFP_KERNEL);
+
+	if (!train)
+		return NULL;
+	memset(train, 0, offsetof(struct mpa_train, record));
+	train->enc.pos = conn->tx.pos;
+	train->enc.markers = conn->terms.markers_tx;
+	train->enc.crc = conn->terms.crc;
+	train->enc.bv = train->bv;
+	train->enc.max = MPA_TRAIN_BVECS;
+	train->enc.frag = conn->tx.frag;
+	train->enc.refill = mpa_train_refill;
+	return train;
+}
+
+/* The message to lay out next, or NULL. */
+static struct mpa_tx *mpa_tx_next(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = conn->tx.cur;
+
+	if (tx)
+		return tx;
+	spin_lock_bh(&conn->lock);
+	tx = list_first_entry_or_null(&conn->tx.queue, struct mpa_tx, list);
+	if (tx)
+		list_del(&tx->list);
+	spin_unlock_bh(&conn->lock);
+	conn->tx.cur = tx;
+	return tx;
+}
+
+/* The record to which more FPDUs can be added, or NULL. */
+static struct mpa_record *mpa_train_open(struct mpa_train *train)
+{
+	struct mpa_record *record;
+
+	if (!train->nr)
+		return NULL;
+	record = &train->record[train->nr - 1];
+	return record->zc ? NULL : record;
+}
+
+/*
+ * L: the longest ULPDU for the room left in this segment, or, if that is of
+ * little use (SZ-17, SZ-18), for the next one.
+ */
+static u32 mpa_tx_room(struct mpa_train *train, u32 emss)
+{
+	const struct mpa_record *record = mpa_train_open(train);
+	const struct mpa_enc *enc = &train->enc;
+	u32 room;
+
+	if (record && record->len < emss) {
+		room = mpa_fpdu_fill(enc->pos, emss - record->len,
+				     enc->markers);
+		if (room >= MPA_MULPDU_MIN)
+			return room;
+	}
+	return max_t(u32, MPA_MULPDU_MIN,
+		     mpa_fpdu_fill(enc->pos, emss, enc->markers));
+}
+
+static bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
+{
+	if (tx->hdr_len > max || tx->len > max - tx->hdr_len)
+		return false;
+	return (tx->hdr || !tx->hdr_len) &&
+	       tx->len <= iov_iter_count(&tx->data);
+}
+
+/* Ask a source. Returns 1 if there is a ULPDU, 0 if no more, or an error. */
+static int mpa_tx_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
+{
+	int more;
+
+	if (!mpa_conn_enter(conn))
+		return -ECANCELED;
+	more = tx->next(tx, max);
+	if (more < 0)
+		return more;
+	if (!more)
+		tx->state |= MPA_TX_LAST;
+	if (!more && !tx->hdr_len && !tx->len)
+		return 0;
+	if (WARN_ON_ONCE(!(tx->hdr_len + tx->len) ||
+			 !mpa_tx_length_ok(tx, max)))
+		return -EINVAL;
+	tx->state |= MPA_TX_CUT;
+	return 1;
+}
+
+/* Make hdr, hdr_len and len of @tx its next ULPDU; returns as mpa_tx_ask(). */
+static int mpa_tx_cut(struct mpa_conn *conn, struct mpa_train *train,
+		      struct mpa_tx *tx, u32 emss)
+{
+	if (tx->state & MPA_TX_CUT)
+		return 1;
+	if (tx->next)
+		return mpa_tx_ask(conn, tx, mpa_tx_room(train, emss));
+	tx->state |= MPA_TX_CUT | MPA_TX_LAST;
+	return 1;
+}
+
+/*
+ * Pages in the first @len octets of @iter, or 0 if one of them must not be
+ * given away (slab), or there are too many for an skb anyway.
+ */
+static unsigned int mpa_tx_count_pages(const struct iov_iter *iter, u32 len)
+{
+	const struct bio_vec *bv = iter->bvec;
+	size_t skip = iter->iov_offset;
+	unsigned int nr = 0;
+
+	for (; len; bv++, skip = 0) {
+		u32 n = min_t(size_t, len, bv->bv_len - skip);
+		size_t off = bv->bv_offset + skip;
+		unsigned int pages;
+
+		if (!n)
+			continue;
+		pages = DIV_ROUND_UP(offset_in_page(off) + n, PAGE_SIZE);
+		if (nr + pages > MAX_SKB_FRAGS ||
+		    !sendpages_ok(bv->bv_page, n, off))
+			return 0;
+		nr += pages;
+		len -= n;
+	}
+	return nr;
+}
+
+/* Can, and shall, the ULPDU's own pages be sent? All in one skb. */
+static bool mpa_tx_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
+			    u32 size)
+{
+	u32 markers = conn->terms.markers_tx ?
+		      size / MPA_MARKER_INTERVAL + 1 : 0;
+	unsigned int pages;
+
+	if (!(tx->flags & MPA_TX_ZEROCOPY) || !tx->len)
+		return false;
+	if (iov_iter_is_bvec(&tx->data)) {
+		pages = mpa_tx_count_pages(&tx->data, tx->len);
+		/* Each marker cuts a page in two; then header and CRC. */
+		if (pages && pages + 2 * markers + 2 <= MAX_SKB_FRAGS)
+			return true;
+	}
+	mpa_count(conn, TX_COPIED);
+	return false;
+}
+
+/* A record for an FPDU of @size octets, or NULL if the train is full. */
+static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
+					   u32 emss, struct mpa_tx *zc)
+{
+	struct mpa_record *record = mpa_train_open(train);
+
+	if (record && !zc && record->len + size <= emss)
+		return record;
+	if (train->nr == MPA_TRAIN_RECORDS)
+		return NULL;
+	record = &train->record[train->nr];
+	memset(record, 0, sizeof(*record));
+	record->zc = zc;
+	return record;
+}
+
+/* The message is laid out to its end. */
+static void mpa_tx_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	tx->end = conn->tx.train->enc.pos;
+	conn->tx.cur = NULL;
+	list_add_tail(&tx->list, &conn->tx.sending);
+}
+
+/* Lay one FPDU out. Returns 0, -ENOBUFS if the train is full, or an error. */
+static int mpa_tx_encode(struct mpa_conn *conn, struct mpa_tx *tx, u32 emss)
+{
+	struct mpa_train *train = conn->tx.train;
+	u32 size = mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len,
+				 train->enc.markers);
+	bool zc = mpa_tx_zerocopy(conn, tx, size);
+	struct mpa_record *record;
+	int err;
+
+	record = mpa_train_record(train, size, emss, zc ? tx : NULL);
+	if (!record)
+		return -ENOBUFS;
+
+	err = mpa_fpdu_encode(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
+			      tx->len, zc);
+	if (err)
+		return err;
+	if (zc) {
+		mpa_tx_ubuf_init(conn, tx);
+		mpa_count(conn, TX_ZEROCOPY);
+	}
+	if (record == &train->record[train->nr])
+		train->nr++;
+	record->len += size;
+	record->ulpdus++;
+	train->octets += size;
+	tx->state &= ~MPA_TX_CUT;
+	return 0;
+}
+
+/* Lay out one ULPDU of @tx. Returns 0, or why not. */
+static int mpa_tx_lay(struct mpa_conn *conn, struct mpa_tx *tx, u32 emss)
+{
+	int ret = mpa_tx_cut(conn, conn->tx.train, tx, emss);
+
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		ret = mpa_tx_encode(conn, tx, emss);
+		if (ret)
+			return ret;
+	}
+	if (tx->state & MPA_TX_LAST)
+		mpa_tx_laid_out(conn, tx);
+	return 0;
+}
+
+/*
+ * Lay a train out. Returns 0, also if TCP can be given less than everything
+ * that is queued, or a negative errno if the connection has failed.
+ */
+static int mpa_tx_build(struct mpa_conn *conn, u32 emss)
+{
+	struct mpa_train *train = mpa_train_alloc(conn);
+	struct mpa_tx *tx;
+	int err = 0;
+
+	if (!train)
+		return -ENOMEM;
+	conn->tx.train = train;
+
+	while (!err && train->octets < MPA_TRAIN_OCTETS) {
+		tx = mpa_tx_next(conn);
+		if (!tx)
+			break;
+		err = mpa_tx_lay(conn, tx, emss);
+	}
+
+	conn->tx.frag = train->enc.frag;
+	conn->tx.pos = train->enc.pos;
+	iov_iter_bvec(&train->iter, ITER_SOURCE, train->bv, train->enc.nr,
+		      train->octets);
+	if (!train->nr)
+		mpa_tx_drop_train(conn);
+	/* What has been laid out goes first, then this is tried again. */
+	if (train->nr && (err == -ENOBUFS || err == -ENOMEM))
+		err = 0;
+	return err;
+}
+
+/* Is there certainly room for the octets of @record and something behind? */
+static bool mpa_tx_more_room(const struct sock *sk, u32 octets)
+{
+	return READ_ONCE(sk->sk_wmem_queued) + SKB_TRUESIZE(octets) <
+	       READ_ONCE(sk->sk_sndbuf);
+}
+
+/* Socket lock held. Give a record, or what is left of it, to TCP. */
+static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
+			      struct mpa_record *record)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR,
+		.msg_iter = train->iter,
+	};
+	int n;
+
+	sock_owned_by_me(conn->sk);
+
+	if (record->zc) {
+		msg.msg_flags |= MSG_ZEROCOPY;
+		msg.msg_ubuf = &record->zc->ubuf;
+	} else {
+		msg.msg_flags |= MSG_SPLICE_PAGES | MSG_NO_SHARED_FRAGS;
+	}
+	/* Only with more to follow for certain, or it would stay behind. */
+	if (train->first + 1 < train->nr &&
+	    mpa_tx_more_room(conn->sk, record->len))
+		msg.msg_flags |= MSG_MORE;
+	iov_iter_truncate(&msg.msg_iter, record->len);
+
+	conn->tx.busy = true;
+	n = tcp_sendmsg_locked(conn->sk, &msg, record->len);
+	conn->tx.busy = false;
+	return n;
+}
+
+/* TCP has taken @n octets of @record. */
+static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
+			struct mpa_record *record, u32 n)
+{
+	trace_mpa_sent(conn, conn->tx.sent, n);
+	iov_iter_advance(&train->iter, n);
+	record->len -= n;
+	record->started = true;
+	mpa_count_add(conn, TX_OCTETS, n);
+	spin_lock_bh(&conn->lock);
+	conn->tx.sent += n;
+	if (!record->len)
+		conn->ulpdus_tx += record->ulpdus;
+	spin_unlock_bh(&conn->lock);
+
+	if (record->len) {
+		mpa_count(conn, TX_SHORT);
+		return;
+	}
+	mpa_count(conn, TX_RECORDS);
+	mpa_count_add(conn, TX_ULPDUS, record->ulpdus);
+	train->first++;
+}
+
+/*
+ * Socket lock held: is there room? If not, write_space() will say when, for
+ * TCP looks for the bit after it has taken in an ACK.
+ */
+static bool mpa_tx_space(struct sock *sk)
+{
+	sock_owned_by_me(sk);
+
+	if (sk_stream_memory_free(sk))
+		return true;
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	return false;
+}
+
+/*
+ * Socket lock held. Give the train to TCP; a record is begun only if it is
+ * likely to be taken whole. Returns 0, -EAGAIN, or an error.
+ */
+static int mpa_tx_push(struct mpa_conn *conn)
+{
+	struct mpa_train *train = conn->tx.train;
+	unsigned int noreclaim = 0;
+	int n = 0;
+
+	sock_owned_by_me(conn->sk);
+
+	if (conn->conn_flags & MPA_F_MEMALLOC)
+		noreclaim = memalloc_noreclaim_save();
+	while (train->first < train->nr) {
+		struct mpa_record *record = &train->record[train->first];
+
+		n = -EAGAIN;
+		if (!record->started && !mpa_tx_space(conn->sk))
+			break;
+		n = mpa_tx_send_record(conn, train, record);
+		if (n <= 0)
+			break;
+		mpa_tx_took(conn, train, record, n);
+	}
+	if (conn->conn_flags & MPA_F_MEMALLOC)
+		memalloc_noreclaim_restore(noreclaim);
+
+	if (train->first < train->nr)
+		return n ?: -EAGAIN;
+	mpa_tx_drop_train(conn);
+	return 0;
+}
+
+/* Socket lock held. */
+static u32 mpa_tx_emss(struct mpa_conn *conn)
+{
+	u32 emss = mpa_tcp_emss(conn->sk);
+	u32 sack = mpa_tcp_sack_room(conn->sk);
+
+	conn->emss = emss;
+	return emss > sack ? emss - sack : emss;
+}
+
+static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
+{
+	u32 mulpdu = mpa_mulpdu_of(conn->emss, conn->terms.markers_tx);
+
+	if (mulpdu == conn->mulpdu)
+		return;
+	conn->mulpdu = mulpdu;
+	if (conn->ops->mulpdu && mpa_conn_enter(conn))
+		conn->ops->mulpdu(conn, mulpdu);
+}
+
+/* Full operation begins. */
+void mpa_tx_begin(struct mpa_conn *conn)
+{
+	lock_sock(conn->sk);
+	mpa_tx_emss(conn);
+	release_sock(conn->sk);
+	conn->mulpdu = mpa_mulpdu_of(conn->emss, conn->terms.markers_tx);
+}
+
+/* The FIN comes behind everything that is queued. */
+static void mpa_tx_fin(struct mpa_conn *conn)
+{
+	if (conn->tx.fin || !mpa_conn_test(conn, MPA_CONN_SHUTDOWN) ||
+	    mpa_tx_pending(conn))
+		return;
+	conn->tx.fin = true;
+	kernel_sock_shutdown(conn->sock, SHUT_WR);
+}
+
+/* Push what is laid out, build the next train, push that. */
+static int mpa_tx_step(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	bool space;
+	int err = 0;
+	u32 emss;
+
+	lock_sock(sk);
+	emss = mpa_tx_emss(conn);
+	if (conn->tx.train)
+		err = mpa_tx_push(conn);
+	space = !err && mpa_tx_space(sk);
+	release_sock(sk);
+
+	mpa_tx_tell_mulpdu(conn);
+	if (!space)
+		return err ?: -EAGAIN;
+
+	err = mpa_tx_build(conn, emss);
+	if (err || !conn->tx.train)
+		return err;
+	lock_sock(sk);
+	err = mpa_tx_push(conn);
+	release_sock(sk);
+	return err;
+}
+
+/* TCP wants no more. Will it say when it does? */
+static void mpa_tx_wait(struct mpa_conn *conn, int err)
+{
+	struct sock *sk = conn->sk;
+
+	if (err == -ENOMEM || sk_stream_memory_free(sk))
+		mpa_conn_retry(conn);
+}
+
+/* Work item, in full operation: one step. True if there may be another. */
+bool mpa_tx_run(struct mpa_conn *conn)
+{
+	int err = 0;
+
+	/* CS-29: nothing, not a marker, before the first FPDU of the peer. */
+	if (conn->tx.gate && !conn->tx.err && mpa_tx_pending(conn))
+		err = mpa_tx_step(conn);
+
+	if (err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS) {
+		mpa_tx_wait(conn, err);
+	} else if (err) {
+		mpa_tcp_reset(conn->sk);
+		mpa_cm_lost(conn, MPA_REASON_RESET, err);
+		return false;
+	}
+	mpa_tx_flush(conn);
+	mpa_tx_fin(conn);
+	if (!mpa_tx_pending(conn))
+		mpa_tx_drop_frag(conn);
+	return !err && conn->tx.gate && !conn->tx.err && mpa_tx_pending(conn);
+}
+
+static int mpa_tx_check(const struct mpa_tx *tx)
+{
+	if (tx->flags & ~MPA_TX_ZEROCOPY)
+		return -EINVAL;
+	if (iov_iter_count(&tx->data) &&
+	    (iov_iter_rw(&tx->data) != ITER_SOURCE ||
+	     user_backed_iter(&tx->data)))
+		return -EINVAL;
+	if (tx->next)
+		return 0;
+	if (!tx->hdr_len && !tx->len)
+		return -EINVAL;
+	if (tx->len > MPA_ULPDU_MAX || tx->hdr_len > MPA_ULPDU_MAX - tx->len)
+		return -EMSGSIZE;
+	return mpa_tx_length_ok(tx, MPA_ULPDU_MAX) ? 0 : -EINVAL;
+}
+
+static int mpa_tx_prepare(struct mpa_conn *conn, struct list_head *list)
+{
+	struct mpa_tx *tx;
+	int err;
+
+	if (!conn->ops->sent)
+		return -EINVAL;
+	list_for_each_entry(tx, list, list) {
+		err = mpa_tx_check(tx);
+		if (err)
+			return err;
+		tx->status = 0;
+		tx->state = 0;
+		tx->end = U64_MAX;
+		tx->conn = conn;
+	}
+	return 0;
+}
+
+/**
+ * mpa_send_list() - send messages
+ * @conn: connection in full operation
+ * @list: &struct mpa_tx linked by their list member; empty afterwards
+ *
+ * The messages are queued in order, all or none, and belong to MPA until they
+ * are handed back in sent() or released(). They are never refused for lack of
+ * room: what TCP cannot take stays in the consumer's memory, and messages
+ * handed back are the consumer's sign that it may send more. A Responder's
+ * messages wait until the first FPDU of the peer has been verified.
+ *
+ * Context: any but hard interrupt; takes conn->lock, does not sleep: the work
+ * item does the sending. May be called from callbacks.
+ * Return: 0;
+ * %-EINVAL: a member of a message is wrong, or there is no sent() callback;
+ * %-EMSGSIZE: a ULPDU longer than %MPA_ULPDU_MAX;
+ * %-ENOTCONN: not in full operation;
+ * %-EPIPE: after mpa_shutdown(), mpa_abort() or mpa_detach(), or the sending
+ * half has failed
+ */
+int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
+{
+	int err = mpa_tx_prepare(conn, list);
+
+	if (err)
+		return err;
+
+	spin_lock_bh(&conn->lock);
+	if (conn->state != MPA_STATE_FULL)
+		err = -ENOTCONN;
+	else if (conn->tx.err || mpa_conn_test(conn, MPA_CONN_SHUTDOWN) ||
+		 mpa_conn_test(conn, MPA_CONN_ABORT) ||
+		 mpa_conn_test(conn, MPA_CONN_DETACH))
+		err = -EPIPE;
+	else
+		list_splice_tail_init(list, &conn->tx.queue);
+	spin_unlock_bh(&conn->lock);
+
+	if (!err)
+		mpa_conn_kick(conn);
+	return err;
+}
+EXPORT_SYMBOL_GPL(mpa_send_list);
+
+/**
+ * mpa_send() - send a message
+ * @conn: connection in full operation
+ * @tx: the message
+ *
+ * As mpa_send_list() with one message.
+ *
+ * Context and return codes: as mpa_send_list().
+ * Return: 0 or a negative errno
+ */
+int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	LIST_HEAD(list);
+
+	list_add(&tx->list, &list);
+	return mpa_send_list(conn, &list);
+}
+EXPORT_SYMBOL_GPL(mpa_send);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The octets of MPA on the wire: RFC 5044 sections 4 and 7.1.1. */
+#ifndef _MPA_WIRE_H
+#define _MPA_WIRE_H
+
+#include <linux/bits.h>
+#include <linux/types.h>
+
+/* Section 4.2: stands at every MPA_MARKER_INTERVAL-th octet of the stream. */
+struct mpa_marker {
+	__be16	reserved;
+	__be16	fpduptr;	/* octets back to ULPDU_Length, 0: none */
+};
+
+/* Section 4.1: ULPDU_Length, ULPDU, PAD to a multiple of four, CRC. */
+enum {
+	MPA_MARKER_INTERVAL	= 512,
+	MPA_MARKER_SIZE		= sizeof(struct mpa_marker),
+	MPA_MARKER_PAYLOAD	= MPA_MARKER_INTERVAL - MPA_MARKER_SIZE,
+	MPA_FPDUPTR_MASK	= 0xfffc,
+	MPA_LENGTH_SIZE		= sizeof(__be16),
+	MPA_CRC_SIZE		= sizeof(__le32),
+	MPA_OVERHEAD		= MPA_LENGTH_SIZE + MPA_CRC_SIZE,
+	/* ULPDU of MPA_ULPDU_MAX octets with its pad and 128 markers */
+	MPA_FPDU_MAX		= 65288,
+};
+
+/* Section 7.1.1: Request and Reply frame, pd_len octets follow. */
+struct mpa_rr {
+	u8	key[16];
+	u8	flags;
+	u8	rev;
+	__be16	pd_len;
+};
+
+enum {
+	MPA_RR_M	= BIT(7),	/* markers wanted */
+	MPA_RR_C	= BIT(6),	/* CRC wanted */
+	MPA_RR_R	= BIT(5),	/* rejected */
+	MPA_RR_SIZE	= sizeof(struct mpa_rr),
+};
+
+#define MPA_KEY_REQUEST	"MPA ID Req Frame"
+#define MPA_KEY_REPLY	"MPA ID Rep Frame"
+
+#endif /* _MPA_WIRE_H */
