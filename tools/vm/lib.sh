@@ -23,6 +23,8 @@ digest() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -c1-12; }
 
 kernel_version() { dpkg-query -W -f '${Version}' linux-source-6.12; }
 
+kernel_source() { echo "$CACHE/linux-$(kernel_version)"; }
+
 # The fragments of a flavour: "plain" is the base alone, "debug+siw" both.
 fragments() {
 	local part parts

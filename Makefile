@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# What to build is in Kbuild; this is what to call.
+
+MODULES := CONFIG_MPA=m CONFIG_MPA_SAMPLES=m
+
+# The running kernel's headers, or else the guest's kernel where it is built
+ifndef KDIR
+KDIR := $(wildcard /lib/modules/$(shell uname -r)/build)
+ifeq ($(KDIR),)
+KDIR := $(shell tools/vm/kernel --if-built plain 2>/dev/null)
+endif
+endif
+
+BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
+
+.PHONY: all modules modules_install demo check shell coverage mutants clean \
+	distclean help need-kdir
+
+all: modules
+
+need-kdir:
+	@[ -n "$(KDIR)" ] || { \
+	echo "No kernel to build for. Install the headers of the running one:"; \
+	echo "    apt-get install linux-headers-$(shell uname -r)"; \
+	echo "or name a kernel's build directory: make KDIR=DIR"; \
+	echo "(make demo and make check build a kernel of their own)"; \
+	exit 1; } >&2
+
+modules: need-kdir
+	$(BUILD) modules
+
+modules_install: need-kdir
+	$(BUILD) modules_install
+
+demo:
+	tools/demo
+
+check:
+	tools/check $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long)
+
+shell:
+	tools/vm/run --shell $(if $(KERNEL),--kernel $(KERNEL))
+
+coverage:
+	tools/coverage
+
+mutants:
+	tools/mutants
+
+clean:
+	$(if $(KDIR),$(BUILD) clean)
+	rm -rf build
+
+distclean: clean
+	rm -rf "$${MPA_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/mpa}"
+
+help:
+	@echo "make                  the modules, for the running kernel or KDIR=DIR"
+	@echo "make modules_install  install them there (then: modprobe mpa)"
+	@echo "make demo             a file goes through MPA in a guest"
+	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
+	@echo "                      LONG=1 with the exhaustive sweeps"
+	@echo "make shell            a guest to type in, with everything loaded"
+	@echo "make coverage         which lines the tests reach"
+	@echo "make mutants          do the tests notice small breakages?"
+	@echo "make clean            remove what was built here"
+	@echo "make distclean        the guest's kernels as well"

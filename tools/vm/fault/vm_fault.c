@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Kernel faults on demand, to show that the guest's runner notices them:
+ * write the name of one to /sys/kernel/debug/vm_fault.
+ */
+
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/uaccess.h>
+
+struct fault {
+	const char *name;
+	void (*run)(void);
+};
+
+static struct dentry *fault_file;
+static DEFINE_MUTEX(lock_a);
+static DEFINE_MUTEX(lock_b);
+static DEFINE_SPINLOCK(spin);
+
+static void fault_warn(void)
+{
+	WARN(1, "vm_fault: a warning\n");
+}
+
+static void fault_oops(void)
+{
+	int *volatile nowhere = NULL;
+
+	*nowhere = 1;
+}
+
+/* Taken in both orders one after the other: no deadlock, but a report. */
+static void fault_lockdep(void)
+{
+	mutex_lock(&lock_a);
+	mutex_lock(&lock_b);
+	mutex_unlock(&lock_b);
+	mutex_unlock(&lock_a);
+	mutex_lock(&lock_b);
+	mutex_lock(&lock_a);
+	mutex_unlock(&lock_a);
+	mutex_unlock(&lock_b);
+}
+
+static void fault_sleep(void)
+{
+	spin_lock(&spin);
+	might_sleep();
+	spin_unlock(&spin);
+}
+
+static void fault_kasan(void)
+{
+	char *volatile octets = kmalloc(24, GFP_KERNEL);
+
+	if (!octets)
+		return;
+	kfree(octets);
+	octets[3] = 1;
+}
+
+static void fault_leak(void)
+{
+	void *volatile lost;
+	int i;
+
+	/* Several, for a stale register or stack slot may still point to one */
+	for (i = 0; i < 16; i++)
+		lost = kmalloc(192, GFP_KERNEL);
+	lost = NULL;
+}
+
+static void spin_forever(void *unused)
+{
+	for (;;)
+		cpu_relax();
+}
+
+/* No processor takes an interrupt any more. */
+static void fault_hang(void)
+{
+	on_each_cpu(spin_forever, NULL, 0);
+}
+
+static const struct fault faults[] = {
+	{ "warn", fault_warn },
+	{ "oops", fault_oops },
+	{ "lockdep", fault_lockdep },
+	{ "sleep", fault_sleep },
+	{ "kasan", fault_kasan },
+	{ "leak", fault_leak },
+	{ "hang", fault_hang },
+};
+
+static ssize_t fault_write(struct file *file, const char __user *from,
+			   size_t len, loff_t *pos)
+{
+	char name[16] = { };
+	size_t i;
+
+	if (len >= sizeof(name))
+		return -EINVAL;
+	if (copy_from_user(name, from, len))
+		return -EFAULT;
+	for (i = 0; i < ARRAY_SIZE(faults); i++) {
+		if (sysfs_streq(name, faults[i].name)) {
+			faults[i].run();
+			return len;
+		}
+	}
+	return -EINVAL;
+}
+
+static const struct file_operations fault_fops = {
+	.owner = THIS_MODULE,
+	.write = fault_write,
+};
+
+static int __init fault_init(void)
+{
+	fault_file = debugfs_create_file("vm_fault", 0200, NULL, NULL,
+					 &fault_fops);
+	return PTR_ERR_OR_ZERO(fault_file);
+}
+
+static void __exit fault_exit(void)
+{
+	debugfs_remove(fault_file);
+}
+
+module_init(fault_init);
+module_exit(fault_exit);
+MODULE_DESCRIPTION("Kernel faults on demand");
+MODULE_LICENSE("Dual BSD/GPL");
