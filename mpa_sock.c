@@ -148,14 +148,15 @@ static int addr_dev(const struct sockaddr_storage *addr)
  */
 static int sock_bind_dev(struct sock *sk, const struct mpa_sock_params *params)
 {
+	int scope = addr_dev(&params->local);
 	int err;
 
 	if (!params->bound_dev_if)
 		return 0;
 	err = sock_bindtoindex(sk, params->bound_dev_if, true);
-	if (err)
-		return err;
-	return sk_dev_equal_l3scope(sk, addr_dev(&params->local)) ? 0 : -EINVAL;
+	if (!err && scope && !sk_dev_equal_l3scope(sk, scope))
+		err = -EINVAL;
+	return err;
 }
 
 static int sock_configure(struct socket *sock,
