@@ -110,7 +110,8 @@ struct ping_buf {
  * @rtt_max: the longest, ns
  * @rtt_sum: all of them, ns
  * @mulpdu_changes: how often MULPDU has changed
- * @pd: private data of the peer
+ * @peer_rev: revision in the peer's frame
+ * @pd: its private data
  * @pd_len: octets of it
  */
 struct ping_result {
@@ -130,6 +131,7 @@ struct ping_result {
 	u64		rtt_max;
 	u64		rtt_sum;
 	u64		mulpdu_changes;
+	int		peer_rev;
 	u8		*pd;
 	u32		pd_len;
 };
@@ -175,7 +177,7 @@ bool ping_buf_differs(const struct ping_buf *buf, size_t off,
 
 /* mpa_ping_result.c APIs: */
 void ping_result_init(struct ping_result *res);
-void ping_result_pd(struct ping_result *res, const void *pd, u32 len);
+void ping_result_peer(struct ping_result *res, const struct mpa_startup *peer);
 void ping_result_fail(struct ping_result *res, int status, const char *reason);
 void ping_result_end(struct ping_result *res, const struct mpa_end *end);
 void ping_result_rtt(struct ping_result *res, u64 ns);

@@ -396,7 +396,7 @@ static void client_established(struct mpa_conn *conn,
 	struct ping_client *p = mpa_conn_ctx(conn);
 
 	if (reply)
-		ping_result_pd(&p->res, reply->pd, reply->pd_len);
+		ping_result_peer(&p->res, reply);
 	mpa_resume(conn);
 	client_step(p);
 }
@@ -406,7 +406,7 @@ static void client_rejected(struct mpa_conn *conn,
 {
 	struct ping_client *p = mpa_conn_ctx(conn);
 
-	ping_result_pd(&p->res, reply->pd, reply->pd_len);
+	ping_result_peer(&p->res, reply);
 	client_fail(p, -ECONNREFUSED, "rejected");
 }
 
@@ -523,6 +523,16 @@ static int client_attach(struct ping_client *p)
 	return mpa_start_initiator(conn, opts->pd, opts->pd_len);
 }
 
+static void client_detach(struct ping_client *p)
+{
+	struct mpa_info info;
+
+	mpa_get_info(p->conn, &info);
+	mpa_detach_sync(p->conn);
+	if (!p->finished)
+		p->res.info = info;
+}
+
 /* The whole ping. What the callbacks have said comes first. */
 static void client_go(struct ping_client *p)
 {
@@ -540,7 +550,7 @@ static void client_go(struct ping_client *p)
 		reason = err == -ETIMEDOUT ? "timeout" : "closed";
 	}
 	if (p->conn)
-		mpa_detach_sync(p->conn);
+		client_detach(p);
 	if (err && !p->finished)
 		ping_result_fail(&p->res, err, reason);
 }

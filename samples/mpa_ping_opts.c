@@ -10,6 +10,7 @@
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <net/ipv6.h>
 
 #include "mpa_ping.h"
 
@@ -153,8 +154,12 @@ static int resolve(struct net *net, struct ping_opts *opts, char *val)
 	snprintf(port, sizeof(port), "%u", opts->port);
 	if (inet_pton_with_scope(net, AF_UNSPEC, val, port, &opts->addr))
 		return complain("addr=%s: not an address", val);
-	if (sin6->sin6_family == AF_INET6)
-		sin6->sin6_scope_id = opts->dev;
+	if (sin6->sin6_family != AF_INET6)
+		return 0;
+	if (!opts->dev &&
+	    ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		return complain("addr=%s: needs %%device", val);
+	sin6->sin6_scope_id = opts->dev;
 	return 0;
 }
 

@@ -12,16 +12,18 @@ void ping_result_init(struct ping_result *res)
 	*res = (struct ping_result) {
 		.reason		= "ok",
 		.info.rev	= MPA_REV_NONE,
+		.peer_rev	= MPA_REV_NONE,
 		.start		= ktime_get(),
 	};
 }
 
-/* The peer's private data. Without memory for it there is none to show. */
-void ping_result_pd(struct ping_result *res, const void *pd, u32 len)
+/* The peer's frame. Without memory for its private data there is none. */
+void ping_result_peer(struct ping_result *res, const struct mpa_startup *peer)
 {
-	kvfree(res->pd);
-	res->pd = len ? kvmemdup(pd, len, GFP_KERNEL) : NULL;
-	res->pd_len = res->pd ? len : 0;
+	res->peer_rev = peer->rev;
+	if (peer->pd_len)
+		res->pd = kvmemdup(peer->pd, peer->pd_len, GFP_KERNEL);
+	res->pd_len = res->pd ? peer->pd_len : 0;
 }
 
 /* The first failure counts. */
@@ -117,12 +119,21 @@ static void show_pd(struct seq_file *seq, const struct ping_result *res)
 	seq_putc(seq, '\n');
 }
 
-static void show_negotiated(struct seq_file *seq, const struct mpa_info *info)
+/* What is in use, or if it did not get so far, what the peer has said */
+static void show_revision(struct seq_file *seq, const struct ping_result *res)
 {
-	if (info->rev == MPA_REV_NONE)
+	int rev = res->info.rev;
+
+	if (rev == MPA_REV_NONE)
+		rev = res->peer_rev;
+	if (rev == MPA_REV_NONE)
 		seq_puts(seq, "revision=none\n");
 	else
-		seq_printf(seq, "revision=%d\n", info->rev);
+		seq_printf(seq, "revision=%d\n", rev);
+}
+
+static void show_negotiated(struct seq_file *seq, const struct mpa_info *info)
+{
 	seq_printf(seq, "crc=%d\n", info->crc);
 	seq_printf(seq, "markers_tx=%d\n", info->markers_tx);
 	seq_printf(seq, "markers_rx=%d\n", info->markers_rx);
@@ -135,6 +146,7 @@ void ping_result_show(struct seq_file *seq, const struct ping_result *res)
 {
 	seq_printf(seq, "status=%d\n", res->status);
 	seq_printf(seq, "reason=%s\n", res->reason);
+	show_revision(seq, res);
 	show_negotiated(seq, &res->info);
 	show_u64(seq, "ulpdus_tx", res->ulpdus_tx);
 	show_u64(seq, "ulpdus_rx", res->ulpdus_rx);

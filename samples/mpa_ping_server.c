@@ -134,7 +134,7 @@ static void link_request(struct mpa_conn *conn, const struct mpa_startup *req)
 	u32 len = opts->has_pd ? opts->pd_len : req->pd_len;
 	int err;
 
-	ping_result_pd(&l->res, req->pd, req->pd_len);
+	ping_result_peer(&l->res, req);
 	if (opts->reject) {
 		ping_result_fail(&l->res, -ECONNREFUSED, "rejected");
 		link_publish(l);
