@@ -7,6 +7,7 @@
 #include <linux/string.h>
 #include <linux/uio.h>
 #include <linux/unaligned.h>
+#include "mpa_case.h"
 #include "mpa_fpdu.h"
 #include "mpa_ref.h"
 #include "mpa_vectors.h"
@@ -789,7 +790,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_all_or_nothing, tx_failure_gen_params),
 	KUNIT_CASE(tx_memory_reused),
 	KUNIT_CASE(tx_short_payload),
-	KUNIT_CASE(tx_fill_is_exact),
+	MPA_CASE(tx_fill_is_exact, "SZ-11: the longest ULPDU for some room"),
 	KUNIT_CASE_PARAM(tx_known_mulpdu, tx_mulpdu_gen_params),
 	KUNIT_CASE_PARAM(tx_mulpdu_fits, tx_emss_gen_params),
 	{}

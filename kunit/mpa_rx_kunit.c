@@ -1,0 +1,739 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* FPDUs taken apart by the module: known answers, splits, damage. */
+#include <kunit/test.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include "mpa_case.h"
+#include "mpa_fpdu.h"
+#include "mpa_ref.h"
+#include "mpa_vectors.h"
+#include "mpa_wire.h"
+
+enum {
+	RX_STREAM	= 140 * 1024,
+	RX_FRAGS	= 4096,
+	RX_PIECES	= 4096,
+};
+
+/**
+ * struct rx_test - what a case receives
+ * @dec: what is tested
+ * @frag: its fragments
+ * @piece: the octets it is given
+ * @ulpdu: the ULPDU sent
+ * @copy: the ULPDU received, put together
+ * @ref_ulpdu: what the reference has received
+ * @wire: octets on the wire
+ */
+struct rx_test {
+	struct mpa_dec	dec;
+	struct kvec	frag[RX_FRAGS];
+	struct kvec	piece[RX_PIECES];
+	u8		ulpdu[MPA_ULPDU_MAX];
+	u8		copy[MPA_ULPDU_MAX];
+	u8		ref_ulpdu[MPA_ULPDU_MAX];
+	u8		wire[RX_STREAM];
+};
+
+static int rx_init(struct kunit *test)
+{
+	struct rx_test *t = kvzalloc(sizeof(*t), GFP_KERNEL);
+	u32 seed = 4405;
+	u32 i;
+
+	if (!t)
+		return -ENOMEM;
+	for (i = 0; i < MPA_ULPDU_MAX; i++)
+		t->ulpdu[i] = mpa_ref_random(&seed);
+	test->priv = t;
+	return 0;
+}
+
+static void rx_exit(struct kunit *test)
+{
+	kvfree(test->priv);
+}
+
+static void rx_expect_stream(struct rx_test *t, u64 pos, bool markers,
+			     bool crc)
+{
+	t->dec = (struct mpa_dec) {
+		.pos = pos, .markers = markers, .crc = crc,
+		.frag = t->frag, .max_frags = RX_FRAGS,
+	};
+}
+
+/* Decode what is in the first @nr pieces. */
+static int rx_decode(struct rx_test *t, u32 nr)
+{
+	struct mpa_octets in = { .v = t->piece, .nr = nr };
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		in.len += t->piece[i].iov_len;
+	return mpa_fpdu_decode(&t->dec, &in);
+}
+
+/* Decode @n octets of the wire, in one piece. */
+static int rx_decode_plain(struct rx_test *t, u32 n)
+{
+	t->piece[0] = (struct kvec) { t->wire, n };
+	return rx_decode(t, 1);
+}
+
+/* The ULPDU of the last FPDU decoded; it must lie where TCP put it. */
+static u32 rx_gather(struct kunit *test)
+{
+	struct rx_test *t = test->priv;
+	const u8 *p;
+	u32 n = 0;
+	u32 i;
+
+	for (i = 0; i < t->dec.nr_frags; i++) {
+		p = t->frag[i].iov_base;
+		KUNIT_ASSERT_TRUE(test, p >= t->wire &&
+				  p < t->wire + RX_STREAM);
+		KUNIT_ASSERT_LE(test, n + t->frag[i].iov_len, MPA_ULPDU_MAX);
+		memcpy(t->copy + n, p, t->frag[i].iov_len);
+		n += t->frag[i].iov_len;
+	}
+	return n;
+}
+
+static void rx_expect_ulpdu(struct kunit *test, int err, u32 size,
+			    const u8 *ulpdu, u32 len, const char *what)
+{
+	struct rx_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ_MSG(test, 0, err, "%s: reason %d", what,
+			    t->dec.reason);
+	KUNIT_ASSERT_EQ_MSG(test, size, t->dec.size, "%s", what);
+	KUNIT_ASSERT_EQ_MSG(test, len, t->dec.len, "%s", what);
+	KUNIT_ASSERT_EQ_MSG(test, len, rx_gather(test), "%s", what);
+	KUNIT_ASSERT_EQ_MSG(test, 0, memcmp(t->copy, ulpdu, len), "%s", what);
+}
+
+/* With fewer octets than the FPDU has there is nothing, not even an error. */
+static void rx_expect_more(struct kunit *test, int err, u32 have, u32 size)
+{
+	struct rx_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ_MSG(test, -EAGAIN, err, "%u of %u octets", have, size);
+	KUNIT_ASSERT_GT(test, t->dec.size, have);
+	KUNIT_ASSERT_LE(test, t->dec.size, size);
+	KUNIT_ASSERT_EQ(test, 0, t->dec.nr_frags);
+}
+
+static enum mpa_error rx_code(enum mpa_reason reason)
+{
+	switch (reason) {
+	case MPA_REASON_CRC:
+		return MPA_ERR_CRC;
+	case MPA_REASON_MARKER:
+	case MPA_REASON_LENGTH:
+		return MPA_ERR_MARKER;
+	default:
+		return MPA_ERR_NONE;
+	}
+}
+
+/* Known answers */
+
+KUNIT_ARRAY_PARAM_DESC(fpdu_vector, mpa_fpdu_vectors, desc);
+
+static void rx_known_fpdu(struct kunit *test)
+{
+	const struct mpa_fpdu_vector *v = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 n;
+
+	if (v->ulpdu)
+		mpa_ref_unhex(t->ulpdu, v->ulpdu);
+	else
+		mpa_ref_pattern(t->ulpdu, v->len, 0);
+	if (v->wire)
+		mpa_ref_unhex(t->wire, v->wire);
+	else
+		mpa_ref_encode(t->wire, v->pos, t->ulpdu, v->len, v->markers,
+			       v->crc);
+
+	for (n = 0; n < v->size; n += 1 + n / 50) {
+		rx_expect_stream(t, v->pos, v->markers, v->crc);
+		rx_expect_more(test, rx_decode_plain(t, n), n, v->size);
+	}
+	rx_expect_ulpdu(test, rx_decode_plain(t, v->size), v->size, t->ulpdu,
+			v->len, "all of it");
+	rx_expect_ulpdu(test, rx_decode_plain(t, v->size + 9), v->size,
+			t->ulpdu, v->len, "and more");
+}
+
+KUNIT_ARRAY_PARAM_DESC(received_vector, mpa_received_vectors, desc);
+
+static void rx_known_verdict(struct kunit *test)
+{
+	const struct mpa_received_vector *v = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 done = 0;
+	u32 at = 0;
+	u32 nr = 0;
+	int err;
+
+	mpa_ref_unhex(t->wire, v->wire);
+	if (v->ulpdu)
+		mpa_ref_unhex(t->ulpdu, v->ulpdu);
+	rx_expect_stream(t, v->pos, v->markers, v->crc);
+	if (v->error) {
+		KUNIT_ASSERT_EQ(test, -EBADMSG, rx_decode_plain(t, v->size));
+		KUNIT_EXPECT_EQ(test, v->error, rx_code(t->dec.reason));
+		return;
+	}
+	for (; at < v->size; at += t->dec.size, done += t->dec.len, nr++) {
+		t->dec.pos = v->pos + at;
+		t->piece[0] = (struct kvec) { t->wire + at, v->size - at };
+		err = rx_decode(t, 1);
+		KUNIT_ASSERT_EQ(test, 0, err);
+		rx_expect_ulpdu(test, err, t->dec.size, t->ulpdu + done,
+				t->dec.len, v->desc);
+	}
+	KUNIT_EXPECT_EQ(test, v->nr, nr);
+	KUNIT_EXPECT_EQ(test, v->size, at);
+}
+
+/* Splits */
+
+struct rx_fpdu {
+	const char	*desc;
+	u64		pos;
+	u32		len;
+	bool		markers;
+	bool		crc;
+};
+
+static const struct rx_fpdu rx_fpdus[] = {
+	{ "RX-10 RX-13: figure 5", 0, 42, true, true },
+	{ "RX-10 RX-14: figure 6", 492, 42, true, true },
+	{ "RX-10 MK-17: marker behind two octets", 508, 6, true, true },
+	{ "RX-10 MK-18: marker between PAD and CRC", 0, 504, true, true },
+	{ "RX-10 MK-18: marker between ULPDU and CRC", 508, 2, true, true },
+	{ "RX-10: smallest FPDU", 4 * 512 + 12, 1, true, true },
+	{ "RX-10: no marker in it, ends at one", 492, 14, true, true },
+	{ "RX-10 MK-16: three markers", 1460, 1442, true, true },
+	{ "RX-10 MK-12: across 2^32", (1ULL << 32) - 20, 42, true, true },
+	{ "RX-10 MK-08: without markers", 508, 301, false, true },
+	{ "RX-10 RX-16: 140 octets", 508, 128, true, true },
+	{ "RX-10 CR-21: CRC off", 500, 11, true, false },
+	{ "RX-10 CR-21: CRC off, no markers", 0, 5, false, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(rx_fpdu, rx_fpdus, desc);
+
+static u32 rx_send(struct rx_test *t, const struct rx_fpdu *f)
+{
+	rx_expect_stream(t, f->pos, f->markers, f->crc);
+	return mpa_ref_encode(t->wire, f->pos, t->ulpdu, f->len, f->markers,
+			      f->crc);
+}
+
+/* Two pieces, cut at every octet; and only the first of them. */
+static void rx_split_in_two(struct kunit *test)
+{
+	const struct rx_fpdu *f = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 size = rx_send(t, f);
+	char what[32];
+	u32 at;
+
+	for (at = 0; at < size; at++) {
+		snprintf(what, sizeof(what), "cut at %u", at);
+		t->dec.nr_frags = 0;
+		rx_expect_more(test, rx_decode_plain(t, at), at, size);
+		t->piece[1] = (struct kvec) { t->wire + at, size - at };
+		rx_expect_ulpdu(test, rx_decode(t, 2), size, t->ulpdu, f->len,
+				what);
+	}
+}
+
+/* Every marker, header, PAD and CRC split in every way: @n octets lie in a
+ * piece of their own, wherever they are, between two empty ones.
+ */
+static void rx_split_out(struct kunit *test)
+{
+	const struct rx_fpdu *f = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 size = rx_send(t, f);
+	char what[32];
+	u32 at;
+	u32 n;
+
+	for (n = 1; n <= 5; n++) {
+		for (at = 0; at + n <= size; at++) {
+			snprintf(what, sizeof(what), "%u at %u", n, at);
+			t->piece[0] = (struct kvec) { t->wire, at };
+			t->piece[1] = (struct kvec) { t->wire + at, 0 };
+			t->piece[2] = (struct kvec) { t->wire + at, n };
+			t->piece[3] = (struct kvec) { NULL, 0 };
+			t->piece[4] = (struct kvec) { t->wire + at + n,
+						      size - at - n };
+			rx_expect_ulpdu(test, rx_decode(t, 5), size, t->ulpdu,
+					f->len, what);
+		}
+	}
+}
+
+/* Pieces of the same size, from single octets on. */
+static void rx_split_evenly(struct kunit *test)
+{
+	static const u32 sizes[] = { 1, 2, 3, 4, 5, 7, 31, 508, 512 };
+	const struct rx_fpdu *f = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 size = rx_send(t, f);
+	char what[32];
+	u32 at;
+	u32 nr;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		snprintf(what, sizeof(what), "pieces of %u", sizes[i]);
+		for (at = 0, nr = 0; at < size; at += sizes[i], nr++)
+			t->piece[nr] = (struct kvec) {
+				t->wire + at, min(sizes[i], size - at),
+			};
+		rx_expect_ulpdu(test, rx_decode(t, nr), size, t->ulpdu, f->len,
+				what);
+	}
+}
+
+/* The octets may begin anywhere in the first piece. */
+static void rx_begins_anywhere(struct kunit *test)
+{
+	const struct rx_fpdu *f = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 size = rx_send(t, f);
+	struct mpa_octets in = { .v = t->piece, .nr = 2, .len = size };
+	u32 off;
+
+	memmove(t->wire + 64, t->wire, size);
+	t->piece[0] = (struct kvec) { t->wire, 64 + 3 };
+	t->piece[1] = (struct kvec) { t->wire + 64 + 3, size };
+	for (off = 60; off <= 64; off++) {
+		memmove(t->wire + off, t->wire + 64, size);
+		in.off = off;
+		rx_expect_ulpdu(test, mpa_fpdu_decode(&t->dec, &in), size,
+				t->ulpdu, f->len, "in the middle");
+		memmove(t->wire + 64, t->wire + off, size);
+	}
+}
+
+/* Random streams */
+
+struct rx_seed {
+	const char	*desc;
+	u32		seed;		/* 0: a new one every time */
+	bool		markers;
+	bool		crc;
+};
+
+static const struct rx_seed rx_seeds[] = {
+	{ "RX-01 RX-11 RX-15: seed 1", 1, true, true },
+	{ "RX-01 RX-12 RX-15: seed 2", 2, true, true },
+	{ "RX-01 RX-12 MK-08: seed 3, no markers", 3, false, true },
+	{ "RX-01 RX-12 CR-22: seed 4, CRC off", 4, true, false },
+	{ "RX-01 RX-12: new seed", 0, true, true },
+	{ "RX-01 RX-12: new seed, no markers", 0, false, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(rx_seed, rx_seeds, desc);
+
+/* Lengths: mostly small, some as on Ethernet, a few long ones. */
+static u32 rx_random_len(u32 *seed)
+{
+	switch (mpa_ref_random(seed) % 16) {
+	case 0:
+		return 1 + mpa_ref_random(seed) % 20000;
+	case 1 ... 4:
+		return 1 + mpa_ref_random(seed) % 1500;
+	default:
+		return 1 + mpa_ref_random(seed) % 60;
+	}
+}
+
+/* Sends ULPDUs that begin anywhere in t->ulpdu, as @state says. */
+static u32 rx_send_random(struct rx_test *t, const struct rx_seed *s,
+			  u32 *state)
+{
+	u32 end = 0;
+	u32 len;
+
+	while (end < 100000) {
+		len = rx_random_len(state);
+		end += mpa_ref_encode(t->wire + end, end,
+				      t->ulpdu + mpa_ref_random(state) % 40000,
+				      len, s->markers, s->crc);
+	}
+	return end;
+}
+
+/* Pieces of a stream that arrived: from @from to @to, cut at random. */
+static u32 rx_cut_random(struct rx_test *t, u32 from, u32 to, u32 *state)
+{
+	u32 nr;
+	u32 n;
+
+	for (nr = 0; from < to && nr < RX_PIECES; nr++, from += n) {
+		n = mpa_ref_random(state) % (nr % 5 ? 30 : 3000);
+		if (nr >= RX_PIECES - 1)
+			n = to - from;
+		n = min(n, to - from);
+		t->piece[nr] = (struct kvec) { t->wire + from, n };
+	}
+	return nr;
+}
+
+/* A stream arrives in pieces of all sizes; every ULPDU comes out, in order,
+ * as soon as it is there.
+ */
+static void rx_random_stream(struct kunit *test)
+{
+	const struct rx_seed *s = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 seed = s->seed ?: get_random_u32() | 1;
+	u32 send_state = seed;
+	u32 recv_state = seed;
+	u32 cut_state = ~seed | 1;
+	u32 arrived = 0;
+	u32 at = 0;
+	u32 nr = 0;
+	u32 end;
+	u32 len;
+	int err;
+
+	kunit_info(test, "seed %u", seed);
+	end = rx_send_random(t, s, &send_state);
+	while (at < end) {
+		rx_expect_stream(t, at, s->markers, s->crc);
+		err = rx_decode(t, rx_cut_random(t, at, arrived, &cut_state));
+		if (err == -EAGAIN) {
+			KUNIT_ASSERT_LT(test, arrived, end);
+			KUNIT_ASSERT_GT(test, at + t->dec.size, arrived);
+			arrived += 1 + mpa_ref_random(&cut_state) % 3000;
+			arrived = min(arrived, end);
+			continue;
+		}
+		len = rx_random_len(&recv_state);
+		rx_expect_ulpdu(test, err, t->dec.size,
+				t->ulpdu + mpa_ref_random(&recv_state) % 40000,
+				len, s->desc);
+		at += t->dec.size;
+		nr++;
+	}
+	KUNIT_EXPECT_EQ(test, end, at);
+	KUNIT_EXPECT_EQ(test, send_state, recv_state);
+	KUNIT_EXPECT_GT(test, nr, 10);
+}
+
+/* Damage */
+
+/* With CRC on, no single wrong bit gets through. */
+static void rx_any_bit_wrong(struct kunit *test)
+{
+	struct rx_fpdu f = *(const struct rx_fpdu *)test->param_value;
+	u32 lead = f.markers && f.pos % 512 == 0 ? 4 : 0;
+	struct rx_test *t = test->priv;
+	bool in_length;
+	u32 size;
+	u32 bit;
+	int err;
+
+	f.crc = true;
+	size = rx_send(t, &f);
+	for (bit = 0; bit < 8 * size; bit++) {
+		in_length = bit / 8 == lead || bit / 8 == lead + 1;
+		t->wire[bit / 8] ^= 1 << bit % 8;
+		err = rx_decode_plain(t, size);
+		if (in_length && err == -EAGAIN)
+			err = -EBADMSG;
+		else if (!in_length)
+			KUNIT_ASSERT_EQ_MSG(test, MPA_REASON_CRC,
+					    t->dec.reason, "bit %u", bit);
+		KUNIT_ASSERT_EQ_MSG(test, -EBADMSG, err, "bit %u", bit);
+		t->wire[bit / 8] ^= 1 << bit % 8;
+	}
+}
+
+static const struct rx_fpdu rx_crc_off[] = {
+	{ "CR-21 CR-22 RX-02: leading marker", 0, 42, true, false },
+	{ "CR-21 CR-22 RX-02: marker inside", 492, 42, true, false },
+	{ "CR-21 CR-22 ER-05: marker before CRC", 508, 2, true, false },
+	{ "CR-21 CR-22 ER-05: two markers", 0, 600, true, false },
+	{ "CR-21 CR-22: no markers", 0, 33, false, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(rx_crc_off, rx_crc_off, desc);
+
+/* With CRC off the markers are what is left to check: for every octet that
+ * may be damaged, the verdict is the reference's.
+ */
+static void rx_any_octet_wrong(struct kunit *test)
+{
+	const struct rx_fpdu *f = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 size = rx_send(t, f);
+	enum mpa_ref_verdict want;
+	u32 bad_markers = 0;
+	u32 ref_size;
+	u32 ref_len;
+	u32 at;
+	int err;
+
+	for (at = 0; at < size; at++) {
+		t->wire[at] ^= 0x05;
+		want = mpa_ref_decode(t->wire, size, f->pos, f->markers, false,
+				      t->ref_ulpdu, &ref_len, &ref_size);
+		err = rx_decode_plain(t, size);
+		t->wire[at] ^= 0x05;
+		if (want == MPA_REF_MORE) {
+			KUNIT_ASSERT_EQ_MSG(test, -EAGAIN, err, "%u", at);
+			continue;
+		}
+		if (want == MPA_REF_GOOD) {
+			KUNIT_ASSERT_EQ_MSG(test, 0, err, "%u", at);
+			KUNIT_ASSERT_EQ(test, ref_len, t->dec.len);
+			KUNIT_ASSERT_EQ(test, ref_size, t->dec.size);
+			continue;
+		}
+		KUNIT_ASSERT_EQ_MSG(test, -EBADMSG, err, "%u", at);
+		KUNIT_ASSERT_EQ(test, (u32)want, rx_code(t->dec.reason));
+		bad_markers++;
+	}
+	if (f->markers)
+		KUNIT_EXPECT_GT(test, bad_markers, 0);
+}
+
+struct rx_marker {
+	const char	*desc;
+	u64		pos;
+	u32		len;
+	u32		at;		/* the marker's first octet */
+	u32		value;		/* what is put there */
+	bool		good;
+};
+
+static const struct rx_marker rx_markers[] = {
+	{ "MK-03: RESERVED in a leading marker", 0, 42, 0, 0xffff0000, true },
+	{ "MK-03: RESERVED in a marker", 492, 42, 20, 0xbeef0014, true },
+	{ "MK-06: low bits of FPDUPTR", 492, 42, 20, 0x00000015, true },
+	{ "MK-06: low bits of a zero FPDUPTR", 512, 42, 0, 0x00000003, true },
+	{ "MK-06: low bits, second marker", 0, 600, 512, 0x000001ff, true },
+	{ "ER-04 MK-13: zero inside an FPDU", 492, 42, 20, 0, false },
+	{ "ER-04 MK-13: leading marker not zero", 512, 42, 0, 0x200, false },
+	{ "ER-04: four too many", 492, 42, 20, 0x18, false },
+	{ "ER-04: four too few", 492, 42, 20, 0x10, false },
+	{ "ER-04 MK-04: from the leading marker", 0, 600, 512, 0x200, false },
+	{ "ER-04 MK-16: from the marker before", 0, 1100, 1024, 0x200, false },
+	{ "ER-04 MK-18: before the CRC", 508, 2, 4, 0x8, false },
+	{ "ER-04: top bit", 492, 42, 20, 0x8014, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(rx_marker, rx_markers, desc);
+
+/* A wrong marker under a right CRC is code 3, in one piece or in many. */
+static void rx_wrong_marker(struct kunit *test)
+{
+	const struct rx_marker *m = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 nr;
+	u32 size;
+	u32 n;
+
+	size = mpa_ref_encode(t->wire, m->pos, t->ulpdu, m->len, true, true);
+	put_unaligned_be32(m->value, t->wire + m->at);
+	put_unaligned_le32(mpa_ref_crc(t->wire, size - 4),
+			   t->wire + size - 4);
+
+	for (n = 1; n <= size; n = 2 * n + 1) {
+		rx_expect_stream(t, m->pos, true, true);
+		for (nr = 0; nr * n < size; nr++)
+			t->piece[nr] = (struct kvec) {
+				t->wire + nr * n, min(n, size - nr * n),
+			};
+		if (m->good) {
+			rx_expect_ulpdu(test, rx_decode(t, nr), size, t->ulpdu,
+					m->len, m->desc);
+		} else {
+			KUNIT_ASSERT_EQ(test, -EBADMSG, rx_decode(t, nr));
+			KUNIT_EXPECT_EQ(test, MPA_REASON_MARKER,
+					t->dec.reason);
+		}
+	}
+}
+
+struct rx_length {
+	const char	*desc;
+	u16		len;
+	u64		pos;
+	bool		markers;
+	bool		good;
+};
+
+static const struct rx_length rx_lengths[] = {
+	{ "ER-15: 0", 0, 4, false, false },
+	{ "ER-15: 0, leading marker", 0, 512, true, false },
+	{ "SZ-05: 1", 1, 4, false, true },
+	{ "SZ-05: 1, leading marker", 1, 0, true, true },
+	{ "SZ-05: 64768", 64768, 4, false, true },
+	{ "SZ-05: 64768, leading marker", 64768, 512, true, true },
+	{ "ER-15: 64769", 64769, 4, false, false },
+	{ "ER-15: 64769, leading marker", 64769, 0, true, false },
+	{ "ER-15: 65535", 65535, 12, true, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(rx_length, rx_lengths, desc);
+
+/* ULPDU_Length is judged as soon as it is there, and not before. */
+static void rx_length_checked(struct kunit *test)
+{
+	const struct rx_length *l = test->param_value;
+	u32 lead = l->markers && l->pos % 512 == 0 ? 4 : 0;
+	struct rx_test *t = test->priv;
+	u32 n;
+
+	put_unaligned_be16(l->len, t->wire + lead);
+	for (n = 0; n < lead + 2; n++) {
+		rx_expect_stream(t, l->pos, l->markers, true);
+		KUNIT_EXPECT_EQ(test, -EAGAIN, rx_decode_plain(t, n));
+		KUNIT_EXPECT_EQ(test, lead + 2, t->dec.size);
+	}
+	rx_expect_stream(t, l->pos, l->markers, true);
+	if (!l->good) {
+		KUNIT_EXPECT_EQ(test, -EBADMSG, rx_decode_plain(t, n));
+		KUNIT_EXPECT_EQ(test, MPA_REASON_LENGTH, t->dec.reason);
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, -EAGAIN, rx_decode_plain(t, n));
+	KUNIT_EXPECT_EQ(test, mpa_ref_size(l->pos, l->len, l->markers),
+			t->dec.size);
+}
+
+/* CRC on: nothing is said of a bad FPDU before its last octet is there. */
+static void rx_verified_whole(struct kunit *test)
+{
+	struct rx_test *t = test->priv;
+	u32 size;
+	u32 n;
+
+	size = mpa_ref_encode(t->wire, 0, t->ulpdu, 600, true, true);
+	t->wire[3] = 4;		/* leading marker */
+	t->wire[100] ^= 1;
+	for (n = 6; n < size; n++) {
+		rx_expect_stream(t, 0, true, true);
+		rx_expect_more(test, rx_decode_plain(t, n), n, size);
+		KUNIT_ASSERT_EQ(test, size, t->dec.size);
+	}
+	KUNIT_EXPECT_EQ(test, -EBADMSG, rx_decode_plain(t, size));
+	KUNIT_EXPECT_EQ(test, MPA_REASON_CRC, t->dec.reason);
+}
+
+/* Fragments */
+
+static void rx_too_few_frags(struct kunit *test)
+{
+	struct rx_test *t = test->priv;
+	u32 size;
+	u32 nr;
+	u32 i;
+
+	size = mpa_ref_encode(t->wire, 0, t->ulpdu, 3000, true, true);
+	for (nr = 0; nr * 700 < size; nr++)
+		t->piece[nr] = (struct kvec) {
+			t->wire + 700 * nr, min(700, size - 700 * nr),
+		};
+	/* five markers inside it, and cut four times */
+	for (i = 0; i < 10; i++) {
+		rx_expect_stream(t, 0, true, true);
+		t->dec.max_frags = i;
+		KUNIT_ASSERT_EQ(test, -ENOBUFS, rx_decode(t, nr));
+		KUNIT_EXPECT_EQ(test, size, t->dec.size);
+	}
+	t->dec.max_frags = 10;
+	rx_expect_ulpdu(test, rx_decode(t, nr), size, t->ulpdu, 3000, "ten");
+	KUNIT_EXPECT_EQ(test, 10, t->dec.nr_frags);
+}
+
+/* Octets in one piece and without markers are one fragment. */
+static void rx_one_frag(struct kunit *test)
+{
+	struct rx_test *t = test->priv;
+	u32 size;
+
+	size = mpa_ref_encode(t->wire, 508, t->ulpdu, 9000, false, true);
+	rx_expect_stream(t, 508, false, true);
+	t->dec.max_frags = 1;
+	rx_expect_ulpdu(test, rx_decode_plain(t, size), size, t->ulpdu, 9000,
+			"one");
+	KUNIT_EXPECT_PTR_EQ(test, (void *)t->wire + 2, t->frag[0].iov_base);
+}
+
+/* The cursor */
+
+static void rx_cursor(struct kunit *test)
+{
+	static const char text[] = "abcdefghij";
+	static const struct kvec v[] = {
+		{ (void *)text, 0 }, { (void *)text, 3 },
+		{ (void *)text + 3, 0 }, { NULL, 0 },
+		{ (void *)text + 3, 1 }, { (void *)text + 4, 6 }, { NULL, 0 },
+	};
+	struct mpa_octets o;
+	char copy[16];
+	u32 from;
+	u32 n;
+
+	for (from = 0; from <= 10; from++) {
+		for (n = 0; from + n <= 10; n++) {
+			o = (struct mpa_octets) {
+				.v = v, .nr = ARRAY_SIZE(v), .len = 10,
+			};
+			memset(copy, '-', sizeof(copy));
+			mpa_octets_advance(&o, from);
+			KUNIT_ASSERT_EQ(test, 10 - from, o.len);
+			mpa_octets_copy(&o, copy, n);
+			KUNIT_ASSERT_EQ(test, 10 - from, o.len);
+			KUNIT_ASSERT_EQ(test, 0,
+					memcmp(copy, text + from, n));
+			KUNIT_ASSERT_EQ(test, '-', copy[n]);
+			mpa_octets_advance(&o, n);
+			KUNIT_ASSERT_EQ(test, 10 - from - n, o.len);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, 0, o.nr);
+}
+
+static struct kunit_case rx_cases[] = {
+	KUNIT_CASE_PARAM(rx_known_fpdu, fpdu_vector_gen_params),
+	KUNIT_CASE_PARAM(rx_known_verdict, received_vector_gen_params),
+	KUNIT_CASE_PARAM(rx_split_in_two, rx_fpdu_gen_params),
+	KUNIT_CASE_PARAM(rx_split_out, rx_fpdu_gen_params),
+	KUNIT_CASE_PARAM(rx_split_evenly, rx_fpdu_gen_params),
+	KUNIT_CASE_PARAM(rx_begins_anywhere, rx_fpdu_gen_params),
+	KUNIT_CASE_PARAM(rx_random_stream, rx_seed_gen_params),
+	KUNIT_CASE_PARAM(rx_any_bit_wrong, rx_fpdu_gen_params),
+	KUNIT_CASE_PARAM(rx_any_octet_wrong, rx_crc_off_gen_params),
+	KUNIT_CASE_PARAM(rx_wrong_marker, rx_marker_gen_params),
+	KUNIT_CASE_PARAM(rx_length_checked, rx_length_gen_params),
+	MPA_CASE(rx_verified_whole, "RX-03 RX-09 CR-19: verified whole"),
+	KUNIT_CASE(rx_too_few_frags),
+	KUNIT_CASE(rx_one_frag),
+	KUNIT_CASE(rx_cursor),
+	{}
+};
+
+static struct kunit_suite rx_suite = {
+	.name = "mpa_rx",
+	.init = rx_init,
+	.exit = rx_exit,
+	.test_cases = rx_cases,
+};
+
+kunit_test_suite(rx_suite);
