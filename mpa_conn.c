@@ -127,17 +127,6 @@ static void mpa_conn_timer(struct timer_list *timer)
 	mpa_conn_kick(conn);
 }
 
-/*
- * Callbacks of the socket: slock held, or the socket lock in process context.
- * A socket whose callbacks have just been restored still gets the call.
- */
-#define mpa_sk_forward(sk, name, own) do {				\
-	void (*fn)(struct sock *) = READ_ONCE((sk)->name);		\
-									\
-	if (fn != (own))						\
-		fn(sk);							\
-} while (0)
-
 /* Is there, or can there be, no more of the FPDU that is waited for? */
 static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
 {
@@ -150,6 +139,10 @@ static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
 	       tcp_epollin_ready(sk, INT_MAX);
 }
 
+/*
+ * Callbacks of the socket. TCP calls them with the slock or the socket lock
+ * held; the few callers that hold neither may find no connection any more.
+ */
 static void mpa_sk_data_ready(struct sock *sk)
 {
 	struct mpa_conn *conn;
@@ -161,8 +154,6 @@ static void mpa_sk_data_ready(struct sock *sk)
 	else if (conn && mpa_sk_readable(conn, sk))
 		mpa_conn_kick(conn);
 	read_unlock_bh(&sk->sk_callback_lock);
-	if (!conn)
-		mpa_sk_forward(sk, sk_data_ready, mpa_sk_data_ready);
 }
 
 static void mpa_sk_write_space(struct sock *sk)
@@ -177,8 +168,6 @@ static void mpa_sk_write_space(struct sock *sk)
 			mpa_conn_kick(conn);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
-	if (!conn)
-		mpa_sk_forward(sk, sk_write_space, mpa_sk_write_space);
 }
 
 static void mpa_sk_state_change(struct sock *sk)
@@ -192,8 +181,6 @@ static void mpa_sk_state_change(struct sock *sk)
 		mpa_conn_kick(conn);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
-	if (!conn)
-		mpa_sk_forward(sk, sk_state_change, mpa_sk_state_change);
 }
 
 static void mpa_sk_error_report(struct sock *sk)
@@ -207,8 +194,6 @@ static void mpa_sk_error_report(struct sock *sk)
 		mpa_conn_kick(conn);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
-	if (!conn)
-		mpa_sk_forward(sk, sk_error_report, mpa_sk_error_report);
 }
 
 /* Socket lock held. */

@@ -60,7 +60,7 @@ struct mpa_stats {
  * @startup_timeout_ms: net.mpa.startup_timeout_ms
  */
 struct mpa_net {
-	spinlock_t		lock;
+	spinlock_t		lock;	/* protects conns */
 	struct list_head	conns;
 	struct mpa_stats __percpu *mib;
 	struct ctl_table_header	*sysctl;

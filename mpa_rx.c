@@ -260,10 +260,10 @@ static int mpa_rx_copy_octets(struct sock *sk, u32 seq, u8 *to, u32 len)
 }
 
 /*
- * Socket lock held. Add to the buffer until it has @upto octets of the FPDU,
+ * Socket lock held. Add to the buffer until it has @goal octets of the FPDU,
  * and with @eat consume them.
  */
-static int mpa_rx_copy(struct mpa_conn *conn, u32 upto, bool eat)
+static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
 	u32 n;
@@ -279,7 +279,7 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 upto, bool eat)
 		mpa_count(conn, RX_COPIED);
 	}
 
-	n = min(upto, rx->want) - rx->copied;
+	n = min(goal, rx->want) - rx->copied;
 	err = mpa_rx_copy_octets(conn->sk, rx->seq + rx->copied,
 				 rx->copy + rx->copied, n);
 	if (err)

@@ -487,14 +487,14 @@ static int mpa_tx_build(struct mpa_conn *conn, u32 emss)
 
 	conn->tx.frag = train->enc.frag;
 	conn->tx.pos = train->enc.pos;
+	if (!train->nr) {
+		mpa_tx_drop_train(conn);
+		return err;
+	}
 	iov_iter_bvec(&train->iter, ITER_SOURCE, train->bv, train->enc.nr,
 		      train->octets);
-	if (!train->nr)
-		mpa_tx_drop_train(conn);
 	/* What has been laid out goes first, then this is tried again. */
-	if (train->nr && (err == -ENOBUFS || err == -ENOMEM))
-		err = 0;
-	return err;
+	return err == -ENOBUFS || err == -ENOMEM ? 0 : err;
 }
 
 /* Is there certainly room for the octets of @record and something behind? */
@@ -593,6 +593,9 @@ static int mpa_tx_push(struct mpa_conn *conn)
 		if (!record->started && !mpa_tx_space(conn->sk))
 			break;
 		n = mpa_tx_send_record(conn, train, record);
+		/* No ACK to wait for: memory was short. */
+		if (n == -EAGAIN && sk_stream_memory_free(conn->sk))
+			n = -ENOMEM;
 		if (n <= 0)
 			break;
 		mpa_tx_took(conn, train, record, n);
@@ -601,7 +604,7 @@ static int mpa_tx_push(struct mpa_conn *conn)
 		memalloc_noreclaim_restore(noreclaim);
 
 	if (train->first < train->nr)
-		return n ?: -EAGAIN;
+		return n;
 	mpa_tx_drop_train(conn);
 	return 0;
 }
@@ -674,15 +677,6 @@ static int mpa_tx_step(struct mpa_conn *conn)
 	return err;
 }
 
-/* TCP wants no more. Will it say when it does? */
-static void mpa_tx_wait(struct mpa_conn *conn, int err)
-{
-	struct sock *sk = conn->sk;
-
-	if (err == -ENOMEM || sk_stream_memory_free(sk))
-		mpa_conn_retry(conn);
-}
-
 /* Work item, in full operation: one step. True if there may be another. */
 bool mpa_tx_run(struct mpa_conn *conn)
 {
@@ -692,9 +686,9 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	if (conn->tx.gate && !conn->tx.err && mpa_tx_pending(conn))
 		err = mpa_tx_step(conn);
 
-	if (err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS) {
-		mpa_tx_wait(conn, err);
-	} else if (err) {
+	if (err == -ENOMEM) {
+		mpa_conn_retry(conn);
+	} else if (err && err != -EAGAIN) {
 		mpa_tcp_reset(conn->sk);
 		mpa_cm_lost(conn, MPA_REASON_RESET, err);
 		return false;
