@@ -192,7 +192,9 @@ void mpa_frame_settle(const struct mpa_frame *ours,
 	terms->rev = min(ours->rev, theirs->rev);
 	terms->crc = (ours->flags | theirs->flags) & MPA_RR_C ||
 		     terms->rev == MPA_REV_0;
-	terms->markers_tx = theirs->flags & MPA_RR_M;
+	/* As an RDMAC Responder we insert them whatever the Request says. */
+	terms->markers_tx = theirs->flags & MPA_RR_M ||
+			    (ours->reply && ours->rev < theirs->rev);
 	/* An RDMAC peer inserts them whatever our Request says: C.2.5 */
 	terms->markers_rx = ours->flags & MPA_RR_M ||
 			    terms->rev == MPA_REV_0;
