@@ -208,16 +208,17 @@ payload_file() {
 
 # Connections without MPA are as ever
 plain_tcp() {
-	local sum
+	local sum server
 
 	network pair 1500
 	head -c 200000 /dev/urandom >"$STATE/file"
 	sum=$(sha256sum <"$STATE/file")
-	ns b sh -c "nc -l -p 7777 | sha256sum >$STATE/sum" &
+	ns b nc -l -p 7777 -e sh -c "sha256sum >$STATE/sum" &
 	until ns b netstat -ltn | grep -q ':7777 '; do sleep 0.05; done
+	server=$!
 	capture_start b vb plain
 	ns a nc "$B4" 7777 <"$STATE/file"
-	wait %1
+	wait $server
 	capture_stop plain
 	same "$(cat "$STATE/sum")" "$sum" "the file's SHA-256"
 	# Segments are as long as TCP likes, not cut for MPA

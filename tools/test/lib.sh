@@ -262,8 +262,9 @@ like() {
 capture_start() {
 	local try
 
-	ns "$1" tcpdump -i "$2" -B 8192 -w "$STATE/$3.pcap" tcp \
-		2>"$STATE/$3.err" &
+	# Not by ns: the process is to be tcpdump itself
+	nsenter --net="/run/netns/$1" -- tcpdump -i "$2" -B 4096 \
+		--immediate-mode -w "$STATE/$3.pcap" tcp 2>"$STATE/$3.err" &
 	echo $! >"$STATE/$3.pid"
 	for ((try = 0; try < 100; try++)); do
 		grep -q '^tcpdump: listening' "$STATE/$3.err" 2>/dev/null && return
@@ -276,12 +277,12 @@ capture_stop() {
 	local pid
 
 	# What was sent last still has to reach tcpdump
-	sleep 0.5
+	sleep 0.3
 	pid=$(cat "$STATE/$1.pid")
-	kill -INT "$pid"
+	kill "$pid"
 	wait "$pid"
 	grep -q '^0 packets dropped by kernel' "$STATE/$1.err" ||
-		fail "tcpdump lost packets"
+		fail "tcpdump lost packets: $(cat "$STATE/$1.err")"
 }
 
 # walk CAPTURE FROM FRAME MARKERS MTU: take apart what FROM sent behind a

@@ -232,16 +232,19 @@ startup_with_loss() {
 
 # The path gets narrower while data flows: MULPDU follows
 pmtu_change() {
+	local ping
+
 	network routed 1500
 	spoil
 	lossy delay 2ms
 	serve markers=1 mode=echo
 	command_in a "ping addr=$B4 port=$PORT markers=1 size=mulpdu count=600 \
 batch=20 verify=1 timeout=35" &
+	ping=$!
 	sleep 0.6
 	ip -n r link set rb mtu 900
 	ip -n b link set vb mtu 900
-	wait %1 || { read_result a result; show_result; fail "ping"; }
+	wait $ping || { read_result a result; show_result; fail "ping"; }
 	read_result a result
 	expect status=0 mismatches=0 ulpdus_rx=600
 	((${R[emss]} <= 900 - 52)) || fail "the EMSS is still ${R[emss]}"
