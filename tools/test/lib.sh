@@ -263,7 +263,7 @@ capture_start() {
 	local try
 
 	# Not by ns: the process is to be tcpdump itself
-	nsenter --net="/run/netns/$1" -- tcpdump -i "$2" -B 4096 \
+	nsenter --net="/run/netns/$1" -- tcpdump -i "$2" -s 10000 -B 8192 \
 		--immediate-mode -w "$STATE/$3.pcap" tcp 2>"$STATE/$3.err" &
 	echo $! >"$STATE/$3.pid"
 	for ((try = 0; try < 100; try++)); do
