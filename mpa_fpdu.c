@@ -336,7 +336,7 @@ static int layout_pages(struct layout *l, struct iov_iter *from, u32 len)
 
 static int layout_tail(struct layout *l, u32 pad)
 {
-	__le32 field = 0;
+	__le32 field;
 	int err;
 
 	err = layout_reserve(l, MPA_TAIL_MAX);
@@ -348,9 +348,9 @@ static int layout_tail(struct layout *l, u32 pad)
 	if (l->done == l->marker)
 		layout_marker(l);
 
+	/* With CRCs off it is still what it began with, which gives zero. */
 	layout_sum(l, l->start, l->p - l->start);
-	if (l->enc->crc)
-		field = mpa_crc_field(l->crc);
+	field = mpa_crc_field(l->crc);
 	memcpy(l->p, &field, MPA_CRC_SIZE);
 	l->p += MPA_CRC_SIZE;
 	l->done += MPA_CRC_SIZE;
@@ -487,6 +487,7 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_octets_copy);
 static int decode_bad(struct mpa_dec *dec, enum mpa_reason reason)
 {
 	dec->reason = reason;
+	dec->nr_frags = 0;
 	return -EBADMSG;
 }
 
@@ -531,7 +532,6 @@ static int decode_pieces(struct mpa_dec *dec, struct mpa_octets in)
 		return decode_bad(dec, MPA_REASON_MARKER);
 	mpa_octets_advance(&in, MPA_LENGTH_SIZE);
 
-	dec->nr_frags = 0;
 	for (; left; left -= n, done += n) {
 		if (done == next) {
 			if (!decode_marker(&in, next))
@@ -575,6 +575,7 @@ int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *octets)
 	struct mpa_octets in = *octets;
 	u8 head[MPA_HEAD_MAX];
 
+	dec->nr_frags = 0;
 	dec->size = lead + MPA_LENGTH_SIZE;
 	if (in.len < dec->size)
 		return -EAGAIN;

@@ -115,6 +115,17 @@ static void rx_expect_ulpdu(struct kunit *test, int err, u32 size,
 	KUNIT_ASSERT_EQ_MSG(test, 0, memcmp(t->copy, ulpdu, len), "%s", what);
 }
 
+/* Nothing of a bad FPDU can be got at. */
+static void rx_expect_bad(struct kunit *test, int err, enum mpa_reason reason,
+			  const char *what)
+{
+	struct rx_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ_MSG(test, -EBADMSG, err, "%s", what);
+	KUNIT_ASSERT_EQ_MSG(test, reason, t->dec.reason, "%s", what);
+	KUNIT_ASSERT_EQ_MSG(test, 0, t->dec.nr_frags, "%s", what);
+}
+
 /* With fewer octets than the FPDU has there is nothing, not even an error. */
 static void rx_expect_more(struct kunit *test, int err, u32 have, u32 size)
 {
@@ -247,7 +258,6 @@ static void rx_split_in_two(struct kunit *test)
 
 	for (at = 0; at < size; at++) {
 		snprintf(what, sizeof(what), "cut at %u", at);
-		t->dec.nr_frags = 0;
 		rx_expect_more(test, rx_decode_plain(t, at), at, size);
 		t->piece[1] = (struct kvec) { t->wire + at, size - at };
 		rx_expect_ulpdu(test, rx_decode(t, 2), size, t->ulpdu, f->len,
@@ -336,7 +346,7 @@ struct rx_seed {
 };
 
 static const struct rx_seed rx_seeds[] = {
-	{ "RX-01 RX-11 RX-15: seed 1", 1, true, true },
+	{ "RX-01 RX-04 RX-06 RX-11 RX-15: seed 1", 1, true, true },
 	{ "RX-01 RX-12 RX-15: seed 2", 2, true, true },
 	{ "RX-01 RX-12 MK-08: seed 3, no markers", 3, false, true },
 	{ "RX-01 RX-12 CR-22: seed 4, CRC off", 4, true, false },
@@ -528,8 +538,8 @@ static const struct rx_marker rx_markers[] = {
 	{ "MK-06: low bits, second marker", 0, 600, 512, 0x000001ff, true },
 	{ "ER-04 MK-13: zero inside an FPDU", 492, 42, 20, 0, false },
 	{ "ER-04 MK-13: leading marker not zero", 512, 42, 0, 0x200, false },
-	{ "ER-04: four too many", 492, 42, 20, 0x18, false },
-	{ "ER-04: four too few", 492, 42, 20, 0x10, false },
+	{ "ER-04 ER-06: four too many", 492, 42, 20, 0x18, false },
+	{ "ER-04 ER-06: four too few", 492, 42, 20, 0x10, false },
 	{ "ER-04 MK-04: from the leading marker", 0, 600, 512, 0x200, false },
 	{ "ER-04 MK-16: from the marker before", 0, 1100, 1024, 0x200, false },
 	{ "ER-04 MK-18: before the CRC", 508, 2, 4, 0x8, false },
@@ -562,9 +572,8 @@ static void rx_wrong_marker(struct kunit *test)
 			rx_expect_ulpdu(test, rx_decode(t, nr), size, t->ulpdu,
 					m->len, m->desc);
 		} else {
-			KUNIT_ASSERT_EQ(test, -EBADMSG, rx_decode(t, nr));
-			KUNIT_EXPECT_EQ(test, MPA_REASON_MARKER,
-					t->dec.reason);
+			rx_expect_bad(test, rx_decode(t, nr),
+				      MPA_REASON_MARKER, m->desc);
 		}
 	}
 }
@@ -607,8 +616,8 @@ static void rx_length_checked(struct kunit *test)
 	}
 	rx_expect_stream(t, l->pos, l->markers, true);
 	if (!l->good) {
-		KUNIT_EXPECT_EQ(test, -EBADMSG, rx_decode_plain(t, n));
-		KUNIT_EXPECT_EQ(test, MPA_REASON_LENGTH, t->dec.reason);
+		rx_expect_bad(test, rx_decode_plain(t, n), MPA_REASON_LENGTH,
+			      l->desc);
 		return;
 	}
 	KUNIT_EXPECT_EQ(test, -EAGAIN, rx_decode_plain(t, n));
@@ -631,8 +640,8 @@ static void rx_verified_whole(struct kunit *test)
 		rx_expect_more(test, rx_decode_plain(t, n), n, size);
 		KUNIT_ASSERT_EQ(test, size, t->dec.size);
 	}
-	KUNIT_EXPECT_EQ(test, -EBADMSG, rx_decode_plain(t, size));
-	KUNIT_EXPECT_EQ(test, MPA_REASON_CRC, t->dec.reason);
+	rx_expect_bad(test, rx_decode_plain(t, size), MPA_REASON_CRC,
+		      "all of it");
 }
 
 /* Fragments */
