@@ -520,7 +520,8 @@ struct cm_pair {
 };
 
 static const struct cm_pair cm_pairs[] = {
-	{ "VN-01 VN-03 VN-06: RDMAC, RDMAC", RDMAC, 1, RDMAC, 1, 0, 1, 1 },
+	{ "VN-01 VN-03 VN-04 VN-06: RDMAC, RDMAC", RDMAC, 1, RDMAC, 1,
+	  0, 1, 1 },
 	{ "VN-09: RDMAC, strict M=0", RDMAC, 1, STRICT, 0, -1 },
 	{ "VN-09: RDMAC, strict M=1", RDMAC, 1, STRICT, 1, -1 },
 	{ "VN-10: strict M=0, RDMAC", STRICT, 0, RDMAC, 1, -1 },
@@ -532,7 +533,7 @@ static const struct cm_pair cm_pairs[] = {
 	{ "VN-11 VN-13: RDMAC, permissive wanting M=0", RDMAC, 1,
 	  PERMISSIVE, 0, 0, 1, 1 },
 	{ "VN-11: RDMAC, permissive M=1", RDMAC, 1, PERMISSIVE, 1, 0, 1, 1 },
-	{ "VN-05 VN-14: permissive M=0, RDMAC", PERMISSIVE, 0, RDMAC, 1,
+	{ "VN-04 VN-05 VN-14: permissive M=0, RDMAC", PERMISSIVE, 0, RDMAC, 1,
 	  0, 1, 1 },
 	{ "VN-05 VN-14: permissive M=1, RDMAC", PERMISSIVE, 1, RDMAC, 1,
 	  0, 1, 1 },

@@ -271,7 +271,7 @@ struct tx_slice {
 };
 
 static const struct tx_slice tx_slices[] = {
-	{ "FR-02 FR-04 MK-09: offsets 0 to 60", 0, 0 },
+	{ "FR-02 FR-04 MK-07 MK-09: offsets 0 to 60", 0, 0 },
 	{ "MK-09 MK-16: offsets 64 to 124", 64, 512 },
 	{ "MK-09 MK-16: offsets 128 to 188", 128, 1024 * 512 },
 	{ "MK-09 MK-16: offsets 192 to 252", 192, 0 },
@@ -304,8 +304,8 @@ static void tx_one_length(struct kunit *test, u64 pos, u32 len)
 	tx_compare(test, size, what);
 }
 
-/* Lengths 1 to 12, and those whose end comes near a marker: the FPDU ends
- * @near octets past, or before, the next one or the one after that.
+/* Lengths 1 to 40, and those whose end comes near one of the next three
+ * markers: the FPDU ends up to 16 octets before or behind it.
  */
 static void tx_corners(struct kunit *test)
 {
@@ -317,13 +317,13 @@ static void tx_corners(struct kunit *test)
 	u32 k;
 
 	for (offset = s->from; offset < s->from + 64; offset += 4) {
-		for (len = 1; len <= 12; len++)
+		for (len = 1; len <= 40; len++)
 			tx_one_length(test, s->far + offset, len);
 		dist = (512 - offset) % 512;
-		for (k = 0; k < 2; k++, dist += 512) {
-			for (near = -9; near <= 9; near++) {
+		for (k = 0; k < 3; k++, dist += 512) {
+			for (near = -16; near <= 16; near++) {
 				len = dist - 6 - 4 * k + near;
-				if (len > 12)
+				if (len > 40)
 					tx_one_length(test, s->far + offset,
 						      len);
 			}

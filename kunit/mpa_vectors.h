@@ -1967,7 +1967,7 @@ static const char *const fpdu_68_crc[] = {
 
 static const struct mpa_fpdu_vector mpa_fpdu_vectors[] __maybe_unused = {
 	{
-		.desc = "CR-14 CR-17 FR-02 MK-10 MK-19: rfc5044-figure-5",
+		.desc = "CR-14 CR-17 CR-18 FR-02 MK-10 MK-19: rfc5044-figure-5",
 		.pos = 0ULL,
 		.len = 42,
 		.size = 52,
@@ -1982,7 +1982,7 @@ static const struct mpa_fpdu_vector mpa_fpdu_vectors[] __maybe_unused = {
 		.marker_at = fpdu_0_at,
 	},
 	{
-		.desc = "CR-14 CR-15 FR-03 MK-01: rfc5044-figure-6",
+		.desc = "CR-14 CR-15 CR-18 FR-03 MK-01 MK-02: rfc5044-figure-6",
 		.pos = 492ULL,
 		.len = 42,
 		.size = 52,
@@ -1997,7 +1997,7 @@ static const struct mpa_fpdu_vector mpa_fpdu_vectors[] __maybe_unused = {
 		.marker_at = fpdu_1_at,
 	},
 	{
-		.desc = "CR-14 CR-17 FR-02 MK-10 MK-19: draft-figure-5",
+		.desc = "CR-14 CR-17 CR-18 FR-02 MK-10 MK-19: draft-figure-5",
 		.pos = 0ULL,
 		.len = 42,
 		.size = 52,
@@ -2012,7 +2012,7 @@ static const struct mpa_fpdu_vector mpa_fpdu_vectors[] __maybe_unused = {
 		.marker_at = fpdu_2_at,
 	},
 	{
-		.desc = "CR-14 CR-15 FR-03 MK-01: draft-figure-6",
+		.desc = "CR-14 CR-15 CR-18 FR-03 MK-01 MK-02: draft-figure-6",
 		.pos = 492ULL,
 		.len = 42,
 		.size = 52,
