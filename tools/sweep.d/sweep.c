@@ -2,7 +2,7 @@
 /*
  * Compares the pure core with the reference, exhaustively: all stream offsets
  * modulo 512 against all ULPDU lengths, all split points. One process per
- * slice of the offsets.
+ * slice of the offsets. And damaged FPDUs, at random.
  *
  * usage: sweep [-q] [-j JOBS]	(-q: a sample, in seconds)
  */
@@ -262,6 +262,69 @@ static void check_fpdu(u64 pos, u32 len, bool markers, bool crc, u32 step)
 	check_splits(&t, step, size);
 }
 
+static enum mpa_ref_verdict verdict(const struct mpa_dec *dec, int err)
+{
+	if (!err)
+		return MPA_REF_GOOD;
+	if (err == -EAGAIN)
+		return MPA_REF_MORE;
+	return dec->reason == MPA_REASON_CRC ? MPA_REF_CRC : MPA_REF_MARKER;
+}
+
+/* Some octets of an FPDU are wrong, under a right CRC or not. */
+static void check_damage(const struct tried *t, u32 *seed)
+{
+	u32 lead = t->markers && t->pos % MPA_MARKER_INTERVAL == 0 ? 4 : 0;
+	struct mpa_dec dec = {
+		.pos = t->pos, .markers = t->markers, .crc = t->crc,
+		.frag = frag, .max_frags = PIECES,
+	};
+	static u8 ref_ulpdu[MPA_ULPDU_MAX];
+	struct kvec v = { .iov_base = want };
+	enum mpa_ref_verdict ref, our;
+	u32 size, crc, len, i;
+
+	size = mpa_ref_encode(want, t->pos, ulpdu, t->len, t->markers, t->crc);
+	v.iov_len = size + mpa_ref_random(seed) % 8;
+	for (i = mpa_ref_random(seed) % 4; i; i--)
+		want[mpa_ref_random(seed) % min(size, i * 600)] ^=
+			1 << mpa_ref_random(seed) % 8;
+	size = mpa_ref_size(t->pos, want[lead] << 8 | want[lead + 1],
+			    t->markers);
+	if (mpa_ref_random(seed) % 4 && size <= v.iov_len) {
+		crc = mpa_ref_crc(want, size - 4);
+		for (i = 0; i < 4; i++)
+			want[size - 4 + i] = crc >> 8 * i;
+	}
+
+	ref = mpa_ref_decode(want, v.iov_len, t->pos, t->markers, t->crc,
+			     ref_ulpdu, &len, &size);
+	our = verdict(&dec, mpa_fpdu_decode(&dec, &(struct mpa_octets) {
+		.v = &v, .nr = 1, .len = v.iov_len,
+	}));
+	if (ref != our)
+		fail(t, "decoder: verdict %d on damage, not %d", our, ref);
+	if (!ref && (dec.len != len || dec.size != size))
+		fail(t, "decoder: other lengths on damage");
+	checks++;
+}
+
+static void sweep_damage(u32 slice)
+{
+	u32 seed = 362436069 + slice;
+	u32 i;
+
+	for (i = 0; i < (quick ? 20000 : 2000000); i++) {
+		const struct tried t = {
+			.pos = 4 * (mpa_ref_random(&seed) % 256),
+			.len = 1 + mpa_ref_random(&seed) % (i % 5 ? 90 : 1200),
+			.markers = i % 8, .crc = i % 3,
+		};
+
+		check_damage(&t, &seed);
+	}
+}
+
 static void check_fill(u64 pos, bool markers)
 {
 	u32 room;
@@ -352,6 +415,7 @@ static int run_slice(u32 slice, u32 slices)
 
 	for (i = slice; i < OFFSETS; i += slices)
 		sweep_offset(4 * i);
+	sweep_damage(slice);
 	if (!slice)
 		sweep_plain();
 	printf("sweep: slice %u of %u: %lu comparisons\n", slice + 1, slices,
