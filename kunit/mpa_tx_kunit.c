@@ -29,6 +29,7 @@ enum {
  * @nr_pages: how many
  * @chunk: octets to hand out at a time
  * @left: times that refill() still succeeds
+ * @payload: of @page, the one that a payload lies in
  * @ulpdu: octets of ULPDUs
  * @want: what the reference makes of them
  * @have: what the module has made of them, put together
@@ -42,6 +43,7 @@ struct tx_test {
 	u32		nr_pages;
 	u32		chunk;
 	u32		left;
+	struct page	*payload;
 	u8		ulpdu[MPA_ULPDU_MAX];
 	u8		want[TX_STREAM];
 	u8		have[TX_STREAM];
@@ -124,13 +126,13 @@ static void tx_exit(struct kunit *test)
 	kvfree(test->priv);
 }
 
-static u32 tx_gather(struct tx_test *t, u32 from)
+static u32 tx_gather(struct tx_test *t)
 {
 	const struct bio_vec *v;
 	u32 n = 0;
 	u32 i;
 
-	for (i = from; i < t->enc.nr; i++) {
+	for (i = 0; i < t->enc.nr; i++) {
 		v = &t->bv[i];
 		memcpy(t->have + n, page_address(v->bv_page) + v->bv_offset,
 		       v->bv_len);
@@ -139,13 +141,32 @@ static u32 tx_gather(struct tx_test *t, u32 from)
 	return n;
 }
 
+/* Entries are not empty, stay within the memory that was there for copies,
+ * and, as each has one reference, within one page of a payload.
+ */
+static void tx_expect_entries(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+	const struct bio_vec *v;
+
+	for (v = t->bv; v < t->bv + t->enc.nr; v++) {
+		u32 max = t->chunk;
+
+		if (compound_head(v->bv_page) == t->payload)
+			max = PAGE_SIZE;
+		KUNIT_ASSERT_GT(test, v->bv_len, 0);
+		KUNIT_ASSERT_LE(test, v->bv_offset + v->bv_len, max);
+	}
+}
+
 /* What has been laid out must be the first @size octets at t->want. */
 static void tx_compare(struct kunit *test, u32 size, const char *what)
 {
 	struct tx_test *t = test->priv;
 	u32 i;
 
-	KUNIT_ASSERT_EQ_MSG(test, size, tx_gather(t, 0), "%s", what);
+	tx_expect_entries(test);
+	KUNIT_ASSERT_EQ_MSG(test, size, tx_gather(t), "%s", what);
 	for (i = 0; i < size && t->have[i] == t->want[i]; i++)
 		;
 	KUNIT_ASSERT_EQ_MSG(test, size, i, "%s: octet %u is %02x, not %02x",
@@ -220,7 +241,7 @@ static void tx_known_fpdu(struct kunit *test)
 			mpa_fpdu_size(v->pos, v->len, v->markers));
 	KUNIT_ASSERT_EQ(test, 0, tx_encode(t, v->len, min(v->len, TX_HDR)));
 	KUNIT_EXPECT_EQ(test, v->pos + v->size, t->enc.pos);
-	KUNIT_ASSERT_EQ(test, v->size, tx_gather(t, 0));
+	KUNIT_ASSERT_EQ(test, v->size, tx_gather(t));
 
 	if (v->wire) {
 		mpa_ref_unhex(t->want, v->wire);
@@ -255,7 +276,7 @@ static void tx_known_stream(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, tx_encode(t, v->len[i], 1));
 	}
 	KUNIT_EXPECT_EQ(test, v->size, t->enc.pos);
-	KUNIT_ASSERT_EQ(test, v->size, tx_gather(t, 0));
+	KUNIT_ASSERT_EQ(test, v->size, tx_gather(t));
 	tx_expect_hash(test, t->have, v->size, v->sha256);
 	for (i = 0, at = 0; i < v->nr_markers; i++, at += 512)
 		KUNIT_EXPECT_EQ(test, v->fpduptr[i],
@@ -492,6 +513,7 @@ static u32 tx_segments(struct kunit *test, const struct tx_source *s,
 
 	page = tx_page(t, 32 * PAGE_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, page);
+	t->payload = page;
 	base = page_address(page);
 	for (left = len; left; left -= n) {
 		n = min(left, s->seg);
@@ -512,13 +534,13 @@ static u32 tx_segments(struct kunit *test, const struct tx_source *s,
 }
 
 /* How many of the octets laid out lie where the payload does. */
-static u32 tx_in_place(struct tx_test *t, const struct page *payload)
+static u32 tx_in_place(struct tx_test *t)
 {
 	u32 n = 0;
 	u32 i;
 
 	for (i = 0; i < t->enc.nr; i++)
-		if (compound_head(t->bv[i].bv_page) == payload)
+		if (compound_head(t->bv[i].bv_page) == t->payload)
 			n += t->bv[i].bv_len;
 	return n;
 }
@@ -554,7 +576,7 @@ static void tx_from_source(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
 	tx_compare(test, size, s->desc);
 	KUNIT_EXPECT_EQ(test, s->kind == TX_ZEROCOPY ? 2 * len : 0,
-			tx_in_place(t, t->page[0]));
+			tx_in_place(t));
 }
 
 static void tx_header_only(struct kunit *test)

@@ -83,6 +83,18 @@ static u32 gather(const struct bio_vec *bv, u32 nr, u8 *to)
 	return n;
 }
 
+/* Entries are not empty and stay within a chunk, or a page of payload. */
+static void check_entries(const struct tried *t, const struct mpa_enc *enc)
+{
+	const struct bio_vec *v;
+
+	for (v = enc->bv; v < enc->bv + enc->nr; v++)
+		if (!v->bv_len || v->bv_offset + v->bv_len >
+		    (v->bv_page < &shim_page[DATA_PAGE] ? chunk : PAGE_SIZE))
+			fail(t, "encoder: entry of %u octets at %u", v->bv_len,
+			     v->bv_offset);
+}
+
 static void drop(const struct tried *t, struct mpa_enc *enc)
 {
 	u32 i;
@@ -113,6 +125,7 @@ static void encode(const struct tried *t, u32 hdr_len, struct iov_iter *data,
 	if (enc.pos != t->pos + size)
 		fail(t, "encoder: moved %lld octets, not %u",
 		     (long long)(enc.pos - t->pos), size);
+	check_entries(t, &enc);
 	n = gather(enc.bv, enc.nr, have);
 	if (n != size || memcmp(have, want, size))
 		fail(t, "encoder: wrong octets, header %u, zero copy %d, chunk %u",
