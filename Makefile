@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # What to build is in Kbuild; this is what to call.
 
-MODULES := CONFIG_MPA=m CONFIG_MPA_SAMPLES=m
 
 # The running kernel's headers, or else the guest's kernel where it is built
 ifndef KDIR
@@ -10,6 +9,11 @@ ifeq ($(KDIR),)
 KDIR := $(shell tools/vm/kernel --if-built plain 2>/dev/null)
 endif
 endif
+
+# KUnit is off in Debian's own kernels
+MODULES = CONFIG_MPA=m CONFIG_MPA_SAMPLES=m
+MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
+	$(KDIR)/include/config/auto.conf),CONFIG_MPA_KUNIT_TEST=m)
 
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 

@@ -31,9 +31,10 @@ static void fault_warn(void)
 
 static void fault_oops(void)
 {
-	int *volatile nowhere = NULL;
+	int *nowhere = NULL;
 
-	*nowhere = 1;
+	OPTIMIZER_HIDE_VAR(nowhere);
+	WRITE_ONCE(*nowhere, 1);
 }
 
 /* Taken in both orders one after the other: no deadlock, but a report. */
@@ -58,23 +59,25 @@ static void fault_sleep(void)
 
 static void fault_kasan(void)
 {
-	char *volatile octets = kmalloc(24, GFP_KERNEL);
+	char *octets = kmalloc(24, GFP_KERNEL);
 
 	if (!octets)
 		return;
 	kfree(octets);
-	octets[3] = 1;
+	OPTIMIZER_HIDE_VAR(octets);
+	WRITE_ONCE(octets[3], 1);
 }
 
 static void fault_leak(void)
 {
-	void *volatile lost;
+	void *lost;
 	int i;
 
 	/* Several, for a stale register or stack slot may still point to one */
-	for (i = 0; i < 16; i++)
+	for (i = 0; i < 16; i++) {
 		lost = kmalloc(192, GFP_KERNEL);
-	lost = NULL;
+		OPTIMIZER_HIDE_VAR(lost);
+	}
 }
 
 static void spin_forever(void *unused)
