@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What the cases of suite mpa_conn have in common. */
+#include <linux/delay.h>
+#include <linux/gfp.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+#include "mpa_conn_test.h"
+
+static int conn_alloc(struct conn_test *t)
+{
+	u32 seed = 5044;
+	u32 i;
+
+	t->pool = kvmalloc(CONN_POOL, GFP_KERNEL);
+	t->buf = kvmalloc(CONN_BUF, GFP_KERNEL);
+	if (!t->pool || !t->buf)
+		return -ENOMEM;
+	for (i = 0; i < CONN_POOL; i++)
+		t->pool[i] = mpa_ref_random(&seed);
+	return mpa_consumer_init(&t->a) ?: mpa_consumer_init(&t->b);
+}
+
+int conn_init(struct kunit *test)
+{
+	struct conn_test *t = kvzalloc(sizeof(*t), GFP_KERNEL);
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	test->priv = t;
+	err = mpa_peer_lo_up();
+	return err ?: conn_alloc(t);
+}
+
+static void conn_check_consumer(struct kunit *test, struct mpa_consumer *c)
+{
+	KUNIT_EXPECT_LE(test, mpa_consumer_count(c, EV_RELEASED), 1);
+	KUNIT_EXPECT_LE(test, mpa_consumer_count(c, EV_ENDED), 1);
+	KUNIT_EXPECT_LE(test, mpa_consumer_count(c, EV_CLOSED), 1);
+	KUNIT_EXPECT_EQ(test, c->overlaps, 0);
+	KUNIT_EXPECT_EQ(test, c->late, 0);
+	KUNIT_EXPECT_EQ(test, c->disorder, 0);
+}
+
+/* What a callback may have changed must not change what exit finds. */
+static bool conn_release(struct kunit *test, struct mpa_consumer *c)
+{
+	u32 i;
+
+	WRITE_ONCE(c->hook, NULL);
+	for (i = 0; i < c->nr_kept; i++)
+		mpa_consumer_put(c, i);
+	if (mpa_consumer_detach(c))
+		return true;
+	KUNIT_FAIL(test, "released() does not come; memory is left behind");
+	return false;
+}
+
+static void conn_settings(struct conn_test *t)
+{
+	if (t->lo_mtu)
+		mpa_peer_lo_mtu(t->lo_mtu);
+	if (!t->mn)
+		return;
+	WRITE_ONCE(t->mn->startup_timeout_ms, t->timeout_ms);
+	WRITE_ONCE(t->mn->crc, t->crc_sysctl);
+}
+
+static void conn_free(struct conn_test *t)
+{
+	u32 i;
+
+	mpa_consumer_exit(&t->a);
+	mpa_consumer_exit(&t->b);
+	for (i = 0; i < CONN_PAGES; i++)
+		if (t->page[i])
+			put_page(t->page[i]);
+	kvfree(t->pool);
+	kvfree(t->buf);
+	kvfree(t);
+}
+
+/* Runs also when a case has broken off: nothing may be left behind. */
+void conn_exit(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	if (!t)
+		return;
+	conn_settings(t);
+	mpa_peer_exit(&t->peer);
+	if (!conn_release(test, &t->a) || !conn_release(test, &t->b))
+		return;
+	mpa_barrier();
+	conn_check_consumer(test, &t->a);
+	conn_check_consumer(test, &t->b);
+	for (i = 0; i < ARRAY_SIZE(t->sock); i++)
+		if (t->sock[i])
+			mpa_peer_close(t->sock[i]);
+	conn_free(t);
+}
+
+u32 conn_arg(struct kunit *test)
+{
+	return ((const struct conn_row *)test->param_value)->arg;
+}
+
+/* sock[0] is for the connection, the other end is the peer's. */
+void conn_pair(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct socket *far;
+	int err;
+
+	err = mpa_peer_pair(&t->opts, &t->sock[0], &far);
+	KUNIT_ASSERT_EQ_MSG(test, err, 0, "no connection on loopback");
+	err = mpa_peer_init(&t->peer, far);
+	KUNIT_ASSERT_EQ(test, err, 0);
+}
+
+/* Drop connection and peer, so that the case can begin again. */
+void conn_reopen(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	mpa_peer_exit(&t->peer);
+	KUNIT_ASSERT_TRUE(test, conn_release(test, &t->a));
+	mpa_barrier();
+	conn_check_consumer(test, &t->a);
+	if (t->sock[0])
+		mpa_peer_close(t->sock[0]);
+	t->sock[0] = NULL;
+	mpa_consumer_exit(&t->a);
+	KUNIT_ASSERT_EQ(test, mpa_consumer_init(&t->a), 0);
+	t->buf_len = 0;
+	t->nr_msg = 0;
+	t->out_pos = 0;
+	t->nr_out = 0;
+	t->in_pos = 0;
+	t->nr_in = 0;
+}
+
+static void conn_attach_to(struct kunit *test, struct mpa_consumer *c,
+			   struct socket *sock, u32 flags)
+{
+	struct mpa_conn *conn;
+
+	c->params.flags = flags;
+	conn = mpa_attach(sock, &c->params);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, conn);
+	c->conn = conn;
+}
+
+/* A connection on a fresh socket, with a raw peer. */
+void conn_attach(struct kunit *test, u32 flags)
+{
+	struct conn_test *t = test->priv;
+
+	if (!t->sock[0])
+		conn_pair(test);
+	conn_attach_to(test, &t->a, t->sock[0], flags);
+	if (t->mn)
+		return;
+	t->mn = t->a.conn->mn;
+	t->timeout_ms = t->mn->startup_timeout_ms;
+	t->crc_sysctl = t->mn->crc;
+}
+
+void conn_start(struct kunit *test, enum conn_role role)
+{
+	struct conn_test *t = test->priv;
+	int err = -EINVAL;
+
+	switch (role) {
+	case CONN_INITIATOR:
+		err = mpa_start_initiator(t->a.conn, NULL, 0);
+		break;
+	case CONN_RESPONDER:
+		err = mpa_start_responder(t->a.conn, NULL, 0);
+		break;
+	case CONN_IMMEDIATE:
+		err = mpa_start_immediate(t->a.conn);
+		break;
+	}
+	KUNIT_ASSERT_EQ(test, err, 0);
+}
+
+void conn_peer_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
+		     const u8 *pd, u32 pd_len)
+{
+	struct conn_test *t = test->priv;
+	u32 len = mpa_peer_frame(t->buf, reply, flags, rev, pd, pd_len);
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, len), 0);
+}
+
+/* The next octets that the peer gets are exactly this frame. */
+void conn_expect_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
+		       const u8 *pd, u32 pd_len)
+{
+	struct conn_test *t = test->priv;
+	u32 len = mpa_peer_frame(t->buf, reply, flags, rev, pd, pd_len);
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, t->peer.used + len), 0);
+	KUNIT_ASSERT_MEMEQ(test, t->peer.in + t->peer.used, t->buf, len);
+	t->peer.used += len;
+}
+
+static void conn_frames(struct kunit *test, enum conn_role role, u8 ours,
+			u8 peers)
+{
+	struct conn_test *t = test->priv;
+
+	if (role == CONN_INITIATOR) {
+		conn_expect_frame(test, false, ours, 1, NULL, 0);
+		conn_peer_frame(test, true, peers, 1, NULL, 0);
+		return;
+	}
+	conn_peer_frame(test, false, peers, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_frame(test, true, ours | (peers & PEER_C), 1, NULL, 0);
+}
+
+/* Full operation, still on hold, with a raw peer. May be attached already. */
+void conn_full(struct kunit *test, enum conn_role role, u32 flags,
+	       u8 peer_flags)
+{
+	struct conn_test *t = test->priv;
+	u8 ours;
+
+	if (!t->a.conn)
+		conn_attach(test, flags);
+	ours = (flags & MPA_F_MARKERS ? PEER_M : 0) | (t->mn->crc ? PEER_C : 0);
+	if (role == CONN_IMMEDIATE) {
+		ours = PEER_M | PEER_C;
+		peer_flags = ours;
+	}
+	t->rx_markers = ours & PEER_M;
+	t->tx_markers = peer_flags & PEER_M;
+	t->crc = (ours | peer_flags) & PEER_C;
+
+	conn_start(test, role);
+	if (role != CONN_IMMEDIATE)
+		conn_frames(test, role, ours, peer_flags);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+}
+
+/* What most cases need: Initiator, all on, delivering. */
+void conn_default(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
+	mpa_resume(t->a.conn);
+}
+
+/* Two connections with each other, delivering; @a is the Initiator. */
+void conn_two(struct kunit *test, u32 a_flags, u32 b_flags)
+{
+	struct conn_test *t = test->priv;
+	int err = mpa_peer_pair(&t->opts, &t->sock[0], &t->sock[1]);
+
+	KUNIT_ASSERT_EQ(test, err, 0);
+	conn_attach_to(test, &t->a, t->sock[0], a_flags);
+	conn_attach_to(test, &t->b, t->sock[1], b_flags);
+	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->b.conn, NULL, 0), 0);
+	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, NULL, 0), 0);
+	CONN_WAIT(test, &t->b, EV_REQUEST, 1);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->b.conn, NULL, 0), 0);
+	CONN_WAIT(test, &t->b, EV_ESTABLISHED, 1);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	mpa_resume(t->a.conn);
+	mpa_resume(t->b.conn);
+}
+
+/* What is on its way has arrived, and the work item has nothing to do. */
+void conn_settle(struct mpa_consumer *c)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		usleep_range(2000, 3000);
+		while (work_busy(&c->conn->work))
+			flush_work(&c->conn->work);
+	}
+}
+
+void conn_detach(struct kunit *test, struct mpa_consumer *c)
+{
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_detach(c));
+}
+
+/* Add an FPDU to what the peer sends next. Returns its length. */
+u32 conn_fpdu(struct kunit *test, u32 len)
+{
+	struct conn_test *t = test->priv;
+	u32 size;
+
+	KUNIT_ASSERT_LT(test, t->nr_out, CONSUMER_ULPDUS);
+	size = mpa_ref_size(t->out_pos, len, t->rx_markers);
+	KUNIT_ASSERT_LE(test, t->buf_len + size, CONN_BUF);
+	size = mpa_ref_encode(t->buf + t->buf_len, t->out_pos,
+			      t->pool + t->nr_out % 256, len, t->rx_markers,
+			      t->crc);
+	t->buf_len += size;
+	t->out_pos += size;
+	t->out_len[t->nr_out++] = len;
+	return size;
+}
+
+void conn_flush(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, t->buf_len), 0);
+	t->buf_len = 0;
+}
+
+void conn_peer_send(struct kunit *test, u32 len)
+{
+	conn_fpdu(test, len);
+	conn_flush(test);
+}
+
+/* The first @nr ULPDUs of the peer, and no others, have been delivered. */
+void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr)
+{
+	struct conn_test *t = test->priv;
+	u32 k, at = 0;
+
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(c, nr));
+	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(c), nr);
+	for (k = 0; k < nr; k++) {
+		KUNIT_ASSERT_EQ(test, c->len[k], t->out_len[k]);
+		KUNIT_ASSERT_EQ_MSG(test, 0,
+				    memcmp(c->rx + at, t->pool + k % 256,
+					   c->len[k]), "ULPDU %u", k);
+		at += c->len[k];
+	}
+	KUNIT_ASSERT_EQ(test, c->disorder, 0);
+}
+
+/* The peer receives the next ULPDU of the connection, of @len octets. */
+void conn_expect_tx(struct kunit *test, u32 len)
+{
+	struct conn_test *t = test->priv;
+	u32 need = mpa_ref_size(t->in_pos, len, t->tx_markers);
+	u32 got, size;
+	u8 *from;
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, t->peer.used + need), 0);
+	from = t->peer.in + t->peer.used;
+	KUNIT_ASSERT_EQ(test, MPA_REF_GOOD,
+			mpa_ref_decode(from, need, t->in_pos, t->tx_markers,
+				       t->crc, t->buf, &got, &size));
+	KUNIT_ASSERT_EQ(test, got, len);
+	KUNIT_ASSERT_EQ(test, size, need);
+	KUNIT_ASSERT_EQ_MSG(test, 0,
+			    memcmp(t->buf, t->pool + t->nr_in % 256, len),
+			    "ULPDU %u", t->nr_in);
+	t->peer.used += need;
+	t->in_pos += need;
+	t->nr_in++;
+}
+
+/* Neither octet nor FIN has left the connection that the peer has not seen. */
+void conn_expect_silence(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	if (t->a.conn)
+		conn_settle(&t->a);
+	KUNIT_ASSERT_EQ(test, t->peer.have, t->peer.used);
+	KUNIT_ASSERT_TRUE(test, mpa_peer_silent(&t->peer));
+}
+
+/* The next message; the caller posts it. */
+struct conn_msg *conn_msg(struct kunit *test, u32 len)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+	u32 k = t->nr_msg;
+	u8 *data;
+
+	KUNIT_ASSERT_LT(test, k, CONN_MSGS);
+	msg = &t->msg[t->nr_msg++];
+	memset(msg, 0, sizeof(*msg));
+	data = t->pool + k % 256;
+	msg->len = len;
+	msg->tx.hdr = data;
+	msg->tx.hdr_len = min_t(u32, len, CONN_HDR);
+	msg->tx.len = len - msg->tx.hdr_len;
+	msg->kv.iov_base = data + msg->tx.hdr_len;
+	msg->kv.iov_len = msg->tx.len;
+	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, &msg->kv, 1, msg->tx.len);
+	return msg;
+}
+
+struct conn_msg *conn_post(struct kunit *test, u32 len)
+{
+	struct conn_msg *msg = conn_msg(test, len);
+	struct conn_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	return msg;
+}
+
+/* @nr messages have been handed back, in order, the last with @status. */
+void conn_expect_done(struct kunit *test, struct mpa_consumer *c, u32 nr,
+		      int status)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_done(c, nr));
+	KUNIT_ASSERT_EQ(test, mpa_consumer_done(c), nr);
+	for (i = 0; i < nr; i++)
+		KUNIT_ASSERT_PTR_EQ(test, c->done[i], &t->msg[i].tx);
+	if (nr)
+		KUNIT_ASSERT_EQ(test, c->done[nr - 1]->status, status);
+}
+
+void conn_expect_end(struct kunit *test, struct mpa_consumer *c,
+		     enum mpa_error error, enum mpa_reason reason)
+{
+	CONN_WAIT(test, c, EV_ENDED, 1);
+	KUNIT_ASSERT_STREQ(test, mpa_reason_name(c->end.reason),
+			   mpa_reason_name(reason));
+	KUNIT_ASSERT_EQ(test, c->end.error, error);
+}
+
+/* Nothing has ended, in either direction: an FPDU goes through each way. */
+void conn_expect_alive(struct kunit *test, struct mpa_consumer *c)
+{
+	struct conn_test *t = test->priv;
+
+	conn_peer_send(test, 100);
+	conn_expect_rx(test, c, t->nr_out);
+	conn_post(test, 100);
+	conn_expect_tx(test, 100);
+	KUNIT_ASSERT_EQ(test, mpa_consumer_count(c, EV_ENDED), 0);
+}

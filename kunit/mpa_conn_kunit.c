@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connections over real sockets on the loopback device, against a raw TCP
+ * peer and against each other. The cases are in mpa_conn_*.c.
+ */
+#include "mpa_conn_test.h"
+
+static void conn_run(struct kunit *test)
+{
+	((const struct conn_row *)test->param_value)->run(test);
+}
+
+static const struct conn_row attach_rows[] = {
+	{ "DD-09: not TCP", conn_attach_not_tcp },
+	{ "DD-09: not connected, listening", conn_attach_not_connected },
+	{ "DD-09: sk_user_data has an owner", conn_attach_user_data },
+	{ "DD-09: a ULP is on the socket", conn_attach_ulp },
+	{ "DD-09: MPA is on the socket", conn_attach_twice },
+	{ "parameters: callbacks, revision, flags", conn_attach_params },
+	{ "parameters: request(), sent()", conn_attach_callbacks },
+	{ "CS-01 CS-04 CS-39 CS-41 TX-14: nothing is touched before the start",
+	  conn_attach_untouched },
+};
+
+KUNIT_ARRAY_PARAM_DESC(attach, attach_rows, desc);
+
+static const struct conn_row startup_rows[] = {
+	{ "CS-01 CS-03: a Request that is there already", conn_start_unread },
+	{ "CS-02 CS-11: calls in the wrong state", conn_start_wrong_state },
+	{ "CS-06 CS-13 RF-01 RF-02 RF-11 RF-14 RF-16 RF-20: Request",
+	  conn_start_initiator, 0 },
+	{ "CS-14 CS-24 CS-25 CS-28: Request, 1 octet of private data",
+	  conn_start_initiator, 1 },
+	{ "RF-21 RF-23 RF-25 RF-27 MK-20: Request, 512 octets of private data",
+	  conn_start_initiator, 512 },
+	{ "CS-06 CS-10 CS-15 CS-21 RF-01 RF-04 RF-14 RF-16: Reply",
+	  conn_start_responder, 0 },
+	{ "CS-09 CS-22 CS-35 DD-10 DD-11: Reply, 1 octet of private data",
+	  conn_start_responder, 1 },
+	{ "RF-21 RF-23 RF-25 RF-27 MK-20: Reply, 512 octets of private data",
+	  conn_start_responder, 512 },
+	{ "RF-21: 513 octets of private data are refused",
+	  conn_start_pd_too_long },
+	{ "RF-21 RF-25: Rev 0, 512 octets", conn_start_rev0_pd, 512 },
+	{ "RF-21 RF-25: Rev 0, 65535 octets", conn_start_rev0_pd, 65535 },
+	{ "RF-21 RF-22: Rev 0, more than the consumer allows",
+	  conn_start_rev0_pd_over },
+	{ "CS-43 RX-11: Reply, octet by octet", conn_start_dribble,
+	  CONN_INITIATOR },
+	{ "CS-43 RX-11: Request, octet by octet", conn_start_dribble,
+	  CONN_RESPONDER },
+	{ "CS-05 MK-10 MK-19: no startup frames", conn_start_immediately },
+	{ "CS-42: last streaming message", conn_start_last_message },
+	{ "CS-23 CS-29: FPDUs glued to the Reply", conn_start_glued },
+};
+
+KUNIT_ARRAY_PARAM_DESC(startup, startup_rows, desc);
+
+static const struct conn_row frame_rows[] = {
+	{ "CS-16 CS-34 CS-37 RF-03 ER-08: wrong key in a Request",
+	  conn_start_key, CONN_RESPONDER },
+	{ "CS-26 CS-34 RF-05 ER-08: wrong key in a Reply", conn_start_key,
+	  CONN_INITIATOR },
+	{ "CS-37 RF-03: first octets of something else",
+	  conn_start_key_prefix },
+	{ "CS-12 CS-30: Initiator meets Initiator", conn_start_role,
+	  CONN_INITIATOR },
+	{ "CS-30: Responder gets a Reply", conn_start_role, CONN_RESPONDER },
+	{ "RF-22 RF-24 RF-26: Request, PD_Length 513", conn_start_pd_513,
+	  CONN_RESPONDER },
+	{ "RF-22 RF-24 RF-26: Reply, PD_Length 513", conn_start_pd_513,
+	  CONN_INITIATOR },
+	{ "RF-17 RF-18 VN-09: Request, Rev 2", conn_start_revision_request,
+	  2 },
+	{ "RF-17 RF-18 VN-09: Request, Rev 255", conn_start_revision_request,
+	  255 },
+	{ "VN-09 TD-05: strict, Request, Rev 0", conn_start_strict_request },
+	{ "VN-09 TD-05: peer closes behind the refusal",
+	  conn_start_refusal_fin },
+	{ "VN-09 TD-05: peer does not close behind the refusal",
+	  conn_start_refusal_stays },
+	{ "RF-17 RF-18: Reply, Rev 2", conn_start_revision_reply, 2 },
+	{ "RF-17 RF-18: Reply, Rev 255", conn_start_revision_reply, 255 },
+	{ "VN-10 TD-05: strict, Reply, Rev 0", conn_start_strict_reply },
+	{ "RF-22: FIN inside a Request", conn_start_truncated,
+	  CONN_RESPONDER },
+	{ "RF-22: FIN inside a Reply", conn_start_truncated, CONN_INITIATOR },
+	{ "ER-02: FIN instead of a Request", conn_start_gone, true },
+	{ "ER-02: RST instead of a Request", conn_start_gone, false },
+	{ "CS-24 RF-22: octets behind a Request", conn_start_early },
+	{ "CS-24: octets while the consumer decides",
+	  conn_start_early_decide },
+	{ "CS-16: urgent data instead of a Request", conn_start_urgent,
+	  CONN_RESPONDER },
+	{ "CS-26: urgent data instead of a Reply", conn_start_urgent,
+	  CONN_INITIATOR },
+	{ "RF-03 RF-05 RF-12 RF-13 RF-15 RF-17 RF-18 RF-22: vectors",
+	  conn_start_vectors },
+};
+
+KUNIT_ARRAY_PARAM_DESC(frame, frame_rows, desc);
+
+static const struct conn_row timeout_rows[] = {
+	{ "CS-31: no Request", conn_start_timeout, 0 },
+	{ "CS-32: 19 octets of a Request", conn_start_timeout, 19 },
+	{ "CS-32: no Reply", conn_start_timeout_initiator },
+	{ "CS-32: a Request too slow", conn_start_timeout_dribble },
+	{ "CS-31: no timer for the consumer", conn_start_no_timer },
+};
+
+KUNIT_ARRAY_PARAM_DESC(timeout, timeout_rows, desc);
+
+static const struct conn_row terms_rows[] = {
+	{ "RF-09: Initiator, C 0 and 0", conn_start_crc, 0 },
+	{ "RF-10: Initiator, C 1 and 0", conn_start_crc, 1 },
+	{ "RF-10: Initiator, C 0 and 1", conn_start_crc, 2 },
+	{ "RF-10: Initiator, C 1 and 1", conn_start_crc, 3 },
+	{ "RF-09: Responder, C 0 and 0", conn_start_crc, 4 },
+	{ "RF-10: Responder, C 1 and 0", conn_start_crc, 5 },
+	{ "RF-10: Responder, C 0 and 1", conn_start_crc, 6 },
+	{ "RF-10: Responder, C 1 and 1", conn_start_crc, 7 },
+	{ "RF-06 RF-07 MK-19: Initiator, M 0 and 0", conn_start_markers, 0 },
+	{ "RF-06 RF-07 MK-21: Initiator, M 1 and 0", conn_start_markers, 1 },
+	{ "RF-06 RF-08 MK-21: Initiator, M 0 and 1", conn_start_markers, 2 },
+	{ "RF-06 RF-08 MK-07: Initiator, M 1 and 1", conn_start_markers, 3 },
+	{ "RF-06 RF-07 MK-08: Responder, M 0 and 0", conn_start_markers, 4 },
+	{ "RF-06 RF-07 MK-21: Responder, M 1 and 0", conn_start_markers, 5 },
+	{ "RF-06 RF-08 MK-21: Responder, M 0 and 1", conn_start_markers, 6 },
+	{ "RF-06 RF-08 MK-07: Responder, M 1 and 1", conn_start_markers, 7 },
+	{ "VN-07 VN-11 VN-12 VN-13 RF-19 DD-05: Request, Rev 0",
+	  conn_start_rev0_request, PEER_M | PEER_C },
+	{ "VN-11 VN-13: Request, Rev 0, of an rddp peer with M 0",
+	  conn_start_rev0_request, 0 },
+	{ "VN-05 VN-06 VN-14 RF-19 DD-05: Reply, Rev 0, M was 0",
+	  conn_start_rev0_reply, 0 },
+	{ "VN-05 VN-06 VN-14: Reply, Rev 0, M was 1", conn_start_rev0_reply,
+	  1 },
+	{ "VN-15: Rev 0 Responder, Request, Rev 1",
+	  conn_start_rev0_responder },
+	{ "RF-18 VN-04 VN-18: Rev 0 Initiator, Reply, Rev 1",
+	  conn_start_rev0_initiator },
+};
+
+KUNIT_ARRAY_PARAM_DESC(terms, terms_rows, desc);
+
+static const struct conn_row reject_rows[] = {
+	{ "CS-20 CS-27 RF-13: Reply with R 1", conn_start_rejected },
+	{ "CS-17 CS-19 CS-20: mpa_reject()", conn_start_reject, 0 },
+	{ "CS-18 CS-38: mpa_reject(), private data", conn_start_reject, 512 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(reject, reject_rows, desc);
+
+#define CONN_CASE(title) {						\
+	.run_case = conn_run, .name = #title,				\
+	.generate_params = title##_gen_params,				\
+	.module_name = KBUILD_MODNAME,					\
+}
+
+static struct kunit_case conn_cases[] = {
+	CONN_CASE(attach),
+	CONN_CASE(startup),
+	CONN_CASE(frame),
+	CONN_CASE(timeout),
+	CONN_CASE(terms),
+	CONN_CASE(reject),
+	{}
+};
+
+/* No callback of ours is still returning when the module goes. */
+static void conn_suite_exit(struct kunit_suite *suite)
+{
+	mpa_barrier();
+}
+
+static struct kunit_suite conn_suite = {
+	.name		= "mpa_conn",
+	.init		= conn_init,
+	.exit		= conn_exit,
+	.suite_exit	= conn_suite_exit,
+	.test_cases	= conn_cases,
+};
+
+kunit_test_suite(conn_suite);

@@ -1,0 +1,932 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Attaching, and startup up to full operation. */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/tcp.h>
+#include <net/sock.h>
+#include "mpa_conn_test.h"
+#include "mpa_vectors.h"
+
+static u8 start_count;	/* calls of the data_ready() that was there before */
+
+static void start_data_ready(struct sock *sk)
+{
+	WRITE_ONCE(start_count, start_count + 1);
+}
+
+static void start_refused(struct kunit *test, struct socket *sock, int err)
+{
+	struct conn_test *t = test->priv;
+	void (*ready)(struct sock *sk) = sock->sk->sk_data_ready;
+	void *owner = sock->sk->sk_user_data;
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_attach(sock, &t->a.params)),
+			err);
+	KUNIT_EXPECT_PTR_EQ(test, sock->sk->sk_data_ready, ready);
+	KUNIT_EXPECT_PTR_EQ(test, sock->sk->sk_user_data, owner);
+}
+
+void conn_attach_not_tcp(struct kunit *test)
+{
+	struct socket *sock;
+	int err = sock_create_kern(&init_net, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
+				   &sock);
+
+	KUNIT_ASSERT_EQ(test, err, 0);
+	start_refused(test, sock, -EPROTOTYPE);
+	sock_release(sock);
+}
+
+void conn_attach_not_connected(struct kunit *test)
+{
+	struct socket *sock;
+	int err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+				   IPPROTO_TCP, &sock);
+
+	KUNIT_ASSERT_EQ(test, err, 0);
+	start_refused(test, sock, -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, kernel_listen(sock, 1), 0);
+	start_refused(test, sock, -ENOTCONN);
+	sock_release(sock);
+}
+
+void conn_attach_user_data(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_pair(test);
+	t->sock[0]->sk->sk_user_data = t;
+	start_refused(test, t->sock[0], -EBUSY);
+	t->sock[0]->sk->sk_user_data = NULL;
+}
+
+void conn_attach_ulp(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	char name[] = "tls";
+	int err;
+
+	conn_pair(test);
+	err = READ_ONCE(t->sock[0]->ops)->setsockopt(t->sock[0], SOL_TCP,
+						     TCP_ULP,
+						     KERNEL_SOCKPTR(name),
+						     sizeof(name));
+	if (err)
+		kunit_skip(test, "this kernel has no TLS");
+	start_refused(test, t->sock[0], -EBUSY);
+}
+
+void conn_attach_twice(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	start_refused(test, t->sock[0], -EBUSY);
+	KUNIT_EXPECT_PTR_EQ(test, mpa_conn_socket(t->a.conn), t->sock[0]);
+	KUNIT_EXPECT_PTR_EQ(test, mpa_conn_ctx(t->a.conn), &t->a);
+}
+
+void conn_attach_params(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_params good = t->a.params;
+	struct mpa_ops ops = *good.ops;
+
+	conn_pair(test);
+	t->a.params.ops = NULL;
+	start_refused(test, t->sock[0], -EINVAL);
+	t->a.params = good;
+	t->a.params.rev = 2;
+	start_refused(test, t->sock[0], -EINVAL);
+	t->a.params = good;
+	t->a.params.flags = BIT(31);
+	start_refused(test, t->sock[0], -EINVAL);
+
+	t->a.params = good;
+	t->a.params.ops = &ops;
+	ops.recv = NULL;
+	start_refused(test, t->sock[0], -EINVAL);
+	ops = *good.ops;
+	ops.ended = NULL;
+	start_refused(test, t->sock[0], -EINVAL);
+	ops = *good.ops;
+	ops.released = NULL;
+	start_refused(test, t->sock[0], -EINVAL);
+	t->a.params = good;
+}
+
+/* What the callbacks of a role need is asked for when it is taken. */
+void conn_attach_callbacks(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_ops ops = *t->a.params.ops;
+	struct conn_msg *msg = conn_msg(test, 10);
+
+	ops.request = NULL;
+	ops.sent = NULL;
+	t->a.params.ops = &ops;
+	conn_attach(test, 0);
+	KUNIT_EXPECT_EQ(test, mpa_start_responder(t->a.conn, NULL, 0),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), -EINVAL);
+	conn_detach(test, &t->a);
+	t->a.params.ops = &mpa_consumer_ops;
+}
+
+/* Before the start MPA reads nothing, and calls what was there. */
+void conn_attach_untouched(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	static const char hello[] = "streaming";
+	struct mpa_peer own = {};
+	struct sock *sk;
+
+	conn_pair(test);
+	sk = t->sock[0]->sk;
+	WRITE_ONCE(start_count, 0);
+	WRITE_ONCE(sk->sk_data_ready, start_data_ready);
+	conn_attach(test, 0);
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, hello, 9), 0);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_NE(test, READ_ONCE(start_count), 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_init(&own, t->sock[0]), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read(&own, 9), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(own.in, hello, 9), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_write(&own, hello, 9), 0);
+	own.sock = NULL;
+	mpa_peer_exit(&own);
+	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, 9), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(t->peer.in, hello, 9), 0);
+	t->peer.used = 9;
+
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_peer_frame(test, true, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, &start_data_ready);
+}
+
+/* Octets that are there already are the first of the frame. */
+void conn_start_unread(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_settle(&t->a);
+	conn_start(test, CONN_RESPONDER);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+}
+
+void conn_start_wrong_state(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg = conn_msg(test, 10);
+
+	conn_attach(test, 0);
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, mpa_reject(t->a.conn, NULL, 0), -ENOTCONN);
+	conn_start(test, CONN_INITIATOR);
+	KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, NULL, 0),
+			-EALREADY);
+	KUNIT_EXPECT_EQ(test, mpa_start_responder(t->a.conn, NULL, 0),
+			-EALREADY);
+	KUNIT_EXPECT_EQ(test, mpa_start_immediate(t->a.conn), -EALREADY);
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), -ENOTCONN);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_expect_silence(test);
+}
+
+/* Request with @arg octets of private data, in one segment. */
+void conn_start_initiator(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 len = conn_arg(test);
+
+	conn_attach(test, MPA_F_MARKERS);
+	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, len), 0);
+	conn_expect_frame(test, false, PEER_M | PEER_C, 1, t->pool, len);
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, tcp_sk(t->peer.sock->sk)->data_segs_in, 1);
+
+	conn_peer_frame(test, true, PEER_C, 1, t->pool + 1, len);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 1);
+	KUNIT_EXPECT_FALSE(test, t->a.startup.markers);
+	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, len);
+	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool + 1, len), 0);
+	conn_expect_silence(test);
+}
+
+/* Request and Reply with @arg octets of private data. */
+void conn_start_responder(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 len = conn_arg(test);
+
+	conn_attach(test, MPA_F_MARKERS);
+	conn_start(test, CONN_RESPONDER);
+	conn_expect_silence(test);
+	conn_peer_frame(test, false, PEER_M | PEER_C, 1, t->pool, len);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 1);
+	KUNIT_EXPECT_TRUE(test, t->a.startup.markers);
+	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, len);
+	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, len), 0);
+	conn_expect_silence(test);
+
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, t->pool + 1, len), 0);
+	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
+	conn_expect_frame(test, true, PEER_M | PEER_C, 1, t->pool + 1, len);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	KUNIT_EXPECT_EQ(test, tcp_sk(t->peer.sock->sk)->data_segs_in, 1);
+	conn_expect_silence(test);
+}
+
+void conn_start_pd_too_long(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 513),
+			-EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 65536),
+			-EMSGSIZE);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, t->pool, 513), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, mpa_reject(t->a.conn, t->pool, 513), -EMSGSIZE);
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, t->pool, 512), 0);
+	conn_expect_frame(test, true, PEER_C, 1, t->pool, 512);
+}
+
+/* Rev 0: at most pd_max octets each way, which the consumer sets. */
+void conn_start_rev0_pd(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 max = conn_arg(test);
+
+	t->a.params.rev = MPA_REV_0;
+	t->a.params.pd_max = max;
+	conn_attach(test, 0);
+	if (max < MPA_PD_MAX_REV0)
+		KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, t->pool,
+							  max + 1), -EMSGSIZE);
+	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, max), 0);
+	conn_expect_frame(test, false, PEER_M | PEER_C, 0, t->pool, max);
+	conn_peer_frame(test, true, PEER_M | PEER_C, 0, t->pool, max);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, max);
+	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, max), 0);
+}
+
+/* A Rev 0 peer sends one octet more than the consumer allows. */
+void conn_start_rev0_pd_over(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	t->a.params.pd_max = 1000;
+	conn_attach(test, 0);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_M | PEER_C, 0, t->pool, 1001);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_PD_LENGTH);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
+}
+
+/* Frames come an octet at a time. */
+void conn_start_dribble(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	bool reply = conn_arg(test) == CONN_INITIATOR;
+	u32 len;
+
+	conn_attach(test, 0);
+	conn_start(test, conn_arg(test));
+	if (reply)
+		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	len = mpa_peer_frame(t->buf, reply, PEER_C, 1, t->pool, 40);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write_split(&t->peer, t->buf, len - 1,
+						   1), 0);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + len - 1, 1), 0);
+	CONN_WAIT(test, &t->a, reply ? EV_ESTABLISHED : EV_REQUEST, 1);
+	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, 40);
+	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, 40), 0);
+}
+
+/* No frames: the first octets each way are a marker. */
+void conn_start_immediately(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+
+	conn_full(test, CONN_IMMEDIATE, 0, 0);
+	conn_expect_silence(test);
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.rev, MPA_REV_NONE);
+	KUNIT_EXPECT_EQ(test, info.peer_rev, MPA_REV_NONE);
+	KUNIT_EXPECT_TRUE(test, info.crc);
+	KUNIT_EXPECT_TRUE(test, info.markers_tx);
+	KUNIT_EXPECT_TRUE(test, info.markers_rx);
+	/* Nobody has to wait for the other. */
+	conn_post(test, 700);
+	conn_expect_tx(test, 700);
+	KUNIT_EXPECT_NULL(test, memchr_inv(t->peer.in, 0, 4));
+	mpa_resume(t->a.conn);
+	conn_peer_send(test, 700);
+	conn_expect_rx(test, &t->a, 1);
+}
+
+/* RFC 5044 section 7.1.5: a last message in streaming mode. */
+void conn_start_last_message(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 3000),
+			0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, 3000), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(t->peer.in, t->pool, 3000), 0);
+	t->peer.used = 3000;
+	conn_expect_silence(test);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
+}
+
+/* A frame that has to close the connection, in either role. */
+static void start_bad_frame(struct kunit *test, bool initiator,
+			    const u8 *frame, u32 len, enum mpa_reason reason)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_start(test, initiator ? CONN_INITIATOR : CONN_RESPONDER);
+	if (initiator)
+		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	memmove(t->buf, frame, len);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, len), 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, reason);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_NE(test, t->a.err, 0);
+	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+}
+
+/* Each octet of the key, one after the other, is wrong. */
+void conn_start_key(struct kunit *test)
+{
+	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	u8 frame[PEER_FRAME];
+	u32 i, len;
+
+	for (i = 0; i < 16; i++) {
+		len = mpa_peer_frame(frame, initiator, PEER_C, 1, NULL, 0);
+		frame[i] ^= 0x20;
+		start_bad_frame(test, initiator, frame, len, MPA_REASON_KEY);
+		conn_reopen(test);
+	}
+}
+
+/* A wrong octet closes at once, without waiting for the rest. */
+void conn_start_key_prefix(struct kunit *test)
+{
+	start_bad_frame(test, false, "GET / HTTP", 4, MPA_REASON_KEY);
+}
+
+void conn_start_role(struct kunit *test)
+{
+	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	u8 frame[PEER_FRAME];
+	u32 len = mpa_peer_frame(frame, !initiator, PEER_C, 1, NULL, 0);
+
+	start_bad_frame(test, initiator, frame, len, MPA_REASON_ROLE);
+}
+
+void conn_start_pd_513(struct kunit *test)
+{
+	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	struct conn_test *t = test->priv;
+	u8 frame[PEER_FRAME + 513];
+	u32 len = mpa_peer_frame(frame, initiator, PEER_C, 1, t->pool, 513);
+
+	start_bad_frame(test, initiator, frame, len, MPA_REASON_PD_LENGTH);
+}
+
+/* An Initiator closes at a revision it does not know. */
+void conn_start_revision_reply(struct kunit *test)
+{
+	u8 frame[PEER_FRAME];
+	u32 len = mpa_peer_frame(frame, true, PEER_C, conn_arg(test), NULL, 0);
+
+	start_bad_frame(test, true, frame, len, MPA_REASON_REVISION);
+}
+
+/* A Responder says last which revision it knows, then closes. */
+static void start_refused_revision(struct kunit *test, u32 flags, u8 rev)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, flags);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_M | PEER_C, rev, t->pool, 100);
+	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	mpa_peer_reset(&t->peer);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
+}
+
+void conn_start_revision_request(struct kunit *test)
+{
+	start_refused_revision(test, 0, conn_arg(test));
+}
+
+void conn_start_strict_request(struct kunit *test)
+{
+	start_refused_revision(test, MPA_F_STRICT, 0);
+}
+
+/* The peer closes behind the refusal: graceful on both sides. */
+void conn_start_refusal_fin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_C, 2, NULL, 0);
+	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	KUNIT_EXPECT_EQ(test, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(t->peer.sock->sk->sk_err), 0);
+}
+
+/* A peer that does not close is reset after a while. */
+void conn_start_refusal_stays(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_C, 2, NULL, 0);
+	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+}
+
+void conn_start_strict_reply(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, MPA_F_STRICT);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_peer_frame(test, true, PEER_M | PEER_C, 0, NULL, 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+}
+
+/* The peer's FIN inside its frame, behind every octet. */
+void conn_start_truncated(struct kunit *test)
+{
+	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	struct conn_test *t = test->priv;
+	u8 frame[PEER_FRAME + 10];
+	u32 len = mpa_peer_frame(frame, initiator, PEER_C, 1, t->pool, 10);
+	u32 n;
+
+	for (n = 1; n < len; n += n < 15 ? 5 : 1) {
+		conn_attach(test, 0);
+		conn_start(test, conn_arg(test));
+		if (initiator)
+			conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+		KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, frame, n), 0);
+		KUNIT_ASSERT_EQ(test, kernel_sock_shutdown(t->peer.sock,
+							   SHUT_WR), 0);
+		conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_SHORT);
+		CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+		conn_reopen(test);
+	}
+}
+
+/* The peer closes or resets without having said anything. */
+void conn_start_gone(struct kunit *test)
+{
+	bool fin = conn_arg(test);
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_start(test, CONN_RESPONDER);
+	conn_settle(&t->a);
+	if (fin)
+		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	else
+		mpa_peer_reset(&t->peer);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP,
+			fin ? MPA_REASON_FIN : MPA_REASON_RESET);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+}
+
+/* CS-24: octets behind a Request, in the same segment. */
+void conn_start_early(struct kunit *test)
+{
+	u8 frame[PEER_FRAME + 1];
+
+	mpa_peer_frame(frame, false, PEER_C, 1, NULL, 0);
+	frame[PEER_FRAME] = 0;
+	start_bad_frame(test, false, frame, sizeof(frame), MPA_REASON_EARLY);
+}
+
+/* CS-24: an octet while the consumer decides. */
+void conn_start_early_decide(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, "", 1), 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_EARLY);
+	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
+	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
+}
+
+void conn_start_urgent(struct kunit *test)
+{
+	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_start(test, conn_arg(test));
+	if (initiator)
+		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_urgent(&t->peer, 0x4d), 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_URGENT);
+	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+}
+
+static bool start_vector_good(struct mpa_consumer *c)
+{
+	return mpa_consumer_count(c, EV_REQUEST) ||
+	       mpa_consumer_count(c, EV_ESTABLISHED) ||
+	       mpa_consumer_count(c, EV_REJECTED);
+}
+
+static void start_vector(struct kunit *test, const struct mpa_frame_vector *v)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, v->strict ? MPA_F_STRICT : 0);
+	conn_start(test, v->reply ? CONN_INITIATOR : CONN_RESPONDER);
+	if (v->reply)
+		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	mpa_ref_unhex(t->buf, v->wire);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, v->size), 0);
+	wait_event_timeout(t->a.wait, start_vector_good(&t->a) ||
+			   mpa_consumer_count(&t->a, EV_ENDED), 10 * HZ);
+	KUNIT_EXPECT_EQ_MSG(test, start_vector_good(&t->a), v->valid, "%s",
+			    v->desc);
+	KUNIT_EXPECT_EQ_MSG(test, mpa_consumer_count(&t->a, EV_ENDED),
+			    !v->valid, "%s", v->desc);
+	if (!v->valid)
+		KUNIT_EXPECT_EQ_MSG(test, t->a.end.error, MPA_ERR_FRAME, "%s",
+				    v->desc);
+}
+
+/* The startup frames of the known-answer vectors, over a socket. */
+void conn_start_vectors(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(mpa_frame_vectors); i++) {
+		start_vector(test, &mpa_frame_vectors[i]);
+		conn_reopen(test);
+	}
+}
+
+/* @arg octets of the frame come, and no more. */
+void conn_start_timeout(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long began;
+	u8 frame[PEER_FRAME];
+
+	mpa_peer_frame(frame, false, PEER_C, 1, NULL, 0);
+	conn_attach(test, 0);
+	WRITE_ONCE(t->mn->startup_timeout_ms, 300);
+	began = jiffies;
+	conn_start(test, CONN_RESPONDER);
+	if (conn_arg(test))
+		KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, frame,
+						     conn_arg(test)), 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, t->a.end.err, -ETIMEDOUT);
+	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, began +
+					      msecs_to_jiffies(300)));
+	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+}
+
+void conn_start_timeout_initiator(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	WRITE_ONCE(t->mn->startup_timeout_ms, 100);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+}
+
+/* An octet now and then does not put the end off. */
+void conn_start_timeout_dribble(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u8 frame[PEER_FRAME + 512];
+	u32 len = mpa_peer_frame(frame, false, PEER_C, 1, t->pool, 512);
+	u32 i;
+
+	conn_attach(test, 0);
+	WRITE_ONCE(t->mn->startup_timeout_ms, 200);
+	conn_start(test, CONN_RESPONDER);
+	for (i = 0; i < len; i++) {
+		if (mpa_peer_write(&t->peer, frame + i, 1))
+			break;
+		if (mpa_consumer_count(&t->a, EV_ENDED))
+			break;
+		msleep(20);
+	}
+	KUNIT_EXPECT_LT(test, i, len);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+}
+
+/* The consumer may think for as long as it likes. */
+void conn_start_no_timer(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	WRITE_ONCE(t->mn->startup_timeout_ms, 100);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_start(test, CONN_RESPONDER);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_EXPECT_FALSE(test, timer_pending(&t->a.conn->timer));
+	msleep(250);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	WRITE_ONCE(t->mn->startup_timeout_ms, t->timeout_ms);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	KUNIT_EXPECT_FALSE(test, timer_pending(&t->a.conn->timer));
+	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
+}
+
+/* C: bit 0 of @arg is ours, bit 1 the peer's; bit 2: we are the Responder. */
+void conn_start_crc(struct kunit *test)
+{
+	u32 arg = conn_arg(test);
+	struct conn_test *t = test->priv;
+	u8 peer = arg & 2 ? PEER_C : 0;
+	struct mpa_info info;
+
+	conn_attach(test, 0);
+	WRITE_ONCE(t->mn->crc, arg & 1);
+	conn_full(test, arg & 4 ? CONN_RESPONDER : CONN_INITIATOR, 0, peer);
+	KUNIT_EXPECT_EQ(test, t->crc, !!(arg & 3));
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.crc, t->crc);
+	mpa_resume(t->a.conn);
+	conn_expect_alive(test, &t->a);
+
+	/* A CRC field of the wrong value matters only where CRCs are on. */
+	conn_fpdu(test, 60);
+	t->buf[t->buf_len - 1] ^= 1;
+	conn_flush(test);
+	if (!t->crc) {
+		conn_expect_rx(test, &t->a, 2);
+		return;
+	}
+	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+}
+
+/* M: bit 0 of @arg is ours, bit 1 the peer's; bit 2: we are the Responder. */
+void conn_start_markers(struct kunit *test)
+{
+	u32 arg = conn_arg(test);
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+
+	conn_full(test, arg & 4 ? CONN_RESPONDER : CONN_INITIATOR,
+		  arg & 1 ? MPA_F_MARKERS : 0,
+		  PEER_C | (arg & 2 ? PEER_M : 0));
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.markers_rx, !!(arg & 1));
+	KUNIT_EXPECT_EQ(test, info.markers_tx, !!(arg & 2));
+	KUNIT_EXPECT_EQ(test, info.rev, 1);
+	KUNIT_EXPECT_EQ(test, info.peer_rev, 1);
+	mpa_resume(t->a.conn);
+	conn_peer_send(test, 1200);
+	conn_expect_rx(test, &t->a, 1);
+	conn_post(test, 1200);
+	conn_expect_tx(test, 1200);
+	conn_expect_alive(test, &t->a);
+}
+
+static void start_terms(struct kunit *test, s8 peer_rev)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.rev, 0);
+	KUNIT_EXPECT_EQ(test, info.peer_rev, peer_rev);
+	KUNIT_EXPECT_TRUE(test, info.crc);
+	KUNIT_EXPECT_EQ(test, info.markers_tx, t->tx_markers);
+	KUNIT_EXPECT_EQ(test, info.markers_rx, t->rx_markers);
+	mpa_resume(t->a.conn);
+	conn_peer_send(test, 1200);
+	conn_expect_rx(test, &t->a, 1);
+	conn_post(test, 1200);
+	conn_expect_tx(test, 1200);
+}
+
+/* Figure 17 and C.2.4: a Rev 0 Request; @arg has its flags. */
+void conn_start_rev0_request(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	WRITE_ONCE(t->mn->crc, 0);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, conn_arg(test), 0, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 0);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_frame(test, true, PEER_M | PEER_C, 0, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	t->crc = true;
+	t->rx_markers = true;
+	t->tx_markers = conn_arg(test) & PEER_M;
+	start_terms(test, 0);
+}
+
+/* C.2.5: Rev 1 Request, Rev 0 Reply; @arg: M bit of our Request. */
+void conn_start_rev0_reply(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u8 flags = conn_arg(test) ? PEER_M | PEER_C : PEER_C;
+
+	conn_attach(test, conn_arg(test) ? MPA_F_MARKERS : 0);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, flags, 1, NULL, 0);
+	conn_peer_frame(test, true, PEER_M | PEER_C, 0, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	t->crc = true;
+	t->rx_markers = true;
+	t->tx_markers = true;
+	start_terms(test, 0);
+}
+
+/* We are a Rev 0 Responder and get a Rev 1 Request: C.2.2. */
+void conn_start_rev0_responder(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	t->a.params.rev = MPA_REV_0;
+	conn_attach(test, 0);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, 0, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 1);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_frame(test, true, PEER_M | PEER_C, 0, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	t->crc = true;
+	t->rx_markers = true;
+	t->tx_markers = true;
+	start_terms(test, 1);
+}
+
+/* We announce Rev 0 and get a Rev 1 Reply: nothing that we could speak. */
+void conn_start_rev0_initiator(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	t->a.params.rev = MPA_REV_0;
+	conn_attach(test, 0);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_M | PEER_C, 0, NULL, 0);
+	conn_peer_frame(test, true, PEER_M | PEER_C, 1, NULL, 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+}
+
+/* Detached: TCP is as it was, and can be used. */
+static void start_given_back(struct kunit *test,
+			     void (*ready)(struct sock *sk), const u8 *unread,
+			     u32 len)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_peer own = {};
+
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_PTR_EQ(test, t->sock[0]->sk->sk_data_ready, ready);
+	KUNIT_EXPECT_NULL(test, t->sock[0]->sk->sk_user_data);
+	KUNIT_ASSERT_EQ(test, mpa_peer_init(&own, t->sock[0]), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read(&own, len), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(own.in, unread, len), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_write(&own, "still TCP", 9), 0);
+	own.sock = NULL;
+	mpa_peer_exit(&own);
+	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, t->peer.used + 9), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(t->peer.in + t->peer.used, "still TCP",
+				     9), 0);
+}
+
+/* R=1 in a Reply; the octets behind it are the consumer's. */
+void conn_start_rejected(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	void (*ready)(struct sock *sk);
+	u32 len;
+
+	conn_pair(test);
+	ready = t->sock[0]->sk->sk_data_ready;
+	conn_attach(test, 0);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	len = mpa_peer_frame(t->buf, true, PEER_C | PEER_R, 1, t->pool, 30);
+	memcpy(t->buf + len, "why not", 7);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, len + 7), 0);
+	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
+	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, 30);
+	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, 30), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	conn_expect_silence(test);
+	start_given_back(test, ready, "why not", 7);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+}
+
+/* mpa_reject(), with @arg octets of private data. */
+void conn_start_reject(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	void (*ready)(struct sock *sk);
+
+	conn_pair(test);
+	ready = t->sock[0]->sk->sk_data_ready;
+	conn_attach(test, MPA_F_MARKERS);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_ASSERT_EQ(test, mpa_reject(t->a.conn, t->pool, conn_arg(test)),
+			0);
+	conn_expect_frame(test, true, PEER_M | PEER_C | PEER_R, 1, t->pool,
+			  conn_arg(test));
+	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
+	conn_expect_silence(test);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, "all right", 9), 0);
+	conn_settle(&t->a);
+	start_given_back(test, ready, "all right", 9);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+}
+
+/* FPDUs right behind an accepting Reply are kept. */
+void conn_start_glued(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, MPA_F_MARKERS);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_M | PEER_C, 1, NULL, 0);
+	t->rx_markers = true;
+	t->crc = true;
+	t->buf_len = mpa_peer_frame(t->buf, true, PEER_C, 1, t->pool, 3);
+	conn_fpdu(test, 600);
+	conn_fpdu(test, 1);
+	conn_flush(test);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
+	mpa_resume(t->a.conn);
+	conn_expect_rx(test, &t->a, 2);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the cases of suite mpa_conn have in common. */
+#ifndef _MPA_CONN_TEST_H
+#define _MPA_CONN_TEST_H
+
+#include <kunit/test.h>
+#include <linux/bvec.h>
+#include <net/mpa.h>
+#include "mpa_conn.h"
+#include "mpa_consumer.h"
+#include "mpa_peer.h"
+#include "mpa_ref.h"
+
+enum {
+	CONN_POOL	= MPA_ULPDU_MAX + 256,
+	CONN_BUF	= 512 * 1024,
+	CONN_MSGS	= 256,
+	CONN_HDR	= 18,		/* a header of DDP, untagged */
+	CONN_PAGES	= 16,
+};
+
+/* How a connection is started. */
+enum conn_role {
+	CONN_INITIATOR,
+	CONN_RESPONDER,
+	CONN_IMMEDIATE,
+};
+
+/**
+ * struct conn_row - a case
+ * @desc: requirement IDs, then what is shown
+ * @run: shows it
+ * @arg: which one of several, for @run
+ */
+struct conn_row {
+	const char	*desc;
+	void		(*run)(struct kunit *test);
+	u32		arg;
+};
+
+/**
+ * struct conn_msg - a message to be sent
+ * @tx: the message
+ * @kv: its payload
+ * @bv: or its payload, in pages
+ * @len: octets of the ULPDU
+ */
+struct conn_msg {
+	struct mpa_tx	tx;
+	struct kvec	kv;
+	struct bio_vec	bv;
+	u32		len;
+};
+
+/**
+ * struct conn_test - a connection (or two) under test, and the raw peer
+ * @a: consumer of the first connection
+ * @b: of the second, where there are two
+ * @sock: sockets to be closed at the end
+ * @peer: the raw peer
+ * @opts: how the sockets are connected
+ * @pool: octets of ULPDUs: number k begins at pool[k % 256]
+ * @buf: octets that the peer is going to send
+ * @buf_len: how many
+ * @msg: messages
+ * @nr_msg: how many have been posted
+ * @page: pages for zero copy
+ * @rx_markers: the peer inserts markers
+ * @tx_markers: the connection inserts markers
+ * @crc: CRCs are in use
+ * @out_pos: stream position of the peer's next FPDU
+ * @nr_out: ULPDUs that the peer has sent
+ * @out_len: their lengths
+ * @in_pos: stream position of the next FPDU that the peer is to receive
+ * @nr_in: ULPDUs that it has received
+ * @mn: the namespace, for its settings
+ * @timeout_ms: sysctl before the case
+ * @crc_sysctl: sysctl before the case
+ * @lo_mtu: MTU before the case, if it was changed
+ */
+struct conn_test {
+	struct mpa_consumer	a;
+	struct mpa_consumer	b;
+	struct socket		*sock[2];
+	struct mpa_peer		peer;
+	struct mpa_peer_opts	opts;
+	u8			*pool;
+	u8			*buf;
+	u32			buf_len;
+	struct conn_msg		msg[CONN_MSGS];
+	u32			nr_msg;
+	struct page		*page[CONN_PAGES];
+	bool			rx_markers;
+	bool			tx_markers;
+	bool			crc;
+	u64			out_pos;
+	u32			nr_out;
+	u32			out_len[CONSUMER_ULPDUS];
+	u64			in_pos;
+	u32			nr_in;
+	struct mpa_net		*mn;
+	int			timeout_ms;
+	u8			crc_sysctl;
+	int			lo_mtu;
+};
+
+#define CONN_WAIT(test, c, ev, times) \
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait(c, ev, times))
+
+int conn_init(struct kunit *test);
+void conn_exit(struct kunit *test);
+
+/* Connections. */
+void conn_pair(struct kunit *test);
+void conn_reopen(struct kunit *test);
+void conn_attach(struct kunit *test, u32 flags);
+void conn_start(struct kunit *test, enum conn_role role);
+void conn_full(struct kunit *test, enum conn_role role, u32 flags,
+	       u8 peer_flags);
+void conn_default(struct kunit *test);
+void conn_two(struct kunit *test, u32 a_flags, u32 b_flags);
+void conn_settle(struct mpa_consumer *c);
+void conn_detach(struct kunit *test, struct mpa_consumer *c);
+u32 conn_arg(struct kunit *test);
+
+/* Frames of the peer. */
+void conn_peer_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
+		     const u8 *pd, u32 pd_len);
+void conn_expect_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
+		       const u8 *pd, u32 pd_len);
+
+/* FPDUs of the peer, and of the connection as the peer sees them. */
+u32 conn_fpdu(struct kunit *test, u32 len);
+void conn_flush(struct kunit *test);
+void conn_peer_send(struct kunit *test, u32 len);
+void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr);
+void conn_expect_tx(struct kunit *test, u32 len);
+void conn_expect_silence(struct kunit *test);
+
+/* Messages of the connection. */
+struct conn_msg *conn_msg(struct kunit *test, u32 len);
+struct conn_msg *conn_post(struct kunit *test, u32 len);
+void conn_expect_done(struct kunit *test, struct mpa_consumer *c, u32 nr,
+		      int status);
+void conn_expect_end(struct kunit *test, struct mpa_consumer *c,
+		     enum mpa_error error, enum mpa_reason reason);
+void conn_expect_alive(struct kunit *test, struct mpa_consumer *c);
+
+/* mpa_conn_start.c */
+void conn_attach_not_tcp(struct kunit *test);
+void conn_attach_not_connected(struct kunit *test);
+void conn_attach_user_data(struct kunit *test);
+void conn_attach_ulp(struct kunit *test);
+void conn_attach_twice(struct kunit *test);
+void conn_attach_params(struct kunit *test);
+void conn_attach_callbacks(struct kunit *test);
+void conn_attach_untouched(struct kunit *test);
+void conn_start_unread(struct kunit *test);
+void conn_start_wrong_state(struct kunit *test);
+void conn_start_initiator(struct kunit *test);
+void conn_start_responder(struct kunit *test);
+void conn_start_pd_too_long(struct kunit *test);
+void conn_start_rev0_pd(struct kunit *test);
+void conn_start_rev0_pd_over(struct kunit *test);
+void conn_start_dribble(struct kunit *test);
+void conn_start_immediately(struct kunit *test);
+void conn_start_last_message(struct kunit *test);
+void conn_start_key(struct kunit *test);
+void conn_start_key_prefix(struct kunit *test);
+void conn_start_role(struct kunit *test);
+void conn_start_pd_513(struct kunit *test);
+void conn_start_revision_reply(struct kunit *test);
+void conn_start_revision_request(struct kunit *test);
+void conn_start_strict_request(struct kunit *test);
+void conn_start_refusal_fin(struct kunit *test);
+void conn_start_refusal_stays(struct kunit *test);
+void conn_start_strict_reply(struct kunit *test);
+void conn_start_truncated(struct kunit *test);
+void conn_start_gone(struct kunit *test);
+void conn_start_early(struct kunit *test);
+void conn_start_early_decide(struct kunit *test);
+void conn_start_urgent(struct kunit *test);
+void conn_start_vectors(struct kunit *test);
+void conn_start_timeout(struct kunit *test);
+void conn_start_timeout_initiator(struct kunit *test);
+void conn_start_timeout_dribble(struct kunit *test);
+void conn_start_no_timer(struct kunit *test);
+void conn_start_crc(struct kunit *test);
+void conn_start_markers(struct kunit *test);
+void conn_start_rev0_request(struct kunit *test);
+void conn_start_rev0_reply(struct kunit *test);
+void conn_start_rev0_responder(struct kunit *test);
+void conn_start_rev0_initiator(struct kunit *test);
+void conn_start_rejected(struct kunit *test);
+void conn_start_reject(struct kunit *test);
+void conn_start_glued(struct kunit *test);
+
+#endif /* _MPA_CONN_TEST_H */

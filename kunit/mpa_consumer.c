@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A consumer of MPA that writes down what it is told. */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "mpa_consumer.h"
+
+#define CONSUMER_PATIENCE	(20 * HZ)
+
+static struct mpa_consumer *consumer_enter(struct mpa_conn *conn,
+					   enum consumer_event ev)
+{
+	struct mpa_consumer *c = mpa_conn_ctx(conn);
+
+	might_sleep();
+	if (atomic_inc_return(&c->inside) != 1)
+		c->overlaps++;
+	if (READ_ONCE(c->detached) && ev != EV_RELEASED)
+		c->late++;
+	return c;
+}
+
+/* Nothing of @c is touched after released() has been counted. */
+static void consumer_leave(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (c->hook)
+		c->hook(c, ev);
+	atomic_dec(&c->inside);
+	spin_lock_bh(&c->lock);
+	if (c->nr_log < CONSUMER_LOG)
+		c->log[c->nr_log++] = ev;
+	c->count[ev]++;
+	c->seen_rx = c->nr_rx;
+	c->seen_done = c->nr_done;
+	wake_up_all(&c->wait);
+	spin_unlock_bh(&c->lock);
+}
+
+static void consumer_startup(struct mpa_consumer *c,
+			     const struct mpa_startup *s)
+{
+	if (!s)
+		return;
+	c->startup = *s;
+	if (s->pd_len)
+		memcpy(c->pd, s->pd, s->pd_len);
+	c->startup.pd = c->pd;
+}
+
+static void consumer_request(struct mpa_conn *conn,
+			     const struct mpa_startup *req)
+{
+	struct mpa_consumer *c = consumer_enter(conn, EV_REQUEST);
+
+	consumer_startup(c, req);
+	consumer_leave(c, EV_REQUEST);
+}
+
+static void consumer_established(struct mpa_conn *conn,
+				 const struct mpa_startup *reply)
+{
+	struct mpa_consumer *c = consumer_enter(conn, EV_ESTABLISHED);
+
+	consumer_startup(c, reply);
+	consumer_leave(c, EV_ESTABLISHED);
+}
+
+static void consumer_rejected(struct mpa_conn *conn,
+			      const struct mpa_startup *reply)
+{
+	struct mpa_consumer *c = consumer_enter(conn, EV_REJECTED);
+
+	consumer_startup(c, reply);
+	consumer_leave(c, EV_REJECTED);
+}
+
+static void consumer_ulpdu(struct mpa_consumer *c, const struct mpa_ulpdu *u)
+{
+	u32 i, n = 0;
+
+	if (c->nr_rx == CONSUMER_ULPDUS || c->rx_len + u->len > CONSUMER_RX) {
+		c->disorder++;
+		return;
+	}
+	if (c->nr_rx && u->pos <= c->pos[c->nr_rx - 1])
+		c->disorder++;
+	for (i = 0; i < u->nr_frags && n + u->frag[i].iov_len <= u->len; i++) {
+		memcpy(c->rx + c->rx_len + n, u->frag[i].iov_base,
+		       u->frag[i].iov_len);
+		n += u->frag[i].iov_len;
+	}
+	if (n != u->len || i != u->nr_frags)
+		c->disorder++;
+	c->rx_len += u->len;
+	c->pos[c->nr_rx] = u->pos;
+	c->len[c->nr_rx] = u->len;
+	c->nr_rx++;
+}
+
+static void consumer_recv(struct mpa_conn *conn, struct mpa_rx *rx)
+{
+	struct mpa_consumer *c = consumer_enter(conn, EV_RECV);
+	unsigned int i;
+
+	for (i = 0; i < rx->nr; i++)
+		consumer_ulpdu(c, &rx->ulpdu[i]);
+	if (rx->delivered < c->delivered)
+		c->disorder++;
+	c->delivered = rx->delivered;
+	if (c->keep && c->nr_kept < CONSUMER_KEPT) {
+		mpa_rx_get(rx);
+		c->kept[c->nr_kept++] = rx;
+	}
+	consumer_leave(c, EV_RECV);
+}
+
+static void consumer_take(struct mpa_consumer *c, struct list_head *list)
+{
+	struct mpa_tx *tx, *tmp;
+
+	list_for_each_entry_safe(tx, tmp, list, list) {
+		list_del_init(&tx->list);
+		if (c->nr_done < CONSUMER_DONE)
+			c->done[c->nr_done++] = tx;
+	}
+}
+
+static void consumer_sent(struct mpa_conn *conn, struct list_head *done)
+{
+	struct mpa_consumer *c = consumer_enter(conn, EV_SENT);
+
+	consumer_take(c, done);
+	consumer_leave(c, EV_SENT);
+}
+
+static void consumer_mulpdu(struct mpa_conn *conn, u32 mulpdu)
+{
+	struct mpa_consumer *c = consumer_enter(conn, EV_MULPDU);
+
+	c->mulpdu = mulpdu;
+	consumer_leave(c, EV_MULPDU);
+}
+
+static void consumer_ended(struct mpa_conn *conn, const struct mpa_end *end)
+{
+	struct mpa_consumer *c = consumer_enter(conn, EV_ENDED);
+
+	c->end = *end;
+	consumer_leave(c, EV_ENDED);
+}
+
+static void consumer_closed(struct mpa_conn *conn, int err)
+{
+	struct mpa_consumer *c = consumer_enter(conn, EV_CLOSED);
+
+	c->err = err;
+	consumer_leave(c, EV_CLOSED);
+}
+
+static void consumer_released(struct mpa_conn *conn, struct list_head *left)
+{
+	struct mpa_consumer *c = consumer_enter(conn, EV_RELEASED);
+	u32 before = c->nr_done;
+
+	consumer_take(c, left);
+	c->left = c->nr_done - before;
+	consumer_leave(c, EV_RELEASED);
+}
+
+const struct mpa_ops mpa_consumer_ops = {
+	.request	= consumer_request,
+	.established	= consumer_established,
+	.rejected	= consumer_rejected,
+	.recv		= consumer_recv,
+	.sent		= consumer_sent,
+	.mulpdu		= consumer_mulpdu,
+	.ended		= consumer_ended,
+	.closed		= consumer_closed,
+	.released	= consumer_released,
+};
+
+int mpa_consumer_init(struct mpa_consumer *c)
+{
+	memset(c, 0, sizeof(*c));
+	init_waitqueue_head(&c->wait);
+	spin_lock_init(&c->lock);
+	c->params.ops = &mpa_consumer_ops;
+	c->params.ctx = c;
+	c->params.rev = MPA_REV_1;
+	c->pd = kvmalloc(MPA_PD_MAX_REV0, GFP_KERNEL);
+	c->rx = kvmalloc(CONSUMER_RX, GFP_KERNEL);
+	c->pos = kvcalloc(CONSUMER_ULPDUS, sizeof(*c->pos), GFP_KERNEL);
+	c->len = kvcalloc(CONSUMER_ULPDUS, sizeof(*c->len), GFP_KERNEL);
+	return c->pd && c->rx && c->pos && c->len ? 0 : -ENOMEM;
+}
+
+void mpa_consumer_exit(struct mpa_consumer *c)
+{
+	kvfree(c->pd);
+	kvfree(c->rx);
+	kvfree(c->pos);
+	kvfree(c->len);
+}
+
+static u32 consumer_read(struct mpa_consumer *c, const u32 *what)
+{
+	u32 n;
+
+	spin_lock_bh(&c->lock);
+	n = *what;
+	spin_unlock_bh(&c->lock);
+	return n;
+}
+
+u32 mpa_consumer_count(struct mpa_consumer *c, enum consumer_event ev)
+{
+	return consumer_read(c, &c->count[ev]);
+}
+
+u32 mpa_consumer_ulpdus(struct mpa_consumer *c)
+{
+	return consumer_read(c, &c->seen_rx);
+}
+
+u32 mpa_consumer_done(struct mpa_consumer *c)
+{
+	return consumer_read(c, &c->seen_done);
+}
+
+bool mpa_consumer_wait(struct mpa_consumer *c, enum consumer_event ev,
+		       u32 times)
+{
+	return wait_event_timeout(c->wait, mpa_consumer_count(c, ev) >= times,
+				  CONSUMER_PATIENCE);
+}
+
+bool mpa_consumer_wait_ulpdus(struct mpa_consumer *c, u32 nr)
+{
+	return wait_event_timeout(c->wait, mpa_consumer_ulpdus(c) >= nr,
+				  CONSUMER_PATIENCE);
+}
+
+bool mpa_consumer_wait_done(struct mpa_consumer *c, u32 nr)
+{
+	return wait_event_timeout(c->wait, mpa_consumer_done(c) >= nr,
+				  CONSUMER_PATIENCE);
+}
+
+/* Put batch @i of those kept. */
+void mpa_consumer_put(struct mpa_consumer *c, u32 i)
+{
+	struct mpa_rx *rx = c->kept[i];
+
+	c->kept[i] = NULL;
+	if (rx)
+		mpa_rx_put(rx);
+}
+
+/* Detach, and wait for released(). */
+bool mpa_consumer_detach(struct mpa_consumer *c)
+{
+	if (!c->conn)
+		return true;
+	if (!mpa_consumer_count(c, EV_RELEASED)) {
+		mpa_detach(c->conn);
+		WRITE_ONCE(c->detached, true);
+	}
+	if (!mpa_consumer_wait(c, EV_RELEASED, 1))
+		return false;
+	c->conn = NULL;
+	return true;
+}

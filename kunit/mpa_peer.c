@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A raw TCP peer on the loopback device. */
+#include <linux/in6.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/sockptr.h>
+#include <linux/tcp.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+#include "mpa_compat.h"
+#include "mpa_peer.h"
+
+/* More than any answer takes, on any kernel; nothing waits for this long. */
+#define PEER_PATIENCE	(20 * HZ)
+
+int mpa_peer_lo_up(void)
+{
+	struct net_device *lo = init_net.loopback_dev;
+	int err;
+
+	rtnl_lock();
+	err = dev_change_flags(lo, lo->flags | IFF_UP, NULL);
+	rtnl_unlock();
+	return err;
+}
+
+/* Returns the MTU from before, or an error. */
+int mpa_peer_lo_mtu(int mtu)
+{
+	struct net_device *lo = init_net.loopback_dev;
+	int old = lo->mtu;
+	int err;
+
+	rtnl_lock();
+	err = dev_set_mtu(lo, mtu);
+	rtnl_unlock();
+	return err ?: old;
+}
+
+static int peer_setsockopt(struct socket *sock, int level, int name, int value)
+{
+	sockptr_t optval = KERNEL_SOCKPTR(&value);
+
+	if (!value)
+		return 0;
+	if (level == SOL_SOCKET)
+		return sock_setsockopt(sock, level, name, optval,
+				       sizeof(value));
+	return READ_ONCE(sock->ops)->setsockopt(sock, level, name, optval,
+						sizeof(value));
+}
+
+static int peer_setup(struct socket *sock, const struct mpa_peer_opts *opts)
+{
+	int err;
+
+	WRITE_ONCE(sock->sk->sk_rcvtimeo, PEER_PATIENCE);
+	WRITE_ONCE(sock->sk->sk_sndtimeo, PEER_PATIENCE);
+	err = peer_setsockopt(sock, SOL_TCP, TCP_MAXSEG, opts->maxseg);
+	err = err ?: peer_setsockopt(sock, SOL_SOCKET, SO_RCVBUF,
+				     opts->rcvbuf);
+	return err ?: peer_setsockopt(sock, SOL_SOCKET, SO_SNDBUF,
+				      opts->sndbuf);
+}
+
+static int peer_create(const struct mpa_peer_opts *opts, struct socket **sock)
+{
+	int err = sock_create_kern(&init_net, opts->ipv6 ? AF_INET6 : AF_INET,
+				   SOCK_STREAM, IPPROTO_TCP, sock);
+
+	if (err)
+		return err;
+	err = peer_setup(*sock, opts);
+	if (err)
+		sock_release(*sock);
+	return err;
+}
+
+static int peer_loopback(const struct mpa_peer_opts *opts,
+			 struct sockaddr_storage *addr)
+{
+	memset(addr, 0, sizeof(*addr));
+	if (opts->ipv6) {
+		struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
+
+		sin6->sin6_family = AF_INET6;
+		sin6->sin6_addr = in6addr_loopback;
+		return sizeof(*sin6);
+	}
+	addr->ss_family = AF_INET;
+	((struct sockaddr_in *)addr)->sin_addr.s_addr =
+		htonl(INADDR_LOOPBACK);
+	return sizeof(struct sockaddr_in);
+}
+
+static int peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
+		       struct sockaddr_storage *addr)
+{
+	int len = peer_loopback(opts, addr);
+	int err = peer_create(opts, sock);
+
+	if (err)
+		return err;
+	err = kernel_bind(*sock, mpa_sockaddr(addr), len);
+	err = err ?: kernel_listen(*sock, 1);
+	if (!err)
+		err = kernel_getsockname(*sock, (struct sockaddr *)addr);
+	if (err < 0)
+		sock_release(*sock);
+	return min(err, 0);
+}
+
+static int peer_connect(const struct mpa_peer_opts *opts, struct socket *sock,
+			struct sockaddr_storage *addr, struct socket **server)
+{
+	int len = opts->ipv6 ? sizeof(struct sockaddr_in6) :
+			       sizeof(struct sockaddr_in);
+	int err = peer_create(opts, server);
+
+	if (err)
+		return err;
+	err = kernel_connect(*server, mpa_sockaddr(addr), len, 0);
+	if (err)
+		sock_release(*server);
+	return err;
+}
+
+/* Two connected sockets. */
+int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
+		  struct socket **server)
+{
+	struct sockaddr_storage addr;
+	struct socket *listener;
+	int err;
+
+	err = peer_listen(opts, &listener, &addr);
+	if (err)
+		return err;
+	err = peer_connect(opts, listener, &addr, client);
+	if (!err) {
+		err = kernel_accept(listener, server, 0);
+		if (err)
+			sock_release(*client);
+	}
+	sock_release(listener);
+	if (err)
+		return err;
+
+	WRITE_ONCE((*server)->sk->sk_rcvtimeo, PEER_PATIENCE);
+	WRITE_ONCE((*server)->sk->sk_sndtimeo, PEER_PATIENCE);
+	return 0;
+}
+
+int mpa_peer_init(struct mpa_peer *peer, struct socket *sock)
+{
+	peer->in = kvmalloc(PEER_IN, GFP_KERNEL);
+	if (!peer->in)
+		return -ENOMEM;
+	peer->sock = sock;
+	peer->have = 0;
+	peer->used = 0;
+	tcp_sock_set_nodelay(sock->sk);
+	return 0;
+}
+
+/* Close at once, and leave nothing behind. */
+void mpa_peer_close(struct socket *sock)
+{
+	sock_no_linger(sock->sk);
+	sock_release(sock);
+}
+
+void mpa_peer_reset(struct mpa_peer *peer)
+{
+	mpa_peer_close(peer->sock);
+	peer->sock = NULL;
+}
+
+void mpa_peer_exit(struct mpa_peer *peer)
+{
+	if (peer->sock)
+		mpa_peer_reset(peer);
+	kvfree(peer->in);
+	peer->in = NULL;
+}
+
+int mpa_peer_write(struct mpa_peer *peer, const void *buf, u32 len)
+{
+	u32 done = 0;
+
+	while (done < len) {
+		struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+		struct kvec iov = {
+			.iov_base = (void *)buf + done,
+			.iov_len = len - done,
+		};
+		int n = kernel_sendmsg(peer->sock, &msg, &iov, 1, len - done);
+
+		if (n < 0)
+			return n;
+		done += n;
+	}
+	return 0;
+}
+
+/* In segments of @chunk octets. */
+int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
+			 u32 chunk)
+{
+	u32 done, n;
+	int err;
+
+	for (done = 0; done < len; done += n) {
+		n = min(chunk, len - done);
+		err = mpa_peer_write(peer, buf + done, n);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int mpa_peer_urgent(struct mpa_peer *peer, u8 octet)
+{
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_OOB };
+	struct kvec iov = { .iov_base = &octet, .iov_len = 1 };
+
+	return min(0, kernel_sendmsg(peer->sock, &msg, &iov, 1, 1));
+}
+
+static int peer_recv(struct mpa_peer *peer, u32 len, int flags)
+{
+	struct msghdr msg = { .msg_flags = flags };
+	struct kvec iov = {
+		.iov_base = peer->in + peer->have, .iov_len = len,
+	};
+	int n = kernel_recvmsg(peer->sock, &msg, &iov, 1, len, flags);
+
+	if (n > 0)
+		peer->have += n;
+	return n;
+}
+
+/* Read until @until octets are there; -ENODATA if the FIN came before. */
+int mpa_peer_read(struct mpa_peer *peer, u32 until)
+{
+	int n;
+
+	if (until > PEER_IN)
+		return -ENOSPC;
+	while (peer->have < until) {
+		n = peer_recv(peer, until - peer->have, 0);
+		if (n <= 0)
+			return n ?: -ENODATA;
+	}
+	return 0;
+}
+
+/* Read all until the end: 0 if that was a FIN, or the error. */
+int mpa_peer_read_end(struct mpa_peer *peer)
+{
+	int n;
+
+	do {
+		if (peer->have == PEER_IN)
+			return -ENOSPC;
+		n = peer_recv(peer, PEER_IN - peer->have, 0);
+	} while (n > 0);
+	return n;
+}
+
+/* Neither octet nor FIN nor error has come? */
+bool mpa_peer_silent(struct mpa_peer *peer)
+{
+	return peer_recv(peer, 1, MSG_DONTWAIT) == -EAGAIN;
+}
+
+/* RFC 5044 Figure 8. Returns its length. */
+u32 mpa_peer_frame(u8 *to, bool reply, u8 flags, u8 rev, const u8 *pd,
+		   u32 pd_len)
+{
+	static const u8 request[] = {
+		0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
+		0x65, 0x71, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
+	};
+
+	memcpy(to, request, sizeof(request));
+	if (reply)
+		to[9] = 0x70;
+	to[16] = flags;
+	to[17] = rev;
+	to[18] = pd_len / 256;
+	to[19] = pd_len % 256;
+	if (pd)
+		memcpy(to + 20, pd, pd_len);
+	return pd ? 20 + pd_len : 20;
+}

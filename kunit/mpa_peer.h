@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The other end of a connection: a plain TCP socket on the loopback device,
+ * written and read octet by octet. Shares nothing with the module.
+ */
+#ifndef _MPA_PEER_H
+#define _MPA_PEER_H
+
+#include <linux/net.h>
+#include <linux/types.h>
+
+enum {
+	PEER_IN		= 512 * 1024,
+	PEER_FRAME	= 20,		/* Request or Reply, no private data */
+	PEER_M		= 0x80,
+	PEER_C		= 0x40,
+	PEER_R		= 0x20,
+};
+
+/**
+ * struct mpa_peer - a raw end of a TCP connection
+ * @sock: its socket
+ * @in: octets read so far
+ * @have: how many
+ * @used: of these, looked at by the test
+ */
+struct mpa_peer {
+	struct socket	*sock;
+	u8		*in;
+	u32		have;
+	u32		used;
+};
+
+/**
+ * struct mpa_peer_opts - how two ends are connected; 0 leaves it to TCP
+ * @ipv6: over ::1, not 127.0.0.1
+ * @maxseg: TCP_MAXSEG of both ends
+ * @rcvbuf: SO_RCVBUF of both ends
+ * @sndbuf: SO_SNDBUF of both ends
+ */
+struct mpa_peer_opts {
+	bool	ipv6;
+	int	maxseg;
+	int	rcvbuf;
+	int	sndbuf;
+};
+
+int mpa_peer_lo_up(void);
+int mpa_peer_lo_mtu(int mtu);
+int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
+		  struct socket **server);
+int mpa_peer_init(struct mpa_peer *peer, struct socket *sock);
+void mpa_peer_exit(struct mpa_peer *peer);
+void mpa_peer_close(struct socket *sock);
+void mpa_peer_reset(struct mpa_peer *peer);
+int mpa_peer_write(struct mpa_peer *peer, const void *buf, u32 len);
+int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
+			 u32 chunk);
+int mpa_peer_urgent(struct mpa_peer *peer, u8 octet);
+int mpa_peer_read(struct mpa_peer *peer, u32 until);
+int mpa_peer_read_end(struct mpa_peer *peer);
+bool mpa_peer_silent(struct mpa_peer *peer);
+u32 mpa_peer_frame(u8 *to, bool reply, u8 flags, u8 rev, const u8 *pd,
+		   u32 pd_len);
+
+#endif /* _MPA_PEER_H */
