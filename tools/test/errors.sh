@@ -125,7 +125,7 @@ test_case fpdu.marker.low-bits "MK-06" accepted 1 1 "$LOW_BITS"
 test_case fpdu.marker.boundary "MK-13 MK-14" accepted 2 1 "$TO_BOUNDARY" "$NEXT"
 test_case fpdu.marker.at-end "TD-02" accepted 1 1 "$TO_BOUNDARY" 00000000
 test_case fpdu.marker.before-crc "CR-16 MK-16" accepted 1 1 "$BEFORE_CRC"
-test_case fpdu.held-back "RX-03 RX-09" held_back
+test_case fpdu.held-back "RX-03 RX-09 OO-03" held_back
 test_case fpdu.mixed "RX-14 RX-15" mixed_segment
 
 test_case error.crc "ER-01 ER-03 ER-11 CR-20 RX-03 RX-05" \

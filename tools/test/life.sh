@@ -151,11 +151,11 @@ counters() {
 }
 
 mistakes() {
-	local line before errors=0
+	local line lines errors=0
 
 	network pair 1500
 	while read -r line; do
-		dmesg -c >/dev/null
+		lines=$(dmesg | grep -c mpa_ping:)
 		if command_in a "$line" 2>"$STATE/error"; then
 			echo "taken: $line"
 			errors=$((errors + 1))
@@ -164,9 +164,9 @@ mistakes() {
 			echo "no EINVAL: $line: $(cat "$STATE/error")"
 			errors=$((errors + 1))
 		}
-		before=$(dmesg | grep -c mpa_ping)
-		((before == 1)) || {
-			echo "$before lines in the log: $line"
+		lines=$(($(dmesg | grep -c mpa_ping:) - lines))
+		((lines == 1)) || {
+			echo "$lines lines in the log: $line"
 			errors=$((errors + 1))
 		}
 	done <<-LINES
@@ -209,7 +209,8 @@ result_names() {
 		[[ -v R[$name] ]] || fail "the result lacks $name"
 	done
 	((${R[rtt_min_ns]} > 0 && ${R[rtt_min_ns]} <= ${R[rtt_avg_ns]} &&
-		${R[rtt_avg_ns]} <= ${R[rtt_max_ns]})) || fail "odd times"
+		${R[rtt_avg_ns]} <= ${R[rtt_max_ns]})) ||
+		{ show_result; fail "odd times"; }
 	command_in b "serve port=$PORT mode=echo" 2>/dev/null &&
 		fail "the port is served twice"
 	return 0

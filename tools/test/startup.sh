@@ -242,12 +242,12 @@ test_case pdata.too-long "RF-21" private_data_too_long
 test_case reject "CS-17 CS-18 CS-27 RF-13" reject
 test_case reject.by-hand "CS-27 CS-20" reject_by_hand
 test_case refused "ER-02" refused
-test_case immediate "CS-05 MK-10" immediate
+test_case immediate "CS-02 CS-05 MK-10" immediate
 test_case immediate.mismatch "VN-08 CS-16 CS-34" immediate_mismatch
 test_case timeout.request "CS-31 CS-32 ER-08" silent_client
 test_case timeout.reply "CS-32 CS-13 CS-25 RF-02 RF-11 RF-14" silent_server
 
-test_case request.garbage "RF-03 CS-16 CS-34 CS-37 ER-08 ER-01" \
+test_case request.garbage "RF-03 CS-16 CS-34 CS-37 ER-08 ER-09 ER-01" \
 	hostile_request 4 frame end "send:$(printf '%0200d' 0)" end
 test_case request.http "RF-03 CS-34" hostile_request 4 frame end \
 	send:474554202f20485454502f312e310d0a0d0a0d0a end
@@ -258,9 +258,9 @@ test_case request.reply "CS-30 RF-03" hostile_request 4 frame end \
 test_case request.pd-length "RF-21 RF-22 RF-24 RF-26 CS-16" \
 	hostile_request 4 frame end "send:${REQ_KEY}40010201" end
 test_case request.revision "RF-17 RF-18 VN-09" hostile_request 4 frame \
-	"${REP_KEY}2?010000"$'\n'end "send:${REQ_KEY}40ff0000" read:20 end
+	"${REP_KEY}60010000"$'\n'end "send:${REQ_KEY}40ff0000" read:20 end
 test_case request.revision-2 "RF-17 RF-18" hostile_request 4 frame \
-	"${REP_KEY}2?010000"$'\n'end "send:${REQ_KEY}40020000" read:20 end
+	"${REP_KEY}60010000"$'\n'end "send:${REQ_KEY}40020000" read:20 end
 test_case request.early "RF-22 CS-24" hostile_request 4 frame "*end" \
 	"send:${REQ_KEY}40010000$FPDU" end
 test_case request.truncated "RF-22 RF-26" hostile_request 4 frame "" \

@@ -66,16 +66,12 @@ function fpdu(at, offset, end,	header, len, pad, left, begin, step) {
 	for (; nr_marks > 0; nr_marks--)
 		owner[marks[nr_marks]] = header
 	# The pad stands before the CRC, or before a marker in front of that
-	check_pad(at - 4, offset + at - 4 - begin, pad)
-	return at - begin
-}
-
-function check_pad(at, offset, pad) {
-	if (markers && offset % 512 == 4)
-		at -= 4
+	step = at - 4
+	if (markers && (offset + step - begin) % 512 == 4)
+		step -= 4
 	for (; pad > 0; pad--)
-		if (octets(at - pad, 1) != 0)
-			fault("pad is not zero")
+		pads[step - pad] = 1
+	return at - begin
 }
 
 function segment(seq, at, end,	offset, place, size, mark, first) {
@@ -88,6 +84,7 @@ function segment(seq, at, end,	offset, place, size, mark, first) {
 	segments++
 	nr_heads = nr_marks = 0
 	split("", owner)
+	split("", pads)
 	for (place = at; place < end; place += size) {
 		size = fpdu(place, offset + place - at, end)
 		if (size == 0)
@@ -97,6 +94,9 @@ function segment(seq, at, end,	offset, place, size, mark, first) {
 	fpdus += nr_heads
 	for (mark in owner)
 		marker(mark + 0, owner[mark])
+	for (place in pads)
+		if (octets(place + 0, 1) != 0)
+			fault("pad is not zero")
 }
 
 function packet(	at, tcp, end, seq, flags) {
@@ -125,8 +125,9 @@ function packet(	at, tcp, end, seq, flags) {
 BEGIN { DIGITS = "0123456789abcdef" }
 
 /^\t0x/ {
-	for (i = 2; i <= NF; i++)
-		hex = hex $i
+	line = substr($0, index($0, ":") + 1)
+	gsub(" ", "", line)
+	hex = hex line
 	next
 }
 

@@ -2,18 +2,27 @@
 # shellcheck shell=bash
 # What is on the wire, captured at the router, and what loss does to it.
 
+# Emulation is late at times; a tail loss probe would then repeat a segment,
+# and the SACK block for it split one of the other direction.
+no_probes() {
+	set_sysctl a net.ipv4.tcp_early_retrans=0
+	set_sysctl b net.ipv4.tcp_early_retrans=0
+}
+
 # on_wire MARKERS PING-OPTION...: run a ping and capture it on the router's
 # wire from a, where nothing was lost yet
 on_wire() {
 	local markers=$1
 
 	network routed "${MTU:-1500}"
+	no_probes
 	serve "markers=$markers" mode="${MODE:-sink}"
 	capture_start r ra wire
 	shift
 	ping_ok "$B4" "markers=$markers" mode="${MODE:-sink}" "$@"
 	served
 	capture_stop wire
+	stop_serving
 }
 
 aligned() {
@@ -23,13 +32,13 @@ aligned() {
 
 # Long ULPDUs: one FPDU to a segment, no segment longer than it may be
 full_segments() {
-	local mtu=$1 markers=$2
+	local mtu=$1 markers=$2 count=$((mtu > 1500 ? 40 : 150))
 
-	MTU=$mtu on_wire "$markers" size=mulpdu count=200 batch=50
+	MTU=$mtu on_wire "$markers" size=mulpdu count=$count batch=50
 	walk wire "$A4" 20 "$markers" "$mtu"
 	aligned
-	same "$SEGMENTS $FPDUS" "200 200" "segments and FPDUs"
-	((!markers || MARKERS > 200)) || fail "only $MARKERS markers"
+	same "$SEGMENTS $FPDUS" "$count $count" "segments and FPDUs"
+	((!markers || MARKERS > count)) || fail "only $MARKERS markers"
 }
 
 # A source fills segments to the last FPDU
@@ -49,10 +58,12 @@ small_ones() {
 	aligned
 	same "$FPDUS" 400 "FPDUs"
 	((SEGMENTS < 200)) || fail "$SEGMENTS segments for 400 small FPDUs"
+	# By the formula, whatever room the segment at hand has left
+	expect mulpdu=1430
 }
 
 one_at_a_time() {
-	MODE="echo" on_wire 1 size=100 count=50 batch=1
+	MODE="echo" on_wire 1 size=100 count=50 depth=1
 	walk wire "$A4" 20 1 1500
 	aligned
 	same "$SEGMENTS $FPDUS" "50 50" "segments and FPDUs"
@@ -68,14 +79,19 @@ odd_sizes() {
 	local size
 
 	network routed 1500
+	no_probes
+	serve markers=1 mode=echo
+	capture_start r ra wire
 	for size in 1 2 3 251 502 503 1001; do
-		MODE="echo" on_wire 1 size=$size count=60 batch=20
-		walk wire "$A4" 20 1 1500
-		aligned
-		same "$FPDUS" 60 "FPDUs"
-		walk wire "$B4" 20 1 1500
-		aligned
+		ping_ok "$B4" markers=1 size=$size count=40 batch=20
 	done
+	capture_stop wire
+	walk wire "$A4" 20 1 1500
+	aligned
+	same "$FPDUS" 280 "FPDUs"
+	walk wire "$B4" 20 1 1500
+	aligned
+	same "$FPDUS" 280 "FPDUs of the echo"
 }
 
 # Longer than a segment: the FPDU is cut, the next begins a segment again
@@ -118,10 +134,10 @@ no_crc_on_wire() {
 	local lines
 
 	network routed 1500
-	spoil
 	set_sysctl a net.mpa.crc=0
 	set_sysctl b net.mpa.crc=0
 	on_wire 0 size=42 count=1
+	spoil
 	expect crc=0
 	mapfile -t lines < <(payloads wire "$A4")
 	same "${lines[0]}" "${REQ_KEY}00010000" "the Request"
@@ -186,11 +202,11 @@ through() {
 	lossy "$@"
 	serve markers=1 mode=echo
 	capture_start r ra wire
-	ping_ok "$B4" markers=1 size=mulpdu count=150 batch=30 verify=1 \
+	ping_ok "$B4" markers=1 size=mulpdu count=80 batch=30 verify=1 \
 		timeout=30
-	expect ulpdus_tx=150 ulpdus_rx=150
-	ping_ok "$B4" markers=1 size=333 count=200 batch=20 verify=1 timeout=30
-	expect ulpdus_rx=200
+	expect ulpdus_tx=80 ulpdus_rx=80
+	ping_ok "$B4" markers=1 size=333 count=100 batch=20 verify=1 timeout=30
+	expect ulpdus_rx=100
 	capture_stop wire
 	longest
 }
@@ -236,17 +252,17 @@ pmtu_change() {
 
 	network routed 1500
 	spoil
-	lossy delay 2ms
+	lossy delay 10ms
 	serve markers=1 mode=echo
-	command_in a "ping addr=$B4 port=$PORT markers=1 size=mulpdu count=600 \
-batch=20 verify=1 timeout=35" &
+	command_in a "ping addr=$B4 port=$PORT markers=1 size=mulpdu count=400 \
+batch=4 depth=4 verify=1 timeout=35" &
 	ping=$!
 	sleep 0.6
 	ip -n r link set rb mtu 900
 	ip -n b link set vb mtu 900
 	wait $ping || { read_result a result; show_result; fail "ping"; }
 	read_result a result
-	expect status=0 mismatches=0 ulpdus_rx=600
+	expect status=0 mismatches=0 ulpdus_rx=400
 	((${R[emss]} <= 900 - 52)) || fail "the EMSS is still ${R[emss]}"
 	expect "mulpdu=$((R[emss] - (6 + 4 * ((R[emss] + 511) / 512) + R[emss] % 4)))"
 }
@@ -257,12 +273,12 @@ MK-13" full_segments $mtu 1
 done
 test_case wire.full.no-markers "TX-02 TX-06 SZ-09 RF-07" full_segments 1500 0
 test_case wire.source "SZ-11 SZ-13 TX-02" from_source
-test_case wire.packed "TX-03 TX-02 MK-17" small_ones
+test_case wire.packed "TX-03 TX-02 MK-17 SZ-17" small_ones
 test_case wire.single "TX-04 TX-08 MK-16" one_at_a_time
 test_case wire.sizes "FR-03 FR-04 FR-05 FR-08 MK-01 MK-02 MK-04 MK-05 MK-11" \
 	odd_sizes
 test_case wire.long "FR-09 SZ-16 TX-12" long_ones
-test_case wire.frames "RF-01 RF-02 RF-04 RF-14 MK-19 MK-20 CS-06 CS-03" \
+test_case wire.frames "RF-01 RF-02 RF-04 RF-14 MK-19 MK-20 CS-06 CS-03 CS-11" \
 	frames_on_wire
 test_case wire.no-markers "MK-19 RF-07 RF-16" no_markers_on_wire
 test_case wire.no-crc "FR-07 CR-13 CR-03 RF-09" no_crc_on_wire
