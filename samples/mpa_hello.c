@@ -13,7 +13,23 @@
 #include <net/mpa.h>
 #include <net/net_namespace.h>
 
+static const struct mpa_ops hello_ops;
+
 /* README: begin */
+static int hello_start(struct socket *sock, struct mpa_tx *hello)
+{
+	struct mpa_params params = {
+		.ops = &hello_ops, .ctx = hello, .rev = MPA_REV_1,
+	};
+	struct mpa_conn *conn = mpa_attach(sock, &params);
+
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	if (mpa_start_responder(conn, NULL, 0))
+		mpa_detach(conn);
+	return 0;
+}
+
 static void hello_request(struct mpa_conn *conn, const struct mpa_startup *req)
 {
 	mpa_accept(conn, NULL, 0);
@@ -22,11 +38,7 @@ static void hello_request(struct mpa_conn *conn, const struct mpa_startup *req)
 static void hello_established(struct mpa_conn *conn,
 			      const struct mpa_startup *reply)
 {
-	struct mpa_tx *tx = mpa_conn_ctx(conn);
-
-	tx->hdr = "hello";
-	tx->hdr_len = 5;
-	mpa_send(conn, tx);	/* waits until the peer has sent something */
+	mpa_send(conn, mpa_conn_ctx(conn));
 	mpa_resume(conn);	/* from now on recv() is called */
 }
 
@@ -66,38 +78,25 @@ static const struct mpa_ops hello_ops = {
 	.released	= hello_released,
 };
 
-static int hello_start(struct socket *sock, struct mpa_tx *tx)
-{
-	struct mpa_params params = {
-		.ops	= &hello_ops,
-		.ctx	= tx,
-		.rev	= MPA_REV_1,
-	};
-	struct mpa_conn *conn;
-
-	conn = mpa_attach(sock, &params);
-	if (IS_ERR(conn))
-		return PTR_ERR(conn);
-	if (mpa_start_responder(conn, NULL, 0))
-		mpa_detach(conn);
-	return 0;
-}
-
 /* Each connection holds the module, until released(). */
 static void hello_accepted(void *ctx, struct socket *sock)
 {
-	struct mpa_tx *tx;
+	struct mpa_tx *hello;
 
 	if (!try_module_get(THIS_MODULE)) {
 		sock_release(sock);
 		return;
 	}
-	tx = kzalloc(sizeof(*tx), GFP_KERNEL);
-	if (!tx || hello_start(sock, tx)) {
-		kfree(tx);
-		sock_release(sock);
-		module_put(THIS_MODULE);
+	hello = kzalloc(sizeof(*hello), GFP_KERNEL);
+	if (hello) {
+		hello->hdr = "hello";
+		hello->hdr_len = 5;
+		if (!hello_start(sock, hello))
+			return;
 	}
+	kfree(hello);
+	sock_release(sock);
+	module_put(THIS_MODULE);
 }
 
 static struct mpa_listener *hello_listener;

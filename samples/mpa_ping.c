@@ -41,9 +41,11 @@
  *	the status of the result, at the latest after timeout (10) seconds.
  *
  * rtt_*_ns count from posting to the echo, so with more than one ULPDU under
- * way they include its waiting behind the others; depth=1 avoids that. A ping
- * that waits is ended by a signal (EINTR); it holds the module as any open
- * file does. A listening socket holds its namespace.
+ * way they include its waiting behind the others; depth=1 avoids that. With
+ * source=1 they are 0. A ping that waits is ended by a signal (EINTR); it holds
+ * the module as any open file does. With zerocopy=1 its end may be late: it
+ * waits until the network stack has dropped the pages. A listening socket holds
+ * its namespace.
  *
  * Locks: ping_net.lock and servers_lock (a mutex each) are taken alone. A
  * server's lock is taken inside servers_lock, and MPA's inside it. What

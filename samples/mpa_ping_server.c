@@ -11,6 +11,11 @@
 
 #include "mpa_ping.h"
 
+/* Echoes under way above which no more ULPDUs are taken. The receive buffer
+ * bounds their octets; this bounds how many messages these can be cut into.
+ */
+#define PENDING_MAX	4096
+
 /**
  * struct ping_server - a listening socket and its connections
  * @list: in servers
@@ -43,6 +48,7 @@ struct ping_server {
  * @res: how it goes
  * @capture: what was received, or NULL
  * @pending: ULPDUs posted and not handed back
+ * @held: delivery is on hold until there are fewer
  * @ended: nothing more is received
  * @published: the result is out
  */
@@ -55,6 +61,7 @@ struct ping_link {
 	struct ping_result	res;
 	struct ping_buf		*capture;
 	u64			pending;
+	bool			held;
 	bool			ended;
 	bool			published;
 };
@@ -239,8 +246,13 @@ static int link_echo(struct ping_link *l, struct mpa_rx *rx)
 		l->pending -= rx->nr;
 		mpa_rx_put(rx);
 		kvfree(batch);
+		return err;
 	}
-	return err;
+	if (l->pending > PENDING_MAX) {
+		l->held = true;
+		mpa_hold(l->conn);
+	}
+	return 0;
 }
 
 /* What does not fit into the buffer is not captured. */
@@ -254,6 +266,7 @@ static void link_capture(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 			return;
 }
 
+/* MPA reads TCP in order, so all that is passed is delivered as well. */
 static void link_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	struct ping_link *l = mpa_conn_ctx(conn);
@@ -277,6 +290,10 @@ static void link_sent(struct mpa_conn *conn, struct list_head *done)
 	struct ping_link *l = mpa_conn_ctx(conn);
 
 	echo_done_list(l, done);
+	if (l->held && l->pending <= PENDING_MAX / 2) {
+		l->held = false;
+		mpa_resume(conn);
+	}
 	if (l->ended && !l->pending)
 		link_finish(l);
 }
