@@ -202,13 +202,14 @@ result_names() {
 
 	network pair 1500
 	serve mode=echo
-	ping_ok "$B4" count=3
+	ping_ok "$B4" count=50 depth=1
 	for name in status reason revision crc markers_tx markers_rx emss mulpdu \
 		ulpdus_tx ulpdus_rx bytes_tx bytes_rx mismatches mpa_error \
 		peer_pdata rtt_min_ns rtt_avg_ns rtt_max_ns elapsed_ns; do
-		[[ -v R[$name] ]] || fail "the result lacks $name"
+		[[ -v R[$name] ]] ||
+			{ show_result; fail "the result lacks $name"; }
 	done
-	((${R[rtt_min_ns]} > 0 && ${R[rtt_min_ns]} <= ${R[rtt_avg_ns]} &&
+	((${R[rtt_max_ns]} > 0 && ${R[rtt_min_ns]} <= ${R[rtt_avg_ns]} &&
 		${R[rtt_avg_ns]} <= ${R[rtt_max_ns]})) ||
 		{ show_result; fail "odd times"; }
 	command_in b "serve port=$PORT mode=echo" 2>/dev/null &&

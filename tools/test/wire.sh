@@ -32,7 +32,7 @@ aligned() {
 
 # Long ULPDUs: one FPDU to a segment, no segment longer than it may be
 full_segments() {
-	local mtu=$1 markers=$2 count=$((mtu > 1500 ? 40 : 150))
+	local mtu=$1 markers=$2 count=$(($1 > 1500 ? 40 : 150))
 
 	MTU=$mtu on_wire "$markers" size=mulpdu count=$count batch=50
 	walk wire "$A4" 20 "$markers" "$mtu"
