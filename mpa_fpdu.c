@@ -453,8 +453,8 @@ void mpa_octets_advance(struct mpa_octets *o, size_t n)
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_octets_advance);
 
-/* the octets up to @want that lie in one piece; @o is normalised and not used
- * up
+/* the octets up to @want that lie in one piece, none of them used up; there
+ * may be none if the first piece is used up or empty
  */
 static const void *octets_piece(const struct mpa_octets *o, size_t want,
 				size_t *n)
@@ -475,7 +475,6 @@ void mpa_octets_copy(const struct mpa_octets *o, void *to, size_t n)
 	const void *p;
 	size_t k;
 
-	mpa_octets_advance(&from, 0);
 	for (; n; n -= k, to += k) {
 		p = octets_piece(&from, n, &k);
 		memcpy(to, p, k);
@@ -561,9 +560,9 @@ static int decode_pieces(struct mpa_dec *dec, struct mpa_octets in)
  * @dec: what is known of the stream, and the results
  * @octets: the octets there are, from @dec->pos on; none is used up
  *
- * The ULPDU is there only when all of its FPDU is and has been verified: first
- * the CRC, if it is in use, then the markers (a damaged marker is an error of
- * code 2, or of code 3 with CRC off).
+ * The ULPDU is there only when all of its FPDU is and has been verified. A
+ * wrong CRC, if CRCs are in use, goes before a wrong marker: the latter means
+ * something under a right CRC only, or with CRCs off.
  *
  * Return: 0; %-EAGAIN if there are fewer than @dec->size octets; %-EBADMSG for
  *	the @dec->reason; %-ENOBUFS if @dec->max_frags are too few
@@ -574,12 +573,12 @@ int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *octets)
 	u32 lead = leading ? MPA_MARKER_SIZE : 0;
 	struct mpa_octets in = *octets;
 	u8 head[MPA_HEAD_MAX];
+	int err;
 
 	dec->nr_frags = 0;
 	dec->size = lead + MPA_LENGTH_SIZE;
 	if (in.len < dec->size)
 		return -EAGAIN;
-	mpa_octets_advance(&in, 0);
 	mpa_octets_copy(&in, head, dec->size);
 	dec->len = get_unaligned_be16(head + lead);
 	if (dec->len < 1 || dec->len > MPA_ULPDU_MAX)
@@ -588,8 +587,12 @@ int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *octets)
 	dec->size = mpa_fpdu_size(dec->pos, dec->len, dec->markers);
 	if (in.len < dec->size)
 		return -EAGAIN;
+	/* It comes again with more fragments; one CRC pass is enough. */
+	err = decode_pieces(dec, in);
+	if (err == -ENOBUFS)
+		return err;
 	if (dec->crc && !decode_crc_ok(dec, in))
 		return decode_bad(dec, MPA_REASON_CRC);
-	return decode_pieces(dec, in);
+	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode);
