@@ -291,7 +291,7 @@ static bool mpa_cm_drain(struct mpa_conn *conn)
 	int n;
 
 	while (cm->drained < MPA_DRAIN_OCTETS) {
-		n = mpa_tcp_read(conn->sock, sink, sizeof(sink));
+		n = mpa_tcp_read(conn->sk, sink, sizeof(sink));
 		if (n == -EAGAIN)
 			return false;
 		if (!n)
@@ -406,19 +406,17 @@ static bool mpa_cm_reply(struct mpa_conn *conn)
 
 /*
  * Read into @buf what is missing of @len octets. Returns how many came, or 0
- * if the work item has to wait or the connection is over; *@over tells which.
+ * if the work item has to wait, or the connection is over.
  */
 static int mpa_cm_read(struct mpa_conn *conn, u8 *buf, u32 have, u32 len)
 {
-	int n = mpa_tcp_read(conn->sock, buf + have, len - have);
+	int n = mpa_tcp_read(conn->sk, buf + have, len - have);
 
-	if (tcp_sk(conn->sk)->urg_data) {
-		mpa_cm_reset(conn, MPA_REASON_URGENT);
-		return 0;
-	}
 	if (n > 0 || n == -EAGAIN)
 		return n > 0 ? n : 0;
-	if (n < 0)
+	if (n == -EBADMSG)
+		mpa_cm_reset(conn, MPA_REASON_URGENT);
+	else if (n < 0)
 		mpa_cm_lost(conn, MPA_REASON_RESET, n);
 	else if (conn->cm->have)
 		mpa_cm_reset(conn, MPA_REASON_SHORT);

@@ -281,7 +281,7 @@ void mpa_rx_release(struct mpa_conn *conn);
 int mpa_tcp_check(struct socket *sock);
 u32 mpa_tcp_emss(struct sock *sk);
 u32 mpa_tcp_sack_room(const struct sock *sk);
-int mpa_tcp_read(struct socket *sock, void *buf, size_t len);
+int mpa_tcp_read(struct sock *sk, void *buf, size_t len);
 int mpa_tcp_write(struct socket *sock, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);
 bool mpa_tcp_fin(const struct sock *sk);

@@ -68,16 +68,45 @@ u32 mpa_tcp_sack_room(const struct sock *sk)
 	       min_t(u32, blocks, room / TCPOLEN_SACK_PERBLOCK);
 }
 
+/* tcp_read_sock() calls this for each skb; desc->count is the room left. */
+static int mpa_tcp_read_actor(read_descriptor_t *desc, struct sk_buff *skb,
+			      unsigned int off, size_t len)
+{
+	int err;
+
+	len = min(len, desc->count);
+	err = skb_copy_bits(skb, off, desc->arg.data + desc->written, len);
+	if (err)
+		return err;
+	desc->written += len;
+	desc->count -= len;
+	return len;
+}
+
 /*
  * Read at most @len octets, and not one more. Returns how many, 0 at the
- * peer's FIN, -EAGAIN if there are none yet, or the error of the connection.
+ * peer's FIN, -EAGAIN if there are none yet, -EBADMSG if urgent data was
+ * announced, or the error of the connection. Context: process, socket lock not
+ * held.
  */
-int mpa_tcp_read(struct socket *sock, void *buf, size_t len)
+int mpa_tcp_read(struct sock *sk, void *buf, size_t len)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
-	struct kvec iov = { .iov_base = buf, .iov_len = len };
+	read_descriptor_t desc = { .arg.data = buf, .count = len };
+	int n = -EBADMSG;
 
-	return kernel_recvmsg(sock, &msg, &iov, 1, len, msg.msg_flags);
+	lock_sock(sk);
+	/* In the same section: reading past it makes TCP forget it. */
+	if (tcp_sk(sk)->urg_data)
+		goto unlock;
+	n = tcp_read_sock(sk, &desc, mpa_tcp_read_actor);
+	if (n)
+		goto unlock;
+	n = mpa_tcp_lost(sk);
+	if (!n && !mpa_tcp_fin(sk))
+		n = -EAGAIN;
+unlock:
+	release_sock(sk);
+	return n;
 }
 
 /* Send @len octets in one call; returns how many TCP took, or an error. */
