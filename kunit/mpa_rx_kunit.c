@@ -336,6 +336,70 @@ static void rx_begins_anywhere(struct kunit *test)
 	}
 }
 
+/* Every offset modulo 512, in slices; lengths around the corners */
+
+struct rx_slice {
+	const char	*desc;
+	u32		from;
+	u64		far;		/* added to the offset */
+};
+
+static const struct rx_slice rx_slices[] = {
+	{ "MK-13 MK-15: offsets 0 to 124", 0, 0 },
+	{ "MK-16: offsets 128 to 252, above 2^33", 128, 1ULL << 33 },
+	{ "MK-16: offsets 256 to 380", 256, 1024 * 512 },
+	{ "MK-11 MK-12: offsets 384 to 508, below 2^32", 384,
+	  (1ULL << 32) - 512 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(rx_slice, rx_slices, desc);
+
+static void rx_one_length(struct kunit *test, u64 pos, u32 len)
+{
+	struct rx_test *t = test->priv;
+	char what[64];
+	u32 ref_size;
+	u32 ref_len;
+	u32 size;
+
+	snprintf(what, sizeof(what), "offset %llu, ULPDU of %u", pos, len);
+	size = mpa_ref_encode(t->wire, pos, t->ulpdu, len, true, true);
+	KUNIT_ASSERT_EQ_MSG(test, MPA_REF_GOOD,
+			    mpa_ref_decode(t->wire, size, pos, true, true,
+					   t->ref_ulpdu, &ref_len, &ref_size),
+			    "%s", what);
+	KUNIT_ASSERT_EQ(test, size, ref_size);
+	rx_expect_stream(t, pos, true, true);
+	rx_expect_more(test, rx_decode_plain(t, size - 1), size - 1, size);
+	rx_expect_ulpdu(test, rx_decode_plain(t, size), size, t->ref_ulpdu,
+			ref_len, what);
+}
+
+/* Lengths 1 to 20, and those whose end comes near one of two markers. */
+static void rx_corners(struct kunit *test)
+{
+	const struct rx_slice *s = test->param_value;
+	u32 offset;
+	s32 dist;
+	s32 near;
+	s32 len;
+	u32 k;
+
+	for (offset = s->from; offset < s->from + 128; offset += 4) {
+		for (len = 1; len <= 20; len++)
+			rx_one_length(test, s->far + offset, len);
+		dist = (512 - offset) % 512;
+		for (k = 0; k < 2; k++, dist += 512) {
+			for (near = -10; near <= 10; near++) {
+				len = dist - 6 - 4 * k + near;
+				if (len > 20)
+					rx_one_length(test, s->far + offset,
+						      len);
+			}
+		}
+	}
+}
+
 /* Random streams */
 
 struct rx_seed {
@@ -726,6 +790,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE_PARAM(rx_split_out, rx_fpdu_gen_params),
 	KUNIT_CASE_PARAM(rx_split_evenly, rx_fpdu_gen_params),
 	KUNIT_CASE_PARAM(rx_begins_anywhere, rx_fpdu_gen_params),
+	KUNIT_CASE_PARAM(rx_corners, rx_slice_gen_params),
 	KUNIT_CASE_PARAM(rx_random_stream, rx_seed_gen_params),
 	KUNIT_CASE_PARAM(rx_any_bit_wrong, rx_fpdu_gen_params),
 	KUNIT_CASE_PARAM(rx_any_octet_wrong, rx_crc_off_gen_params),
