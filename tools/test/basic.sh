@@ -160,9 +160,9 @@ tiny_window() {
 	set_sysctl a "net.ipv4.tcp_rmem=4096 4096 4096"
 	set_sysctl b "net.ipv4.tcp_rmem=4096 4096 4096"
 	serve mode=echo markers=1
-	ping_ok "$B4" markers=1 size=20000 count=3 verify=1 timeout=30
+	ping_ok "$B4" markers=1 size=20000 count=3 verify=1 timeout=$((30 * SLOW))
 	expect ulpdus_rx=3 bytes_rx=60000
-	ping_ok "$B4" markers=1 size=1000 count=20 verify=1 timeout=30
+	ping_ok "$B4" markers=1 size=1000 count=20 verify=1 timeout=$((30 * SLOW))
 	expect ulpdus_rx=20
 }
 
@@ -171,7 +171,7 @@ tiny_send_buffer() {
 	spoil
 	set_sysctl a "net.ipv4.tcp_wmem=4608 4608 4608"
 	serve mode=echo
-	ping_ok "$B4" size=30000 count=10 batch=10 verify=1 timeout=30
+	ping_ok "$B4" size=30000 count=10 batch=10 verify=1 timeout=$((30 * SLOW))
 	expect ulpdus_rx=10
 }
 
@@ -182,7 +182,7 @@ many_connections() {
 	serve mode=echo markers=1
 	for ((number = 0; number < 30; number++)); do
 		command_in a "ping addr=$B4 port=$PORT size=700 count=10 \
-verify=1 timeout=30" &
+verify=1 timeout=$((30 * SLOW))" &
 		jobs+=($!)
 	done
 	for number in "${jobs[@]}"; do

@@ -5,6 +5,8 @@
 PING=/sys/kernel/debug/mpa_ping
 STATE=/tmp/mpa-test
 PORT=5044
+SLOW=1			# the debug kernel is
+[[ ! -e /sys/kernel/debug/kmemleak ]] || SLOW=4
 mkdir -p "$STATE"
 
 declare -A R=()		# the result read last
@@ -174,6 +176,7 @@ ping_to() {
 	local address=$1 status=0
 
 	shift
+	[[ " $*" == *" timeout="* ]] || set -- "$@" timeout=$((10 * SLOW))
 	command_in a "ping addr=$address port=$PORT $*" 2>"$STATE/ping.err" ||
 		status=$?
 	read_result a result
@@ -192,11 +195,11 @@ last_served() { ns "$SERVER" cat $PING/serve_result 2>/dev/null; }
 served() {
 	local try
 
-	for ((try = 0; try < 100; try++)); do
+	for ((try = 0; try < 100 * SLOW; try++)); do
 		[[ $(last_served) == "$BEFORE" ]] || break
 		sleep 0.05
 	done
-	((try < 100)) || fail "the server has not finished a connection"
+	((try < 100 * SLOW)) || fail "the server has not finished a connection"
 	BEFORE=$(last_served)
 	read_result "$SERVER" serve_result
 }
@@ -266,7 +269,7 @@ capture_start() {
 	nsenter --net="/run/netns/$1" -- tcpdump -i "$2" -s 10000 -B 8192 \
 		--immediate-mode -w "$STATE/$3.pcap" tcp 2>"$STATE/$3.err" &
 	echo $! >"$STATE/$3.pid"
-	for ((try = 0; try < 100; try++)); do
+	for ((try = 0; try < 100 * SLOW; try++)); do
 		grep -q '^tcpdump: listening' "$STATE/$3.err" 2>/dev/null && return
 		sleep 0.05
 	done

@@ -92,7 +92,7 @@ immediate() {
 immediate_mismatch() {
 	network pair 1500
 	serve mode=echo
-	ping_to "$B4" start=immediate timeout=5 && fail "it works without frames"
+	ping_to "$B4" start=immediate timeout=$((5 * SLOW)) && fail "it works without frames"
 	served
 	expect mpa_error=4 reason=frame
 }
@@ -140,7 +140,7 @@ silent_server() {
 	peer_server read:20 end
 	ping_to "$B4" && fail "no Reply, yet it works"
 	expect mpa_error=4 reason=timeout
-	((SECONDS - begun < 8)) || fail "it took $((SECONDS - begun)) s"
+	((SECONDS - begun < 8 * SLOW)) || fail "it took $((SECONDS - begun)) s"
 	wait
 	same "$(cat "$STATE/peer")" "${REQ_KEY}40010000"$'\n'"end" "the peer saw"
 }
@@ -152,7 +152,7 @@ hostile_reply() {
 	shift 2
 	network pair 1500
 	peer_server read:20 "$@"
-	ping_to "$B4" timeout=8 && fail "that Reply was taken"
+	ping_to "$B4" timeout=$((8 * SLOW)) && fail "that Reply was taken"
 	expect mpa_error="$error" reason="$reason" ulpdus_tx=0
 	wait
 	like "$(cat "$STATE/peer")" "*end" "the peer saw"
@@ -208,7 +208,7 @@ initiator_waits() {
 reply_glued() {
 	network pair 1500
 	peer_server read:20 "send:${REP_KEY}40010000$FPDU" read:48
-	ping_to "$B4" size=42 count=1 timeout=5
+	ping_to "$B4" size=42 count=1 timeout=$((5 * SLOW))
 	expect ulpdus_rx=1 bytes_rx=42
 	wait
 }

@@ -203,9 +203,9 @@ through() {
 	serve markers=1 mode=echo
 	capture_start r ra wire
 	ping_ok "$B4" markers=1 size=mulpdu count=80 batch=30 verify=1 \
-		timeout=30
+		timeout=$((30 * SLOW))
 	expect ulpdus_tx=80 ulpdus_rx=80
-	ping_ok "$B4" markers=1 size=333 count=100 batch=20 verify=1 timeout=30
+	ping_ok "$B4" markers=1 size=333 count=100 batch=20 verify=1 timeout=$((30 * SLOW))
 	expect ulpdus_rx=100
 	capture_stop wire
 	longest
@@ -225,7 +225,7 @@ aligned_with_loss() {
 	serve markers=1 mode=sink
 	capture_start r ra wire
 	ping_ok "$B4" markers=1 mode=sink size=mulpdu count=300 batch=50 \
-		timeout=30
+		timeout=$((30 * SLOW))
 	capture_stop wire
 	walk wire "$A4" 20 1 1500
 	aligned
@@ -241,7 +241,7 @@ startup_with_loss() {
 	lossy loss 15% duplicate 20%
 	serve mode=echo pdata=xyz
 	for count in 1 2 3 4; do
-		ping_ok "$B4" pdata=abc size=64 count=3 verify=1 timeout=30
+		ping_ok "$B4" pdata=abc size=64 count=3 verify=1 timeout=$((30 * SLOW))
 		expect peer_pdata=78797a
 	done
 }
@@ -255,7 +255,7 @@ pmtu_change() {
 	lossy delay 10ms
 	serve markers=1 mode=echo
 	command_in a "ping addr=$B4 port=$PORT markers=1 size=mulpdu count=400 \
-batch=4 depth=4 verify=1 timeout=35" &
+batch=4 depth=4 verify=1 timeout=$((35 * SLOW))" &
 	ping=$!
 	sleep 0.6
 	ip -n r link set rb mtu 900
