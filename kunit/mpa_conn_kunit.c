@@ -151,6 +151,79 @@ static const struct conn_row reject_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(reject, reject_rows, desc);
 
+static const struct conn_row recv_rows[] = {
+	{ "DD-01 DD-07: held on entry, hold and resume", conn_recv_held },
+	{ "RX-13: held, the window closes", conn_recv_held_window },
+	{ "RX-10 RX-13 RX-14: split behind each octet, markers",
+	  conn_recv_split, true },
+	{ "RX-10 RX-13 RX-14: split behind each octet", conn_recv_split,
+	  false },
+	{ "RX-11 RX-16: single octets", conn_recv_chunks, 1 },
+	{ "RX-10 RX-12: segments of 7 octets", conn_recv_chunks, 7 },
+	{ "RX-10 RX-12: segments of 513 octets", conn_recv_chunks, 513 },
+	{ "RX-03 RX-09: the last octet is missing", conn_recv_last_octet },
+	{ "RX-01 RX-06 RX-15: tail, whole FPDUs, head", conn_recv_mixed },
+	{ "RX-15 DD-02 MK-17: 1000 FPDUs in a write", conn_recv_many },
+	{ "RX-16: FPDU larger than the window", conn_recv_window, false },
+	{ "RX-16: FPDU larger than the window, markers", conn_recv_window,
+	  true },
+	{ "FR-01 SZ-05 DD-02 DD-04: lengths", conn_recv_lengths, false },
+	{ "FR-01 SZ-05 DD-02 DD-03 DD-04 MK-16: lengths, markers",
+	  conn_recv_lengths, true },
+	{ "MK-03 MK-06 FR-06: reserved octets and pad", conn_recv_ignored },
+};
+
+KUNIT_ARRAY_PARAM_DESC(recv, recv_rows, desc);
+
+static const struct conn_row keep_rows[] = {
+	{ "kept batches, put out of order", conn_recv_keep },
+	{ "more kept than the window", conn_recv_keep_window },
+	{ "kept beyond released()", conn_recv_keep_released },
+	{ "detach, octets not passed yet", conn_recv_detach_unread },
+	{ "detach, a batch kept", conn_recv_detach_kept },
+};
+
+KUNIT_ARRAY_PARAM_DESC(keep, keep_rows, desc);
+
+static const struct conn_row error_rows[] = {
+	{ "ER-01 ER-03 ER-11 ER-12 ER-13 ER-14 TD-04 RX-05: CRC",
+	  conn_recv_bad_crc },
+	{ "ER-01 ER-04 ER-05 ER-11 ER-12 RX-02: marker",
+	  conn_recv_bad_marker },
+	{ "ER-03 MK-18: marker, and so the CRC", conn_recv_bad_marker_crc },
+	{ "ER-15 RX-04: ULPDU_Length 0", conn_recv_bad_length, 0 },
+	{ "ER-15 RX-04: ULPDU_Length 64769", conn_recv_bad_length, 64769 },
+	{ "ER-15 RX-04: ULPDU_Length 65535", conn_recv_bad_length, 65535 },
+	{ "urgent data", conn_recv_urgent },
+};
+
+KUNIT_ARRAY_PARAM_DESC(error, error_rows, desc);
+
+static const struct conn_row fin_rows[] = {
+	{ "TD-01 TD-02 TD-03 ER-02 DD-12: between FPDUs", conn_recv_fin },
+	{ "TD-03 ER-02: inside an FPDU", conn_recv_truncated },
+	{ "TD-02: behind a marker that nothing follows",
+	  conn_recv_lone_marker, 4 },
+	{ "TD-03: inside such a marker", conn_recv_lone_marker, 3 },
+	{ "TD-02: while delivery is held", conn_recv_held_fin },
+	{ "TD-02: while held, nothing before it", conn_recv_held_only_fin },
+	{ "TD-03 ER-02: RST while delivery is held", conn_recv_held_reset },
+	{ "TD-03 ER-02: RST while held and the window is shut",
+	  conn_recv_held_full_reset },
+};
+
+KUNIT_ARRAY_PARAM_DESC(fin, fin_rows, desc);
+
+static const struct conn_row gate_rows[] = {
+	{ "CS-29: opens with the first FPDU", conn_gate_opens, false },
+	{ "CS-29: opens also while delivery is held", conn_gate_opens, true },
+	{ "CS-29: a bad first FPDU", conn_gate_bad },
+	{ "CS-29: FIN before the first FPDU", conn_gate_fin },
+	{ "CS-29: mpa_shutdown() before the first FPDU", conn_gate_shutdown },
+};
+
+KUNIT_ARRAY_PARAM_DESC(gate, gate_rows, desc);
+
 #define CONN_CASE(title) {						\
 	.run_case = conn_run, .name = #title,				\
 	.generate_params = title##_gen_params,				\
@@ -164,6 +237,11 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(timeout),
 	CONN_CASE(terms),
 	CONN_CASE(reject),
+	CONN_CASE(recv),
+	CONN_CASE(keep),
+	CONN_CASE(error),
+	CONN_CASE(fin),
+	CONN_CASE(gate),
 	{}
 };
 

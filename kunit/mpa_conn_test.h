@@ -195,4 +195,37 @@ void conn_start_rejected(struct kunit *test);
 void conn_start_reject(struct kunit *test);
 void conn_start_glued(struct kunit *test);
 
+/* mpa_conn_recv.c */
+void conn_recv_held(struct kunit *test);
+void conn_recv_held_window(struct kunit *test);
+void conn_recv_split(struct kunit *test);
+void conn_recv_chunks(struct kunit *test);
+void conn_recv_last_octet(struct kunit *test);
+void conn_recv_mixed(struct kunit *test);
+void conn_recv_many(struct kunit *test);
+void conn_recv_window(struct kunit *test);
+void conn_recv_lengths(struct kunit *test);
+void conn_recv_keep(struct kunit *test);
+void conn_recv_keep_window(struct kunit *test);
+void conn_recv_keep_released(struct kunit *test);
+void conn_recv_bad_crc(struct kunit *test);
+void conn_recv_bad_marker(struct kunit *test);
+void conn_recv_bad_marker_crc(struct kunit *test);
+void conn_recv_bad_length(struct kunit *test);
+void conn_recv_urgent(struct kunit *test);
+void conn_recv_ignored(struct kunit *test);
+void conn_recv_fin(struct kunit *test);
+void conn_recv_truncated(struct kunit *test);
+void conn_recv_lone_marker(struct kunit *test);
+void conn_recv_held_fin(struct kunit *test);
+void conn_recv_held_only_fin(struct kunit *test);
+void conn_recv_held_reset(struct kunit *test);
+void conn_recv_held_full_reset(struct kunit *test);
+void conn_recv_detach_unread(struct kunit *test);
+void conn_recv_detach_kept(struct kunit *test);
+void conn_gate_opens(struct kunit *test);
+void conn_gate_bad(struct kunit *test);
+void conn_gate_fin(struct kunit *test);
+void conn_gate_shutdown(struct kunit *test);
+
 #endif /* _MPA_CONN_TEST_H */

@@ -1,0 +1,664 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Receiving: from the peer's segments to recv(), and how that ends. */
+#include <linux/tcp.h>
+#include <linux/unaligned.h>
+#include <net/tcp.h>
+#include "mpa_conn_test.h"
+
+/* The work item has seen all that has arrived. */
+static void recv_calm(struct conn_test *t)
+{
+	while (work_busy(&t->a.conn->work))
+		flush_work(&t->a.conn->work);
+}
+
+static void recv_write(struct kunit *test, u32 from, u32 to)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + from,
+					     to - from), 0);
+	recv_calm(t);
+}
+
+static u32 recv_consumed(struct conn_test *t)
+{
+	return tcp_sk(t->sock[0]->sk)->copied_seq;
+}
+
+/* Put the CRC right again after the FPDU at @from has been altered. */
+static void recv_new_crc(struct conn_test *t, u32 from)
+{
+	u32 len = t->buf_len - from - 4;
+
+	put_unaligned_le32(mpa_ref_crc(t->buf + from, len),
+			   t->buf + from + len);
+}
+
+void conn_recv_held(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	conn_peer_send(test, 100);
+	conn_peer_send(test, 900);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+	mpa_resume(t->a.conn);
+	conn_expect_rx(test, &t->a, 2);
+	KUNIT_EXPECT_EQ(test, t->a.pos[0], 0);
+	KUNIT_EXPECT_EQ(test, t->a.pos[1], mpa_ref_size(0, 100, true));
+	KUNIT_EXPECT_EQ(test, t->a.delivered, t->out_pos);
+
+	mpa_hold(t->a.conn);
+	conn_settle(&t->a);
+	conn_peer_send(test, 100);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 2);
+	mpa_resume(t->a.conn);
+	conn_expect_rx(test, &t->a, 3);
+}
+
+/* On hold the window closes, and nothing is lost. */
+void conn_recv_held_window(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i, nr = 60, consumed;
+
+	t->opts.rcvbuf = 8192;
+	t->opts.sndbuf = 200000;
+	conn_full(test, CONN_INITIATOR, 0, PEER_C);
+	consumed = recv_consumed(t);
+	for (i = 0; i < nr; i++)
+		conn_peer_send(test, 2000);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, recv_consumed(t), consumed);
+	KUNIT_EXPECT_LT(test, tcp_sk(t->sock[0]->sk)->rcv_nxt - consumed,
+			t->out_pos);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
+	mpa_resume(t->a.conn);
+	conn_expect_rx(test, &t->a, nr);
+}
+
+/* FPDUs with a marker inside, in two segments, cut behind each octet. */
+void conn_recv_split(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	bool markers = conn_arg(test);
+	u32 cut, at, size, nr = 0;
+
+	conn_full(test, CONN_INITIATOR, markers ? MPA_F_MARKERS : 0, PEER_C);
+	mpa_resume(t->a.conn);
+	for (cut = 1; cut < 516; cut++) {
+		size = conn_fpdu(test, 500);
+		at = min(cut, size - 1);
+		recv_write(test, 0, at);
+		KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(&t->a), nr);
+		recv_write(test, at, size);
+		t->buf_len = 0;
+		nr++;
+		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, nr));
+	}
+	conn_expect_rx(test, &t->a, nr);
+}
+
+/* Segments of @arg octets, with no regard to FPDUs. */
+void conn_recv_chunks(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i, chunk = conn_arg(test);
+
+	conn_default(test);
+	for (i = 0; i < 8; i++)
+		conn_fpdu(test, 1 + i * 61);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write_split(&t->peer, t->buf,
+						   t->buf_len, chunk), 0);
+	t->buf_len = 0;
+	conn_expect_rx(test, &t->a, 8);
+	conn_expect_alive(test, &t->a);
+}
+
+/* The last octet decides. */
+void conn_recv_last_octet(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 size;
+
+	conn_default(test);
+	size = conn_fpdu(test, 128);
+	recv_write(test, 0, size - 1);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
+	recv_write(test, size - 1, size);
+	t->buf_len = 0;
+	conn_expect_rx(test, &t->a, 1);
+}
+
+/* A segment with a tail, whole FPDUs and a head: only the head has to wait. */
+void conn_recv_mixed(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 first, end;
+
+	conn_default(test);
+	first = conn_fpdu(test, 300);
+	conn_fpdu(test, 200);
+	conn_fpdu(test, 3);
+	end = t->buf_len;
+	conn_fpdu(test, 400);
+	recv_write(test, 0, first - 100);
+	recv_write(test, first - 100, end + 50);
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 3));
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 3);
+	recv_write(test, end + 50, t->buf_len);
+	t->buf_len = 0;
+	conn_expect_rx(test, &t->a, 4);
+}
+
+/* Many small FPDUs in one segment. */
+void conn_recv_many(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	conn_default(test);
+	for (i = 0; i < 1000; i++)
+		conn_fpdu(test, 1 + i % 20);
+	conn_flush(test);
+	conn_expect_rx(test, &t->a, 1000);
+}
+
+/* An FPDU that is longer than the window can ever be; @arg: markers. */
+void conn_recv_window(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	t->opts.rcvbuf = 4096;
+	t->opts.sndbuf = 200000;
+	conn_full(test, CONN_INITIATOR, conn_arg(test) ? MPA_F_MARKERS : 0,
+		  PEER_C);
+	mpa_resume(t->a.conn);
+	conn_fpdu(test, 100);
+	conn_fpdu(test, MPA_ULPDU_MAX);
+	conn_fpdu(test, 100);
+	conn_fpdu(test, 20000);
+	conn_flush(test);
+	conn_expect_rx(test, &t->a, 4);
+	conn_expect_alive(test, &t->a);
+}
+
+/* All lengths around the corners, up to the longest. */
+void conn_recv_lengths(struct kunit *test)
+{
+	static const u32 len[] = {
+		1, 2, 3, 4, 5, 121, 122, 123, 128, 499, 500, 501, 502, 503,
+		504, 505, 506, 507, 508, 509, 510, 511, 512, 1442, 64768,
+	};
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	conn_full(test, CONN_INITIATOR, conn_arg(test) ? MPA_F_MARKERS : 0,
+		  PEER_C);
+	mpa_resume(t->a.conn);
+	for (i = 0; i < ARRAY_SIZE(len); i++)
+		conn_peer_send(test, len[i]);
+	conn_expect_rx(test, &t->a, ARRAY_SIZE(len));
+}
+
+/* Batch @i is still what the peer sent as ULPDU number @k. */
+static bool recv_kept_same(struct conn_test *t, u32 i, u32 k)
+{
+	const struct mpa_ulpdu *u = &t->a.kept[i]->ulpdu[0];
+	u32 j, at = 0;
+
+	for (j = 0; j < u->nr_frags; j++) {
+		if (memcmp(u->frag[j].iov_base, t->pool + k % 256 + at,
+			   u->frag[j].iov_len))
+			return false;
+		at += u->frag[j].iov_len;
+	}
+	return at == u->len;
+}
+
+static void recv_keep(struct kunit *test, u32 nr)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	t->a.keep = true;
+	for (i = 0; i < nr; i++) {
+		conn_peer_send(test, 1000);
+		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a,
+								 i + 1));
+	}
+	KUNIT_ASSERT_EQ(test, t->a.nr_kept, nr);
+	t->a.keep = false;
+}
+
+/* What is kept stays, and is consumed from TCP in order. */
+void conn_recv_keep(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 consumed, i;
+
+	conn_default(test);
+	consumed = recv_consumed(t);
+	recv_keep(test, 3);
+	conn_peer_send(test, 1000);
+	conn_expect_rx(test, &t->a, 4);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_TRUE(test, recv_kept_same(t, i, i));
+	KUNIT_EXPECT_EQ(test, recv_consumed(t), consumed);
+
+	mpa_consumer_put(&t->a, 1);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, recv_consumed(t), consumed);
+	mpa_consumer_put(&t->a, 0);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, recv_consumed(t) - consumed, t->a.pos[2]);
+	KUNIT_EXPECT_TRUE(test, recv_kept_same(t, 2, 2));
+	mpa_consumer_put(&t->a, 2);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, recv_consumed(t) - consumed, t->out_pos);
+	conn_expect_alive(test, &t->a);
+}
+
+/* A consumer that keeps too much closes the window; nothing is lost. */
+void conn_recv_keep_window(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i, kept;
+
+	t->opts.rcvbuf = 8192;
+	t->opts.sndbuf = 200000;
+	conn_default(test);
+	t->a.keep = true;
+	for (i = 0; i < 100; i++)
+		conn_peer_send(test, 1000);
+	conn_settle(&t->a);
+	kept = mpa_consumer_ulpdus(&t->a);
+	KUNIT_EXPECT_LT(test, kept, 100);
+	KUNIT_EXPECT_GT(test, kept, 0);
+	t->a.keep = false;
+	for (i = 0; i < t->a.nr_kept; i++)
+		mpa_consumer_put(&t->a, i);
+	conn_expect_rx(test, &t->a, 100);
+}
+
+/* Batches outlive the connection. */
+void conn_recv_keep_released(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	conn_default(test);
+	recv_keep(test, 2);
+	conn_detach(test, &t->a);
+	mpa_peer_close(t->sock[0]);
+	t->sock[0] = NULL;
+	mpa_barrier();
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_TRUE(test, recv_kept_same(t, i, i));
+		mpa_consumer_put(&t->a, i);
+	}
+}
+
+/* The receive half has failed; the rest works to its graceful end. */
+static void recv_failed(struct kunit *test, enum mpa_error error,
+			enum mpa_reason reason)
+{
+	struct conn_test *t = test->priv;
+
+	conn_expect_end(test, &t->a, error, reason);
+	KUNIT_EXPECT_NE(test, t->a.end.err, 0);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+	KUNIT_EXPECT_EQ(test, t->a.end.pos, t->a.delivered);
+	conn_expect_silence(test);
+
+	conn_post(test, 200);
+	conn_expect_tx(test, 200);
+	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_CLOSED), 0);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+}
+
+void conn_recv_bad_crc(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_default(test);
+	conn_fpdu(test, 40);
+	conn_fpdu(test, 40);
+	t->buf[t->buf_len - 20] ^= 0x10;
+	conn_fpdu(test, 40);
+	conn_flush(test);
+	recv_failed(test, MPA_ERR_CRC, MPA_REASON_CRC);
+}
+
+/* The CRC is right, the marker is not. */
+void conn_recv_bad_marker(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 from;
+
+	conn_default(test);
+	from = conn_fpdu(test, 400);
+	conn_fpdu(test, 400);
+	KUNIT_ASSERT_EQ(test, get_unaligned_be32(t->buf + 512), 512 - from);
+	t->buf[515] ^= 4;
+	recv_new_crc(t, from);
+	conn_fpdu(test, 400);
+	conn_flush(test);
+	recv_failed(test, MPA_ERR_MARKER, MPA_REASON_MARKER);
+}
+
+/* A damaged marker spoils the CRC first. */
+void conn_recv_bad_marker_crc(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_default(test);
+	conn_fpdu(test, 400);
+	conn_fpdu(test, 400);
+	t->buf[515] ^= 4;
+	conn_flush(test);
+	recv_failed(test, MPA_ERR_CRC, MPA_REASON_CRC);
+}
+
+/* ULPDU_Length of @arg: an error without waiting for more. */
+void conn_recv_bad_length(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_default(test);
+	conn_fpdu(test, 40);
+	put_unaligned_be16(conn_arg(test), t->buf + t->buf_len);
+	t->buf_len += 2;
+	conn_flush(test);
+	recv_failed(test, MPA_ERR_MARKER, MPA_REASON_LENGTH);
+}
+
+void conn_recv_urgent(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_default(test);
+	conn_peer_send(test, 40);
+	conn_expect_rx(test, &t->a, 1);
+	KUNIT_ASSERT_EQ(test, mpa_peer_urgent(&t->peer, 0), 0);
+	conn_expect_end(test, &t->a, MPA_ERR_MARKER, MPA_REASON_URGENT);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+}
+
+/* Reserved and ignored octets, under a CRC that is right. */
+void conn_recv_ignored(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 from;
+
+	conn_default(test);
+	from = conn_fpdu(test, 400);
+	conn_fpdu(test, 401);
+	t->buf[512] = 0xde;
+	t->buf[513] = 0xad;
+	t->buf[515] |= 3;
+	t->buf[t->buf_len - 5] = 0x55;	/* pad: 2 + 401 + 1 */
+	recv_new_crc(t, from);
+	conn_flush(test);
+	conn_expect_rx(test, &t->a, 2);
+	conn_expect_alive(test, &t->a);
+}
+
+/* FIN between two FPDUs; the sending half is not concerned. */
+void conn_recv_fin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+
+	conn_default(test);
+	conn_fpdu(test, 600);
+	conn_fpdu(test, 1);
+	conn_flush(test);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	conn_expect_rx(test, &t->a, 2);
+	KUNIT_EXPECT_EQ(test, t->a.end.err, 0);
+	KUNIT_EXPECT_EQ(test, t->a.end.pos, t->out_pos);
+	KUNIT_EXPECT_EQ(test, t->a.log[t->a.nr_log - 1], EV_ENDED);
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.state, MPA_STATE_FULL);
+	KUNIT_EXPECT_EQ(test, info.rx_pos, t->out_pos);
+	KUNIT_EXPECT_EQ(test, info.ulpdus_rx, 2);
+	conn_post(test, 900);
+	conn_expect_tx(test, 900);
+	conn_expect_silence(test);
+}
+
+/* FIN behind each octet of an FPDU that is not whole. */
+void conn_recv_truncated(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 n, first, size;
+
+	for (n = 1; n < 20; n++) {
+		conn_default(test);
+		first = conn_fpdu(test, 40);
+		size = conn_fpdu(test, 10);
+		KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf,
+						     first + min(n, size - 1)),
+				0);
+		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+		conn_expect_end(test, &t->a, MPA_ERR_TCP,
+				MPA_REASON_TRUNCATED);
+		KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+		KUNIT_EXPECT_EQ(test, t->a.end.pos, first);
+		KUNIT_EXPECT_NE(test, t->a.end.err, 0);
+		conn_reopen(test);
+	}
+}
+
+/* The stream ends with @arg zero octets where a marker would be. */
+void conn_recv_lone_marker(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_default(test);
+	conn_fpdu(test, 502);	/* 4 + 2 + 502 + 4: the marker is due */
+	KUNIT_ASSERT_EQ(test, t->buf_len, 512);
+	memset(t->buf + t->buf_len, 0, 4);
+	t->buf_len += conn_arg(test);
+	conn_flush(test);
+	conn_settle(&t->a);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP,
+			conn_arg(test) == 4 ? MPA_REASON_FIN :
+					      MPA_REASON_TRUNCATED);
+	conn_expect_rx(test, &t->a, 1);
+}
+
+/* A FIN waits for what is before it. */
+void conn_recv_held_fin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	conn_peer_send(test, 50);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+	mpa_resume(t->a.conn);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	conn_expect_rx(test, &t->a, 1);
+	KUNIT_EXPECT_EQ(test, t->a.log[t->a.nr_log - 1], EV_ENDED);
+}
+
+/* A FIN with nothing before it needs no resume. */
+void conn_recv_held_only_fin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+}
+
+/* A reset does not wait. */
+void conn_recv_held_reset(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	conn_peer_send(test, 50);
+	conn_settle(&t->a);
+	mpa_peer_reset(&t->peer);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.err, -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+	mpa_resume(t->a.conn);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+}
+
+/* The same with so much waiting that the window is shut. */
+void conn_recv_held_full_reset(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	t->opts.rcvbuf = 8192;
+	t->opts.sndbuf = 200000;
+	conn_full(test, CONN_INITIATOR, 0, PEER_C);
+	for (i = 0; i < 40; i++)
+		conn_peer_send(test, 2000);
+	conn_settle(&t->a);
+	mpa_peer_reset(&t->peer);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+}
+
+/* Detaching leaves to the consumer what was not passed to it. */
+void conn_recv_detach_unread(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_peer own = {};
+	u32 size;
+
+	conn_default(test);
+	conn_peer_send(test, 100);
+	conn_peer_send(test, 200);
+	conn_expect_rx(test, &t->a, 2);
+	mpa_hold(t->a.conn);
+	conn_settle(&t->a);
+	size = conn_fpdu(test, 300);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size), 0);
+	conn_settle(&t->a);
+	conn_detach(test, &t->a);
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_init(&own, t->sock[0]), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read(&own, size), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(own.in, t->buf, size), 0);
+	own.sock = NULL;
+	mpa_peer_exit(&own);
+}
+
+/* The same with a batch that the consumer still has. */
+void conn_recv_detach_kept(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 consumed;
+
+	conn_default(test);
+	consumed = recv_consumed(t);
+	recv_keep(test, 1);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, recv_consumed(t) - consumed, t->out_pos);
+	mpa_consumer_put(&t->a, 0);
+	mpa_barrier();
+	KUNIT_EXPECT_EQ(test, recv_consumed(t) - consumed, t->out_pos);
+}
+
+/* What a Responder posts waits for the first FPDU of the peer. */
+void conn_gate_opens(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
+	if (!conn_arg(test))
+		mpa_resume(t->a.conn);
+	conn_post(test, 300);
+	conn_post(test, 5);
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), 0);
+	conn_fpdu(test, 64);
+	recv_write(test, 0, t->buf_len - 1);
+	conn_expect_silence(test);
+	recv_write(test, t->buf_len - 1, t->buf_len);
+	t->buf_len = 0;
+	conn_expect_tx(test, 300);
+	conn_expect_tx(test, 5);
+	conn_expect_done(test, &t->a, 2, 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a),
+			conn_arg(test) ? 0 : 1);
+	mpa_resume(t->a.conn);
+	conn_expect_rx(test, &t->a, 1);
+}
+
+/* A first FPDU that is not valid keeps the gate shut for good. */
+void conn_gate_bad(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
+	mpa_resume(t->a.conn);
+	conn_post(test, 300);
+	conn_post(test, 300);
+	conn_fpdu(test, 64);
+	t->buf[20] ^= 1;
+	conn_fpdu(test, 64);
+	conn_flush(test);
+	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	conn_expect_done(test, &t->a, 2, -EPIPE);
+	KUNIT_EXPECT_EQ(test, t->a.done[0]->status, -EPIPE);
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn,
+				       &conn_msg(test, 10)->tx), -EPIPE);
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
+}
+
+/* The peer's FIN, and there was no FPDU. */
+void conn_gate_fin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
+	mpa_resume(t->a.conn);
+	conn_post(test, 300);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	conn_expect_done(test, &t->a, 1, -EPIPE);
+	conn_expect_silence(test);
+}
+
+/* mpa_shutdown() behind the gate: first the queue, then the FIN. */
+void conn_gate_shutdown(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
+	mpa_resume(t->a.conn);
+	conn_post(test, 300);
+	KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
+	conn_expect_silence(test);
+	conn_peer_send(test, 64);
+	conn_expect_tx(test, 300);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+}
