@@ -283,7 +283,8 @@ static int layout_copy_iter(struct layout *l, struct iov_iter *from, u32 len)
 	return 0;
 }
 
-/* Appends octets of the page that @from stands at: @len or as many as there
+/*
+ * Appends octets of the page that @from stands at: @len or as many as there
  * are before the page ends. Returns the number or an error.
  */
 static int layout_page(struct layout *l, struct iov_iter *from, u32 len)
@@ -453,8 +454,9 @@ void mpa_octets_advance(struct mpa_octets *o, size_t n)
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_octets_advance);
 
-/* the octets up to @want that lie in one piece, none of them used up; there
- * may be none if the first piece is used up or empty
+/*
+ * The octets up to @want that lie in one piece, none of them used up; there
+ * may be none if the first piece is used up or empty.
  */
 static const void *octets_piece(const struct mpa_octets *o, size_t want,
 				size_t *n)

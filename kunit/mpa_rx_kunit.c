@@ -265,7 +265,8 @@ static void rx_split_in_two(struct kunit *test)
 	}
 }
 
-/* Every marker, header, PAD and CRC split in every way: @n octets lie in a
+/*
+ * Every marker, header, PAD and CRC split in every way: @n octets lie in a
  * piece of their own, wherever they are, between two empty ones.
  */
 static void rx_split_out(struct kunit *test)
@@ -465,7 +466,8 @@ static u32 rx_cut_random(struct rx_test *t, u32 from, u32 to, u32 *state)
 	return nr;
 }
 
-/* A stream arrives in pieces of all sizes; every ULPDU comes out, in order,
+/*
+ * A stream arrives in pieces of all sizes; every ULPDU comes out, in order,
  * as soon as it is there.
  */
 static void rx_random_stream(struct kunit *test)
@@ -546,7 +548,8 @@ static const struct rx_fpdu rx_crc_off[] = {
 
 KUNIT_ARRAY_PARAM_DESC(rx_crc_off, rx_crc_off, desc);
 
-/* With CRC off the markers are what is left to check: for every octet that
+/*
+ * With CRC off the markers are what is left to check: for every octet that
  * may be damaged, the verdict is the reference's.
  */
 static void rx_any_octet_wrong(struct kunit *test)

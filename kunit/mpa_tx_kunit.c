@@ -141,7 +141,8 @@ static u32 tx_gather(struct tx_test *t)
 	return n;
 }
 
-/* Entries are not empty, stay within the memory that was there for copies,
+/*
+ * Entries are not empty, stay within the memory that was there for copies,
  * and, as each has one reference, within one page of a payload.
  */
 static void tx_expect_entries(struct kunit *test)
@@ -325,7 +326,8 @@ static void tx_one_length(struct kunit *test, u64 pos, u32 len)
 	tx_compare(test, size, what);
 }
 
-/* Lengths 1 to 40, and those whose end comes near one of the next three
+/*
+ * Lengths 1 to 40, and those whose end comes near one of the next three
  * markers: the FPDU ends up to 16 octets before or behind it.
  */
 static void tx_corners(struct kunit *test)
@@ -652,7 +654,8 @@ static void tx_all_or_nothing(struct kunit *test)
 	tx_compare(test, size, f->desc);
 }
 
-/* Memory that a failed attempt wrote to is used again: there is an entry for
+/*
+ * Memory that a failed attempt wrote to is used again: there is an entry for
  * the header, but none for the page.
  */
 static void tx_memory_reused(struct kunit *test)
