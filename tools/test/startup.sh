@@ -63,6 +63,19 @@ private_data_too_long() {
 	expect peer_pdata="${hex:2}"
 }
 
+# Rev 0 sets no limit of 512 octets
+private_data_rev0() {
+	local hex
+
+	network pair 1500
+	hex=$(head -c 1500 /dev/urandom | xxd -p | tr -d '\n')
+	serve mode=echo
+	ping_ok "$B4" rev=0 "pdatahex=$hex" size=1000 count=5 verify=1
+	expect peer_pdata="$hex" revision=0
+	served
+	expect peer_pdata="$hex"
+}
+
 reject() {
 	network pair 1500
 	serve mode=echo reject=1 pdata=no
@@ -239,6 +252,7 @@ for size in 0 1 2 3 511 512; do
 done
 test_case pdata.all-values "RF-23 RF-25 RF-27" private_data_all_values
 test_case pdata.too-long "RF-21" private_data_too_long
+test_case pdata.rev0 "RF-20 RF-23 RF-25" private_data_rev0
 test_case reject "CS-17 CS-18 CS-27 RF-13" reject
 test_case reject.by-hand "CS-27 CS-20" reject_by_hand
 test_case refused "ER-02" refused
