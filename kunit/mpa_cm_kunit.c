@@ -688,6 +688,20 @@ static void cm_rddp_initiator(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, terms.markers_tx);
 }
 
+/* C.2.5: CRCs and markers are on, whatever else the Reply of Rev 0 says. */
+static void cm_rev0_reply(struct kunit *test)
+{
+	const struct mpa_frame theirs = { .reply = true, .rev = 0 };
+	const struct mpa_frame ours = { .rev = 1 };
+	struct mpa_terms terms;
+
+	mpa_frame_settle(&ours, &theirs, &terms);
+	KUNIT_EXPECT_EQ(test, 0, terms.rev);
+	KUNIT_EXPECT_TRUE(test, terms.crc);
+	KUNIT_EXPECT_TRUE(test, terms.markers_rx);
+	KUNIT_EXPECT_FALSE(test, terms.markers_tx);
+}
+
 static struct kunit_case cm_cases[] = {
 	KUNIT_CASE_PARAM(cm_known_frame, frame_vector_gen_params),
 	KUNIT_CASE_PARAM(cm_wrong_key, cm_role_gen_params),
@@ -698,6 +712,7 @@ static struct kunit_case cm_cases[] = {
 	KUNIT_CASE_PARAM(cm_judge, cm_verdict_gen_params),
 	KUNIT_CASE_PARAM(cm_figures, cm_pair_gen_params),
 	KUNIT_CASE_PARAM(cm_crc_is_or, cm_crc_gen_params),
+	MPA_CASE(cm_rev0_reply, "RF-07 VN-07 VN-14: Rev 0 Reply, M=0 and C=0"),
 	MPA_CASE(cm_rddp_initiator, "RF-07 VN-13: Rev 0 Request with M=0"),
 	{}
 };
