@@ -2,9 +2,9 @@
 /*
  * Connection manager: startup (RFC 5044 section 7.1), and how connections end.
  *
- * Everything static here runs in the work item. The API functions note what is
- * wanted under conn->lock; what they leave behind is &mpa_cm.out, which is the
- * work item's once the flag is set.
+ * Everything up to mpa_cm_run() runs in the work item. The API functions, below,
+ * note under conn->lock what is wanted; what they leave behind is &mpa_cm.out,
+ * which is the work item's once the flag is set.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -192,8 +192,7 @@ void mpa_cm_closed(struct mpa_conn *conn)
  */
 void mpa_cm_lost(struct mpa_conn *conn, enum mpa_reason reason, int err)
 {
-	if (reason == MPA_REASON_ABORTED)
-		mpa_tcp_reset(conn->sk);
+	mpa_tcp_reset(conn->sk);
 	if (!conn->rx.reported)
 		mpa_cm_end(conn, reason, err);
 	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
@@ -239,7 +238,8 @@ static void mpa_cm_timer_stop(struct mpa_conn *conn)
 static bool mpa_cm_close(struct mpa_conn *conn, enum mpa_reason reason)
 {
 	mpa_cm_timer_stop(conn);
-	mpa_cm_end(conn, reason, 0);
+	/* A graceful close is not graceful here. */
+	mpa_cm_end(conn, reason, reason == MPA_REASON_FIN ? -ECONNRESET : 0);
 	conn->rx.err = conn->rx.end.err;
 	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
 	mpa_cm_report(conn);
@@ -299,6 +299,7 @@ static bool mpa_cm_drain(struct mpa_conn *conn)
 		if (n < 0)
 			break;
 		cm->drained += n;
+		mpa_count_add(conn, RX_DISCARDED, n);
 	}
 	return mpa_cm_reset(conn, cm->reason);
 }
@@ -552,10 +553,8 @@ static void mpa_cm_options(struct mpa_conn *conn)
 	lock_sock(sk);
 	/* Or TCP would not tell us of the first octets. */
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
-	if (conn->conn_flags & MPA_F_MEMALLOC) {
-		sk->sk_allocation = GFP_NOIO;
-		sk->sk_use_task_frag = false;
-	}
+	if (conn->conn_flags & MPA_F_MEMALLOC)
+		mpa_tcp_memalloc(sk);
 	release_sock(sk);
 }
 
@@ -639,10 +638,14 @@ static int mpa_cm_start(struct mpa_conn *conn, struct mpa_cm *cm,
 	bool ok;
 
 	spin_lock_bh(&conn->lock);
-	ok = !test_and_set_bit(MPA_CONN_START, &conn->flags);
+	ok = !mpa_conn_test(conn, MPA_CONN_START) &&
+	     !mpa_conn_test(conn, MPA_CONN_DETACH);
 	if (ok) {
 		conn->cm = cm;
 		conn->initiator = initiator;
+		/* Pairs with the acquire in mpa_conn_test(). */
+		smp_mb__before_atomic();
+		set_bit(MPA_CONN_START, &conn->flags);
 	}
 	spin_unlock_bh(&conn->lock);
 	if (!ok) {
@@ -686,7 +689,8 @@ static struct mpa_cm *mpa_cm_alloc(const void *data, size_t len,
  *
  * Context: any but hard interrupt; does not sleep. May be called from
  * callbacks.
- * Return: 0, %-EMSGSIZE: too much private data, %-EALREADY: started before,
+ * Return: 0, %-EMSGSIZE: too much private data, %-EALREADY: started or
+ * detached before,
  * %-ENOMEM
  */
 int mpa_start_initiator(struct mpa_conn *conn, const void *pd, size_t len)
@@ -717,7 +721,8 @@ EXPORT_SYMBOL_GPL(mpa_start_initiator);
  * Context: any but hard interrupt; does not sleep. May be called from
  * callbacks.
  * Return: 0, %-EINVAL: no request() callback, %-EMSGSIZE: message too long,
- * %-EALREADY: started before, %-ENOMEM
+ * %-EALREADY: started or
+ * detached before, %-ENOMEM
  */
 int mpa_start_responder(struct mpa_conn *conn, const void *msg, size_t len)
 {
@@ -743,7 +748,8 @@ EXPORT_SYMBOL_GPL(mpa_start_responder);
  *
  * Context: any but hard interrupt; does not sleep. May be called from
  * callbacks.
- * Return: 0, %-EALREADY: started before, %-ENOMEM
+ * Return: 0, %-EALREADY: started or
+ * detached before, %-ENOMEM
  */
 int mpa_start_immediate(struct mpa_conn *conn)
 {
@@ -765,7 +771,8 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	if (!out)
 		return -ENOMEM;
 	spin_lock_bh(&conn->lock);
-	if (conn->state != MPA_STATE_DECIDE || conn->cm->out)
+	if (conn->state != MPA_STATE_DECIDE || !conn->cm ||
+	    conn->flags & (BIT(MPA_CONN_ACCEPT) | BIT(MPA_CONN_REJECT)))
 		goto unlock;
 	err = -EMSGSIZE;
 	if (len > mpa_cm_pd_max(conn, min(conn->cm->peer.rev, conn->wish.rev)))
@@ -773,6 +780,8 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	conn->cm->out = out;
 	conn->cm->out_len = MPA_RR_SIZE + len;
 	conn->cm->out_done = 0;
+	/* Pairs with the acquire in mpa_conn_test(). */
+	smp_mb__before_atomic();
 	set_bit(flag, &conn->flags);
 	err = 0;
 unlock:

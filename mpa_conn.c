@@ -36,7 +36,6 @@
  * mpa_detach().
  */
 #include <linux/module.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include <trace/events/mpa.h>
@@ -245,6 +244,20 @@ static void mpa_conn_off(struct mpa_conn *conn)
 	release_sock(sk);
 }
 
+static int mpa_conn_enlist(struct mpa_conn *conn)
+{
+	struct mpa_net *mn = conn->mn;
+	int err = -ENETDOWN;
+
+	spin_lock_bh(&mn->lock);
+	if (!mn->dying) {
+		list_add_tail(&conn->net_node, &mn->conns);
+		err = 0;
+	}
+	spin_unlock_bh(&mn->lock);
+	return err;
+}
+
 static void mpa_conn_unlist(struct mpa_conn *conn)
 {
 	struct mpa_net *mn = READ_ONCE(conn->mn);
@@ -255,14 +268,27 @@ static void mpa_conn_unlist(struct mpa_conn *conn)
 }
 
 /*
- * First part of the release. TX-01: what was accepted is sent, or the
- * connection fails; nor can a stream go on that lacks octets in its middle.
+ * Must TCP be reset when MPA leaves it? TX-01: what was accepted is sent, or
+ * the connection fails; nor can a stream be read on that lacks octets.
  */
+static bool mpa_conn_broken(struct mpa_conn *conn)
+{
+	if (mpa_conn_test(conn, MPA_CONN_ABORT))
+		return true;
+	return conn->state == MPA_STATE_FULL &&
+	       (mpa_tx_pending(conn) ||
+		(conn->rx.eaten && !conn->rx.end.error));
+}
+
+/* First part of the release. */
 static void mpa_conn_leave_socket(struct mpa_conn *conn)
 {
-	if (conn->state == MPA_STATE_FULL &&
-	    (mpa_tx_pending(conn) || conn->rx.eaten))
+	if (mpa_conn_broken(conn)) {
+		mpa_count(conn, RESETS);
 		mpa_tcp_reset(conn->sk);
+	} else if (conn->state == MPA_STATE_FULL) {
+		mpa_tx_fin(conn);
+	}
 	mpa_conn_off(conn);
 	mpa_rx_finish(conn);
 	mpa_cm_free(conn);
@@ -311,8 +337,12 @@ static bool mpa_conn_over(struct mpa_conn *conn)
 		mpa_cm_lost(conn, MPA_REASON_ABORTED, -ECANCELED);
 		return true;
 	}
-	/* In startup the octets that came before are looked at first. */
-	if (conn->state <= MPA_STATE_STARTUP)
+	/*
+	 * In startup the octets that came before are looked at first; after
+	 * a rejection TCP is not ours to watch.
+	 */
+	if (conn->state <= MPA_STATE_STARTUP ||
+	    conn->state == MPA_STATE_REJECTED)
 		return false;
 	err = mpa_tcp_lost(conn->sk);
 	if (!err)
@@ -380,15 +410,12 @@ static bool mpa_conn_run(struct mpa_conn *conn)
 static void mpa_conn_work(struct work_struct *work)
 {
 	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
-	unsigned int noio = 0;
+	unsigned int noio = mpa_noio_save(conn->conn_flags);
 	bool more = false;
 
-	if (conn->conn_flags & MPA_F_MEMALLOC)
-		noio = memalloc_noio_save();
 	if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
 		more = mpa_conn_run(conn);
-	if (conn->conn_flags & MPA_F_MEMALLOC)
-		memalloc_noio_restore(noio);
+	mpa_noio_restore(conn->conn_flags, noio);
 
 	if (more)
 		mpa_conn_kick(conn);
@@ -408,8 +435,10 @@ static bool mpa_params_ok(const struct mpa_params *params)
 static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 				       const struct mpa_params *params)
 {
-	struct mpa_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	bool memalloc = params->flags & MPA_F_MEMALLOC;
+	struct mpa_conn *conn;
 
+	conn = kzalloc(sizeof(*conn), memalloc ? GFP_NOIO : GFP_KERNEL);
 	if (!conn)
 		return NULL;
 
@@ -447,7 +476,6 @@ static void mpa_conn_save(struct mpa_conn *conn)
 	conn->task_frag = sk->sk_use_task_frag;
 	conn->nagle = !(tcp_sk(sk)->nonagle & TCP_NAGLE_OFF);
 	conn->rcvlowat = sk->sk_rcvlowat;
-	conn->emss = mpa_tcp_emss(sk);
 }
 
 /**
@@ -470,6 +498,7 @@ static void mpa_conn_save(struct mpa_conn *conn)
  * %-EPROTOTYPE: not a TCP socket;
  * %-ENOTCONN: not connected;
  * %-EBUSY: the socket has another owner (sk_user_data, or a ULP);
+ * %-ENETDOWN: the namespace is going away;
  * %-ENOMEM
  */
 struct mpa_conn *mpa_attach(struct socket *sock,
@@ -484,21 +513,24 @@ struct mpa_conn *mpa_attach(struct socket *sock,
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
 
+	err = mpa_conn_enlist(conn);
+	if (err)
+		goto put;
 	lock_sock(sock->sk);
 	err = mpa_conn_on(conn);
 	if (!err)
 		mpa_conn_save(conn);
 	release_sock(sock->sk);
-	if (err) {
-		mpa_conn_put(conn);
-		return ERR_PTR(err);
-	}
-
-	spin_lock_bh(&conn->mn->lock);
-	list_add_tail(&conn->net_node, &conn->mn->conns);
-	spin_unlock_bh(&conn->mn->lock);
+	if (err)
+		goto unlist;
 	mpa_count(conn, ATTACHED);
 	return conn;
+
+unlist:
+	mpa_conn_unlist(conn);
+put:
+	mpa_conn_put(conn);
+	return ERR_PTR(err);
 }
 EXPORT_SYMBOL_GPL(mpa_attach);
 
@@ -585,8 +617,10 @@ EXPORT_SYMBOL_GPL(mpa_abort);
  * messages that were not handed back are on its list. Octets that were passed
  * to the consumer have been consumed from TCP, others have not. The TCP
  * connection stays as it is, unless a message had been accepted and was not
- * yet given to TCP: then it is reset (RFC 5044 A.1). The consumer looks for
- * octets that are there already: its data_ready callback has missed them.
+ * yet given to TCP, or mpa_abort() came before: then it is reset (RFC 5044
+ * A.1). A FIN that mpa_shutdown() asked for is sent. In the middle of startup
+ * part of a frame may have been read or sent. The consumer looks for octets
+ * that are there already: its data_ready callback has missed them.
  *
  * released() waits until the network stack has dropped all pages of zero-copy
  * messages. If that takes more than a second, the TCP connection is reset.
@@ -595,11 +629,14 @@ EXPORT_SYMBOL_GPL(mpa_abort);
  */
 void mpa_detach(struct mpa_conn *conn)
 {
+	/* With the flag set, released() may be over before we are. */
+	mpa_conn_hold(conn);
 	spin_lock_bh(&conn->lock);
 	if (!test_and_set_bit(MPA_CONN_DETACH, &conn->flags))
 		atomic_inc(&mpa_leaving);
 	spin_unlock_bh(&conn->lock);
 	mpa_conn_kick(conn);
+	mpa_conn_put(conn);
 }
 EXPORT_SYMBOL_GPL(mpa_detach);
 

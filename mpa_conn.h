@@ -3,8 +3,9 @@
 #ifndef _MPA_CONN_H
 #define _MPA_CONN_H
 
-#include <linux/kref.h>
 #include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/sched/mm.h>
 #include <linux/spinlock.h>
 #include <linux/tcp.h>
 #include <linux/timer.h>
@@ -41,6 +42,8 @@ enum mpa_mib {
 	MPA_MIB_RX_OCTETS,
 	MPA_MIB_RX_BATCHES,
 	MPA_MIB_RX_COPIED,	/* FPDUs that were copied together */
+	MPA_MIB_RX_DISCARDED,	/* octets not delivered */
+	MPA_MIB_RESETS,		/* of TCP, when MPA left it */
 	MPA_MIB_NOMEM,		/* allocations to be tried again */
 	MPA_MIB_REASON,		/* one for each enum mpa_reason from here on */
 	MPA_MIB_MAX = MPA_MIB_REASON + MPA_REASON_NOMEM + 1,
@@ -52,16 +55,18 @@ struct mpa_stats {
 
 /**
  * struct mpa_net - what MPA has in a namespace
- * @lock: protects @conns
+ * @lock: protects @conns and @dying
  * @conns: all connections that are attached
+ * @dying: no more of them
  * @mib: counters
  * @sysctl: handle of the table in net.mpa
  * @crc: C bit of our frames, net.mpa.crc
  * @startup_timeout_ms: net.mpa.startup_timeout_ms
  */
 struct mpa_net {
-	spinlock_t		lock;	/* protects conns */
+	spinlock_t		lock;	/* protects the next two */
 	struct list_head	conns;
+	bool			dying;
 	struct mpa_stats __percpu *mib;
 	struct ctl_table_header	*sysctl;
 	u8			crc;
@@ -175,13 +180,13 @@ struct mpa_conn_rx {
  * @wish: what our frames say; the CRC bit is filled in at start
  * @timer: startup, drain, and retry after a failed allocation
  * @done: released() has returned
- * @lock: protects @state, @cm's answer, tx.queue, rx.batches, @counts
+ * @lock: protects @state, @cm's answer, tx.queue and rx.batches, positions
+ *	and numbers of ULPDUs
  * @state: written by the work item only, under @lock
  * @cm: startup in progress, or NULL
  * @terms: what was negotiated; constant in MPA_STATE_FULL
  * @peer_rev: revision of the peer's frame
  * @initiator: we sent the Request
- * @emss: at the last look
  * @mulpdu: as the consumer knows it
  * @ulpdus_tx: ULPDUs given to TCP
  * @ulpdus_rx: ULPDUs delivered
@@ -219,7 +224,6 @@ struct mpa_conn {
 	struct mpa_terms	terms;
 	s8			peer_rev;
 	bool			initiator;
-	u32			emss;
 	u32			mulpdu;
 	u64			ulpdus_tx;
 	u64			ulpdus_rx;
@@ -250,7 +254,19 @@ void mpa_conn_kill(struct mpa_conn *conn);
 static inline bool mpa_conn_test(const struct mpa_conn *conn,
 				 enum mpa_flag flag)
 {
-	return test_bit(flag, &conn->flags);
+	return test_bit_acquire(flag, &conn->flags);
+}
+
+/* Where a storage consumer must not wait for its own device. */
+static inline unsigned int mpa_noio_save(u32 flags)
+{
+	return flags & MPA_F_MEMALLOC ? memalloc_noio_save() : 0;
+}
+
+static inline void mpa_noio_restore(u32 flags, unsigned int saved)
+{
+	if (flags & MPA_F_MEMALLOC)
+		memalloc_noio_restore(saved);
 }
 
 /* mpa_cm.c APIs: */
@@ -269,6 +285,7 @@ void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done);
 bool mpa_tx_flush(struct mpa_conn *conn);
 bool mpa_tx_pending(struct mpa_conn *conn);
 bool mpa_tx_idle(const struct mpa_conn *conn);
+void mpa_tx_fin(struct mpa_conn *conn);
 
 /* mpa_rx.c APIs: */
 void mpa_rx_begin(struct mpa_conn *conn);
@@ -286,6 +303,7 @@ int mpa_tcp_write(struct socket *sock, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);
 bool mpa_tcp_fin(const struct sock *sk);
 int mpa_tcp_lost(const struct sock *sk);
+void mpa_tcp_memalloc(struct sock *sk);
 void mpa_tcp_reset(struct sock *sk);
 void mpa_tcp_addresses(const struct sock *sk, struct sockaddr_storage *local,
 		       struct sockaddr_storage *peer);

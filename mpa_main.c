@@ -50,6 +50,8 @@ static const struct snmp_mib mpa_mib_list[] = {
 	SNMP_MIB_ITEM("MpaRxOctets", MPA_MIB_RX_OCTETS),
 	SNMP_MIB_ITEM("MpaRxBatches", MPA_MIB_RX_BATCHES),
 	SNMP_MIB_ITEM("MpaRxCopied", MPA_MIB_RX_COPIED),
+	SNMP_MIB_ITEM("MpaRxDiscarded", MPA_MIB_RX_DISCARDED),
+	SNMP_MIB_ITEM("MpaResets", MPA_MIB_RESETS),
 	SNMP_MIB_ITEM("MpaNoMemory", MPA_MIB_NOMEM),
 	MPA_REASON_ITEM("MpaEndFin", FIN),
 	MPA_REASON_ITEM("MpaErrTruncated", TRUNCATED),
@@ -168,6 +170,7 @@ static struct mpa_conn *mpa_net_first(struct mpa_net *mn)
 	struct mpa_conn *conn;
 
 	spin_lock_bh(&mn->lock);
+	mn->dying = true;
 	conn = list_first_entry_or_null(&mn->conns, struct mpa_conn, net_node);
 	if (conn) {
 		list_del_init(&conn->net_node);
@@ -208,7 +211,7 @@ static int __init mpa_init(void)
 {
 	int err;
 
-	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM, 0);
 	if (!mpa_wq)
 		return -ENOMEM;
 

@@ -133,10 +133,12 @@ static void mpa_batch_add(struct mpa_batch *b, struct sk_buff *skb, u32 off)
 }
 
 /*
- * Socket lock held. Clone what is in the receive queue from @seq on; skbs may
- * overlap, so each is entered by sequence number.
+ * Socket lock held. Clone what is in the receive queue from @seq on, of which
+ * @want octets are needed at least; skbs may overlap, so each is entered by
+ * sequence number.
  */
-static int mpa_batch_pin(struct mpa_batch *b, struct sock *sk, u32 seq)
+static int mpa_batch_pin(struct mpa_batch *b, struct sock *sk, u32 seq,
+			 u32 want)
 {
 	struct sk_buff *skb, *clone;
 
@@ -151,7 +153,7 @@ static int mpa_batch_pin(struct mpa_batch *b, struct sock *sk, u32 seq)
 			return -EFAULT;
 		clone = skb_clone(skb, GFP_KERNEL);
 		if (!clone)
-			return b->len ? 0 : -ENOMEM;
+			return b->len < want ? -ENOMEM : 0;
 		clone->next = b->skbs;
 		b->skbs = clone;
 		b->truesize += skb->truesize;
@@ -159,7 +161,7 @@ static int mpa_batch_pin(struct mpa_batch *b, struct sock *sk, u32 seq)
 		if (b->full)
 			break;
 	}
-	return 0;
+	return b->len ? 0 : -EFAULT;
 }
 
 /* An FPDU has been decoded. */
@@ -193,6 +195,17 @@ void mpa_rx_begin(struct mpa_conn *conn)
 	conn->rx.want = mpa_rx_header(conn);
 	WRITE_ONCE(conn->rx.need, conn->rx.seq + conn->rx.want);
 	release_sock(sk);
+}
+
+/*
+ * Socket lock held. Octets behind rx.seq; the FIN, which may have been consumed
+ * with the startup frame, is not one.
+ */
+static u32 mpa_rx_avail(const struct mpa_conn *conn)
+{
+	u32 end = tcp_sk(conn->sk)->rcv_nxt - mpa_tcp_fin(conn->sk);
+
+	return after(end, conn->rx.seq) ? end - conn->rx.seq : 0;
 }
 
 /* Move batches that have been put from rx.batches to @done. */
@@ -243,6 +256,8 @@ static int mpa_rx_copy_octets(struct sock *sk, u32 seq, u8 *to, u32 len)
 
 	sock_owned_by_me(sk);
 
+	if (!len)
+		return 0;
 	skb_queue_walk(&sk->sk_receive_queue, skb) {
 		off = seq - TCP_SKB_CB(skb)->seq;
 		if (off >= skb->len)
@@ -361,19 +376,16 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
  */
 static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 {
-	const struct tcp_sock *tp = tcp_sk(conn->sk);
 	struct mpa_conn_rx *rx = &conn->rx;
 	struct mpa_batch *b;
 	u32 avail;
 	int err;
 
-	if (tp->urg_data) {
+	if (tcp_sk(conn->sk)->urg_data) {
 		mpa_cm_end(conn, MPA_REASON_URGENT, 0);
 		return NULL;
 	}
-	avail = tp->rcv_nxt - rx->seq;
-	if (mpa_tcp_fin(conn->sk))
-		avail--;
+	avail = mpa_rx_avail(conn);
 	if (avail < rx->want)
 		return mpa_rx_short(conn, avail);
 
@@ -384,7 +396,7 @@ static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 	b = mpa_batch_alloc(conn);
 	if (!b)
 		return ERR_PTR(-ENOMEM);
-	err = mpa_batch_pin(b, conn->sk, rx->seq);
+	err = mpa_batch_pin(b, conn->sk, rx->seq, rx->want);
 	if (!err)
 		return b;
 	mpa_batch_free(b);
@@ -467,7 +479,6 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 		return false;
 	}
 	if (IS_ERR(b)) {
-		mpa_tcp_reset(conn->sk);
 		mpa_cm_lost(conn, MPA_REASON_RESET, PTR_ERR(b));
 		return false;
 	}
@@ -541,10 +552,14 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 	LIST_HEAD(done);
+	u32 octets;
 
 	lock_sock(sk);
 	mpa_rx_reap(conn, &done);
-	tcp_read_done(sk, tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq);
+	octets = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
+	if (octets)
+		tcp_read_done(sk, octets);
+	mpa_count_add(conn, RX_DISCARDED, octets);
 	WRITE_ONCE(conn->rx.need, tcp_sk(sk)->rcv_nxt + 1);
 	release_sock(sk);
 	conn->rx.discarded = true;
@@ -568,13 +583,12 @@ static bool mpa_rx_overdrawn(const struct mpa_conn *conn)
 }
 
 /* Consume what has been put although nothing new can be passed. */
-static bool mpa_rx_blocked(struct mpa_conn *conn)
+static void mpa_rx_blocked(struct mpa_conn *conn)
 {
 	WRITE_ONCE(conn->rx.blocked, true);
 	lock_sock(conn->sk);
 	mpa_rx_consume(conn);
 	release_sock(conn->sk);
-	return false;
 }
 
 /* Work item, in full operation: one step. True if there may be another. */
@@ -595,10 +609,12 @@ bool mpa_rx_run(struct mpa_conn *conn)
 		}
 		more = mpa_rx_fill(conn);
 	}
+	if (rx->ready && mpa_rx_deliver(conn))
+		return true;
 	if (rx->ready)
-		return mpa_rx_deliver(conn) || mpa_rx_blocked(conn);
-	if (rx->end.error && !rx->reported)
-		return mpa_rx_ended(conn);
+		mpa_rx_blocked(conn);
+	else if (rx->end.error && !rx->reported)
+		more = mpa_rx_ended(conn);
 	return more;
 }
 
@@ -607,12 +623,15 @@ void mpa_rx_drop(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
 
-	if (rx->ready)
+	if (rx->ready) {
+		mpa_count_add(conn, RX_DISCARDED, rx->ready->octets);
 		mpa_batch_free(rx->ready);
+	}
 	rx->ready = NULL;
 	kvfree(rx->copy);
 	rx->copy = NULL;
 	rx->copied = 0;
+	rx->eaten = 0;
 }
 
 /*

@@ -9,16 +9,17 @@
  * sk_callback_lock	written where a callback and sk_user_data are put in
  *			place or taken back; read by the callbacks
  * connector->lock	innermost: what has become of the attempt
+ * listener->lock	innermost: whether it is closed
  *
  * The work items hold none of them when they call the consumer.
  */
+#include <linux/completion.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/net.h>
 #include <linux/refcount.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -72,7 +73,12 @@ struct mpa_connector {
 
 /**
  * struct mpa_listener - a listening socket
- * @sock: the socket, ours
+ * @refs: one for the consumer's handle, one for @work until it has released
+ *	@sock
+ * @lock: protects @closed against an accepted() that is about to start
+ * @closed: mpa_listen_close() was called
+ * @gone: @sock has been released
+ * @sock: the socket, ours; released by @work
  * @work: takes what has been connected, also the retry timer
  * @worker: task that is in accepted(), to find a wait for oneself
  * @flags: of struct mpa_sock_params
@@ -81,6 +87,10 @@ struct mpa_connector {
  * @ctx: its context
  */
 struct mpa_listener {
+	refcount_t		refs;
+	spinlock_t		lock;	/* protects @closed */
+	bool			closed;
+	struct completion	gone;
 	struct socket		*sock;
 	struct delayed_work	work;
 	struct task_struct	*worker;
@@ -110,13 +120,6 @@ static void sock_set_lock_class(struct sock *sk)
 					      &mpa_slock_key[1],
 					      "sk_lock-AF_INET6-MPA",
 					      &mpa_sk_key[1]);
-}
-
-/* Allocations of the socket must not wait for what it writes out. */
-static void sock_set_memalloc_mode(struct sock *sk)
-{
-	sk->sk_allocation = GFP_NOIO;
-	sk->sk_use_task_frag = false;
 }
 
 static int addr_len(const struct sockaddr_storage *addr)
@@ -167,7 +170,7 @@ static int sock_configure(struct socket *sock,
 	int err;
 
 	if (params->flags & MPA_F_MEMALLOC)
-		sock_set_memalloc_mode(sk);
+		mpa_tcp_memalloc(sk);
 	if (listen)
 		sock_set_reuseaddr(sk);
 	err = sock_bind_dev(sk, params);
@@ -203,18 +206,6 @@ static bool params_ok(const struct mpa_sock_params *params)
 {
 	return params->net && !(params->flags & ~MPA_F_MEMALLOC) &&
 	       params->backlog >= 0 && params->bound_dev_if >= 0;
-}
-
-/* Enter the mode in which a storage consumer's allocations are safe. */
-static unsigned int noio_begin(u32 flags)
-{
-	return flags & MPA_F_MEMALLOC ? memalloc_noio_save() : 0;
-}
-
-static void noio_end(u32 flags, unsigned int saved)
-{
-	if (flags & MPA_F_MEMALLOC)
-		memalloc_noio_restore(saved);
 }
 
 /* Connecting */
@@ -418,11 +409,11 @@ mpa_connect(const struct mpa_sock_params *params,
 	     params->local.ss_family != params->peer.ss_family))
 		return ERR_PTR(-EAFNOSUPPORT);
 
-	noio = noio_begin(params->flags);
+	noio = mpa_noio_save(params->flags);
 	c = connector_new(params, done);
 	if (c)
 		err = connect_start(c, params);
-	noio_end(params->flags, noio);
+	mpa_noio_restore(params->flags, noio);
 	if (!err)
 		return c;
 	if (c)
@@ -507,18 +498,53 @@ static void child_unhook(struct mpa_listener *l, struct sock *sk)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+static void listener_put(struct mpa_listener *l)
+{
+	if (refcount_dec_and_test(&l->refs))
+		kfree(l);
+}
+
+/* Once this says so, no accepted() starts any more. */
+static bool listener_closed(struct mpa_listener *l)
+{
+	bool closed;
+
+	spin_lock_bh(&l->lock);
+	closed = l->closed;
+	spin_unlock_bh(&l->lock);
+	return closed;
+}
+
+/*
+ * In the work item. 1. TCP wakes it no more: the callback, which runs under the
+ * read side of that lock, was the only way to us. 2. It is not queued again.
+ * 3. Nobody else knows the socket.
+ */
+static void listener_release(struct mpa_listener *l)
+{
+	listen_unhook(l);
+	cancel_delayed_work(&l->work);
+	sock_release(l->sock);
+	complete_all(&l->gone);
+	listener_put(l);
+}
+
 static int accept_one(struct mpa_listener *l)
 {
 	struct socket *sock;
 	unsigned int noio;
 	int err;
 
-	noio = noio_begin(l->flags);
+	noio = mpa_noio_save(l->flags);
 	err = kernel_accept(l->sock, &sock, O_NONBLOCK);
-	noio_end(l->flags, noio);
+	mpa_noio_restore(l->flags, noio);
 	if (err)
 		return err;
 	child_unhook(l, sock->sk);
+	if (listener_closed(l)) {
+		sock_release(sock);
+		return -ECANCELED;
+	}
 	l->accepted(l->ctx, sock);
 	return 0;
 }
@@ -536,6 +562,10 @@ static void accept_work(struct work_struct *work)
 		cond_resched();
 	} while (!err && --budget);
 	WRITE_ONCE(l->worker, NULL);
+	if (listener_closed(l)) {
+		listener_release(l);
+		return;
+	}
 
 	/* EAGAIN: none left. EINVAL: shut down behind our back. */
 	if (err == -EAGAIN || err == -EINVAL)
@@ -572,6 +602,9 @@ listener_new(const struct mpa_sock_params *params,
 	l = kzalloc(sizeof(*l), GFP_KERNEL);
 	if (!l)
 		return NULL;
+	refcount_set(&l->refs, 2);
+	spin_lock_init(&l->lock);
+	init_completion(&l->gone);
 	INIT_DELAYED_WORK(&l->work, accept_work);
 	l->flags = params->flags;
 	l->accepted = accepted;
@@ -616,11 +649,11 @@ mpa_listen(const struct mpa_sock_params *params,
 	if (!family_ok(params->local.ss_family))
 		return ERR_PTR(-EAFNOSUPPORT);
 
-	noio = noio_begin(params->flags);
+	noio = mpa_noio_save(params->flags);
 	l = listener_new(params, accepted);
 	if (l)
 		err = listen_start(l, params);
-	noio_end(params->flags, noio);
+	mpa_noio_restore(params->flags, noio);
 	if (!err)
 		return l;
 	kfree(l);
@@ -628,28 +661,53 @@ mpa_listen(const struct mpa_sock_params *params,
 }
 EXPORT_SYMBOL_GPL(mpa_listen);
 
+static void listener_close(struct mpa_listener *l)
+{
+	spin_lock_bh(&l->lock);
+	l->closed = true;
+	spin_unlock_bh(&l->lock);
+	mod_delayed_work(mpa_wq, &l->work, 0);
+}
+
 /**
  * mpa_listen_close - stop listening
  * @listener: the handle; not valid any more afterwards
  *
- * Waits until no accepted() is running; none is called afterwards. Connections
+ * After this has returned no accepted() starts; one may be running, which
+ * mpa_barrier() waits for. The address becomes free a little later. Connections
  * that wait to be accepted are reset, those passed on are not affected.
  *
- * Context: process context, may sleep. Not from accepted(), which would wait
- * for itself: that is warned of, and nothing is done.
+ * Context: any that may take a spinlock with BHs off, also accepted() and the
+ * callbacks of connections. Never waits.
  */
 void mpa_listen_close(struct mpa_listener *listener)
 {
-	if (WARN_ON_ONCE(READ_ONCE(listener->worker) == current))
-		return;
-	/* 1. TCP wakes the work item no more: the callback, which runs under
-	 *    the read side of this lock, was the only way to us.
-	 */
-	listen_unhook(listener);
-	/* 2. It is not running, and does not queue itself again. */
-	cancel_delayed_work_sync(&listener->work);
-	/* 3. Nobody else knows the socket. */
-	sock_release(listener->sock);
-	kfree(listener);
+	listener_close(listener);
+	listener_put(listener);
 }
 EXPORT_SYMBOL_GPL(mpa_listen_close);
+
+/**
+ * mpa_listen_close_sync - stop listening, and wait for it
+ * @listener: the handle; not valid any more afterwards
+ *
+ * As mpa_listen_close(); returns when no accepted() is running and the address
+ * is free.
+ *
+ * Context: process context, sleeps. Not from accepted(), which would wait for
+ * itself: that is warned about, and not waited.
+ * Return: 0, or %-EDEADLK: called from accepted()
+ */
+int mpa_listen_close_sync(struct mpa_listener *listener)
+{
+	bool self = READ_ONCE(listener->worker) == current;
+
+	might_sleep();
+
+	listener_close(listener);
+	if (!WARN_ON_ONCE(self))
+		wait_for_completion(&listener->gone);
+	listener_put(listener);
+	return self ? -EDEADLK : 0;
+}
+EXPORT_SYMBOL_GPL(mpa_listen_close_sync);

@@ -155,7 +155,14 @@ int mpa_tcp_lost(const struct sock *sk)
 	return 0;
 }
 
-/* Context: process, socket lock not held. */
+/* A storage consumer's socket: its allocations must not wait for itself. */
+void mpa_tcp_memalloc(struct sock *sk)
+{
+	sk->sk_allocation = GFP_NOIO;
+	sk->sk_use_task_frag = false;
+}
+
+/* Context: process, socket lock not held. A closed one stays as it is. */
 void mpa_tcp_reset(struct sock *sk)
 {
 	tcp_abort(sk, ECONNABORTED);

@@ -125,8 +125,6 @@ void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
 	list_for_each_entry_safe(tx, tmp, &conn->tx.sending, list) {
 		if (!mpa_tx_done(conn, tx))
 			break;
-		if (tx->status)
-			mpa_count(conn, TX_CANCELED);
 		list_move_tail(&tx->list, done);
 	}
 }
@@ -205,8 +203,9 @@ static void mpa_tx_drop_frag(struct mpa_conn *conn)
 }
 
 /*
- * No more is sent: each message that TCP has not taken whole fails with @err.
- * Messages are handed back by mpa_tx_flush() or released().
+ * No more is sent: each message that TCP has not taken whole fails with @err,
+ * and if the connection is lost each one that has not been handed back. They
+ * are handed back by mpa_tx_flush() or released().
  */
 void mpa_tx_cancel(struct mpa_conn *conn, int err)
 {
@@ -226,10 +225,12 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
 	spin_unlock_bh(&conn->lock);
 
 	list_for_each_entry(tx, &t->sending, list) {
-		if (t->sent >= tx->end)
+		if (tx->status ||
+		    (t->sent >= tx->end && conn->state != MPA_STATE_CLOSED))
 			continue;
 		tx->status = err;
-		tx->end = 0;
+		tx->end = min(tx->end, t->sent);
+		mpa_count(conn, TX_CANCELED);
 	}
 }
 
@@ -382,14 +383,11 @@ static bool mpa_tx_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 
 	if (!(tx->flags & MPA_TX_ZEROCOPY) || !tx->len)
 		return false;
-	if (iov_iter_is_bvec(&tx->data)) {
-		pages = mpa_tx_count_pages(&tx->data, tx->len);
-		/* Each marker cuts a page in two; then header and CRC. */
-		if (pages && pages + 2 * markers + 2 <= MAX_SKB_FRAGS)
-			return true;
-	}
-	mpa_count(conn, TX_COPIED);
-	return false;
+	if (!iov_iter_is_bvec(&tx->data))
+		return false;
+	pages = mpa_tx_count_pages(&tx->data, tx->len);
+	/* Each marker cuts a page in two; then header and CRC. */
+	return pages && pages + 2 * markers + 2 <= MAX_SKB_FRAGS;
 }
 
 /* A record for an FPDU of @size octets, or NULL if the train is full. */
@@ -437,6 +435,8 @@ static int mpa_tx_encode(struct mpa_conn *conn, struct mpa_tx *tx, u32 emss)
 	if (zc) {
 		mpa_tx_ubuf_init(conn, tx);
 		mpa_count(conn, TX_ZEROCOPY);
+	} else if (tx->flags & MPA_TX_ZEROCOPY) {
+		mpa_count(conn, TX_COPIED);
 	}
 	if (record == &train->record[train->nr])
 		train->nr++;
@@ -497,13 +497,6 @@ static int mpa_tx_build(struct mpa_conn *conn, u32 emss)
 	return err == -ENOBUFS || err == -ENOMEM ? 0 : err;
 }
 
-/* Is there certainly room for the octets of @record and something behind? */
-static bool mpa_tx_more_room(const struct sock *sk, u32 octets)
-{
-	return READ_ONCE(sk->sk_wmem_queued) + SKB_TRUESIZE(octets) <
-	       READ_ONCE(sk->sk_sndbuf);
-}
-
 /* Socket lock held. Give a record, or what is left of it, to TCP. */
 static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 			      struct mpa_record *record)
@@ -522,9 +515,8 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 	} else {
 		msg.msg_flags |= MSG_SPLICE_PAGES | MSG_NO_SHARED_FRAGS;
 	}
-	/* Only with more to follow for certain, or it would stay behind. */
-	if (train->first + 1 < train->nr &&
-	    mpa_tx_more_room(conn->sk, record->len))
+	/* If nothing follows after all, mpa_tx_uncork() lets it go. */
+	if (train->first + 1 < train->nr)
 		msg.msg_flags |= MSG_MORE;
 	iov_iter_truncate(&msg.msg_iter, record->len);
 
@@ -615,13 +607,12 @@ static u32 mpa_tx_emss(struct mpa_conn *conn)
 	u32 emss = mpa_tcp_emss(conn->sk);
 	u32 sack = mpa_tcp_sack_room(conn->sk);
 
-	conn->emss = emss;
 	return emss > sack ? emss - sack : emss;
 }
 
 static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
 {
-	u32 mulpdu = mpa_mulpdu_of(conn->emss, conn->terms.markers_tx);
+	u32 mulpdu = mpa_mulpdu(conn);
 
 	if (mulpdu == conn->mulpdu)
 		return;
@@ -634,13 +625,13 @@ static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
 void mpa_tx_begin(struct mpa_conn *conn)
 {
 	lock_sock(conn->sk);
-	mpa_tx_emss(conn);
+	conn->mulpdu = mpa_mulpdu_of(mpa_tcp_emss(conn->sk),
+				     conn->terms.markers_tx);
 	release_sock(conn->sk);
-	conn->mulpdu = mpa_mulpdu_of(conn->emss, conn->terms.markers_tx);
 }
 
 /* The FIN comes behind everything that is queued. */
-static void mpa_tx_fin(struct mpa_conn *conn)
+void mpa_tx_fin(struct mpa_conn *conn)
 {
 	if (conn->tx.fin || !mpa_conn_test(conn, MPA_CONN_SHUTDOWN) ||
 	    mpa_tx_pending(conn))
@@ -664,7 +655,6 @@ static int mpa_tx_step(struct mpa_conn *conn)
 	space = !err && mpa_tx_space(sk);
 	release_sock(sk);
 
-	mpa_tx_tell_mulpdu(conn);
 	if (!space)
 		return err ?: -EAGAIN;
 
@@ -677,6 +667,13 @@ static int mpa_tx_step(struct mpa_conn *conn)
 	return err;
 }
 
+/* TCP takes no more for now: let it send what MSG_MORE has held back. */
+static void mpa_tx_uncork(struct mpa_conn *conn)
+{
+	if (conn->tx.train)
+		tcp_sock_set_nodelay(conn->sk);
+}
+
 /* Work item, in full operation: one step. True if there may be another. */
 bool mpa_tx_run(struct mpa_conn *conn)
 {
@@ -686,13 +683,17 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	if (conn->tx.gate && !conn->tx.err && mpa_tx_pending(conn))
 		err = mpa_tx_step(conn);
 
-	if (err == -ENOMEM) {
-		mpa_conn_retry(conn);
-	} else if (err && err != -EAGAIN) {
-		mpa_tcp_reset(conn->sk);
-		mpa_cm_lost(conn, MPA_REASON_RESET, err);
+	if (err == -EAGAIN || err == -ENOMEM) {
+		mpa_tx_uncork(conn);
+	} else if (err) {
+		mpa_cm_lost(conn, mpa_tcp_lost(conn->sk) ? MPA_REASON_RESET :
+							   MPA_REASON_ABORTED,
+			    err);
 		return false;
 	}
+	if (err == -ENOMEM)
+		mpa_conn_retry(conn);
+	mpa_tx_tell_mulpdu(conn);
 	mpa_tx_flush(conn);
 	mpa_tx_fin(conn);
 	if (!mpa_tx_pending(conn))
@@ -793,8 +794,12 @@ EXPORT_SYMBOL_GPL(mpa_send_list);
 int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	LIST_HEAD(list);
+	int err;
 
 	list_add(&tx->list, &list);
-	return mpa_send_list(conn, &list);
+	err = mpa_send_list(conn, &list);
+	if (err)
+		list_del_init(&tx->list);
+	return err;
 }
 EXPORT_SYMBOL_GPL(mpa_send);

@@ -114,7 +114,7 @@ static int __init hello_init(void)
 
 static void __exit hello_exit(void)
 {
-	mpa_listen_close(hello_listener);
+	mpa_listen_close_sync(hello_listener);
 	mpa_barrier();	/* the last released() has returned */
 }
 

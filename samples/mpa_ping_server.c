@@ -501,7 +501,7 @@ static void server_close(struct ping_server *s)
 {
 	struct ping_link *l;
 
-	mpa_listen_close(s->listener);
+	mpa_listen_close_sync(s->listener);
 
 	spin_lock(&s->lock);
 	list_for_each_entry(l, &s->links, list) {

@@ -9,7 +9,8 @@
  *   it back with its callbacks restored.
  * - All callbacks of a connection run in process context, one at a time, with
  *   no lock of MPA or of the socket held. Every function here may be called
- *   from every callback, except mpa_detach_sync() and mpa_barrier().
+ *   from every callback, except those that wait: mpa_detach_sync(),
+ *   mpa_listen_close_sync() and mpa_barrier().
  * - released() is the last callback. Nothing of the connection is touched by
  *   MPA after it.
  */
@@ -60,7 +61,8 @@ enum mpa_error {
  * @MPA_REASON_FIN: peer's FIN, between two FPDUs: a graceful close (code 1)
  * @MPA_REASON_TRUNCATED: peer's FIN inside an FPDU (code 1)
  * @MPA_REASON_RESET: reset by the peer, or given up by TCP (code 1)
- * @MPA_REASON_ABORTED: mpa_abort(), or the namespace went away (code 1)
+ * @MPA_REASON_ABORTED: mpa_abort(), a source that failed, or the namespace
+ *	went away (code 1)
  * @MPA_REASON_CRC: CRC mismatch (code 2)
  * @MPA_REASON_MARKER: FPDUPTR does not point to the ULPDU_Length (code 3)
  * @MPA_REASON_LENGTH: ULPDU_Length outside 1 to 64768 (code 3)
@@ -146,9 +148,9 @@ struct mpa_ulpdu {
  *	position has been passed, and the consumer may act on it, in the order
  *	of the positions. A ULPDU at or above it is passed for placement only.
  *
- * The octets belong to MPA and stay where TCP put them. They may be read
- * until recv() returns, or until mpa_rx_put() where the consumer took a
- * reference with mpa_rx_get(); nobody may write to them.
+ * All this, the octets included, belongs to MPA; the octets stay where TCP put
+ * them. It may be read until recv() returns, or until mpa_rx_put() where the
+ * consumer took a reference with mpa_rx_get(); nobody may write to it.
  */
 struct mpa_rx {
 	const struct mpa_ulpdu	*ulpdu;
@@ -391,5 +393,6 @@ struct mpa_listener *
 mpa_listen(const struct mpa_sock_params *params,
 	   void (*accepted)(void *ctx, struct socket *sock));
 void mpa_listen_close(struct mpa_listener *listener);
+int mpa_listen_close_sync(struct mpa_listener *listener);
 
 #endif /* _NET_MPA_H */
