@@ -135,6 +135,7 @@ static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
 		return false;
 	return !before(READ_ONCE(tcp_sk(sk)->rcv_nxt),
 		       READ_ONCE(conn->rx.need)) ||
+	       READ_ONCE(tcp_sk(sk)->urg_data) ||
 	       tcp_epollin_ready(sk, INT_MAX);
 }
 
