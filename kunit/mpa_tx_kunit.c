@@ -522,12 +522,13 @@ static u32 tx_segments(struct kunit *test, const struct tx_source *s,
 		KUNIT_ASSERT_LE(test, at + n, 32 * PAGE_SIZE);
 		KUNIT_ASSERT_LT(test, nr + s->nr_empty, TX_SEGMENTS);
 		for (e = 0; e <= s->nr_empty; e++, nr++) {
-			u32 here = e < s->nr_empty ? 0 : n;
+			bool empty = e < s->nr_empty;
+			u32 here = empty ? 8 : at;
 
-			t->seg_kv[nr].iov_base = base + at;
-			t->seg_kv[nr].iov_len = here;
-			bvec_set_page(&t->seg[nr], page + at / PAGE_SIZE, here,
-				      at % PAGE_SIZE);
+			t->seg_kv[nr].iov_base = base + here;
+			t->seg_kv[nr].iov_len = empty ? 0 : n;
+			bvec_set_page(&t->seg[nr], page + here / PAGE_SIZE,
+				      empty ? 0 : n, here % PAGE_SIZE);
 		}
 		memcpy(base + at, octets + len - left, n);
 		at += n + s->gap;
