@@ -265,6 +265,7 @@ like() {
 capture_start() {
 	local try
 
+	rm -f "$STATE/$3.err"
 	# Not by ns: the process is to be tcpdump itself
 	nsenter --net="/run/netns/$1" -- tcpdump -i "$2" -s 10000 -B 8192 \
 		--immediate-mode -w "$STATE/$3.pcap" tcp 2>"$STATE/$3.err" &
