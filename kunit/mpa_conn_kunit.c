@@ -152,7 +152,7 @@ static const struct conn_row reject_rows[] = {
 KUNIT_ARRAY_PARAM_DESC(reject, reject_rows, desc);
 
 static const struct conn_row recv_rows[] = {
-	{ "DD-01 DD-07: held on entry, hold and resume", conn_recv_held },
+	{ "DD-01 DD-07 OO-04 OO-05: held on entry, hold, resume", conn_recv_held },
 	{ "RX-13: held, the window closes", conn_recv_held_window },
 	{ "RX-10 RX-13 RX-14: split behind each octet, markers",
 	  conn_recv_split, true },
