@@ -152,7 +152,7 @@ static const struct conn_row reject_rows[] = {
 KUNIT_ARRAY_PARAM_DESC(reject, reject_rows, desc);
 
 static const struct conn_row recv_rows[] = {
-	{ "DD-01 DD-07 OO-04 OO-05: held on entry, hold, resume", conn_recv_held },
+	{ "DD-01 DD-07: held on entry, hold and resume", conn_recv_held },
 	{ "RX-13: held, the window closes", conn_recv_held_window },
 	{ "RX-10 RX-13 RX-14: split behind each octet, markers",
 	  conn_recv_split, true },
@@ -224,6 +224,95 @@ static const struct conn_row gate_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(gate, gate_rows, desc);
 
+static const struct conn_row send_rows[] = {
+	{ "FR-01 FR-02 FR-05 SZ-05 DD-01: lengths", conn_send_lengths, false },
+	{ "FR-01 FR-02 FR-05 SZ-05 MK-09 MK-14 MK-16: lengths, markers",
+	  conn_send_lengths, true },
+	{ "SZ-04 SZ-05: what is refused", conn_send_refused },
+	{ "TX-02 TX-04 TX-06 SZ-10: full FPDUs, one to a segment",
+	  conn_send_aligned, false },
+	{ "TX-02 TX-04 TX-06 SZ-10: full FPDUs with markers, one to a segment",
+	  conn_send_aligned, true },
+	{ "TX-03 TX-10: small FPDUs, whole", conn_send_packed, false },
+	{ "TX-03 TX-10: small FPDUs with markers, whole", conn_send_packed,
+	  true },
+	{ "TX-08: no Nagle", conn_send_nodelay },
+	{ "SZ-11 SZ-13 TX-06: source, L is exact", conn_send_source, false },
+	{ "SZ-11 SZ-13 TX-06: source, L is exact, markers", conn_send_source,
+	  true },
+	{ "source that stops early", conn_send_source_stops },
+	{ "TX-01: source that fails", conn_send_source_fails },
+	{ "backpressure", conn_send_backpressure },
+	{ "posting with BH off", conn_send_atomic },
+	{ "reclaim-safe", conn_send_memalloc },
+	{ "SZ-01 SZ-03 SZ-06 SZ-09 SZ-15 SZ-16 SZ-19 SZ-20: MULPDU",
+	  conn_send_mulpdu, false },
+	{ "SZ-01 SZ-03 SZ-06 SZ-08 SZ-15 SZ-16 SZ-19 SZ-20: MULPDU, markers",
+	  conn_send_mulpdu, true },
+	{ "SZ-14 SZ-22 TX-07 TX-12: the MTU changes", conn_send_mtu, false },
+	{ "SZ-14 SZ-22 TX-07 TX-12: the MTU changes, markers", conn_send_mtu,
+	  true },
+	{ "FR-01 DD-01 DD-02: two connections", conn_send_both, 0 },
+	{ "FR-01 DD-01 DD-02 MK-21: two connections, markers one way",
+	  conn_send_both, 1 },
+	{ "FR-01 DD-01 DD-02 MK-07: two connections, markers", conn_send_both,
+	  3 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(send, send_rows, desc);
+
+static const struct conn_row zerocopy_rows[] = {
+	{ "pages, handed back when they are free", conn_zerocopy_pages,
+	  false },
+	{ "pages with markers, handed back when they are free",
+	  conn_zerocopy_pages, true },
+	{ "slab and vmalloc are copied", conn_zerocopy_copied },
+	{ "detach", conn_zerocopy_detach },
+	{ "detach, and the peer does not read", conn_zerocopy_detach_reset },
+	{ "reset by the peer", conn_zerocopy_reset },
+	{ "abort", conn_zerocopy_abort },
+};
+
+KUNIT_ARRAY_PARAM_DESC(zerocopy, zerocopy_rows, desc);
+
+static const struct conn_row queue_rows[] = {
+	{ "TX-01: mpa_abort()", conn_queue_abort },
+	{ "TX-01: mpa_detach()", conn_queue_detach },
+	{ "TX-01 ER-02: reset by the peer", conn_queue_reset },
+	{ "TX-01 TD-01: mpa_shutdown()", conn_queue_shutdown },
+};
+
+KUNIT_ARRAY_PARAM_DESC(queue, queue_rows, desc);
+
+static const struct conn_row end_rows[] = {
+	{ "mpa_detach() in each state", conn_end_detach },
+	{ "mpa_detach_sync() in each state", conn_end_detach_sync },
+	{ "CS-36 CS-38: mpa_abort() in each state", conn_end_abort },
+	{ "mpa_detach() from each callback", conn_end_callback_detach },
+	{ "all calls from each callback", conn_end_callback_all },
+	{ "CS-36 CS-38: mpa_abort() from each callback",
+	  conn_end_callback_abort },
+	{ "mpa_detach() while a callback is running", conn_end_running,
+	  false },
+	{ "mpa_detach_sync() while a callback is running", conn_end_running,
+	  true },
+	{ "nothing comes after mpa_detach()", conn_end_no_more },
+	{ "mpa_barrier()", conn_end_barrier },
+	{ "TD-01 TD-02: graceful, Initiator first", conn_end_graceful, 0 },
+	{ "TD-01 TD-02: graceful, Responder first", conn_end_graceful, 1 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(end, end_rows, desc);
+
+static const struct conn_row info_rows[] = {
+	{ "states", conn_end_states },
+	{ "addresses, IPv4", conn_end_addresses, false },
+	{ "addresses, IPv6", conn_end_addresses, true },
+	{ "ER-01: names of reasons", conn_end_reasons },
+};
+
+KUNIT_ARRAY_PARAM_DESC(info, info_rows, desc);
+
 #define CONN_CASE(title) {						\
 	.run_case = conn_run, .name = #title,				\
 	.generate_params = title##_gen_params,				\
@@ -242,6 +331,11 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(error),
 	CONN_CASE(fin),
 	CONN_CASE(gate),
+	CONN_CASE(send),
+	CONN_CASE(zerocopy),
+	CONN_CASE(queue),
+	CONN_CASE(end),
+	CONN_CASE(info),
 	{}
 };
 

@@ -44,12 +44,20 @@ struct conn_row {
  * @kv: its payload
  * @bv: or its payload, in pages
  * @len: octets of the ULPDU
+ * @left: source: octets not asked for yet
+ * @asked: source: how often it was asked
+ * @stop: source: the time at which it has no more
+ * @err: source: what it says then
  */
 struct conn_msg {
 	struct mpa_tx	tx;
 	struct kvec	kv;
 	struct bio_vec	bv;
 	u32		len;
+	u32		left;
+	u32		asked;
+	u32		stop;
+	int		err;
 };
 
 /**
@@ -64,6 +72,7 @@ struct conn_msg {
  * @buf_len: how many
  * @msg: messages
  * @nr_msg: how many have been posted
+ * @nr_plain: of these, before the first with pages
  * @page: pages for zero copy
  * @rx_markers: the peer inserts markers
  * @tx_markers: the connection inserts markers
@@ -89,6 +98,7 @@ struct conn_test {
 	u32			buf_len;
 	struct conn_msg		msg[CONN_MSGS];
 	u32			nr_msg;
+	u32			nr_plain;
 	struct page		*page[CONN_PAGES];
 	bool			rx_markers;
 	bool			tx_markers;
@@ -134,14 +144,19 @@ u32 conn_fpdu(struct kunit *test, u32 len);
 void conn_flush(struct kunit *test);
 void conn_peer_send(struct kunit *test, u32 len);
 void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr);
+u32 conn_take(struct kunit *test);
 void conn_expect_tx(struct kunit *test, u32 len);
 void conn_expect_silence(struct kunit *test);
 
 /* Messages of the connection. */
 struct conn_msg *conn_msg(struct kunit *test, u32 len);
+struct conn_msg *conn_page_msg(struct kunit *test, u32 len);
+void conn_post_many(struct kunit *test, u32 nr, u32 len);
 struct conn_msg *conn_post(struct kunit *test, u32 len);
 void conn_expect_done(struct kunit *test, struct mpa_consumer *c, u32 nr,
 		      int status);
+void conn_expect_statuses(struct kunit *test, struct mpa_consumer *c, u32 nr,
+			  int err);
 void conn_expect_end(struct kunit *test, struct mpa_consumer *c,
 		     enum mpa_error error, enum mpa_reason reason);
 void conn_expect_alive(struct kunit *test, struct mpa_consumer *c);
@@ -227,5 +242,46 @@ void conn_gate_opens(struct kunit *test);
 void conn_gate_bad(struct kunit *test);
 void conn_gate_fin(struct kunit *test);
 void conn_gate_shutdown(struct kunit *test);
+
+/* mpa_conn_send.c */
+void conn_send_lengths(struct kunit *test);
+void conn_send_refused(struct kunit *test);
+void conn_send_aligned(struct kunit *test);
+void conn_send_packed(struct kunit *test);
+void conn_send_nodelay(struct kunit *test);
+void conn_send_source(struct kunit *test);
+void conn_send_source_stops(struct kunit *test);
+void conn_send_source_fails(struct kunit *test);
+void conn_send_backpressure(struct kunit *test);
+void conn_send_atomic(struct kunit *test);
+void conn_send_memalloc(struct kunit *test);
+void conn_send_mulpdu(struct kunit *test);
+void conn_send_mtu(struct kunit *test);
+void conn_send_both(struct kunit *test);
+void conn_zerocopy_pages(struct kunit *test);
+void conn_zerocopy_copied(struct kunit *test);
+void conn_zerocopy_detach(struct kunit *test);
+void conn_zerocopy_detach_reset(struct kunit *test);
+void conn_zerocopy_reset(struct kunit *test);
+void conn_zerocopy_abort(struct kunit *test);
+void conn_queue_abort(struct kunit *test);
+void conn_queue_detach(struct kunit *test);
+void conn_queue_reset(struct kunit *test);
+void conn_queue_shutdown(struct kunit *test);
+
+/* mpa_conn_end.c */
+void conn_end_detach(struct kunit *test);
+void conn_end_detach_sync(struct kunit *test);
+void conn_end_abort(struct kunit *test);
+void conn_end_callback_detach(struct kunit *test);
+void conn_end_callback_all(struct kunit *test);
+void conn_end_callback_abort(struct kunit *test);
+void conn_end_running(struct kunit *test);
+void conn_end_no_more(struct kunit *test);
+void conn_end_barrier(struct kunit *test);
+void conn_end_graceful(struct kunit *test);
+void conn_end_states(struct kunit *test);
+void conn_end_addresses(struct kunit *test);
+void conn_end_reasons(struct kunit *test);
 
 #endif /* _MPA_CONN_TEST_H */

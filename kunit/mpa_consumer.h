@@ -34,6 +34,7 @@ enum {
  * @conn: the connection
  * @params: given to mpa_attach()
  * @hook: called at the end of each callback; may call any API function
+ * @hook_on: for the hook: the callback in which it is to act
  * @keep: keep each batch, in @kept
  * @wait: woken by each callback
  * @lock: protects @count and what was written before it was raised
@@ -69,6 +70,7 @@ struct mpa_consumer {
 	struct mpa_params	params;
 	void			(*hook)(struct mpa_consumer *c,
 					enum consumer_event ev);
+	enum consumer_event	hook_on;
 	bool			keep;
 	wait_queue_head_t	wait;
 	spinlock_t		lock;	/* see above */

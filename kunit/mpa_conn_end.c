@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Ending: graceful, aborted, detached, in any state and from any callback. */
+#include <linux/delay.h>
+#include <linux/string.h>
+#include <net/tcp.h>
+#include "mpa_conn_test.h"
+
+/* Where a connection can be when its end comes. */
+enum end_state {
+	END_ATTACHED,
+	END_REQUEST_SENT,
+	END_FRAME_PART,
+	END_DECIDE,
+	END_ACCEPTED,
+	END_FULL,
+	END_DELIVERING,
+	END_SHUTDOWN,
+	END_FAILED,
+	END_CLOSED,
+	END_REJECTED,
+	END_NR,
+};
+
+static void end_decide(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+}
+
+static void end_startup(struct kunit *test, enum end_state state)
+{
+	struct conn_test *t = test->priv;
+
+	if (state >= END_DECIDE) {
+		end_decide(test);
+		return;
+	}
+	conn_attach(test, 0);
+	if (state == END_REQUEST_SENT)
+		conn_start(test, CONN_INITIATOR);
+	if (state != END_FRAME_PART)
+		return;
+	conn_start(test, CONN_RESPONDER);
+	mpa_peer_frame(t->buf, false, PEER_C, 1, NULL, 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, 19), 0);
+	conn_settle(&t->a);
+}
+
+static void end_rejected(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	end_decide(test);
+	KUNIT_ASSERT_EQ(test, mpa_reject(t->a.conn, NULL, 0), 0);
+	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
+}
+
+static void end_failed(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_default(test);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, "\0\0\0\0\0\0", 6), 0);
+	CONN_WAIT(test, &t->a, EV_ENDED, 1);
+}
+
+static void end_reach(struct kunit *test, enum end_state state)
+{
+	struct conn_test *t = test->priv;
+
+	switch (state) {
+	case END_ATTACHED:
+	case END_REQUEST_SENT:
+	case END_FRAME_PART:
+	case END_DECIDE:
+		end_startup(test, state);
+		break;
+	case END_ACCEPTED:
+		end_decide(test);
+		KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+		break;
+	case END_FULL:
+		conn_full(test, CONN_INITIATOR, 0, PEER_C);
+		conn_peer_send(test, 100);
+		break;
+	case END_DELIVERING:
+		conn_default(test);
+		conn_expect_alive(test, &t->a);
+		break;
+	case END_SHUTDOWN:
+		conn_default(test);
+		KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
+		break;
+	case END_FAILED:
+		end_failed(test);
+		break;
+	case END_CLOSED:
+		conn_default(test);
+		mpa_abort(t->a.conn);
+		CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+		break;
+	case END_REJECTED:
+		end_rejected(test);
+		break;
+	case END_NR:
+		break;
+	}
+}
+
+/* released() has come once, and nothing after it. */
+static void end_expect_released(struct kunit *test, struct mpa_consumer *c)
+{
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait(c, EV_RELEASED, 1));
+	mpa_barrier();
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(c, EV_RELEASED), 1);
+	KUNIT_EXPECT_EQ(test, c->log[c->nr_log - 1], EV_RELEASED);
+}
+
+/* In each state: the socket comes back as it was. */
+void conn_end_detach(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	void (*ready)(struct sock *sk);
+	enum end_state state;
+	struct sock *sk;
+	int lowat;
+	u8 nonagle;
+
+	for (state = END_ATTACHED; state < END_NR; state++) {
+		conn_pair(test);
+		sk = t->sock[0]->sk;
+		WRITE_ONCE(sk->sk_rcvlowat, 7);
+		lowat = sk->sk_rcvlowat;
+		nonagle = tcp_sk(sk)->nonagle;
+		ready = sk->sk_data_ready;
+		end_reach(test, state);
+		mpa_detach(t->a.conn);
+		end_expect_released(test, &t->a);
+		KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, ready);
+		KUNIT_EXPECT_NULL(test, sk->sk_user_data);
+		KUNIT_EXPECT_EQ(test, sk->sk_rcvlowat, lowat);
+		KUNIT_EXPECT_EQ(test, tcp_sk(sk)->nonagle & TCP_NAGLE_OFF,
+				nonagle & TCP_NAGLE_OFF);
+		conn_reopen(test);
+	}
+}
+
+/* The same, waiting for it. */
+void conn_end_detach_sync(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	enum end_state state;
+
+	for (state = END_ATTACHED; state < END_NR; state++) {
+		end_reach(test, state);
+		KUNIT_EXPECT_EQ(test, mpa_detach_sync(t->a.conn), 0);
+		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RELEASED),
+				1);
+		end_expect_released(test, &t->a);
+		conn_reopen(test);
+	}
+}
+
+/* Aborted in each state, then detached: TCP is gone in every one. */
+void conn_end_abort(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	enum end_state state;
+
+	for (state = END_ATTACHED; state < END_REJECTED; state++) {
+		end_reach(test, state);
+		mpa_abort(t->a.conn);
+		mpa_abort(t->a.conn);
+		KUNIT_ASSERT_TRUE_MSG(test, mpa_consumer_wait(&t->a, EV_CLOSED,
+							      1),
+				      "state %d", state);
+		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 1);
+		KUNIT_EXPECT_EQ(test, t->a.err, -ECANCELED);
+		if (state != END_FAILED)
+			conn_expect_end(test, &t->a, MPA_ERR_TCP,
+					MPA_REASON_ABORTED);
+		KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer),
+				-ECONNRESET);
+		conn_reopen(test);
+	}
+}
+
+static void end_hook_detach(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev != c->hook_on || READ_ONCE(c->detached))
+		return;
+	mpa_detach(c->conn);
+	WRITE_ONCE(c->detached, true);
+}
+
+/* Calls everything that any callback may call. */
+static void end_hook_all(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct socket *sock = mpa_conn_socket(c->conn);
+	struct mpa_info info;
+
+	lock_sock(sock->sk);
+	release_sock(sock->sk);
+	if (ev == EV_RELEASED)
+		return;
+	mpa_get_info(c->conn, &info);
+	mpa_hold(c->conn);
+	mpa_resume(c->conn);
+	if (ev != EV_REQUEST)
+		mpa_shutdown(c->conn);
+	else
+		mpa_accept(c->conn, NULL, 0);
+}
+
+static void end_hook_abort(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev != EV_RELEASED)
+		mpa_abort(c->conn);
+}
+
+/* The state from which end_fire() has callback @ev called. */
+static void end_prepare(struct kunit *test, enum consumer_event ev)
+{
+	switch (ev) {
+	case EV_REQUEST:
+		conn_attach(test, 0);
+		break;
+	case EV_REJECTED:
+	case EV_ESTABLISHED:
+		end_decide(test);
+		break;
+	default:
+		conn_default(test);
+		break;
+	}
+}
+
+static void end_fire(struct kunit *test, enum consumer_event ev)
+{
+	struct conn_test *t = test->priv;
+
+	switch (ev) {
+	case EV_REQUEST:
+		conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+		conn_start(test, CONN_RESPONDER);
+		break;
+	case EV_ESTABLISHED:
+		KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+		break;
+	case EV_REJECTED:
+		KUNIT_ASSERT_EQ(test, mpa_reject(t->a.conn, NULL, 0), 0);
+		break;
+	case EV_RECV:
+		conn_peer_send(test, 10);
+		break;
+	case EV_SENT:
+		conn_post(test, 10);
+		break;
+	case EV_ENDED:
+		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+		break;
+	case EV_CLOSED:
+		mpa_peer_reset(&t->peer);
+		break;
+	case EV_RELEASED:
+		mpa_detach(t->a.conn);
+		break;
+	case EV_MULPDU:
+	case EV_NR:
+		break;
+	}
+}
+
+static void end_from_callbacks(struct kunit *test,
+			       void (*hook)(struct mpa_consumer *c,
+					    enum consumer_event ev))
+{
+	struct conn_test *t = test->priv;
+	enum consumer_event ev;
+
+	for (ev = EV_REQUEST; ev < EV_NR; ev++) {
+		if (ev == EV_MULPDU)
+			continue;
+		end_prepare(test, ev);
+		t->a.hook_on = ev;
+		t->a.hook = hook;
+		end_fire(test, ev);
+		CONN_WAIT(test, &t->a, ev, 1);
+		conn_detach(test, &t->a);
+		end_expect_released(test, &t->a);
+		conn_reopen(test);
+	}
+}
+
+void conn_end_callback_detach(struct kunit *test)
+{
+	end_from_callbacks(test, end_hook_detach);
+}
+
+void conn_end_callback_all(struct kunit *test)
+{
+	end_from_callbacks(test, end_hook_all);
+}
+
+void conn_end_callback_abort(struct kunit *test)
+{
+	end_from_callbacks(test, end_hook_abort);
+}
+
+static void end_hook_slow(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev != EV_RECV)
+		return;
+	c->startup.rev = 77;	/* says that it is in here */
+	msleep(200);
+	c->startup.rev = 78;
+}
+
+/* mpa_detach() does not wait for a callback, mpa_detach_sync() does. */
+void conn_end_running(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	conn_default(test);
+	t->a.hook = end_hook_slow;
+	conn_peer_send(test, 10);
+	for (i = 0; i < 1000 && READ_ONCE(t->a.startup.rev) != 77; i++)
+		usleep_range(1000, 2000);
+	if (conn_arg(test)) {
+		KUNIT_EXPECT_EQ(test, mpa_detach_sync(t->a.conn), 0);
+		KUNIT_EXPECT_EQ(test, t->a.startup.rev, 78);
+	} else {
+		mpa_detach(t->a.conn);
+		KUNIT_EXPECT_EQ(test, READ_ONCE(t->a.startup.rev), 77);
+		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RELEASED),
+				0);
+	}
+	end_expect_released(test, &t->a);
+	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 78);
+}
+
+/* Nothing that arrives after mpa_detach() is passed on. */
+void conn_end_no_more(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_default(test);
+	conn_expect_alive(test, &t->a);
+	conn_settle(&t->a);
+	mpa_detach(t->a.conn);
+	WRITE_ONCE(t->a.detached, true);
+	conn_peer_send(test, 10);
+	mpa_peer_reset(&t->peer);
+	end_expect_released(test, &t->a);
+	KUNIT_EXPECT_EQ(test, t->a.late, 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_CLOSED), 0);
+}
+
+/* mpa_barrier() waits for every detached connection. */
+void conn_end_barrier(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_two(test, 0, 0);
+	conn_post(test, 50000);
+	mpa_detach(t->b.conn);
+	mpa_detach(t->a.conn);
+	mpa_barrier();
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RELEASED), 1);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_RELEASED), 1);
+}
+
+/* Both sides close, one after the other; @arg: who is first. */
+void conn_end_graceful(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_consumer *first = conn_arg(test) ? &t->b : &t->a;
+	struct mpa_consumer *second = conn_arg(test) ? &t->a : &t->b;
+	struct mpa_info info;
+
+	conn_two(test, MPA_F_MARKERS, MPA_F_MARKERS);
+	conn_post(test, 1000);
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 1));
+	KUNIT_ASSERT_EQ(test, mpa_shutdown(first->conn), 0);
+	conn_expect_end(test, second, MPA_ERR_TCP, MPA_REASON_FIN);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(second, EV_CLOSED), 0);
+	KUNIT_ASSERT_EQ(test, mpa_shutdown(second->conn), 0);
+	conn_expect_end(test, first, MPA_ERR_TCP, MPA_REASON_FIN);
+	CONN_WAIT(test, first, EV_CLOSED, 1);
+	CONN_WAIT(test, second, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, first->err, 0);
+	KUNIT_EXPECT_EQ(test, second->err, 0);
+	mpa_get_info(first->conn, &info);
+	KUNIT_EXPECT_EQ(test, info.state, MPA_STATE_CLOSED);
+	KUNIT_EXPECT_EQ(test, mpa_shutdown(first->conn), -ENOTCONN);
+}
+
+static void end_check_info(struct kunit *test, enum mpa_state state)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.state, state);
+}
+
+void conn_end_states(struct kunit *test)
+{
+	static const struct {
+		enum end_state at;
+		enum mpa_state state;
+	} rows[] = {
+		{ END_ATTACHED, MPA_STATE_ATTACHED },
+		{ END_FRAME_PART, MPA_STATE_STARTUP },
+		{ END_DECIDE, MPA_STATE_DECIDE },
+		{ END_FULL, MPA_STATE_FULL },
+		{ END_REJECTED, MPA_STATE_REJECTED },
+		{ END_CLOSED, MPA_STATE_CLOSED },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		end_reach(test, rows[i].at);
+		end_check_info(test, rows[i].state);
+		conn_reopen(test);
+	}
+}
+
+/* @arg: IPv6. */
+void conn_end_addresses(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sockaddr_storage local = {}, peer = {};
+	struct mpa_info info;
+
+	t->opts.ipv6 = conn_arg(test);
+	conn_default(test);
+	conn_expect_alive(test, &t->a);
+	KUNIT_ASSERT_GT(test, kernel_getsockname(t->sock[0],
+						 (struct sockaddr *)&local),
+			0);
+	KUNIT_ASSERT_GT(test, kernel_getpeername(t->sock[0],
+						 (struct sockaddr *)&peer), 0);
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.local.ss_family,
+			conn_arg(test) ? AF_INET6 : AF_INET);
+	KUNIT_EXPECT_TRUE(test, info.initiator);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&info.local, &local, sizeof(local)));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&info.peer, &peer, sizeof(peer)));
+}
+
+void conn_end_reasons(struct kunit *test)
+{
+	int reason, other;
+
+	for (reason = 0; reason <= MPA_REASON_NOMEM; reason++) {
+		KUNIT_ASSERT_NOT_NULL(test, mpa_reason_name(reason));
+		for (other = 0; other < reason; other++)
+			KUNIT_EXPECT_STRNEQ(test, mpa_reason_name(reason),
+					    mpa_reason_name(other));
+	}
+	KUNIT_EXPECT_STREQ(test, mpa_reason_name(reason), "unknown");
+	KUNIT_EXPECT_STREQ(test, mpa_reason_name(-1), "unknown");
+}

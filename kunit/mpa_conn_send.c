@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Sending: from the consumer's messages to segments. */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <net/ip.h>
+#include <net/tcp.h>
+#include "mpa_conn_test.h"
+
+/* Initiator, delivering; @arg: markers in what we send. */
+static void send_full(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_INITIATOR, 0,
+		  PEER_C | (conn_arg(test) ? PEER_M : 0));
+	mpa_resume(t->a.conn);
+}
+
+static unsigned long send_counter(struct conn_test *t, enum mpa_mib field)
+{
+	return snmp_fold_field(t->mn->mib, field);
+}
+
+/* Segments with data that have been sent, each counted once. */
+static u32 send_segments(struct conn_test *t)
+{
+	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
+
+	return tp->data_segs_out - tp->total_retrans;
+}
+
+void conn_send_lengths(struct kunit *test)
+{
+	static const u32 len[] = {
+		1, 2, 3, 4, 5, 17, 18, 19, 128, 500, 501, 502, 503, 504, 505,
+		506, 507, 508, 509, 510, 511, 512, 1442, 20000, 64768,
+	};
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+	u32 i;
+
+	send_full(test);
+	for (i = 0; i < ARRAY_SIZE(len); i++)
+		conn_post(test, len[i]);
+	for (i = 0; i < ARRAY_SIZE(len); i++)
+		conn_expect_tx(test, len[i]);
+	conn_expect_done(test, &t->a, ARRAY_SIZE(len), 0);
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.ulpdus_tx, ARRAY_SIZE(len));
+	KUNIT_EXPECT_EQ(test, info.tx_pos, t->in_pos);
+	conn_expect_silence(test);
+}
+
+static void send_refused(struct kunit *test, struct conn_msg *msg, int err)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), err);
+}
+
+/* What is refused is refused whole, and nothing of it is sent. */
+void conn_send_refused(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+	LIST_HEAD(list);
+
+	send_full(test);
+	send_refused(test, conn_msg(test, 0), -EINVAL);
+	msg = conn_msg(test, MPA_ULPDU_MAX);
+	msg->tx.len++;
+	send_refused(test, msg, -EMSGSIZE);
+	msg->tx.len = U32_MAX;
+	send_refused(test, msg, -EMSGSIZE);
+	msg = conn_msg(test, 100);
+	msg->tx.flags = BIT(15);
+	send_refused(test, msg, -EINVAL);
+	msg = conn_msg(test, 100);
+	msg->tx.hdr = NULL;
+	send_refused(test, msg, -EINVAL);
+	msg = conn_msg(test, 100);
+	msg->tx.len++;
+	send_refused(test, msg, -EINVAL);
+	msg = conn_msg(test, 100);
+	iov_iter_kvec(&msg->tx.data, ITER_DEST, &msg->kv, 1, msg->tx.len);
+	send_refused(test, msg, -EINVAL);
+
+	/* One bad message in a list: none is taken. */
+	list_add_tail(&conn_msg(test, 10)->tx.list, &list);
+	list_add_tail(&msg->tx.list, &list);
+	KUNIT_EXPECT_EQ(test, mpa_send_list(t->a.conn, &list), -EINVAL);
+	KUNIT_EXPECT_EQ(test, list_count_nodes(&list), 2);
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+}
+
+/* An FPDU not longer than the EMSS is whole in one segment. */
+void conn_send_aligned(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i, mulpdu, before;
+
+	t->opts.maxseg = 1460;
+	send_full(test);
+	mulpdu = mpa_mulpdu(t->a.conn);
+	before = send_segments(t);
+	conn_post_many(test, 50, mulpdu);
+	for (i = 0; i < 50; i++)
+		conn_expect_tx(test, mulpdu);
+	KUNIT_EXPECT_EQ(test, send_segments(t) - before, 50);
+}
+
+/* Small FPDUs share segments, and none is cut. */
+void conn_send_packed(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i, before;
+
+	t->opts.maxseg = 1460;
+	send_full(test);
+	before = send_segments(t);
+	/* 508 octets with CRC; with a marker sometimes 512: two a segment */
+	conn_post_many(test, 40, 500);
+	for (i = 0; i < 40; i++)
+		conn_expect_tx(test, 500);
+	KUNIT_EXPECT_EQ(test, send_segments(t) - before, 20);
+}
+
+/* No Nagle: a small FPDU leaves although another is not acknowledged. */
+void conn_send_nodelay(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	const struct tcp_sock *peer;
+	u32 i, before;
+
+	send_full(test);
+	peer = tcp_sk(t->peer.sock->sk);
+	before = peer->rcv_nxt;
+	for (i = 0; i < 5; i++) {
+		conn_post(test, 20);
+		conn_settle(&t->a);
+		/* 2 + 20 + 2 + 4 */
+		KUNIT_EXPECT_EQ(test, peer->rcv_nxt - before, (i + 1) * 28);
+	}
+	for (i = 0; i < 5; i++)
+		conn_expect_tx(test, 20);
+}
+
+static int send_next(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+
+	msg->asked++;
+	tx->hdr_len = 0;
+	tx->len = 0;
+	if (msg->asked == msg->stop)
+		return msg->err;
+	tx->hdr_len = CONN_HDR;
+	tx->len = min(msg->left, max - CONN_HDR);
+	msg->left -= tx->len;
+	return msg->left ? 1 : 0;
+}
+
+static struct conn_msg *send_source(struct kunit *test, u32 len)
+{
+	struct conn_msg *msg = conn_msg(test, len + CONN_HDR);
+
+	msg->tx.next = send_next;
+	msg->left = len;
+	return msg;
+}
+
+/* L is exact: an octet more would not fit the segment. */
+void conn_send_source(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 len, before, nr = 0, at = 0;
+	struct conn_msg *msg;
+	struct mpa_info info;
+
+	t->opts.maxseg = 1460;
+	send_full(test);
+	mpa_get_info(t->a.conn, &info);
+	before = send_segments(t);
+	msg = send_source(test, 50000);
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	while (at < 50000) {
+		u64 pos = t->in_pos;
+
+		len = conn_take(test);
+		nr++;
+		KUNIT_ASSERT_EQ(test, memcmp(t->buf, msg->tx.hdr, CONN_HDR),
+				0);
+		KUNIT_ASSERT_EQ(test, 0, memcmp(t->buf + CONN_HDR,
+						t->pool + CONN_HDR + at,
+						len - CONN_HDR));
+		at += len - CONN_HDR;
+		KUNIT_ASSERT_LE(test, t->in_pos - pos, info.emss);
+		if (at == 50000)
+			break;
+		KUNIT_ASSERT_GT(test, mpa_ref_size(pos, len + 1,
+						   t->tx_markers), info.emss);
+	}
+	KUNIT_EXPECT_EQ(test, msg->asked, nr);
+	KUNIT_EXPECT_EQ(test, send_segments(t) - before, nr);
+	conn_expect_done(test, &t->a, 1, 0);
+}
+
+/* A source that stops early, and what was posted behind it. */
+void conn_send_source_stops(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+
+	t->opts.maxseg = 1460;
+	send_full(test);
+	msg = send_source(test, 50000);
+	msg->stop = 3;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_take(test);
+	conn_take(test);
+	t->nr_in = 1;
+	conn_post(test, 77);
+	conn_expect_tx(test, 77);
+	conn_expect_done(test, &t->a, 2, 0);
+	KUNIT_EXPECT_EQ(test, t->a.done[0]->status, 0);
+	KUNIT_EXPECT_EQ(test, msg->asked, 3);
+
+	/* It may have nothing at all. */
+	msg = send_source(test, 10);
+	msg->stop = 1;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_expect_done(test, &t->a, 3, 0);
+	conn_expect_silence(test);
+}
+
+/* The error of a source fails the connection. */
+void conn_send_source_fails(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+
+	send_full(test);
+	mpa_hold(t->a.conn);
+	msg = send_source(test, 1000);
+	msg->stop = 1;
+	msg->err = -EIO;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_expect_done(test, &t->a, 1, -EIO);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.err, -EIO);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 1);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
+			-ENOTCONN);
+}
+
+/* What TCP does not take waits in the consumer's memory. */
+void conn_send_backpressure(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk;
+	u32 i;
+
+	t->opts.rcvbuf = 8192;
+	t->opts.sndbuf = 16384;
+	send_full(test);
+	sk = t->sock[0]->sk;
+	conn_post_many(test, 25, 16000);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_LT(test, mpa_consumer_done(&t->a), 25);
+	KUNIT_EXPECT_LT(test, READ_ONCE(sk->sk_wmem_queued),
+			2 * READ_ONCE(sk->sk_sndbuf) + 65536);
+	for (i = 0; i < 25; i++)
+		conn_expect_tx(test, 16000);
+	conn_expect_done(test, &t->a, 25, 0);
+}
+
+/* Any context that does not sleep may post. */
+void conn_send_atomic(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+	int err;
+
+	send_full(test);
+	msg = conn_msg(test, 30);
+	local_bh_disable();
+	err = mpa_send(t->a.conn, &msg->tx);
+	mpa_hold(t->a.conn);
+	mpa_resume(t->a.conn);
+	local_bh_enable();
+	KUNIT_ASSERT_EQ(test, err, 0);
+	conn_expect_tx(test, 30);
+	conn_expect_done(test, &t->a, 1, 0);
+}
+
+/* Reclaim-safe sockets work as the others, and are put back as they were. */
+void conn_send_memalloc(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk;
+	gfp_t allocation;
+	bool task_frag;
+
+	conn_pair(test);
+	sk = t->sock[0]->sk;
+	allocation = sk->sk_allocation;
+	task_frag = sk->sk_use_task_frag;
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
+		  PEER_M | PEER_C);
+	mpa_resume(t->a.conn);
+	KUNIT_EXPECT_FALSE(test, sk->sk_allocation & __GFP_IO);
+	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
+	conn_expect_alive(test, &t->a);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_TRUE(test, sk->sk_allocation == allocation);
+	KUNIT_EXPECT_EQ(test, sk->sk_use_task_frag, task_frag);
+}
+
+/* RFC 5044 section 4.5, by hand. */
+static u32 send_formula(u32 emss, bool markers)
+{
+	int mulpdu = emss - 6 - emss % 4;
+
+	if (markers)
+		mulpdu -= 4 * ((emss + 511) / 512);
+	return clamp(mulpdu, 128, 64768);
+}
+
+static void send_check_mulpdu(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, mpa_mulpdu(t->a.conn),
+			send_formula(info.emss, t->tx_markers));
+	KUNIT_EXPECT_EQ(test, info.mulpdu, mpa_mulpdu(t->a.conn));
+	KUNIT_EXPECT_EQ(test, info.emss, tcp_sk(t->sock[0]->sk)->mss_cache);
+}
+
+void conn_send_mulpdu(struct kunit *test)
+{
+	static const int maxseg[] = { 100, 140, 152, 548, 1460, 8960, 0 };
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(maxseg); i++) {
+		t->opts.maxseg = maxseg[i];
+		send_full(test);
+		send_check_mulpdu(test);
+		conn_post(test, mpa_mulpdu(t->a.conn));
+		conn_expect_tx(test, t->msg[0].len);
+		/* Longer ones are sent, too. */
+		conn_post(test, min(t->msg[0].len + 1, MPA_ULPDU_MAX));
+		conn_expect_tx(test, t->msg[1].len);
+		conn_expect_alive(test, &t->a);
+		conn_reopen(test);
+	}
+}
+
+/* The path gets narrower, and wide again. */
+void conn_send_mtu(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 wide;
+	int mtu;
+
+	send_full(test);
+	wide = mpa_mulpdu(t->a.conn);
+	KUNIT_ASSERT_GT(test, wide, 1500);
+	mtu = mpa_peer_lo_mtu(1500);
+	KUNIT_ASSERT_GT(test, mtu, 1500);
+	t->lo_mtu = mtu;
+	conn_post(test, 64768);
+	CONN_WAIT(test, &t->a, EV_MULPDU, 1);
+	conn_expect_tx(test, 64768);
+	KUNIT_EXPECT_EQ(test, t->a.mulpdu, send_formula(1448, t->tx_markers));
+	send_check_mulpdu(test);
+	conn_expect_alive(test, &t->a);
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_lo_mtu(mtu), 1500);
+	t->lo_mtu = 0;
+	conn_post(test, 500);
+	CONN_WAIT(test, &t->a, EV_MULPDU, 2);
+	conn_expect_tx(test, 500);
+	KUNIT_EXPECT_GT(test, t->a.mulpdu, 1500);
+	send_check_mulpdu(test);
+}
+
+/* A message of all kinds, one connection to another and back. */
+void conn_send_both(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i, at = 0;
+
+	conn_two(test, conn_arg(test) & 1 ? MPA_F_MARKERS : 0,
+		 conn_arg(test) & 2 ? MPA_F_MARKERS : 0);
+	for (i = 0; i < 100; i++)
+		conn_post(test, 1 + i * i);
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 100));
+	for (i = 0; i < 100; i++) {
+		KUNIT_ASSERT_EQ(test, t->b.len[i], 1 + i * i);
+		KUNIT_ASSERT_EQ(test, 0, memcmp(t->b.rx + at, t->pool + i,
+						t->b.len[i]));
+		at += t->b.len[i];
+	}
+	conn_expect_done(test, &t->a, 100, 0);
+	KUNIT_ASSERT_EQ(test, mpa_send(t->b.conn, &conn_msg(test, 999)->tx),
+			0);
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 1));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(t->a.rx, t->pool + 100, 999));
+}
+
+/* Pages that nobody else has a reference to any more. */
+static void send_pages_free(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	for (i = 0; i < CONN_PAGES; i++)
+		if (t->page[i])
+			KUNIT_EXPECT_EQ(test, page_count(t->page[i]), 1);
+}
+
+/*
+ * Plain messages until the peer's window is shut, and one of @nr page
+ * messages after the other behind them: these stay in TCP.
+ */
+static void send_pages(struct kunit *test, u32 nr)
+{
+	struct conn_test *t = test->priv;
+	unsigned long before;
+	u32 i;
+
+	t->opts.rcvbuf = 8192;
+	t->opts.sndbuf = 200000;
+	send_full(test);
+	before = send_counter(t, MPA_MIB_TX_ZEROCOPY);
+	t->nr_plain = CONN_PAGES - nr;
+	conn_post_many(test, t->nr_plain, 3000);
+	for (i = 0; i < nr; i++) {
+		struct conn_msg *msg = conn_page_msg(test, 3000);
+
+		KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	}
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, send_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
+			nr);
+	KUNIT_ASSERT_EQ(test, mpa_consumer_done(&t->a), t->nr_plain);
+	for (i = t->nr_plain; i < CONN_PAGES; i++)
+		KUNIT_ASSERT_GT(test, page_count(t->page[i]), 1);
+}
+
+/* A message is handed back when the stack has dropped its pages. */
+void conn_zerocopy_pages(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	send_pages(test, 4);
+	conn_post(test, 50);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), t->nr_plain);
+	for (i = 0; i < CONN_PAGES; i++)
+		conn_expect_tx(test, 3000);
+	conn_expect_tx(test, 50);
+	conn_expect_alive(test, &t->a);
+	conn_expect_done(test, &t->a, t->nr_msg, 0);
+	send_pages_free(test);
+}
+
+/* Slab and vmalloc memory is copied, and handed back at once. */
+void conn_zerocopy_copied(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u8 *slab = kunit_kmalloc(test, 1024, GFP_KERNEL);
+	struct conn_msg *msg;
+	unsigned long before;
+
+	KUNIT_ASSERT_NOT_NULL(test, slab);
+	send_full(test);
+	before = send_counter(t, MPA_MIB_TX_COPIED);
+	msg = conn_msg(test, 3000);
+	msg->tx.flags = MPA_TX_ZEROCOPY;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+
+	msg = conn_msg(test, CONN_HDR + 1024);
+	memcpy(slab, msg->kv.iov_base, 1024);
+	bvec_set_page(&msg->bv, virt_to_page(slab), 1024,
+		      offset_in_page(slab));
+	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, 1024);
+	msg->tx.flags = MPA_TX_ZEROCOPY;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_expect_done(test, &t->a, 2, 0);
+	KUNIT_EXPECT_EQ(test, send_counter(t, MPA_MIB_TX_COPIED) - before, 2);
+	memset(slab, 0, 1024);
+	conn_expect_tx(test, 3000);
+	conn_expect_tx(test, CONN_HDR + 1024);
+}
+
+/* released() comes when the pages are free, not before. */
+void conn_zerocopy_detach(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	send_pages(test, 2);
+	mpa_detach(t->a.conn);
+	flush_work(&t->a.conn->work);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RELEASED), 0);
+	for (i = 0; i < CONN_PAGES; i++)
+		conn_expect_tx(test, 3000);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, t->a.left, 2);
+	conn_expect_done(test, &t->a, t->nr_msg, 0);
+	send_pages_free(test);
+}
+
+/* A peer that does not read delays released() for a second at most. */
+void conn_zerocopy_detach_reset(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	send_pages(test, 2);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, t->a.left, 2);
+	send_pages_free(test);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+}
+
+/* A peer that goes instead of reading. */
+void conn_zerocopy_reset(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	send_pages(test, 2);
+	mpa_peer_reset(&t->peer);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	conn_expect_statuses(test, &t->a, t->nr_msg, -ECONNRESET);
+	send_pages_free(test);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, t->a.left, 0);
+}
+
+/* Aborted while the pages are out: handed back only when they are free. */
+void conn_zerocopy_abort(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	send_pages(test, 2);
+	mpa_abort(t->a.conn);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	conn_expect_statuses(test, &t->a, t->nr_msg, -ECANCELED);
+	send_pages_free(test);
+}
+
+/* A queue that TCP cannot take, with a peer that does not read. */
+static void send_queue(struct kunit *test, u32 nr)
+{
+	struct conn_test *t = test->priv;
+
+	t->opts.rcvbuf = 8192;
+	t->opts.sndbuf = 16384;
+	send_full(test);
+	conn_post_many(test, nr, 16000);
+	conn_settle(&t->a);
+	KUNIT_ASSERT_LT(test, mpa_consumer_done(&t->a), nr);
+}
+
+void conn_queue_abort(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	send_queue(test, 30);
+	mpa_abort(t->a.conn);
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
+			-EPIPE);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	conn_expect_statuses(test, &t->a, 30, -ECANCELED);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_ABORTED);
+	KUNIT_EXPECT_EQ(test, t->a.end.err, -ECANCELED);
+	KUNIT_EXPECT_EQ(test, t->a.err, -ECANCELED);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, t->a.left, 0);
+}
+
+/* TX-01: a message that was accepted is sent, or the connection fails. */
+void conn_queue_detach(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 done;
+
+	send_queue(test, 30);
+	done = mpa_consumer_done(&t->a);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, t->a.left, 30 - done);
+	conn_expect_statuses(test, &t->a, 30, -ECANCELED);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+}
+
+void conn_queue_reset(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	send_queue(test, 30);
+	mpa_peer_reset(&t->peer);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	conn_expect_statuses(test, &t->a, 30, -ECONNRESET);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	KUNIT_EXPECT_EQ(test, t->a.err, -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
+			-ENOTCONN);
+}
+
+/* A queue is sent to its end, then comes the FIN; receiving goes on. */
+void conn_queue_shutdown(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	send_queue(test, 25);
+	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
+	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
+			-EPIPE);
+	for (i = 0; i < 25; i++)
+		conn_expect_tx(test, 16000);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	conn_expect_done(test, &t->a, 25, 0);
+	conn_peer_send(test, 700);
+	conn_expect_rx(test, &t->a, 1);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_CLOSED), 0);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.err, 0);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+}
