@@ -182,7 +182,8 @@ struct mpa_rx {
  *	@len need no value before the first call. Called like every callback.
  * @status: result, once handed back: 0 when all of it was given to TCP, or
  *	a negative errno: %-ECANCELED (aborted or detached), %-ECONNRESET,
- *	%-ETIMEDOUT, ... (connection lost)
+ *	%-ETIMEDOUT, ... (connection lost before it was handed back), %-EPIPE
+ *	(this Responder may never send)
  *
  * From a successful mpa_send() until it is handed back in sent() or
  * released(), the structure and all memory that it names belong to MPA and
