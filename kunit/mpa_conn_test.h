@@ -12,7 +12,7 @@
 #include "mpa_ref.h"
 
 enum {
-	CONN_POOL	= MPA_ULPDU_MAX + 256,
+	CONN_POOL	= 65536 + 256,
 	CONN_BUF	= 512 * 1024,
 	CONN_MSGS	= 256,
 	CONN_HDR	= 18,		/* a header of DDP, untagged */
