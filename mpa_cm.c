@@ -646,6 +646,7 @@ static int mpa_cm_start(struct mpa_conn *conn, struct mpa_cm *cm,
 		/* Pairs with the acquire in mpa_conn_test(). */
 		smp_mb__before_atomic();
 		set_bit(MPA_CONN_START, &conn->flags);
+		mpa_conn_hold(conn);
 	}
 	spin_unlock_bh(&conn->lock);
 	if (!ok) {
@@ -653,7 +654,7 @@ static int mpa_cm_start(struct mpa_conn *conn, struct mpa_cm *cm,
 		kfree(cm);
 		return -EALREADY;
 	}
-	mpa_conn_kick(conn);
+	mpa_conn_kick_put(conn);
 	return 0;
 }
 
@@ -783,13 +784,14 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	/* Pairs with the acquire in mpa_conn_test(). */
 	smp_mb__before_atomic();
 	set_bit(flag, &conn->flags);
+	mpa_conn_hold(conn);
 	err = 0;
 unlock:
 	spin_unlock_bh(&conn->lock);
 	if (err)
 		kfree(out);
 	else
-		mpa_conn_kick(conn);
+		mpa_conn_kick_put(conn);
 	return err;
 }
 

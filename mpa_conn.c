@@ -68,12 +68,22 @@ void mpa_conn_put(struct mpa_conn *conn)
 	kref_put(&conn->ref, mpa_conn_free);
 }
 
+/*
+ * Have the work item run; uses up a reference of the caller. API functions take
+ * it before they let go of what they have done: a callback that comes of it may
+ * detach, and released() be over, before they are.
+ */
+void mpa_conn_kick_put(struct mpa_conn *conn)
+{
+	if (!queue_work(mpa_wq, &conn->work))
+		mpa_conn_put(conn);
+}
+
 /* Have the work item run. Context: any; as mpa_conn_hold(). */
 void mpa_conn_kick(struct mpa_conn *conn)
 {
 	mpa_conn_hold(conn);
-	if (!queue_work(mpa_wq, &conn->work))
-		mpa_conn_put(conn);
+	mpa_conn_kick_put(conn);
 }
 
 static bool mpa_conn_enter_unless(struct mpa_conn *conn, unsigned long mask)
@@ -580,11 +590,12 @@ int mpa_shutdown(struct mpa_conn *conn)
 	spin_lock_bh(&conn->lock);
 	if (conn->state == MPA_STATE_FULL) {
 		set_bit(MPA_CONN_SHUTDOWN, &conn->flags);
+		mpa_conn_hold(conn);
 		err = 0;
 	}
 	spin_unlock_bh(&conn->lock);
 	if (!err)
-		mpa_conn_kick(conn);
+		mpa_conn_kick_put(conn);
 	return err;
 }
 EXPORT_SYMBOL_GPL(mpa_shutdown);
@@ -603,8 +614,9 @@ EXPORT_SYMBOL_GPL(mpa_shutdown);
  */
 void mpa_abort(struct mpa_conn *conn)
 {
+	mpa_conn_hold(conn);
 	set_bit(MPA_CONN_ABORT, &conn->flags);
-	mpa_conn_kick(conn);
+	mpa_conn_kick_put(conn);
 }
 EXPORT_SYMBOL_GPL(mpa_abort);
 
@@ -630,14 +642,12 @@ EXPORT_SYMBOL_GPL(mpa_abort);
  */
 void mpa_detach(struct mpa_conn *conn)
 {
-	/* With the flag set, released() may be over before we are. */
 	mpa_conn_hold(conn);
 	spin_lock_bh(&conn->lock);
 	if (!test_and_set_bit(MPA_CONN_DETACH, &conn->flags))
 		atomic_inc(&mpa_leaving);
 	spin_unlock_bh(&conn->lock);
-	mpa_conn_kick(conn);
-	mpa_conn_put(conn);
+	mpa_conn_kick_put(conn);
 }
 EXPORT_SYMBOL_GPL(mpa_detach);
 
@@ -723,10 +733,11 @@ EXPORT_SYMBOL_GPL(mpa_hold);
  */
 void mpa_resume(struct mpa_conn *conn)
 {
+	mpa_conn_hold(conn);
 	spin_lock_bh(&conn->lock);
 	clear_bit(MPA_CONN_HOLD, &conn->flags);
 	spin_unlock_bh(&conn->lock);
-	mpa_conn_kick(conn);
+	mpa_conn_kick_put(conn);
 }
 EXPORT_SYMBOL_GPL(mpa_resume);
 

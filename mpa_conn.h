@@ -243,6 +243,7 @@ struct mpa_net *mpa_net(struct net *net);
 
 /* mpa_conn.c APIs: */
 void mpa_conn_kick(struct mpa_conn *conn);
+void mpa_conn_kick_put(struct mpa_conn *conn);
 void mpa_conn_hold(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
 bool mpa_conn_enter(struct mpa_conn *conn);

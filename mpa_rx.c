@@ -513,9 +513,10 @@ static void mpa_batch_done(struct mpa_batch *b, bool kick)
 
 	if (released)
 		mpa_batch_free(b);
-	else if (kick)
-		mpa_conn_kick(conn);
-	mpa_conn_put(conn);
+	if (kick && !released)
+		mpa_conn_kick_put(conn);
+	else
+		mpa_conn_put(conn);
 }
 
 static bool mpa_rx_deliver(struct mpa_conn *conn)

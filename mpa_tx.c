@@ -76,10 +76,8 @@ static void mpa_tx_ubuf_put(struct mpa_tx *tx)
 {
 	struct mpa_conn *conn = tx->conn;
 
-	if (!refcount_dec_and_test(&tx->ubuf.refcnt))
-		return;
-	mpa_conn_kick(conn);
-	mpa_conn_put(conn);
+	if (refcount_dec_and_test(&tx->ubuf.refcnt))
+		mpa_conn_kick_put(conn);
 }
 
 /* The network stack drops its reference. Context: any. */
@@ -773,10 +771,12 @@ int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 		err = -EPIPE;
 	else
 		list_splice_tail_init(list, &conn->tx.queue);
+	if (!err)
+		mpa_conn_hold(conn);
 	spin_unlock_bh(&conn->lock);
 
 	if (!err)
-		mpa_conn_kick(conn);
+		mpa_conn_kick_put(conn);
 	return err;
 }
 EXPORT_SYMBOL_GPL(mpa_send_list);
