@@ -429,8 +429,9 @@ static void mpa_conn_work(struct work_struct *work)
 	mpa_noio_restore(conn->conn_flags, noio);
 
 	if (more)
-		mpa_conn_kick(conn);
-	mpa_conn_put(conn);
+		mpa_conn_kick_put(conn);
+	else
+		mpa_conn_put(conn);
 }
 
 static bool mpa_params_ok(const struct mpa_params *params)
