@@ -29,6 +29,8 @@ int conn_init(struct kunit *test)
 	if (!t)
 		return -ENOMEM;
 	test->priv = t;
+	init_waitqueue_head(&t->helper.wait);
+	spin_lock_init(&t->helper.lock);
 	err = mpa_peer_lo_up();
 	return err ?: conn_alloc(t);
 }
@@ -68,6 +70,19 @@ static void conn_settings(struct conn_test *t)
 	WRITE_ONCE(t->mn->crc, t->crc_sysctl);
 }
 
+static void conn_close_helper(struct conn_sock *s)
+{
+	if (s->listener)
+		mpa_listen_close(s->listener);
+	if (s->connector)
+		mpa_connect_close(s->connector);
+	mpa_barrier();
+	if (s->client)
+		mpa_peer_close(s->client);
+	if (s->server)
+		mpa_peer_close(s->server);
+}
+
 static void conn_free(struct conn_test *t)
 {
 	u32 i;
@@ -94,7 +109,7 @@ void conn_exit(struct kunit *test)
 	mpa_peer_exit(&t->peer);
 	if (!conn_release(test, &t->a) || !conn_release(test, &t->b))
 		return;
-	mpa_barrier();
+	conn_close_helper(&t->helper);
 	conn_check_consumer(test, &t->a);
 	conn_check_consumer(test, &t->b);
 	for (i = 0; i < ARRAY_SIZE(t->sock); i++)
@@ -258,13 +273,11 @@ void conn_default(struct kunit *test)
 	mpa_resume(t->a.conn);
 }
 
-/* Two connections with each other, delivering; @a is the Initiator. */
-void conn_two(struct kunit *test, u32 a_flags, u32 b_flags)
+/* On both sockets, with each other, delivering; @a is the Initiator. */
+void conn_start_two(struct kunit *test, u32 a_flags, u32 b_flags)
 {
 	struct conn_test *t = test->priv;
-	int err = mpa_peer_pair(&t->opts, &t->sock[0], &t->sock[1]);
 
-	KUNIT_ASSERT_EQ(test, err, 0);
 	conn_attach_to(test, &t->a, t->sock[0], a_flags);
 	conn_attach_to(test, &t->b, t->sock[1], b_flags);
 	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->b.conn, NULL, 0), 0);
@@ -275,6 +288,15 @@ void conn_two(struct kunit *test, u32 a_flags, u32 b_flags)
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
 	mpa_resume(t->a.conn);
 	mpa_resume(t->b.conn);
+}
+
+void conn_two(struct kunit *test, u32 a_flags, u32 b_flags)
+{
+	struct conn_test *t = test->priv;
+	int err = mpa_peer_pair(&t->opts, &t->sock[0], &t->sock[1]);
+
+	KUNIT_ASSERT_EQ(test, err, 0);
+	conn_start_two(test, a_flags, b_flags);
 }
 
 /* What is on its way has arrived, and the work item has nothing to do. */

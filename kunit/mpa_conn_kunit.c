@@ -111,14 +111,16 @@ static const struct conn_row timeout_rows[] = {
 KUNIT_ARRAY_PARAM_DESC(timeout, timeout_rows, desc);
 
 static const struct conn_row terms_rows[] = {
-	{ "RF-09: Initiator, C 0 and 0", conn_start_crc, 0 },
-	{ "RF-10: Initiator, C 1 and 0", conn_start_crc, 1 },
-	{ "RF-10: Initiator, C 0 and 1", conn_start_crc, 2 },
-	{ "RF-10: Initiator, C 1 and 1", conn_start_crc, 3 },
-	{ "RF-09: Responder, C 0 and 0", conn_start_crc, 4 },
-	{ "RF-10: Responder, C 1 and 0", conn_start_crc, 5 },
-	{ "RF-10: Responder, C 0 and 1", conn_start_crc, 6 },
-	{ "RF-10: Responder, C 1 and 1", conn_start_crc, 7 },
+	{ "RF-09 CR-02 CR-03 CR-11 CR-13 CR-21 CR-22: Initiator, C 0 and 0",
+	  conn_start_crc, 0 },
+	{ "RF-10 CR-05: Initiator, C 1 and 0", conn_start_crc, 1 },
+	{ "RF-10 CR-05 CR-10: Initiator, C 0 and 1", conn_start_crc, 2 },
+	{ "RF-10 CR-01 CR-04: Initiator, C 1 and 1", conn_start_crc, 3 },
+	{ "RF-09 CR-11 CR-13 CR-21 CR-22: Responder, C 0 and 0",
+	  conn_start_crc, 4 },
+	{ "RF-10 CR-05: Responder, C 1 and 0", conn_start_crc, 5 },
+	{ "RF-10 CR-05 CR-10: Responder, C 0 and 1", conn_start_crc, 6 },
+	{ "RF-10 CR-01 CR-04: Responder, C 1 and 1", conn_start_crc, 7 },
 	{ "RF-06 RF-07 MK-19: Initiator, M 0 and 0", conn_start_markers, 0 },
 	{ "RF-06 RF-07 MK-21: Initiator, M 1 and 0", conn_start_markers, 1 },
 	{ "RF-06 RF-08 MK-21: Initiator, M 0 and 1", conn_start_markers, 2 },
@@ -152,7 +154,8 @@ static const struct conn_row reject_rows[] = {
 KUNIT_ARRAY_PARAM_DESC(reject, reject_rows, desc);
 
 static const struct conn_row recv_rows[] = {
-	{ "DD-01 DD-07: held on entry, hold and resume", conn_recv_held },
+	{ "DD-01 DD-07 OO-04 OO-05: held on entry, hold and resume",
+	  conn_recv_held },
 	{ "RX-13: held, the window closes", conn_recv_held_window },
 	{ "RX-10 RX-13 RX-14: split behind each octet, markers",
 	  conn_recv_split, true },
@@ -162,8 +165,8 @@ static const struct conn_row recv_rows[] = {
 	{ "RX-10 RX-12: segments of 7 octets", conn_recv_chunks, 7 },
 	{ "RX-10 RX-12: segments of 513 octets", conn_recv_chunks, 513 },
 	{ "RX-03 RX-09: the last octet is missing", conn_recv_last_octet },
-	{ "RX-01 RX-06 RX-15: tail, whole FPDUs, head", conn_recv_mixed },
-	{ "RX-15 DD-02 MK-17: 1000 FPDUs in a write", conn_recv_many },
+	{ "RX-01 RX-06 RX-15 OO-03: tail, whole FPDUs, head", conn_recv_mixed },
+	{ "RX-15 DD-02 MK-17 OO-17: 1000 FPDUs in a write", conn_recv_many },
 	{ "RX-16: FPDU larger than the window", conn_recv_window, false },
 	{ "RX-16: FPDU larger than the window, markers", conn_recv_window,
 	  true },
@@ -171,6 +174,10 @@ static const struct conn_row recv_rows[] = {
 	{ "FR-01 SZ-05 DD-02 DD-03 DD-04 MK-16: lengths, markers",
 	  conn_recv_lengths, true },
 	{ "MK-03 MK-06 FR-06: reserved octets and pad", conn_recv_ignored },
+	{ "MK-11 MK-12: sequence number wraps in the first FPDUs",
+	  conn_recv_wrap, 1 },
+	{ "MK-11 MK-12: sequence number wraps around the second marker",
+	  conn_recv_wrap, 496 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(recv, recv_rows, desc);
@@ -186,7 +193,7 @@ static const struct conn_row keep_rows[] = {
 KUNIT_ARRAY_PARAM_DESC(keep, keep_rows, desc);
 
 static const struct conn_row error_rows[] = {
-	{ "ER-01 ER-03 ER-11 ER-12 ER-13 ER-14 TD-04 RX-05: CRC",
+	{ "ER-01 ER-03 ER-11 ER-12 ER-13 ER-14 TD-04 RX-05 CR-20: CRC",
 	  conn_recv_bad_crc },
 	{ "ER-01 ER-04 ER-05 ER-11 ER-12 RX-02: marker",
 	  conn_recv_bad_marker },
@@ -200,7 +207,7 @@ static const struct conn_row error_rows[] = {
 KUNIT_ARRAY_PARAM_DESC(error, error_rows, desc);
 
 static const struct conn_row fin_rows[] = {
-	{ "TD-01 TD-02 TD-03 ER-02 DD-12: between FPDUs", conn_recv_fin },
+	{ "TD-01 TD-02 TD-03 ER-02 DD-12 OO-06: between FPDUs", conn_recv_fin },
 	{ "TD-03 ER-02: inside an FPDU", conn_recv_truncated },
 	{ "TD-02: behind a marker that nothing follows",
 	  conn_recv_lone_marker, 4 },
@@ -240,6 +247,10 @@ static const struct conn_row send_rows[] = {
 	{ "SZ-11 SZ-13 TX-06: source, L is exact", conn_send_source, false },
 	{ "SZ-11 SZ-13 TX-06: source, L is exact, markers", conn_send_source,
 	  true },
+	{ "SZ-17 SZ-18: little room left in the segment",
+	  conn_send_source_room, 132 },
+	{ "SZ-12 TX-10: some room left in the segment", conn_send_source_room,
+	  136 },
 	{ "source that stops early", conn_send_source_stops },
 	{ "TX-01: source that fails", conn_send_source_fails },
 	{ "backpressure", conn_send_backpressure },
@@ -313,6 +324,30 @@ static const struct conn_row info_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(info, info_rows, desc);
 
+static const struct conn_row race_rows[] = {
+	{ "detach, reset by the peer", conn_race_reset },
+	{ "detach, abort, reset by the peer", conn_race_reset_abort },
+	{ "detach, shutdown, closed by the peer", conn_race_close },
+	{ "detach, batches put", conn_race_put },
+	{ "detach, hold and resume, data", conn_race_write },
+};
+
+KUNIT_ARRAY_PARAM_DESC(race, race_rows, desc);
+
+static const struct conn_row sock_rows[] = {
+	{ "DD-09: mpa_connect() and mpa_listen(), IPv4", conn_sock_connect,
+	  false },
+	{ "DD-09: mpa_connect() and mpa_listen(), IPv6", conn_sock_connect,
+	  true },
+	{ "refused, IPv4", conn_sock_refused, false },
+	{ "refused, IPv6", conn_sock_refused, true },
+	{ "address in use", conn_sock_in_use },
+	{ "parameters and setup()", conn_sock_params },
+	{ "given up while connecting", conn_sock_cancel },
+};
+
+KUNIT_ARRAY_PARAM_DESC(sock, sock_rows, desc);
+
 #define CONN_CASE(title) {						\
 	.run_case = conn_run, .name = #title,				\
 	.generate_params = title##_gen_params,				\
@@ -336,6 +371,8 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(queue),
 	CONN_CASE(end),
 	CONN_CASE(info),
+	CONN_CASE(race),
+	CONN_CASE(sock),
 	{}
 };
 

@@ -206,6 +206,30 @@ void conn_recv_lengths(struct kunit *test)
 	conn_expect_rx(test, &t->a, ARRAY_SIZE(len));
 }
 
+/*
+ * TCP's sequence number wraps @arg octets into full operation, and so inside
+ * every part of an FPDU in turn.
+ */
+void conn_recv_wrap(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 at, i;
+
+	for (at = conn_arg(test); at < conn_arg(test) + 32; at++) {
+		t->opts.seq = -(20 + at);
+		conn_default(test);
+		for (i = 0; i < 60; i++)
+			conn_fpdu(test, 15);
+		conn_flush(test);
+		conn_expect_rx(test, &t->a, 60);
+		conn_post_many(test, 60, 15);
+		for (i = 0; i < 60; i++)
+			conn_expect_tx(test, 15);
+		KUNIT_ASSERT_LT(test, recv_consumed(t), t->opts.seq);
+		conn_reopen(test);
+	}
+}
+
 /* Batch @i is still what the peer sent as ULPDU number @k. */
 static bool recv_kept_same(struct conn_test *t, u32 i, u32 k)
 {

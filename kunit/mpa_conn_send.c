@@ -154,6 +154,8 @@ static int send_next(struct mpa_tx *tx, u32 max)
 	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
 
 	msg->asked++;
+	if (msg->asked == 1)
+		msg->max = max;
 	tx->hdr_len = 0;
 	tx->len = 0;
 	if (msg->asked == msg->stop)
@@ -207,6 +209,34 @@ void conn_send_source(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg->asked, nr);
 	KUNIT_EXPECT_EQ(test, send_segments(t) - before, nr);
 	conn_expect_done(test, &t->a, 1, 0);
+}
+
+/*
+ * Little room behind a small FPDU is not offered to a source, more is. @arg:
+ * octets that are left of the segment.
+ */
+void conn_send_source_room(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 room = conn_arg(test);
+	struct conn_msg *msg;
+	struct mpa_info info;
+	LIST_HEAD(list);
+	u32 emss;
+
+	t->opts.maxseg = 1460;
+	conn_full(test, CONN_INITIATOR, 0, PEER_C);
+	mpa_get_info(t->a.conn, &info);
+	emss = info.emss;
+	list_add_tail(&conn_msg(test, emss - room - 6)->tx.list, &list);
+	msg = send_source(test, 5000);
+	list_add_tail(&msg->tx.list, &list);
+	KUNIT_ASSERT_EQ(test, mpa_send_list(t->a.conn, &list), 0);
+	conn_expect_tx(test, emss - room - 6);
+	conn_take(test);
+	KUNIT_EXPECT_EQ(test, msg->max,
+			(room < 128 + 6 ? emss : room) - 6);
+	KUNIT_EXPECT_GE(test, msg->max, 128);
 }
 
 /* A source that stops early, and what was posted behind it. */

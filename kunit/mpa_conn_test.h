@@ -45,6 +45,7 @@ struct conn_row {
  * @bv: or its payload, in pages
  * @len: octets of the ULPDU
  * @left: source: octets not asked for yet
+ * @max: source: for how many it was asked first
  * @asked: source: how often it was asked
  * @stop: source: the time at which it has no more
  * @err: source: what it says then
@@ -55,9 +56,38 @@ struct conn_msg {
 	struct bio_vec	bv;
 	u32		len;
 	u32		left;
+	u32		max;
 	u32		asked;
 	u32		stop;
 	int		err;
+};
+
+/**
+ * struct conn_sock - what mpa_connect() and mpa_listen() have said
+ * @wait: woken by each callback
+ * @lock: protects what the callbacks write
+ * @listener: to be closed at the end
+ * @connector: the same
+ * @client: socket of done()
+ * @server: first socket of accepted()
+ * @extra: other sockets of accepted(), closed at once
+ * @done: calls of done()
+ * @err: what it said
+ * @setups: calls of setup()
+ * @setup_err: what it has to return
+ */
+struct conn_sock {
+	wait_queue_head_t	wait;
+	spinlock_t		lock;	/* see above */
+	struct mpa_listener	*listener;
+	struct mpa_connector	*connector;
+	struct socket		*client;
+	struct socket		*server;
+	u32			extra;
+	u32			done;
+	int			err;
+	u32			setups;
+	int			setup_err;
 };
 
 /**
@@ -66,6 +96,7 @@ struct conn_msg {
  * @b: of the second, where there are two
  * @sock: sockets to be closed at the end
  * @peer: the raw peer
+ * @helper: for mpa_connect() and mpa_listen()
  * @opts: how the sockets are connected
  * @pool: octets of ULPDUs: number k begins at pool[k % 256]
  * @buf: octets that the peer is going to send
@@ -92,6 +123,7 @@ struct conn_test {
 	struct mpa_consumer	b;
 	struct socket		*sock[2];
 	struct mpa_peer		peer;
+	struct conn_sock	helper;
 	struct mpa_peer_opts	opts;
 	u8			*pool;
 	u8			*buf;
@@ -128,6 +160,7 @@ void conn_start(struct kunit *test, enum conn_role role);
 void conn_full(struct kunit *test, enum conn_role role, u32 flags,
 	       u8 peer_flags);
 void conn_default(struct kunit *test);
+void conn_start_two(struct kunit *test, u32 a_flags, u32 b_flags);
 void conn_two(struct kunit *test, u32 a_flags, u32 b_flags);
 void conn_settle(struct mpa_consumer *c);
 void conn_detach(struct kunit *test, struct mpa_consumer *c);
@@ -220,6 +253,7 @@ void conn_recv_mixed(struct kunit *test);
 void conn_recv_many(struct kunit *test);
 void conn_recv_window(struct kunit *test);
 void conn_recv_lengths(struct kunit *test);
+void conn_recv_wrap(struct kunit *test);
 void conn_recv_keep(struct kunit *test);
 void conn_recv_keep_window(struct kunit *test);
 void conn_recv_keep_released(struct kunit *test);
@@ -250,6 +284,7 @@ void conn_send_aligned(struct kunit *test);
 void conn_send_packed(struct kunit *test);
 void conn_send_nodelay(struct kunit *test);
 void conn_send_source(struct kunit *test);
+void conn_send_source_room(struct kunit *test);
 void conn_send_source_stops(struct kunit *test);
 void conn_send_source_fails(struct kunit *test);
 void conn_send_backpressure(struct kunit *test);
@@ -283,5 +318,19 @@ void conn_end_graceful(struct kunit *test);
 void conn_end_states(struct kunit *test);
 void conn_end_addresses(struct kunit *test);
 void conn_end_reasons(struct kunit *test);
+
+/* mpa_conn_race.c */
+void conn_race_reset(struct kunit *test);
+void conn_race_reset_abort(struct kunit *test);
+void conn_race_close(struct kunit *test);
+void conn_race_put(struct kunit *test);
+void conn_race_write(struct kunit *test);
+
+/* mpa_conn_sock.c */
+void conn_sock_connect(struct kunit *test);
+void conn_sock_refused(struct kunit *test);
+void conn_sock_in_use(struct kunit *test);
+void conn_sock_params(struct kunit *test);
+void conn_sock_cancel(struct kunit *test);
 
 #endif /* _MPA_CONN_TEST_H */

@@ -96,8 +96,9 @@ static int peer_loopback(const struct mpa_peer_opts *opts,
 	return sizeof(struct sockaddr_in);
 }
 
-static int peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
-		       struct sockaddr_storage *addr)
+/* A listener that accepts nothing by itself, and the address it got. */
+int mpa_peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
+		    struct sockaddr_storage *addr)
 {
 	int len = peer_loopback(opts, addr);
 	int err = peer_create(opts, sock);
@@ -128,6 +129,70 @@ static int peer_connect(const struct mpa_peer_opts *opts, struct socket *sock,
 	return err;
 }
 
+/* Bound to a port of its own, the next octet each way will be @seq. */
+static int peer_repair(const struct mpa_peer_opts *opts, struct socket **sock,
+		       struct sockaddr_storage *addr)
+{
+	int len = peer_loopback(opts, addr);
+	int err = peer_create(opts, sock);
+
+	if (err)
+		return err;
+	err = peer_setsockopt(*sock, SOL_TCP, TCP_REPAIR, TCP_REPAIR_ON);
+	err = err ?: peer_setsockopt(*sock, SOL_TCP, TCP_REPAIR_QUEUE,
+				     TCP_RECV_QUEUE);
+	err = err ?: peer_setsockopt(*sock, SOL_TCP, TCP_QUEUE_SEQ, opts->seq);
+	err = err ?: peer_setsockopt(*sock, SOL_TCP, TCP_REPAIR_QUEUE,
+				     TCP_SEND_QUEUE);
+	err = err ?: peer_setsockopt(*sock, SOL_TCP, TCP_QUEUE_SEQ, opts->seq);
+	err = err ?: kernel_bind(*sock, mpa_sockaddr(addr), len);
+	if (!err)
+		err = kernel_getsockname(*sock, (struct sockaddr *)addr);
+	if (err < 0)
+		sock_release(*sock);
+	return min(err, 0);
+}
+
+/* Connected without a handshake; the window comes with the first probe. */
+static int peer_repair_connect(struct socket *a, struct sockaddr_storage *to_a,
+			       struct socket *b, struct sockaddr_storage *to_b)
+{
+	int len = sizeof(struct sockaddr_in);
+	int off = TCP_REPAIR_OFF;
+	int err;
+
+	err = kernel_connect(a, mpa_sockaddr(to_b), len, 0);
+	err = err ?: kernel_connect(b, mpa_sockaddr(to_a), len, 0);
+	err = err ?: READ_ONCE(a->ops)->setsockopt(a, SOL_TCP, TCP_REPAIR,
+						   KERNEL_SOCKPTR(&off),
+						   sizeof(off));
+	return err ?: READ_ONCE(b->ops)->setsockopt(b, SOL_TCP, TCP_REPAIR,
+						    KERNEL_SOCKPTR(&off),
+						    sizeof(off));
+}
+
+/* Two connected sockets whose sequence numbers both begin at opts->seq. */
+static int peer_pair_at(const struct mpa_peer_opts *opts,
+			struct socket **client, struct socket **server)
+{
+	struct sockaddr_storage addr[2];
+	int err;
+
+	err = peer_repair(opts, client, &addr[0]);
+	if (err)
+		return err;
+	err = peer_repair(opts, server, &addr[1]);
+	if (err)
+		goto release_client;
+	err = peer_repair_connect(*client, &addr[0], *server, &addr[1]);
+	if (!err)
+		return 0;
+	sock_release(*server);
+release_client:
+	sock_release(*client);
+	return err;
+}
+
 /* Two connected sockets. */
 int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
 		  struct socket **server)
@@ -136,7 +201,9 @@ int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
 	struct socket *listener;
 	int err;
 
-	err = peer_listen(opts, &listener, &addr);
+	if (opts->seq)
+		return peer_pair_at(opts, client, server);
+	err = mpa_peer_listen(opts, &listener, &addr);
 	if (err)
 		return err;
 	err = peer_connect(opts, listener, &addr, client);

@@ -37,16 +37,20 @@ struct mpa_peer {
  * @maxseg: TCP_MAXSEG of both ends
  * @rcvbuf: SO_RCVBUF of both ends
  * @sndbuf: SO_SNDBUF of both ends
+ * @seq: first sequence number each way; IPv4 only
  */
 struct mpa_peer_opts {
 	bool	ipv6;
 	int	maxseg;
 	int	rcvbuf;
 	int	sndbuf;
+	u32	seq;
 };
 
 int mpa_peer_lo_up(void);
 int mpa_peer_lo_mtu(int mtu);
+int mpa_peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
+		    struct sockaddr_storage *addr);
 int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
 		  struct socket **server);
 int mpa_peer_init(struct mpa_peer *peer, struct socket *sock);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Two ends of a connection's life at the same time, in any order. */
+#include <linux/delay.h>
+#include <linux/workqueue.h>
+#include "mpa_conn_test.h"
+
+/**
+ * struct race_work - what happens elsewhere meanwhile
+ * @work: does it
+ * @t: the case
+ * @act: what
+ * @delay_us: how much later
+ */
+struct race_work {
+	struct work_struct	work;
+	struct conn_test	*t;
+	void			(*act)(struct conn_test *t);
+	u32			delay_us;
+};
+
+static void race_run(struct work_struct *work)
+{
+	struct race_work *race = container_of(work, struct race_work, work);
+
+	udelay(race->delay_us);
+	race->act(race->t);
+}
+
+static void race_peer_reset(struct conn_test *t)
+{
+	mpa_peer_reset(&t->peer);
+}
+
+static void race_peer_close(struct conn_test *t)
+{
+	kernel_sock_shutdown(t->peer.sock, SHUT_RDWR);
+}
+
+static void race_peer_write(struct conn_test *t)
+{
+	mpa_peer_write(&t->peer, t->buf, t->buf_len);
+}
+
+static void race_put(struct conn_test *t)
+{
+	u32 i;
+
+	for (i = 0; i < t->a.nr_kept; i++)
+		mpa_consumer_put(&t->a, i);
+}
+
+static void race_nothing(struct conn_test *t)
+{
+}
+
+/* A connection with traffic both ways, and batches kept. */
+static void race_begin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	conn_default(test);
+	t->a.keep = true;
+	for (i = 0; i < 3; i++)
+		conn_peer_send(test, 1000);
+	conn_expect_rx(test, &t->a, 3);
+	t->a.keep = false;
+	conn_post_many(test, 20, 5000);
+	for (i = 0; i < 20; i++)
+		conn_fpdu(test, 700);
+}
+
+/* @act elsewhere, mpa_detach() or more here. */
+static void race(struct kunit *test, void (*act)(struct conn_test *t),
+		 void (*here)(struct conn_test *t))
+{
+	struct conn_test *t = test->priv;
+	struct race_work work = { .t = t, .act = act };
+	u32 i;
+
+	INIT_WORK_ONSTACK(&work.work, race_run);
+	for (i = 0; i < 24; i++) {
+		race_begin(test);
+		work.delay_us = i * 40;
+		queue_work(system_unbound_wq, &work.work);
+		here(t);
+		mpa_detach(t->a.conn);
+		flush_work(&work.work);
+		if (!mpa_consumer_wait(&t->a, EV_RELEASED, 1))
+			break;
+		mpa_barrier();
+		if (t->a.nr_done != t->nr_msg)
+			break;
+		t->a.conn = NULL;
+		conn_reopen(test);
+	}
+	destroy_work_on_stack(&work.work);
+	KUNIT_EXPECT_EQ_MSG(test, i, 24, "lost in round %u", i);
+}
+
+static void race_abort(struct conn_test *t)
+{
+	mpa_abort(t->a.conn);
+}
+
+static void race_shutdown(struct conn_test *t)
+{
+	mpa_shutdown(t->a.conn);
+}
+
+static void race_hold(struct conn_test *t)
+{
+	u32 i;
+
+	for (i = 0; i < 10; i++) {
+		mpa_hold(t->a.conn);
+		mpa_resume(t->a.conn);
+	}
+}
+
+void conn_race_reset(struct kunit *test)
+{
+	race(test, race_peer_reset, race_nothing);
+}
+
+void conn_race_reset_abort(struct kunit *test)
+{
+	race(test, race_peer_reset, race_abort);
+}
+
+void conn_race_close(struct kunit *test)
+{
+	race(test, race_peer_close, race_shutdown);
+}
+
+void conn_race_put(struct kunit *test)
+{
+	race(test, race_put, race_nothing);
+}
+
+void conn_race_write(struct kunit *test)
+{
+	race(test, race_peer_write, race_hold);
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* mpa_connect() and mpa_listen(). */
+#include <linux/in6.h>
+#include <linux/wait.h>
+#include <net/ip.h>
+#include <net/tcp.h>
+#include "mpa_conn_test.h"
+
+enum {
+	SOCK_TOS	= 0x10,
+	SOCK_PATIENCE	= 20 * HZ,
+};
+
+static void sock_accepted(void *ctx, struct socket *sock)
+{
+	struct conn_sock *s = ctx;
+
+	spin_lock_bh(&s->lock);
+	if (s->server)
+		s->extra++;
+	else
+		swap(s->server, sock);
+	spin_unlock_bh(&s->lock);
+	if (sock)
+		sock_release(sock);
+	wake_up_all(&s->wait);
+}
+
+static void sock_done(void *ctx, struct socket *sock, int err)
+{
+	struct conn_sock *s = ctx;
+
+	spin_lock_bh(&s->lock);
+	s->client = sock;
+	s->err = err;
+	s->done++;
+	spin_unlock_bh(&s->lock);
+	wake_up_all(&s->wait);
+}
+
+static int sock_setup(struct socket *sock, void *ctx)
+{
+	struct conn_sock *s = ctx;
+
+	s->setups++;
+	if (s->setup_err)
+		return s->setup_err;
+	WRITE_ONCE(sock->sk->sk_priority, 5);
+	return 0;
+}
+
+static bool sock_is(struct conn_sock *s, const u32 *what, u32 value)
+{
+	bool is;
+
+	spin_lock_bh(&s->lock);
+	is = *what == value;
+	spin_unlock_bh(&s->lock);
+	return is;
+}
+
+static bool sock_has(struct conn_sock *s, struct socket **what)
+{
+	bool has;
+
+	spin_lock_bh(&s->lock);
+	has = *what;
+	spin_unlock_bh(&s->lock);
+	return has;
+}
+
+static void sock_loopback(struct sockaddr_storage *addr, bool ipv6, u16 port)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
+
+	memset(addr, 0, sizeof(*addr));
+	if (ipv6) {
+		sin6->sin6_family = AF_INET6;
+		sin6->sin6_addr = in6addr_loopback;
+		sin6->sin6_port = htons(port);
+		return;
+	}
+	sin->sin_family = AF_INET;
+	sin->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	sin->sin_port = htons(port);
+}
+
+static struct mpa_sock_params sock_params(struct kunit *test, u16 port)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_sock_params params = {
+		.net	= &init_net,
+		.setup	= sock_setup,
+		.ctx	= &t->helper,
+	};
+
+	sock_loopback(&params.local, conn_arg(test), port);
+	return params;
+}
+
+/* Listens on a port that is free; returns it. */
+static u16 sock_listen(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_listener *listener = ERR_PTR(-EADDRINUSE);
+	struct mpa_sock_params params;
+	u16 port;
+
+	for (port = 15044; port < 15144; port++) {
+		params = sock_params(test, port);
+		listener = mpa_listen(&params, sock_accepted);
+		if (listener != ERR_PTR(-EADDRINUSE))
+			break;
+	}
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, listener);
+	t->helper.listener = listener;
+	return port;
+}
+
+static void sock_connect(struct kunit *test, u16 port)
+{
+	struct mpa_sock_params params = sock_params(test, 0);
+	struct conn_test *t = test->priv;
+	struct mpa_connector *connector;
+
+	sock_loopback(&params.peer, conn_arg(test), port);
+	params.local.ss_family = AF_UNSPEC;
+	connector = mpa_connect(&params, sock_done);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, connector);
+	t->helper.connector = connector;
+}
+
+static void sock_expect_done(struct kunit *test, int err)
+{
+	struct conn_test *t = test->priv;
+	struct conn_sock *s = &t->helper;
+
+	KUNIT_ASSERT_TRUE(test, wait_event_timeout(s->wait,
+						   sock_is(s, &s->done, 1),
+						   SOCK_PATIENCE));
+	KUNIT_ASSERT_EQ(test, s->err, err);
+	KUNIT_ASSERT_EQ(test, !s->client, !!err);
+}
+
+static void sock_give(struct conn_test *t)
+{
+	t->sock[0] = t->helper.client;
+	t->sock[1] = t->helper.server;
+	t->helper.client = NULL;
+	t->helper.server = NULL;
+}
+
+/* Both ends, from nothing to ULPDUs. */
+void conn_sock_connect(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_sock *s = &t->helper;
+
+	sock_connect(test, sock_listen(test));
+	sock_expect_done(test, 0);
+	KUNIT_ASSERT_TRUE(test, wait_event_timeout(s->wait,
+						   sock_has(s, &s->server),
+						   SOCK_PATIENCE));
+	KUNIT_EXPECT_EQ(test, s->setups, 2);
+	KUNIT_EXPECT_EQ(test, s->client->sk->sk_priority, 5);
+	KUNIT_EXPECT_TRUE(test, s->client->sk->sk_net_refcnt);
+	KUNIT_EXPECT_TRUE(test, s->server->sk->sk_net_refcnt);
+	KUNIT_EXPECT_NULL(test, s->client->sk->sk_user_data);
+	KUNIT_EXPECT_NULL(test, s->server->sk->sk_user_data);
+	sock_give(t);
+	conn_start_two(test, 0, MPA_F_MARKERS);
+	conn_post(test, 5000);
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 1));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(t->b.rx, t->pool, 5000));
+}
+
+/* Nobody listens there any more. */
+void conn_sock_refused(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u16 port = sock_listen(test);
+
+	KUNIT_EXPECT_EQ(test, mpa_listen_close_sync(t->helper.listener), 0);
+	t->helper.listener = NULL;
+	sock_connect(test, port);
+	sock_expect_done(test, -ECONNREFUSED);
+}
+
+/* The address is taken. */
+void conn_sock_in_use(struct kunit *test)
+{
+	struct mpa_sock_params params = sock_params(test, sock_listen(test));
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_listen(&params,
+							 sock_accepted)),
+			-EADDRINUSE);
+}
+
+void conn_sock_params(struct kunit *test)
+{
+	struct mpa_sock_params good = sock_params(test, 0), bad;
+	struct conn_test *t = test->priv;
+
+	sock_loopback(&good.peer, conn_arg(test), 9);
+	bad = good;
+	bad.flags = BIT(31);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_listen(&bad, sock_accepted)),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_connect(&bad, sock_done)),
+			-EINVAL);
+	bad = good;
+	bad.local.ss_family = AF_UNIX;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_listen(&bad, sock_accepted)),
+			-EAFNOSUPPORT);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_connect(&bad, sock_done)),
+			-EAFNOSUPPORT);
+	t->helper.setup_err = -EPERM;
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_listen(&good,
+							 sock_accepted)),
+			-EPERM);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_connect(&good, sock_done)),
+			-EPERM);
+	KUNIT_EXPECT_EQ(test, t->helper.done, 0);
+}
+
+/* A connection attempt is given up; done() comes all the same, once. */
+void conn_sock_cancel(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_sock *s = &t->helper;
+	struct sockaddr_storage addr;
+	u32 i;
+
+	/* A listener that accepts nothing answers no more than two. */
+	t->opts.ipv6 = conn_arg(test);
+	KUNIT_ASSERT_EQ(test, mpa_peer_listen(&t->opts, &t->sock[0], &addr),
+			0);
+	for (i = 0; i < 2; i++) {
+		sock_connect(test, ntohs(((struct sockaddr_in *)
+					  &addr)->sin_port));
+		sock_expect_done(test, 0);
+		mpa_connect_close(s->connector);
+		s->connector = NULL;
+		mpa_peer_close(s->client);
+		s->client = NULL;
+		s->done = 0;
+	}
+	sock_connect(test, ntohs(((struct sockaddr_in *)&addr)->sin_port));
+	KUNIT_EXPECT_EQ(test, s->done, 0);
+	mpa_connect_close(s->connector);
+	s->connector = NULL;
+	sock_expect_done(test, -ECANCELED);
+}
