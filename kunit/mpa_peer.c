@@ -153,22 +153,35 @@ static int peer_repair(const struct mpa_peer_opts *opts, struct socket **sock,
 	return min(err, 0);
 }
 
-/* Connected without a handshake; the window comes with the first probe. */
+/* What the handshake would have said of the windows. */
+static int peer_repair_window(struct socket *sock, u32 seq)
+{
+	struct tcp_repair_window window = {
+		.snd_wl1 = seq, .snd_wnd = 32768, .max_window = 32768,
+		.rcv_wnd = 32768, .rcv_wup = seq,
+	};
+	int err;
+
+	err = READ_ONCE(sock->ops)->setsockopt(sock, SOL_TCP,
+					       TCP_REPAIR_WINDOW,
+					       KERNEL_SOCKPTR(&window),
+					       sizeof(window));
+	return err ?: peer_setsockopt(sock, SOL_TCP, TCP_REPAIR,
+				      TCP_REPAIR_OFF_NO_WP);
+}
+
+/* Connected without a handshake. */
 static int peer_repair_connect(struct socket *a, struct sockaddr_storage *to_a,
-			       struct socket *b, struct sockaddr_storage *to_b)
+			       struct socket *b, struct sockaddr_storage *to_b,
+			       u32 seq)
 {
 	int len = sizeof(struct sockaddr_in);
-	int off = TCP_REPAIR_OFF;
 	int err;
 
 	err = kernel_connect(a, mpa_sockaddr(to_b), len, 0);
 	err = err ?: kernel_connect(b, mpa_sockaddr(to_a), len, 0);
-	err = err ?: READ_ONCE(a->ops)->setsockopt(a, SOL_TCP, TCP_REPAIR,
-						   KERNEL_SOCKPTR(&off),
-						   sizeof(off));
-	return err ?: READ_ONCE(b->ops)->setsockopt(b, SOL_TCP, TCP_REPAIR,
-						    KERNEL_SOCKPTR(&off),
-						    sizeof(off));
+	err = err ?: peer_repair_window(a, seq);
+	return err ?: peer_repair_window(b, seq);
 }
 
 /* Two connected sockets whose sequence numbers both begin at opts->seq. */
@@ -184,7 +197,8 @@ static int peer_pair_at(const struct mpa_peer_opts *opts,
 	err = peer_repair(opts, server, &addr[1]);
 	if (err)
 		goto release_client;
-	err = peer_repair_connect(*client, &addr[0], *server, &addr[1]);
+	err = peer_repair_connect(*client, &addr[0], *server, &addr[1],
+				  opts->seq);
 	if (!err)
 		return 0;
 	sock_release(*server);
