@@ -2,11 +2,15 @@
 # shellcheck shell=bash
 # What is on the wire, captured at the router, and what loss does to it.
 
-# Emulation is late at times; a tail loss probe would then repeat a segment,
-# and the SACK block for it split one of the other direction.
+# Emulation is late at times; TCP would then repeat a segment, and the SACK
+# block for it split one of the other direction.
 no_probes() {
-	set_sysctl a net.ipv4.tcp_early_retrans=0
-	set_sysctl b net.ipv4.tcp_early_retrans=0
+	local space
+
+	for space in a b; do
+		set_sysctl $space net.ipv4.tcp_early_retrans=0
+		set_sysctl $space net.ipv4.tcp_dsack=0
+	done
 }
 
 # on_wire MARKERS PING-OPTION...: run a ping and capture it on the router's
@@ -147,6 +151,7 @@ no_crc_on_wire() {
 
 immediate_on_wire() {
 	network routed 1500
+	no_probes
 	serve start=immediate mode=echo
 	capture_start r ra wire
 	ping_ok "$B4" start=immediate size=500 count=20
