@@ -2,7 +2,7 @@
 /*
  * Connection manager: startup (RFC 5044 section 7.1), and how connections end.
  *
- * Everything up to mpa_cm_run() runs in the work item. The API functions, below,
+ * Everything up to mpa_cm_run() runs in the work item. The API functions below
  * note under conn->lock what is wanted; what they leave behind is &mpa_cm.out,
  * which is the work item's once the flag is set.
  */
@@ -715,9 +715,9 @@ EXPORT_SYMBOL_GPL(mpa_start_initiator);
  * @len: octets of it, up to %MPA_PD_MAX_REV0
  *
  * RFC 5044 section 7.1.2: waits for the Request for at most the time in the
- * sysctl net.mpa.startup_timeout_ms, and hands it to request(). What the consumer
- * sends after mpa_accept() waits until the first FPDU of the peer has been
- * verified: the Initiator's ULP has to send first.
+ * sysctl net.mpa.startup_timeout_ms, and hands it to request(). What the
+ * consumer sends after mpa_accept() waits until the first FPDU of the peer has
+ * been verified: the Initiator's ULP has to send first.
  *
  * Context: any but hard interrupt; does not sleep. May be called from
  * callbacks.

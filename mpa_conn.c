@@ -30,9 +30,9 @@
  * again: nothing comes from the socket. (2) Zero-copy messages are waited
  * for, each kicks the work item when it is done: nothing comes from the network
  * stack. A peer that does not read cannot delay that: after a second TCP
- * is reset, which drops the pages. (3) timer_shutdown_sync(): nothing comes from
- * the timer. (4) With RELEASED set under conn->lock a late mpa_rx_put() frees
- * its batch itself. What remains is the consumer, whose last word was
+ * is reset, which drops the pages. (3) timer_shutdown_sync(): nothing comes
+ * from the timer. (4) With RELEASED set under conn->lock a late mpa_rx_put()
+ * frees its batch itself. What remains is the consumer, whose last word was
  * mpa_detach().
  */
 #include <linux/module.h>

@@ -24,7 +24,7 @@
 
 #define MPA_BATCH_ULPDUS	32
 #define MPA_BATCH_SPANS		24
-#define MPA_BATCH_FRAGS		168	/* the longest ULPDU with markers fits */
+#define MPA_BATCH_FRAGS		168	/* for the longest ULPDU, and more */
 
 /**
  * struct mpa_batch - octets of one or more FPDUs

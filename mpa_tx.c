@@ -28,7 +28,7 @@
 
 /* mpa_tx.state */
 enum {
-	MPA_TX_CUT	= BIT(0),	/* hdr, hdr_len, len are the next ULPDU */
+	MPA_TX_CUT	= BIT(0),	/* hdr and len are the next ULPDU's */
 	MPA_TX_LAST	= BIT(1),	/* and it is the last one */
 	MPA_TX_PAGES	= BIT(2),	/* ubuf is in use */
 	MPA_TX_OWN	= BIT(3),	/* we have a reference on ubuf */

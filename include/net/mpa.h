@@ -35,7 +35,7 @@ struct socket;
 #define MPA_PD_MAX		512	/* private data, Rev 1 */
 #define MPA_PD_MAX_REV0		65535	/* private data, Rev 0 */
 
-#define MPA_REV_NONE		(-1)	/* immediate start, nothing negotiated */
+#define MPA_REV_NONE		(-1)	/* immediate start: no frames */
 #define MPA_REV_0		0
 #define MPA_REV_1		1
 
