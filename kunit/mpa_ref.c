@@ -156,6 +156,8 @@ static u8 ref_take_body(struct ref_receiver *r)
  * @ulpdu: result: the ULPDU
  * @len: result: its length
  * @size: result: how many octets the FPDU has
+ *
+ * Return: what a receiver has to do with them
  */
 enum mpa_ref_verdict mpa_ref_decode(const u8 *from, u32 have, u64 pos,
 				    bool markers, bool crc, u8 *ulpdu,

@@ -2234,7 +2234,8 @@ static const struct mpa_fpdu_vector mpa_fpdu_vectors[] __maybe_unused = {
 		.crc_field = fpdu_18_crc,
 	},
 	{
-		.desc = "MK-04 MK-13 MK-14 MK-15 MK-16: leads-at-512-and-holds-1024",
+		.desc =
+			"MK-04 MK-13 MK-14 MK-15 MK-16: leads-at-512-and-holds-1024",
 		.pos = 512ULL,
 		.len = 1000,
 		.size = 1016,
@@ -2413,7 +2414,8 @@ static const struct mpa_fpdu_vector mpa_fpdu_vectors[] __maybe_unused = {
 		.crc_field = fpdu_31_crc,
 	},
 	{
-		.desc = "MK-05 MK-09 MK-17: marker-after-first-two-ulpdu-octets",
+		.desc =
+			"MK-05 MK-09 MK-17: marker-after-first-two-ulpdu-octets",
 		.pos = 508ULL,
 		.len = 6,
 		.size = 16,
@@ -2870,7 +2872,8 @@ static const struct mpa_fpdu_vector mpa_fpdu_vectors[] __maybe_unused = {
 		.marker_at = fpdu_65_at,
 	},
 	{
-		.desc = "CR-13 CR-16 CR-21 FR-07 MK-18: no-crc-marker-before-crc",
+		.desc =
+			"CR-13 CR-16 CR-21 FR-07 MK-18: no-crc-marker-before-crc",
 		.pos = 0ULL,
 		.len = 506,
 		.size = 520,
@@ -3591,7 +3594,8 @@ static const struct mpa_received_vector mpa_received_vectors[] __maybe_unused = 
 		.error = 3,
 	},
 	{
-		.desc = "ER-05 ER-07 MK-04: second-marker-counted-from-leading-marker",
+		.desc =
+			"ER-05 ER-07 MK-04: second-marker-counted-from-leading-marker",
 		.pos = 512ULL,
 		.markers = true,
 		.crc = true,
@@ -3812,7 +3816,8 @@ static const struct mpa_frame_vector mpa_frame_vectors[] __maybe_unused = {
 		.valid = true,
 	},
 	{
-		.desc = "RF-20 RF-21 RF-22 RF-24 RF-26: request-private-data-513",
+		.desc =
+			"RF-20 RF-21 RF-22 RF-24 RF-26: request-private-data-513",
 		.reply = false,
 		.strict = false,
 		.wire = frame_5_wire,
