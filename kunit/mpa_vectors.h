@@ -1965,7 +1965,8 @@ static const char *const fpdu_68_crc[] = {
 	NULL
 };
 
-static const struct mpa_fpdu_vector mpa_fpdu_vectors[] __maybe_unused = {
+static const struct mpa_fpdu_vector
+mpa_fpdu_vectors[] __maybe_unused = {
 	{
 		.desc = "CR-14 CR-17 CR-18 FR-02 MK-10 MK-19: rfc5044-figure-5",
 		.pos = 0ULL,
@@ -3194,7 +3195,8 @@ static const u16 stream_7_ptr[] = {
 	240, 752, 1264, 316,
 };
 
-static const struct mpa_stream_vector mpa_stream_vectors[] __maybe_unused = {
+static const struct mpa_stream_vector
+mpa_stream_vectors[] __maybe_unused = {
 	{
 		.desc = "FR-01 MK-17: eight-smallest",
 		.markers = true,
@@ -3480,7 +3482,8 @@ static const char *const received_17_ulpdu[] = {
 	NULL
 };
 
-static const struct mpa_received_vector mpa_received_vectors[] __maybe_unused = {
+static const struct mpa_received_vector
+mpa_received_vectors[] __maybe_unused = {
 	{
 		.desc = "MK-03: marker-reserved-nonzero",
 		.pos = 492ULL,
@@ -3774,7 +3777,8 @@ static const char *const frame_17_wire[] = {
 	NULL
 };
 
-static const struct mpa_frame_vector mpa_frame_vectors[] __maybe_unused = {
+static const struct mpa_frame_vector
+mpa_frame_vectors[] __maybe_unused = {
 	{
 		.desc = "RF-01 RF-03 RF-17: request-plain",
 		.reply = false,
