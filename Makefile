@@ -40,7 +40,8 @@ demo:
 	tools/demo
 
 check:
-	tools/check $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long)
+	tools/check $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long) \
+		$(if $(ONLY),--only '$(ONLY)')
 
 shell:
 	tools/vm/run --shell $(if $(KERNEL),--kernel $(KERNEL))
@@ -63,7 +64,8 @@ help:
 	@echo "make modules_install  install them there (then: modprobe mpa)"
 	@echo "make demo             a file goes through MPA in a guest"
 	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
-	@echo "                      LONG=1 with the exhaustive sweeps"
+	@echo "                      LONG=1 with the exhaustive sweeps,"
+	@echo "                      ONLY=PATTERN some jobs alone (ONLY='kunit-*')"
 	@echo "make shell            a guest to type in, with everything loaded"
 	@echo "make coverage         which lines the tests reach"
 	@echo "make mutants          do the tests notice small breakages?"
