@@ -52,6 +52,10 @@ static const struct conn_row startup_rows[] = {
 	{ "CS-05 MK-10 MK-19: no startup frames", conn_start_immediately },
 	{ "CS-42: last streaming message", conn_start_last_message },
 	{ "CS-23 CS-29: FPDUs glued to the Reply", conn_start_glued },
+	{ "TD-02: FIN behind the Request", conn_start_request_fin },
+	{ "TD-02: FIN behind the Reply", conn_start_reply_fin, 0 },
+	{ "TD-02: FPDU and FIN behind the Reply", conn_start_reply_fin, 1 },
+	{ "ER-02: FIN before MPA was attached", conn_start_close_wait },
 };
 
 KUNIT_ARRAY_PARAM_DESC(startup, startup_rows, desc);
@@ -105,6 +109,8 @@ static const struct conn_row timeout_rows[] = {
 	{ "CS-32: 19 octets of a Request", conn_start_timeout, 19 },
 	{ "CS-32: no Reply", conn_start_timeout_initiator },
 	{ "CS-32: a Request too slow", conn_start_timeout_dribble },
+	{ "CS-32: a Request that the peer does not read",
+	  conn_start_timeout_send },
 	{ "CS-31: no timer for the consumer", conn_start_no_timer },
 };
 
@@ -170,6 +176,12 @@ static const struct conn_row recv_rows[] = {
 	{ "RX-16: FPDU larger than the window", conn_recv_window, false },
 	{ "RX-16: FPDU larger than the window, markers", conn_recv_window,
 	  true },
+	{ "TD-03: FPDU larger than the window, cut short",
+	  conn_recv_window_truncated },
+	{ "ER-03: FPDU larger than the window, CRC", conn_recv_window_crc },
+	{ "FPDU larger than the window, detach", conn_recv_window_detach },
+	{ "FPDU larger than the window, held", conn_recv_window_held },
+	{ "mpa_hold() from recv()", conn_recv_hold_inside },
 	{ "FR-01 SZ-05 DD-02 DD-04: lengths", conn_recv_lengths, false },
 	{ "FR-01 SZ-05 DD-02 DD-03 DD-04 MK-16: lengths, markers",
 	  conn_recv_lengths, true },
@@ -253,6 +265,9 @@ static const struct conn_row send_rows[] = {
 	  136 },
 	{ "source that stops early", conn_send_source_stops },
 	{ "TX-01: source that fails", conn_send_source_fails },
+	{ "TX-01: source that detaches", conn_send_source_detach },
+	{ "posting what was handed back", conn_send_credit },
+	{ "posting from several threads", conn_send_threads },
 	{ "backpressure", conn_send_backpressure },
 	{ "posting with BH off", conn_send_atomic },
 	{ "reclaim-safe", conn_send_memalloc },
@@ -319,6 +334,7 @@ static const struct conn_row info_rows[] = {
 	{ "states", conn_end_states },
 	{ "addresses, IPv4", conn_end_addresses, false },
 	{ "addresses, IPv6", conn_end_addresses, true },
+	{ "ER-01: counters", conn_end_counters },
 	{ "ER-01: names of reasons", conn_end_reasons },
 };
 

@@ -188,6 +188,109 @@ void conn_recv_window(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
+/* Half of an FPDU that is longer than the window, of which some is consumed. */
+static u32 recv_half(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 size, consumed, i;
+
+	t->opts.rcvbuf = 4096;
+	t->opts.sndbuf = 200000;
+	conn_default(test);
+	consumed = recv_consumed(t);
+	size = conn_fpdu(test, MPA_ULPDU_MAX);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size / 2), 0);
+	for (i = 0; i < 1000 && recv_consumed(t) - consumed < 8192; i++)
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_GE(test, recv_consumed(t) - consumed, 8192);
+	conn_settle(&t->a);
+	return size;
+}
+
+void conn_recv_window_truncated(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	recv_half(test);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_TRUNCATED);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
+	conn_post(test, 100);
+	conn_expect_tx(test, 100);
+}
+
+void conn_recv_window_crc(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 size = recv_half(test);
+
+	t->buf[size - 100] ^= 1;
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + size / 2,
+					     size - size / 2), 0);
+	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
+}
+
+/* A stream that lacks octets is of no use to anybody. */
+void conn_recv_window_detach(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	recv_half(test);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+}
+
+/* While delivery is held nothing is consumed, also of such an FPDU. */
+void conn_recv_window_held(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 consumed;
+
+	t->opts.rcvbuf = 4096;
+	t->opts.sndbuf = 200000;
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	consumed = recv_consumed(t);
+	conn_peer_send(test, MPA_ULPDU_MAX);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, recv_consumed(t), consumed);
+	mpa_resume(t->a.conn);
+	conn_expect_rx(test, &t->a, 1);
+}
+
+static void recv_hook_hold(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev == EV_RECV)
+		mpa_hold(c->conn);
+}
+
+/* mpa_hold() from recv(): no other before mpa_resume(). */
+void conn_recv_hold_inside(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	conn_default(test);
+	t->a.hook = recv_hook_hold;
+	for (i = 0; i < 5; i++) {
+		conn_peer_send(test, 100);
+		conn_settle(&t->a);
+		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV),
+				i + 1);
+		conn_peer_send(test, 100);
+		conn_settle(&t->a);
+		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV),
+				i + 1);
+		mpa_resume(t->a.conn);
+		conn_settle(&t->a);
+		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV),
+				i + 2);
+		t->a.count[EV_RECV]--;
+		mpa_resume(t->a.conn);
+	}
+	conn_expect_rx(test, &t->a, 10);
+}
+
 /* All lengths around the corners, up to the longest. */
 void conn_recv_lengths(struct kunit *test)
 {

@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
+#include <linux/workqueue.h>
 #include <net/ip.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
@@ -286,6 +287,113 @@ void conn_send_source_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
 			-ENOTCONN);
+}
+
+static int send_next_detach(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+
+	if (msg->asked == 3)
+		mpa_detach(msg->conn);
+	return send_next(tx, max);
+}
+
+/* A source, too, may detach. */
+void conn_send_source_detach(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+
+	t->opts.maxseg = 1460;
+	send_full(test);
+	msg = send_source(test, 60000);
+	msg->tx.next = send_next_detach;
+	msg->conn = t->a.conn;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
+	conn_expect_done(test, &t->a, 1, -ECANCELED);
+	KUNIT_EXPECT_EQ(test, msg->asked, 4);
+	KUNIT_EXPECT_EQ(test, t->a.left, 1);
+	t->a.conn = NULL;
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+}
+
+/* Being handed back is the credit to post again. */
+static void send_hook_again(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct mpa_tx *tx = c->done[0];
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+
+	if (ev != EV_SENT || !c->nr_done || msg->asked == 100)
+		return;
+	c->nr_done = 0;
+	msg->asked++;
+	msg->kv.iov_len = msg->tx.len;
+	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, &msg->kv, 1, msg->tx.len);
+	if (mpa_send(c->conn, tx))
+		c->disorder++;
+}
+
+void conn_send_credit(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	send_full(test);
+	t->a.hook = send_hook_again;
+	conn_post(test, 900);
+	for (i = 0; i < 101; i++) {
+		t->nr_in = 0;
+		conn_expect_tx(test, 900);
+	}
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait(&t->a, EV_SENT, 101));
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, t->a.conn->ulpdus_tx, 101);
+}
+
+struct send_work {
+	struct work_struct	work;
+	struct conn_test	*t;
+	u32			first;
+	int			err;
+};
+
+static void send_work_run(struct work_struct *work)
+{
+	struct send_work *w = container_of(work, struct send_work, work);
+	u32 i;
+
+	for (i = 0; i < 40 && !w->err; i++)
+		w->err = mpa_send(w->t->a.conn, &w->t->msg[w->first + i].tx);
+}
+
+/* Four at once post; each FPDU is whole, each message comes back once. */
+void conn_send_threads(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct send_work w[4] = {};
+	u32 i, octets = 0;
+
+	send_full(test);
+	for (i = 0; i < 160; i++)
+		octets += conn_msg(test, 1 + i * 13)->len;
+	for (i = 0; i < 4; i++) {
+		INIT_WORK_ONSTACK(&w[i].work, send_work_run);
+		w[i].t = t;
+		w[i].first = i * 40;
+		queue_work(system_unbound_wq, &w[i].work);
+	}
+	for (i = 0; i < 4; i++) {
+		flush_work(&w[i].work);
+		destroy_work_on_stack(&w[i].work);
+		KUNIT_EXPECT_EQ(test, w[i].err, 0);
+	}
+	for (i = 0; i < 160; i++)
+		octets -= conn_take(test);
+	KUNIT_EXPECT_EQ(test, octets, 0);
+	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_done(&t->a, 160));
+	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), 160);
+	conn_expect_silence(test);
 }
 
 /* What TCP does not take waits in the consumer's memory. */
@@ -611,6 +719,7 @@ void conn_queue_abort(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
 			-EPIPE);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.log[t->a.nr_log - 1], EV_CLOSED);
 	conn_expect_statuses(test, &t->a, 30, -ECANCELED);
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_ABORTED);
 	KUNIT_EXPECT_EQ(test, t->a.end.err, -ECANCELED);

@@ -861,6 +861,83 @@ static void start_given_back(struct kunit *test,
 				     9), 0);
 }
 
+/* The peer has closed its sending half before MPA is attached. */
+void conn_start_close_wait(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_pair(test);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	usleep_range(2000, 3000);
+	conn_attach(test, 0);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_NE(test, t->a.err, 0);
+}
+
+/* A FIN right behind the Request: accepted, and then nothing to come. */
+void conn_start_request_fin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	usleep_range(2000, 3000);
+	conn_start(test, CONN_RESPONDER);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
+			-EPIPE);
+	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.err, 0);
+}
+
+/* Reply, FPDUs and FIN at once. */
+void conn_start_reply_fin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	t->crc = true;
+	t->buf_len = mpa_peer_frame(t->buf, true, PEER_C, 1, NULL, 0);
+	if (conn_arg(test))
+		conn_fpdu(test, 600);
+	conn_flush(test);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	mpa_resume(t->a.conn);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	conn_expect_rx(test, &t->a, conn_arg(test));
+	conn_post(test, 100);
+	conn_expect_tx(test, 100);
+}
+
+/* A Request that TCP cannot take whole, and a peer that reads nothing. */
+void conn_start_timeout_send(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	t->opts.rcvbuf = 4096;
+	t->opts.sndbuf = 4096;
+	t->a.params.rev = MPA_REV_0;
+	t->a.params.pd_max = MPA_PD_MAX_REV0;
+	conn_attach(test, 0);
+	WRITE_ONCE(t->mn->startup_timeout_ms, 200);
+	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 65535),
+			0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+}
+
 /* R=1 in a Reply; the octets behind it are the consumer's. */
 void conn_start_rejected(struct kunit *test)
 {

@@ -44,6 +44,7 @@ struct conn_row {
  * @kv: its payload
  * @bv: or its payload, in pages
  * @len: octets of the ULPDU
+ * @conn: source: connection to be detached
  * @left: source: octets not asked for yet
  * @max: source: for how many it was asked first
  * @asked: source: how often it was asked
@@ -55,6 +56,7 @@ struct conn_msg {
 	struct kvec	kv;
 	struct bio_vec	bv;
 	u32		len;
+	struct mpa_conn	*conn;
 	u32		left;
 	u32		max;
 	u32		asked;
@@ -239,6 +241,10 @@ void conn_start_rev0_request(struct kunit *test);
 void conn_start_rev0_reply(struct kunit *test);
 void conn_start_rev0_responder(struct kunit *test);
 void conn_start_rev0_initiator(struct kunit *test);
+void conn_start_close_wait(struct kunit *test);
+void conn_start_request_fin(struct kunit *test);
+void conn_start_reply_fin(struct kunit *test);
+void conn_start_timeout_send(struct kunit *test);
 void conn_start_rejected(struct kunit *test);
 void conn_start_reject(struct kunit *test);
 void conn_start_glued(struct kunit *test);
@@ -252,6 +258,11 @@ void conn_recv_last_octet(struct kunit *test);
 void conn_recv_mixed(struct kunit *test);
 void conn_recv_many(struct kunit *test);
 void conn_recv_window(struct kunit *test);
+void conn_recv_window_truncated(struct kunit *test);
+void conn_recv_window_crc(struct kunit *test);
+void conn_recv_window_detach(struct kunit *test);
+void conn_recv_window_held(struct kunit *test);
+void conn_recv_hold_inside(struct kunit *test);
 void conn_recv_lengths(struct kunit *test);
 void conn_recv_wrap(struct kunit *test);
 void conn_recv_keep(struct kunit *test);
@@ -287,6 +298,9 @@ void conn_send_source(struct kunit *test);
 void conn_send_source_room(struct kunit *test);
 void conn_send_source_stops(struct kunit *test);
 void conn_send_source_fails(struct kunit *test);
+void conn_send_source_detach(struct kunit *test);
+void conn_send_credit(struct kunit *test);
+void conn_send_threads(struct kunit *test);
 void conn_send_backpressure(struct kunit *test);
 void conn_send_atomic(struct kunit *test);
 void conn_send_memalloc(struct kunit *test);
@@ -317,6 +331,7 @@ void conn_end_barrier(struct kunit *test);
 void conn_end_graceful(struct kunit *test);
 void conn_end_states(struct kunit *test);
 void conn_end_addresses(struct kunit *test);
+void conn_end_counters(struct kunit *test);
 void conn_end_reasons(struct kunit *test);
 
 /* mpa_conn_race.c */
