@@ -50,6 +50,7 @@ coverage:
 	tools/coverage
 
 mutants:
+	tools/deps check
 	tools/mutants
 
 clean:
