@@ -12,7 +12,7 @@
 #include <trace/events/mpa.h>
 #include "mpa_conn.h"
 
-#define MPA_DRAIN_TIME		HZ
+#define MPA_DRAIN_TIME		(HZ / 2)
 #define MPA_DRAIN_OCTETS	SZ_64K
 
 enum mpa_cm_step {
@@ -432,9 +432,6 @@ static bool mpa_cm_received(struct mpa_conn *conn)
 	const struct mpa_frame *peer = &conn->cm->peer;
 
 	trace_mpa_frame(conn, false, peer->flags, peer->rev, peer->pd_len);
-	spin_lock_bh(&conn->lock);
-	conn->peer_rev = min_t(u8, peer->rev, S8_MAX);
-	spin_unlock_bh(&conn->lock);
 	return peer->reply ? mpa_cm_reply(conn) : mpa_cm_request(conn);
 }
 
@@ -458,6 +455,9 @@ static bool mpa_cm_judge(struct mpa_conn *conn)
 	struct mpa_cm *cm = conn->cm;
 	enum mpa_reason reason = mpa_frame_judge(&conn->wish, &cm->peer);
 
+	spin_lock_bh(&conn->lock);
+	conn->peer_rev = cm->peer.rev;
+	spin_unlock_bh(&conn->lock);
 	if (reason)
 		return mpa_cm_refuse(conn, reason);
 	if (cm->peer.pd_len) {
@@ -688,8 +688,8 @@ static struct mpa_cm *mpa_cm_alloc(const void *data, size_t len,
  * the time in the sysctl net.mpa.startup_timeout_ms, and enters full
  * operation. One of established(), rejected() and ended() follows.
  *
- * Context: any but hard interrupt; does not sleep. May be called from
- * callbacks.
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks.
  * Return: 0, %-EMSGSIZE: too much private data, %-EALREADY: started or
  * detached before,
  * %-ENOMEM
@@ -719,8 +719,8 @@ EXPORT_SYMBOL_GPL(mpa_start_initiator);
  * consumer sends after mpa_accept() waits until the first FPDU of the peer has
  * been verified: the Initiator's ULP has to send first.
  *
- * Context: any but hard interrupt; does not sleep. May be called from
- * callbacks.
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks.
  * Return: 0, %-EINVAL: no request() callback, %-EMSGSIZE: message too long,
  * %-EALREADY: started or
  * detached before, %-ENOMEM
@@ -747,8 +747,8 @@ EXPORT_SYMBOL_GPL(mpa_start_responder);
  * As in draft-culley-iwarp-mpa: markers and CRC are on in both directions,
  * either side may send first. established() follows.
  *
- * Context: any but hard interrupt; does not sleep. May be called from
- * callbacks.
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks.
  * Return: 0, %-EALREADY: started or
  * detached before, %-ENOMEM
  */
@@ -801,10 +801,11 @@ unlock:
  * @pd: private data for the Reply; copied
  * @len: octets of it: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max
  *
- * Sends the Reply and enters full operation; established() follows.
+ * Sends the Reply and enters full operation (RFC 5044 section 7.1.2 rule 2);
+ * established() follows.
  *
- * Context: any but hard interrupt; does not sleep. May be called from
- * callbacks, also from request().
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks, also from request().
  * Return: 0, %-ENOTCONN: there is no Request to answer, or the connection has
  * ended meanwhile, %-EMSGSIZE: too much private data, %-ENOMEM
  */
@@ -824,8 +825,8 @@ EXPORT_SYMBOL_GPL(mpa_accept);
  * connection then; with mpa_detach() the TCP connection, still open, is the
  * consumer's again (RFC 5044 section 7.1.2 rule 2).
  *
- * Context and return codes: as mpa_accept().
- * Return: 0 or a negative errno
+ * Context: as mpa_accept().
+ * Return: 0, %-ENOTCONN, %-EMSGSIZE, %-ENOMEM, as mpa_accept()
  */
 int mpa_reject(struct mpa_conn *conn, const void *pd, size_t len)
 {

@@ -610,8 +610,8 @@ EXPORT_SYMBOL_GPL(mpa_shutdown);
  * not ended before. All that happens later, in the work item. The consumer
  * still has to mpa_detach().
  *
- * Context: any but hard interrupt; does not sleep. May be called from
- * callbacks.
+ * Context: any but hard interrupt; takes no lock, does not sleep. May be
+ * called from callbacks.
  */
 void mpa_abort(struct mpa_conn *conn)
 {
@@ -639,7 +639,8 @@ EXPORT_SYMBOL_GPL(mpa_abort);
  * released() waits until the network stack has dropped all pages of zero-copy
  * messages. If that takes more than a second, the TCP connection is reset.
  *
- * Context: any but hard interrupt; never waits. May be called from callbacks.
+ * Context: any but hard interrupt; takes conn->lock, never waits. May be called
+ * from callbacks.
  */
 void mpa_detach(struct mpa_conn *conn)
 {
@@ -693,11 +694,14 @@ EXPORT_SYMBOL_GPL(mpa_detach_sync);
  * its connections has been detached, and this has returned, none of its code
  * is running on behalf of MPA, or will.
  *
- * Context: process, sleeps; not from a callback.
+ * Context: process, sleeps; not from any callback, done() and accepted()
+ * included: that is warned about, and not waited.
  */
 void mpa_barrier(void)
 {
-	if (WARN_ON_ONCE(mpa_in_callback()))
+	const struct work_struct *work = current_work();
+
+	if (WARN_ON_ONCE(mpa_in_callback() || (work && mpa_sock_is_work(work))))
 		return;
 	wait_event(mpa_leaving_wait, !atomic_read(&mpa_leaving));
 	/* released() may still be returning. */
@@ -714,8 +718,8 @@ EXPORT_SYMBOL_GPL(mpa_barrier);
  * when that is full: nothing is lost. A FIN behind octets not delivered is
  * reported after them, a reset at once.
  *
- * Context: any but hard interrupt; does not sleep. May be called from
- * callbacks.
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks.
  */
 void mpa_hold(struct mpa_conn *conn)
 {
@@ -729,8 +733,8 @@ EXPORT_SYMBOL_GPL(mpa_hold);
  * mpa_resume() - begin or continue delivery
  * @conn: connection; full operation begins on hold
  *
- * Context: any but hard interrupt; does not sleep. May be called from
- * callbacks.
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks.
  */
 void mpa_resume(struct mpa_conn *conn)
 {

@@ -222,7 +222,7 @@ struct mpa_conn {
 	enum mpa_state		state;
 	struct mpa_cm		*cm;
 	struct mpa_terms	terms;
-	s8			peer_rev;
+	s16			peer_rev;
 	bool			initiator;
 	u32			mulpdu;
 	u64			ulpdus_tx;
@@ -294,6 +294,9 @@ bool mpa_rx_run(struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
 void mpa_rx_finish(struct mpa_conn *conn);
 void mpa_rx_release(struct mpa_conn *conn);
+
+/* mpa_sock.c APIs: */
+bool mpa_sock_is_work(const struct work_struct *work);
 
 /* mpa_tcp.c APIs: */
 int mpa_tcp_check(struct socket *sock);

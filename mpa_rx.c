@@ -699,8 +699,8 @@ EXPORT_SYMBOL_GPL(mpa_rx_get);
  * The last one opens the window, later, in the work item. Allowed also after
  * released().
  *
- * Context: any but hard interrupt; does not sleep. May be called from
- * callbacks.
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks.
  */
 void mpa_rx_put(struct mpa_rx *rx)
 {

@@ -573,6 +573,12 @@ static void accept_work(struct work_struct *work)
 	queue_delayed_work(mpa_wq, &l->work, err ? ACCEPT_RETRY : 0);
 }
 
+/* Does @work call done() or accepted()? */
+bool mpa_sock_is_work(const struct work_struct *work)
+{
+	return work->func == connect_work || work->func == accept_work;
+}
+
 static int listen_start(struct mpa_listener *l,
 			const struct mpa_sock_params *params)
 {
@@ -623,7 +629,8 @@ listener_new(const struct mpa_sock_params *params,
  * The caller holds a reference on the namespace, or knows that it stays; the
  * listening socket and each accepted one have one of their own. SO_REUSEADDR
  * is set. A socket bound to the IPv6 wildcard address takes IPv4 too, unless
- * setup() sets IPV6_V6ONLY. accepted() may run before this function returns.
+ * setup() or net.ipv6.bindv6only sets IPV6_V6ONLY. accepted() may run before
+ * this function returns.
  *
  * When accepting fails for lack of memory it is tried again, until the
  * connection is gone.

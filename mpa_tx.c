@@ -740,11 +740,13 @@ static int mpa_tx_prepare(struct mpa_conn *conn, struct list_head *list)
  * @conn: connection in full operation
  * @list: &struct mpa_tx linked by their list member; empty afterwards
  *
- * The messages are queued in order, all or none, and belong to MPA until they
- * are handed back in sent() or released(). They are never refused for lack of
- * room: what TCP cannot take stays in the consumer's memory, and messages
- * handed back are the consumer's sign that it may send more. A Responder's
- * messages wait until the first FPDU of the peer has been verified.
+ * Each ULPDU becomes one FPDU (RFC 5044 section 3); it is sent or the
+ * connection fails. The messages are queued in order, all or none, and belong
+ * to MPA until they are handed back in sent() or released(). They are never
+ * refused for lack of room: what TCP cannot take stays in the consumer's
+ * memory, and messages handed back are the consumer's sign that it may send
+ * more. A Responder's messages wait until the first FPDU of the peer has been
+ * verified.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep: the work
  * item does the sending. May be called from callbacks.
@@ -788,8 +790,8 @@ EXPORT_SYMBOL_GPL(mpa_send_list);
  *
  * As mpa_send_list() with one message.
  *
- * Context and return codes: as mpa_send_list().
- * Return: 0 or a negative errno
+ * Context: as mpa_send_list().
+ * Return: 0, %-EINVAL, %-EMSGSIZE, %-ENOTCONN, %-EPIPE, as mpa_send_list()
  */
 int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx)
 {

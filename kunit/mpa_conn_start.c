@@ -751,7 +751,7 @@ void conn_start_markers(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-static void start_terms(struct kunit *test, s8 peer_rev)
+static void start_terms(struct kunit *test, s16 peer_rev)
 {
 	struct conn_test *t = test->priv;
 	struct mpa_info info;

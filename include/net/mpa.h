@@ -315,7 +315,7 @@ enum mpa_state {
 struct mpa_info {
 	enum mpa_state	state;
 	s8		rev;
-	s8		peer_rev;
+	s16		peer_rev;
 	bool		initiator;
 	bool		crc;
 	bool		markers_tx;
