@@ -310,10 +310,18 @@ static void link_ended(struct mpa_conn *conn, const struct mpa_end *end)
 	struct ping_link *l = mpa_conn_ctx(conn);
 
 	l->ended = true;
-	if (end->reason != MPA_REASON_FIN)
+	/* A FIN in startup is an error, too */
+	if (end->err)
 		ping_result_end(&l->res, end);
 	if (!l->pending || l->res.status)
 		link_finish(l);
+}
+
+/* Our rejecting Reply is on its way; the connection is closed behind it. */
+static void link_rejected(struct mpa_conn *conn,
+			  const struct mpa_startup *reply)
+{
+	mpa_detach(conn);
 }
 
 static void link_free(struct ping_link *l)
@@ -345,6 +353,7 @@ static void link_released(struct mpa_conn *conn, struct list_head *left)
 static const struct mpa_ops link_ops = {
 	.request	= link_request,
 	.established	= link_established,
+	.rejected	= link_rejected,
 	.recv		= link_recv,
 	.sent		= link_sent,
 	.mulpdu		= link_mulpdu,
@@ -450,7 +459,7 @@ static struct mpa_listener *server_listen_at(struct ping_server *s, int family)
 	return mpa_listen(&params, server_accepted);
 }
 
-/* Anywhere: :: takes IPv4 as well, where there is IPv6. */
+/* Anywhere: :: takes IPv4 as well, unless net.ipv6.bindv6only says no. */
 static struct mpa_listener *server_listen(struct ping_server *s)
 {
 	struct mpa_listener *listener;
