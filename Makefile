@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # What to build is in Kbuild; this is what to call.
 
-
-# The running kernel's headers, or else the guest's kernel where it is built
+# The running kernel's headers, or else the newest there are, or else the
+# guest's kernel where it is built
 ifndef KDIR
 KDIR := $(wildcard /lib/modules/$(shell uname -r)/build)
+ifeq ($(KDIR),)
+KDIR := $(shell ls -d /lib/modules/*/build 2>/dev/null | sort -V | tail -n 1)
+endif
 ifeq ($(KDIR),)
 KDIR := $(shell tools/vm/kernel --if-built plain 2>/dev/null)
 endif
@@ -26,6 +29,7 @@ need-kdir:
 	@[ -n "$(KDIR)" ] || { \
 	echo "No kernel to build for. Install the headers of the running one:"; \
 	echo "    apt-get install linux-headers-$(shell uname -r)"; \
+	echo "or those of Debian's newest: apt-get install linux-headers-amd64"; \
 	echo "or name a kernel's build directory: make KDIR=DIR"; \
 	echo "(make demo and make check build a kernel of their own)"; \
 	exit 1; } >&2
