@@ -311,6 +311,14 @@ void conn_settle(struct mpa_consumer *c)
 	}
 }
 
+/* Segments with data that have been sent, each counted once. */
+u32 conn_segments(const struct conn_test *t)
+{
+	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
+
+	return tp->data_segs_out - tp->total_retrans;
+}
+
 void conn_detach(struct kunit *test, struct mpa_consumer *c)
 {
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_detach(c));

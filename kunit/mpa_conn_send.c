@@ -24,14 +24,6 @@ static unsigned long send_counter(struct conn_test *t, enum mpa_mib field)
 	return snmp_fold_field(t->mn->mib, field);
 }
 
-/* Segments with data that have been sent, each counted once. */
-static u32 send_segments(struct conn_test *t)
-{
-	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
-
-	return tp->data_segs_out - tp->total_retrans;
-}
-
 void conn_send_lengths(struct kunit *test)
 {
 	static const u32 len[] = {
@@ -107,11 +99,11 @@ void conn_send_aligned(struct kunit *test)
 	t->opts.maxseg = 1460;
 	send_full(test);
 	mulpdu = mpa_mulpdu(t->a.conn);
-	before = send_segments(t);
+	before = conn_segments(t);
 	conn_post_many(test, 50, mulpdu);
 	for (i = 0; i < 50; i++)
 		conn_expect_tx(test, mulpdu);
-	KUNIT_EXPECT_EQ(test, send_segments(t) - before, 50);
+	KUNIT_EXPECT_EQ(test, conn_segments(t) - before, 50);
 }
 
 /* Small FPDUs share segments, and none is cut. */
@@ -122,12 +114,12 @@ void conn_send_packed(struct kunit *test)
 
 	t->opts.maxseg = 1460;
 	send_full(test);
-	before = send_segments(t);
+	before = conn_segments(t);
 	/* 508 octets with CRC; with a marker sometimes 512: two a segment */
 	conn_post_many(test, 40, 500);
 	for (i = 0; i < 40; i++)
 		conn_expect_tx(test, 500);
-	KUNIT_EXPECT_EQ(test, send_segments(t) - before, 20);
+	KUNIT_EXPECT_EQ(test, conn_segments(t) - before, 20);
 }
 
 /* No Nagle: a small FPDU leaves although another is not acknowledged. */
@@ -187,7 +179,7 @@ void conn_send_source(struct kunit *test)
 	t->opts.maxseg = 1460;
 	send_full(test);
 	mpa_get_info(t->a.conn, &info);
-	before = send_segments(t);
+	before = conn_segments(t);
 	msg = send_source(test, 50000);
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
 	while (at < 50000) {
@@ -208,7 +200,7 @@ void conn_send_source(struct kunit *test)
 						   t->tx_markers), info.emss);
 	}
 	KUNIT_EXPECT_EQ(test, msg->asked, nr);
-	KUNIT_EXPECT_EQ(test, send_segments(t) - before, nr);
+	KUNIT_EXPECT_EQ(test, conn_segments(t) - before, nr);
 	conn_expect_done(test, &t->a, 1, 0);
 }
 

@@ -211,7 +211,7 @@ void conn_start_initiator(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, len), 0);
 	conn_expect_frame(test, false, PEER_M | PEER_C, 1, t->pool, len);
 	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, tcp_sk(t->peer.sock->sk)->data_segs_in, 1);
+	KUNIT_EXPECT_EQ(test, conn_segments(t), 1);
 
 	conn_peer_frame(test, true, PEER_C, 1, t->pool + 1, len);
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
@@ -243,7 +243,7 @@ void conn_start_responder(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
 	conn_expect_frame(test, true, PEER_M | PEER_C, 1, t->pool + 1, len);
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	KUNIT_EXPECT_EQ(test, tcp_sk(t->peer.sock->sk)->data_segs_in, 1);
+	KUNIT_EXPECT_EQ(test, conn_segments(t), 1);
 	conn_expect_silence(test);
 }
 
@@ -751,7 +751,7 @@ void conn_start_markers(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-static void start_terms(struct kunit *test, s16 peer_rev)
+static void start_terms(struct kunit *test, s8 peer_rev)
 {
 	struct conn_test *t = test->priv;
 	struct mpa_info info;

@@ -167,6 +167,7 @@ void conn_two(struct kunit *test, u32 a_flags, u32 b_flags);
 void conn_settle(struct mpa_consumer *c);
 void conn_detach(struct kunit *test, struct mpa_consumer *c);
 u32 conn_arg(struct kunit *test);
+u32 conn_segments(const struct conn_test *t);
 
 /* Frames of the peer. */
 void conn_peer_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
