@@ -20,6 +20,7 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int8_t s8;
+typedef int16_t s16;
 
 #define U32_MAX		UINT32_MAX
 #define BIT(n)		(1UL << (n))
