@@ -214,6 +214,7 @@ static const struct conn_row error_rows[] = {
 	{ "ER-15 RX-04: ULPDU_Length 64769", conn_recv_bad_length, 64769 },
 	{ "ER-15 RX-04: ULPDU_Length 65535", conn_recv_bad_length, 65535 },
 	{ "urgent data", conn_recv_urgent },
+	{ "TD-03 ER-11: FIN behind more than the window", conn_recv_discard },
 };
 
 KUNIT_ARRAY_PARAM_DESC(error, error_rows, desc);
@@ -278,6 +279,7 @@ static const struct conn_row send_rows[] = {
 	{ "SZ-14 SZ-22 TX-07 TX-12: the MTU changes", conn_send_mtu, false },
 	{ "SZ-14 SZ-22 TX-07 TX-12: the MTU changes, markers", conn_send_mtu,
 	  true },
+	{ "SZ-14 SZ-22 TX-07: the MTU changes, source", conn_send_mtu_source },
 	{ "FR-01 DD-01 DD-02: two connections", conn_send_both, 0 },
 	{ "FR-01 DD-01 DD-02 MK-21: two connections, markers one way",
 	  conn_send_both, 1 },

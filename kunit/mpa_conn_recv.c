@@ -455,6 +455,28 @@ static void recv_failed(struct kunit *test, enum mpa_error error,
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
 }
 
+/* After an error what comes is dropped, so that the peer's FIN gets here. */
+void conn_recv_discard(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	t->opts.rcvbuf = 8192;
+	t->opts.sndbuf = 200000;
+	conn_default(test);
+	conn_fpdu(test, 40);
+	t->buf[t->buf_len - 1] ^= 1;
+	conn_flush(test);
+	for (i = 0; i < 40; i++)
+		conn_peer_send(test, 2000);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.err, 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+}
+
 void conn_recv_bad_crc(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

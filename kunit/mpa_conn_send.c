@@ -522,6 +522,24 @@ void conn_send_mtu(struct kunit *test)
 	send_check_mulpdu(test);
 }
 
+/* The very first FPDU behind the change is cut for the new EMSS. */
+void conn_send_mtu_source(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+	int mtu;
+
+	send_full(test);
+	mtu = mpa_peer_lo_mtu(1500);
+	KUNIT_ASSERT_GT(test, mtu, 1500);
+	t->lo_mtu = mtu;
+	msg = send_source(test, 5000);
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_take(test);
+	KUNIT_EXPECT_LE(test, t->in_pos, 1448);
+	KUNIT_EXPECT_GE(test, msg->max, 1430);
+}
+
 /* A message of all kinds, one connection to another and back. */
 void conn_send_both(struct kunit *test)
 {
