@@ -173,6 +173,7 @@ static const struct conn_row recv_rows[] = {
 	{ "RX-03 RX-09: the last octet is missing", conn_recv_last_octet },
 	{ "RX-01 RX-06 RX-15 OO-03: tail, whole FPDUs, head", conn_recv_mixed },
 	{ "RX-15 DD-02 MK-17 OO-17: 1000 FPDUs in a write", conn_recv_many },
+	{ "RX-12 RX-13: FPDU in a hundred segments", conn_recv_pieces },
 	{ "RX-16: FPDU larger than the window", conn_recv_window, false },
 	{ "RX-16: FPDU larger than the window, markers", conn_recv_window,
 	  true },

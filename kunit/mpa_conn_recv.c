@@ -188,6 +188,28 @@ void conn_recv_window(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
+/* An FPDU that lies in more pieces than a batch has room for is copied. */
+void conn_recv_pieces(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long copied;
+
+	t->opts.rcvbuf = 200000;
+	t->opts.sndbuf = 200000;
+	conn_default(test);
+	copied = snmp_fold_field(t->mn->mib, MPA_MIB_RX_COPIED);
+	conn_fpdu(test, 100);
+	conn_fpdu(test, MPA_ULPDU_MAX);
+	conn_fpdu(test, 100);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write_split(&t->peer, t->buf,
+						   t->buf_len, 700), 0);
+	t->buf_len = 0;
+	conn_expect_rx(test, &t->a, 3);
+	KUNIT_EXPECT_GT(test, snmp_fold_field(t->mn->mib, MPA_MIB_RX_COPIED),
+			copied);
+	conn_expect_alive(test, &t->a);
+}
+
 /* Half of an FPDU that is longer than the window, of which some is consumed. */
 static u32 recv_half(struct kunit *test)
 {

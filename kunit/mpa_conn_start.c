@@ -477,17 +477,20 @@ void conn_start_refusal_fin(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, READ_ONCE(t->peer.sock->sk->sk_err), 0);
 }
 
-/* A peer that does not close is reset after a while. */
+/* A peer that does not close is reset, long before the startup timer. */
 void conn_start_refusal_stays(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
+	unsigned long began = jiffies;
 
 	conn_attach(test, 0);
+	WRITE_ONCE(t->mn->startup_timeout_ms, 60 * MSEC_PER_SEC);
 	conn_start(test, CONN_RESPONDER);
 	conn_peer_frame(test, false, PEER_C, 2, NULL, 0);
 	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, began + 20 * HZ));
 }
 
 void conn_start_strict_reply(struct kunit *test)

@@ -259,6 +259,7 @@ void conn_recv_last_octet(struct kunit *test);
 void conn_recv_mixed(struct kunit *test);
 void conn_recv_many(struct kunit *test);
 void conn_recv_window(struct kunit *test);
+void conn_recv_pieces(struct kunit *test);
 void conn_recv_window_truncated(struct kunit *test);
 void conn_recv_window_crc(struct kunit *test);
 void conn_recv_window_detach(struct kunit *test);
