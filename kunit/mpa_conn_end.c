@@ -133,7 +133,7 @@ void conn_end_detach(struct kunit *test)
 	for (state = END_ATTACHED; state < END_NR; state++) {
 		conn_pair(test);
 		sk = t->sock[0]->sk;
-		WRITE_ONCE(sk->sk_rcvlowat, 7);
+		WRITE_ONCE(sk->sk_rcvlowat, 1000);
 		lowat = sk->sk_rcvlowat;
 		nonagle = tcp_sk(sk)->nonagle;
 		ready = sk->sk_data_ready;
