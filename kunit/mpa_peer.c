@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* A raw TCP peer on the loopback device. */
+#include <linux/bvec.h>
 #include <linux/in6.h>
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>
@@ -297,6 +298,45 @@ int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
 	for (done = 0; done < len; done += n) {
 		n = min(chunk, len - done);
 		err = mpa_peer_write(peer, buf + done, n);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* One piece of at most a page, in a page of its own. */
+static int peer_write_page(struct mpa_peer *peer, const u8 *buf, u32 len)
+{
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_SPLICE_PAGES };
+	struct page *page = alloc_page(GFP_KERNEL);
+	struct bio_vec bv;
+	int n;
+
+	if (!page)
+		return -ENOMEM;
+	memcpy(page_address(page), buf, len);
+	bvec_set_page(&bv, page, len, 0);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bv, 1, len);
+	n = sock_sendmsg(peer->sock, &msg);
+	put_page(page);
+	if (n >= 0 && n < len)
+		return -EIO;
+	return min(n, 0);
+}
+
+/*
+ * In pieces of @chunk octets that nobody can join: however TCP merges the
+ * segments, each piece remains a fragment of its own.
+ */
+int mpa_peer_write_scattered(struct mpa_peer *peer, const u8 *buf, u32 len,
+			     u32 chunk)
+{
+	u32 done, n;
+	int err;
+
+	for (done = 0; done < len; done += n) {
+		n = min(chunk, len - done);
+		err = peer_write_page(peer, buf + done, n);
 		if (err)
 			return err;
 	}

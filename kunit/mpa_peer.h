@@ -60,6 +60,8 @@ void mpa_peer_reset(struct mpa_peer *peer);
 int mpa_peer_write(struct mpa_peer *peer, const void *buf, u32 len);
 int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
 			 u32 chunk);
+int mpa_peer_write_scattered(struct mpa_peer *peer, const u8 *buf, u32 len,
+			     u32 chunk);
 int mpa_peer_urgent(struct mpa_peer *peer, u8 octet);
 int mpa_peer_read(struct mpa_peer *peer, u32 until);
 int mpa_peer_read_end(struct mpa_peer *peer);
