@@ -639,6 +639,17 @@ static void client_free(struct ping_client *p)
 	kfree(p);
 }
 
+/* There is nothing to send: no connection was made for it. */
+static void client_refuse(struct ping_client *p, int err)
+{
+	if (err == -ENODATA)
+		pr_notice("mpa_ping: payload=1: nothing was written to \"payload\"\n");
+	else if (err == -E2BIG)
+		pr_notice("mpa_ping: source=1: a message has at most %u octets\n",
+			  SOURCE_MAX);
+	ping_result_fail(&p->res, err, "closed");
+}
+
 /* Do a ping; returns its status. */
 int ping_client_run(struct net *net, const struct ping_opts *opts)
 {
@@ -649,12 +660,13 @@ int ping_client_run(struct net *net, const struct ping_opts *opts)
 	if (!p)
 		return -ENOMEM;
 	err = client_init_data(p);
-	if (!err) {
+	if (!err)
 		client_go(p);
-		client_close(p);
-		err = p->res.status;
-		ping_result_publish(&p->res, net, PING_SIDE_PING);
-	}
+	else
+		client_refuse(p, err);
+	client_close(p);
+	err = p->res.status;
+	ping_result_publish(&p->res, net, PING_SIDE_PING);
 	client_free(p);
 	return err;
 }

@@ -206,6 +206,22 @@ payload_file() {
 		"${sum:0:64}" "the file's SHA-256"
 }
 
+# A ping that has nothing to send, or too much, is a finished ping that failed
+nothing_to_send() {
+	local lines
+
+	network pair 1500
+	serve mode=echo
+	ping_ok "$B4"
+	lines=$(dmesg | grep -c mpa_ping:)
+	! ping_to "$B4" payload=1 || fail "there is no payload"
+	expect status=-61 reason=closed revision=none ulpdus_tx=0
+	! ping_to "$B4" source=1 size=60000 count=20000 || fail "1.2 GB taken"
+	expect status=-7 reason=closed revision=none ulpdus_tx=0
+	same "$(($(dmesg | grep -c mpa_ping:) - lines))" 2 "lines in the log"
+	ping_ok "$B4"
+}
+
 # Connections without MPA are as ever
 plain_tcp() {
 	local sum server
@@ -258,4 +274,5 @@ test_case receive.hold "RX-13 OO-17" hold_delivery
 test_case receive.tiny-window "TX-12 RX-10 RX-14 RX-16" tiny_window
 test_case connections.many "DD-01" many_connections
 test_case payload.file "DD-03 DD-04 OO-17" payload_file
+test_case payload.none "DD-04" nothing_to_send
 test_case plain.tcp "TX-14 OO-14" plain_tcp
