@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The smallest consumer of MPA: takes connections on port 5045, says hello on
- * each, and names what it receives in the log. The part between the marks is
+ * each, and counts what it receives in the log. The part between the marks is
  * shown in the README.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -18,16 +18,12 @@ static const struct mpa_ops hello_ops;
 /* README: begin */
 static int hello_start(struct socket *sock, struct mpa_tx *hello)
 {
-	struct mpa_params params = {
-		.ops = &hello_ops, .ctx = hello, .rev = MPA_REV_1,
-	};
-	struct mpa_conn *conn = mpa_attach(sock, &params);
+	struct mpa_params p = { .ops = &hello_ops, .ctx = hello, .rev = 1 };
+	struct mpa_conn *conn = mpa_attach(sock, &p);
 
-	if (IS_ERR(conn))
-		return PTR_ERR(conn);
-	if (mpa_start_responder(conn, NULL, 0))
+	if (!IS_ERR(conn) && mpa_start_responder(conn, NULL, 0))
 		mpa_detach(conn);
-	return 0;
+	return PTR_ERR_OR_ZERO(conn);
 }
 
 static void hello_request(struct mpa_conn *conn, const struct mpa_startup *req)
@@ -35,8 +31,7 @@ static void hello_request(struct mpa_conn *conn, const struct mpa_startup *req)
 	mpa_accept(conn, NULL, 0);
 }
 
-static void hello_established(struct mpa_conn *conn,
-			      const struct mpa_startup *reply)
+static void hello_begin(struct mpa_conn *conn, const struct mpa_startup *reply)
 {
 	mpa_send(conn, mpa_conn_ctx(conn));
 	mpa_resume(conn);	/* from now on recv() is called */
@@ -44,16 +39,15 @@ static void hello_established(struct mpa_conn *conn,
 
 static void hello_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
-	for (unsigned int i = 0; i < rx->nr; i++)
-		pr_info("ULPDU of %u octets, the first is %#x\n",
-			rx->ulpdu[i].len, *(u8 *)rx->ulpdu[i].frag->iov_base);
+	pr_info("%u ULPDUs, all before %llu is here\n", rx->nr, rx->delivered);
 }
 
 static void hello_ended(struct mpa_conn *conn, const struct mpa_end *end)
 {
-	pr_info("ended: %s\n", mpa_reason_name(end->reason));
-	mpa_detach(conn);
+	mpa_detach(conn);	/* gives the socket back in released() */
 }
+
+/* README: end */
 
 static void hello_released(struct mpa_conn *conn, struct list_head *left)
 {
@@ -62,8 +56,6 @@ static void hello_released(struct mpa_conn *conn, struct list_head *left)
 	module_put(THIS_MODULE);
 }
 
-/* README: end */
-
 /* The message is freed with the connection. */
 static void hello_sent(struct mpa_conn *conn, struct list_head *done)
 {
@@ -71,7 +63,7 @@ static void hello_sent(struct mpa_conn *conn, struct list_head *done)
 
 static const struct mpa_ops hello_ops = {
 	.request	= hello_request,
-	.established	= hello_established,
+	.established	= hello_begin,
 	.recv		= hello_recv,
 	.sent		= hello_sent,
 	.ended		= hello_ended,
