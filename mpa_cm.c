@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connection manager: startup (RFC 5044 section 7.1), and how connections end.
+ * Connection manager: startup (RFC 5044 section 7.1, RFC 6581), and how
+ * connections end.
  *
  * Everything up to mpa_cm_run() runs in the work item. The API functions below
  * note under conn->lock what is wanted; what they leave behind is &mpa_cm.out,
@@ -76,6 +77,9 @@ static const char * const mpa_reason_names[] = {
 	[MPA_REASON_EARLY]	= "early-octets",
 	[MPA_REASON_TIMEOUT]	= "timeout",
 	[MPA_REASON_NOMEM]	= "no-memory",
+	[MPA_REASON_ENHANCED]	= "enhanced",
+	[MPA_REASON_IRD]	= "ird",
+	[MPA_REASON_RTR]	= "rtr",
 };
 
 /**
@@ -93,9 +97,12 @@ const char *mpa_reason_name(enum mpa_reason reason)
 }
 EXPORT_SYMBOL_GPL(mpa_reason_name);
 
-/* Code of RFC 5044 section 8. */
-static enum mpa_error mpa_reason_error(enum mpa_reason reason, bool startup)
+/* Code of RFC 5044 section 8, RFC 6581 section 8. */
+static enum mpa_error mpa_reason_error(const struct mpa_conn *conn,
+				       enum mpa_reason reason)
 {
+	bool startup = conn->state <= MPA_STATE_DECIDE;
+
 	switch (reason) {
 	case MPA_REASON_NONE:
 		return MPA_ERR_NONE;
@@ -118,10 +125,16 @@ static enum mpa_error mpa_reason_error(enum mpa_reason reason, bool startup)
 	case MPA_REASON_SHORT:
 	case MPA_REASON_EARLY:
 	case MPA_REASON_TIMEOUT:
+	case MPA_REASON_ENHANCED:
+		return MPA_ERR_FRAME;
 	case MPA_REASON_NOMEM:
+		return conn->wish.enhanced ? MPA_ERR_LOCAL : MPA_ERR_FRAME;
+	case MPA_REASON_IRD:
+		return MPA_ERR_IRD;
+	case MPA_REASON_RTR:
 		break;
 	}
-	return MPA_ERR_FRAME;
+	return MPA_ERR_RTR;
 }
 
 static int mpa_reason_errno(enum mpa_reason reason)
@@ -144,10 +157,8 @@ static int mpa_reason_errno(enum mpa_reason reason)
 /* Note how the receive half has ended; mpa_cm_report() tells the consumer. */
 void mpa_cm_end(struct mpa_conn *conn, enum mpa_reason reason, int err)
 {
-	bool startup = conn->state <= MPA_STATE_DECIDE;
-
 	conn->rx.end.reason = reason;
-	conn->rx.end.error = mpa_reason_error(reason, startup);
+	conn->rx.end.error = mpa_reason_error(conn, reason);
 	conn->rx.end.err = err ?: mpa_reason_errno(reason);
 }
 
@@ -253,12 +264,18 @@ static bool mpa_cm_reset(struct mpa_conn *conn, enum mpa_reason reason)
 	return mpa_cm_close(conn, reason);
 }
 
-/* Write the header of our frame in front of the private data in cm->out. */
+/* Octets of a frame in front of the ULP's private data. */
+static u32 mpa_cm_headroom(bool enhanced)
+{
+	return MPA_RR_SIZE + (enhanced ? MPA_ERD_SIZE : 0);
+}
+
+/* Write what cm->out has room for in front of the private data. */
 static void mpa_cm_frame(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
 
-	mpa_frame_write((struct mpa_rr *)cm->out, &cm->ours);
+	mpa_frame_write(cm->out, &cm->ours);
 	trace_mpa_frame(conn, true, cm->ours.flags, cm->ours.rev,
 			cm->ours.pd_len);
 }
@@ -321,11 +338,27 @@ static int mpa_cm_flush(struct mpa_conn *conn)
 	return 0;
 }
 
-/* MPA_STATE_FULL: RFC 5044 section 7.1.2, with delivery on hold. */
+static void mpa_cm_established(struct mpa_conn *conn,
+			       const struct mpa_startup *reply)
+{
+	mpa_count(conn, ESTABLISHED);
+	if (conn->terms.rev == MPA_REV_0)
+		mpa_count(conn, REV0);
+	if (conn->terms.enhanced)
+		mpa_count(conn, ENHANCED);
+	if (conn->ops->established && mpa_conn_enter(conn))
+		conn->ops->established(conn, reply);
+}
+
+/*
+ * MPA_STATE_FULL: RFC 5044 section 7.1.2, with delivery on hold. Where enhanced
+ * startup has failed the consumer may still send a Terminate message.
+ */
 static bool mpa_cm_establish(struct mpa_conn *conn,
 			     const struct mpa_startup *reply)
 {
 	const struct mpa_cm *cm = conn->cm;
+	enum mpa_reason reason = MPA_REASON_NONE;
 	struct mpa_terms terms = {
 		.rev = MPA_REV_NONE,
 		.crc = true, .markers_tx = true, .markers_rx = true,
@@ -333,7 +366,8 @@ static bool mpa_cm_establish(struct mpa_conn *conn,
 
 	mpa_cm_timer_stop(conn);
 	if (!cm->immediate)
-		mpa_frame_settle(&cm->ours, &cm->peer, &terms);
+		reason = mpa_frame_settle(&conn->wish, &cm->ours, &cm->peer,
+					  &terms);
 
 	spin_lock_bh(&conn->lock);
 	conn->terms = terms;
@@ -343,22 +377,24 @@ static bool mpa_cm_establish(struct mpa_conn *conn,
 	mpa_tx_begin(conn);
 	mpa_rx_begin(conn);
 	mpa_conn_set_state(conn, MPA_STATE_FULL);
-	mpa_count(conn, ESTABLISHED);
-	if (terms.rev == MPA_REV_0)
-		mpa_count(conn, REV0);
-
-	if (conn->ops->established && mpa_conn_enter(conn))
-		conn->ops->established(conn, reply);
+	if (reason)
+		mpa_cm_end(conn, reason, 0);
+	else
+		mpa_cm_established(conn, reply);
 	mpa_cm_free(conn);
 	return true;
 }
 
 static void mpa_cm_startup(const struct mpa_cm *cm, struct mpa_startup *s)
 {
-	s->pd = cm->pd;
-	s->pd_len = cm->peer.pd_len;
+	bool enhanced = mpa_frame_enhanced(&cm->peer);
+	u32 erd = enhanced ? MPA_ERD_SIZE : 0;
+
+	s->pd = cm->peer.pd_len > erd ? cm->pd + erd : NULL;
+	s->pd_len = cm->peer.pd_len - erd;
 	s->rev = cm->peer.rev;
 	s->markers = cm->peer.flags & MPA_RR_M;
+	s->enhanced = enhanced ? &cm->peer.erd : NULL;
 }
 
 /* The consumer decides, now or later, and no timer runs. */
@@ -429,8 +465,10 @@ static int mpa_cm_read(struct mpa_conn *conn, u8 *buf, u32 have, u32 len)
 /* The peer's frame is complete. */
 static bool mpa_cm_received(struct mpa_conn *conn)
 {
-	const struct mpa_frame *peer = &conn->cm->peer;
+	struct mpa_frame *peer = &conn->cm->peer;
 
+	if (mpa_frame_enhanced(peer))
+		mpa_frame_read_erd(conn->cm->pd, peer);
 	trace_mpa_frame(conn, false, peer->flags, peer->rev, peer->pd_len);
 	return peer->reply ? mpa_cm_reply(conn) : mpa_cm_request(conn);
 }
@@ -500,8 +538,9 @@ static bool mpa_cm_decide(struct mpa_conn *conn)
 	if (!reject && !mpa_conn_test(conn, MPA_CONN_ACCEPT))
 		return false;
 
-	mpa_frame_answer(&conn->wish, &cm->peer, reject,
-			 cm->out_len - MPA_RR_SIZE, &cm->ours);
+	mpa_frame_answer(&conn->wish, &cm->peer, reject, cm->out_len -
+			 mpa_cm_headroom(mpa_frame_enhanced(&cm->peer)),
+			 &cm->ours);
 	mpa_cm_frame(conn);
 	mpa_cm_timer_start(conn);
 	cm->step = MPA_CM_REPLY;
@@ -569,7 +608,8 @@ static bool mpa_cm_begin(struct mpa_conn *conn)
 
 	conn->wish.crc = READ_ONCE(conn->mn->crc);
 	if (conn->initiator) {
-		mpa_frame_request(&conn->wish, cm->out_len - MPA_RR_SIZE,
+		mpa_frame_request(&conn->wish, cm->out_len -
+				  mpa_cm_headroom(conn->wish.enhanced),
 				  &cm->ours);
 		mpa_cm_frame(conn);
 	}
@@ -616,9 +656,11 @@ bool mpa_cm_run(struct mpa_conn *conn)
 	return false;
 }
 
-/* Most private data that a frame of revision @rev may carry. */
-static u32 mpa_cm_pd_max(const struct mpa_conn *conn, u8 rev)
+/* Most private data of the ULP that a frame of revision @rev may carry. */
+static u32 mpa_cm_pd_max(const struct mpa_conn *conn, u8 rev, bool enhanced)
 {
+	if (enhanced)
+		return MPA_PD_MAX_ENHANCED;
 	return rev == MPA_REV_0 ? conn->wish.pd_max : MPA_PD_MAX;
 }
 
@@ -679,14 +721,57 @@ static struct mpa_cm *mpa_cm_alloc(const void *data, size_t len,
 }
 
 /**
+ * mpa_set_enhanced() - change what enhanced startup asks for or answers
+ * @conn: connection attached with %MPA_F_ENHANCED, whose Request has not been
+ *	started, or not been answered
+ * @enhanced: replaces &mpa_params.enhanced; a Responder usually knows it only
+ *	when it has seen the Request. In a rejecting Reply the depths are those
+ *	that would have been needed.
+ * @ird_max: replaces &mpa_params.ird_max
+ *
+ * RFC 6581 section 9.
+ *
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks, also from request().
+ * Return: 0, %-EINVAL: a depth or kind of RTR that does not exist, none for a
+ * Responder, or no %MPA_F_ENHANCED, %-EALREADY: too late
+ */
+int mpa_set_enhanced(struct mpa_conn *conn, const struct mpa_enhanced *enhanced,
+		     u16 ird_max)
+{
+	bool decide;
+	int err = 0;
+
+	if (!conn->wish.enhanced || !mpa_enhanced_ok(enhanced, ird_max))
+		return -EINVAL;
+	spin_lock_bh(&conn->lock);
+	decide = conn->state == MPA_STATE_DECIDE;
+	if (decide ? conn->flags & (BIT(MPA_CONN_ACCEPT) | BIT(MPA_CONN_REJECT))
+		   : mpa_conn_test(conn, MPA_CONN_START))
+		err = -EALREADY;
+	else if (decide && !enhanced->rtr)
+		err = -EINVAL;
+	if (!err) {
+		conn->wish.erd = *enhanced;
+		conn->wish.ird_max = ird_max;
+	}
+	spin_unlock_bh(&conn->lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(mpa_set_enhanced);
+
+/**
  * mpa_start_initiator() - start MPA with a Request frame
  * @conn: connection, attached and not started
  * @pd: private data for the Request; copied
- * @len: octets of it: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max
+ * @len: octets of it: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max,
+ *	for enhanced startup up to %MPA_PD_MAX_ENHANCED
  *
  * RFC 5044 section 7.1.2: sends the Request, waits for the Reply for at most
  * the time in the sysctl net.mpa.startup_timeout_ms, and enters full
- * operation. One of established(), rejected() and ended() follows.
+ * operation. One of established(), rejected() and ended() follows. After
+ * ended() with %MPA_ERR_IRD or %MPA_ERR_RTR, from enhanced startup, the
+ * consumer can still send (a Terminate message) before it closes.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
@@ -696,11 +781,12 @@ static struct mpa_cm *mpa_cm_alloc(const void *data, size_t len,
  */
 int mpa_start_initiator(struct mpa_conn *conn, const void *pd, size_t len)
 {
+	bool enhanced = conn->wish.enhanced;
 	struct mpa_cm *cm;
 
-	if (len > mpa_cm_pd_max(conn, conn->wish.rev))
+	if (len > mpa_cm_pd_max(conn, conn->wish.rev, enhanced))
 		return -EMSGSIZE;
-	cm = mpa_cm_alloc(pd, len, MPA_RR_SIZE, MPA_CM_REQUEST);
+	cm = mpa_cm_alloc(pd, len, mpa_cm_headroom(enhanced), MPA_CM_REQUEST);
 	if (!cm)
 		return -ENOMEM;
 	return mpa_cm_start(conn, cm, true);
@@ -721,15 +807,15 @@ EXPORT_SYMBOL_GPL(mpa_start_initiator);
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
- * Return: 0, %-EINVAL: no request() callback, %-EMSGSIZE: message too long,
- * %-EALREADY: started or
- * detached before, %-ENOMEM
+ * Return: 0, %-EINVAL: no request() callback, or enhanced startup without any
+ * kind of RTR, %-EMSGSIZE: message too long, %-EALREADY: started or detached
+ * before, %-ENOMEM
  */
 int mpa_start_responder(struct mpa_conn *conn, const void *msg, size_t len)
 {
 	struct mpa_cm *cm;
 
-	if (!conn->ops->request)
+	if (!conn->ops->request || (conn->wish.enhanced && !conn->wish.erd.rtr))
 		return -EINVAL;
 	if (len > MPA_PD_MAX_REV0)
 		return -EMSGSIZE;
@@ -763,10 +849,24 @@ int mpa_start_immediate(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_GPL(mpa_start_immediate);
 
+/* Has the Request enhanced data? Context: any; false where there is none. */
+static bool mpa_cm_is_enhanced(struct mpa_conn *conn)
+{
+	bool enhanced;
+
+	spin_lock_bh(&conn->lock);
+	enhanced = conn->state == MPA_STATE_DECIDE && conn->cm &&
+		   mpa_frame_enhanced(&conn->cm->peer);
+	spin_unlock_bh(&conn->lock);
+	return enhanced;
+}
+
 static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 			 enum mpa_flag flag)
 {
-	u8 *out = mpa_cm_copy(pd, len, MPA_RR_SIZE);
+	bool enhanced = mpa_cm_is_enhanced(conn);
+	u32 headroom = mpa_cm_headroom(enhanced);
+	u8 *out = mpa_cm_copy(pd, len, headroom);
 	int err = -ENOTCONN;
 
 	if (!out)
@@ -776,10 +876,11 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	    conn->flags & (BIT(MPA_CONN_ACCEPT) | BIT(MPA_CONN_REJECT)))
 		goto unlock;
 	err = -EMSGSIZE;
-	if (len > mpa_cm_pd_max(conn, min(conn->cm->peer.rev, conn->wish.rev)))
+	if (len > mpa_cm_pd_max(conn, min(conn->cm->peer.rev, conn->wish.rev),
+				enhanced))
 		goto unlock;
 	conn->cm->out = out;
-	conn->cm->out_len = MPA_RR_SIZE + len;
+	conn->cm->out_len = headroom + len;
 	conn->cm->out_done = 0;
 	/* Pairs with the acquire in mpa_conn_test(). */
 	smp_mb__before_atomic();
@@ -799,10 +900,13 @@ unlock:
  * mpa_accept() - accept a Request
  * @conn: connection whose request() has been called
  * @pd: private data for the Reply; copied
- * @len: octets of it: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max
+ * @len: octets of it: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max, to
+ *	a Request with enhanced data up to %MPA_PD_MAX_ENHANCED
  *
  * Sends the Reply and enters full operation (RFC 5044 section 7.1.2 rule 2);
- * established() follows.
+ * established() follows. The depths and the kinds of RTR in a Reply with
+ * enhanced data come from &mpa_params.enhanced and from the Request, by the
+ * rules of RFC 6581 section 9; mpa_get_info() has the result.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks, also from request().

@@ -434,14 +434,28 @@ static void mpa_conn_work(struct work_struct *work)
 		mpa_conn_put(conn);
 }
 
-static bool mpa_params_ok(const struct mpa_params *params)
+/* Values that RFC 6581 section 9 can express. */
+bool mpa_enhanced_ok(const struct mpa_enhanced *enhanced, u16 ird_max)
+{
+	return enhanced->ird <= MPA_DEPTH_ULP &&
+	       enhanced->ord <= MPA_DEPTH_ULP && ird_max <= MPA_DEPTH_ULP &&
+	       !(enhanced->rtr & ~(MPA_RTR_SEND | MPA_RTR_WRITE |
+				   MPA_RTR_READ));
+}
+
+bool mpa_params_ok(const struct mpa_params *params)
 {
 	const struct mpa_ops *ops = params->ops;
 
-	return ops && ops->recv && ops->ended && ops->released &&
-	       params->rev <= MPA_REV_1 &&
-	       !(params->flags & ~(MPA_F_MARKERS | MPA_F_STRICT |
-				   MPA_F_MEMALLOC));
+	if (!ops || !ops->recv || !ops->ended || !ops->released ||
+	    params->rev > MPA_REV_2)
+		return false;
+	if (params->flags & MPA_F_ENHANCED &&
+	    (params->rev < MPA_REV_2 ||
+	     !mpa_enhanced_ok(&params->enhanced, params->ird_max)))
+		return false;
+	return !(params->flags & ~(MPA_F_MARKERS | MPA_F_STRICT |
+				   MPA_F_MEMALLOC | MPA_F_ENHANCED));
 }
 
 static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
@@ -468,6 +482,9 @@ static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	conn->wish.markers = params->flags & MPA_F_MARKERS;
 	conn->wish.strict = params->flags & MPA_F_STRICT;
 	conn->wish.pd_max = params->pd_max ?: MPA_PD_MAX;
+	conn->wish.enhanced = params->flags & MPA_F_ENHANCED;
+	conn->wish.erd = params->enhanced;
+	conn->wish.ird_max = params->ird_max;
 	timer_setup(&conn->timer, mpa_conn_timer, 0);
 	init_completion(&conn->done);
 	spin_lock_init(&conn->lock);
@@ -506,7 +523,8 @@ static void mpa_conn_save(struct mpa_conn *conn)
  *
  * Context: process, may sleep; takes the socket lock.
  * Return: the connection, or an ERR_PTR():
- * %-EINVAL: callbacks missing, or unknown flags or revision;
+ * %-EINVAL: callbacks missing, unknown flags or revision, or enhanced startup
+ * with another revision than 2 or values that do not exist;
  * %-EPROTOTYPE: not a TCP socket;
  * %-ENOTCONN: not connected;
  * %-EBUSY: the socket has another owner (sk_user_data, or a ULP);
@@ -545,6 +563,13 @@ put:
 	return ERR_PTR(err);
 }
 EXPORT_SYMBOL_GPL(mpa_attach);
+
+/* Work item only, in a callback: from now on it is another consumer's. */
+void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params)
+{
+	conn->ops = params->ops;
+	conn->ctx = params->ctx;
+}
 
 /**
  * mpa_conn_ctx() - the consumer's context
@@ -701,8 +726,12 @@ void mpa_barrier(void)
 {
 	const struct work_struct *work = current_work();
 
-	if (WARN_ON_ONCE(mpa_in_callback() || (work && mpa_sock_is_work(work))))
+	if (WARN_ON_ONCE(mpa_in_callback() ||
+			 (work && (mpa_connect_is_work(work) ||
+				   mpa_listen_is_work(work)))))
 		return;
+	/* An attempt to connect that was closed detaches its connection. */
+	flush_workqueue(mpa_wq);
 	wait_event(mpa_leaving_wait, !atomic_read(&mpa_leaving));
 	/* released() may still be returning. */
 	flush_workqueue(mpa_wq);
@@ -791,6 +820,10 @@ void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)
 	info->rx_pos = conn->rx.end.pos;
 	info->ulpdus_tx = conn->ulpdus_tx;
 	info->ulpdus_rx = conn->ulpdus_rx;
+	info->enhanced = conn->terms.enhanced;
+	info->ird = conn->terms.ird;
+	info->ord = conn->terms.ord;
+	info->rtr = conn->terms.rtr;
 	spin_unlock_bh(&conn->lock);
 	info->emss = READ_ONCE(tcp_sk(conn->sk)->mss_cache);
 	info->mulpdu = mpa_mulpdu(conn);

@@ -30,6 +30,8 @@ enum mpa_mib {
 	MPA_MIB_REJECTS_SENT,
 	MPA_MIB_REJECTS_RECEIVED,
 	MPA_MIB_REV0,
+	MPA_MIB_ENHANCED,
+	MPA_MIB_FALLBACKS,
 	MPA_MIB_GLUED,		/* octets behind an accepting Reply */
 	MPA_MIB_TX_ULPDUS,
 	MPA_MIB_TX_OCTETS,
@@ -46,7 +48,7 @@ enum mpa_mib {
 	MPA_MIB_RESETS,		/* of TCP, when MPA left it */
 	MPA_MIB_NOMEM,		/* allocations to be tried again */
 	MPA_MIB_REASON,		/* one for each enum mpa_reason from here on */
-	MPA_MIB_MAX = MPA_MIB_REASON + MPA_REASON_NOMEM + 1,
+	MPA_MIB_MAX = MPA_MIB_REASON + MPA_REASON_RTR + 1,
 };
 
 struct mpa_stats {
@@ -251,6 +253,9 @@ bool mpa_conn_enter_recv(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_kill(struct mpa_conn *conn);
+void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params);
+bool mpa_enhanced_ok(const struct mpa_enhanced *enhanced, u16 ird_max);
+bool mpa_params_ok(const struct mpa_params *params);
 
 static inline bool mpa_conn_test(const struct mpa_conn *conn,
 				 enum mpa_flag flag)
@@ -296,7 +301,15 @@ void mpa_rx_finish(struct mpa_conn *conn);
 void mpa_rx_release(struct mpa_conn *conn);
 
 /* mpa_sock.c APIs: */
-bool mpa_sock_is_work(const struct work_struct *work);
+int mpa_addr_len(const struct sockaddr_storage *addr);
+bool mpa_family_ok(unsigned short family);
+bool mpa_sock_params_ok(const struct mpa_sock_params *params, u32 flags);
+int mpa_sock_make(const struct mpa_sock_params *params, bool listen,
+		  struct socket **res);
+bool mpa_listen_is_work(const struct work_struct *work);
+
+/* mpa_connect.c APIs: */
+bool mpa_connect_is_work(const struct work_struct *work);
 
 /* mpa_tcp.c APIs: */
 int mpa_tcp_check(struct socket *sock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Request and Reply frames: RFC 5044 section 7.1 and Appendix C.
+ * Request and Reply frames: RFC 5044 section 7.1 and Appendix C, RFC 6581.
  *
  * Rev 0 stands for an RDMAC peer: M and C are always 1 in what we send then,
  * and CRCs are always on.
@@ -24,17 +24,38 @@ static u8 frame_flags(u8 rev, bool markers, bool crc)
 	return (markers ? MPA_RR_M : 0) | (crc ? MPA_RR_C : 0);
 }
 
+static void frame_write_erd(struct mpa_erd *erd, const struct mpa_frame *frame)
+{
+	u16 ird = frame->erd.ird, ord = frame->erd.ord;
+
+	if (frame->p2p)
+		ird |= MPA_ERD_A;
+	if (frame->erd.rtr & MPA_RTR_SEND)
+		ird |= MPA_ERD_B;
+	if (frame->erd.rtr & MPA_RTR_WRITE)
+		ord |= MPA_ERD_C;
+	if (frame->erd.rtr & MPA_RTR_READ)
+		ord |= MPA_ERD_D;
+	erd->ird = cpu_to_be16(ird);
+	erd->ord = cpu_to_be16(ord);
+}
+
 /**
- * mpa_frame_write - The fixed part of a frame as it is on the wire
- * @rr: where to
+ * mpa_frame_write - A frame as it is on the wire, up to the ULP's private data
+ * @buf: where to: %MPA_RR_SIZE octets, and %MPA_ERD_SIZE more if
+ *	mpa_frame_enhanced()
  * @frame: what it says
  */
-void mpa_frame_write(struct mpa_rr *rr, const struct mpa_frame *frame)
+void mpa_frame_write(void *buf, const struct mpa_frame *frame)
 {
+	struct mpa_rr *rr = buf;
+
 	memcpy(rr->key, frame_key(frame->reply), sizeof(rr->key));
 	rr->flags = frame->flags;
 	rr->rev = frame->rev;
 	rr->pd_len = cpu_to_be16(frame->pd_len);
+	if (mpa_frame_enhanced(frame))
+		frame_write_erd(buf + MPA_RR_SIZE, frame);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_write);
 
@@ -73,9 +94,46 @@ int mpa_frame_read(const void *buf, size_t have, bool reply,
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_read);
 
 /**
+ * mpa_frame_read_erd - Read the enhanced data of a frame
+ * @pd: its private data, of %MPA_ERD_SIZE octets at least
+ * @frame: what the fixed part said; @p2p and @erd are filled in. Without flag A
+ *	the kinds of RTR are ignored: RFC 6581 section 9.2.
+ */
+void mpa_frame_read_erd(const void *pd, struct mpa_frame *frame)
+{
+	const struct mpa_erd *erd = pd;
+	u16 ird = be16_to_cpu(erd->ird);
+	u16 ord = be16_to_cpu(erd->ord);
+	u8 rtr = 0;
+
+	if (ird & MPA_ERD_B)
+		rtr |= MPA_RTR_SEND;
+	if (ord & MPA_ERD_C)
+		rtr |= MPA_RTR_WRITE;
+	if (ord & MPA_ERD_D)
+		rtr |= MPA_RTR_READ;
+	frame->p2p = ird & MPA_ERD_A;
+	frame->erd.ird = ird & MPA_ERD_DEPTH;
+	frame->erd.ord = ord & MPA_ERD_DEPTH;
+	frame->erd.rtr = frame->p2p ? rtr : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_frame_read_erd);
+
+static void frame_add_erd(struct mpa_frame *frame,
+			  const struct mpa_enhanced *erd, bool p2p)
+{
+	frame->flags |= MPA_RR_S;
+	frame->pd_len += MPA_ERD_SIZE;
+	frame->p2p = p2p;
+	frame->erd = *erd;
+	if (!p2p)
+		frame->erd.rtr = 0;
+}
+
+/**
  * mpa_frame_request - Our Request
  * @wish: what we want
- * @pd_len: octets of private data
+ * @pd_len: octets of private data of the ULP
  * @req: result
  */
 void mpa_frame_request(const struct mpa_wish *wish, u16 pd_len,
@@ -86,21 +144,50 @@ void mpa_frame_request(const struct mpa_wish *wish, u16 pd_len,
 		.rev	= wish->rev,
 		.pd_len	= pd_len,
 	};
+	if (wish->enhanced)
+		frame_add_erd(req, &wish->erd, wish->erd.rtr);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_request);
 
 /* Figures 15 to 17. A Rev 0 Responder answers a Rev 1 Request with Rev 0. */
+static bool frame_request_rev_ok(const struct mpa_wish *wish, u8 rev)
+{
+	if (rev == MPA_REV_0)
+		return wish->rev == MPA_REV_0 || !wish->strict;
+	return rev == MPA_REV_1 || (rev == MPA_REV_2 && wish->rev == MPA_REV_2);
+}
+
+/*
+ * A Request of Rev 2 without enhanced data is no different from one of Rev 1
+ * (RFC 6581 section 6), and may be answered so.
+ */
+static bool frame_reply_rev_ok(const struct mpa_wish *wish, u8 rev)
+{
+	if (rev == MPA_REV_0)
+		return wish->rev == MPA_REV_0 ||
+		       (wish->rev == MPA_REV_1 && !wish->strict);
+	if (rev == MPA_REV_1 && wish->rev == MPA_REV_2)
+		return !wish->enhanced;
+	return rev == wish->rev;
+}
+
 static bool frame_rev_ok(const struct mpa_wish *wish,
 			 const struct mpa_frame *got)
 {
-	switch (got->rev) {
-	case MPA_REV_0:
-		return wish->rev == MPA_REV_0 || !wish->strict;
-	case MPA_REV_1:
-		return wish->rev == MPA_REV_1 || !got->reply;
-	default:
-		return false;
-	}
+	return got->reply ? frame_reply_rev_ok(wish, got->rev) :
+			    frame_request_rev_ok(wish, got->rev);
+}
+
+/*
+ * RFC 6581 section 10: a Reply has enhanced data where the Request had it; a
+ * Request with it is refused by who does not support it.
+ */
+static bool frame_enhanced_ok(const struct mpa_wish *wish,
+			      const struct mpa_frame *got)
+{
+	if (got->reply)
+		return mpa_frame_enhanced(got) == wish->enhanced;
+	return wish->enhanced || !mpa_frame_enhanced(got);
 }
 
 /**
@@ -112,7 +199,8 @@ static bool frame_rev_ok(const struct mpa_wish *wish,
  * what a Responder says last when our revision means nothing to it, before it
  * closes the connection (Appendix C.2.1).
  *
- * Return: %MPA_REASON_NONE, %MPA_REASON_REVISION or %MPA_REASON_PD_LENGTH
+ * Return: %MPA_REASON_NONE, %MPA_REASON_REVISION, %MPA_REASON_ENHANCED or
+ * %MPA_REASON_PD_LENGTH
  */
 enum mpa_reason mpa_frame_judge(const struct mpa_wish *wish,
 				const struct mpa_frame *got)
@@ -121,6 +209,10 @@ enum mpa_reason mpa_frame_judge(const struct mpa_wish *wish,
 
 	if (!frame_rev_ok(wish, got))
 		return MPA_REASON_REVISION;
+	if (!frame_enhanced_ok(wish, got))
+		return MPA_REASON_ENHANCED;
+	if (mpa_frame_enhanced(got) && got->pd_len < MPA_ERD_SIZE)
+		return MPA_REASON_PD_LENGTH;
 	if (got->rev == MPA_REV_0 && wish->pd_max)
 		pd_max = wish->pd_max;
 	if (got->pd_len > pd_max)
@@ -129,12 +221,43 @@ enum mpa_reason mpa_frame_judge(const struct mpa_wish *wish,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_judge);
 
+/*
+ * RFC 6581 section 9.1: neither depth is above what the other end can use, one
+ * that the ULP sees to stays as it is. A rejecting Reply says what we need.
+ */
+static u16 answer_depth(u16 ours, u16 asked, bool reject)
+{
+	if (asked == MPA_DEPTH_ULP)
+		return MPA_DEPTH_ULP;
+	return reject ? ours : min(ours, asked);
+}
+
+/*
+ * Section 9.2: those kinds of RTR that both support, or if there are none, all
+ * of ours. One by RDMA Read needs an IRD.
+ */
+static void frame_answer_erd(const struct mpa_wish *wish,
+			     const struct mpa_frame *req, bool reject,
+			     struct mpa_frame *reply)
+{
+	const struct mpa_enhanced *asked = &req->erd;
+	struct mpa_enhanced erd = {
+		.ird = answer_depth(wish->erd.ird, asked->ord, reject),
+		.ord = answer_depth(wish->erd.ord, asked->ird, reject),
+		.rtr = wish->erd.rtr & asked->rtr ?: wish->erd.rtr,
+	};
+
+	if (req->p2p && erd.rtr & MPA_RTR_READ && !erd.ird)
+		erd.ird = 1;
+	frame_add_erd(reply, &erd, req->p2p);
+}
+
 /**
  * mpa_frame_answer - Our Reply to an acceptable Request
  * @wish: what we want
  * @req: the Request
  * @reject: the consumer rejects it
- * @pd_len: octets of private data
+ * @pd_len: octets of private data of the ULP
  * @reply: result. C is also set when the peer asked for CRCs: that is what
  *	will be, and there are peers that insist on reading it.
  */
@@ -152,6 +275,8 @@ void mpa_frame_answer(const struct mpa_wish *wish,
 		.rev	= rev,
 		.pd_len	= pd_len,
 	};
+	if (mpa_frame_enhanced(req))
+		frame_answer_erd(wish, req, reject, reply);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_answer);
 
@@ -180,15 +305,85 @@ bool mpa_frame_refuse(const struct mpa_wish *wish,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_refuse);
 
+/* The Responder's own values are in its Reply, but for those left alone. */
+static void settle_responder(const struct mpa_wish *wish,
+			     const struct mpa_enhanced *ours,
+			     struct mpa_terms *terms)
+{
+	terms->ird = ours->ird == MPA_DEPTH_ULP ? wish->erd.ird : ours->ird;
+	terms->ord = ours->ord == MPA_DEPTH_ULP ? wish->erd.ord : ours->ord;
+	terms->rtr = ours->rtr;
+}
+
+/* RFC 6581 section 9.1: our ORD is at most, our IRD at least the other's. */
+static enum mpa_reason settle_depths(const struct mpa_wish *wish,
+				     const struct mpa_enhanced *theirs,
+				     struct mpa_terms *terms)
+{
+	terms->ird = wish->erd.ird;
+	terms->ord = wish->erd.ord;
+	if (theirs->ird != MPA_DEPTH_ULP)
+		terms->ord = min(terms->ord, theirs->ird);
+	if (theirs->ord == MPA_DEPTH_ULP || theirs->ord <= terms->ird)
+		return MPA_REASON_NONE;
+	terms->ird = theirs->ord;
+	return theirs->ord <= wish->ird_max ? MPA_REASON_NONE : MPA_REASON_IRD;
+}
+
+/*
+ * The RTR is the Initiator's choice. RDMA Write comes first because it takes
+ * nothing from the Responder: no Receive, no place in a queue.
+ */
+static enum mpa_reason settle_rtr(const struct mpa_frame *ours,
+				  const struct mpa_frame *theirs,
+				  struct mpa_terms *terms)
+{
+	u8 both = ours->erd.rtr & theirs->erd.rtr;
+
+	if (ours->p2p != theirs->p2p || (ours->p2p && !both))
+		return MPA_REASON_RTR;
+	if (both & MPA_RTR_WRITE)
+		terms->rtr = MPA_RTR_WRITE;
+	else if (both & MPA_RTR_READ)
+		terms->rtr = MPA_RTR_READ;
+	else
+		terms->rtr = both;
+	return MPA_REASON_NONE;
+}
+
+static enum mpa_reason settle_erd(const struct mpa_wish *wish,
+				  const struct mpa_frame *ours,
+				  const struct mpa_frame *theirs,
+				  struct mpa_terms *terms)
+{
+	enum mpa_reason reason;
+
+	terms->enhanced = true;
+	if (ours->reply) {
+		settle_responder(wish, &ours->erd, terms);
+		return MPA_REASON_NONE;
+	}
+	reason = settle_depths(wish, &theirs->erd, terms);
+	return reason ?: settle_rtr(ours, theirs, terms);
+}
+
 /**
  * mpa_frame_settle - What two frames have agreed on
+ * @wish: what we want
  * @ours: the frame we sent
  * @theirs: the one we received
  * @terms: result
+ *
+ * Return: %MPA_REASON_NONE; or, as Initiator, %MPA_REASON_IRD or
+ * %MPA_REASON_RTR: full operation with these terms, but only to send a
+ * Terminate message, by RFC 6581 sections 9.1 and 9.2
  */
-void mpa_frame_settle(const struct mpa_frame *ours,
-		      const struct mpa_frame *theirs, struct mpa_terms *terms)
+enum mpa_reason mpa_frame_settle(const struct mpa_wish *wish,
+				 const struct mpa_frame *ours,
+				 const struct mpa_frame *theirs,
+				 struct mpa_terms *terms)
 {
+	*terms = (struct mpa_terms) {};
 	terms->rev = min(ours->rev, theirs->rev);
 	terms->crc = (ours->flags | theirs->flags) & MPA_RR_C ||
 		     terms->rev == MPA_REV_0;
@@ -198,5 +393,8 @@ void mpa_frame_settle(const struct mpa_frame *ours,
 	/* An RDMAC peer inserts them whatever our Request says: C.2.5 */
 	terms->markers_rx = ours->flags & MPA_RR_M ||
 			    terms->rev == MPA_REV_0;
+	if (!mpa_frame_enhanced(ours))
+		return MPA_REASON_NONE;
+	return settle_erd(wish, ours, theirs, terms);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_settle);

@@ -38,6 +38,8 @@ static const struct snmp_mib mpa_mib_list[] = {
 	SNMP_MIB_ITEM("MpaRejectsSent", MPA_MIB_REJECTS_SENT),
 	SNMP_MIB_ITEM("MpaRejectsReceived", MPA_MIB_REJECTS_RECEIVED),
 	SNMP_MIB_ITEM("MpaRev0", MPA_MIB_REV0),
+	SNMP_MIB_ITEM("MpaEnhanced", MPA_MIB_ENHANCED),
+	SNMP_MIB_ITEM("MpaFallbacks", MPA_MIB_FALLBACKS),
 	SNMP_MIB_ITEM("MpaGluedToReply", MPA_MIB_GLUED),
 	SNMP_MIB_ITEM("MpaTxUlpdus", MPA_MIB_TX_ULPDUS),
 	SNMP_MIB_ITEM("MpaTxOctets", MPA_MIB_TX_OCTETS),
@@ -69,6 +71,9 @@ static const struct snmp_mib mpa_mib_list[] = {
 	MPA_REASON_ITEM("MpaErrEarlyOctets", EARLY),
 	MPA_REASON_ITEM("MpaErrTimeout", TIMEOUT),
 	MPA_REASON_ITEM("MpaErrNoMemory", NOMEM),
+	MPA_REASON_ITEM("MpaErrEnhanced", ENHANCED),
+	MPA_REASON_ITEM("MpaErrIrd", IRD),
+	MPA_REASON_ITEM("MpaErrRtr", RTR),
 };
 
 static int mpa_stat_show(struct seq_file *seq, void *v)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Making connected TCP sockets: mpa_connect() and mpa_listen(). The rest of
- * MPA does not know them; a consumer may as well bring sockets of its own.
+ * Making TCP sockets, for mpa_connect() and mpa_listen(), and listening. The
+ * rest of MPA does not know them; a consumer may as well bring sockets of its
+ * own.
  *
  * Locks, outermost first:
  *
  * socket lock		taken by the kernel_*() calls, never by us
  * sk_callback_lock	written where a callback and sk_user_data are put in
  *			place or taken back; read by the callbacks
- * connector->lock	innermost: what has become of the attempt
  * listener->lock	innermost: whether it is closed
  *
- * The work items hold none of them when they call the consumer.
+ * The work item holds none of them when it calls the consumer.
  */
 #include <linux/completion.h>
 #include <linux/errno.h>
@@ -33,43 +33,6 @@
 
 #define ACCEPT_BUDGET	64		/* sockets taken in one go */
 #define ACCEPT_RETRY	(HZ / 10)	/* no memory, no file: try again */
-
-enum connect_state {
-	CONNECT_NEW,		/* mpa_connect() is running */
-	CONNECT_PENDING,	/* the work item watches the socket */
-	CONNECT_DONE,		/* done() is being or has been called */
-};
-
-/**
- * struct mpa_connector - an attempt to connect
- * @refs: one for the consumer's handle, one for a queued or running @work.
- *	An attempt that is not done has the first, or the second since
- *	mpa_connect_close().
- * @lock: protects @state and @cancelled
- * @state: how far it is
- * @cancelled: mpa_connect_close() came first
- * @work: looks how the attempt stands; the only one to touch @sock
- * @sock: ours until done()
- * @peer: whom to connect to
- * @peer_len: length of @peer
- * @state_change: the socket's own callback
- * @done: the consumer's callback
- * @ctx: its context
- */
-struct mpa_connector {
-	refcount_t		refs;
-	spinlock_t		lock;	/* protects @state, @cancelled */
-	enum connect_state	state;
-	bool			cancelled;
-	struct work_struct	work;
-	struct socket		*sock;
-	struct sockaddr_storage	peer;
-	int			peer_len;
-	void			(*state_change)(struct sock *sk);
-	void			(*done)(void *ctx, struct socket *sock,
-					int err);
-	void			*ctx;
-};
 
 /**
  * struct mpa_listener - a listening socket
@@ -122,13 +85,13 @@ static void sock_set_lock_class(struct sock *sk)
 					      &mpa_sk_key[1]);
 }
 
-static int addr_len(const struct sockaddr_storage *addr)
+int mpa_addr_len(const struct sockaddr_storage *addr)
 {
 	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
 					     sizeof(struct sockaddr_in);
 }
 
-static bool family_ok(unsigned short family)
+bool mpa_family_ok(unsigned short family)
 {
 	return family == AF_INET ||
 	       (IS_ENABLED(CONFIG_IPV6) && family == AF_INET6);
@@ -178,11 +141,12 @@ static int sock_configure(struct socket *sock,
 		err = params->setup(sock, params->ctx);
 	if (err || local.ss_family == AF_UNSPEC)
 		return err;
-	return kernel_bind(sock, mpa_sockaddr(&local), addr_len(&local));
+	return kernel_bind(sock, mpa_sockaddr(&local), mpa_addr_len(&local));
 }
 
-static int sock_make(const struct mpa_sock_params *params, bool listen,
-		     struct socket **res)
+/* A socket configured and, if so wished, bound. */
+int mpa_sock_make(const struct mpa_sock_params *params, bool listen,
+		  struct socket **res)
 {
 	int family = listen ? params->local.ss_family : params->peer.ss_family;
 	int err;
@@ -202,247 +166,11 @@ static int sock_make(const struct mpa_sock_params *params, bool listen,
 	return err;
 }
 
-static bool params_ok(const struct mpa_sock_params *params)
+bool mpa_sock_params_ok(const struct mpa_sock_params *params, u32 flags)
 {
-	return params->net && !(params->flags & ~MPA_F_MEMALLOC) &&
+	return params->net && !(params->flags & ~flags) &&
 	       params->backlog >= 0 && params->bound_dev_if >= 0;
 }
-
-/* Connecting */
-
-static void connector_put(struct mpa_connector *c)
-{
-	if (refcount_dec_and_test(&c->refs))
-		kfree(c);
-}
-
-/* Any context; the caller knows that @c is not gone. */
-static void connector_kick(struct mpa_connector *c)
-{
-	refcount_inc(&c->refs);
-	if (!queue_work(mpa_wq, &c->work))
-		connector_put(c);
-}
-
-/*
- * Someone may have read this callback just before it was taken back, and call
- * it when the socket has another owner: sk_user_data is ours only as long as
- * the callback is.
- */
-static void connect_state_change(struct sock *sk)
-{
-	void (*chain)(struct sock *sk);
-	struct mpa_connector *c;
-
-	read_lock_bh(&sk->sk_callback_lock);
-	chain = sk->sk_state_change;
-	if (chain == connect_state_change) {
-		c = sk->sk_user_data;
-		chain = c->state_change;
-		connector_kick(c);
-	}
-	read_unlock_bh(&sk->sk_callback_lock);
-	chain(sk);
-}
-
-static int connect_hook(struct mpa_connector *c)
-{
-	struct sock *sk = c->sock->sk;
-	int err = -EBUSY;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	if (!sk->sk_user_data) {
-		c->state_change = sk->sk_state_change;
-		rcu_assign_sk_user_data(sk, c);
-		WRITE_ONCE(sk->sk_state_change, connect_state_change);
-		err = 0;
-	}
-	write_unlock_bh(&sk->sk_callback_lock);
-	return err;
-}
-
-static void connect_unhook(struct mpa_connector *c)
-{
-	struct sock *sk = c->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	WRITE_ONCE(sk->sk_state_change, c->state_change);
-	rcu_assign_sk_user_data(sk, NULL);
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-/* Once more it says how the first one stands: -EALREADY, not yet. */
-static int connect_call(struct mpa_connector *c)
-{
-	int err = kernel_connect(c->sock, mpa_sockaddr(&c->peer), c->peer_len,
-				 O_NONBLOCK);
-
-	return err == -EISCONN ? 0 : err;
-}
-
-static void connect_finish(struct mpa_connector *c, int err)
-{
-	struct socket *sock = c->sock;
-
-	spin_lock_bh(&c->lock);
-	if (c->cancelled)
-		err = -ECANCELED;
-	c->state = CONNECT_DONE;
-	spin_unlock_bh(&c->lock);
-
-	connect_unhook(c);
-	if (err) {
-		sock_release(sock);
-		sock = NULL;
-	}
-	c->done(c->ctx, sock, err);
-}
-
-static void connect_work(struct work_struct *work)
-{
-	struct mpa_connector *c = container_of(work, struct mpa_connector,
-					       work);
-	bool cancelled, pending;
-	int err = -ECANCELED;
-
-	spin_lock_bh(&c->lock);
-	pending = c->state == CONNECT_PENDING;
-	cancelled = c->cancelled;
-	spin_unlock_bh(&c->lock);
-
-	if (pending && !cancelled)
-		err = connect_call(c);
-	if (pending && err != -EALREADY)
-		connect_finish(c, err);
-	connector_put(c);
-}
-
-/* From now on the work item says how it ends. */
-static void connect_arm(struct mpa_connector *c)
-{
-	spin_lock_bh(&c->lock);
-	c->state = CONNECT_PENDING;
-	spin_unlock_bh(&c->lock);
-	connector_kick(c);
-}
-
-static int connect_start(struct mpa_connector *c,
-			 const struct mpa_sock_params *params)
-{
-	int err;
-
-	err = sock_make(params, false, &c->sock);
-	if (err)
-		return err;
-	err = connect_hook(c);
-	if (err)
-		goto release;
-	err = connect_call(c);
-	if (!err || err == -EINPROGRESS) {
-		connect_arm(c);
-		return 0;
-	}
-	connect_unhook(c);
-release:
-	sock_release(c->sock);
-	return err;
-}
-
-static struct mpa_connector *
-connector_new(const struct mpa_sock_params *params,
-	      void (*done)(void *ctx, struct socket *sock, int err))
-{
-	struct mpa_connector *c;
-
-	c = kzalloc(sizeof(*c), GFP_KERNEL);
-	if (!c)
-		return NULL;
-	refcount_set(&c->refs, 1);
-	spin_lock_init(&c->lock);
-	INIT_WORK(&c->work, connect_work);
-	c->peer = params->peer;
-	c->peer_len = addr_len(&params->peer);
-	c->done = done;
-	c->ctx = params->ctx;
-	return c;
-}
-
-/**
- * mpa_connect - make a TCP connection for mpa_attach()
- * @params: addresses and socket options; not used after the return, but for
- *	@ctx
- * @done: called exactly once if the call succeeds, in process context and with
- *	no lock held: with @err 0 and a connected @sock that is the consumer's
- *	from then on, or with a negative errno and no socket: %-ECONNREFUSED,
- *	%-ETIMEDOUT, %-EHOSTUNREACH, ... from TCP, %-ECANCELED after
- *	mpa_connect_close().
- *
- * The caller holds a reference on the namespace, or knows that it stays; the
- * socket has one of its own. The consumer closes the socket with
- * sock_release(). Its callbacks and sk_user_data are as TCP made them when
- * done() is called.
- *
- * done() may run before this function returns. The returned handle stays
- * valid until mpa_connect_close(), which is due exactly once for every handle,
- * whether or not done() has been called.
- *
- * Context: process context. Does not wait for the peer.
- * Return: a handle, or an ERR_PTR() (done() is never called then):
- * * %-EINVAL: bad flags, or two devices for link-local addresses
- * * %-EAFNOSUPPORT: neither IPv4 nor IPv6, or @local of another family
- * * %-EBUSY: setup() has put the socket in use
- * * %-ENOMEM: out of memory
- * * what setup(), bind or connect returned: %-EADDRINUSE, %-ENETUNREACH, ...
- */
-struct mpa_connector *
-mpa_connect(const struct mpa_sock_params *params,
-	    void (*done)(void *ctx, struct socket *sock, int err))
-{
-	struct mpa_connector *c;
-	unsigned int noio;
-	int err = -ENOMEM;
-
-	if (!params_ok(params))
-		return ERR_PTR(-EINVAL);
-	if (!family_ok(params->peer.ss_family) ||
-	    (params->local.ss_family != AF_UNSPEC &&
-	     params->local.ss_family != params->peer.ss_family))
-		return ERR_PTR(-EAFNOSUPPORT);
-
-	noio = mpa_noio_save(params->flags);
-	c = connector_new(params, done);
-	if (c)
-		err = connect_start(c, params);
-	mpa_noio_restore(params->flags, noio);
-	if (!err)
-		return c;
-	if (c)
-		connector_put(c);
-	return ERR_PTR(err);
-}
-EXPORT_SYMBOL_GPL(mpa_connect);
-
-/**
- * mpa_connect_close - give up a handle of mpa_connect()
- * @connector: the handle; not valid any more afterwards
- *
- * If done() has not been called yet and is not about to be, the attempt is
- * cancelled, and done() is called, soon, with %-ECANCELED. A socket that
- * done() has passed on is not affected.
- *
- * Context: any that may take a spinlock with BHs off, also done(). Never
- * waits; mpa_barrier() waits for a done() that is still to come.
- */
-void mpa_connect_close(struct mpa_connector *connector)
-{
-	spin_lock_bh(&connector->lock);
-	connector->cancelled = true;
-	if (connector->state != CONNECT_DONE)
-		connector_kick(connector);
-	spin_unlock_bh(&connector->lock);
-	connector_put(connector);
-}
-EXPORT_SYMBOL_GPL(mpa_connect_close);
 
 /* Listening */
 
@@ -573,10 +301,10 @@ static void accept_work(struct work_struct *work)
 	queue_delayed_work(mpa_wq, &l->work, err ? ACCEPT_RETRY : 0);
 }
 
-/* Does @work call done() or accepted()? */
-bool mpa_sock_is_work(const struct work_struct *work)
+/* Does @work call accepted()? */
+bool mpa_listen_is_work(const struct work_struct *work)
 {
-	return work->func == connect_work || work->func == accept_work;
+	return work->func == accept_work;
 }
 
 static int listen_start(struct mpa_listener *l,
@@ -584,7 +312,7 @@ static int listen_start(struct mpa_listener *l,
 {
 	int err;
 
-	err = sock_make(params, true, &l->sock);
+	err = mpa_sock_make(params, true, &l->sock);
 	if (err)
 		return err;
 	err = listen_hook(l);
@@ -637,7 +365,8 @@ listener_new(const struct mpa_sock_params *params,
  *
  * Context: process context.
  * Return: a handle for mpa_listen_close(), or an ERR_PTR():
- * * %-EINVAL: bad flags or backlog, or two devices for a link-local address
+ * * %-EINVAL: bad flags, start or backlog, or two devices for a link-local
+ *   address
  * * %-EAFNOSUPPORT: the local address is neither IPv4 nor IPv6
  * * %-EBUSY: setup() has put the socket in use
  * * %-ENOMEM: out of memory
@@ -651,9 +380,9 @@ mpa_listen(const struct mpa_sock_params *params,
 	unsigned int noio;
 	int err = -ENOMEM;
 
-	if (!params_ok(params))
+	if (!mpa_sock_params_ok(params, MPA_F_MEMALLOC) || params->start)
 		return ERR_PTR(-EINVAL);
-	if (!family_ok(params->local.ss_family))
+	if (!mpa_family_ok(params->local.ss_family))
 		return ERR_PTR(-EAFNOSUPPORT);
 
 	noio = mpa_noio_save(params->flags);

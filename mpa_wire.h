@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The octets of MPA on the wire: RFC 5044 sections 4 and 7.1.1. */
+/* The octets of MPA on the wire: RFC 5044 sections 4 and 7.1.1, RFC 6581. */
 #ifndef _MPA_WIRE_H
 #define _MPA_WIRE_H
 
@@ -37,7 +37,23 @@ enum {
 	MPA_RR_M	= BIT(7),	/* markers wanted */
 	MPA_RR_C	= BIT(6),	/* CRC wanted */
 	MPA_RR_R	= BIT(5),	/* rejected */
+	MPA_RR_S	= BIT(4),	/* Rev 2: struct mpa_erd comes first */
 	MPA_RR_SIZE	= sizeof(struct mpa_rr),
+};
+
+/* RFC 6581 section 9: the first octets of the private data where S is set. */
+struct mpa_erd {
+	__be16	ird;
+	__be16	ord;
+};
+
+enum {
+	MPA_ERD_A	= BIT(15),	/* of ird: peer-to-peer, with an RTR */
+	MPA_ERD_B	= BIT(14),	/* of ird: RTR by Send */
+	MPA_ERD_C	= BIT(15),	/* of ord: RTR by RDMA Write */
+	MPA_ERD_D	= BIT(14),	/* of ord: RTR by RDMA Read */
+	MPA_ERD_DEPTH	= 0x3fff,
+	MPA_ERD_SIZE	= sizeof(struct mpa_erd),
 };
 
 #define MPA_KEY_REQUEST	"MPA ID Req Frame"

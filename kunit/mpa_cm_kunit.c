@@ -611,8 +611,8 @@ static bool cm_negotiate(struct kunit *test, const struct mpa_wish *ini,
 	mpa_frame_answer(resp, &got_req, false, 0, &reply);
 	if (cm_transfer(test, &reply, true, ini, &got_reply))
 		return false;
-	mpa_frame_settle(&req, &got_reply, at_ini);
-	mpa_frame_settle(&reply, &got_req, at_resp);
+	mpa_frame_settle(ini, &req, &got_reply, at_ini);
+	mpa_frame_settle(resp, &reply, &got_req, at_resp);
 	return true;
 }
 
@@ -681,7 +681,7 @@ static void cm_rddp_initiator(struct kunit *test)
 	struct mpa_terms terms;
 
 	mpa_frame_answer(&wish, &req, false, 0, &reply);
-	mpa_frame_settle(&reply, &req, &terms);
+	mpa_frame_settle(&wish, &reply, &req, &terms);
 	KUNIT_EXPECT_EQ(test, 0, terms.rev);
 	KUNIT_EXPECT_TRUE(test, terms.crc);
 	KUNIT_EXPECT_TRUE(test, terms.markers_rx);
@@ -693,9 +693,10 @@ static void cm_rev0_reply(struct kunit *test)
 {
 	const struct mpa_frame theirs = { .reply = true, .rev = 0 };
 	const struct mpa_frame ours = { .rev = 1 };
+	const struct mpa_wish wish = { .rev = 1 };
 	struct mpa_terms terms;
 
-	mpa_frame_settle(&ours, &theirs, &terms);
+	mpa_frame_settle(&wish, &ours, &theirs, &terms);
 	KUNIT_EXPECT_EQ(test, 0, terms.rev);
 	KUNIT_EXPECT_TRUE(test, terms.crc);
 	KUNIT_EXPECT_TRUE(test, terms.markers_rx);

@@ -509,7 +509,7 @@ void conn_end_reasons(struct kunit *test)
 {
 	int reason, other;
 
-	for (reason = 0; reason <= MPA_REASON_NOMEM; reason++) {
+	for (reason = 0; reason <= MPA_REASON_RTR; reason++) {
 		KUNIT_ASSERT_NOT_NULL(test, mpa_reason_name(reason));
 		for (other = 0; other < reason; other++)
 			KUNIT_EXPECT_STRNEQ(test, mpa_reason_name(reason),

@@ -96,7 +96,7 @@ void conn_attach_params(struct kunit *test)
 	t->a.params.ops = NULL;
 	start_refused(test, t->sock[0], -EINVAL);
 	t->a.params = good;
-	t->a.params.rev = 2;
+	t->a.params.rev = MPA_REV_2 + 1;
 	start_refused(test, t->sock[0], -EINVAL);
 	t->a.params = good;
 	t->a.params.flags = BIT(31);

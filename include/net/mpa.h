@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * iWARP Marker PDU Aligned Framing for TCP (MPA), RFC 5044.
+ * iWARP Marker PDU Aligned Framing for TCP (MPA), RFC 5044, with the enhanced
+ * startup of RFC 6581 (Rev 2).
  *
  * The interface between MPA and its consumer, usually DDP. The rules that
  * hold for all of it are in Documentation/networking/mpa-design.rst; in short:
@@ -32,20 +33,33 @@ struct socket;
 #define MPA_MULPDU_MIN		128	/* RFC 5044 section 3 */
 #define MPA_MULPDU_MAX		64768
 #define MPA_ULPDU_MAX		64768	/* longest ULPDU, in octets */
-#define MPA_PD_MAX		512	/* private data, Rev 1 */
+#define MPA_PD_MAX		512	/* private data, Rev 1 and 2 */
+#define MPA_PD_MAX_ENHANCED	508	/* the same behind IRD and ORD */
 #define MPA_PD_MAX_REV0		65535	/* private data, Rev 0 */
 
 #define MPA_REV_NONE		(-1)	/* immediate start: no frames */
 #define MPA_REV_0		0
 #define MPA_REV_1		1
+#define MPA_REV_2		2
+
+#define MPA_DEPTH_MAX		0x3ffe	/* highest IRD or ORD */
+#define MPA_DEPTH_ULP		0x3fff	/* left to the ULP to negotiate */
+
+/* mpa_enhanced.rtr: the first FPDU of an Initiator, RFC 6581 section 9.2 */
+#define MPA_RTR_SEND		BIT(0)	/* zero-length Send */
+#define MPA_RTR_WRITE		BIT(1)	/* zero-length RDMA Write */
+#define MPA_RTR_READ		BIT(2)	/* zero-length RDMA Read */
 
 /**
- * enum mpa_error - error codes of RFC 5044 section 8
+ * enum mpa_error - error codes of RFC 5044 section 8 and RFC 6581 section 8
  * @MPA_ERR_NONE: no error
  * @MPA_ERR_TCP: TCP connection closed, terminated or lost
  * @MPA_ERR_CRC: received CRC does not match the one computed
  * @MPA_ERR_MARKER: marker and ULPDU_Length disagree
  * @MPA_ERR_FRAME: invalid Request or Reply frame, or none in time
+ * @MPA_ERR_LOCAL: enhanced startup failed for a local reason
+ * @MPA_ERR_IRD: the Responder's ORD is above the IRD that we can have
+ * @MPA_ERR_RTR: no RTR, or model of connection, that both ends support
  */
 enum mpa_error {
 	MPA_ERR_NONE	= 0,
@@ -53,6 +67,9 @@ enum mpa_error {
 	MPA_ERR_CRC	= 2,
 	MPA_ERR_MARKER	= 3,
 	MPA_ERR_FRAME	= 4,
+	MPA_ERR_LOCAL	= 5,
+	MPA_ERR_IRD	= 6,
+	MPA_ERR_RTR	= 7,
 };
 
 /**
@@ -71,11 +88,18 @@ enum mpa_error {
  * @MPA_REASON_ROLE: Initiator met Initiator, or Responder met Responder
  *	(code 4)
  * @MPA_REASON_REVISION: a revision we cannot or may not speak (code 4)
- * @MPA_REASON_PD_LENGTH: more private data than allowed (code 4)
+ * @MPA_REASON_PD_LENGTH: more private data than allowed, or too little to
+ *	hold IRD and ORD (code 4)
  * @MPA_REASON_SHORT: FIN inside a startup frame (code 4)
  * @MPA_REASON_EARLY: octets behind a Request, before its Reply (code 4)
  * @MPA_REASON_TIMEOUT: no complete startup frame in time (code 4)
- * @MPA_REASON_NOMEM: the startup frame could not be stored (code 4)
+ * @MPA_REASON_NOMEM: the startup frame could not be stored (code 4, in
+ *	enhanced startup code 5)
+ * @MPA_REASON_ENHANCED: a Reply with an S bit other than our Request's, or a
+ *	Request with it where we do not support it (code 4)
+ * @MPA_REASON_IRD: see %MPA_ERR_IRD (code 6)
+ * @MPA_REASON_RTR: see %MPA_ERR_RTR; also a peer that does not answer our A
+ *	flag with its own (code 7)
  */
 enum mpa_reason {
 	MPA_REASON_NONE,
@@ -95,11 +119,15 @@ enum mpa_reason {
 	MPA_REASON_EARLY,
 	MPA_REASON_TIMEOUT,
 	MPA_REASON_NOMEM,
+	MPA_REASON_ENHANCED,
+	MPA_REASON_IRD,
+	MPA_REASON_RTR,
 };
 
 /**
  * struct mpa_end - how the receive half of a connection ended
- * @error: code of RFC 5044 section 8
+ * @error: code to put into a Terminate message; with %MPA_ERR_CRC,
+ *	%MPA_ERR_MARKER, %MPA_ERR_IRD and %MPA_ERR_RTR one can still be sent
  * @reason: what exactly was wrong
  * @err: the same as a negative errno; 0 for a graceful close
  * @pos: stream position up to which everything was delivered
@@ -112,17 +140,35 @@ struct mpa_end {
 };
 
 /**
+ * struct mpa_enhanced - enhanced RDMA connection establishment data, RFC 6581
+ * @ird: simultaneous RDMA Read Requests that its sender takes: up to
+ *	%MPA_DEPTH_MAX, or %MPA_DEPTH_ULP
+ * @ord: the same, that its sender issues
+ * @rtr: MPA_RTR_*: the kinds of RTR that its sender can send (Initiator) or
+ *	take (Responder). 0: the client-server model, without an RTR (flag A
+ *	is 0)
+ */
+struct mpa_enhanced {
+	u16	ird;
+	u16	ord;
+	u8	rtr;
+};
+
+/**
  * struct mpa_startup - what a Request or Reply frame of the peer said
- * @pd: its private data; valid until the callback returns
+ * @pd: its private data, behind the enhanced data if there is any; valid until
+ *	the callback returns
  * @pd_len: octets of it
  * @rev: its revision
  * @markers: its M bit: it wants markers in what we send
+ * @enhanced: its enhanced data, or NULL if there is none (its S bit is 0)
  */
 struct mpa_startup {
-	const void	*pd;
-	u32		pd_len;
-	u8		rev;
-	bool		markers;
+	const void			*pd;
+	u32				pd_len;
+	u8				rev;
+	bool				markers;
+	const struct mpa_enhanced	*enhanced;
 };
 
 /**
@@ -257,15 +303,23 @@ struct mpa_ops {
 #define MPA_F_MARKERS	BIT(0)	/* we want markers in what we receive (M=1) */
 #define MPA_F_STRICT	BIT(1)	/* refuse Rev 0 peers: not permissive */
 #define MPA_F_MEMALLOC	BIT(2)	/* used for writing out memory: reclaim-safe */
+#define MPA_F_ENHANCED	BIT(3)	/* Rev 2: enhanced startup (S=1) */
 
 /**
  * struct mpa_params - what a consumer asks of a connection
  * @ops: its callbacks; must outlive the connection
  * @ctx: its context, see mpa_conn_ctx()
  * @flags: %MPA_F_MARKERS and so on
- * @rev: revision to announce, %MPA_REV_1 or %MPA_REV_0
+ * @rev: revision to announce, %MPA_REV_2, %MPA_REV_1 or %MPA_REV_0. A
+ *	Responder also takes Requests of the revisions below, and answers them
+ *	in kind.
  * @pd_max: most private data that a Rev 0 peer may send; 0 means
- *	%MPA_PD_MAX. A Rev 1 peer may always send %MPA_PD_MAX octets.
+ *	%MPA_PD_MAX. A Rev 1 or 2 peer may always send %MPA_PD_MAX octets.
+ * @enhanced: with %MPA_F_ENHANCED, what we want and can do. Initiator: goes
+ *	into the Request. Responder: limits from which the Reply is made; at
+ *	least one kind of RTR. mpa_set_enhanced() changes it.
+ * @ird_max: Initiator: up to here @enhanced.ird may grow where the Responder
+ *	needs it; 0: not at all
  */
 struct mpa_params {
 	const struct mpa_ops	*ops;
@@ -273,6 +327,8 @@ struct mpa_params {
 	u32			flags;
 	u8			rev;
 	u16			pd_max;
+	struct mpa_enhanced	enhanced;
+	u16			ird_max;
 };
 
 /**
@@ -309,6 +365,11 @@ enum mpa_state {
  * @rx_pos: octets of full operation delivered
  * @ulpdus_tx: ULPDUs given to TCP
  * @ulpdus_rx: ULPDUs delivered
+ * @enhanced: RFC 6581 was used, which the next three come from
+ * @ird: RDMA Read Requests that the peer may have under way
+ * @ord: RDMA Read Requests that we may have under way
+ * @rtr: Initiator: the one kind of RTR to send as the first ULPDU.
+ *	Responder: the kinds of which the peer's first ULPDU is one. 0: none.
  * @local: our address and port
  * @peer: the peer's address and port
  */
@@ -326,6 +387,10 @@ struct mpa_info {
 	u64		rx_pos;
 	u64		ulpdus_tx;
 	u64		ulpdus_rx;
+	bool		enhanced;
+	u16		ird;
+	u16		ord;
+	u8		rtr;
 	struct sockaddr_storage local;
 	struct sockaddr_storage peer;
 };
@@ -335,6 +400,8 @@ struct mpa_conn *mpa_attach(struct socket *sock,
 			    const struct mpa_params *params);
 void *mpa_conn_ctx(const struct mpa_conn *conn);
 struct socket *mpa_conn_socket(const struct mpa_conn *conn);
+int mpa_set_enhanced(struct mpa_conn *conn, const struct mpa_enhanced *enhanced,
+		     u16 ird_max);
 int mpa_start_initiator(struct mpa_conn *conn, const void *pd, size_t len);
 int mpa_start_responder(struct mpa_conn *conn, const void *msg, size_t len);
 int mpa_start_immediate(struct mpa_conn *conn);
@@ -359,6 +426,9 @@ void mpa_rx_put(struct mpa_rx *rx);
 void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info);
 const char *mpa_reason_name(enum mpa_reason reason);
 
+/* mpa_sock_params.flags */
+#define MPA_F_FALLBACK	BIT(4)	/* of Rev 2 to Rev 1, on a new connection */
+
 /**
  * struct mpa_sock_params - what mpa_connect() and mpa_listen() need to know
  * @net: namespace; the socket holds a reference to it
@@ -367,12 +437,19 @@ const char *mpa_reason_name(enum mpa_reason reason);
  * @peer: address and port to connect to; not used by mpa_listen()
  * @bound_dev_if: device the socket is bound to, or 0
  * @backlog: of mpa_listen(); 0 means SOMAXCONN
- * @flags: %MPA_F_MEMALLOC or 0
+ * @flags: %MPA_F_MEMALLOC, %MPA_F_FALLBACK, or 0
  * @setup: called before connect or listen, in process context, to set socket
  *	options (priority, TOS, keepalive, buffers, ...); may be NULL. A
  *	negative return fails the call. Listening sockets pass most options on
  *	to the sockets they accept.
  * @ctx: for @setup and for the callbacks
+ * @start: mpa_connect() only: attach to the connected socket, and start as the
+ *	Initiator; copied. NULL: the consumer does that. With
+ *	%MPA_F_FALLBACK and Rev 2 a peer that closes, resets, rejects the
+ *	revision, or stays silent, is asked again for Rev 1 on a new
+ *	connection.
+ * @pd: with @start: private data of the Request; copied
+ * @pd_len: octets of it
  */
 struct mpa_sock_params {
 	struct net		*net;
@@ -383,6 +460,9 @@ struct mpa_sock_params {
 	u32			flags;
 	int			(*setup)(struct socket *sock, void *ctx);
 	void			*ctx;
+	const struct mpa_params	*start;
+	const void		*pd;
+	size_t			pd_len;
 };
 
 /* Thin helpers that make connected sockets for mpa_attach(). */

@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * mpa_connect(): a TCP connection for mpa_attach(), or one on which MPA has
+ * been started, by Rev 1 where a peer does not take Rev 2. A consumer of
+ * mpa_attach() like any other.
+ *
+ * Locks, outermost first:
+ *
+ * socket lock		taken by the kernel_*() calls, never by us
+ * sk_callback_lock	written where the callback and sk_user_data are put in
+ *			place or taken back; read by the callback
+ * connector->lock	what has become of the attempt
+ * conn->lock		taken by mpa_detach()
+ *
+ * The work items hold none of them when they call the consumer.
+ *
+ * Lifetime. An attempt is the work item's while TCP connects, and then its
+ * connection's: the callbacks run one at a time, and the work item only looks
+ * on. connector->conn is valid under connector->lock in CONNECT_STARTING: the
+ * connection is handed over, or released, only after the state has changed.
+ */
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/net.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <net/mpa.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+
+#include "mpa_compat.h"
+#include "mpa_conn.h"
+
+enum connect_state {
+	CONNECT_NEW,		/* mpa_connect() is running */
+	CONNECT_PENDING,	/* the work item watches the socket */
+	CONNECT_STARTING,	/* MPA is being started on it */
+	CONNECT_AGAIN,		/* the work item makes another connection */
+	CONNECT_DONE,		/* done() is being or has been called */
+};
+
+/**
+ * struct mpa_connector - an attempt to connect
+ * @refs: one for the consumer's handle, one for a queued or running @work, one
+ *	for the connection in CONNECT_STARTING. An attempt that is not done has
+ *	at least one of them.
+ * @lock: protects @state, @cancelled and @conn
+ * @state: how far it is
+ * @cancelled: mpa_connect_close() came first
+ * @work: looks how the attempt stands
+ * @params: what the consumer wants; with @start a reference on the namespace
+ *	is held until done()
+ * @sock: ours until done()
+ * @state_change: the socket's own callback
+ * @done: the consumer's callback
+ * @starts: MPA is to be started
+ * @start: with these parameters
+ * @pd: and this private data
+ * @conn: the connection, in CONNECT_STARTING
+ * @again: it is given up for one of Rev 1
+ * @err: or for this reason
+ */
+struct mpa_connector {
+	refcount_t		refs;
+	spinlock_t		lock;	/* protects @state, @cancelled, @conn */
+	enum connect_state	state;
+	bool			cancelled;
+	struct work_struct	work;
+	struct mpa_sock_params	params;
+	struct socket		*sock;
+	void			(*state_change)(struct sock *sk);
+	void			(*done)(void *ctx, struct socket *sock,
+					int err);
+	bool			starts;
+	struct mpa_params	start;
+	void			*pd;
+	struct mpa_conn		*conn;
+	bool			again;
+	int			err;
+};
+
+static void connector_put(struct mpa_connector *c)
+{
+	if (!refcount_dec_and_test(&c->refs))
+		return;
+	kfree(c->pd);
+	kfree(c);
+}
+
+/* Any context; the caller knows that @c is not gone. */
+static void connector_kick(struct mpa_connector *c)
+{
+	refcount_inc(&c->refs);
+	if (!queue_work(mpa_wq, &c->work))
+		connector_put(c);
+}
+
+/* To @state, or if it has been cancelled, to the end: returns false then. */
+static bool connector_advance(struct mpa_connector *c, enum connect_state state)
+{
+	bool cancelled;
+
+	spin_lock_bh(&c->lock);
+	cancelled = c->cancelled;
+	c->state = cancelled ? CONNECT_DONE : state;
+	spin_unlock_bh(&c->lock);
+	return !cancelled;
+}
+
+/* What is to be connected again needs a namespace while it has no socket. */
+static void connector_put_net(struct mpa_connector *c)
+{
+	if (c->starts)
+		put_net(c->params.net);
+}
+
+/* In CONNECT_DONE: the consumer's, with a socket or an error. */
+static void connector_done(struct mpa_connector *c, int err)
+{
+	struct socket *sock = c->sock;
+
+	c->sock = NULL;
+	if (err && sock) {
+		sock_release(sock);
+		sock = NULL;
+	}
+	connector_put_net(c);
+	c->done(c->params.ctx, sock, err);
+}
+
+/*
+ * Someone may have read this callback just before it was taken back, and call
+ * it when the socket has another owner: sk_user_data is ours only as long as
+ * the callback is.
+ */
+static void connect_state_change(struct sock *sk)
+{
+	void (*chain)(struct sock *sk);
+	struct mpa_connector *c;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	chain = sk->sk_state_change;
+	if (chain == connect_state_change) {
+		c = sk->sk_user_data;
+		chain = c->state_change;
+		connector_kick(c);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+	chain(sk);
+}
+
+static int connect_hook(struct mpa_connector *c)
+{
+	struct sock *sk = c->sock->sk;
+	int err = -EBUSY;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (!sk->sk_user_data) {
+		c->state_change = sk->sk_state_change;
+		rcu_assign_sk_user_data(sk, c);
+		WRITE_ONCE(sk->sk_state_change, connect_state_change);
+		err = 0;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+	return err;
+}
+
+static void connect_unhook(struct mpa_connector *c)
+{
+	struct sock *sk = c->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_state_change, c->state_change);
+	rcu_assign_sk_user_data(sk, NULL);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* Once more it says how the first one stands: -EALREADY, not yet. */
+static int connect_call(struct mpa_connector *c)
+{
+	struct sockaddr_storage peer = c->params.peer;
+	int err = kernel_connect(c->sock, mpa_sockaddr(&peer),
+				 mpa_addr_len(&peer), O_NONBLOCK);
+
+	return err == -EISCONN ? 0 : err;
+}
+
+/* Make the socket; from then on the work item says how it ends. */
+static int connect_start(struct mpa_connector *c)
+{
+	int err;
+
+	err = mpa_sock_make(&c->params, false, &c->sock);
+	if (err)
+		return err;
+	err = connect_hook(c);
+	if (err)
+		goto release;
+	err = connect_call(c);
+	if (!err || err == -EINPROGRESS) {
+		spin_lock_bh(&c->lock);
+		c->state = CONNECT_PENDING;
+		spin_unlock_bh(&c->lock);
+		connector_kick(c);
+		return 0;
+	}
+	connect_unhook(c);
+release:
+	sock_release(c->sock);
+	c->sock = NULL;
+	return err;
+}
+
+/* Starting MPA: these callbacks are replaced when the outcome is known. */
+
+/* True if the connection is the consumer's now, who has the socket already. */
+static bool starting_hand_over(struct mpa_conn *conn)
+{
+	struct mpa_connector *c = mpa_conn_ctx(conn);
+
+	if (!connector_advance(c, CONNECT_DONE)) {
+		mpa_detach(conn);
+		return false;
+	}
+	mpa_conn_hand_over(conn, &c->start);
+	connector_done(c, 0);
+	connector_put(c);
+	return true;
+}
+
+static void starting_established(struct mpa_conn *conn,
+				 const struct mpa_startup *reply)
+{
+	if (starting_hand_over(conn) && conn->ops->established)
+		conn->ops->established(conn, reply);
+}
+
+static void starting_rejected(struct mpa_conn *conn,
+			      const struct mpa_startup *reply)
+{
+	if (starting_hand_over(conn) && conn->ops->rejected)
+		conn->ops->rejected(conn, reply);
+}
+
+/* RFC 6581 section 10: what a peer does that does not know Rev 2. */
+static bool starting_is_old(const struct mpa_connector *c,
+			    enum mpa_reason reason)
+{
+	if (!(c->params.flags & MPA_F_FALLBACK) || c->start.rev != MPA_REV_2)
+		return false;
+	switch (reason) {
+	case MPA_REASON_FIN:
+	case MPA_REASON_SHORT:
+	case MPA_REASON_RESET:
+	case MPA_REASON_REVISION:
+	case MPA_REASON_TIMEOUT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void starting_ended(struct mpa_conn *conn, const struct mpa_end *end)
+{
+	struct mpa_connector *c = mpa_conn_ctx(conn);
+
+	if (starting_is_old(c, end->reason)) {
+		mpa_count(conn, FALLBACKS);
+		c->again = true;
+		mpa_detach(conn);
+		return;
+	}
+	if (starting_hand_over(conn))
+		conn->ops->ended(conn, end);
+}
+
+/* Delivery is on hold until the consumer says otherwise. */
+static void starting_recv(struct mpa_conn *conn, struct mpa_rx *rx)
+{
+	WARN_ON_ONCE(1);
+}
+
+/* Not handed over: cancelled, not even started, or to be made again. */
+static void starting_released(struct mpa_conn *conn, struct list_head *left)
+{
+	struct mpa_connector *c = mpa_conn_ctx(conn);
+	bool again = c->again && connector_advance(c, CONNECT_AGAIN);
+
+	if (again) {
+		sock_release(c->sock);
+		c->sock = NULL;
+		connector_kick(c);
+	} else if (connector_advance(c, CONNECT_DONE)) {
+		connector_done(c, c->err);
+	} else {
+		connector_done(c, -ECANCELED);
+	}
+	connector_put(c);
+}
+
+static const struct mpa_ops starting_ops = {
+	.established	= starting_established,
+	.rejected	= starting_rejected,
+	.recv		= starting_recv,
+	.ended		= starting_ended,
+	.released	= starting_released,
+};
+
+/* TCP is connected, the state is CONNECT_STARTING. */
+static int starting_begin(struct mpa_connector *c)
+{
+	struct mpa_params params = c->start;
+	struct mpa_conn *conn;
+	int err = -ECANCELED;
+	bool cancelled;
+
+	params.ops = &starting_ops;
+	params.ctx = c;
+	conn = mpa_attach(c->sock, &params);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+
+	/* Once it is known or started it may be gone at any moment. */
+	mpa_conn_hold(conn);
+	refcount_inc(&c->refs);
+	spin_lock_bh(&c->lock);
+	c->conn = conn;
+	cancelled = c->cancelled;
+	spin_unlock_bh(&c->lock);
+
+	if (!cancelled)
+		err = mpa_start_initiator(conn, c->pd, c->params.pd_len);
+	if (err) {
+		c->err = err;
+		mpa_detach(conn);
+	}
+	mpa_conn_put(conn);
+	return 0;
+}
+
+/* The work item */
+
+static void connect_finish(struct mpa_connector *c, int err)
+{
+	enum connect_state state = c->starts && !err ? CONNECT_STARTING :
+						       CONNECT_DONE;
+
+	if (!connector_advance(c, state)) {
+		err = -ECANCELED;
+		state = CONNECT_DONE;
+	}
+	connect_unhook(c);
+	if (state == CONNECT_STARTING) {
+		err = starting_begin(c);
+		if (!err)
+			return;
+		connector_advance(c, CONNECT_DONE);
+	}
+	connector_done(c, err);
+}
+
+/* The peer is asked again, as one that knows Rev 1 only. */
+static void connect_again(struct mpa_connector *c)
+{
+	unsigned int noio;
+	int err;
+
+	c->again = false;
+	c->start.rev = MPA_REV_1;
+	c->start.flags &= ~MPA_F_ENHANCED;
+	noio = mpa_noio_save(c->params.flags);
+	err = connect_start(c);
+	mpa_noio_restore(c->params.flags, noio);
+	if (!err)
+		return;
+	if (!connector_advance(c, CONNECT_DONE))
+		err = -ECANCELED;
+	connector_done(c, err);
+}
+
+static void connect_work(struct work_struct *work)
+{
+	struct mpa_connector *c = container_of(work, struct mpa_connector,
+					       work);
+	enum connect_state state;
+	bool cancelled;
+	int err;
+
+	spin_lock_bh(&c->lock);
+	state = c->state;
+	cancelled = c->cancelled;
+	spin_unlock_bh(&c->lock);
+
+	if (state == CONNECT_PENDING) {
+		err = cancelled ? -ECANCELED : connect_call(c);
+		if (err != -EALREADY)
+			connect_finish(c, err);
+	} else if (state == CONNECT_AGAIN) {
+		connect_again(c);
+	}
+	connector_put(c);
+}
+
+/* Does @work call done()? */
+bool mpa_connect_is_work(const struct work_struct *work)
+{
+	return work->func == connect_work;
+}
+
+static int connector_set_start(struct mpa_connector *c,
+			       const struct mpa_sock_params *params)
+{
+	if (!params->start)
+		return 0;
+	c->start = *params->start;
+	if (params->pd_len) {
+		c->pd = kmemdup(params->pd, params->pd_len, GFP_KERNEL);
+		if (!c->pd)
+			return -ENOMEM;
+	}
+	c->starts = true;
+	get_net(params->net);
+	return 0;
+}
+
+static struct mpa_connector *
+connector_new(const struct mpa_sock_params *params,
+	      void (*done)(void *ctx, struct socket *sock, int err))
+{
+	struct mpa_connector *c;
+
+	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	if (!c)
+		return NULL;
+	refcount_set(&c->refs, 1);
+	spin_lock_init(&c->lock);
+	INIT_WORK(&c->work, connect_work);
+	c->params = *params;
+	c->done = done;
+	if (connector_set_start(c, params)) {
+		kfree(c);
+		return NULL;
+	}
+	return c;
+}
+
+static int connect_check(const struct mpa_sock_params *params)
+{
+	const struct mpa_params *start = params->start;
+	unsigned short local = params->local.ss_family;
+
+	if (!mpa_sock_params_ok(params, MPA_F_MEMALLOC | MPA_F_FALLBACK))
+		return -EINVAL;
+	if (start && !mpa_params_ok(start))
+		return -EINVAL;
+	if (start && params->pd_len > MPA_PD_MAX_REV0)
+		return -EMSGSIZE;
+	if (params->flags & MPA_F_FALLBACK &&
+	    !(start && start->rev == MPA_REV_2))
+		return -EINVAL;
+	if (!mpa_family_ok(params->peer.ss_family) ||
+	    (local != AF_UNSPEC && local != params->peer.ss_family))
+		return -EAFNOSUPPORT;
+	return 0;
+}
+
+/**
+ * mpa_connect - make a TCP connection for mpa_attach()
+ * @params: addresses and socket options; not used after the return, but for
+ *	@ctx
+ * @done: called exactly once if the call succeeds, in process context and with
+ *	no lock held: with @err 0 and a connected @sock that is the consumer's
+ *	from then on, or with a negative errno and no socket: %-ECONNREFUSED,
+ *	%-ETIMEDOUT, %-EHOSTUNREACH, ... from TCP, what mpa_attach() or
+ *	mpa_start_initiator() returned, %-ECANCELED after mpa_connect_close().
+ *
+ * With &mpa_sock_params.start it is not over when TCP is connected: MPA is
+ * started as Initiator, by RFC 5044 section 7.1.2 or RFC 6581. When there is an
+ * outcome done() passes the socket on, and then the connection is made known by
+ * one of established(), rejected() and ended(), called right behind it from the
+ * consumer's own &mpa_ops; from there on it is as if the consumer had called
+ * mpa_attach(). With %MPA_F_FALLBACK a peer that does not take a Rev 2 Request
+ * (RFC 6581 section 10) is asked once more by Rev 1, with the same private data
+ * and without enhanced data, on a new TCP connection, for which setup() is
+ * called again; &mpa_info.rev tells.
+ *
+ * The caller holds a reference on the namespace, or knows that it stays; the
+ * socket has one of its own. The consumer closes the socket with
+ * sock_release(). Without start, its callbacks and sk_user_data are as TCP made
+ * them when done() is called.
+ *
+ * done() may run before this function returns. The returned handle stays
+ * valid until mpa_connect_close(), which is due exactly once for every handle,
+ * whether or not done() has been called.
+ *
+ * Context: process context. Does not wait for the peer.
+ * Return: a handle, or an ERR_PTR() (done() is never called then):
+ * * %-EINVAL: bad flags or start, or two devices for link-local addresses
+ * * %-EAFNOSUPPORT: neither IPv4 nor IPv6, or @local of another family
+ * * %-EBUSY: setup() has put the socket in use
+ * * %-EMSGSIZE: more private data than any frame has
+ * * %-ENOMEM: out of memory
+ * * what setup(), bind or connect returned: %-EADDRINUSE, %-ENETUNREACH, ...
+ */
+struct mpa_connector *
+mpa_connect(const struct mpa_sock_params *params,
+	    void (*done)(void *ctx, struct socket *sock, int err))
+{
+	struct mpa_connector *c;
+	unsigned int noio;
+	int err;
+
+	err = connect_check(params);
+	if (err)
+		return ERR_PTR(err);
+
+	err = -ENOMEM;
+	noio = mpa_noio_save(params->flags);
+	c = connector_new(params, done);
+	if (c)
+		err = connect_start(c);
+	mpa_noio_restore(params->flags, noio);
+	if (!err)
+		return c;
+	if (c) {
+		connector_put_net(c);
+		connector_put(c);
+	}
+	return ERR_PTR(err);
+}
+EXPORT_SYMBOL_GPL(mpa_connect);
+
+/**
+ * mpa_connect_close - give up a handle of mpa_connect()
+ * @connector: the handle; not valid any more afterwards
+ *
+ * If done() has not been called yet and is not about to be, the attempt is
+ * cancelled, and done() is called, soon, with %-ECANCELED. A socket that
+ * done() has passed on, and its connection, are not affected.
+ *
+ * Context: any that may take a spinlock with BHs off, also done(). Never
+ * waits; mpa_barrier() waits for a done() that is still to come.
+ */
+void mpa_connect_close(struct mpa_connector *connector)
+{
+	spin_lock_bh(&connector->lock);
+	connector->cancelled = true;
+	if (connector->state == CONNECT_STARTING && connector->conn)
+		mpa_detach(connector->conn);
+	else if (connector->state != CONNECT_DONE)
+		connector_kick(connector);
+	spin_unlock_bh(&connector->lock);
+	connector_put(connector);
+}
+EXPORT_SYMBOL_GPL(mpa_connect_close);
