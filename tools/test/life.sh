@@ -196,6 +196,28 @@ mistakes() {
 	((errors == 0)) || fail "$errors mistakes were not seen"
 }
 
+# A connection's trace, in words
+trace_events() {
+	local dir=/sys/kernel/tracing word
+
+	network pair 1500
+	echo >$dir/trace
+	echo 1 >$dir/events/mpa/enable
+	serve mode=echo
+	ping_ok "$B4" count=3
+	served
+	echo 0 >$dir/events/mpa/enable
+	cp $dir/trace "$STATE/trace"
+	for word in 'mpa_frame: .* tx flags=0x40 rev=1 pd_len=0' \
+		'mpa_frame: .* rx flags=0x40 rev=1 pd_len=0' \
+		'mpa_state: .* state=startup' 'mpa_state: .* state=full' \
+		'mpa_sent: .* pos=0 octets=' 'mpa_recv: .* ulpdus=' \
+		'mpa_ended: .* error=1 reason=fin err=0'; do
+		grep -q "$word" "$STATE/trace" ||
+			fail "no '$word' in the trace: $(cat "$STATE/trace")"
+	done
+}
+
 # The commands that are right, once more, with the results' names
 result_names() {
 	local name
@@ -226,5 +248,6 @@ test_case race.unload "TX-01" unload_under_traffic
 test_case race.unload-startup "CS-32" unload_in_startup
 test_case race.namespaces "ER-02" namespaces_gone
 test_case counters "ER-01 FR-01" counters
+test_case trace "ER-01" trace_events
 test_case commands.mistakes "DD-09" mistakes
 test_case commands.results "DD-05 DD-09 DD-12" result_names

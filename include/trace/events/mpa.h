@@ -10,6 +10,14 @@
 
 struct mpa_conn;
 
+/* For who reads the raw trace. */
+TRACE_DEFINE_ENUM(MPA_STATE_ATTACHED);
+TRACE_DEFINE_ENUM(MPA_STATE_STARTUP);
+TRACE_DEFINE_ENUM(MPA_STATE_DECIDE);
+TRACE_DEFINE_ENUM(MPA_STATE_FULL);
+TRACE_DEFINE_ENUM(MPA_STATE_REJECTED);
+TRACE_DEFINE_ENUM(MPA_STATE_CLOSED);
+
 /* A connection changed its state: enum mpa_state. */
 TRACE_EVENT(mpa_state,
 	TP_PROTO(const struct mpa_conn *conn, int state),
@@ -22,7 +30,14 @@ TRACE_EVENT(mpa_state,
 		__entry->conn = conn;
 		__entry->state = state;
 	),
-	TP_printk("conn=%p state=%d", __entry->conn, __entry->state)
+	TP_printk("conn=%p state=%s", __entry->conn,
+		  __print_symbolic(__entry->state,
+				   { MPA_STATE_ATTACHED, "attached" },
+				   { MPA_STATE_STARTUP, "startup" },
+				   { MPA_STATE_DECIDE, "decide" },
+				   { MPA_STATE_FULL, "full" },
+				   { MPA_STATE_REJECTED, "rejected" },
+				   { MPA_STATE_CLOSED, "closed" }))
 );
 
 /* A Request or Reply frame was sent or received. */
@@ -92,19 +107,20 @@ TRACE_EVENT(mpa_ended,
 	TP_STRUCT__entry(
 		__field(const void *, conn)
 		__field(int, error)
-		__field(int, reason)
+		__string(reason, mpa_reason_name(end->reason))
 		__field(int, err)
 		__field(u64, pos)
 	),
 	TP_fast_assign(
 		__entry->conn = conn;
 		__entry->error = end->error;
-		__entry->reason = end->reason;
+		__assign_str(reason);
 		__entry->err = end->err;
 		__entry->pos = end->pos;
 	),
-	TP_printk("conn=%p error=%d reason=%d err=%d pos=%llu", __entry->conn,
-		  __entry->error, __entry->reason, __entry->err, __entry->pos)
+	TP_printk("conn=%p error=%d reason=%s err=%d pos=%llu", __entry->conn,
+		  __entry->error, __get_str(reason), __entry->err,
+		  __entry->pos)
 );
 
 #endif /* _TRACE_MPA_H */
