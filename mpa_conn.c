@@ -630,7 +630,8 @@ EXPORT_SYMBOL_GPL(mpa_shutdown);
  * mpa_abort() - reset the connection
  * @conn: connection, in any state
  *
- * The TCP connection is reset. Each message not handed back yet is, in order,
+ * The TCP connection is reset (RFC 5044 section 8, code 1: lost). Each message
+ * not handed back yet is, in order,
  * with %-ECANCELED; ended() says %MPA_REASON_ABORTED if the receive half had
  * not ended before. All that happens later, in the work item. The consumer
  * still has to mpa_detach().
@@ -690,7 +691,7 @@ static bool mpa_in_callback(void)
  * mpa_detach_sync() - take MPA off the socket and wait for it
  * @conn: connection for which released() has not been called yet
  *
- * As mpa_detach(); returns after released() has returned.
+ * As mpa_detach() (RFC 5044 A.1); returns after released() has returned.
  *
  * Context: process, sleeps. Not from a callback of any connection: that is
  * warned about, and only detaches. No lock may be held that a callback takes.
@@ -717,7 +718,7 @@ EXPORT_SYMBOL_GPL(mpa_detach_sync);
  *
  * For the module exit of a consumer that detaches without waiting: when each of
  * its connections has been detached, and this has returned, none of its code
- * is running on behalf of MPA, or will.
+ * is running on behalf of MPA, or will. RFC 5044 has nothing of the kind.
  *
  * Context: process, sleeps; not from any callback, done() and accepted()
  * included: that is warned about, and not waited.
@@ -745,7 +746,8 @@ EXPORT_SYMBOL_GPL(mpa_barrier);
  * After this has returned no recv() starts until mpa_resume(); one may be
  * running. What arrives stays in TCP's receive queue, and the window closes
  * when that is full: nothing is lost. A FIN behind octets not delivered is
- * reported after them, a reset at once.
+ * reported after them, a reset at once (RFC 5044 section 5.2: TCP's flow control
+ * is what holds a peer back).
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
@@ -761,6 +763,8 @@ EXPORT_SYMBOL_GPL(mpa_hold);
 /**
  * mpa_resume() - begin or continue delivery
  * @conn: connection; full operation begins on hold
+ *
+ * RFC 5044 section 7.1.2: the consumer enables receiving when it is ready for it.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
@@ -801,6 +805,8 @@ EXPORT_SYMBOL_GPL(mpa_mulpdu);
  * mpa_get_info() - what is known of a connection
  * @conn: connection, before released()
  * @info: filled in
+ *
+ * RFC 5044 section 3 (version), 7.1.2 (terms), RFC 6581 section 9.1 (depths).
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.

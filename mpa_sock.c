@@ -358,7 +358,7 @@ listener_new(const struct mpa_sock_params *params,
  * listening socket and each accepted one have one of their own. SO_REUSEADDR
  * is set. A socket bound to the IPv6 wildcard address takes IPv4 too, unless
  * setup() or net.ipv6.bindv6only sets IPV6_V6ONLY. accepted() may run before
- * this function returns.
+ * this function returns. RFC 5044 section 2 leaves all this to the consumer.
  *
  * When accepting fails for lack of memory it is tried again, until the
  * connection is gone.
