@@ -105,6 +105,7 @@ static bool connector_advance(struct mpa_connector *c, enum connect_state state)
 	spin_lock_bh(&c->lock);
 	cancelled = c->cancelled;
 	c->state = cancelled ? CONNECT_DONE : state;
+	c->conn = NULL;
 	spin_unlock_bh(&c->lock);
 	return !cancelled;
 }
