@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * mpa-peer: an MPA peer that does what it is told, right or wrong.
+ *
+ *	mpa-peer [-t SECONDS] [-f FROM..TO] connect ADDRESS PORT STEP...
+ *	mpa-peer [-t SECONDS] [-f FROM..TO] listen ADDRESS PORT STEP...
+ *
+ * The steps are done in order on a TCP connection, made or accepted. Each that
+ * waits does so for at most SECONDS (5). With -f all of them are done once for
+ * each number from FROM to TO, on a connection each, with % replaced by it.
+ * listen first says "listening PORT"; PORT may be 0.
+ *
+ * The status is 0 when everything was as the steps say, 1 when not (the last
+ * line begins with WRONG), 2 for a mistake in the command (MISUSED), 3 when
+ * there is no connection.
+ *
+ * Octets:
+ *	send:HEX	send these
+ *	read:N		take N octets, and show them, or what there was
+ *	data:HEX	these come
+ * How octets leave:
+ *	hold, push	all steps between send in one piece, at push
+ *	dribble, whole	each octet on its own from here on, or no longer
+ *	dribble:HEX	send these so
+ *	split:N		the next that is sent is split behind N octets
+ *	limit:N,fin	send N octets of what follows, then FIN (rst: RST,
+ *			silence: nothing); from there on skip all steps but
+ *			pause, quiet, end and again
+ * Time and ends:
+ *	pause:S		wait S seconds
+ *	quiet:S		for S seconds nothing comes, and nothing ends
+ *	fin, rst	end our half, or reset the connection
+ *	end[:fin|reset][,rest]
+ *			the other side ends it so, and nothing comes before;
+ *			rest: what comes before is dropped
+ *	again		drop the connection, and do what follows on a new one
+ * Startup:
+ *	request:FIELDS, reply:FIELDS
+ *			send such a frame: m, c, r, s, res, or flags for all
+ *			of them; rev; len (PD_Length); A, B, ird, C, D, ord
+ *			(RFC 6581; one named, and they are sent); pd=HEX or
+ *			pdsize=N (private data behind these); key=HEX,
+ *			badkey=N (octet N is wrong). Unless said c=1, rev=1 and
+ *			len is right.
+ *	expect-request:FIELDS, expect-reply:FIELDS
+ *			such a frame comes; what is not named may be anything
+ *	immediate	no frames: markers both ways and CRC
+ *	set:out=,in=,crc=
+ *			markers sent, markers received and CRC, 0 or 1; for
+ *			what the frames have not agreed on
+ * Full operation:
+ *	fpdu:FIELDS	send one: size=N, ulpdu=HEX or rtr=send|write|read (an
+ *			RDMAP message of length 0); len (ULPDU_Length), pad
+ *			(its octets), crc=bad or crc=HEX; of all markers ptr or
+ *			ptradd and reserved; flip=N (a bit of octet N);
+ *			split=every (one FPDU for each place to split it);
+ *			count=N, step=N (each longer by N)
+ *	expect-fpdu[:FIELDS]
+ *			a good one comes, like what this side sends for size,
+ *			ulpdu, rtr, count, step
+ *	echo:FIELDS	send FPDUs, and all come back: count, size, step, batch
+ *	serve[:count=N]	send back each FPDU, up to N of them or to FIN
+ *
+ * For example, a Rev 1 Initiator that sends a bad CRC and then waits:
+ *
+ *	mpa-peer connect 10.0.0.2 5044 request expect-reply:r=0 \
+ *		fpdu:size=42,crc=bad quiet:1
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "peer.h"
+
+static struct peer peer;
+static struct sockaddr_storage address;
+static socklen_t address_len;
+static int listener = -1;
+static int timeout = 5000;
+
+static void no_connection(const char *what)
+{
+	say("NO CONNECTION: %s: %s", what, strerror(errno));
+	exit(3);
+}
+
+static void set_address(const char *host, uint16_t port)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&address;
+	struct sockaddr_in *in = (struct sockaddr_in *)&address;
+
+	if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		address_len = sizeof(*in);
+		return;
+	}
+	if (inet_pton(AF_INET6, host, &in6->sin6_addr) != 1)
+		misused("%s is no address", host);
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(port);
+	address_len = sizeof(*in6);
+}
+
+static int new_socket(void)
+{
+	int fd = socket(address.ss_family, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		no_connection("socket");
+	return fd;
+}
+
+static int connect_out(void)
+{
+	int fd = new_socket();
+
+	if (connect(fd, (struct sockaddr *)&address, address_len))
+		no_connection("connect");
+	return fd;
+}
+
+static void listen_in(void)
+{
+	struct sockaddr_in6 own;
+	socklen_t len = sizeof(own);
+	int one = 1;
+
+	listener = new_socket();
+	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(listener, (struct sockaddr *)&address, address_len) ||
+	    listen(listener, 8) ||
+	    getsockname(listener, (struct sockaddr *)&own, &len))
+		no_connection("listen");
+	say("listening %u", ntohs(own.sin6_port));
+}
+
+static int accept_in(void)
+{
+	struct pollfd pfd = { .fd = listener, .events = POLLIN };
+	int fd = -1;
+
+	errno = ETIMEDOUT;
+	if (poll(&pfd, 1, 4 * timeout) > 0)
+		fd = accept(listener, NULL, NULL);
+	if (fd < 0)
+		no_connection("accept");
+	return fd;
+}
+
+static void begin(void)
+{
+	memset(&peer, 0, sizeof(peer));
+	conn_init(&peer.conn, listener < 0 ? connect_out() : accept_in(),
+		  timeout);
+}
+
+/* @from with each % replaced; 64 KB of octets and more fit */
+static char *fill_in(const char *from, long number)
+{
+	static char step[2 * FPDU_SPACE + 100];
+	size_t n = 0;
+
+	for (; *from && n < sizeof(step) - 24; from++) {
+		if (*from == '%' && number >= 0)
+			n += sprintf(step + n, "%ld", number);
+		else
+			step[n++] = *from;
+	}
+	if (*from)
+		misused("a step is too long");
+	step[n] = 0;
+	return step;
+}
+
+static void run(char **steps, long number)
+{
+	now_at = number;
+	now_doing = "connect";
+	begin();
+	for (; *steps; steps++) {
+		now_doing = *steps;
+		if (!strcmp(*steps, "again")) {
+			conn_close(&peer.conn);
+			begin();
+		} else {
+			step_run(&peer, fill_in(*steps, number));
+		}
+	}
+	conn_close(&peer.conn);
+}
+
+static void set_range(const char *text, long *from, long *to)
+{
+	char end;
+
+	if (sscanf(text, "%ld..%ld%c", from, to, &end) != 2 || *from < 0)
+		misused("%s is no range", text);
+}
+
+int main(int argc, char **argv)
+{
+	long from = -1, to = -1;
+	int option;
+
+	now_doing = "options";
+	while ((option = getopt(argc, argv, "+t:f:")) >= 0) {
+		if (option == 't')
+			timeout = field_seconds("-t", optarg);
+		else if (option == 'f')
+			set_range(optarg, &from, &to);
+		else
+			return 2;
+	}
+	argv += optind;
+	if (argc - optind < 3 ||
+	    (strcmp(argv[0], "connect") && strcmp(argv[0], "listen")))
+		misused("connect or listen, ADDRESS PORT STEP...");
+	set_address(argv[1], field_number("port", argv[2], 65535));
+	if (!strcmp(argv[0], "listen"))
+		listen_in();
+	for (; from <= to; from++)
+		run(argv + 3, from);
+	return 0;
+}
