@@ -18,8 +18,8 @@ received() {
 		*) steps+=("send:$piece") ;;
 		esac
 	done
-	same "$(client "send:${REQ_KEY}40010000" read:20 "${steps[@]}")" \
-		"${REP_KEY}${flags}010000" "the Reply"
+	client "send:${REQ_KEY}40010000" "data:${REP_KEY}${flags}010000" \
+		"${steps[@]}"
 	served
 }
 
@@ -53,9 +53,8 @@ crc_field_ignored() {
 	set_sysctl b net.mpa.crc=0
 	serve mode=echo
 	good=${FPDU:0:88}
-	same "$(client "send:${REQ_KEY}00010000" read:20 \
-		"send:${good}deadbeef" read:44)" \
-		"${REP_KEY}00010000"$'\n'"$good" "the answer"
+	client "send:${REQ_KEY}00010000" "data:${REP_KEY}00010000" \
+		"send:${good}deadbeef" "data:${good}00000000"
 	served
 	expect crc=0 ulpdus_rx=1
 }
@@ -66,9 +65,8 @@ crc_field_counts() {
 	spoil
 	set_sysctl b net.mpa.crc=0
 	serve mode=sink
-	same "$(client "send:${REQ_KEY}40010000" read:20 \
-		"send:${FPDU:0:88}deadbeef" end)" \
-		"${REP_KEY}40010000"$'\n'end "the answer"
+	client "send:${REQ_KEY}40010000" "data:${REP_KEY}40010000" \
+		"send:${FPDU:0:88}deadbeef" end
 	served
 	expect crc=1 mpa_error=2 reason=crc ulpdus_rx=0
 }
@@ -80,9 +78,8 @@ held_back() {
 	network pair 1500
 	serve mode=echo
 	before=$(counter b MpaRxUlpdus)
-	same "$(client "send:${REQ_KEY}40010000" read:20 \
-		"send:${FPDU:0:94}" quiet:0.5 "send:${FPDU:94}" read:48)" \
-		"${REP_KEY}40010000"$'\n'quiet$'\n'"$FPDU" "the answer"
+	client "send:${REQ_KEY}40010000" "data:${REP_KEY}40010000" \
+		"send:${FPDU:0:94}" quiet:0.5 "send:${FPDU:94}" "data:$FPDU"
 	served
 	grown b MpaRxUlpdus "$before" 1
 }
@@ -91,9 +88,10 @@ held_back() {
 mixed_segment() {
 	network pair 1500
 	serve mode=sink
-	same "$(client "send:${REQ_KEY}40010000" read:20 "send:${FPDU:0:50}" \
-		pause:0.2 "send:${FPDU:50}$FPDU$FPDU${FPDU:0:20}" pause:0.2 \
-		"send:${FPDU:20}")" "${REP_KEY}40010000" "the Reply"
+	client "send:${REQ_KEY}40010000" "data:${REP_KEY}40010000" \
+		"send:${FPDU:0:50}" pause:0.2 \
+		"send:${FPDU:50}$FPDU$FPDU${FPDU:0:20}" pause:0.2 \
+		"send:${FPDU:20}"
 	served
 	expect status=0 ulpdus_rx=4 bytes_rx=168
 }

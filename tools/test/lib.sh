@@ -218,19 +218,39 @@ grown() {
 	((now - $3 == $4)) || fail "$2 in $1 went from $3 to $now, not by $4"
 }
 
-# Sockets by hand: see the script "peer"
+# The test peer, tools/peer, which lists its steps
 
-# client STEP...: connect from a to the server; prints what came of it
-client() { ns a bash "$TESTS/peer" "$B4" $PORT "$@"; }
+# play STEP...: connect from a to the server, and do that
+play() { ns a mpa-peer -t $((5 * SLOW)) connect "$B4" $PORT "$@"; }
 
-# peer_server STEP...: accept one connection on the server's side, with the
-# outcome in $STATE/peer
+# client STEP...: the same; all has to be as the steps say
+client() {
+	local status=0
+
+	play "$@" >"$STATE/client" || status=$?
+	cat "$STATE/client"
+	((status == 0)) || fail "mpa-peer: status $status"
+}
+
+# peer_server STEP...: do that on connections accepted on the server's side
 peer_server() {
-	rm -f "$STATE/peer"
-	ns "$SERVER" nc -l -p $PORT -e bash "$TESTS/peer" - "$STATE/peer" "$@" &
-	until ns "$SERVER" netstat -ltn | grep -q ":$PORT "; do
+	: >"$STATE/server"
+	ns "$SERVER" mpa-peer -t $((5 * SLOW)) listen "$B4" $PORT "$@" \
+		>"$STATE/server" &
+	PEER=$!
+	until grep -q '^listening' "$STATE/server"; do
+		kill -0 "$PEER" || fail "mpa-peer does not listen"
 		sleep 0.05
 	done
+}
+
+# All was as these steps say.
+peer_served() {
+	local status=0
+
+	wait "$PEER" || status=$?
+	cat "$STATE/server"
+	((status == 0)) || fail "mpa-peer: status $status"
 }
 
 # with_crc HEX: the same and its CRC32c, bit by bit

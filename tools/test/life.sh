@@ -46,8 +46,7 @@ unplugged() {
 reset_by_peer() {
 	network pair 1500
 	serve mode=echo
-	# Unread octets at the close of a socket make a reset
-	client "send:${REQ_KEY}40010000" read:20 "send:$FPDU$FPDU" pause:0.5
+	client "send:${REQ_KEY}40010000" read:20 "send:$FPDU$FPDU" pause:0.5 rst
 	served
 	expect mpa_error=1 reason=reset
 }
@@ -83,7 +82,7 @@ unload_under_traffic() {
 		spoil
 		serve mode=echo markers=0
 		for number in 1 2 3; do
-			client "send:${REQ_KEY}40010000" read:20 \
+			play "send:${REQ_KEY}40010000" read:20 \
 				"send:$(for ((n = 0; n < 40; n++)); do
 					echo -n "$FPDU"
 				done)" pause:0.$((number * round)) \
@@ -105,7 +104,7 @@ unload_in_startup() {
 	network pair 1500
 	spoil
 	serve mode=echo
-	client "send:${REQ_KEY:0:10}" pause:2 &
+	play "send:${REQ_KEY:0:10}" pause:2 &
 	sleep 0.4
 	rm "$STATE/serving"
 	timeout 15 rmmod mpa_ping || fail "rmmod mpa_ping"

@@ -112,13 +112,12 @@ immediate_mismatch() {
 
 # The server's reaction to what a client sends; it serves the next one well.
 hostile_request() {
-	local error=$1 reason=$2 answer=$3 said
+	local error=$1 reason=$2
 
-	shift 3
+	shift 2
 	network pair 1500
 	serve mode=echo
-	said=$(client "$@")
-	like "$said" "$answer" "the answer"
+	client "$@"
 	served
 	expect mpa_error="$error" reason="$reason" ulpdus_rx=0
 	ping_ok "$B4" size=100
@@ -132,12 +131,12 @@ silent_client() {
 	set_sysctl b net.mpa.startup_timeout_ms=800
 	serve mode=echo
 	before=$(counter b MpaErrTimeout)
-	like "$(client end)" "end" "a silent client"
+	client end:reset
 	served
 	expect mpa_error=4 reason=timeout
 	grown b MpaErrTimeout "$before" 1
 	# 19 octets of 20; each octet alone does not start the time anew
-	like "$(client "send:${REQ_KEY}400100" end)" end "19 octets"
+	client "send:${REQ_KEY}400100" end:reset
 	served
 	expect mpa_error=4 reason=timeout
 	grown b MpaErrTimeout "$before" 2
@@ -150,12 +149,11 @@ silent_server() {
 	network pair 1500
 	spoil
 	set_sysctl a net.mpa.startup_timeout_ms=800
-	peer_server read:20 end
+	peer_server "data:${REQ_KEY}40010000" end:reset
 	ping_to "$B4" && fail "no Reply, yet it works"
 	expect mpa_error=4 reason=timeout
 	((SECONDS - begun < 8 * SLOW)) || fail "it took $((SECONDS - begun)) s"
-	wait
-	same "$(cat "$STATE/peer")" "${REQ_KEY}40010000"$'\n'"end" "the peer saw"
+	peer_served
 }
 
 # The Initiator's reaction to a Reply
@@ -167,55 +165,44 @@ hostile_reply() {
 	peer_server read:20 "$@"
 	ping_to "$B4" timeout=$((8 * SLOW)) && fail "that Reply was taken"
 	expect mpa_error="$error" reason="$reason" ulpdus_tx=0
-	wait
-	like "$(cat "$STATE/peer")" "*end" "the peer saw"
+	peer_served
 }
 
 # Reserved bits and R of a Request are ignored, and not sent back
 request_bits() {
-	local said
-
 	network pair 1500
 	serve mode=echo
-	said=$(client "send:${REQ_KEY}7f010000" read:20 \
-		"send:$FPDU" read:48)
-	same "$said" "${REP_KEY}40010000"$'\n'"$FPDU" "the answer"
+	client "send:${REQ_KEY}7f010000" "data:${REP_KEY}40010000" \
+		"send:$FPDU" "data:$FPDU"
 	served
 	expect status=0 ulpdus_rx=1 bytes_rx=42
 }
 
 request_dribbled() {
-	local said
-
 	network pair 1500
 	serve mode=echo
-	said=$(client "dribble:${REQ_KEY}40010003010203" read:23 \
-		"dribble:$FPDU" read:48)
-	same "$said" "${REP_KEY}40010003010203"$'\n'"$FPDU" "the answer"
+	client "dribble:${REQ_KEY}40010003010203" \
+		"data:${REP_KEY}40010003010203" "dribble:$FPDU" "data:$FPDU"
 	served
 	expect status=0 ulpdus_rx=1
 }
 
 # Nothing leaves the Responder between its Reply and the first FPDU
 responder_gate() {
-	local said
-
 	network pair 1500
 	serve mode=echo markers=1
-	said=$(client quiet:0.5 "send:${REQ_KEY}c0010000" read:20 quiet:1)
-	same "$said" "quiet"$'\n'"${REP_KEY}c0010000"$'\n'"quiet" "the Responder"
+	client quiet:0.5 "send:${REQ_KEY}c0010000" "data:${REP_KEY}c0010000" \
+		quiet:1
 }
 
 # Nothing leaves the Initiator between its Request and the Reply; what is
 # glued to the Reply is kept, and the first octets are those of an FPDU
 initiator_waits() {
 	network pair 1500
-	peer_server read:20 quiet:0.7 "send:${REP_KEY}00010000" read:48 end
+	peer_server "data:${REQ_KEY}40010000" quiet:0.7 \
+		"send:${REP_KEY}00010000" data:002a read:46 end:fin
 	command_in a "ping addr=$B4 port=$PORT mode=sink size=42 count=1"
-	wait
-	like "$(cat "$STATE/peer")" \
-		"${REQ_KEY}40010000"$'\n'"quiet"$'\n'"002a*"$'\n'"end" "the peer"
-	same "$(sed -n 3p "$STATE/peer" | wc -c)" $((48 * 2 + 1)) "FPDU's length"
+	peer_served
 }
 
 reply_glued() {
@@ -223,17 +210,17 @@ reply_glued() {
 	peer_server read:20 "send:${REP_KEY}40010000$FPDU" read:48
 	ping_to "$B4" size=42 count=1 timeout=$((5 * SLOW))
 	expect ulpdus_rx=1 bytes_rx=42
-	wait
+	peer_served
 }
 
 # A reject's private data, and TCP left open: the peer sees no FIN from MPA
 # before its own
 reject_by_hand() {
 	network pair 1500
-	peer_server read:20 "send:${REP_KEY}60010002abcd" end
+	peer_server read:20 "send:${REP_KEY}60010002abcd" end:fin
 	ping_to "$B4" && fail "a rejected ping is no success"
 	expect reason=rejected peer_pdata=abcd mpa_error=0
-	wait
+	peer_served
 }
 
 test_case revision.1-1 "VN-03 VN-04 VN-06 RF-16 DD-05" \
@@ -262,33 +249,33 @@ test_case timeout.request "CS-31 CS-32 ER-08" silent_client
 test_case timeout.reply "CS-32 CS-13 CS-25 RF-02 RF-11 RF-14" silent_server
 
 test_case request.garbage "RF-03 CS-16 CS-34 CS-37 ER-08 ER-09 ER-01" \
-	hostile_request 4 frame end "send:$(printf '%0200d' 0)" end
-test_case request.http "RF-03 CS-34" hostile_request 4 frame end \
-	send:474554202f20485454502f312e310d0a0d0a0d0a end
-test_case request.key "RF-03 CS-34" hostile_request 4 frame end \
-	"send:${REQ_KEY:0:30}6440010000" end
-test_case request.reply "CS-30 RF-03" hostile_request 4 frame end \
-	"send:${REP_KEY}40010000" end
+	hostile_request 4 frame "send:$(printf '%0200d' 0)" end:reset
+test_case request.http "RF-03 CS-34" hostile_request 4 frame \
+	send:474554202f20485454502f312e310d0a0d0a0d0a end:reset
+test_case request.key "RF-03 CS-34" hostile_request 4 frame \
+	"send:${REQ_KEY:0:30}6440010000" end:reset
+test_case request.reply "CS-30 RF-03" hostile_request 4 frame \
+	"send:${REP_KEY}40010000" end:reset
 test_case request.pd-length "RF-21 RF-22 RF-24 RF-26 CS-16" \
-	hostile_request 4 frame end "send:${REQ_KEY}40010201" end
+	hostile_request 4 frame "send:${REQ_KEY}40010201" end:reset
 test_case request.revision "RF-17 RF-18 VN-09" hostile_request 4 frame \
-	"${REP_KEY}60010000"$'\n'end "send:${REQ_KEY}40ff0000" read:20 end
+	"send:${REQ_KEY}40ff0000" "data:${REP_KEY}60010000" end:fin
 test_case request.revision-2 "RF-17 RF-18" hostile_request 4 frame \
-	"${REP_KEY}60010000"$'\n'end "send:${REQ_KEY}40020000" read:20 end
-test_case request.early "RF-22 CS-24" hostile_request 4 frame "*end" \
-	"send:${REQ_KEY}40010000$FPDU" end
-test_case request.truncated "RF-22 RF-26" hostile_request 4 frame "" \
-	"send:${REQ_KEY}40010004aabb"
+	"send:${REQ_KEY}40020000" "data:${REP_KEY}60010000" end:fin
+test_case request.early "RF-22 CS-24" hostile_request 4 frame \
+	"send:${REQ_KEY}40010000$FPDU" end:reset
+test_case request.truncated "RF-22 RF-26" hostile_request 4 frame \
+	"send:${REQ_KEY}40010004aabb" fin end:reset
 test_case request.bits "RF-12 RF-14 RF-15 RF-04 CS-21 CS-23" request_bits
 test_case request.dribbled "CS-15 CS-06 RX-11 RX-12 RX-13" request_dribbled
 test_case responder.gate "CS-29 CS-15" responder_gate
 test_case initiator.waits "CS-24 CS-28 CS-13 RF-07" initiator_waits
 test_case reply.glued "CS-28" reply_glued
 test_case reply.request "CS-30 CS-26 RF-05" \
-	hostile_reply 4 frame "send:${REQ_KEY}40010000" end
+	hostile_reply 4 frame "send:${REQ_KEY}40010000" end:reset
 test_case reply.key "RF-05 CS-26 CS-34" \
-	hostile_reply 4 frame "send:00${REP_KEY:2}40010000" end
+	hostile_reply 4 frame "send:00${REP_KEY:2}40010000" end:reset
 test_case reply.pd-length "RF-22 RF-24 CS-26" \
-	hostile_reply 4 frame "send:${REP_KEY}40010201" end
+	hostile_reply 4 frame "send:${REP_KEY}40010201" end:reset
 test_case reply.revision "RF-17 RF-18 CS-26" \
-	hostile_reply 4 frame "send:${REP_KEY}40ff0000" end
+	hostile_reply 4 frame "send:${REP_KEY}40ff0000" end:reset
