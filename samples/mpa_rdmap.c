@@ -51,8 +51,8 @@
  * echo		connect sends count (1) Sends of size (64) octets; serve sends
  *		each back, and has depth buffers of size (65536) octets
  * rping	connect is "rping -c -C count -S size -V", serve "rping -s": the
- *		client advertises a buffer, the server reads it by RDMA Read, the
- *		client advertises another, the server writes it by RDMA Write.
+ *		client names a buffer, the server reads it by RDMA Read; the
+ *		client names another, the server writes it by RDMA Write.
  *		count (1), size (64, up to 65536); serve takes what comes
  * rdma_client, rdma_server
  *		one Send of 16 octets each way, the client's first
@@ -62,29 +62,37 @@
  *		nothing before it has received something, so serve needs a
  *		client that sends an RTR, or waits until the timeout.
  *
- * Results: status (0 or a negative errno), reason (ok, refused, rejected, reset,
- * closed, timeout, crc, marker, frame, ird, rtr, local, terminated: the peer
- * sent a Terminate, protocol: we sent one because of what the peer did,
- * mismatch, memory), iterations (rounds of the program that were finished),
- * messages_tx and _rx (Sends), writes_tx and _rx, reads_tx and _rx (RDMA Reads
- * asked for and answered), octets_tx and _rx (payload of all these), mismatches,
- * terminate_tx and terminate_rx (none, or layer/type/code in decimal),
- * terminate_swapped (1: the peer's had its nibbles the other way round, as siw
- * sends them), rtr (none, or the kind sent, or received: send, write, read),
- * ird and ord (in use), revision, crc, markers_tx, markers_rx, emss, mulpdu,
- * ulpdus_tx, ulpdus_rx, mpa_error, peer_pdata, elapsed_ns, local, peer, and
- * number, which counts the results of a side in the namespace, so that
- * a script sees a new one.
+ * Results:
+ *
+ * status	0 or a negative errno
+ * reason	the same as a word: ok, refused, rejected, reset, closed,
+ *		timeout, crc, marker, frame, ird, rtr, local, memory,
+ *		terminated (the peer sent a Terminate), protocol (we did, because
+ *		of what the peer sent), mismatch
+ * number	counts the results of a side in the namespace: a new one is told
+ *		by it
+ * iterations	rounds of the program
+ * messages_tx messages_rx	Sends
+ * writes_tx writes_rx	RDMA Writes
+ * reads_tx reads_rx	our RDMA Reads, and the peer's that were answered
+ * octets_tx octets_rx	payload of all these. RTRs are not counted in any.
+ * mismatches	what came back other than it was sent
+ * terminate_tx terminate_rx	layer/type/code, decimal, or none
+ * terminate_swapped	1: siw's way, layer and type were the other way round
+ * rtr		kind that was sent, or received: send, write, read, or none
+ * ird ord	in use
+ * revision crc markers_tx markers_rx emss mulpdu ulpdus_tx ulpdus_rx
+ * mpa_error peer_pdata elapsed_ns local peer	as those of mpa_ping
  *
  * What is ours to choose in the protocol: an STag belongs to one connection,
  * and its Tagged Offsets begin at STag * 4096. A connection that goes wrong
  * ends with a Terminate where one can be sent, and our FIN behind it; the peer
- * has DRAIN seconds to close its side before the connection is reset.
+ * has two seconds to close its side before the connection is reset.
  *
  * Locks: rdmap_net.lock and servers_lock (a mutex each) are taken alone. A
  * server's lock is taken inside servers_lock, and MPA's inside it. What belongs
- * to one stream needs none: its callbacks run one at a time. Its timer only
- * posts the Terminate, or aborts; see stream_terminate().
+ * to one stream needs none: its callbacks run one at a time. Its timer sends a
+ * Terminate or aborts, no more: see rdmap_terminate().
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -128,7 +136,7 @@ static int rdmap_command(struct net *net, char *line)
 	err = rdmap_opts_parse(net, line, &opts);
 	if (err)
 		return err;
-	switch (opts.cmd) {
+	switch (opts.base.cmd) {
 	case RDMAP_CMD_SERVE:
 		err = rdmap_server_start(net, &opts);
 		break;
@@ -139,7 +147,7 @@ static int rdmap_command(struct net *net, char *line)
 		err = rdmap_client_run(net, &opts);
 		break;
 	}
-	rdmap_opts_free(&opts);
+	mpa_opts_free(&opts.base);
 	return err;
 }
 
@@ -233,6 +241,8 @@ static void __exit rdmap_exit(void)
 {
 	debugfs_remove(rdmap_dir);
 	rdmap_server_exit();
+	/* The last released() may still be returning. */
+	mpa_barrier();
 	unregister_pernet_subsys(&rdmap_net_ops);
 }
 

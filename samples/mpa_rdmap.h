@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The parts of mpa_rdmap; see mpa_rdmap.c for what it does. */
+#ifndef _MPA_RDMAP_H
+#define _MPA_RDMAP_H
+
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
+#include <linux/timer.h>
+#include <linux/types.h>
+#include <linux/uio.h>
+#include <net/mpa.h>
+
+#include "mpa_opts.h"
+#include "mpa_rdmap_wire.h"
+
+#define RDMAP_DEPTH		16		/* IRD and ORD, if not given */
+#define RDMAP_SIZE_MAX		SZ_1M		/* octets of a Send */
+#define RDMAP_RPING_MAX		SZ_64K		/* octets of an rping */
+#define RDMAP_ECHO_MAX		SZ_16M		/* octets of all echo buffers */
+
+enum rdmap_cmd {
+	RDMAP_CMD_SERVE		= BIT(0),
+	RDMAP_CMD_STOP		= BIT(1),
+	RDMAP_CMD_CONNECT	= BIT(2),
+};
+
+enum rdmap_program {
+	RDMAP_ECHO,
+	RDMAP_RPING,
+	RDMAP_UCMATOSE,
+	RDMAP_RDMA_CLIENT,
+	RDMAP_RDMA_SERVER,
+	RDMAP_PROGRAMS,
+};
+
+/**
+ * struct rdmap_opts - a command
+ * @base: what all samples have
+ * @app: &enum rdmap_program
+ * @rev: our revision
+ * @markers: our M bit
+ * @ird: Read Requests that we take
+ * @ord: Read Requests that we make
+ * @rtr: MPA_RTR_*
+ * @size: octets of a message
+ * @count: messages
+ * @depth: messages under way
+ * @timeout: seconds for a connection
+ * @stag: the first of our STags, or 0
+ * @fallback: connect: Rev 1 after Rev 2
+ * @verify: connect: compare what comes back
+ */
+struct rdmap_opts {
+	struct mpa_opts	base;
+	u32		app;
+	u32		rev;
+	u32		markers;
+	u32		ird;
+	u32		ord;
+	u32		rtr;
+	u32		size;
+	u32		count;
+	u32		depth;
+	u32		timeout;
+	u32		stag;
+	u32		fallback;
+	u32		verify;
+};
+
+/**
+ * struct rdmap_count - messages of one direction
+ * @messages: Sends
+ * @writes: RDMA Writes
+ * @reads: RDMA Reads
+ * @octets: payload of all these
+ */
+struct rdmap_count {
+	u64	messages;
+	u64	writes;
+	u64	reads;
+	u64	octets;
+};
+
+/**
+ * struct rdmap_result - how a connection went
+ * @number: counts the results of a side
+ * @status: 0 or a negative errno
+ * @reason: the same as a word
+ * @mpa_error: code of RFC 5044 or RFC 6581
+ * @info: what was negotiated
+ * @ird: Read Requests taken
+ * @ord: Read Requests made
+ * @rtr: MPA_RTR_* that was sent or received
+ * @start: when it began
+ * @elapsed: how long it took, ns
+ * @iterations: rounds of the program
+ * @tx: what was sent
+ * @rx: what was received; reads are those answered
+ * @mismatches: what came back other than it was sent
+ * @term_tx: error in the Terminate that we sent, or 0
+ * @term_rx: error in the peer's, or 0
+ * @term_swapped: its nibbles are swapped
+ * @peer_rev: revision in the peer's frame
+ * @pd: its private data
+ * @pd_len: octets of it
+ */
+struct rdmap_result {
+	u64			number;
+	int			status;
+	const char		*reason;
+	enum mpa_error		mpa_error;
+	struct mpa_info		info;
+	u16			ird;
+	u16			ord;
+	u8			rtr;
+	ktime_t			start;
+	u64			elapsed;
+	u64			iterations;
+	struct rdmap_count	tx;
+	struct rdmap_count	rx;
+	u64			mismatches;
+	u32			term_tx;
+	u32			term_rx;
+	bool			term_swapped;
+	int			peer_rev;
+	u8			*pd;
+	u32			pd_len;
+};
+
+enum rdmap_side {
+	RDMAP_SIDE_CONNECT,
+	RDMAP_SIDE_SERVE,
+	RDMAP_SIDES,
+};
+
+/**
+ * struct rdmap_net - what is kept for a namespace
+ * @lock: protects all of it
+ * @last: the last results
+ * @results: how many there have been
+ */
+struct rdmap_net {
+	struct mutex		lock;	/* protects all of it */
+	struct rdmap_result	*last[RDMAP_SIDES];
+	u64			results[RDMAP_SIDES];
+};
+
+struct rdmap_stream;
+
+/* struct rdmap_region.access */
+#define RDMAP_REMOTE_READ	BIT(0)
+#define RDMAP_REMOTE_WRITE	BIT(1)
+#define RDMAP_READ_SINK		BIT(2)	/* our own RDMA Reads write to it */
+
+/**
+ * struct rdmap_region - a tagged buffer
+ * @list: in rdmap_stream.regions
+ * @stream: where it may be used
+ * @stag: its STag
+ * @access: RDMAP_REMOTE_READ and so on
+ * @base: Tagged Offset of its first octet
+ * @mem: its octets
+ * @len: how many
+ */
+struct rdmap_region {
+	struct list_head	list;
+	struct rdmap_stream	*stream;
+	u32			stag;
+	u32			access;
+	u64			base;
+	void			*mem;
+	u32			len;
+};
+
+/**
+ * struct rdmap_recv - an untagged buffer
+ * @list: in rdmap_stream.recvs
+ * @mem: its octets
+ * @size: how many there may be
+ * @len: how many came
+ */
+struct rdmap_recv {
+	struct list_head	list;
+	void			*mem;
+	u32			size;
+	u32			len;
+};
+
+/**
+ * struct rdmap_msg - a message to send, cut by MPA
+ * @tx: MPA's part
+ * @list: a Read Request that waits, for its turn or for its Response
+ * @stream: whose
+ * @kv: the octets at @mem
+ * @opcode: &enum rdmap_op
+ * @busy: it was posted and not handed back
+ * @owned: it is the stream's own: freed when it is handed back
+ * @mem: octets to send
+ * @len: how many
+ * @stag: where an RDMA Write or Read Response goes
+ * @to: and from which offset on
+ * @read: what a Read Request says
+ * @msn: number in its queue
+ * @done: octets of @len cut; of a Read Request, octets that came back
+ * @cut: MPA has got all of it
+ * @answered: the Response to a Read Request is there
+ * @hdr: headers of the ULPDU that is being sent
+ */
+struct rdmap_msg {
+	struct mpa_tx		tx;
+	struct list_head	list;
+	struct rdmap_stream	*stream;
+	struct kvec		kv;
+	u8			opcode;
+	bool			busy;
+	bool			owned;
+	void			*mem;
+	u32			len;
+	u32			stag;
+	u64			to;
+	struct rdmap_read	read;
+	u32			msn;
+	u32			done;
+	bool			cut;
+	bool			answered;
+	u8			hdr[RDMAP_HDR_MAX];
+};
+
+/**
+ * struct rdmap_app - a program's part. Each call but the first may be missing.
+ * @begin: full operation begins; delivery does when it returns
+ * @received: a Send has filled a buffer, which is the program's again
+ * @sent: a Send or RDMA Write is in TCP, its message can be used again
+ * @read: an RDMA Read is complete, its message can be used again
+ * @end: all is over; free what @begin has made. Also if that failed
+ */
+struct rdmap_app {
+	int	(*begin)(struct rdmap_stream *s);
+	void	(*received)(struct rdmap_stream *s, struct rdmap_recv *recv);
+	void	(*sent)(struct rdmap_stream *s, struct rdmap_msg *msg);
+	void	(*read)(struct rdmap_stream *s, struct rdmap_msg *msg);
+	void	(*end)(struct rdmap_stream *s);
+};
+
+/* struct rdmap_stream.flags */
+enum rdmap_stream_flag {
+	RDMAP_FAILED,		/* @res says why */
+	RDMAP_TERMINATED,	/* nothing is sent behind our Terminate */
+	RDMAP_TIMED_OUT,	/* the next time it is reset */
+};
+
+/**
+ * struct rdmap_stream - an RDMAP stream on a connection
+ * @net: namespace it belongs to
+ * @opts: the command
+ * @app: the program
+ * @app_data: the program's own
+ * @over: called when nothing of it is in use any more; may free it
+ * @sock: its socket
+ * @conn: its MPA
+ * @timer: ends what takes too long
+ * @flags: &enum rdmap_stream_flag
+ * @res: how it goes
+ * @begun: the program has
+ * @idle: the peer may close now
+ * @clean: it has
+ * @deaf: nothing more is taken from the peer
+ * @version: of DDP and RDMAP
+ * @msn_tx: number of the next message, by queue
+ * @msn_rx: the same that the peer is at
+ * @recvs: buffers for Sends
+ * @mo: octets of a Send in the first of these
+ * @await_rtr: kinds of RTR of which the peer's first segment is one
+ * @rtr: our RTR
+ * @regions: tagged buffers
+ * @reads: our Read Requests that await their Response, in order
+ * @reads_held: those that wait for ORD to allow them
+ * @nr_reads: number of @reads
+ * @answering: the peer's Read Requests whose Response is not all sent
+ * @answers: Responses not handed back
+ * @held: no more is taken until there are fewer
+ * @term: our Terminate
+ * @term_err: its error
+ * @term_octets: its octets
+ */
+struct rdmap_stream {
+	struct net		*net;
+	const struct rdmap_opts	*opts;
+	const struct rdmap_app	*app;
+	void			*app_data;
+	void			(*over)(struct rdmap_stream *s);
+	struct socket		*sock;
+	struct mpa_conn		*conn;
+	struct timer_list	timer;
+	unsigned long		flags;
+	struct rdmap_result	res;
+	bool			begun;
+	bool			idle;
+	bool			clean;
+	bool			deaf;
+	u8			version;
+	u32			msn_tx[RDMAP_QUEUES];
+	u32			msn_rx[RDMAP_QUEUES];
+
+	struct list_head	recvs;
+	u32			mo;
+	u8			await_rtr;
+	struct rdmap_msg	rtr;
+	struct list_head	regions;
+
+	struct list_head	reads;
+	struct list_head	reads_held;
+	u32			nr_reads;
+	u32			answering;
+	u32			answers;
+	bool			held;
+
+	struct mpa_tx		term;
+	u32			term_err;
+	u8			term_octets[RDMAP_TERM_MAX];
+};
+
+/**
+ * struct rdmap_seg - a DDP segment that has been received
+ * @hdr: its header
+ * @hdr_len: octets of that
+ * @ulpdu: all of it
+ * @len: octets of payload
+ * @octets: its first octets
+ * @nr_octets: how many there are of these
+ */
+struct rdmap_seg {
+	struct rdmap_hdr	hdr;
+	u32			hdr_len;
+	const struct mpa_ulpdu	*ulpdu;
+	u32			len;
+	u8			octets[RDMAP_HDR_MAX];
+	u32			nr_octets;
+};
+
+/* mpa_rdmap.c APIs: */
+struct rdmap_net *rdmap_net(struct net *net);
+int rdmap_sock_setup(struct socket *sock, void *ctx);
+
+/* mpa_rdmap_opts.c APIs: */
+int rdmap_opts_parse(struct net *net, char *line, struct rdmap_opts *opts);
+void rdmap_opts_params(const struct rdmap_opts *opts,
+		       struct mpa_params *params);
+
+/* mpa_rdmap_result.c APIs: */
+void rdmap_result_init(struct rdmap_result *res);
+void rdmap_result_peer(struct rdmap_result *res,
+		       const struct mpa_startup *peer);
+void rdmap_result_publish(struct rdmap_result *res, struct net *net,
+			  enum rdmap_side side);
+void rdmap_result_free(struct rdmap_result *res);
+void rdmap_result_show(struct seq_file *seq, const struct rdmap_result *res);
+
+/* mpa_rdmap_region.c APIs: */
+struct rdmap_region *rdmap_region_new(struct rdmap_stream *s, void *mem,
+				      u32 len, u32 access);
+void rdmap_regions_free(struct rdmap_stream *s);
+u32 rdmap_region_find(struct rdmap_stream *s, u32 stag,
+		      struct rdmap_region **region);
+u32 rdmap_region_check(const struct rdmap_region *region, u64 to, u32 len);
+u32 rdmap_region_invalidate(struct rdmap_stream *s, u32 stag);
+
+/* mpa_rdmap_rx.c APIs: */
+void rdmap_recv(struct mpa_conn *conn, struct mpa_rx *rx);
+
+/* mpa_rdmap_tx.c APIs: */
+int rdmap_post(struct rdmap_stream *s, struct rdmap_msg *msg);
+int rdmap_post_read(struct rdmap_stream *s, struct rdmap_msg *msg);
+void rdmap_read_done(struct rdmap_stream *s, struct rdmap_msg *msg);
+int rdmap_post_rtr(struct rdmap_stream *s, u8 rtr);
+int rdmap_answer(struct rdmap_stream *s, const struct rdmap_read *read,
+		 void *mem);
+void rdmap_sent(struct mpa_conn *conn, struct list_head *done);
+void rdmap_take_back(struct rdmap_stream *s, struct list_head *done);
+bool rdmap_terminate(struct rdmap_stream *s, u32 err,
+		     const struct rdmap_seg *seg);
+
+/* mpa_rdmap_stream.c APIs: */
+extern const struct mpa_ops rdmap_stream_ops;
+void rdmap_stream_init(struct rdmap_stream *s, struct net *net,
+		       const struct rdmap_opts *opts);
+void rdmap_stream_free(struct rdmap_stream *s);
+void rdmap_fail(struct rdmap_stream *s, int status, const char *reason);
+void rdmap_finish(struct rdmap_stream *s, u32 err,
+		  const struct rdmap_seg *seg);
+void rdmap_begin(struct rdmap_stream *s);
+void rdmap_interrupt(struct rdmap_stream *s);
+void rdmap_close(struct rdmap_stream *s);
+void rdmap_post_recv(struct rdmap_stream *s, struct rdmap_recv *recv);
+
+/* mpa_rdmap_app.c APIs: */
+const struct rdmap_app *rdmap_app(const struct rdmap_opts *opts);
+void rdmap_app_fail(struct rdmap_stream *s, int err);
+void rdmap_app_send(struct rdmap_stream *s, struct rdmap_msg *msg);
+void rdmap_app_close(struct rdmap_stream *s);
+void rdmap_app_free(struct rdmap_stream *s);
+
+/* mpa_rdmap_echo.c, mpa_rdmap_rping.c and mpa_rdmap_exchange.c APIs: */
+extern const struct rdmap_app rdmap_echo_client;
+extern const struct rdmap_app rdmap_echo_server;
+extern const struct rdmap_app rdmap_rping_client;
+extern const struct rdmap_app rdmap_rping_server;
+extern const struct rdmap_app rdmap_exchange;
+
+/* mpa_rdmap_client.c APIs: */
+int rdmap_client_run(struct net *net, const struct rdmap_opts *opts);
+
+/* mpa_rdmap_server.c APIs: */
+int rdmap_server_start(struct net *net, struct rdmap_opts *opts);
+int rdmap_server_stop(struct net *net, const struct rdmap_opts *opts);
+void rdmap_server_exit(void);
+
+#endif /* _MPA_RDMAP_H */

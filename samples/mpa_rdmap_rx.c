@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * DDP segments that have arrived. All that can be wrong with one is checked
+ * before an octet of it is placed, and it is placed from where MPA has it:
+ * that is the only copy. Each function that takes a segment returns the error
+ * for a Terminate, or 0.
+ */
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "mpa_rdmap.h"
+
+/* @len octets of a ULPDU from @off on, which the caller knows to be there */
+static void ulpdu_copy(const struct mpa_ulpdu *ulpdu, size_t off, u8 *to,
+		       size_t len)
+{
+	const struct kvec *frag;
+	size_t n;
+
+	for (frag = ulpdu->frag; len; frag++) {
+		if (off >= frag->iov_len) {
+			off -= frag->iov_len;
+			continue;
+		}
+		n = min(len, frag->iov_len - off);
+		memcpy(to, frag->iov_base + off, n);
+		to += n;
+		len -= n;
+		off = 0;
+	}
+}
+
+static void place(const struct rdmap_seg *seg, void *to)
+{
+	ulpdu_copy(seg->ulpdu, seg->hdr_len, to, seg->len);
+}
+
+/* Untagged segments: one after the other, in each queue */
+static u32 check_order(const struct rdmap_stream *s,
+		       const struct rdmap_seg *seg, u32 mo)
+{
+	if (seg->hdr.msn != s->msn_rx[seg->hdr.qn])
+		return DDP_ERR_MSN;
+	if (seg->hdr.mo != mo)
+		return DDP_ERR_MO;
+	return 0;
+}
+
+static bool is_invalidating(const struct rdmap_seg *seg)
+{
+	return seg->hdr.opcode == RDMAP_OP_SEND_INV ||
+	       seg->hdr.opcode == RDMAP_OP_SEND_SE_INV;
+}
+
+static u32 send_complete(struct rdmap_stream *s, const struct rdmap_seg *seg,
+			 struct rdmap_recv *recv)
+{
+	u32 err;
+
+	if (is_invalidating(seg)) {
+		err = rdmap_region_invalidate(s, seg->hdr.stag);
+		if (err)
+			return err;
+	}
+	list_del(&recv->list);
+	recv->len = s->mo;
+	s->mo = 0;
+	s->msn_rx[RDMAP_QN_SEND]++;
+	s->res.rx.messages++;
+	if (s->app->received)
+		s->app->received(s, recv);
+	return 0;
+}
+
+static u32 take_send(struct rdmap_stream *s, const struct rdmap_seg *seg)
+{
+	struct rdmap_recv *recv;
+	u32 err;
+
+	err = check_order(s, seg, s->mo);
+	if (err)
+		return err;
+	recv = list_first_entry_or_null(&s->recvs, struct rdmap_recv, list);
+	if (!recv)
+		return DDP_ERR_NO_BUFFER;
+	if (seg->len > recv->size - s->mo)
+		return DDP_ERR_TOO_LONG;
+	place(seg, recv->mem + s->mo);
+	s->mo += seg->len;
+	s->res.rx.octets += seg->len;
+	return seg->hdr.last ? send_complete(s, seg, recv) : 0;
+}
+
+/*
+ * The errors of RDMAP, by their names in DDP. DDP has none for access rights:
+ * there the STag is not valid for what is wanted.
+ */
+static u32 tagged_err(u32 err)
+{
+	switch (err) {
+	case RDMAP_ERR_BOUNDS:
+		return DDP_ERR_TAGGED_BOUNDS;
+	case RDMAP_ERR_STREAM:
+		return DDP_ERR_TAGGED_STREAM;
+	case RDMAP_ERR_WRAP:
+		return DDP_ERR_TAGGED_WRAP;
+	default:
+		return DDP_ERR_TAGGED_STAG;
+	}
+}
+
+/* One without payload goes nowhere, and is not looked at (RFC 5041, 7.1). */
+static u32 place_tagged(struct rdmap_stream *s, const struct rdmap_seg *seg,
+			u32 access)
+{
+	const struct rdmap_hdr *hdr = &seg->hdr;
+	struct rdmap_region *region;
+	u32 err;
+
+	if (!seg->len)
+		return 0;
+	err = rdmap_region_find(s, hdr->stag, &region);
+	if (err)
+		return tagged_err(err);
+	if (!(region->access & access))
+		return tagged_err(RDMAP_ERR_ACCESS);
+	err = rdmap_region_check(region, hdr->to, seg->len);
+	if (err)
+		return tagged_err(err);
+	place(seg, region->mem + (hdr->to - region->base));
+	s->res.rx.octets += seg->len;
+	return 0;
+}
+
+static u32 take_write(struct rdmap_stream *s, const struct rdmap_seg *seg)
+{
+	u32 err = place_tagged(s, seg, RDMAP_REMOTE_WRITE);
+
+	if (!err && seg->hdr.last)
+		s->res.rx.writes++;
+	return err;
+}
+
+/* It has to be what the oldest Read Request has asked for. */
+static u32 check_response(const struct rdmap_msg *msg,
+			  const struct rdmap_seg *seg)
+{
+	const struct rdmap_read *read = &msg->read;
+	u32 left = read->size - msg->done;
+	bool ends;
+
+	if (seg->len > left)
+		return DDP_ERR_TAGGED_BOUNDS;
+	ends = seg->len == left;
+	if (seg->hdr.last != ends)
+		return RDMAP_ERR_UNSPECIFIED;
+	if (!seg->len)
+		return 0;
+	if (seg->hdr.stag != read->sink_stag)
+		return DDP_ERR_TAGGED_STAG;
+	if (seg->hdr.to != read->sink_to + msg->done)
+		return DDP_ERR_TAGGED_BOUNDS;
+	return 0;
+}
+
+static u32 take_response(struct rdmap_stream *s, const struct rdmap_seg *seg)
+{
+	struct rdmap_msg *msg;
+	u32 err;
+
+	msg = list_first_entry_or_null(&s->reads, struct rdmap_msg, list);
+	if (!msg)
+		return RDMAP_ERR_OPCODE;
+	err = check_response(msg, seg);
+	if (!err)
+		err = place_tagged(s, seg, RDMAP_READ_SINK);
+	if (err)
+		return err;
+	msg->done += seg->len;
+	if (seg->hdr.last)
+		rdmap_read_done(s, msg);
+	return 0;
+}
+
+/* Where a Read Request reads; one for no octets names nothing. */
+static u32 find_source(struct rdmap_stream *s, const struct rdmap_read *read,
+		       void **mem)
+{
+	struct rdmap_region *region;
+	u32 err;
+
+	*mem = NULL;
+	if (!read->size)
+		return 0;
+	err = rdmap_region_find(s, read->source_stag, &region);
+	if (err)
+		return err;
+	if (!(region->access & RDMAP_REMOTE_READ))
+		return RDMAP_ERR_ACCESS;
+	err = rdmap_region_check(region, read->source_to, read->size);
+	if (!err)
+		*mem = region->mem + (read->source_to - region->base);
+	return err;
+}
+
+static u32 take_read(struct rdmap_stream *s, const struct rdmap_seg *seg)
+{
+	struct rdmap_read read;
+	void *mem;
+	u32 err;
+
+	err = check_order(s, seg, 0);
+	if (err)
+		return err;
+	/* Our IRD says how many buffers this queue has. */
+	if (s->answering >= s->res.ird)
+		return DDP_ERR_NO_BUFFER;
+	if (seg->len > RDMAP_READ_LEN)
+		return DDP_ERR_TOO_LONG;
+	if (seg->len < RDMAP_READ_LEN || !seg->hdr.last)
+		return RDMAP_ERR_UNSPECIFIED;
+	s->msn_rx[RDMAP_QN_READ]++;
+	rdmap_read_get(&read, seg->octets + seg->hdr_len);
+	err = find_source(s, &read, &mem);
+	if (err)
+		return err;
+	return rdmap_answer(s, &read, mem) ? RDMAP_ERR_LOCAL : 0;
+}
+
+/* The peer gives up, and expects nothing more than our FIN. */
+static u32 take_terminate(struct rdmap_stream *s, const struct rdmap_seg *seg)
+{
+	u32 err;
+
+	err = check_order(s, seg, 0);
+	if (err)
+		return err;
+	s->res.term_rx = rdmap_term_get(seg->octets + seg->hdr_len,
+					seg->nr_octets - seg->hdr_len,
+					&s->res.term_swapped);
+	rdmap_fail(s, -EREMOTEIO, "terminated");
+	set_bit(RDMAP_TERMINATED, &s->flags);
+	rdmap_finish(s, 0, NULL);
+	return 0;
+}
+
+static u32 (*const takers[RDMAP_OPS])(struct rdmap_stream *s,
+				      const struct rdmap_seg *seg) = {
+	[RDMAP_OP_WRITE]	= take_write,
+	[RDMAP_OP_READ]		= take_read,
+	[RDMAP_OP_RESPONSE]	= take_response,
+	[RDMAP_OP_SEND]		= take_send,
+	[RDMAP_OP_SEND_INV]	= take_send,
+	[RDMAP_OP_SEND_SE]	= take_send,
+	[RDMAP_OP_SEND_SE_INV]	= take_send,
+	[RDMAP_OP_TERMINATE]	= take_terminate,
+};
+
+/* The kind of RTR that a segment is, or 0 */
+static u8 rtr_kind(const struct rdmap_seg *seg)
+{
+	static const u8 no_read[4];
+
+	if (!seg->hdr.last)
+		return 0;
+	switch (seg->hdr.opcode) {
+	case RDMAP_OP_SEND:
+		return seg->len ? 0 : MPA_RTR_SEND;
+	case RDMAP_OP_WRITE:
+		return seg->len ? 0 : MPA_RTR_WRITE;
+	case RDMAP_OP_READ:
+		/* RDMA Read Message Size, behind the Data Sink */
+		if (seg->len != RDMAP_READ_LEN ||
+		    memcmp(seg->octets + seg->hdr_len + 12, no_read, 4))
+			return 0;
+		return MPA_RTR_READ;
+	}
+	return 0;
+}
+
+/* It is for us, not for the program: a Send takes no buffer of that. */
+static u32 take_rtr(struct rdmap_stream *s, const struct rdmap_seg *seg)
+{
+	u8 kind = rtr_kind(seg);
+	u32 err;
+
+	if (!(kind & s->await_rtr))
+		return RDMAP_ERR_MPA(MPA_ERR_RTR);
+	s->await_rtr = 0;
+	s->res.rtr = kind;
+	if (kind == MPA_RTR_WRITE)
+		return 0;
+	if (kind == MPA_RTR_READ)
+		return take_read(s, seg);
+	err = check_order(s, seg, 0);
+	if (!err)
+		s->msn_rx[RDMAP_QN_SEND]++;
+	return err;
+}
+
+static u32 take_seg(struct rdmap_stream *s, struct rdmap_seg *seg)
+{
+	const struct mpa_ulpdu *ulpdu = seg->ulpdu;
+	u32 err;
+
+	seg->nr_octets = min_t(u32, ulpdu->len, sizeof(seg->octets));
+	ulpdu_copy(ulpdu, 0, seg->octets, seg->nr_octets);
+	seg->hdr_len = rdmap_hdr_get(&seg->hdr, seg->octets, seg->nr_octets);
+	if (!seg->hdr_len) {
+		seg->nr_octets = 0;	/* no header to send back */
+		return RDMAP_ERR_UNSPECIFIED;
+	}
+	seg->len = ulpdu->len - seg->hdr_len;
+	err = rdmap_hdr_check(&seg->hdr, s->version);
+	if (err)
+		return err;
+	if (s->await_rtr && seg->hdr.opcode != RDMAP_OP_TERMINATE)
+		return take_rtr(s, seg);
+	return takers[seg->hdr.opcode](s, seg);
+}
+
+/* A Terminate repeats the header of DDP, and that of a Read Request. */
+static void trim_headers(struct rdmap_seg *seg)
+{
+	if (!seg->nr_octets)
+		return;
+	if (seg->hdr.tagged || seg->hdr.opcode != RDMAP_OP_READ ||
+	    seg->nr_octets < RDMAP_HDR_MAX)
+		seg->nr_octets = seg->hdr_len;
+}
+
+static void refuse(struct rdmap_stream *s, struct rdmap_seg *seg, u32 err)
+{
+	trim_headers(seg);
+	rdmap_fail(s, -EPROTO, "protocol");
+	rdmap_finish(s, err, seg);
+}
+
+/* MPA reads TCP in order, so all that is passed is delivered as well. */
+void rdmap_recv(struct mpa_conn *conn, struct mpa_rx *rx)
+{
+	struct rdmap_stream *s = mpa_conn_ctx(conn);
+	struct rdmap_seg seg;
+	unsigned int i;
+	u32 err;
+
+	if (rx->nr && !s->begun)
+		rdmap_begin(s);
+	for (i = 0; i < rx->nr && !s->deaf; i++) {
+		seg.ulpdu = &rx->ulpdu[i];
+		err = take_seg(s, &seg);
+		if (err)
+			refuse(s, &seg, err);
+	}
+}

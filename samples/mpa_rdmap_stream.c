@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A stream: the callbacks of its connection, and its end. That is always the
+ * same: our last message, our FIN, the peer's FIN, mpa_detach(), released().
+ * What does not come in time is not waited for.
+ */
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "mpa_rdmap.h"
+
+#define DRAIN	(2 * HZ)	/* how long the peer may take to close */
+
+/* The first failure counts. Called by the timer too. */
+void rdmap_fail(struct rdmap_stream *s, int status, const char *reason)
+{
+	if (test_and_set_bit(RDMAP_FAILED, &s->flags))
+		return;
+	s->res.status = status;
+	s->res.reason = reason;
+}
+
+/*
+ * It has failed: say so by a Terminate with @err, if that is not 0, and close.
+ * The peer has a while to do the same.
+ */
+void rdmap_finish(struct rdmap_stream *s, u32 err, const struct rdmap_seg *seg)
+{
+	s->deaf = true;
+	if (!err || !rdmap_terminate(s, err, seg))
+		mpa_shutdown(s->conn);
+	mod_timer(&s->timer, jiffies + DRAIN);
+}
+
+/* The program is done: close our half behind all that is posted. */
+void rdmap_close(struct rdmap_stream *s)
+{
+	int err = mpa_shutdown(s->conn);
+
+	if (err)
+		rdmap_fail(s, err, "closed");
+}
+
+/* A Responder that still waits for the first FPDU can send a FIN, no more. */
+static bool stream_give_up(struct rdmap_stream *s)
+{
+	if (READ_ONCE(s->begun))
+		return rdmap_terminate(s, RDMAP_ERR_LOCAL, NULL);
+	return !mpa_shutdown(s->conn);
+}
+
+/* Softirq: neither a Terminate nor mpa_abort() waits for anything. */
+static void stream_timer(struct timer_list *timer)
+{
+	struct rdmap_stream *s = container_of(timer, struct rdmap_stream,
+					      timer);
+
+	rdmap_fail(s, -ETIMEDOUT, "timeout");
+	if (!test_and_set_bit(RDMAP_TIMED_OUT, &s->flags) &&
+	    stream_give_up(s)) {
+		mod_timer(&s->timer, jiffies + DRAIN);
+		return;
+	}
+	mpa_abort(s->conn);
+	mpa_detach(s->conn);
+}
+
+/* A signal has come: as if time were over */
+void rdmap_interrupt(struct rdmap_stream *s)
+{
+	rdmap_fail(s, -EINTR, "closed");
+	mod_timer(&s->timer, jiffies);
+}
+
+/* A buffer for a Send; they are used in the order of this. */
+void rdmap_post_recv(struct rdmap_stream *s, struct rdmap_recv *recv)
+{
+	list_add_tail(&recv->list, &s->recvs);
+}
+
+/* Without negotiation the administrators of both sides have to agree. */
+static u16 depth_in_use(const struct mpa_info *info, u16 negotiated, u16 given)
+{
+	if (!info->enhanced || negotiated == MPA_DEPTH_ULP)
+		return given;
+	return negotiated;
+}
+
+static void stream_negotiated(struct rdmap_stream *s)
+{
+	const struct mpa_info *info = &s->res.info;
+
+	mpa_get_info(s->conn, &s->res.info);
+	/* Both layers of RFC 5040 are version 1, those of RDMAC version 0 */
+	s->version = info->rev != MPA_REV_0;
+	s->res.ird = depth_in_use(info, info->ird, s->opts->ird);
+	s->res.ord = depth_in_use(info, info->ord, s->opts->ord);
+	if (!info->initiator)
+		s->await_rtr = info->rtr;
+}
+
+/*
+ * The program begins, behind our RTR. At the Responder that is when the first
+ * FPDU is there: what were sent before would wait for that, and our FIN for
+ * what was sent.
+ */
+void rdmap_begin(struct rdmap_stream *s)
+{
+	const struct mpa_info *info = &s->res.info;
+	int err = 0;
+
+	WRITE_ONCE(s->begun, true);
+	if (info->initiator && info->rtr)
+		err = rdmap_post_rtr(s, info->rtr);
+	if (!err)
+		err = s->app->begin(s);
+	if (!err)
+		return;
+	rdmap_fail(s, err, err == -ENOMEM ? "memory" : "closed");
+	rdmap_finish(s, RDMAP_ERR_LOCAL, NULL);
+}
+
+/* The first callback: the connection is known, and has its time from now on. */
+static void stream_use(struct rdmap_stream *s, struct mpa_conn *conn)
+{
+	if (s->conn)
+		return;
+	s->conn = conn;
+	mod_timer(&s->timer, jiffies + s->opts->timeout * HZ);
+}
+
+static void stream_request(struct mpa_conn *conn,
+			   const struct mpa_startup *req)
+{
+	struct rdmap_stream *s = mpa_conn_ctx(conn);
+	const struct mpa_opts *opts = &s->opts->base;
+	int err;
+
+	stream_use(s, conn);
+	rdmap_result_peer(&s->res, req);
+	err = mpa_accept(conn, opts->pd, opts->pd_len);
+	if (!err)
+		return;
+	rdmap_fail(s, err, "closed");
+	mpa_detach(conn);
+}
+
+static void stream_established(struct mpa_conn *conn,
+			       const struct mpa_startup *reply)
+{
+	struct rdmap_stream *s = mpa_conn_ctx(conn);
+
+	stream_use(s, conn);
+	if (reply)
+		rdmap_result_peer(&s->res, reply);
+	stream_negotiated(s);
+	if (s->res.info.initiator)
+		rdmap_begin(s);
+	mpa_resume(conn);
+}
+
+static void stream_rejected(struct mpa_conn *conn,
+			    const struct mpa_startup *reply)
+{
+	struct rdmap_stream *s = mpa_conn_ctx(conn);
+
+	stream_use(s, conn);
+	rdmap_result_peer(&s->res, reply);
+	rdmap_fail(s, -ECONNREFUSED, "rejected");
+	mpa_detach(conn);
+}
+
+static const char *end_reason(const struct mpa_end *end)
+{
+	static const char * const words[] = {
+		[MPA_ERR_CRC]		= "crc",
+		[MPA_ERR_MARKER]	= "marker",
+		[MPA_ERR_FRAME]		= "frame",
+		[MPA_ERR_LOCAL]		= "local",
+		[MPA_ERR_IRD]		= "ird",
+		[MPA_ERR_RTR]		= "rtr",
+	};
+
+	if (end->reason == MPA_REASON_TIMEOUT || end->err == -ETIMEDOUT)
+		return "timeout";
+	if (end->reason == MPA_REASON_RESET)
+		return "reset";
+	return words[end->error] ?: "closed";
+}
+
+/* RFC 5040 section 6.2.1: what the LLP has found is the peer's to know. */
+static u32 end_terminate(const struct mpa_end *end)
+{
+	switch (end->error) {
+	case MPA_ERR_CRC:
+	case MPA_ERR_MARKER:
+	case MPA_ERR_IRD:
+	case MPA_ERR_RTR:
+		return RDMAP_ERR_MPA(end->error);
+	default:
+		return 0;
+	}
+}
+
+/* Between two messages, and where the program expects it? */
+static bool end_is_clean(const struct rdmap_stream *s,
+			 const struct mpa_end *end)
+{
+	return end->reason == MPA_REASON_FIN && !end->err && s->idle &&
+	       !s->mo && list_empty(&s->reads);
+}
+
+static void stream_ended(struct mpa_conn *conn, const struct mpa_end *end)
+{
+	struct rdmap_stream *s = mpa_conn_ctx(conn);
+	u32 err = end_terminate(end);
+
+	stream_use(s, conn);
+	s->clean = end_is_clean(s, end);
+	if (s->clean) {
+		mpa_shutdown(conn);
+		return;
+	}
+	s->res.mpa_error = end->error;
+	rdmap_fail(s, end->err ?: -ECONNABORTED, end_reason(end));
+	if (err || end->reason == MPA_REASON_FIN ||
+	    end->reason == MPA_REASON_TRUNCATED)
+		rdmap_finish(s, err, NULL);
+	else
+		mpa_detach(conn);
+}
+
+static void stream_closed(struct mpa_conn *conn, int err)
+{
+	if (err)
+		rdmap_fail(mpa_conn_ctx(conn), err, "reset");
+	mpa_detach(conn);
+}
+
+static void stream_released(struct mpa_conn *conn, struct list_head *left)
+{
+	struct rdmap_stream *s = mpa_conn_ctx(conn);
+
+	/* It knows the connection; from here on nobody does. */
+	timer_shutdown_sync(&s->timer);
+	rdmap_take_back(s, left);
+	if (!s->clean)	/* "stop", or the module goes */
+		rdmap_fail(s, -ECANCELED, "closed");
+	mpa_get_info(conn, &s->res.info);
+	s->over(s);
+}
+
+const struct mpa_ops rdmap_stream_ops = {
+	.request	= stream_request,
+	.established	= stream_established,
+	.rejected	= stream_rejected,
+	.recv		= rdmap_recv,
+	.sent		= rdmap_sent,
+	.ended		= stream_ended,
+	.closed		= stream_closed,
+	.released	= stream_released,
+};
+
+void rdmap_stream_init(struct rdmap_stream *s, struct net *net,
+		       const struct rdmap_opts *opts)
+{
+	s->net = net;
+	s->opts = opts;
+	s->app = rdmap_app(opts);
+	s->version = 1;
+	s->msn_tx[RDMAP_QN_SEND] = 1;
+	s->msn_tx[RDMAP_QN_READ] = 1;
+	s->msn_rx[RDMAP_QN_SEND] = 1;
+	s->msn_rx[RDMAP_QN_READ] = 1;
+	s->msn_rx[RDMAP_QN_TERMINATE] = 1;
+	INIT_LIST_HEAD(&s->recvs);
+	INIT_LIST_HEAD(&s->regions);
+	INIT_LIST_HEAD(&s->reads);
+	INIT_LIST_HEAD(&s->reads_held);
+	timer_setup(&s->timer, stream_timer, 0);
+	rdmap_result_init(&s->res);
+}
+
+/* The program's part and the socket; what has failed is closed at once. */
+void rdmap_stream_free(struct rdmap_stream *s)
+{
+	rdmap_regions_free(s);
+	if (s->app->end)
+		s->app->end(s);
+	if (s->sock)
+		sock_release(s->sock);
+	kvfree(s->res.pd);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Messages on their way out. Each is a source: MPA asks for its next DDP
+ * segment when there is room for one, and says how long that may be.
+ */
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+
+#include "mpa_rdmap.h"
+
+/* Responses not yet handed back, above which the peer gets no further */
+#define ANSWERS_MAX	256
+
+static bool is_tagged(const struct rdmap_msg *msg)
+{
+	return msg->opcode == RDMAP_OP_WRITE ||
+	       msg->opcode == RDMAP_OP_RESPONSE;
+}
+
+static enum rdmap_queue queue_of(const struct rdmap_msg *msg)
+{
+	return msg->opcode == RDMAP_OP_READ ? RDMAP_QN_READ : RDMAP_QN_SEND;
+}
+
+/* The header of the next segment; returns its length. */
+static u32 msg_hdr(struct rdmap_msg *msg, bool last)
+{
+	struct rdmap_hdr hdr = {
+		.last		= last,
+		.tagged		= is_tagged(msg),
+		.ddp_version	= msg->stream->version,
+		.version	= msg->stream->version,
+		.opcode		= msg->opcode,
+	};
+
+	if (hdr.tagged) {
+		hdr.stag = msg->stag;
+		hdr.to = msg->to + msg->done;
+	} else {
+		hdr.qn = queue_of(msg);
+		hdr.msn = msg->msn;
+		hdr.mo = msg->done;
+	}
+	return rdmap_hdr_put(msg->hdr, &hdr);
+}
+
+/* The whole of a Read Request; its length is far below any MULPDU. */
+static int read_next(struct mpa_tx *tx, struct rdmap_msg *msg)
+{
+	u32 len = msg_hdr(msg, true);
+
+	tx->hdr = msg->hdr;
+	tx->hdr_len = len + rdmap_read_put(msg->hdr + len, &msg->read);
+	msg->cut = true;
+	return 0;
+}
+
+/* MPA asks for a ULPDU of at most @max octets. */
+static int msg_next(struct mpa_tx *tx, u32 max)
+{
+	struct rdmap_msg *msg = container_of(tx, struct rdmap_msg, tx);
+	struct rdmap_stream *s = msg->stream;
+	u32 hdr_len = is_tagged(msg) ? RDMAP_TAGGED_LEN : RDMAP_UNTAGGED_LEN;
+	bool last;
+
+	tx->hdr_len = 0;
+	tx->len = 0;
+	if (test_bit(RDMAP_TERMINATED, &s->flags))
+		return 0;
+	if (msg->opcode == RDMAP_OP_READ)
+		return read_next(tx, msg);
+
+	tx->len = min(max - hdr_len, msg->len - msg->done);
+	last = msg->done + tx->len == msg->len;
+	tx->hdr = msg->hdr;
+	tx->hdr_len = msg_hdr(msg, last);
+	msg->done += tx->len;
+	msg->cut = last;
+	/* From here on the peer may know, and ask for more. */
+	if (last && msg->opcode == RDMAP_OP_RESPONSE)
+		s->answering--;
+	return !last;
+}
+
+static int msg_send(struct rdmap_stream *s, struct rdmap_msg *msg)
+{
+	int err;
+
+	if (msg->busy)
+		return -EBUSY;
+	msg->stream = s;
+	msg->done = 0;
+	msg->cut = false;
+	msg->kv.iov_base = msg->mem;
+	msg->kv.iov_len = msg->len;
+	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, &msg->kv, 1, msg->len);
+	msg->tx.flags = 0;
+	msg->tx.next = msg_next;
+	if (!is_tagged(msg))
+		msg->msn = s->msn_tx[queue_of(msg)]++;
+	err = mpa_send(s->conn, &msg->tx);
+	if (!err)
+		msg->busy = true;
+	return err;
+}
+
+/* Send it, or write it. @msg and its octets are the stream's until sent(). */
+int rdmap_post(struct rdmap_stream *s, struct rdmap_msg *msg)
+{
+	return msg_send(s, msg);
+}
+
+/* As many RDMA Reads as ORD allows */
+static int reads_send(struct rdmap_stream *s)
+{
+	struct rdmap_msg *msg, *next;
+	int err;
+
+	list_for_each_entry_safe(msg, next, &s->reads_held, list) {
+		if (s->nr_reads >= s->res.ord)
+			break;
+		err = msg_send(s, msg);
+		if (err)
+			return err;
+		list_move_tail(&msg->list, &s->reads);
+		s->nr_reads++;
+	}
+	return 0;
+}
+
+/*
+ * Do the RDMA Read that @msg->read says, into a region of ours. @msg is the
+ * stream's until read().
+ */
+int rdmap_post_read(struct rdmap_stream *s, struct rdmap_msg *msg)
+{
+	if (!s->res.ord)
+		return -EOPNOTSUPP;
+	msg->opcode = RDMAP_OP_READ;
+	msg->mem = NULL;
+	msg->len = 0;
+	msg->answered = false;
+	list_add_tail(&msg->list, &s->reads_held);
+	return reads_send(s);
+}
+
+/* A Read is complete when its Response is there and its Request is ours. */
+static void read_finish(struct rdmap_stream *s, struct rdmap_msg *msg)
+{
+	if (!msg->answered || msg->busy || msg == &s->rtr)
+		return;
+	s->res.tx.reads++;
+	if (s->app->read)
+		s->app->read(s, msg);
+}
+
+/* The Response to the oldest of our Read Requests is there. */
+void rdmap_read_done(struct rdmap_stream *s, struct rdmap_msg *msg)
+{
+	int err;
+
+	list_del(&msg->list);
+	s->nr_reads--;
+	msg->answered = true;
+	err = reads_send(s);
+	if (err)
+		rdmap_fail(s, err, "closed");
+	read_finish(s, msg);
+}
+
+/* The very first message: no payload, of the kind that was negotiated */
+int rdmap_post_rtr(struct rdmap_stream *s, u8 rtr)
+{
+	struct rdmap_msg *msg = &s->rtr;
+
+	s->res.rtr = rtr;
+	switch (rtr) {
+	case MPA_RTR_READ:
+		/* Not validated, but some hardware takes no STag of 0. */
+		msg->read.sink_stag = 1;
+		msg->read.source_stag = 1;
+		return rdmap_post_read(s, msg);
+	case MPA_RTR_WRITE:
+		msg->opcode = RDMAP_OP_WRITE;
+		msg->stag = 1;
+		break;
+	default:
+		msg->opcode = RDMAP_OP_SEND;
+		break;
+	}
+	return msg_send(s, msg);
+}
+
+/* The Response to a Read Request of the peer's */
+int rdmap_answer(struct rdmap_stream *s, const struct rdmap_read *read,
+		 void *mem)
+{
+	struct rdmap_msg *msg;
+	int err;
+
+	msg = kzalloc(sizeof(*msg), GFP_KERNEL);
+	if (!msg) {
+		rdmap_fail(s, -ENOMEM, "memory");
+		return -ENOMEM;
+	}
+	msg->opcode = RDMAP_OP_RESPONSE;
+	msg->owned = true;
+	msg->mem = mem;
+	msg->len = read->size;
+	msg->stag = read->sink_stag;
+	msg->to = read->sink_to;
+	err = msg_send(s, msg);
+	if (err) {
+		rdmap_fail(s, err, "closed");
+		kfree(msg);
+		return err;
+	}
+	s->answering++;
+	if (++s->answers >= ANSWERS_MAX && !s->held) {
+		s->held = true;
+		mpa_hold(s->conn);
+	}
+	return 0;
+}
+
+static void answer_sent(struct rdmap_stream *s, struct rdmap_msg *msg)
+{
+	kfree(msg);
+	if (--s->answers < ANSWERS_MAX / 2 && s->held) {
+		s->held = false;
+		mpa_resume(s->conn);
+	}
+}
+
+static void count_sent(struct rdmap_stream *s, const struct rdmap_msg *msg)
+{
+	struct rdmap_count *tx = &s->res.tx;
+
+	switch (msg->opcode) {
+	case RDMAP_OP_WRITE:
+		tx->writes++;
+		break;
+	case RDMAP_OP_SEND:
+		tx->messages++;
+		break;
+	case RDMAP_OP_RESPONSE:
+		/* One without octets was for an RTR. */
+		s->res.rx.reads += !!msg->len;
+		break;
+	}
+	tx->octets += msg->len;
+}
+
+static void msg_sent(struct rdmap_stream *s, struct rdmap_msg *msg, bool app)
+{
+	msg->busy = false;
+	if (msg->tx.status || !msg->cut || msg == &s->rtr)
+		app = false;
+	else
+		count_sent(s, msg);
+	if (msg->owned)
+		answer_sent(s, msg);
+	else if (app && msg->opcode == RDMAP_OP_READ)
+		read_finish(s, msg);
+	else if (app && s->app->sent)
+		s->app->sent(s, msg);
+}
+
+static void take_back(struct rdmap_stream *s, struct list_head *done, bool app)
+{
+	struct mpa_tx *tx, *next;
+
+	list_for_each_entry_safe(tx, next, done, list) {
+		list_del(&tx->list);
+		if (tx != &s->term)
+			msg_sent(s, container_of(tx, struct rdmap_msg, tx),
+				 app);
+		else if (!tx->status)
+			s->res.term_tx = s->term_err;
+	}
+}
+
+void rdmap_sent(struct mpa_conn *conn, struct list_head *done)
+{
+	take_back(mpa_conn_ctx(conn), done, true);
+}
+
+/* The connection is gone: the program has nothing to do with them any more. */
+void rdmap_take_back(struct rdmap_stream *s, struct list_head *left)
+{
+	take_back(s, left, false);
+}
+
+/*
+ * Send a Terminate and close our half behind it; sources under way stop at
+ * their next segment. @seg is what it complains of, if anything. Called by the
+ * timer too: who is first, does it. Returns whether it will be sent.
+ */
+bool rdmap_terminate(struct rdmap_stream *s, u32 err,
+		     const struct rdmap_seg *seg)
+{
+	const struct rdmap_hdr hdr = {
+		.last		= true,
+		.ddp_version	= s->version,
+		.version	= s->version,
+		.opcode		= RDMAP_OP_TERMINATE,
+		.qn		= RDMAP_QN_TERMINATE,
+		.msn		= 1,
+	};
+	u8 *octets = s->term_octets;
+	u32 len;
+
+	if (test_and_set_bit(RDMAP_TERMINATED, &s->flags))
+		return false;
+	s->term_err = err;
+	len = rdmap_hdr_put(octets, &hdr);
+	len += rdmap_term_put(octets + len, err, seg ? seg->ulpdu->len : 0,
+			      seg ? seg->octets : NULL,
+			      seg ? seg->nr_octets : 0);
+	s->term.hdr = octets;
+	s->term.hdr_len = len;
+	if (mpa_send(s->conn, &s->term))
+		return false;
+	mpa_shutdown(s->conn);
+	return true;
+}
