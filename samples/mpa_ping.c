@@ -12,23 +12,28 @@
  *
  * Commands:
  *
- * serve port=P [addr=A] [markers=0|1] [rev=0|1] [mode=echo|sink]
+ * serve port=P [addr=A] [markers=0|1] [rev=0|1|2] [mode=echo|sink]
  *	[pdata=STR|pdatahex=HEX] [reject=0|1] [start=frames|immediate]
- *	[hold=MS] [capture=0|1]
+ *	[hold=MS] [capture=0|1] [ird=N] [ord=N] [rtr=KINDS]
  *
  *	Returns at once. Each ULPDU is sent back (echo, the default), or
  *	dropped. The Reply's private data is what is given, or a copy of the
  *	Request's. hold= keeps what arrives from being delivered, and so the
  *	window from opening, for that many milliseconds after the start.
+ *	With rev=2 Requests of all revisions are taken, those with enhanced
+ *	data answered with ird (16), ord (16) and the kinds of RTR given
+ *	(send,write,read); the first ULPDU then has to be an RTR, if the peer
+ *	has asked for one. It is neither counted nor sent back.
  *
  * stop port=P
  *
  *	Ends all serves on that port, and their connections.
  *
- * ping addr=A port=P [markers=0|1] [rev=0|1] [mode=echo|sink]
+ * ping addr=A port=P [markers=0|1] [rev=0|1|2] [mode=echo|sink]
  *	[size=N|mulpdu] [count=N] [batch=N] [depth=N] [pdata=STR|pdatahex=HEX]
  *	[verify=0|1] [timeout=S] [start=frames|immediate] [zerocopy=0|1]
- *	[source=0|1] [payload=0|1]
+ *	[source=0|1] [payload=0|1] [ird=N] [ord=N] [rtr=KINDS] [ird_max=N]
+ *	[fallback=0|1]
  *
  *	Connects, sends count (1) ULPDUs of size (64) octets, batch (1) in a
  *	call and at most depth under way; waits for their echoes, or only until
@@ -39,6 +44,9 @@
  *	them. payload=1 does that with what was written to payload, in ULPDUs
  *	of at most size octets (mulpdu if none is given). The write fails with
  *	the status of the result, at the latest after timeout (10) seconds.
+ *	rev=2 is enhanced startup with ird (16) and ord (16); ird may grow up to
+ *	ird_max where the peer needs it. With rtr= one kind of those is sent
+ *	first, without it there is no RTR. fallback=1 tries Rev 1 after Rev 2.
  *
  * rtt_*_ns count from posting to the echo, so with more than one ULPDU under
  * way they include its waiting behind the others; depth=1 avoids that. With

@@ -50,6 +50,11 @@ enum ping_mode {
  * @zerocopy: ping: send the pages themselves
  * @source: ping: one message, which MPA cuts
  * @payload: ping: the message is what was written to "payload"
+ * @ird: with Rev 2: RDMA Read Requests that the peer may have under way
+ * @ord: with Rev 2: the same, ours
+ * @rtr: with Rev 2: kinds of RTR, MPA_RTR_*
+ * @ird_max: ping: up to where @ird may grow
+ * @fallback: ping: try Rev 1 after Rev 2
  */
 struct ping_opts {
 	enum ping_cmd		cmd;
@@ -76,6 +81,11 @@ struct ping_opts {
 	u32			zerocopy;
 	u32			source;
 	u32			payload;
+	u32			ird;
+	u32			ord;
+	u32			rtr;
+	u32			ird_max;
+	u32			fallback;
 };
 
 /**
@@ -96,7 +106,7 @@ struct ping_buf {
  * struct ping_result - how a connection went
  * @status: 0 or a negative errno
  * @reason: the same as a word
- * @mpa_error: code of RFC 5044
+ * @mpa_error: code of RFC 5044, of RFC 6581
  * @info: what was negotiated
  * @start: when it began
  * @elapsed: how long it took, ns
@@ -111,6 +121,7 @@ struct ping_buf {
  * @rtt_sum: all of them, ns
  * @mulpdu_changes: how often MULPDU has changed
  * @peer_rev: revision in the peer's frame
+ * @peer: its enhanced data
  * @pd: its private data
  * @pd_len: octets of it
  */
@@ -132,8 +143,22 @@ struct ping_result {
 	u64		rtt_sum;
 	u64		mulpdu_changes;
 	int		peer_rev;
+	struct mpa_enhanced peer;
 	u8		*pd;
 	u32		pd_len;
+};
+
+#define PING_RTR_KINDS	3
+#define PING_RDMA_MAX	46		/* octets of a RDMA Read Request */
+
+/**
+ * struct ping_rdma - a message of RDMAP, for MPA
+ * @tx: the message
+ * @octets: all of it
+ */
+struct ping_rdma {
+	struct mpa_tx	tx;
+	u8		octets[PING_RDMA_MAX];
 };
 
 enum ping_side {
@@ -164,6 +189,7 @@ void ping_net_captured(struct net *net, struct ping_buf *buf);
 
 /* mpa_ping_opts.c APIs: */
 int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts);
+void ping_opts_params(const struct ping_opts *opts, struct mpa_params *params);
 void ping_opts_free(struct ping_opts *opts);
 
 /* mpa_ping_buf.c APIs: */
@@ -174,6 +200,15 @@ void *ping_buf_tail(struct ping_buf *buf, size_t *room);
 int ping_buf_append(struct ping_buf *buf, const void *data, size_t len);
 bool ping_buf_differs(const struct ping_buf *buf, size_t off,
 		      const void *data, size_t len);
+
+/* mpa_ping_rdma.c APIs: */
+extern const char * const ping_rtr_names[PING_RTR_KINDS];
+void ping_rdma_rtr(struct ping_rdma *msg, u8 kind);
+void ping_rdma_response(struct ping_rdma *msg, const struct mpa_ulpdu *request);
+void ping_rdma_terminate(struct ping_rdma *msg, enum mpa_error error);
+u8 ping_rdma_rtr_kind(const struct mpa_ulpdu *ulpdu);
+bool ping_rdma_is_response(const struct mpa_ulpdu *ulpdu);
+enum mpa_error ping_rdma_terminated(const struct mpa_ulpdu *ulpdu);
 
 /* mpa_ping_result.c APIs: */
 void ping_result_init(struct ping_result *res);

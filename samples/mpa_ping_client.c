@@ -60,13 +60,15 @@ struct ping_source {
  * @net: namespace it belongs to
  * @opts: the command
  * @deadline: when it has to be over, jiffies
- * @connected: @sock or @connect_err is set
+ * @connected: @sock or @connect_err is set; with fallback=1 @conn, too
  * @sock: the socket
  * @connect_err: why there is none
  * @conn: its MPA
  * @over: nothing is waited for any more; also @finished
  * @finished: @res says how it went
  * @shut: all is done but for the peer's FIN
+ * @response: the peer owes an answer to our RTR
+ * @rdma: our RTR, or the Terminate message
  * @res: how it goes
  * @data: where ULPDUs come from: the pattern or the payload
  * @source: if MPA cuts
@@ -90,6 +92,8 @@ struct ping_client {
 	struct completion	over;
 	bool			finished;
 	bool			shut;
+	bool			response;
+	struct ping_rdma	rdma;
 	struct ping_result	res;
 
 	struct ping_buf		*data;
@@ -304,7 +308,8 @@ static void client_take_back(struct ping_client *p, struct list_head *done)
 
 	list_for_each_entry_safe(tx, next, done, list) {
 		list_del(&tx->list);
-		client_handed_back(p, tx);
+		if (tx != &p->rdma.tx)
+			client_handed_back(p, tx);
 	}
 }
 
@@ -367,14 +372,24 @@ static void echo_take(struct ping_client *p, const struct mpa_ulpdu *ulpdu,
 	p->echoed++;
 }
 
+/* Take the answer to our RTR; it comes before all echoes. */
+static unsigned int client_take_response(struct ping_client *p,
+					 const struct mpa_rx *rx)
+{
+	if (!p->response || !rx->nr || !ping_rdma_is_response(rx->ulpdu))
+		return 0;
+	p->response = false;
+	return 1;
+}
+
 static void client_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	struct ping_client *p = mpa_conn_ctx(conn);
+	unsigned int i = client_take_response(p, rx);
 	ktime_t now = ktime_get();
-	unsigned int i;
 	u64 expected;
 
-	for (i = 0; i < rx->nr; i++) {
+	for (; i < rx->nr; i++) {
 		p->res.ulpdus_rx++;
 		p->res.bytes_rx += rx->ulpdu[i].len;
 		expected = is_source(p) ? p->source.pieces : p->posted;
@@ -390,13 +405,40 @@ static void client_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 
 /* The other callbacks */
 
+/* With fallback=1 the first callback brings the connection. */
+static void client_begin(struct ping_client *p, struct mpa_conn *conn)
+{
+	if (p->conn)
+		return;
+	p->conn = conn;
+	complete_all(&p->connected);
+}
+
+/* RFC 6581 section 9.3: the RTR is the first message. */
+static int client_send_rtr(struct ping_client *p)
+{
+	mpa_get_info(p->conn, &p->res.info);
+	if (!p->res.info.rtr)
+		return 0;
+	p->response = p->res.info.rtr == MPA_RTR_READ;
+	ping_rdma_rtr(&p->rdma, p->res.info.rtr);
+	return mpa_send(p->conn, &p->rdma.tx);
+}
+
 static void client_established(struct mpa_conn *conn,
 			       const struct mpa_startup *reply)
 {
 	struct ping_client *p = mpa_conn_ctx(conn);
+	int err;
 
+	client_begin(p, conn);
 	if (reply)
 		ping_result_peer(&p->res, reply);
+	err = client_send_rtr(p);
+	if (err) {
+		client_fail(p, err, "closed");
+		return;
+	}
 	mpa_resume(conn);
 	client_step(p);
 }
@@ -406,6 +448,7 @@ static void client_rejected(struct mpa_conn *conn,
 {
 	struct ping_client *p = mpa_conn_ctx(conn);
 
+	client_begin(p, conn);
 	ping_result_peer(&p->res, reply);
 	client_fail(p, -ECONNREFUSED, "rejected");
 }
@@ -417,15 +460,37 @@ static void client_mulpdu(struct mpa_conn *conn, u32 mulpdu)
 	p->res.mulpdu_changes++;
 }
 
+/* RFC 6581 section 8: say why, then close; closed() is the end of it. */
+static void client_terminate(struct ping_client *p, const struct mpa_end *end)
+{
+	p->shut = true;
+	ping_result_end(&p->res, end);
+	ping_rdma_terminate(&p->rdma, end->error);
+	if (mpa_send(p->conn, &p->rdma.tx) || mpa_shutdown(p->conn))
+		client_over(p);
+}
+
 static void client_ended(struct mpa_conn *conn, const struct mpa_end *end)
 {
 	struct ping_client *p = mpa_conn_ctx(conn);
 
+	client_begin(p, conn);
+	if (end->error == MPA_ERR_IRD || end->error == MPA_ERR_RTR) {
+		client_terminate(p, end);
+		return;
+	}
 	if (end->reason != MPA_REASON_FIN || !p->shut)
 		ping_result_end(&p->res, end);
-	else if (p->res.mismatches)
+	else
+		p->res.mismatches += p->response;
+	if (p->res.mismatches)
 		ping_result_fail(&p->res, -EILSEQ, "mismatch");
 	client_over(p);
+}
+
+static void client_closed(struct mpa_conn *conn, int err)
+{
+	client_over(mpa_conn_ctx(conn));
 }
 
 static void client_released(struct mpa_conn *conn, struct list_head *left)
@@ -440,6 +505,7 @@ static const struct mpa_ops client_ops = {
 	.sent		= client_sent,
 	.mulpdu		= client_mulpdu,
 	.ended		= client_ended,
+	.closed		= client_closed,
 	.released	= client_released,
 };
 
@@ -478,21 +544,40 @@ static void client_connected(void *ctx, struct socket *sock, int err)
 
 	p->sock = sock;
 	p->connect_err = err;
-	complete_all(&p->connected);
+	if (err || !p->opts->fallback)
+		complete_all(&p->connected);
+}
+
+static void client_params(struct ping_client *p, struct mpa_params *params)
+{
+	*params = (struct mpa_params) {
+		.ops	= &client_ops,
+		.ctx	= p,
+	};
+	ping_opts_params(p->opts, params);
 }
 
 static int client_connect(struct ping_client *p)
 {
+	const struct ping_opts *opts = p->opts;
 	struct mpa_sock_params params = {
 		.net		= p->net,
-		.peer		= p->opts->addr,
-		.bound_dev_if	= p->opts->dev,
+		.peer		= opts->addr,
+		.bound_dev_if	= opts->dev,
 		.setup		= ping_sock_setup,
 		.ctx		= p,
+		.pd		= opts->pd,
+		.pd_len		= opts->pd_len,
 	};
 	struct mpa_connector *connector;
+	struct mpa_params start;
 	int err;
 
+	client_params(p, &start);
+	if (opts->fallback) {
+		params.flags = MPA_F_FALLBACK;
+		params.start = &start;
+	}
 	connector = mpa_connect(&params, client_connected);
 	if (IS_ERR(connector))
 		return PTR_ERR(connector);
@@ -502,18 +587,16 @@ static int client_connect(struct ping_client *p)
 	return err ?: p->connect_err;
 }
 
+/* Start MPA, unless mpa_connect() has done that. */
 static int client_attach(struct ping_client *p)
 {
 	const struct ping_opts *opts = p->opts;
-	struct mpa_params params = {
-		.ops	= &client_ops,
-		.ctx	= p,
-		.flags	= opts->markers ? MPA_F_MARKERS : 0,
-		.rev	= opts->rev,
-		.pd_max	= MPA_PD_MAX_REV0,
-	};
+	struct mpa_params params;
 	struct mpa_conn *conn;
 
+	if (p->conn)
+		return 0;
+	client_params(p, &params);
 	conn = mpa_attach(p->sock, &params);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);

@@ -96,6 +96,24 @@ static int parse_size(const struct ping_option *option,
 	return 0;
 }
 
+/* Kinds of RTR, with commas between them */
+static int parse_rtr(const struct ping_option *option, struct ping_opts *opts,
+		     char *val)
+{
+	char *name;
+	int i;
+
+	while ((name = strsep(&val, ","))) {
+		i = match_string(ping_rtr_names, PING_RTR_KINDS, name);
+		if (i < 0)
+			return complain("rtr: \"%s\" is no kind of RTR", name);
+		if (opts->rtr & BIT(i))
+			return complain("rtr: %s given twice", name);
+		opts->rtr |= BIT(i);
+	}
+	return 0;
+}
+
 static int parse_pdata(const struct ping_option *option,
 		       struct ping_opts *opts, char *val)
 {
@@ -181,7 +199,7 @@ static const struct ping_option options[] = {
 	[OPT_ADDR] = { .name = "addr", .cmds = SERVE | PING },
 	NUMBER(port, SERVE | STOP | PING, 1, U16_MAX),
 	NUMBER(markers, SERVE | PING, 0, 1),
-	NUMBER(rev, SERVE | PING, 0, 1),
+	NUMBER(rev, SERVE | PING, 0, 2),
 	WORD(mode, SERVE | PING, mode, "echo", "sink"),
 	WORD(start, SERVE | PING, immediate, "frames", "immediate"),
 	{ .name = "pdata", .cmds = SERVE | PING, .parse = parse_pdata },
@@ -200,6 +218,11 @@ static const struct ping_option options[] = {
 	NUMBER(zerocopy, PING, 0, 1),
 	NUMBER(source, PING, 0, 1),
 	NUMBER(payload, PING, 0, 1),
+	NUMBER(ird, SERVE | PING, 0, MPA_DEPTH_ULP),
+	NUMBER(ord, SERVE | PING, 0, MPA_DEPTH_ULP),
+	{ .name = "rtr", .cmds = SERVE | PING, .parse = parse_rtr },
+	NUMBER(ird_max, PING, 0, MPA_DEPTH_ULP),
+	NUMBER(fallback, PING, 0, 1),
 };
 
 static const struct {
@@ -266,6 +289,21 @@ static int check_immediate(const struct ping_opts *opts)
 	return opts->markers ? 0 : complain("start=immediate: no markers=0");
 }
 
+/* What only Rev 2 has; a server takes every kind of RTR if not told. */
+static int check_enhanced(struct ping_opts *opts)
+{
+	static const char * const only[] = { "ird", "ord", "rtr", "ird_max",
+					     "fallback" };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(only); i++)
+		if (opts->rev != MPA_REV_2 && given(opts, only[i]))
+			return complain("%s: needs rev=2", only[i]);
+	if (opts->cmd == SERVE && !opts->rtr)
+		opts->rtr = BIT(PING_RTR_KINDS) - 1;
+	return 0;
+}
+
 static int check_ping(struct ping_opts *opts)
 {
 	if (opts->cmd != PING)
@@ -279,15 +317,29 @@ static int check_ping(struct ping_opts *opts)
 	return 0;
 }
 
+static u32 pd_max(u32 rev)
+{
+	switch (rev) {
+	case MPA_REV_0:
+		return MPA_PD_MAX_REV0;
+	case MPA_REV_1:
+		return MPA_PD_MAX;
+	default:
+		return MPA_PD_MAX_ENHANCED;
+	}
+}
+
 static int check_opts(struct ping_opts *opts)
 {
-	u32 pd_max = opts->rev == MPA_REV_0 ? MPA_PD_MAX_REV0 : MPA_PD_MAX;
+	u32 max = pd_max(opts->rev);
 	int err;
 
-	if (opts->pd_len > pd_max)
+	if (opts->pd_len > max)
 		return complain("%u octets of private data, %u is the most",
-				opts->pd_len, pd_max);
+				opts->pd_len, max);
 	err = check_immediate(opts);
+	if (!err)
+		err = check_enhanced(opts);
 	return err ?: check_ping(opts);
 }
 
@@ -299,6 +351,8 @@ static void set_defaults(struct ping_opts *opts)
 		.count		= 1,
 		.batch		= 1,
 		.timeout	= 10,
+		.ird		= 16,
+		.ord		= 16,
 	};
 }
 
@@ -368,6 +422,21 @@ int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts)
 	if (err)
 		ping_opts_free(opts);
 	return err;
+}
+
+/* The part of the parameters that comes from the command */
+void ping_opts_params(const struct ping_opts *opts, struct mpa_params *params)
+{
+	params->flags = opts->markers ? MPA_F_MARKERS : 0;
+	params->rev = opts->rev;
+	params->pd_max = MPA_PD_MAX_REV0;
+	if (opts->rev != MPA_REV_2)
+		return;
+	params->flags |= MPA_F_ENHANCED;
+	params->enhanced.ird = opts->ird;
+	params->enhanced.ord = opts->ord;
+	params->enhanced.rtr = opts->rtr;
+	params->ird_max = opts->ird_max;
 }
 
 void ping_opts_free(struct ping_opts *opts)

@@ -21,6 +21,8 @@ void ping_result_init(struct ping_result *res)
 void ping_result_peer(struct ping_result *res, const struct mpa_startup *peer)
 {
 	res->peer_rev = peer->rev;
+	if (peer->enhanced)
+		res->peer = *peer->enhanced;
 	if (peer->pd_len)
 		res->pd = kvmemdup(peer->pd, peer->pd_len, GFP_KERNEL);
 	res->pd_len = res->pd ? peer->pd_len : 0;
@@ -55,6 +57,9 @@ static const char *end_reason(const struct mpa_end *end)
 	case MPA_ERR_MARKER:
 		return "marker";
 	case MPA_ERR_FRAME:
+	case MPA_ERR_LOCAL:
+	case MPA_ERR_IRD:
+	case MPA_ERR_RTR:
 		return "frame";
 	case MPA_ERR_NONE:
 	case MPA_ERR_TCP:
@@ -141,6 +146,42 @@ static void show_negotiated(struct seq_file *seq, const struct mpa_info *info)
 	show_u64(seq, "mulpdu", info->mulpdu);
 }
 
+static void show_kinds(struct seq_file *seq, const char *name, u8 rtr)
+{
+	const char *sep = "";
+	int i;
+
+	seq_printf(seq, "%s=", name);
+	for (i = 0; i < PING_RTR_KINDS; i++) {
+		if (!(rtr & BIT(i)))
+			continue;
+		seq_printf(seq, "%s%s", sep, ping_rtr_names[i]);
+		sep = ",";
+	}
+	seq_puts(seq, rtr ? "\n" : "none\n");
+}
+
+static void show_enhanced(struct seq_file *seq, const struct ping_result *res)
+{
+	const struct mpa_info *info = &res->info;
+
+	seq_printf(seq, "enhanced=%d\n", info->enhanced);
+	seq_printf(seq, "ird=%u\n", info->ird);
+	seq_printf(seq, "ord=%u\n", info->ord);
+	show_kinds(seq, "rtr", info->rtr);
+	seq_printf(seq, "peer_ird=%u\n", res->peer.ird);
+	seq_printf(seq, "peer_ord=%u\n", res->peer.ord);
+	show_kinds(seq, "peer_rtr", res->peer.rtr);
+}
+
+static void show_addresses(struct seq_file *seq, const struct mpa_info *info)
+{
+	if (!info->peer.ss_family)
+		return;
+	seq_printf(seq, "local=%pISpc\n", &info->local);
+	seq_printf(seq, "peer=%pISpc\n", &info->peer);
+}
+
 /* One key=value a line; scripts rely on the names. */
 void ping_result_show(struct seq_file *seq, const struct ping_result *res)
 {
@@ -161,8 +202,6 @@ void ping_result_show(struct seq_file *seq, const struct ping_result *res)
 	show_u64(seq, "rtt_max_ns", res->rtt_max);
 	show_u64(seq, "elapsed_ns", res->elapsed);
 	show_u64(seq, "mulpdu_changes", res->mulpdu_changes);
-	if (!res->info.peer.ss_family)
-		return;
-	seq_printf(seq, "local=%pISpc\n", &res->info.local);
-	seq_printf(seq, "peer=%pISpc\n", &res->info.peer);
+	show_addresses(seq, &res->info);
+	show_enhanced(seq, res);
 }

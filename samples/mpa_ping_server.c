@@ -49,8 +49,11 @@ struct ping_server {
  * @capture: what was received, or NULL
  * @pending: ULPDUs posted and not handed back
  * @held: delivery is on hold until there are fewer
+ * @first: the first ULPDU of enhanced startup is still to come
+ * @refused: it was none; what comes behind it is dropped
  * @ended: nothing more is received
  * @published: the result is out
+ * @rdma: an answer to an RTR, or a Terminate message
  */
 struct ping_link {
 	struct list_head	list;
@@ -62,8 +65,11 @@ struct ping_link {
 	struct ping_buf		*capture;
 	u64			pending;
 	bool			held;
+	bool			first;
+	bool			refused;
 	bool			ended;
 	bool			published;
+	struct ping_rdma	rdma;
 };
 
 struct echo_batch;
@@ -167,6 +173,7 @@ static void link_established(struct mpa_conn *conn,
 	u32 hold = l->server->opts.hold;
 
 	mpa_get_info(conn, &l->res.info);
+	l->first = l->res.info.enhanced;
 	if (!hold) {
 		mpa_resume(conn);
 		return;
@@ -198,7 +205,10 @@ static void echo_done_list(struct ping_link *l, struct list_head *done)
 
 	list_for_each_entry_safe(tx, next, done, list) {
 		list_del(&tx->list);
-		echo_done(l, container_of(tx, struct echo, tx));
+		if (tx == &l->rdma.tx)
+			l->pending--;
+		else
+			echo_done(l, container_of(tx, struct echo, tx));
 	}
 }
 
@@ -209,41 +219,41 @@ static void echo_init(struct echo *echo, const struct mpa_ulpdu *ulpdu)
 		      ulpdu->nr_frags, ulpdu->len);
 }
 
-static struct echo_batch *echo_batch_new(struct mpa_rx *rx,
+static struct echo_batch *echo_batch_new(struct mpa_rx *rx, unsigned int first,
 					 struct list_head *list)
 {
+	unsigned int i, nr = rx->nr - first;
 	struct echo_batch *batch;
-	unsigned int i;
 
-	batch = kvzalloc(struct_size(batch, echo, rx->nr), GFP_KERNEL);
+	batch = kvzalloc(struct_size(batch, echo, nr), GFP_KERNEL);
 	if (!batch)
 		return NULL;
 	batch->rx = rx;
-	batch->left = rx->nr;
-	for (i = 0; i < rx->nr; i++) {
+	batch->left = nr;
+	for (i = 0; i < nr; i++) {
 		batch->echo[i].batch = batch;
-		echo_init(&batch->echo[i], &rx->ulpdu[i]);
+		echo_init(&batch->echo[i], &rx->ulpdu[first + i]);
 		list_add_tail(&batch->echo[i].tx.list, list);
 	}
 	return batch;
 }
 
-static int link_echo(struct ping_link *l, struct mpa_rx *rx)
+static int link_echo(struct ping_link *l, struct mpa_rx *rx, unsigned int first)
 {
 	struct echo_batch *batch;
 	LIST_HEAD(list);
 	int err;
 
-	if (!rx->nr)
+	if (first == rx->nr)
 		return 0;
-	batch = echo_batch_new(rx, &list);
+	batch = echo_batch_new(rx, first, &list);
 	if (!batch)
 		return -ENOMEM;
 	mpa_rx_get(rx);
-	l->pending += rx->nr;
+	l->pending += batch->left;
 	err = mpa_send_list(l->conn, &list);
 	if (err) {
-		l->pending -= rx->nr;
+		l->pending -= batch->left;
 		mpa_rx_put(rx);
 		kvfree(batch);
 		return err;
@@ -266,21 +276,85 @@ static void link_capture(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 			return;
 }
 
-/* MPA reads TCP in order, so all that is passed is delivered as well. */
-static void link_recv(struct mpa_conn *conn, struct mpa_rx *rx)
+static int link_send_rdma(struct ping_link *l)
 {
-	struct ping_link *l = mpa_conn_ctx(conn);
-	unsigned int i;
-	int err = 0;
+	int err = mpa_send(l->conn, &l->rdma.tx);
 
-	for (i = 0; i < rx->nr; i++) {
+	l->pending += !err;
+	return err;
+}
+
+/*
+ * Enhanced startup has failed here. The result is out, and the connection ends
+ * with the peer's FIN, so that no RST overtakes what we have said.
+ */
+static void link_refuse(struct ping_link *l, enum mpa_error error)
+{
+	l->refused = true;
+	l->res.mpa_error = error;
+	ping_result_fail(&l->res, -EPROTO, "frame");
+	link_publish(l);
+	mpa_shutdown(l->conn);
+}
+
+/*
+ * The first ULPDU of enhanced startup: an RTR of a kind that our Reply allows,
+ * if there is to be one, or the Terminate message of an Initiator that cannot
+ * do with our Reply. Returns if it was taken, or an errno.
+ */
+static int link_first(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
+{
+	enum mpa_error error = ping_rdma_terminated(ulpdu);
+	u8 allowed = l->res.info.rtr;
+	u8 kind = ping_rdma_rtr_kind(ulpdu);
+
+	l->first = false;
+	if (error) {
+		link_refuse(l, error);
+		return 1;
+	}
+	if (!allowed)
+		return 0;
+	if (!(kind & allowed)) {
+		ping_rdma_terminate(&l->rdma, MPA_ERR_RTR);
+		link_send_rdma(l);
+		link_refuse(l, MPA_ERR_RTR);
+		return 1;
+	}
+	if (kind != MPA_RTR_READ)
+		return 1;
+	ping_rdma_response(&l->rdma, ulpdu);
+	return link_send_rdma(l) ?: 1;
+}
+
+/* The ULPDUs of @rx from @first on are the ping's. */
+static int link_take(struct ping_link *l, struct mpa_rx *rx, unsigned int first)
+{
+	unsigned int i;
+
+	for (i = first; i < rx->nr; i++) {
 		l->res.ulpdus_rx++;
 		l->res.bytes_rx += rx->ulpdu[i].len;
 		if (l->capture)
 			link_capture(l, &rx->ulpdu[i]);
 	}
 	if (l->server->opts.mode == PING_MODE_ECHO)
-		err = link_echo(l, rx);
+		return link_echo(l, rx, first);
+	return 0;
+}
+
+/* MPA reads TCP in order, so all that is passed is delivered as well. */
+static void link_recv(struct mpa_conn *conn, struct mpa_rx *rx)
+{
+	struct ping_link *l = mpa_conn_ctx(conn);
+	int first = 0, err = 0;
+
+	if (l->first && rx->nr)
+		first = link_first(l, rx->ulpdu);
+	if (first < 0)
+		err = first;
+	else if (!l->refused)
+		err = link_take(l, rx, first);
 	if (err)
 		link_fail(l, err, "closed");
 }
@@ -310,10 +384,10 @@ static void link_ended(struct mpa_conn *conn, const struct mpa_end *end)
 	struct ping_link *l = mpa_conn_ctx(conn);
 
 	l->ended = true;
-	/* A FIN in startup is an error, too */
-	if (end->err)
+	/* A FIN in startup is an error, too, and one instead of an RTR */
+	if (end->err || (l->first && l->res.info.rtr))
 		ping_result_end(&l->res, end);
-	if (!l->pending || l->res.status)
+	if (!l->pending || (l->res.status && !l->refused))
 		link_finish(l);
 }
 
@@ -389,16 +463,13 @@ static struct ping_link *link_new(struct ping_server *s, struct socket *sock)
 
 static int link_attach(struct ping_link *l)
 {
-	const struct ping_opts *opts = &l->server->opts;
 	struct mpa_params params = {
 		.ops	= &link_ops,
 		.ctx	= l,
-		.flags	= opts->markers ? MPA_F_MARKERS : 0,
-		.rev	= opts->rev,
-		.pd_max	= MPA_PD_MAX_REV0,
 	};
 	struct mpa_conn *conn;
 
+	ping_opts_params(&l->server->opts, &params);
 	conn = mpa_attach(l->sock, &params);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
