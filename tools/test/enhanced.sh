@@ -1,0 +1,730 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# Enhanced startup, RFC 6581: what is negotiated, the RTR, and the way back to
+# Rev 1.
+
+# untagged OPCODE QN: header of the first message of a queue
+untagged() { echo "414${1}00000000${2}0000000100000000"; }
+
+SEND=$(untagged 3 00000000)
+WRITE=c140000000010000000000000000
+READ=$(untagged 1 00000001)$(zeroes 16)00000001$(zeroes 8)
+# The same with a sink of its own
+READ_TO=$(untagged 1 00000001)112233445566778899aabbcc00000000$(zeroes 12)
+ANSWER=c142$(zeroes 12)
+ANSWER_TO=c142112233445566778899aabbcc
+
+TERMINATE=$(untagged 7 00000002)20	# then code and two octets
+
+# depths IRD ORD IRD ORD: what ping and serve ask for; then what comes of it
+depths() {
+	network pair 1500
+	serve rev=2 "ird=$3" "ord=$4"
+	ping_ok "$B4" rev=2 "ird=$1" "ord=$2" size=100 count=3
+	expect revision=2 enhanced=1 "ird=$5" "ord=$6" "peer_ird=$9" \
+		"peer_ord=${10}" rtr=none peer_rtr=none ulpdus_rx=3
+	served
+	expect revision=2 enhanced=1 "ird=$7" "ord=$8" "peer_ird=$1" \
+		"peer_ord=$2" rtr=none peer_rtr=none ulpdus_rx=3
+}
+
+# An RTR by RDMA Read needs one where the Initiator has asked for none
+depth_for_rtr() {
+	network pair 1500
+	serve rev=2 ird=0
+	ping_ok "$B4" rev=2 rtr=read ord=0
+	expect rtr=read ord=0 peer_ird=1
+	served
+	expect rtr=read ird=1 peer_ord=0
+}
+
+# kind KIND PING-OPTION...: that RTR and nothing else comes first; it is not
+# counted
+kind() {
+	local kind=$1 answered=0 before after
+
+	shift
+	[[ $kind != read ]] || answered=1
+	before=$(counter a MpaRxUlpdus)
+	after=$(counter b MpaRxUlpdus)
+	ping_ok "$B4" rev=2 "rtr=$kind" size=300 count=10 verify=1 "$@"
+	expect enhanced=1 "rtr=$kind" "peer_rtr=$kind" ulpdus_tx=10 \
+		ulpdus_rx=10 bytes_tx=3000 bytes_rx=3000
+	grown a MpaRxUlpdus "$before" $((10 + answered))
+	grown b MpaRxUlpdus "$after" 11
+	served
+	expect status=0 "rtr=$kind" "peer_rtr=$kind" ulpdus_rx=10 ulpdus_tx=10
+}
+
+# kind_with KIND CRC: with all combinations of markers
+kind_with() {
+	local ours theirs
+
+	network pair 1500
+	spoil
+	set_sysctl a "net.mpa.crc=$2"
+	set_sysctl b "net.mpa.crc=$2"
+	for theirs in 0 1; do
+		serve rev=2 "markers=$theirs"
+		for ours in 0 1; do
+			kind "$1" "markers=$ours"
+			expect "crc=$2" "markers_tx=$ours" "markers_rx=$theirs"
+		done
+		stop_serving
+	done
+}
+
+kind_into_sink() {
+	local kind
+
+	network pair 1500
+	serve rev=2 mode=sink capture=1
+	for kind in send write read; do
+		ping_ok "$B4" rev=2 "rtr=$kind" mode=sink size=500 count=4
+		expect "rtr=$kind" ulpdus_tx=4 ulpdus_rx=0
+		served
+		expect ulpdus_rx=4 bytes_rx=2000
+		same "$(ns b cat "$PING/captured" | wc -c)" 2000 "octets captured"
+	done
+	# An RTR alone
+	ping_ok "$B4" rev=2 rtr=read count=0
+	expect ulpdus_tx=0 ulpdus_rx=0
+	served
+	expect status=0 ulpdus_rx=0
+}
+
+# chosen OFFERED SUPPORTED IN-REPLY SENT
+chosen() {
+	network pair 1500
+	serve rev=2 "rtr=$2"
+	ping_ok "$B4" rev=2 "rtr=$1" count=5 verify=1
+	expect "rtr=$4" "peer_rtr=$3" ulpdus_rx=5
+	served
+	expect "rtr=$3" "peer_rtr=$1" ulpdus_rx=5
+}
+
+# Nothing that both can do: both know why the connection ends
+no_common_kind() {
+	local before
+
+	network pair 1500
+	serve rev=2 rtr=send,read
+	before=$(counter a MpaErrRtr)
+	ping_to "$B4" rev=2 rtr=write && fail "an RTR that the peer cannot take"
+	expect reason=frame mpa_error=7 ulpdus_tx=0 ulpdus_rx=0
+	grown a MpaErrRtr "$before" 1
+	served
+	expect reason=frame mpa_error=7 ulpdus_rx=0 ulpdus_tx=0
+	ping_ok "$B4" rev=2 rtr=read
+}
+
+# pdata_size OCTETS
+pdata_size() {
+	local hex
+
+	network pair 1500
+	hex=$(head -c "$1" /dev/urandom | xxd -p | tr -d '\n')
+	serve rev=2
+	ping_ok "$B4" rev=2 rtr=send ${hex:+pdatahex=$hex}
+	expect enhanced=1 peer_pdata="$hex"
+	served
+	expect enhanced=1 peer_pdata="$hex"
+}
+
+pdata_too_long() {
+	local hex
+
+	network pair 1500
+	hex=$(zeroes 509)
+	serve rev=2
+	ping_to "$B4" rev=2 "pdatahex=$hex" && fail "509 octets were taken"
+	ping_ok "$B4" rev=1 "pdatahex=$hex"
+	expect revision=1 peer_pdata="$hex"
+	command_in b "serve port=$((PORT + 1)) rev=2 pdatahex=$hex" 2>/dev/null &&
+		fail "509 octets were taken by a server"
+	return 0
+}
+
+enhanced_reject() {
+	network pair 1500
+	serve rev=2 reject=1 pdata=no ird=7 ord=8
+	ping_to "$B4" rev=2 rtr=send ird=3 ord=4 && fail "that is no success"
+	expect reason=rejected peer_pdata=6e6f mpa_error=0 ulpdus_tx=0 \
+		peer_ird=7 peer_ord=8
+	served
+	expect reason=rejected peer_ird=3 peer_ord=4 peer_rtr=send
+	client "send:${REQ_KEY}5002000480030004" \
+		"data:${REP_KEY}70020006c007c0086e6f" end:fin
+}
+
+# Request and Reply have S, or neither has
+mixed_revisions() {
+	local rev
+
+	network pair 1500
+	serve rev=2
+	for rev in 0 1; do
+		ping_ok "$B4" "rev=$rev" size=1000 count=5 verify=1
+		expect "revision=$rev" enhanced=0 ird=0 ord=0 rtr=none \
+			"markers_rx=$((1 - rev))"
+		served
+		expect "revision=$rev" enhanced=0 ird=0 ord=0 rtr=none
+	done
+	# In Rev 1 the bit of S is reserved
+	client "send:${REQ_KEY}50010000" "data:${REP_KEY}40010000" \
+		"send:$FPDU" "data:$FPDU"
+	served
+	expect status=0 revision=1 ulpdus_rx=1
+	# Rev 2 without S
+	client "send:${REQ_KEY}40020002abcd" "data:${REP_KEY}40020002abcd" \
+		"send:$FPDU" "data:$FPDU"
+	served
+	expect status=0 revision=2 enhanced=0 peer_pdata=abcd ulpdus_rx=1
+}
+
+# answered REQUEST REPLY ULPDU...: a Request's octets behind the key, those of
+# the Reply, and messages that the server takes without a word
+answered() {
+	local request=$1 reply=$2 ulpdu steps=(set:crc=1)
+
+	network pair 1500
+	shift 2
+	serve rev=2 mode=sink "rtr=${KINDS:-send,write,read}"
+	for ulpdu; do
+		steps+=("fpdu:ulpdu=$ulpdu")
+	done
+	client "send:${REQ_KEY}$request" "data:${REP_KEY}$reply" \
+		"${steps[@]}" fin end:fin
+	served
+	expect status=0 enhanced=1
+}
+
+# No Reply to a frame without room for its enhanced data
+short_request() {
+	local length
+
+	network pair 1500
+	serve rev=2
+	for length in 0 1 2 3; do
+		client "send:${REQ_KEY}5002000$length$(zeroes "$length")" \
+			end:reset
+		served
+		expect mpa_error=4 reason=frame ulpdus_rx=0
+	done
+	# 513 in all
+	client "send:${REQ_KEY}50020201" end:reset
+	served
+	expect mpa_error=4 reason=frame
+	client "send:${REQ_KEY}5002000400100010" \
+		"data:${REP_KEY}5002000400100010"
+	served
+	ping_ok "$B4" rev=2 rtr=read
+}
+
+# An RTR may have FPDUs glued to it, or come octet by octet
+rtr_taken() {
+	local rtr answer
+
+	network pair 1500
+	serve rev=2 mode=sink
+	for rtr in "$SEND" "$WRITE" "$READ"; do
+		answer=
+		[[ $rtr != "$READ" ]] || answer=expect-fpdu:ulpdu=$ANSWER
+		client "send:${REQ_KEY}50020004c010c010" \
+			"data:${REP_KEY}50020004c010c010" set:crc=1 hold \
+			"fpdu:ulpdu=$rtr" fpdu:count=2 push ${answer:+"$answer"} fin \
+			end:fin
+		served
+		expect status=0 ulpdus_rx=2 bytes_rx=84
+	done
+	client "send:${REQ_KEY}50020004c010c010" \
+		"data:${REP_KEY}50020004c010c010" set:crc=1 dribble \
+		"fpdu:ulpdu=$WRITE" fpdu fin end:fin
+	served
+	expect status=0 ulpdus_rx=1
+}
+
+# Reserved bits count for nothing, nor does the STag of no octets
+rtr_reserved_bits() {
+	KINDS="send" answered 50020004c0100010 50020004c0100010 \
+		"7d73ffffffff${SEND:12}"
+	expect ulpdus_rx=0
+	stop_serving
+	KINDS="write" answered 500200048010c010 5002000480108010 \
+		"fd70$(zeroes 12)"
+	expect ulpdus_rx=0
+	stop_serving
+	KINDS="write" answered 500200048010c010 5002000480108010 \
+		"c140ffffffffffffffffffffffff" "$WRITE"
+	expect ulpdus_rx=1
+}
+
+# The Responder's first message is the answer to a RDMA Read
+rtr_answered() {
+	network pair 1500
+	serve rev=2 mode=sink
+	client "send:${REQ_KEY}5002000480104010" \
+		"data:${REP_KEY}5002000480104010" quiet:0.5 set:crc=1 \
+		"fpdu:ulpdu=$READ_TO" "expect-fpdu:ulpdu=$ANSWER_TO" \
+		quiet:0.5 fin end:fin
+	served
+	expect status=0 rtr=read ulpdus_rx=0 ulpdus_tx=0
+}
+
+# rtr_refused KINDS ULPDU...: what a server of these kinds does not take
+rtr_refused() {
+	local allowed=$1 ulpdu
+
+	network pair 1500
+	serve rev=2 "rtr=$allowed"
+	shift
+	for ulpdu; do
+		client "send:${REQ_KEY}50020004c010c010" read:24 set:crc=1 \
+			hold "fpdu:ulpdu=$ulpdu" fpdu push \
+			"expect-fpdu:ulpdu=${TERMINATE}070000" end:fin
+		served
+		expect reason=frame mpa_error=7 ulpdus_rx=0 ulpdus_tx=0
+	done
+	ping_ok "$B4" rev=2 "rtr=$allowed" count=3
+	served
+	expect status=0 ulpdus_rx=3
+}
+
+# An Initiator that ends before its RTR, or says why it does not send one
+rtr_missing() {
+	network pair 1500
+	serve rev=2
+	client "send:${REQ_KEY}5002000480108010" \
+		"data:${REP_KEY}5002000480108010" fin end
+	served
+	expect reason=closed mpa_error=1 ulpdus_rx=0
+	client "send:${REQ_KEY}5002000400100010" \
+		"data:${REP_KEY}5002000400100010" set:crc=1 \
+		"fpdu:ulpdu=${TERMINATE}060000" end:fin
+	served
+	expect reason=frame mpa_error=6 ulpdus_rx=0
+}
+
+# reply REQUEST REPLY STEP...: the octets behind the key in our Request and in
+# the peer's Reply, then what the peer does; the ping fails
+reply() {
+	peer_server "data:${REQ_KEY}$1" "send:${REP_KEY}$2" set:crc=1 "${@:3}"
+	ping_to "$B4" rev=2 mode=sink size=42 count=1 "${OPTIONS[@]}" &&
+		fail "the Reply $2 was taken"
+	peer_served
+}
+
+# accepted_reply REQUEST REPLY STEP...: the same, and it succeeds
+accepted_reply() {
+	peer_server "data:${REQ_KEY}$1" quiet:0.5 "send:${REP_KEY}$2" \
+		set:crc=1 "${@:3}" data:002a read:46 end:fin
+	ping_ok "$B4" rev=2 mode=sink size=42 count=1 "${OPTIONS[@]}"
+	expect enhanced=1 ulpdus_tx=1 ulpdus_rx=0
+	peer_served
+}
+
+# bad_reply REPLY: an error of the startup; no FPDU is sent
+bad_reply() {
+	local OPTIONS=()
+
+	network pair 1500
+	reply 5002000400100010 "$1" end:reset
+	expect mpa_error=4 reason=frame ulpdus_tx=0
+}
+
+# terminated CODE REQUEST REPLY OPTION...: the Terminate message, and the end
+terminated() {
+	local OPTIONS=("${@:4}")
+
+	network pair 1500
+	reply "$2" "$3" "expect-fpdu:ulpdu=${TERMINATE}${1}0000" end:fin
+	expect "mpa_error=$((10#$1))" reason=frame ulpdus_tx=0 ulpdus_rx=0
+}
+
+# More than we asked for, but not more than we can have
+ird_grows() {
+	local OPTIONS=(ird=10 ird_max=20)
+
+	network pair 1500
+	accepted_reply 50020004000a0010 5002000400100014
+	expect ird=20 ord=16 peer_ird=16 peer_ord=20
+}
+
+# Without A the other flags mean nothing
+flags_without_a() {
+	local OPTIONS=()
+
+	answered 500200044010c010 5002000400100010 "4143$(zeroes 40)"
+	expect rtr=none peer_rtr=none ulpdus_rx=1
+	stop_serving
+	accepted_reply 5002000400100010 500200044010c010
+	expect rtr=none peer_rtr=none
+}
+
+# The RTR is first, and the answer to it is owed: its absence is a fault
+rtr_answer() {
+	local OPTIONS=(rtr=read)
+
+	network pair 1500
+	accepted_reply 5002000480104010 5002000480104010 \
+		"expect-fpdu:ulpdu=$READ" "fpdu:ulpdu=$ANSWER"
+	expect mismatches=0 rtr=read
+	reply 5002000480104010 5002000480104010 \
+		"expect-fpdu:ulpdu=$READ" read:48 fin end:fin
+	expect reason=mismatch mismatches=1
+}
+
+# Back to Rev 1
+
+# refused_rev REV: who does not know Rev 2 says so, and that is the end
+refused_rev() {
+	network pair 1500
+	serve "rev=$1"
+	ping_to "$B4" rev=2 && fail "Rev 2 was taken"
+	expect reason=frame mpa_error=4 enhanced=0 ulpdus_tx=0
+	served
+	expect reason=frame mpa_error=4
+	ping_ok "$B4"
+}
+
+# falls_back REV: the same with a second connection
+falls_back() {
+	local before
+
+	network pair 1500
+	serve "rev=$1" pdata=old
+	before=$(counter a MpaFallbacks)
+	ping_ok "$B4" rev=2 fallback=1 rtr=read pdata=new size=1000 count=5 \
+		verify=1
+	expect "revision=$1" enhanced=0 ird=0 ord=0 rtr=none ulpdus_rx=5 \
+		peer_pdata=6f6c64
+	grown a MpaFallbacks "$before" 1
+	served
+}
+
+# Where there is Rev 2 it stays, and what is no refusal of it ends it
+no_fallback() {
+	local before OPTIONS=(fallback=1)
+
+	network pair 1500
+	before=$(counter a MpaFallbacks)
+	serve rev=2
+	ping_ok "$B4" rev=2 fallback=1 rtr=write pdata=x count=3
+	expect revision=2 enhanced=1 rtr=write ulpdus_rx=3 peer_pdata=78
+	stop_serving
+	reply 5002000400100010 400200020000 end:reset
+	expect mpa_error=4 reason=frame
+	serve rev=2 reject=1
+	ping_to "$B4" rev=2 fallback=1 && fail "a reject is no success"
+	expect reason=rejected
+	stop_serving
+	ping_to "$B4" rev=2 fallback=1 && fail "nobody listens"
+	expect reason=refused
+	grown a MpaFallbacks "$before" 0
+}
+
+# is_old COUNTER STEP...: after a first connection that goes so, and ends with
+# that, the second one is by Rev 1
+is_old() {
+	local counter=$1 times=1 before fallbacks
+
+	network pair 1500
+	spoil
+	set_sysctl a net.mpa.startup_timeout_ms=$((2500 * SLOW))
+	before=$(counter a "$counter")
+	fallbacks=$(counter a MpaFallbacks)
+	peer_server "${@:2}" again "data:${REQ_KEY}40010002abcd" \
+		"send:${REP_KEY}40010000" data:002a read:46 end:fin
+	ping_ok "$B4" rev=2 fallback=1 rtr=send mode=sink size=42 pdatahex=abcd
+	expect revision=1 enhanced=0 crc=1 ulpdus_tx=1
+	peer_served
+	# The second connection has such an end, too
+	[[ $counter != MpaEndFin ]] || times=2
+	grown a "$counter" "$before" $times
+	grown a MpaFallbacks "$fallbacks" 1
+}
+
+# The time is over before it comes to that
+fallback_given_up() {
+	local begun=$SECONDS
+
+	network pair 1500
+	peer_server "data:${REQ_KEY}5002000400100010" end
+	ping_to "$B4" rev=2 fallback=1 timeout=1 && fail "a silent peer"
+	expect reason=timeout enhanced=0
+	((SECONDS - begun < 6 * SLOW)) || fail "that took $((SECONDS - begun)) s"
+	peer_served
+}
+
+# On the wire
+
+# streams PING-OPTION...: run a ping with a capture on the router's wire; sets
+# OURS and THEIRS to what the two sides sent
+streams() {
+	network routed 1500
+	no_probes
+	serve rev=2 "${OPTIONS[@]}"
+	capture_start r ra wire
+	ping_to "$B4" rev=2 "$@" || true
+	served
+	capture_stop wire
+	stop_serving
+	read_result a result
+	OURS=$(payloads wire "$A4" | tr -d '\n')
+	THEIRS=$(payloads wire "$B4" | tr -d '\n')
+}
+
+# What is left of both streams is the one FPDU of the ping
+one_fpdu() {
+	same "${#OURS}" 96 "hex digits of the first FPDU"
+	like "$OURS" "002a0000000000000000*" "the first FPDU"
+	same "$OURS" "$(with_crc "${OURS:0:88}")" "its CRC"
+	same "$THEIRS" "$OURS" "its echo"
+}
+
+# behind STREAM OCTETS WHAT: take them from the beginning of OURS or THEIRS
+behind() {
+	local -n stream=$1
+
+	same "${stream:0:${#2}}" "$2" "$3"
+	stream=${stream:${#2}}
+}
+
+read_on_wire() {
+	local OURS THEIRS OPTIONS=(ird=8 ord=9)
+
+	streams ird=5 ord=6 rtr=read,send pdata=ab size=42 count=1
+	expect status=0 ird=5 ord=6 peer_ird=6 peer_ord=5 rtr=read
+	behind OURS "${REQ_KEY}50020006c00540066162" "the Request"
+	behind OURS 002e41410000000000000001000000010000000000000000000000000000000000000000000000010000000000000000ba10e3c9 \
+		"the RTR"
+	behind THEIRS "${REP_KEY}50020006c00640056162" "the Reply"
+	behind THEIRS "$(with_crc "000e$ANSWER")" "the RDMA Read Response"
+	one_fpdu
+}
+
+write_on_wire() {
+	local OURS THEIRS OPTIONS=(rtr=write ird=16383 ord=0)
+
+	streams ird=0 ord=16383 rtr=read,write,send size=42 count=1
+	expect status=0 ird=0 ord=16383 peer_ird=16383 peer_ord=0 rtr=write
+	behind OURS "${REQ_KEY}50020004c000ffff" "the Request"
+	behind OURS 000ec140000000010000000000000000ebd34c5f "the RTR"
+	behind THEIRS "${REP_KEY}50020004bfff8000" "the Reply"
+	one_fpdu
+}
+
+send_on_wire() {
+	local OURS THEIRS OPTIONS=()
+
+	streams rtr=send size=42 count=1
+	behind OURS "${REQ_KEY}50020004c0100010" "the Request"
+	behind OURS 0012414300000000000000000000000100000000587be8c4 "the RTR"
+	behind THEIRS "${REP_KEY}50020004c0100010" "the Reply"
+	one_fpdu
+}
+
+# No RTR: client and server
+none_on_wire() {
+	local OURS THEIRS OPTIONS=()
+
+	streams size=42 count=1
+	behind OURS "${REQ_KEY}5002000400100010" "the Request"
+	behind THEIRS "${REP_KEY}5002000400100010" "the Reply"
+	one_fpdu
+}
+
+# None of ours: the Reply has another kind, and the Terminate message ends it
+terminate_on_wire() {
+	local OURS THEIRS OPTIONS=(rtr=write)
+
+	streams rtr=send size=42 count=1
+	expect mpa_error=7
+	behind OURS "${REQ_KEY}50020004c0100010" "the Request"
+	same "$OURS" "$(with_crc "0016${TERMINATE}070000")" "the Terminate"
+	same "$THEIRS" "${REP_KEY}5002000480108010" "the Reply"
+	tcpdump -r "$STATE/wire.pcap" -nn 2>/dev/null |
+		awk '/Flags \[[^]]*R/ { reset++ }
+			/Flags \[[^]]*F/ { ended[$3] = 1 }
+			END { exit reset || length(ended) != 2 }' ||
+		fail "no orderly close"
+}
+
+# Markers begin behind the frames, and with the RTR
+markers_on_wire() {
+	local OURS THEIRS OPTIONS=(markers=1)
+
+	streams markers=1 rtr=write pdata=wxyz size=1000 count=30
+	walk wire "$A4" 28 1 1500
+	aligned
+	same "$FPDUS" 31 "FPDUs"
+	walk wire "$B4" 28 1 1500
+	same "$FPDUS" 30 "FPDUs of the echo"
+	behind OURS "${REQ_KEY}d0020008801080107778797a" "the Request"
+	behind OURS "$(with_crc "00000000000e$WRITE")" "the RTR"
+	behind THEIRS "${REP_KEY}d0020008801080107778797a" "the Reply"
+}
+
+no_crc_either() {
+	local OURS THEIRS OPTIONS=()
+
+	network routed 1500
+	set_sysctl a net.mpa.crc=0
+	set_sysctl b net.mpa.crc=0
+	streams rtr=send size=42 count=1
+	spoil
+	expect crc=0 status=0
+	behind OURS "${REQ_KEY}10020004c0100010" "the Request"
+	behind OURS "0012$SEND" "the RTR"
+	same "${#OURS}" $((8 + 96)) "hex digits behind it"
+	behind THEIRS "${REP_KEY}10020004c0100010" "the Reply"
+	same "${#THEIRS}" 96 "hex digits of the echo"
+}
+
+enhanced_mistakes() {
+	local line lines
+
+	network pair 1500
+	while read -r line; do
+		lines=$(dmesg | grep -c mpa_ping:)
+		command_in a "$line" 2>"$STATE/error" && fail "taken: $line"
+		grep -q 'Invalid argument' "$STATE/error" ||
+			fail "no EINVAL: $line: $(cat "$STATE/error")"
+		same "$(($(dmesg | grep -c mpa_ping:) - lines))" 1 \
+			"lines in the log for: $line"
+	done <<-LINES
+		ping addr=$B4 port=$PORT rev=3
+		ping addr=$B4 port=$PORT ird=1
+		ping addr=$B4 port=$PORT rev=1 ord=1
+		ping addr=$B4 port=$PORT rev=0 rtr=send
+		ping addr=$B4 port=$PORT rev=1 ird_max=0
+		ping addr=$B4 port=$PORT fallback=0
+		ping addr=$B4 port=$PORT start=immediate ird=1
+		ping addr=$B4 port=$PORT start=immediate rev=2
+		ping addr=$B4 port=$PORT rev=2 ird=16384
+		ping addr=$B4 port=$PORT rev=2 ord=16384
+		ping addr=$B4 port=$PORT rev=2 ird=-1
+		ping addr=$B4 port=$PORT rev=2 ird_max=16384
+		ping addr=$B4 port=$PORT rev=2 rtr=
+		ping addr=$B4 port=$PORT rev=2 rtr=none
+		ping addr=$B4 port=$PORT rev=2 rtr=send,
+		ping addr=$B4 port=$PORT rev=2 rtr=send,write,send
+		ping addr=$B4 port=$PORT rev=2 fallback=2
+		ping addr=$B4 port=$PORT rev=2 pdatahex=$(zeroes 509)
+		serve port=$PORT ord=1
+		serve port=$PORT rev=2 rtr=
+		serve port=$PORT rev=2 ird_max=1
+		serve port=$PORT rev=2 fallback=1
+		serve port=$PORT rev=2 pdatahex=$(zeroes 509)
+		stop port=$PORT rev=2
+	LINES
+}
+
+# What ping and serve ask for; depths of the ping, of the server, of the Reply
+while read -r name row; do
+	# shellcheck disable=SC2086
+	test_case "enhanced.depths.$name" "E-01 E-02 E-05 E-07 E-11 E-12 E-15 \
+E-17 E-18 E-19 E-20 E-21 E-32 E-33 E-34 E-37 E-43" depths $row
+done <<-ROWS
+	equal 16 16 16 16  16 16 16 16  16 16
+	none-asked 0 0 16 16  0 0 0 0  0 0
+	none-there 16 16 0 0  16 0 0 0  0 0
+	more-there 4 8 20 30  4 8 8 4  8 4
+	more-asked 20 30 4 8  20 4 4 8  4 8
+	one-way 0 12 12 7  0 12 12 0  12 0
+	highest 16382 16382 16382 16382  16382 16382 16382 16382  16382 16382
+	ulp 16383 16383 7 9  16383 16383 7 9  16383 16383
+	ulp-ird 16383 3 8 8  16383 3 3 8  3 16383
+	ulp-ord 5 16383 8 8  5 16383 8 5  16383 5
+	ulp-responder 5 6 16383 16383  5 6 6 5  6 5
+ROWS
+test_case enhanced.depths.rtr "E-13 E-30" depth_for_rtr
+
+for name in send write read; do
+	for crc in 0 1; do
+		test_case "enhanced.rtr.$name.crc$crc" "E-10 E-22 E-23 E-24 E-25 \
+E-26 E-30" kind_with $name $crc
+	done
+done
+test_case enhanced.rtr.sink "E-09 E-30" kind_into_sink
+test_case enhanced.rtr.all "E-23 E-26 E-27 E-30" \
+	chosen send,write,read send,write,read send,write,read write
+test_case enhanced.rtr.some "E-23 E-26 E-27 E-30" \
+	chosen send,write,read send,read send,read read
+test_case enhanced.rtr.one-common "E-26 E-28 E-30" \
+	chosen send,write send,read send send
+test_case enhanced.rtr.none-common "E-29 E-31 E-44" no_common_kind
+test_case enhanced.rtr.taken "E-30 E-43" rtr_taken
+test_case enhanced.rtr.reserved "E-30 E-43" rtr_reserved_bits
+test_case enhanced.rtr.answered "E-09 E-30" rtr_answered
+test_case enhanced.rtr.missing "E-16 E-31 E-43" rtr_missing
+test_case enhanced.rtr.wrong-kind "E-31 E-43" \
+	rtr_refused write "$SEND" "$READ" "$ANSWER"
+# Version of DDP, of RDMAP; not the last segment; tagged; QN, MSN, MO; too long;
+# another opcode
+test_case enhanced.rtr.bad-send "E-43" rtr_refused send \
+	"40${SEND:2}" "4103${SEND:4}" "01${SEND:2}" "c1${SEND:2}" \
+	"$(untagged 3 00000001)" "${SEND:0:20}00000002${SEND:28}" \
+	"${SEND:0:28}00000001" "${SEND}00" "$(untagged 5 00000000)" 00
+test_case enhanced.rtr.bad-write "E-43" rtr_refused write \
+	"41${WRITE:2}" "c0${WRITE:2}" "c100${WRITE:4}" "81${WRITE:2}" \
+	"${WRITE}00" "${WRITE:0:26}"
+test_case enhanced.rtr.bad-read "E-43" rtr_refused read \
+	"$(untagged 1 00000000)${READ:36}" "${READ:0:60}00000004${READ:68}" \
+	"${READ:0:90}" "${READ}00" "c1${READ:2}" "$(untagged 2 00000001)${READ:36}"
+
+for size in 0 1 3 507 508; do
+	test_case "enhanced.pdata.$size" "E-01 E-05 E-08" pdata_size $size
+done
+test_case enhanced.pdata.too-long "E-08" pdata_too_long
+test_case enhanced.reject "E-14 E-17 E-37" enhanced_reject
+test_case enhanced.mixed "E-03 E-04 E-38 E-39" mixed_revisions
+test_case enhanced.request.short "E-06 E-08 E-43" short_request
+test_case enhanced.flags "E-34 E-35" flags_without_a
+test_case enhanced.reply.no-s "E-42" bad_reply 40020000
+test_case enhanced.reply.revision-1 "E-42" bad_reply 40010000
+test_case enhanced.reply.s-revision-1 "E-02 E-42" bad_reply 5001000400100010
+for size in 0 1 2 3; do
+	test_case "enhanced.reply.short.$size" "E-06 E-43" \
+		bad_reply "5002000$size$(zeroes $size)"
+done
+test_case enhanced.reply.long "E-08" bad_reply 50020201
+test_case enhanced.reply.no-a "E-42 E-31 E-44" terminated 07 \
+	5002000480108010 5002000400108010 rtr=write
+test_case enhanced.reply.a "E-33 E-31 E-44" terminated 07 \
+	5002000400100010 5002000480108010
+test_case enhanced.reply.no-kind "E-29 E-31 E-44" terminated 07 \
+	5002000480108010 5002000480100010 rtr=write
+test_case enhanced.reply.other-kind "E-29 E-31 E-44" terminated 07 \
+	5002000480104010 50020004c0108010 rtr=read
+test_case enhanced.reply.ord "E-16 E-44" terminated 06 \
+	5002000400100010 5002000400100011
+test_case enhanced.reply.ord-above-max "E-15 E-16 E-44" terminated 06 \
+	5002000480058010 5002000480108009 ird=5 ird_max=8 rtr=write
+test_case enhanced.reply.ord-in-max "E-15" ird_grows
+test_case enhanced.reply.answer "E-09 E-30" rtr_answer
+
+for rev in 0 1; do
+	test_case "enhanced.refused.$rev" "E-40" refused_rev $rev
+	test_case "enhanced.fallback.$rev" "E-41" falls_back $rev
+done
+test_case enhanced.fallback.none "E-41" no_fallback
+ASKED=data:${REQ_KEY}50020006c0100010abcd
+test_case enhanced.fallback.closed "E-41" is_old MpaEndFin "$ASKED"
+test_case enhanced.fallback.closed-amid "E-41" is_old MpaErrShortFrame "$ASKED" \
+	"send:${REP_KEY:0:20}"
+test_case enhanced.fallback.reset "E-41" is_old MpaErrReset "$ASKED" rst
+test_case enhanced.fallback.rejected "E-41" is_old MpaErrRevision "$ASKED" \
+	"send:${REP_KEY}60010000" end:reset
+test_case enhanced.fallback.silent "E-41" is_old MpaErrTimeout "$ASKED" end:reset
+test_case enhanced.fallback.given-up "E-41" fallback_given_up
+
+test_case enhanced.wire.read "E-01 E-05 E-07 E-22 E-23 E-25 E-26 E-30 E-37" \
+	read_on_wire
+test_case enhanced.wire.write "E-07 E-18 E-19 E-23 E-25 E-30" write_on_wire
+test_case enhanced.wire.send "E-07 E-22 E-25 E-30" send_on_wire
+test_case enhanced.wire.none "E-09 E-32 E-33 E-34" none_on_wire
+test_case enhanced.wire.terminate "E-29 E-31 E-44" terminate_on_wire
+test_case enhanced.wire.markers "E-05 E-30" markers_on_wire
+test_case enhanced.wire.no-crc "E-30" no_crc_either
+test_case enhanced.mistakes "E-07 E-08 E-24" enhanced_mistakes
