@@ -160,7 +160,7 @@ struct rdmap_stream;
  * @list: in rdmap_stream.regions
  * @stream: where it may be used
  * @stag: its STag
- * @access: RDMAP_REMOTE_READ and so on
+ * @access: RDMAP_REMOTE_READ and so on; 0: it was invalidated
  * @base: Tagged Offset of its first octet
  * @mem: its octets
  * @len: how many

@@ -61,20 +61,24 @@ struct rdmap_region *rdmap_region_new(struct rdmap_stream *s, void *mem,
 	return region;
 }
 
-static void region_free(struct rdmap_region *region)
+/* Nobody may use it from now on; the program still knows it. */
+static void region_disable(struct rdmap_region *region)
 {
-	list_del(&region->list);
-	/* Other streams may be looking at whose it is. */
+	if (!region->access)
+		return;
+	region->access = 0;
 	xa_erase(&stags, region->stag);
-	kfree(region);
 }
 
 void rdmap_regions_free(struct rdmap_stream *s)
 {
 	struct rdmap_region *region, *next;
 
-	list_for_each_entry_safe(region, next, &s->regions, list)
-		region_free(region);
+	list_for_each_entry_safe(region, next, &s->regions, list) {
+		region_disable(region);
+		list_del(&region->list);
+		kfree(region);
+	}
 }
 
 static bool stag_exists(u32 stag)
@@ -92,7 +96,7 @@ u32 rdmap_region_find(struct rdmap_stream *s, u32 stag,
 	struct rdmap_region *r;
 
 	list_for_each_entry(r, &s->regions, list) {
-		if (r->stag != stag)
+		if (r->stag != stag || !r->access)
 			continue;
 		*region = r;
 		return 0;
@@ -123,6 +127,6 @@ u32 rdmap_region_invalidate(struct rdmap_stream *s, u32 stag)
 	if (rdmap_region_find(s, stag, &region) ||
 	    !(region->access & (RDMAP_REMOTE_READ | RDMAP_REMOTE_WRITE)))
 		return RDMAP_ERR_INVALIDATE;
-	region_free(region);
+	region_disable(region);
 	return 0;
 }
