@@ -195,7 +195,7 @@ static int connect_start(struct mpa_connector *c)
 
 	err = mpa_sock_make(&c->params, false, &c->sock);
 	if (err)
-		return err;
+		goto forget;
 	err = connect_hook(c);
 	if (err)
 		goto release;
@@ -210,6 +210,7 @@ static int connect_start(struct mpa_connector *c)
 	connect_unhook(c);
 release:
 	sock_release(c->sock);
+forget:
 	c->sock = NULL;
 	return err;
 }
@@ -245,11 +246,17 @@ static void starting_rejected(struct mpa_conn *conn,
 		conn->ops->rejected(conn, reply);
 }
 
-/* RFC 6581 section 10: what a peer does that does not know Rev 2. */
-static bool starting_is_old(const struct mpa_connector *c,
+/*
+ * RFC 6581 section 10: what a peer does that does not know Rev 2. One that has
+ * answered does, whatever has come of it.
+ */
+static bool starting_is_old(const struct mpa_conn *conn,
 			    enum mpa_reason reason)
 {
-	if (!(c->params.flags & MPA_F_FALLBACK) || c->start.rev != MPA_REV_2)
+	const struct mpa_connector *c = mpa_conn_ctx(conn);
+
+	if (!(c->params.flags & MPA_F_FALLBACK) || c->start.rev != MPA_REV_2 ||
+	    conn->terms.rev != MPA_REV_NONE)
 		return false;
 	switch (reason) {
 	case MPA_REASON_FIN:
@@ -267,7 +274,7 @@ static void starting_ended(struct mpa_conn *conn, const struct mpa_end *end)
 {
 	struct mpa_connector *c = mpa_conn_ctx(conn);
 
-	if (starting_is_old(c, end->reason)) {
+	if (starting_is_old(conn, end->reason)) {
 		mpa_count(conn, FALLBACKS);
 		c->again = true;
 		mpa_detach(conn);
@@ -287,17 +294,18 @@ static void starting_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 static void starting_released(struct mpa_conn *conn, struct list_head *left)
 {
 	struct mpa_connector *c = mpa_conn_ctx(conn);
-	bool again = c->again && connector_advance(c, CONNECT_AGAIN);
 
-	if (again) {
+	/* In CONNECT_AGAIN it is the work item's, which may run at once. */
+	if (c->again) {
 		sock_release(c->sock);
 		c->sock = NULL;
-		connector_kick(c);
-	} else if (connector_advance(c, CONNECT_DONE)) {
-		connector_done(c, c->err);
-	} else {
-		connector_done(c, -ECANCELED);
 	}
+	if (c->again && connector_advance(c, CONNECT_AGAIN))
+		connector_kick(c);
+	else if (connector_advance(c, CONNECT_DONE))
+		connector_done(c, c->err);
+	else
+		connector_done(c, -ECANCELED);
 	connector_put(c);
 }
 
@@ -365,14 +373,15 @@ static void connect_finish(struct mpa_connector *c, int err)
 /* The peer is asked again, as one that knows Rev 1 only. */
 static void connect_again(struct mpa_connector *c)
 {
+	int err = -ECANCELED;
 	unsigned int noio;
-	int err;
 
 	c->again = false;
 	c->start.rev = MPA_REV_1;
 	c->start.flags &= ~MPA_F_ENHANCED;
 	noio = mpa_noio_save(c->params.flags);
-	err = connect_start(c);
+	if (connector_advance(c, CONNECT_AGAIN))
+		err = connect_start(c);
 	mpa_noio_restore(c->params.flags, noio);
 	if (!err)
 		return;
