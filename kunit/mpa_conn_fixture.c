@@ -31,6 +31,8 @@ int conn_init(struct kunit *test)
 	test->priv = t;
 	init_waitqueue_head(&t->helper.wait);
 	spin_lock_init(&t->helper.lock);
+	init_completion(&t->helper.at);
+	init_completion(&t->helper.go);
 	err = mpa_peer_lo_up();
 	return err ?: conn_alloc(t);
 }
@@ -70,12 +72,20 @@ static void conn_settings(struct conn_test *t)
 	WRITE_ONCE(t->mn->crc, t->crc_sysctl);
 }
 
+/* From now on nothing is accepted or connected any more. */
 static void conn_close_helper(struct conn_sock *s)
 {
 	if (s->listener)
 		mpa_listen_close(s->listener);
-	if (s->connector)
-		mpa_connect_close(s->connector);
+	if (!s->connector)
+		return;
+	complete_all(&s->go);
+	mpa_connect_close(s->connector);
+	mpa_barrier();
+}
+
+static void conn_close_sockets(struct conn_sock *s)
+{
 	mpa_barrier();
 	if (s->client)
 		mpa_peer_close(s->client);
@@ -106,10 +116,11 @@ void conn_exit(struct kunit *test)
 	if (!t)
 		return;
 	conn_settings(t);
+	conn_close_helper(&t->helper);
 	mpa_peer_exit(&t->peer);
 	if (!conn_release(test, &t->a) || !conn_release(test, &t->b))
 		return;
-	conn_close_helper(&t->helper);
+	conn_close_sockets(&t->helper);
 	conn_check_consumer(test, &t->a);
 	conn_check_consumer(test, &t->b);
 	for (i = 0; i < ARRAY_SIZE(t->sock); i++)

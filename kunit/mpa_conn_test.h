@@ -5,7 +5,9 @@
 
 #include <kunit/test.h>
 #include <linux/bvec.h>
+#include <linux/completion.h>
 #include <net/mpa.h>
+#include <net/sock.h>
 #include "mpa_conn.h"
 #include "mpa_consumer.h"
 #include "mpa_peer.h"
@@ -24,6 +26,42 @@ enum conn_role {
 	CONN_INITIATOR,
 	CONN_RESPONDER,
 	CONN_IMMEDIATE,
+};
+
+/* For conn_enh_bad(): what is wrong with a frame. */
+enum conn_enh_bad {
+	ENH_BAD_NO_S,		/* Reply without S */
+	ENH_BAD_NO_S_R,		/* the same, rejecting */
+	ENH_BAD_REV_1,		/* Reply of Rev 1 */
+	ENH_BAD_REV_1_S,	/* the same, its reserved bit is set */
+	ENH_BAD_REV_3,		/* Reply of Rev 3 */
+	ENH_BAD_S,		/* Reply with S, asked without */
+	ENH_BAD_REQUEST,	/* Request with S, not supported */
+	ENH_BAD_PD_513,		/* Request with 513 octets */
+	ENH_BAD_PD_513_REPLY,	/* Reply with 513 octets */
+};
+
+/* For conn_enh_error(): why negotiation fails. */
+enum conn_enh_error {
+	ENH_ERROR_IRD,
+	ENH_ERROR_RTR,		/* no kind in common */
+	ENH_ERROR_NO_A,		/* A was not answered */
+	ENH_ERROR_A,		/* A was not asked for */
+};
+
+/* For conn_connect_*(): what the peer does with a Request of Rev 2. */
+enum conn_connect_act {
+	CONNECT_FIN,
+	CONNECT_FIN_IN_KEY,
+	CONNECT_FIN_IN_PD,
+	CONNECT_RESET,
+	CONNECT_REV_1,		/* Reply of Rev 1, rejecting */
+	CONNECT_REV_0,		/* Reply of Rev 0 */
+	CONNECT_SILENT,
+	CONNECT_NO_KEY,
+	CONNECT_NO_S,
+	CONNECT_SHORT_PD,
+	CONNECT_NO_A,
 };
 
 /**
@@ -77,6 +115,16 @@ struct conn_msg {
  * @err: what it said
  * @setups: calls of setup()
  * @setup_err: what it has to return
+ * @addr: address to connect to
+ * @made: socket of the last setup()
+ * @hook: called by setup()
+ * @close_in_done: done() has to close the handle
+ * @early: callbacks of the connection before done()
+ * @at: a callback waits for @go
+ * @go: it may go on
+ * @cpu: where it is
+ * @prot: operations of a socket
+ * @held: the same, with one that waits
  */
 struct conn_sock {
 	wait_queue_head_t	wait;
@@ -90,6 +138,16 @@ struct conn_sock {
 	int			err;
 	u32			setups;
 	int			setup_err;
+	struct sockaddr_storage	addr;
+	struct socket		*made;
+	void			(*hook)(struct conn_sock *s);
+	bool			close_in_done;
+	u32			early;
+	struct completion	at;
+	struct completion	go;
+	int			cpu;
+	struct proto		*prot;
+	struct proto		held;
 };
 
 /**
@@ -351,5 +409,49 @@ void conn_sock_refused(struct kunit *test);
 void conn_sock_in_use(struct kunit *test);
 void conn_sock_params(struct kunit *test);
 void conn_sock_cancel(struct kunit *test);
+
+/* mpa_conn_enhanced.c */
+void conn_enh_initiator(struct kunit *test);
+void conn_enh_responder(struct kunit *test);
+void conn_enh_pd_too_long(struct kunit *test);
+void conn_enh_dribble(struct kunit *test);
+void conn_enh_short(struct kunit *test);
+void conn_enh_bad(struct kunit *test);
+void conn_enh_refused(struct kunit *test);
+void conn_enh_old_request(struct kunit *test);
+void conn_enh_plain(struct kunit *test);
+void conn_enh_rev1(struct kunit *test);
+void conn_enh_error(struct kunit *test);
+void conn_enh_rtr(struct kunit *test);
+void conn_enh_gate(struct kunit *test);
+void conn_enh_two(struct kunit *test);
+void conn_enh_set_initiator(struct kunit *test);
+void conn_enh_set_responder(struct kunit *test);
+void conn_enh_set_late(struct kunit *test);
+void conn_enh_reject(struct kunit *test);
+void conn_enh_rejected(struct kunit *test);
+void conn_enh_params(struct kunit *test);
+
+/* mpa_conn_connect.c */
+void conn_connect_established(struct kunit *test);
+void conn_connect_rejected(struct kunit *test);
+void conn_connect_fallback(struct kunit *test);
+void conn_connect_no_flag(struct kunit *test);
+void conn_connect_other_error(struct kunit *test);
+void conn_connect_reset_behind(struct kunit *test);
+void conn_connect_fallback_once(struct kunit *test);
+void conn_connect_refused(struct kunit *test);
+void conn_connect_setup_fails(struct kunit *test);
+void conn_connect_pd_too_long(struct kunit *test);
+void conn_connect_params(struct kunit *test);
+void conn_connect_close_early(struct kunit *test);
+void conn_connect_close_waiting(struct kunit *test);
+void conn_connect_close_between(struct kunit *test);
+void conn_connect_close_releasing(struct kunit *test);
+void conn_connect_close_attaching(struct kunit *test);
+void conn_connect_close_in_done(struct kunit *test);
+void conn_connect_close_in_error(struct kunit *test);
+void conn_connect_close_in_callback(struct kunit *test);
+void conn_connect_race(struct kunit *test);
 
 #endif /* _MPA_CONN_TEST_H */

@@ -13,6 +13,9 @@ static struct mpa_consumer *consumer_enter(struct mpa_conn *conn,
 	struct mpa_consumer *c = mpa_conn_ctx(conn);
 
 	might_sleep();
+	/* mpa_connect() has started this one. */
+	if (!READ_ONCE(c->conn))
+		WRITE_ONCE(c->conn, conn);
 	if (atomic_inc_return(&c->inside) != 1)
 		c->overlaps++;
 	if (READ_ONCE(c->detached) && ev != EV_RELEASED)
@@ -45,6 +48,10 @@ static void consumer_startup(struct mpa_consumer *c,
 	if (s->pd_len)
 		memcpy(c->pd, s->pd, s->pd_len);
 	c->startup.pd = c->pd;
+	if (s->enhanced) {
+		c->enhanced = *s->enhanced;
+		c->startup.enhanced = &c->enhanced;
+	}
 }
 
 static void consumer_request(struct mpa_conn *conn,

@@ -31,10 +31,11 @@ enum {
 
 /**
  * struct mpa_consumer - a connection and what has become of it
- * @conn: the connection
+ * @conn: the connection; set by the first callback, if not before
  * @params: given to mpa_attach()
  * @hook: called at the end of each callback; may call any API function
  * @hook_on: for the hook: the callback in which it is to act
+ * @hook_err: for the hook: what a call has returned
  * @keep: keep each batch, in @kept
  * @wait: woken by each callback
  * @lock: protects @count and what was written before it was raised
@@ -49,6 +50,7 @@ enum {
  * @late: callbacks, but released(), that began after that
  * @startup: octets of private data, revision, marker bit
  * @pd: the private data
+ * @enhanced: the enhanced data, where there is any
  * @end: what ended() said
  * @err: what closed() said
  * @mulpdu: what mulpdu() said last
@@ -71,6 +73,7 @@ struct mpa_consumer {
 	void			(*hook)(struct mpa_consumer *c,
 					enum consumer_event ev);
 	enum consumer_event	hook_on;
+	int			hook_err;
 	bool			keep;
 	wait_queue_head_t	wait;
 	spinlock_t		lock;	/* see above */
@@ -85,6 +88,7 @@ struct mpa_consumer {
 	u32			late;
 	struct mpa_startup	startup;
 	u8			*pd;
+	struct mpa_enhanced	enhanced;
 	struct mpa_end		end;
 	int			err;
 	u32			mulpdu;

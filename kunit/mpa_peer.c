@@ -208,6 +208,17 @@ release_client:
 	return err;
 }
 
+static int peer_accept(struct socket *listener, struct socket **server)
+{
+	int err = kernel_accept(listener, server, 0);
+
+	if (err)
+		return err;
+	WRITE_ONCE((*server)->sk->sk_rcvtimeo, PEER_PATIENCE);
+	WRITE_ONCE((*server)->sk->sk_sndtimeo, PEER_PATIENCE);
+	return 0;
+}
+
 /* Two connected sockets. */
 int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
 		  struct socket **server)
@@ -223,17 +234,12 @@ int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
 		return err;
 	err = peer_connect(opts, listener, &addr, client);
 	if (!err) {
-		err = kernel_accept(listener, server, 0);
+		err = peer_accept(listener, server);
 		if (err)
 			sock_release(*client);
 	}
 	sock_release(listener);
-	if (err)
-		return err;
-
-	WRITE_ONCE((*server)->sk->sk_rcvtimeo, PEER_PATIENCE);
-	WRITE_ONCE((*server)->sk->sk_sndtimeo, PEER_PATIENCE);
-	return 0;
+	return err;
 }
 
 int mpa_peer_init(struct mpa_peer *peer, struct socket *sock)
@@ -246,6 +252,20 @@ int mpa_peer_init(struct mpa_peer *peer, struct socket *sock)
 	peer->used = 0;
 	tcp_sock_set_nodelay(sock->sk);
 	return 0;
+}
+
+/* The next that connects to a listener of mpa_peer_listen(). */
+int mpa_peer_accept(struct mpa_peer *peer, struct socket *listener)
+{
+	struct socket *sock;
+	int err = peer_accept(listener, &sock);
+
+	if (err)
+		return err;
+	err = mpa_peer_init(peer, sock);
+	if (err)
+		mpa_peer_close(sock);
+	return err;
 }
 
 /* Close at once, and leave nothing behind. */

@@ -15,6 +15,7 @@ enum {
 	PEER_M		= 0x80,
 	PEER_C		= 0x40,
 	PEER_R		= 0x20,
+	PEER_S		= 0x10,
 };
 
 /**
@@ -54,6 +55,7 @@ int mpa_peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
 int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
 		  struct socket **server);
 int mpa_peer_init(struct mpa_peer *peer, struct socket *sock);
+int mpa_peer_accept(struct mpa_peer *peer, struct socket *listener);
 void mpa_peer_exit(struct mpa_peer *peer);
 void mpa_peer_close(struct socket *sock);
 void mpa_peer_reset(struct mpa_peer *peer);

@@ -1,0 +1,673 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Enhanced startup, RFC 6581, against a raw peer. */
+#include <linux/string.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+#include "mpa_conn_test.h"
+
+enum {
+	ENH_ANY		= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
+	ENH_PD		= 512,
+};
+
+static void enh_attach(struct kunit *test, u16 ird, u16 ord, u8 rtr)
+{
+	struct conn_test *t = test->priv;
+
+	t->a.params.rev = MPA_REV_2;
+	t->a.params.enhanced = (struct mpa_enhanced) { ird, ord, rtr };
+	conn_attach(test, MPA_F_ENHANCED);
+}
+
+/* Enhanced data as it is on the wire, and private data of the ULP behind it. */
+static u32 enh_pd(u8 *to, u32 word, const u8 *pd, u32 len)
+{
+	to[0] = word >> 24;
+	to[1] = word >> 16;
+	to[2] = word >> 8;
+	to[3] = word;
+	if (len)
+		memcpy(to + 4, pd, len);
+	return len + 4;
+}
+
+static void enh_peer_frame(struct kunit *test, bool reply, u8 flags, u32 word,
+			   const u8 *pd, u32 len)
+{
+	u8 octets[ENH_PD];
+
+	KUNIT_ASSERT_LE(test, len + 4, sizeof(octets));
+	len = enh_pd(octets, word, pd, len);
+	conn_peer_frame(test, reply, flags | PEER_S, 2, octets, len);
+}
+
+static void enh_expect_frame(struct kunit *test, bool reply, u8 flags,
+			     u32 word, const u8 *pd, u32 len)
+{
+	u8 octets[ENH_PD];
+
+	KUNIT_ASSERT_LE(test, len + 4, sizeof(octets));
+	len = enh_pd(octets, word, pd, len);
+	conn_expect_frame(test, reply, flags | PEER_S, 2, octets, len);
+}
+
+/* What the consumer was told of the peer's frame. */
+static void enh_expect_startup(struct kunit *test, u16 ird, u16 ord, u8 rtr,
+			       const u8 *pd, u32 len)
+{
+	struct conn_test *t = test->priv;
+	const struct mpa_startup *s = &t->a.startup;
+
+	KUNIT_EXPECT_EQ(test, s->rev, 2);
+	KUNIT_ASSERT_NOT_NULL(test, s->enhanced);
+	KUNIT_EXPECT_EQ(test, s->enhanced->ird, ird);
+	KUNIT_EXPECT_EQ(test, s->enhanced->ord, ord);
+	KUNIT_EXPECT_EQ(test, s->enhanced->rtr, rtr);
+	KUNIT_ASSERT_EQ(test, s->pd_len, len);
+	KUNIT_EXPECT_EQ(test, memcmp(s->pd, pd, len), 0);
+}
+
+static void enh_expect_info(struct kunit *test, u16 ird, u16 ord, u8 rtr)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.rev, 2);
+	KUNIT_EXPECT_EQ(test, info.peer_rev, 2);
+	KUNIT_EXPECT_TRUE(test, info.enhanced);
+	KUNIT_EXPECT_EQ(test, info.ird, ird);
+	KUNIT_EXPECT_EQ(test, info.ord, ord);
+	KUNIT_EXPECT_EQ(test, info.rtr, rtr);
+}
+
+/* Request and Reply with @arg octets of the ULP's, 512 in all at most. */
+void conn_enh_initiator(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 len = conn_arg(test);
+
+	enh_attach(test, 5, 7, ENH_ANY);
+	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, len), 0);
+	enh_expect_frame(test, false, PEER_C, 0xc005c007, t->pool, len);
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, conn_segments(t), 1);
+
+	enh_peer_frame(test, true, PEER_C, 0x80048003, t->pool + 1, len);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	enh_expect_startup(test, 4, 3, MPA_RTR_WRITE, t->pool + 1, len);
+	enh_expect_info(test, 5, 4, MPA_RTR_WRITE);
+	conn_expect_silence(test);
+}
+
+void conn_enh_responder(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 len = conn_arg(test);
+
+	enh_attach(test, 4, 9, MPA_RTR_WRITE | MPA_RTR_READ);
+	conn_start(test, CONN_RESPONDER);
+	enh_peer_frame(test, false, PEER_C, 0xc005c007, t->pool, len);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	enh_expect_startup(test, 5, 7, ENH_ANY, t->pool, len);
+	conn_expect_silence(test);
+
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, t->pool + 1, len), 0);
+	enh_expect_frame(test, true, PEER_C, 0x8004c005, t->pool + 1, len);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	KUNIT_EXPECT_EQ(test, conn_segments(t), 1);
+	enh_expect_info(test, 4, 5, MPA_RTR_WRITE | MPA_RTR_READ);
+	conn_expect_silence(test);
+}
+
+/* The four octets count, too; but not in what has none of them. */
+void conn_enh_pd_too_long(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	enh_attach(test, 5, 7, ENH_ANY);
+	KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 509),
+			-EMSGSIZE);
+	conn_start(test, CONN_RESPONDER);
+	enh_peer_frame(test, false, PEER_C, 0x00050007, t->pool, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, t->pool, 509), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, mpa_reject(t->a.conn, t->pool, 509), -EMSGSIZE);
+	conn_expect_silence(test);
+	conn_reopen(test);
+
+	enh_attach(test, 5, 7, ENH_ANY);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, t->pool, 512), 0);
+	conn_expect_frame(test, true, PEER_C, 1, t->pool, 512);
+}
+
+/* Frames come an octet at a time. */
+void conn_enh_dribble(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	bool reply = conn_arg(test) == CONN_INITIATOR;
+	u8 octets[4 + 3], frame[PEER_FRAME + sizeof(octets)];
+	u32 len;
+
+	enh_attach(test, 5, 7, MPA_RTR_SEND);
+	conn_start(test, conn_arg(test));
+	if (reply)
+		enh_expect_frame(test, false, PEER_C, 0xc0050007, NULL, 0);
+	enh_pd(octets, 0xc0060004, t->pool, 3);
+	len = mpa_peer_frame(frame, reply, PEER_C | PEER_S, 2, octets, 7);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write_split(&t->peer, frame, len - 1,
+						   1), 0);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, frame + len - 1, 1), 0);
+	CONN_WAIT(test, &t->a, reply ? EV_ESTABLISHED : EV_REQUEST, 1);
+	enh_expect_startup(test, 6, 4, MPA_RTR_SEND, t->pool, 3);
+}
+
+/* Frames that close the connection. */
+
+static void enh_expect_closed(struct kunit *test, enum mpa_reason reason)
+{
+	struct conn_test *t = test->priv;
+
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, reason);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_NE(test, t->a.err, 0);
+	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REJECTED), 0);
+}
+
+/* S, and too few octets: the 20 of the frame are read, and not one more. */
+void conn_enh_short(struct kunit *test)
+{
+	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	struct conn_test *t = test->priv;
+	const struct tcp_sock *tp;
+	u8 frame[PEER_FRAME + 8];
+	u32 pd_len, seq;
+
+	for (pd_len = 0; pd_len < 4; pd_len++) {
+		enh_attach(test, 5, 7, ENH_ANY);
+		conn_start(test, conn_arg(test));
+		if (initiator)
+			enh_expect_frame(test, false, PEER_C, 0xc005c007, NULL,
+					 0);
+		tp = tcp_sk(t->sock[0]->sk);
+		seq = READ_ONCE(tp->copied_seq);
+		memset(frame, 0x3f, sizeof(frame));
+		mpa_peer_frame(frame, initiator, PEER_C | PEER_S, 2, NULL,
+			       pd_len);
+		KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, frame,
+						     sizeof(frame)), 0);
+		enh_expect_closed(test, MPA_REASON_PD_LENGTH);
+		KUNIT_EXPECT_EQ(test, READ_ONCE(tp->copied_seq) - seq,
+				PEER_FRAME);
+		conn_reopen(test);
+	}
+}
+
+struct enh_bad {
+	bool		initiator;	/* we are */
+	bool		enhanced;	/* we ask for it, or support it */
+	u8		flags;		/* of the peer's frame */
+	u8		rev;
+	u32		pd_len;
+	enum mpa_reason	reason;
+};
+
+static const struct enh_bad enh_bads[] = {
+	[ENH_BAD_NO_S] = { true, true, PEER_C, 2, 4, MPA_REASON_ENHANCED },
+	[ENH_BAD_NO_S_R] = { true, true, PEER_C | PEER_R, 2, 0,
+			     MPA_REASON_ENHANCED },
+	[ENH_BAD_REV_1] = { true, true, PEER_C, 1, 4, MPA_REASON_REVISION },
+	[ENH_BAD_REV_1_S] = { true, true, PEER_C | PEER_S, 1, 4,
+			      MPA_REASON_REVISION },
+	[ENH_BAD_REV_3] = { true, true, PEER_C | PEER_S, 3, 4,
+			    MPA_REASON_REVISION },
+	[ENH_BAD_S] = { true, false, PEER_C | PEER_S, 2, 4,
+			MPA_REASON_ENHANCED },
+	[ENH_BAD_REQUEST] = { false, false, PEER_C | PEER_S, 2, 4,
+			      MPA_REASON_ENHANCED },
+	[ENH_BAD_PD_513] = { false, true, PEER_C | PEER_S, 2, 513,
+			     MPA_REASON_PD_LENGTH },
+	[ENH_BAD_PD_513_REPLY] = { true, true, PEER_C | PEER_S, 2, 513,
+				   MPA_REASON_PD_LENGTH },
+};
+
+/* A frame, @arg, that has to close the connection. */
+void conn_enh_bad(struct kunit *test)
+{
+	const struct enh_bad *bad = &enh_bads[conn_arg(test)];
+	struct conn_test *t = test->priv;
+
+	t->a.params.rev = MPA_REV_2;
+	t->a.params.enhanced.rtr = MPA_RTR_WRITE;
+	conn_attach(test, bad->enhanced ? MPA_F_ENHANCED : 0);
+	conn_start(test, bad->initiator ? CONN_INITIATOR : CONN_RESPONDER);
+	if (bad->initiator && bad->enhanced)
+		enh_expect_frame(test, false, PEER_C, 0x80008000, NULL, 0);
+	else if (bad->initiator)
+		conn_expect_frame(test, false, PEER_C, 2, NULL, 0);
+	conn_peer_frame(test, bad->initiator, bad->flags, bad->rev, t->pool,
+			bad->pd_len);
+	enh_expect_closed(test, bad->reason);
+}
+
+/* A Request of a revision above ours; @arg is our own. */
+void conn_enh_refused(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u8 rev = conn_arg(test);
+
+	t->a.params.rev = rev;
+	t->a.params.enhanced.rtr = MPA_RTR_WRITE;
+	conn_attach(test, rev == MPA_REV_2 ? MPA_F_ENHANCED : 0);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_C | PEER_S, rev + 1, t->pool, 10);
+	conn_expect_frame(test, true, PEER_C | PEER_R, rev, NULL, 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	mpa_peer_reset(&t->peer);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
+}
+
+/* Without enhanced data */
+
+static void enh_expect_plain(struct kunit *test, u8 rev)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.rev, rev);
+	KUNIT_EXPECT_EQ(test, info.peer_rev, rev);
+	KUNIT_EXPECT_FALSE(test, info.enhanced);
+	KUNIT_EXPECT_EQ(test, info.ird, 0);
+	KUNIT_EXPECT_EQ(test, info.ord, 0);
+	KUNIT_EXPECT_EQ(test, info.rtr, 0);
+	t->crc = true;
+	mpa_resume(t->a.conn);
+	conn_expect_alive(test, &t->a);
+}
+
+static void enh_expect_pd(struct kunit *test, u8 rev, u32 len)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_EXPECT_EQ(test, t->a.startup.rev, rev);
+	KUNIT_EXPECT_NULL(test, t->a.startup.enhanced);
+	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, len);
+	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, len), 0);
+}
+
+/* Who supports Rev 2 is asked without: @arg, flags and revision. */
+void conn_enh_old_request(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u8 flags = conn_arg(test) >> 8;
+	u8 rev = conn_arg(test);
+	u8 ours = rev ? PEER_C : PEER_C | PEER_M;
+
+	enh_attach(test, 5, 7, ENH_ANY);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, flags, rev, t->pool, 512);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	enh_expect_pd(test, rev, 512);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, t->pool, 512), 0);
+	conn_expect_frame(test, true, ours, rev, t->pool, 512);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	t->rx_markers = ours & PEER_M;
+	t->tx_markers = flags & PEER_M;
+	enh_expect_plain(test, rev);
+}
+
+/* Nothing enhanced is wanted of Rev 2; the Reply's revision is @arg. */
+void conn_enh_plain(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u8 rev = conn_arg(test);
+
+	t->a.params.rev = MPA_REV_2;
+	conn_attach(test, 0);
+	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 512), 0);
+	conn_expect_frame(test, false, PEER_C, 2, t->pool, 512);
+	conn_peer_frame(test, true, PEER_C, rev, t->pool, 4);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	enh_expect_pd(test, rev, 4);
+	enh_expect_plain(test, rev);
+}
+
+/* In Rev 1 the bit is reserved, and the octets are the ULP's. */
+void conn_enh_rev1(struct kunit *test)
+{
+	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	conn_start(test, conn_arg(test));
+	if (initiator)
+		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_peer_frame(test, initiator, PEER_C | PEER_S, 1, t->pool, 3);
+	CONN_WAIT(test, &t->a, initiator ? EV_ESTABLISHED : EV_REQUEST, 1);
+	enh_expect_pd(test, 1, 3);
+	if (initiator) {
+		enh_expect_plain(test, 1);
+		return;
+	}
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	enh_expect_plain(test, 1);
+}
+
+/* Negotiation that fails: codes 6 and 7 */
+
+struct enh_error {
+	u8		rtr;		/* ours */
+	u32		reply;
+	enum mpa_error	error;
+	enum mpa_reason	reason;
+};
+
+static const struct enh_error enh_errors[] = {
+	[ENH_ERROR_IRD] = { MPA_RTR_WRITE, 0x80078006, MPA_ERR_IRD,
+			    MPA_REASON_IRD },
+	[ENH_ERROR_RTR] = { MPA_RTR_SEND, 0x8007c005, MPA_ERR_RTR,
+			    MPA_REASON_RTR },
+	[ENH_ERROR_NO_A] = { ENH_ANY, 0x00070005, MPA_ERR_RTR,
+			     MPA_REASON_RTR },
+	[ENH_ERROR_A] = { 0, 0x80078005, MPA_ERR_RTR, MPA_REASON_RTR },
+};
+
+/* What a consumer does then: a Terminate message, and no more. */
+static void enh_hook_terminate(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev != EV_ENDED)
+		return;
+	mpa_send(c->conn, &t->msg[0].tx);
+	mpa_shutdown(c->conn);
+}
+
+void conn_enh_error(struct kunit *test)
+{
+	const struct enh_error *e = &enh_errors[conn_arg(test)];
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+
+	t->a.params.ird_max = 5;
+	enh_attach(test, 5, 7, e->rtr);
+	conn_start(test, CONN_INITIATOR);
+	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, 24), 0);
+	t->peer.used = 24;
+	conn_msg(test, 40);
+	t->a.hook = enh_hook_terminate;
+	enh_peer_frame(test, true, PEER_C, e->reply, t->pool, 5);
+
+	conn_expect_end(test, &t->a, e->error, e->reason);
+	KUNIT_EXPECT_EQ(test, t->a.end.err, -EPROTO);
+	t->crc = true;
+	conn_expect_tx(test, 40);
+	conn_expect_done(test, &t->a, 1, 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+
+	/* What the peer sends is not passed, and its FIN is heard. */
+	mpa_resume(t->a.conn);
+	conn_peer_send(test, 100);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.err, 0);
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, info.state, MPA_STATE_CLOSED);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+}
+
+/* The RTR */
+
+/* It is the Initiator's first FPDU; before it comes nothing at all. */
+void conn_enh_rtr(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	enh_attach(test, 5, 7, ENH_ANY);
+	conn_start(test, CONN_INITIATOR);
+	enh_expect_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
+	enh_peer_frame(test, true, PEER_C, 0xc0074005, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	enh_expect_info(test, 5, 7, MPA_RTR_READ);
+	mpa_resume(t->a.conn);
+	conn_expect_silence(test);
+	t->crc = true;
+	conn_post(test, 46);
+	conn_post(test, 100);
+	conn_expect_tx(test, 46);
+	conn_expect_tx(test, 100);
+	conn_expect_silence(test);
+}
+
+/* The Responder is silent until it has come. */
+void conn_enh_gate(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	enh_attach(test, 5, 7, MPA_RTR_WRITE);
+	conn_start(test, CONN_RESPONDER);
+	enh_peer_frame(test, false, PEER_C, 0x80058007, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	enh_expect_frame(test, true, PEER_C, 0x80058005, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	t->crc = true;
+	mpa_resume(t->a.conn);
+	conn_post(test, 100);
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), 0);
+
+	conn_peer_send(test, 14);
+	conn_expect_rx(test, &t->a, 1);
+	conn_expect_tx(test, 100);
+	conn_expect_alive(test, &t->a);
+}
+
+/* Both ends are ours. */
+void conn_enh_two(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long before;
+	struct mpa_info info;
+
+	conn_attach(test, 0);
+	conn_reopen(test);
+	before = snmp_fold_field(t->mn->mib, MPA_MIB_ENHANCED);
+	t->a.params.rev = MPA_REV_2;
+	t->a.params.enhanced = (struct mpa_enhanced) { 5, 7, ENH_ANY };
+	t->b.params.rev = MPA_REV_2;
+	t->b.params.enhanced = (struct mpa_enhanced) { 9, 3, MPA_RTR_SEND };
+	conn_two(test, MPA_F_ENHANCED | MPA_F_MARKERS, MPA_F_ENHANCED);
+	enh_expect_info(test, 5, 7, MPA_RTR_SEND);
+	mpa_get_info(t->b.conn, &info);
+	KUNIT_EXPECT_TRUE(test, info.enhanced);
+	KUNIT_EXPECT_EQ(test, info.ird, 7);
+	KUNIT_EXPECT_EQ(test, info.ord, 3);
+	KUNIT_EXPECT_EQ(test, info.rtr, MPA_RTR_SEND);
+	KUNIT_EXPECT_EQ(test, snmp_fold_field(t->mn->mib, MPA_MIB_ENHANCED),
+			before + 2);
+	conn_post(test, 18);
+	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 1));
+	KUNIT_EXPECT_EQ(test, mpa_send(t->b.conn, &conn_msg(test, 20)->tx), 0);
+	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 1));
+}
+
+/* mpa_set_enhanced() */
+
+static int enh_set(struct mpa_consumer *c, u16 ird, u16 ord, u8 rtr,
+		   u16 ird_max)
+{
+	const struct mpa_enhanced erd = { ird, ord, rtr };
+
+	return mpa_set_enhanced(c->conn, &erd, ird_max);
+}
+
+static void enh_expect_invalid(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0x4000, 0, 1, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0, 0x4000, 1, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0, 0, 1, 0x4000), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0, 0, ENH_ANY + 1, 0), -EINVAL);
+}
+
+void conn_enh_set_initiator(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	enh_attach(test, 5, 7, ENH_ANY);
+	enh_expect_invalid(test);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 2, 3, MPA_RTR_SEND, 4), 0);
+	conn_start(test, CONN_INITIATOR);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 0, 9), -EALREADY);
+	enh_expect_frame(test, false, PEER_C, 0xc0020003, NULL, 0);
+	enh_peer_frame(test, true, PEER_C, 0xc0030004, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	enh_expect_info(test, 4, 3, MPA_RTR_SEND);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 0, 9), -EALREADY);
+	conn_reopen(test);
+
+	conn_attach(test, 0);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 2, 3, MPA_RTR_SEND, 4), -EINVAL);
+}
+
+static void enh_hook_set(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev != EV_REQUEST)
+		return;
+	c->hook_err = enh_set(c, 2, 3, MPA_RTR_READ, 0);
+	if (!c->hook_err)
+		c->hook_err = mpa_accept(c->conn, NULL, 0);
+}
+
+void conn_enh_set_responder(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	enh_attach(test, 5, 7, MPA_RTR_WRITE);
+	t->a.hook = enh_hook_set;
+	conn_start(test, CONN_RESPONDER);
+	enh_peer_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
+	enh_expect_frame(test, true, PEER_C, 0x80024003, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.hook_err, 0);
+	enh_expect_info(test, 2, 3, MPA_RTR_READ);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 1, 0), -EALREADY);
+}
+
+/* Later than in the callback, up to the answer. */
+void conn_enh_set_late(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	enh_attach(test, 5, 7, MPA_RTR_WRITE);
+	conn_start(test, CONN_RESPONDER);
+	enh_peer_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	conn_settle(&t->a);
+	enh_expect_invalid(test);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 0, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, MPA_RTR_SEND, 0), 0);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 3, 2, MPA_RTR_WRITE, 0), 0);
+	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 1, 0), -EALREADY);
+	enh_expect_frame(test, true, PEER_C, 0x80038002, NULL, 0);
+}
+
+/* Rejecting */
+
+/* The Reply has the depths that would have been needed. */
+void conn_enh_reject(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	enh_attach(test, 5, 7, MPA_RTR_WRITE);
+	conn_start(test, CONN_RESPONDER);
+	enh_peer_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 2, 20, MPA_RTR_READ, 0), 0);
+	KUNIT_ASSERT_EQ(test, mpa_reject(t->a.conn, t->pool, 508), 0);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 2, 20, MPA_RTR_READ, 0),
+			-EALREADY);
+	enh_expect_frame(test, true, PEER_C | PEER_R, 0x80024014, t->pool, 508);
+	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+}
+
+void conn_enh_rejected(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	enh_attach(test, 5, 7, MPA_RTR_WRITE);
+	conn_start(test, CONN_INITIATOR);
+	enh_expect_frame(test, false, PEER_C, 0x80058007, NULL, 0);
+	enh_peer_frame(test, true, PEER_C | PEER_R, 0xc0020014, t->pool, 9);
+	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
+	enh_expect_startup(test, 2, 20, MPA_RTR_SEND, t->pool, 9);
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+}
+
+/* mpa_attach(), mpa_start_responder() */
+
+static void enh_refused_params(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_attach(t->sock[0],
+							 &t->a.params)),
+			-EINVAL);
+}
+
+void conn_enh_params(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_params good = t->a.params;
+
+	conn_pair(test);
+	good.flags = MPA_F_ENHANCED;
+	good.rev = MPA_REV_2;
+	t->a.params = good;
+	t->a.params.rev = MPA_REV_1;
+	enh_refused_params(test);
+	t->a.params = good;
+	t->a.params.enhanced.ird = 0x4000;
+	enh_refused_params(test);
+	t->a.params = good;
+	t->a.params.enhanced.ord = 0x4000;
+	enh_refused_params(test);
+	t->a.params = good;
+	t->a.params.enhanced.rtr = ENH_ANY + 1;
+	enh_refused_params(test);
+	t->a.params = good;
+	t->a.params.ird_max = 0x4000;
+	enh_refused_params(test);
+
+	/* A Responder supports at least one kind of RTR. */
+	t->a.params = good;
+	conn_attach(test, MPA_F_ENHANCED);
+	KUNIT_EXPECT_EQ(test, mpa_start_responder(t->a.conn, NULL, 0),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0, 0, MPA_RTR_SEND, 0), 0);
+	conn_start(test, CONN_RESPONDER);
+}
