@@ -659,7 +659,7 @@ static long connect_close_attaching(void *arg)
 
 	spin_lock_bh(&t->mn->lock);
 	complete(&s->go);
-	end = ktime_get_ns() + 2 * NSEC_PER_SEC;
+	end = ktime_get_ns() + 10 * NSEC_PER_SEC;
 	do {
 		attaching = connect_is_attaching(s->made);
 		cpu_relax();
