@@ -36,6 +36,7 @@ void fpdu_init(struct fpdu *f)
 {
 	memset(f, 0, sizeof(*f));
 	f->stated = -1;
+	f->which = -1;
 	f->ptr = -1;
 }
 
@@ -130,16 +131,25 @@ struct builder {
 	bool		begun;
 };
 
-static void put_marker(struct builder *b)
+/* FPDUPTR as it should be, or as it was asked to be */
+static uint16_t marker_ptr(const struct builder *b, bool altered)
 {
 	uint16_t ptr = b->begun ? b->s->pos - b->header : 0;
+
+	if (!altered)
+		return ptr;
+	return (b->f->ptr < 0 ? ptr : b->f->ptr) + b->f->ptr_add;
+}
+
+static void put_marker(struct builder *b)
+{
+	bool altered = b->f->which < 0 || (size_t)b->f->which == b->f->markers;
+	uint16_t reserved = altered ? b->f->reserved : 0;
+	uint16_t ptr = marker_ptr(b, altered);
 	uint8_t *to = b->to + b->len;
 
-	if (b->f->ptr >= 0)
-		ptr = b->f->ptr;
-	ptr += b->f->ptr_add;
-	to[0] = b->f->reserved >> 8;
-	to[1] = b->f->reserved;
+	to[0] = reserved >> 8;
+	to[1] = reserved;
 	to[2] = ptr >> 8;
 	to[3] = ptr;
 	b->len += 4;
@@ -177,6 +187,7 @@ size_t fpdu_build(struct stream *s, struct fpdu *f, uint8_t *to)
 	size_t stated = f->stated < 0 ? f->len : (size_t)f->stated;
 	size_t i;
 
+	f->markers = 0;
 	put_octet(&b, stated >> 8);
 	put_octet(&b, stated);
 	for (i = 0; i < f->len; i++)

@@ -25,7 +25,7 @@
  *	split:N		the next that is sent is split behind N octets
  *	limit:N,fin	send N octets of what follows, then FIN (rst: RST,
  *			silence: nothing); from there on skip all steps but
- *			pause, quiet, end and again
+ *			those on time and ends
  * Time and ends:
  *	pause:S		wait S seconds
  *	quiet:S		for S seconds nothing comes, and nothing ends
@@ -38,7 +38,7 @@
  *	request:FIELDS, reply:FIELDS
  *			send such a frame: m, c, r, s, res, or flags for all
  *			of them; rev; len (PD_Length); A, B, ird, C, D, ord
- *			(RFC 6581; one named, and they are sent); pd=HEX or
+ *			(RFC 6581; sent if one is named); pd=HEX or
  *			pdsize=N (private data behind these); key=HEX,
  *			badkey=N (octet N is wrong). Unless said c=1, rev=1 and
  *			len is right.
@@ -51,14 +51,15 @@
  * Full operation:
  *	fpdu:FIELDS	send one: size=N, ulpdu=HEX or rtr=send|write|read (an
  *			RDMAP message of length 0); len (ULPDU_Length), pad
- *			(its octets), crc=bad or crc=HEX; of all markers ptr or
- *			ptradd and reserved; flip=N (a bit of octet N);
- *			split=every (one FPDU for each place to split it);
+ *			(its octets), crc=bad or crc=HEX; ptr or ptradd (a
+ *			FPDUPTR, and what is added to it) and reserved of all
+ *			its markers, or of marker=N; flip=N (a bit of octet N);
  *			count=N, step=N (each longer by N)
  *	expect-fpdu[:FIELDS]
  *			a good one comes, like what this side sends for size,
  *			ulpdu, rtr, count, step
- *	echo:FIELDS	send FPDUs, and all come back: count, size, step, batch
+ *	echo:FIELDS	send FPDUs, and all come back: count, size, step, batch;
+ *			or size, and split=every: one for each place to split it
  *	serve[:count=N]	send back each FPDU, up to N of them or to FIN
  *
  * For example, a Rev 1 Initiator that sends a bad CRC and then waits:

@@ -105,8 +105,9 @@ struct fpdu {
 	size_t		len;
 	long		stated;		/* ULPDU_Length; -1: the true one */
 	uint8_t		pad;
-	uint16_t	reserved;	/* of each marker */
-	long		ptr;		/* of each marker; -1: the true one */
+	long		which;		/* marker that is altered; -1: each */
+	uint16_t	reserved;	/* of it */
+	long		ptr;		/* of it; -1: the true one */
 	uint16_t	ptr_add;
 	bool		crc_bad;
 	bool		crc_given;

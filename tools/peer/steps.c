@@ -255,7 +255,7 @@ struct wish {
 	long		size;
 	long		step;
 	long		flip;		/* octet with a wrong bit; -1: none */
-	bool		every;		/* once for each way to split it */
+	bool		every;		/* once for each place to split it */
 	bool		ulpdu;		/* given by its octets */
 	const char	*rtr;		/* or so */
 };
@@ -314,6 +314,8 @@ static void fpdu_field(struct fpdu *f, const char *name, const char *value)
 		f->reserved = field_number(name, value, 0xffff);
 	else if (!strcmp(name, "ptr"))
 		f->ptr = field_number(name, value, 0xffff);
+	else if (!strcmp(name, "marker"))
+		f->which = field_number(name, value, 200);
 	else if (!strcmp(name, "ptradd"))
 		f->ptr_add = field_number(name, value, 0xffff);
 	else if (!strcmp(name, "crc"))
@@ -361,31 +363,14 @@ static void send_fpdu(struct peer *p, const struct wish *w, unsigned int i)
 	p->fpdus_out++;
 }
 
-/* As often as the FPDU has places to split it */
-static void send_every_split(struct peer *p, const struct wish *w)
-{
-	size_t at, len = 2;
-
-	for (at = 1; at < len; at++) {
-		size_t before = p->out.pos;
-
-		p->conn.split = at;
-		send_fpdu(p, w, 0);
-		len = p->out.pos - before;
-	}
-	say("split: %zu ways", at - 1);
-}
-
 static void step_fpdu(struct peer *p, char *args)
 {
 	struct wish w;
 	unsigned int i;
 
 	parse_fpdu(&w, args, false);
-	if (w.every) {
-		send_every_split(p, &w);
-		return;
-	}
+	if (w.every)
+		misused("split=every: only as an echo");
 	for (i = 0; i < w.count; i++)
 		send_fpdu(p, &w, i);
 }
@@ -441,22 +426,48 @@ static void take_echoes(struct peer *p, const struct wish *w,
 	}
 }
 
+/* An FPDU for each place to split it, of which it has @len - 1 */
+static void echo_every_split(struct peer *p, const struct wish *w)
+{
+	size_t at, len = 2;
+
+	for (at = 1; at < len; at++) {
+		uint64_t before = p->out.pos;
+
+		p->conn.split = at;
+		fpdu_init(&fpdu);
+		send_fpdu(p, w, 0);
+		len = p->out.pos - before;
+		take_echoes(p, w, 0, 1);
+	}
+	say("echoed: %zu fpdus, split", at - 1);
+}
+
+static void echo_batches(struct peer *p, const struct wish *w)
+{
+	unsigned int from, to, i;
+
+	for (from = 0; from < w->count; from = to) {
+		to = w->count - from < w->batch ? w->count : from + w->batch;
+		fpdu_init(&fpdu);
+		for (i = from; i < to; i++)
+			send_fpdu(p, w, i);
+		take_echoes(p, w, from, to);
+	}
+	say("echoed: %u fpdus", w->count);
+}
+
 static void step_echo(struct peer *p, char *args)
 {
-	unsigned int from, to;
 	struct wish w;
 
 	parse_fpdu(&w, args, true);
-	if (w.ulpdu || w.every || w.flip >= 0 || !w.batch)
-		misused("count, size, step and batch only");
-	for (from = 0; from < w.count; from = to) {
-		to = w.count - from < w.batch ? w.count : from + w.batch;
-		fpdu_init(&fpdu);
-		for (unsigned int i = from; i < to; i++)
-			send_fpdu(p, &w, i);
-		take_echoes(p, &w, from, to);
-	}
-	say("echoed: %u fpdus", w.count);
+	if (w.ulpdu || w.flip >= 0 || !w.batch || (w.every && w.count > 1))
+		misused("count, size, step, batch, or size and split");
+	if (w.every)
+		echo_every_split(p, &w);
+	else
+		echo_batches(p, &w);
 }
 
 /* Send back what comes, up to FIN, or @count of it. */
@@ -472,7 +483,6 @@ static void step_serve(struct peer *p, char *args)
 		max = field_number(name, value, 1000000);
 	}
 	while (count < max && fpdu_read(&p->conn, &p->in, &fpdu)) {
-		fpdu.markers = 0;
 		conn_send(&p->conn, octets, fpdu_build(&p->out, &fpdu, octets));
 		total += fpdu.len;
 		count++;
@@ -495,8 +505,6 @@ static const struct step steps[] = {
 	{ "whole", step_whole },
 	{ "split", step_split },
 	{ "limit", step_limit },
-	{ "fin", step_fin },
-	{ "rst", step_rst },
 	{ "request", step_request },
 	{ "reply", step_reply },
 	{ "expect-request", step_expect_request },
@@ -514,6 +522,8 @@ static const struct step steps[] = {
 static const struct step end_steps[] = {
 	{ "pause", step_pause },
 	{ "quiet", step_quiet },
+	{ "fin", step_fin },
+	{ "rst", step_rst },
 	{ "end", step_end },
 	{ NULL, NULL }
 };
