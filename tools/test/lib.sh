@@ -14,8 +14,12 @@ declare -A R=()		# the result read last
 REQ_KEY=4d504120494420526571204672616d65
 REP_KEY=4d504120494420526570204672616d65
 
+DOING=			# what a case is at, if it does many things
+
 fail() {
-	echo "FAILED: $*"
+	echo "FAILED: ${DOING:+$DOING: }$*"
+	# What a peer_server() has said last
+	[[ ! -e $STATE/server ]] || tail -n 3 "$STATE/server"
 	exit 1
 }
 
@@ -220,25 +224,29 @@ grown() {
 
 # The test peer, tools/peer, which lists its steps
 
+# peer_in NS connect|listen STEP...: with each number of $RANGE, if there is one
+peer_in() {
+	ns "$1" mpa-peer -t $((5 * SLOW)) ${RANGE:+-f "$RANGE"} "$2" "$B4" \
+		$PORT "${@:3}"
+}
+
 # play STEP...: connect from a to the server, and do that
-play() { ns a mpa-peer -t $((5 * SLOW)) connect "$B4" $PORT "$@"; }
+play() { peer_in a connect "$@"; }
 
 # client STEP...: the same; all has to be as the steps say
 client() {
 	local status=0
 
 	play "$@" >"$STATE/client" || status=$?
-	cat "$STATE/client"
-	((status == 0)) || fail "mpa-peer: status $status"
+	((status == 0)) || { tail "$STATE/client"; fail "mpa-peer: $status"; }
 }
 
 # peer_server STEP...: do that on connections accepted on the server's side
 peer_server() {
 	: >"$STATE/server"
-	ns "$SERVER" mpa-peer -t $((5 * SLOW)) listen "$B4" $PORT "$@" \
-		>"$STATE/server" &
+	peer_in "$SERVER" listen "$@" >"$STATE/server" &
 	PEER=$!
-	until grep -q '^listening' "$STATE/server"; do
+	until [[ $(<"$STATE/server") == listening* ]]; do
 		kill -0 "$PEER" || fail "mpa-peer does not listen"
 		sleep 0.05
 	done
@@ -249,8 +257,8 @@ peer_served() {
 	local status=0
 
 	wait "$PEER" || status=$?
-	cat "$STATE/server"
 	((status == 0)) || fail "mpa-peer: status $status"
+	rm "$STATE/server"
 }
 
 # with_crc HEX: the same and its CRC32c, bit by bit
