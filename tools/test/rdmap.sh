@@ -7,12 +7,24 @@
 rdmap() {
 	PING=/sys/kernel/debug/mpa_rdmap
 	modprobe mpa_rdmap || fail "no mpa_rdmap"
-	trap stop_serving EXIT
+	trap rdmap_over EXIT
 	network "${1:-pair}" "${2:-1500}"
 }
 
-# connect OPTION...: run it from a; R has the result, the status is kept
-connect() {
+# The module goes, with whatever the case has left: other cases unload mpa.
+rdmap_over() {
+	local status=$?
+
+	stop_serving
+	if ! rmmod mpa_rdmap; then
+		echo "FAILED: mpa_rdmap does not go"
+		status=1
+	fi
+	exit $status
+}
+
+# rdmap_connect OPTION...: run it from a; R has the result, the status is kept
+rdmap_connect() {
 	local status=0
 
 	[[ " $* " == *" timeout="* ]] || set -- "$@" timeout=$((10 * SLOW))
@@ -22,13 +34,13 @@ connect() {
 	return $status
 }
 
-connect_ok() {
-	connect "$@" || { show_result; fail "connect $*"; }
+rdmap_ok() {
+	rdmap_connect "$@" || { show_result; fail "connect $*"; }
 	expect status=0 reason=ok mismatches=0 mpa_error=0 terminate_tx=none \
 		terminate_rx=none
 }
 
-served_ok() {
+rdmap_served() {
 	served
 	expect status=0 reason=ok mismatches=0 mpa_error=0 terminate_tx=none \
 		terminate_rx=none
@@ -37,72 +49,72 @@ served_ok() {
 # The programs, at both ends
 
 # Sizes around the corners: nothing, one octet, one segment and a bit, many
-echo_of() {
-	local size n=10
+rdmap_echo() {
+	local size n=5
 
 	rdmap pair "$1"
-	serve app=echo markers="$2" size=1000000 depth=8
-	for size in 0 1 3 64 1429 1430 1431 1434 4096 65536 1000000; do
-		connect_ok app=echo markers="$2" size=$size count=$n depth=8
+	serve app=echo markers="$2" size=100000 depth=8
+	for size in 0 1 3 64 1429 1430 1431 1434 4096 65536 100000; do
+		rdmap_ok app=echo markers="$2" size=$size count=$n depth=3
 		expect iterations=$n messages_tx=$n messages_rx=$n \
 			octets_tx=$((n * size)) octets_rx=$((n * size)) \
 			markers_tx="$2" markers_rx="$2"
-		served_ok
+		rdmap_served
 		expect iterations=$n messages_tx=$n messages_rx=$n \
 			octets_rx=$((n * size))
 	done
 }
 
 # A byte that comes back changed is seen: the peer changes one.
-echo_differs() {
+rdmap_differs() {
 	local echoed=01000000000000000000000000000000
 
 	rdmap
 	peer_server expect-request:rev=1 reply \
-		"expect-fpdu:ulpdu=$(untagged 4143 0 1 0 "$(pattern 16)")" \
-		"fpdu:ulpdu=$(untagged 4143 0 1 0 $echoed)" end:fin
-	connect app=echo rev=1 size=16 && fail "it is not the same"
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$(echo_pattern 16)")" \
+		"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 $echoed)" end:fin
+	rdmap_connect app=echo rev=1 size=16 && fail "it is not the same"
 	expect status=-84 reason=mismatch mismatches=1 messages_rx=1
 	peer_served
 }
 
-rping_of() {
+rdmap_rping() {
 	local size
 
 	rdmap pair 1500
 	serve app=rping "$@"
 	for size in 1 2 64 1000 4096 65536; do
-		connect_ok app=rping count=20 size=$size "$@"
-		expect iterations=20 messages_tx=40 messages_rx=40 reads_rx=20 \
-			writes_rx=20 octets_tx=$((20 * (size + 32))) \
-			octets_rx=$((20 * (size + 32)))
-		served_ok
-		expect iterations=20 reads_tx=20 writes_tx=20 reads_rx=0 \
+		rdmap_ok app=rping count=5 size=$size "$@"
+		expect iterations=5 messages_tx=10 messages_rx=10 reads_rx=5 \
+			writes_rx=5 octets_tx=$((5 * (size + 32))) \
+			octets_rx=$((5 * (size + 32)))
+		rdmap_served
+		expect iterations=5 reads_tx=5 writes_tx=5 reads_rx=0 \
 			writes_rx=0
 	done
 }
 
-rdma_once() {
+rdmap_once() {
 	rdmap pair 1500
 	serve app=rdma_server "$@"
-	connect_ok app=rdma_client "$@"
+	rdmap_ok app=rdma_client "$@"
 	expect iterations=1 octets_tx=16 octets_rx=16
-	served_ok
+	rdmap_served
 	expect iterations=1 octets_tx=16 octets_rx=16
 }
 
 # The passive side speaks first: it may when an RTR is there.
-ucmatose_rtr() {
+rdmap_exchange() {
 	rdmap pair 1500
-	serve app=ucmatose count=200 size=3000
-	connect_ok app=ucmatose count=200 size=3000 rtr="$1"
-	expect iterations=200 octets_rx=600000 octets_tx=600000 rtr="$1"
-	served_ok
-	expect iterations=200 octets_rx=600000 octets_tx=600000 rtr="$1"
+	serve app=ucmatose count=50 size=3000
+	rdmap_ok app=ucmatose count=50 size=3000 rtr="$1"
+	expect iterations=50 octets_rx=150000 octets_tx=150000 rtr="$1"
+	rdmap_served
+	expect iterations=50 octets_rx=150000 octets_tx=150000 rtr="$1"
 }
 
 # Without an RTR both sides wait, until time is over; then there is a FIN.
-ucmatose_waits() {
+rdmap_waits() {
 	rdmap pair 1500
 	serve app=ucmatose timeout=1
 	client request expect-reply:r=0 quiet:0.7 end:fin
@@ -111,7 +123,7 @@ ucmatose_waits() {
 }
 
 # negotiated OFFER LIMITS...: ird and ord at both ends
-depths() {
+rdmap_depths() {
 	local client=$1 server=$2
 
 	shift 2
@@ -119,55 +131,55 @@ depths() {
 	# shellcheck disable=SC2086
 	serve app=rping $server
 	# shellcheck disable=SC2086
-	connect_ok app=rping count=3 $client
+	rdmap_ok app=rping count=3 $client
 	expect "ird=$1" "ord=$2" revision=2
-	served_ok
+	rdmap_served
 	expect "ird=$3" "ord=$4" revision=2
 }
 
 # rtr KIND OFFERED TAKEN
-rtr_of() {
+rdmap_rtr() {
 	rdmap pair 1500
 	serve app=echo rtr="$3"
-	connect_ok app=echo count=5 rtr="$2"
+	rdmap_ok app=echo count=5 rtr="$2"
 	expect rtr="$1" messages_tx=5 messages_rx=5
-	served_ok
+	rdmap_served
 	expect rtr="$1" messages_tx=5 messages_rx=5
 }
 
-rtr_mismatch() {
+rdmap_rtr_mismatch() {
 	rdmap pair 1500
 	serve app=echo rtr=read
-	connect app=echo rtr=send && fail "they have no RTR in common"
+	rdmap_connect app=echo rtr=send && fail "they have no RTR in common"
 	expect mpa_error=7 reason=rtr terminate_tx=2/0/7
 	served
 	expect reason=terminated terminate_rx=2/0/7 messages_rx=0
 }
 
-fallback() {
+rdmap_fallback() {
 	rdmap pair 1500
 	serve app=echo rev=1
-	connect app=echo && fail "the server takes Rev 1 only"
+	rdmap_connect app=echo && fail "the server takes Rev 1 only"
 	served
-	connect_ok app=echo fallback=1 count=3
+	rdmap_ok app=echo fallback=1 count=3
 	expect revision=1 rtr=none iterations=3
 }
 
-sizes_both_ways() {
+rdmap_large() {
 	rdmap pair 576
-	serve app=ucmatose count=50 size=100000
-	connect_ok app=ucmatose count=50 size=100000
-	expect octets_rx=5000000 octets_tx=5000000
-	served_ok
+	serve app=ucmatose count=10 size=100000
+	rdmap_ok app=ucmatose count=10 size=100000
+	expect octets_rx=1000000 octets_tx=1000000
+	rdmap_served
 }
 
-many_at_once() {
+rdmap_parallel() {
 	local i pids=()
 
 	rdmap pair 1500
 	serve app=rping
 	for ((i = 0; i < 8; i++)); do
-		command_in a "connect addr=$B4 port=$PORT app=rping count=30 \
+		command_in a "connect addr=$B4 port=$PORT app=rping count=10 \
 			size=20000 timeout=$((20 * SLOW))" &
 		pids+=($!)
 	done
@@ -176,7 +188,7 @@ many_at_once() {
 	done
 }
 
-mistakes() {
+rdmap_mistakes() {
 	local line
 
 	rdmap pair 1500
@@ -199,23 +211,23 @@ mistakes() {
 
 # Segments by hand
 
-# untagged CONTROL QUEUE MSN MO PAYLOAD [STAG]: a ULPDU in hexadecimal
-untagged() {
+# seg_untagged CONTROL QUEUE MSN MO PAYLOAD [STAG]: a ULPDU in hexadecimal
+seg_untagged() {
 	printf '%s%08x%08x%08x%08x%s' "$1" "${6:-0}" "$2" "$3" "$4" "${5-}"
 }
 
-# tagged CONTROL STAG OFFSET PAYLOAD; OFFSET in hexadecimal
-tagged() { printf '%s%08x%016x%s' "$1" "$2" "$((16#$3))" "${4-}"; }
+# seg_tagged CONTROL STAG OFFSET PAYLOAD; OFFSET in hexadecimal
+seg_tagged() { printf '%s%08x%016x%s' "$1" "$2" "$((16#$3))" "${4-}"; }
 
-# read_request SINK_STAG SINK_OFFSET SIZE STAG OFFSET [MSN]
-read_request() {
-	untagged 4141 1 "${6:-1}" 0 "$(printf '%08x%016x%08x%08x%016x' "$1" \
+# seg_read SINK_STAG SINK_OFFSET SIZE STAG OFFSET [MSN]
+seg_read() {
+	seg_untagged 4141 1 "${6:-1}" 0 "$(printf '%08x%016x%08x%08x%016x' "$1" \
 		"$((16#$2))" "$3" "$4" "$((16#$5))")"
 }
 
-# terminate LAYER/TYPE/CODE [FLAGS ULPDU HEADER]: with so many octets of the
+# seg_terminate LAYER/TYPE/CODE [FLAGS ULPDU HEADER]: with so many octets of the
 # ULPDU's header
-terminate() {
+seg_terminate() {
 	local layer type code payload
 
 	IFS=/ read -r layer type code <<<"$1"
@@ -226,22 +238,22 @@ terminate() {
 	else
 		payload+=0000
 	fi
-	untagged 4147 2 1 0 "$payload"
+	seg_untagged 4147 2 1 0 "$payload"
 }
 
 # What a Terminate repeats of a ULPDU: the header of a Read Request too where
 # it was about protection
-complaint() {
+seg_complaint() {
 	case $1:${2:0:4} in
-	2/* | 0/0/*) terminate "$1" ;;
-	0/1/*:?141) terminate "$1" e0 "$2" 46 ;;
-	*:[89a-f]*) terminate "$1" c0 "$2" 14 ;;
-	*) terminate "$1" c0 "$2" 18 ;;
+	2/* | 0/0/*) seg_terminate "$1" ;;
+	0/1/*:?141) seg_terminate "$1" e0 "$2" 46 ;;
+	*:[89a-f]*) seg_terminate "$1" c0 "$2" 14 ;;
+	*) seg_terminate "$1" c0 "$2" 18 ;;
 	esac
 }
 
 # The octets that an echo sends first
-pattern() {
+echo_pattern() {
 	local i
 
 	for ((i = 0; i < $1; i++)); do
@@ -250,8 +262,8 @@ pattern() {
 }
 
 # What an rping client says of a buffer: NUMBER STAG SIZE
-advert() {
-	untagged 4143 0 "$1" 0 \
+rping_advert() {
+	seg_untagged 4143 0 "$1" 0 \
 		"$(printf '%016x%08x%08x' $(($2 << 12)) "$2" "$3")"
 }
 
@@ -270,9 +282,9 @@ rping_against() {
 		steps+=("fpdu:ulpdu=$ulpdu")
 	done
 	peer_server expect-request:rev=1 reply \
-		"expect-fpdu:ulpdu=$(advert 1 $SOURCE 64)" hold "${steps[@]}" \
-		push "expect-fpdu:ulpdu=$(complaint "$error" "$ulpdu")" end:fin
-	connect rev=1 app=rping stag=$SOURCE size=64 && fail "it was taken"
+		"expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 64)" hold "${steps[@]}" \
+		push "expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
+	rdmap_connect rev=1 app=rping stag=$SOURCE size=64 && fail "it was taken"
 	expect status=-71 reason=protocol terminate_tx="$error" octets_rx=0
 	peer_served
 }
@@ -288,7 +300,7 @@ echo_against() {
 		steps+=("fpdu:ulpdu=$ulpdu")
 	done
 	client request expect-reply:r=0 hold "${steps[@]}" push \
-		"expect-fpdu:ulpdu=$(complaint "$error" "$ulpdu")" end:fin
+		"expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
 	served
 	expect status=-71 reason=protocol terminate_tx="$error"
 }
@@ -297,8 +309,8 @@ echo_against() {
 echo_too_many() {
 	local send=4143
 
-	echo_against 1/2/2 "$(untagged $send 0 1 0 aa)" \
-		"$(untagged $send 0 2 0 bb)" "$(untagged $send 0 3 0 cc)"
+	echo_against 1/2/2 "$(seg_untagged $send 0 1 0 aa)" \
+		"$(seg_untagged $send 0 2 0 bb)" "$(seg_untagged $send 0 3 0 cc)"
 }
 
 # A ULPDU that is no segment: nothing of it is sent back
@@ -306,44 +318,44 @@ echo_short() {
 	rdmap pair 1500
 	serve app=echo rev=1
 	client request expect-reply:r=0 "fpdu:ulpdu=$1" \
-		"expect-fpdu:ulpdu=$(terminate 0/2/255)" end:fin
+		"expect-fpdu:ulpdu=$(seg_terminate 0/2/255)" end:fin
 	served
 	expect status=-71 reason=protocol terminate_tx=0/2/255 messages_rx=0
 }
 
 # All Sends that there are, one of them in two segments
-send_variants() {
+rdmap_sends() {
 	rdmap pair 1500
 	serve app=echo rev=1
 	client request expect-reply:r=0 \
-		"fpdu:ulpdu=$(untagged 4143 0 1 0 aabb)" \
-		"expect-fpdu:ulpdu=$(untagged 4143 0 1 0 aabb)" \
-		"fpdu:ulpdu=$(untagged 4145 0 2 0 cc)" \
-		"expect-fpdu:ulpdu=$(untagged 4143 0 2 0 cc)" \
-		"fpdu:ulpdu=$(untagged 0145 0 3 0 dd)" quiet:0.2 \
-		"fpdu:ulpdu=$(untagged 4145 0 3 1 ee)" \
-		"expect-fpdu:ulpdu=$(untagged 4143 0 3 0 ddee)" \
-		"fpdu:ulpdu=$(untagged 7d73 0 4 0 11 4711)" \
-		"expect-fpdu:ulpdu=$(untagged 4143 0 4 0 11)" fin end:fin
-	served_ok
+		"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 aabb)" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 aabb)" \
+		"fpdu:ulpdu=$(seg_untagged 4145 0 2 0 cc)" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 2 0 cc)" \
+		"fpdu:ulpdu=$(seg_untagged 0145 0 3 0 dd)" quiet:0.2 \
+		"fpdu:ulpdu=$(seg_untagged 4145 0 3 1 ee)" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 3 0 ddee)" \
+		"fpdu:ulpdu=$(seg_untagged 7d73 0 4 0 11 4711)" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 4 0 11)" fin end:fin
+	rdmap_served
 	expect messages_rx=4 octets_rx=6
 }
 
 # A buffer that the client gave away and the server gives back is gone.
-invalidated() {
+rdmap_invalidated() {
 	local control=$1 write
 
-	write=$(tagged c140 $SINK 101000 "$(zeroes 8)")
+	write=$(seg_tagged c140 $SINK 101000 "$(zeroes 8)")
 	rdmap pair 1500
 	peer_server expect-request:rev=1 reply \
-		"expect-fpdu:ulpdu=$(advert 1 $SOURCE 64)" \
-		"fpdu:ulpdu=$(untagged 4143 0 1 0 "$GO_ON")" \
-		"expect-fpdu:ulpdu=$(advert 2 $SINK 64)" \
+		"expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 64)" \
+		"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$GO_ON")" \
+		"expect-fpdu:ulpdu=$(rping_advert 2 $SINK 64)" \
 		"fpdu:ulpdu=$write" hold \
-		"fpdu:ulpdu=$(untagged "$control" 0 2 0 "$GO_ON" $SINK)" \
+		"fpdu:ulpdu=$(seg_untagged "$control" 0 2 0 "$GO_ON" $SINK)" \
 		"fpdu:ulpdu=$write" push \
-		"expect-fpdu:ulpdu=$(complaint 1/1/0 "$write")" end:fin
-	connect rev=1 app=rping stag=$SOURCE size=64 count=2 &&
+		"expect-fpdu:ulpdu=$(seg_complaint 1/1/0 "$write")" end:fin
+	rdmap_connect rev=1 app=rping stag=$SOURCE size=64 count=2 &&
 		fail "a buffer that is gone was written"
 	expect reason=protocol terminate_tx=1/1/0 writes_rx=1 octets_rx=40
 	peer_served
@@ -351,13 +363,13 @@ invalidated() {
 
 # The server has begun on two connections; each has an STag of its own. The
 # other one goes on.
-other_stream() {
+rdmap_stream() {
 	local error=$1 ulpdu=$2 first before
 
 	rdmap pair 1500
 	serve app=rping rev=1 stag=$SOURCE
 	before=$(counter b MpaRxUlpdus)
-	play request expect-reply:r=0 "fpdu:ulpdu=$(tagged c140 0 0)" \
+	play request expect-reply:r=0 "fpdu:ulpdu=$(seg_tagged c140 0 0)" \
 		pause:$((3 * SLOW)) fin end:fin &
 	first=$!
 	until (($(counter b MpaRxUlpdus) > before)); do
@@ -365,50 +377,50 @@ other_stream() {
 		sleep 0.05
 	done
 	client request expect-reply:r=0 "fpdu:ulpdu=$ulpdu" \
-		"expect-fpdu:ulpdu=$(complaint "$error" "$ulpdu")" end:fin
+		"expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
 	served
 	expect reason=protocol terminate_tx="$error" octets_rx=0
 	wait $first || fail "the other stream was disturbed"
-	served_ok
+	rdmap_served
 }
 
-# reads_allowed IRD NUMBER: so many at a time are answered
-reads_allowed() {
+# rdmap_reads IRD NUMBER: so many at a time are answered
+rdmap_reads() {
 	local i requests=() responses=()
 
 	rdmap pair 1500
 	for ((i = 1; i <= $2; i++)); do
-		requests+=("fpdu:ulpdu=$(read_request 7 "${i}00" 0 0 0 $i)")
-		responses+=("expect-fpdu:ulpdu=$(tagged c142 7 "${i}00")")
+		requests+=("fpdu:ulpdu=$(seg_read 7 "${i}00" 0 0 0 $i)")
+		responses+=("expect-fpdu:ulpdu=$(seg_tagged c142 7 "${i}00")")
 	done
 	serve app=echo rev=1 ird="$1"
 	client request expect-reply:r=0 hold "${requests[@]}" push \
 		"${responses[@]}" fin end:fin
-	served_ok
+	rdmap_served
 }
 
-reads_too_many() {
+rdmap_reads_above() {
 	local request
 
 	rdmap pair 1500
 	serve app=echo rev=1 ird=2
-	request=$(read_request 7 300 0 0 0 3)
+	request=$(seg_read 7 300 0 0 0 3)
 	client request expect-reply:r=0 hold \
-		"fpdu:ulpdu=$(read_request 7 100 0 0 0 1)" \
-		"fpdu:ulpdu=$(read_request 7 200 0 0 0 2)" \
+		"fpdu:ulpdu=$(seg_read 7 100 0 0 0 1)" \
+		"fpdu:ulpdu=$(seg_read 7 200 0 0 0 2)" \
 		"fpdu:ulpdu=$request" push \
-		"expect-fpdu:ulpdu=$(complaint 1/2/2 "$request")" end:fin
+		"expect-fpdu:ulpdu=$(seg_complaint 1/2/2 "$request")" end:fin
 	served
 	expect status=-71 reason=protocol terminate_tx=1/2/2
 }
 
 # Our Read Requests: no more than ORD, which may be none
-read_without_ord() {
+rdmap_no_ord() {
 	rdmap pair 1500
 	serve app=rping rev=1 ord=0
 	client request expect-reply:r=0 \
-		"fpdu:ulpdu=$(advert 1 $SOURCE 64)" \
-		"expect-fpdu:ulpdu=$(terminate 0/0/0)" end:fin
+		"fpdu:ulpdu=$(rping_advert 1 $SOURCE 64)" \
+		"expect-fpdu:ulpdu=$(seg_terminate 0/0/0)" end:fin
 	served
 	expect status=-95 reads_tx=0 terminate_tx=0/0/0
 }
@@ -423,74 +435,74 @@ response_against() {
 	set -- "${@:2}"
 	ulpdu=${*: -1}
 	client request expect-reply:r=0 \
-		"fpdu:ulpdu=$(advert 1 99 64)" \
-		"expect-fpdu:ulpdu=$(read_request $SOURCE 100000 64 99 63000)" \
+		"fpdu:ulpdu=$(rping_advert 1 99 64)" \
+		"expect-fpdu:ulpdu=$(seg_read $SOURCE 100000 64 99 63000)" \
 		hold "${@/#/fpdu:ulpdu=}" push \
-		"expect-fpdu:ulpdu=$(complaint "$error" "$ulpdu")" end:fin
+		"expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
 	served
 	expect status=-71 reason=protocol terminate_tx="$error" reads_tx=0
 }
 
 # In two segments, and all is well
-response_good() {
+rdmap_response() {
 	rdmap pair 1500
 	serve app=rping rev=1 stag=$SOURCE
 	client request expect-reply:r=0 \
-		"fpdu:ulpdu=$(advert 1 99 64)" \
-		"expect-fpdu:ulpdu=$(read_request $SOURCE 100000 64 99 63000)" \
-		"fpdu:ulpdu=$(tagged 8142 $SOURCE 100000 "$(pattern 40)")" \
-		"fpdu:ulpdu=$(tagged c142 $SOURCE 100028 "$(pattern 24)")" \
-		"expect-fpdu:ulpdu=$(untagged 4143 0 1 0 "$GO_ON")" \
-		"fpdu:ulpdu=$(advert 2 98 64)" \
-		"expect-fpdu:ulpdu=$(tagged c140 98 62000 \
-			"$(pattern 40)$(pattern 24)")" \
-		"expect-fpdu:ulpdu=$(untagged 4143 0 2 0 "$GO_ON")" fin end:fin
-	served_ok
+		"fpdu:ulpdu=$(rping_advert 1 99 64)" \
+		"expect-fpdu:ulpdu=$(seg_read $SOURCE 100000 64 99 63000)" \
+		"fpdu:ulpdu=$(seg_tagged 8142 $SOURCE 100000 "$(echo_pattern 40)")" \
+		"fpdu:ulpdu=$(seg_tagged c142 $SOURCE 100028 "$(echo_pattern 24)")" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$GO_ON")" \
+		"fpdu:ulpdu=$(rping_advert 2 98 64)" \
+		"expect-fpdu:ulpdu=$(seg_tagged c140 98 62000 \
+			"$(echo_pattern 40)$(echo_pattern 24)")" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$GO_ON")" fin end:fin
+	rdmap_served
 	expect iterations=1 reads_tx=1 writes_tx=1 octets_rx=96
 }
 
 # Errors of MPA are told by RDMAP.
-mpa_error_told() {
+rdmap_told() {
 	rdmap pair 1500
 	serve app=echo rev=1 markers="$3"
 	client request expect-reply:r=0 \
-		"fpdu:ulpdu=$(untagged 4143 0 1 0 aa)" \
-		"expect-fpdu:ulpdu=$(untagged 4143 0 1 0 aa)" \
+		"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 aa)" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 aa)" \
 		"fpdu:size=600,$4" \
-		"expect-fpdu:ulpdu=$(terminate "$2")" end:fin
+		"expect-fpdu:ulpdu=$(seg_terminate "$2")" end:fin
 	served
 	expect reason="$1" terminate_tx="$2" messages_rx=1
 }
 
-# terminated_by LAYER/TYPE/CODE SWAPPED OCTETS
-terminated_by() {
+# rdmap_terminated LAYER/TYPE/CODE SWAPPED OCTETS
+rdmap_terminated() {
 	rdmap pair 1500
 	serve app=echo rev=1
 	client request expect-reply:r=0 \
-		"fpdu:ulpdu=$(untagged 4147 2 1 0 "$3")" end:fin
+		"fpdu:ulpdu=$(seg_untagged 4147 2 1 0 "$3")" end:fin
 	served
 	expect status=-121 reason=terminated terminate_rx="$1" \
 		terminate_swapped="$2" terminate_tx=none
 }
 
 # The RTR that was agreed on has to come, and be one.
-rtr_against() {
+rdmap_rtr_against() {
 	rdmap pair 1500
 	serve app=echo rtr=write,read
 	client "request:rev=2,s=1,A=1,C=1,ird=1,ord=1" \
 		expect-reply:rev=2,s=1,A=1,C=1 "fpdu:ulpdu=$1" \
-		"expect-fpdu:ulpdu=$(terminate 2/0/7)" end:fin
+		"expect-fpdu:ulpdu=$(seg_terminate 2/0/7)" end:fin
 	served
 	expect reason=protocol terminate_tx=2/0/7 messages_rx=0 rtr=none
 }
 
-# rtr_sent KIND FLAGS: the first that our client sends
-rtr_sent() {
+# rdmap_rtr_sent KIND FLAGS: the first that our client sends
+rdmap_rtr_sent() {
 	rdmap pair 1500
 	peer_server expect-request:rev=2,s=1,A=1 \
 		"reply:rev=2,s=1,A=1,$2=1,ird=1,ord=1" "expect-fpdu:rtr=$1" \
 		rst
-	connect app=echo && fail "the peer has reset it"
+	rdmap_connect app=echo && fail "the peer has reset it"
 	expect rtr="$1" reason=reset messages_rx=0
 	peer_served
 }
@@ -498,7 +510,7 @@ rtr_sent() {
 # Lifetimes
 
 # The module goes while connections are in the middle of a message.
-unload() {
+rdmap_unload() {
 	local i before pids=()
 
 	rdmap pair 1500
@@ -506,7 +518,7 @@ unload() {
 	before=$(counter b MpaRxUlpdus)
 	for ((i = 0; i < 4; i++)); do
 		play request expect-reply:r=0 \
-			"fpdu:ulpdu=$(untagged 0143 0 1 0 aa)" end:reset &
+			"fpdu:ulpdu=$(seg_untagged 0143 0 1 0 aa)" end:reset &
 		pids+=($!)
 	done
 	until (($(counter b MpaRxUlpdus) == before + 4)); do
@@ -519,18 +531,18 @@ unload() {
 	done
 	rdmap pair 1500
 	serve app=echo
-	connect_ok app=echo count=3
+	rdmap_ok app=echo count=3
 }
 
 # Ended by a signal, a connect is gone at once, and tells the peer.
-interrupted() {
+rdmap_interrupted() {
 	local pid before
 
 	rdmap pair 1500
 	before=$(counter a MpaTxUlpdus)
 	peer_server expect-request:rev=1 reply \
-		"expect-fpdu:ulpdu=$(untagged 4143 0 1 0 "$(pattern 16)")" \
-		"expect-fpdu:ulpdu=$(terminate 0/0/0)" end:fin
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$(echo_pattern 16)")" \
+		"expect-fpdu:ulpdu=$(seg_terminate 0/0/0)" end:fin
 	# Not by ns: the process is to be the one that writes
 	nsenter --net=/run/netns/a -- bash -c 'echo "$1" >"$2"' - \
 		"connect addr=$B4 port=$PORT rev=1 size=16 timeout=100" \
@@ -547,63 +559,63 @@ interrupted() {
 }
 
 # FIN in the middle of a message, or with nothing to complain of
-fin_inside() {
+rdmap_fin_inside() {
 	rdmap pair 1500
 	serve app=echo rev=1
 	client request expect-reply:r=0 \
-		"fpdu:ulpdu=$(untagged 0143 0 1 0 aa)" fin end:fin
+		"fpdu:ulpdu=$(seg_untagged 0143 0 1 0 aa)" fin end:fin
 	served
 	expect status=-103 reason=closed messages_rx=0
 }
 
-test_case rdmap.echo.mtu1500 "RFC 5040 5.3, RFC 5041 5" echo_of 1500 0
-test_case rdmap.echo.mtu576.markers "RFC 5041 5" echo_of 576 1
-test_case rdmap.echo.differs "what came back is compared" echo_differs
-test_case rdmap.rping.rev2 "RFC 5040 5.1, 5.2" rping_of
-test_case rdmap.rping.rev1 "RFC 5040 5.1, 5.2" rping_of rev=1
-test_case rdmap.rping.rev0 "versions 0 of DDP and RDMAP" rping_of rev=0
-test_case rdmap.rping.markers "RFC 5040 5.1, 5.2" rping_of markers=1
+test_case rdmap.echo.mtu1500 "RFC 5040 5.3, RFC 5041 5" rdmap_echo 1500 0
+test_case rdmap.echo.mtu576.markers "RFC 5041 5" rdmap_echo 576 1
+test_case rdmap.echo.differs "what came back is compared" rdmap_differs
+test_case rdmap.rping.rev2 "RFC 5040 5.1, 5.2" rdmap_rping
+test_case rdmap.rping.rev1 "RFC 5040 5.1, 5.2" rdmap_rping rev=1
+test_case rdmap.rping.rev0 "versions 0 of DDP and RDMAP" rdmap_rping rev=0
+test_case rdmap.rping.markers "RFC 5040 5.1, 5.2" rdmap_rping markers=1
 test_case rdmap.rdma.rev2 "rdma_client and rdma_server" rdma_once
-test_case rdmap.rdma.rev1 "rdma_client and rdma_server" rdma_once rev=1
-test_case rdmap.ucmatose.send "the passive side first" ucmatose_rtr send
-test_case rdmap.ucmatose.write "the passive side first" ucmatose_rtr write
-test_case rdmap.ucmatose.read "the passive side first" ucmatose_rtr read
+test_case rdmap.rdma.rev1 "rdma_client and rdma_server" rdmap_once rev=1
+test_case rdmap.ucmatose.send "the passive side first" rdmap_exchange send
+test_case rdmap.ucmatose.write "the passive side first" rdmap_exchange write
+test_case rdmap.ucmatose.read "the passive side first" rdmap_exchange read
 test_case rdmap.ucmatose.waits "a FIN when time is over" ucmatose_waits
-test_case rdmap.ucmatose.mtu576 "100000 octets each" sizes_both_ways
-test_case rdmap.parallel "many at once" many_at_once
+test_case rdmap.ucmatose.mtu576 "100000 octets each" rdmap_large
+test_case rdmap.parallel "many at once" rdmap_parallel
 test_case rdmap.mistakes "options" mistakes
-test_case rdmap.depths.same "RFC 6581 9.1" depths "ird=3 ord=5" "ird=5 ord=3" \
+test_case rdmap.depths.same "RFC 6581 9.1" rdmap_depths "ird=3 ord=5" "ird=5 ord=3" \
 	3 5 5 3
-test_case rdmap.depths.bounded "RFC 6581 9.1" depths "ird=2 ord=9" \
+test_case rdmap.depths.bounded "RFC 6581 9.1" rdmap_depths "ird=2 ord=9" \
 	"ird=4 ord=8" 2 4 4 2
-test_case rdmap.rtr.offer "RFC 6581 9.2" rtr_of read send,read read,write
-test_case rdmap.rtr.none "RFC 6581 9.2" rtr_of none none send,write,read
+test_case rdmap.rtr.offer "RFC 6581 9.2" rdmap_rtr read send,read read,write
+test_case rdmap.rtr.none "RFC 6581 9.2" rdmap_rtr none none send,write,read
 test_case rdmap.rtr.mismatch "RFC 6581 8" rtr_mismatch
-test_case rdmap.rtr.sent.send "RFC 6581 9.3" rtr_sent send B
-test_case rdmap.rtr.sent.write "RFC 6581 9.3" rtr_sent write C
-test_case rdmap.rtr.sent.read "RFC 6581 9.3" rtr_sent read D
+test_case rdmap.rtr.sent.send "RFC 6581 9.3" rdmap_rtr_sent send B
+test_case rdmap.rtr.sent.write "RFC 6581 9.3" rdmap_rtr_sent write C
+test_case rdmap.rtr.sent.read "RFC 6581 9.3" rdmap_rtr_sent read D
 test_case rdmap.rtr.not "a Send that is not empty" \
-	rtr_against "$(untagged 4143 0 1 0 aa)"
+	rdmap_rtr_against "$(seg_untagged 4143 0 1 0 aa)"
 test_case rdmap.rtr.other "one that was not agreed on" \
-	rtr_against "$(untagged 4143 0 1 0)"
+	rdmap_rtr_against "$(seg_untagged 4143 0 1 0)"
 test_case rdmap.rtr.read.octets "a Read that is not empty" \
-	rtr_against "$(read_request 1 0 1 1 0)"
+	rdmap_rtr_against "$(seg_read 1 0 1 1 0)"
 test_case rdmap.fallback "to Rev 1" fallback
 
 test_case rdmap.send.variants "RFC 5040 4.1, 5.3" send_variants
-test_case rdmap.send.invalidate "RFC 5040 5.3" invalidated 4144
-test_case rdmap.send.invalidate.se "RFC 5040 5.3" invalidated 4146
+test_case rdmap.send.invalidate "RFC 5040 5.3" rdmap_invalidated 4144
+test_case rdmap.send.invalidate.se "RFC 5040 5.3" rdmap_invalidated 4146
 test_case rdmap.read.good "RFC 5040 5.2" response_good
-test_case rdmap.read.ird "RFC 5040 6.1" reads_allowed 3 3
+test_case rdmap.read.ird "RFC 5040 6.1" rdmap_reads 3 3
 test_case rdmap.read.ird.above "RFC 5040 6.1" reads_too_many
 test_case rdmap.read.ird.none "RFC 5040 6.1" echo_against 1/2/2 \
-	"$(read_request 1 0 0 1 0)"
+	"$(seg_read 1 0 0 1 0)"
 test_case rdmap.read.ord.none "RFC 5040 6.1" read_without_ord
 
 # NAME ERROR ULPDU: RDMA Writes that go nowhere
 while read -r name error stag offset octets; do
 	test_case "rdmap.write.$name" "RFC 5041 7.1, 7.2" rping_against \
-		"$error" "$(tagged c140 "$stag" "$offset" "$(zeroes "$octets")")"
+		"$error" "$(seg_tagged c140 "$stag" "$offset" "$(zeroes "$octets")")"
 done <<WRITES
 stag		1/1/0	1000	101000	8
 stag.zero	1/1/0	0	0	1
@@ -615,16 +627,16 @@ long		1/1/1	$SINK	101000	65
 wrap		1/1/3	$SINK	ffffffffffffffff	2
 wrap.into	1/1/3	$SINK	ffffffffffffffc0	64
 WRITES
-test_case rdmap.write.stream "RFC 5041 8.2" other_stream 1/1/2 \
-	"$(tagged c140 $SOURCE 100000 aa)"
+test_case rdmap.write.stream "RFC 5041 8.2" rdmap_stream 1/1/2 \
+	"$(seg_tagged c140 $SOURCE 100000 aa)"
 test_case rdmap.write.inside "the last octet is ours, the next is not" \
-	rping_against 1/1/1 "$(tagged c140 $SINK 101040)" \
-	"$(tagged c140 $SINK 101040 aa)"
+	rping_against 1/1/1 "$(seg_tagged c140 $SINK 101040)" \
+	"$(seg_tagged c140 $SINK 101040 aa)"
 
 # NAME ERROR STAG OFFSET SIZE: Read Requests
 while read -r name error stag offset size; do
 	test_case "rdmap.read.$name" "RFC 5040 4.8, 7.2" rping_against \
-		"$error" "$(read_request 9 9000 "$size" "$stag" "$offset")"
+		"$error" "$(seg_read 9 9000 "$size" "$stag" "$offset")"
 done <<READS
 stag	0/1/0	1000	100000	8
 access	0/1/2	$SINK	101000	8
@@ -634,68 +646,68 @@ across	0/1/1	$SOURCE	10003f	2
 long	0/1/1	$SOURCE	100000	4294967295
 wrap	0/1/4	$SOURCE	ffffffffffffffff	2
 READS
-test_case rdmap.read.stream "RFC 5040 7.2" other_stream 0/1/3 \
-	"$(read_request 9 9000 1 $SOURCE 100000)"
+test_case rdmap.read.stream "RFC 5040 7.2" rdmap_stream 0/1/3 \
+	"$(seg_read 9 9000 1 $SOURCE 100000)"
 
 # Headers
 test_case rdmap.ddp.version.tagged "RFC 5041 7.2" \
-	rping_against 1/1/4 "$(tagged c240 $SINK 101000 aa)"
+	rping_against 1/1/4 "$(seg_tagged c240 $SINK 101000 aa)"
 test_case rdmap.ddp.version.untagged "RFC 5041 7.2" \
-	echo_against 1/2/6 "$(untagged 4043 0 1 0 aa)"
+	echo_against 1/2/6 "$(seg_untagged 4043 0 1 0 aa)"
 test_case rdmap.version "RFC 5040 4.8" \
-	echo_against 0/2/5 "$(untagged 4103 0 1 0 aa)"
+	echo_against 0/2/5 "$(seg_untagged 4103 0 1 0 aa)"
 test_case rdmap.queue "RFC 5041 7.2" \
-	echo_against 1/2/1 "$(untagged 4143 3 1 0 aa)"
+	echo_against 1/2/1 "$(seg_untagged 4143 3 1 0 aa)"
 test_case rdmap.queue.other "RFC 5040 4.1" \
-	echo_against 0/2/6 "$(untagged 4143 1 1 0 aa)"
+	echo_against 0/2/6 "$(seg_untagged 4143 1 1 0 aa)"
 test_case rdmap.opcode.reserved "RFC 5040 4.8" \
-	echo_against 0/2/6 "$(untagged 4148 0 1 0 aa)"
+	echo_against 0/2/6 "$(seg_untagged 4148 0 1 0 aa)"
 test_case rdmap.opcode.tagged "RFC 5040 4.1" \
-	echo_against 0/2/6 "$(tagged c143 1 0 aa)"
+	echo_against 0/2/6 "$(seg_tagged c143 1 0 aa)"
 test_case rdmap.opcode.untagged "RFC 5040 4.1" \
-	echo_against 0/2/6 "$(untagged 4140 0 1 0 aa)"
+	echo_against 0/2/6 "$(seg_untagged 4140 0 1 0 aa)"
 test_case rdmap.msn.first "RFC 5041 4.3, 7.2" \
-	echo_against 1/2/3 "$(untagged 4143 0 0 0 aa)"
+	echo_against 1/2/3 "$(seg_untagged 4143 0 0 0 aa)"
 test_case rdmap.msn.gap "RFC 5041 7.2" \
-	echo_against 1/2/3 "$(untagged 4143 0 2 0 aa)"
+	echo_against 1/2/3 "$(seg_untagged 4143 0 2 0 aa)"
 test_case rdmap.mo "RFC 5041 7.2" \
-	echo_against 1/2/4 "$(untagged 4143 0 1 1 aa)"
+	echo_against 1/2/4 "$(seg_untagged 4143 0 1 1 aa)"
 test_case rdmap.mo.gap "RFC 5041 7.2" echo_against 1/2/4 \
-	"$(untagged 0143 0 1 0 aa)" "$(untagged 4143 0 1 2 aa)"
+	"$(seg_untagged 0143 0 1 0 aa)" "$(seg_untagged 4143 0 1 2 aa)"
 test_case rdmap.long "RFC 5041 7.2" \
-	echo_against 1/2/5 "$(untagged 4143 0 1 0 "$(zeroes 65)")"
+	echo_against 1/2/5 "$(seg_untagged 4143 0 1 0 "$(zeroes 65)")"
 test_case rdmap.long.second "RFC 5041 7.2" echo_against 1/2/5 \
-	"$(untagged 0143 0 1 0 "$(zeroes 64)")" "$(untagged 4143 0 1 64 aa)"
+	"$(seg_untagged 0143 0 1 0 "$(zeroes 64)")" "$(seg_untagged 4143 0 1 64 aa)"
 test_case rdmap.buffer "RFC 5041 7.2" echo_too_many
 test_case rdmap.short.1 "no header" echo_short 41
 test_case rdmap.short.tagged "no header" echo_short "c140$(zeroes 11)"
 test_case rdmap.short.untagged "no header" echo_short "4143$(zeroes 15)"
 test_case rdmap.invalidate "RFC 5040 5.3" echo_against 0/1/9 \
-	"$(untagged 4144 0 1 0 aa 77)"
+	"$(seg_untagged 4144 0 1 0 aa 77)"
 
 # Responses
 test_case rdmap.response.unasked "RFC 5040 5.2.2" \
-	rping_against 0/2/6 "$(tagged c142 $SINK 101000 aa)"
+	rping_against 0/2/6 "$(seg_tagged c142 $SINK 101000 aa)"
 test_case rdmap.response.stag "RFC 5040 5.2.2" response_against 1/1/0 \
-	"$(tagged c142 77 100000 "$(zeroes 64)")"
+	"$(seg_tagged c142 77 100000 "$(zeroes 64)")"
 test_case rdmap.response.offset "RFC 5040 5.2.2" response_against 1/1/1 \
-	"$(tagged c142 $SOURCE 100001 "$(zeroes 64)")"
+	"$(seg_tagged c142 $SOURCE 100001 "$(zeroes 64)")"
 test_case rdmap.response.long "RFC 5040 5.2.2" response_against 1/1/1 \
-	"$(tagged c142 $SOURCE 100000 "$(zeroes 65)")"
+	"$(seg_tagged c142 $SOURCE 100000 "$(zeroes 65)")"
 test_case rdmap.response.short "RFC 5040 5.2.2" response_against 0/2/255 \
-	"$(tagged c142 $SOURCE 100000 "$(zeroes 63)")"
+	"$(seg_tagged c142 $SOURCE 100000 "$(zeroes 63)")"
 test_case rdmap.response.open "RFC 5040 5.2.2" response_against 0/2/255 \
-	"$(tagged 8142 $SOURCE 100000 "$(zeroes 64)")"
+	"$(seg_tagged 8142 $SOURCE 100000 "$(zeroes 64)")"
 test_case rdmap.response.write "no place for the peer's own Writes" \
-	response_against 1/1/0 "$(tagged c140 $SOURCE 100000 "$(zeroes 64)")"
+	response_against 1/1/0 "$(seg_tagged c140 $SOURCE 100000 "$(zeroes 64)")"
 
 # Terminates
-test_case rdmap.told.crc "RFC 5040 6.2.1" mpa_error_told crc 2/0/2 0 crc=bad
+test_case rdmap.told.crc "RFC 5040 6.2.1" rdmap_told crc 2/0/2 0 crc=bad
 test_case rdmap.told.marker "RFC 5040 6.2.1" \
-	mpa_error_told marker 2/0/3 1 ptradd=4
+	rdmap_told marker 2/0/3 1 ptradd=4
 while read -r name error swapped octets; do
 	test_case "rdmap.terminate.$name" "RFC 5040 4.8" \
-		terminated_by "$error" "$swapped" "$octets"
+		rdmap_terminated "$error" "$swapped" "$octets"
 done <<TERMINATES
 crc		2/0/2	0	20020000
 crc.siw		2/0/2	1	02020000
