@@ -126,7 +126,7 @@ static int ping_command(struct net *net, char *line)
 	err = ping_opts_parse(net, line, &opts);
 	if (err)
 		return err;
-	switch (opts.cmd) {
+	switch (opts.base.cmd) {
 	case PING_CMD_SERVE:
 		err = ping_server_start(net, &opts);
 		break;
@@ -137,7 +137,7 @@ static int ping_command(struct net *net, char *line)
 		err = ping_client_run(net, &opts);
 		break;
 	}
-	ping_opts_free(&opts);
+	mpa_opts_free(&opts.base);
 	return err;
 }
 

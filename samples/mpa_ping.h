@@ -11,6 +11,9 @@
 #include <linux/types.h>
 #include <net/mpa.h>
 
+#include "mpa_opts.h"
+#include "mpa_rdmap_wire.h"
+
 #define PING_DATA_MAX	(64 << 20)	/* octets of payload, of captured */
 
 enum ping_cmd {
@@ -26,18 +29,11 @@ enum ping_mode {
 
 /**
  * struct ping_opts - a command
- * @cmd: which one
- * @given: options that were there, by their place in the table
- * @addr: where to listen, or to connect to; family AF_UNSPEC: anywhere
- * @dev: device that the address named, or 0
- * @port: its port, host byte order
+ * @base: what all samples have
  * @markers: our M bit
  * @rev: our revision
  * @immediate: no startup frames
  * @mode: &enum ping_mode
- * @has_pd: private data was given, even if none
- * @pd: private data
- * @pd_len: octets of it
  * @reject: serve: reject every Request
  * @hold: serve: keep delivery on hold for that many ms
  * @capture: serve: keep what is received for "captured"
@@ -57,18 +53,11 @@ enum ping_mode {
  * @fallback: ping: try Rev 1 after Rev 2
  */
 struct ping_opts {
-	enum ping_cmd		cmd;
-	unsigned long		given;
-	struct sockaddr_storage	addr;
-	int			dev;
-	u32			port;
+	struct mpa_opts		base;
 	u32			markers;
 	u32			rev;
 	u32			immediate;
 	u32			mode;
-	bool			has_pd;
-	u8			*pd;
-	u32			pd_len;
 	u32			reject;
 	u32			hold;
 	u32			capture;
@@ -148,8 +137,7 @@ struct ping_result {
 	u32		pd_len;
 };
 
-#define PING_RTR_KINDS	3
-#define PING_RDMA_MAX	46		/* octets of a RDMA Read Request */
+#define PING_RDMA_MAX	RDMAP_HDR_MAX	/* a RDMA Read Request */
 
 /**
  * struct ping_rdma - a message of RDMAP, for MPA
@@ -190,7 +178,6 @@ void ping_net_captured(struct net *net, struct ping_buf *buf);
 /* mpa_ping_opts.c APIs: */
 int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts);
 void ping_opts_params(const struct ping_opts *opts, struct mpa_params *params);
-void ping_opts_free(struct ping_opts *opts);
 
 /* mpa_ping_buf.c APIs: */
 struct ping_buf *ping_buf_alloc(void);
@@ -202,7 +189,6 @@ bool ping_buf_differs(const struct ping_buf *buf, size_t off,
 		      const void *data, size_t len);
 
 /* mpa_ping_rdma.c APIs: */
-extern const char * const ping_rtr_names[PING_RTR_KINDS];
 void ping_rdma_rtr(struct ping_rdma *msg, u8 kind);
 void ping_rdma_response(struct ping_rdma *msg, const struct mpa_ulpdu *request);
 void ping_rdma_terminate(struct ping_rdma *msg, enum mpa_error error);

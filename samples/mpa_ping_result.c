@@ -148,14 +148,15 @@ static void show_negotiated(struct seq_file *seq, const struct mpa_info *info)
 
 static void show_kinds(struct seq_file *seq, const char *name, u8 rtr)
 {
+	static const char * const kinds[] = { "send", "write", "read" };
 	const char *sep = "";
 	int i;
 
 	seq_printf(seq, "%s=", name);
-	for (i = 0; i < PING_RTR_KINDS; i++) {
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!(rtr & BIT(i)))
 			continue;
-		seq_printf(seq, "%s%s", sep, ping_rtr_names[i]);
+		seq_printf(seq, "%s%s", sep, kinds[i]);
 		sep = ",";
 	}
 	seq_puts(seq, rtr ? "\n" : "none\n");

@@ -143,8 +143,8 @@ static void link_request(struct mpa_conn *conn, const struct mpa_startup *req)
 {
 	struct ping_link *l = mpa_conn_ctx(conn);
 	const struct ping_opts *opts = &l->server->opts;
-	const void *pd = opts->has_pd ? opts->pd : req->pd;
-	u32 len = opts->has_pd ? opts->pd_len : req->pd_len;
+	const void *pd = opts->base.has_pd ? opts->base.pd : req->pd;
+	u32 len = opts->base.has_pd ? opts->base.pd_len : req->pd_len;
 	int err;
 
 	ping_result_peer(&l->res, req);
@@ -515,8 +515,8 @@ static struct mpa_listener *server_listen_at(struct ping_server *s, int family)
 {
 	struct mpa_sock_params params = {
 		.net		= s->net,
-		.local		= s->opts.addr,
-		.bound_dev_if	= s->opts.dev,
+		.local		= s->opts.base.addr,
+		.bound_dev_if	= s->opts.base.dev,
 		.setup		= ping_sock_setup,
 		.ctx		= s,
 	};
@@ -525,7 +525,7 @@ static struct mpa_listener *server_listen_at(struct ping_server *s, int family)
 
 	if (family) {
 		sin->sin_family = family;
-		sin->sin_port = htons(s->opts.port);
+		sin->sin_port = htons(s->opts.base.port);
 	}
 	return mpa_listen(&params, server_accepted);
 }
@@ -535,7 +535,7 @@ static struct mpa_listener *server_listen(struct ping_server *s)
 {
 	struct mpa_listener *listener;
 
-	if (s->opts.addr.ss_family)
+	if (s->opts.base.addr.ss_family)
 		return server_listen_at(s, AF_UNSPEC);
 	listener = server_listen_at(s, AF_INET6);
 	if (listener == ERR_PTR(-EAFNOSUPPORT))
@@ -567,7 +567,7 @@ int ping_server_start(struct net *net, struct ping_opts *opts)
 	if (err)
 		kfree(s);
 	else
-		opts->pd = NULL;	/* now it is the server's */
+		opts->base.pd = NULL;	/* now it is the server's */
 	return err;
 }
 
@@ -592,14 +592,14 @@ static void server_close(struct ping_server *s)
 
 	server_put(s);
 	wait_for_completion(&s->gone);
-	ping_opts_free(&s->opts);
+	mpa_opts_free(&s->opts.base);
 	kfree(s);
 }
 
 static bool server_matches(const struct ping_server *s, struct net *net,
 			   u32 port)
 {
-	return !net || (net_eq(s->net, net) && s->opts.port == port);
+	return !net || (net_eq(s->net, net) && s->opts.base.port == port);
 }
 
 /* Close those on a port of a namespace, or all. */
@@ -622,7 +622,7 @@ static int servers_close(struct net *net, u32 port)
 
 int ping_server_stop(struct net *net, const struct ping_opts *opts)
 {
-	return servers_close(net, opts->port);
+	return servers_close(net, opts->base.port);
 }
 
 void ping_server_exit(void)
