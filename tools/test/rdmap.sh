@@ -575,22 +575,22 @@ test_case rdmap.rping.rev2 "RFC 5040 5.1, 5.2" rdmap_rping
 test_case rdmap.rping.rev1 "RFC 5040 5.1, 5.2" rdmap_rping rev=1
 test_case rdmap.rping.rev0 "versions 0 of DDP and RDMAP" rdmap_rping rev=0
 test_case rdmap.rping.markers "RFC 5040 5.1, 5.2" rdmap_rping markers=1
-test_case rdmap.rdma.rev2 "rdma_client and rdma_server" rdma_once
+test_case rdmap.rdma.rev2 "rdma_client and rdma_server" rdmap_once
 test_case rdmap.rdma.rev1 "rdma_client and rdma_server" rdmap_once rev=1
 test_case rdmap.ucmatose.send "the passive side first" rdmap_exchange send
 test_case rdmap.ucmatose.write "the passive side first" rdmap_exchange write
 test_case rdmap.ucmatose.read "the passive side first" rdmap_exchange read
-test_case rdmap.ucmatose.waits "a FIN when time is over" ucmatose_waits
+test_case rdmap.ucmatose.waits "a FIN when time is over" rdmap_waits
 test_case rdmap.ucmatose.mtu576 "100000 octets each" rdmap_large
 test_case rdmap.parallel "many at once" rdmap_parallel
-test_case rdmap.mistakes "options" mistakes
+test_case rdmap.mistakes "options" rdmap_mistakes
 test_case rdmap.depths.same "RFC 6581 9.1" rdmap_depths "ird=3 ord=5" "ird=5 ord=3" \
 	3 5 5 3
 test_case rdmap.depths.bounded "RFC 6581 9.1" rdmap_depths "ird=2 ord=9" \
 	"ird=4 ord=8" 2 4 4 2
 test_case rdmap.rtr.offer "RFC 6581 9.2" rdmap_rtr read send,read read,write
 test_case rdmap.rtr.none "RFC 6581 9.2" rdmap_rtr none none send,write,read
-test_case rdmap.rtr.mismatch "RFC 6581 8" rtr_mismatch
+test_case rdmap.rtr.mismatch "RFC 6581 8" rdmap_rtr_mismatch
 test_case rdmap.rtr.sent.send "RFC 6581 9.3" rdmap_rtr_sent send B
 test_case rdmap.rtr.sent.write "RFC 6581 9.3" rdmap_rtr_sent write C
 test_case rdmap.rtr.sent.read "RFC 6581 9.3" rdmap_rtr_sent read D
@@ -600,17 +600,17 @@ test_case rdmap.rtr.other "one that was not agreed on" \
 	rdmap_rtr_against "$(seg_untagged 4143 0 1 0)"
 test_case rdmap.rtr.read.octets "a Read that is not empty" \
 	rdmap_rtr_against "$(seg_read 1 0 1 1 0)"
-test_case rdmap.fallback "to Rev 1" fallback
+test_case rdmap.fallback "to Rev 1" rdmap_fallback
 
-test_case rdmap.send.variants "RFC 5040 4.1, 5.3" send_variants
+test_case rdmap.send.variants "RFC 5040 4.1, 5.3" rdmap_sends
 test_case rdmap.send.invalidate "RFC 5040 5.3" rdmap_invalidated 4144
 test_case rdmap.send.invalidate.se "RFC 5040 5.3" rdmap_invalidated 4146
-test_case rdmap.read.good "RFC 5040 5.2" response_good
+test_case rdmap.read.good "RFC 5040 5.2" rdmap_response
 test_case rdmap.read.ird "RFC 5040 6.1" rdmap_reads 3 3
-test_case rdmap.read.ird.above "RFC 5040 6.1" reads_too_many
+test_case rdmap.read.ird.above "RFC 5040 6.1" rdmap_reads_above
 test_case rdmap.read.ird.none "RFC 5040 6.1" echo_against 1/2/2 \
 	"$(seg_read 1 0 0 1 0)"
-test_case rdmap.read.ord.none "RFC 5040 6.1" read_without_ord
+test_case rdmap.read.ord.none "RFC 5040 6.1" rdmap_no_ord
 
 # NAME ERROR ULPDU: RDMA Writes that go nowhere
 while read -r name error stag offset octets; do
@@ -721,6 +721,6 @@ opcode.siw	0/2/6	1	20060300
 unspecified	0/2/255	0	02ff0000
 local		0/0/0	0	00000000
 TERMINATES
-test_case rdmap.end.inside "FIN in a message" fin_inside
-test_case rdmap.unload "with connections" unload
-test_case rdmap.interrupted "by a signal" interrupted
+test_case rdmap.end.inside "FIN in a message" rdmap_fin_inside
+test_case rdmap.unload "with connections" rdmap_unload
+test_case rdmap.interrupted "by a signal" rdmap_interrupted
