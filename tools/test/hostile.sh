@@ -118,8 +118,8 @@ good_client() {
 	expect status=0 reason=ok mpa_error=0 ulpdus_rx=2 ulpdus_tx=2
 }
 
-# bad_client NAME ERROR REASON COUNTER STEP...: a client does so; the server says
-# ERROR and REASON, counts it, and no ULPDU has got through, or $ULPDUS of them
+# bad_client NAME ERROR REASON COUNTER STEP...: a client does so; the server
+# says ERROR and REASON, counts it, and no ULPDU has got through, or $ULPDUS
 bad_client() {
 	DOING=$1
 	errors_from
@@ -151,9 +151,11 @@ bad_requests() {
 	bad_client "a Reply" 4 frame MpaErrRole reply end:reset
 	bad_client "zeroes" 4 frame MpaErrKey "send:$(zeroes 100)" end:reset
 	bad_client "an FPDU" 4 frame MpaErrKey fpdu end:reset
-	bad_client "a marker and an FPDU" 4 frame MpaErrKey immediate fpdu end:reset
+	bad_client "a marker and an FPDU" 4 frame MpaErrKey \
+		immediate fpdu end:reset
 	for rev in 2 255; do
-		bad_client "revision $rev" 4 frame MpaErrRevision request:rev=$rev \
+		bad_client "revision $rev" 4 frame MpaErrRevision \
+			request:rev=$rev \
 			expect-reply:r=1,rev=1,len=0,res=0,s=0 end:fin
 	done
 	bad_client "a revision, dribbled" 4 frame MpaErrRevision dribble \
@@ -225,14 +227,15 @@ bad_fpdus() {
 
 	hostile_server
 	bad_client "CRC" 2 crc MpaErrCrc "${OPEN[@]}" fpdu:crc=bad end
-	bad_client "CRC of zeroes" 2 crc MpaErrCrc "${OPEN[@]}" fpdu:crc=00000000 end
+	bad_client "CRC of zeroes" 2 crc MpaErrCrc "${OPEN[@]}" \
+		fpdu:crc=00000000 end
 	ULPDUS=3 bad_client "CRC of the fourth" 2 crc MpaErrCrc "${OPEN[@]}" \
 		echo:count=3 fpdu:crc=bad end
 	bad_client "CRC, and good FPDUs behind" 2 crc MpaErrCrc "${OPEN[@]}" \
 		hold fpdu:crc=bad fpdu:count=3 push end
 	for len in 0 64769 65535; do
-		bad_client "ULPDU_Length $len" 3 marker MpaErrLength "${OPEN[@]}" \
-			fpdu:len=$len end
+		bad_client "ULPDU_Length $len" 3 marker MpaErrLength \
+			"${OPEN[@]}" fpdu:len=$len end
 	done
 	bad_client "ULPDU_Length 4 too long" 2 crc MpaErrCrc "${OPEN[@]}" \
 		hold fpdu:len=46 fpdu push end
@@ -244,12 +247,12 @@ bad_fpdus() {
 		"send:$(zeroes 100 | tr 0 f)" end
 	bad_client "a second Request" 1 closed MpaErrTruncated "${OPEN[@]}" \
 		request fin end
-	bad_client "markers that nobody wants" 3 marker MpaErrLength "${OPEN[@]}" \
-		set:out=1 fpdu end
+	bad_client "markers that nobody wants" 3 marker MpaErrLength \
+		"${OPEN[@]}" set:out=1 fpdu end
 	bad_clients "a bit of an octet" 2..47 "MpaEndFin+46 MpaErrCrc+46" \
 		"${OPEN[@]}" fpdu:flip=% end
-	bad_clients "a bit of ULPDU_Length" 0..1 "MpaEndFin+2 MpaErrTruncated+2" \
-		"${OPEN[@]}" fpdu:flip=% fin end
+	bad_clients "a bit of ULPDU_Length" 0..1 \
+		"MpaEndFin+2 MpaErrTruncated+2" "${OPEN[@]}" fpdu:flip=% fin end
 }
 
 cut_fpdus() {
@@ -275,8 +278,8 @@ cut_fpdus() {
 
 bad_markers() {
 	hostile_server markers=1
-	bad_client "FPDUPTR of the leading one" 3 marker MpaErrMarker "${OPEN[@]}" \
-		fpdu:ptr=4 end
+	bad_client "FPDUPTR of the leading one" 3 marker MpaErrMarker \
+		"${OPEN[@]}" fpdu:ptr=4 end
 	bad_client "FPDUPTR 0 inside" 3 marker MpaErrMarker "${OPEN[@]}" \
 		fpdu:size=1000,ptr=0 end
 	bad_client "FPDUPTR 4 more" 3 marker MpaErrMarker "${OPEN[@]}" \
@@ -285,8 +288,9 @@ bad_markers() {
 		"${OPEN[@]}" fpdu:size=1000,marker=1,ptr=512 end
 	bad_client "FPDUPTR and CRC" 2 crc MpaErrCrc "${OPEN[@]}" \
 		fpdu:ptr=4,crc=bad end
-	ULPDUS=20 bad_client "FPDUPTR of the 21st" 3 marker MpaErrMarker "${OPEN[@]}" \
-		echo:count=20,size=700 fpdu:size=700,ptradd=0x100 end
+	ULPDUS=20 bad_client "FPDUPTR of the 21st" 3 marker MpaErrMarker \
+		"${OPEN[@]}" echo:count=20,size=700 \
+		fpdu:size=700,ptradd=0x100 end
 	bad_client "no markers" 2 crc MpaErrCrc "${OPEN[@]}" set:out=0 \
 		fpdu:size=1000,count=5 end
 	bad_clients "a bit of an octet" 6..51 "MpaEndFin+46 MpaErrCrc+46" \
@@ -316,9 +320,10 @@ bad_markers_without_crc() {
 	stay b
 	bad_client "FPDUPTR 4 more" 3 marker MpaErrMarker "${OPEN[@]}" \
 		fpdu:size=1000,marker=1,ptradd=4 end
-	bad_client "FPDUPTR 0 inside, any CRC" 3 marker MpaErrMarker "${OPEN[@]}" \
-		fpdu:size=1000,marker=1,ptr=0,crc=12345678 end
-	bad_client "ULPDU_Length 0" 3 marker MpaErrLength "${OPEN[@]}" fpdu:len=0 end
+	bad_client "FPDUPTR 0 inside, any CRC" 3 marker MpaErrMarker \
+		"${OPEN[@]}" fpdu:size=1000,marker=1,ptr=0,crc=12345678 end
+	bad_client "ULPDU_Length 0" 3 marker MpaErrLength "${OPEN[@]}" \
+		fpdu:len=0 end
 	DOING="any CRC"
 	client "${OPEN[@]}" fpdu:crc=12345678 expect-fpdu fin end:fin
 	finished
@@ -334,8 +339,8 @@ split_fpdus() {
 		echo:size=42,split=every fin end:fin
 	finished
 	expect status=0 reason=ok
-	((SLOW > 1)) ||
-		client request expect-reply echo:size=504,split=every fin end:fin
+	((SLOW > 1)) || client request expect-reply echo:size=504,split=every \
+		fin end:fin
 	good_client
 }
 
@@ -360,8 +365,8 @@ bad_rev0() {
 	finished
 	expect status=0 revision=0 markers_rx=1 markers_tx=0
 	DOING="much private data"
-	client request:rev=0,m=1,pdsize=2000 expect-reply:rev=0,m=1,pdsize=2000 \
-		echo:size=1000 fin end:fin
+	client request:rev=0,m=1,pdsize=2000 \
+		expect-reply:rev=0,m=1,pdsize=2000 echo:size=1000 fin end:fin
 	finished
 	expect status=0 revision=0 ulpdus_rx=1
 }
@@ -371,7 +376,8 @@ bad_immediate() {
 
 	hostile_server start=immediate
 	bad_client "a Request" 1 closed MpaErrTruncated request fin end
-	bad_client "no marker" 2 crc MpaErrCrc set:crc=1 fpdu:size=1000,count=5 end
+	bad_client "no marker" 2 crc MpaErrCrc set:crc=1 \
+		fpdu:size=1000,count=5 end
 	bad_client "FPDUPTR" 3 marker MpaErrMarker immediate fpdu:ptr=8 end
 	bad_client "CRC" 2 crc MpaErrCrc immediate fpdu:crc=bad end
 	bad_client "FIN" 1 closed MpaErrTruncated immediate limit:3,fin fpdu end
