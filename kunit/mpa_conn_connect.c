@@ -56,14 +56,21 @@ static int connect_setup(struct socket *sock, void *ctx)
 	return s->setups > 1 ? s->setup_err : 0;
 }
 
+/* Where the end of the case may come at the same time. */
+static void connect_close_once(struct conn_sock *s)
+{
+	struct mpa_connector *connector = xchg(&s->connector, NULL);
+
+	if (connector)
+		mpa_connect_close(connector);
+}
+
 static void connect_done(void *ctx, struct socket *sock, int err)
 {
 	struct conn_sock *s = ctx;
 
-	if (s->close_in_done) {
-		mpa_connect_close(s->connector);
-		s->connector = NULL;
-	}
+	if (s->close_in_done)
+		connect_close_once(s);
 	s->client = sock;
 	s->err = err;
 	connect_count(s, &s->done);
@@ -720,10 +727,8 @@ static void connect_hook_close(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct conn_test *t = container_of(c, struct conn_test, a);
 
-	if (ev != EV_ESTABLISHED)
-		return;
-	mpa_connect_close(t->helper.connector);
-	t->helper.connector = NULL;
+	if (ev == EV_ESTABLISHED)
+		connect_close_once(&t->helper);
 }
 
 void conn_connect_close_in_callback(struct kunit *test)

@@ -75,12 +75,14 @@ static void conn_settings(struct conn_test *t)
 /* From now on nothing is accepted or connected any more. */
 static void conn_close_helper(struct conn_sock *s)
 {
+	struct mpa_connector *connector = xchg(&s->connector, NULL);
+
 	if (s->listener)
 		mpa_listen_close(s->listener);
-	if (!s->connector)
+	if (!connector)
 		return;
 	complete_all(&s->go);
-	mpa_connect_close(s->connector);
+	mpa_connect_close(connector);
 	mpa_barrier();
 }
 
