@@ -79,6 +79,8 @@
 
 #include "peer.h"
 
+#define ACCEPT_MS	30000	/* the other side may have much to do before */
+
 static struct peer peer;
 static struct sockaddr_storage address;
 static socklen_t address_len;
@@ -148,7 +150,7 @@ static int accept_in(void)
 	int fd = -1;
 
 	errno = ETIMEDOUT;
-	if (poll(&pfd, 1, 4 * timeout) > 0)
+	if (poll(&pfd, 1, ACCEPT_MS) > 0)
 		fd = accept(listener, NULL, NULL);
 	if (fd < 0)
 		no_connection("accept");

@@ -207,16 +207,21 @@ slow_requests() {
 
 	network pair 1500
 	spoil
-	set_sysctl b net.mpa.startup_timeout_ms=$((800 * SLOW))
+	set_sysctl b net.mpa.startup_timeout_ms=$((1000 * SLOW))
 	serve mode=echo
 	stay b
 	for at in 0 15 19 23; do
 		bad_client "silence at octet $at" 4 timeout MpaErrTimeout \
 			limit:$at,silence request:pd=00010203 end:reset
 	done
-	bad_client "octet by octet, too slow" 4 timeout MpaErrTimeout send:4d \
-		pause:$((SLOW * 3 / 10)).3 send:50 pause:$((SLOW * 3 / 10)).3 \
-		send:41 pause:$((SLOW * 3 / 10)).3 send:20 end:reset
+	DOING="an octet now and then"
+	set_sysctl b net.mpa.startup_timeout_ms=$((2000 * SLOW))
+	client send:4d pause:$((SLOW * 3 / 2)).5 send:50 end:reset
+	finished
+	expect mpa_error=4 reason=timeout
+	# The second octet did not start the time anew
+	((${R[elapsed_ns]} < 3000000000 * SLOW)) || { show_result; fail "late"; }
+	good_client
 }
 
 # FPDUs of 48 octets without markers, 52 with a leading one
@@ -501,7 +506,7 @@ slow_replies() {
 
 	hostile_client
 	spoil
-	set_sysctl a net.mpa.startup_timeout_ms=$((800 * SLOW))
+	set_sysctl a net.mpa.startup_timeout_ms=$((1000 * SLOW))
 	for at in 0 19 23; do
 		bad_server "silence at octet $at" 4 timeout \
 			"MpaEndFin+1 MpaErrTimeout+1" limit:$at,silence \
