@@ -830,6 +830,7 @@ void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)
 	info->ird = conn->terms.ird;
 	info->ord = conn->terms.ord;
 	info->rtr = conn->terms.rtr;
+	info->theirs = conn->terms.theirs;
 	spin_unlock_bh(&conn->lock);
 	info->emss = READ_ONCE(tcp_sk(conn->sk)->mss_cache);
 	info->mulpdu = mpa_mulpdu(conn);

@@ -359,6 +359,7 @@ static enum mpa_reason settle_erd(const struct mpa_wish *wish,
 	enum mpa_reason reason;
 
 	terms->enhanced = true;
+	terms->theirs = theirs->erd;
 	if (ours->reply) {
 		settle_responder(wish, &ours->erd, terms);
 		return MPA_REASON_NONE;

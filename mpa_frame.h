@@ -56,10 +56,11 @@ struct mpa_frame {
  * @crc: CRCs in both directions
  * @markers_tx: we insert markers
  * @markers_rx: the peer inserts markers
- * @enhanced: by RFC 6581; the next three come from it
+ * @enhanced: by RFC 6581; the next four come from it
  * @ird: RDMA Read Requests that the peer may have under way
  * @ord: RDMA Read Requests that we may have under way
  * @rtr: Initiator: the RTR to send; Responder: those that may come
+ * @theirs: the peer's enhanced data
  */
 struct mpa_terms {
 	s8	rev;
@@ -70,6 +71,7 @@ struct mpa_terms {
 	u16	ird;
 	u16	ord;
 	u8	rtr;
+	struct mpa_enhanced theirs;
 };
 
 /* Does enhanced data lead the private data? In Rev 1 the bit is reserved. */

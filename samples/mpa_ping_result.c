@@ -165,14 +165,16 @@ static void show_kinds(struct seq_file *seq, const char *name, u8 rtr)
 static void show_enhanced(struct seq_file *seq, const struct ping_result *res)
 {
 	const struct mpa_info *info = &res->info;
+	const struct mpa_enhanced *peer = info->enhanced ? &info->theirs :
+							   &res->peer;
 
 	seq_printf(seq, "enhanced=%d\n", info->enhanced);
 	seq_printf(seq, "ird=%u\n", info->ird);
 	seq_printf(seq, "ord=%u\n", info->ord);
 	show_kinds(seq, "rtr", info->rtr);
-	seq_printf(seq, "peer_ird=%u\n", res->peer.ird);
-	seq_printf(seq, "peer_ord=%u\n", res->peer.ord);
-	show_kinds(seq, "peer_rtr", res->peer.rtr);
+	seq_printf(seq, "peer_ird=%u\n", peer->ird);
+	seq_printf(seq, "peer_ord=%u\n", peer->ord);
+	show_kinds(seq, "peer_rtr", peer->rtr);
 }
 
 static void show_addresses(struct seq_file *seq, const struct mpa_info *info)

@@ -352,8 +352,9 @@ enum mpa_state {
 /**
  * struct mpa_info - a snapshot of a connection
  * @state: where it stands
- * @rev: revision in use, which is also the DDP and RDMAP version;
- *	%MPA_REV_NONE before it is known and after mpa_start_immediate()
+ * @rev: revision in use, which is also the DDP and RDMAP version (that of Rev 2
+ *	is 1); %MPA_REV_NONE before it is known and after
+ *	mpa_start_immediate()
  * @peer_rev: revision in the peer's frame, or %MPA_REV_NONE
  * @initiator: we sent the Request
  * @crc: CRCs are generated and checked
@@ -365,11 +366,12 @@ enum mpa_state {
  * @rx_pos: octets of full operation delivered
  * @ulpdus_tx: ULPDUs given to TCP
  * @ulpdus_rx: ULPDUs delivered
- * @enhanced: RFC 6581 was used, which the next three come from
+ * @enhanced: RFC 6581 was used, which the next four come from
  * @ird: RDMA Read Requests that the peer may have under way
  * @ord: RDMA Read Requests that we may have under way
  * @rtr: Initiator: the one kind of RTR to send as the first ULPDU.
  *	Responder: the kinds of which the peer's first ULPDU is one. 0: none.
+ * @theirs: the peer's enhanced data, also where it led to an error
  * @local: our address and port
  * @peer: the peer's address and port
  */
@@ -391,6 +393,7 @@ struct mpa_info {
 	u16		ird;
 	u16		ord;
 	u8		rtr;
+	struct mpa_enhanced theirs;
 	struct sockaddr_storage local;
 	struct sockaddr_storage peer;
 };

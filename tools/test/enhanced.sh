@@ -111,7 +111,8 @@ no_common_kind() {
 	serve rev=2 rtr=send,read
 	before=$(counter a MpaErrRtr)
 	ping_to "$B4" rev=2 rtr=write && fail "an RTR that the peer cannot take"
-	expect reason=frame mpa_error=7 ulpdus_tx=0 ulpdus_rx=0
+	expect reason=frame mpa_error=7 ulpdus_tx=0 ulpdus_rx=0 \
+		peer_ird=16 peer_ord=16 peer_rtr=send,read
 	grown a MpaErrRtr "$before" 1
 	served
 	expect reason=frame mpa_error=7 ulpdus_rx=0 ulpdus_tx=0
