@@ -210,6 +210,7 @@ payload_file() {
 nothing_to_send() {
 	local lines
 
+	links_down	# and with them, what was written to "payload"
 	network pair 1500
 	serve mode=echo
 	ping_ok "$B4"
