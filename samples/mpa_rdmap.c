@@ -42,6 +42,7 @@
  *
  * Options of connect:
  *
+ * ird_max=N	rev=2: IRD may grow up to here where the peer needs it
  * fallback=0|1	rev=2: ask a peer again for Rev 1 if it does not take Rev 2
  * verify=0|1	compare what came back with what was sent; 1 if not given
  *
@@ -67,8 +68,8 @@
  * status	0 or a negative errno
  * reason	the same as a word: ok, refused, rejected, reset, closed,
  *		timeout, crc, marker, frame, ird, rtr, local, memory,
- *		terminated (the peer sent a Terminate), protocol (we did, because
- *		of what the peer sent), mismatch
+ *		terminated (the peer sent a Terminate), protocol (we did,
+ *		because of what the peer sent), mismatch
  * number	counts the results of a side in the namespace: a new one is told
  *		by it
  * iterations	rounds of the program

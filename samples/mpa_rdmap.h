@@ -50,6 +50,7 @@ enum rdmap_program {
  * @depth: messages under way
  * @timeout: seconds for a connection
  * @stag: the first of our STags, or 0
+ * @ird_max: connect: what IRD may grow to
  * @fallback: connect: Rev 1 after Rev 2
  * @verify: connect: compare what comes back
  */
@@ -66,6 +67,7 @@ struct rdmap_opts {
 	u32		depth;
 	u32		timeout;
 	u32		stag;
+	u32		ird_max;
 	u32		fallback;
 	u32		verify;
 };
@@ -258,6 +260,7 @@ enum rdmap_stream_flag {
  * @opts: the command
  * @app: the program
  * @app_data: the program's own
+ * @known: called when @conn is set; may be NULL
  * @over: called when nothing of it is in use any more; may free it
  * @sock: its socket
  * @conn: its MPA
@@ -291,6 +294,7 @@ struct rdmap_stream {
 	const struct rdmap_opts	*opts;
 	const struct rdmap_app	*app;
 	void			*app_data;
+	void			(*known)(struct rdmap_stream *s);
 	void			(*over)(struct rdmap_stream *s);
 	struct socket		*sock;
 	struct mpa_conn		*conn;

@@ -27,13 +27,20 @@ static void client_over(struct rdmap_stream *s)
 	complete(&container_of(s, struct rdmap_client, stream)->over);
 }
 
+/* The socket; a callback of the connection follows, with the connection. */
 static void client_connected(void *ctx, struct socket *sock, int err)
 {
 	struct rdmap_client *c = ctx;
 
 	c->stream.sock = sock;
 	c->err = err;
-	complete(&c->connected);
+	if (err)
+		complete(&c->connected);
+}
+
+static void client_known(struct rdmap_stream *s)
+{
+	complete(&container_of(s, struct rdmap_client, stream)->connected);
 }
 
 static struct mpa_connector *client_connect(struct rdmap_client *c)
@@ -120,6 +127,7 @@ int rdmap_client_run(struct net *net, const struct rdmap_opts *opts)
 	init_completion(&c->connected);
 	init_completion(&c->over);
 	rdmap_stream_init(&c->stream, net, opts);
+	c->stream.known = client_known;
 	c->stream.over = client_over;
 	client_go(c);
 	if (!c->stream.res.status && c->stream.res.mismatches)

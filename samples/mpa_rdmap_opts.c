@@ -43,6 +43,7 @@ static const struct mpa_option options[] = {
 	NUMBER(depth, SERVE | CONNECT, 1, 1024),
 	NUMBER(timeout, SERVE | CONNECT, 1, 3600),
 	NUMBER(stag, SERVE | CONNECT, 1, U32_MAX - 2),
+	NUMBER(ird_max, CONNECT, 0, MPA_DEPTH_MAX),
 	NUMBER(fallback, CONNECT, 0, 1),
 	NUMBER(verify, CONNECT, 0, 1),
 };
@@ -115,8 +116,8 @@ static int check_startup(const struct rdmap_opts *opts)
 					 opts->base.pd_len, pd_max[opts->rev]);
 	if (opts->fallback && opts->rev != MPA_REV_2)
 		return mpa_opts_complain("fallback=1: only with rev=2");
-	if (given(opts, "rtr") && opts->rev != MPA_REV_2)
-		return mpa_opts_complain("rtr: only with rev=2");
+	if ((given(opts, "rtr") || opts->ird_max) && opts->rev != MPA_REV_2)
+		return mpa_opts_complain("rtr, ird_max: only with rev=2");
 	if (!opts->rtr && opts->base.cmd == SERVE)
 		return mpa_opts_complain("rtr=none: only with connect");
 	return 0;
@@ -159,4 +160,5 @@ void rdmap_opts_params(const struct rdmap_opts *opts,
 	params->enhanced.ird = opts->ird;
 	params->enhanced.ord = opts->ord;
 	params->enhanced.rtr = opts->rtr;
+	params->ird_max = opts->ird_max;
 }

@@ -5,30 +5,24 @@
  * that is the only copy. Each function that takes a segment returns the error
  * for a Terminate, or 0.
  */
+#include <linux/bug.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
+#include <linux/uio.h>
 
 #include "mpa_rdmap.h"
 
 /* @len octets of a ULPDU from @off on, which the caller knows to be there */
-static void ulpdu_copy(const struct mpa_ulpdu *ulpdu, size_t off, u8 *to,
-		       size_t len)
+static void ulpdu_copy(const struct mpa_ulpdu *ulpdu, u32 off, void *to,
+		       u32 len)
 {
-	const struct kvec *frag;
-	size_t n;
+	struct iov_iter iter;
 
-	for (frag = ulpdu->frag; len; frag++) {
-		if (off >= frag->iov_len) {
-			off -= frag->iov_len;
-			continue;
-		}
-		n = min(len, frag->iov_len - off);
-		memcpy(to, frag->iov_base + off, n);
-		to += n;
-		len -= n;
-		off = 0;
-	}
+	iov_iter_kvec(&iter, ITER_SOURCE, ulpdu->frag, ulpdu->nr_frags,
+		      ulpdu->len);
+	iov_iter_advance(&iter, off);
+	WARN_ON_ONCE(copy_from_iter(to, len, &iter) != len);
 }
 
 static void place(const struct rdmap_seg *seg, void *to)

@@ -130,6 +130,8 @@ static void stream_use(struct rdmap_stream *s, struct mpa_conn *conn)
 		return;
 	s->conn = conn;
 	mod_timer(&s->timer, jiffies + s->opts->timeout * HZ);
+	if (s->known)
+		s->known(s);
 }
 
 static void stream_request(struct mpa_conn *conn,
