@@ -739,17 +739,17 @@ static struct mpa_cm *mpa_cm_alloc(const void *data, size_t len,
 int mpa_set_enhanced(struct mpa_conn *conn, const struct mpa_enhanced *enhanced,
 		     u16 ird_max)
 {
-	bool decide;
+	bool started;
 	int err = 0;
 
 	if (!conn->wish.enhanced || !mpa_enhanced_ok(enhanced, ird_max))
 		return -EINVAL;
 	spin_lock_bh(&conn->lock);
-	decide = conn->state == MPA_STATE_DECIDE;
-	if (decide ? conn->flags & (BIT(MPA_CONN_ACCEPT) | BIT(MPA_CONN_REJECT))
-		   : mpa_conn_test(conn, MPA_CONN_START))
+	started = mpa_conn_test(conn, MPA_CONN_START);
+	if (conn->state > MPA_STATE_DECIDE || (started && conn->initiator) ||
+	    conn->flags & (BIT(MPA_CONN_ACCEPT) | BIT(MPA_CONN_REJECT)))
 		err = -EALREADY;
-	else if (decide && !enhanced->rtr)
+	else if (started && !enhanced->rtr)
 		err = -EINVAL;
 	if (!err) {
 		conn->wish.erd = *enhanced;

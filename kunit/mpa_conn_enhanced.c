@@ -429,6 +429,9 @@ void conn_enh_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.err, 0);
 	mpa_get_info(t->a.conn, &info);
 	KUNIT_EXPECT_EQ(test, info.state, MPA_STATE_CLOSED);
+	KUNIT_EXPECT_TRUE(test, info.enhanced);
+	KUNIT_EXPECT_EQ(test, info.theirs.ird, e->reply >> 16 & 0x3fff);
+	KUNIT_EXPECT_EQ(test, info.theirs.ord, e->reply & 0x3fff);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
 }
@@ -573,13 +576,16 @@ void conn_enh_set_responder(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 1, 0), -EALREADY);
 }
 
-/* Later than in the callback, up to the answer. */
+/* Before the Request is there, and later than in the callback. */
 void conn_enh_set_late(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
 	enh_attach(test, 5, 7, MPA_RTR_WRITE);
 	conn_start(test, CONN_RESPONDER);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 0, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, MPA_RTR_READ, 0), 0);
 	enh_peer_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
 	conn_settle(&t->a);
