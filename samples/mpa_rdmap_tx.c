@@ -111,6 +111,14 @@ int rdmap_post(struct rdmap_stream *s, struct rdmap_msg *msg)
 	return msg_send(s, msg);
 }
 
+static void read_init(struct rdmap_msg *msg)
+{
+	msg->opcode = RDMAP_OP_READ;
+	msg->mem = NULL;
+	msg->len = 0;
+	msg->answered = false;
+}
+
 /* As many RDMA Reads as ORD allows */
 static int reads_send(struct rdmap_stream *s)
 {
@@ -137,10 +145,7 @@ int rdmap_post_read(struct rdmap_stream *s, struct rdmap_msg *msg)
 {
 	if (!s->res.ord)
 		return -EOPNOTSUPP;
-	msg->opcode = RDMAP_OP_READ;
-	msg->mem = NULL;
-	msg->len = 0;
-	msg->answered = false;
+	read_init(msg);
 	list_add_tail(&msg->list, &s->reads_held);
 	return reads_send(s);
 }
@@ -180,7 +185,11 @@ int rdmap_post_rtr(struct rdmap_stream *s, u8 rtr)
 		/* Not validated, but some hardware takes no STag of 0. */
 		msg->read.sink_stag = 1;
 		msg->read.source_stag = 1;
-		return rdmap_post_read(s, msg);
+		read_init(msg);
+		/* It was agreed on, so even an ORD of 0 allows it. */
+		list_add_tail(&msg->list, &s->reads);
+		s->nr_reads++;
+		break;
 	case MPA_RTR_WRITE:
 		msg->opcode = RDMAP_OP_WRITE;
 		msg->stag = 1;

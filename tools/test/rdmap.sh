@@ -147,6 +147,16 @@ rdmap_rtr() {
 	expect rtr="$1" messages_tx=5 messages_rx=5
 }
 
+# A Read as RTR, though neither side has any use for RDMA Reads
+rdmap_rtr_only() {
+	rdmap pair 1500
+	serve app=echo rtr=read ird=0
+	rdmap_ok app=echo count=3 rtr=read ord=0
+	expect rtr=read ord=0 iterations=3
+	rdmap_served
+	expect rtr=read ird=1 iterations=3 reads_rx=0
+}
+
 rdmap_rtr_mismatch() {
 	rdmap pair 1500
 	serve app=echo rtr=read
@@ -339,6 +349,17 @@ rdmap_sends() {
 		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 4 0 11)" fin end:fin
 	rdmap_served
 	expect messages_rx=4 octets_rx=6
+}
+
+# With Rev 0 both layers have version 0.
+rdmap_version_rev0() {
+	rdmap pair 1500
+	serve app=echo rev=1
+	client request:rev=0,m=1 expect-reply:rev=0,r=0 \
+		"fpdu:ulpdu=$(seg_untagged 4003 0 1 0 aabb)" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4003 0 1 0 aabb)" fin end:fin
+	rdmap_served
+	expect revision=0 messages_rx=1
 }
 
 # A buffer that the client gave away and the server gives back is gone.
@@ -590,6 +611,7 @@ test_case rdmap.depths.bounded "RFC 6581 9.1" rdmap_depths "ird=2 ord=9" \
 	"ird=4 ord=8" 2 4 4 2
 test_case rdmap.rtr.offer "RFC 6581 9.2" rdmap_rtr read send,read read,write
 test_case rdmap.rtr.none "RFC 6581 9.2" rdmap_rtr none none send,write,read
+test_case rdmap.rtr.read.only "RFC 6581 9.1" rdmap_rtr_only
 test_case rdmap.rtr.mismatch "RFC 6581 8" rdmap_rtr_mismatch
 test_case rdmap.rtr.sent.send "RFC 6581 9.3" rdmap_rtr_sent send B
 test_case rdmap.rtr.sent.write "RFC 6581 9.3" rdmap_rtr_sent write C
@@ -656,6 +678,7 @@ test_case rdmap.ddp.version.untagged "RFC 5041 7.2" \
 	echo_against 1/2/6 "$(seg_untagged 4043 0 1 0 aa)"
 test_case rdmap.version "RFC 5040 4.8" \
 	echo_against 0/2/5 "$(seg_untagged 4103 0 1 0 aa)"
+test_case rdmap.version.rev0 "RFC 5040 4.1" rdmap_version_rev0
 test_case rdmap.queue "RFC 5041 7.2" \
 	echo_against 1/2/1 "$(seg_untagged 4143 3 1 0 aa)"
 test_case rdmap.queue.other "RFC 5040 4.1" \
