@@ -746,8 +746,8 @@ EXPORT_SYMBOL_GPL(mpa_barrier);
  * After this has returned no recv() starts until mpa_resume(); one may be
  * running. What arrives stays in TCP's receive queue, and the window closes
  * when that is full: nothing is lost. A FIN behind octets not delivered is
- * reported after them, a reset at once (RFC 5044 section 5.2: TCP's flow control
- * is what holds a peer back).
+ * reported after them, a reset at once. RFC 5044 section 5.2 leaves flow
+ * control to TCP.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
@@ -764,7 +764,7 @@ EXPORT_SYMBOL_GPL(mpa_hold);
  * mpa_resume() - begin or continue delivery
  * @conn: connection; full operation begins on hold
  *
- * RFC 5044 section 7.1.2: the consumer enables receiving when it is ready for it.
+ * RFC 5044 section 7.1.2: the consumer enables receiving when it is ready.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
