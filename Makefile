@@ -20,8 +20,8 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
-.PHONY: all modules modules_install demo check shell coverage mutants clean \
-	distclean help need-kdir
+.PHONY: all modules modules_install demo check interop shell coverage mutants \
+	clean distclean help need-kdir
 
 all: modules
 
@@ -47,6 +47,9 @@ check:
 	tools/check $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long) \
 		$(if $(ONLY),--only '$(ONLY)')
 
+interop:
+	tools/interop $(if $(ONLY),'$(ONLY)')
+
 shell:
 	tools/vm/run --shell $(if $(KERNEL),--kernel $(KERNEL))
 
@@ -71,6 +74,7 @@ help:
 	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
 	@echo "                      LONG=1 with the exhaustive sweeps,"
 	@echo "                      ONLY=PATTERN some jobs alone (ONLY='kunit-*')"
+	@echo "make interop          against siw, and with outside decoders"
 	@echo "make shell            a guest to type in, with everything loaded"
 	@echo "make coverage         which lines the tests reach"
 	@echo "make mutants          do the tests notice small breakages?"
