@@ -38,7 +38,9 @@ enum mpa_cm_step {
  * @out_done: of these, given to TCP
  * @header: the peer's frame
  * @have: octets of it so far
- * @pd: its private data
+ * @pd: its private data; in @pd_small, or allocated
+ * @pd_small: room for what all revisions but Rev 0 may carry, so that memory
+ *	is no reason why a frame of theirs cannot be taken
  * @pd_have: octets of it so far
  * @drained: octets dropped behind a refusal
  * @reason: why it was refused
@@ -54,6 +56,7 @@ struct mpa_cm {
 	u8			header[MPA_RR_SIZE];
 	u32			have;
 	u8			*pd;
+	u8			pd_small[MPA_PD_MAX];
 	u32			pd_have;
 	u32			drained;
 	enum mpa_reason		reason;
@@ -125,10 +128,9 @@ static enum mpa_error mpa_reason_error(const struct mpa_conn *conn,
 	case MPA_REASON_SHORT:
 	case MPA_REASON_EARLY:
 	case MPA_REASON_TIMEOUT:
+	case MPA_REASON_NOMEM:
 	case MPA_REASON_ENHANCED:
 		return MPA_ERR_FRAME;
-	case MPA_REASON_NOMEM:
-		return conn->wish.enhanced ? MPA_ERR_LOCAL : MPA_ERR_FRAME;
 	case MPA_REASON_IRD:
 		return MPA_ERR_IRD;
 	case MPA_REASON_RTR:
@@ -227,7 +229,8 @@ void mpa_cm_free(struct mpa_conn *conn)
 	if (!cm)
 		return;
 	kvfree(cm->out);
-	kvfree(cm->pd);
+	if (cm->pd != cm->pd_small)
+		kvfree(cm->pd);
 	kfree(cm);
 }
 
@@ -498,7 +501,8 @@ static bool mpa_cm_judge(struct mpa_conn *conn)
 	spin_unlock_bh(&conn->lock);
 	if (reason)
 		return mpa_cm_refuse(conn, reason);
-	if (cm->peer.pd_len) {
+	cm->pd = cm->pd_small;
+	if (cm->peer.pd_len > sizeof(cm->pd_small)) {
 		cm->pd = kvmalloc(cm->peer.pd_len, GFP_KERNEL);
 		if (!cm->pd)
 			return mpa_cm_reset(conn, MPA_REASON_NOMEM);
@@ -775,15 +779,16 @@ EXPORT_SYMBOL_GPL(mpa_set_enhanced);
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
- * Return: 0, %-EMSGSIZE: too much private data, %-EALREADY: started or
- * detached before,
- * %-ENOMEM
+ * Return: 0, %-EINVAL: no rejected() callback, %-EMSGSIZE: too much private
+ * data, %-EALREADY: started or detached before, %-ENOMEM
  */
 int mpa_start_initiator(struct mpa_conn *conn, const void *pd, size_t len)
 {
 	bool enhanced = conn->wish.enhanced;
 	struct mpa_cm *cm;
 
+	if (!conn->ops->rejected)
+		return -EINVAL;
 	if (len > mpa_cm_pd_max(conn, conn->wish.rev, enhanced))
 		return -EMSGSIZE;
 	cm = mpa_cm_alloc(pd, len, mpa_cm_headroom(enhanced), MPA_CM_REQUEST);

@@ -71,8 +71,7 @@ struct mpa_connector {
 	struct mpa_sock_params	params;
 	struct socket		*sock;
 	void			(*state_change)(struct sock *sk);
-	void			(*done)(void *ctx, struct socket *sock,
-					int err);
+	mpa_connected_fn	done;
 	bool			starts;
 	struct mpa_params	start;
 	void			*pd;
@@ -118,7 +117,8 @@ static void connector_put_net(struct mpa_connector *c)
 }
 
 /* In CONNECT_DONE: the consumer's, with a socket or an error. */
-static void connector_done(struct mpa_connector *c, int err)
+static void connector_done(struct mpa_connector *c, struct mpa_conn *conn,
+			   int err)
 {
 	struct socket *sock = c->sock;
 
@@ -128,7 +128,7 @@ static void connector_done(struct mpa_connector *c, int err)
 		sock = NULL;
 	}
 	connector_put_net(c);
-	c->done(c->params.ctx, sock, err);
+	c->done(c->params.ctx, sock, conn, err);
 }
 
 /*
@@ -217,7 +217,10 @@ forget:
 
 /* Starting MPA: these callbacks are replaced when the outcome is known. */
 
-/* True if the connection is the consumer's now, who has the socket already. */
+/*
+ * The connection is the consumer's now, who has heard of it. True if it is
+ * still to be called: done() may have detached it.
+ */
 static bool starting_hand_over(struct mpa_conn *conn)
 {
 	struct mpa_connector *c = mpa_conn_ctx(conn);
@@ -227,9 +230,9 @@ static bool starting_hand_over(struct mpa_conn *conn)
 		return false;
 	}
 	mpa_conn_hand_over(conn, &c->start);
-	connector_done(c, 0);
+	connector_done(c, conn, 0);
 	connector_put(c);
-	return true;
+	return mpa_conn_enter(conn);
 }
 
 static void starting_established(struct mpa_conn *conn,
@@ -242,7 +245,7 @@ static void starting_established(struct mpa_conn *conn,
 static void starting_rejected(struct mpa_conn *conn,
 			      const struct mpa_startup *reply)
 {
-	if (starting_hand_over(conn) && conn->ops->rejected)
+	if (starting_hand_over(conn))
 		conn->ops->rejected(conn, reply);
 }
 
@@ -303,9 +306,9 @@ static void starting_released(struct mpa_conn *conn, struct list_head *left)
 	if (c->again && connector_advance(c, CONNECT_AGAIN))
 		connector_kick(c);
 	else if (connector_advance(c, CONNECT_DONE))
-		connector_done(c, c->err);
+		connector_done(c, NULL, c->err);
 	else
-		connector_done(c, -ECANCELED);
+		connector_done(c, NULL, -ECANCELED);
 	connector_put(c);
 }
 
@@ -367,7 +370,7 @@ static void connect_finish(struct mpa_connector *c, int err)
 			return;
 		connector_advance(c, CONNECT_DONE);
 	}
-	connector_done(c, err);
+	connector_done(c, NULL, err);
 }
 
 /* The peer is asked again, as one that knows Rev 1 only. */
@@ -387,7 +390,7 @@ static void connect_again(struct mpa_connector *c)
 		return;
 	if (!connector_advance(c, CONNECT_DONE))
 		err = -ECANCELED;
-	connector_done(c, err);
+	connector_done(c, NULL, err);
 }
 
 static void connect_work(struct work_struct *work)
@@ -437,7 +440,7 @@ static int connector_set_start(struct mpa_connector *c,
 
 static struct mpa_connector *
 connector_new(const struct mpa_sock_params *params,
-	      void (*done)(void *ctx, struct socket *sock, int err))
+	      mpa_connected_fn done)
 {
 	struct mpa_connector *c;
 
@@ -463,7 +466,7 @@ static int connect_check(const struct mpa_sock_params *params)
 
 	if (!mpa_sock_params_ok(params, MPA_F_MEMALLOC | MPA_F_FALLBACK))
 		return -EINVAL;
-	if (start && !mpa_params_ok(start))
+	if (start && (!mpa_params_ok(start) || !start->ops->rejected))
 		return -EINVAL;
 	if (start && params->pd_len > MPA_PD_MAX_REV0)
 		return -EMSGSIZE;
@@ -488,10 +491,10 @@ static int connect_check(const struct mpa_sock_params *params)
  *
  * With &mpa_sock_params.start it is not over when TCP is connected: MPA is
  * started as Initiator, by RFC 5044 section 7.1.2 or RFC 6581. When there is an
- * outcome done() passes the socket on, and then the connection is made known by
- * one of established(), rejected() and ended(), called right behind it from the
- * consumer's own &mpa_ops; from there on it is as if the consumer had called
- * mpa_attach(). With %MPA_F_FALLBACK a peer that does not take a Rev 2 Request
+ * outcome done() passes on the socket, and with it the connection @conn (NULL
+ * otherwise): from there on it is as if the consumer had called mpa_attach(). One
+ * of established(), rejected() and ended() of its own &mpa_ops follows at once,
+ * unless done() detaches the connection. With %MPA_F_FALLBACK a peer that does not take a Rev 2 Request
  * (RFC 6581 section 10) is asked once more by Rev 1, with the same private data
  * and without enhanced data, on a new TCP connection, for which setup() is
  * called again; &mpa_info.rev tells.
@@ -514,9 +517,8 @@ static int connect_check(const struct mpa_sock_params *params)
  * * %-ENOMEM: out of memory
  * * what setup(), bind or connect returned: %-EADDRINUSE, %-ENETUNREACH, ...
  */
-struct mpa_connector *
-mpa_connect(const struct mpa_sock_params *params,
-	    void (*done)(void *ctx, struct socket *sock, int err))
+struct mpa_connector *mpa_connect(const struct mpa_sock_params *params,
+				  mpa_connected_fn done)
 {
 	struct mpa_connector *c;
 	unsigned int noio;

@@ -332,7 +332,8 @@ static enum mpa_reason settle_depths(const struct mpa_wish *wish,
 
 /*
  * The RTR is the Initiator's choice. RDMA Write comes first because it takes
- * nothing from the Responder: no Receive, no place in a queue.
+ * nothing from the Responder: no Receive, no place in a queue. RDMA Read takes
+ * one of the latter, if there are any.
  */
 static enum mpa_reason settle_rtr(const struct mpa_frame *ours,
 				  const struct mpa_frame *theirs,
@@ -344,6 +345,8 @@ static enum mpa_reason settle_rtr(const struct mpa_frame *ours,
 		return MPA_REASON_RTR;
 	if (both & MPA_RTR_WRITE)
 		terms->rtr = MPA_RTR_WRITE;
+	else if (both & MPA_RTR_SEND && !theirs->erd.ird)
+		terms->rtr = MPA_RTR_SEND;
 	else if (both & MPA_RTR_READ)
 		terms->rtr = MPA_RTR_READ;
 	else

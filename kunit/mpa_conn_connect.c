@@ -65,12 +65,16 @@ static void connect_close_once(struct conn_sock *s)
 		mpa_connect_close(connector);
 }
 
-static void connect_done(void *ctx, struct socket *sock, int err)
+static void connect_done(void *ctx, struct socket *sock,
+			 struct mpa_conn *conn, int err)
 {
 	struct conn_sock *s = ctx;
 
 	if (s->close_in_done)
 		connect_close_once(s);
+	if (s->detach_in_done)
+		mpa_detach(conn);
+	s->conn = conn;
 	s->client = sock;
 	s->err = err;
 	connect_count(s, &s->done);
@@ -205,6 +209,7 @@ static void connect_expect_full(struct kunit *test, u8 rev, u32 setups)
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
 	connect_expect_done(test, 0);
 	KUNIT_EXPECT_EQ(test, t->helper.setups, setups);
+	KUNIT_EXPECT_PTR_EQ(test, t->helper.conn, t->a.conn);
 	KUNIT_EXPECT_PTR_EQ(test, mpa_conn_socket(t->a.conn), t->sock[0]);
 	KUNIT_EXPECT_PTR_EQ(test, mpa_conn_ctx(t->a.conn), &t->a);
 	mpa_get_info(t->a.conn, &info);
@@ -232,6 +237,21 @@ void conn_connect_established(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_NULL(test, t->sock[0]->sk->sk_user_data);
+}
+
+/* Detached in done(): the only callback is released(). */
+void conn_connect_detached(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	connect_begin(test, MPA_REV_2, 0);
+	t->helper.detach_in_done = true;
+	connect_reply(test, MPA_REV_2);
+	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
+	connect_expect_done(test, 0);
+	KUNIT_EXPECT_EQ(test, t->a.nr_log, 1);
+	KUNIT_EXPECT_NULL(test, t->sock[0]->sk->sk_user_data);
+	connect_close(test);
 }
 
 /* A Reply that rejects is no reason to ask again. */
@@ -482,6 +502,7 @@ void conn_connect_params(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	struct mpa_params old = { .rev = MPA_REV_1 };
+	struct mpa_ops ops = mpa_consumer_ops;
 	struct mpa_sock_params good, bad;
 
 	connect_prepare(test, MPA_REV_2);
@@ -497,6 +518,10 @@ void conn_connect_params(struct kunit *test)
 	old.rev = MPA_REV_2;
 	old.flags = MPA_F_ENHANCED;
 	old.enhanced.ird = MPA_DEPTH_ULP + 1;
+	connect_refused_params(test, &bad, -EINVAL);
+	old.enhanced.ird = 0;
+	old.ops = &ops;
+	ops.rejected = NULL;
 	connect_refused_params(test, &bad, -EINVAL);
 	bad = good;
 	bad.pd_len = MPA_PD_MAX_REV0 + 1;

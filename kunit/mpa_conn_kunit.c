@@ -491,6 +491,7 @@ static const struct conn_row connect_rows[] = {
 	{ "closed in done()", conn_connect_close_in_done },
 	{ "closed in done(), with an error", conn_connect_close_in_error },
 	{ "closed in established()", conn_connect_close_in_callback },
+	{ "detached in done()", conn_connect_detached },
 	{ "closed at any time", conn_connect_race },
 };
 

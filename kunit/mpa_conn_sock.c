@@ -26,7 +26,8 @@ static void sock_accepted(void *ctx, struct socket *sock)
 	wake_up_all(&s->wait);
 }
 
-static void sock_done(void *ctx, struct socket *sock, int err)
+static void sock_done(void *ctx, struct socket *sock,
+		      struct mpa_conn *conn, int err)
 {
 	struct conn_sock *s = ctx;
 

@@ -123,9 +123,12 @@ void conn_attach_callbacks(struct kunit *test)
 	struct conn_msg *msg = conn_msg(test, 10);
 
 	ops.request = NULL;
+	ops.rejected = NULL;
 	ops.sent = NULL;
 	t->a.params.ops = &ops;
 	conn_attach(test, 0);
+	KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, NULL, 0),
+			-EINVAL);
 	KUNIT_EXPECT_EQ(test, mpa_start_responder(t->a.conn, NULL, 0),
 			-EINVAL);
 	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), -EINVAL);

@@ -118,7 +118,9 @@ struct conn_msg {
  * @addr: address to connect to
  * @made: socket of the last setup()
  * @hook: called by setup()
+ * @conn: connection of done()
  * @close_in_done: done() has to close the handle
+ * @detach_in_done: done() has to detach the connection
  * @early: callbacks of the connection before done()
  * @at: a callback waits for @go
  * @go: it may go on
@@ -141,7 +143,9 @@ struct conn_sock {
 	struct sockaddr_storage	addr;
 	struct socket		*made;
 	void			(*hook)(struct conn_sock *s);
+	struct mpa_conn		*conn;
 	bool			close_in_done;
+	bool			detach_in_done;
 	u32			early;
 	struct completion	at;
 	struct completion	go;
@@ -444,6 +448,7 @@ void conn_connect_refused(struct kunit *test);
 void conn_connect_setup_fails(struct kunit *test);
 void conn_connect_pd_too_long(struct kunit *test);
 void conn_connect_params(struct kunit *test);
+void conn_connect_detached(struct kunit *test);
 void conn_connect_close_early(struct kunit *test);
 void conn_connect_close_waiting(struct kunit *test);
 void conn_connect_close_between(struct kunit *test);

@@ -670,12 +670,15 @@ static enum mpa_reason enh_want_depths(const struct mpa_enhanced *want,
 	return ord > ird_max ? MPA_REASON_IRD : MPA_REASON_NONE;
 }
 
-static enum mpa_reason enh_want_rtr(u8 offered, bool a, u8 flagged,
+/* Of the last two the one that the Responder's IRD has room for. */
+static enum mpa_reason enh_want_rtr(u8 offered, bool a, u8 flagged, u16 ird,
 				    struct mpa_terms *terms)
 {
-	static const u8 order[] = { BY_WRITE, BY_READ, BY_SEND };
+	u8 order[] = { BY_WRITE, BY_READ, BY_SEND };
 	u32 i;
 
+	if (!ird)
+		swap(order[1], order[2]);
 	if (!offered || !a)
 		return !offered == !a ? MPA_REASON_NONE : MPA_REASON_RTR;
 	for (i = 0; i < ARRAY_SIZE(order); i++)
@@ -702,7 +705,7 @@ static void enh_settle_case(struct kunit *test, u32 i, u32 k)
 	word = enh_word(a, depth[2], depth[3], flagged);
 	reason = enh_want_depths(&erd, ird_max, depth[2], depth[3], &want);
 	if (!reason)
-		reason = enh_want_rtr(offered, a, flagged, &want);
+		reason = enh_want_rtr(offered, a, flagged, depth[2], &want);
 	KUNIT_ASSERT_EQ_MSG(test, reason,
 			    enh_initiate(&erd, ird_max, word, &terms),
 			    "reply %08x, IRD %u to %u, kinds %u", word, erd.ird,

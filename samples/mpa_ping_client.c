@@ -405,15 +405,6 @@ static void client_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 
 /* The other callbacks */
 
-/* With fallback=1 the first callback brings the connection. */
-static void client_begin(struct ping_client *p, struct mpa_conn *conn)
-{
-	if (p->conn)
-		return;
-	p->conn = conn;
-	complete_all(&p->connected);
-}
-
 /* RFC 6581 section 9.3: the RTR is the first message. */
 static int client_send_rtr(struct ping_client *p)
 {
@@ -431,7 +422,6 @@ static void client_established(struct mpa_conn *conn,
 	struct ping_client *p = mpa_conn_ctx(conn);
 	int err;
 
-	client_begin(p, conn);
 	if (reply)
 		ping_result_peer(&p->res, reply);
 	err = client_send_rtr(p);
@@ -448,7 +438,6 @@ static void client_rejected(struct mpa_conn *conn,
 {
 	struct ping_client *p = mpa_conn_ctx(conn);
 
-	client_begin(p, conn);
 	ping_result_peer(&p->res, reply);
 	client_fail(p, -ECONNREFUSED, "rejected");
 }
@@ -474,7 +463,6 @@ static void client_ended(struct mpa_conn *conn, const struct mpa_end *end)
 {
 	struct ping_client *p = mpa_conn_ctx(conn);
 
-	client_begin(p, conn);
 	if (end->error == MPA_ERR_IRD || end->error == MPA_ERR_RTR) {
 		client_terminate(p, end);
 		return;
@@ -538,14 +526,16 @@ static const char *early_reason(int err)
 	}
 }
 
-static void client_connected(void *ctx, struct socket *sock, int err)
+/* With fallback=1 there is a connection already. */
+static void client_connected(void *ctx, struct socket *sock,
+			     struct mpa_conn *conn, int err)
 {
 	struct ping_client *p = ctx;
 
 	p->sock = sock;
+	p->conn = conn;
 	p->connect_err = err;
-	if (err || !p->opts->fallback)
-		complete_all(&p->connected);
+	complete_all(&p->connected);
 }
 
 static void client_params(struct ping_client *p, struct mpa_params *params)

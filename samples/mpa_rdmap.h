@@ -260,10 +260,10 @@ enum rdmap_stream_flag {
  * @opts: the command
  * @app: the program
  * @app_data: the program's own
- * @known: called when @conn is set; may be NULL
  * @over: called when nothing of it is in use any more; may free it
  * @sock: its socket
  * @conn: its MPA
+ * @deadline: when it is to be over, jiffies
  * @timer: ends what takes too long
  * @flags: &enum rdmap_stream_flag
  * @res: how it goes
@@ -294,10 +294,10 @@ struct rdmap_stream {
 	const struct rdmap_opts	*opts;
 	const struct rdmap_app	*app;
 	void			*app_data;
-	void			(*known)(struct rdmap_stream *s);
 	void			(*over)(struct rdmap_stream *s);
 	struct socket		*sock;
 	struct mpa_conn		*conn;
+	unsigned long		deadline;
 	struct timer_list	timer;
 	unsigned long		flags;
 	struct rdmap_result	res;
@@ -396,6 +396,7 @@ void rdmap_fail(struct rdmap_stream *s, int status, const char *reason);
 void rdmap_finish(struct rdmap_stream *s, u32 err,
 		  const struct rdmap_seg *seg);
 void rdmap_begin(struct rdmap_stream *s);
+void rdmap_use(struct rdmap_stream *s, struct mpa_conn *conn);
 void rdmap_interrupt(struct rdmap_stream *s);
 void rdmap_close(struct rdmap_stream *s);
 void rdmap_post_recv(struct rdmap_stream *s, struct rdmap_recv *recv);

@@ -27,20 +27,16 @@ static void client_over(struct rdmap_stream *s)
 	complete(&container_of(s, struct rdmap_client, stream)->over);
 }
 
-/* The socket; a callback of the connection follows, with the connection. */
-static void client_connected(void *ctx, struct socket *sock, int err)
+static void client_connected(void *ctx, struct socket *sock,
+			     struct mpa_conn *conn, int err)
 {
 	struct rdmap_client *c = ctx;
 
 	c->stream.sock = sock;
 	c->err = err;
-	if (err)
-		complete(&c->connected);
-}
-
-static void client_known(struct rdmap_stream *s)
-{
-	complete(&container_of(s, struct rdmap_client, stream)->connected);
+	if (conn)
+		rdmap_use(&c->stream, conn);
+	complete(&c->connected);
 }
 
 static struct mpa_connector *client_connect(struct rdmap_client *c)
@@ -86,9 +82,10 @@ static const char *early_reason(int err)
 static int client_wait_connected(struct rdmap_client *c,
 				 struct mpa_connector *connector)
 {
-	long left = c->stream.opts->timeout * HZ;
+	long left = (long)(c->stream.deadline - jiffies);
 
-	left = wait_for_completion_interruptible_timeout(&c->connected, left);
+	left = wait_for_completion_interruptible_timeout(&c->connected,
+							 max(left, 0L));
 	mpa_connect_close(connector);
 	if (left <= 0)
 		wait_for_completion(&c->connected);
@@ -127,7 +124,6 @@ int rdmap_client_run(struct net *net, const struct rdmap_opts *opts)
 	init_completion(&c->connected);
 	init_completion(&c->over);
 	rdmap_stream_init(&c->stream, net, opts);
-	c->stream.known = client_known;
 	c->stream.over = client_over;
 	client_go(c);
 	if (!c->stream.res.status && c->stream.res.mismatches)

@@ -105,6 +105,7 @@ static int link_attach(struct rdmap_link *l)
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 	l->conn = conn;
+	rdmap_use(&l->stream, conn);
 	return 0;
 }
 

@@ -123,15 +123,11 @@ void rdmap_begin(struct rdmap_stream *s)
 	rdmap_finish(s, RDMAP_ERR_LOCAL, NULL);
 }
 
-/* The first callback: the connection is known, and has its time from now on. */
-static void stream_use(struct rdmap_stream *s, struct mpa_conn *conn)
+/* It has a connection now, which is to be over in time. */
+void rdmap_use(struct rdmap_stream *s, struct mpa_conn *conn)
 {
-	if (s->conn)
-		return;
 	s->conn = conn;
-	mod_timer(&s->timer, jiffies + s->opts->timeout * HZ);
-	if (s->known)
-		s->known(s);
+	mod_timer(&s->timer, s->deadline);
 }
 
 static void stream_request(struct mpa_conn *conn,
@@ -141,7 +137,6 @@ static void stream_request(struct mpa_conn *conn,
 	const struct mpa_opts *opts = &s->opts->base;
 	int err;
 
-	stream_use(s, conn);
 	rdmap_result_peer(&s->res, req);
 	err = mpa_accept(conn, opts->pd, opts->pd_len);
 	if (!err)
@@ -155,7 +150,6 @@ static void stream_established(struct mpa_conn *conn,
 {
 	struct rdmap_stream *s = mpa_conn_ctx(conn);
 
-	stream_use(s, conn);
 	if (reply)
 		rdmap_result_peer(&s->res, reply);
 	stream_negotiated(s);
@@ -169,7 +163,6 @@ static void stream_rejected(struct mpa_conn *conn,
 {
 	struct rdmap_stream *s = mpa_conn_ctx(conn);
 
-	stream_use(s, conn);
 	rdmap_result_peer(&s->res, reply);
 	rdmap_fail(s, -ECONNREFUSED, "rejected");
 	mpa_detach(conn);
@@ -220,7 +213,6 @@ static void stream_ended(struct mpa_conn *conn, const struct mpa_end *end)
 	struct rdmap_stream *s = mpa_conn_ctx(conn);
 	u32 err = end_terminate(end);
 
-	stream_use(s, conn);
 	s->clean = end_is_clean(s, end);
 	if (s->clean) {
 		mpa_shutdown(conn);
@@ -272,6 +264,7 @@ void rdmap_stream_init(struct rdmap_stream *s, struct net *net,
 	s->net = net;
 	s->opts = opts;
 	s->app = rdmap_app(opts);
+	s->deadline = jiffies + opts->timeout * HZ;
 	s->version = 1;
 	s->msn_tx[RDMAP_QN_SEND] = 1;
 	s->msn_tx[RDMAP_QN_READ] = 1;

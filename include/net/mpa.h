@@ -57,7 +57,8 @@ struct socket;
  * @MPA_ERR_CRC: received CRC does not match the one computed
  * @MPA_ERR_MARKER: marker and ULPDU_Length disagree
  * @MPA_ERR_FRAME: invalid Request or Reply frame, or none in time
- * @MPA_ERR_LOCAL: enhanced startup failed for a local reason
+ * @MPA_ERR_LOCAL: enhanced startup failed for a local reason; for the
+ *	consumer's Terminate message, never reported by MPA
  * @MPA_ERR_IRD: the Responder's ORD is above the IRD that we can have
  * @MPA_ERR_RTR: no RTR, or model of connection, that both ends support
  */
@@ -93,8 +94,7 @@ enum mpa_error {
  * @MPA_REASON_SHORT: FIN inside a startup frame (code 4)
  * @MPA_REASON_EARLY: octets behind a Request, before its Reply (code 4)
  * @MPA_REASON_TIMEOUT: no complete startup frame in time (code 4)
- * @MPA_REASON_NOMEM: the startup frame could not be stored (code 4, in
- *	enhanced startup code 5)
+ * @MPA_REASON_NOMEM: the startup frame could not be stored (code 4)
  * @MPA_REASON_ENHANCED: a Reply with an S bit other than our Request's, or a
  *	Request with it where we do not support it (code 4)
  * @MPA_REASON_IRD: see %MPA_ERR_IRD (code 6)
@@ -177,7 +177,8 @@ struct mpa_startup {
  *	the first octet of full operation. Grows from ULPDU to ULPDU.
  * @len: length of the ULPDU, 1 to %MPA_ULPDU_MAX octets
  * @nr_frags: number of fragments in which the octets lie
- * @frag: the fragments, in order; their lengths add up to @len
+ * @frag: the fragments, in order; their lengths add up to @len. iov_iter_kvec()
+ *	makes an iterator of them.
  */
 struct mpa_ulpdu {
 	u64			pos;
@@ -268,7 +269,8 @@ struct mpa_tx {
  * @recv: ULPDUs have arrived, see &struct mpa_rx
  * @sent: messages are done; each &struct mpa_tx on the list is the consumer's
  *	again, its @status says how it went. The list is taken apart by the
- *	consumer.
+ *	consumer. Without %MPA_TX_ZEROCOPY it comes before the recv() of what
+ *	the peer answers to them.
  * @mulpdu: the MULPDU has changed to @mulpdu octets
  * @ended: nothing more is received. Comes at most once, after the last
  *	recv(). The consumer may still send, unless closed() follows at once,
@@ -282,8 +284,8 @@ struct mpa_tx {
  *	the messages not handed back before, in order, with their status. The
  *	socket and the context are the consumer's.
  *
- * @recv, @ended and @released are mandatory, @request for a Responder, @sent
- * for whoever sends.
+ * @recv, @ended and @released are mandatory, @request for a Responder,
+ * @rejected for an Initiator, @sent for whoever sends.
  */
 struct mpa_ops {
 	void (*request)(struct mpa_conn *conn, const struct mpa_startup *req);
@@ -366,11 +368,15 @@ enum mpa_state {
  * @rx_pos: octets of full operation delivered
  * @ulpdus_tx: ULPDUs given to TCP
  * @ulpdus_rx: ULPDUs delivered
- * @enhanced: RFC 6581 was used, which the next four come from
- * @ird: RDMA Read Requests that the peer may have under way
- * @ord: RDMA Read Requests that we may have under way
+ * @enhanced: in full operation: RFC 6581 was used, which the next four come
+ *	from
+ * @ird: RDMA Read Requests that the peer may have under way. Where one end had
+ *	%MPA_DEPTH_ULP it is what was asked for here, and the ULP's business.
+ * @ord: the same, that we may have under way
  * @rtr: Initiator: the one kind of RTR to send as the first ULPDU.
- *	Responder: the kinds of which the peer's first ULPDU is one. 0: none.
+ *	Responder: the kinds of which the peer's first ULPDU is one, unless it
+ *	is a Terminate. 0: none. An RTR by RDMA Read does not count against
+ *	@ird or @ord, which may be 0.
  * @theirs: the peer's enhanced data, also where it led to an error
  * @local: our address and port
  * @peer: the peer's address and port
@@ -469,9 +475,10 @@ struct mpa_sock_params {
 };
 
 /* Thin helpers that make connected sockets for mpa_attach(). */
-struct mpa_connector *
-mpa_connect(const struct mpa_sock_params *params,
-	    void (*done)(void *ctx, struct socket *sock, int err));
+typedef void (*mpa_connected_fn)(void *ctx, struct socket *sock,
+				 struct mpa_conn *conn, int err);
+struct mpa_connector *mpa_connect(const struct mpa_sock_params *params,
+				  mpa_connected_fn done);
 void mpa_connect_close(struct mpa_connector *connector);
 struct mpa_listener *
 mpa_listen(const struct mpa_sock_params *params,
