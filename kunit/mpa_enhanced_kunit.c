@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Enhanced startup, RFC 6581: frames, and what two ends agree on with them. */
 #include <kunit/test.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include "mpa_case.h"
 #include "mpa_frame.h"
