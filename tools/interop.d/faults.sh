@@ -88,7 +88,9 @@ terminate_swapped() {
 
 	ping=00164143$(zeroes 11)01$(zeroes 4)70696e67
 	LISTENER=("${QUIET[@]}")
-	hand "send:${REQ_KEY}40010000" read:20 "send:${ping}01020304" read:28
+	# See late_reply
+	hand "send:${REQ_KEY}40010000" read:20 pause:0.5 \
+		"send:${ping}01020304" read:28
 	[[ ${OCTETS:40:8} == ????4147 ]] || fail "no Terminate: $OCTETS"
 	judge 1 "${OCTETS:80:4}" 0202 2002
 }

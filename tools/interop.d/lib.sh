@@ -29,6 +29,7 @@ ends() {
 		echo "$key" >"$STATE/siw"
 	fi
 	until_nobody_listens
+	ns b tc qdisc del dev vb root 2>/dev/null
 	OURS=a THEIRS=b
 	[[ $2 == b ]] || OURS=b THEIRS=a
 }
@@ -61,7 +62,10 @@ crc() { set_sysctl "$OURS" "net.mpa.crc=$1"; }
 # Their programs
 
 # theirs PROGRAM...: run it on their side, with its output in a log
-theirs() { ns "$THEIRS" "$@" >"$STATE/theirs" 2>&1 & }
+theirs() {
+	ns "$THEIRS" "$@" >"$STATE/theirs" 2>&1 &
+	PROGRAM=$!
+}
 
 listening() { ns b netstat -ltn | grep -qE ":($1) "; }
 
@@ -97,7 +101,7 @@ show_theirs() {
 # theirs_ended: wait for their program; its status is STATUS
 theirs_ended() {
 	STATUS=0
-	wait %% || STATUS=$?
+	wait "$PROGRAM" || STATUS=$?
 }
 
 theirs_good() {
@@ -144,6 +148,22 @@ rdmap_served() {
 	rdmap_do stop "port=$1"
 	PING=$RDMAP read_result "$OURS" serve_result
 	show_result
+}
+
+# What wakes siw up is installed only behind its Reply: an FPDU that comes in
+# between lies there until there is another segment. Let the Reply be late.
+late_reply() {
+	local before
+
+	before=$(counter a MpaEstablished)
+	ns b tc qdisc add dev vb root netem delay 100ms limit 10000 ||
+		fail "no delay"
+	{
+		until (($(counter a MpaEstablished) > before)); do
+			sleep 0.02
+		done
+		ns b tc qdisc change dev vb root netem delay 0ms limit 10000
+	} &
 }
 
 # Captures

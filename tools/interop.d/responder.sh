@@ -37,6 +37,7 @@ to_rdma_server() {
 	ends stock b
 	crc "$2"
 	theirs_listen 7471 rdma_server
+	late_reply
 	rdmap port=7471 app=rdma_client rev="$1" timeout=60 || fail "rdma_client"
 	theirs_good
 	record_stop
@@ -55,6 +56,7 @@ to_rping() {
 	ends stock b
 	crc "$crc"
 	theirs_listen 7174 rping -s -a "$B4" -S "$size"
+	late_reply
 	rdmap port=7174 app=rping rev=2 size="$size" count="$count" \
 		timeout=180 "$@" || { show_theirs; fail "rping"; }
 	theirs_ended
@@ -70,6 +72,7 @@ to_rping_rev1() {
 	ends stock b
 	crc 1
 	theirs_listen 7174 rping -s -a "$B4"
+	late_reply
 	rdmap port=7174 app=rping rev=1 timeout=60 && fail "siw can, now: say so"
 	theirs_ended
 	record_stop
@@ -83,6 +86,8 @@ to_ucmatose() {
 	ends stock b
 	crc "$2"
 	theirs_listen 7471 ucmatose -b "$B4" -S "$3" -C "$4"
+	# With Rev 1 it is us who wait
+	(($1 == 1)) || late_reply
 	rdmap port=7471 app=ucmatose rev="$1" size="$3" count="$4" timeout=60 ||
 		{ show_theirs; fail "ucmatose"; }
 	theirs_good
@@ -111,6 +116,7 @@ to_private() {
 	ends stock b
 	crc 1
 	theirs_listen 7471 rstream -b "$B4" -k 1
+	late_reply
 	rdmap port=7471 app=echo "${options[@]}" pdatahex="$STREAM_PD" timeout=2
 	record_stop
 	expect revision="$1" crc=1
