@@ -200,6 +200,7 @@ struct rdmap_recv {
  * @opcode: &enum rdmap_op
  * @busy: it was posted and not handed back
  * @owned: it is the stream's own: freed when it is handed back
+ * @is_rtr: it answers an RTR: neither IRD nor a result counts it
  * @mem: octets to send
  * @len: how many
  * @stag: where an RDMA Write or Read Response goes
@@ -219,6 +220,7 @@ struct rdmap_msg {
 	u8			opcode;
 	bool			busy;
 	bool			owned;
+	bool			is_rtr;
 	void			*mem;
 	u32			len;
 	u32			stag;
@@ -282,7 +284,8 @@ enum rdmap_stream_flag {
  * @reads: our Read Requests that await their Response, in order
  * @reads_held: those that wait for ORD to allow them
  * @nr_reads: number of @reads
- * @answering: the peer's Read Requests whose Response is not all sent
+ * @answering: the peer's Read Requests whose Response is not all sent, but
+ *	for an RTR
  * @answers: Responses not handed back
  * @held: no more is taken until there are fewer
  * @term: our Terminate
@@ -381,7 +384,7 @@ int rdmap_post_read(struct rdmap_stream *s, struct rdmap_msg *msg);
 void rdmap_read_done(struct rdmap_stream *s, struct rdmap_msg *msg);
 int rdmap_post_rtr(struct rdmap_stream *s, u8 rtr);
 int rdmap_answer(struct rdmap_stream *s, const struct rdmap_read *read,
-		 void *mem);
+		 void *mem, bool is_rtr);
 void rdmap_sent(struct mpa_conn *conn, struct list_head *done);
 void rdmap_take_back(struct rdmap_stream *s, struct list_head *done);
 bool rdmap_terminate(struct rdmap_stream *s, u32 err,

@@ -198,7 +198,9 @@ static u32 find_source(struct rdmap_stream *s, const struct rdmap_read *read,
 	return err;
 }
 
-static u32 take_read(struct rdmap_stream *s, const struct rdmap_seg *seg)
+/* Our IRD says how many buffers this queue has, besides that for an RTR. */
+static u32 take_request(struct rdmap_stream *s, const struct rdmap_seg *seg,
+			bool is_rtr)
 {
 	struct rdmap_read read;
 	void *mem;
@@ -207,8 +209,7 @@ static u32 take_read(struct rdmap_stream *s, const struct rdmap_seg *seg)
 	err = check_order(s, seg, 0);
 	if (err)
 		return err;
-	/* Our IRD says how many buffers this queue has. */
-	if (s->answering >= s->res.ird)
+	if (!is_rtr && s->answering >= s->res.ird)
 		return DDP_ERR_NO_BUFFER;
 	if (seg->len > RDMAP_READ_LEN)
 		return DDP_ERR_TOO_LONG;
@@ -219,7 +220,12 @@ static u32 take_read(struct rdmap_stream *s, const struct rdmap_seg *seg)
 	err = find_source(s, &read, &mem);
 	if (err)
 		return err;
-	return rdmap_answer(s, &read, mem) ? RDMAP_ERR_LOCAL : 0;
+	return rdmap_answer(s, &read, mem, is_rtr) ? RDMAP_ERR_LOCAL : 0;
+}
+
+static u32 take_read(struct rdmap_stream *s, const struct rdmap_seg *seg)
+{
+	return take_request(s, seg, false);
 }
 
 /* The peer gives up, and expects nothing more than our FIN. */
@@ -286,7 +292,7 @@ static u32 take_rtr(struct rdmap_stream *s, const struct rdmap_seg *seg)
 	if (kind == MPA_RTR_WRITE)
 		return 0;
 	if (kind == MPA_RTR_READ)
-		return take_read(s, seg);
+		return take_request(s, seg, true);
 	err = check_order(s, seg, 0);
 	if (!err)
 		s->msn_rx[RDMAP_QN_SEND]++;

@@ -78,7 +78,7 @@ static int msg_next(struct mpa_tx *tx, u32 max)
 	msg->done += tx->len;
 	msg->cut = last;
 	/* From here on the peer may know, and ask for more. */
-	if (last && msg->opcode == RDMAP_OP_RESPONSE)
+	if (last && msg->opcode == RDMAP_OP_RESPONSE && !msg->is_rtr)
 		s->answering--;
 	return !last;
 }
@@ -201,9 +201,9 @@ int rdmap_post_rtr(struct rdmap_stream *s, u8 rtr)
 	return msg_send(s, msg);
 }
 
-/* The Response to a Read Request of the peer's */
+/* The Response to a Read Request of the peer's, or to its RTR */
 int rdmap_answer(struct rdmap_stream *s, const struct rdmap_read *read,
-		 void *mem)
+		 void *mem, bool is_rtr)
 {
 	struct rdmap_msg *msg;
 	int err;
@@ -215,6 +215,7 @@ int rdmap_answer(struct rdmap_stream *s, const struct rdmap_read *read,
 	}
 	msg->opcode = RDMAP_OP_RESPONSE;
 	msg->owned = true;
+	msg->is_rtr = is_rtr;
 	msg->mem = mem;
 	msg->len = read->size;
 	msg->stag = read->sink_stag;
@@ -225,7 +226,7 @@ int rdmap_answer(struct rdmap_stream *s, const struct rdmap_read *read,
 		kfree(msg);
 		return err;
 	}
-	s->answering++;
+	s->answering += !is_rtr;
 	if (++s->answers >= ANSWERS_MAX && !s->held) {
 		s->held = true;
 		mpa_hold(s->conn);
@@ -254,8 +255,7 @@ static void count_sent(struct rdmap_stream *s, const struct rdmap_msg *msg)
 		tx->messages++;
 		break;
 	case RDMAP_OP_RESPONSE:
-		/* One without octets was for an RTR. */
-		s->res.rx.reads += !!msg->len;
+		s->res.rx.reads += !msg->is_rtr;
 		break;
 	}
 	tx->octets += msg->len;

@@ -157,6 +157,37 @@ rdmap_rtr_only() {
 	expect rtr=read ird=1 iterations=3 reads_rx=0
 }
 
+# rtr_beside IRD STEP...: the same from an Initiator that leaves its depths to
+# its ULP, so that no IRD grows
+rtr_beside() {
+	rdmap pair 1500
+	serve app=echo "ird=$1" rtr=read
+	client request:rev=2,s=1,A=1,D=1,ird=16383,ord=16383 \
+		expect-reply:rev=2,s=1,A=1,D=1 "${@:2}" end:fin
+	served
+	expect rtr=read "ird=$1" "reads_rx=$1"
+}
+
+rdmap_rtr_beside_none() {
+	local read
+
+	read=$(seg_read 7 100 0 0 0 2)
+	rtr_beside 0 "fpdu:ulpdu=$(seg_read 1 0 0 1 0)" \
+		"expect-fpdu:ulpdu=$(seg_tagged c142 1 0)" \
+		"fpdu:ulpdu=$read" \
+		"expect-fpdu:ulpdu=$(seg_complaint 1/2/2 "$read")"
+	expect terminate_tx=1/2/2
+}
+
+# With the RTR comes as much as IRD allows.
+rdmap_rtr_beside_one() {
+	rtr_beside 1 hold "fpdu:ulpdu=$(seg_read 1 0 0 1 0)" \
+		"fpdu:ulpdu=$(seg_read 7 100 0 0 0 2)" push \
+		"expect-fpdu:ulpdu=$(seg_tagged c142 1 0)" \
+		"expect-fpdu:ulpdu=$(seg_tagged c142 7 100)" fin
+	expect status=0 terminate_tx=none
+}
+
 rdmap_rtr_mismatch() {
 	rdmap pair 1500
 	serve app=echo rtr=read
@@ -612,6 +643,9 @@ test_case rdmap.depths.bounded "RFC 6581 9.1" rdmap_depths "ird=2 ord=9" \
 test_case rdmap.rtr.offer "RFC 6581 9.2" rdmap_rtr read send,read read,write
 test_case rdmap.rtr.none "RFC 6581 9.2" rdmap_rtr none none send,write,read
 test_case rdmap.rtr.read.only "RFC 6581 9.1" rdmap_rtr_only
+test_case rdmap.rtr.read.beside.none "RFC 6581 9.1" \
+	rdmap_rtr_beside_none
+test_case rdmap.rtr.read.beside.one "RFC 6581 9.1" rdmap_rtr_beside_one
 test_case rdmap.rtr.mismatch "RFC 6581 8" rdmap_rtr_mismatch
 test_case rdmap.rtr.sent.send "RFC 6581 9.3" rdmap_rtr_sent send B
 test_case rdmap.rtr.sent.write "RFC 6581 9.3" rdmap_rtr_sent write C
