@@ -373,7 +373,9 @@ void rdmap_regions_free(struct rdmap_stream *s);
 u32 rdmap_region_find(struct rdmap_stream *s, u32 stag,
 		      struct rdmap_region **region);
 u32 rdmap_region_check(const struct rdmap_region *region, u64 to, u32 len);
-u32 rdmap_region_invalidate(struct rdmap_stream *s, u32 stag);
+u32 rdmap_region_yield(struct rdmap_stream *s, u32 stag,
+		       struct rdmap_region **region);
+void rdmap_region_invalidate(struct rdmap_region *region);
 
 /* mpa_rdmap_rx.c APIs: */
 void rdmap_recv(struct mpa_conn *conn, struct mpa_rx *rx);

@@ -117,16 +117,24 @@ u32 rdmap_region_check(const struct rdmap_region *region, u64 to, u32 len)
 }
 
 /*
- * A peer is done with it. What our own RDMA Reads write to was never the
- * peer's.
+ * The buffer that a peer wants to invalidate. What our own RDMA Reads write to
+ * was never the peer's. Returns 0 or the error of RDMAP.
  */
-u32 rdmap_region_invalidate(struct rdmap_stream *s, u32 stag)
+u32 rdmap_region_yield(struct rdmap_stream *s, u32 stag,
+		       struct rdmap_region **region)
 {
-	struct rdmap_region *region;
-
-	if (rdmap_region_find(s, stag, &region) ||
-	    !(region->access & (RDMAP_REMOTE_READ | RDMAP_REMOTE_WRITE)))
+	if (rdmap_region_find(s, stag, region) ||
+	    !((*region)->access & (RDMAP_REMOTE_READ | RDMAP_REMOTE_WRITE)))
 		return RDMAP_ERR_INVALIDATE;
-	region_disable(region);
 	return 0;
+}
+
+/*
+ * The peer is done with it. Read Requests that came before have passed their
+ * check: their Responses go on reading it, which the program has to keep
+ * until the end of the stream.
+ */
+void rdmap_region_invalidate(struct rdmap_region *region)
+{
+	region_disable(region);
 }

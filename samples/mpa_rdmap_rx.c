@@ -47,16 +47,8 @@ static bool is_invalidating(const struct rdmap_seg *seg)
 	       seg->hdr.opcode == RDMAP_OP_SEND_SE_INV;
 }
 
-static u32 send_complete(struct rdmap_stream *s, const struct rdmap_seg *seg,
-			 struct rdmap_recv *recv)
+static void send_complete(struct rdmap_stream *s, struct rdmap_recv *recv)
 {
-	u32 err;
-
-	if (is_invalidating(seg)) {
-		err = rdmap_region_invalidate(s, seg->hdr.stag);
-		if (err)
-			return err;
-	}
 	list_del(&recv->list);
 	recv->len = s->mo;
 	s->mo = 0;
@@ -64,11 +56,11 @@ static u32 send_complete(struct rdmap_stream *s, const struct rdmap_seg *seg,
 	s->res.rx.messages++;
 	if (s->app->received)
 		s->app->received(s, recv);
-	return 0;
 }
 
 static u32 take_send(struct rdmap_stream *s, const struct rdmap_seg *seg)
 {
+	struct rdmap_region *done_with = NULL;
 	struct rdmap_recv *recv;
 	u32 err;
 
@@ -80,10 +72,19 @@ static u32 take_send(struct rdmap_stream *s, const struct rdmap_seg *seg)
 		return DDP_ERR_NO_BUFFER;
 	if (seg->len > recv->size - s->mo)
 		return DDP_ERR_TOO_LONG;
+	if (is_invalidating(seg))
+		err = rdmap_region_yield(s, seg->hdr.stag, &done_with);
+	if (err)
+		return err;
 	place(seg, recv->mem + s->mo);
 	s->mo += seg->len;
 	s->res.rx.octets += seg->len;
-	return seg->hdr.last ? send_complete(s, seg, recv) : 0;
+	if (!seg->hdr.last)
+		return 0;
+	if (done_with)
+		rdmap_region_invalidate(done_with);
+	send_complete(s, recv);
+	return 0;
 }
 
 /*

@@ -346,6 +346,12 @@ echo_against() {
 	expect status=-71 reason=protocol terminate_tx="$error"
 }
 
+# echo_against_send ERROR ULPDU: a Send of which nothing may be placed
+echo_against_send() {
+	echo_against "$@"
+	expect octets_rx=0 messages_rx=0
+}
+
 # The server echoes before it comes to the mistake, or not at all
 echo_too_many() {
 	local send=4143
@@ -739,8 +745,10 @@ test_case rdmap.buffer "RFC 5041 7.2" echo_too_many
 test_case rdmap.short.1 "no header" echo_short 41
 test_case rdmap.short.tagged "no header" echo_short "c140$(zeroes 11)"
 test_case rdmap.short.untagged "no header" echo_short "4143$(zeroes 15)"
-test_case rdmap.invalidate "RFC 5040 5.3" echo_against 0/1/9 \
+test_case rdmap.invalidate "RFC 5040 5.3" echo_against_send 0/1/9 \
 	"$(seg_untagged 4144 0 1 0 aa 77)"
+test_case rdmap.invalidate.first "a segment that is not the last" \
+	echo_against_send 0/1/9 "$(seg_untagged 0146 0 1 0 aa 77)"
 
 # Responses
 test_case rdmap.response.unasked "RFC 5040 5.2.2" \
