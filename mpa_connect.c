@@ -492,12 +492,12 @@ static int connect_check(const struct mpa_sock_params *params)
  * With &mpa_sock_params.start it is not over when TCP is connected: MPA is
  * started as Initiator, by RFC 5044 section 7.1.2 or RFC 6581. When there is an
  * outcome done() passes on the socket, and with it the connection @conn (NULL
- * otherwise): from there on it is as if the consumer had called mpa_attach(). One
- * of established(), rejected() and ended() of its own &mpa_ops follows at once,
- * unless done() detaches the connection. With %MPA_F_FALLBACK a peer that does not take a Rev 2 Request
- * (RFC 6581 section 10) is asked once more by Rev 1, with the same private data
- * and without enhanced data, on a new TCP connection, for which setup() is
- * called again; &mpa_info.rev tells.
+ * otherwise): from there on it is as if the consumer had called mpa_attach().
+ * One of established(), rejected() and ended() of its own &mpa_ops follows at
+ * once, unless done() detaches the connection. With %MPA_F_FALLBACK a peer that
+ * does not take a Rev 2 Request (RFC 6581 section 10) is asked once more by
+ * Rev 1, with the same private data and without enhanced data, on a new TCP
+ * connection, for which setup() is called again; &mpa_info.rev tells.
  *
  * The caller holds a reference on the namespace, or knows that it stays; the
  * socket has one of its own. The consumer closes the socket with
