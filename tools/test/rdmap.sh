@@ -247,7 +247,8 @@ rdmap_mistakes() {
 			fail "$line: $(cat "$STATE/mistake")"
 	done
 	command_in a "stop port=1" 2>"$STATE/mistake" && fail "nothing to stop"
-	grep -q "No such file" "$STATE/mistake" || cat "$STATE/mistake"
+	grep -q "No such file" "$STATE/mistake" ||
+		fail "stop: $(cat "$STATE/mistake")"
 }
 
 # Segments by hand
