@@ -194,7 +194,7 @@ struct rdmap_recv {
 /**
  * struct rdmap_msg - a message to send, cut by MPA
  * @tx: MPA's part
- * @list: a Read Request that waits, for its turn or for its Response
+ * @list: a Read Request that waits for its Response
  * @stream: whose
  * @kv: the octets at @mem
  * @opcode: &enum rdmap_op
@@ -282,8 +282,7 @@ enum rdmap_stream_flag {
  * @rtr: our RTR
  * @regions: tagged buffers
  * @reads: our Read Requests that await their Response, in order
- * @reads_held: those that wait for ORD to allow them
- * @nr_reads: number of @reads
+ * @nr_reads: number of @reads, without an RTR
  * @answering: the peer's Read Requests whose Response is not all sent, but
  *	for an RTR
  * @answers: Responses not handed back
@@ -319,7 +318,6 @@ struct rdmap_stream {
 	struct list_head	regions;
 
 	struct list_head	reads;
-	struct list_head	reads_held;
 	u32			nr_reads;
 	u32			answering;
 	u32			answers;

@@ -274,7 +274,6 @@ void rdmap_stream_init(struct rdmap_stream *s, struct net *net,
 	INIT_LIST_HEAD(&s->recvs);
 	INIT_LIST_HEAD(&s->regions);
 	INIT_LIST_HEAD(&s->reads);
-	INIT_LIST_HEAD(&s->reads_held);
 	timer_setup(&s->timer, stream_timer, 0);
 	rdmap_result_init(&s->res);
 }

@@ -119,35 +119,28 @@ static void read_init(struct rdmap_msg *msg)
 	msg->answered = false;
 }
 
-/* As many RDMA Reads as ORD allows */
-static int reads_send(struct rdmap_stream *s)
-{
-	struct rdmap_msg *msg, *next;
-	int err;
-
-	list_for_each_entry_safe(msg, next, &s->reads_held, list) {
-		if (s->nr_reads >= s->res.ord)
-			break;
-		err = msg_send(s, msg);
-		if (err)
-			return err;
-		list_move_tail(&msg->list, &s->reads);
-		s->nr_reads++;
-	}
-	return 0;
-}
-
 /*
  * Do the RDMA Read that @msg->read says, into a region of ours. @msg is the
- * stream's until read().
+ * stream's until read(). Returns -EBUSY where as many are under way as ORD
+ * allows: one that waited here for its turn would be overtaken by what is
+ * posted later, and messages go in the order of their posting (RFC 5040
+ * section 5.5). The program can try again in read().
  */
 int rdmap_post_read(struct rdmap_stream *s, struct rdmap_msg *msg)
 {
+	int err;
+
 	if (!s->res.ord)
 		return -EOPNOTSUPP;
+	if (s->nr_reads >= s->res.ord)
+		return -EBUSY;
 	read_init(msg);
-	list_add_tail(&msg->list, &s->reads_held);
-	return reads_send(s);
+	err = msg_send(s, msg);
+	if (err)
+		return err;
+	list_add_tail(&msg->list, &s->reads);
+	s->nr_reads++;
+	return 0;
 }
 
 /* A Read is complete when its Response is there and its Request is ours. */
@@ -163,14 +156,10 @@ static void read_finish(struct rdmap_stream *s, struct rdmap_msg *msg)
 /* The Response to the oldest of our Read Requests is there. */
 void rdmap_read_done(struct rdmap_stream *s, struct rdmap_msg *msg)
 {
-	int err;
-
 	list_del(&msg->list);
-	s->nr_reads--;
+	if (msg != &s->rtr)
+		s->nr_reads--;
 	msg->answered = true;
-	err = reads_send(s);
-	if (err)
-		rdmap_fail(s, err, "closed");
 	read_finish(s, msg);
 }
 
@@ -186,9 +175,8 @@ int rdmap_post_rtr(struct rdmap_stream *s, u8 rtr)
 		msg->read.sink_stag = 1;
 		msg->read.source_stag = 1;
 		read_init(msg);
-		/* It was agreed on, so even an ORD of 0 allows it. */
+		/* It was agreed on, and does not count against ORD. */
 		list_add_tail(&msg->list, &s->reads);
-		s->nr_reads++;
 		break;
 	case MPA_RTR_WRITE:
 		msg->opcode = RDMAP_OP_WRITE;
