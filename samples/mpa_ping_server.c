@@ -16,6 +16,9 @@
  */
 #define PENDING_MAX	4096
 
+/* How long a peer may take to close, behind a Terminate message */
+#define DRAIN		(2 * HZ)
+
 /**
  * struct ping_server - a listening socket and its connections
  * @list: in servers
@@ -45,6 +48,7 @@ struct ping_server {
  * @sock: its socket
  * @conn: its MPA
  * @hold: ends hold=
+ * @drain: ends the wait for the FIN of a peer that was refused
  * @res: how it goes
  * @capture: what was received, or NULL
  * @pending: ULPDUs posted and not handed back
@@ -61,6 +65,7 @@ struct ping_link {
 	struct socket		*sock;
 	struct mpa_conn		*conn;
 	struct timer_list	hold;
+	struct timer_list	drain;
 	struct ping_result	res;
 	struct ping_buf		*capture;
 	u64			pending;
@@ -164,6 +169,14 @@ static void link_hold_timer(struct timer_list *timer)
 	struct ping_link *l = container_of(timer, struct ping_link, hold);
 
 	mpa_resume(l->conn);
+}
+
+static void link_drain_timer(struct timer_list *timer)
+{
+	struct ping_link *l = container_of(timer, struct ping_link, drain);
+
+	mpa_abort(l->conn);
+	mpa_detach(l->conn);
 }
 
 static void link_established(struct mpa_conn *conn,
@@ -286,7 +299,8 @@ static int link_send_rdma(struct ping_link *l)
 
 /*
  * Enhanced startup has failed here. The result is out, and the connection ends
- * with the peer's FIN, so that no RST overtakes what we have said.
+ * with the peer's FIN, so that no RST overtakes what we have said; a peer that
+ * does not close is not waited for.
  */
 static void link_refuse(struct ping_link *l, enum mpa_error error)
 {
@@ -295,6 +309,7 @@ static void link_refuse(struct ping_link *l, enum mpa_error error)
 	ping_result_fail(&l->res, -EPROTO, "frame");
 	link_publish(l);
 	mpa_shutdown(l->conn);
+	mod_timer(&l->drain, jiffies + DRAIN);
 }
 
 /*
@@ -417,6 +432,7 @@ static void link_released(struct mpa_conn *conn, struct list_head *left)
 	struct ping_link *l = mpa_conn_ctx(conn);
 
 	timer_shutdown_sync(&l->hold);
+	timer_shutdown_sync(&l->drain);
 	echo_done_list(l, left);
 	if (!l->published)	/* "stop", or the module goes */
 		ping_result_fail(&l->res, -ECANCELED, "closed");
@@ -452,6 +468,7 @@ static struct ping_link *link_new(struct ping_server *s, struct socket *sock)
 	l->server = s;
 	l->sock = sock;
 	timer_setup(&l->hold, link_hold_timer, 0);
+	timer_setup(&l->drain, link_drain_timer, 0);
 	ping_result_init(&l->res);
 
 	refcount_inc(&s->ref);

@@ -291,6 +291,37 @@ rtr_refused() {
 	expect status=0 ulpdus_rx=3
 }
 
+# half_closed NS: number of connections to the server of which the peer has
+# closed its half
+half_closed() {
+	ns "$1" awk -v port="$(printf %04X "$PORT")" \
+		'$3 ~ ":" port "$" && $4 == "08" { n++ } END { print n + 0 }' \
+		/proc/net/tcp
+}
+
+# A peer that reads the Terminate message and the FIN, and stays, is reset.
+rtr_silent() {
+	local peer
+
+	network pair 1500
+	serve rev=2 rtr=write
+	play "request:rev=2,s=1,A=1,C=1" expect-reply:rev=2,s=1,A=1,C=1 \
+		"fpdu:ulpdu=$SEND" "expect-fpdu:ulpdu=${TERMINATE}070000" \
+		end:fin pause:$((20 * SLOW)) &
+	peer=$!
+	served
+	expect reason=frame mpa_error=7
+	until (($(half_closed a))); do
+		kill -0 $peer || fail "the peer has gone"
+		sleep 0.05
+	done
+	while (($(half_closed a))); do
+		kill -0 $peer || fail "there was no reset"
+		sleep 0.1
+	done
+	kill $peer || fail "the peer has gone"
+}
+
 # An Initiator that ends before its RTR, or says why it does not send one
 rtr_missing() {
 	network pair 1500
@@ -662,6 +693,7 @@ test_case enhanced.rtr.taken "E-30 E-43" rtr_taken
 test_case enhanced.rtr.reserved "E-30 E-43" rtr_reserved_bits
 test_case enhanced.rtr.answered "E-09 E-30" rtr_answered
 test_case enhanced.rtr.missing "E-16 E-31 E-43" rtr_missing
+test_case enhanced.rtr.silent "a peer that does not close" rtr_silent
 test_case enhanced.rtr.wrong-kind "E-31 E-43" \
 	rtr_refused write "$SEND" "$READ" "$ANSWER"
 # Version of DDP, of RDMAP; not the last segment; tagged; QN, MSN, MO; too long;
