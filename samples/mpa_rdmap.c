@@ -3,7 +3,7 @@
  * A consumer of MPA that speaks DDP (RFC 5041) and RDMAP (RFC 5040), enough of
  * them for the stock programs of rdma-core to talk to. It uses nothing but
  * include/net/mpa.h, and shows how that is meant to be used. Files in debugfs,
- * mpa_rdmap/; each belongs to the network namespace of who opens it:
+ * mpa_rdmap/; who writes or reads one does so in its own network namespace:
  *
  * cmd		commands, written one at a time
  * result	how the last "connect" went, one key=value a line
@@ -92,8 +92,9 @@
  *
  * Locks: rdmap_net.lock and servers_lock (a mutex each) are taken alone. A
  * server's lock is taken inside servers_lock, and MPA's inside it. What belongs
- * to one stream needs none: its callbacks run one at a time. Its timer sends a
- * Terminate or aborts, no more: see rdmap_terminate().
+ * to one stream needs none: its callbacks run one at a time. But its timer, too,
+ * sends a Terminate and closes: the stream's lock is for that, and MPA's inside
+ * it.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>

@@ -8,6 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
+#include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/uio.h>
@@ -253,7 +254,7 @@ struct rdmap_app {
 enum rdmap_stream_flag {
 	RDMAP_FAILED,		/* @res says why */
 	RDMAP_TERMINATED,	/* nothing is sent behind our Terminate */
-	RDMAP_TIMED_OUT,	/* the next time it is reset */
+	RDMAP_ENDING,		/* closed here; when time is over it is reset */
 };
 
 /**
@@ -267,6 +268,7 @@ enum rdmap_stream_flag {
  * @conn: its MPA
  * @deadline: when it is to be over, jiffies
  * @timer: ends what takes too long
+ * @lock: taken for ending it: one Terminate, and our FIN behind that
  * @flags: &enum rdmap_stream_flag
  * @res: how it goes
  * @begun: the program has
@@ -301,6 +303,7 @@ struct rdmap_stream {
 	struct mpa_conn		*conn;
 	unsigned long		deadline;
 	struct timer_list	timer;
+	spinlock_t		lock;	/* for ending it */
 	unsigned long		flags;
 	struct rdmap_result	res;
 	bool			begun;
@@ -387,8 +390,8 @@ int rdmap_answer(struct rdmap_stream *s, const struct rdmap_read *read,
 		 void *mem, bool is_rtr);
 void rdmap_sent(struct mpa_conn *conn, struct list_head *done);
 void rdmap_take_back(struct rdmap_stream *s, struct list_head *done);
-bool rdmap_terminate(struct rdmap_stream *s, u32 err,
-		     const struct rdmap_seg *seg);
+int rdmap_terminate(struct rdmap_stream *s, u32 err,
+		    const struct rdmap_seg *seg);
 
 /* mpa_rdmap_stream.c APIs: */
 extern const struct mpa_ops rdmap_stream_ops;

@@ -24,15 +24,32 @@ void rdmap_fail(struct rdmap_stream *s, int status, const char *reason)
 }
 
 /*
- * It has failed: say so by a Terminate with @err, if that is not 0, and close.
- * The peer has a while to do the same.
+ * Say what is wrong by a Terminate with @err, if that is not 0, and close; the
+ * peer has a while to do the same. The callbacks and the timer may both want
+ * to: who is first does it, and the FIN is behind the Terminate. Returns 0, an
+ * errno, or 1: it was done before.
  */
+static int stream_end(struct rdmap_stream *s, u32 err,
+		      const struct rdmap_seg *seg)
+{
+	int told = 0, closed = 1;
+
+	spin_lock_bh(&s->lock);
+	if (!test_and_set_bit(RDMAP_ENDING, &s->flags)) {
+		if (err)
+			told = rdmap_terminate(s, err, seg);
+		closed = mpa_shutdown(s->conn);
+		mod_timer(&s->timer, jiffies + DRAIN);
+	}
+	spin_unlock_bh(&s->lock);
+	return told ?: closed;
+}
+
+/* It has failed, in a callback. */
 void rdmap_finish(struct rdmap_stream *s, u32 err, const struct rdmap_seg *seg)
 {
 	s->deaf = true;
-	if (!err || !rdmap_terminate(s, err, seg))
-		mpa_shutdown(s->conn);
-	mod_timer(&s->timer, jiffies + DRAIN);
+	stream_end(s, err, seg);
 }
 
 /* The program is done: close our half behind all that is posted. */
@@ -45,11 +62,9 @@ void rdmap_close(struct rdmap_stream *s)
 }
 
 /* A Responder that still waits for the first FPDU can send a FIN, no more. */
-static bool stream_give_up(struct rdmap_stream *s)
+static u32 time_over(const struct rdmap_stream *s)
 {
-	if (READ_ONCE(s->begun))
-		return rdmap_terminate(s, RDMAP_ERR_LOCAL, NULL);
-	return !mpa_shutdown(s->conn);
+	return READ_ONCE(s->begun) ? RDMAP_ERR_LOCAL : 0;
 }
 
 /* Softirq: neither a Terminate nor mpa_abort() waits for anything. */
@@ -57,13 +72,13 @@ static void stream_timer(struct timer_list *timer)
 {
 	struct rdmap_stream *s = container_of(timer, struct rdmap_stream,
 					      timer);
+	int err;
 
 	rdmap_fail(s, -ETIMEDOUT, "timeout");
-	if (!test_and_set_bit(RDMAP_TIMED_OUT, &s->flags) &&
-	    stream_give_up(s)) {
-		mod_timer(&s->timer, jiffies + DRAIN);
+	err = stream_end(s, time_over(s), NULL);
+	/* A callback that was a bit faster has set the timer anew. */
+	if (!err || (err > 0 && timer_pending(timer)))
 		return;
-	}
 	mpa_abort(s->conn);
 	mpa_detach(s->conn);
 }
@@ -102,6 +117,12 @@ static void stream_negotiated(struct rdmap_stream *s)
 		s->await_rtr = info->rtr;
 }
 
+/* Until then it was enhanced startup: RFC 6581 section 9.3. */
+static u32 begin_error(const struct mpa_info *info)
+{
+	return info->enhanced ? RDMAP_ERR_MPA(MPA_ERR_LOCAL) : RDMAP_ERR_LOCAL;
+}
+
 /*
  * The program begins, behind our RTR. At the Responder that is when the first
  * FPDU is there: what were sent before would wait for that, and our FIN for
@@ -120,7 +141,7 @@ void rdmap_begin(struct rdmap_stream *s)
 	if (!err)
 		return;
 	rdmap_fail(s, err, err == -ENOMEM ? "memory" : "closed");
-	rdmap_finish(s, RDMAP_ERR_LOCAL, NULL);
+	rdmap_finish(s, begin_error(info), NULL);
 }
 
 /* It has a connection now, which is to be over in time. */
@@ -274,6 +295,7 @@ void rdmap_stream_init(struct rdmap_stream *s, struct net *net,
 	INIT_LIST_HEAD(&s->recvs);
 	INIT_LIST_HEAD(&s->regions);
 	INIT_LIST_HEAD(&s->reads);
+	spin_lock_init(&s->lock);
 	timer_setup(&s->timer, stream_timer, 0);
 	rdmap_result_init(&s->res);
 }

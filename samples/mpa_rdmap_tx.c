@@ -290,12 +290,11 @@ void rdmap_take_back(struct rdmap_stream *s, struct list_head *left)
 }
 
 /*
- * Send a Terminate and close our half behind it; sources under way stop at
- * their next segment. @seg is what it complains of, if anything. Called by the
- * timer too: who is first, does it. Returns whether it will be sent.
+ * Send a Terminate; sources under way stop at their next segment. @seg is what
+ * it complains of, if anything. Called once, under the stream's lock.
  */
-bool rdmap_terminate(struct rdmap_stream *s, u32 err,
-		     const struct rdmap_seg *seg)
+int rdmap_terminate(struct rdmap_stream *s, u32 err,
+		    const struct rdmap_seg *seg)
 {
 	const struct rdmap_hdr hdr = {
 		.last		= true,
@@ -308,8 +307,7 @@ bool rdmap_terminate(struct rdmap_stream *s, u32 err,
 	u8 *octets = s->term_octets;
 	u32 len;
 
-	if (test_and_set_bit(RDMAP_TERMINATED, &s->flags))
-		return false;
+	set_bit(RDMAP_TERMINATED, &s->flags);
 	s->term_err = err;
 	len = rdmap_hdr_put(octets, &hdr);
 	len += rdmap_term_put(octets + len, err, seg ? seg->ulpdu->len : 0,
@@ -317,8 +315,5 @@ bool rdmap_terminate(struct rdmap_stream *s, u32 err,
 			      seg ? seg->nr_octets : 0);
 	s->term.hdr = octets;
 	s->term.hdr_len = len;
-	if (mpa_send(s->conn, &s->term))
-		return false;
-	mpa_shutdown(s->conn);
-	return true;
+	return mpa_send(s->conn, &s->term);
 }
