@@ -3,6 +3,7 @@
 #include <linux/bits.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
+#include <net/mpa.h>
 
 #include "mpa_rdmap_wire.h"
 
@@ -172,16 +173,24 @@ static u32 swap_nibbles(u32 err)
  * Linux siw, on machines of the little-endian kind, swaps layer and type, and
  * mirrors the bits for what follows. Seen by these bits, where there are any:
  * the mirrored ones are in a part that is reserved. Without them nothing
- * follows, so by RFC 5040, figure 10, it is an error of the LLP or a local one.
+ * follows; of what siw sends so, these are the errors of MPA. The first two are
+ * no errors of RDMAP. The others are, and one who leaves the headers out has
+ * them read as MPA's: 0/2/6 (opcode) and 0/2/7 (catastrophic) cannot be told
+ * from those.
  */
 static bool term_is_swapped(u32 err, u8 bits)
 {
-	if (bits & TERM_HDRCT)
-		return false;
 	if (bits)
+		return !(bits & TERM_HDRCT);
+	switch (err) {
+	case RDMAP_ERR_RDMA(OPERATION, MPA_ERR_CRC):
+	case RDMAP_ERR_RDMA(OPERATION, MPA_ERR_FRAME):
+	case RDMAP_ERR_RDMA(OPERATION, MPA_ERR_IRD):
+	case RDMAP_ERR_RDMA(OPERATION, MPA_ERR_RTR):
 		return true;
-	return err_has_hdr(err) && !err_has_hdr(swap_nibbles(err)) &&
-	       rdmap_err_code(err) != 0xff;
+	default:
+		return false;
+	}
 }
 
 /* Returns the error that a Terminate tells of, or 0 if it is too short. */

@@ -777,7 +777,12 @@ while read -r name error swapped octets; do
 done <<TERMINATES
 crc		2/0/2	0	20020000
 crc.siw		2/0/2	1	02020000
+frame.siw	2/0/4	1	02040000
+ird.siw		2/0/6	1	02060000
 rtr.siw		2/0/7	1	02070000
+version.alone	0/2/5	0	02050000
+buffer.alone	0/2/8	0	02080000
+invalidate.alone	0/2/9	0	02090000
 bounds		1/1/1	0	1101c000
 bounds.siw	1/1/1	1	11010300
 stag		0/1/0	0	0100e000
