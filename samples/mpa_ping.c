@@ -43,7 +43,8 @@
  *	from one message of count * size octets, or, with size=mulpdu, count of
  *	them. payload=1 does that with what was written to payload, in ULPDUs
  *	of at most size octets (mulpdu if none is given). The write fails with
- *	the status of the result, at the latest after timeout (10) seconds.
+ *	the status of the result, at the latest after timeout seconds (10;
+ *	30 with fallback=1).
  *	rev=2 is enhanced startup with ird (16) and ord (16); ird may grow up to
  *	ird_max where the peer needs it. With rtr= one kind of those is sent
  *	first, without it there is no RTR. fallback=1 tries Rev 1 after Rev 2.

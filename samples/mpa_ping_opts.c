@@ -155,6 +155,9 @@ static void set_defaults(struct ping_opts *opts)
 		opts->rtr = RTR_ALL;
 	if (opts->payload && !given(opts, "size"))
 		opts->size = 0;
+	/* To fall back may take net.mpa.startup_timeout_ms first */
+	if (!given(opts, "timeout"))
+		opts->timeout = opts->fallback ? 30 : 10;
 }
 
 /* Take a command apart. @line is changed. */
@@ -167,7 +170,6 @@ int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts)
 		.size		= 64,
 		.count		= 1,
 		.batch		= 1,
-		.timeout	= 10,
 		.ird		= 16,
 		.ord		= 16,
 	};

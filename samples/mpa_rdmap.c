@@ -37,7 +37,8 @@
  * pdata=STR pdatahex=HEX	private data of our Request or Reply
  * size=N count=N	octets of a message, and how many; see below
  * depth=N	echo: messages under way, and buffers for them; 4 if not given
- * timeout=S	seconds for all of a connection; connect: 10, serve: 60
+ * timeout=S	seconds for all of a connection; connect: 10, with fallback=1
+ *		30, serve: 60
  * stag=N	STags of our buffers are N, N + 1, ...; random if not given
  *
  * Options of connect:
@@ -92,7 +93,7 @@
  *
  * Locks: rdmap_net.lock and servers_lock (a mutex each) are taken alone. A
  * server's lock is taken inside servers_lock, and MPA's inside it. What belongs
- * to one stream needs none: its callbacks run one at a time. But its timer, too,
+ * to one stream needs none: its callbacks run one at a time. But its timer too
  * sends a Terminate and closes: the stream's lock is for that, and MPA's inside
  * it.
  */

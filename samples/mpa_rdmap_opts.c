@@ -66,6 +66,17 @@ static bool given(const struct rdmap_opts *opts, const char *name)
 	return mpa_opts_given(&syntax, &opts->base, name);
 }
 
+/*
+ * To fall back takes all of the first startup where the peer keeps silent, by
+ * net.mpa.startup_timeout_ms as long as a connect otherwise.
+ */
+static u32 default_timeout(const struct rdmap_opts *opts)
+{
+	if (opts->base.cmd == SERVE)
+		return 60;
+	return opts->fallback ? 30 : 10;
+}
+
 /* What the stock programs do without being told */
 static void set_app_defaults(struct rdmap_opts *opts)
 {
@@ -82,7 +93,7 @@ static void set_app_defaults(struct rdmap_opts *opts)
 	if (!given(opts, "count"))
 		opts->count = count;
 	if (!given(opts, "timeout"))
-		opts->timeout = opts->base.cmd == SERVE ? 60 : 10;
+		opts->timeout = default_timeout(opts);
 	if (!given(opts, "rtr"))
 		opts->rtr = RTR_ALL;
 }

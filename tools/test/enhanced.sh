@@ -478,6 +478,20 @@ is_old() {
 	grown a MpaFallbacks "$fallbacks" 1
 }
 
+# A silent peer, and nothing said of time: it suffices for both connections.
+is_old_by_default() {
+	network pair 1500
+	same "$(ns a sysctl -n net.mpa.startup_timeout_ms)" 10000 "the limit"
+	peer_server "$ASKED" pause:$((10 - 3 * SLOW / 2)) end:reset again \
+		"data:${REQ_KEY}40010002abcd" "send:${REP_KEY}40010000" \
+		data:002a read:46 end:fin
+	command_in a "ping addr=$B4 port=$PORT rev=2 fallback=1 rtr=send \
+		mode=sink size=42 pdatahex=abcd" || fail "no way back to Rev 1"
+	read_result a result
+	expect status=0 revision=1 enhanced=0 ulpdus_tx=1
+	peer_served
+}
+
 # The time is over before it comes to that
 fallback_given_up() {
 	local begun=$SECONDS
@@ -753,6 +767,7 @@ test_case enhanced.fallback.reset "E-41" is_old MpaErrReset "$ASKED" rst
 test_case enhanced.fallback.rejected "E-41" is_old MpaErrRevision "$ASKED" \
 	"send:${REP_KEY}60010000" end:reset
 test_case enhanced.fallback.silent "E-41" is_old MpaErrTimeout "$ASKED" end:reset
+test_case enhanced.fallback.default "E-41" is_old_by_default
 test_case enhanced.fallback.given-up "E-41" fallback_given_up
 
 test_case enhanced.wire.read "E-01 E-05 E-07 E-22 E-23 E-25 E-26 E-30 E-37" \
