@@ -3,7 +3,8 @@
 # mpa_rdmap: the programs with another mpa_rdmap, and what it makes of segments
 # that no good peer would send.
 
-# The case is about mpa_rdmap: what lib.sh does with mpa_ping, it does with that.
+# The case is about mpa_rdmap: what lib.sh does with mpa_ping, it does with
+# that.
 rdmap() {
 	PING=/sys/kernel/debug/mpa_rdmap
 	modprobe mpa_rdmap || fail "no mpa_rdmap"
@@ -71,7 +72,8 @@ rdmap_differs() {
 
 	rdmap
 	peer_server expect-request:rev=1 reply \
-		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$(echo_pattern 16)")" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 \
+			"$(echo_pattern 16)")" \
 		"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 $echoed)" end:fin
 	rdmap_connect app=echo rev=1 size=16 && fail "it is not the same"
 	expect status=-84 reason=mismatch mismatches=1 messages_rx=1
@@ -197,6 +199,33 @@ rdmap_rtr_mismatch() {
 	expect reason=terminated terminate_rx=2/0/7 messages_rx=0
 }
 
+# The program cannot begin: fifty others have all STags that its buffers try.
+# What they say to mpa_ping is dropped there, so they wait. The Terminate is in
+# place of the RTR.
+rdmap_cannot_begin() {
+	local i before
+
+	network pair 1500
+	serve mode=sink
+	before=$(counter b MpaRxUlpdus)
+	rdmap pair 1500
+	for ((i = 0; i < 50; i++)); do
+		command_in a "connect addr=$B4 port=$PORT app=rping rev=1 \
+			stag=256 timeout=$((30 * SLOW))" 2>/dev/null &
+	done
+	until (($(counter b MpaRxUlpdus) == before + 50)); do
+		sleep 0.1
+	done
+	PORT=$((PORT + 1))
+	peer_server "$@"
+	rdmap_connect app=rping stag=256 rtr=write && fail "there was an STag"
+	expect status=-16 terminate_tx=2/0/5 messages_tx=0
+	peer_served
+	# Resets the fifty
+	PING=/sys/kernel/debug/mpa_ping stop_serving
+	wait
+}
+
 rdmap_fallback() {
 	rdmap pair 1500
 	serve app=echo rev=1
@@ -204,6 +233,23 @@ rdmap_fallback() {
 	served
 	rdmap_ok app=echo fallback=1 count=3
 	expect revision=1 rtr=none iterations=3
+}
+
+# A silent peer, and nothing said of time
+rdmap_fallback_default() {
+	local echoed
+
+	rdmap pair 1500
+	same "$(ns a sysctl -n net.mpa.startup_timeout_ms)" 10000 "the limit"
+	echoed=$(seg_untagged 4143 0 1 0 "$(echo_pattern 8)")
+	peer_server expect-request:rev=2 pause:$((10 - 3 * SLOW / 2)) \
+		end:reset again expect-request:rev=1 reply \
+		"expect-fpdu:ulpdu=$echoed" "fpdu:ulpdu=$echoed" end:fin
+	command_in a "connect addr=$B4 port=$PORT size=8 fallback=1" ||
+		fail "no way back to Rev 1"
+	read_result a result
+	expect status=0 revision=1 iterations=1
+	peer_served
 }
 
 rdmap_large() {
@@ -263,8 +309,9 @@ seg_tagged() { printf '%s%08x%016x%s' "$1" "$2" "$((16#$3))" "${4-}"; }
 
 # seg_read SINK_STAG SINK_OFFSET SIZE STAG OFFSET [MSN]
 seg_read() {
-	seg_untagged 4141 1 "${6:-1}" 0 "$(printf '%08x%016x%08x%08x%016x' "$1" \
-		"$((16#$2))" "$3" "$4" "$((16#$5))")"
+	seg_untagged 4141 1 "${6:-1}" 0 \
+		"$(printf '%08x%016x%08x%08x%016x' "$1" "$((16#$2))" \
+			"$3" "$4" "$((16#$5))")"
 }
 
 # seg_terminate LAYER/TYPE/CODE [FLAGS ULPDU HEADER]: with so many octets of the
@@ -324,9 +371,11 @@ rping_against() {
 		steps+=("fpdu:ulpdu=$ulpdu")
 	done
 	peer_server expect-request:rev=1 reply \
-		"expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 64)" hold "${steps[@]}" \
-		push "expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
-	rdmap_connect rev=1 app=rping stag=$SOURCE size=64 && fail "it was taken"
+		"expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 64)" hold \
+		"${steps[@]}" push \
+		"expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
+	rdmap_connect rev=1 app=rping stag=$SOURCE size=64 &&
+		fail "it was taken"
 	expect status=-71 reason=protocol terminate_tx="$error" octets_rx=0
 	peer_served
 }
@@ -358,7 +407,8 @@ echo_too_many() {
 	local send=4143
 
 	echo_against 1/2/2 "$(seg_untagged $send 0 1 0 aa)" \
-		"$(seg_untagged $send 0 2 0 bb)" "$(seg_untagged $send 0 3 0 cc)"
+		"$(seg_untagged $send 0 2 0 bb)" \
+		"$(seg_untagged $send 0 3 0 cc)"
 }
 
 # A ULPDU that is no segment: nothing of it is sent back
@@ -509,13 +559,16 @@ rdmap_response() {
 	client request expect-reply:r=0 \
 		"fpdu:ulpdu=$(rping_advert 1 99 64)" \
 		"expect-fpdu:ulpdu=$(seg_read $SOURCE 100000 64 99 63000)" \
-		"fpdu:ulpdu=$(seg_tagged 8142 $SOURCE 100000 "$(echo_pattern 40)")" \
-		"fpdu:ulpdu=$(seg_tagged c142 $SOURCE 100028 "$(echo_pattern 24)")" \
+		"fpdu:ulpdu=$(seg_tagged 8142 $SOURCE 100000 \
+			"$(echo_pattern 40)")" \
+		"fpdu:ulpdu=$(seg_tagged c142 $SOURCE 100028 \
+			"$(echo_pattern 24)")" \
 		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$GO_ON")" \
 		"fpdu:ulpdu=$(rping_advert 2 98 64)" \
 		"expect-fpdu:ulpdu=$(seg_tagged c140 98 62000 \
 			"$(echo_pattern 40)$(echo_pattern 24)")" \
-		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$GO_ON")" fin end:fin
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$GO_ON")" \
+		fin end:fin
 	rdmap_served
 	expect iterations=1 reads_tx=1 writes_tx=1 octets_rx=96
 }
@@ -600,7 +653,8 @@ rdmap_interrupted() {
 	rdmap pair 1500
 	before=$(counter a MpaTxUlpdus)
 	peer_server expect-request:rev=1 reply \
-		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$(echo_pattern 16)")" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 \
+			"$(echo_pattern 16)")" \
 		"expect-fpdu:ulpdu=$(seg_terminate 0/0/0)" end:fin
 	# Not by ns: the process is to be the one that writes
 	nsenter --net=/run/netns/a -- bash -c 'echo "$1" >"$2"' - \
@@ -643,8 +697,8 @@ test_case rdmap.ucmatose.waits "a FIN when time is over" rdmap_waits
 test_case rdmap.ucmatose.mtu576 "100000 octets each" rdmap_large
 test_case rdmap.parallel "many at once" rdmap_parallel
 test_case rdmap.mistakes "options" rdmap_mistakes
-test_case rdmap.depths.same "RFC 6581 9.1" rdmap_depths "ird=3 ord=5" "ird=5 ord=3" \
-	3 5 5 3
+test_case rdmap.depths.same "RFC 6581 9.1" rdmap_depths "ird=3 ord=5" \
+	"ird=5 ord=3" 3 5 5 3
 test_case rdmap.depths.bounded "RFC 6581 9.1" rdmap_depths "ird=2 ord=9" \
 	"ird=4 ord=8" 2 4 4 2
 test_case rdmap.rtr.offer "RFC 6581 9.2" rdmap_rtr read send,read read,write
@@ -663,7 +717,11 @@ test_case rdmap.rtr.other "one that was not agreed on" \
 	rdmap_rtr_against "$(seg_untagged 4143 0 1 0)"
 test_case rdmap.rtr.read.octets "a Read that is not empty" \
 	rdmap_rtr_against "$(seg_read 1 0 1 1 0)"
+test_case rdmap.rtr.local "E-36" rdmap_cannot_begin \
+	expect-request:rev=2,s=1,A=1,C=1 reply:rev=2,s=1,A=1,C=1 \
+	"expect-fpdu:ulpdu=$(seg_terminate 2/0/5)" end:fin
 test_case rdmap.fallback "to Rev 1" rdmap_fallback
+test_case rdmap.fallback.default "after ten seconds" rdmap_fallback_default
 
 test_case rdmap.send.variants "RFC 5040 4.1, 5.3" rdmap_sends
 test_case rdmap.send.invalidate "RFC 5040 5.3" rdmap_invalidated 4144
@@ -678,7 +736,8 @@ test_case rdmap.read.ord.none "RFC 5040 6.1" rdmap_no_ord
 # NAME ERROR ULPDU: RDMA Writes that go nowhere
 while read -r name error stag offset octets; do
 	test_case "rdmap.write.$name" "RFC 5041 7.1, 7.2" rping_against \
-		"$error" "$(seg_tagged c140 "$stag" "$offset" "$(zeroes "$octets")")"
+		"$error" "$(seg_tagged c140 "$stag" "$offset" \
+			"$(zeroes "$octets")")"
 done <<WRITES
 stag		1/1/0	1000	101000	8
 stag.zero	1/1/0	0	0	1
@@ -741,7 +800,8 @@ test_case rdmap.mo.gap "RFC 5041 7.2" echo_against 1/2/4 \
 test_case rdmap.long "RFC 5041 7.2" \
 	echo_against 1/2/5 "$(seg_untagged 4143 0 1 0 "$(zeroes 65)")"
 test_case rdmap.long.second "RFC 5041 7.2" echo_against 1/2/5 \
-	"$(seg_untagged 0143 0 1 0 "$(zeroes 64)")" "$(seg_untagged 4143 0 1 64 aa)"
+	"$(seg_untagged 0143 0 1 0 "$(zeroes 64)")" \
+	"$(seg_untagged 4143 0 1 64 aa)"
 test_case rdmap.buffer "RFC 5041 7.2" echo_too_many
 test_case rdmap.short.1 "no header" echo_short 41
 test_case rdmap.short.tagged "no header" echo_short "c140$(zeroes 11)"
@@ -765,7 +825,8 @@ test_case rdmap.response.short "RFC 5040 5.2.2" response_against 0/2/255 \
 test_case rdmap.response.open "RFC 5040 5.2.2" response_against 0/2/255 \
 	"$(seg_tagged 8142 $SOURCE 100000 "$(zeroes 64)")"
 test_case rdmap.response.write "no place for the peer's own Writes" \
-	response_against 1/1/0 "$(seg_tagged c140 $SOURCE 100000 "$(zeroes 64)")"
+	response_against 1/1/0 \
+	"$(seg_tagged c140 $SOURCE 100000 "$(zeroes 64)")"
 
 # Terminates
 test_case rdmap.told.crc "RFC 5040 6.2.1" rdmap_told crc 2/0/2 0 crc=bad
