@@ -346,7 +346,7 @@ static bool echo_differs(const struct ping_client *p,
 		n = pos < hlen ? min(frag->iov_len, hlen - pos) : 0;
 		if (memcmp(frag->iov_base, (u8 *)&hdr + pos, n))
 			return true;
-		if (p->opts->verify &&
+		if (p->opts->verify && n < frag->iov_len &&
 		    ping_buf_differs(p->data, off + pos + n - hlen,
 				     frag->iov_base + n, frag->iov_len - n))
 			return true;

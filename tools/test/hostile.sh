@@ -535,11 +535,29 @@ bad_echoes() {
 	bad_servers "FIN at an octet" 1..47 1 closed \
 		"MpaEndFin+47 MpaErrTruncated+47" reply expect-fpdu \
 		limit:%,fin fpdu end:rest
-	for at in 0 1 47; do
-		bad_server "RST at octet $at" 1 reset \
-			"MpaEndFin+1 MpaErrReset+1" reply expect-fpdu \
-			limit:$at,rst fpdu
+}
+
+reset_echoes() {
+	hostile_client
+	bad_servers "RST at an octet" 0..47 1 reset \
+		"MpaEndFin+48 MpaErrReset+48" reply expect-fpdu \
+		limit:%,rst fpdu
+}
+
+# However the echoes are cut, they are received
+split_echoes() {
+	local n
+
+	hostile_client
+	PINGED=(markers=1)
+	RANGE=1..47 peer_server expect-request:m=1 reply:m=1 split:% serve
+	for ((n = 1; n <= 47; n++)); do
+		good_ping
 	done
+	peer_served
+	peer_server expect-request:m=1 reply:m=1 dribble serve
+	good_ping
+	peer_served
 }
 
 # With markers both ways
@@ -704,6 +722,8 @@ CS-27 CS-30 CS-34 ER-08" bad_replies_frame
 test_case hostile.reply.cut "RF-22 RF-26 CS-25 CS-26 ER-02 ER-08" cut_replies
 test_case hostile.reply.slow "CS-32 ER-08" slow_replies
 test_case hostile.echo "ER-02 ER-03 ER-15 TD-02 TD-03" bad_echoes
+test_case hostile.echo.reset "ER-02 TD-03" reset_echoes
+test_case hostile.echo.split "RX-10 RX-11 RX-12 RX-13 RX-16 CS-15" split_echoes
 test_case hostile.echo.marker "ER-03 ER-04 ER-05 MK-16 MK-18" bad_echo_markers
 test_case hostile.reply.rev0 "VN-07 VN-14 VN-18 CS-26 ER-08" bad_replies_rev0
 test_case hostile.request.rev2 "E-06 E-08 E-43 CS-16 ER-08" bad_requests_rev2
