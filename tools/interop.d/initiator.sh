@@ -68,9 +68,11 @@ from_ucmatose_waiting() {
 	our_row ucmatose initiator "both wait; we end it"
 }
 
-# from_private KIND REV: rstream compares the beginning of ours
+# from_private KIND REV: rstream compares the beginning of ours. It then writes to
+# where we have nothing, and polls for ever if our Terminate comes early.
 from_private() {
-	from "$1" 7471 echo 2 1 "pdatahex=$STREAM_PD" -- rstream -s "$B4" -k 1
+	from "$1" 7471 echo 2 1 "pdatahex=$STREAM_PD" -- \
+		timeout -s KILL 10 rstream -s "$B4" -k 1
 	expect revision="$2" crc=1
 	like "${R[peer_pdata]}" "01*" "their private data"
 	same ${#R[peer_pdata]} 80 "digits of it"
