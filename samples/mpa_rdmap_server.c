@@ -37,13 +37,11 @@ struct rdmap_server {
  * struct rdmap_link - an accepted connection
  * @list: in rdmap_server.links
  * @server: where it belongs
- * @conn: its MPA
  * @stream: its stream
  */
 struct rdmap_link {
 	struct list_head	list;
 	struct rdmap_server	*server;
-	struct mpa_conn		*conn;
 	struct rdmap_stream	stream;
 };
 
@@ -104,7 +102,6 @@ static int link_attach(struct rdmap_link *l)
 	conn = mpa_attach(l->stream.sock, &params);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	l->conn = conn;
 	rdmap_use(&l->stream, conn);
 	return 0;
 }
@@ -126,8 +123,8 @@ static void server_accepted(void *ctx, struct socket *sock)
 		return;
 	}
 	/* Once it is started, @l is the callbacks'. */
-	if (mpa_start_responder(l->conn, NULL, 0))
-		mpa_detach(l->conn);
+	if (mpa_start_responder(l->stream.conn, NULL, 0))
+		mpa_detach(l->stream.conn);
 }
 
 static struct mpa_listener *server_listen_at(struct rdmap_server *s,
@@ -205,8 +202,8 @@ static void server_close(struct rdmap_server *s)
 
 	spin_lock(&s->lock);
 	list_for_each_entry(l, &s->links, list) {
-		mpa_abort(l->conn);
-		mpa_detach(l->conn);
+		mpa_abort(l->stream.conn);
+		mpa_detach(l->stream.conn);
 	}
 	spin_unlock(&s->lock);
 
