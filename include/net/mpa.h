@@ -195,6 +195,14 @@ struct mpa_ulpdu {
  *	position has been passed, and the consumer may act on it, in the order
  *	of the positions. A ULPDU at or above it is passed for placement only.
  *
+ * With %MPA_F_OOO a call has ULPDUs below @delivered or ULPDUs above it, never
+ * both. Placed is not delivered: of a ULPDU above @delivered the consumer may
+ * put the octets where they belong, and has to keep what else it needs to
+ * know of it, since it is not passed again. It must not act on it, answer it,
+ * or tell anybody, before a later @delivered is above its position, or at all
+ * if the stream ends first. All that a ULPDU in between may change, it has not
+ * changed yet. How far ahead one can be is bounded by TCP's receive window.
+ *
  * All this, the octets included, belongs to MPA; the octets stay where TCP put
  * them. It may be read until recv() returns, or until mpa_rx_put() where the
  * consumer took a reference with mpa_rx_get(); nobody may write to it.
@@ -306,6 +314,7 @@ struct mpa_ops {
 #define MPA_F_STRICT	BIT(1)	/* refuse Rev 0 peers: not permissive */
 #define MPA_F_MEMALLOC	BIT(2)	/* used for writing out memory: reclaim-safe */
 #define MPA_F_ENHANCED	BIT(3)	/* Rev 2: enhanced startup (S=1) */
+#define MPA_F_OOO	BIT(5)	/* pass ULPDUs out of order, too; sets M=1 */
 
 /**
  * struct mpa_params - what a consumer asks of a connection
@@ -368,6 +377,11 @@ enum mpa_state {
  * @rx_pos: octets of full operation delivered
  * @ulpdus_tx: ULPDUs given to TCP
  * @ulpdus_rx: ULPDUs delivered
+ * @ooo: ULPDUs are passed out of order, too: %MPA_F_OOO, CRCs and markers
+ * @ulpdus_ooo: ULPDUs passed before their turn
+ * @octets_ooo: octets of these
+ * @ooo_suppressed: of these, those that the stream has come to since, and that
+ *	were not passed again
  * @enhanced: in full operation: RFC 6581 was used, which the next four come
  *	from
  * @ird: RDMA Read Requests that the peer may have under way. Where one end had
@@ -395,6 +409,10 @@ struct mpa_info {
 	u64		rx_pos;
 	u64		ulpdus_tx;
 	u64		ulpdus_rx;
+	bool		ooo;
+	u64		ulpdus_ooo;
+	u64		octets_ooo;
+	u64		ooo_suppressed;
 	bool		enhanced;
 	u16		ird;
 	u16		ord;
