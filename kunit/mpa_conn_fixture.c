@@ -262,7 +262,8 @@ void conn_full(struct kunit *test, enum conn_role role, u32 flags,
 
 	if (!t->a.conn)
 		conn_attach(test, flags);
-	ours = (flags & MPA_F_MARKERS ? PEER_M : 0) | (t->mn->crc ? PEER_C : 0);
+	ours = (flags & (MPA_F_MARKERS | MPA_F_OOO) ? PEER_M : 0) |
+	       (t->mn->crc ? PEER_C : 0);
 	if (role == CONN_IMMEDIATE) {
 		ours = PEER_M | PEER_C;
 		peer_flags = ours;
@@ -373,16 +374,15 @@ void conn_peer_send(struct kunit *test, u32 len)
 void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr)
 {
 	struct conn_test *t = test->priv;
-	u32 k, at = 0;
+	u32 k;
 
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(c, nr));
 	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(c), nr);
 	for (k = 0; k < nr; k++) {
 		KUNIT_ASSERT_EQ(test, c->len[k], t->out_len[k]);
 		KUNIT_ASSERT_EQ_MSG(test, 0,
-				    memcmp(c->rx + at, t->pool + k % 256,
+				    memcmp(c->rx + c->at[k], t->pool + k % 256,
 					   c->len[k]), "ULPDU %u", k);
-		at += c->len[k];
 	}
 	KUNIT_ASSERT_EQ(test, c->disorder, 0);
 }

@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "mpa_consumer.h"
+#include "mpa_ref.h"
 
 #define CONSUMER_PATIENCE	(20 * HZ)
 
@@ -34,6 +35,8 @@ static void consumer_leave(struct mpa_consumer *c, enum consumer_event ev)
 		c->log[c->nr_log++] = ev;
 	c->count[ev]++;
 	c->seen_rx = c->nr_rx;
+	c->seen_early = c->nr_early;
+	c->seen_delivered = c->delivered;
 	c->seen_done = c->nr_done;
 	wake_up_all(&c->wait);
 	spin_unlock_bh(&c->lock);
@@ -67,8 +70,11 @@ static void consumer_established(struct mpa_conn *conn,
 				 const struct mpa_startup *reply)
 {
 	struct mpa_consumer *c = consumer_enter(conn, EV_ESTABLISHED);
+	struct mpa_info info;
 
 	consumer_startup(c, reply);
+	mpa_get_info(conn, &info);
+	c->markers = info.markers_rx;
 	consumer_leave(c, EV_ESTABLISHED);
 }
 
@@ -81,6 +87,41 @@ static void consumer_rejected(struct mpa_conn *conn,
 	consumer_leave(c, EV_REJECTED);
 }
 
+/* Of the ULPDUs so far, those below @pos. */
+static u32 consumer_below(const struct mpa_consumer *c, u64 pos)
+{
+	u32 i = c->nr_rx;
+
+	while (i && c->pos[i - 1] >= pos)
+		i--;
+	return i;
+}
+
+/* Where the FPDU of ULPDU @i ends. */
+static u64 consumer_end(const struct mpa_consumer *c, u32 i)
+{
+	return c->pos[i] + mpa_ref_size(c->pos[i], c->len[i], c->markers);
+}
+
+/* Write down a ULPDU whose octets are the last in @rx. */
+static void consumer_insert(struct mpa_consumer *c, u64 pos, u32 len)
+{
+	u32 i = consumer_below(c, pos), after = c->nr_rx - i;
+
+	memmove(c->pos + i + 1, c->pos + i, after * sizeof(*c->pos));
+	memmove(c->len + i + 1, c->len + i, after * sizeof(*c->len));
+	memmove(c->at + i + 1, c->at + i, after * sizeof(*c->at));
+	c->pos[i] = pos;
+	c->len[i] = len;
+	c->at[i] = c->rx_len - len;
+	c->nr_rx++;
+	/* It shares no octet with another, and so is none of them. */
+	if (after && consumer_end(c, i) > c->pos[i + 1])
+		c->disorder++;
+	if (i && consumer_end(c, i - 1) > pos)
+		c->disorder++;
+}
+
 static void consumer_ulpdu(struct mpa_consumer *c, const struct mpa_ulpdu *u)
 {
 	u32 i, n = 0;
@@ -89,8 +130,6 @@ static void consumer_ulpdu(struct mpa_consumer *c, const struct mpa_ulpdu *u)
 		c->disorder++;
 		return;
 	}
-	if (c->nr_rx && u->pos <= c->pos[c->nr_rx - 1])
-		c->disorder++;
 	for (i = 0; i < u->nr_frags && n + u->frag[i].iov_len <= u->len; i++) {
 		memcpy(c->rx + c->rx_len + n, u->frag[i].iov_base,
 		       u->frag[i].iov_len);
@@ -99,25 +138,64 @@ static void consumer_ulpdu(struct mpa_consumer *c, const struct mpa_ulpdu *u)
 	if (n != u->len || i != u->nr_frags)
 		c->disorder++;
 	c->rx_len += u->len;
-	c->pos[c->nr_rx] = u->pos;
-	c->len[c->nr_rx] = u->len;
-	c->nr_rx++;
+	consumer_insert(c, u->pos, u->len);
+}
+
+/* ULPDUs of one call are in order, and all early or all in their turn. */
+static void consumer_ulpdus(struct mpa_consumer *c, const struct mpa_rx *rx)
+{
+	bool early = rx->nr && rx->ulpdu[0].pos >= rx->delivered;
+	unsigned int i;
+
+	for (i = 0; i < rx->nr; i++) {
+		const struct mpa_ulpdu *u = &rx->ulpdu[i];
+		bool ahead = u->pos >= rx->delivered;
+
+		if (u->pos < c->delivered || ahead != early)
+			c->disorder++;
+		if (i && u->pos <= u[-1].pos)
+			c->disorder++;
+		consumer_ulpdu(c, u);
+	}
+	if (early)
+		c->nr_early += rx->nr;
+	if (!rx->nr && rx->delivered == c->delivered)
+		c->disorder++;
+}
+
+/* Delivery goes on where it had stopped, from one ULPDU to the next. */
+static void consumer_deliver(struct mpa_consumer *c, u64 delivered)
+{
+	u64 at = c->delivered;
+	u32 i = c->nr_delivered;
+
+	for (; at < delivered && i < c->nr_rx && c->pos[i] == at; i++)
+		at = consumer_end(c, i);
+	if (at != delivered)
+		c->disorder++;
+	c->nr_delivered = i;
+	c->delivered = delivered;
+}
+
+static void consumer_keep(struct mpa_consumer *c, struct mpa_rx *rx)
+{
+	bool early = rx->nr && rx->ulpdu[0].pos >= rx->delivered;
+
+	if (!c->keep && !(c->keep_early && early))
+		return;
+	if (c->nr_kept == CONSUMER_KEPT)
+		return;
+	mpa_rx_get(rx);
+	c->kept[c->nr_kept++] = rx;
 }
 
 static void consumer_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	struct mpa_consumer *c = consumer_enter(conn, EV_RECV);
-	unsigned int i;
 
-	for (i = 0; i < rx->nr; i++)
-		consumer_ulpdu(c, &rx->ulpdu[i]);
-	if (rx->delivered < c->delivered)
-		c->disorder++;
-	c->delivered = rx->delivered;
-	if (c->keep && c->nr_kept < CONSUMER_KEPT) {
-		mpa_rx_get(rx);
-		c->kept[c->nr_kept++] = rx;
-	}
+	consumer_ulpdus(c, rx);
+	consumer_deliver(c, rx->delivered);
+	consumer_keep(c, rx);
 	consumer_leave(c, EV_RECV);
 }
 
@@ -198,7 +276,8 @@ int mpa_consumer_init(struct mpa_consumer *c)
 	c->rx = kvmalloc(CONSUMER_RX, GFP_KERNEL);
 	c->pos = kvcalloc(CONSUMER_ULPDUS, sizeof(*c->pos), GFP_KERNEL);
 	c->len = kvcalloc(CONSUMER_ULPDUS, sizeof(*c->len), GFP_KERNEL);
-	return c->pd && c->rx && c->pos && c->len ? 0 : -ENOMEM;
+	c->at = kvcalloc(CONSUMER_ULPDUS, sizeof(*c->at), GFP_KERNEL);
+	return c->pd && c->rx && c->pos && c->len && c->at ? 0 : -ENOMEM;
 }
 
 void mpa_consumer_exit(struct mpa_consumer *c)
@@ -207,6 +286,7 @@ void mpa_consumer_exit(struct mpa_consumer *c)
 	kvfree(c->rx);
 	kvfree(c->pos);
 	kvfree(c->len);
+	kvfree(c->at);
 }
 
 static u32 consumer_read(struct mpa_consumer *c, const u32 *what)
@@ -229,6 +309,21 @@ u32 mpa_consumer_ulpdus(struct mpa_consumer *c)
 	return consumer_read(c, &c->seen_rx);
 }
 
+u32 mpa_consumer_early(struct mpa_consumer *c)
+{
+	return consumer_read(c, &c->seen_early);
+}
+
+u64 mpa_consumer_delivered(struct mpa_consumer *c)
+{
+	u64 pos;
+
+	spin_lock_bh(&c->lock);
+	pos = c->seen_delivered;
+	spin_unlock_bh(&c->lock);
+	return pos;
+}
+
 u32 mpa_consumer_done(struct mpa_consumer *c)
 {
 	return consumer_read(c, &c->seen_done);
@@ -244,6 +339,18 @@ bool mpa_consumer_wait(struct mpa_consumer *c, enum consumer_event ev,
 bool mpa_consumer_wait_ulpdus(struct mpa_consumer *c, u32 nr)
 {
 	return wait_event_timeout(c->wait, mpa_consumer_ulpdus(c) >= nr,
+				  CONSUMER_PATIENCE);
+}
+
+bool mpa_consumer_wait_early(struct mpa_consumer *c, u32 nr)
+{
+	return wait_event_timeout(c->wait, mpa_consumer_early(c) >= nr,
+				  CONSUMER_PATIENCE);
+}
+
+bool mpa_consumer_wait_delivered(struct mpa_consumer *c, u64 pos)
+{
+	return wait_event_timeout(c->wait, mpa_consumer_delivered(c) >= pos,
 				  CONSUMER_PATIENCE);
 }
 

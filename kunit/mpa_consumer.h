@@ -37,10 +37,13 @@ enum {
  * @hook_on: for the hook: the callback in which it is to act
  * @hook_err: for the hook: what a call has returned
  * @keep: keep each batch, in @kept
+ * @keep_early: keep each batch that was passed before its turn
  * @wait: woken by each callback
  * @lock: protects @count and what was written before it was raised
  * @count: callbacks that have returned, per kind
  * @seen_rx: @nr_rx as of then
+ * @seen_early: @nr_early as of then
+ * @seen_delivered: @delivered as of then
  * @seen_done: @nr_done as of then
  * @log: the same, in order
  * @nr_log: entries
@@ -54,13 +57,18 @@ enum {
  * @end: what ended() said
  * @err: what closed() said
  * @mulpdu: what mulpdu() said last
- * @rx: octets of all ULPDUs
+ * @markers: the peer inserts markers
+ * @rx: octets of all ULPDUs, as they were passed
  * @rx_len: how many
- * @pos: stream position of each ULPDU
- * @len: length of each ULPDU
+ * @pos: stream position of each ULPDU, in the order of the stream
+ * @len: length of each of these
+ * @at: where its octets are in @rx
  * @nr_rx: ULPDUs
+ * @nr_early: of these, passed before their turn
  * @delivered: the last mpa_rx.delivered
- * @disorder: a ULPDU was not where it had to be, or malformed
+ * @nr_delivered: ULPDUs below it
+ * @disorder: a ULPDU was not where it had to be, was passed twice, or was not
+ *	whole, or Delivery was of what had not been passed
  * @kept: batches kept
  * @nr_kept: how many
  * @done: messages handed back, in order
@@ -75,10 +83,13 @@ struct mpa_consumer {
 	enum consumer_event	hook_on;
 	int			hook_err;
 	bool			keep;
+	bool			keep_early;
 	wait_queue_head_t	wait;
 	spinlock_t		lock;	/* see above */
 	u32			count[EV_NR];
 	u32			seen_rx;
+	u32			seen_early;
+	u64			seen_delivered;
 	u32			seen_done;
 	u8			log[CONSUMER_LOG];
 	u32			nr_log;
@@ -92,12 +103,16 @@ struct mpa_consumer {
 	struct mpa_end		end;
 	int			err;
 	u32			mulpdu;
+	bool			markers;
 	u8			*rx;
 	u32			rx_len;
 	u64			*pos;
 	u32			*len;
+	u32			*at;
 	u32			nr_rx;
+	u32			nr_early;
 	u64			delivered;
+	u32			nr_delivered;
 	u32			disorder;
 	struct mpa_rx		*kept[CONSUMER_KEPT];
 	u32			nr_kept;
@@ -112,10 +127,14 @@ int mpa_consumer_init(struct mpa_consumer *c);
 void mpa_consumer_exit(struct mpa_consumer *c);
 u32 mpa_consumer_count(struct mpa_consumer *c, enum consumer_event ev);
 u32 mpa_consumer_ulpdus(struct mpa_consumer *c);
+u32 mpa_consumer_early(struct mpa_consumer *c);
+u64 mpa_consumer_delivered(struct mpa_consumer *c);
 u32 mpa_consumer_done(struct mpa_consumer *c);
 bool mpa_consumer_wait(struct mpa_consumer *c, enum consumer_event ev,
 		       u32 times);
 bool mpa_consumer_wait_ulpdus(struct mpa_consumer *c, u32 nr);
+bool mpa_consumer_wait_early(struct mpa_consumer *c, u32 nr);
+bool mpa_consumer_wait_delivered(struct mpa_consumer *c, u64 pos);
 bool mpa_consumer_wait_done(struct mpa_consumer *c, u32 nr);
 void mpa_consumer_put(struct mpa_consumer *c, u32 i);
 bool mpa_consumer_detach(struct mpa_consumer *c);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * TCP segments made by hand, in any order, put into a connection on the
+ * loopback device as if its other end had sent them.
+ */
+#ifndef _MPA_INJECT_H
+#define _MPA_INJECT_H
+
+#include <linux/bits.h>
+#include <linux/types.h>
+
+struct socket;
+
+enum {
+	INJECT_FIN	= BIT(0),
+	INJECT_URGENT	= BIT(1),	/* the last octet is urgent */
+	INJECT_PAGES	= BIT(2),	/* in pages, that TCP may join */
+	INJECT_BAD_SUM	= BIT(3),	/* wrong checksum */
+	INJECT_STRAY	= BIT(4),	/* not acceptable: will not be acked */
+};
+
+/**
+ * struct mpa_inject - a stream to be put into a connection
+ * @from: the end that seems to send it; still answers and closes by itself
+ * @seq: sequence number of the first octet
+ */
+struct mpa_inject {
+	struct socket	*from;
+	u32		seq;
+};
+
+void mpa_inject_begin(struct mpa_inject *in, struct socket *from);
+int mpa_inject(struct mpa_inject *in, u32 at, const void *data, u32 len,
+	       u32 flags);
+
+#endif /* _MPA_INJECT_H */
