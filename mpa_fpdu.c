@@ -511,13 +511,18 @@ static bool decode_crc_ok(const struct mpa_dec *dec, struct mpa_octets in)
 }
 
 /* Section 4.3: RESERVED and the low bits of FPDUPTR are ignored. */
+static u32 marker_value(const struct mpa_marker *marker)
+{
+	return be16_to_cpu(marker->fpduptr) & MPA_FPDUPTR_MASK;
+}
+
 static bool decode_marker(struct mpa_octets *in, u32 fpduptr)
 {
 	struct mpa_marker marker;
 
 	mpa_octets_copy(in, &marker, sizeof(marker));
 	mpa_octets_advance(in, sizeof(marker));
-	return (be16_to_cpu(marker.fpduptr) & MPA_FPDUPTR_MASK) == fpduptr;
+	return marker_value(&marker) == fpduptr;
 }
 
 /* Splits the ULPDU into pieces and checks the markers in between. */
@@ -557,6 +562,23 @@ static int decode_pieces(struct mpa_dec *dec, struct mpa_octets in)
 	return 0;
 }
 
+/* octets from dec->pos to behind ULPDU_Length */
+static u32 head_size(const struct mpa_dec *dec)
+{
+	return marker_leads(dec->pos, dec->markers) ? MPA_HEAD_MAX :
+						      MPA_LENGTH_SIZE;
+}
+
+/* @head has head_size() octets */
+static int decode_head(struct mpa_dec *dec, const u8 *head)
+{
+	dec->len = get_unaligned_be16(head + head_size(dec) - MPA_LENGTH_SIZE);
+	if (dec->len < 1 || dec->len > MPA_ULPDU_MAX)
+		return decode_bad(dec, MPA_REASON_LENGTH);
+	dec->size = mpa_fpdu_size(dec->pos, dec->len, dec->markers);
+	return 0;
+}
+
 /**
  * mpa_fpdu_decode - Verify one FPDU and find its ULPDU
  * @dec: what is known of the stream, and the results
@@ -571,22 +593,18 @@ static int decode_pieces(struct mpa_dec *dec, struct mpa_octets in)
  */
 int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *octets)
 {
-	bool leading = marker_leads(dec->pos, dec->markers);
-	u32 lead = leading ? MPA_MARKER_SIZE : 0;
 	struct mpa_octets in = *octets;
 	u8 head[MPA_HEAD_MAX];
 	int err;
 
 	dec->nr_frags = 0;
-	dec->size = lead + MPA_LENGTH_SIZE;
+	dec->size = head_size(dec);
 	if (in.len < dec->size)
 		return -EAGAIN;
 	mpa_octets_copy(&in, head, dec->size);
-	dec->len = get_unaligned_be16(head + lead);
-	if (dec->len < 1 || dec->len > MPA_ULPDU_MAX)
-		return decode_bad(dec, MPA_REASON_LENGTH);
-
-	dec->size = mpa_fpdu_size(dec->pos, dec->len, dec->markers);
+	err = decode_head(dec, head);
+	if (err)
+		return err;
 	if (in.len < dec->size)
 		return -EAGAIN;
 	/* It comes again with more fragments; one CRC pass is enough. */
@@ -598,3 +616,64 @@ int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *octets)
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode);
+
+/**
+ * mpa_fpdu_peek - Find out how long an FPDU is, and whether it is whole
+ * @dec: position and markers; gets length and size
+ * @src: where its octets are
+ *
+ * Return: 0; %-EAGAIN if there are fewer than @dec->size octets; %-EBADMSG for
+ *	the @dec->reason
+ */
+int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src)
+{
+	u8 head[MPA_HEAD_MAX];
+	int err;
+
+	dec->nr_frags = 0;
+	dec->size = head_size(dec);
+	if (src->have(src, dec->pos, dec->size) < dec->size)
+		return -EAGAIN;
+	src->read(src, dec->pos, head, dec->size);
+	err = decode_head(dec, head);
+	if (err)
+		return err;
+	return src->have(src, dec->pos, dec->size) < dec->size ? -EAGAIN : 0;
+}
+
+/**
+ * mpa_marker_read - What a marker says
+ * @src: where its octets are, all of them
+ * @pos: stream position of the marker
+ *
+ * Return: FPDUPTR without its low bits
+ */
+u32 mpa_marker_read(struct mpa_source *src, u64 pos)
+{
+	struct mpa_marker marker;
+
+	src->read(src, pos, &marker, sizeof(marker));
+	return marker_value(&marker);
+}
+
+/**
+ * mpa_fpdu_check_markers - Check the markers of an FPDU, and nothing else
+ * @dec: what mpa_fpdu_peek() has found, of a whole FPDU
+ * @src: where its octets are
+ *
+ * Return: 0, or %-EBADMSG with @dec->reason
+ */
+int mpa_fpdu_check_markers(struct mpa_dec *dec, struct mpa_source *src)
+{
+	u32 lead = head_size(dec) - MPA_LENGTH_SIZE;
+	u64 length_pos = dec->pos + lead;
+	u32 next;
+
+	if (lead && mpa_marker_read(src, dec->pos))
+		return decode_bad(dec, MPA_REASON_MARKER);
+	for (next = marker_first(dec->pos, dec->markers);
+	     next < dec->size - lead; next += MPA_MARKER_INTERVAL)
+		if (mpa_marker_read(src, length_pos + next) != next)
+			return decode_bad(dec, MPA_REASON_MARKER);
+	return 0;
+}

@@ -95,6 +95,24 @@ struct mpa_dec {
 	enum mpa_reason		reason;
 };
 
+/**
+ * struct mpa_source - octets of a stream, with holes, to be looked at
+ * @next: the first octet from @pos on that is there: its stream position, or
+ *	%MPA_POS_NONE
+ * @have: how many octets are there from @pos on, without a hole; @max is enough
+ * @read: copies @len octets from @pos on, which @have says are there
+ */
+struct mpa_source {
+	u64	(*next)(struct mpa_source *src, u64 pos);
+	u32	(*have)(struct mpa_source *src, u64 pos, u32 max);
+	void	(*read)(struct mpa_source *src, u64 pos, void *to, u32 len);
+};
+
+#define MPA_POS_NONE	U64_MAX
+
 int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *in);
+u32 mpa_marker_read(struct mpa_source *src, u64 pos);
+int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src);
+int mpa_fpdu_check_markers(struct mpa_dec *dec, struct mpa_source *src);
 
 #endif /* _MPA_FPDU_H */

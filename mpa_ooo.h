@@ -8,22 +8,8 @@
 
 #include "mpa_fpdu.h"
 
-#define MPA_OOO_RANGES	128
+#define MPA_OOO_RANGES	170	/* so that struct mpa_ooo has 4096 octets */
 #define MPA_OOO_BUDGET	64	/* steps of a mpa_ooo_find() */
-#define MPA_OOO_NONE	U64_MAX
-
-/**
- * struct mpa_source - octets of a stream, with holes, to be looked at
- * @next: the first octet from @pos on that is there: its stream position, or
- *	%MPA_OOO_NONE
- * @have: how many octets are there from @pos on, without a hole; @max is enough
- * @read: copies @len octets from @pos on, which @have says are there
- */
-struct mpa_source {
-	u64	(*next)(struct mpa_source *src, u64 pos);
-	u32	(*have)(struct mpa_source *src, u64 pos, u32 max);
-	void	(*read)(struct mpa_source *src, u64 pos, void *to, u32 len);
-};
 
 /**
  * struct mpa_range - octets behind a hole of which we know
@@ -42,9 +28,9 @@ struct mpa_range {
 
 /**
  * struct mpa_ooo - what has been found behind holes
- * @at: where mpa_ooo_find() goes on
+ * @at: where mpa_ooo_find() goes on; %MPA_POS_NONE: it came to the end
  * @nr: ranges in use
- * @range: the ranges, by position; none touches another of its kind
+ * @range: the ranges, by position; those of FPDUs passed do not touch
  */
 struct mpa_ooo {
 	u64			at;
@@ -57,7 +43,15 @@ bool mpa_ooo_find(struct mpa_ooo *ooo, struct mpa_source *src,
 u64 mpa_ooo_limit(const struct mpa_ooo *ooo, u64 pos);
 void mpa_ooo_passed(struct mpa_ooo *ooo, u64 from, u64 to, u32 nr);
 void mpa_ooo_bad(struct mpa_ooo *ooo, u64 pos);
-bool mpa_ooo_was_passed(const struct mpa_ooo *ooo, u64 pos);
+u64 mpa_ooo_next_passed(struct mpa_ooo *ooo, u64 pos);
+void mpa_ooo_forget(struct mpa_ooo *ooo, u64 pos);
+
+/* Was the ULPDU of the FPDU at @pos passed before? */
+static inline bool mpa_ooo_was_passed(struct mpa_ooo *ooo, u64 pos)
+{
+	return mpa_ooo_next_passed(ooo, pos) <= pos;
+}
+
 int mpa_ooo_meet(struct mpa_ooo *ooo, struct mpa_dec *dec);
 int mpa_ooo_step(struct mpa_ooo *ooo, struct mpa_source *src,
 		 struct mpa_dec *dec);
