@@ -39,7 +39,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include <trace/events/mpa.h>
-#include "mpa_conn.h"
+#include "mpa_early.h"
 
 #define MPA_ROUNDS	16	/* of the work item before it queues itself */
 #define MPA_RETRY	(HZ / 50 + 1)
@@ -53,6 +53,7 @@ static void mpa_conn_free(struct kref *ref)
 {
 	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
 
+	kfree(conn->ooo.known);
 	kfree(conn);
 }
 
@@ -247,6 +248,7 @@ static void mpa_conn_off(struct mpa_conn *conn)
 	sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
 
+	mpa_early_end(conn);
 	sk->sk_allocation = conn->allocation;
 	sk->sk_use_task_frag = conn->task_frag;
 	WRITE_ONCE(sk->sk_rcvlowat, conn->rcvlowat);
@@ -304,6 +306,7 @@ static void mpa_conn_leave_socket(struct mpa_conn *conn)
 	mpa_rx_finish(conn);
 	mpa_cm_free(conn);
 	mpa_tx_cancel(conn, -ECANCELED);
+	timer_delete_sync(&conn->timer);
 	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
 	mod_timer(&conn->timer, jiffies + MPA_RELEASE);
 }
@@ -455,7 +458,8 @@ bool mpa_params_ok(const struct mpa_params *params)
 	     !mpa_enhanced_ok(&params->enhanced, params->ird_max)))
 		return false;
 	return !(params->flags & ~(MPA_F_MARKERS | MPA_F_STRICT |
-				   MPA_F_MEMALLOC | MPA_F_ENHANCED));
+				   MPA_F_MEMALLOC | MPA_F_ENHANCED |
+				   MPA_F_OOO));
 }
 
 static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
@@ -479,7 +483,7 @@ static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	INIT_LIST_HEAD(&conn->net_node);
 	conn->conn_flags = params->flags;
 	conn->wish.rev = params->rev;
-	conn->wish.markers = params->flags & MPA_F_MARKERS;
+	conn->wish.markers = params->flags & (MPA_F_MARKERS | MPA_F_OOO);
 	conn->wish.strict = params->flags & MPA_F_STRICT;
 	conn->wish.pd_max = params->pd_max ?: MPA_PD_MAX;
 	conn->wish.enhanced = params->flags & MPA_F_ENHANCED;
@@ -826,6 +830,10 @@ void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)
 	info->rx_pos = conn->rx.end.pos;
 	info->ulpdus_tx = conn->ulpdus_tx;
 	info->ulpdus_rx = conn->ulpdus_rx;
+	info->ooo = READ_ONCE(conn->ooo.on);
+	info->ulpdus_ooo = conn->ooo.ulpdus;
+	info->octets_ooo = conn->ooo.octets;
+	info->ooo_suppressed = conn->ooo.met;
 	info->enhanced = conn->terms.enhanced;
 	info->ird = conn->terms.ird;
 	info->ord = conn->terms.ord;

@@ -20,6 +20,7 @@
 
 struct mpa_cm;
 struct mpa_batch;
+struct mpa_ooo;
 struct mpa_train;
 
 /* Counters of a namespace; names in mpa_main.c. */
@@ -45,6 +46,10 @@ enum mpa_mib {
 	MPA_MIB_RX_BATCHES,
 	MPA_MIB_RX_COPIED,	/* FPDUs that were copied together */
 	MPA_MIB_RX_DISCARDED,	/* octets not delivered */
+	MPA_MIB_OOO_ULPDUS,	/* passed before their turn */
+	MPA_MIB_OOO_OCTETS,
+	MPA_MIB_OOO_BAD,	/* FPDUs not good, behind a hole */
+	MPA_MIB_OOO_FULL,	/* too many holes, not looked behind */
 	MPA_MIB_RESETS,		/* of TCP, when MPA left it */
 	MPA_MIB_NOMEM,		/* allocations to be tried again */
 	MPA_MIB_REASON,		/* one for each enum mpa_reason from here on */
@@ -63,6 +68,7 @@ struct mpa_stats {
  * @mib: counters
  * @sysctl: handle of the table in net.mpa
  * @crc: C bit of our frames, net.mpa.crc
+ * @ooo_hook: net.mpa.ooo_hook
  * @startup_timeout_ms: net.mpa.startup_timeout_ms
  */
 struct mpa_net {
@@ -72,6 +78,7 @@ struct mpa_net {
 	struct mpa_stats __percpu *mib;
 	struct ctl_table_header	*sysctl;
 	u8			crc;
+	u8			ooo_hook;
 	int			startup_timeout_ms;
 };
 
@@ -136,7 +143,7 @@ struct mpa_conn_tx {
  * @reported: ended() has been called
  * @discarded: after the end everything has been consumed
  * @blocked: nothing to be done with what arrives: on hold, or too much kept
- * @pinned: memory held by @batches, in terms of skb truesize
+ * @pinned: memory held by @batches in order, in terms of skb truesize
  * @err: errno of the loss, for closed()
  */
 struct mpa_conn_rx {
@@ -157,6 +164,37 @@ struct mpa_conn_rx {
 	bool			blocked;
 	u32			pinned;
 	int			err;
+};
+
+/**
+ * struct mpa_conn_ooo - ULPDUs passed before their turn; the work item's,
+ * except where mpa_conn.lock is named
+ * @on: it is done at all
+ * @known: what is known of octets behind holes; made when there are any
+ * @ready: decoded, not yet passed
+ * @seen: tcp_sock.rcv_ooopack as of the last search
+ * @cost: steps of that search
+ * @again: when the next may begin, whatever the last has cost
+ * @arrived: without the hook: how much had come when the timer was set
+ * @active: without the hook: when something had come last
+ * @pinned: memory held by early batches, as rx.pinned
+ * @ulpdus: passed; under mpa_conn.lock, as the next two
+ * @octets: of these
+ * @met: of @ulpdus, those that the stream has come to
+ */
+struct mpa_conn_ooo {
+	bool			on;
+	struct mpa_ooo		*known;
+	struct mpa_batch	*ready;
+	u32			seen;
+	u32			cost;
+	unsigned long		again;
+	u32			arrived;
+	unsigned long		active;
+	u32			pinned;
+	u64			ulpdus;
+	u64			octets;
+	u64			met;
 };
 
 /**
@@ -194,6 +232,7 @@ struct mpa_conn_rx {
  * @ulpdus_rx: ULPDUs delivered
  * @tx: sending half
  * @rx: receiving half
+ * @ooo: the same, out of order
  */
 struct mpa_conn {
 	struct kref		ref;
@@ -231,6 +270,7 @@ struct mpa_conn {
 	u64			ulpdus_rx;
 	struct mpa_conn_tx	tx;
 	struct mpa_conn_rx	rx;
+	struct mpa_conn_ooo	ooo;
 };
 
 /* mpa_main.c APIs: */

@@ -7,7 +7,7 @@
 #include <net/ip.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
-#include "mpa_conn.h"
+#include "mpa_early.h"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/mpa.h>
@@ -20,6 +20,7 @@ struct mpa_net mpa_net_none = {
 	.lock			= __SPIN_LOCK_UNLOCKED(mpa_net_none.lock),
 	.conns			= LIST_HEAD_INIT(mpa_net_none.conns),
 	.crc			= 1,
+	.ooo_hook		= 1,
 	.startup_timeout_ms	= 1,
 };
 
@@ -53,6 +54,10 @@ static const struct snmp_mib mpa_mib_list[] = {
 	SNMP_MIB_ITEM("MpaRxBatches", MPA_MIB_RX_BATCHES),
 	SNMP_MIB_ITEM("MpaRxCopied", MPA_MIB_RX_COPIED),
 	SNMP_MIB_ITEM("MpaRxDiscarded", MPA_MIB_RX_DISCARDED),
+	SNMP_MIB_ITEM("MpaOooUlpdus", MPA_MIB_OOO_ULPDUS),
+	SNMP_MIB_ITEM("MpaOooOctets", MPA_MIB_OOO_OCTETS),
+	SNMP_MIB_ITEM("MpaOooBad", MPA_MIB_OOO_BAD),
+	SNMP_MIB_ITEM("MpaOooFull", MPA_MIB_OOO_FULL),
 	SNMP_MIB_ITEM("MpaResets", MPA_MIB_RESETS),
 	SNMP_MIB_ITEM("MpaNoMemory", MPA_MIB_NOMEM),
 	MPA_REASON_ITEM("MpaEndFin", FIN),
@@ -91,6 +96,15 @@ static const struct ctl_table mpa_sysctls[] = {
 	{
 		.procname	= "crc",
 		.data		= (void *)offsetof(struct mpa_net, crc),
+		.maxlen		= sizeof(u8),
+		.mode		= 0644,
+		.proc_handler	= proc_dou8vec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+	{
+		.procname	= "ooo_hook",
+		.data		= (void *)offsetof(struct mpa_net, ooo_hook),
 		.maxlen		= sizeof(u8),
 		.mode		= 0644,
 		.proc_handler	= proc_dou8vec_minmax,
@@ -145,6 +159,7 @@ static int __net_init mpa_net_init(struct net *net)
 	spin_lock_init(&mn->lock);
 	INIT_LIST_HEAD(&mn->conns);
 	mn->crc = 1;
+	mn->ooo_hook = 1;
 	mn->startup_timeout_ms = 10 * MSEC_PER_SEC;
 
 	mn->mib = alloc_percpu(struct mpa_stats);
@@ -245,6 +260,7 @@ static void __exit mpa_exit(void)
 	unregister_pernet_subsys(&mpa_net_ops);
 	destroy_workqueue(mpa_wq);
 	free_percpu(mpa_net_none.mib);
+	mpa_af_exit();
 }
 
 module_init(mpa_init);

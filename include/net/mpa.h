@@ -174,7 +174,8 @@ struct mpa_startup {
 /**
  * struct mpa_ulpdu - one ULPDU received
  * @pos: position in the peer's stream of its FPDU's first octet, counted from
- *	the first octet of full operation. Grows from ULPDU to ULPDU.
+ *	the first octet of full operation. Grows from ULPDU to ULPDU within a
+ *	call; without %MPA_F_OOO also from call to call.
  * @len: length of the ULPDU, 1 to %MPA_ULPDU_MAX octets
  * @nr_frags: number of fragments in which the octets lie
  * @frag: the fragments, in order; their lengths add up to @len. iov_iter_kvec()
@@ -195,13 +196,18 @@ struct mpa_ulpdu {
  *	position has been passed, and the consumer may act on it, in the order
  *	of the positions. A ULPDU at or above it is passed for placement only.
  *
- * With %MPA_F_OOO a call has ULPDUs below @delivered or ULPDUs above it, never
- * both. Placed is not delivered: of a ULPDU above @delivered the consumer may
- * put the octets where they belong, and has to keep what else it needs to
- * know of it, since it is not passed again. It must not act on it, answer it,
- * or tell anybody, before a later @delivered is above its position, or at all
- * if the stream ends first. All that a ULPDU in between may change, it has not
- * changed yet. How far ahead one can be is bounded by TCP's receive window.
+ * With %MPA_F_OOO all ULPDUs of a call are below @delivered, or all are not
+ * (the first one's @pos tells), and none that was passed early lies between
+ * those of a call. Placed is not delivered: of a ULPDU that is not below
+ * @delivered the consumer may put the octets where they belong, and has to
+ * keep what else it needs to know of it, since it is not passed again. It must
+ * not act on it, answer it, or tell anybody, before @delivered of a later call
+ * (maybe one without ULPDUs) is above its position; if ended() comes first,
+ * never. All that a ULPDU in between may change, it has not changed yet:
+ * rights may still be taken away, and where two write to the same place, the
+ * older one may be the last to do so. How far ahead one can be is bounded by
+ * TCP's receive window. The first ULPDU of the stream, such as an RTR, is the
+ * one at position 0. mpa_hold() stops this, too.
  *
  * All this, the octets included, belongs to MPA; the octets stay where TCP put
  * them. It may be read until recv() returns, or until mpa_rx_put() where the

@@ -100,6 +100,26 @@ TRACE_EVENT(mpa_recv,
 		  __entry->nr, __entry->delivered)
 );
 
+/* FPDUs were found behind a hole, from stream position from to position to. */
+TRACE_EVENT(mpa_early,
+	TP_PROTO(const struct mpa_conn *conn, u32 nr, u64 from, u64 to),
+	TP_ARGS(conn, nr, from, to),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(u32, nr)
+		__field(u64, from)
+		__field(u64, to)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->nr = nr;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("conn=%p ulpdus=%u from=%llu to=%llu", __entry->conn,
+		  __entry->nr, __entry->from, __entry->to)
+);
+
 /* The receive half ended: enum mpa_error, enum mpa_reason. */
 TRACE_EVENT(mpa_ended,
 	TP_PROTO(const struct mpa_conn *conn, const struct mpa_end *end),

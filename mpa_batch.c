@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A batch: octets of TCP's queues, pinned, with the ULPDUs found in them, until
+ * the consumer has put it.
+ */
+#include <linux/slab.h>
+#include <trace/events/mpa.h>
+#include "mpa_batch.h"
+
+struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
+{
+	struct mpa_batch *b = kmalloc(sizeof(*b), GFP_KERNEL);
+
+	BUILD_BUG_ON(sizeof(*b) > SZ_4K);
+	if (!b)
+		return NULL;
+	memset(b, 0, offsetof(struct mpa_batch, span));
+	b->rx.ulpdu = b->ulpdu;
+	b->truesize = sizeof(*b);
+	refcount_set(&b->ref, 1);
+	INIT_LIST_HEAD(&b->node);
+	mpa_conn_hold(conn);
+	b->conn = conn;
+	return b;
+}
+
+/* Nobody has dropped them. */
+static void mpa_batch_unpin(struct mpa_batch *b)
+{
+	struct sk_buff *skb;
+
+	while ((skb = b->skbs)) {
+		b->skbs = skb->next;
+		skb_mark_not_on_list(skb);
+		consume_skb(skb);
+	}
+}
+
+void mpa_batch_free(struct mpa_batch *b)
+{
+	mpa_batch_unpin(b);
+	kvfree(b->copy);
+	mpa_conn_put(b->conn);
+	kfree(b);
+}
+
+void mpa_batch_free_list(struct list_head *list)
+{
+	struct mpa_batch *b, *tmp;
+
+	list_for_each_entry_safe(b, tmp, list, node)
+		mpa_batch_free(b);
+}
+
+/* Returns whether there was room. */
+bool mpa_batch_span(struct mpa_batch *b, void *data, u32 len)
+{
+	if (b->nr_spans == MPA_BATCH_SPANS) {
+		b->full = true;
+		return false;
+	}
+	b->span[b->nr_spans].iov_base = data;
+	b->span[b->nr_spans].iov_len = len;
+	b->nr_spans++;
+	b->len += len;
+	return true;
+}
+
+/* Add the octets of @skb from @off on, until the batch is full. */
+static void mpa_batch_add(struct mpa_batch *b, struct sk_buff *skb, u32 off)
+{
+	u32 len = skb_headlen(skb);
+	struct sk_buff *frag_skb;
+	unsigned int i;
+
+	if (off < len && !mpa_batch_span(b, skb->data + off, len - off))
+		return;
+	off -= min(off, len);
+
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+
+		len = skb_frag_size(frag);
+		if (off < len &&
+		    !mpa_batch_span(b, skb_frag_address(frag) + off, len - off))
+			return;
+		off -= min(off, len);
+	}
+
+	/* GRO makes lists of one level. */
+	skb_walk_frags(skb, frag_skb) {
+		if (off < frag_skb->len)
+			mpa_batch_add(b, frag_skb, off);
+		off -= min(off, frag_skb->len);
+	}
+}
+
+/*
+ * Socket lock held. Clone what is in the queue from @pos on without a hole, of
+ * which @want octets are needed at least.
+ */
+int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
+{
+	struct sk_buff *skb, *clone;
+	u32 off;
+
+	skb = mpa_queue_seek(q, pos, &off);
+	while (skb && !b->full) {
+		clone = skb_clone(skb, GFP_KERNEL);
+		if (!clone)
+			return b->len < want ? -ENOMEM : 0;
+		clone->dev = NULL;	/* a pointer of the tree, there */
+		clone->next = b->skbs;
+		b->skbs = clone;
+		b->truesize += skb->truesize;
+		mpa_batch_add(b, clone, off);
+		skb = mpa_queue_next(q, skb, pos + b->len, &off);
+	}
+	return b->len ? 0 : -EFAULT;
+}
+
+/* An FPDU has been decoded. */
+static void mpa_batch_ulpdu(struct mpa_batch *b, const struct mpa_dec *dec)
+{
+	struct mpa_ulpdu *ulpdu = &b->ulpdu[b->rx.nr++];
+
+	ulpdu->pos = dec->pos;
+	ulpdu->len = dec->len;
+	ulpdu->nr_frags = dec->nr_frags;
+	ulpdu->frag = dec->frag;
+	b->nr_frags += dec->nr_frags;
+	b->octets += dec->size;
+}
+
+/*
+ * No lock held. Decode the FPDUs in @b from dec->pos on, as many as are whole,
+ * and fit. One that is good but ends behind @limit, where an FPDU is known to
+ * begin, is a bad one.
+ */
+int mpa_batch_decode(struct mpa_batch *b, struct mpa_dec *dec, u64 limit)
+{
+	struct mpa_octets in = {
+		.v = b->span, .nr = b->nr_spans, .len = b->len,
+	};
+	int err;
+
+	while (b->rx.nr < MPA_BATCH_ULPDUS && dec->pos < limit) {
+		dec->frag = b->frag + b->nr_frags;
+		dec->max_frags = MPA_BATCH_FRAGS - b->nr_frags;
+		err = mpa_fpdu_decode(dec, &in);
+		if (err)
+			return err;
+		if (dec->size > limit - dec->pos) {
+			dec->reason = MPA_REASON_MARKER;
+			return -EBADMSG;
+		}
+		mpa_batch_ulpdu(b, dec);
+		mpa_octets_advance(&in, dec->size);
+		dec->pos += dec->size;
+	}
+	return 0;
+}
+
+static void mpa_batch_count(const struct mpa_batch *b)
+{
+	struct mpa_conn *conn = b->conn;
+	u32 i, octets = 0;
+
+	mpa_count(conn, RX_BATCHES);
+	if (!b->early) {
+		mpa_count_add(conn, RX_ULPDUS, b->rx.nr + b->met);
+		mpa_count_add(conn, RX_OCTETS,
+			      b->rx.delivered - conn->rx.end.pos);
+		conn->ulpdus_rx += b->rx.nr + b->met;
+		conn->ooo.met += b->met;
+		conn->rx.end.pos = b->rx.delivered;
+		return;
+	}
+	for (i = 0; i < b->rx.nr; i++)
+		octets += b->ulpdu[i].len;
+	mpa_count_add(conn, OOO_ULPDUS, b->rx.nr);
+	mpa_count_add(conn, OOO_OCTETS, octets);
+	conn->ooo.ulpdus += b->rx.nr;
+	conn->ooo.octets += octets;
+}
+
+/* Memory held by batches of its kind. */
+static u32 *mpa_batch_pinned(const struct mpa_batch *b)
+{
+	return b->early ? &b->conn->ooo.pinned : &b->conn->rx.pinned;
+}
+
+/*
+ * Move batches that have been put from rx.batches to @done. Returns how many
+ * octets can be consumed from TCP, which is in order only.
+ */
+u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
+{
+	struct mpa_batch *b, *tmp;
+	bool kept = false;
+	u32 octets = 0;
+
+	spin_lock_bh(&conn->lock);
+	list_for_each_entry_safe(b, tmp, &conn->rx.batches, node) {
+		if (b->done && (b->early || !kept)) {
+			octets += b->octets;
+			*mpa_batch_pinned(b) -= b->truesize;
+			list_move_tail(&b->node, done);
+		} else if (!b->early) {
+			kept = true;
+		}
+	}
+	spin_unlock_bh(&conn->lock);
+	return octets;
+}
+
+/* The last reference on a batch is gone. Context: any but hard interrupt. */
+static void mpa_batch_done(struct mpa_batch *b, bool kick)
+{
+	struct mpa_conn *conn = b->conn;
+	bool released;
+
+	/* The batch and its own reference may go with the unlock. */
+	mpa_conn_hold(conn);
+	spin_lock_bh(&conn->lock);
+	b->done = true;
+	released = mpa_conn_test(conn, MPA_CONN_RELEASED);
+	if (released)
+		list_del(&b->node);
+	spin_unlock_bh(&conn->lock);
+
+	if (released)
+		mpa_batch_free(b);
+	if (kick && !released)
+		mpa_conn_kick_put(conn);
+	else
+		mpa_conn_put(conn);
+}
+
+/* Work item only, when recv() may be called: call it. */
+void mpa_batch_pass(struct mpa_batch *b)
+{
+	struct mpa_conn *conn = b->conn;
+
+	trace_mpa_recv(conn, b->rx.nr, b->rx.delivered);
+	spin_lock_bh(&conn->lock);
+	mpa_batch_count(b);
+	list_add_tail(&b->node, &conn->rx.batches);
+	*mpa_batch_pinned(b) += b->truesize;
+	spin_unlock_bh(&conn->lock);
+
+	conn->ops->recv(conn, &b->rx);
+	if (refcount_dec_and_test(&b->ref))
+		mpa_batch_done(b, false);
+}
+
+/**
+ * mpa_rx_get() - keep received octets beyond recv()
+ * @rx: what recv() was called with
+ *
+ * The octets stay where they are until mpa_rx_put(), and the receive window
+ * does not open for them or for what comes behind them: a consumer that waits
+ * for more while it keeps what it has may wait for ever.
+ *
+ * Context: from recv(), or with a reference already held; any context.
+ */
+void mpa_rx_get(struct mpa_rx *rx)
+{
+	struct mpa_batch *b = container_of(rx, struct mpa_batch, rx);
+
+	refcount_inc(&b->ref);
+}
+EXPORT_SYMBOL_GPL(mpa_rx_get);
+
+/**
+ * mpa_rx_put() - release received octets
+ * @rx: what mpa_rx_get() was called with; not used by the consumer afterwards
+ *
+ * The last one opens the window, later, in the work item. Allowed also after
+ * released().
+ *
+ * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * called from callbacks.
+ */
+void mpa_rx_put(struct mpa_rx *rx)
+{
+	struct mpa_batch *b = container_of(rx, struct mpa_batch, rx);
+
+	if (refcount_dec_and_test(&b->ref))
+		mpa_batch_done(b, true);
+}
+EXPORT_SYMBOL_GPL(mpa_rx_put);

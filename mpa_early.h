@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Looking behind holes in the stream. */
+#ifndef _MPA_EARLY_H
+#define _MPA_EARLY_H
+
+#include "mpa_conn.h"
+#include "mpa_ooo.h"
+
+/* mpa_early.c APIs: */
+void mpa_early_begin(struct mpa_conn *conn);
+void mpa_early_end(struct mpa_conn *conn);
+void mpa_early_hear(struct sock *sk);
+bool mpa_early_look(struct mpa_conn *conn);
+void mpa_early_pass(struct mpa_conn *conn);
+void mpa_early_drop(struct mpa_conn *conn);
+
+/* mpa_af.c APIs: */
+void mpa_af_on(struct sock *sk);
+void mpa_af_off(struct sock *sk);
+bool mpa_af_is_on(const struct sock *sk);
+void mpa_af_exit(void);
+
+/* Work item only: was the FPDU at @pos passed before? */
+static inline bool mpa_early_was_passed(const struct mpa_conn *conn, u64 pos)
+{
+	return conn->ooo.known && mpa_ooo_was_passed(conn->ooo.known, pos);
+}
+
+/* Work item only: where the stream comes to FPDUs that were passed before. */
+static inline u64 mpa_early_limit(const struct mpa_conn *conn, u64 pos)
+{
+	return conn->ooo.known ? mpa_ooo_next_passed(conn->ooo.known, pos) :
+				 MPA_POS_NONE;
+}
+
+/* Work item only: the stream has come to @pos. */
+static inline void mpa_early_forget(const struct mpa_conn *conn, u64 pos)
+{
+	if (conn->ooo.known)
+		mpa_ooo_forget(conn->ooo.known, pos);
+}
+
+#endif /* _MPA_EARLY_H */
