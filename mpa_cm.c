@@ -183,7 +183,7 @@ void mpa_cm_report(struct mpa_conn *conn)
 
 	if (conn->rx.reported || !mpa_conn_enter(conn))
 		return;
-	conn->rx.reported = true;
+	WRITE_ONCE(conn->rx.reported, true);
 	trace_mpa_ended(conn, end);
 	SNMP_INC_STATS(conn->mn->mib, MPA_MIB_REASON + end->reason);
 	mpa_cm_log(conn);

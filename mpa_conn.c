@@ -658,9 +658,9 @@ EXPORT_SYMBOL_GPL(mpa_abort);
  *
  * After this has returned no callback starts, except, once and last,
  * released(): then none is running, the socket has its callbacks back, and
- * messages that were not handed back are on its list. Octets that were passed
- * to the consumer have been consumed from TCP, others have not. The TCP
- * connection stays as it is, unless a message had been accepted and was not
+ * messages that were not handed back are on its list. Octets that were
+ * delivered have been consumed from TCP, others have not, those passed out of
+ * order included. The TCP connection stays as it is, unless a message had been accepted and was not
  * yet given to TCP, or mpa_abort() came before: then it is reset (RFC 5044
  * A.1). A FIN that mpa_shutdown() asked for is sent. In the middle of startup
  * part of a frame may have been read or sent. The consumer looks for octets
@@ -748,10 +748,10 @@ EXPORT_SYMBOL_GPL(mpa_barrier);
  * @conn: connection
  *
  * After this has returned no recv() starts until mpa_resume(); one may be
- * running. What arrives stays in TCP's receive queue, and the window closes
- * when that is full: nothing is lost. A FIN behind octets not delivered is
- * reported after them, a reset at once. RFC 5044 section 5.2 leaves flow
- * control to TCP.
+ * running. What arrives, in order or not, stays in TCP's queues, and the window
+ * closes when these are full: nothing is lost. A FIN behind octets not
+ * delivered is reported after them, a reset at once. RFC 5044 section 5.2
+ * leaves flow control to TCP.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.

@@ -160,8 +160,11 @@ static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
 	struct mpa_queue q;
 	bool found;
 
-	if (tcp_sk(conn->sk)->urg_data)
+	/* The stream will end in front of it. */
+	if (tcp_sk(conn->sk)->urg_data) {
 		known->at = MPA_POS_NONE;
+		return NULL;
+	}
 	mpa_queue_init(&q, conn, true);
 	found = mpa_ooo_find(known, &q.src, &dec);
 	conn->ooo.cost += q.steps;
