@@ -14,6 +14,8 @@
 #include "mpa_opts.h"
 #include "mpa_rdmap_wire.h"
 
+struct ping_place;
+
 #define PING_DATA_MAX	(64 << 20)	/* octets of payload, of captured */
 
 enum ping_cmd {
@@ -31,6 +33,7 @@ enum ping_mode {
  * struct ping_opts - a command
  * @base: what all samples have
  * @markers: our M bit
+ * @place: place ULPDUs by position, and act on them there
  * @rev: our revision
  * @immediate: no startup frames
  * @mode: &enum ping_mode
@@ -55,6 +58,7 @@ enum ping_mode {
 struct ping_opts {
 	struct mpa_opts		base;
 	u32			markers;
+	u32			place;
 	u32			rev;
 	u32			immediate;
 	u32			mode;
@@ -187,6 +191,13 @@ void *ping_buf_tail(struct ping_buf *buf, size_t *room);
 int ping_buf_append(struct ping_buf *buf, const void *data, size_t len);
 bool ping_buf_differs(const struct ping_buf *buf, size_t off,
 		      const void *data, size_t len);
+
+/* mpa_ping_place.c APIs: */
+struct ping_place *ping_place_new(struct sock *sk);
+void ping_place_free(struct ping_place *place);
+int ping_place_put(struct ping_place *place, const struct mpa_rx *rx);
+const struct mpa_ulpdu *ping_place_next(struct ping_place *place,
+					u64 delivered);
 
 /* mpa_ping_rdma.c APIs: */
 void ping_rdma_rtr(struct ping_rdma *msg, u8 kind);

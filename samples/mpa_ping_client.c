@@ -70,6 +70,7 @@ struct ping_source {
  * @response: the peer owes an answer to our RTR
  * @rdma: our RTR, or the Terminate message
  * @res: how it goes
+ * @place: where ULPDUs are placed, if they are
  * @data: where ULPDUs come from: the pattern or the payload
  * @source: if MPA cuts
  * @slots: a ring, @depth long; ULPDU s is in s % @depth
@@ -96,6 +97,7 @@ struct ping_client {
 	struct ping_rdma	rdma;
 	struct ping_result	res;
 
+	struct ping_place	*place;
 	struct ping_buf		*data;
 	struct ping_source	source;
 	struct ping_slot	*slots;
@@ -372,38 +374,66 @@ static void echo_take(struct ping_client *p, const struct mpa_ulpdu *ulpdu,
 	p->echoed++;
 }
 
-/* Take the answer to our RTR; it comes before all echoes. */
-static unsigned int client_take_response(struct ping_client *p,
-					 const struct mpa_rx *rx)
+static void client_take(struct ping_client *p, const struct mpa_ulpdu *ulpdu,
+			ktime_t now)
 {
-	if (!p->response || !rx->nr || !ping_rdma_is_response(rx->ulpdu))
-		return 0;
-	p->response = false;
-	return 1;
+	u64 expected = is_source(p) ? p->source.pieces : p->posted;
+
+	/* The answer to our RTR comes before all echoes. */
+	if (p->response && ping_rdma_is_response(ulpdu)) {
+		p->response = false;
+		return;
+	}
+	p->res.ulpdus_rx++;
+	p->res.bytes_rx += ulpdu->len;
+	if (!is_echo(p))
+		return;
+	if (p->echoed < expected)
+		echo_take(p, ulpdu, now);
+	else
+		p->res.mismatches++;
+}
+
+/* Place what was passed, then take what is delivered. */
+static int client_take_placed(struct ping_client *p, const struct mpa_rx *rx,
+			      ktime_t now)
+{
+	const struct mpa_ulpdu *ulpdu;
+	int err;
+
+	err = ping_place_put(p->place, rx);
+	if (err)
+		return err;
+	while ((ulpdu = ping_place_next(p->place, rx->delivered)))
+		client_take(p, ulpdu, now);
+	return 0;
 }
 
 static void client_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	struct ping_client *p = mpa_conn_ctx(conn);
-	unsigned int i = client_take_response(p, rx);
 	ktime_t now = ktime_get();
-	u64 expected;
+	unsigned int i;
+	int err = 0;
 
-	for (; i < rx->nr; i++) {
-		p->res.ulpdus_rx++;
-		p->res.bytes_rx += rx->ulpdu[i].len;
-		expected = is_source(p) ? p->source.pieces : p->posted;
-		if (!is_echo(p))
-			continue;
-		if (p->echoed < expected)
-			echo_take(p, &rx->ulpdu[i], now);
-		else
-			p->res.mismatches++;
-	}
+	if (p->place)
+		err = client_take_placed(p, rx, now);
+	for (i = 0; !p->place && i < rx->nr; i++)
+		client_take(p, &rx->ulpdu[i], now);
+	if (err)
+		client_fail(p, err, "closed");
 	client_step(p);
 }
 
 /* The other callbacks */
+
+static int client_init_place(struct ping_client *p)
+{
+	if (!p->opts->place)
+		return 0;
+	p->place = ping_place_new(mpa_conn_socket(p->conn)->sk);
+	return p->place ? 0 : -ENOMEM;
+}
 
 /* RFC 6581 section 9.3: the RTR is the first message. */
 static int client_send_rtr(struct ping_client *p)
@@ -424,7 +454,7 @@ static void client_established(struct mpa_conn *conn,
 
 	if (reply)
 		ping_result_peer(&p->res, reply);
-	err = client_send_rtr(p);
+	err = client_init_place(p) ?: client_send_rtr(p);
 	if (err) {
 		client_fail(p, err, "closed");
 		return;
@@ -706,6 +736,7 @@ static void client_free(struct ping_client *p)
 {
 	if (!p->opts->payload)
 		kvfree(p->source.bv);
+	ping_place_free(p->place);
 	ping_buf_put(p->data);
 	kvfree(p->slots);
 	kvfree(p->res.pd);

@@ -39,6 +39,7 @@ static const struct mpa_option options[] = {
 	  .parse = mpa_opts_number, .min = 1, .max = U16_MAX,
 	  .offset = offsetof(struct ping_opts, base.port) },
 	NUMBER(markers, SERVE | PING, 0, 1),
+	NUMBER(place, SERVE | PING, 0, 1),
 	NUMBER(rev, SERVE | PING, 0, 2),
 	{ OPTION(mode, SERVE | PING, mpa_opts_word),
 	  .words = { "echo", "sink" } },

@@ -16,6 +16,9 @@
  */
 #define PENDING_MAX	4096
 
+/* The same for octets of copies, which the receive buffer does not bound */
+#define COPIED_MAX	SZ_4M
+
 /* How long a peer may take to close, behind a Terminate message */
 #define DRAIN		(2 * HZ)
 
@@ -51,7 +54,10 @@ struct ping_server {
  * @drain: ends the wait for the FIN of a peer that was refused
  * @res: how it goes
  * @capture: what was received, or NULL
+ * @place: where ULPDUs are placed, or NULL: they are acted on where they lie
+ * @delivered: stream position up to which those may be acted on
  * @pending: ULPDUs posted and not handed back
+ * @copied: octets of these that are copies
  * @held: delivery is on hold until there are fewer
  * @first: the first ULPDU of enhanced startup is still to come
  * @refused: it was none; what comes behind it is dropped
@@ -68,7 +74,10 @@ struct ping_link {
 	struct timer_list	drain;
 	struct ping_result	res;
 	struct ping_buf		*capture;
+	struct ping_place	*place;
+	u64			delivered;
 	u64			pending;
+	u64			copied;
 	bool			held;
 	bool			first;
 	bool			refused;
@@ -92,13 +101,16 @@ struct echo {
 /**
  * struct echo_batch - ULPDUs that came together and are sent from where they
  * lie. So memory is bounded by what TCP lets the peer send: the window opens
- * when the batch is put.
- * @rx: the batch
+ * when the batch is put. Or a copy of one that was placed, whose place the
+ * peer can have overwritten while it is sent.
+ * @rx: the batch, or NULL
+ * @copy: the copy, behind @echo
  * @left: of @echo, still to be handed back
  * @echo: a message for each
  */
 struct echo_batch {
 	struct mpa_rx		*rx;
+	struct kvec		copy;
 	unsigned int		left;
 	struct echo		echo[];
 };
@@ -187,6 +199,13 @@ static void link_established(struct mpa_conn *conn,
 
 	mpa_get_info(conn, &l->res.info);
 	l->first = l->res.info.enhanced;
+	if (l->server->opts.place) {
+		l->place = ping_place_new(l->sock->sk);
+		if (!l->place) {
+			link_fail(l, -ENOMEM, "closed");
+			return;
+		}
+	}
 	if (!hold) {
 		mpa_resume(conn);
 		return;
@@ -195,21 +214,29 @@ static void link_established(struct mpa_conn *conn,
 	mod_timer(&l->hold, jiffies + msecs_to_jiffies(hold));
 }
 
-static void echo_done(struct ping_link *l, struct echo *echo)
+/* It is not under way any more; the last of a batch takes that along. */
+static void echo_drop(struct ping_link *l, struct echo *echo)
 {
 	struct echo_batch *batch = echo->batch;
 
 	l->pending--;
+	l->copied -= batch->copy.iov_len;
+	if (--batch->left)
+		return;
+	if (batch->rx)
+		mpa_rx_put(batch->rx);
+	kvfree(batch);
+}
+
+static void echo_done(struct ping_link *l, struct echo *echo)
+{
 	if (echo->tx.status) {
 		ping_result_fail(&l->res, echo->tx.status, "reset");
 	} else {
 		l->res.ulpdus_tx++;
 		l->res.bytes_tx += echo->tx.len;
 	}
-	if (--batch->left)
-		return;
-	mpa_rx_put(batch->rx);
-	kvfree(batch);
+	echo_drop(l, echo);
 }
 
 static void echo_done_list(struct ping_link *l, struct list_head *done)
@@ -225,57 +252,92 @@ static void echo_done_list(struct ping_link *l, struct list_head *done)
 	}
 }
 
-static void echo_init(struct echo *echo, const struct mpa_ulpdu *ulpdu)
+static void echo_init(struct echo *echo, struct echo_batch *batch,
+		      const struct kvec *frag, u32 nr_frags, u32 len)
 {
-	echo->tx.len = ulpdu->len;
-	iov_iter_kvec(&echo->tx.data, ITER_SOURCE, ulpdu->frag,
-		      ulpdu->nr_frags, ulpdu->len);
+	echo->batch = batch;
+	echo->tx.len = len;
+	iov_iter_kvec(&echo->tx.data, ITER_SOURCE, frag, nr_frags, len);
 }
 
-static struct echo_batch *echo_batch_new(struct mpa_rx *rx, unsigned int first,
-					 struct list_head *list)
+/* Add the ULPDUs of @rx from @first on to @list. */
+static int echo_batch_add(struct ping_link *l, struct mpa_rx *rx,
+			  unsigned int first, struct list_head *list)
 {
 	unsigned int i, nr = rx->nr - first;
+	const struct mpa_ulpdu *ulpdu;
 	struct echo_batch *batch;
 
-	batch = kvzalloc(struct_size(batch, echo, nr), GFP_KERNEL);
-	if (!batch)
-		return NULL;
-	batch->rx = rx;
-	batch->left = nr;
-	for (i = 0; i < nr; i++) {
-		batch->echo[i].batch = batch;
-		echo_init(&batch->echo[i], &rx->ulpdu[first + i]);
-		list_add_tail(&batch->echo[i].tx.list, list);
-	}
-	return batch;
-}
-
-static int link_echo(struct ping_link *l, struct mpa_rx *rx, unsigned int first)
-{
-	struct echo_batch *batch;
-	LIST_HEAD(list);
-	int err;
-
-	if (first == rx->nr)
+	if (!nr)
 		return 0;
-	batch = echo_batch_new(rx, first, &list);
+	batch = kvzalloc(struct_size(batch, echo, nr), GFP_KERNEL);
 	if (!batch)
 		return -ENOMEM;
 	mpa_rx_get(rx);
-	l->pending += batch->left;
-	err = mpa_send_list(l->conn, &list);
-	if (err) {
-		l->pending -= batch->left;
-		mpa_rx_put(rx);
-		kvfree(batch);
-		return err;
+	batch->rx = rx;
+	batch->left = nr;
+	l->pending += nr;
+	for (i = 0; i < nr; i++) {
+		ulpdu = &rx->ulpdu[first + i];
+		echo_init(&batch->echo[i], batch, ulpdu->frag, ulpdu->nr_frags,
+			  ulpdu->len);
+		list_add_tail(&batch->echo[i].tx.list, list);
 	}
-	if (l->pending > PENDING_MAX) {
+	return 0;
+}
+
+/* Add a copy of @ulpdu to @list. */
+static int echo_copy_add(struct ping_link *l, const struct mpa_ulpdu *ulpdu,
+			 struct list_head *list)
+{
+	struct echo_batch *batch;
+	struct iov_iter from;
+	size_t size;
+
+	size = struct_size(batch, echo, 1);
+	batch = kvmalloc(size + ulpdu->len, GFP_KERNEL);
+	if (!batch)
+		return -ENOMEM;
+	memset(batch, 0, size);
+	batch->copy.iov_base = (void *)batch + size;
+	iov_iter_kvec(&from, ITER_SOURCE, ulpdu->frag, ulpdu->nr_frags,
+		      ulpdu->len);
+	batch->copy.iov_len = copy_from_iter(batch->copy.iov_base, ulpdu->len,
+					     &from);
+	batch->left = 1;
+	l->pending++;
+	l->copied += batch->copy.iov_len;
+	echo_init(batch->echo, batch, &batch->copy, 1, ulpdu->len);
+	list_add_tail(&batch->echo->tx.list, list);
+	return 0;
+}
+
+/* Enough echoes are under way. */
+static bool link_is_full(const struct ping_link *l)
+{
+	return l->pending > PENDING_MAX || l->copied > COPIED_MAX;
+}
+
+/* There is room for more again. */
+static bool link_has_room(const struct ping_link *l)
+{
+	return l->pending <= PENDING_MAX / 2 && l->copied <= COPIED_MAX / 2;
+}
+
+/* Send the echoes in @list, or drop them when there was an error. */
+static int link_send(struct ping_link *l, struct list_head *list, int err)
+{
+	struct mpa_tx *tx, *next;
+
+	if (!err && !list_empty(list))
+		err = mpa_send_list(l->conn, list);
+	list_for_each_entry_safe(tx, next, list, list)
+		echo_drop(l, container_of(tx, struct echo, tx));
+	if (!err && link_is_full(l)) {
 		l->held = true;
 		mpa_hold(l->conn);
 	}
-	return 0;
+	return err;
 }
 
 /* What does not fit into the buffer is not captured. */
@@ -342,48 +404,103 @@ static int link_first(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 	return link_send_rdma(l) ?: 1;
 }
 
-/* The ULPDUs of @rx from @first on are the ping's. */
-static int link_take(struct ping_link *l, struct mpa_rx *rx, unsigned int first)
+/*
+ * Take what startup wants to have first. Returns if the ULPDU is none of that
+ * but the ping's, which is counted here, or an errno.
+ */
+static int link_take(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 {
-	unsigned int i;
+	int taken = l->first ? link_first(l, ulpdu) : 0;
 
-	for (i = first; i < rx->nr; i++) {
-		l->res.ulpdus_rx++;
-		l->res.bytes_rx += rx->ulpdu[i].len;
-		if (l->capture)
-			link_capture(l, &rx->ulpdu[i]);
-	}
-	if (l->server->opts.mode == PING_MODE_ECHO)
-		return link_echo(l, rx, first);
-	return 0;
+	if (taken || l->refused)
+		return min(taken, 0);
+	l->res.ulpdus_rx++;
+	l->res.bytes_rx += ulpdu->len;
+	if (l->capture)
+		link_capture(l, ulpdu);
+	return 1;
 }
 
-/* MPA reads TCP in order, so all that is passed is delivered as well. */
+static bool link_is_echo(const struct ping_link *l)
+{
+	return l->server->opts.mode == PING_MODE_ECHO;
+}
+
+/* What is passed in order is delivered as well. */
+static int link_act(struct ping_link *l, struct mpa_rx *rx)
+{
+	unsigned int i, first = 0;
+	LIST_HEAD(list);
+	int err = 0;
+
+	for (i = 0; i < rx->nr; i++) {
+		err = link_take(l, &rx->ulpdu[i]);
+		if (err < 0)
+			return err;
+		first += !err;
+	}
+	if (link_is_echo(l))
+		err = echo_batch_add(l, rx, first, &list);
+	return link_send(l, &list, min(err, 0));
+}
+
+/* Act on what is delivered from where it was placed, while there is room. */
+static int link_act_placed(struct ping_link *l)
+{
+	const struct mpa_ulpdu *ulpdu;
+	LIST_HEAD(list);
+	int err = 0;
+
+	while (err >= 0 && !link_is_full(l)) {
+		ulpdu = ping_place_next(l->place, l->delivered);
+		if (!ulpdu)
+			break;
+		err = link_take(l, ulpdu);
+		if (err > 0 && link_is_echo(l))
+			err = echo_copy_add(l, ulpdu, &list);
+	}
+	return link_send(l, &list, min(err, 0));
+}
+
 static void link_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	struct ping_link *l = mpa_conn_ctx(conn);
-	int first = 0, err = 0;
+	int err;
 
-	if (l->first && rx->nr)
-		first = link_first(l, rx->ulpdu);
-	if (first < 0)
-		err = first;
-	else if (!l->refused)
-		err = link_take(l, rx, first);
+	l->delivered = rx->delivered;
+	if (l->place)
+		err = ping_place_put(l->place, rx) ?: link_act_placed(l);
+	else
+		err = link_act(l, rx);
 	if (err)
 		link_fail(l, err, "closed");
+}
+
+/* Echoes were handed back: go on with what had to wait for that. */
+static int link_go_on(struct ping_link *l)
+{
+	int err = 0;
+
+	if (!l->held || !link_has_room(l))
+		return 0;
+	l->held = false;
+	if (l->place)
+		err = link_act_placed(l);
+	if (!err && !l->held)
+		mpa_resume(l->conn);
+	return err;
 }
 
 static void link_sent(struct mpa_conn *conn, struct list_head *done)
 {
 	struct ping_link *l = mpa_conn_ctx(conn);
+	int err;
 
 	echo_done_list(l, done);
-	if (l->held && l->pending <= PENDING_MAX / 2) {
-		l->held = false;
-		mpa_resume(conn);
-	}
-	if (l->ended && !l->pending)
+	err = link_go_on(l);
+	if (err)
+		link_fail(l, err, "closed");
+	else if (l->ended && !l->pending)
 		link_finish(l);
 }
 
@@ -422,6 +539,7 @@ static void link_free(struct ping_link *l)
 	spin_unlock(&s->lock);
 	sock_release(l->sock);
 	ping_buf_put(l->capture);
+	ping_place_free(l->place);
 	kvfree(l->res.pd);
 	kfree(l);
 	server_put(s);
