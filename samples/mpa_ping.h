@@ -33,6 +33,7 @@ enum ping_mode {
  * struct ping_opts - a command
  * @base: what all samples have
  * @markers: our M bit
+ * @ooo: have ULPDUs passed out of order, too
  * @place: place ULPDUs by position, and act on them there
  * @rev: our revision
  * @immediate: no startup frames
@@ -58,6 +59,7 @@ enum ping_mode {
 struct ping_opts {
 	struct mpa_opts		base;
 	u32			markers;
+	u32			ooo;
 	u32			place;
 	u32			rev;
 	u32			immediate;

@@ -39,6 +39,7 @@ static const struct mpa_option options[] = {
 	  .parse = mpa_opts_number, .min = 1, .max = U16_MAX,
 	  .offset = offsetof(struct ping_opts, base.port) },
 	NUMBER(markers, SERVE | PING, 0, 1),
+	NUMBER(ooo, SERVE | PING, 0, 1),
 	NUMBER(place, SERVE | PING, 0, 1),
 	NUMBER(rev, SERVE | PING, 0, 2),
 	{ OPTION(mode, SERVE | PING, mpa_opts_word),
@@ -120,6 +121,13 @@ static int check_enhanced(const struct ping_opts *opts)
 	return 0;
 }
 
+/* What is passed before its turn has to be put somewhere. */
+static int check_place(const struct ping_opts *opts)
+{
+	return opts->place || !opts->ooo ? 0 :
+	       mpa_opts_complain("ooo=1: no place=0");
+}
+
 static int check_ping(const struct ping_opts *opts)
 {
 	if (opts->base.cmd != PING)
@@ -144,7 +152,7 @@ static int check_opts(const struct ping_opts *opts)
 		return mpa_opts_complain("private data of %u octets, above %u",
 					 opts->base.pd_len, max);
 	err = check_immediate(opts) ?: check_enhanced(opts);
-	return err ?: check_ping(opts);
+	return err ?: check_place(opts) ?: check_ping(opts);
 }
 
 /* Those that depend on what was given */
@@ -152,6 +160,8 @@ static void set_defaults(struct ping_opts *opts)
 {
 	if (opts->immediate && !given(opts, "markers"))
 		opts->markers = 1;
+	if (!given(opts, "place"))
+		opts->place = opts->ooo;
 	if (opts->base.cmd == SERVE && !given(opts, "rtr"))
 		opts->rtr = RTR_ALL;
 	if (opts->payload && !given(opts, "size"))
@@ -188,6 +198,7 @@ int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts)
 void ping_opts_params(const struct ping_opts *opts, struct mpa_params *params)
 {
 	params->flags = opts->markers ? MPA_F_MARKERS : 0;
+	params->flags |= opts->ooo ? MPA_F_OOO : 0;
 	params->rev = opts->rev;
 	params->pd_max = MPA_PD_MAX_REV0;
 	if (opts->rev != MPA_REV_2)

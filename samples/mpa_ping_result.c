@@ -146,6 +146,13 @@ static void show_negotiated(struct seq_file *seq, const struct mpa_info *info)
 	show_u64(seq, "mulpdu", info->mulpdu);
 }
 
+static void show_ooo(struct seq_file *seq, const struct mpa_info *info)
+{
+	show_u64(seq, "ulpdus_ooo", info->ulpdus_ooo);
+	show_u64(seq, "octets_ooo", info->octets_ooo);
+	show_u64(seq, "ooo_suppressed", info->ooo_suppressed);
+}
+
 static void show_kinds(struct seq_file *seq, const char *name, u8 rtr)
 {
 	static const char * const kinds[] = { "send", "write", "read" };
@@ -207,4 +214,5 @@ void ping_result_show(struct seq_file *seq, const struct ping_result *res)
 	show_u64(seq, "mulpdu_changes", res->mulpdu_changes);
 	show_addresses(seq, &res->info);
 	show_enhanced(seq, res);
+	show_ooo(seq, &res->info);
 }
