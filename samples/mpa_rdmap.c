@@ -29,6 +29,8 @@
  * app=		whose part to play, see below; echo if not given
  * rev=0|1|2	our revision of MPA; 2 if not given, with enhanced startup
  * markers=0|1	want markers in what we receive; 0 if not given
+ * ooo=0|1	have segments passed that come behind a hole in the stream; that
+ *		takes markers. 0 if not given
  * ird=N ord=N	RDMA Read Requests under way, incoming and outgoing; 16 if not
  *		given. With rev=2 they are negotiated, else they hold as given.
  * rtr=LIST	rev=2: what may be the Initiator's first FPDU, out of
@@ -78,12 +80,15 @@
  * writes_tx writes_rx	RDMA Writes
  * reads_tx reads_rx	our RDMA Reads, and the peer's that were answered
  * octets_tx octets_rx	payload of all these. RTRs are not counted in any.
+ * placed_early	octets of RDMA Writes and RDMA Reads that were placed before
+ *		their turn; octets_rx counts them at their turn
  * mismatches	what came back other than it was sent
  * terminate_tx terminate_rx	layer/type/code, decimal, or none
  * terminate_swapped	1: siw's way, layer and type were the other way round
  * rtr		kind that was sent, or received: send, write, read, or none
  * ird ord	in use
  * revision crc markers_tx markers_rx emss mulpdu ulpdus_tx ulpdus_rx
+ * ulpdus_ooo octets_ooo ooo_suppressed
  * mpa_error peer_pdata elapsed_ns local peer	as those of mpa_ping
  *
  * What is ours to choose in the protocol: an STag belongs to one connection,

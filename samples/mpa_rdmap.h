@@ -6,6 +6,7 @@
 #include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
@@ -43,6 +44,7 @@ enum rdmap_program {
  * @app: &enum rdmap_program
  * @rev: our revision
  * @markers: our M bit
+ * @ooo: have segments passed before their turn
  * @ird: Read Requests that we take
  * @ord: Read Requests that we make
  * @rtr: MPA_RTR_*
@@ -60,6 +62,7 @@ struct rdmap_opts {
 	u32		app;
 	u32		rev;
 	u32		markers;
+	u32		ooo;
 	u32		ird;
 	u32		ord;
 	u32		rtr;
@@ -102,6 +105,7 @@ struct rdmap_count {
  * @iterations: rounds of the program
  * @tx: what was sent
  * @rx: what was received; reads are those answered
+ * @placed_early: octets placed before their turn
  * @mismatches: what came back other than it was sent
  * @term_tx: error in the Terminate that we sent, or 0
  * @term_rx: error in the peer's, or 0
@@ -124,6 +128,7 @@ struct rdmap_result {
 	u64			iterations;
 	struct rdmap_count	tx;
 	struct rdmap_count	rx;
+	u64			placed_early;
 	u64			mismatches;
 	u32			term_tx;
 	u32			term_rx;
@@ -283,6 +288,7 @@ enum rdmap_stream_flag {
  * @await_rtr: kinds of RTR of which the peer's first segment is one
  * @rtr: our RTR
  * @regions: tagged buffers
+ * @early: segments whose turn is still to come, by position
  * @reads: our Read Requests that await their Response, in order
  * @nr_reads: number of @reads, without an RTR
  * @answering: the peer's Read Requests whose Response is not all sent, but
@@ -319,6 +325,7 @@ struct rdmap_stream {
 	u8			await_rtr;
 	struct rdmap_msg	rtr;
 	struct list_head	regions;
+	struct rb_root_cached	early;
 
 	struct list_head	reads;
 	u32			nr_reads;
@@ -339,6 +346,7 @@ struct rdmap_stream {
  * @len: octets of payload
  * @octets: its first octets
  * @nr_octets: how many there are of these
+ * @placed: the payload was, before its turn, and is here no more
  */
 struct rdmap_seg {
 	struct rdmap_hdr	hdr;
@@ -347,6 +355,7 @@ struct rdmap_seg {
 	u32			len;
 	u8			octets[RDMAP_HDR_MAX];
 	u32			nr_octets;
+	bool			placed;
 };
 
 /* mpa_rdmap.c APIs: */
@@ -379,7 +388,19 @@ u32 rdmap_region_yield(struct rdmap_stream *s, u32 stag,
 void rdmap_region_invalidate(struct rdmap_region *region);
 
 /* mpa_rdmap_rx.c APIs: */
+void rdmap_ulpdu_copy(const struct mpa_ulpdu *ulpdu, u32 off, void *to,
+		      u32 len);
+bool rdmap_seg_get(struct rdmap_seg *seg, const struct mpa_ulpdu *ulpdu);
+u32 rdmap_sink_find(struct rdmap_stream *s, const struct rdmap_seg *seg,
+		    u32 access, void **to);
+void rdmap_take(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu,
+		bool placed);
 void rdmap_recv(struct mpa_conn *conn, struct mpa_rx *rx);
+
+/* mpa_rdmap_early.c APIs: */
+void rdmap_early_keep(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu);
+void rdmap_early_turn(struct rdmap_stream *s, u64 delivered);
+void rdmap_early_drop(struct rdmap_stream *s);
 
 /* mpa_rdmap_tx.c APIs: */
 int rdmap_post(struct rdmap_stream *s, struct rdmap_msg *msg);

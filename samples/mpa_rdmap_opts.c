@@ -31,6 +31,7 @@ static const struct mpa_option options[] = {
 		     "rdma_server" } },
 	NUMBER(rev, SERVE | CONNECT, 0, 2),
 	NUMBER(markers, SERVE | CONNECT, 0, 1),
+	NUMBER(ooo, SERVE | CONNECT, 0, 1),
 	NUMBER(ird, SERVE | CONNECT, 0, MPA_DEPTH_MAX),
 	NUMBER(ord, SERVE | CONNECT, 0, MPA_DEPTH_MAX),
 	{ OPTION(rtr, SERVE | CONNECT, mpa_opts_word_list),
@@ -165,6 +166,8 @@ void rdmap_opts_params(const struct rdmap_opts *opts,
 		.rev	= opts->rev,
 		.pd_max	= MPA_PD_MAX_REV0,
 	};
+	if (opts->ooo)
+		params->flags |= MPA_F_OOO;
 	if (opts->rev != MPA_REV_2)
 		return;
 	params->flags |= MPA_F_ENHANCED;

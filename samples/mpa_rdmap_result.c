@@ -110,6 +110,16 @@ static void show_negotiated(struct seq_file *seq,
 	show_u64(seq, "ulpdus_rx", info->ulpdus_rx);
 }
 
+static void show_early(struct seq_file *seq, const struct rdmap_result *res)
+{
+	const struct mpa_info *info = &res->info;
+
+	show_u64(seq, "ulpdus_ooo", info->ulpdus_ooo);
+	show_u64(seq, "octets_ooo", info->octets_ooo);
+	show_u64(seq, "ooo_suppressed", info->ooo_suppressed);
+	show_u64(seq, "placed_early", res->placed_early);
+}
+
 static void show_count(struct seq_file *seq, const struct rdmap_count *count,
 		       const char *way)
 {
@@ -135,6 +145,7 @@ void rdmap_result_show(struct seq_file *seq, const struct rdmap_result *res)
 	seq_printf(seq, "status=%d\n", res->status);
 	seq_printf(seq, "reason=%s\n", res->reason);
 	show_negotiated(seq, res);
+	show_early(seq, res);
 	show_u64(seq, "iterations", res->iterations);
 	show_count(seq, &res->tx, "tx");
 	show_count(seq, &res->rx, "rx");

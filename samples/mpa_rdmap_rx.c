@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DDP segments that have arrived. All that can be wrong with one is checked
+ * DDP segments whose turn it is. All that can be wrong with one is checked
  * before an octet of it is placed, and it is placed from where MPA has it:
- * that is the only copy. Each function that takes a segment returns the error
- * for a Terminate, or 0.
+ * that is the only copy, unless it has waited for its turn. Each function that
+ * takes a segment returns the error for a Terminate, or 0.
  */
 #include <linux/bug.h>
 #include <linux/errno.h>
@@ -14,8 +14,8 @@
 #include "mpa_rdmap.h"
 
 /* @len octets of a ULPDU from @off on, which the caller knows to be there */
-static void ulpdu_copy(const struct mpa_ulpdu *ulpdu, u32 off, void *to,
-		       u32 len)
+void rdmap_ulpdu_copy(const struct mpa_ulpdu *ulpdu, u32 off, void *to,
+		      u32 len)
 {
 	struct iov_iter iter;
 
@@ -27,7 +27,8 @@ static void ulpdu_copy(const struct mpa_ulpdu *ulpdu, u32 off, void *to,
 
 static void place(const struct rdmap_seg *seg, void *to)
 {
-	ulpdu_copy(seg->ulpdu, seg->hdr_len, to, seg->len);
+	if (!seg->placed)
+		rdmap_ulpdu_copy(seg->ulpdu, seg->hdr_len, to, seg->len);
 }
 
 /* Untagged segments: one after the other, in each queue */
@@ -105,16 +106,14 @@ static u32 tagged_err(u32 err)
 	}
 }
 
-/* One without payload goes nowhere, and is not looked at (RFC 5041, 7.1). */
-static u32 place_tagged(struct rdmap_stream *s, const struct rdmap_seg *seg,
-			u32 access)
+/* Where the payload of a tagged segment goes, if it may. */
+u32 rdmap_sink_find(struct rdmap_stream *s, const struct rdmap_seg *seg,
+		    u32 access, void **to)
 {
 	const struct rdmap_hdr *hdr = &seg->hdr;
 	struct rdmap_region *region;
 	u32 err;
 
-	if (!seg->len)
-		return 0;
 	err = rdmap_region_find(s, hdr->stag, &region);
 	if (err)
 		return tagged_err(err);
@@ -123,7 +122,23 @@ static u32 place_tagged(struct rdmap_stream *s, const struct rdmap_seg *seg,
 	err = rdmap_region_check(region, hdr->to, seg->len);
 	if (err)
 		return tagged_err(err);
-	place(seg, region->mem + (hdr->to - region->base));
+	*to = region->mem + (hdr->to - region->base);
+	return 0;
+}
+
+/* One without payload goes nowhere, and is not looked at (RFC 5041, 7.1). */
+static u32 place_tagged(struct rdmap_stream *s, const struct rdmap_seg *seg,
+			u32 access)
+{
+	void *to;
+	u32 err;
+
+	if (!seg->len)
+		return 0;
+	err = rdmap_sink_find(s, seg, access, &to);
+	if (err)
+		return err;
+	place(seg, to);
 	s->res.rx.octets += seg->len;
 	return 0;
 }
@@ -300,19 +315,28 @@ static u32 take_rtr(struct rdmap_stream *s, const struct rdmap_seg *seg)
 	return err;
 }
 
-static u32 take_seg(struct rdmap_stream *s, struct rdmap_seg *seg)
+/* Read the headers. Returns whether there are any; else none is sent back. */
+bool rdmap_seg_get(struct rdmap_seg *seg, const struct mpa_ulpdu *ulpdu)
 {
-	const struct mpa_ulpdu *ulpdu = seg->ulpdu;
-	u32 err;
-
+	seg->ulpdu = ulpdu;
 	seg->nr_octets = min_t(u32, ulpdu->len, sizeof(seg->octets));
-	ulpdu_copy(ulpdu, 0, seg->octets, seg->nr_octets);
+	rdmap_ulpdu_copy(ulpdu, 0, seg->octets, seg->nr_octets);
 	seg->hdr_len = rdmap_hdr_get(&seg->hdr, seg->octets, seg->nr_octets);
 	if (!seg->hdr_len) {
-		seg->nr_octets = 0;	/* no header to send back */
-		return RDMAP_ERR_UNSPECIFIED;
+		seg->nr_octets = 0;
+		return false;
 	}
 	seg->len = ulpdu->len - seg->hdr_len;
+	return true;
+}
+
+static u32 take_seg(struct rdmap_stream *s, struct rdmap_seg *seg,
+		    const struct mpa_ulpdu *ulpdu)
+{
+	u32 err;
+
+	if (!rdmap_seg_get(seg, ulpdu))
+		return RDMAP_ERR_UNSPECIFIED;
 	err = rdmap_hdr_check(&seg->hdr, s->version);
 	if (err)
 		return err;
@@ -338,20 +362,36 @@ static void refuse(struct rdmap_stream *s, struct rdmap_seg *seg, u32 err)
 	rdmap_finish(s, err, seg);
 }
 
-/* MPA reads TCP in order, so all that is passed is delivered as well. */
+/* It is the turn of @ulpdu, whose payload may have been placed before. */
+void rdmap_take(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu,
+		bool placed)
+{
+	struct rdmap_seg seg = { .placed = placed };
+	u32 err;
+
+	if (!s->begun)
+		rdmap_begin(s);
+	if (s->deaf)
+		return;
+	err = take_seg(s, &seg, ulpdu);
+	if (err)
+		refuse(s, &seg, err);
+}
+
+/* Delivery is by position, whenever it was that a segment came. */
 void rdmap_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	struct rdmap_stream *s = mpa_conn_ctx(conn);
-	struct rdmap_seg seg;
+	const struct mpa_ulpdu *ulpdu = rx->ulpdu;
 	unsigned int i;
-	u32 err;
 
-	if (rx->nr && !s->begun)
-		rdmap_begin(s);
-	for (i = 0; i < rx->nr && !s->deaf; i++) {
-		seg.ulpdu = &rx->ulpdu[i];
-		err = take_seg(s, &seg);
-		if (err)
-			refuse(s, &seg, err);
+	for (i = 0; i < rx->nr && !s->deaf; i++, ulpdu++) {
+		if (ulpdu->pos >= rx->delivered) {
+			rdmap_early_keep(s, ulpdu);
+			continue;
+		}
+		rdmap_early_turn(s, ulpdu->pos);
+		rdmap_take(s, ulpdu, false);
 	}
+	rdmap_early_turn(s, rx->delivered);
 }
