@@ -70,6 +70,7 @@ static void conn_settings(struct conn_test *t)
 		return;
 	WRITE_ONCE(t->mn->startup_timeout_ms, t->timeout_ms);
 	WRITE_ONCE(t->mn->crc, t->crc_sysctl);
+	WRITE_ONCE(t->mn->ooo_hook, t->ooo_hook);
 }
 
 /* From now on nothing is accepted or connected any more. */
@@ -195,6 +196,7 @@ void conn_attach(struct kunit *test, u32 flags)
 	t->mn = t->a.conn->mn;
 	t->timeout_ms = t->mn->startup_timeout_ms;
 	t->crc_sysctl = t->mn->crc;
+	t->ooo_hook = t->mn->ooo_hook;
 }
 
 void conn_start(struct kunit *test, enum conn_role role)

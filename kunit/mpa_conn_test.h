@@ -10,6 +10,7 @@
 #include <net/sock.h>
 #include "mpa_conn.h"
 #include "mpa_consumer.h"
+#include "mpa_inject.h"
 #include "mpa_peer.h"
 #include "mpa_ref.h"
 
@@ -62,6 +63,28 @@ enum conn_connect_act {
 	CONNECT_NO_S,
 	CONNECT_SHORT_PD,
 	CONNECT_NO_A,
+};
+
+/* For conn_ooo_off(): why nothing is passed behind a hole. */
+enum conn_ooo_off {
+	OOO_OFF_FLAG,		/* not asked for */
+	OOO_OFF_MARKERS,	/* nor markers */
+	OOO_OFF_CRC,		/* no CRC */
+};
+
+/* For conn_ooo_orders(): where a short stream is cut into segments. */
+enum conn_ooo_cut {
+	OOO_CUT_FPDUS,		/* between FPDUs */
+	OOO_CUT_NEAR,		/* some octets from there */
+	OOO_CUT_EVEN,		/* in equal parts */
+	OOO_CUT_RANDOM,
+};
+
+/* For conn_ooo_af_ops(): of what kind the socket is. */
+enum conn_ooo_family {
+	OOO_IPV4,
+	OOO_IPV6,
+	OOO_MAPPED,		/* IPv6, to an IPv4 address */
 };
 
 /**
@@ -177,9 +200,13 @@ struct conn_sock {
  * @out_len: their lengths
  * @in_pos: stream position of the next FPDU that the peer is to receive
  * @nr_in: ULPDUs that it has received
+ * @inject: the peer's octets, put into the stream by hand: those of @buf
+ * @base: stream position of the first of these
+ * @base_nr: ULPDUs that the peer had sent before
  * @mn: the namespace, for its settings
  * @timeout_ms: sysctl before the case
  * @crc_sysctl: sysctl before the case
+ * @ooo_hook: sysctl before the case
  * @lo_mtu: MTU before the case, if it was changed
  */
 struct conn_test {
@@ -204,9 +231,13 @@ struct conn_test {
 	u32			out_len[CONSUMER_ULPDUS];
 	u64			in_pos;
 	u32			nr_in;
+	struct mpa_inject	inject;
+	u64			base;
+	u32			base_nr;
 	struct mpa_net		*mn;
 	int			timeout_ms;
 	u8			crc_sysctl;
+	u8			ooo_hook;
 	int			lo_mtu;
 };
 
@@ -458,5 +489,43 @@ void conn_connect_close_in_done(struct kunit *test);
 void conn_connect_close_in_error(struct kunit *test);
 void conn_connect_close_in_callback(struct kunit *test);
 void conn_connect_race(struct kunit *test);
+
+/* mpa_conn_ooo.c */
+void conn_ooo_found(struct kunit *test);
+void conn_ooo_ipv6(struct kunit *test);
+void conn_ooo_off(struct kunit *test);
+void conn_ooo_timer(struct kunit *test);
+void conn_ooo_frame(struct kunit *test);
+void conn_ooo_orders(struct kunit *test);
+void conn_ooo_shuffled(struct kunit *test);
+void conn_ooo_octets(struct kunit *test);
+void conn_ooo_long(struct kunit *test);
+void conn_ooo_bounded(struct kunit *test);
+void conn_ooo_altered(struct kunit *test);
+void conn_ooo_overlap(struct kunit *test);
+void conn_ooo_dropped(struct kunit *test);
+void conn_ooo_copied(struct kunit *test);
+void conn_ooo_wrap(struct kunit *test);
+void conn_ooo_bad_crc(struct kunit *test);
+void conn_ooo_into(struct kunit *test);
+void conn_ooo_into_crc(struct kunit *test);
+void conn_ooo_changed_marker(struct kunit *test);
+void conn_ooo_changed_length(struct kunit *test);
+void conn_ooo_hold(struct kunit *test);
+void conn_ooo_detach(struct kunit *test);
+void conn_ooo_abort(struct kunit *test);
+void conn_ooo_reset(struct kunit *test);
+void conn_ooo_fin_before(struct kunit *test);
+void conn_ooo_fin_behind(struct kunit *test);
+void conn_ooo_urgent(struct kunit *test);
+void conn_ooo_keep(struct kunit *test);
+void conn_ooo_keep_much(struct kunit *test);
+void conn_ooo_gate(struct kunit *test);
+void conn_ooo_two_way(struct kunit *test);
+void conn_ooo_stray(struct kunit *test);
+void conn_ooo_af_ops(struct kunit *test);
+void conn_ooo_addrform(struct kunit *test);
+void conn_ooo_sockopt(struct kunit *test);
+void conn_ooo_race(struct kunit *test);
 
 #endif /* _MPA_CONN_TEST_H */

@@ -163,7 +163,10 @@ static void consumer_ulpdus(struct mpa_consumer *c, const struct mpa_rx *rx)
 		c->disorder++;
 }
 
-/* Delivery goes on where it had stopped, from one ULPDU to the next. */
+/*
+ * Delivery goes on where it had stopped, from one ULPDU to the next. It stops
+ * inside of one only where the stream, received again, is another.
+ */
 static void consumer_deliver(struct mpa_consumer *c, u64 delivered)
 {
 	u64 at = c->delivered;
@@ -171,7 +174,7 @@ static void consumer_deliver(struct mpa_consumer *c, u64 delivered)
 
 	for (; at < delivered && i < c->nr_rx && c->pos[i] == at; i++)
 		at = consumer_end(c, i);
-	if (at != delivered)
+	if (at < delivered)
 		c->disorder++;
 	c->nr_delivered = i;
 	c->delivered = delivered;

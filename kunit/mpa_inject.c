@@ -192,7 +192,7 @@ static void inject_headers(struct mpa_inject *in, struct sk_buff *skb, u32 at,
 	else
 		inject_ipv4(skb, from);
 	if (flags & INJECT_BAD_SUM)
-		tcp_hdr(skb)->check ^= htons(1);
+		tcp_hdr(skb)->check ^= (__force __sum16)htons(1);
 }
 
 /**
