@@ -619,6 +619,268 @@ rdmap_rtr_sent() {
 	peer_served
 }
 
+# Before their turn
+
+# rdmap_early NETEM...: a network where much comes behind a hole
+rdmap_early() {
+	rdmap routed 1500
+	spoil
+	lossy "$@"
+}
+
+# What came early was met in its place.
+expect_early() {
+	((R[ulpdus_ooo] > 0)) || fail "nothing came early"
+	expect "ooo_suppressed=${R[ulpdus_ooo]}" markers_rx=1
+}
+
+expect_placed_early() {
+	expect_early
+	((R[placed_early] > 0 && R[placed_early] < R[octets_ooo])) ||
+		fail "${R[placed_early]} placed early of ${R[octets_ooo]}"
+}
+
+# RDMA Read Responses to the server, RDMA Writes to the client
+rdmap_early_rping() {
+	rdmap_early "$@"
+	serve app=rping ooo=1
+	rdmap_ok app=rping ooo=1 count=10 size=65536 timeout=$((30 * SLOW))
+	expect iterations=10 writes_rx=10 reads_rx=10 messages_rx=20 \
+		octets_rx=$((10 * (65536 + 32)))
+	expect_placed_early
+	rdmap_served
+	expect iterations=10 writes_tx=10 reads_tx=10 messages_rx=20 \
+		octets_rx=$((10 * (65536 + 32)))
+	expect_placed_early
+}
+
+# Sends wait for their turn: each echo says which it is.
+rdmap_early_echo() {
+	rdmap_early "$@"
+	serve app=echo ooo=1 size=100000 depth=8
+	rdmap_ok app=echo ooo=1 count=10 size=100000 timeout=$((30 * SLOW))
+	expect iterations=10 octets_rx=1000000 placed_early=0
+	expect_early
+	rdmap_served
+	expect iterations=10 octets_rx=1000000 placed_early=0
+	expect_early
+}
+
+# hole NS DEVICE ULPDU [MORE]: what carries its FPDU, with so many octets of
+# markers, does not come in. What comes behind it is found by the marker at 512;
+# it is sent in one piece, as a sender that misses an answer slows down.
+hole() {
+	local octets=$(((${#3} / 2 + 5) / 4 * 4 + 4 + ${4-0}))
+
+	HOLE=("$1" "$2")
+	EARLY=$(counter "$1" MpaOooUlpdus)
+	# The sender tries again soon, however long the hole is there.
+	set_sysctl a net.ipv4.tcp_thin_linear_timeouts=1
+	set_sysctl b net.ipv4.tcp_thin_linear_timeouts=1
+	ns "$1" tc qdisc add dev "$2" clsact || fail "clsact"
+	# The headers of IPv4 and of TCP with time stamps
+	ns "$1" tc filter add dev "$2" ingress protocol ip u32 \
+		match u16 $((20 + 32 + octets)) 0xffff at 2 action drop ||
+		fail "no filter"
+}
+
+# await_early N: wait until so many ULPDUs have come behind it
+await_early() {
+	until (($(counter "${HOLE[0]}" MpaOooUlpdus) == EARLY + $1)); do
+		kill -0 "$PEER" || fail "the peer has gone"
+		sleep 0.05
+	done
+}
+
+no_hole() {
+	ns "${HOLE[0]}" tc qdisc del dev "${HOLE[1]}" clsact
+	set_sysctl a net.ipv4.tcp_thin_linear_timeouts=0
+	set_sysctl b net.ipv4.tcp_thin_linear_timeouts=0
+}
+
+close_hole() {
+	await_early "$1"
+	no_hole
+}
+
+# early_client NUMBER STEP...: do that with our server; NUMBER ULPDUs come
+# before their turn
+early_client() {
+	client "${@:2}" &
+	PEER=$!
+	close_hole "$1"
+	wait $PEER || fail "our server did something else"
+	served
+	expect ulpdus_ooo="$1"
+	expect_early
+}
+
+# early_server NUMBER STEP...: the same with our client, as rping
+early_server() {
+	local closing
+
+	peer_server expect-request:rev=1,m=1 reply "${@:2}"
+	close_hole "$1" &
+	closing=$!
+	rdmap_connect rev=1 app=rping ooo=1 stag=$SOURCE size=1000
+	wait $closing || fail "the hole is open"
+	peer_served
+	expect ulpdus_ooo="$1"
+	expect_early
+}
+
+# What a client's rping has to read in the first round
+rping_text() {
+	local i
+
+	for ((i = 0; i < $1 - 1; i++)); do
+		printf %02x $((33 + i % 94))
+	done
+	printf 00
+}
+
+# An RDMA Write, and the Send that tells of it
+rdmap_early_write() {
+	local text late
+
+	text=$(rping_text 1000)
+	late=$(seg_tagged 8140 $SINK 101000 "${text:0:880}")
+	rdmap pair 1500
+	hole a va "$late"
+	early_server 2 "expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 1000)" \
+		"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$GO_ON")" \
+		"expect-fpdu:ulpdu=$(rping_advert 2 $SINK 1000)" \
+		"fpdu:ulpdu=$late" hold \
+		"fpdu:ulpdu=$(seg_tagged c140 $SINK 1011b8 "${text:880}")" \
+		"fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$GO_ON")" push end:fin
+	expect status=0 mismatches=0 iterations=1 writes_rx=1 octets_rx=1032 \
+		placed_early=560
+}
+
+# A mistake waits for its turn, too.
+rdmap_early_mistake() {
+	local late wrong
+
+	late=$(seg_tagged c140 $SINK 101000 "$(zeroes 440)")
+	wrong=$(seg_tagged c140 1000 101000 "$(zeroes 64)")
+	rdmap pair 1500
+	hole a va "$late" 4
+	early_server 1 "expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 1000)" \
+		"fpdu:ulpdu=$late" "fpdu:ulpdu=$wrong" \
+		"expect-fpdu:ulpdu=$(seg_complaint 1/1/0 "$wrong")" end:fin
+	expect reason=protocol terminate_tx=1/1/0 writes_rx=1 octets_rx=440 \
+		placed_early=0
+}
+
+# There was a buffer when it came, and none when it is its turn. Whether the
+# client's next Send gets out in between is open.
+rdmap_early_invalidated() {
+	local late
+
+	late=$(seg_untagged 4144 0 1 0 "$GO_ON" $SINK)
+	rdmap pair 1500
+	hole a va "$late" 4
+	early_server 1 "expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 1000)" \
+		"fpdu:ulpdu=$late" \
+		"fpdu:ulpdu=$(seg_tagged c140 $SINK 101000 "$(zeroes 500)")" \
+		end:fin,rest
+	expect reason=protocol terminate_tx=1/1/0 writes_rx=0 octets_rx=16 \
+		placed_early=500
+}
+
+# early_read: our server reads 1000 octets of the peer; READ has the steps up to
+# its Request, and WRITTEN those behind the Response, in which OCTETS come back.
+early_read() {
+	OCTETS=$(echo_pattern 1000)
+	READ=("fpdu:ulpdu=$(rping_advert 1 99 1000)"
+		"expect-fpdu:ulpdu=$(seg_read $SOURCE 100000 1000 99 63000)")
+	WRITTEN=("expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$GO_ON")"
+		"fpdu:ulpdu=$(rping_advert 2 98 1000)"
+		"expect-fpdu:ulpdu=$(seg_tagged c140 98 62000 "$OCTETS")"
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$GO_ON")"
+		fin end:fin)
+	rdmap pair 1500
+	serve app=rping rev=1 stag=$SOURCE ooo=1
+}
+
+# The last of a Read Response, and a Send behind it
+rdmap_early_response() {
+	local late
+
+	early_read
+	late=$(seg_tagged 8142 $SOURCE 100000 "${OCTETS:0:880}")
+	hole b vb "$late"
+	early_client 2 request expect-reply:r=0,m=1 "${READ[@]}" \
+		"fpdu:ulpdu=$late" hold \
+		"fpdu:ulpdu=$(seg_tagged c142 $SOURCE 1001b8 "${OCTETS:880}")" \
+		"${WRITTEN[1]}" push "${WRITTEN[0]}" "${WRITTEN[@]:2}"
+	expect status=0 terminate_tx=none iterations=1 reads_tx=1 writes_tx=1 \
+		messages_rx=2 octets_rx=1032 placed_early=560
+}
+
+# Nobody has asked for a Read Response when it comes, but at its turn.
+rdmap_early_unasked() {
+	early_read
+	hole b vb "$(rping_advert 1 99 1000)" 4
+	early_client 1 request expect-reply:r=0,m=1 "${READ[0]}" \
+		"fpdu:ulpdu=$(seg_tagged c142 $SOURCE 100000 "$OCTETS")" \
+		"${READ[1]}" "${WRITTEN[@]}"
+	expect status=0 terminate_tx=none iterations=1 reads_tx=1 writes_tx=1 \
+		octets_rx=1032 placed_early=0
+}
+
+# In a buffer of ours, but not where we have asked for something
+rdmap_early_beyond() {
+	local late wrong
+
+	late=$(seg_tagged 8142 $SOURCE 100000 "$(zeroes 440)")
+	wrong=$(seg_tagged 8142 $SOURCE 1003e8 "$(zeroes 64)")
+	early_read
+	hole b vb "$late"
+	early_client 1 request expect-reply:r=0,m=1 "${READ[@]}" \
+		"fpdu:ulpdu=$late" "fpdu:ulpdu=$wrong" \
+		"expect-fpdu:ulpdu=$(seg_complaint 1/1/1 "$wrong")" end:fin
+	expect reason=protocol terminate_tx=1/1/1 octets_rx=456 placed_early=0
+}
+
+# The RTR is late, and the program has not begun.
+rdmap_early_rtr() {
+	local octets rtr
+
+	octets=$(echo_pattern 500)
+	rtr=$(seg_untagged 4143 0 1 0)
+	rdmap pair 1500
+	serve app=echo rtr=send ooo=1
+	hole b vb "$rtr" 4
+	early_client 1 request:rev=2,s=1,A=1,B=1,ird=1,ord=1 \
+		expect-reply:rev=2,s=1,A=1,B=1,m=1 "fpdu:ulpdu=$rtr" \
+		"fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$octets")" \
+		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$octets")" \
+		fin end:fin
+	expect status=0 rtr=send messages_rx=1
+}
+
+# It ends with the hole open: nothing behind that has been.
+rdmap_early_ended() {
+	local late
+
+	late=$(seg_untagged 4143 0 1 0 "$(zeroes 16)")
+	rdmap pair 1500
+	serve app=echo rev=1 ooo=1
+	hole b vb "$late" 4
+	client request expect-reply:r=0,m=1 "fpdu:ulpdu=$late" hold \
+		"fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$(zeroes 500)")" \
+		"fpdu:ulpdu=$(seg_untagged 4143 0 3 0 aa)" push end:reset &
+	PEER=$!
+	await_early 2
+	stop_serving
+	wait $PEER || fail "the connection was not reset"
+	no_hole
+	served
+	expect status=-125 ulpdus_ooo=2 ooo_suppressed=0 ulpdus_rx=0 \
+		messages_rx=0 octets_rx=0 placed_early=0 terminate_tx=none
+}
+
 # Lifetimes
 
 # The module goes while connections are in the middle of a message.
@@ -827,6 +1089,22 @@ test_case rdmap.response.open "RFC 5040 5.2.2" response_against 0/2/255 \
 test_case rdmap.response.write "no place for the peer's own Writes" \
 	response_against 1/1/0 \
 	"$(seg_tagged c140 $SOURCE 100000 "$(zeroes 64)")"
+
+# Before their turn
+test_case rdmap.ooo.rping.loss "RFC 5041 5.3, OO-03, OO-17" \
+	rdmap_early_rping loss 3% delay 5ms
+test_case rdmap.ooo.rping.reorder "RFC 5041 5.3, OO-03, OO-17" \
+	rdmap_early_rping delay 10ms reorder 25% 50%
+test_case rdmap.ooo.echo "RFC 5041 5.3, OO-05, OO-17" \
+	rdmap_early_echo loss 3% delay 5ms
+test_case rdmap.ooo.write "RFC 5041 5.3" rdmap_early_write
+test_case rdmap.ooo.response "RFC 5041 5.3" rdmap_early_response
+test_case rdmap.ooo.unasked "RFC 5041 5.3" rdmap_early_unasked
+test_case rdmap.ooo.beyond "RFC 5040 5.2.2" rdmap_early_beyond
+test_case rdmap.ooo.mistake "RFC 5041 5.3" rdmap_early_mistake
+test_case rdmap.ooo.invalidated "RFC 5040 5.3" rdmap_early_invalidated
+test_case rdmap.ooo.rtr "RFC 6581 9.3" rdmap_early_rtr
+test_case rdmap.ooo.ended "RFC 5041 5.4" rdmap_early_ended
 
 # Terminates
 test_case rdmap.told.crc "RFC 5040 6.2.1" rdmap_told crc 2/0/2 0 crc=bad
