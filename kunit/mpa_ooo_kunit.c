@@ -1,0 +1,1042 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* FPDUs found behind holes by the module: arrivals of all kinds, damage. */
+#include <kunit/test.h>
+#include <linux/random.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include "mpa_case.h"
+#include "mpa_ooo_model.h"
+#include "mpa_wire.h"
+
+/* Short streams in a few segments, in every order */
+
+struct ooo_short {
+	const char	*desc;
+	u64		start;
+	u16		len[6];		/* ULPDUs, up to the first 0 */
+	u32		step;		/* between places where it is cut */
+	bool		marker;		/* there is one */
+};
+
+static const struct ooo_short ooo_shorts[] = {
+	{ "OO-03 OO-17 OO-20: marker in the second of four", 476,
+	  { 10, 30, 5, 14 }, 1, true },
+	{ "OO-03 OO-17: leading marker", 5 * 512 - 32, { 26, 12, 1, 9 }, 1,
+	  true },
+	{ "OO-03 OO-17: marker before the CRC", (1ULL << 32) - 36,
+	  { 8, 18, 11, 2 }, 1, true },
+	{ "OO-03 OO-17: from the first octet on", 0, { 20, 6, 460, 14, 1 }, 13,
+	  true },
+	{ "OO-03 OO-17: in the last one, behind two octets", 4 * 512 - 44,
+	  { 2, 25, 6 }, 1, true },
+	{ "OO-19: no marker, nothing is early", (7ULL << 40) + 4,
+	  { 12, 1, 20, 9 }, 1, false },
+	{ "OO-03 OO-17: two markers in one", (1ULL << 33) - 500,
+	  { 14, 980, 14, 40 }, 23, true },
+	{ "OO-03 OO-17: marker in each", 512 - 24, { 400, 520, 504 }, 29,
+	  true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ooo_short, ooo_shorts, desc);
+
+static void ooo_send_lens(struct ooo_model *m, u64 start, const u16 *len)
+{
+	ooo_begin(m, start);
+	while (*len)
+		ooo_send(m, *len++);
+}
+
+/* The @k-th order of @nr segments. */
+static void ooo_order(u32 k, u32 nr, u32 *order)
+{
+	u32 left[8];
+	u32 pick;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		left[i] = i;
+	for (; nr; nr--) {
+		pick = k % nr;
+		k /= nr;
+		*order++ = left[pick];
+		for (i = pick; i + 1 < nr; i++)
+			left[i] = left[i + 1];
+	}
+}
+
+/* The stream, cut at @cut[], in all orders; @cut[0] is its beginning. */
+static void ooo_play_orders(struct ooo_model *m, const u32 *cut, u32 nr)
+{
+	u32 orders = nr == 4 ? 24 : 6;
+	u32 order[8];
+	u32 early = 0;
+	u32 i;
+	u32 k;
+
+	for (k = 0; k < orders; k++) {
+		ooo_order(k, nr, order);
+		ooo_rewind(m);
+		for (i = 0; i < nr; i++)
+			ooo_arrive(m, cut[order[i]], cut[order[i] + 1]);
+		ooo_expect_all(m);
+		early += m->early;
+	}
+	m->what[2] += early;
+}
+
+static void ooo_three_segments(struct kunit *test)
+{
+	const struct ooo_short *s = test->param_value;
+	struct ooo_model *m = test->priv;
+	u32 cut[4] = {};
+
+	ooo_send_lens(m, s->start, s->len);
+	cut[3] = m->end;
+	for (cut[1] = 1; cut[1] < m->end; cut[1] += s->step) {
+		for (cut[2] = cut[1] + 1; cut[2] < m->end; cut[2] += s->step) {
+			m->what[0] = cut[1];
+			m->what[1] = cut[2];
+			ooo_play_orders(m, cut, 3);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, s->marker, m->what[2] > 0);
+}
+
+/* Every 9th place, 9 times; where these begin is another one every time. */
+static void ooo_four_segments(struct kunit *test)
+{
+	const struct ooo_short *s = test->param_value;
+	u32 step = 9 * s->step;
+	struct ooo_model *m = test->priv;
+	u32 cut[5] = {};
+	u32 seed = 1;
+
+	ooo_send_lens(m, s->start, s->len);
+	cut[4] = m->end;
+	for (cut[1] = 1; cut[1] < m->end; cut[1] += step) {
+		cut[2] = cut[1] + 1 + mpa_ref_random(&seed) % step;
+		for (; cut[2] < m->end; cut[2] += step) {
+			m->what[0] = cut[1];
+			m->what[1] = cut[2];
+			cut[3] = cut[2] + 1 + mpa_ref_random(&seed) % step;
+			for (; cut[3] < m->end; cut[3] += step)
+				ooo_play_orders(m, cut, 4);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, s->marker, m->what[2] > 0);
+}
+
+/* Long streams over a bad network */
+
+/**
+ * struct ooo_net - a sender and its network
+ * @desc: what it shows
+ * @seed: 0: a new one every time
+ * @start: stream position of the first octet
+ * @octets: how long the stream is, about
+ * @longest: ULPDU
+ * @segment: longest segment
+ * @window: octets sent that have not all arrived
+ * @loss: of a hundred segments, how many are lost
+ * @again: how many are sent once more, cut elsewhere
+ * @drop: how often TCP drops what is behind a hole
+ */
+struct ooo_net {
+	const char	*desc;
+	u32		seed;
+	u64		start;
+	u32		octets;
+	u32		longest;
+	u32		segment;
+	u32		window;
+	u32		loss;
+	u32		again;
+	u32		drop;
+};
+
+static const struct ooo_net ooo_nets[] = {
+	{ "OO-03 OO-17 OO-20: Ethernet", 1, 0, 90000, 1430, 1460, 30000, 10,
+	  10, 1 },
+	{ "OO-03 OO-09 OO-17: many FPDUs in a segment, across 2^32", 2,
+	  (1ULL << 32) - 30000, 60000, 60, 1460, 30000, 20, 20, 2 },
+	{ "OO-03 OO-17 OO-19: FPDUs larger than a segment", 3, 1ULL << 50,
+	  120000, 20000, 1460, 60000, 20, 10, 1 },
+	{ "OO-03 OO-17: the longest FPDUs", 4, (1ULL << 32) - 70000, 220000,
+	  64768, 9000, 200000, 15, 10, 0 },
+	{ "OO-03 OO-09 OO-17: small segments", 5, 4, 30000, 900, 200, 12000,
+	  25, 25, 3 },
+	{ "OO-09 OO-17: queue dropped often", 6, (1ULL << 31) - 20000, 50000,
+	  700, 1000, 20000, 20, 20, 20 },
+	{ "OO-03 OO-09 OO-17: new seed", 0, 0, 50000, 1000, 1460, 30000, 20,
+	  20, 5 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ooo_net, ooo_nets, desc);
+
+static u32 ooo_below(u32 *state, u32 bound)
+{
+	return mpa_ref_random(state) % bound;
+}
+
+/* Lengths: small ones, any, and the longest */
+static u32 ooo_random_len(u32 *state, u32 longest)
+{
+	switch (ooo_below(state, 4)) {
+	case 0:
+		return 1 + ooo_below(state, min(longest, 40));
+	case 1:
+		return longest;
+	default:
+		return 1 + ooo_below(state, longest);
+	}
+}
+
+/* A segment, lost or not, between @from and @to. */
+static u32 ooo_segment(struct ooo_model *m, const struct ooo_net *n, u32 from,
+		       u32 to, u32 *state)
+{
+	u32 len = 1 + ooo_below(state, n->segment);
+
+	if (ooo_below(state, 2))
+		len = n->segment;
+	to = min(to, from + len);
+	if (ooo_below(state, 100) >= n->loss)
+		ooo_arrive_as(m, from, to, m->sent, ooo_below(state, 2));
+	return to;
+}
+
+/* New octets, what was sent before cut anew, or the first that is missing. */
+static u32 ooo_next_segment(struct ooo_model *m, const struct ooo_net *n,
+			    u32 sent, u32 *state)
+{
+	u32 from = m->next - min(m->next, 2000);
+
+	if (sent > from && ooo_below(state, 100) < n->again)
+		ooo_segment(m, n, from + ooo_below(state, sent - from), sent,
+			    state);
+	if (ooo_below(state, 100) < n->drop)
+		ooo_drop(m, m->next + ooo_below(state, n->window));
+	if (sent < m->end && sent - m->next < n->window)
+		return ooo_segment(m, n, sent, m->end, state);
+	ooo_segment(m, n, m->next, sent, state);
+	return sent;
+}
+
+static void ooo_bad_network(struct kunit *test)
+{
+	const struct ooo_net *n = test->param_value;
+	struct ooo_model *m = test->priv;
+	u32 state = n->seed ?: get_random_u32() | 1;
+	u32 sent = 0;
+
+	kunit_info(test, "seed %u", state);
+	ooo_begin(m, n->start);
+	while (m->end < n->octets)
+		ooo_send(m, ooo_random_len(&state, n->longest));
+	while (m->next < m->end)
+		sent = ooo_next_segment(m, n, sent, &state);
+	ooo_expect_all(m);
+	if (n->seed)
+		KUNIT_EXPECT_GT(test, m->early, m->end / 20);
+}
+
+/* Damage, before the octets are in order */
+
+struct ooo_damage {
+	const char	*desc;
+	u64		start;
+	u16		len[6];
+	u32		victim;		/* the FPDU that is damaged */
+	bool		marker;		/* it has one */
+};
+
+static const struct ooo_damage ooo_damages[] = {
+	{ "OO-03 OO-17 ER-04: marker inside", 476, { 10, 30, 5, 14, 508 }, 1,
+	  true },
+	{ "OO-03 OO-17 ER-04: leading marker", 5 * 512 - 32,
+	  { 26, 12, 1, 520 }, 1, true },
+	{ "OO-03 OO-17 ER-04: marker before the CRC", (1ULL << 32) - 40,
+	  { 12, 18, 10, 700 }, 1, true },
+	{ "OO-03 OO-17: no marker in it", 512 - 20, { 10, 20, 30, 40, 420 },
+	  3, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ooo_damage, ooo_damages, desc);
+
+static const u8 ooo_wrong[] = { 0x01, 0x04, 0x80, 0xff };
+
+/* The stream of a case, and memory for another form of it. */
+static u8 *ooo_send_damage(struct kunit *test, u32 *victim)
+{
+	const struct ooo_damage *d = test->param_value;
+	struct ooo_model *m = test->priv;
+	u8 *stream;
+	u32 i;
+
+	ooo_send_lens(m, d->start, d->len);
+	for (*victim = 0, i = 0; i < d->victim; i++)
+		*victim += m->size[*victim / 4];
+	stream = kunit_kmalloc(test, m->end, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, stream);
+	return stream;
+}
+
+/* The CRC of the FPDU at @at, as long as it says it is now. */
+static void ooo_fix_crc(struct ooo_model *m, u8 *stream, u32 at)
+{
+	u32 head = (m->start + at) % 512 ? 0 : 4;
+	u32 len = get_unaligned_be16(stream + at + head);
+	u32 size;
+
+	if (!len || len > 64768)
+		return;
+	size = mpa_ref_size(m->start + at, len, true);
+	if (at + size <= m->end)
+		put_unaligned_le32(mpa_ref_crc(stream + at, size - 4),
+				   stream + at + size - 4);
+}
+
+/* All of it arrives as it is in @stream, in one of four orders. */
+static void ooo_arrive_damaged(struct ooo_model *m, const u8 *stream,
+			       u32 order, u32 at)
+{
+	u32 cut[] = { 0, 8, at, at + 8, m->end };
+	static const u8 first[][2] = {
+		{ 1, 4 }, { 2, 4 }, { 3, 4 }, { 1, 3 },
+	};
+
+	ooo_arrive_as(m, cut[first[order][0]], cut[first[order][1]], stream,
+		      true);
+	ooo_arrive_as(m, 3, m->end, stream, true);
+	ooo_arrive_as(m, 0, m->end, stream, true);
+	ooo_expect_verdict(m);
+}
+
+/* Each octet of an FPDU is wrong, under a wrong CRC or a right one. */
+static void ooo_wrong_octet(struct kunit *test)
+{
+	const struct ooo_damage *d = test->param_value;
+	struct ooo_model *m = test->priv;
+	u32 seen[MPA_REASON_RTR + 1] = {};
+	u32 early = 0;
+	u8 *stream;
+	u32 at;
+	u32 i;
+	u32 k;
+
+	stream = ooo_send_damage(test, &at);
+	for (i = at; i < at + m->size[at / 4]; i++) {
+		for (k = 0; k < 4 * 2 * 4; k++) {
+			memcpy(stream, m->sent, m->end);
+			stream[i] ^= ooo_wrong[k % 4];
+			if (k / 4 % 2)
+				ooo_fix_crc(m, stream, at);
+			m->what[0] = i;
+			m->what[1] = k;
+			ooo_rewind(m);
+			ooo_arrive_damaged(m, stream, k / 8, at);
+			seen[m->reason]++;
+			early += m->early;
+		}
+	}
+	KUNIT_EXPECT_GT(test, seen[MPA_REASON_CRC], 0);
+	KUNIT_EXPECT_GT(test, seen[MPA_REASON_LENGTH], 0);
+	KUNIT_EXPECT_GT(test, seen[MPA_REASON_NONE], 0);
+	KUNIT_EXPECT_EQ(test, d->marker, seen[MPA_REASON_MARKER] > 0);
+	KUNIT_EXPECT_GT(test, early, 0);
+}
+
+/* What was bad once waits for its turn, and is judged as it is then. */
+static void ooo_good_later(struct kunit *test)
+{
+	struct ooo_model *m = test->priv;
+	u32 bad = 0;
+	u8 *stream;
+	u32 at;
+	u32 i;
+
+	stream = ooo_send_damage(test, &at);
+	memcpy(stream, m->sent, m->end);
+	for (i = at; i < at + m->size[at / 4]; i++) {
+		m->what[0] = i;
+		ooo_rewind(m);
+		stream[i] ^= 1;
+		ooo_arrive_as(m, 8, m->end, stream, true);
+		stream[i] ^= 1;
+		bad += m->bad;
+		if (i % 2)
+			ooo_drop(m, 0);
+		ooo_arrive_as(m, 8, m->end, m->sent, true);
+		ooo_arrive(m, 0, 8);
+		ooo_expect_all(m);
+	}
+	KUNIT_EXPECT_GT(test, bad, 0);
+}
+
+/* Everything but the first octets has been passed early, and is dropped. */
+static void ooo_pass_and_drop(struct ooo_model *m)
+{
+	ooo_rewind(m);
+	ooo_arrive(m, 8, m->end);
+	OOO_ASSERT_LT(m, 0, m->early);
+	ooo_drop(m, 0);
+}
+
+/*
+ * What was passed arrives once more, with one octet altered. What was passed
+ * stands; if lengths or markers are others now, that is an error.
+ */
+static void ooo_altered_octet(struct kunit *test)
+{
+	struct ooo_model *m = test->priv;
+	u32 seen[MPA_REASON_RTR + 1] = {};
+	u32 first = 0;
+	u8 *stream;
+	u32 at;
+	u32 i;
+	u32 k;
+
+	stream = ooo_send_damage(test, &at);
+	for (i = 8; i < m->end; i++) {
+		for (k = 0; k < 4 * 2; k++) {
+			memcpy(stream, m->sent, m->end);
+			stream[i] ^= ooo_wrong[k % 4];
+			m->what[0] = i;
+			m->what[1] = k;
+			ooo_pass_and_drop(m);
+			first = m->end - m->early;
+			if (k / 4)
+				ooo_arrive_as(m, 8, m->end, stream, true);
+			ooo_arrive_as(m, 0, m->end, stream, true);
+			ooo_expect_verdict(m);
+			if (i >= first)
+				KUNIT_ASSERT_NE(test, MPA_REASON_CRC,
+						m->reason);
+			seen[m->reason]++;
+		}
+	}
+	KUNIT_EXPECT_GT(test, seen[MPA_REASON_NONE], 0);
+	KUNIT_EXPECT_GT(test, seen[MPA_REASON_MARKER], 0);
+	KUNIT_EXPECT_LE(test, seen[MPA_REASON_CRC], (first - 8) * 8);
+}
+
+/*
+ * The same with other lengths, under CRCs that are right, of FPDUs that were
+ * passed and of the one before them: nothing but the count of FPDUs may tell.
+ */
+static void ooo_altered_length(struct kunit *test)
+{
+	struct ooo_model *m = test->priv;
+	u32 disagreed = 0;
+	u8 *stream;
+	u32 head;
+	u32 len;
+	u32 at;
+
+	stream = ooo_send_damage(test, &at);
+	for (at = 0; at < m->end; at += m->size[at / 4]) {
+		head = (m->start + at) % 512 ? 0 : 4;
+		for (len = 0; len < 1100; len += 1 + len / 200) {
+			memcpy(stream, m->sent, m->end);
+			put_unaligned_be16(len, stream + at + head);
+			ooo_fix_crc(m, stream, at);
+			m->what[0] = at;
+			m->what[1] = len;
+			ooo_pass_and_drop(m);
+			ooo_arrive_as(m, 0, m->end, stream, true);
+			ooo_expect_verdict(m);
+			disagreed += m->reason == MPA_REASON_MARKER;
+		}
+	}
+	KUNIT_EXPECT_GT(test, disagreed, 0);
+}
+
+struct ooo_seed {
+	const char	*desc;
+	u32		seed;
+};
+
+/* Known ones: two accidents in a row may make something that is valid. */
+static const struct ooo_seed ooo_seeds[] = {
+	{ "OO-03 OO-09 OO-17: seed 11", 11 },
+	{ "OO-03 OO-09 OO-17: seed 12", 12 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ooo_seed, ooo_seeds, desc);
+
+/* A segment of a stream that may be another one every time. */
+static void ooo_altered_segment(struct ooo_model *m, u8 *stream, u32 *state)
+{
+	u32 from = m->next - min(m->next, 100);
+
+	if (!ooo_below(state, 6))
+		stream[ooo_below(state, m->end)] = mpa_ref_random(state);
+	if (!ooo_below(state, 20))
+		ooo_drop(m, ooo_below(state, m->end));
+	if (!ooo_below(state, 8))
+		memcpy(stream, m->sent, m->end);
+	from += ooo_below(state, m->end - from);
+	ooo_arrive_as(m, from, min(m->end, from + ooo_below(state, 800)),
+		      stream, ooo_below(state, 2));
+}
+
+/* Segments are altered at random, sent again as they were, or otherwise. */
+static void ooo_altered_network(struct kunit *test)
+{
+	const struct ooo_seed *s = test->param_value;
+	struct ooo_model *m = test->priv;
+	u32 state = s->seed;
+	u32 good = 0;
+	u8 *stream;
+	u32 i;
+
+	stream = kunit_kmalloc(test, 8192, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, stream);
+	for (m->what[0] = 0; m->what[0] < 200; m->what[0]++) {
+		ooo_begin(m, (u64)mpa_ref_random(&state) << 2);
+		m->run = m->what[0];
+		while (m->end < 4000)
+			ooo_send(m, ooo_random_len(&state, 700));
+		ooo_rewind(m);
+		memcpy(stream, m->sent, m->end);
+		for (i = 0; i < 40 && m->next < m->end; i++)
+			ooo_altered_segment(m, stream, &state);
+		ooo_arrive_as(m, 0, m->end, stream, true);
+		ooo_expect_verdict(m);
+		good += m->at == m->end;
+	}
+	KUNIT_EXPECT_GT(test, good, 10);
+	KUNIT_EXPECT_LT(test, good, 190);
+}
+
+/* FPDUs that a hostile peer hides in others */
+
+struct ooo_hidden {
+	const char	*desc;
+	u64		start;
+	u32		from;		/* the first octet that comes early */
+	u32		error;		/* where the error has to be */
+};
+
+static const struct ooo_hidden ooo_hiddens[] = {
+	{ "OO-17 ER-04: passed, the one around it is an error", 3 * 512 + 4,
+	  36, 16 },
+	{ "OO-17 ER-04: the one around it is whole, but not found",
+	  3 * 512 + 4, 8, 16 },
+	{ "OO-17 ER-04: the one around it was passed", 4 * 512 - 32, 8, 328 },
+	{ "OO-17 ER-04: the one around it is passed in order", 3 * 512 + 4,
+	  0, 324 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ooo_hidden, ooo_hiddens, desc);
+
+enum {
+	OOO_OUTER	= 16,
+	OOO_INNER	= 40,
+};
+
+/*
+ * Four FPDUs. In the ULPDU of the second there is one more, with nothing but
+ * zeros behind it; the marker in the third points to that.
+ */
+static u8 *ooo_send_hidden(struct kunit *test, u64 start)
+{
+	u32 first = -start & 511;
+	struct ooo_model *m = test->priv;
+	u8 ulpdu[300] = {};
+	u8 *stream;
+	u32 third;
+	u32 off;
+
+	ooo_begin(m, start);
+	ooo_send(m, 10);
+	off = OOO_INNER - OOO_OUTER - 2 - (first < OOO_INNER ? 4 : 0);
+	mpa_ref_encode(ulpdu + off, start + OOO_INNER, m->pool, 14, true,
+		       true);
+	ooo_send_ulpdu(m, ulpdu, sizeof(ulpdu));
+	third = m->end;
+	ooo_send(m, 400);
+	ooo_send(m, 30);
+
+	stream = kunit_kmalloc(test, m->end, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, stream);
+	memcpy(stream, m->sent, m->end);
+	while (first < third)
+		first += 512;
+	put_unaligned_be32(first - OOO_INNER, stream + first);
+	ooo_fix_crc(m, stream, third);
+	return stream;
+}
+
+static void ooo_hidden_fpdu(struct kunit *test)
+{
+	const struct ooo_hidden *h = test->param_value;
+	struct ooo_model *m = test->priv;
+	u8 *stream = ooo_send_hidden(test, h->start);
+	u32 i;
+
+	for (i = 0; i < 9; i++) {
+		ooo_rewind(m);
+		ooo_arrive_as(m, h->from, m->end, stream, true);
+		if (h->from)
+			KUNIT_EXPECT_GT(test, m->early, 0);
+		ooo_arrive_as(m, 0, m->end, stream, true);
+		KUNIT_EXPECT_EQ(test, MPA_REASON_MARKER, m->reason);
+		KUNIT_EXPECT_EQ(test, h->error, m->at);
+	}
+}
+
+/* The search alone */
+
+/* Octets that no marker among them makes anything of, behind a hole */
+static void ooo_fill(struct ooo_model *m, u64 start, u32 end)
+{
+	ooo_begin(m, start);
+	m->end = end;
+	m->behind = true;
+	memset(m->data, 0xff, end);
+	memset(m->have + 8, 1, end - 8);
+}
+
+static bool ooo_find_first(struct ooo_model *m, struct mpa_dec *dec)
+{
+	*dec = (struct mpa_dec) { .markers = true };
+	m->ooo.nr = 0;
+	m->ooo.at = m->start;
+	return mpa_ooo_find(&m->ooo, &m->src, dec);
+}
+
+struct ooo_start {
+	const char	*desc;
+	u64		start;
+	u32		hole;		/* behind the first octet; 0: none */
+};
+
+static const struct ooo_start ooo_starts[] = {
+	{ "OO-03: first octets of the stream", 0 },
+	{ "OO-03: across 2^32", (1ULL << 32) - 1024 },
+	{ "OO-03: late in the stream", 1ULL << 55 },
+	{ "OO-03: across a hole", 1ULL << 20, 100 * 512 + 99 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ooo_start, ooo_starts, desc);
+
+/* A marker says anything. All that looks like ULPDU_Length is 16. */
+static void ooo_any_fpduptr(struct kunit *test)
+{
+	const struct ooo_start *s = test->param_value;
+	struct ooo_model *m = test->priv;
+	u32 first = s->hole ? s->hole + 1 : 8;
+	u32 marker = 128 * 512;
+	struct mpa_dec dec;
+	u32 fpduptr;
+	u32 fpdu;
+	u32 i;
+
+	ooo_fill(m, s->start, marker + 64);
+	m->have[s->hole] = 0;
+	for (i = 0; i < m->end; i += 2)
+		if (i % 512 > 3)
+			put_unaligned_be16(16, m->data + i);
+	for (fpduptr = 0; fpduptr < 65536; fpduptr++) {
+		m->what[0] = fpduptr;
+		put_unaligned_be32(fpduptr | 0xabc00000, m->data + marker);
+		fpdu = marker - (fpduptr - fpduptr % 4);
+		if (fpdu % 512 == 4 && fpdu != marker)
+			fpdu -= 4;
+		OOO_ASSERT_EQ(m, fpdu >= first, ooo_find_first(m, &dec));
+		if (fpdu >= first) {
+			OOO_ASSERT_EQ(m, m->start + fpdu, dec.pos);
+			OOO_ASSERT_EQ(m, 16, dec.len);
+			OOO_ASSERT_EQ(m, mpa_ref_size(dec.pos, 16, true),
+				      dec.size);
+		}
+		if (fpduptr > 2100 && fpduptr < 63000)
+			fpduptr += 36;
+	}
+}
+
+/* Any ULPDU_Length: found if it can be one, and once the FPDU is whole. */
+static void ooo_any_length(struct kunit *test)
+{
+	struct ooo_model *m = test->priv;
+	struct mpa_dec dec;
+	u32 size;
+	bool good;
+	u32 len;
+
+	ooo_fill(m, (1ULL << 32) - 1024, 512 + 65288);
+	put_unaligned_be32(3, m->data + 512);
+	for (len = 0; len < 65536; len += len < 1100 || len > 64740 ? 1 : 401) {
+		m->what[0] = len;
+		put_unaligned_be16(len, m->data + 516);
+		good = len && len <= 64768;
+		OOO_ASSERT_EQ(m, good, ooo_find_first(m, &dec));
+		OOO_ASSERT_EQ(m, good ? 0 : 1, m->ooo.nr);
+		if (!good)
+			continue;
+		size = mpa_ref_size(m->start + 512, len, true);
+		OOO_ASSERT_EQ(m, m->start + 512, dec.pos);
+		OOO_ASSERT_EQ(m, len, dec.len);
+		OOO_ASSERT_EQ(m, size, dec.size);
+		m->have[512 + size - 1] = 0;
+		OOO_ASSERT_TRUE(m, !ooo_find_first(m, &dec));
+		OOO_ASSERT_EQ(m, 0, m->ooo.nr);
+		m->have[512 + size - 1] = 1;
+	}
+}
+
+/* Work that leads to nothing is done in steps: many beginnings that are bad. */
+static void ooo_steps(struct kunit *test)
+{
+	struct ooo_model *m = test->priv;
+	u32 bad = MPA_OOO_BUDGET + MPA_OOO_BUDGET / 2;
+	struct mpa_dec dec;
+	u64 last;
+	u32 i;
+
+	ooo_fill(m, 0, (bad + 1) * 512);
+	for (i = 1; i <= bad; i++)
+		memset(m->data + i * 512, 0, 6);
+	KUNIT_EXPECT_FALSE(test, ooo_find_first(m, &dec));
+	KUNIT_EXPECT_EQ(test, MPA_OOO_BUDGET, m->ooo.nr);
+	KUNIT_EXPECT_NE(test, MPA_POS_NONE, m->ooo.at);
+	KUNIT_EXPECT_LT(test, m->calls, MPA_OOO_BUDGET * 10);
+	KUNIT_EXPECT_FALSE(test, mpa_ooo_find(&m->ooo, &m->src, &dec));
+	KUNIT_EXPECT_EQ(test, bad, m->ooo.nr);
+	KUNIT_EXPECT_EQ(test, MPA_POS_NONE, m->ooo.at);
+
+	/* Islands with nothing in them, and one that has something */
+	ooo_fill(m, 4, 200 * 100);
+	for (i = 0; i < m->end; i += 40)
+		m->have[i] = 0;
+	m->what[1] = 39 * 512 - 4;
+	put_unaligned_be32(0, m->data + m->what[1]);
+	put_unaligned_be16(2, m->data + m->what[1] + 4);
+	memset(m->have + m->what[1], 1, 20);
+	m->ooo.at = m->start;
+	m->ooo.nr = 0;
+	do {
+		last = m->ooo.at;
+		m->calls = 0;
+		m->what[2] = mpa_ooo_find(&m->ooo, &m->src, &dec);
+		OOO_ASSERT_LE(m, m->calls, MPA_OOO_BUDGET * 10);
+		OOO_ASSERT_LT(m, last, m->ooo.at);
+	} while (!m->what[2] && m->ooo.at != MPA_POS_NONE);
+	KUNIT_EXPECT_TRUE(test, m->what[2]);
+	KUNIT_EXPECT_EQ(test, m->start + m->what[1], dec.pos);
+}
+
+/* Bounds */
+
+enum {
+	OOO_BLOCK	= 512,	/* an FPDU with its leading marker ... */
+	OOO_BLOCK_LEN	= 502,	/* ... of such a ULPDU */
+};
+
+static void ooo_send_blocks(struct ooo_model *m, u64 start, u32 nr)
+{
+	ooo_begin(m, start);
+	while (nr--)
+		ooo_send(m, OOO_BLOCK_LEN);
+}
+
+static void ooo_arrive_block(struct ooo_model *m, u32 nr)
+{
+	ooo_arrive(m, nr * OOO_BLOCK, (nr + 1) * OOO_BLOCK);
+}
+
+/* More islands than can be remembered: the rest waits until there is room. */
+static void ooo_ranges_used_up(struct kunit *test)
+{
+	u32 nr = MPA_OOO_RANGES + 30;
+	struct ooo_model *m = test->priv;
+	u32 early;
+	u32 i;
+
+	ooo_send_blocks(m, 3ULL << 31, 2 * nr);
+	for (i = 0; i < nr; i++) {
+		ooo_arrive_block(m, 2 * i + 1);
+		early = min(i + 1, MPA_OOO_RANGES);
+		KUNIT_ASSERT_EQ(test, early * OOO_BLOCK, m->early);
+		KUNIT_ASSERT_EQ(test, early, m->ooo.nr);
+	}
+	/* What would make one of two has to wait, too. */
+	ooo_arrive_block(m, 100);
+	KUNIT_EXPECT_EQ(test, MPA_OOO_RANGES, m->ooo.nr);
+
+	/* One is free, hence that can be passed, which leaves two free. */
+	ooo_arrive_block(m, 0);
+	KUNIT_EXPECT_EQ(test, (MPA_OOO_RANGES + 3) * OOO_BLOCK, m->early);
+	KUNIT_EXPECT_TRUE(test, m->full);
+	for (i = 1; i < nr; i++)
+		ooo_arrive_block(m, 2 * i);
+	KUNIT_EXPECT_GT(test, m->early, nr * OOO_BLOCK);
+	ooo_expect_all(m);
+}
+
+/* The same by FPDUs that are bad; their turn frees them. */
+static void ooo_bad_used_up(struct kunit *test)
+{
+	struct ooo_model *m = test->priv;
+	u32 nr = MPA_OOO_RANGES + 20;
+	u8 *stream;
+	u32 i;
+
+	ooo_send_blocks(m, 512, nr);
+	stream = kunit_kmalloc(test, m->end, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, stream);
+	memcpy(stream, m->sent, m->end);
+	for (i = 0; i < nr; i++)
+		stream[i * OOO_BLOCK + 100]++;
+	ooo_arrive_as(m, 8, m->end, stream, true);
+	KUNIT_EXPECT_TRUE(test, m->full);
+	KUNIT_EXPECT_EQ(test, 0, m->early);
+
+	ooo_drop(m, 0);
+	ooo_arrive_as(m, 8, m->end, m->sent, true);
+	KUNIT_EXPECT_EQ(test, 0, m->early);
+	for (i = 0; i < 4; i++)
+		ooo_arrive_block(m, i);
+	ooo_expect_all(m);
+}
+
+/* An FPDU without a marker follows one that is known, but was dropped. */
+static void ooo_follows_dropped(struct kunit *test)
+{
+	struct ooo_model *m = test->priv;
+
+	ooo_begin(m, 512 - 40);
+	ooo_send(m, 20);
+	ooo_send(m, 20);
+	ooo_send(m, 20);
+	ooo_arrive(m, 28, 60);
+	KUNIT_EXPECT_EQ(test, 32, m->early);
+	ooo_drop(m, 0);
+	ooo_arrive(m, 60, m->end);
+	KUNIT_EXPECT_EQ(test, 60, m->early);
+	ooo_arrive(m, 28, 60);
+	KUNIT_EXPECT_EQ(test, 60, m->early);
+	ooo_arrive(m, 0, m->end);
+	ooo_expect_all(m);
+}
+
+/* The account */
+
+enum { OOO_UNITS = 96 };
+
+/**
+ * struct ooo_account - the same kept in another way
+ * @ooo: what is tested
+ * @pos: stream position of the first unit, of four octets
+ * @kind: of each unit, 0 is new
+ * @size: of the FPDU passed that begins there
+ */
+struct ooo_account {
+	struct mpa_ooo	ooo;
+	u64		pos;
+	char		kind[OOO_UNITS + 1];
+	u8		size[OOO_UNITS];
+};
+
+static u64 account_pos(const struct ooo_account *a, u32 unit)
+{
+	return unit < OOO_UNITS ? a->pos + 4 * unit : MPA_POS_NONE;
+}
+
+/* All from @unit on, to where the stream has come */
+static void account_check(struct kunit *test, struct ooo_account *a, u32 unit)
+{
+	u64 passed = MPA_POS_NONE;
+	u64 known = MPA_POS_NONE;
+	u32 nr = 0;
+	u32 u = OOO_UNITS;
+
+	while (u-- > unit) {
+		if (a->kind[u] == 'b' ||
+		    (a->kind[u] == 'p' && a->kind[u + 1] != 'p'))
+			nr++;
+		if (a->kind[u])
+			known = account_pos(a, u);
+		else
+			KUNIT_ASSERT_EQ(test, known,
+					mpa_ooo_limit(&a->ooo,
+						      account_pos(a, u)));
+		if (a->kind[u] == 'p')
+			passed = account_pos(a, u);
+		KUNIT_ASSERT_EQ(test, a->kind[u] == 'p',
+				mpa_ooo_was_passed(&a->ooo,
+						   account_pos(a, u)));
+		if (a->kind[u] != 'p')
+			KUNIT_ASSERT_EQ(test, passed,
+					mpa_ooo_next_passed(&a->ooo,
+							    account_pos(a, u)));
+	}
+	KUNIT_ASSERT_EQ(test, nr, a->ooo.nr);
+}
+
+/* One to four FPDUs from @unit on, as far as there is room. */
+static void account_pass(struct ooo_account *a, u32 unit, u32 *state)
+{
+	u32 nr = 1 + ooo_below(state, 4);
+	u32 to = unit;
+	u32 size;
+	u32 done;
+
+	for (done = 0; done < nr; done++, to += size) {
+		size = 2 + ooo_below(state, 4);
+		if (to + size > OOO_UNITS ||
+		    memchr_inv(a->kind + to, 0, size))
+			break;
+		memset(a->kind + to, 'p', size);
+		a->size[to] = size;
+	}
+	if (done)
+		mpa_ooo_passed(&a->ooo, account_pos(a, unit),
+			       a->pos + 4 * to, done);
+}
+
+/* The stream comes to all of it, FPDU by FPDU. */
+static void account_meet(struct kunit *test, struct ooo_account *a,
+			 u32 *state)
+{
+	struct mpa_dec dec = { .markers = true };
+	bool passed;
+	u32 size;
+	u32 u;
+
+	for (u = 0; u < OOO_UNITS; u += size) {
+		passed = a->kind[u] == 'p';
+		size = a->size[u];
+		if (!passed) {
+			size = 1 + ooo_below(state, 5);
+			while (memchr(a->kind + u, 'p', size) ||
+			       u + size > OOO_UNITS)
+				size--;
+		}
+		dec.pos = account_pos(a, u);
+		dec.size = 4 * size;
+		KUNIT_ASSERT_EQ(test, passed, mpa_ooo_meet(&a->ooo, &dec));
+		memset(a->kind + u, 0, size);
+		account_check(test, a, u + size);
+	}
+	KUNIT_ASSERT_EQ(test, 0, a->ooo.nr);
+}
+
+static void ooo_account(struct kunit *test)
+{
+	struct ooo_account *a;
+	u32 state = 17;
+	u32 round;
+	u32 i;
+	u32 u;
+
+	a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	for (round = 0; round < 60; round++) {
+		a->pos = (1ULL << (24 + round % 20)) - 100;
+		for (i = 0; i < 60; i++) {
+			u = ooo_below(&state, OOO_UNITS);
+			if (a->kind[u])
+				continue;
+			if (ooo_below(&state, 4)) {
+				account_pass(a, u, &state);
+			} else {
+				mpa_ooo_bad(&a->ooo, account_pos(a, u));
+				a->kind[u] = 'b';
+			}
+			account_check(test, a, 0);
+		}
+		account_meet(test, a, &state);
+	}
+}
+
+/**
+ * struct ooo_meeting - FPDUs as the stream comes to them
+ * @desc: what it shows
+ * @nr: how many were passed before; they are from 100 to 140
+ * @met: position and size of each
+ * @result: 0 for a new one, 1 for one passed, -1: they do not agree
+ */
+struct ooo_meeting {
+	const char	*desc;
+	u32		nr;
+	u32		met[4][2];
+	int		result[4];
+};
+
+static const struct ooo_meeting ooo_meetings[] = {
+	{ "OO-17: two are two", 2, { { 100, 20 }, { 120, 20 }, { 140, 8 } },
+	  { 1, 1, 0 } },
+	{ "OO-17: of any size", 2, { { 100, 8 }, { 108, 32 }, { 140, 8 } },
+	  { 1, 1, 0 } },
+	{ "OO-17: one in front", 1, { { 60, 40 }, { 100, 40 }, { 140, 8 } },
+	  { 0, 1, 0 } },
+	{ "OO-17 ER-04: one instead of two", 2, { { 100, 40 } }, { -1 } },
+	{ "OO-17 ER-04: two instead of one", 1, { { 100, 20 } }, { -1 } },
+	{ "OO-17 ER-04: two instead of three", 3,
+	  { { 100, 16 }, { 116, 24 } }, { 1, -1 } },
+	{ "OO-17 ER-04: three instead of two", 2,
+	  { { 100, 16 }, { 116, 12 } }, { 1, -1 } },
+	{ "OO-17 ER-04: out of its end", 2, { { 100, 20 }, { 120, 24 } },
+	  { 1, -1 } },
+	{ "OO-17 ER-04: far out of its end", 1, { { 100, 400 } }, { -1 } },
+	{ "OO-17 ER-04: into its beginning", 1, { { 80, 24 } }, { -1 } },
+	{ "OO-17 ER-04: over all of it", 1, { { 80, 200 } }, { -1 } },
+	{ "OO-17 ER-04: to its end", 1, { { 80, 60 } }, { -1 } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ooo_meeting, ooo_meetings, desc);
+
+static void ooo_meet(struct kunit *test)
+{
+	const struct ooo_meeting *t = test->param_value;
+	struct ooo_model *m = test->priv;
+	struct mpa_dec dec;
+	int want;
+	u32 i;
+
+	mpa_ooo_bad(&m->ooo, 64);
+	mpa_ooo_passed(&m->ooo, 100, 140, t->nr);
+	for (i = 0; i < 4 && t->met[i][1]; i++) {
+		dec = (struct mpa_dec) {
+			.pos = t->met[i][0], .size = t->met[i][1],
+		};
+		want = t->result[i] < 0 ? -EBADMSG : t->result[i];
+		KUNIT_ASSERT_EQ(test, want, mpa_ooo_meet(&m->ooo, &dec));
+		if (want < 0)
+			KUNIT_EXPECT_EQ(test, MPA_REASON_MARKER, dec.reason);
+	}
+	if (want >= 0)
+		KUNIT_EXPECT_EQ(test, 0, m->ooo.nr);
+}
+
+static struct kunit_case ooo_cases[] = {
+	KUNIT_CASE_PARAM(ooo_three_segments, ooo_short_gen_params),
+	KUNIT_CASE_PARAM(ooo_four_segments, ooo_short_gen_params),
+	KUNIT_CASE_PARAM(ooo_bad_network, ooo_net_gen_params),
+	KUNIT_CASE_PARAM(ooo_wrong_octet, ooo_damage_gen_params),
+	KUNIT_CASE_PARAM(ooo_good_later, ooo_damage_gen_params),
+	KUNIT_CASE_PARAM(ooo_altered_octet, ooo_damage_gen_params),
+	KUNIT_CASE_PARAM(ooo_altered_length, ooo_damage_gen_params),
+	KUNIT_CASE_PARAM(ooo_altered_network, ooo_seed_gen_params),
+	KUNIT_CASE_PARAM(ooo_hidden_fpdu, ooo_hidden_gen_params),
+	KUNIT_CASE_PARAM(ooo_any_fpduptr, ooo_start_gen_params),
+	KUNIT_CASE(ooo_any_length),
+	MPA_CASE(ooo_steps, "OO-03: a search in steps"),
+	MPA_CASE(ooo_ranges_used_up, "OO-03 OO-17 OO-19: ranges used up"),
+	MPA_CASE(ooo_bad_used_up, "OO-17 OO-19: ranges used up by bad ones"),
+	MPA_CASE(ooo_follows_dropped, "OO-03 OO-09: follows a dropped one"),
+	KUNIT_CASE(ooo_account),
+	KUNIT_CASE_PARAM(ooo_meet, ooo_meeting_gen_params),
+	{}
+};
+
+static struct kunit_suite ooo_suite = {
+	.name = "mpa_ooo",
+	.init = ooo_model_init,
+	.exit = ooo_model_exit,
+	.test_cases = ooo_cases,
+};
+
+kunit_test_suite(ooo_suite);
