@@ -246,8 +246,9 @@ bool mpa_early_look(struct mpa_conn *conn)
 		mpa_conn_retry(conn);
 		return false;
 	}
+	/* There may be news since this search began. */
 	if (!b)
-		return mpa_early_searching(conn);
+		return mpa_early_due(conn);
 	mpa_early_decode(conn, b, pos);
 	if (b->rx.nr) {
 		b->rx.delivered = conn->rx.end.pos;
