@@ -1097,8 +1097,8 @@ test_case rdmap.ooo.rping.reorder "RFC 5041 5.3, OO-03, OO-17" \
 	rdmap_early_rping delay 10ms reorder 25% 50%
 test_case rdmap.ooo.echo "RFC 5041 5.3, OO-05, OO-17" \
 	rdmap_early_echo loss 3% delay 5ms
-test_case rdmap.ooo.write "RFC 5041 5.3" rdmap_early_write
-test_case rdmap.ooo.response "RFC 5041 5.3" rdmap_early_response
+test_case rdmap.ooo.write "RFC 5041 5.3, OO-12" rdmap_early_write
+test_case rdmap.ooo.response "RFC 5041 5.3, OO-12" rdmap_early_response
 test_case rdmap.ooo.unasked "RFC 5041 5.3" rdmap_early_unasked
 test_case rdmap.ooo.beyond "RFC 5040 5.2.2" rdmap_early_beyond
 test_case rdmap.ooo.mistake "RFC 5041 5.3" rdmap_early_mistake
