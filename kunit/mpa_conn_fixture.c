@@ -3,6 +3,7 @@
 #include <linux/bvec.h>
 #include <linux/delay.h>
 #include <linux/gfp.h>
+#include <linux/kthread.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
@@ -119,6 +120,8 @@ void conn_exit(struct kunit *test)
 	if (!t)
 		return;
 	conn_settings(t);
+	if (t->asker.task)
+		kthread_stop(t->asker.task);
 	conn_close_helper(&t->helper);
 	mpa_peer_exit(&t->peer);
 	if (!conn_release(test, &t->a) || !conn_release(test, &t->b))
@@ -352,9 +355,10 @@ u32 conn_fpdu(struct kunit *test, u32 len)
 	size = mpa_ref_encode(t->buf + t->buf_len, t->out_pos,
 			      t->pool + t->nr_out % 256, len, t->rx_markers,
 			      t->crc);
+	t->out_from[t->nr_out] = t->out_pos;
+	t->out_len[t->nr_out++] = len;
 	t->buf_len += size;
 	t->out_pos += size;
-	t->out_len[t->nr_out++] = len;
 	return size;
 }
 

@@ -64,15 +64,10 @@ static void ooo_fpdus(struct kunit *test, u32 nr, u32 len)
 		conn_fpdu(test, len);
 }
 
-/* Stream position of FPDU @k. */
+/* Stream position of FPDU @k, or where the last one ends. */
 static u64 ooo_pos(const struct conn_test *t, u32 k)
 {
-	u64 pos = t->base;
-	u32 i;
-
-	for (i = t->base_nr; i < k; i++)
-		pos += mpa_ref_size(pos, t->out_len[i], t->rx_markers);
-	return pos;
+	return k < t->nr_out ? t->out_from[k] : t->out_pos;
 }
 
 /* Where FPDU @k is in the buffer. */
@@ -250,6 +245,50 @@ void conn_ooo_off(struct kunit *test)
 static const void *ooo_af_ops(const struct socket *sock)
 {
 	return READ_ONCE(inet_csk(sock->sk)->icsk_af_ops);
+}
+
+/* What is behind a hole was there before full operation. */
+void conn_ooo_startup(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 second;
+
+	conn_attach(test, MPA_F_OOO);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_M | PEER_C, 1, NULL, 0);
+	ooo_begin(test);
+	t->rx_markers = true;
+	t->crc = true;
+	t->buf_len = mpa_peer_frame(t->buf, true, PEER_C, 1, NULL, 0);
+	second = t->buf_len + conn_fpdu(test, 700);
+	conn_fpdu(test, 700);
+	ooo_put(test, second, t->buf_len);
+	ooo_put(test, 0, PEER_FRAME);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	ooo_none(test);
+	mpa_resume(t->a.conn);
+	ooo_early(test, 1, 2);
+	ooo_put(test, PEER_FRAME, second);
+	ooo_alive(test);
+}
+
+/* We have sent our FIN; the peer goes on. */
+void conn_ooo_shutdown(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	ooo_default(test);
+	KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	ooo_fpdus(test, 4, 700);
+	ooo_put(test, ooo_at(t, 1), t->buf_len);
+	ooo_early(test, 1, 4);
+	ooo_put(test, 0, ooo_at(t, 1));
+	ooo_all(test);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.err, 0);
 }
 
 /* Of three FPDUs the second is the hole: is the third passed in a while? */
@@ -1253,29 +1292,21 @@ void conn_ooo_addrform(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, ooo_af_ops(sock), ooo_af_ops(t->peer.sock));
 }
 
-/**
- * struct ooo_asker - somebody else who uses the socket
- * @sock: the socket
- * @asked: how often
- * @wrong: how often the answer was not the one of TCP
- */
-struct ooo_asker {
-	struct socket	*sock;
-	u32		asked;
-	u32		wrong;
-};
+/* The operations of the address family are asked, and refuse this level. */
+static int ooo_ask_once(struct socket *sock)
+{
+	return READ_ONCE(sock->ops)->getsockopt(sock, SOL_RAW, 0, NULL, NULL);
+}
 
-/* Both end in the operations of the address family; this level is not theirs */
 static int ooo_ask(void *arg)
 {
-	struct ooo_asker *asker = arg;
+	struct conn_asker *asker = arg;
 	struct socket *sock = asker->sock;
 	const struct proto_ops *ops = READ_ONCE(sock->ops);
 	int ttl = 40;
 
 	while (!kthread_should_stop()) {
-		if (ops->getsockopt(sock, SOL_RAW, 0, NULL, NULL) !=
-		    -EOPNOTSUPP)
+		if (ooo_ask_once(sock) != asker->answer)
 			asker->wrong++;
 		ttl ^= 1;
 		if (ops->setsockopt(sock, SOL_IP, IP_TTL, KERNEL_SOCKPTR(&ttl),
@@ -1300,9 +1331,10 @@ static void ooo_again(struct kunit *test)
 	ooo_open(test, CONN_IMMEDIATE, MPA_F_OOO);
 }
 
-static void ooo_attach_detach(struct kunit *test, struct ooo_asker *asker)
+static void ooo_attach_detach(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
+	struct conn_asker *asker = &t->asker;
 	u32 i, asked;
 
 	for (i = 0; i < 30; i++) {
@@ -1323,16 +1355,17 @@ static void ooo_attach_detach(struct kunit *test, struct ooo_asker *asker)
 void conn_ooo_sockopt(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	struct ooo_asker asker = {};
 	struct task_struct *task;
 
-	conn_pair(test);
-	asker.sock = t->sock[0];
-	task = kthread_run(ooo_ask, &asker, "mpa_kunit");
+	ooo_pair(test, conn_arg(test));
+	t->asker.sock = t->sock[0];
+	t->asker.answer = ooo_ask_once(t->sock[0]);
+	KUNIT_ASSERT_LT(test, t->asker.answer, 0);
+	task = kthread_run(ooo_ask, &t->asker, "mpa_kunit");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	ooo_attach_detach(test, &asker);
-	kthread_stop(task);
-	KUNIT_EXPECT_EQ(test, asker.wrong, 0);
+	t->asker.task = task;
+	ooo_attach_detach(test);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(t->asker.wrong), 0);
 }
 
 /**
@@ -1362,6 +1395,7 @@ static void ooo_arrive_all(struct work_struct *work)
 static void ooo_race_round(struct kunit *test, struct ooo_arrivals *a)
 {
 	struct conn_test *t = test->priv;
+	bool released;
 
 	ooo_default(test);
 	t->a.keep_early = a->seed & 1;
@@ -1371,23 +1405,24 @@ static void ooo_race_round(struct kunit *test, struct ooo_arrivals *a)
 	mpa_hold(t->a.conn);
 	mpa_resume(t->a.conn);
 	udelay(a->seed % 8 * 30);
-	conn_detach(test, &t->a);
+	released = mpa_consumer_detach(&t->a);
 	flush_work(&a->work);
+	KUNIT_ASSERT_TRUE(test, released);
 	KUNIT_EXPECT_LE(test, t->a.nr_delivered, t->a.nr_rx);
 }
 
 /* Detached at any time. */
 void conn_ooo_race(struct kunit *test)
 {
-	struct conn_test *t = test->priv;
-	struct ooo_arrivals a = { .t = t };
+	struct ooo_arrivals *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
 	u32 i;
 
-	INIT_WORK_ONSTACK(&a.work, ooo_arrive_all);
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	a->t = test->priv;
+	INIT_WORK(&a->work, ooo_arrive_all);
 	for (i = 0; i < 40; i++) {
-		a.seed = i;
-		ooo_race_round(test, &a);
+		a->seed = i;
+		ooo_race_round(test, a);
 		conn_reopen(test);
 	}
-	destroy_work_on_stack(&a.work);
 }

@@ -178,6 +178,22 @@ struct conn_sock {
 };
 
 /**
+ * struct conn_asker - somebody else who uses the socket
+ * @task: does so, until the end
+ * @sock: the socket
+ * @answer: of TCP alone to the question
+ * @asked: how often
+ * @wrong: how often the answer was another
+ */
+struct conn_asker {
+	struct task_struct	*task;
+	struct socket		*sock;
+	int			answer;
+	u32			asked;
+	u32			wrong;
+};
+
+/**
  * struct conn_test - a connection (or two) under test, and the raw peer
  * @a: consumer of the first connection
  * @b: of the second, where there are two
@@ -198,8 +214,10 @@ struct conn_sock {
  * @out_pos: stream position of the peer's next FPDU
  * @nr_out: ULPDUs that the peer has sent
  * @out_len: their lengths
+ * @out_from: stream positions of their FPDUs
  * @in_pos: stream position of the next FPDU that the peer is to receive
  * @nr_in: ULPDUs that it has received
+ * @asker: who asks the socket for its options
  * @inject: the peer's octets, put into the stream by hand: those of @buf
  * @base: stream position of the first of these
  * @base_nr: ULPDUs that the peer had sent before
@@ -229,8 +247,10 @@ struct conn_test {
 	u64			out_pos;
 	u32			nr_out;
 	u32			out_len[CONSUMER_ULPDUS];
+	u64			out_from[CONSUMER_ULPDUS];
 	u64			in_pos;
 	u32			nr_in;
+	struct conn_asker	asker;
 	struct mpa_inject	inject;
 	u64			base;
 	u32			base_nr;
@@ -494,6 +514,8 @@ void conn_connect_race(struct kunit *test);
 void conn_ooo_found(struct kunit *test);
 void conn_ooo_ipv6(struct kunit *test);
 void conn_ooo_off(struct kunit *test);
+void conn_ooo_startup(struct kunit *test);
+void conn_ooo_shutdown(struct kunit *test);
 void conn_ooo_timer(struct kunit *test);
 void conn_ooo_frame(struct kunit *test);
 void conn_ooo_orders(struct kunit *test);
