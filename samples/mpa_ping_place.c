@@ -104,14 +104,15 @@ static u8 *place_at(struct ping_place *place, u64 pos, size_t *room)
 	return *page ? *page + offset_in_page(off) : NULL;
 }
 
-static int place_copy(struct ping_place *place, u64 pos,
-		      const struct kvec *frag, u32 nr_frags, u32 len)
+static int place_octets(struct ping_place *place, u64 pos,
+			const struct mpa_ulpdu *ulpdu)
 {
 	struct iov_iter from;
 	size_t room;
 	u8 *to;
 
-	iov_iter_kvec(&from, ITER_SOURCE, frag, nr_frags, len);
+	iov_iter_kvec(&from, ITER_SOURCE, ulpdu->frag, ulpdu->nr_frags,
+		      ulpdu->len);
 	while (iov_iter_count(&from)) {
 		to = place_at(place, pos, &room);
 		if (!to)
@@ -128,6 +129,8 @@ static int place_copy(struct ping_place *place, u64 pos,
 static int place_check(const struct ping_place *place,
 		       const struct mpa_ulpdu *ulpdu)
 {
+	if (ulpdu->pos % PLACE_UNIT)
+		return -EINVAL;
 	if (ulpdu->pos < place->from)
 		return -ESTALE;
 	if (ulpdu->pos + PLACE_LENGTH + ulpdu->len - place->from > place->size)
@@ -138,16 +141,18 @@ static int place_check(const struct ping_place *place,
 
 static int place_put(struct ping_place *place, const struct mpa_ulpdu *ulpdu)
 {
-	u16 len = ulpdu->len;
-	const struct kvec length = { &len, PLACE_LENGTH };
+	size_t room;
+	u16 *len;
 	int err;
 
 	err = place_check(place, ulpdu);
-	if (!err)
-		err = place_copy(place, ulpdu->pos, &length, 1, PLACE_LENGTH);
-	if (!err)
-		err = place_copy(place, ulpdu->pos + PLACE_LENGTH, ulpdu->frag,
-				 ulpdu->nr_frags, ulpdu->len);
+	if (err)
+		return err;
+	len = (u16 *)place_at(place, ulpdu->pos, &room);
+	if (!len)
+		return -ENOMEM;
+	*len = ulpdu->len;
+	err = place_octets(place, ulpdu->pos + PLACE_LENGTH, ulpdu);
 	if (!err)
 		__set_bit(place_bit(place, ulpdu->pos), place->begins);
 	return err;
