@@ -114,14 +114,15 @@ void mpa_ooo_bad(struct mpa_ooo *ooo, u64 pos)
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_bad);
 
-/* Where the FPDU begins that the marker at @pos points to, or @pos + 1. */
+/*
+ * Where the FPDU begins that the marker at @pos points to; above @pos if that
+ * is before the stream.
+ */
 static u64 marked_fpdu(struct mpa_source *src, u64 pos)
 {
 	u32 fpduptr = mpa_marker_read(src, pos);
 	u64 fpdu = pos - fpduptr;
 
-	if (fpduptr > pos)
-		return pos + 1;
 	/* Its leading marker belongs to it. */
 	if (fpduptr && fpdu % MPA_MARKER_INTERVAL == MPA_MARKER_SIZE)
 		fpdu -= MPA_MARKER_SIZE;
@@ -170,7 +171,7 @@ static bool ooo_try(struct mpa_ooo *ooo, struct mpa_source *src, u64 limit,
 		mpa_ooo_bad(ooo, dec->pos);
 	else if (err == -EAGAIN)
 		ooo->at += max(src->have(src, ooo->at, dec->size), 1);
-	return !err && ooo->at == dec->pos;
+	return ooo->at == dec->pos;
 }
 
 /* One step of the search from ooo->at, where an octet is. */
