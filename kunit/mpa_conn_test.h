@@ -522,6 +522,8 @@ void conn_ooo_orders(struct kunit *test);
 void conn_ooo_shuffled(struct kunit *test);
 void conn_ooo_octets(struct kunit *test);
 void conn_ooo_long(struct kunit *test);
+void conn_ooo_leading(struct kunit *test);
+void conn_ooo_many(struct kunit *test);
 void conn_ooo_bounded(struct kunit *test);
 void conn_ooo_altered(struct kunit *test);
 void conn_ooo_overlap(struct kunit *test);
