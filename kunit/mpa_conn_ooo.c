@@ -1025,22 +1025,31 @@ void conn_ooo_hold(struct kunit *test)
 	ooo_alive(test);
 }
 
-/* The owner of the socket reads all from the hole on; no clone is left. */
+/* MPA has left the socket: nobody holds what TCP has behind holes. */
+static void ooo_unshared(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk = t->sock[0]->sk;
+	struct sk_buff *skb;
+
+	mpa_barrier();
+	lock_sock(sk);
+	for (skb = skb_rb_first(&tcp_sk(sk)->out_of_order_queue); skb;
+	     skb = skb_rb_next(skb))
+		KUNIT_EXPECT_FALSE(test, skb_cloned(skb));
+	release_sock(sk);
+}
+
+/* The owner of the socket reads all from the hole on. */
 void conn_ooo_detach(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	struct mpa_peer own = {};
-	struct sk_buff *skb;
-	struct sock *sk;
 
 	ooo_three(test);
 	conn_detach(test, &t->a);
-	mpa_barrier();
-	sk = t->sock[0]->sk;
-	lock_sock(sk);
-	skb = skb_rb_first(&tcp_sk(sk)->out_of_order_queue);
-	KUNIT_EXPECT_TRUE(test, skb && !skb_cloned(skb));
-	release_sock(sk);
+	ooo_unshared(test);
+	KUNIT_EXPECT_EQ(test, ooo_queued(t), t->buf_len - ooo_at(t, 1));
 	KUNIT_EXPECT_EQ(test, t->a.delivered, 0);
 	KUNIT_EXPECT_EQ(test, t->a.nr_rx, 3);
 
@@ -1430,23 +1439,30 @@ static void ooo_arrive_all(struct work_struct *work)
 	}
 }
 
-static void ooo_race_round(struct kunit *test, struct ooo_arrivals *a)
+static void ooo_race_round(struct kunit *test, struct ooo_arrivals *a, u32 n)
 {
 	struct conn_test *t = test->priv;
 	bool released;
+	u32 i;
 
 	ooo_default(test);
-	t->a.keep_early = a->seed & 1;
+	t->a.keep_early = n & 1;
+	a->seed = n;
 	ooo_fpdus(test, 16, 500);
 	queue_work(system_unbound_wq, &a->work);
-	udelay(a->seed % 32 * 30);
-	mpa_hold(t->a.conn);
-	mpa_resume(t->a.conn);
-	udelay(a->seed % 8 * 30);
+	for (i = 0; i < n; i++) {
+		mpa_hold(t->a.conn);
+		udelay(i % 8 * 5);
+		mpa_resume(t->a.conn);
+		udelay(i % 16 * 5);
+	}
 	released = mpa_consumer_detach(&t->a);
 	flush_work(&a->work);
 	KUNIT_ASSERT_TRUE(test, released);
 	KUNIT_EXPECT_LE(test, t->a.nr_delivered, t->a.nr_rx);
+	for (i = 0; i < t->a.nr_kept; i++)
+		mpa_consumer_put(&t->a, i);
+	ooo_unshared(test);
 }
 
 /* Detached at any time. */
@@ -1458,9 +1474,8 @@ void conn_ooo_race(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, a);
 	a->t = test->priv;
 	INIT_WORK(&a->work, ooo_arrive_all);
-	for (i = 0; i < 40; i++) {
-		a->seed = i;
-		ooo_race_round(test, a);
+	for (i = 0; i < 60; i++) {
+		ooo_race_round(test, a, i);
 		conn_reopen(test);
 	}
 }
