@@ -530,6 +530,8 @@ void conn_ooo_overlap(struct kunit *test);
 void conn_ooo_dropped(struct kunit *test);
 void conn_ooo_copied(struct kunit *test);
 void conn_ooo_wrap(struct kunit *test);
+
+/* mpa_conn_ooo_end.c */
 void conn_ooo_bad_crc(struct kunit *test);
 void conn_ooo_into(struct kunit *test);
 void conn_ooo_into_crc(struct kunit *test);

@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What becomes of ULPDUs that were passed before their turn: errors, ends of
+ * the stream and of the connection; and who else uses the socket meanwhile.
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/sockptr.h>
+#include <linux/tcp.h>
+#include <linux/unaligned.h>
+#include <net/ipv6.h>
+#include <net/tcp.h>
+#include "mpa_compat.h"
+#include "mpa_conn_ooo.h"
+
+/* Put the CRC of FPDU @k right again. */
+static void ooo_new_crc(struct conn_test *t, u32 k)
+{
+	u32 from = gap_at(t, k), len = gap_at(t, k + 1) - from - 4;
+
+	put_unaligned_le32(mpa_ref_crc(t->buf + from, len),
+			   t->buf + from + len);
+}
+
+/* The stream ends in front of what was passed early: never delivered. */
+static void ooo_undelivered(struct kunit *test, u32 delivered)
+{
+	struct conn_test *t = test->priv;
+
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, t->a.end.pos, gap_pos(t, delivered));
+	KUNIT_EXPECT_EQ(test, t->a.delivered, gap_pos(t, delivered));
+	KUNIT_EXPECT_EQ(test, t->a.nr_delivered, delivered);
+	KUNIT_EXPECT_EQ(test, t->a.disorder, 0);
+}
+
+/* The receive half has failed; the other still works. */
+static void ooo_failed(struct kunit *test, enum mpa_error error,
+		       enum mpa_reason reason, u32 delivered)
+{
+	struct conn_test *t = test->priv;
+	u32 passed;
+
+	conn_expect_end(test, &t->a, error, reason);
+	ooo_undelivered(test, delivered);
+	passed = mpa_consumer_ulpdus(&t->a);
+	gap_put_as(test, 0, t->buf_len, 0);
+	conn_post(test, 200);
+	conn_expect_tx(test, 200);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), passed);
+	KUNIT_EXPECT_EQ(test, t->a.delivered, t->a.end.pos);
+}
+
+/*
+ * The third FPDU is bad: it is not passed, what follows is found behind it.
+ * @arg: it comes again and is good, before its turn.
+ */
+void conn_ooo_bad_crc(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	gap_default(test);
+	gap_fpdus(test, 5, 700);
+	gap_alter(t, 2, 3);
+	gap_put(test, gap_at(t, 1), t->buf_len);
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_early(&t->a, 3));
+	conn_settle(&t->a);
+	KUNIT_ASSERT_EQ(test, mpa_consumer_early(&t->a), 3);
+	gap_same(test, 0, 1);
+	gap_same(test, 1, 3);
+	gap_same(test, 2, 4);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	if (!conn_arg(test)) {
+		gap_put(test, 0, gap_at(t, 1));
+		ooo_failed(test, MPA_ERR_CRC, MPA_REASON_CRC, 2);
+		return;
+	}
+	gap_alter(t, 2, 3);
+	gap_put(test, 0, t->buf_len);
+	gap_alive(test);
+}
+
+/*
+ * ULPDU_Length of the second FPDU, in the hole, is @arg. It leads into what was
+ * passed, or beyond all there is: nobody waits for that.
+ */
+void conn_ooo_into(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	gap_default(test);
+	gap_fpdus(test, 4, 700);
+	gap_put(test, gap_at(t, 2), t->buf_len);
+	gap_early(test, 2, 4);
+	put_unaligned_be16(conn_arg(test), t->buf + gap_at(t, 1));
+	gap_put(test, 0, gap_at(t, 2));
+	ooo_failed(test, MPA_ERR_MARKER, MPA_REASON_MARKER, 1);
+}
+
+/* Make FPDU @k longer by @more, with its CRC, right, inside of the next one. */
+static void ooo_lengthen(struct conn_test *t, u32 k, u32 more)
+{
+	u32 from = gap_at(t, k), crc = gap_at(t, k + 1) - 4 + more;
+
+	put_unaligned_be16(t->out_len[k] + more, t->buf + from);
+	put_unaligned_le32(mpa_ref_crc(t->buf + from, crc - from),
+			   t->buf + crc);
+	ooo_new_crc(t, k + 1);
+}
+
+/*
+ * The same with a CRC that is right (@arg), which is found in what was passed.
+ * With one that is wrong, that is the error.
+ */
+void conn_ooo_into_crc(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	gap_default(test);
+	gap_fpdus(test, 2, 300);
+	gap_fpdus(test, 2, 500);
+	ooo_lengthen(t, 1, 40);
+	KUNIT_ASSERT_GT(test, roundup(gap_at(t, 2), 512), gap_at(t, 2) + 40);
+	gap_put(test, gap_at(t, 2), t->buf_len);
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_early(&t->a, 2));
+	if (!conn_arg(test))
+		t->buf[gap_at(t, 1) + 20] ^= 1;
+	gap_put(test, 0, gap_at(t, 2));
+	if (conn_arg(test))
+		ooo_failed(test, MPA_ERR_MARKER, MPA_REASON_MARKER, 1);
+	else
+		ooo_failed(test, MPA_ERR_CRC, MPA_REASON_CRC, 1);
+}
+
+/*
+ * What closes the hole has, for what was passed, another length or another
+ * marker, and a CRC that is right.
+ */
+void conn_ooo_changed_marker(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 marker;
+
+	gap_three(test);
+	marker = roundup(gap_at(t, 2), 512);
+	KUNIT_ASSERT_LT(test, marker, gap_at(t, 3));
+	t->buf[marker + 3] ^= 4;
+	ooo_new_crc(t, 2);
+	gap_put(test, 0, t->buf_len);
+	ooo_failed(test, MPA_ERR_MARKER, MPA_REASON_MARKER, 2);
+}
+
+/*
+ * @arg: the other length. It leads beyond what was passed; or it is seen later
+ * that it does not lead to where the next FPDU begins.
+ */
+void conn_ooo_changed_length(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 len = conn_arg(test);
+
+	gap_three(test);
+	put_unaligned_be16(len, t->buf + gap_at(t, 2));
+	gap_put(test, 0, t->buf_len);
+	CONN_WAIT(test, &t->a, EV_ENDED, 1);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, t->a.end.error, MPA_ERR_MARKER);
+	KUNIT_EXPECT_EQ(test, t->a.end.pos, t->a.delivered);
+	KUNIT_EXPECT_GE(test, t->a.delivered, gap_pos(t, 2));
+	KUNIT_EXPECT_LE(test, t->a.delivered, gap_pos(t, 3));
+	KUNIT_EXPECT_EQ(test, t->a.nr_rx, 4);
+}
+
+/* On hold nothing is passed, whether in order or not. */
+void conn_ooo_hold(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, CONN_INITIATOR, MPA_F_OOO, PEER_C);
+	gap_begin(test);
+	gap_fpdus(test, 4, 700);
+	gap_put(test, gap_at(t, 1), gap_at(t, 2));
+	gap_none(test);
+	mpa_resume(t->a.conn);
+	gap_early(test, 1, 2);
+	mpa_hold(t->a.conn);
+	gap_put(test, gap_at(t, 2), t->buf_len);
+	gap_early(test, 1, 2);
+	mpa_resume(t->a.conn);
+	gap_early(test, 1, 4);
+	mpa_hold(t->a.conn);
+	gap_put(test, 0, gap_at(t, 1));
+	gap_early(test, 1, 4);
+	mpa_resume(t->a.conn);
+	gap_alive(test);
+}
+
+/* MPA has left the socket: nobody holds what TCP has behind holes. */
+static void ooo_unshared(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk = t->sock[0]->sk;
+	struct sk_buff *skb;
+
+	mpa_barrier();
+	lock_sock(sk);
+	for (skb = skb_rb_first(&tcp_sk(sk)->out_of_order_queue); skb;
+	     skb = skb_rb_next(skb))
+		KUNIT_EXPECT_FALSE(test, skb_cloned(skb));
+	release_sock(sk);
+}
+
+/* The owner of the socket reads all from the hole on. */
+void conn_ooo_detach(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_peer own = {};
+
+	gap_three(test);
+	conn_detach(test, &t->a);
+	ooo_unshared(test);
+	KUNIT_EXPECT_EQ(test, gap_queued(t), t->buf_len - gap_at(t, 1));
+	KUNIT_EXPECT_EQ(test, t->a.delivered, 0);
+	KUNIT_EXPECT_EQ(test, t->a.nr_rx, 3);
+
+	gap_put(test, 0, gap_at(t, 1));
+	KUNIT_ASSERT_EQ(test, mpa_peer_init(&own, t->sock[0]), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read(&own, t->buf_len), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(own.in, t->buf, t->buf_len), 0);
+	own.sock = NULL;
+	mpa_peer_exit(&own);
+}
+
+void conn_ooo_abort(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	gap_three(test);
+	mpa_abort(t->a.conn);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_ABORTED);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	ooo_undelivered(test, 0);
+	KUNIT_EXPECT_EQ(test, t->a.nr_rx, 3);
+}
+
+void conn_ooo_reset(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	gap_three(test);
+	mpa_peer_reset(&t->peer);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	ooo_undelivered(test, 0);
+	KUNIT_EXPECT_EQ(test, t->a.nr_rx, 3);
+}
+
+/* A FIN where the hole is, @arg octets before what was passed. */
+void conn_ooo_fin_before(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	gap_three(test);
+	gap_put_as(test, 0, gap_at(t, 1) - conn_arg(test), INJECT_FIN);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, conn_arg(test) ?
+			MPA_REASON_TRUNCATED : MPA_REASON_FIN);
+	ooo_undelivered(test, conn_arg(test) ? 0 : 1);
+	conn_post(test, 900);
+	conn_expect_tx(test, 900);
+}
+
+/* A FIN behind the hole waits for all before it; @arg octets are missing. */
+void conn_ooo_fin_behind(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	bool cut = conn_arg(test);
+
+	gap_three(test);
+	if (cut) {
+		conn_fpdu(test, 700);
+		gap_put(test, gap_at(t, 4), t->buf_len - conn_arg(test));
+	}
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	gap_early(test, 1, 4);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	gap_put(test, 0, gap_at(t, 1));
+	conn_expect_end(test, &t->a, MPA_ERR_TCP,
+			cut ? MPA_REASON_TRUNCATED : MPA_REASON_FIN);
+	ooo_undelivered(test, 4);
+	conn_expect_rx(test, &t->a, 4);
+	conn_post(test, 900);
+	conn_expect_tx(test, 900);
+}
+
+/* Urgent data behind the hole is no better than before it. */
+void conn_ooo_urgent(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	gap_three(test);
+	conn_fpdu(test, 700);
+	gap_put_as(test, gap_at(t, 4), t->buf_len, INJECT_URGENT);
+	conn_expect_end(test, &t->a, MPA_ERR_MARKER, MPA_REASON_URGENT);
+	ooo_undelivered(test, 0);
+}
+
+/* Kept past Delivery (@arg 0), or past released(). */
+void conn_ooo_keep(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i, first;
+
+	gap_default(test);
+	first = tcp_sk(t->sock[0]->sk)->copied_seq;
+	t->a.keep_early = true;
+	gap_fpdus(test, 4, 700);
+	gap_put(test, gap_at(t, 1), t->buf_len);
+	gap_early(test, 1, 4);
+	gap_put(test, 0, gap_at(t, 1));
+	gap_all(test);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, tcp_sk(t->sock[0]->sk)->copied_seq - first,
+			t->buf_len);
+	gap_kept_same(test);
+	if (conn_arg(test)) {
+		conn_detach(test, &t->a);
+		mpa_peer_close(t->sock[0]);
+		t->sock[0] = NULL;
+		mpa_barrier();
+		gap_kept_same(test);
+	}
+	for (i = 0; i < t->a.nr_kept; i++)
+		mpa_consumer_put(&t->a, i);
+	if (!conn_arg(test))
+		gap_alive(test);
+}
+
+/* Three FPDUs, two of them behind a hole. Returns how many were passed early */
+static u32 ooo_round(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 early = mpa_consumer_early(&t->a);
+
+	gap_begin(test);
+	gap_fpdus(test, 3, 1000);
+	gap_put_as(test, gap_at(t, t->base_nr + 1), t->buf_len, INJECT_PAGES);
+	conn_settle(&t->a);
+	early = mpa_consumer_early(&t->a) - early;
+	gap_put(test, 0, gap_at(t, t->base_nr + 1));
+	gap_all(test);
+	return early;
+}
+
+/* More kept than the receive buffer: no more of that, but all in order. */
+void conn_ooo_keep_much(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i, kept;
+
+	t->opts.rcvbuf = 32768;
+	gap_default(test);
+	t->a.keep_early = true;
+	for (i = 0; i < CONSUMER_KEPT && ooo_round(test); i++)
+		;
+	kept = t->a.nr_kept;
+	KUNIT_EXPECT_GT(test, kept, 2);
+	KUNIT_EXPECT_LT(test, kept, CONSUMER_KEPT);
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_EQ(test, ooo_round(test), 0);
+	for (i = 0; i < kept; i++)
+		mpa_consumer_put(&t->a, i);
+	KUNIT_EXPECT_EQ(test, ooo_round(test), 2);
+	gap_alive(test);
+}
+
+/* A Responder may send when the first FPDU has come in its turn. */
+void conn_ooo_gate(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	gap_open(test, CONN_RESPONDER, MPA_F_OOO);
+	gap_fpdus(test, 4, 700);
+	conn_post(test, 300);
+	gap_put(test, gap_at(t, 1), t->buf_len);
+	gap_early(test, 1, 4);
+	conn_expect_silence(test);
+	gap_put(test, 0, gap_at(t, 1));
+	gap_all(test);
+	conn_expect_tx(test, 300);
+	conn_expect_done(test, &t->a, 1, 0);
+}
+
+/* We send, too, while there is a hole. */
+void conn_ooo_two_way(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i, k;
+
+	gap_default(test);
+	gap_fpdus(test, 20, 700);
+	for (k = 1; k < 20; k++) {
+		conn_post_many(test, 5, 400);
+		gap_put(test, gap_at(t, k), gap_at(t, k + 1));
+	}
+	gap_early(test, 1, 20);
+	gap_put(test, 0, gap_at(t, 1));
+	gap_all(test);
+	for (i = 0; i < 95; i++)
+		conn_expect_tx(test, 400);
+	gap_alive(test);
+}
+
+/* What TCP does not take never gets here. */
+void conn_ooo_stray(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 from, len;
+
+	gap_default(test);
+	gap_fpdus(test, 4, 700);
+	from = gap_at(t, 1);
+	len = t->buf_len - from;
+	gap_put_as(test, from, t->buf_len, INJECT_BAD_SUM);
+	KUNIT_ASSERT_EQ(test, mpa_inject(&t->inject, from + SZ_1M,
+					 t->buf + from, len, INJECT_STRAY), 0);
+	KUNIT_ASSERT_EQ(test, mpa_inject(&t->inject, from - SZ_1M,
+					 t->buf + from, len, INJECT_STRAY), 0);
+	gap_none(test);
+	KUNIT_EXPECT_EQ(test, gap_queued(t), 0);
+	gap_put(test, from, t->buf_len);
+	gap_early(test, 1, 4);
+	gap_put(test, 0, from);
+	gap_alive(test);
+}
+
+/* An IPv6 socket, connected to the IPv4 socket of the peer. */
+static void ooo_pair_mapped(struct kunit *test)
+{
+	struct sockaddr_storage addr = {}, to = {};
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&to;
+	struct conn_test *t = test->priv;
+	struct socket *listener;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, mpa_peer_listen(&t->opts, &listener, &addr));
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_port = ((struct sockaddr_in *)&addr)->sin_port;
+	ipv6_addr_set_v4mapped(htonl(INADDR_LOOPBACK), &sin6->sin6_addr);
+	err = sock_create_kern(&init_net, AF_INET6, SOCK_STREAM, IPPROTO_TCP,
+			       &t->sock[0]);
+	err = err ?: kernel_connect(t->sock[0], mpa_sockaddr(&to),
+				    sizeof(*sin6), 0);
+	err = err ?: mpa_peer_accept(&t->peer, listener);
+	sock_release(listener);
+	KUNIT_ASSERT_EQ(test, err, 0);
+}
+
+static void ooo_pair(struct kunit *test, enum conn_ooo_family family)
+{
+	struct conn_test *t = test->priv;
+
+	t->opts.ipv6 = family == OOO_IPV6;
+	if (family == OOO_MAPPED)
+		ooo_pair_mapped(test);
+	else
+		conn_pair(test);
+}
+
+/* The socket has its own operations again when it is given back. */
+void conn_ooo_af_ops(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	const void *ops;
+
+	ooo_pair(test, conn_arg(test));
+	ops = gap_af_ops(t->sock[0]);
+	gap_three(test);
+	KUNIT_EXPECT_PTR_NE(test, gap_af_ops(t->sock[0]), ops);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), ops);
+}
+
+/* An IPv6 socket that talks IPv4 becomes an IPv4 one. */
+static int ooo_addrform(struct socket *sock)
+{
+	int val = PF_INET;
+
+	return READ_ONCE(sock->ops)->setsockopt(sock, SOL_IPV6, IPV6_ADDRFORM,
+						KERNEL_SOCKPTR(&val),
+						sizeof(val));
+}
+
+/* Operations that the socket has been given meanwhile are left alone. */
+void conn_ooo_addrform(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct socket *sock;
+
+	ooo_pair(test, OOO_MAPPED);
+	sock = t->sock[0];
+	gap_three(test);
+	KUNIT_ASSERT_EQ(test, ooo_addrform(sock), 0);
+	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(sock), gap_af_ops(t->peer.sock));
+	conn_fpdu(test, 700);
+	gap_put(test, gap_at(t, 4), t->buf_len);
+	gap_put(test, 0, gap_at(t, 1));
+	gap_alive(test);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(sock), gap_af_ops(t->peer.sock));
+}
+
+/* The operations of the address family are asked, and refuse this level. */
+static int ooo_ask_once(struct socket *sock)
+{
+	return READ_ONCE(sock->ops)->getsockopt(sock, SOL_RAW, 0, NULL, NULL);
+}
+
+static int ooo_ask(void *arg)
+{
+	struct conn_asker *asker = arg;
+	struct socket *sock = asker->sock;
+	const struct proto_ops *ops = READ_ONCE(sock->ops);
+	int ttl = 40;
+
+	while (!kthread_should_stop()) {
+		if (ooo_ask_once(sock) != asker->answer)
+			asker->wrong++;
+		ttl ^= 1;
+		if (ops->setsockopt(sock, SOL_IP, IP_TTL, KERNEL_SOCKPTR(&ttl),
+				    sizeof(ttl)) ||
+		    READ_ONCE(inet_sk(sock->sk)->uc_ttl) != ttl)
+			asker->wrong++;
+		WRITE_ONCE(asker->asked, asker->asked + 1);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Attached to the same socket again, for another stream. */
+static void ooo_again(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	t->out_pos = 0;
+	t->nr_out = 0;
+	mpa_consumer_exit(&t->a);
+	KUNIT_ASSERT_EQ(test, mpa_consumer_init(&t->a), 0);
+	gap_open(test, CONN_IMMEDIATE, MPA_F_OOO);
+}
+
+static void ooo_attach_detach(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_asker *asker = &t->asker;
+	u32 i, asked;
+
+	for (i = 0; i < 30; i++) {
+		asked = READ_ONCE(asker->asked);
+		ooo_again(test);
+		gap_fpdus(test, 3, 700);
+		gap_put(test, gap_at(t, 1), t->buf_len);
+		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_early(&t->a, 2));
+		gap_put(test, 0, gap_at(t, 1));
+		gap_all(test);
+		conn_detach(test, &t->a);
+		while (READ_ONCE(asker->asked) - asked < 2)
+			usleep_range(50, 100);
+	}
+}
+
+/* getsockopt() reads the operations without a lock. */
+void conn_ooo_sockopt(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct task_struct *task;
+
+	ooo_pair(test, conn_arg(test));
+	t->asker.sock = t->sock[0];
+	t->asker.answer = ooo_ask_once(t->sock[0]);
+	KUNIT_ASSERT_LT(test, t->asker.answer, 0);
+	task = kthread_run(ooo_ask, &t->asker, "mpa_kunit");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	t->asker.task = task;
+	ooo_attach_detach(test);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(t->asker.wrong), 0);
+}
+
+/**
+ * struct ooo_arrivals - segments that arrive while something else is done
+ * @work: makes them arrive
+ * @t: the case
+ * @seed: their order
+ */
+struct ooo_arrivals {
+	struct work_struct	work;
+	struct conn_test	*t;
+	u32			seed;
+};
+
+static void ooo_arrive_all(struct work_struct *work)
+{
+	struct ooo_arrivals *a = container_of(work, struct ooo_arrivals, work);
+	struct conn_test *t = a->t;
+	u32 i, at, len = t->buf_len / 16;
+
+	for (i = 0; i < 24; i++) {
+		at = mpa_ref_random(&a->seed) % 16 * len;
+		mpa_inject(&t->inject, at, t->buf + at, len, 0);
+	}
+}
+
+static void ooo_race_round(struct kunit *test, struct ooo_arrivals *a, u32 n)
+{
+	struct conn_test *t = test->priv;
+	bool released;
+	u32 i;
+
+	gap_default(test);
+	t->a.keep_early = n & 1;
+	a->seed = n;
+	gap_fpdus(test, 16, 500);
+	queue_work(system_unbound_wq, &a->work);
+	for (i = 0; i < n; i++) {
+		mpa_hold(t->a.conn);
+		udelay(i % 8 * 5);
+		mpa_resume(t->a.conn);
+		udelay(i % 16 * 5);
+	}
+	released = mpa_consumer_detach(&t->a);
+	flush_work(&a->work);
+	KUNIT_ASSERT_TRUE(test, released);
+	KUNIT_EXPECT_LE(test, t->a.nr_delivered, t->a.nr_rx);
+	for (i = 0; i < t->a.nr_kept; i++)
+		mpa_consumer_put(&t->a, i);
+	ooo_unshared(test);
+}
+
+/* Detached at any time. */
+void conn_ooo_race(struct kunit *test)
+{
+	struct ooo_arrivals *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	a->t = test->priv;
+	INIT_WORK(&a->work, ooo_arrive_all);
+	for (i = 0; i < 60; i++) {
+		ooo_race_round(test, a, i);
+		conn_reopen(test);
+	}
+}
