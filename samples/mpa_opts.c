@@ -9,13 +9,20 @@
 #include <linux/kstrtox.h>
 #include <linux/mm.h>
 #include <linux/netdevice.h>
+#include <linux/nsproxy.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 #include <net/ipv6.h>
+#include <net/mpa.h>
+#include <net/sock.h>
 
 #include "mpa_opts.h"
+
+/* Private data in hexadecimal, and the rest */
+#define CMD_MAX		(2 * MPA_PD_MAX_REV0 + 4096)
 
 static DEFINE_RATELIMIT_STATE(complaints, 5 * HZ, 100);
 
@@ -274,4 +281,37 @@ void mpa_opts_free(struct mpa_opts *opts)
 {
 	kvfree(opts->pd);
 	opts->pd = NULL;
+}
+
+/* The namespace of who writes a command, or reads a result */
+struct net *mpa_opts_net(void)
+{
+	return current->nsproxy->net_ns;
+}
+
+/* write() of a file that takes commands: @run one, a line that it may change */
+ssize_t mpa_opts_write(const char __user *from, size_t len,
+		       int (*run)(struct net *net, char *line))
+{
+	char *line;
+	int err;
+
+	if (len > CMD_MAX)
+		return -E2BIG;
+	line = kvmalloc(len + 1, GFP_KERNEL);
+	if (!line)
+		return -ENOMEM;
+	line[len] = 0;
+	err = -EFAULT;
+	if (!copy_from_user(line, from, len))
+		err = run(mpa_opts_net(), line);
+	kvfree(line);
+	return err ?: len;
+}
+
+/* A peer that has vanished is noticed some day. */
+int mpa_opts_sock_setup(struct socket *sock, void *ctx)
+{
+	sock_set_keepalive(sock->sk);
+	return 0;
 }

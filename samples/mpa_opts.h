@@ -3,10 +3,12 @@
 #ifndef _MPA_OPTS_H
 #define _MPA_OPTS_H
 
+#include <linux/compiler.h>
 #include <linux/socket.h>
 #include <linux/types.h>
 
 struct net;
+struct socket;
 
 /**
  * struct mpa_opts - what all samples have; the first member of their options
@@ -85,6 +87,10 @@ bool mpa_opts_given(const struct mpa_syntax *syntax,
 int mpa_opts_parse(const struct mpa_syntax *syntax, struct net *net,
 		   char *line, struct mpa_opts *opts);
 void mpa_opts_free(struct mpa_opts *opts);
+struct net *mpa_opts_net(void);
+ssize_t mpa_opts_write(const char __user *from, size_t len,
+		       int (*run)(struct net *net, char *line));
+int mpa_opts_sock_setup(struct socket *sock, void *ctx);
 
 /* For struct mpa_option */
 int mpa_opts_number(const struct mpa_option *option, struct mpa_opts *opts,

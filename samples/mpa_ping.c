@@ -67,17 +67,12 @@
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
-#include <linux/nsproxy.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
-#include <net/sock.h>
 
 #include "mpa_ping.h"
-
-/* Private data in hexadecimal, and the rest */
-#define CMD_MAX		(2 * MPA_PD_MAX_REV0 + 4096)
 
 static unsigned int ping_net_id __read_mostly;
 static struct dentry *ping_dir;
@@ -85,18 +80,6 @@ static struct dentry *ping_dir;
 struct ping_net *ping_net(struct net *net)
 {
 	return net_generic(net, ping_net_id);
-}
-
-static struct net *writer_net(void)
-{
-	return current->nsproxy->net_ns;
-}
-
-/* A peer that has vanished is noticed some day. */
-int ping_sock_setup(struct socket *sock, void *ctx)
-{
-	sock_set_keepalive(sock->sk);
-	return 0;
 }
 
 struct ping_buf *ping_net_payload(struct net *net)
@@ -150,20 +133,7 @@ static int ping_command(struct net *net, char *line)
 static ssize_t cmd_write(struct file *file, const char __user *buf, size_t len,
 			 loff_t *pos)
 {
-	char *line;
-	int err;
-
-	if (len > CMD_MAX)
-		return -E2BIG;
-	line = kvmalloc(len + 1, GFP_KERNEL);
-	if (!line)
-		return -ENOMEM;
-	line[len] = 0;
-	err = -EFAULT;
-	if (!copy_from_user(line, buf, len))
-		err = ping_command(writer_net(), line);
-	kvfree(line);
-	return err ?: len;
+	return mpa_opts_write(buf, len, ping_command);
 }
 
 static const struct file_operations cmd_fops = {
@@ -175,7 +145,7 @@ static const struct file_operations cmd_fops = {
 
 static int show_last(struct seq_file *seq, enum ping_side side)
 {
-	struct ping_net *pn = ping_net(writer_net());
+	struct ping_net *pn = ping_net(mpa_opts_net());
 
 	mutex_lock(&pn->lock);
 	if (pn->last[side])
@@ -218,7 +188,7 @@ static int payload_open(struct inode *inode, struct file *file)
 		kfree(pf);
 		return -ENOMEM;
 	}
-	pf->net = get_net(writer_net());
+	pf->net = get_net(mpa_opts_net());
 	file->private_data = pf;
 	return 0;
 }
@@ -263,7 +233,7 @@ static const struct file_operations payload_fops = {
 
 static int captured_open(struct inode *inode, struct file *file)
 {
-	struct ping_net *pn = ping_net(writer_net());
+	struct ping_net *pn = ping_net(mpa_opts_net());
 
 	mutex_lock(&pn->lock);
 	file->private_data = ping_buf_get(pn->captured);

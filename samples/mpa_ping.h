@@ -177,7 +177,6 @@ struct ping_net {
 
 /* mpa_ping.c APIs: */
 struct ping_net *ping_net(struct net *net);
-int ping_sock_setup(struct socket *sock, void *ctx);
 struct ping_buf *ping_net_payload(struct net *net);
 void ping_net_captured(struct net *net, struct ping_buf *buf);
 

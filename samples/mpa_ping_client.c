@@ -584,7 +584,7 @@ static int client_connect(struct ping_client *p)
 		.net		= p->net,
 		.peer		= opts->base.addr,
 		.bound_dev_if	= opts->base.dev,
-		.setup		= ping_sock_setup,
+		.setup		= mpa_opts_sock_setup,
 		.ctx		= p,
 		.pd		= opts->base.pd,
 		.pd_len		= opts->base.pd_len,

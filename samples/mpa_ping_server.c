@@ -652,7 +652,7 @@ static struct mpa_listener *server_listen_at(struct ping_server *s, int family)
 		.net		= s->net,
 		.local		= s->opts.base.addr,
 		.bound_dev_if	= s->opts.base.dev,
-		.setup		= ping_sock_setup,
+		.setup		= mpa_opts_sock_setup,
 		.ctx		= s,
 	};
 	/* The same place in both families */

@@ -104,17 +104,10 @@
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
-#include <linux/nsproxy.h>
-#include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
-#include <net/sock.h>
 
 #include "mpa_rdmap.h"
-
-/* Private data in hexadecimal, and the rest */
-#define CMD_MAX		(2 * MPA_PD_MAX_REV0 + 4096)
 
 static unsigned int rdmap_net_id __read_mostly;
 static struct dentry *rdmap_dir;
@@ -122,18 +115,6 @@ static struct dentry *rdmap_dir;
 struct rdmap_net *rdmap_net(struct net *net)
 {
 	return net_generic(net, rdmap_net_id);
-}
-
-static struct net *writer_net(void)
-{
-	return current->nsproxy->net_ns;
-}
-
-/* A peer that has vanished is noticed some day. */
-int rdmap_sock_setup(struct socket *sock, void *ctx)
-{
-	sock_set_keepalive(sock->sk);
-	return 0;
 }
 
 static int rdmap_command(struct net *net, char *line)
@@ -162,20 +143,7 @@ static int rdmap_command(struct net *net, char *line)
 static ssize_t cmd_write(struct file *file, const char __user *buf, size_t len,
 			 loff_t *pos)
 {
-	char *line;
-	int err;
-
-	if (len > CMD_MAX)
-		return -E2BIG;
-	line = kvmalloc(len + 1, GFP_KERNEL);
-	if (!line)
-		return -ENOMEM;
-	line[len] = 0;
-	err = -EFAULT;
-	if (!copy_from_user(line, buf, len))
-		err = rdmap_command(writer_net(), line);
-	kvfree(line);
-	return err ?: len;
+	return mpa_opts_write(buf, len, rdmap_command);
 }
 
 static const struct file_operations cmd_fops = {
@@ -187,7 +155,7 @@ static const struct file_operations cmd_fops = {
 
 static int show_last(struct seq_file *seq, enum rdmap_side side)
 {
-	struct rdmap_net *rn = rdmap_net(writer_net());
+	struct rdmap_net *rn = rdmap_net(mpa_opts_net());
 
 	mutex_lock(&rn->lock);
 	if (rn->last[side])

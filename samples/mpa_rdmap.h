@@ -360,7 +360,6 @@ struct rdmap_seg {
 
 /* mpa_rdmap.c APIs: */
 struct rdmap_net *rdmap_net(struct net *net);
-int rdmap_sock_setup(struct socket *sock, void *ctx);
 
 /* mpa_rdmap_opts.c APIs: */
 int rdmap_opts_parse(struct net *net, char *line, struct rdmap_opts *opts);

@@ -48,7 +48,7 @@ static struct mpa_connector *client_connect(struct rdmap_client *c)
 		.peer		= opts->base.addr,
 		.bound_dev_if	= opts->base.dev,
 		.flags		= opts->fallback ? MPA_F_FALLBACK : 0,
-		.setup		= rdmap_sock_setup,
+		.setup		= mpa_opts_sock_setup,
 		.ctx		= c,
 		.start		= &start,
 		.pd		= opts->base.pd,
