@@ -73,6 +73,7 @@
 #include <net/netns/generic.h>
 
 #include "mpa_ping.h"
+#include "mpa_server.h"
 
 static unsigned int ping_net_id __read_mostly;
 static struct dentry *ping_dir;
@@ -120,7 +121,7 @@ static int ping_command(struct net *net, char *line)
 		err = ping_server_start(net, &opts);
 		break;
 	case PING_CMD_STOP:
-		err = ping_server_stop(net, &opts);
+		err = mpa_server_stop(net, opts.base.port);
 		break;
 	case PING_CMD_PING:
 		err = ping_client_run(net, &opts);
@@ -325,7 +326,7 @@ static int __init ping_init(void)
 static void __exit ping_exit(void)
 {
 	debugfs_remove(ping_dir);
-	ping_server_exit();
+	mpa_server_exit();
 	unregister_pernet_subsys(&ping_net_ops);
 	ping_client_exit();
 }

@@ -226,7 +226,5 @@ int ping_client_run(struct net *net, const struct ping_opts *opts);
 
 /* mpa_ping_server.c APIs: */
 int ping_server_start(struct net *net, struct ping_opts *opts);
-int ping_server_stop(struct net *net, const struct ping_opts *opts);
-void ping_server_exit(void);
 
 #endif /* _MPA_PING_H */

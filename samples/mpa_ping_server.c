@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* "serve": accept connections, send each ULPDU back or drop it. */
-#include <linux/completion.h>
+#include "mpa_server.c"	/* an object file can be in one module only */
+
 #include <linux/err.h>
-#include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <net/sock.h>
 
@@ -24,32 +22,18 @@
 
 /**
  * struct ping_server - a listening socket and its connections
- * @list: in servers
- * @net: its namespace
+ * @base: what all samples have; the first member
  * @opts: the command
- * @listener: takes connections
- * @ref: one for @list, one for each of @links
- * @lock: protects @links
- * @links: connections
- * @gone: no connection is left
  */
 struct ping_server {
-	struct list_head	list;
-	struct net		*net;
+	struct mpa_server	base;
 	struct ping_opts	opts;
-	struct mpa_listener	*listener;
-	refcount_t		ref;
-	spinlock_t		lock;	/* protects @links */
-	struct list_head	links;
-	struct completion	gone;
 };
 
 /**
  * struct ping_link - an accepted connection
- * @list: in ping_server.links
- * @server: where it belongs
+ * @base: what all samples have
  * @sock: its socket
- * @conn: its MPA
  * @hold: ends hold=
  * @drain: ends the wait for the FIN of a peer that was refused
  * @res: how it goes
@@ -66,10 +50,8 @@ struct ping_server {
  * @rdma: an answer to an RTR, or a Terminate message
  */
 struct ping_link {
-	struct list_head	list;
-	struct ping_server	*server;
+	struct mpa_link		base;
 	struct socket		*sock;
-	struct mpa_conn		*conn;
 	struct timer_list	hold;
 	struct timer_list	drain;
 	struct ping_result	res;
@@ -115,24 +97,20 @@ struct echo_batch {
 	struct echo		echo[];
 };
 
-static DEFINE_MUTEX(servers_lock);	/* protects servers */
-static LIST_HEAD(servers);
-
-static void server_put(struct ping_server *s)
+static const struct ping_opts *link_opts(const struct ping_link *l)
 {
-	if (refcount_dec_and_test(&s->ref))
-		complete(&s->gone);
+	return &container_of(l->base.server, struct ping_server, base)->opts;
 }
 
 static void link_publish(struct ping_link *l)
 {
-	struct net *net = l->server->net;
+	struct net *net = l->base.server->net;
 
 	if (l->published)
 		return;
 	l->published = true;
-	if (l->conn)
-		mpa_get_info(l->conn, &l->res.info);
+	if (l->base.conn)
+		mpa_get_info(l->base.conn, &l->res.info);
 	if (l->capture)
 		ping_net_captured(net, ping_buf_get(l->capture));
 	ping_result_publish(&l->res, net, PING_SIDE_SERVE);
@@ -146,8 +124,8 @@ static void link_finish(struct ping_link *l)
 {
 	link_publish(l);
 	if (!l->res.status)
-		mpa_shutdown(l->conn);
-	mpa_detach(l->conn);
+		mpa_shutdown(l->base.conn);
+	mpa_detach(l->base.conn);
 }
 
 static void link_fail(struct ping_link *l, int status, const char *reason)
@@ -159,7 +137,7 @@ static void link_fail(struct ping_link *l, int status, const char *reason)
 static void link_request(struct mpa_conn *conn, const struct mpa_startup *req)
 {
 	struct ping_link *l = mpa_conn_ctx(conn);
-	const struct ping_opts *opts = &l->server->opts;
+	const struct ping_opts *opts = link_opts(l);
 	const void *pd = opts->base.has_pd ? opts->base.pd : req->pd;
 	u32 len = opts->base.has_pd ? opts->base.pd_len : req->pd_len;
 	int err;
@@ -180,26 +158,26 @@ static void link_hold_timer(struct timer_list *timer)
 {
 	struct ping_link *l = container_of(timer, struct ping_link, hold);
 
-	mpa_resume(l->conn);
+	mpa_resume(l->base.conn);
 }
 
 static void link_drain_timer(struct timer_list *timer)
 {
 	struct ping_link *l = container_of(timer, struct ping_link, drain);
 
-	mpa_abort(l->conn);
-	mpa_detach(l->conn);
+	mpa_abort(l->base.conn);
+	mpa_detach(l->base.conn);
 }
 
 static void link_established(struct mpa_conn *conn,
 			     const struct mpa_startup *reply)
 {
 	struct ping_link *l = mpa_conn_ctx(conn);
-	u32 hold = l->server->opts.hold;
+	u32 hold = link_opts(l)->hold;
 
 	mpa_get_info(conn, &l->res.info);
 	l->first = l->res.info.enhanced;
-	if (l->server->opts.place) {
+	if (link_opts(l)->place) {
 		l->place = ping_place_new(l->sock->sk);
 		if (!l->place) {
 			link_fail(l, -ENOMEM, "closed");
@@ -330,12 +308,12 @@ static int link_send(struct ping_link *l, struct list_head *list, int err)
 	struct mpa_tx *tx, *next;
 
 	if (!err && !list_empty(list))
-		err = mpa_send_list(l->conn, list);
+		err = mpa_send_list(l->base.conn, list);
 	list_for_each_entry_safe(tx, next, list, list)
 		echo_drop(l, container_of(tx, struct echo, tx));
 	if (!err && link_is_full(l)) {
 		l->held = true;
-		mpa_hold(l->conn);
+		mpa_hold(l->base.conn);
 	}
 	return err;
 }
@@ -353,7 +331,7 @@ static void link_capture(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 
 static int link_send_rdma(struct ping_link *l)
 {
-	int err = mpa_send(l->conn, &l->rdma.tx);
+	int err = mpa_send(l->base.conn, &l->rdma.tx);
 
 	l->pending += !err;
 	return err;
@@ -370,7 +348,7 @@ static void link_refuse(struct ping_link *l, enum mpa_error error)
 	l->res.mpa_error = error;
 	ping_result_fail(&l->res, -EPROTO, "frame");
 	link_publish(l);
-	mpa_shutdown(l->conn);
+	mpa_shutdown(l->base.conn);
 	mod_timer(&l->drain, jiffies + DRAIN);
 }
 
@@ -423,7 +401,7 @@ static int link_take(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 
 static bool link_is_echo(const struct ping_link *l)
 {
-	return l->server->opts.mode == PING_MODE_ECHO;
+	return link_opts(l)->mode == PING_MODE_ECHO;
 }
 
 /* What is passed in order is delivered as well. */
@@ -487,7 +465,7 @@ static int link_go_on(struct ping_link *l)
 	if (l->place)
 		err = link_act_placed(l);
 	if (!err && !l->held)
-		mpa_resume(l->conn);
+		mpa_resume(l->base.conn);
 	return err;
 }
 
@@ -532,17 +510,15 @@ static void link_rejected(struct mpa_conn *conn,
 
 static void link_free(struct ping_link *l)
 {
-	struct ping_server *s = l->server;
+	struct mpa_server *s = l->base.server;
 
-	spin_lock(&s->lock);
-	list_del(&l->list);
-	spin_unlock(&s->lock);
+	mpa_link_remove(&l->base);
 	sock_release(l->sock);
 	ping_buf_put(l->capture);
 	ping_place_free(l->place);
 	kvfree(l->res.pd);
 	kfree(l);
-	server_put(s);
+	mpa_server_put(s);
 }
 
 static void link_released(struct mpa_conn *conn, struct list_head *left)
@@ -583,16 +559,11 @@ static struct ping_link *link_new(struct ping_server *s, struct socket *sock)
 			return NULL;
 		}
 	}
-	l->server = s;
 	l->sock = sock;
 	timer_setup(&l->hold, link_hold_timer, 0);
 	timer_setup(&l->drain, link_drain_timer, 0);
 	ping_result_init(&l->res);
-
-	refcount_inc(&s->ref);
-	spin_lock(&s->lock);
-	list_add_tail(&l->list, &s->links);
-	spin_unlock(&s->lock);
+	mpa_link_add(&l->base, &s->base);
 	return l;
 }
 
@@ -604,11 +575,11 @@ static int link_attach(struct ping_link *l)
 	};
 	struct mpa_conn *conn;
 
-	ping_opts_params(&l->server->opts, &params);
+	ping_opts_params(link_opts(l), &params);
 	conn = mpa_attach(l->sock, &params);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	l->conn = conn;
+	l->base.conn = conn;
 	return 0;
 }
 
@@ -617,10 +588,10 @@ static void link_start(struct ping_link *l)
 {
 	int err;
 
-	if (l->server->opts.immediate)
-		err = mpa_start_immediate(l->conn);
+	if (link_opts(l)->immediate)
+		err = mpa_start_immediate(l->base.conn);
 	else
-		err = mpa_start_responder(l->conn, NULL, 0);
+		err = mpa_start_responder(l->base.conn, NULL, 0);
 	if (err)
 		link_fail(l, err, "closed");
 }
@@ -646,38 +617,7 @@ static void server_accepted(void *ctx, struct socket *sock)
 	link_free(l);
 }
 
-static struct mpa_listener *server_listen_at(struct ping_server *s, int family)
-{
-	struct mpa_sock_params params = {
-		.net		= s->net,
-		.local		= s->opts.base.addr,
-		.bound_dev_if	= s->opts.base.dev,
-		.setup		= mpa_opts_sock_setup,
-		.ctx		= s,
-	};
-	/* The same place in both families */
-	struct sockaddr_in *sin = (struct sockaddr_in *)&params.local;
-
-	if (family) {
-		sin->sin_family = family;
-		sin->sin_port = htons(s->opts.base.port);
-	}
-	return mpa_listen(&params, server_accepted);
-}
-
-/* Anywhere: :: takes IPv4 as well, unless net.ipv6.bindv6only says no. */
-static struct mpa_listener *server_listen(struct ping_server *s)
-{
-	struct mpa_listener *listener;
-
-	if (s->opts.base.addr.ss_family)
-		return server_listen_at(s, AF_UNSPEC);
-	listener = server_listen_at(s, AF_INET6);
-	if (listener == ERR_PTR(-EAFNOSUPPORT))
-		listener = server_listen_at(s, AF_INET);
-	return listener;
-}
-
+/* The private data of @opts is the server's if this returns 0. */
 int ping_server_start(struct net *net, struct ping_opts *opts)
 {
 	struct ping_server *s;
@@ -686,83 +626,13 @@ int ping_server_start(struct net *net, struct ping_opts *opts)
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
 		return -ENOMEM;
-	s->net = net;
 	s->opts = *opts;
-	refcount_set(&s->ref, 1);
-	spin_lock_init(&s->lock);
-	INIT_LIST_HEAD(&s->links);
-	init_completion(&s->gone);
-
-	mutex_lock(&servers_lock);
-	s->listener = server_listen(s);
-	err = PTR_ERR_OR_ZERO(s->listener);
-	if (!err)
-		list_add(&s->list, &servers);
-	mutex_unlock(&servers_lock);
+	s->base.opts = &s->opts.base;
+	s->base.accepted = server_accepted;
+	err = mpa_server_start(&s->base, net);
 	if (err)
 		kfree(s);
 	else
-		opts->base.pd = NULL;	/* now it is the server's */
+		opts->base.pd = NULL;
 	return err;
-}
-
-/*
- * 1. No connection is added any more, and none is between accept and start.
- * 2. Each one that is there is reset; a connection stays valid while it is on
- *    the list.
- * 3. The last one to be released says so.
- */
-static void server_close(struct ping_server *s)
-{
-	struct ping_link *l;
-
-	mpa_listen_close_sync(s->listener);
-
-	spin_lock(&s->lock);
-	list_for_each_entry(l, &s->links, list) {
-		mpa_abort(l->conn);
-		mpa_detach(l->conn);
-	}
-	spin_unlock(&s->lock);
-
-	server_put(s);
-	wait_for_completion(&s->gone);
-	mpa_opts_free(&s->opts.base);
-	kfree(s);
-}
-
-static bool server_matches(const struct ping_server *s, struct net *net,
-			   u32 port)
-{
-	return !net || (net_eq(s->net, net) && s->opts.base.port == port);
-}
-
-/* Close those on a port of a namespace, or all. */
-static int servers_close(struct net *net, u32 port)
-{
-	struct ping_server *s, *next;
-	LIST_HEAD(closing);
-
-	mutex_lock(&servers_lock);
-	list_for_each_entry_safe(s, next, &servers, list)
-		if (server_matches(s, net, port))
-			list_move(&s->list, &closing);
-	mutex_unlock(&servers_lock);
-	if (list_empty(&closing))
-		return -ENOENT;
-	list_for_each_entry_safe(s, next, &closing, list)
-		server_close(s);
-	return 0;
-}
-
-int ping_server_stop(struct net *net, const struct ping_opts *opts)
-{
-	return servers_close(net, opts->base.port);
-}
-
-void ping_server_exit(void)
-{
-	servers_close(NULL, 0);
-	/* The last released() may still be returning. */
-	mpa_barrier();
 }

@@ -108,6 +108,7 @@
 #include <net/netns/generic.h>
 
 #include "mpa_rdmap.h"
+#include "mpa_server.h"
 
 static unsigned int rdmap_net_id __read_mostly;
 static struct dentry *rdmap_dir;
@@ -130,7 +131,7 @@ static int rdmap_command(struct net *net, char *line)
 		err = rdmap_server_start(net, &opts);
 		break;
 	case RDMAP_CMD_STOP:
-		err = rdmap_server_stop(net, &opts);
+		err = mpa_server_stop(net, opts.base.port);
 		break;
 	case RDMAP_CMD_CONNECT:
 		err = rdmap_client_run(net, &opts);
@@ -216,9 +217,7 @@ static int __init rdmap_init(void)
 static void __exit rdmap_exit(void)
 {
 	debugfs_remove(rdmap_dir);
-	rdmap_server_exit();
-	/* The last released() may still be returning. */
-	mpa_barrier();
+	mpa_server_exit();
 	unregister_pernet_subsys(&rdmap_net_ops);
 }
 

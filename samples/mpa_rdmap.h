@@ -446,7 +446,5 @@ int rdmap_client_run(struct net *net, const struct rdmap_opts *opts);
 
 /* mpa_rdmap_server.c APIs: */
 int rdmap_server_start(struct net *net, struct rdmap_opts *opts);
-int rdmap_server_stop(struct net *net, const struct rdmap_opts *opts);
-void rdmap_server_exit(void);
 
 #endif /* _MPA_RDMAP_H */
