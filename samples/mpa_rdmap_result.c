@@ -6,6 +6,7 @@
 #include <linux/string.h>
 
 #include "mpa_rdmap.h"
+#include "mpa_show.h"
 
 void rdmap_result_init(struct rdmap_result *res)
 {
@@ -52,33 +53,6 @@ void rdmap_result_publish(struct rdmap_result *res, struct net *net,
 	rdmap_result_free(copy);
 }
 
-static void show_u64(struct seq_file *seq, const char *name, u64 val)
-{
-	seq_printf(seq, "%s=%llu\n", name, val);
-}
-
-static void show_pd(struct seq_file *seq, const struct rdmap_result *res)
-{
-	u32 i;
-
-	seq_puts(seq, "peer_pdata=");
-	for (i = 0; i < res->pd_len; i++)
-		seq_printf(seq, "%02x", res->pd[i]);
-	seq_putc(seq, '\n');
-}
-
-static void show_revision(struct seq_file *seq, const struct rdmap_result *res)
-{
-	int rev = res->info.rev;
-
-	if (rev == MPA_REV_NONE)
-		rev = res->peer_rev;
-	if (rev == MPA_REV_NONE)
-		seq_puts(seq, "revision=none\n");
-	else
-		seq_printf(seq, "revision=%d\n", rev);
-}
-
 static const char *rtr_name(u8 rtr)
 {
 	switch (rtr) {
@@ -97,27 +71,14 @@ static void show_negotiated(struct seq_file *seq,
 {
 	const struct mpa_info *info = &res->info;
 
-	show_revision(seq, res);
-	seq_printf(seq, "crc=%d\n", info->crc);
-	seq_printf(seq, "markers_tx=%d\n", info->markers_tx);
-	seq_printf(seq, "markers_rx=%d\n", info->markers_rx);
-	show_u64(seq, "ird", res->ird);
-	show_u64(seq, "ord", res->ord);
+	mpa_show_revision(seq, info, res->peer_rev);
+	mpa_show_checks(seq, info);
+	mpa_show_u64(seq, "ird", res->ird);
+	mpa_show_u64(seq, "ord", res->ord);
 	seq_printf(seq, "rtr=%s\n", rtr_name(res->rtr));
-	show_u64(seq, "emss", info->emss);
-	show_u64(seq, "mulpdu", info->mulpdu);
-	show_u64(seq, "ulpdus_tx", info->ulpdus_tx);
-	show_u64(seq, "ulpdus_rx", info->ulpdus_rx);
-}
-
-static void show_early(struct seq_file *seq, const struct rdmap_result *res)
-{
-	const struct mpa_info *info = &res->info;
-
-	show_u64(seq, "ulpdus_ooo", info->ulpdus_ooo);
-	show_u64(seq, "octets_ooo", info->octets_ooo);
-	show_u64(seq, "ooo_suppressed", info->ooo_suppressed);
-	show_u64(seq, "placed_early", res->placed_early);
+	mpa_show_sizes(seq, info);
+	mpa_show_u64(seq, "ulpdus_tx", info->ulpdus_tx);
+	mpa_show_u64(seq, "ulpdus_rx", info->ulpdus_rx);
 }
 
 static void show_count(struct seq_file *seq, const struct rdmap_count *count,
@@ -141,23 +102,21 @@ static void show_term(struct seq_file *seq, const char *name, u32 err)
 /* One key=value a line; scripts rely on the names. */
 void rdmap_result_show(struct seq_file *seq, const struct rdmap_result *res)
 {
-	show_u64(seq, "number", res->number);
+	mpa_show_u64(seq, "number", res->number);
 	seq_printf(seq, "status=%d\n", res->status);
 	seq_printf(seq, "reason=%s\n", res->reason);
 	show_negotiated(seq, res);
-	show_early(seq, res);
-	show_u64(seq, "iterations", res->iterations);
+	mpa_show_ooo(seq, &res->info);
+	mpa_show_u64(seq, "placed_early", res->placed_early);
+	mpa_show_u64(seq, "iterations", res->iterations);
 	show_count(seq, &res->tx, "tx");
 	show_count(seq, &res->rx, "rx");
-	show_u64(seq, "mismatches", res->mismatches);
+	mpa_show_u64(seq, "mismatches", res->mismatches);
 	show_term(seq, "terminate_tx", res->term_tx);
 	show_term(seq, "terminate_rx", res->term_rx);
 	seq_printf(seq, "terminate_swapped=%d\n", res->term_swapped);
 	seq_printf(seq, "mpa_error=%d\n", res->mpa_error);
-	show_pd(seq, res);
-	show_u64(seq, "elapsed_ns", res->elapsed);
-	if (!res->info.peer.ss_family)
-		return;
-	seq_printf(seq, "local=%pISpc\n", &res->info.local);
-	seq_printf(seq, "peer=%pISpc\n", &res->info.peer);
+	mpa_show_pd(seq, res->pd, res->pd_len);
+	mpa_show_u64(seq, "elapsed_ns", res->elapsed);
+	mpa_show_addresses(seq, &res->info);
 }
