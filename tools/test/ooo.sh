@@ -1,0 +1,531 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# ULPDUs passed out of order: what is placed behind a hole of the TCP stream,
+# and that Delivery is as ever. Holes are made by the router.
+
+TRACE=/sys/kernel/tracing
+
+# rough NETEM...: on the way from a to b; WAY=both: and back
+rough() {
+	ns r tc qdisc replace dev rb root netem "$@" limit 20000 &&
+		[[ ${WAY-} != both ]] ||
+		ns r tc qdisc replace dev ra root netem "$@" limit 20000 ||
+		fail "netem $*"
+}
+
+# drop MATCH...: the router drops those packets that come from a (IPv4)
+drop() {
+	drop_no_more
+	ns r tc qdisc add dev ra clsact &&
+		ns r tc filter add dev ra ingress protocol ip prio 1 \
+			u32 "$@" action drop || fail "drop $*"
+}
+
+drop_no_more() { ns r tc qdisc del dev ra clsact 2>/dev/null; }
+
+# Each N-th packet of 1024 octets or more, N a power of two: the IPv4 ID counts
+# them, and sent again it has another. (A mask is in hexadecimal always.)
+drop_nth() {
+	local mask
+
+	mask=$(printf %x $(($1 - 1)))
+	drop match u16 0x0400 fc00 at 2 match u16 0 "$mask" at 4
+}
+
+# Packets of N octets, as often as they come
+drop_of_length() { drop match u16 "$1" ffff at 2; }
+
+# loses PERCENT DELAY: one in a thousand may never come to pass if left to chance
+loses() {
+	rough delay "$2"
+	case $1 in
+	0.1%) drop_nth 1024 ;;
+	1%) drop_nth 128 ;;
+	5%) drop_nth 16 ;;
+	esac
+}
+
+new_payload() {
+	head -c "$1" /dev/urandom >"$STATE/payload"
+	ns a cp "$STATE/payload" "$PING/payload"
+}
+
+# captured_is FILE
+captured_is() {
+	ns b cat "$PING"/captured | cmp - "$1" || fail "other octets than were sent"
+}
+
+# The stream came to each of those that came early, if any did
+met() {
+	same "${R[ooo_suppressed]}" "${R[ulpdus_ooo]}" "met of those passed early"
+}
+
+# Some came early
+early() {
+	((R[ulpdus_ooo] > 0 && R[octets_ooo] >= R[ulpdus_ooo])) ||
+		{ show_result; fail "nothing was passed early"; }
+	met
+}
+
+none_early() { expect ulpdus_ooo=0 octets_ooo=0 ooo_suppressed=0; }
+
+# sink ADDRESS OCTETS PING-OPTION...: the receiver has what was sent, in order
+sink() {
+	local address=$1 octets=$2
+
+	shift 2
+	new_payload "$octets"
+	serve mode=sink capture=1 "${SERVE:-ooo=1}"
+	ping_ok "$address" mode=sink payload=1 timeout=$((30 * SLOW)) "$@"
+	served
+	expect status=0 reason=ok "bytes_rx=$octets" \
+		"ulpdus_rx=${ULPDUS:-${R[ulpdus_rx]}}"
+	captured_is "$STATE/payload"
+	stop_serving
+}
+
+# sink_early ...: the same, until some came early; a busy machine may not have
+# looked before a hole closes
+sink_early() {
+	local try
+
+	for ((try = 0; try < 10; try++)); do
+		sink "$@"
+		((R[ulpdus_ooo] == 0)) || break
+	done
+	early
+}
+
+# both_ways ADDRESS SIZE COUNT PING-OPTION...: each octet and the order of the
+# echoes is what was sent. The status says whether some came early to each end.
+both_ways() {
+	local address=$1 size=$2 count=$3 came
+
+	shift 3
+	serve mode=echo ooo=1
+	ping_ok "$address" ooo=1 "size=$size" "count=$count" verify=1 \
+		timeout=$((30 * SLOW)) "$@"
+	expect "ulpdus_tx=$count" "ulpdus_rx=$count" "bytes_rx=${R[bytes_tx]}"
+	met
+	came=${R[ulpdus_ooo]}
+	served
+	expect status=0 "ulpdus_rx=$count" "ulpdus_tx=$count"
+	met
+	stop_serving
+	((came && R[ulpdus_ooo]))
+}
+
+# one_way DELAY: each loss with octets enough for it, and for some behind. A
+# single hole, or one of 1 ms, may close before anybody has looked.
+one_way() {
+	local delay=$1 pair check
+
+	network routed 1500
+	spoil
+	for pair in 0.1%:1900000 1%:600000 5%:250000; do
+		DOING="loss of ${pair%:*}"
+		loses "${pair%:*}" "$delay"
+		check="sink_early"
+		[[ $delay != 1ms && $pair != 0.1%* ]] || check="sink"
+		$check "$B4" "${pair#*:}"
+		met
+	done
+}
+
+# two_way FAMILY SIZE COUNT NETEM...
+two_way() {
+	local address=B$1 size=$2 count=$3 try=0
+
+	network routed 1500
+	spoil
+	shift 3
+	WAY=both rough "$@"
+	until both_ways "${!address}" "$size" "$count" batch=60 depth=120; do
+		((++try < 10)) || fail "nothing was passed early"
+	done
+}
+
+# Nothing is lost, but each fifth packet overtakes those of 20 ms
+overtaken() {
+	network routed 1500
+	spoil
+	rough delay 20ms reorder 100% gap 5
+	sink_early "$B4" 300000
+	sink_early "$B6" 300000
+}
+
+# Nothing out of order, nothing early
+nothing_lost() {
+	network routed 1500
+	sink "$B4" 300000
+	none_early
+	sink "$B6" 300000
+	none_early
+}
+
+duplicated() {
+	network routed 1500
+	spoil
+	rough delay 20ms reorder 100% gap 7 duplicate 30%
+	sink_early "$B4" 300000
+}
+
+# FPDUs of many segments, of a part of one, and some in between
+sizes() {
+	local pair
+
+	network routed 1500
+	spoil
+	loses 5% 10ms
+	for pair in 30:50000 500:150000 1000:150000 9000:300000 64768:900000; do
+		DOING="size ${pair%:*}"
+		sink_early "$B4" "${pair#*:}" "size=${pair%:*}"
+	done
+}
+
+# Skbs behind the hole with several segments each: GRO puts them together
+coalesced() {
+	network routed 1500
+	spoil
+	ns b ethtool -K vb gro on >/dev/null || fail "no GRO"
+	loses 1% 10ms
+	sink_early "$B4" 800000
+}
+
+# FPDUs anywhere in their segments, as after a middlebox that cuts anew: all of
+# them in one piece for TCP, from a peer that knows no EMSS
+cut_anew() {
+	network routed 1500
+	spoil
+	serve mode=sink capture=1 markers=1
+	client request expect-reply:m=1 hold fpdu:size=311,step=7,count=200 \
+		push fin end
+	served
+	ns b cat "$PING"/captured >"$STATE/payload"
+	stop_serving
+	loses 5% 10ms
+	serve mode=sink capture=1 ooo=1
+	client request expect-reply:m=1 hold fpdu:size=311,step=7,count=200 \
+		push fin end
+	served
+	expect status=0 ulpdus_rx=200
+	early
+	captured_is "$STATE/payload"
+}
+
+# The path is narrower than its ends know: what was cut for it is cut again
+narrow() {
+	network routed 1500
+	spoil
+	ip -n r link set rb mtu 1000
+	rough delay 10ms
+	drop match u16 0x0300 ff00 at 2 match u16 0 f at 4
+	sink_early "$B4" 300000 size=1400
+}
+
+rev2() {
+	network routed 1500
+	spoil
+	loses 5% 10ms
+	serve mode=sink ooo=1 rev=2
+	ping_ok "$B4" mode=sink rev=2 size=1400 count=300 batch=50 \
+		timeout=$((30 * SLOW))
+	served
+	expect status=0 ulpdus_rx=300 enhanced=1
+	early
+}
+
+# Without CRC no FPDU behind a hole can be told from any other octets
+without_crc() {
+	network routed 1500
+	spoil
+	set_sysctl a net.mpa.crc=0
+	set_sysctl b net.mpa.crc=0
+	loses 5% 1ms
+	sink "$B4" 500000
+	expect crc=0 markers_rx=1
+	none_early
+}
+
+# Each end chooses for itself
+one_side() {
+	network routed 1500
+	spoil
+	WAY=both rough delay 10ms reorder 100% gap 5
+	serve mode=echo ooo=1
+	ping_ok "$B4" size=1400 count=300 batch=60 verify=1 timeout=$((30 * SLOW))
+	expect ulpdus_rx=300
+	none_early
+	served
+	early
+	stop_serving
+	serve mode=echo
+	ping_ok "$B4" ooo=1 size=1400 count=300 batch=60 verify=1 \
+		timeout=$((30 * SLOW))
+	expect ulpdus_rx=300
+	early
+	served
+	none_early
+}
+
+# Without the hook a timer and what runs anyway have to do
+without_hook() {
+	network routed 1500
+	spoil
+	set_sysctl b net.mpa.ooo_hook=0
+	loses 1% 20ms
+	sink_early "$B4" 700000
+}
+
+# delivery OPTION: send what is in payload, and see how Delivery went: DELIVERED
+delivery() {
+	echo >$TRACE/trace
+	echo 1 >$TRACE/events/mpa/mpa_recv/enable
+	SERVE=$1 sink "$B4" 400000 size=1200
+	echo 0 >$TRACE/events/mpa/mpa_recv/enable
+	DELIVERED=$(sed -n 's/.*mpa_recv:.*delivered=//p' $TRACE/trace |
+		awk '$1 < last { print "back from", last, "to", $1 }
+			{ last = $1 }
+			END { print "up to", last }')
+}
+
+# It never goes back, and ends where it does without ULPDUs passed early
+same_delivery() {
+	local in_order
+
+	network routed 1500
+	spoil
+	loses 5% 10ms
+	delivery "markers=1 place=1"
+	none_early
+	in_order=$DELIVERED
+	like "$in_order" "up to [1-9]*" "Delivery in order"
+	delivery ooo=1
+	early
+	same "$DELIVERED" "$in_order" "Delivery"
+}
+
+# netstat_of NS NAME: a counter of TcpExt
+netstat_of() {
+	ns "$1" awk -v name="$2" '/^TcpExt:/ && !n { for (i in fields) delete fields[i]
+			n = split($0, fields); next }
+		/^TcpExt:/ { for (i = 2; i <= n; i++)
+			if (fields[i] == name) print $i
+			exit }' /proc/net/netstat
+}
+
+# behind_hole COUNT STEP...: the first FPDU of a peer, of 1000 octets, does not
+# come, but what follows does; until COUNT ULPDUs of that were passed early. It
+# has to follow in one piece, for TCP sends nothing new after the first loss.
+behind_hole() {
+	local count=$1 had try
+
+	shift
+	serve mode=sink capture=1 ooo=1
+	had=$(counter b MpaOooUlpdus)
+	# 1008 octets and two markers, TCP and IP with a time stamp
+	drop_of_length 1068
+	play request expect-reply:m=1 fpdu:size=1000 "$@" >"$STATE/client" &
+	PEER=$!
+	for ((try = 0; try < 100 * SLOW; try++)); do
+		(($(counter b MpaOooUlpdus) - had < count)) || return 0
+		sleep 0.05
+	done
+	fail "$(($(counter b MpaOooUlpdus) - had)) passed early, not $count"
+}
+
+tcp_pages() { awk '/^TCP:/ { print $NF }' /proc/net/sockstat; }
+
+# TCP counts its memory by the megabyte: a connection that nobody reads from
+# takes some, so that there is more in use than a limit says
+ballast() {
+	local try
+
+	set_sysctl r net.ipv4.tcp_rmem="4096 8388608 8388608"
+	set_sysctl r net.ipv4.tcp_wmem="4096 8388608 8388608"
+	ns r mpa-peer listen 127.0.0.1 "$PORT" pause:600 >/dev/null &
+	until ns r ss -tln | grep -q ":$PORT "; do
+		sleep 0.05
+	done
+	ns r bash -c "cat /dev/zero >/dev/tcp/127.0.0.1/$PORT" &
+	for ((try = 0; try < 100 * SLOW; try++)); do
+		(($(tcp_pages) < 512)) || return 0
+		sleep 0.05
+	done
+	fail "only $(tcp_pages) pages"
+}
+
+# TCP gets no memory for what fills the hole, but from what is behind it: it
+# drops its queue, of which all had been passed, and receives it once more
+squeezed() {
+	local memory count pruned
+
+	network routed 1500
+	spoil
+	memory=$(sysctl -n net.ipv4.tcp_mem)
+	set_sysctl b net.ipv4.tcp_rmem="4096 131072 131072"
+	ballast
+	# What TCP has in hand may be enough for once
+	for count in 8 7 9 10 8 7 9 10; do
+		serve mode=sink capture=1 markers=1
+		client request expect-reply:m=1 fpdu:size=1000 hold \
+			fpdu:size=1200,count=$count push fin end
+		served
+		ns b cat "$PING"/captured >"$STATE/payload"
+		stop_serving
+		behind_hole $count hold fpdu:size=1200,count=$count push fin end
+		sysctl -qw net.ipv4.tcp_mem="1 1 1"
+		drop_no_more
+		until pruned=$(netstat_of b OfoPruned); ((pruned)) ||
+			[[ $(last_served) != "$BEFORE" ]]; do
+			sleep 0.05
+		done
+		sysctl -qw net.ipv4.tcp_mem="$memory"
+		wait $PEER || fail "mpa-peer: $(tail -n 2 "$STATE/client")"
+		served
+		expect status=0 "ulpdus_rx=$((count + 1))" \
+			"ulpdus_ooo=$count" "ooo_suppressed=$count"
+		captured_is "$STATE/payload"
+		((!pruned)) || return 0
+		stop_serving
+	done
+	fail "TCP has not dropped its queue"
+}
+
+hole_closes() {
+	network routed 1500
+	spoil
+	behind_hole 3 hold fpdu:size=1200,count=3 push fin end
+	drop_no_more
+	wait $PEER || fail "mpa-peer: $(tail -n 2 "$STATE/client")"
+	served
+	expect status=0 reason=ok ulpdus_rx=4 bytes_rx=4600 ulpdus_ooo=3 \
+		octets_ooo=3600 ooo_suppressed=3
+}
+
+# What was placed is not delivered when the stream ends before it
+hole_stays() {
+	network routed 1500
+	spoil
+	behind_hole 3 hold fpdu:size=1200,count=3 push pause:$((20 * SLOW))
+	ns a ss -K dport = "$PORT" >/dev/null || fail "no reset"
+	served
+	expect reason=reset ulpdus_rx=0 bytes_rx=0 ulpdus_ooo=3 ooo_suppressed=0
+	same "$(ns b cat "$PING"/captured | wc -c)" 0 "octets captured"
+}
+
+# The verdict on a bad FPDU falls in its turn; those behind it, found by their
+# markers, are never delivered
+bad_behind_hole() {
+	network routed 1500
+	spoil
+	behind_hole 3 hold fpdu:size=1200 fpdu:size=1200,crc=bad \
+		fpdu:size=1200,count=2 push pause:$((20 * SLOW))
+	drop_no_more
+	served
+	expect mpa_error=2 reason=crc ulpdus_rx=2 bytes_rx=2200 ulpdus_ooo=3 \
+		ooo_suppressed=1
+}
+
+# The server's end is taken away with a hole open, and the operations of its
+# sockets looked at meanwhile
+detached() {
+	local round looking
+
+	network routed 1500
+	spoil
+	while ns b ss -tinmo >/dev/null; do
+		sleep 0.02
+	done &
+	looking=$!
+	for round in 1 2 3; do
+		behind_hole 2 hold fpdu:size=1200,count=2 push pause:$((20 * SLOW))
+		command_in b "stop port=$PORT" || fail "stop, round $round"
+		served
+		expect ulpdus_rx=0 ulpdus_ooo=2
+		kill $PEER
+		drop_no_more
+	done
+	kill $looking
+	sink "$B4" 100000
+}
+
+# Under loss, with holes all the time, the modules go
+unloaded() {
+	local round number
+
+	network routed 1500
+	spoil
+	WAY=both rough delay 10ms loss 10%
+	for round in 1 2 3; do
+		serve mode=echo ooo=1
+		for number in 1 2 3; do
+			play request expect-reply:m=1 hold \
+				fpdu:size=900,count=250 push \
+				pause:$((5 * SLOW)) >/dev/null &
+		done
+		early_somewhere
+		rm "$STATE/serving"
+		timeout $((15 * SLOW)) rmmod mpa_ping ||
+			fail "rmmod mpa_ping, round $round"
+		timeout $((15 * SLOW)) rmmod mpa || fail "rmmod mpa, round $round"
+		modprobe -a mpa mpa_ping || fail "modprobe"
+	done
+}
+
+early_somewhere() {
+	local try
+
+	for ((try = 0; try < 100 * SLOW; try++)); do
+		(($(counter b MpaOooUlpdus) == 0)) || return 0
+		sleep 0.05
+	done
+	fail "nothing was passed early"
+}
+
+# The namespaces go under loss, too
+namespaces_under_loss() {
+	network routed 1500
+	spoil
+	WAY=both rough delay 10ms loss 10%
+	serve mode=echo ooo=1
+	play request expect-reply:m=1 hold fpdu:size=900,count=250 push \
+		pause:$((5 * SLOW)) >/dev/null &
+	early_somewhere
+	links_down
+	rm -f "$STATE/serving"
+	timeout $((20 * SLOW)) rmmod mpa_ping || fail "rmmod mpa_ping"
+	timeout $((20 * SLOW)) rmmod mpa || fail "rmmod mpa"
+	modprobe -a mpa mpa_ping || fail "modprobe"
+}
+
+for delay in 1ms 10ms 50ms; do
+	test_case "ooo.sink.$delay" "OO-03 OO-05 OO-07 OO-17" one_way $delay
+done
+test_case ooo.echo.ipv4 "OO-02 OO-03 OO-17" \
+	two_way 4 1400 400 delay 20ms reorder 80% 50% gap 4 loss 1%
+test_case ooo.echo.ipv6 "OO-02 OO-03 OO-17" \
+	two_way 6 1400 400 delay 10ms loss 5%
+test_case ooo.echo.long "OO-03 OO-19" \
+	two_way 6 9000 60 delay 10ms loss 5%
+test_case ooo.echo.small "OO-20 OO-03" \
+	two_way 4 40 6000 delay 10ms loss 5%
+test_case ooo.reorder "OO-03 OO-10 OO-17" overtaken
+test_case ooo.duplicate "OO-09 OO-17" duplicated
+test_case ooo.none "OO-16 OO-04" nothing_lost
+test_case ooo.sizes "OO-19 OO-20" sizes
+test_case ooo.coalesced "OO-20" coalesced
+test_case ooo.cut-anew "OO-19 OO-03" cut_anew
+test_case ooo.narrow "OO-19 OO-03" narrow
+test_case ooo.rev2 "OO-01" rev2
+test_case ooo.no-crc "OO-01" without_crc
+test_case ooo.one-side "OO-01" one_side
+test_case ooo.no-hook "OO-03" without_hook
+test_case ooo.delivery "OO-05 OO-12 OO-17" same_delivery
+test_case ooo.squeezed "OO-09 OO-08" squeezed
+test_case ooo.hole.closes "OO-05 OO-11" hole_closes
+test_case ooo.hole.stays "OO-06 OO-12" hole_stays
+test_case ooo.hole.bad "OO-07 OO-17" bad_behind_hole
+test_case ooo.detach "OO-15" detached
+test_case ooo.unload "OO-15" unloaded
+test_case ooo.namespace "OO-15" namespaces_under_loss
