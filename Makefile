@@ -20,8 +20,8 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
-.PHONY: all modules modules_install demo check interop shell coverage mutants \
-	clean distclean help need-kdir
+.PHONY: all modules modules_install demo check interop ooo shell coverage \
+	mutants clean distclean help need-kdir
 
 all: modules
 
@@ -50,6 +50,9 @@ check:
 interop:
 	tools/interop $(if $(ONLY),'$(ONLY)')
 
+ooo:
+	tools/ooo
+
 shell:
 	tools/vm/run --shell $(if $(KERNEL),--kernel $(KERNEL))
 
@@ -75,6 +78,7 @@ help:
 	@echo "                      LONG=1 with the exhaustive sweeps,"
 	@echo "                      ONLY=PATTERN some jobs alone (ONLY='kunit-*')"
 	@echo "make interop          against siw, and with outside decoders"
+	@echo "make ooo              what passing ULPDUs out of order brings, and costs"
 	@echo "make shell            a guest to type in, with everything loaded"
 	@echo "make coverage         which lines the tests reach"
 	@echo "make mutants          do the tests notice small breakages?"

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What arrived behind holes of a TCP stream, and when MPA passed it.
+
+Stream positions count from the first octet of full operation; times are ns.
+"""
+
+import bisect
+import collections
+import re
+import struct
+
+FRAME = 20      # octets of a startup frame without private data
+
+# Octets of a segment that arrived behind a hole, which closed at `closed`
+Piece = collections.namedtuple("Piece", "time start end closed")
+# A hole that closed: the stream is complete from `start` to `end` since `time`
+Closed = collections.namedtuple("Closed", "time start end")
+# ULPDUs passed before their turn; and the stream passed and delivered up to
+Early = collections.namedtuple("Early", "time start end")
+Delivered = collections.namedtuple("Delivered", "time upto")
+
+
+class Bad(Exception):
+    """Something that is not as it has to be."""
+
+
+def frames(octets):
+    """Yield (time, frame) of a capture of Ethernet, taken to the ns."""
+    if octets[:4] != b"\x4d\x3c\xb2\xa1":
+        raise Bad("no capture with ns, or not of this machine's order")
+    at = 24
+    while at + 16 <= len(octets):
+        second, ns, kept, _ = struct.unpack_from("<IIII", octets, at)
+        yield second * 10**9 + ns, octets[at + 16:at + 16 + kept]
+        at += 16 + kept
+
+
+def arrivals(octets):
+    """Yield (time, start, end) for each segment of the one connection."""
+    base = None
+    for time, frame in frames(octets):
+        length, = struct.unpack_from(">H", frame, 16)
+        tcp = 14 + (frame[14] & 15) * 4
+        seq, = struct.unpack_from(">I", frame, tcp + 4)
+        flags = frame[tcp + 13]
+        payload = length - (tcp - 14) - (frame[tcp + 12] >> 4) * 4
+        if flags & 2:
+            base = seq + 1 + FRAME
+            continue
+        if base is None:
+            raise Bad("the capture lacks the SYN")
+        start = (seq - base) & 0xFFFFFFFF
+        start -= (start & 0x80000000) << 1
+        if payload > 0 and start >= 0:
+            yield time, start, start + payload
+
+
+class Holes:
+    """A receiver's view of the stream."""
+
+    def __init__(self):
+        self.next = 0           # what it waits for
+        self.behind = []        # [start, end] of what is there behind that
+        self.open = []          # (time, start, end) of it, as it arrived
+        self.pieces = []
+        self.closed = []
+
+    def arrive(self, time, start, end):
+        start = max(start, self.next)
+        if start >= end:
+            return
+        if start > self.next:
+            self._keep(time, start, end)
+        else:
+            self._advance(time, end)
+
+    def _keep(self, time, start, end):
+        """Take note of what is new in it."""
+        at = start
+        for known, upto in self.behind + [[end, end]]:
+            if at < min(known, end):
+                self.open.append((time, at, min(known, end)))
+            at = max(at, min(upto, end))
+        self.behind = merge(self.behind + [[start, end]])
+
+    def _advance(self, time, end):
+        first = self.next
+        self.next = end
+        while self.behind and self.behind[0][0] <= self.next:
+            self.next = max(self.next, self.behind.pop(0)[1])
+        if not [o for o in self.open if o[1] < self.next]:
+            return
+        self.closed.append(Closed(time, first, self.next))
+        self.pieces += [Piece(*o, time) for o in self.open
+                        if o[1] < self.next]
+        self.open = [o for o in self.open if o[1] >= self.next]
+
+
+def merge(ranges):
+    merged = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        else:
+            merged.append([start, end])
+    return merged
+
+
+def holes(octets):
+    view = Holes()
+    for arrival in arrivals(octets):
+        view.arrive(*arrival)
+    return view
+
+
+EVENT = re.compile(r" (\d+)\.(\d{6}): (mpa_recv|mpa_early): (.*)")
+
+
+def events(text):
+    """The events of the connection that received most: early, delivered."""
+    found = collections.defaultdict(lambda: ([], []))
+    for second, us, name, said in EVENT.findall(text):
+        time = int(second) * 10**9 + int(us) * 1000
+        field = dict(pair.split("=", 1) for pair in said.split())
+        early, delivered = found[field["conn"]]
+        if name == "mpa_early":
+            early.append(Early(time, int(field["from"]), int(field["to"])))
+        else:
+            delivered.append(Delivered(time, int(field["delivered"])))
+    if not found:
+        raise Bad("no events")
+    return max(found.values(), key=lambda lists: len(lists[1]))
+
+
+class Passed:
+    """What was passed early, by position; and Delivery, by time."""
+
+    def __init__(self, early, delivered):
+        self.early = sorted(early, key=lambda e: e.start)
+        self.starts = [e.start for e in self.early]
+        self.delivered = delivered
+        self.upto = [d.upto for d in delivered]
+        for one, other in zip(self.early, self.early[1:]):
+            if one.end > other.start:
+                raise Bad("passed twice: %d" % other.start)
+        if self.upto != sorted(self.upto):
+            raise Bad("Delivery went back")
+
+    def octets(self, start, end, before):
+        """How many of these octets were passed early, before that time."""
+        at = max(0, bisect.bisect_right(self.starts, start) - 1)
+        total = 0
+        while at < len(self.early) and self.early[at].start < end:
+            e = self.early[at]
+            if e.time < before:
+                total += max(0, min(end, e.end) - max(start, e.start))
+            at += 1
+        return total
+
+    def time_early(self, octet):
+        at = bisect.bisect_right(self.starts, octet) - 1
+        if at < 0 or self.early[at].end <= octet:
+            return None
+        return self.early[at].time
+
+    def time_delivered(self, upto):
+        at = bisect.bisect_left(self.upto, upto)
+        return self.delivered[at].time if at < len(self.upto) else None
+
+    def whole(self, start, end):
+        """The last position in there that was ever delivered up to."""
+        at = bisect.bisect_right(self.upto, end) - 1
+        return self.upto[at] if at >= 0 and self.upto[at] > start else end
+
+
+def percentile(values, share):
+    """The least value that this share of them is not above."""
+    ordered = sorted(values)
+    at = max(0, -int(-len(ordered) * share // 1) - 1)
+    return ordered[at] if ordered else None
+
+
+def passing_times(view, passed):
+    """From arrival to being passed, early or not, of each piece."""
+    for piece in view.pieces:
+        time = passed.time_early(piece.end - 1)
+        if time is None:
+            time = passed.time_delivered(piece.end)
+        if time is not None:
+            yield time - piece.time, time < piece.closed
+
+
+def delivery_times(view, passed):
+    """From a hole's closing to Delivery of all that then was complete."""
+    for hole in view.closed:
+        time = passed.time_delivered(passed.whole(hole.start, hole.end))
+        if time is not None:
+            yield max(0, time - hole.time)
+
+
+def figures(view, passed):
+    """All that is to be known of one connection."""
+    behind = sum(p.end - p.start for p in view.pieces)
+    early = sum(passed.octets(p.start, p.end, p.closed) for p in view.pieces)
+    whole = sum(h.end - h.start for h in view.closed)
+    times = list(passing_times(view, passed))
+    at_once = [time for time, was_early in times if was_early]
+    last = list(delivery_times(view, passed))
+    return {
+        "holes": len(view.closed),
+        "behind": behind,
+        "early": early,
+        "share": early / behind if behind else None,
+        "work": whole,
+        "left": whole - early,
+        "wait_p50": percentile(at_once, 0.5),
+        "wait_p95": percentile(at_once, 0.95),
+        "all_p50": percentile([time for time, _ in times], 0.5),
+        "all_p95": percentile([time for time, _ in times], 0.95),
+        "deliver_p50": percentile(last, 0.5),
+        "deliver_p95": percentile(last, 0.95),
+    }
