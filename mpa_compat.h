@@ -6,7 +6,6 @@
 #ifndef _MPA_COMPAT_H
 #define _MPA_COMPAT_H
 
-#include <linux/hrtimer.h>
 #include <linux/timer.h>
 #include <linux/version.h>
 
@@ -18,18 +17,6 @@
 #ifndef timer_container_of
 #define timer_container_of(var, callback_timer, timer_fieldname) \
 	from_timer(var, callback_timer, timer_fieldname)
-#endif
-
-/* 6.13 brought it; hrtimer_init() went later. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
-static inline void
-hrtimer_setup(struct hrtimer *timer,
-	      enum hrtimer_restart (*function)(struct hrtimer *timer),
-	      clockid_t clock, enum hrtimer_mode mode)
-{
-	hrtimer_init(timer, clock, mode);
-	timer->function = function;
-}
 #endif
 
 /* 6.19 gave kernel_bind() and kernel_connect() a type of their own. */

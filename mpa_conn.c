@@ -27,8 +27,7 @@
  * Teardown, in mpa_conn_release(): (1) mpa_conn_off() restores the callbacks
  * with the socket lock and the write side of sk_callback_lock held. TCP calls
  * them with the slock or the socket lock held, so none of ours runs or starts
- * again: nothing comes from the socket, and nothing starts the tick that looks
- * behind holes, which is canceled then. (2) Zero-copy messages are waited
+ * again: nothing comes from the socket. (2) Zero-copy messages are waited
  * for, each kicks the work item when it is done: nothing comes from the network
  * stack. A peer that does not read cannot delay that: after a second TCP
  * is reset, which drops the pages. (3) timer_shutdown_sync(): nothing comes
@@ -491,7 +490,6 @@ static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	conn->wish.erd = params->enhanced;
 	conn->wish.ird_max = params->ird_max;
 	timer_setup(&conn->timer, mpa_conn_timer, 0);
-	mpa_early_init(conn);
 	init_completion(&conn->done);
 	spin_lock_init(&conn->lock);
 	conn->terms.rev = MPA_REV_NONE;

@@ -4,7 +4,6 @@
 #define _MPA_CONN_H
 
 #include <linux/completion.h>
-#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/sched/mm.h>
 #include <linux/spinlock.h>
@@ -176,8 +175,6 @@ struct mpa_conn_rx {
  * @seen: tcp_sock.rcv_ooopack as of the last search
  * @cost: steps of that search
  * @again: when the next may begin, whatever the last has cost
- * @tick: looks for more behind a hole
- * @ticks: how often it has found nothing
  * @arrived: without the hook: how much had come when the timer was set
  * @active: without the hook: when something had come last
  * @pinned: memory held by early batches, as rx.pinned
@@ -192,8 +189,6 @@ struct mpa_conn_ooo {
 	u32			seen;
 	u32			cost;
 	unsigned long		again;
-	struct hrtimer		tick;
-	u32			ticks;
 	u32			arrived;
 	unsigned long		active;
 	u32			pinned;

@@ -12,7 +12,7 @@
  * passed before anything that is delivered behind them.
  *
  * All of it belongs to the work item, except mpa_early_hear(), which TCP calls
- * with the socket locked, and the tick that it starts.
+ * with the socket locked.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -24,70 +24,8 @@
 /* Steps of a search that a packet pays for; see mpa_early_paid(). */
 #define MPA_EARLY_PACE		256
 
-/* While there is a hole: how often to see what has come behind it ... */
-#define MPA_EARLY_TICK		(50 * NSEC_PER_USEC)
-/* ... and how often in vain before the next duplicate ACK is waited for. */
-#define MPA_EARLY_TICKS		40
-
-/* Without the hook: how long the timer goes on looking when nothing arrives. */
+/* How long the timer goes on looking when nothing arrives. */
 #define MPA_EARLY_IDLE		(HZ / 4)
-
-/* Has TCP queued anything behind a hole that was not looked at? */
-static bool mpa_early_news(const struct mpa_conn *conn)
-{
-	const struct tcp_sock *tp = tcp_sk(conn->sk);
-
-	return READ_ONCE(tp->rcv_ooopack) != READ_ONCE(conn->ooo.seen) &&
-	       !RB_EMPTY_ROOT(&tp->out_of_order_queue);
-}
-
-/* Is there news that the work item would look at? */
-static bool mpa_early_wanted(const struct mpa_conn *conn)
-{
-	return mpa_early_news(conn) && !READ_ONCE(conn->rx.blocked) &&
-	       !READ_ONCE(conn->rx.reported) &&
-	       !mpa_conn_test(conn, MPA_CONN_HOLD);
-}
-
-/*
- * TCP delays most duplicate ACKs, by up to a millisecond; the segment that
- * closes the hole does not wait for that.
- */
-static enum hrtimer_restart mpa_early_tick(struct hrtimer *timer)
-{
-	struct mpa_conn *conn = container_of(timer, struct mpa_conn, ooo.tick);
-
-	if (mpa_early_wanted(conn)) {
-		conn->ooo.ticks = 0;
-		mpa_conn_kick(conn);
-	}
-	if (RB_EMPTY_ROOT(&tcp_sk(conn->sk)->out_of_order_queue) ||
-	    conn->ooo.ticks++ == MPA_EARLY_TICKS)
-		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, ns_to_ktime(MPA_EARLY_TICK));
-	return HRTIMER_RESTART;
-}
-
-/* Socket lock held, or slock: TCP sends a segment, maybe a duplicate ACK. */
-void mpa_early_hear(struct sock *sk)
-{
-	struct mpa_conn *conn = sk->sk_user_data;
-
-	if (!mpa_early_wanted(conn))
-		return;
-	mpa_conn_kick(conn);
-	if (hrtimer_active(&conn->ooo.tick))
-		return;
-	conn->ooo.ticks = 0;
-	hrtimer_start(&conn->ooo.tick, ns_to_ktime(MPA_EARLY_TICK),
-		      HRTIMER_MODE_REL_PINNED_SOFT);
-}
-
-void mpa_early_init(struct mpa_conn *conn)
-{
-	hrtimer_setup(&conn->ooo.tick, mpa_early_tick, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL_PINNED_SOFT);
-}
 
 /* Socket lock held. Full operation begins. */
 void mpa_early_begin(struct mpa_conn *conn)
@@ -108,8 +46,31 @@ void mpa_early_begin(struct mpa_conn *conn)
 void mpa_early_end(struct mpa_conn *conn)
 {
 	mpa_af_off(conn->sk);
-	/* Nothing starts it any more. */
-	hrtimer_cancel(&conn->ooo.tick);
+}
+
+/* Has TCP queued anything behind a hole that was not looked at? */
+static bool mpa_early_news(const struct mpa_conn *conn)
+{
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
+
+	return READ_ONCE(tp->rcv_ooopack) != READ_ONCE(conn->ooo.seen) &&
+	       !RB_EMPTY_ROOT(&tp->out_of_order_queue);
+}
+
+/*
+ * Socket lock held, or slock: TCP sends a segment, maybe a duplicate ACK. All
+ * but the first three of these it would delay, by up to a millisecond, in which
+ * the hole is often closed. RFC 5681 section 4.2 wants them at once, too.
+ */
+void mpa_early_hear(struct sock *sk)
+{
+	struct mpa_conn *conn = sk->sk_user_data;
+
+	if (!mpa_early_news(conn) || READ_ONCE(conn->rx.blocked) ||
+	    READ_ONCE(conn->rx.reported) || mpa_conn_test(conn, MPA_CONN_HOLD))
+		return;
+	tcp_sk(sk)->dup_ack_counter = 0;
+	mpa_conn_kick(conn);
 }
 
 static bool mpa_early_searching(const struct mpa_conn *conn)

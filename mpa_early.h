@@ -7,7 +7,6 @@
 #include "mpa_ooo.h"
 
 /* mpa_early.c APIs: */
-void mpa_early_init(struct mpa_conn *conn);
 void mpa_early_begin(struct mpa_conn *conn);
 void mpa_early_end(struct mpa_conn *conn);
 void mpa_early_hear(struct sock *sk);
