@@ -241,7 +241,7 @@ without_crc() {
 	spoil
 	set_sysctl a net.mpa.crc=0
 	set_sysctl b net.mpa.crc=0
-	loses 5% 1ms
+	loses 5% 20ms
 	sink "$B4" 500000
 	expect crc=0 markers_rx=1
 	none_early
