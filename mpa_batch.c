@@ -24,11 +24,14 @@ struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
 	return b;
 }
 
-/* Nobody has dropped them. */
-static void mpa_batch_unpin(struct mpa_batch *b)
+/* Let go of the octets. Nobody has dropped them. */
+void mpa_batch_unpin(struct mpa_batch *b)
 {
 	struct sk_buff *skb;
 
+	b->nr_spans = 0;
+	b->len = 0;
+	b->truesize = sizeof(*b);
 	while ((skb = b->skbs)) {
 		b->skbs = skb->next;
 		skb_mark_not_on_list(skb);
@@ -104,8 +107,10 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 	struct sk_buff *skb, *clone;
 	u32 off;
 
-	skb = mpa_queue_seek(q, pos, &off);
-	while (skb && !b->full) {
+	while (!b->full) {
+		skb = mpa_queue_seek(q, pos + b->len, &off);
+		if (!skb)
+			break;
 		clone = skb_clone(skb, GFP_KERNEL);
 		if (!clone)
 			return b->len < want ? -ENOMEM : 0;
@@ -114,7 +119,6 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 		b->skbs = clone;
 		b->truesize += skb->truesize;
 		mpa_batch_add(b, clone, off);
-		skb = mpa_queue_next(q, skb, pos + b->len, &off);
 	}
 	return b->len ? 0 : -EFAULT;
 }
@@ -242,7 +246,6 @@ void mpa_batch_pass(struct mpa_batch *b)
 {
 	struct mpa_conn *conn = b->conn;
 
-	trace_mpa_recv(conn, b->rx.nr, b->rx.delivered);
 	spin_lock_bh(&conn->lock);
 	mpa_batch_count(b);
 	list_add_tail(&b->node, &conn->rx.batches);
@@ -250,6 +253,9 @@ void mpa_batch_pass(struct mpa_batch *b)
 	spin_unlock_bh(&conn->lock);
 
 	conn->ops->recv(conn, &b->rx);
+	if (b->early)
+		trace_mpa_early(conn, b->rx.nr, b->ulpdu->pos, b->end);
+	trace_mpa_recv(conn, b->rx.nr, b->rx.delivered);
 	if (refcount_dec_and_test(&b->ref))
 		mpa_batch_done(b, false);
 }
@@ -258,9 +264,10 @@ void mpa_batch_pass(struct mpa_batch *b)
  * mpa_rx_get() - keep received octets beyond recv()
  * @rx: what recv() was called with
  *
- * The octets stay where they are until mpa_rx_put(), and the receive window
- * does not open for them or for what comes behind them: a consumer that waits
- * for more while it keeps what it has may wait for ever.
+ * The octets stay where they are until mpa_rx_put(). Of what is delivered with
+ * the call, the receive window does not open for them or for what comes behind
+ * them: a consumer that waits for more while it keeps what it has may wait for
+ * ever. What is passed out of order can be kept until it is delivered.
  *
  * Context: from recv(), or with a reference already held; any context.
  */

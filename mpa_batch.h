@@ -21,6 +21,7 @@
  * @done: the last reference has been put; protected by conn->lock
  * @full: there was no room for all octets of the queue
  * @early: passed before their turn; nothing is consumed from TCP
+ * @end: stream position behind an early batch
  * @octets: to be consumed from TCP when done
  * @met: ULPDUs among these that were passed before, and are not in @ulpdu
  * @truesize: memory this pins
@@ -41,6 +42,7 @@ struct mpa_batch {
 	bool			done;
 	bool			full;
 	bool			early;
+	u64			end;
 	u32			octets;
 	u32			met;
 	u32			truesize;
@@ -56,6 +58,7 @@ struct mpa_batch {
 
 struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn);
 void mpa_batch_free(struct mpa_batch *b);
+void mpa_batch_unpin(struct mpa_batch *b);
 void mpa_batch_free_list(struct list_head *list);
 bool mpa_batch_span(struct mpa_batch *b, void *data, u32 len);
 int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want);

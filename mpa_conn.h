@@ -127,7 +127,8 @@ struct mpa_conn_tx {
 
 /**
  * struct mpa_conn_rx - receiving half
- * @batches: passed to the consumer and not yet consumed from TCP, in order;
+ * @batches: passed to the consumer and not yet consumed from TCP, early ones
+ *	among them;
  *	protected by mpa_conn.lock
  * @ready: decoded, not yet passed; all that follows is the work item's
  * @copy: FPDU that is being copied together, or NULL
@@ -218,7 +219,8 @@ struct mpa_conn_ooo {
  * @allocation: sk_allocation of the socket before
  * @task_frag: sk_use_task_frag of the socket before
  * @wish: what our frames say; the CRC bit is filled in at start
- * @timer: startup, drain, and retry after a failed allocation
+ * @timer: startup, drain, retry after a failed allocation, and looking behind
+ *	holes
  * @done: released() has returned
  * @lock: protects @state, @cm's answer, tx.queue and rx.batches, positions
  *	and numbers of ULPDUs
@@ -359,6 +361,7 @@ int mpa_tcp_read(struct sock *sk, void *buf, size_t len);
 int mpa_tcp_write(struct socket *sock, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);
 bool mpa_tcp_fin(const struct sock *sk);
+void mpa_tcp_ack_at_once(struct sock *sk);
 int mpa_tcp_lost(const struct sock *sk);
 void mpa_tcp_memalloc(struct sock *sk);
 void mpa_tcp_reset(struct sock *sk);

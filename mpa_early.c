@@ -17,14 +17,13 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
-#include <trace/events/mpa.h>
 #include "mpa_batch.h"
 #include "mpa_early.h"
 
 /* Steps of a search that a packet pays for; see mpa_early_paid(). */
 #define MPA_EARLY_PACE		256
 
-/* How long the timer goes on looking when nothing arrives. */
+/* Without the hook: how long the timer goes on looking when nothing arrives. */
 #define MPA_EARLY_IDLE		(HZ / 4)
 
 /* Socket lock held. Full operation begins. */
@@ -57,19 +56,26 @@ static bool mpa_early_news(const struct mpa_conn *conn)
 	       !RB_EMPTY_ROOT(&tp->out_of_order_queue);
 }
 
+/* May anything be passed, on hold or with all that the consumer keeps? */
+static bool mpa_early_allowed(const struct mpa_conn *conn)
+{
+	return !mpa_conn_test(conn, MPA_CONN_HOLD) &&
+	       READ_ONCE(conn->ooo.pinned) <= READ_ONCE(conn->sk->sk_rcvbuf);
+}
+
 /*
  * Socket lock held, or slock: TCP sends a segment, maybe a duplicate ACK. All
  * but the first three of these it would delay, by up to a millisecond, in which
- * the hole is often closed. RFC 5681 section 4.2 wants them at once, too.
+ * the hole is often closed.
  */
 void mpa_early_hear(struct sock *sk)
 {
 	struct mpa_conn *conn = sk->sk_user_data;
 
-	if (!mpa_early_news(conn) || READ_ONCE(conn->rx.blocked) ||
-	    READ_ONCE(conn->rx.reported) || mpa_conn_test(conn, MPA_CONN_HOLD))
+	if (!mpa_early_news(conn) || !mpa_early_allowed(conn) ||
+	    READ_ONCE(conn->rx.blocked) || READ_ONCE(conn->rx.reported))
 		return;
-	tcp_sk(sk)->dup_ack_counter = 0;
+	mpa_tcp_ack_at_once(sk);
 	mpa_conn_kick(conn);
 }
 
@@ -112,8 +118,7 @@ static void mpa_early_poll(struct mpa_conn *conn)
 /* Is there anything to be looked for, and may it be passed? */
 static bool mpa_early_due(struct mpa_conn *conn)
 {
-	if (conn->ooo.ready || mpa_conn_test(conn, MPA_CONN_HOLD) ||
-	    READ_ONCE(conn->ooo.pinned) > READ_ONCE(conn->sk->sk_rcvbuf))
+	if (conn->ooo.ready || !mpa_early_allowed(conn))
 		return false;
 	if (mpa_early_searching(conn))
 		return true;
@@ -127,10 +132,9 @@ static int mpa_early_copy(struct mpa_batch *b, struct mpa_queue *q,
 	b->copy = kvmalloc(dec->size, GFP_KERNEL);
 	if (!b->copy)
 		return -ENOMEM;
+	mpa_batch_unpin(b);
 	q->src.read(&q->src, dec->pos, b->copy, dec->size);
 	b->truesize += dec->size;
-	b->nr_spans = 0;
-	b->len = 0;
 	mpa_batch_span(b, b->copy, dec->size);
 	mpa_count(b->conn, RX_COPIED);
 	return 0;
@@ -154,7 +158,10 @@ static struct mpa_batch *mpa_early_take(struct mpa_conn *conn,
 	if (!err)
 		return b;
 	mpa_batch_free(b);
-	return ERR_PTR(err);
+	if (err == -ENOMEM)
+		return ERR_PTR(err);
+	mpa_ooo_bad(conn->ooo.known, dec->pos);
+	return NULL;
 }
 
 /* Socket lock held. A batch to be verified, at @pos; NULL; or an ERR_PTR(). */
@@ -223,7 +230,7 @@ static void mpa_early_decode(struct mpa_conn *conn, struct mpa_batch *b,
 	b->octets = 0;
 	if (b->rx.nr) {
 		mpa_ooo_passed(known, pos, dec.pos, b->rx.nr);
-		trace_mpa_early(conn, b->rx.nr, pos, dec.pos);
+		b->end = dec.pos;
 	} else if (err) {
 		mpa_count(conn, OOO_BAD);
 		mpa_ooo_bad(known, pos);

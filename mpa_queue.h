@@ -17,6 +17,9 @@ struct sock;
  * @seq: TCP sequence number ...
  * @pos: ... and the stream position that belongs to it
  * @skb: where we are
+ * @piece: octets of an skb that were looked at last
+ * @piece_seq: where they begin
+ * @piece_len: how many
  * @steps: how much was looked at
  */
 struct mpa_queue {
@@ -26,13 +29,14 @@ struct mpa_queue {
 	u32			seq;
 	u64			pos;
 	struct sk_buff		*skb;
+	const u8		*piece;
+	u32			piece_seq;
+	u32			piece_len;
 	u32			steps;
 };
 
 void mpa_queue_init(struct mpa_queue *q, const struct mpa_conn *conn,
 		    bool behind);
 struct sk_buff *mpa_queue_seek(struct mpa_queue *q, u64 pos, u32 *off);
-struct sk_buff *mpa_queue_next(struct mpa_queue *q, struct sk_buff *skb,
-			       u64 pos, u32 *off);
 
 #endif /* _MPA_QUEUE_H */

@@ -26,7 +26,7 @@
 #include "mpa_batch.h"
 #include "mpa_early.h"
 
-#define MPA_RX_STEPS	256	/* FPDUs stepped over with the socket locked */
+#define MPA_RX_STEPS	1024	/* FPDUs stepped over with the socket locked */
 
 /* Octets from which the ULPDU_Length at rx.pos can be read. */
 static u32 mpa_rx_header(const struct mpa_conn *conn)
@@ -168,13 +168,15 @@ static struct mpa_batch *mpa_rx_take_copy(struct mpa_conn *conn)
 static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
+	u32 want = rx->want;
 	u64 limit;
 	int err;
 
 	/* Do not wait for the rest of what runs into FPDUs passed early. */
 	limit = mpa_early_limit(conn, rx->pos);
-	if (limit > rx->pos && limit - rx->pos < rx->want &&
-	    limit - rx->pos <= avail) {
+	if (limit > rx->pos)
+		want = min_t(u64, want, limit - rx->pos);
+	if (want < rx->want && avail >= want) {
 		mpa_cm_end(conn, MPA_REASON_MARKER, 0);
 		return NULL;
 	}
@@ -182,7 +184,7 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 		mpa_rx_fin(conn, avail);
 		return NULL;
 	}
-	WRITE_ONCE(rx->need, rx->seq + rx->want);
+	WRITE_ONCE(rx->need, rx->seq + want);
 	if (avail == rx->copied || !mpa_rx_stuck(conn))
 		return NULL;
 	err = mpa_rx_copy(conn, avail, true);
@@ -337,6 +339,22 @@ static void mpa_rx_give_copy(struct mpa_conn *conn, struct mpa_batch *b)
 	rx->eaten = 0;
 }
 
+/*
+ * Socket lock held. To consume what has been put takes time; if what was passed
+ * before can be delivered, that comes first.
+ */
+static struct mpa_batch *mpa_rx_take(struct mpa_conn *conn)
+{
+	struct mpa_batch *b = NULL;
+
+	if (mpa_early_was_passed(conn, conn->rx.pos) && conn->rx.pinned)
+		b = mpa_rx_collect(conn);
+	if (b || conn->rx.end.error)
+		return b;
+	mpa_rx_consume(conn);
+	return mpa_rx_collect(conn);
+}
+
 /* Find octets and decode them; returns whether that got us any further. */
 static bool mpa_rx_fill(struct mpa_conn *conn)
 {
@@ -344,8 +362,7 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 
 	WRITE_ONCE(conn->rx.blocked, false);
 	lock_sock(conn->sk);
-	mpa_rx_consume(conn);
-	b = mpa_rx_collect(conn);
+	b = mpa_rx_take(conn);
 	release_sock(conn->sk);
 
 	if (b == ERR_PTR(-ENOMEM)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What MPA asks of a TCP socket, beside sending trains (mpa_tx.c) and looking
- * into the receive queue (mpa_rx.c).
+ * What MPA asks of a TCP socket, beside sending trains (mpa_tx.c), looking into
+ * its queues (mpa_queue.c), and its operations (mpa_af.c).
  */
 #include <linux/net.h>
 #include <net/inet_connection_sock.h>
@@ -141,6 +141,16 @@ u32 mpa_tcp_unread(struct sock *sk)
 bool mpa_tcp_fin(const struct sock *sk)
 {
 	return sock_flag(sk, SOCK_DONE);
+}
+
+/*
+ * Socket lock held, or slock, while a duplicate ACK goes out: have TCP send the
+ * next one at once, too, as RFC 5681 section 4.2 has it. This is the count of
+ * those after which it would begin to put them together.
+ */
+void mpa_tcp_ack_at_once(struct sock *sk)
+{
+	tcp_sk(sk)->dup_ack_counter = 0;
 }
 
 /* 0, or the error with which TCP lost the connection. */

@@ -735,6 +735,30 @@ void conn_ooo_overlap(struct kunit *test)
 	gap_alive(test);
 }
 
+/*
+ * TCP joins a segment to a small one in front of it, and leaves in its queue
+ * what is covered then. On hold, since what has a clone is not joined to.
+ */
+void conn_ooo_covered(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 at;
+
+	gap_default(test);
+	gap_fpdus(test, 4, 700);
+	at = gap_at(t, 1);
+	mpa_hold(t->a.conn);
+	conn_settle(&t->a);
+	gap_put(test, at + 50, at + 60);
+	gap_put(test, at + 65, at + 80);
+	gap_put_as(test, at + 60, t->buf_len, INJECT_PAGES);
+	KUNIT_EXPECT_GT(test, gap_queued(t), t->buf_len - at - 50);
+	mpa_resume(t->a.conn);
+	gap_early(test, 2, 4);
+	gap_put(test, 0, at + 50);
+	gap_alive(test);
+}
+
 /* Octets in TCP's out-of-order queue. */
 u32 gap_queued(struct conn_test *t)
 {

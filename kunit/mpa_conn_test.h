@@ -527,6 +527,7 @@ void conn_ooo_many(struct kunit *test);
 void conn_ooo_bounded(struct kunit *test);
 void conn_ooo_altered(struct kunit *test);
 void conn_ooo_overlap(struct kunit *test);
+void conn_ooo_covered(struct kunit *test);
 void conn_ooo_dropped(struct kunit *test);
 void conn_ooo_copied(struct kunit *test);
 void conn_ooo_wrap(struct kunit *test);
@@ -534,6 +535,7 @@ void conn_ooo_wrap(struct kunit *test);
 /* mpa_conn_ooo_end.c */
 void conn_ooo_bad_crc(struct kunit *test);
 void conn_ooo_into(struct kunit *test);
+void conn_ooo_into_late(struct kunit *test);
 void conn_ooo_into_crc(struct kunit *test);
 void conn_ooo_changed_marker(struct kunit *test);
 void conn_ooo_changed_length(struct kunit *test);

@@ -196,18 +196,25 @@ struct mpa_ulpdu {
  *	position has been passed, and the consumer may act on it, in the order
  *	of the positions. A ULPDU at or above it is passed for placement only.
  *
- * With %MPA_F_OOO all ULPDUs of a call are below @delivered, or all are not
- * (the first one's @pos tells), and none that was passed early lies between
- * those of a call. Placed is not delivered: of a ULPDU that is not below
- * @delivered the consumer may put the octets where they belong, and has to
- * keep what else it needs to know of it, since it is not passed again. It must
- * not act on it, answer it, or tell anybody, before @delivered of a later call
- * (maybe one without ULPDUs) is above its position; if ended() comes first,
- * never. All that a ULPDU in between may change, it has not changed yet:
- * rights may still be taken away, and where two write to the same place, the
- * older one may be the last to do so. How far ahead one can be is bounded by
- * TCP's receive window. The first ULPDU of the stream, such as an RTR, is the
- * one at position 0. mpa_hold() stops this, too.
+ * With %MPA_F_OOO ULPDUs that arrive behind a hole in the TCP stream are
+ * passed when they can be verified, unless there are no markers or no CRCs;
+ * each segment behind a hole is acknowledged at once, whatever
+ * net.ipv4.tcp_comp_sack_nr says.
+ *
+ * All ULPDUs of a call are below @delivered, or all are not (the first one's
+ * @pos tells), and none that was passed early lies between those of a call.
+ * Placed is not delivered: of a ULPDU that is not below @delivered the
+ * consumer may put the octets where they belong, and has to keep what else it
+ * needs to know of it, since it is not passed again. It must not act on it,
+ * answer it, or tell anybody, before @delivered of a later call (maybe one
+ * without ULPDUs) is above its position; if ended() comes first, never.
+ *
+ * All that a ULPDU in between may change, it has not changed yet: rights may
+ * still be taken away, and where two write to the same place, the older one
+ * may be the last to do so. How far ahead one can be is bounded by TCP's
+ * receive window; while the consumer keeps more memory than the receive buffer
+ * in batches passed early, no more are. The first ULPDU of the stream, such as
+ * an RTR, is the one at position 0. mpa_hold() stops this, too.
  *
  * All this, the octets included, belongs to MPA; the octets stay where TCP put
  * them. It may be read until recv() returns, or until mpa_rx_put() where the
@@ -320,7 +327,7 @@ struct mpa_ops {
 #define MPA_F_STRICT	BIT(1)	/* refuse Rev 0 peers: not permissive */
 #define MPA_F_MEMALLOC	BIT(2)	/* used for writing out memory: reclaim-safe */
 #define MPA_F_ENHANCED	BIT(3)	/* Rev 2: enhanced startup (S=1) */
-#define MPA_F_OOO	BIT(5)	/* pass ULPDUs out of order, too; sets M=1 */
+#define MPA_F_OOO	BIT(5)	/* see struct mpa_rx; sets M=1 */
 
 /**
  * struct mpa_params - what a consumer asks of a connection
@@ -385,7 +392,7 @@ enum mpa_state {
  * @ulpdus_rx: ULPDUs delivered
  * @ooo: ULPDUs are passed out of order, too: %MPA_F_OOO, CRCs and markers
  * @ulpdus_ooo: ULPDUs passed before their turn
- * @octets_ooo: octets of these
+ * @octets_ooo: octets of these, without framing
  * @ooo_suppressed: of these, those that the stream has come to since, and that
  *	were not passed again
  * @enhanced: in full operation: RFC 6581 was used, which the next four come

@@ -403,6 +403,30 @@ hole_closes() {
 		octets_ooo=3600 ooo_suppressed=3
 }
 
+# TCP puts no duplicate ACKs together, by which the module hears of segments
+acked_at_once() {
+	local before
+
+	network routed 1500
+	spoil
+	before=$(netstat_of b TCPAckCompressed)
+	behind_hole 9 hold fpdu:size=1200,count=9 push fin end
+	drop_no_more
+	wait $PEER || fail "mpa-peer: $(tail -n 2 "$STATE/client")"
+	served
+	expect status=0 ulpdus_ooo=9
+	same "$(netstat_of b TCPAckCompressed)" "$before" "ACKs put together"
+}
+
+# A window that is small for the delay, and always something lost in it
+small_buffers() {
+	network routed 1500
+	spoil
+	set_sysctl b net.ipv4.tcp_rmem="4096 32768 32768"
+	loses 5% 10ms
+	sink_early "$B4" 200000
+}
+
 # What was placed is not delivered when the stream ends before it
 hole_stays() {
 	network routed 1500
@@ -524,6 +548,8 @@ test_case ooo.no-hook "OO-03" without_hook
 test_case ooo.delivery "OO-05 OO-12 OO-17" same_delivery
 test_case ooo.squeezed "OO-09 OO-08" squeezed
 test_case ooo.hole.closes "OO-05 OO-11" hole_closes
+test_case ooo.hole.acked "OO-07 OO-11" acked_at_once
+test_case ooo.small-buffers "OO-08 OO-17" small_buffers
 test_case ooo.hole.stays "OO-06 OO-12" hole_stays
 test_case ooo.hole.bad "OO-07 OO-17" bad_behind_hole
 test_case ooo.detach "OO-15" detached
