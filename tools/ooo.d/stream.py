@@ -219,4 +219,5 @@ def figures(view, passed):
         "all_p95": percentile([time for time, _ in times], 0.95),
         "deliver_p50": percentile(last, 0.5),
         "deliver_p95": percentile(last, 0.95),
+        "deliver_kb": sum(last) * 1000 // whole if last else None,
     }
