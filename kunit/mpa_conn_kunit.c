@@ -542,6 +542,7 @@ static const struct conn_row ooo_rows[] = {
 	  1 },
 	{ "OO-09: segments overlap", conn_ooo_overlap },
 	{ "OO-09: segments cover others", conn_ooo_covered },
+	{ "OO-09: segments cover many others", conn_ooo_covered_many },
 	{ "OO-09: dropped by TCP, received again with other octets",
 	  conn_ooo_dropped },
 	{ "OO-09: the same, and copied together", conn_ooo_copied },

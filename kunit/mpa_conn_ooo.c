@@ -759,6 +759,31 @@ void conn_ooo_covered(struct kunit *test)
 	gap_alive(test);
 }
 
+/* The same with more than are looked for, and an FPDU to be copied together. */
+void conn_ooo_covered_many(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 at, i, joined;
+
+	gap_default(test);
+	gap_fpdus(test, 2, 700);
+	gap_fpdus(test, 1, 8000);
+	at = gap_at(t, 1);
+	joined = gap_at(t, 2) + 600;
+	mpa_hold(t->a.conn);
+	conn_settle(&t->a);
+	gap_put(test, at + 50, at + 60);
+	for (i = 0; i < 12; i++)
+		gap_put(test, at + 65 + 20 * i, at + 75 + 20 * i);
+	gap_put_as(test, at + 60, joined, INJECT_PAGES);
+	ooo_put_split(test, joined, t->buf_len, 200);
+	KUNIT_EXPECT_EQ(test, gap_queued(t), t->buf_len - at - 50 + 120);
+	mpa_resume(t->a.conn);
+	conn_settle(&t->a);
+	gap_put(test, 0, at + 50);
+	gap_alive(test);
+}
+
 /* Octets in TCP's out-of-order queue. */
 u32 gap_queued(struct conn_test *t)
 {
