@@ -250,16 +250,24 @@ void conn_ooo_detach(struct kunit *test)
 	mpa_peer_exit(&own);
 }
 
+/* TCP is gone: of the three that were passed none is delivered. */
+static void ooo_lost(struct kunit *test, enum mpa_reason reason)
+{
+	struct conn_test *t = test->priv;
+
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, reason);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	ooo_undelivered(test, 0);
+	KUNIT_EXPECT_EQ(test, t->a.nr_rx, 3);
+}
+
 void conn_ooo_abort(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
 	gap_three(test);
 	mpa_abort(t->a.conn);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_ABORTED);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	ooo_undelivered(test, 0);
-	KUNIT_EXPECT_EQ(test, t->a.nr_rx, 3);
+	ooo_lost(test, MPA_REASON_ABORTED);
 }
 
 void conn_ooo_reset(struct kunit *test)
@@ -268,10 +276,7 @@ void conn_ooo_reset(struct kunit *test)
 
 	gap_three(test);
 	mpa_peer_reset(&t->peer);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	ooo_undelivered(test, 0);
-	KUNIT_EXPECT_EQ(test, t->a.nr_rx, 3);
+	ooo_lost(test, MPA_REASON_RESET);
 }
 
 /* A FIN where the hole is, @arg octets before what was passed. */
