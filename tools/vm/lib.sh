@@ -6,6 +6,7 @@
 
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$VM_DIR/../.." && pwd)
+TREE=${VM_TREE:-$TOP}	# whose modules
 CACHE=${MPA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mpa}
 JOBS=${JOBS:-$(nproc)}
 SRC_TAR=/usr/src/linux-source-6.12.tar.xz
@@ -77,7 +78,7 @@ progress() {
 
 # What the modules are made of; arguments are further find expressions.
 sources() {
-	(cd "$TOP" && find . \
+	(cd "$TREE" && find . \
 		-path ./build -prune -o -path './.*' -prune -o \
 		-path ./tools -prune -o -path ./Documentation -prune -o \
 		-type f \( -name Kbuild -o -name Kconfig -o -name '*.h' \
@@ -93,6 +94,6 @@ sync_farm() {
 	sources -print | while read -r file; do
 		[[ -L $farm/$file ]] && continue
 		mkdir -p "$farm/${file%/*}"
-		ln -sfn "$TOP/$file" "$farm/$file"
+		ln -sfn "$TREE/$file" "$farm/$file"
 	done
 }
