@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""The rows of tools/bench, with what is computed from them."""
+
+import re
+
+LETTERS = {"tcp": "A", "mpa": "B", "mpa-crc": "C", "mpa-markers": "D",
+           "tcp-crc": "E", "siw-crc": "F", "siw-gso": "F2", "ktls": "G"}
+# What the lines of each kind have to have
+NEEDED = {
+    "stream": "transport net mtu size conns part octets messages insns fpdus "
+              "calls segments emss_start emss_end verified",
+    "pingpong": "transport net size rounds insns",
+    "memory": "transport conns bytes",
+    "align": "traffic loss slow segments aligned",
+    "native": "what size layout ns",
+}
+COMMON = {"net": "veth", "mtu": 1500, "conns": 1, "part": "both"}
+# What makes two rows halves of the same
+SAME = "kind transport net mtu size conns".split()
+COLUMNS = """row kind transport letter net mtu size conns part octets messages
+insns insns_again same insn_per_octet tx_insn_per_octet rx_insn_per_octet
+insn_per_fpdu tx_insn_per_fpdu rx_insn_per_fpdu insn_per_message
+tx_insn_per_message rx_insn_per_message fpdus calls segments calls_per_fpdu
+segments_per_fpdu emss_start emss_end verified rounds insn_per_round bytes
+traffic loss slow aligned aligned_share what layout ns ns_again skip""".split()
+MAIN = {"kind": "stream", "net": "veth", "mtu": 1500, "size": 65536,
+        "conns": 1, "part": "both"}
+
+
+class Bad(Exception):
+    """The lines are not what they have to be."""
+
+
+# Lines
+
+def value(text):
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if re.fullmatch(r"-?\d+\.\d+", text):
+        return float(text)
+    return text
+
+
+def parse_line(line):
+    pairs = [word.partition("=") for word in line.split()]
+    found = {key: value(text) for key, _, text in pairs}
+    if len(found) < len(pairs) or "" in found.values():
+        raise Bad("what is this? " + line)
+    missing = {"row", "kind"} - found.keys()
+    if not missing and "skip" not in found:
+        if found["kind"] not in NEEDED:
+            raise Bad("no such kind: " + line)
+        missing = {"run", *NEEDED[found["kind"]].split()} - found.keys()
+    if missing:
+        raise Bad("without %s: %s" % (", ".join(sorted(missing)), line))
+    return {**COMMON, **found} if found["kind"] == "stream" else found
+
+
+def parse(text):
+    return [parse_line(line) for line in text.splitlines() if line.strip()]
+
+
+# Rows
+
+def both_runs(lines):
+    """Yield a row for each name, with what its second run said."""
+    runs = {}
+    for line in lines:
+        turns = runs.setdefault(line["row"], {})
+        if line.get("run") in turns:
+            raise Bad("%s: run %s twice" % (line["row"], line["run"]))
+        turns[line.get("run")] = line
+    for turns in runs.values():
+        first, *more = [turns[run] for run in sorted(turns, key=str)]
+        row = dict(first, letter=LETTERS.get(first.get("transport")))
+        if more:
+            row.update(again(first, more[0]))
+        row.pop("run", None)
+        yield row
+
+
+def again(first, second):
+    apart = {key for key in first.keys() | second.keys()
+             if first.get(key) != second.get(key)}
+    found = {"same": "no" if apart - {"run"} else "yes"}
+    for key in ("insns", "ns"):
+        if key in second:
+            found[key + "_again"] = second[key]
+    return found
+
+
+def ratio(part, whole):
+    return part / whole if part is not None and whole else None
+
+
+def times(factor, rate):
+    return factor * rate if factor is not None and rate is not None else None
+
+
+def stream_figures(row, tx):
+    """Figures of a row of streams; those of sending alone are in another."""
+    costs = {"": ratio(row["insns"], row["octets"])}
+    if tx:
+        costs["tx_"] = ratio(tx["insns"], tx["octets"])
+        costs["rx_"] = costs[""] - costs["tx_"]
+    found = {}
+    for side, cost in costs.items():
+        found[side + "insn_per_octet"] = cost
+        for unit in ("fpdu", "message"):
+            found["%sinsn_per_%s" % (side, unit)] = times(
+                cost, ratio(row["octets"], row[unit + "s"]))
+    for made in ("calls", "segments"):
+        found[made + "_per_fpdu"] = ratio(row[made], row["fpdus"])
+    return found
+
+
+def figures(row, rows):
+    if "skip" in row:
+        return {}
+    if row["kind"] == "stream":
+        tx = find(rows, part="tx", **{key: row[key] for key in SAME})
+        return stream_figures(row, tx if row["part"] == "both" else None)
+    if row["kind"] == "pingpong":
+        return {"insn_per_round": ratio(row["insns"], row["rounds"])}
+    if row["kind"] == "align":
+        return {"aligned_share": ratio(row["aligned"], row["segments"])}
+    return {}
+
+
+def build(text):
+    """The rows of what the guests said, with all figures."""
+    rows = list(both_runs(parse(text)))
+    wrong = [row["row"] for row in rows
+             if row["kind"] == "stream" and "skip" not in row
+             and row["verified"] != 1]
+    if wrong:
+        raise Bad("the octets were not those sent: " + ", ".join(wrong))
+    return [dict(row, **figures(row, rows)) for row in rows]
+
+
+def matching(rows, **where):
+    return [row for row in rows if "skip" not in row
+            and all(row.get(key) == wanted for key, wanted in where.items())]
+
+
+def find(rows, **where):
+    found = matching(rows, **where)
+    if len(found) > 1:
+        raise Bad("%s and %s are the same"
+                  % (found[0]["row"], found[1]["row"]))
+    return found[0] if found else None
+
+
+def figure(rows, name, **where):
+    row = find(rows, **where)
+    return row.get(name) if row else None
+
+
+# Goals: each function takes the rows and gives the figure, or None
+
+def per_octet(rows, transport, **where):
+    return figure(rows, "insn_per_octet", transport=transport,
+                  **{**MAIN, **where})
+
+
+def more_per_fpdu(rows):
+    """What an FPDU costs beyond its octets in plain TCP."""
+    ours = find(rows, transport="mpa", **MAIN)
+    plain = per_octet(rows, "tcp")
+    if not ours or plain is None:
+        return None
+    return times(ours["insn_per_octet"] - plain,
+                 ratio(ours["octets"], ours["fpdus"]))
+
+
+def against(ours, theirs):
+    return lambda rows: ratio(per_octet(rows, ours), per_octet(rows, theirs))
+
+
+def small(rows):
+    ours, theirs = [figure(rows, "insn_per_message", transport=transport,
+                           **{**MAIN, "size": 64})
+                    for transport in ("mpa-crc", "siw-crc")]
+    return ratio(ours, theirs)
+
+
+def ping(rows):
+    ours, theirs = [figure(rows, "insn_per_round", kind="pingpong", size=64,
+                           net="veth", transport=transport)
+                    for transport in ("mpa-crc", "tcp")]
+    return ratio(ours, theirs)
+
+
+def aligned(**where):
+    return lambda rows: min(
+        (row["aligned_share"]
+         for row in matching(rows, kind="align", **where)), default=None)
+
+
+def spread(rows):
+    """How far apart the cost of an octet is with few and many connections."""
+    many = matching(rows, kind="stream", transport="mpa-crc", part="both")
+    alike = [row for row in many if row["conns"] > 1]
+    if not alike:
+        return None
+    alike += [row for row in many if row["conns"] == 1 and all(
+        row[key] == alike[0][key] for key in ("net", "mtu", "size"))]
+    costs = {row["conns"]: row["insn_per_octet"] for row in alike}
+    if not {1, 64, 1024} <= costs.keys():
+        return None
+    return max(costs.values()) / min(costs.values()) - 1
+
+
+def memory(rows):
+    return max((row["bytes"] for row in
+                matching(rows, kind="memory", transport="mpa-crc")),
+               default=None)
+
+
+# name, what it is, its function, whether quick mode has it
+GOALS = [
+    ("more_per_fpdu", "(B - A) per FPDU, instructions", more_per_fpdu, True),
+    ("c_to_e", "C/E", against("mpa-crc", "tcp-crc"), True),
+    ("d_to_c", "D/C", against("mpa-markers", "mpa-crc"), True),
+    ("f_to_c", "F/C", against("siw-crc", "mpa-crc"), True),
+    ("c_to_gso", "C/F2 (siw with FPDU > MSS)",
+     against("mpa-crc", "siw-gso"), True),
+    ("small", "64 B ULPDUs in lists, C/F per message", small, True),
+    ("pingpong", "64 B ping-pong, C/A", ping, True),
+    ("aligned", "aligned segments, no loss", aligned(loss=0, slow=0), True),
+    ("aligned_oneway", "aligned, 1 % loss, one way",
+     aligned(loss=1, slow=0, traffic="oneway"), True),
+    ("aligned_twoway", "aligned, 1 % loss, two ways",
+     aligned(loss=1, slow=0, traffic="twoway"), False),
+    ("aligned_slow", "aligned, slow receiver", aligned(loss=0, slow=1), True),
+    ("conns", "cost per octet with 1, 64, 1024 connections, apart", spread,
+     False),
+    ("memory", "memory of an idle connection, octets", memory, True),
+]
+
+
+def parse_bounds(text):
+    """{name: (sense, bound, aim, recorded)} of tools/bench.d/bounds"""
+    bounds = {}
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if len(words) != 5 or words[1] not in ("<=", ">="):
+            raise Bad("bounds: what is this? " + line)
+        limits = [None if word == "-" else float(word) for word in words[2:]]
+        if limits[0] is None:
+            raise Bad("bounds: without a bound: " + line)
+        bounds[words[0]] = (words[1], *limits)
+    return bounds
+
+
+def within(measured, sense, limit):
+    return measured <= limit if sense == "<=" else measured >= limit
+
+
+def verdict(measured, sense, bound, aim, recorded):
+    if measured is None:
+        return "not measured"
+    if not within(measured, sense, bound):
+        return "MISSED"
+    if recorded is not None and not within(measured, sense, recorded):
+        return "WORSE than recorded"
+    if aim is not None and not within(measured, sense, aim):
+        return "bound met"
+    return "met"
+
+
+def judge(rows, bounds, quick=False):
+    """A dict for each goal."""
+    if {name for name, *_ in GOALS} != bounds.keys():
+        raise Bad("bounds: not those of the goals")
+    found = []
+    for name, what, function, is_quick in GOALS:
+        sense, bound, aim, recorded = bounds[name]
+        measured = function(rows)
+        said = verdict(measured, sense, bound, aim, recorded)
+        if said == "not measured" and quick and not is_quick:
+            said = "not in quick mode"
+        found.append({"name": name, "what": what, "sense": sense,
+                      "bound": bound, "aim": aim, "recorded": recorded,
+                      "measured": measured, "verdict": said})
+    return found
+
+
+def reached(goals):
+    return all(goal["verdict"] in ("met", "bound met", "not in quick mode")
+               for goal in goals)
+
+
+# Whether the run can be believed
+
+PLAIN_AT_MOST = 0.85
+SIW_ANCHOR = 10.28
+SIW_APART = 0.1
+
+
+def valid_plain(rows):
+    """Plain TCP has to be as good as it can be, or the ratios flatter."""
+    for row in matching(rows, kind="stream", transport="tcp", part="both",
+                        size=65536, conns=1):
+        cost = row["insn_per_octet"]
+        yield {"row": row["row"], "measured": cost,
+               "limit": "<= %.2f" % PLAIN_AT_MOST,
+               "valid": cost <= PLAIN_AT_MOST}
+
+
+def valid_siw(rows):
+    for row in matching(rows, **{**MAIN, "transport": "siw-crc"}):
+        cost = row["insn_per_octet"]
+        yield {"row": row["row"], "measured": cost,
+               "limit": "%.2f +- %.0f %%" % (SIW_ANCHOR, 100 * SIW_APART),
+               "valid": abs(cost / SIW_ANCHOR - 1) <= SIW_APART}
+
+
+def validity(rows):
+    return [*valid_plain(rows), *valid_siw(rows)]
+
+
+# Ratios of rows that differ in the transport alone
+
+RATIOS = [("B/A", "mpa", "tcp"), ("C/E", "mpa-crc", "tcp-crc"),
+          ("C/A", "mpa-crc", "tcp"), ("D/C", "mpa-markers", "mpa-crc"),
+          ("F/C", "siw-crc", "mpa-crc"), ("C/F2", "mpa-crc", "siw-gso"),
+          ("G/C", "ktls", "mpa-crc")]
+
+
+def ratios(rows):
+    groups = {}
+    for row in matching(rows, kind="stream", part="both"):
+        key = (row["net"], row["mtu"], row["size"], row["conns"])
+        groups.setdefault(key, {})[row["transport"]] = row["insn_per_octet"]
+    return [{**dict(zip(("net", "mtu", "size", "conns"), key)),
+             **{name: ratio(costs.get(a), costs.get(b))
+                for name, a, b in RATIOS}}
+            for key, costs in groups.items() if len(costs) > 1]
+
+
+# Two runs against each other
+
+def price(row):
+    """What a row costs, less being better; None where it has no price."""
+    if row["kind"] == "stream":
+        return ratio(row["insns"], row["octets"])
+    if row["kind"] == "align":
+        return ratio(row["segments"], row["aligned"])
+    return row.get({"pingpong": "insn_per_round",
+                    "memory": "bytes"}.get(row["kind"]))
+
+
+def worse(before, after):
+    if before is None or after is None:
+        return None
+    if before <= 0:
+        return 0.0 if after <= before else float("inf")
+    return after / before - 1
+
+
+def change(known, more, limit):
+    if not known:
+        return "new"
+    if more is None:
+        return "LOST"
+    # The limit itself is allowed, however it is rounded
+    if more > limit + 1e-9:
+        return "WORSE"
+    return "better" if more < -limit else "same"
+
+
+def compare(base, new, limit):
+    """Yield (row, before, after, more, verdict) for each row of either."""
+    old, now = [{row["row"]: row for row in rows
+                 if "skip" not in row and row["kind"] != "native"}
+                for rows in (base, new)]
+    for name in [*now, *(name for name in old if name not in now)]:
+        before, after = [price(rows[name]) if name in rows else None
+                         for rows in (old, now)]
+        more = worse(before, after)
+        yield name, before, after, more, change(name in old, more, limit)
