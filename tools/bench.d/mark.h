@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Marks for tools/bench-profile, which counts the instructions executed from
+ * MARK_BEGIN to MARK_END: an instruction that does nothing, a nopl with an
+ * operand that nothing else has. Good in the kernel as well as in user space.
+ */
+#ifndef _MARK_H
+#define _MARK_H
+
+#define MARK_BEGIN	1
+#define MARK_END	2
+
+#define MARK(n)								\
+do {									\
+	asm volatile(".byte 0x0f, 0x1f, 0x80, %c0, 0x41, 0x50, 0x4d"	\
+		     :: "i"(n) : "memory");				\
+} while (0)
+
+#endif /* _MARK_H */
