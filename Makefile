@@ -20,8 +20,8 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
-.PHONY: all modules modules_install demo check interop ooo bench-profile \
-	shell coverage mutants clean distclean help need-kdir
+.PHONY: all modules modules_install demo check interop ooo bench bench-compare \
+	bench-profile shell coverage mutants clean distclean help need-kdir
 
 all: modules
 
@@ -53,6 +53,12 @@ interop:
 ooo:
 	tools/ooo
 
+bench:
+	tools/bench $(if $(filter quick,$(BENCH)),--quick) $(if $(DOC),--doc)
+
+bench-compare:
+	tools/bench --compare '$(BASE)'
+
 bench-profile:
 	tools/bench-profile $(if $(LINES),--lines $(LINES)) \
 		$(if $(OF),--of '$(OF)' --again) '$(ROW)'
@@ -83,8 +89,11 @@ help:
 	@echo "                      ONLY=PATTERN some jobs alone (ONLY='kunit-*')"
 	@echo "make interop          against siw, and with outside decoders"
 	@echo "make ooo              what passing ULPDUs out of order brings, and costs"
-	@echo "make bench-profile    where a row of it spends its instructions: ROW=NAME;"
-	@echo "                      LINES=N functions, OF=FUNCTION by instruction"
+	@echo "make bench            what MPA costs; BENCH=quick the goals alone,"
+	@echo "                      DOC=1 with the documentation's tables and plot"
+	@echo "make bench-compare BASE=COMMIT  what costs more than there?"
+	@echo "make bench-profile ROW=NAME  the instructions of a row by function;"
+	@echo "                      LINES=N so many of them, OF=FUNCTION inside one"
 	@echo "make shell            a guest to type in, with everything loaded"
 	@echo "make coverage         which lines the tests reach"
 	@echo "make mutants          do the tests notice small breakages?"
