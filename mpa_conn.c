@@ -167,6 +167,17 @@ static void mpa_sk_data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+/* There may be room; if not for us, TCP is to tell at the next ACK, too. */
+static void mpa_conn_room(struct mpa_conn *conn, struct sock *sk)
+{
+	if (READ_ONCE(conn->tx.busy))
+		return;
+	if (mpa_tcp_has_room(sk))
+		mpa_conn_kick(conn);
+	else
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+}
+
 static void mpa_sk_write_space(struct sock *sk)
 {
 	struct mpa_conn *conn;
@@ -175,8 +186,7 @@ static void mpa_sk_write_space(struct sock *sk)
 	conn = sk->sk_user_data;
 	if (conn) {
 		conn->write_space(sk);
-		if (!READ_ONCE(conn->tx.busy) && sk_stream_memory_free(sk))
-			mpa_conn_kick(conn);
+		mpa_conn_room(conn, sk);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }

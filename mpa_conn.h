@@ -36,6 +36,7 @@ enum mpa_mib {
 	MPA_MIB_GLUED,		/* octets behind an accepting Reply */
 	MPA_MIB_TX_ULPDUS,
 	MPA_MIB_TX_OCTETS,
+	MPA_MIB_TX_CALLS,
 	MPA_MIB_TX_RECORDS,
 	MPA_MIB_TX_ZEROCOPY,
 	MPA_MIB_TX_COPIED,	/* asked for zero copy, copied all the same */
@@ -106,6 +107,9 @@ enum mpa_flag {
  * @frag: page fragment being filled
  * @pos: stream position behind the last octet laid out
  * @sent: stream position behind the last octet given to TCP
+ * @ooopack: tcp_sock.rcv_ooopack when it was last looked at
+ * @calm: jiffies until which room is left for SACK blocks
+ * @sack: octets left for them in each segment
  * @gate: FPDUs may be sent (CS-29)
  * @fin: the FIN has been sent
  * @busy: inside tcp_sendmsg_locked(): write_space() is our own doing
@@ -119,6 +123,9 @@ struct mpa_conn_tx {
 	struct page_frag	frag;
 	u64			pos;
 	u64			sent;
+	u32			ooopack;
+	unsigned long		calm;
+	u32			sack;
 	bool			gate;
 	bool			fin;
 	bool			busy;
@@ -353,10 +360,27 @@ bool mpa_listen_is_work(const struct work_struct *work);
 /* mpa_connect.c APIs: */
 bool mpa_connect_is_work(const struct work_struct *work);
 
+/**
+ * struct mpa_tcp_room - what TCP can be given
+ * @emss: octets of a segment
+ * @sack: left for SACK blocks in each, beside these
+ * @octets: in segments that follow each other; a single one may be longer
+ */
+struct mpa_tcp_room {
+	u32	emss;
+	u32	sack;
+	u32	octets;
+};
+
 /* mpa_tcp.c APIs: */
 int mpa_tcp_check(struct socket *sock);
 u32 mpa_tcp_emss(struct sock *sk);
-u32 mpa_tcp_sack_room(const struct sock *sk);
+u32 mpa_tcp_sack_octets(const struct sock *sk);
+u32 mpa_tcp_sack_max(const struct sock *sk);
+u32 mpa_tcp_window(const struct sock *sk);
+u32 mpa_tcp_gso_max(const struct sock *sk);
+bool mpa_tcp_has_room(const struct sock *sk);
+bool mpa_tcp_space(struct sock *sk);
 int mpa_tcp_read(struct sock *sk, void *buf, size_t len);
 int mpa_tcp_write(struct socket *sock, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);

@@ -9,6 +9,8 @@
 #include <net/tcp.h>
 #include "mpa_conn.h"
 
+#define MPA_TCP_UNSENT		SZ_64K
+
 /**
  * mpa_tcp_check() - can MPA take this socket?
  * @sock: socket
@@ -48,24 +50,84 @@ u32 mpa_tcp_emss(struct sock *sk)
 	return tcp_sk(sk)->mss_cache;
 }
 
-/*
- * Socket lock held. Octets that SACK blocks take from a segment just now,
- * because our own receive queue has a hole.
- */
-u32 mpa_tcp_sack_room(const struct sock *sk)
+/* Octets of an option with up to @blocks SACK blocks, as many as fit. */
+static u32 mpa_tcp_sack_size(const struct tcp_sock *tp, u32 blocks)
 {
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 blocks = tp->rx_opt.num_sacks + tp->rx_opt.dsack;
 	u32 room = MAX_TCP_OPTION_SPACE -
 		   (tp->tcp_header_len - sizeof(struct tcphdr));
-
-	sock_owned_by_me(sk);
 
 	if (!blocks || room < TCPOLEN_SACK_BASE_ALIGNED + TCPOLEN_SACK_PERBLOCK)
 		return 0;
 	room -= TCPOLEN_SACK_BASE_ALIGNED;
 	return TCPOLEN_SACK_BASE_ALIGNED + TCPOLEN_SACK_PERBLOCK *
 	       min_t(u32, blocks, room / TCPOLEN_SACK_PERBLOCK);
+}
+
+/*
+ * Socket lock held. Octets that SACK blocks take from a segment just now,
+ * because our own receive queue has a hole.
+ */
+u32 mpa_tcp_sack_octets(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	sock_owned_by_me(sk);
+
+	return mpa_tcp_sack_size(tp, tp->rx_opt.num_sacks + tp->rx_opt.dsack);
+}
+
+/* Socket lock held. The most that they can take. */
+u32 mpa_tcp_sack_max(const struct sock *sk)
+{
+	return mpa_tcp_sack_size(tcp_sk(sk), TCP_NUM_SACKS);
+}
+
+/*
+ * Socket lock held. Octets that can be given to TCP without going beyond the
+ * window that the peer offers. It does not shrink (RFC 9293 section 3.8.6).
+ */
+u32 mpa_tcp_window(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 end = tcp_wnd_end(tp);
+
+	return after(end, tp->write_seq) ? end - tp->write_seq : 0;
+}
+
+/* Octets that TCP puts into one skb, and the device or it cuts. */
+u32 mpa_tcp_gso_max(const struct sock *sk)
+{
+	return min_t(u32, sk->sk_gso_max_size, GSO_LEGACY_MAX_SIZE) -
+	       MAX_TCP_HEADER - 1;
+}
+
+/*
+ * Is there room for more in TCP? Little is kept there unsent, for it might be
+ * cut anew; but something, for TCP to ask for a window with when there is none.
+ * Context: socket lock or slock held.
+ */
+bool mpa_tcp_has_room(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 unsent = tp->write_seq - tp->snd_nxt;
+
+	if (!sk_stream_memory_free(sk) || unsent >= MPA_TCP_UNSENT)
+		return false;
+	return !unsent || mpa_tcp_window(sk) >= tp->mss_cache;
+}
+
+/*
+ * Socket lock held: the same. If there is not, write_space() will say when, for
+ * TCP looks for the bit after it has taken in an ACK.
+ */
+bool mpa_tcp_space(struct sock *sk)
+{
+	sock_owned_by_me(sk);
+
+	if (mpa_tcp_has_room(sk))
+		return true;
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	return false;
 }
 
 /* tcp_read_sock() calls this for each skb; desc->count is the room left. */

@@ -4,9 +4,18 @@
  *
  * A message waits in tx.queue, in memory of the consumer's. When TCP has room,
  * the work item lays a train of FPDUs out in page fragments, with no lock held,
- * and gives it to TCP, record by record, with the socket locked once. A record
- * is what TCP puts into one segment: an FPDU, or several that fit the EMSS
- * together, ended by MSG_EOR so that no octet of another joins it.
+ * and gives it to TCP, record by record, with the socket locked once.
+ *
+ * A segment's worth is an FPDU, or several that fit the EMSS together. Those
+ * that fill it exactly follow each other in one record, which TCP takes in one
+ * call and cuts, late or in the device, where they end: at each EMSS octets.
+ * The first that does not ends the record, with MSG_EOR, so that no octet of
+ * another joins it.
+ *
+ * TCP cuts elsewhere when a record goes beyond the window that the peer offers,
+ * so none does; and when SACK blocks take room, that is while there are holes
+ * in what the peer sends. Then, and for a while, room for them is left and each
+ * segment's worth is a record of its own, which is never cut.
  *
  * A message goes queue -> (cur, if it is a source) -> sending -> handed back,
  * and is never in two places. tx.pos is the stream position behind what is
@@ -21,10 +30,10 @@
 #include <trace/events/mpa.h>
 #include "mpa_conn.h"
 
-#define MPA_TRAIN_OCTETS	SZ_64K
 #define MPA_TRAIN_RECORDS	48
 #define MPA_TRAIN_BVECS		64
 #define MPA_REFILL_MIN		64
+#define MPA_SACK_CALM		(4 * HZ)	/* since the last hole */
 
 /* mpa_tx.state */
 enum {
@@ -35,14 +44,18 @@ enum {
 };
 
 /**
- * struct mpa_record - octets for one TCP segment, whole FPDUs
- * @len: octets not given to TCP yet
+ * struct mpa_record - octets that TCP takes in one call, whole FPDUs
+ * @octets: segments of the train's EMSS, and a last one
+ * @len: octets of these not given to TCP yet
+ * @last: octets of the last segment
  * @ulpdus: ULPDUs in it
  * @started: TCP has some of it
  * @zc: message whose pages these are, or NULL: page fragments
  */
 struct mpa_record {
+	u32			octets;
 	u32			len;
+	u32			last;
 	u16			ulpdus;
 	bool			started;
 	struct mpa_tx		*zc;
@@ -52,6 +65,9 @@ struct mpa_record {
  * struct mpa_train - records laid out
  * @enc: encoder; its bv is @bv
  * @iter: octets not given to TCP yet
+ * @emss: EMSS, less room for SACK blocks
+ * @grow: segments that are full can be followed by others in their record
+ * @room: octets that there may be
  * @octets: octets laid out
  * @first: first record not given to TCP whole
  * @nr: records
@@ -61,6 +77,9 @@ struct mpa_record {
 struct mpa_train {
 	struct mpa_enc		enc;
 	struct iov_iter		iter;
+	u32			emss;
+	bool			grow;
+	u32			room;
 	u32			octets;
 	u16			first;
 	u16			nr;
@@ -239,13 +258,17 @@ static int mpa_train_refill(struct mpa_enc *enc)
 	return 0;
 }
 
-static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn)
+static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
+					 const struct mpa_tcp_room *room)
 {
 	struct mpa_train *train = kmalloc(sizeof(*train), GFP_KERNEL);
 
 	if (!train)
 		return NULL;
 	memset(train, 0, offsetof(struct mpa_train, record));
+	train->emss = room->emss;
+	train->grow = !room->sack;
+	train->room = max(room->octets, room->emss);
 	train->enc.pos = conn->tx.pos;
 	train->enc.markers = conn->terms.markers_tx;
 	train->enc.crc = conn->terms.crc;
@@ -287,20 +310,20 @@ static struct mpa_record *mpa_train_open(struct mpa_train *train)
  * L: the longest ULPDU for the room left in this segment, or, if that is of
  * little use (SZ-17, SZ-18), for the next one.
  */
-static u32 mpa_tx_room(struct mpa_train *train, u32 emss)
+static u32 mpa_tx_max(struct mpa_train *train)
 {
 	const struct mpa_record *record = mpa_train_open(train);
 	const struct mpa_enc *enc = &train->enc;
-	u32 room;
+	u32 max;
 
-	if (record && record->len < emss) {
-		room = mpa_fpdu_fill(enc->pos, emss - record->len,
-				     enc->markers);
-		if (room >= MPA_MULPDU_MIN)
-			return room;
+	if (record && record->last < train->emss) {
+		max = mpa_fpdu_fill(enc->pos, train->emss - record->last,
+				    enc->markers);
+		if (max >= MPA_MULPDU_MIN)
+			return max;
 	}
 	return max_t(u32, MPA_MULPDU_MIN,
-		     mpa_fpdu_fill(enc->pos, emss, enc->markers));
+		     mpa_fpdu_fill(enc->pos, train->emss, enc->markers));
 }
 
 static bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
@@ -333,13 +356,12 @@ static int mpa_tx_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 }
 
 /* Make hdr, hdr_len and len of @tx its next ULPDU; returns as mpa_tx_ask(). */
-static int mpa_tx_cut(struct mpa_conn *conn, struct mpa_train *train,
-		      struct mpa_tx *tx, u32 emss)
+static int mpa_tx_cut(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	if (tx->state & MPA_TX_CUT)
 		return 1;
 	if (tx->next)
-		return mpa_tx_ask(conn, tx, mpa_tx_room(train, emss));
+		return mpa_tx_ask(conn, tx, mpa_tx_max(conn->tx.train));
 	tx->state |= MPA_TX_CUT | MPA_TX_LAST;
 	return 1;
 }
@@ -388,20 +410,47 @@ static bool mpa_tx_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 	return pages && pages + 2 * markers + 2 <= MAX_SKB_FRAGS;
 }
 
+/* Can a segment follow in this record? */
+static bool mpa_record_goes_on(const struct mpa_train *train,
+			       const struct mpa_record *record, u32 size)
+{
+	return train->grow && record->last == train->emss &&
+	       size <= train->emss;
+}
+
 /* A record for an FPDU of @size octets, or NULL if the train is full. */
 static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
-					   u32 emss, struct mpa_tx *zc)
+					   struct mpa_tx *zc)
 {
-	struct mpa_record *record = mpa_train_open(train);
+	struct mpa_record *record = zc ? NULL : mpa_train_open(train);
 
-	if (record && !zc && record->len + size <= emss)
+	if (train->nr && train->octets + size > train->room)
+		return NULL;
+	if (record && record->last + size <= train->emss)
 		return record;
+	if (record && mpa_record_goes_on(train, record, size)) {
+		record->last = 0;
+		return record;
+	}
 	if (train->nr == MPA_TRAIN_RECORDS)
 		return NULL;
 	record = &train->record[train->nr];
 	memset(record, 0, sizeof(*record));
 	record->zc = zc;
 	return record;
+}
+
+/* An FPDU of @size octets has been laid out. */
+static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
+			  u32 size)
+{
+	if (record == &train->record[train->nr])
+		train->nr++;
+	record->octets += size;
+	record->len += size;
+	record->last += size;
+	record->ulpdus++;
+	train->octets += size;
 }
 
 /* The message is laid out to its end. */
@@ -413,7 +462,7 @@ static void mpa_tx_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
 }
 
 /* Lay one FPDU out. Returns 0, -ENOBUFS if the train is full, or an error. */
-static int mpa_tx_encode(struct mpa_conn *conn, struct mpa_tx *tx, u32 emss)
+static int mpa_tx_encode(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	struct mpa_train *train = conn->tx.train;
 	u32 size = mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len,
@@ -422,7 +471,7 @@ static int mpa_tx_encode(struct mpa_conn *conn, struct mpa_tx *tx, u32 emss)
 	struct mpa_record *record;
 	int err;
 
-	record = mpa_train_record(train, size, emss, zc ? tx : NULL);
+	record = mpa_train_record(train, size, zc ? tx : NULL);
 	if (!record)
 		return -ENOBUFS;
 
@@ -436,24 +485,20 @@ static int mpa_tx_encode(struct mpa_conn *conn, struct mpa_tx *tx, u32 emss)
 	} else if (tx->flags & MPA_TX_ZEROCOPY) {
 		mpa_count(conn, TX_COPIED);
 	}
-	if (record == &train->record[train->nr])
-		train->nr++;
-	record->len += size;
-	record->ulpdus++;
-	train->octets += size;
+	mpa_train_add(train, record, size);
 	tx->state &= ~MPA_TX_CUT;
 	return 0;
 }
 
 /* Lay out one ULPDU of @tx. Returns 0, or why not. */
-static int mpa_tx_lay(struct mpa_conn *conn, struct mpa_tx *tx, u32 emss)
+static int mpa_tx_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 {
-	int ret = mpa_tx_cut(conn, conn->tx.train, tx, emss);
+	int ret = mpa_tx_cut(conn, tx);
 
 	if (ret < 0)
 		return ret;
 	if (ret) {
-		ret = mpa_tx_encode(conn, tx, emss);
+		ret = mpa_tx_encode(conn, tx);
 		if (ret)
 			return ret;
 	}
@@ -466,9 +511,9 @@ static int mpa_tx_lay(struct mpa_conn *conn, struct mpa_tx *tx, u32 emss)
  * Lay a train out. Returns 0, also if TCP can be given less than everything
  * that is queued, or a negative errno if the connection has failed.
  */
-static int mpa_tx_build(struct mpa_conn *conn, u32 emss)
+static int mpa_tx_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 {
-	struct mpa_train *train = mpa_train_alloc(conn);
+	struct mpa_train *train = mpa_train_alloc(conn, room);
 	struct mpa_tx *tx;
 	int err = 0;
 
@@ -476,11 +521,11 @@ static int mpa_tx_build(struct mpa_conn *conn, u32 emss)
 		return -ENOMEM;
 	conn->tx.train = train;
 
-	while (!err && train->octets < MPA_TRAIN_OCTETS) {
+	while (!err && train->octets < train->room) {
 		tx = mpa_tx_next(conn);
 		if (!tx)
 			break;
-		err = mpa_tx_lay(conn, tx, emss);
+		err = mpa_tx_lay(conn, tx);
 	}
 
 	conn->tx.frag = train->enc.frag;
@@ -495,10 +540,33 @@ static int mpa_tx_build(struct mpa_conn *conn, u32 emss)
 	return err == -ENOBUFS || err == -ENOMEM ? 0 : err;
 }
 
+/*
+ * Socket lock held. Would TCP cut segments elsewhere than they were laid out?
+ * Then each is given to it by itself.
+ */
+static bool mpa_tx_apart(struct mpa_conn *conn, const struct mpa_train *train)
+{
+	return !train->grow || mpa_tcp_emss(conn->sk) != train->emss ||
+	       mpa_tcp_sack_octets(conn->sk);
+}
+
+/* What is left of @record, or of its first segment. */
+static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
+			    bool apart)
+{
+	u32 taken = record->octets - record->len;
+
+	if (!apart || record->octets == record->last)
+		return record->len;
+	return min(record->len, emss - taken % emss);
+}
+
 /* Socket lock held. Give a record, or what is left of it, to TCP. */
 static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 			      struct mpa_record *record)
 {
+	u32 len = mpa_record_piece(record, train->emss,
+				   mpa_tx_apart(conn, train));
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR,
 		.msg_iter = train->iter,
@@ -514,14 +582,22 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 		msg.msg_flags |= MSG_SPLICE_PAGES | MSG_NO_SHARED_FRAGS;
 	}
 	/* If nothing follows after all, mpa_tx_uncork() lets it go. */
-	if (train->first + 1 < train->nr)
+	if (len < record->len || train->first + 1 < train->nr)
 		msg.msg_flags |= MSG_MORE;
-	iov_iter_truncate(&msg.msg_iter, record->len);
+	iov_iter_truncate(&msg.msg_iter, len);
 
 	conn->tx.busy = true;
-	n = tcp_sendmsg_locked(conn->sk, &msg, record->len);
+	n = tcp_sendmsg_locked(conn->sk, &msg, len);
 	conn->tx.busy = false;
+	mpa_count(conn, TX_CALLS);
 	return n;
+}
+
+static u32 mpa_record_segments(const struct mpa_record *record, u32 emss)
+{
+	if (record->octets == record->last)
+		return 1;
+	return DIV_ROUND_UP(record->octets, emss);
 }
 
 /* TCP has taken @n octets of @record. */
@@ -531,7 +607,7 @@ static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 	trace_mpa_sent(conn, conn->tx.sent, n);
 	iov_iter_advance(&train->iter, n);
 	record->len -= n;
-	record->started = true;
+	record->started = record->len;
 	mpa_count_add(conn, TX_OCTETS, n);
 	spin_lock_bh(&conn->lock);
 	conn->tx.sent += n;
@@ -543,23 +619,10 @@ static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 		mpa_count(conn, TX_SHORT);
 		return;
 	}
-	mpa_count(conn, TX_RECORDS);
+	mpa_count_add(conn, TX_RECORDS,
+		      mpa_record_segments(record, train->emss));
 	mpa_count_add(conn, TX_ULPDUS, record->ulpdus);
 	train->first++;
-}
-
-/*
- * Socket lock held: is there room? If not, write_space() will say when, for
- * TCP looks for the bit after it has taken in an ACK.
- */
-static bool mpa_tx_space(struct sock *sk)
-{
-	sock_owned_by_me(sk);
-
-	if (sk_stream_memory_free(sk))
-		return true;
-	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	return false;
 }
 
 /*
@@ -580,7 +643,7 @@ static int mpa_tx_push(struct mpa_conn *conn)
 		struct mpa_record *record = &train->record[train->first];
 
 		n = -EAGAIN;
-		if (!record->started && !mpa_tx_space(conn->sk))
+		if (!record->started && !mpa_tcp_space(conn->sk))
 			break;
 		n = mpa_tx_send_record(conn, train, record);
 		/* No ACK to wait for: memory was short. */
@@ -599,13 +662,36 @@ static int mpa_tx_push(struct mpa_conn *conn)
 	return 0;
 }
 
-/* Socket lock held. */
-static u32 mpa_tx_emss(struct mpa_conn *conn)
+/*
+ * Socket lock held. Octets of each segment to leave for SACK blocks: as many as
+ * they may take, from the first hole in what the peer sends until a while after
+ * the last.
+ */
+static u32 mpa_tx_sack(struct mpa_conn *conn)
 {
-	u32 emss = mpa_tcp_emss(conn->sk);
-	u32 sack = mpa_tcp_sack_room(conn->sk);
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
+	struct mpa_conn_tx *t = &conn->tx;
 
-	return emss > sack ? emss - sack : emss;
+	if (t->ooopack != tp->rcv_ooopack || mpa_tcp_sack_octets(conn->sk)) {
+		t->ooopack = tp->rcv_ooopack;
+		t->calm = jiffies + MPA_SACK_CALM;
+		t->sack = mpa_tcp_sack_max(conn->sk);
+	} else if (t->sack && time_after(jiffies, t->calm)) {
+		t->sack = 0;
+	}
+	return t->sack;
+}
+
+/* Socket lock held. What can TCP be given? If nothing, write_space() comes. */
+static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
+{
+	struct sock *sk = conn->sk;
+	u32 emss = mpa_tcp_emss(sk);
+
+	room->sack = min(mpa_tx_sack(conn), emss / 2);
+	room->emss = emss - room->sack;
+	room->octets = min(mpa_tcp_window(sk), mpa_tcp_gso_max(sk));
+	return mpa_tcp_space(sk);
 }
 
 static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
@@ -625,6 +711,7 @@ void mpa_tx_begin(struct mpa_conn *conn)
 	lock_sock(conn->sk);
 	conn->mulpdu = mpa_mulpdu_of(mpa_tcp_emss(conn->sk),
 				     conn->terms.markers_tx);
+	conn->tx.ooopack = tcp_sk(conn->sk)->rcv_ooopack;
 	release_sock(conn->sk);
 }
 
@@ -641,22 +728,21 @@ void mpa_tx_fin(struct mpa_conn *conn)
 /* Push what is laid out, build the next train, push that. */
 static int mpa_tx_step(struct mpa_conn *conn)
 {
+	struct mpa_tcp_room room;
 	struct sock *sk = conn->sk;
 	bool space;
 	int err = 0;
-	u32 emss;
 
 	lock_sock(sk);
-	emss = mpa_tx_emss(conn);
 	if (conn->tx.train)
 		err = mpa_tx_push(conn);
-	space = !err && mpa_tx_space(sk);
+	space = !err && mpa_tx_room(conn, &room);
 	release_sock(sk);
 
 	if (!space)
 		return err ?: -EAGAIN;
 
-	err = mpa_tx_build(conn, emss);
+	err = mpa_tx_build(conn, &room);
 	if (err || !conn->tx.train)
 		return err;
 	lock_sock(sk);

@@ -576,8 +576,8 @@ static void send_pages_free(struct kunit *test)
 }
 
 /*
- * Plain messages until the peer's window is shut, and one of @nr page
- * messages after the other behind them: these stay in TCP.
+ * Plain messages, and one of @nr page messages after the other behind them:
+ * these stay in TCP, for the peer acknowledges nothing.
  */
 static void send_pages(struct kunit *test, u32 nr)
 {
@@ -585,9 +585,9 @@ static void send_pages(struct kunit *test, u32 nr)
 	unsigned long before;
 	u32 i;
 
-	t->opts.rcvbuf = 8192;
 	t->opts.sndbuf = 200000;
 	send_full(test);
+	mpa_peer_stop(&t->peer);
 	before = send_counter(t, MPA_MIB_TX_ZEROCOPY);
 	t->nr_plain = CONN_PAGES - nr;
 	conn_post_many(test, t->nr_plain, 3000);
@@ -614,6 +614,7 @@ void conn_zerocopy_pages(struct kunit *test)
 	conn_post(test, 50);
 	conn_settle(&t->a);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), t->nr_plain);
+	mpa_peer_go_on(&t->peer);
 	for (i = 0; i < CONN_PAGES; i++)
 		conn_expect_tx(test, 3000);
 	conn_expect_tx(test, 50);
@@ -661,6 +662,7 @@ void conn_zerocopy_detach(struct kunit *test)
 	mpa_detach(t->a.conn);
 	flush_work(&t->a.conn->work);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RELEASED), 0);
+	mpa_peer_go_on(&t->peer);
 	for (i = 0; i < CONN_PAGES; i++)
 		conn_expect_tx(test, 3000);
 	conn_detach(test, &t->a);
@@ -669,7 +671,7 @@ void conn_zerocopy_detach(struct kunit *test)
 	send_pages_free(test);
 }
 
-/* A peer that does not read delays released() for a second at most. */
+/* A peer that is silent delays released() for a second at most. */
 void conn_zerocopy_detach_reset(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -678,6 +680,7 @@ void conn_zerocopy_detach_reset(struct kunit *test)
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_EQ(test, t->a.left, 2);
 	send_pages_free(test);
+	mpa_peer_go_on(&t->peer);
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 

@@ -275,8 +275,41 @@ void mpa_peer_close(struct socket *sock)
 	sock_release(sock);
 }
 
+/*
+ * As if somebody had the socket locked, but without lockdep: the test waits for
+ * others that take the lock of another one.
+ */
+static void peer_own(struct mpa_peer *peer, bool own)
+{
+	struct sock *sk = peer->sock->sk;
+
+	peer->deaf = own;
+	spin_lock_bh(&sk->sk_lock.slock);
+	sk->sk_lock.owned = own;
+	spin_unlock_bh(&sk->sk_lock.slock);
+}
+
+/* From now on TCP takes nothing in, and acknowledges nothing. */
+void mpa_peer_stop(struct mpa_peer *peer)
+{
+	peer_own(peer, true);
+}
+
+void mpa_peer_go_on(struct mpa_peer *peer)
+{
+	struct sock *sk = peer->sock->sk;
+
+	if (!peer->deaf)
+		return;
+	peer_own(peer, false);
+	lock_sock(sk);
+	release_sock(sk);
+}
+
 void mpa_peer_reset(struct mpa_peer *peer)
 {
+	if (peer->deaf)
+		peer_own(peer, false);
 	mpa_peer_close(peer->sock);
 	peer->sock = NULL;
 }

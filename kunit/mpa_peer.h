@@ -24,12 +24,14 @@ enum {
  * @in: octets read so far
  * @have: how many
  * @used: of these, looked at by the test
+ * @deaf: what comes in waits, and is not acknowledged
  */
 struct mpa_peer {
 	struct socket	*sock;
 	u8		*in;
 	u32		have;
 	u32		used;
+	bool		deaf;
 };
 
 /**
@@ -59,6 +61,8 @@ int mpa_peer_accept(struct mpa_peer *peer, struct socket *listener);
 void mpa_peer_exit(struct mpa_peer *peer);
 void mpa_peer_close(struct socket *sock);
 void mpa_peer_reset(struct mpa_peer *peer);
+void mpa_peer_stop(struct mpa_peer *peer);
+void mpa_peer_go_on(struct mpa_peer *peer);
 int mpa_peer_write(struct mpa_peer *peer, const void *buf, u32 len);
 int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
 			 u32 chunk);
