@@ -11,7 +11,7 @@ struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
 {
 	struct mpa_batch *b = kmalloc(sizeof(*b), GFP_KERNEL);
 
-	BUILD_BUG_ON(sizeof(*b) > SZ_4K);
+	BUILD_BUG_ON(sizeof(*b) > SZ_8K);
 	if (!b)
 		return NULL;
 	memset(b, 0, offsetof(struct mpa_batch, span));

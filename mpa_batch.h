@@ -8,9 +8,9 @@
 #include "mpa_conn.h"
 #include "mpa_queue.h"
 
-#define MPA_BATCH_ULPDUS	32
-#define MPA_BATCH_SPANS		24
-#define MPA_BATCH_FRAGS		168	/* for the longest ULPDU, and more */
+#define MPA_BATCH_ULPDUS	64
+#define MPA_BATCH_SPANS		32
+#define MPA_BATCH_FRAGS		288	/* for the longest ULPDU, and more */
 
 /**
  * struct mpa_batch - octets of one or more FPDUs

@@ -485,6 +485,56 @@ void mpa_octets_copy(const struct mpa_octets *o, void *to, size_t n)
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_octets_copy);
 
+/*
+ * Octets being used up, one after the other; mostly an FPDU lies in one piece.
+ */
+struct cursor {
+	const u8		*p;
+	size_t			n;	/* octets left in this piece */
+	const struct kvec	*v;	/* it, the others behind it */
+};
+
+static void cursor_init(struct cursor *c, const struct mpa_octets *in)
+{
+	c->p = in->v->iov_base + in->off;
+	c->n = in->v->iov_len - in->off;
+	c->v = in->v;
+}
+
+/* use up octets that lie in one piece: *@n, up to @want, but some */
+static const void *cursor_take(struct cursor *c, size_t want, size_t *n)
+{
+	const u8 *p;
+
+	while (unlikely(!c->n)) {
+		c->v++;
+		c->p = c->v->iov_base;
+		c->n = c->v->iov_len;
+	}
+	p = c->p;
+	*n = min(want, c->n);
+	c->p += *n;
+	c->n -= *n;
+	return p;
+}
+
+/* use up @len octets: where they are, in @buf if not in one piece */
+static const void *cursor_read(struct cursor *c, void *buf, size_t len)
+{
+	const void *p;
+	size_t done, n;
+
+	p = cursor_take(c, len, &n);
+	if (likely(n == len))
+		return p;
+	memcpy(buf, p, n);
+	for (done = n; done < len; done += n) {
+		p = cursor_take(c, len - done, &n);
+		memcpy(buf + done, p, n);
+	}
+	return buf;
+}
+
 static int decode_bad(struct mpa_dec *dec, enum mpa_reason reason)
 {
 	dec->reason = reason;
@@ -492,55 +542,55 @@ static int decode_bad(struct mpa_dec *dec, enum mpa_reason reason)
 	return -EBADMSG;
 }
 
-/* @in is a copy to work on */
-static bool decode_crc_ok(const struct mpa_dec *dec, struct mpa_octets in)
+/* @c is a copy to work on */
+static bool decode_crc_ok(const struct mpa_dec *dec, struct cursor c)
 {
-	u32 left = dec->size - MPA_CRC_SIZE;
+	size_t left = dec->size - MPA_CRC_SIZE;
 	u32 crc = MPA_CRC_INIT;
+	__le32 field, buf;
 	const void *p;
-	__le32 field;
 	size_t n;
 
 	for (; left; left -= n) {
-		p = octets_piece(&in, left, &n);
+		p = cursor_take(&c, left, &n);
 		crc = mpa_crc_update(crc, p, n);
-		mpa_octets_advance(&in, n);
 	}
-	mpa_octets_copy(&in, &field, sizeof(field));
-	return field == mpa_crc_field(crc);
+	field = mpa_crc_field(crc);
+	p = cursor_read(&c, &buf, sizeof(buf));
+	return !memcmp(p, &field, sizeof(field));
 }
 
 /* Section 4.3: RESERVED and the low bits of FPDUPTR are ignored. */
-static u32 marker_value(const struct mpa_marker *marker)
+static u32 marker_value(const void *marker)
 {
-	return be16_to_cpu(marker->fpduptr) & MPA_FPDUPTR_MASK;
+	marker += offsetof(struct mpa_marker, fpduptr);
+	return get_unaligned_be16(marker) & MPA_FPDUPTR_MASK;
 }
 
-static bool decode_marker(struct mpa_octets *in, u32 fpduptr)
+static bool decode_marker(struct cursor *c, u32 fpduptr)
 {
 	struct mpa_marker marker;
 
-	mpa_octets_copy(in, &marker, sizeof(marker));
-	mpa_octets_advance(in, sizeof(marker));
-	return marker_value(&marker) == fpduptr;
+	return marker_value(cursor_read(c, &marker, sizeof(marker))) == fpduptr;
 }
 
 /* Splits the ULPDU into pieces and checks the markers in between. */
-static int decode_pieces(struct mpa_dec *dec, struct mpa_octets in)
+static int decode_pieces(struct mpa_dec *dec, struct cursor c)
 {
 	u32 next = marker_first(dec->pos, dec->markers);
 	u32 done = MPA_LENGTH_SIZE;
 	u32 left = dec->len;
 	struct kvec *frag;
+	u8 skip[MPA_ALIGN];
 	size_t n;
 
-	if (marker_leads(dec->pos, dec->markers) && !decode_marker(&in, 0))
+	if (marker_leads(dec->pos, dec->markers) && !decode_marker(&c, 0))
 		return decode_bad(dec, MPA_REASON_MARKER);
-	mpa_octets_advance(&in, MPA_LENGTH_SIZE);
+	cursor_read(&c, skip, MPA_LENGTH_SIZE);
 
 	for (; left; left -= n, done += n) {
 		if (done == next) {
-			if (!decode_marker(&in, next))
+			if (!decode_marker(&c, next))
 				return decode_bad(dec, MPA_REASON_MARKER);
 			done += MPA_MARKER_SIZE;
 			next += MPA_MARKER_INTERVAL;
@@ -548,17 +598,17 @@ static int decode_pieces(struct mpa_dec *dec, struct mpa_octets in)
 		if (dec->nr_frags == dec->max_frags)
 			return -ENOBUFS;
 		frag = &dec->frag[dec->nr_frags++];
-		frag->iov_base = (void *)octets_piece(&in,
-						      min(left, next - done),
-						      &n);
+		frag->iov_base = (void *)cursor_take(&c, min(left, next - done),
+						     &n);
 		frag->iov_len = n;
-		mpa_octets_advance(&in, n);
 	}
 
-	mpa_octets_advance(&in, pad_size(dec->len));
 	done += pad_size(dec->len);
-	if (done == next && !decode_marker(&in, next))
-		return decode_bad(dec, MPA_REASON_MARKER);
+	if (done == next) {
+		cursor_read(&c, skip, pad_size(dec->len));
+		if (!decode_marker(&c, next))
+			return decode_bad(dec, MPA_REASON_MARKER);
+	}
 	return 0;
 }
 
@@ -593,25 +643,26 @@ static int decode_head(struct mpa_dec *dec, const u8 *head)
  */
 int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *octets)
 {
-	struct mpa_octets in = *octets;
+	struct cursor start, c;
 	u8 head[MPA_HEAD_MAX];
 	int err;
 
 	dec->nr_frags = 0;
 	dec->size = head_size(dec);
-	if (in.len < dec->size)
+	if (octets->len < dec->size)
 		return -EAGAIN;
-	mpa_octets_copy(&in, head, dec->size);
-	err = decode_head(dec, head);
+	cursor_init(&start, octets);
+	c = start;
+	err = decode_head(dec, cursor_read(&c, head, dec->size));
 	if (err)
 		return err;
-	if (in.len < dec->size)
+	if (octets->len < dec->size)
 		return -EAGAIN;
 	/* It comes again with more fragments; one CRC pass is enough. */
-	err = decode_pieces(dec, in);
+	err = decode_pieces(dec, start);
 	if (err == -ENOBUFS)
 		return err;
-	if (dec->crc && !decode_crc_ok(dec, in))
+	if (dec->crc && !decode_crc_ok(dec, start))
 		return decode_bad(dec, MPA_REASON_CRC);
 	return err;
 }
