@@ -70,7 +70,6 @@ struct net;
  * @ring: what was received, BENCH_RING octets in consecutive pages
  * @ring_pos: where the next octet goes
  * @rx_pos: octets received, in all
- * @rx_off: where in the pattern the next octet to come is
  * @answered: rx_pos up to where bench_act() has acted
  * @want: rx_pos at which the phase is over
  * @bad: an octet was not what it should be
@@ -87,7 +86,6 @@ struct bench_end {
 	u8			*ring;
 	u32			ring_pos;
 	u64			rx_pos;
-	u32			rx_off;
 	u64			answered;
 	u64			want;
 	bool			bad;
@@ -155,13 +153,15 @@ bool bench_stopped(const struct bench_run *run);
 
 static inline void bench_wake(struct bench_end *end)
 {
-	wake_up(&end->wait);
+	if (wq_has_sleeper(&end->wait))
+		wake_up(&end->wait);
 }
 
 /* Sleep until @condition, or the end of the run; says whether it is true. */
 #define bench_wait(end, condition)					\
 ({									\
-	wait_event((end)->wait, (condition) || bench_stopped((end)->run)); \
+	wait_event_idle((end)->wait,					\
+			(condition) || bench_stopped((end)->run));	\
 	!bench_stopped((end)->run);					\
 })
 

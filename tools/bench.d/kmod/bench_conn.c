@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The connections of a run, and their threads. */
+#include <linux/err.h>
+#include <linux/gfp.h>
+#include <linux/slab.h>
+
+#include "bench_int.h"
+
+static int end_init(struct bench_run *run, struct bench_end *end,
+		    struct bench_end *peer)
+{
+	end->run = run;
+	end->peer = peer;
+	init_waitqueue_head(&end->wait);
+	end->ring = alloc_pages_exact(run->ring_size, GFP_KERNEL);
+	return end->ring ? 0 : -ENOMEM;
+}
+
+static void end_exit(struct bench_end *end)
+{
+	if (end->ring)
+		free_pages_exact(end->ring, end->run->ring_size);
+}
+
+static int conn_open(struct bench_run *run, struct bench_end *tx,
+		     struct bench_end *rx)
+{
+	int err;
+
+	err = end_init(run, tx, rx);
+	if (!err)
+		err = end_init(run, rx, tx);
+	if (!err)
+		err = run->transport->open(tx, rx);
+	if (err) {
+		end_exit(tx);
+		end_exit(rx);
+		return err;
+	}
+	run->nr++;
+	if (!run->opts.sink)
+		return 0;
+	return run->transport->sink ? run->transport->sink(rx) : -EOPNOTSUPP;
+}
+
+int bench_conns_open(struct bench_run *run, u32 nr)
+{
+	int err = 0;
+
+	while (!err && run->nr < nr)
+		err = conn_open(run, &run->ends[2 * run->nr],
+				&run->ends[2 * run->nr + 1]);
+	return err;
+}
+
+/* An end has done its part of the phase. */
+static void part_done(struct bench_run *run)
+{
+	if (atomic_dec_and_test(&run->busy))
+		complete(&run->done);
+}
+
+/* Post what there is to post. */
+static int sender(void *arg)
+{
+	struct bench_end *end = arg;
+	struct bench_run *run = end->run;
+	int err;
+	u32 nr;
+
+	while (bench_wait(end, READ_ONCE(end->to_post))) {
+		nr = end->to_post;
+		end->to_post = 0;
+		err = run->transport->post(end, nr);
+		if (err)
+			bench_fail(run, err);
+		else
+			part_done(run);
+	}
+	return 0;
+}
+
+static int receiver(void *arg)
+{
+	struct bench_end *end = arg;
+	struct bench_run *run = end->run;
+	int err = 0;
+
+	while (!err && !bench_stopped(run)) {
+		if (run->opts.sink)
+			err = bench_tcp_sink(end);
+		else
+			err = run->transport->recv(end);
+	}
+	if (err)
+		bench_fail(run, err);
+	return 0;
+}
+
+/* All that the phase has for this end is here. */
+static void received_all(struct bench_end *end)
+{
+	end->answered = end->rx_pos;
+	if (end->rx_pos > end->want && !end->run->opts.sink)
+		bench_fail(end->run, -EPROTO);
+	part_done(end->run);
+}
+
+static void act_pingpong(struct bench_end *end)
+{
+	int err;
+
+	if (end->rx_pos - end->answered < end->run->opts.size)
+		return;
+	if (end->want && end->rx_pos >= end->want) {
+		received_all(end);
+		return;
+	}
+	end->answered = end->rx_pos;
+	err = end->run->transport->post(end, 1);
+	if (err)
+		bench_fail(end->run, err);
+}
+
+void bench_act(struct bench_end *end)
+{
+	if (end->run->opts.kind == BENCH_PINGPONG)
+		act_pingpong(end);
+	else if (end->rx_pos >= end->want && end->answered < end->want)
+		received_all(end);
+}
+EXPORT_SYMBOL_GPL(bench_act);
+
+static int thread_start(struct bench_end *end, int (*fn)(void *),
+			const char *name)
+{
+	struct task_struct *task = kthread_create(fn, end, "bench_%s", name);
+
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	end->thread = get_task_struct(task);
+	wake_up_process(task);
+	return 0;
+}
+
+static bool needs_receiver(const struct bench_run *run)
+{
+	return run->opts.sink || run->transport->recv;
+}
+
+/* In a pingpong the one that receives sends as well. */
+static int threads_start(struct bench_run *run, struct bench_end *tx,
+			 struct bench_end *rx)
+{
+	bool receive = needs_receiver(run);
+	int err = 0;
+
+	if (run->opts.kind != BENCH_PINGPONG)
+		err = thread_start(tx, sender, "tx");
+	else if (receive)
+		err = thread_start(tx, receiver, "rx");
+	if (!err && receive)
+		err = thread_start(rx, receiver, "rx");
+	return err;
+}
+
+int bench_threads_start(struct bench_run *run)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < run->nr; i++)
+		err = threads_start(run, &run->ends[2 * i],
+				    &run->ends[2 * i + 1]);
+	return err;
+}
+
+static void thread_stop(struct bench_end *end)
+{
+	wake_up_all(&end->wait);
+	if (!end->thread)
+		return;
+	kthread_stop(end->thread);
+	put_task_struct(end->thread);
+}
+
+void bench_conns_close(struct bench_run *run)
+{
+	struct bench_end *tx, *rx;
+	u32 i;
+
+	WRITE_ONCE(run->stopped, true);
+	for (i = 0; i < run->nr; i++) {
+		tx = &run->ends[2 * i];
+		rx = tx + 1;
+		run->transport->shut(tx, rx);
+		thread_stop(tx);
+		thread_stop(rx);
+		run->transport->close(tx, rx);
+		end_exit(tx);
+		end_exit(rx);
+	}
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A run: its phases, and what they find. */
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/tcp.h>
+
+#include "bench_int.h"
+
+#define TIMEOUT		(120 * HZ)
+#define SETTLE_MS	100	/* more than an ACK is delayed */
+#define MEMORY_FIRST	64	/* connections that fill what is there already */
+
+struct net *bench_tx_net(const struct bench_run *run)
+{
+	return run->tx_net;
+}
+EXPORT_SYMBOL_GPL(bench_tx_net);
+
+struct net *bench_rx_net(const struct bench_run *run)
+{
+	return run->rx_net;
+}
+EXPORT_SYMBOL_GPL(bench_rx_net);
+
+const struct sockaddr_storage *bench_addr(const struct bench_run *run)
+{
+	return &run->opts.addr;
+}
+EXPORT_SYMBOL_GPL(bench_addr);
+
+u32 bench_size(const struct bench_run *run)
+{
+	return run->opts.size;
+}
+EXPORT_SYMBOL_GPL(bench_size);
+
+u32 bench_ring_size(const struct bench_run *run)
+{
+	return run->ring_size;
+}
+EXPORT_SYMBOL_GPL(bench_ring_size);
+
+bool bench_is_pingpong(const struct bench_run *run)
+{
+	return run->opts.kind == BENCH_PINGPONG;
+}
+EXPORT_SYMBOL_GPL(bench_is_pingpong);
+
+bool bench_stopped(const struct bench_run *run)
+{
+	return READ_ONCE(run->stopped);
+}
+EXPORT_SYMBOL_GPL(bench_stopped);
+
+void bench_fail(struct bench_run *run, int err)
+{
+	if (bench_stopped(run))
+		return;
+	cmpxchg(&run->err, 0, err);
+	complete(&run->done);
+}
+EXPORT_SYMBOL_GPL(bench_fail);
+
+static u64 segments(const struct bench_run *run)
+{
+	u64 sum = 0;
+	u32 i;
+
+	if (!run->ends[0].sock)
+		return run->sk ? tcp_sk(run->sk)->data_segs_out : 0;
+	for (i = 0; i < run->nr; i++)
+		sum += tcp_sk(run->ends[2 * i].sock->sk)->data_segs_out;
+	return sum;
+}
+
+static u64 fpdus(struct bench_run *run)
+{
+	u64 sum = 0;
+	u32 i;
+
+	if (!run->transport->fpdus)
+		return 0;
+	for (i = 0; i < run->nr; i++)
+		sum += run->transport->fpdus(&run->ends[2 * i]);
+	return sum;
+}
+
+static u32 emss(const struct bench_run *run)
+{
+	struct socket *sock = run->ends[0].sock;
+	struct sock *sk = sock ? sock->sk : run->sk;
+
+	return sk ? tcp_sk(sk)->mss_cache : 0;
+}
+
+static void counts_read(struct bench_run *run, struct bench_counts *counts)
+{
+	counts->fpdus = fpdus(run);
+	counts->segments = segments(run);
+	counts->insns = bench_count_insns();
+}
+
+/* Until all is quiet. With it the timer tick is where it always is. */
+static void settle(void)
+{
+	msleep(SETTLE_MS);
+}
+
+static int phase_begin(struct bench_run *run, u32 nr)
+{
+	bool pingpong = bench_is_pingpong(run);
+	struct bench_end *tx, *end;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < run->nr; i++) {
+		tx = &run->ends[2 * i];
+		end = pingpong ? tx : tx->peer;
+		end->want = end->rx_pos + (u64)nr * run->opts.size;
+		if (pingpong) {
+			err = run->transport->post(tx, 1);
+		} else {
+			WRITE_ONCE(tx->to_post, nr);
+			bench_wake(tx);
+		}
+	}
+	return err;
+}
+
+/* Each connection sends @nr messages. */
+static int phase(struct bench_run *run, u32 nr, struct bench_counts *counts)
+{
+	struct bench_counts before, after;
+	int err;
+
+	settle();
+	reinit_completion(&run->done);
+	atomic_set(&run->busy, run->nr * (bench_is_pingpong(run) ? 1 : 2));
+	counts_read(run, &before);
+	err = phase_begin(run, nr);
+	if (err)
+		return err;
+	if (!wait_for_completion_timeout(&run->done, TIMEOUT))
+		return run->err ?: -ETIMEDOUT;
+	settle();
+	counts_read(run, &after);
+	counts->messages = (u64)nr * run->nr;
+	counts->insns = after.insns - before.insns;
+	counts->fpdus = after.fpdus - before.fpdus;
+	counts->segments = after.segments - before.segments;
+	return run->err;
+}
+
+/* Compare all rings; says whether nothing was wrong, so far. */
+static bool verified(struct bench_run *run)
+{
+	bool bad = false;
+	u32 i;
+
+	for (i = 0; i < 2 * run->nr && !run->opts.sink; i++) {
+		bench_ring_check(&run->ends[i]);
+		bad |= run->ends[i].bad;
+	}
+	return !bad;
+}
+
+/* The phase that is not measured; the first one finds the socket. */
+static int phase_checked(struct bench_run *run, u32 nr,
+			 struct bench_counts *counts)
+{
+	int err;
+
+	err = bench_calls_start(run->tx_net);
+	if (err)
+		return err;
+	run->check = !run->opts.sink;
+	err = phase(run, nr, counts);
+	run->check = false;
+	counts->calls = bench_calls_stop(&run->sk);
+	return err;
+}
+
+static u32 per_conn(const struct bench_run *run, u32 messages)
+{
+	return DIV_ROUND_UP(messages, run->opts.conns);
+}
+
+/* The measured phases. */
+static int measure(struct bench_run *run, u32 messages)
+{
+	struct bench_counts *counts = &run->result.counts;
+	struct bench_counts few, many;
+	int err;
+
+	err = phase(run, DIV_ROUND_UP(messages, 4), &few);
+	if (!err)
+		err = phase(run, messages, &many);
+	if (err)
+		return err;
+	counts->messages = many.messages - few.messages;
+	counts->insns = many.insns - few.insns;
+	run->result.verified = verified(run);
+	return 0;
+}
+
+static int traffic(struct bench_run *run)
+{
+	struct bench_result *res = &run->result;
+	struct bench_counts counts;
+	u32 warm, nr;
+	int err;
+
+	err = bench_threads_start(run);
+	if (!err)
+		err = phase_checked(run, 1, &counts);
+	if (err)
+		return err;
+	res->emss_start = emss(run);
+	warm = per_conn(run, run->opts.warm);
+	err = phase(run, warm, &counts);
+	if (!err)
+		err = measure(run, max(per_conn(run, run->opts.messages), 2u));
+	if (err)
+		return err;
+	nr = div_u64(res->counts.messages, run->nr);
+	err = phase_checked(run, nr, &counts);
+	if (err)
+		return err;
+	counts.insns = res->counts.insns;
+	res->counts = counts;
+	res->emss_end = emss(run);
+	res->verified &= verified(run);
+	return 0;
+}
+
+/* A message on each connection, by this thread alone: others take memory. */
+static int use_conns(struct bench_run *run)
+{
+	struct bench_end *rx;
+	int err = 0;
+	u32 i;
+
+	reinit_completion(&run->done);
+	atomic_set(&run->busy, run->nr);
+	for (i = 0; !err && i < run->nr; i++) {
+		rx = &run->ends[2 * i + 1];
+		rx->want = run->opts.size;
+		err = run->transport->post(rx->peer, 1);
+		while (!err && run->transport->recv && rx->rx_pos < rx->want)
+			err = run->transport->recv(rx);
+	}
+	if (!err && !wait_for_completion_timeout(&run->done, TIMEOUT))
+		err = -ETIMEDOUT;
+	return err ?: run->err;
+}
+
+/* Of an end: the first connections fill what lies about half empty. */
+static int memory(struct bench_run *run)
+{
+	u32 nr = run->opts.conns, ends = 2 * (nr - MEMORY_FIRST);
+	u64 before;
+	int err;
+
+	if (nr <= MEMORY_FIRST)
+		return -ERANGE;
+	err = bench_conns_open(run, MEMORY_FIRST);
+	settle();
+	before = bench_count_memory();
+	if (!err)
+		err = bench_conns_open(run, nr);
+	settle();
+	if (err)
+		return err;
+	run->result.bytes = div_u64(bench_count_memory() - before, ends);
+	err = use_conns(run);
+	settle();
+	run->result.bytes_used = div_u64(bench_count_memory() - before, ends);
+	run->result.verified = verified(run);
+	return err;
+}
+
+static int run_conns(struct bench_run *run)
+{
+	int err;
+
+	if (run->opts.kind == BENCH_MEMORY)
+		return memory(run);
+	err = bench_conns_open(run, run->opts.conns);
+	return err ?: traffic(run);
+}
+
+static int run_ends(struct bench_run *run)
+{
+	int err;
+
+	run->ends = kvcalloc(2 * run->opts.conns, sizeof(*run->ends),
+			     GFP_KERNEL);
+	if (!run->ends)
+		return -ENOMEM;
+	init_completion(&run->done);
+	bench_data_corrupt(run->opts.corrupt);
+	err = run_conns(run);
+	bench_conns_close(run);
+	kvfree(run->ends);
+	return err;
+}
+
+static int run_nets(struct bench_run *run)
+{
+	int err;
+
+	run->tx_net = get_net_ns_by_fd(run->opts.tx_ns);
+	if (IS_ERR(run->tx_net))
+		return PTR_ERR(run->tx_net);
+	run->rx_net = get_net_ns_by_fd(run->opts.rx_ns);
+	err = PTR_ERR_OR_ZERO(run->rx_net);
+	if (!err) {
+		err = run_ends(run);
+		put_net(run->rx_net);
+	}
+	put_net(run->tx_net);
+	return err;
+}
+
+int bench_run(const struct bench_opts *opts, struct bench_result *result)
+{
+	struct bench_run run = {
+		.opts		= *opts,
+		.ring_size	= BENCH_RING / opts->size * opts->size,
+	};
+	int err;
+
+	run.transport = bench_transport_get(opts->transport);
+	if (!run.transport)
+		return -ENOENT;
+	err = run_nets(&run);
+	module_put(run.transport->owner);
+	*result = run.result;
+	return err;
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Plain TCP, as well as it can be used; and the same with a digest behind each
+ * message, as NVMe over TCP has: one crc32c() pass on each side.
+ */
+#include <linux/crc32c.h>
+#include <linux/in.h>
+#include <linux/slab.h>
+#include <linux/socket.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+#include <uapi/linux/tls.h>
+
+#include "bench_int.h"
+
+#define RECV_MAX	BENCH_SIZE_MAX	/* octets in a call */
+
+/**
+ * struct tcp_digest - where the receiver is
+ * @crc: of the octets of the message
+ * @got: octets of the message
+ * @wire: the digest, as it comes
+ * @wire_got: octets of it
+ */
+struct tcp_digest {
+	u32	crc;
+	u32	got;
+	__le32	wire;
+	u32	wire_got;
+};
+
+static int create(struct net *net, struct socket **sock)
+{
+	int err = sock_create_kern(net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+				   sock);
+
+	if (!err)
+		sock_no_linger((*sock)->sk);
+	return err;
+}
+
+static int listen_at(struct bench_run *run, struct socket **sock,
+		     struct sockaddr_storage *addr)
+{
+	int err;
+
+	err = create(run->rx_net, sock);
+	if (err)
+		return err;
+	*addr = run->opts.addr;
+	err = kernel_bind(*sock, (struct sockaddr *)addr,
+			  sizeof(struct sockaddr_in));
+	if (!err)
+		err = kernel_listen(*sock, 1);
+	if (!err)
+		err = kernel_getsockname(*sock, (struct sockaddr *)addr);
+	if (err < 0) {
+		sock_release(*sock);
+		return err;
+	}
+	return 0;
+}
+
+static int connect_to(struct bench_run *run, struct sockaddr_storage *addr,
+		      struct socket **sock)
+{
+	int err;
+
+	err = create(run->tx_net, sock);
+	if (err)
+		return err;
+	err = kernel_connect(*sock, (struct sockaddr *)addr,
+			     sizeof(struct sockaddr_in), 0);
+	if (err) {
+		sock_release(*sock);
+		*sock = NULL;
+	}
+	return err;
+}
+
+int bench_tcp_connect(struct bench_end *tx, struct bench_end *rx)
+{
+	struct sockaddr_storage addr;
+	struct socket *listener;
+	int err;
+
+	err = listen_at(tx->run, &listener, &addr);
+	if (err)
+		return err;
+	err = connect_to(tx->run, &addr, &tx->sock);
+	if (!err)
+		err = kernel_accept(listener, &rx->sock, 0);
+	sock_release(listener);
+	if (err) {
+		bench_tcp_close(tx, rx);
+		return err;
+	}
+	sock_no_linger(rx->sock->sk);
+	tcp_sock_set_nodelay(tx->sock->sk);
+	tcp_sock_set_nodelay(rx->sock->sk);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(bench_tcp_connect);
+
+static void release(struct bench_end *end)
+{
+	if (end->sock)
+		sock_release(end->sock);
+	end->sock = NULL;
+}
+
+void bench_tcp_close(struct bench_end *tx, struct bench_end *rx)
+{
+	release(tx);
+	release(rx);
+}
+
+/* With it all calls that wait return. */
+void bench_tcp_shut(struct bench_end *tx, struct bench_end *rx)
+{
+	kernel_sock_shutdown(tx->sock, SHUT_RDWR);
+	kernel_sock_shutdown(rx->sock, SHUT_RDWR);
+}
+
+/* Say that there is more to come; then TCP may fill its segments. */
+static int send(struct bench_end *end, struct kvec *kv, size_t nr, size_t len,
+		bool more)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0),
+	};
+	int sent;
+
+	sent = kernel_sendmsg(end->sock, &msg, kv, nr, len);
+	if (sent < 0)
+		return bench_stopped(end->run) ? 0 : sent;
+	return sent == len || bench_stopped(end->run) ? 0 : -EIO;
+}
+
+static int tcp_post(struct bench_end *end, u32 nr)
+{
+	u32 size = end->run->opts.size;
+	struct kvec kv;
+	int err = 0;
+
+	while (!err && nr--) {
+		kv.iov_base = (void *)bench_message(end);
+		kv.iov_len = size;
+		err = send(end, &kv, 1, size, nr);
+	}
+	return err;
+}
+
+static int receive(struct bench_end *end, void *to, size_t len, int flags)
+{
+	struct kvec kv = { .iov_base = to, .iov_len = len };
+	struct msghdr msg = { };
+	int got;
+
+	got = kernel_recvmsg(end->sock, &msg, &kv, 1, len, flags);
+	if (bench_stopped(end->run))
+		return 0;
+	return got ?: -ECONNRESET;
+}
+
+static int tcp_recv(struct bench_end *end)
+{
+	u32 room;
+	void *to = bench_room(end, &room);
+	int got = receive(end, to, min(room, (u32)RECV_MAX), 0);
+
+	if (got <= 0)
+		return got;
+	bench_placed(end, got);
+	bench_act(end);
+	return 0;
+}
+
+/* What is above TCP has left, or was never there. */
+int bench_tcp_sink(struct bench_end *end)
+{
+	int got = receive(end, NULL, SZ_1M, MSG_TRUNC);
+
+	if (got <= 0)
+		return got;
+	end->rx_pos += got;
+	bench_act(end);
+	return 0;
+}
+
+static int tcp_no_sink(struct bench_end *rx)
+{
+	return 0;
+}
+
+static int digest_open(struct bench_end *tx, struct bench_end *rx)
+{
+	int err;
+
+	rx->priv = kzalloc(sizeof(struct tcp_digest), GFP_KERNEL);
+	tx->priv = kzalloc(sizeof(struct tcp_digest), GFP_KERNEL);
+	err = rx->priv && tx->priv ? bench_tcp_connect(tx, rx) : -ENOMEM;
+	if (err) {
+		kfree(rx->priv);
+		kfree(tx->priv);
+		return err;
+	}
+	((struct tcp_digest *)rx->priv)->crc = ~0;
+	((struct tcp_digest *)tx->priv)->crc = ~0;
+	return 0;
+}
+
+static void digest_close(struct bench_end *tx, struct bench_end *rx)
+{
+	kfree(rx->priv);
+	kfree(tx->priv);
+	bench_tcp_close(tx, rx);
+}
+
+static int digest_post(struct bench_end *end, u32 nr)
+{
+	u32 size = end->run->opts.size;
+	struct kvec kv[2];
+	__le32 digest;
+	int err = 0;
+
+	kv[1].iov_base = &digest;
+	kv[1].iov_len = sizeof(digest);
+	while (!err && nr--) {
+		kv[0].iov_base = (void *)bench_message(end);
+		kv[0].iov_len = size;
+		digest = cpu_to_le32(~crc32c(~0, kv[0].iov_base, size));
+		err = send(end, kv, 2, size + sizeof(digest), nr);
+	}
+	return err;
+}
+
+static int digest_check(struct bench_end *end, struct tcp_digest *d)
+{
+	if (le32_to_cpu(d->wire) != ~d->crc)
+		return -EBADMSG;
+	d->crc = ~0;
+	d->got = 0;
+	d->wire_got = 0;
+	bench_act(end);
+	return 0;
+}
+
+/* The rest of a message and its digest in one call, as far as they are here. */
+static int digest_recv(struct bench_end *end)
+{
+	struct tcp_digest *d = end->priv;
+	struct msghdr msg = { };
+	struct kvec kv[2];
+	u32 room, n;
+	int got;
+
+	kv[0].iov_base = bench_room(end, &room);
+	kv[0].iov_len = end->run->opts.size - d->got;
+	kv[1].iov_base = (void *)&d->wire + d->wire_got;
+	kv[1].iov_len = sizeof(d->wire) - d->wire_got;
+	got = kernel_recvmsg(end->sock, &msg, kv, 2,
+			     kv[0].iov_len + kv[1].iov_len, 0);
+	if (bench_stopped(end->run))
+		return 0;
+	if (got <= 0)
+		return got ?: -ECONNRESET;
+	n = min_t(u32, got, end->run->opts.size - d->got);
+	d->crc = crc32c(d->crc, bench_room(end, &room), n);
+	bench_placed(end, n);
+	d->got += n;
+	d->wire_got += got - n;
+	return d->wire_got == sizeof(d->wire) ? digest_check(end, d) : 0;
+}
+
+struct bench_transport bench_tcp = {
+	.name	= "tcp",
+	.owner	= THIS_MODULE,
+	.open	= bench_tcp_connect,
+	.post	= tcp_post,
+	.recv	= tcp_recv,
+	.sink	= tcp_no_sink,
+	.shut	= bench_tcp_shut,
+	.close	= bench_tcp_close,
+};
+
+struct bench_transport bench_tcp_crc = {
+	.name	= "tcp-crc",
+	.owner	= THIS_MODULE,
+	.open	= digest_open,
+	.post	= digest_post,
+	.recv	= digest_recv,
+	.sink	= tcp_no_sink,
+	.shut	= bench_tcp_shut,
+	.close	= digest_close,
+};
+
+/* Kernel TLS 1.2 with AES-128-GCM; both directions have the same keys. */
+static int tls_start(struct socket *sock)
+{
+	struct tls12_crypto_info_aes_gcm_128 info = {
+		.info.version		= TLS_1_2_VERSION,
+		.info.cipher_type	= TLS_CIPHER_AES_GCM_128,
+		.key			= "benchmark of MPA",
+	};
+	static const int option[] = { TLS_TX, TLS_RX };
+	unsigned int i;
+	int err;
+
+	err = do_sock_setsockopt(sock, false, SOL_TCP, TCP_ULP,
+				 KERNEL_SOCKPTR("tls"), sizeof("tls"));
+	for (i = 0; !err && i < ARRAY_SIZE(option); i++)
+		err = do_sock_setsockopt(sock, false, SOL_TLS, option[i],
+					 KERNEL_SOCKPTR(&info), sizeof(info));
+	return err;
+}
+
+static int tls_open(struct bench_end *tx, struct bench_end *rx)
+{
+	int err;
+
+	err = bench_tcp_connect(tx, rx);
+	if (err)
+		return err;
+	err = tls_start(tx->sock);
+	/* A sink reads what TCP has */
+	if (!err && !rx->run->opts.sink)
+		err = tls_start(rx->sock);
+	if (err)
+		bench_tcp_close(tx, rx);
+	return err;
+}
+
+struct bench_transport bench_ktls = {
+	.name	= "ktls",
+	.owner	= THIS_MODULE,
+	.open	= tls_open,
+	.post	= tcp_post,
+	.recv	= tcp_recv,
+	.sink	= tcp_no_sink,
+	.shut	= bench_tcp_shut,
+	.close	= bench_tcp_close,
+};
