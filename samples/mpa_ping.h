@@ -8,6 +8,7 @@
 #include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 #include <net/mpa.h>
 
@@ -17,6 +18,8 @@
 struct ping_place;
 
 #define PING_DATA_MAX	(64 << 20)	/* octets of payload, of captured */
+#define PING_PATTERN_SIZE	SZ_64K	/* at least MPA_ULPDU_MAX */
+#define PING_SOURCE_MAX		SZ_1G	/* octets of one message */
 
 enum ping_cmd {
 	PING_CMD_SERVE	= BIT(0),
@@ -41,14 +44,15 @@ enum ping_mode {
  * @reject: serve: reject every Request
  * @hold: serve: keep delivery on hold for that many ms
  * @capture: serve: keep what is received for "captured"
- * @size: ping: octets of a ULPDU; 0: MULPDU
- * @count: ping: ULPDUs to send
+ * @rate: serve: take so many octets in a second, about
+ * @size: octets of a ULPDU; 0: MULPDU
+ * @count: ULPDUs to send
  * @batch: ping: ULPDUs in a mpa_send_list()
  * @depth: ping: ULPDUs under way, at most; 0: choose
  * @verify: ping: compare echoes octet by octet
  * @timeout: ping: seconds for all of it
  * @zerocopy: ping: send the pages themselves
- * @source: ping: one message, which MPA cuts
+ * @source: one message, which MPA cuts
  * @payload: ping: the message is what was written to "payload"
  * @ird: with Rev 2: RDMA Read Requests that the peer may have under way
  * @ord: with Rev 2: the same, ours
@@ -67,6 +71,7 @@ struct ping_opts {
 	u32			reject;
 	u32			hold;
 	u32			capture;
+	u32			rate;
 	u32			size;
 	u32			count;
 	u32			batch;
@@ -155,6 +160,30 @@ struct ping_rdma {
 	u8		octets[PING_RDMA_MAX];
 };
 
+/**
+ * struct ping_source - one message, which MPA cuts
+ * @tx: the message
+ * @opts: the command
+ * @hdr: number of the ULPDU cut last, its first octets
+ * @bv: octets of the message
+ * @repeat: the same, if they are pages of the pattern again and again
+ * @left: octets that are still to be cut
+ * @pieces: ULPDUs cut
+ * @octets: octets cut
+ * @lengths: hash of the lengths of these ULPDUs, in order
+ */
+struct ping_source {
+	struct mpa_tx		tx;
+	const struct ping_opts	*opts;
+	__be64			hdr;
+	struct bio_vec		*bv;
+	struct bio_vec		*repeat;
+	u64			left;
+	u64			pieces;
+	u64			octets;
+	u32			lengths;
+};
+
 enum ping_side {
 	PING_SIDE_PING,
 	PING_SIDE_SERVE,
@@ -219,7 +248,16 @@ void ping_result_publish(struct ping_result *res, struct net *net,
 			 enum ping_side side);
 void ping_result_show(struct seq_file *seq, const struct ping_result *res);
 
+/* mpa_ping_source.c APIs: */
+int ping_source_init(struct ping_source *src, const struct ping_opts *opts,
+		     const struct ping_buf *data);
+int ping_source_post(struct ping_source *src, struct mpa_conn *conn);
+void ping_source_free(struct ping_source *src);
+u32 ping_source_lengths(u32 hash, const struct mpa_ulpdu *ulpdu);
+
 /* mpa_ping_client.c APIs: */
+const struct ping_buf *ping_pattern(void);
+u32 ping_hdr_len(const struct ping_opts *opts, u32 len);
 int ping_client_init(void);
 void ping_client_exit(void);
 int ping_client_run(struct net *net, const struct ping_opts *opts);

@@ -18,9 +18,7 @@
 
 #include "mpa_ping.h"
 
-#define PATTERN_SIZE	SZ_64K		/* at least MPA_ULPDU_MAX */
 #define PATTERN_STEP	509		/* from one ULPDU to the next */
-#define SOURCE_MAX	SZ_1G		/* octets of one message */
 #define DEPTH		256		/* ULPDUs under way */
 
 /**
@@ -37,22 +35,6 @@ struct ping_slot {
 	__be64			hdr;
 	u32			len;
 	ktime_t			posted;
-};
-
-/**
- * struct ping_source - the one message of source=1
- * @bv: its octets; the payload's, or pages of the pattern again and again
- * @left: octets that are still to be cut
- * @pieces: ULPDUs cut
- * @octets: octets cut
- * @lengths: hash of the lengths of these ULPDUs, in order
- */
-struct ping_source {
-	struct bio_vec		*bv;
-	u64			left;
-	u64			pieces;
-	u64			octets;
-	u32			lengths;
 };
 
 /**
@@ -110,7 +92,7 @@ struct ping_client {
 	u32			rx_lengths;
 };
 
-/* PATTERN_SIZE octets, twice: a ULPDU may begin anywhere in the first half */
+/* The pattern, twice: a ULPDU may begin anywhere in the first half */
 static struct ping_buf *pattern;
 
 static bool is_source(const struct ping_client *p)
@@ -123,15 +105,10 @@ static bool is_echo(const struct ping_client *p)
 	return p->opts->mode == PING_MODE_ECHO;
 }
 
-static u32 lengths_add(u32 hash, u32 len)
-{
-	return hash * 31 + len;
-}
-
 /* The payload goes as it is. */
-static u32 hdr_len(const struct ping_client *p, u32 len)
+u32 ping_hdr_len(const struct ping_opts *opts, u32 len)
 {
-	return !p->opts->payload && len >= sizeof(__be64) ? sizeof(__be64) : 0;
+	return !opts->payload && len >= sizeof(__be64) ? sizeof(__be64) : 0;
 }
 
 static void client_over(struct ping_client *p)
@@ -154,7 +131,7 @@ static void client_fail(struct ping_client *p, int status, const char *reason)
 
 static size_t plain_offset(u64 seq)
 {
-	return (seq * PATTERN_STEP) % PATTERN_SIZE;
+	return (seq * PATTERN_STEP) % PING_PATTERN_SIZE;
 }
 
 static void slot_set_data(struct ping_slot *slot, size_t off, size_t len)
@@ -178,7 +155,7 @@ static struct ping_slot *slot_fill(struct ping_client *p, u64 seq)
 	slot->tx.next = NULL;
 	slot->tx.flags = p->opts->zerocopy ? MPA_TX_ZEROCOPY : 0;
 	slot->tx.hdr = &slot->hdr;
-	slot->tx.hdr_len = hdr_len(p, len);
+	slot->tx.hdr_len = ping_hdr_len(p->opts, len);
 	slot->tx.len = len - slot->tx.hdr_len;
 	slot_set_data(slot, plain_offset(seq), slot->tx.len);
 	slot->posted = ktime_get();
@@ -216,48 +193,10 @@ static void client_post(struct ping_client *p)
 	}
 }
 
-static u32 source_piece(const struct ping_client *p, u32 max)
+static void client_post_source(struct ping_client *p)
 {
-	if (p->opts->payload && p->opts->size)
-		max = min(max, p->opts->size);
-	return min_t(u64, max, p->source.left);
-}
+	int err = ping_source_post(&p->source, p->conn);
 
-/* MPA asks for a ULPDU of at most @max octets. */
-static int source_next(struct mpa_tx *tx, u32 max)
-{
-	struct ping_slot *slot = container_of(tx, struct ping_slot, tx);
-	struct ping_client *p = slot->client;
-	struct ping_source *src = &p->source;
-	u32 len = source_piece(p, max);
-
-	slot->hdr = cpu_to_be64(src->pieces);
-	tx->hdr = &slot->hdr;
-	tx->hdr_len = hdr_len(p, len);
-	tx->len = len - tx->hdr_len;
-
-	src->pieces++;
-	src->octets += len;
-	src->left -= len;
-	src->lengths = lengths_add(src->lengths, len);
-	/* Without a size it is count that ends it. */
-	if (!p->opts->size && !p->opts->payload)
-		return src->pieces < p->opts->count;
-	return src->left > 0;
-}
-
-static void source_post(struct ping_client *p)
-{
-	struct ping_source *src = &p->source;
-	struct ping_slot *slot = p->slots;
-	int err;
-
-	slot->client = p;
-	slot->tx.next = source_next;
-	slot->tx.flags = p->opts->zerocopy ? MPA_TX_ZEROCOPY : 0;
-	iov_iter_bvec(&slot->tx.data, ITER_SOURCE, src->bv,
-		      DIV_ROUND_UP(src->left, PAGE_SIZE), src->left);
-	err = mpa_send(p->conn, &slot->tx);
 	if (err)
 		client_fail(p, err, "closed");
 	else
@@ -282,7 +221,7 @@ static void client_step(struct ping_client *p)
 	if (!is_source(p))
 		client_post(p);
 	else if (p->posted < p->messages)
-		source_post(p);
+		client_post_source(p);
 	if (p->finished || !client_done(p))
 		return;
 	p->shut = true;
@@ -295,13 +234,16 @@ static void client_step(struct ping_client *p)
 
 static void client_handed_back(struct ping_client *p, struct mpa_tx *tx)
 {
-	struct ping_slot *slot = container_of(tx, struct ping_slot, tx);
-
 	p->sent++;
 	if (tx->status)		/* ended() says why */
 		return;
-	p->res.ulpdus_tx += is_source(p) ? p->source.pieces : 1;
-	p->res.bytes_tx += is_source(p) ? p->source.octets : slot->len;
+	if (is_source(p)) {
+		p->res.ulpdus_tx += p->source.pieces;
+		p->res.bytes_tx += p->source.octets;
+	} else {
+		p->res.ulpdus_tx++;
+		p->res.bytes_tx += container_of(tx, struct ping_slot, tx)->len;
+	}
 }
 
 static void client_take_back(struct ping_client *p, struct list_head *done)
@@ -329,7 +271,7 @@ static size_t echo_offset(const struct ping_client *p)
 {
 	if (!is_source(p))
 		return plain_offset(p->echoed);
-	return p->opts->payload ? p->rx_off : p->rx_off % PATTERN_SIZE;
+	return p->opts->payload ? p->rx_off : p->rx_off % PING_PATTERN_SIZE;
 }
 
 /* Compare the number, and with verify=1 all that follows it. */
@@ -337,7 +279,7 @@ static bool echo_differs(const struct ping_client *p,
 			 const struct mpa_ulpdu *ulpdu)
 {
 	const __be64 hdr = cpu_to_be64(p->echoed);
-	u32 hlen = hdr_len(p, ulpdu->len);
+	u32 hlen = ping_hdr_len(p->opts, ulpdu->len);
 	size_t off = echo_offset(p);
 	const struct kvec *frag;
 	size_t pos = 0, n;
@@ -367,8 +309,8 @@ static void echo_take(struct ping_client *p, const struct mpa_ulpdu *ulpdu,
 		ping_result_rtt(&p->res,
 				ktime_to_ns(ktime_sub(now, slot->posted)));
 	} else {
-		p->rx_lengths = lengths_add(p->rx_lengths, ulpdu->len);
-		p->rx_off += ulpdu->len - hdr_len(p, ulpdu->len);
+		p->rx_lengths = ping_source_lengths(p->rx_lengths, ulpdu);
+		p->rx_off += ulpdu->len - ping_hdr_len(p->opts, ulpdu->len);
 	}
 	p->res.mismatches += bad;
 	p->echoed++;
@@ -668,34 +610,12 @@ static void client_close(struct ping_client *p)
 	sock_release(p->sock);
 }
 
-/* The pattern as often as needed */
-static int source_repeat(struct ping_source *src)
+static int client_init_source(struct ping_client *p)
 {
-	unsigned int i, nr = DIV_ROUND_UP(src->left, PAGE_SIZE);
+	int err = ping_source_init(&p->source, p->opts, p->data);
 
-	src->bv = kvmalloc_array(nr, sizeof(*src->bv), GFP_KERNEL);
-	if (!src->bv)
-		return -ENOMEM;
-	for (i = 0; i < nr; i++)
-		src->bv[i] = pattern->bv[i % (PATTERN_SIZE / PAGE_SIZE)];
-	return 0;
-}
-
-static int source_init(struct ping_client *p)
-{
-	struct ping_source *src = &p->source;
-	u64 size = p->opts->size ?: MPA_ULPDU_MAX;
-
-	if (p->opts->payload) {
-		src->left = p->data->len;
-		src->bv = p->data->bv;
-	} else {
-		src->left = size * p->opts->count;
-	}
-	p->messages = src->left ? 1 : 0;
-	if (src->left > SOURCE_MAX)
-		return -E2BIG;
-	return src->bv || !src->left ? 0 : source_repeat(src);
+	p->messages = p->source.left ? 1 : 0;
+	return err;
 }
 
 static int client_init_data(struct ping_client *p)
@@ -712,7 +632,7 @@ static int client_init_data(struct ping_client *p)
 	p->slots = kvcalloc(p->depth, sizeof(*p->slots), GFP_KERNEL);
 	if (!p->slots)
 		return -ENOMEM;
-	return is_source(p) ? source_init(p) : 0;
+	return is_source(p) ? client_init_source(p) : 0;
 }
 
 static struct ping_client *client_new(struct net *net,
@@ -734,8 +654,7 @@ static struct ping_client *client_new(struct net *net,
 
 static void client_free(struct ping_client *p)
 {
-	if (!p->opts->payload)
-		kvfree(p->source.bv);
+	ping_source_free(&p->source);
 	ping_place_free(p->place);
 	ping_buf_put(p->data);
 	kvfree(p->slots);
@@ -750,7 +669,7 @@ static void client_refuse(struct ping_client *p, int err)
 		pr_notice("mpa_ping: payload=1: nothing was written to \"payload\"\n");
 	else if (err == -E2BIG)
 		pr_notice("mpa_ping: source=1: a message has at most %u octets\n",
-			  SOURCE_MAX);
+			  PING_SOURCE_MAX);
 	ping_result_fail(&p->res, err, "closed");
 }
 
@@ -775,20 +694,25 @@ int ping_client_run(struct net *net, const struct ping_opts *opts)
 	return err;
 }
 
+const struct ping_buf *ping_pattern(void)
+{
+	return pattern;
+}
+
 static int pattern_fill(struct ping_buf *buf, void *octets)
 {
 	struct rnd_state rnd;
 	int err;
 
 	prandom_seed_state(&rnd, 5044);
-	prandom_bytes_state(&rnd, octets, PATTERN_SIZE);
-	err = ping_buf_append(buf, octets, PATTERN_SIZE);
-	return err ?: ping_buf_append(buf, octets, PATTERN_SIZE);
+	prandom_bytes_state(&rnd, octets, PING_PATTERN_SIZE);
+	err = ping_buf_append(buf, octets, PING_PATTERN_SIZE);
+	return err ?: ping_buf_append(buf, octets, PING_PATTERN_SIZE);
 }
 
 int ping_client_init(void)
 {
-	void *octets = kvmalloc(PATTERN_SIZE, GFP_KERNEL);
+	void *octets = kvmalloc(PING_PATTERN_SIZE, GFP_KERNEL);
 	int err = -ENOMEM;
 
 	pattern = ping_buf_alloc();

@@ -53,14 +53,16 @@ static const struct mpa_option options[] = {
 	NUMBER(reject, SERVE, 0, 1),
 	NUMBER(hold, SERVE, 0, 600 * MSEC_PER_SEC),
 	NUMBER(capture, SERVE, 0, 1),
-	{ OPTION(size, PING, parse_size), .min = 1, .max = MPA_ULPDU_MAX },
-	NUMBER(count, PING, 0, U32_MAX),
+	NUMBER(rate, SERVE, 1, U32_MAX),
+	{ OPTION(size, SERVE | PING, parse_size), .min = 1,
+	  .max = MPA_ULPDU_MAX },
+	NUMBER(count, SERVE | PING, 0, U32_MAX),
 	NUMBER(batch, PING, 1, BATCH_MAX),
 	NUMBER(depth, PING, 1, 64 * BATCH_MAX),
 	NUMBER(verify, PING, 0, 1),
 	NUMBER(timeout, PING, 1, 3600),
 	NUMBER(zerocopy, PING, 0, 1),
-	NUMBER(source, PING, 0, 1),
+	NUMBER(source, SERVE | PING, 0, 1),
 	NUMBER(payload, PING, 0, 1),
 	NUMBER(ird, SERVE | PING, 0, MPA_DEPTH_ULP),
 	NUMBER(ord, SERVE | PING, 0, MPA_DEPTH_ULP),
@@ -128,6 +130,24 @@ static int check_place(const struct ping_opts *opts)
 	       mpa_opts_complain("ooo=1: no place=0");
 }
 
+/* Only a peer that wants no echoes can do with anything else. */
+static int check_serve(const struct ping_opts *opts)
+{
+	static const char * const only[] = { "size", "count" };
+	int i;
+
+	if (opts->base.cmd != SERVE)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(only); i++)
+		if (!opts->source && given(opts, only[i]))
+			return mpa_opts_complain("serve %s: only with source=1",
+						 only[i]);
+	if (opts->source && opts->mode != PING_MODE_SINK)
+		return mpa_opts_complain("serve source=1: only with mode=sink");
+	return opts->rate && opts->mode != PING_MODE_SINK ?
+	       mpa_opts_complain("rate: only with mode=sink") : 0;
+}
+
 static int check_ping(const struct ping_opts *opts)
 {
 	if (opts->base.cmd != PING)
@@ -152,7 +172,8 @@ static int check_opts(const struct ping_opts *opts)
 		return mpa_opts_complain("private data of %u octets, above %u",
 					 opts->base.pd_len, max);
 	err = check_immediate(opts) ?: check_enhanced(opts);
-	return err ?: check_place(opts) ?: check_ping(opts);
+	return err ?: check_place(opts) ?: check_serve(opts) ?:
+	       check_ping(opts);
 }
 
 /* Those that depend on what was given */

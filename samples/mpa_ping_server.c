@@ -3,6 +3,7 @@
 #include "mpa_server.c"	/* an object file can be in one module only */
 
 #include <linux/err.h>
+#include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
 #include <net/sock.h>
@@ -34,7 +35,7 @@ struct ping_server {
  * struct ping_link - an accepted connection
  * @base: what all samples have
  * @sock: its socket
- * @hold: ends hold=
+ * @hold: ends hold=, and the pauses of rate=
  * @drain: ends the wait for the FIN of a peer that was refused
  * @res: how it goes
  * @capture: what was received, or NULL
@@ -47,6 +48,8 @@ struct ping_server {
  * @refused: it was none; what comes behind it is dropped
  * @ended: nothing more is received
  * @published: the result is out
+ * @taken: octets taken for which @hold has not been waited; rate=
+ * @source: what is sent on our own account; source=1
  * @rdma: an answer to an RTR, or a Terminate message
  */
 struct ping_link {
@@ -65,6 +68,8 @@ struct ping_link {
 	bool			refused;
 	bool			ended;
 	bool			published;
+	u64			taken;
+	struct ping_source	source;
 	struct ping_rdma	rdma;
 };
 
@@ -169,20 +174,42 @@ static void link_drain_timer(struct timer_list *timer)
 	mpa_detach(l->base.conn);
 }
 
+static int link_init_place(struct ping_link *l)
+{
+	if (!link_opts(l)->place)
+		return 0;
+	l->place = ping_place_new(l->sock->sk);
+	return l->place ? 0 : -ENOMEM;
+}
+
+/* Send on our own account; it waits for the first FPDU of the peer. */
+static int link_post_source(struct ping_link *l)
+{
+	int err;
+
+	if (!link_opts(l)->source)
+		return 0;
+	err = ping_source_init(&l->source, link_opts(l), ping_pattern());
+	if (err || !l->source.left)
+		return err;
+	err = ping_source_post(&l->source, l->base.conn);
+	l->pending += !err;
+	return err;
+}
+
 static void link_established(struct mpa_conn *conn,
 			     const struct mpa_startup *reply)
 {
 	struct ping_link *l = mpa_conn_ctx(conn);
 	u32 hold = link_opts(l)->hold;
+	int err;
 
 	mpa_get_info(conn, &l->res.info);
 	l->first = l->res.info.enhanced;
-	if (link_opts(l)->place) {
-		l->place = ping_place_new(l->sock->sk);
-		if (!l->place) {
-			link_fail(l, -ENOMEM, "closed");
-			return;
-		}
+	err = link_init_place(l) ?: link_post_source(l);
+	if (err) {
+		link_fail(l, err, "closed");
+		return;
 	}
 	if (!hold) {
 		mpa_resume(conn);
@@ -217,6 +244,17 @@ static void echo_done(struct ping_link *l, struct echo *echo)
 	echo_drop(l, echo);
 }
 
+static void source_done(struct ping_link *l)
+{
+	l->pending--;
+	if (l->source.tx.status) {
+		ping_result_fail(&l->res, l->source.tx.status, "reset");
+		return;
+	}
+	l->res.ulpdus_tx += l->source.pieces;
+	l->res.bytes_tx += l->source.octets;
+}
+
 static void echo_done_list(struct ping_link *l, struct list_head *done)
 {
 	struct mpa_tx *tx, *next;
@@ -225,6 +263,8 @@ static void echo_done_list(struct ping_link *l, struct list_head *done)
 		list_del(&tx->list);
 		if (tx == &l->rdma.tx)
 			l->pending--;
+		else if (tx == &l->source.tx)
+			source_done(l);
 		else
 			echo_done(l, container_of(tx, struct echo, tx));
 	}
@@ -440,11 +480,30 @@ static int link_act_placed(struct ping_link *l)
 	return link_send(l, &list, min(err, 0));
 }
 
+/* rate=: take nothing for as long as what was taken should have taken. */
+static void link_pause(struct ping_link *l, const struct mpa_rx *rx)
+{
+	u32 rate = link_opts(l)->rate;
+	unsigned long ticks;
+	unsigned int i;
+
+	for (i = 0; i < rx->nr; i++)
+		l->taken += rx->ulpdu[i].len;
+	ticks = div_u64(l->taken * HZ, rate);
+	if (!ticks)
+		return;
+	l->taken = 0;
+	mpa_hold(l->base.conn);
+	mod_timer(&l->hold, jiffies + ticks);
+}
+
 static void link_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	struct ping_link *l = mpa_conn_ctx(conn);
 	int err;
 
+	if (link_opts(l)->rate)
+		link_pause(l, rx);
 	l->delivered = rx->delivered;
 	if (l->place)
 		err = ping_place_put(l->place, rx) ?: link_act_placed(l);
@@ -516,6 +575,7 @@ static void link_free(struct ping_link *l)
 	sock_release(l->sock);
 	ping_buf_put(l->capture);
 	ping_place_free(l->place);
+	ping_source_free(&l->source);
 	kvfree(l->res.pd);
 	kfree(l);
 	mpa_server_put(s);

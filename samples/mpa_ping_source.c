@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The one message of source=1 and payload=1, which MPA cuts into ULPDUs. */
+#include <linux/errno.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+
+#include "mpa_ping.h"
+
+static u32 lengths_add(u32 hash, u32 len)
+{
+	return hash * 31 + len;
+}
+
+static u32 source_piece(const struct ping_source *src, u32 max)
+{
+	if (src->opts->payload && src->opts->size)
+		max = min(max, src->opts->size);
+	return min_t(u64, max, src->left);
+}
+
+/* MPA asks for a ULPDU of at most @max octets. */
+static int source_next(struct mpa_tx *tx, u32 max)
+{
+	struct ping_source *src = container_of(tx, struct ping_source, tx);
+	u32 len = source_piece(src, max);
+
+	src->hdr = cpu_to_be64(src->pieces);
+	tx->hdr = &src->hdr;
+	tx->hdr_len = ping_hdr_len(src->opts, len);
+	tx->len = len - tx->hdr_len;
+
+	src->pieces++;
+	src->octets += len;
+	src->left -= len;
+	src->lengths = lengths_add(src->lengths, len);
+	/* Without a size it is count that ends it. */
+	if (!src->opts->size && !src->opts->payload)
+		return src->pieces < src->opts->count;
+	return src->left > 0;
+}
+
+/* The hash of the lengths of ULPDUs that came back, in order */
+u32 ping_source_lengths(u32 hash, const struct mpa_ulpdu *ulpdu)
+{
+	return lengths_add(hash, ulpdu->len);
+}
+
+/* The pattern as often as needed */
+static int source_repeat(struct ping_source *src, const struct ping_buf *data)
+{
+	unsigned int i, nr = DIV_ROUND_UP(src->left, PAGE_SIZE);
+
+	src->repeat = kvmalloc_array(nr, sizeof(*src->repeat), GFP_KERNEL);
+	if (!src->repeat)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		src->repeat[i] = data->bv[i % (PING_PATTERN_SIZE / PAGE_SIZE)];
+	src->bv = src->repeat;
+	return 0;
+}
+
+/* @data is the payload or the pattern, and stays while @src is there. */
+int ping_source_init(struct ping_source *src, const struct ping_opts *opts,
+		     const struct ping_buf *data)
+{
+	u64 size = opts->size ?: MPA_ULPDU_MAX;
+
+	src->opts = opts;
+	src->bv = data->bv;
+	src->left = opts->payload ? data->len : size * opts->count;
+	if (src->left > PING_SOURCE_MAX)
+		return -E2BIG;
+	return opts->payload || !src->left ? 0 : source_repeat(src, data);
+}
+
+int ping_source_post(struct ping_source *src, struct mpa_conn *conn)
+{
+	src->tx.next = source_next;
+	src->tx.flags = src->opts->zerocopy ? MPA_TX_ZEROCOPY : 0;
+	iov_iter_bvec(&src->tx.data, ITER_SOURCE, src->bv,
+		      DIV_ROUND_UP(src->left, PAGE_SIZE), src->left);
+	return mpa_send(conn, &src->tx);
+}
+
+void ping_source_free(struct ping_source *src)
+{
+	kvfree(src->repeat);
+}
