@@ -10,17 +10,30 @@
 
 #define MARKER_EVERY	512
 
-/* Castagnoli's, reflected, bit by bit */
+/* Castagnoli's, reflected: what each octet comes to, bit by bit */
+static uint32_t crc_table[256];
+
+static void crc_make_table(void)
+{
+	uint32_t crc;
+	int i, bit;
+
+	for (i = 0; i < 256; i++) {
+		crc = i;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
+		crc_table[i] = crc;
+	}
+}
+
 uint32_t crc32c(const uint8_t *octets, size_t len)
 {
 	uint32_t crc = 0xffffffff;
-	int bit;
 
-	while (len--) {
-		crc ^= *octets++;
-		for (bit = 0; bit < 8; bit++)
-			crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
-	}
+	if (!crc_table[1])
+		crc_make_table();
+	while (len--)
+		crc = crc >> 8 ^ crc_table[(crc ^ *octets++) & 255];
 	return ~crc;
 }
 

@@ -4,6 +4,7 @@
  *
  *	mpa-peer [-t SECONDS] [-f FROM..TO] connect ADDRESS PORT STEP...
  *	mpa-peer [-t SECONDS] [-f FROM..TO] listen ADDRESS PORT STEP...
+ *	mpa-peer segments [verbose] CAPTURE ADDRESS
  *
  * The steps are done in order on a TCP connection, made or accepted. Each that
  * waits does so for at most SECONDS (5). With -f all of them are done once for
@@ -13,6 +14,12 @@
  * The status is 0 when everything was as the steps say, 1 when not (the last
  * line begins with WRONG), 2 for a mistake in the command (MISUSED), 3 when
  * there is no connection.
+ *
+ * segments says how many of the TCP segments that ADDRESS sent in a capture of
+ * one connection, made with tcpdump where it sent them, begin with an FPDU and
+ * hold whole ones (aligned); again are those sent again, full those that have no
+ * room for 8 octets more, tight those behind which the window had no room for
+ * another like them. verbose: why others are not aligned, and the first of them.
  *
  * Octets:
  *	send:HEX	send these
@@ -222,6 +229,10 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	argv += optind;
+	if (argc > optind && !strcmp(argv[0], "segments")) {
+		segments_main(argc - optind - 1, argv + 1);
+		return 0;
+	}
 	if (argc - optind < 3 ||
 	    (strcmp(argv[0], "connect") && strcmp(argv[0], "listen")))
 		misused("connect or listen, ADDRESS PORT STEP...");

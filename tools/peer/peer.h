@@ -140,4 +140,7 @@ struct peer {
 
 void step_run(struct peer *p, char *text);
 
+/* Judge a capture; returns if there is nothing wrong with it. */
+void segments_main(int argc, char **argv);
+
 #endif
