@@ -22,7 +22,8 @@ insns insns_again same insn_per_octet tx_insn_per_octet rx_insn_per_octet
 insn_per_fpdu tx_insn_per_fpdu rx_insn_per_fpdu insn_per_message
 tx_insn_per_message rx_insn_per_message fpdus calls segments calls_per_fpdu
 segments_per_fpdu emss_start emss_end verified rounds insn_per_round bytes
-traffic loss slow aligned aligned_share what layout ns ns_again skip""".split()
+traffic loss slow aligned aligned_share begin again again_aligned full tight
+what layout ns ns_again skip""".split()
 MAIN = {"kind": "stream", "net": "veth", "mtu": 1500, "size": 65536,
         "conns": 1, "part": "both"}
 
@@ -229,10 +230,10 @@ GOALS = [
     ("pingpong", "64 B ping-pong, C/A", ping, True),
     ("aligned", "aligned segments, no loss", aligned(loss=0, slow=0), True),
     ("aligned_oneway", "aligned, 1 % loss, one way",
-     aligned(loss=1, slow=0, traffic="oneway"), True),
+     aligned(loss=1, slow=0, traffic="oneway"), False),
     ("aligned_twoway", "aligned, 1 % loss, two ways",
-     aligned(loss=1, slow=0, traffic="twoway"), False),
-    ("aligned_slow", "aligned, slow receiver", aligned(loss=0, slow=1), True),
+     aligned(loss=1, slow=0, traffic="twoway"), True),
+    ("aligned_slow", "aligned, slow receiver", aligned(slow=1), False),
     ("conns", "cost per octet with 1, 64, 1024 connections, apart", spread,
      False),
     ("memory", "memory of an idle connection, octets", memory, True),
