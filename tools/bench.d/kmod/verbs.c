@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * RDMAP Send of siw as transports of mpa_bench. What they are depends on which
+ * copy of siw is loaded, so there are two of them that do the same: siw-crc,
+ * with CRC and FPDUs within the EMSS; and siw-gso, with CRC and FPDUs larger
+ * than that, which is not compliant (RFC 5044, section 5).
+ */
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <net/tcp.h>
+
+#include "verbs.h"
+
+#define FPDU_OVERHEAD	24	/* of a Send: length, DDP and RDMAP, CRC */
+
+static u32 room(const struct verbs_conn *conn)
+{
+	return VERBS_DEPTH - (conn->posted - READ_ONCE(conn->sent));
+}
+
+static int map_message(struct verbs_conn *conn, struct verbs_slot *slot)
+{
+	struct ib_device *dev = conn->id->device;
+	const void *from = bench_message(conn->end);
+
+	slot->sge.addr = ib_dma_map_single(dev, (void *)from, slot->sge.length,
+					   DMA_TO_DEVICE);
+	return ib_dma_mapping_error(dev, slot->sge.addr) ? -ENOMEM : 0;
+}
+
+static int post_list(struct verbs_conn *conn, u32 nr)
+{
+	struct ib_send_wr *next = NULL;
+	struct verbs_slot *slot;
+	u32 i;
+
+	/* From the last one on, as each names the one behind it */
+	for (i = nr; i--;) {
+		slot = &conn->tx[(conn->posted + i) % VERBS_DEPTH];
+		slot->next = conn->posted + i + 1;
+		slot->send.next = next;
+		next = &slot->send;
+	}
+	for (i = 0; i < nr; i++) {
+		slot = &conn->tx[(conn->posted + i) % VERBS_DEPTH];
+		if (map_message(conn, slot))
+			return -ENOMEM;
+	}
+	conn->posted += nr;
+	return ib_post_send(conn->id->qp, next, NULL);
+}
+
+static int verbs_post(struct bench_end *end, u32 nr)
+{
+	struct verbs_conn *conn = end->priv;
+	int err = 0;
+	u32 some;
+
+	for (; !err && nr; nr -= some) {
+		some = min_t(u32, nr, VERBS_LIST);
+		if (room(conn) < some &&
+		    !bench_wait(end, room(conn) >= some))
+			return -ESHUTDOWN;
+		err = post_list(conn, some);
+	}
+	return err;
+}
+
+static void verbs_shut(struct bench_end *tx, struct bench_end *rx)
+{
+	struct verbs_conn *peer = rx->priv;
+
+	WRITE_ONCE(peer->ending, true);
+	verbs_disconnect(tx->priv);
+	if (peer->left)
+		kernel_sock_shutdown(rx->sock, SHUT_RDWR);
+}
+
+static void verbs_close(struct bench_end *tx, struct bench_end *rx)
+{
+	verbs_disconnect(rx->priv);
+	verbs_conn_free(tx->priv);
+	verbs_conn_free(rx->priv);
+}
+
+static int connect_ends(struct bench_end *tx, struct bench_end *rx)
+{
+	int err = verbs_connect(tx->priv, rx->priv);
+
+	err = err ?: verbs_sock_find(tx->priv, bench_tx_net(tx->run));
+	return err ?: verbs_sock_find(rx->priv, bench_rx_net(rx->run));
+}
+
+static int verbs_open(struct bench_end *tx, struct bench_end *rx)
+{
+	int err;
+
+	tx->priv = verbs_conn_alloc(tx);
+	rx->priv = verbs_conn_alloc(rx);
+	err = tx->priv && rx->priv ? connect_ends(tx, rx) : -ENOMEM;
+	if (!err)
+		return 0;
+	if (rx->priv) {
+		verbs_disconnect(rx->priv);
+		verbs_conn_free(rx->priv);
+	}
+	if (tx->priv) {
+		verbs_disconnect(tx->priv);
+		verbs_conn_free(tx->priv);
+	}
+	return err;
+}
+
+static int verbs_sink(struct bench_end *rx)
+{
+	return verbs_sock_leave(rx->priv);
+}
+
+/*
+ * siw does not count them. But each adds the same to the octets of its message,
+ * which are padded at the end of the last one only.
+ */
+static u64 verbs_fpdus(struct bench_end *tx)
+{
+	struct verbs_conn *conn = tx->priv;
+	u32 octets = tcp_sk(tx->sock->sk)->write_seq - conn->start;
+	u32 payload = conn->posted * ALIGN(bench_size(tx->run), 4);
+
+	return (octets - payload) / FPDU_OVERHEAD;
+}
+
+#define VERBS_TRANSPORT(_name)						\
+{									\
+	.name	= _name,						\
+	.owner	= THIS_MODULE,						\
+	.open	= verbs_open,						\
+	.post	= verbs_post,						\
+	.sink	= verbs_sink,						\
+	.shut	= verbs_shut,						\
+	.close	= verbs_close,						\
+	.fpdus	= verbs_fpdus,						\
+}
+
+static struct bench_transport transports[] = {
+	VERBS_TRANSPORT("siw-crc"),
+	VERBS_TRANSPORT("siw-gso"),
+};
+
+static int __init verbs_init(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(transports); i++)
+		bench_transport_register(&transports[i]);
+	return 0;
+}
+
+static void __exit verbs_exit(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(transports); i++)
+		bench_transport_unregister(&transports[i]);
+}
+
+module_init(verbs_init);
+module_exit(verbs_exit);
+
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_DESCRIPTION("RDMAP Send of siw, to be measured by mpa_bench");

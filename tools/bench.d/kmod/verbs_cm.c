@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Connects two ends through the connection manager of RDMA. */
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <net/net_namespace.h>
+
+#include "verbs.h"
+
+#define TIMEOUT_MS	10000
+
+static void step_done(struct verbs_conn *conn, int status)
+{
+	conn->status = status;
+	complete(&conn->step);
+}
+
+/* What happens to a connection */
+static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct verbs_conn *conn = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+		step_done(conn, 0);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		verbs_conn_fail(conn, -ECONNRESET);
+		break;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		step_done(conn, event->status < 0 ? event->status :
+						    -ECONNREFUSED);
+	}
+	return 0;
+}
+
+/* The one connection that is asked for; a second one is refused. */
+static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rdma_conn_param param = {};
+	struct verbs_conn *conn = id->context;
+	int err;
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST || conn->id)
+		return -ECONNREFUSED;
+	conn->id = id;
+	id->event_handler = conn_event;
+	err = verbs_conn_open(conn);
+	err = err ?: rdma_accept(id, &param);
+	if (err)
+		step_done(conn, err);
+	/* It is freed with its end. */
+	return 0;
+}
+
+static int wait_step(struct verbs_conn *conn)
+{
+	unsigned long left;
+
+	left = wait_for_completion_timeout(&conn->step,
+					   msecs_to_jiffies(TIMEOUT_MS));
+	return left ? conn->status : -ETIMEDOUT;
+}
+
+/*
+ * siw makes its sockets in the namespace of who calls: be there for a moment.
+ * Returns what to go back with.
+ */
+static struct nsproxy *enter(struct nsproxy *space, struct net *net)
+{
+	struct nsproxy *own = current->nsproxy;
+
+	*space = *own;
+	space->net_ns = net;
+	task_lock(current);
+	current->nsproxy = space;
+	task_unlock(current);
+	return own;
+}
+
+static void leave(struct nsproxy *own)
+{
+	task_lock(current);
+	current->nsproxy = own;
+	task_unlock(current);
+}
+
+static int listen_in(struct net *net, struct rdma_cm_id *id)
+{
+	struct nsproxy space, *own = enter(&space, net);
+	int err = rdma_listen(id, 1);
+
+	leave(own);
+	return err;
+}
+
+static int connect_in(struct net *net, struct rdma_cm_id *id)
+{
+	struct nsproxy space, *own = enter(&space, net);
+	struct rdma_conn_param param = {};
+	int err = rdma_connect(id, &param);
+
+	leave(own);
+	return err;
+}
+
+/* At a port of its own */
+static struct rdma_cm_id *listener(struct verbs_conn *conn)
+{
+	struct bench_run *run = conn->end->run;
+	struct sockaddr_storage addr = *bench_addr(run);
+	struct rdma_cm_id *id;
+	int err;
+
+	id = rdma_create_id(bench_rx_net(run), listen_event, conn, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id))
+		return id;
+	err = rdma_bind_addr(id, (struct sockaddr *)&addr);
+	err = err ?: listen_in(bench_rx_net(run), id);
+	if (!err)
+		return id;
+	rdma_destroy_id(id);
+	return ERR_PTR(err);
+}
+
+static int resolve(struct verbs_conn *conn, const struct sockaddr *addr)
+{
+	int err;
+
+	err = rdma_resolve_addr(conn->id, NULL, addr, TIMEOUT_MS);
+	err = err ?: wait_step(conn);
+	err = err ?: rdma_resolve_route(conn->id, TIMEOUT_MS);
+	return err ?: wait_step(conn);
+}
+
+static int connect_to(struct verbs_conn *conn, const struct sockaddr *addr)
+{
+	struct net *net = bench_tx_net(conn->end->run);
+	struct rdma_cm_id *id;
+	int err;
+
+	id = rdma_create_id(net, conn_event, conn, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	conn->id = id;
+	err = resolve(conn, addr);
+	err = err ?: verbs_conn_open(conn);
+	err = err ?: connect_in(net, id);
+	return err ?: wait_step(conn);
+}
+
+/*
+ * Both are up when it returns 0: what siw gets between its Reply and being up,
+ * it looks at only when there is more.
+ */
+int verbs_connect(struct verbs_conn *tx, struct verbs_conn *rx)
+{
+	struct rdma_cm_id *id = listener(rx);
+	int err;
+
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	err = connect_to(tx, (struct sockaddr *)&id->route.addr.src_addr);
+	err = err ?: wait_step(rx);
+	rdma_destroy_id(id);
+	return err;
+}
+
+void verbs_disconnect(struct verbs_conn *conn)
+{
+	WRITE_ONCE(conn->ending, true);
+	if (conn->id && conn->id->qp)
+		rdma_disconnect(conn->id);
+}

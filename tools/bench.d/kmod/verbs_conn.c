@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * An end of a connection: its queues, and what has come of what is in them.
+ *
+ * The receiver has the parts of its ring posted ahead, and a Send lands in one
+ * of them: that is its destination, from which nobody has to copy. Completions
+ * are taken where the driver tells of them, as consumers of MPA take ULPDUs:
+ * those of messages that have come in the softirq that brought them, where the
+ * buffer is posted again before there can be another message. So there always
+ * is one, TCP keeps the sender back, and no credits have to be sent; a consumer
+ * that takes its time needs them, and pays for them and for its work queue.
+ */
+#include <linux/err.h>
+#include <linux/slab.h>
+
+#include "verbs.h"
+
+#define WCS	8		/* completions asked for at once */
+
+static struct verbs_slot *slot_of(const struct ib_wc *wc)
+{
+	return container_of(wc->wr_cqe, struct verbs_slot, cqe);
+}
+
+void verbs_conn_fail(struct verbs_conn *conn, int err)
+{
+	if (!READ_ONCE(conn->ending))
+		bench_fail(conn->end->run, err);
+}
+
+/* Messages are sent in turn. */
+static void message_sent(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct verbs_slot *slot = slot_of(wc);
+	struct verbs_conn *conn = slot->conn;
+
+	ib_dma_unmap_single(cq->device, slot->sge.addr, slot->sge.length,
+			    DMA_TO_DEVICE);
+	if (wc->status != IB_WC_SUCCESS) {
+		verbs_conn_fail(conn, -EIO);
+		return;
+	}
+	WRITE_ONCE(conn->sent, slot->next);
+	/* Room for another list: the sender may be waiting for it */
+	if (slot->next % VERBS_LIST == 0)
+		bench_wake(conn->end);
+}
+
+static void message_came(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct verbs_slot *slot = slot_of(wc);
+	struct verbs_conn *conn = slot->conn;
+	int err = 0;
+
+	if (wc->status != IB_WC_SUCCESS)
+		err = -EIO;
+	else if (wc->byte_len != slot->sge.length)
+		err = -EPROTO;
+	if (!err) {
+		bench_placed(conn->end, wc->byte_len);
+		err = ib_post_recv(conn->id->qp, &slot->recv, NULL);
+	}
+	if (err)
+		verbs_conn_fail(conn, err);
+	else
+		bench_act(conn->end);
+}
+
+/* Take what there is, and ask to be told of more. */
+static void completions(struct ib_cq *cq, void *context)
+{
+	const int flags = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	struct ib_wc wc[WCS];
+	int i, nr;
+
+	do {
+		while ((nr = ib_poll_cq(cq, WCS, wc)) > 0)
+			for (i = 0; i < nr; i++)
+				wc[i].wr_cqe->done(cq, &wc[i]);
+	} while (ib_req_notify_cq(cq, flags) > 0);
+}
+
+struct verbs_conn *verbs_conn_alloc(struct bench_end *end)
+{
+	struct verbs_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+
+	if (!conn)
+		return NULL;
+	conn->end = end;
+	conn->nr_rx = bench_ring_size(end->run) / bench_size(end->run);
+	conn->tx = kvcalloc(VERBS_DEPTH, sizeof(*conn->tx), GFP_KERNEL);
+	conn->rx = kvcalloc(conn->nr_rx, sizeof(*conn->rx), GFP_KERNEL);
+	init_completion(&conn->step);
+	if (conn->tx && conn->rx)
+		return conn;
+	verbs_conn_free(conn);
+	return NULL;
+}
+
+static void init_slot(struct verbs_conn *conn, struct verbs_slot *slot)
+{
+	slot->conn = conn;
+	slot->sge.length = bench_size(conn->end->run);
+	slot->sge.lkey = conn->pd->local_dma_lkey;
+}
+
+static void init_tx(struct verbs_conn *conn)
+{
+	struct verbs_slot *slot;
+
+	for (slot = conn->tx; slot < conn->tx + VERBS_DEPTH; slot++) {
+		init_slot(conn, slot);
+		slot->cqe.done = message_sent;
+		slot->send.wr_cqe = &slot->cqe;
+		slot->send.sg_list = &slot->sge;
+		slot->send.num_sge = 1;
+		slot->send.opcode = IB_WR_SEND;
+		/*
+		 * siw would send others from their pages, with three socket
+		 * calls for an FPDU.
+		 */
+		slot->send.send_flags = IB_SEND_SIGNALED;
+	}
+}
+
+static int post_first(struct verbs_conn *conn, struct verbs_slot *slot,
+		      void *buf)
+{
+	struct ib_device *dev = conn->id->device;
+	u64 addr;
+
+	init_slot(conn, slot);
+	addr = ib_dma_map_single(dev, buf, slot->sge.length, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, addr))
+		return -ENOMEM;
+	slot->sge.addr = addr;
+	slot->cqe.done = message_came;
+	slot->recv.wr_cqe = &slot->cqe;
+	slot->recv.sg_list = &slot->sge;
+	slot->recv.num_sge = 1;
+	return ib_post_recv(conn->id->qp, &slot->recv, NULL);
+}
+
+/* Post each part of the ring. */
+static int init_rx(struct verbs_conn *conn)
+{
+	u32 size = bench_size(conn->end->run);
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < conn->nr_rx; i++)
+		err = post_first(conn, &conn->rx[i],
+				 conn->end->ring + i * size);
+	return err;
+}
+
+static struct ib_cq *new_cq(struct verbs_conn *conn, u32 number)
+{
+	struct ib_cq_init_attr attr = { .cqe = number };
+	struct ib_cq *cq;
+
+	cq = ib_create_cq(conn->id->device, completions, NULL, conn, &attr);
+	if (!IS_ERR(cq))
+		ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+	return cq;
+}
+
+/* One of each more than needed, with which they are drained */
+static int new_qp(struct verbs_conn *conn)
+{
+	struct ib_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = VERBS_DEPTH + 1,
+			.max_recv_wr = conn->nr_rx + 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+
+	conn->pd = ib_alloc_pd(conn->id->device, 0);
+	if (IS_ERR(conn->pd))
+		return PTR_ERR(conn->pd);
+	conn->tx_cq = new_cq(conn, VERBS_DEPTH + 1);
+	if (IS_ERR(conn->tx_cq))
+		return PTR_ERR(conn->tx_cq);
+	conn->rx_cq = new_cq(conn, conn->nr_rx + 1);
+	if (IS_ERR(conn->rx_cq))
+		return PTR_ERR(conn->rx_cq);
+	attr.send_cq = conn->tx_cq;
+	attr.recv_cq = conn->rx_cq;
+	return rdma_create_qp(conn->id, conn->pd, &attr);
+}
+
+/* Its device is known: make what it needs of that. */
+int verbs_conn_open(struct verbs_conn *conn)
+{
+	int err = new_qp(conn);
+
+	if (err)
+		return err;
+	init_tx(conn);
+	return init_rx(conn);
+}
+
+static void unmap_rx(struct verbs_conn *conn)
+{
+	struct verbs_slot *slot;
+
+	for (slot = conn->rx; slot < conn->rx + conn->nr_rx; slot++)
+		if (slot->sge.addr)
+			ib_dma_unmap_single(conn->id->device, slot->sge.addr,
+					    slot->sge.length, DMA_FROM_DEVICE);
+}
+
+/* Whatever of it there is */
+static void free_device_part(struct verbs_conn *conn)
+{
+	if (conn->id->qp) {
+		ib_drain_qp(conn->id->qp);
+		rdma_destroy_qp(conn->id);
+	}
+	if (conn->id->device)
+		unmap_rx(conn);
+	if (!IS_ERR_OR_NULL(conn->rx_cq))
+		ib_destroy_cq(conn->rx_cq);
+	if (!IS_ERR_OR_NULL(conn->tx_cq))
+		ib_destroy_cq(conn->tx_cq);
+	if (!IS_ERR_OR_NULL(conn->pd))
+		ib_dealloc_pd(conn->pd);
+}
+
+void verbs_conn_free(struct verbs_conn *conn)
+{
+	if (conn->id) {
+		free_device_part(conn);
+		rdma_destroy_id(conn->id);
+	}
+	kvfree(conn->rx);
+	kvfree(conn->tx);
+	kfree(conn);
+}
