@@ -18,7 +18,7 @@ COMMON = {"net": "veth", "mtu": 1500, "conns": 1, "part": "both"}
 # What makes two rows halves of the same
 SAME = "kind transport net mtu size conns".split()
 COLUMNS = """row kind transport letter net mtu size conns part octets messages
-insns insns_again same insn_per_octet tx_insn_per_octet rx_insn_per_octet
+insns insns_again same boots insn_per_octet tx_insn_per_octet rx_insn_per_octet
 insn_per_fpdu tx_insn_per_fpdu rx_insn_per_fpdu insn_per_message
 tx_insn_per_message rx_insn_per_message fpdus calls segments calls_per_fpdu
 segments_per_fpdu emss_start emss_end verified rounds insn_per_round bytes
@@ -63,31 +63,36 @@ def parse(text):
 
 # Rows
 
-def both_runs(lines):
-    """Yield a row for each name, with what its second run said."""
-    runs = {}
+def turns(lines):
+    """{name: {boot: {run: line}}}"""
+    found = {}
     for line in lines:
-        turns = runs.setdefault(line["row"], {})
-        if line.get("run") in turns:
-            raise Bad("%s: run %s twice" % (line["row"], line["run"]))
-        turns[line.get("run")] = line
-    for turns in runs.values():
-        first, *more = [turns[run] for run in sorted(turns, key=str)]
-        row = dict(first, letter=LETTERS.get(first.get("transport")))
-        if more:
-            row.update(again(first, more[0]))
-        row.pop("run", None)
-        yield row
-
-
-def again(first, second):
-    apart = {key for key in first.keys() | second.keys()
-             if first.get(key) != second.get(key)}
-    found = {"same": "no" if apart - {"run"} else "yes"}
-    for key in ("insns", "ns"):
-        if key in second:
-            found[key + "_again"] = second[key]
+        boots = found.setdefault(line["row"], {})
+        runs = boots.setdefault(line.pop("boot", 1), {})
+        run = line.pop("run", 1)
+        if run in runs:
+            raise Bad("%s: run %s twice" % (line["row"], run))
+        runs[run] = line
     return found
+
+
+def yes_no(same):
+    return "yes" if same else "no"
+
+
+def merge(boots):
+    """A row: the first run of it, and what the others said."""
+    if 1 not in boots or 1 not in boots[1]:
+        raise Bad("without its first run: %s" % boots)
+    row = dict(boots[1][1])
+    row["letter"] = LETTERS.get(row.get("transport"))
+    if 2 in boots[1]:
+        row["same"] = yes_no(boots[1][1] == boots[1][2])
+        for key in {"insns", "ns"} & boots[1][2].keys():
+            row[key + "_again"] = boots[1][2][key]
+    if 2 in boots:
+        row["boots"] = yes_no(boots[1] == boots[2])
+    return row
 
 
 def ratio(part, whole):
@@ -130,7 +135,7 @@ def figures(row, rows):
 
 def build(text):
     """The rows of what the guests said, with all figures."""
-    rows = list(both_runs(parse(text)))
+    rows = [merge(boots) for boots in turns(parse(text)).values()]
     wrong = [row["row"] for row in rows
              if row["kind"] == "stream" and "skip" not in row
              and row["verified"] != 1]
