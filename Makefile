@@ -61,7 +61,8 @@ bench-compare:
 
 bench-profile:
 	tools/bench-profile $(if $(LINES),--lines $(LINES)) \
-		$(if $(OF),--of '$(OF)' --again) '$(ROW)'
+		$(if $(OF),--of '$(OF)' --again) \
+		$(if $(THAN),--than '$(THAN)') '$(ROW)'
 
 shell:
 	tools/vm/run --shell $(if $(KERNEL),--kernel $(KERNEL))
@@ -93,7 +94,8 @@ help:
 	@echo "                      DOC=1 with the documentation's tables and plot"
 	@echo "make bench-compare BASE=COMMIT  what costs more than there?"
 	@echo "make bench-profile ROW=NAME  the instructions of a row by function;"
-	@echo "                      LINES=N so many of them, OF=FUNCTION inside one"
+	@echo "                      LINES=N so many, OF=FUNCTION inside one, THAN=NAME"
+	@echo "                      what is more than of another one"
 	@echo "make shell            a guest to type in, with everything loaded"
 	@echo "make coverage         which lines the tests reach"
 	@echo "make mutants          do the tests notice small breakages?"

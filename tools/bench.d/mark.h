@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Marks for tools/bench-profile, which counts the instructions executed from
- * MARK_BEGIN to MARK_END: an instruction that does nothing, a nopl with an
- * operand that nothing else has. Good in the kernel as well as in user space.
+ * MARK_BEGIN to MARK_END, but for those from MARK_IDLE to MARK_BUSY. Each is an
+ * instruction that does nothing, a nopl with an operand that nothing else has,
+ * good in the kernel as well as in user space.
  */
 #ifndef _MARK_H
 #define _MARK_H
 
 #define MARK_BEGIN	1
 #define MARK_END	2
+#define MARK_IDLE	3
+#define MARK_BUSY	4
 
 #define MARK(n)								\
 do {									\

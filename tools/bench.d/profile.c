@@ -4,9 +4,9 @@
  * each instruction of its kernel between two marks. One processor only.
  *
  * A mark is an instruction that does nothing, see mark.h. At each MARK_END
- * "interval N" is written to the file that out= names, and for each instruction
- * executed since MARK_BEGIN its address, in hex, and how often. All of user
- * space counts as address 0.
+ * "interval N" is written to the file that out= names, N being what was executed
+ * while idle, and for each instruction executed since MARK_BEGIN its address, in
+ * hex, and how often. All of user space counts as address 0.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +46,8 @@ EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc,
 struct place {
 	uint64_t addr;
 	uint64_t count;
-	uint64_t begin;		/* what count was at the last MARK_BEGIN */
+	uint64_t begin;		/* count at MARK_BEGIN, and what was idle since */
+	uint64_t idle;		/* count at MARK_IDLE */
 };
 
 enum {
@@ -57,8 +58,9 @@ enum {
 
 /* A hash table that never moves, as translated code has pointers into it */
 static struct place place[PLACES];
+static struct place *places[PLACES];	/* that are in use */
 static unsigned int used;
-static unsigned int intervals;
+static uint64_t idle;
 static FILE *out;
 
 static void die(const char *why)
@@ -75,7 +77,8 @@ static struct place *find(uint64_t addr)
 		i = (i + 1) % PLACES;
 	if (!place[i].addr) {
 		place[i].addr = addr;
-		if (++used > PLACES / 4 * 3)
+		places[used++] = &place[i];
+		if (used > PLACES / 4 * 3)
 			die("more instructions than there are places");
 	}
 	return &place[i];
@@ -83,22 +86,46 @@ static struct place *find(uint64_t addr)
 
 static void begin(unsigned int cpu, void *unused)
 {
-	struct place *p;
+	unsigned int i;
 
-	for (p = place; p < place + PLACES; p++)
-		p->begin = p->count;
+	for (i = 0; i < used; i++)
+		places[i]->begin = places[i]->count;
+	idle = 0;
+}
+
+static void idle_begin(unsigned int cpu, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < used; i++)
+		places[i]->idle = places[i]->count;
+}
+
+static void idle_end(unsigned int cpu, void *unused)
+{
+	unsigned int i;
+	uint64_t n;
+
+	for (i = 0; i < used; i++) {
+		n = places[i]->count - places[i]->idle;
+		places[i]->begin += n;
+		idle += n;
+	}
 }
 
 static void end(unsigned int cpu, void *unused)
 {
-	struct place *p;
+	unsigned int i;
+	uint64_t n;
 
-	fprintf(out, "interval %u\n", intervals++);
-	for (p = place; p < place + PLACES; p++)
-		if (p->count != p->begin)
+	fprintf(out, "interval %" PRIu64 "\n", idle);
+	for (i = 0; i < used; i++) {
+		n = places[i]->count - places[i]->begin;
+		if (n)
 			fprintf(out, "%" PRIx64 " %" PRIu64 "\n",
-				p->addr == USER_SPACE ? 0 : p->addr,
-				p->count - p->begin);
+				places[i]->addr == USER_SPACE ?
+				0 : places[i]->addr, n);
+	}
 	fflush(out);
 	if (ferror(out))
 		die("cannot write");
@@ -119,14 +146,17 @@ static int mark_of(const struct qemu_plugin_insn *insn)
 
 static void look_for_mark(struct qemu_plugin_insn *insn)
 {
-	int mark = mark_of(insn);
+	static void (*const act[])(unsigned int cpu, void *unused) = {
+		[MARK_BEGIN]	= begin,
+		[MARK_END]	= end,
+		[MARK_IDLE]	= idle_begin,
+		[MARK_BUSY]	= idle_end,
+	};
+	unsigned int mark = mark_of(insn);
 
-	if (mark == MARK_BEGIN)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, begin, CB_NO_REGS,
-						       NULL);
-	else if (mark == MARK_END)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, end, CB_NO_REGS,
-						       NULL);
+	if (mark < sizeof(act) / sizeof(*act) && act[mark])
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, act[mark],
+						       CB_NO_REGS, NULL);
 }
 
 /*
