@@ -22,8 +22,8 @@ insns insns_again same boots insn_per_octet tx_insn_per_octet rx_insn_per_octet
 insn_per_fpdu tx_insn_per_fpdu rx_insn_per_fpdu insn_per_message
 tx_insn_per_message rx_insn_per_message fpdus calls segments calls_per_fpdu
 segments_per_fpdu emss_start emss_end verified rounds insn_per_round bytes
-traffic loss slow aligned aligned_share begin again again_aligned full tight
-what layout ns ns_again skip""".split()
+bytes_used traffic loss slow aligned aligned_share begin again again_aligned
+full tight what layout ns ns_again skip""".split()
 MAIN = {"kind": "stream", "net": "veth", "mtu": 1500, "size": 65536,
         "conns": 1, "part": "both"}
 
