@@ -351,13 +351,13 @@ def ratios(rows):
 # Two runs against each other
 
 def price(row):
-    """What a row costs, less being better; None where it has no price."""
-    if row["kind"] == "stream":
-        return ratio(row["insns"], row["octets"])
+    """What a row costs, less being better: the better one of two runs."""
+    if row["kind"] == "memory":
+        return row["bytes"]
     if row["kind"] == "align":
         return ratio(row["segments"], row["aligned"])
-    return row.get({"pingpong": "insn_per_round",
-                    "memory": "bytes"}.get(row["kind"]))
+    return ratio(min(row["insns"], row.get("insns_again", row["insns"])),
+                 row["octets" if row["kind"] == "stream" else "rounds"])
 
 
 def worse(before, after):
