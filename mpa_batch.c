@@ -107,7 +107,7 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 	struct sk_buff *skb, *clone;
 	u32 off;
 
-	while (!b->full) {
+	while (!b->full && b->len < max_t(u32, want, MPA_BATCH_OCTETS)) {
 		skb = mpa_queue_seek(q, pos + b->len, &off);
 		if (!skb)
 			break;

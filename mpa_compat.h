@@ -6,6 +6,8 @@
 #ifndef _MPA_COMPAT_H
 #define _MPA_COMPAT_H
 
+#include <linux/crc32.h>
+#include <linux/crc32c.h>
 #include <linux/timer.h>
 #include <linux/version.h>
 
@@ -31,6 +33,13 @@
 #define MPA_IMPORT_NS(ns)	MODULE_IMPORT_NS(#ns)
 #else
 #define MPA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
+#endif
+
+/* Until 6.13 crc32c() went through the crypto API: a long way for few octets. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#define mpa_crc32c_short(crc, data, len)	__crc32c_le(crc, data, len)
+#else
+#define mpa_crc32c_short(crc, data, len)	crc32c(crc, data, len)
 #endif
 
 #endif /* _MPA_COMPAT_H */

@@ -10,8 +10,7 @@
  * - sk_callback_lock is held for writing while the socket's callbacks are
  *   exchanged, for reading while ours run.
  * - conn->lock is innermost. It protects what API functions and the work item
- *   share: state, queue of messages, list of batches, the flags DETACH and
- *   HOLD against a callback that is about to start.
+ *   share: state, queue of messages, list of batches.
  * - All else in a connection belongs to the work item, which never runs twice
  *   at once.
  *
@@ -87,14 +86,14 @@ void mpa_conn_kick(struct mpa_conn *conn)
 	mpa_conn_kick_put(conn);
 }
 
+/*
+ * Pairs with the unlock in who sets a flag: what the work item learns of behind
+ * that does not make it start a callback. One that has looked before counts as
+ * running.
+ */
 static bool mpa_conn_enter_unless(struct mpa_conn *conn, unsigned long mask)
 {
-	bool ok;
-
-	spin_lock_bh(&conn->lock);
-	ok = !(READ_ONCE(conn->flags) & mask);
-	spin_unlock_bh(&conn->lock);
-	return ok;
+	return !(smp_load_acquire(&conn->flags) & mask);
 }
 
 /*

@@ -4,7 +4,10 @@
 #include <kunit/visibility.h>
 #include <linux/crc32c.h>
 #include <linux/module.h>
+#include "mpa_compat.h"
 #include "mpa_fpdu.h"
+
+#define MPA_CRC_SHORT	32
 
 /**
  * mpa_crc_update - Go on with a CRC
@@ -16,6 +19,8 @@
  */
 u32 mpa_crc_update(u32 crc, const void *data, size_t len)
 {
+	if (len < MPA_CRC_SHORT)
+		return mpa_crc32c_short(crc, data, len);
 	return crc32c(crc, data, len);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_crc_update);

@@ -25,6 +25,8 @@ enum {
 	/* framing that is laid out in one piece */
 	MPA_HEAD_MAX	= MPA_MARKER_SIZE + MPA_LENGTH_SIZE,
 	MPA_TAIL_MAX	= MPA_ALIGN + MPA_MARKER_SIZE + MPA_CRC_SIZE,
+	/* of a ULPDU whose pieces are listed */
+	MPA_GATHER_HDR	= 64,
 };
 
 #define MPA_NO_MARKER	U32_MAX
@@ -196,13 +198,10 @@ static int layout_flush(struct layout *l)
 	return layout_commit(l);
 }
 
-/* make room for @len octets in one piece */
-static int layout_reserve(struct layout *l, u32 len)
+static noinline int layout_refill(struct layout *l)
 {
 	int err;
 
-	if (likely(l->end - l->p >= len))
-		return 0;
 	err = layout_flush(l);
 	if (err)
 		return err;
@@ -211,6 +210,12 @@ static int layout_reserve(struct layout *l, u32 len)
 		return err;
 	layout_window(l);
 	return 0;
+}
+
+/* make room for @len octets in one piece */
+static __always_inline int layout_reserve(struct layout *l, u32 len)
+{
+	return likely(l->end - l->p >= len) ? 0 : layout_refill(l);
 }
 
 static void layout_marker(struct layout *l)
@@ -239,7 +244,7 @@ static int layout_head(struct layout *l, bool leading, u32 len)
 }
 
 /* Returns how many of @want octets can be copied to l->p, or an error. */
-static int layout_room(struct layout *l, u32 want)
+static __always_inline int layout_room(struct layout *l, u32 want)
 {
 	bool due = l->done == l->marker;
 	int err;
@@ -436,6 +441,149 @@ int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_encode);
 
+/*
+ * use up octets of @from that lie in one piece: *@n, up to @want; none if an
+ * entry is empty
+ */
+static __always_inline void *iter_take(struct iov_iter *from, u32 want, u32 *n)
+{
+	const bool is_kvec = iov_iter_is_kvec(from);
+	size_t left;
+	void *p;
+
+	if (likely(is_kvec)) {
+		left = from->kvec->iov_len - from->iov_offset;
+		p = from->kvec->iov_base + from->iov_offset;
+	} else {
+		left = from->bvec->bv_len - from->iov_offset;
+		p = page_address(from->bvec->bv_page) +
+		    from->bvec->bv_offset + from->iov_offset;
+	}
+	*n = min_t(size_t, want, left);
+	from->count -= *n;
+	from->iov_offset += *n;
+	if (*n < left)
+		return p;
+	from->iov_offset = 0;
+	from->nr_segs--;
+	if (is_kvec)
+		from->kvec++;
+	else
+		from->bvec++;
+	return p;
+}
+
+/* the ULPDU's octets, behind what is there; one entry is left for the tail */
+static int gather_iter(struct mpa_enc *enc, struct iov_iter *from, u32 len,
+		       u32 *crc)
+{
+	struct kvec *kv = enc->kv + enc->nr_kv;
+	struct kvec *end = enc->kv + enc->max_kv - 1;
+	u32 left, n;
+
+	for (left = len; left; left -= n) {
+		if (kv >= end) {
+			iov_iter_revert(from, len - left);
+			return -ENOBUFS;
+		}
+		kv->iov_base = iter_take(from, left, &n);
+		kv->iov_len = n;
+		if (enc->crc)
+			*crc = mpa_crc_update(*crc, kv->iov_base, n);
+		kv += !!n;
+	}
+	enc->nr_kv = kv - enc->kv;
+	return 0;
+}
+
+/* @len octets at @p, behind the last FPDU's tail if there is one */
+static void gather_head(struct mpa_enc *enc, void *p, u32 len)
+{
+	if (enc->nr_kv) {
+		enc->kv[enc->nr_kv - 1].iov_len += len;
+		return;
+	}
+	enc->kv[0].iov_base = p;
+	enc->kv[0].iov_len = len;
+	enc->nr_kv = 1;
+}
+
+static void gather_tail(struct mpa_enc *enc, u8 *p, u32 pad, u32 crc)
+{
+	struct kvec *kv = enc->kv + enc->nr_kv++;
+	__le32 field;
+
+	memset(p, 0, MPA_ALIGN);
+	if (enc->crc && pad)
+		crc = mpa_crc_update(crc, p, pad);
+	field = mpa_crc_field(crc);
+	memcpy(p + pad, &field, MPA_CRC_SIZE);
+	kv->iov_base = p;
+	kv->iov_len = pad + MPA_CRC_SIZE;
+}
+
+/**
+ * mpa_fpdu_can_gather - Can mpa_fpdu_gather() be used for an FPDU?
+ * @enc: where it is to go
+ * @hdr_len: octets of the ULPDU's header
+ * @data: the rest of it
+ * @len: octets of that
+ *
+ * Return: if not, mpa_fpdu_encode() can
+ */
+bool mpa_fpdu_can_gather(const struct mpa_enc *enc, u32 hdr_len,
+			 const struct iov_iter *data, u32 len)
+{
+	return !enc->markers && len && hdr_len <= MPA_GATHER_HDR &&
+	       (iov_iter_is_kvec(data) || iov_iter_is_bvec(data));
+}
+
+/**
+ * mpa_fpdu_gather - List the pieces of an FPDU without markers
+ * @enc: where to
+ * @hdr: first octets of the ULPDU, copied
+ * @hdr_len: how many
+ * @data: the rest of it; advanced. The octets stay where they are.
+ * @len: octets to take from @data
+ *
+ * For what mpa_fpdu_can_gather() allows. All or nothing: after an error @enc and
+ * @data are as they were.
+ *
+ * Return: 0; %-ENOBUFS if @enc has too few entries, or too little memory;
+ *	%-EFAULT if @data has too few octets
+ */
+int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
+		    struct iov_iter *data, u32 len)
+{
+	u32 head = MPA_LENGTH_SIZE + hdr_len;
+	u32 pad = pad_size(hdr_len + len);
+	u8 *p = enc->buf + enc->used;
+	u32 crc = MPA_CRC_INIT;
+	u16 nr = enc->nr_kv;
+
+	if (unlikely(iov_iter_count(data) < len))
+		return -EFAULT;
+	if (enc->size - enc->used < head + MPA_TAIL_MAX)
+		return -ENOBUFS;
+
+	put_unaligned_be16(hdr_len + len, p);
+	memcpy(p + MPA_LENGTH_SIZE, hdr, hdr_len);
+	if (enc->crc)
+		crc = mpa_crc_update(crc, p, head);
+	gather_head(enc, p, head);
+	if (unlikely(gather_iter(enc, data, len, &crc))) {
+		enc->nr_kv = nr;
+		if (nr)
+			enc->kv[nr - 1].iov_len -= head;
+		return -ENOBUFS;
+	}
+	gather_tail(enc, p + head, pad, crc);
+	enc->used += head + pad + MPA_CRC_SIZE;
+	enc->pos += head + len + pad + MPA_CRC_SIZE;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_gather);
+
 /**
  * mpa_octets_advance - Use up octets
  * @o: the octets
@@ -502,7 +650,8 @@ static void cursor_init(struct cursor *c, const struct mpa_octets *in)
 }
 
 /* use up octets that lie in one piece: *@n, up to @want, but some */
-static const void *cursor_take(struct cursor *c, size_t want, size_t *n)
+static __always_inline const void *cursor_take(struct cursor *c, size_t want,
+					       size_t *n)
 {
 	const u8 *p;
 
@@ -518,21 +667,30 @@ static const void *cursor_take(struct cursor *c, size_t want, size_t *n)
 	return p;
 }
 
-/* use up @len octets: where they are, in @buf if not in one piece */
-static const void *cursor_read(struct cursor *c, void *buf, size_t len)
+static noinline const void *cursor_gather(struct cursor *c, void *buf,
+					  size_t len)
 {
 	const void *p;
 	size_t done, n;
 
-	p = cursor_take(c, len, &n);
-	if (likely(n == len))
-		return p;
-	memcpy(buf, p, n);
-	for (done = n; done < len; done += n) {
+	for (done = 0; done < len; done += n) {
 		p = cursor_take(c, len - done, &n);
 		memcpy(buf + done, p, n);
 	}
 	return buf;
+}
+
+/* use up @len octets: where they are, in @buf if not in one piece */
+static __always_inline const void *cursor_read(struct cursor *c, void *buf,
+					       size_t len)
+{
+	const void *p = c->p;
+
+	if (unlikely(c->n < len))
+		return cursor_gather(c, buf, len);
+	c->p += len;
+	c->n -= len;
+	return p;
 }
 
 static int decode_bad(struct mpa_dec *dec, enum mpa_reason reason)
@@ -620,7 +778,7 @@ static u32 head_size(const struct mpa_dec *dec)
 }
 
 /* @head has head_size() octets */
-static int decode_head(struct mpa_dec *dec, const u8 *head)
+static __always_inline int decode_head(struct mpa_dec *dec, const u8 *head)
 {
 	dec->len = get_unaligned_be16(head + head_size(dec) - MPA_LENGTH_SIZE);
 	if (dec->len < 1 || dec->len > MPA_ULPDU_MAX)

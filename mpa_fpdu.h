@@ -38,6 +38,12 @@ u32 mpa_mulpdu_of(u32 emss, bool markers);
  *	start of @frag.page, those from @frag.offset on are free
  * @refill: puts a fresh, empty piece of at least 16 octets into @frag, keeping
  *	or dropping the reference it had on the old one; 0 or a negative errno
+ * @kv: or else the octets as pieces that are copied later, in order
+ * @nr_kv: entries in use
+ * @max_kv: entries there are
+ * @used: octets of @buf in use
+ * @size: octets of @buf
+ * @buf: takes what is around ULPDUs
  */
 struct mpa_enc {
 	u64			pos;
@@ -48,10 +54,20 @@ struct mpa_enc {
 	struct bio_vec		*bv;
 	struct page_frag	frag;
 	int			(*refill)(struct mpa_enc *enc);
+	struct kvec		*kv;
+	u16			nr_kv;
+	u16			max_kv;
+	u16			used;
+	u16			size;
+	u8			*buf;
 };
 
 int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 		    struct iov_iter *data, u32 len, bool zerocopy);
+bool mpa_fpdu_can_gather(const struct mpa_enc *enc, u32 hdr_len,
+			 const struct iov_iter *data, u32 len);
+int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
+		    struct iov_iter *data, u32 len);
 
 /**
  * struct mpa_octets - consecutive octets of a stream, wherever they lie

@@ -32,6 +32,11 @@
 
 #define MPA_TRAIN_RECORDS	48
 #define MPA_TRAIN_BVECS		64
+#define MPA_TRAIN_KVECS		128
+#define MPA_TRAIN_BUF		2048
+#define MPA_TRAIN_GATHER	512	/* octets of a ULPDU, for it to be of use */
+/* Each page is one of an skb's fragments, the first may be cut. */
+#define MPA_TRAIN_PAGES		((MAX_SKB_FRAGS - 2) * PAGE_SIZE)
 #define MPA_REFILL_MIN		64
 #define MPA_SACK_CALM		(4 * HZ)	/* since the last hole */
 
@@ -63,7 +68,8 @@ struct mpa_record {
 
 /**
  * struct mpa_train - records laid out
- * @enc: encoder; its bv is @bv
+ * @enc: encoder; its bv is @bv, its kv is @kv
+ * @gather: the octets are where @kv says; or else where @bv does
  * @iter: octets not given to TCP yet
  * @emss: EMSS, less room for SACK blocks
  * @grow: segments that are full can be followed by others in their record
@@ -72,10 +78,13 @@ struct mpa_record {
  * @first: first record not given to TCP whole
  * @nr: records
  * @record: the records
- * @bv: where the octets are
+ * @bv: pages with the octets
+ * @kv: octets that TCP copies, the consumer's and those of @buf
+ * @buf: what is around ULPDUs
  */
 struct mpa_train {
 	struct mpa_enc		enc;
+	bool			gather;
 	struct iov_iter		iter;
 	u32			emss;
 	bool			grow;
@@ -84,7 +93,13 @@ struct mpa_train {
 	u16			first;
 	u16			nr;
 	struct mpa_record	record[MPA_TRAIN_RECORDS];
-	struct bio_vec		bv[MPA_TRAIN_BVECS];
+	union {
+		struct bio_vec	bv[MPA_TRAIN_BVECS];
+		struct {
+			struct kvec	kv[MPA_TRAIN_KVECS];
+			u8		buf[MPA_TRAIN_BUF];
+		};
+	};
 };
 
 /*
@@ -276,6 +291,10 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.max = MPA_TRAIN_BVECS;
 	train->enc.frag = conn->tx.frag;
 	train->enc.refill = mpa_train_refill;
+	train->enc.kv = train->kv;
+	train->enc.max_kv = MPA_TRAIN_KVECS;
+	train->enc.buf = train->buf;
+	train->enc.size = MPA_TRAIN_BUF;
 	return train;
 }
 
@@ -418,13 +437,19 @@ static bool mpa_record_goes_on(const struct mpa_train *train,
 	       size <= train->emss;
 }
 
+static u32 mpa_train_limit(const struct mpa_train *train)
+{
+	return train->gather ? train->room :
+			       min_t(u32, train->room, MPA_TRAIN_PAGES);
+}
+
 /* A record for an FPDU of @size octets, or NULL if the train is full. */
 static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
 					   struct mpa_tx *zc)
 {
 	struct mpa_record *record = zc ? NULL : mpa_train_open(train);
 
-	if (train->nr && train->octets + size > train->room)
+	if (train->nr && train->octets + size > mpa_train_limit(train))
 		return NULL;
 	if (record && record->last + size <= train->emss)
 		return record;
@@ -461,20 +486,17 @@ static void mpa_tx_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
 	list_add_tail(&tx->list, &conn->tx.sending);
 }
 
-/* Lay one FPDU out. Returns 0, -ENOBUFS if the train is full, or an error. */
-static int mpa_tx_encode(struct mpa_conn *conn, struct mpa_tx *tx)
+/*
+ * Lay one FPDU out in page fragments, or with @zc in the consumer's pages: with
+ * all its markers in one piece, for the CRC.
+ */
+static int mpa_tx_encode(struct mpa_conn *conn, struct mpa_tx *tx, bool zc)
 {
 	struct mpa_train *train = conn->tx.train;
-	u32 size = mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len,
-				 train->enc.markers);
-	bool zc = mpa_tx_zerocopy(conn, tx, size);
-	struct mpa_record *record;
 	int err;
 
-	record = mpa_train_record(train, size, zc ? tx : NULL);
-	if (!record)
+	if (train->gather)
 		return -ENOBUFS;
-
 	err = mpa_fpdu_encode(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
 			      tx->len, zc);
 	if (err)
@@ -485,6 +507,55 @@ static int mpa_tx_encode(struct mpa_conn *conn, struct mpa_tx *tx)
 	} else if (tx->flags & MPA_TX_ZEROCOPY) {
 		mpa_count(conn, TX_COPIED);
 	}
+	return 0;
+}
+
+/*
+ * Have TCP copy the ULPDU from where it is. That lies in few, large pieces
+ * then, while of pages that are given to it each is one.
+ */
+static int mpa_tx_gather(struct mpa_train *train, struct mpa_tx *tx)
+{
+	if (train->nr && !train->gather)
+		return -ENOBUFS;
+	train->gather = true;
+	return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
+			       tx->len);
+}
+
+static bool mpa_tx_can_gather(const struct mpa_train *train,
+			      const struct mpa_tx *tx)
+{
+	return (train->gather || tx->len >= MPA_TRAIN_GATHER) &&
+	       !(tx->flags & MPA_TX_ZEROCOPY) &&
+	       mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data,
+				   tx->len);
+}
+
+/* Lay one FPDU out. Returns 0, -ENOBUFS if the train is full, or an error. */
+static int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	struct mpa_train *train = conn->tx.train;
+	u32 size = mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len,
+				 train->enc.markers);
+	bool zc = mpa_tx_zerocopy(conn, tx, size);
+	struct mpa_record *record;
+	int err = -ENOBUFS;
+
+	record = mpa_train_record(train, size, zc ? tx : NULL);
+	if (!record)
+		return -ENOBUFS;
+
+	if (mpa_tx_can_gather(train, tx))
+		err = mpa_tx_gather(train, tx);
+	if (err == -ENOBUFS) {
+		/* In too many pieces for an empty train. */
+		if (!train->nr)
+			train->gather = false;
+		err = mpa_tx_encode(conn, tx, zc);
+	}
+	if (err)
+		return err;
 	mpa_train_add(train, record, size);
 	tx->state &= ~MPA_TX_CUT;
 	return 0;
@@ -498,7 +569,7 @@ static int mpa_tx_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (ret < 0)
 		return ret;
 	if (ret) {
-		ret = mpa_tx_encode(conn, tx);
+		ret = mpa_tx_fpdu(conn, tx);
 		if (ret)
 			return ret;
 	}
@@ -521,7 +592,7 @@ static int mpa_tx_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 		return -ENOMEM;
 	conn->tx.train = train;
 
-	while (!err && train->octets < train->room) {
+	while (!err && train->octets < mpa_train_limit(train)) {
 		tx = mpa_tx_next(conn);
 		if (!tx)
 			break;
@@ -534,8 +605,12 @@ static int mpa_tx_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 		mpa_tx_drop_train(conn);
 		return err;
 	}
-	iov_iter_bvec(&train->iter, ITER_SOURCE, train->bv, train->enc.nr,
-		      train->octets);
+	if (train->gather)
+		iov_iter_kvec(&train->iter, ITER_SOURCE, train->kv,
+			      train->enc.nr_kv, train->octets);
+	else
+		iov_iter_bvec(&train->iter, ITER_SOURCE, train->bv,
+			      train->enc.nr, train->octets);
 	/* What has been laid out goes first, then this is tried again. */
 	return err == -ENOBUFS || err == -ENOMEM ? 0 : err;
 }
@@ -578,7 +653,7 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 	if (record->zc) {
 		msg.msg_flags |= MSG_ZEROCOPY;
 		msg.msg_ubuf = &record->zc->ubuf;
-	} else {
+	} else if (!train->gather) {
 		msg.msg_flags |= MSG_SPLICE_PAGES | MSG_NO_SHARED_FRAGS;
 	}
 	/* If nothing follows after all, mpa_tx_uncork() lets it go. */

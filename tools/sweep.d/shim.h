@@ -28,6 +28,12 @@ typedef int16_t s16;
 #define PAGE_SIZE	4096UL
 #define offset_in_page(p) ((unsigned long)(p) & (PAGE_SIZE - 1))
 
+#define noinline	__attribute__((__noinline__))
+#undef __always_inline
+#define __always_inline	inline __attribute__((__always_inline__))
+#define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + (c))
+#define LINUX_VERSION_CODE KERNEL_VERSION(6, 12, 0)
+
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 #define min(a, b)	({ typeof(a) _a = (a); typeof(b) _b = (b); \
@@ -68,6 +74,7 @@ static inline void put_unaligned_be32(u32 val, void *p)
 }
 
 u32 crc32c(u32 crc, const void *data, unsigned int len);
+#define __crc32c_le(crc, data, len) crc32c(crc, data, len)
 
 /* for struct fields in <net/mpa.h> only */
 struct list_head {
@@ -125,6 +132,16 @@ static inline void bvec_set_page(struct bio_vec *bv, struct page *page,
 	bv->bv_page = page;
 	bv->bv_len = len;
 	bv->bv_offset = offset;
+}
+
+static inline bool iov_iter_is_kvec(const struct iov_iter *i)
+{
+	return i->kvec;
+}
+
+static inline bool iov_iter_is_bvec(const struct iov_iter *i)
+{
+	return i->bvec;
 }
 
 static inline size_t iov_iter_count(const struct iov_iter *i)
