@@ -18,6 +18,7 @@ mended() {
 		set_sysctl $space net.mpa.crc=1
 		set_sysctl $space net.mpa.ooo_hook=1
 		set_sysctl $space net.ipv4.tcp_rmem="4096 131072 6291456"
+		set_sysctl $space net.ipv4.tcp_comp_sack_delay_ns=1000000
 	done
 	ns r tc qdisc del dev ra root 2>/dev/null
 	ns r tc qdisc del dev rb root 2>/dev/null
@@ -343,10 +344,10 @@ netstat_of() {
 			exit }' /proc/net/netstat
 }
 
-# behind_hole COUNT STEP...: an FPDU of a peer, of 1000 octets, does not come, but
-# what follows, up to a push, does; until COUNT ULPDUs of that were passed early.
-# All of it is made before, and sent in two pieces, the lost one and the rest:
-# TCP sends nothing new after the first loss, which it may notice soon.
+# behind_hole COUNT STEP...: an FPDU of a peer, of 1000 octets, does not come,
+# but what follows, up to a push, does; until COUNT ULPDUs of that were passed
+# early. All of it is made before, and sent in two pieces, the lost one and the
+# rest: TCP sends nothing new after the first loss, which it may notice soon.
 # STEPS: done before; MODE: of the server
 behind_hole() {
 	local count=$1 had try
@@ -447,6 +448,9 @@ acked_at_once() {
 	local before
 
 	mended
+	# TCP would wait for 5 % of the round trip: long enough for all to come
+	set_sysctl b net.ipv4.tcp_comp_sack_delay_ns=1000000000
+	rough delay 200ms
 	before=$(netstat_of b TCPAckCompressed)
 	# Of a length that leaves the lost one its two markers
 	STEPS="fpdu:size=10 expect-fpdu:size=10" MODE=echo \
