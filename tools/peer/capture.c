@@ -72,7 +72,7 @@ static const uint8_t *option(const struct header *h, int kind, size_t *len)
 static void take_syn(struct side *s, const struct header *h)
 {
 	uint32_t isn = get32(h->tcp + 4);
-	const uint8_t *shift;
+	const uint8_t *shift, *mss;
 	size_t len;
 
 	if (s->begun && s->isn != isn)
@@ -81,6 +81,22 @@ static void take_syn(struct side *s, const struct header *h)
 	s->isn = isn;
 	shift = option(h, OPT_SHIFT, &len);
 	s->shift = shift ? *shift : 0;
+	mss = option(h, OPT_MSS, &len);
+	s->mss = mss ? get16(mss) : 536;
+}
+
+static void set_full(struct capture *c)
+{
+	unsigned int mss = c->in.mss;
+
+	if (!c->out.begun || !c->in.begun)
+		wrong("the capture lacks a SYN");
+	if (c->out.mss < mss)
+		mss = c->out.mss;
+	c->full = mss + (c->address_len == 4 ? 40 : 60);
+	if (c->longest > c->full)
+		wrong("a packet of %u octets, where %u are allowed",
+		      c->longest, c->full);
 }
 
 /* What a segment of the other end says about @s */
@@ -235,6 +251,7 @@ void capture_read(struct capture *c, const char *file, const char *address)
 			   record[1] : record[1] / 1000));
 		at += record[2];
 	}
+	set_full(c);
 }
 
 /* The first @len octets of a stream, or as many as there are without a hole */

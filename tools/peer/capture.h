@@ -26,6 +26,7 @@ struct side {
 	bool		begun;		/* its SYN was seen */
 	uint32_t	isn;
 	unsigned int	shift;		/* of its window field */
+	unsigned int	mss;		/* that it told */
 	uint64_t	highest;	/* offset behind all its octets */
 	uint64_t	acked;		/* by the other end */
 	uint64_t	edge;		/* up to where the other end takes */
@@ -38,10 +39,10 @@ struct side {
 struct capture {
 	uint8_t		address[16];
 	size_t		address_len;
-	uint16_t	port[2];	/* of out, of in */
 	struct side	out;
 	struct side	in;
 	unsigned int	longest;	/* IP packet of out */
+	unsigned int	full;		/* what an IP packet may have */
 };
 
 void capture_read(struct capture *c, const char *file, const char *address);

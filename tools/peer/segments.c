@@ -197,7 +197,7 @@ static size_t payload(const struct segment *s)
 /* What the segment could still hold; 0: full */
 static size_t room(const struct judge *j, const struct segment *s)
 {
-	return j->c->longest - s->length;
+	return j->c->full - s->length;
 }
 
 /* As if SACK blocks that it does not have took room */
@@ -337,7 +337,7 @@ void segments_main(int argc, char **argv)
 	}
 	if (j.verbose)
 		show_table(&j);
-	say("segments=%zu begin=%zu aligned=%zu again=%zu again_aligned=%zu full=%zu tight=%zu fpdus=%zu markers=%zu octets=%zu longest=%u",
+	say("segments=%zu begin=%zu aligned=%zu again=%zu again_aligned=%zu full=%zu tight=%zu fpdus=%zu markers=%zu octets=%zu",
 	    j.segments, j.begin, j.aligned, j.again, j.again_aligned, j.full,
-	    j.tight, j.fpdus, j.markers_seen, j.len - j.base, c.longest);
+	    j.tight, j.fpdus, j.markers_seen, j.len - j.base);
 }

@@ -290,13 +290,15 @@ like() {
 
 # Captures
 
+# capture_start NS DEVICE NAME [OPTION...]
 capture_start() {
 	local try
 
 	rm -f "$STATE/$3.err"
 	# Not by ns: the process is to be tcpdump itself
 	nsenter --net="/run/netns/$1" -- tcpdump -i "$2" -s 10000 -B 8192 \
-		--immediate-mode -w "$STATE/$3.pcap" tcp 2>"$STATE/$3.err" &
+		--immediate-mode -w "$STATE/$3.pcap" "${@:4}" tcp \
+		2>"$STATE/$3.err" &
 	echo $! >"$STATE/$3.pid"
 	for ((try = 0; try < 100 * SLOW; try++)); do
 		grep -q '^tcpdump: listening' "$STATE/$3.err" 2>/dev/null && return

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# How many segments hold whole FPDUs when much is sent: each is captured as it
+# is on the wire, before any loss, and each that is sent again counts, too.
+
+# A frame of 1500 octets to a slot, and room for all that may have to wait
+SMALL=(-s 1600 -B 32768)
+
+# bulk MARKERS OCTETS SERVE-OPTION...: MPA cuts so many octets for segments; with
+# source=1 the other side sends as many at the same time
+bulk() {
+	local markers=$1 octets=$2 data=(source=1 size=50000)
+
+	data+=("count=$((octets / 50000))")
+	[[ " $* " != *" source=1 "* ]] || set -- "$@" "${data[@]:1}"
+	serve "markers=$markers" mode=sink "${@:3}"
+	ping_ok "$B4" "markers=$markers" mode=sink "${data[@]}" \
+		timeout=$((35 * SLOW))
+	served
+	expect status=0 reason=ok "bytes_rx=$octets"
+}
+
+# judge NAME ADDRESS OCTETS: what that address sent; S has what is said of it
+judge() {
+	local said pair
+
+	said=$(mpa-peer segments verbose "$STATE/$1.pcap" "$2") ||
+		fail "capture $1: $(tail -n 1 <<<"$said")"
+	echo "$1, $2:"
+	tail -n 12 <<<"$said"
+	S=()
+	for pair in $(tail -n 1 <<<"$said"); do
+		S[${pair%%=*}]=${pair#*=}
+	done
+	((S[octets] > $3)) || fail "capture $1 is not complete"
+}
+
+# share PERCENT: at least so many of these segments are aligned
+share() {
+	((S[segments] && S[aligned] * 100 >= S[segments] * $1)) ||
+		fail "${S[aligned]} of ${S[segments]} segments are aligned"
+}
+
+# Without loss the stack or a device cuts trains, and each piece is whole.
+cut_trains() {
+	local markers=$1 octets=4000000 device
+	local -A S
+
+	network routed 1500
+	spoil
+	for device in a:va r:ra; do
+		ns "${device%:*}" ethtool -K "${device#*:}" tso on gso on
+	done
+	capture_start r rb wire "${SMALL[@]}"
+	bulk "$markers" $octets
+	capture_stop wire
+	judge wire "$A4" $octets
+	share 100
+	# But for the last, and 7 octets with markers
+	((S[full] + 2 >= S[segments])) || fail "only ${S[full]} are full"
+}
+
+# Both send at once, and what is lost of one makes the segments of the other
+# shorter: SACK blocks need room.
+both_with_loss() {
+	local markers=$1 octets=6000000
+	local -A S
+
+	network routed 1500
+	spoil
+	lossy loss 1%
+	capture_start a va there "${SMALL[@]}"
+	capture_start b vb back "${SMALL[@]}"
+	bulk "$markers" $octets source=1
+	expect "bytes_tx=$octets"
+	capture_stop there
+	capture_stop back
+	judge there "$A4" $octets
+	((S[again])) || fail "nothing was sent again"
+	share 98
+	judge back "$B4" $octets
+	share 98
+}
+
+# The window closes again and again, and opens by other than segments.
+slow_receiver() {
+	local octets=4000000
+	local -A S
+
+	network routed 1500
+	spoil
+	set_sysctl b "net.ipv4.tcp_rmem=4096 100000 100000"
+	capture_start a va wire "${SMALL[@]}"
+	bulk "$1" $octets rate=1500000
+	capture_stop wire
+	judge wire "$A4" $octets
+	((S[tight] * 100 > S[segments])) ||
+		fail "the window was full ${S[tight]} times only"
+	share 98
+}
+
+test_case align.trains "TX-02 TX-15" cut_trains 0
+test_case align.trains.markers "TX-02 TX-15" cut_trains 1
+test_case align.loss "TX-02 TX-11" both_with_loss 0
+test_case align.loss.markers "TX-02 TX-11" both_with_loss 1
+test_case align.slow "TX-02" slow_receiver 0
