@@ -368,11 +368,18 @@ def worse(before, after):
     return after / before - 1
 
 
-def change(known, more, limit):
+def ours(row):
+    return row.get("transport", "mpa").startswith("mpa")
+
+
+def change(row, known, more, limit):
     if not known:
         return "new"
     if more is None:
         return "LOST"
+    # What has nothing of MPA in it shows how much chance does
+    if not ours(row):
+        return "not ours"
     # The limit itself is allowed, however it is rounded
     if more > limit + 1e-9:
         return "WORSE"
@@ -388,4 +395,5 @@ def compare(base, new, limit):
         before, after = [price(rows[name]) if name in rows else None
                          for rows in (old, now)]
         more = worse(before, after)
-        yield name, before, after, more, change(name in old, more, limit)
+        said = change(now.get(name, {}), name in old, more, limit)
+        yield name, before, after, more, said
