@@ -2,9 +2,9 @@
 /*
  * mpa_bench: the same traffic over one transport or another, and what it costs.
  *
- * A run is a number of connections, each a pair of ends: messages of @size
- * octets go from the tx end to the rx end (stream), or to and fro (pingpong).
- * A transport connects a pair and carries messages; all else is done here, alike
+ * A run is a number of connections, each a pair of ends: messages of one size
+ * go from the tx end to the rx end (stream), or to and fro (pingpong). A
+ * transport connects a pair and carries messages; all else is done here, alike
  * for all of them, and modules of their own may bring further transports with
  * bench_transport_register().
  *
@@ -103,9 +103,9 @@ struct bench_end {
  *	errno
  * @recv: pull: wait for octets and take them; returns 0 or a negative errno,
  *	also after @shut. NULL: push.
- * @sink: from now on what arrives at the rx end is to be discarded in TCP,
- *	by a thread that reads its @sock: whatever is above TCP is to leave
- *	that end. NULL: not possible (part=tx fails).
+ * @sink: from now on what arrives at the rx end is discarded in TCP, as its
+ *	@sock tells of it: whatever is above TCP is to leave that end. NULL:
+ *	not possible (part=tx fails).
  * @shut: make @post and @recv return, at both ends
  * @close: let go of both; threads have ended, no upcall may come after it
  * @fpdus: FPDUs (records) that @tx has sent; NULL: there are none
@@ -148,6 +148,9 @@ void bench_placed(struct bench_end *end, u32 len);
 void bench_place(struct bench_end *end, const void *from, u32 len);
 void bench_act(struct bench_end *end);
 
+/* @p is memory of the consumer's own, not of what is measured. */
+void bench_own(struct bench_end *end, const void *p);
+
 /* Is the run over? */
 bool bench_stopped(const struct bench_run *run);
 
@@ -160,9 +163,11 @@ static inline void bench_wake(struct bench_end *end)
 /* Sleep until @condition, or the end of the run; says whether it is true. */
 #define bench_wait(end, condition)					\
 ({									\
-	wait_event_idle((end)->wait,					\
-			(condition) || bench_stopped((end)->run));	\
-	!bench_stopped((end)->run);					\
+	struct bench_end *_end = (end);					\
+									\
+	wait_event_idle(_end->wait,					\
+			(condition) || bench_stopped(_end->run));	\
+	!bench_stopped(_end->run);					\
 })
 
 #endif /* _BENCH_H */

@@ -22,6 +22,18 @@ static void end_exit(struct bench_end *end)
 		free_pages_exact(end->ring, end->run->ring_size);
 }
 
+static int conn_sink(struct bench_run *run, struct bench_end *rx)
+{
+	int err;
+
+	if (!run->transport->sink)
+		return -EOPNOTSUPP;
+	err = run->transport->sink(rx);
+	if (!err)
+		bench_tcp_sink(rx);
+	return err;
+}
+
 static int conn_open(struct bench_run *run, struct bench_end *tx,
 		     struct bench_end *rx)
 {
@@ -38,9 +50,7 @@ static int conn_open(struct bench_run *run, struct bench_end *tx,
 		return err;
 	}
 	run->nr++;
-	if (!run->opts.sink)
-		return 0;
-	return run->transport->sink ? run->transport->sink(rx) : -EOPNOTSUPP;
+	return run->opts.sink ? conn_sink(run, rx) : 0;
 }
 
 int bench_conns_open(struct bench_run *run, u32 nr)
@@ -52,6 +62,12 @@ int bench_conns_open(struct bench_run *run, u32 nr)
 				&run->ends[2 * run->nr + 1]);
 	return err;
 }
+
+void bench_own(struct bench_end *end, const void *p)
+{
+	end->run->own += ksize(p);
+}
+EXPORT_SYMBOL_GPL(bench_own);
 
 /* An end has done its part of the phase. */
 static void part_done(struct bench_run *run)
@@ -86,12 +102,8 @@ static int receiver(void *arg)
 	struct bench_run *run = end->run;
 	int err = 0;
 
-	while (!err && !bench_stopped(run)) {
-		if (run->opts.sink)
-			err = bench_tcp_sink(end);
-		else
-			err = run->transport->recv(end);
-	}
+	while (!err && !bench_stopped(run))
+		err = run->transport->recv(end);
 	if (err)
 		bench_fail(run, err);
 	return 0;
@@ -143,16 +155,11 @@ static int thread_start(struct bench_end *end, int (*fn)(void *),
 	return 0;
 }
 
-static bool needs_receiver(const struct bench_run *run)
-{
-	return run->opts.sink || run->transport->recv;
-}
-
 /* In a pingpong the one that receives sends as well. */
 static int threads_start(struct bench_run *run, struct bench_end *tx,
 			 struct bench_end *rx)
 {
-	bool receive = needs_receiver(run);
+	bool receive = run->transport->recv && !run->opts.sink;
 	int err = 0;
 
 	if (run->opts.kind != BENCH_PINGPONG)
@@ -196,6 +203,8 @@ void bench_conns_close(struct bench_run *run)
 		run->transport->shut(tx, rx);
 		thread_stop(tx);
 		thread_stop(rx);
+		if (run->opts.sink && rx->sock)
+			bench_tcp_unsink(rx);
 		run->transport->close(tx, rx);
 		end_exit(tx);
 		end_exit(rx);

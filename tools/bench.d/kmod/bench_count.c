@@ -3,8 +3,8 @@
  * Counting: instructions, socket calls, memory.
  *
  * In a guest that counts instructions, a tick of the time stamp counter is one
- * of them; while there is nothing to do the counter goes on to the next timer at
- * once, which is taken off. There is one processor.
+ * of them; while there is nothing to do the counter goes on to the next timer
+ * at once, which is taken off. There is one processor.
  */
 #include <linux/kprobes.h>
 #include <linux/mmzone.h>
@@ -13,16 +13,20 @@
 #include <trace/events/power.h>
 
 #include "bench_int.h"
+#include "mark.h"
 
 static u64 idle_since;
 static u64 idle;
 
 static void count_cpu_idle(void *data, unsigned int state, unsigned int cpu)
 {
-	if (state != PWR_EVENT_EXIT)
+	if (state != PWR_EVENT_EXIT) {
 		idle_since = get_cycles();
-	else
+		MARK(MARK_IDLE);
+	} else {
+		MARK(MARK_BUSY);
 		idle += get_cycles() - idle_since;
+	}
 }
 
 u64 bench_count_insns(void)
@@ -68,7 +72,7 @@ u64 bench_calls_stop(struct sock **sk)
 	return calls;
 }
 
-/* Octets of memory that are in use; those that a processor has in stock are not. */
+/* Octets of memory in use; what a processor has in stock is not. */
 u64 bench_count_memory(void)
 {
 	struct pglist_data *node = NODE_DATA(0);

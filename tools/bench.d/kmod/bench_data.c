@@ -3,9 +3,9 @@
  * The octets that are sent, and what is to be received.
  *
  * The stream of an end is a pattern without structure, again and again; its
- * period is no multiple of any message's or segment's size, so that an octet out
- * of place is one that is wrong. Messages are sent from one copy of it, and what
- * arrives is compared with another.
+ * period is no multiple of a message's or a segment's size, so that an octet
+ * out of place is one that is wrong. Messages are sent from one copy of it, and
+ * what arrives is compared with another.
  */
 #include <linux/gfp.h>
 #include <linux/math64.h>
@@ -70,10 +70,15 @@ EXPORT_SYMBOL_GPL(bench_message);
 /* Are the @len octets at @at of the ring those of stream position @pos? */
 static bool is_expected(const struct bench_end *end, u32 at, u64 pos, u32 len)
 {
-	u32 off;
+	u32 off, n;
 
-	div_u64_rem(pos, BENCH_PERIOD, &off);
-	return !memcmp(end->ring + at, expected + off, len);
+	for (; len; at += n, pos += n, len -= n) {
+		div_u64_rem(pos, BENCH_PERIOD, &off);
+		n = min_t(u32, len, BENCH_SIZE_MAX);
+		if (memcmp(end->ring + at, expected + off, n))
+			return false;
+	}
+	return true;
 }
 
 /* Compare what is in the ring, the latest octets. */
@@ -85,8 +90,7 @@ void bench_ring_check(struct bench_end *end)
 
 	for (; pos < end->rx_pos; pos += len) {
 		div_u64_rem(pos, ring_size, &at);
-		len = min3(ring_size - at, (u32)BENCH_SIZE_MAX,
-			   (u32)(end->rx_pos - pos));
+		len = min(ring_size - at, (u32)(end->rx_pos - pos));
 		if (!is_expected(end, at, pos, len))
 			end->bad = true;
 	}

@@ -88,9 +88,9 @@ struct bench_result {
  * @err: why, if something was wrong
  * @ends: tx and rx of each connection, in turn
  * @nr: connections that are open
- * @threads: they have theirs
  * @busy: ends that have something to do in this phase
  * @done: none has
+ * @own: memory of the consumers' own
  * @sk: a socket of a tx end, or NULL where it is not known yet
  * @result: what was found
  */
@@ -105,9 +105,9 @@ struct bench_run {
 	int			err;
 	struct bench_end	*ends;
 	u32			nr;
-	bool			threads;
 	atomic_t		busy;
 	struct completion	done;
+	u64			own;
 	struct sock		*sk;
 	struct bench_result	result;
 };
@@ -151,6 +151,7 @@ extern struct bench_transport bench_mpa_markers;
 /* bench_tcp.c APIs: */
 void bench_tcp_shut(struct bench_end *tx, struct bench_end *rx);
 void bench_tcp_close(struct bench_end *tx, struct bench_end *rx);
-int bench_tcp_sink(struct bench_end *end);
+void bench_tcp_sink(struct bench_end *end);
+void bench_tcp_unsink(struct bench_end *end);
 
 #endif /* _BENCH_INT_H */

@@ -2,7 +2,7 @@
 /*
  * Files in debugfs, mpa_bench/:
  *
- * cmd		commands, written one at a time; the write returns when it is over
+ * cmd		commands, written one at a time; returns when it is over
  * result	what the last one has found, one key=value a line
  *
  * A command is options alone, see bench_opts.c.

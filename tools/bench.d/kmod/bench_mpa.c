@@ -223,6 +223,8 @@ static int end_attach(struct bench_end *end, u32 flags)
 		return err;
 	}
 	end->priv = m;
+	if (end->run->opts.kind == BENCH_MEMORY)
+		bench_own(end, m);
 	return 0;
 }
 

@@ -6,10 +6,11 @@
 #include <net/tcp.h>
 
 #include "bench_int.h"
+#include "mark.h"
 
 #define TIMEOUT		(120 * HZ)
 #define SETTLE_MS	100	/* more than an ACK is delayed */
-#define MEMORY_FIRST	64	/* connections that fill what is there already */
+#define MEMORY_FIRST	1024	/* connections that fill what is there */
 
 struct net *bench_tx_net(const struct bench_run *run)
 {
@@ -138,12 +139,14 @@ static int phase(struct bench_run *run, u32 nr, struct bench_counts *counts)
 	reinit_completion(&run->done);
 	atomic_set(&run->busy, run->nr * (bench_is_pingpong(run) ? 1 : 2));
 	counts_read(run, &before);
+	MARK(MARK_BEGIN);
 	err = phase_begin(run, nr);
 	if (err)
 		return err;
 	if (!wait_for_completion_timeout(&run->done, TIMEOUT))
 		return run->err ?: -ETIMEDOUT;
 	settle();
+	MARK(MARK_END);
 	counts_read(run, &after);
 	counts->messages = (u64)nr * run->nr;
 	counts->insns = after.insns - before.insns;
@@ -255,27 +258,34 @@ static int use_conns(struct bench_run *run)
 	return err ?: run->err;
 }
 
-/* Of an end: the first connections fill what lies about half empty. */
+/* What an end takes, without what the consumers have of their own */
+static u32 memory_of_end(struct bench_run *run, u64 before)
+{
+	u32 ends = 2 * (run->opts.conns - MEMORY_FIRST);
+
+	settle();
+	return div_u64(bench_count_memory() - run->own - before, ends);
+}
+
+/* The first connections fill what lies about half empty. */
 static int memory(struct bench_run *run)
 {
-	u32 nr = run->opts.conns, ends = 2 * (nr - MEMORY_FIRST);
 	u64 before;
 	int err;
 
-	if (nr <= MEMORY_FIRST)
+	if (run->opts.conns <= MEMORY_FIRST)
 		return -ERANGE;
 	err = bench_conns_open(run, MEMORY_FIRST);
-	settle();
-	before = bench_count_memory();
-	if (!err)
-		err = bench_conns_open(run, nr);
-	settle();
 	if (err)
 		return err;
-	run->result.bytes = div_u64(bench_count_memory() - before, ends);
-	err = use_conns(run);
 	settle();
-	run->result.bytes_used = div_u64(bench_count_memory() - before, ends);
+	before = bench_count_memory() - run->own;
+	err = bench_conns_open(run, run->opts.conns);
+	if (err)
+		return err;
+	run->result.bytes = memory_of_end(run, before);
+	err = use_conns(run);
+	run->result.bytes_used = memory_of_end(run, before);
 	run->result.verified = verified(run);
 	return err;
 }
@@ -323,11 +333,19 @@ static int run_nets(struct bench_run *run)
 	return err;
 }
 
+/* Octets of a ring in use: messages never go across its edge. */
+static u32 ring_size(const struct bench_opts *opts)
+{
+	u32 most = opts->kind == BENCH_MEMORY ? opts->size : BENCH_RING;
+
+	return most / opts->size * opts->size;
+}
+
 int bench_run(const struct bench_opts *opts, struct bench_result *result)
 {
 	struct bench_run run = {
 		.opts		= *opts,
-		.ring_size	= BENCH_RING / opts->size * opts->size,
+		.ring_size	= ring_size(opts),
 	};
 	int err;
 

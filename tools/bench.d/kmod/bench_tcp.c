@@ -14,6 +14,8 @@
 #include "bench_int.h"
 
 #define RECV_MAX	BENCH_SIZE_MAX	/* octets in a call */
+#define POST_MAX	16		/* messages in a call */
+#define SINK_LOW	256000u		/* octets to discard at once */
 
 /**
  * struct tcp_digest - where the receiver is
@@ -137,16 +139,27 @@ static int send(struct bench_end *end, struct kvec *kv, size_t nr, size_t len,
 	return sent == len || bench_stopped(end->run) ? 0 : -EIO;
 }
 
+/* How many of @nr messages go in a call */
+static u32 post_nr(const struct bench_end *end, u32 nr)
+{
+	return min3(nr, (u32)POST_MAX,
+		    DIV_ROUND_UP(BENCH_SIZE_MAX, end->run->opts.size));
+}
+
 static int tcp_post(struct bench_end *end, u32 nr)
 {
 	u32 size = end->run->opts.size;
-	struct kvec kv;
+	struct kvec kv[POST_MAX];
 	int err = 0;
+	u32 i, n;
 
-	while (!err && nr--) {
-		kv.iov_base = (void *)bench_message(end);
-		kv.iov_len = size;
-		err = send(end, &kv, 1, size, nr);
+	for (; !err && nr; nr -= n) {
+		n = post_nr(end, nr);
+		for (i = 0; i < n; i++) {
+			kv[i].iov_base = (void *)bench_message(end);
+			kv[i].iov_len = size;
+		}
+		err = send(end, kv, n, n * size, nr > n);
 	}
 	return err;
 }
@@ -167,7 +180,7 @@ static int tcp_recv(struct bench_end *end)
 {
 	u32 room;
 	void *to = bench_room(end, &room);
-	int got = receive(end, to, min(room, (u32)RECV_MAX), 0);
+	int got = receive(end, to, min_t(u32, room, RECV_MAX), 0);
 
 	if (got <= 0)
 		return got;
@@ -176,16 +189,65 @@ static int tcp_recv(struct bench_end *end)
 	return 0;
 }
 
-/* What is above TCP has left, or was never there. */
-int bench_tcp_sink(struct bench_end *end)
+static int sink_actor(read_descriptor_t *desc, struct sk_buff *skb,
+		      unsigned int off, size_t len)
 {
-	int got = receive(end, NULL, SZ_1M, MSG_TRUNC);
+	struct bench_end *end = desc->arg.data;
 
-	if (got <= 0)
-		return got;
-	end->rx_pos += got;
+	end->rx_pos += len;
+	return len;
+}
+
+/*
+ * Socket locked, by its owner or by the softirq that has octets for it. A
+ * receiver that copies them comes to find many; if this one did not wait for as
+ * many the sender would be told of each segment.
+ */
+static void sink(struct sock *sk, struct bench_end *end)
+{
+	read_descriptor_t desc = { .arg.data = end, .count = 1 };
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 inq = tp->rcv_nxt - tp->copied_seq;
+
+	if (inq < min(SINK_LOW, tp->rcv_wnd / 2) &&
+	    end->rx_pos + inq < end->want)
+		return;
+	tcp_read_sock(sk, &desc, sink_actor);
 	bench_act(end);
-	return 0;
+}
+
+static void sink_data_ready(struct sock *sk)
+{
+	struct bench_end *end;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	end = sk->sk_user_data;
+	if (end)
+		sink(sk, end);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* Discard what comes as it comes; what is above TCP has left. */
+void bench_tcp_sink(struct bench_end *end)
+{
+	struct sock *sk = end->sock->sk;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = end;
+	WRITE_ONCE(sk->sk_data_ready, sink_data_ready);
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+}
+
+/* Nothing is done with @end after it. */
+void bench_tcp_unsink(struct bench_end *end)
+{
+	struct sock *sk = end->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	write_unlock_bh(&sk->sk_callback_lock);
 }
 
 static int tcp_no_sink(struct bench_end *rx)
@@ -193,21 +255,28 @@ static int tcp_no_sink(struct bench_end *rx)
 	return 0;
 }
 
+static int digest_init(struct bench_end *end)
+{
+	struct tcp_digest *d;
+
+	d = kzalloc(sizeof(*d), GFP_KERNEL);
+	if (!d)
+		return -ENOMEM;
+	d->crc = ~0;
+	end->priv = d;
+	return 0;
+}
+
 static int digest_open(struct bench_end *tx, struct bench_end *rx)
 {
 	int err;
 
-	rx->priv = kzalloc(sizeof(struct tcp_digest), GFP_KERNEL);
-	tx->priv = kzalloc(sizeof(struct tcp_digest), GFP_KERNEL);
-	err = rx->priv && tx->priv ? bench_tcp_connect(tx, rx) : -ENOMEM;
+	err = digest_init(tx) ?: digest_init(rx) ?: bench_tcp_connect(tx, rx);
 	if (err) {
 		kfree(rx->priv);
 		kfree(tx->priv);
-		return err;
 	}
-	((struct tcp_digest *)rx->priv)->crc = ~0;
-	((struct tcp_digest *)tx->priv)->crc = ~0;
-	return 0;
+	return err;
 }
 
 static void digest_close(struct bench_end *tx, struct bench_end *rx)
@@ -217,20 +286,30 @@ static void digest_close(struct bench_end *tx, struct bench_end *rx)
 	bench_tcp_close(tx, rx);
 }
 
-static int digest_post(struct bench_end *end, u32 nr)
+static void digest_fill(struct bench_end *end, struct kvec *kv, __le32 *digest)
 {
 	u32 size = end->run->opts.size;
-	struct kvec kv[2];
-	__le32 digest;
-	int err = 0;
 
-	kv[1].iov_base = &digest;
-	kv[1].iov_len = sizeof(digest);
-	while (!err && nr--) {
-		kv[0].iov_base = (void *)bench_message(end);
-		kv[0].iov_len = size;
-		digest = cpu_to_le32(~crc32c(~0, kv[0].iov_base, size));
-		err = send(end, kv, 2, size + sizeof(digest), nr);
+	kv[0].iov_base = (void *)bench_message(end);
+	kv[0].iov_len = size;
+	*digest = cpu_to_le32(~crc32c(~0, kv[0].iov_base, size));
+	kv[1].iov_base = digest;
+	kv[1].iov_len = sizeof(*digest);
+}
+
+static int digest_post(struct bench_end *end, u32 nr)
+{
+	u32 len = end->run->opts.size + sizeof(__le32);
+	struct kvec kv[2 * POST_MAX];
+	__le32 digest[POST_MAX];
+	int err = 0;
+	u32 i, n;
+
+	for (; !err && nr; nr -= n) {
+		n = post_nr(end, nr);
+		for (i = 0; i < n; i++)
+			digest_fill(end, &kv[2 * i], &digest[i]);
+		err = send(end, kv, 2 * n, n * len, nr > n);
 	}
 	return err;
 }
