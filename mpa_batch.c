@@ -123,46 +123,24 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 	return b->len ? 0 : -EFAULT;
 }
 
-/* An FPDU has been decoded. */
-static void mpa_batch_ulpdu(struct mpa_batch *b, const struct mpa_dec *dec)
-{
-	struct mpa_ulpdu *ulpdu = &b->ulpdu[b->rx.nr++];
-
-	ulpdu->pos = dec->pos;
-	ulpdu->len = dec->len;
-	ulpdu->nr_frags = dec->nr_frags;
-	ulpdu->frag = dec->frag;
-	b->nr_frags += dec->nr_frags;
-	b->octets += dec->size;
-}
-
 /*
  * No lock held. Decode the FPDUs in @b from dec->pos on, as many as are whole,
- * and fit. One that is good but ends behind @limit, where an FPDU is known to
- * begin, is a bad one.
+ * and fit, up to @limit, where one is known to begin.
  */
 int mpa_batch_decode(struct mpa_batch *b, struct mpa_dec *dec, u64 limit)
 {
 	struct mpa_octets in = {
 		.v = b->span, .nr = b->nr_spans, .len = b->len,
 	};
+	u64 pos = dec->pos;
 	int err;
 
-	while (b->rx.nr < MPA_BATCH_ULPDUS && dec->pos < limit) {
-		dec->frag = b->frag + b->nr_frags;
-		dec->max_frags = MPA_BATCH_FRAGS - b->nr_frags;
-		err = mpa_fpdu_decode(dec, &in);
-		if (err)
-			return err;
-		if (dec->size > limit - dec->pos) {
-			dec->reason = MPA_REASON_MARKER;
-			return -EBADMSG;
-		}
-		mpa_batch_ulpdu(b, dec);
-		mpa_octets_advance(&in, dec->size);
-		dec->pos += dec->size;
-	}
-	return 0;
+	dec->frag = b->frag;
+	dec->max_frags = MPA_BATCH_FRAGS;
+	err = mpa_fpdu_decode_run(dec, &in, limit, b->ulpdu, MPA_BATCH_ULPDUS,
+				  &b->rx.nr);
+	b->octets = dec->pos - pos;
+	return err;
 }
 
 static void mpa_batch_count(const struct mpa_batch *b)

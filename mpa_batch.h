@@ -27,7 +27,6 @@
  * @met: ULPDUs among these that were passed before, and are not in @ulpdu
  * @truesize: memory this pins
  * @nr_spans: entries of @span in use
- * @nr_frags: entries of @frag in use
  * @len: octets in @span
  * @skbs: the clones
  * @copy: or else the buffer
@@ -48,7 +47,6 @@ struct mpa_batch {
 	u32			met;
 	u32			truesize;
 	u32			nr_spans;
-	u32			nr_frags;
 	u32			len;
 	struct sk_buff		*skbs;
 	u8			*copy;

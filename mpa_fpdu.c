@@ -473,53 +473,60 @@ static __always_inline void *iter_take(struct iov_iter *from, u32 want, u32 *n)
 	return p;
 }
 
-/* the ULPDU's octets, behind what is there; one entry is left for the tail */
-static int gather_iter(struct mpa_enc *enc, struct iov_iter *from, u32 len,
-		       u32 *crc)
+/* @len octets at @p, which is where the last FPDU's tail ends, if there is one */
+static struct kvec *gather_head(struct mpa_enc *enc, void *p, u32 len)
 {
-	struct kvec *kv = enc->kv + enc->nr_kv;
-	struct kvec *end = enc->kv + enc->max_kv - 1;
+	struct kvec *kv = enc->kv_next;
+
+	if (likely(kv != enc->kv)) {
+		kv[-1].iov_len += len;
+		return kv;
+	}
+	kv->iov_base = p;
+	kv->iov_len = len;
+	return kv + 1;
+}
+
+/* the ULPDU's octets; returns NULL if there are not entries enough */
+static __always_inline struct kvec *gather_iter(struct mpa_enc *enc,
+						struct kvec *kv,
+						struct iov_iter *from, u32 len,
+						u32 *crc)
+{
 	u32 left, n;
 
 	for (left = len; left; left -= n) {
-		if (kv >= end) {
+		/* One is for the tail. */
+		if (unlikely(kv + 1 >= enc->kv_end)) {
 			iov_iter_revert(from, len - left);
-			return -ENOBUFS;
+			return NULL;
 		}
 		kv->iov_base = iter_take(from, left, &n);
 		kv->iov_len = n;
 		if (enc->crc)
 			*crc = mpa_crc_update(*crc, kv->iov_base, n);
-		kv += !!n;
+		if (likely(n))
+			kv++;
 	}
-	enc->nr_kv = kv - enc->kv;
-	return 0;
+	return kv;
 }
 
-/* @len octets at @p, behind the last FPDU's tail if there is one */
-static void gather_head(struct mpa_enc *enc, void *p, u32 len)
+static void gather_tail(struct mpa_enc *enc, struct kvec *kv, u8 *p, u32 pad,
+			u32 crc)
 {
-	if (enc->nr_kv) {
-		enc->kv[enc->nr_kv - 1].iov_len += len;
-		return;
-	}
-	enc->kv[0].iov_base = p;
-	enc->kv[0].iov_len = len;
-	enc->nr_kv = 1;
-}
-
-static void gather_tail(struct mpa_enc *enc, u8 *p, u32 pad, u32 crc)
-{
-	struct kvec *kv = enc->kv + enc->nr_kv++;
-	__le32 field;
+	__le32 field = 0;
 
 	memset(p, 0, MPA_ALIGN);
-	if (enc->crc && pad)
-		crc = mpa_crc_update(crc, p, pad);
-	field = mpa_crc_field(crc);
+	if (enc->crc) {
+		if (pad)
+			crc = mpa_crc_update(crc, p, pad);
+		field = mpa_crc_field(crc);
+	}
 	memcpy(p + pad, &field, MPA_CRC_SIZE);
 	kv->iov_base = p;
 	kv->iov_len = pad + MPA_CRC_SIZE;
+	enc->kv_next = kv + 1;
+	enc->buf = p + pad + MPA_CRC_SIZE;
 }
 
 /**
@@ -557,28 +564,27 @@ int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 {
 	u32 head = MPA_LENGTH_SIZE + hdr_len;
 	u32 pad = pad_size(hdr_len + len);
-	u8 *p = enc->buf + enc->used;
 	u32 crc = MPA_CRC_INIT;
-	u16 nr = enc->nr_kv;
+	u8 *p = enc->buf;
+	struct kvec *kv;
 
 	if (unlikely(iov_iter_count(data) < len))
 		return -EFAULT;
-	if (enc->size - enc->used < head + MPA_TAIL_MAX)
+	if (enc->buf_end - p < head + MPA_TAIL_MAX)
 		return -ENOBUFS;
 
 	put_unaligned_be16(hdr_len + len, p);
-	memcpy(p + MPA_LENGTH_SIZE, hdr, hdr_len);
+	if (hdr_len)
+		memcpy(p + MPA_LENGTH_SIZE, hdr, hdr_len);
 	if (enc->crc)
 		crc = mpa_crc_update(crc, p, head);
-	gather_head(enc, p, head);
-	if (unlikely(gather_iter(enc, data, len, &crc))) {
-		enc->nr_kv = nr;
-		if (nr)
-			enc->kv[nr - 1].iov_len -= head;
+	kv = gather_iter(enc, gather_head(enc, p, head), data, len, &crc);
+	if (unlikely(!kv)) {
+		if (enc->kv_next != enc->kv)
+			enc->kv_next[-1].iov_len -= head;
 		return -ENOBUFS;
 	}
-	gather_tail(enc, p + head, pad, crc);
-	enc->used += head + pad + MPA_CRC_SIZE;
+	gather_tail(enc, kv, p + head, pad, crc);
 	enc->pos += head + len + pad + MPA_CRC_SIZE;
 	return 0;
 }
@@ -685,9 +691,15 @@ static __always_inline const void *cursor_read(struct cursor *c, void *buf,
 					       size_t len)
 {
 	const void *p = c->p;
+	struct cursor other;
 
-	if (unlikely(c->n < len))
-		return cursor_gather(c, buf, len);
+	if (unlikely(c->n < len)) {
+		/* A copy, so that @c can stay in registers. */
+		other = *c;
+		p = cursor_gather(&other, buf, len);
+		*c = other;
+		return p;
+	}
 	c->p += len;
 	c->n -= len;
 	return p;
@@ -732,8 +744,11 @@ static bool decode_marker(struct cursor *c, u32 fpduptr)
 	return marker_value(cursor_read(c, &marker, sizeof(marker))) == fpduptr;
 }
 
-/* Splits the ULPDU into pieces and checks the markers in between. */
-static int decode_pieces(struct mpa_dec *dec, struct cursor c)
+/*
+ * Splits the ULPDU into pieces and checks the markers in between; uses all up
+ * but the CRC.
+ */
+static int decode_pieces(struct mpa_dec *dec, struct cursor *c)
 {
 	u32 next = marker_first(dec->pos, dec->markers);
 	u32 done = MPA_LENGTH_SIZE;
@@ -742,13 +757,13 @@ static int decode_pieces(struct mpa_dec *dec, struct cursor c)
 	u8 skip[MPA_ALIGN];
 	size_t n;
 
-	if (marker_leads(dec->pos, dec->markers) && !decode_marker(&c, 0))
+	if (marker_leads(dec->pos, dec->markers) && !decode_marker(c, 0))
 		return decode_bad(dec, MPA_REASON_MARKER);
-	cursor_read(&c, skip, MPA_LENGTH_SIZE);
+	cursor_read(c, skip, MPA_LENGTH_SIZE);
 
 	for (; left; left -= n, done += n) {
 		if (done == next) {
-			if (!decode_marker(&c, next))
+			if (!decode_marker(c, next))
 				return decode_bad(dec, MPA_REASON_MARKER);
 			done += MPA_MARKER_SIZE;
 			next += MPA_MARKER_INTERVAL;
@@ -756,17 +771,15 @@ static int decode_pieces(struct mpa_dec *dec, struct cursor c)
 		if (dec->nr_frags == dec->max_frags)
 			return -ENOBUFS;
 		frag = &dec->frag[dec->nr_frags++];
-		frag->iov_base = (void *)cursor_take(&c, min(left, next - done),
+		frag->iov_base = (void *)cursor_take(c, min(left, next - done),
 						     &n);
 		frag->iov_len = n;
 	}
 
+	cursor_read(c, skip, pad_size(dec->len));
 	done += pad_size(dec->len);
-	if (done == next) {
-		cursor_read(&c, skip, pad_size(dec->len));
-		if (!decode_marker(&c, next))
-			return decode_bad(dec, MPA_REASON_MARKER);
-	}
+	if (done == next && !decode_marker(c, next))
+		return decode_bad(dec, MPA_REASON_MARKER);
 	return 0;
 }
 
@@ -787,6 +800,71 @@ static __always_inline int decode_head(struct mpa_dec *dec, const u8 *head)
 	return 0;
 }
 
+/* an FPDU that is whole, with markers or in pieces */
+static noinline int decode_spread(struct mpa_dec *dec, struct cursor *c)
+{
+	struct cursor start = *c;
+	u8 skip[MPA_CRC_SIZE];
+	int err;
+
+	/* It comes again with more fragments; one CRC pass is enough. */
+	err = decode_pieces(dec, c);
+	if (err == -ENOBUFS)
+		return err;
+	if (dec->crc && !decode_crc_ok(dec, start))
+		return decode_bad(dec, MPA_REASON_CRC);
+	if (!err)
+		cursor_read(c, skip, MPA_CRC_SIZE);
+	return err;
+}
+
+/* one that is whole and lies in one piece, without markers */
+static __always_inline int decode_flat(struct mpa_dec *dec, struct cursor *c)
+{
+	const u8 *p = c->p;
+	__le32 field;
+
+	if (unlikely(!dec->max_frags))
+		return -ENOBUFS;
+	dec->frag->iov_base = (void *)p + MPA_LENGTH_SIZE;
+	dec->frag->iov_len = dec->len;
+	dec->nr_frags = 1;
+	c->p += dec->size;
+	c->n -= dec->size;
+	if (!dec->crc)
+		return 0;
+	field = mpa_crc_field(mpa_crc_update(MPA_CRC_INIT, p,
+					     dec->size - MPA_CRC_SIZE));
+	if (memcmp(c->p - MPA_CRC_SIZE, &field, MPA_CRC_SIZE))
+		return decode_bad(dec, MPA_REASON_CRC);
+	return 0;
+}
+
+/* as mpa_fpdu_decode(), with @avail octets at @c, which are used up */
+static __always_inline int decode_fpdu(struct mpa_dec *dec, struct cursor *c,
+				       size_t avail)
+{
+	struct cursor other = *c;
+	u8 head[MPA_HEAD_MAX];
+	int err;
+
+	dec->nr_frags = 0;
+	dec->size = head_size(dec);
+	if (avail < dec->size)
+		return -EAGAIN;
+	err = decode_head(dec, cursor_read(&other, head, dec->size));
+	if (err)
+		return err;
+	if (avail < dec->size)
+		return -EAGAIN;
+	if (likely(!dec->markers && c->n >= dec->size))
+		return decode_flat(dec, c);
+	other = *c;
+	err = decode_spread(dec, &other);
+	*c = other;
+	return err;
+}
+
 /**
  * mpa_fpdu_decode - Verify one FPDU and find its ULPDU
  * @dec: what is known of the stream, and the results
@@ -801,30 +879,58 @@ static __always_inline int decode_head(struct mpa_dec *dec, const u8 *head)
  */
 int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *octets)
 {
-	struct cursor start, c;
-	u8 head[MPA_HEAD_MAX];
-	int err;
+	struct cursor c;
 
-	dec->nr_frags = 0;
-	dec->size = head_size(dec);
-	if (octets->len < dec->size)
+	if (!octets->len) {
+		dec->nr_frags = 0;
+		dec->size = head_size(dec);
 		return -EAGAIN;
-	cursor_init(&start, octets);
-	c = start;
-	err = decode_head(dec, cursor_read(&c, head, dec->size));
-	if (err)
-		return err;
-	if (octets->len < dec->size)
-		return -EAGAIN;
-	/* It comes again with more fragments; one CRC pass is enough. */
-	err = decode_pieces(dec, start);
-	if (err == -ENOBUFS)
-		return err;
-	if (dec->crc && !decode_crc_ok(dec, start))
-		return decode_bad(dec, MPA_REASON_CRC);
-	return err;
+	}
+	cursor_init(&c, octets);
+	return decode_fpdu(dec, &c, octets->len);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode);
+
+/**
+ * mpa_fpdu_decode_run - Verify FPDUs that follow each other
+ * @dec: as for mpa_fpdu_decode(); the results are those of the last one, and
+ *	@dec->pos is behind those that are good
+ * @octets: the octets there are; none is used up
+ * @limit: stream position where an FPDU is known to begin. One that is good but
+ *	ends behind it is a bad one.
+ * @ulpdu: results: the ULPDUs
+ * @max: how many there is room for
+ * @nr: result: how many there are
+ *
+ * Return: 0 if there is no more room, or @limit is reached; otherwise what
+ *	mpa_fpdu_decode() says of the next one
+ */
+int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
+			u64 limit, struct mpa_ulpdu *ulpdu, u32 max, u32 *nr)
+{
+	size_t avail = octets->len;
+	struct cursor c;
+	int err;
+
+	cursor_init(&c, octets);
+	for (*nr = 0; *nr < max && dec->pos < limit; ulpdu++, ++*nr) {
+		err = decode_fpdu(dec, &c, avail);
+		if (err)
+			return err;
+		if (dec->size > limit - dec->pos)
+			return decode_bad(dec, MPA_REASON_MARKER);
+		ulpdu->pos = dec->pos;
+		ulpdu->len = dec->len;
+		ulpdu->nr_frags = dec->nr_frags;
+		ulpdu->frag = dec->frag;
+		dec->frag += dec->nr_frags;
+		dec->max_frags -= dec->nr_frags;
+		dec->pos += dec->size;
+		avail -= dec->size;
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode_run);
 
 /**
  * mpa_fpdu_peek - Find out how long an FPDU is, and whether it is whole

@@ -39,11 +39,10 @@ u32 mpa_mulpdu_of(u32 emss, bool markers);
  * @refill: puts a fresh, empty piece of at least 16 octets into @frag, keeping
  *	or dropping the reference it had on the old one; 0 or a negative errno
  * @kv: or else the octets as pieces that are copied later, in order
- * @nr_kv: entries in use
- * @max_kv: entries there are
- * @used: octets of @buf in use
- * @size: octets of @buf
- * @buf: takes what is around ULPDUs
+ * @kv_next: behind the entries in use
+ * @kv_end: behind those there are
+ * @buf: memory for what is around ULPDUs, one FPDU's behind the other's
+ * @buf_end: where it ends
  */
 struct mpa_enc {
 	u64			pos;
@@ -55,11 +54,10 @@ struct mpa_enc {
 	struct page_frag	frag;
 	int			(*refill)(struct mpa_enc *enc);
 	struct kvec		*kv;
-	u16			nr_kv;
-	u16			max_kv;
-	u16			used;
-	u16			size;
+	struct kvec		*kv_next;
+	struct kvec		*kv_end;
 	u8			*buf;
+	u8			*buf_end;
 };
 
 int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
@@ -127,6 +125,8 @@ struct mpa_source {
 #define MPA_POS_NONE	U64_MAX
 
 int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *in);
+int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
+			u64 limit, struct mpa_ulpdu *ulpdu, u32 max, u32 *nr);
 u32 mpa_marker_read(struct mpa_source *src, u64 pos);
 int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src);
 int mpa_fpdu_check_markers(struct mpa_dec *dec, struct mpa_source *src);

@@ -50,9 +50,9 @@ enum {
 
 /**
  * struct mpa_record - octets that TCP takes in one call, whole FPDUs
- * @octets: segments of the train's EMSS, and a last one
+ * @octets: segments of the train's EMSS, the last one may be shorter; or a
+ *	single FPDU that is longer
  * @len: octets of these not given to TCP yet
- * @last: octets of the last segment
  * @ulpdus: ULPDUs in it
  * @started: TCP has some of it
  * @zc: message whose pages these are, or NULL: page fragments
@@ -60,7 +60,6 @@ enum {
 struct mpa_record {
 	u32			octets;
 	u32			len;
-	u32			last;
 	u16			ulpdus;
 	bool			started;
 	struct mpa_tx		*zc;
@@ -73,6 +72,9 @@ struct mpa_record {
  * @iter: octets not given to TCP yet
  * @emss: EMSS, less room for SACK blocks
  * @grow: segments that are full can be followed by others in their record
+ * @full: longest ULPDU for an empty segment, if there are no markers
+ * @open: record that more can be added to, or NULL
+ * @left: octets left in its last segment
  * @room: octets that there may be
  * @octets: octets laid out
  * @first: first record not given to TCP whole
@@ -88,6 +90,9 @@ struct mpa_train {
 	struct iov_iter		iter;
 	u32			emss;
 	bool			grow;
+	u32			full;
+	u32			left;
+	struct mpa_record	*open;
 	u32			room;
 	u32			octets;
 	u16			first;
@@ -273,6 +278,11 @@ static int mpa_train_refill(struct mpa_enc *enc)
 	return 0;
 }
 
+static u32 mpa_tx_fill(const struct mpa_train *train, u32 room)
+{
+	return mpa_fpdu_fill(train->enc.pos, room, train->enc.markers);
+}
+
 static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 					 const struct mpa_tcp_room *room)
 {
@@ -292,9 +302,11 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.frag = conn->tx.frag;
 	train->enc.refill = mpa_train_refill;
 	train->enc.kv = train->kv;
-	train->enc.max_kv = MPA_TRAIN_KVECS;
+	train->enc.kv_next = train->kv;
+	train->enc.kv_end = train->kv + MPA_TRAIN_KVECS;
 	train->enc.buf = train->buf;
-	train->enc.size = MPA_TRAIN_BUF;
+	train->enc.buf_end = train->buf + MPA_TRAIN_BUF;
+	train->full = mpa_tx_fill(train, train->emss);
 	return train;
 }
 
@@ -314,35 +326,23 @@ static struct mpa_tx *mpa_tx_next(struct mpa_conn *conn)
 	return tx;
 }
 
-/* The record to which more FPDUs can be added, or NULL. */
-static struct mpa_record *mpa_train_open(struct mpa_train *train)
-{
-	struct mpa_record *record;
-
-	if (!train->nr)
-		return NULL;
-	record = &train->record[train->nr - 1];
-	return record->zc ? NULL : record;
-}
-
 /*
  * L: the longest ULPDU for the room left in this segment, or, if that is of
  * little use (SZ-17, SZ-18), for the next one.
  */
-static u32 mpa_tx_max(struct mpa_train *train)
+static u32 mpa_tx_max(const struct mpa_train *train)
 {
-	const struct mpa_record *record = mpa_train_open(train);
-	const struct mpa_enc *enc = &train->enc;
 	u32 max;
 
-	if (record && record->last < train->emss) {
-		max = mpa_fpdu_fill(enc->pos, train->emss - record->last,
-				    enc->markers);
+	if (train->left >= MPA_MULPDU_MIN) {
+		max = mpa_tx_fill(train, train->left);
 		if (max >= MPA_MULPDU_MIN)
 			return max;
 	}
-	return max_t(u32, MPA_MULPDU_MIN,
-		     mpa_fpdu_fill(enc->pos, train->emss, enc->markers));
+	if (train->enc.markers)
+		return max_t(u32, MPA_MULPDU_MIN,
+			     mpa_tx_fill(train, train->emss));
+	return max_t(u32, MPA_MULPDU_MIN, train->full);
 }
 
 static bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
@@ -429,14 +429,6 @@ static bool mpa_tx_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 	return pages && pages + 2 * markers + 2 <= MAX_SKB_FRAGS;
 }
 
-/* Can a segment follow in this record? */
-static bool mpa_record_goes_on(const struct mpa_train *train,
-			       const struct mpa_record *record, u32 size)
-{
-	return train->grow && record->last == train->emss &&
-	       size <= train->emss;
-}
-
 static u32 mpa_train_limit(const struct mpa_train *train)
 {
 	return train->gather ? train->room :
@@ -447,16 +439,14 @@ static u32 mpa_train_limit(const struct mpa_train *train)
 static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
 					   struct mpa_tx *zc)
 {
-	struct mpa_record *record = zc ? NULL : mpa_train_open(train);
+	struct mpa_record *record = train->open;
 
 	if (train->nr && train->octets + size > mpa_train_limit(train))
 		return NULL;
-	if (record && record->last + size <= train->emss)
+	if (record && !zc &&
+	    (size <= train->left ||
+	     (train->grow && !train->left && size <= train->emss)))
 		return record;
-	if (record && mpa_record_goes_on(train, record, size)) {
-		record->last = 0;
-		return record;
-	}
 	if (train->nr == MPA_TRAIN_RECORDS)
 		return NULL;
 	record = &train->record[train->nr];
@@ -469,11 +459,17 @@ static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
 static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 			  u32 size)
 {
-	if (record == &train->record[train->nr])
+	if (record != train->open) {
 		train->nr++;
+		train->open = record->zc || size > train->emss ? NULL : record;
+		train->left = 0;
+	}
+	if (size <= train->left)
+		train->left -= size;
+	else if (train->open)
+		train->left = train->emss - size;
 	record->octets += size;
 	record->len += size;
-	record->last += size;
 	record->ulpdus++;
 	train->octets += size;
 }
@@ -607,7 +603,7 @@ static int mpa_tx_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 	}
 	if (train->gather)
 		iov_iter_kvec(&train->iter, ITER_SOURCE, train->kv,
-			      train->enc.nr_kv, train->octets);
+			      train->enc.kv_next - train->kv, train->octets);
 	else
 		iov_iter_bvec(&train->iter, ITER_SOURCE, train->bv,
 			      train->enc.nr, train->octets);
@@ -631,7 +627,7 @@ static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
 {
 	u32 taken = record->octets - record->len;
 
-	if (!apart || record->octets == record->last)
+	if (!apart || record->ulpdus == 1)
 		return record->len;
 	return min(record->len, emss - taken % emss);
 }
@@ -670,7 +666,7 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 
 static u32 mpa_record_segments(const struct mpa_record *record, u32 emss)
 {
-	if (record->octets == record->last)
+	if (record->ulpdus == 1)
 		return 1;
 	return DIV_ROUND_UP(record->octets, emss);
 }
