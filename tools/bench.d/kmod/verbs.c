@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP Send of siw as transports of mpa_bench. What they are depends on which
- * copy of siw is loaded, so there are two of them that do the same: siw-crc,
- * with CRC and FPDUs within the EMSS; and siw-gso, with CRC and FPDUs larger
- * than that, which is not compliant (RFC 5044, section 5).
+ * RDMAP Send of siw as transports of mpa_bench:
+ *
+ * siw-crc	with CRC, and FPDUs within the EMSS
+ * siw-one	the same, each Send posted by itself and completed in a work
+ *		queue, as the most usual consumer does it
+ * siw-gso	with CRC, and FPDUs larger than the EMSS, which is not compliant
+ *		(RFC 5044, section 5); needs a copy of siw of its own
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -16,7 +19,14 @@
 
 static u32 room(const struct verbs_conn *conn)
 {
-	return VERBS_DEPTH - (conn->posted - READ_ONCE(conn->sent));
+	const struct verbs_conn *peer = conn->end->peer->priv;
+	u32 free = conn->nr_tx - (conn->posted - READ_ONCE(conn->sent));
+	u32 ahead;
+
+	if (!conn->queued || peer->left)
+		return free;
+	ahead = conn->posted - READ_ONCE(peer->received);
+	return min(free, peer->nr_rx - ahead);
 }
 
 static int map_message(struct verbs_conn *conn, struct verbs_slot *slot)
@@ -37,13 +47,13 @@ static int post_list(struct verbs_conn *conn, u32 nr)
 
 	/* From the last one on, as each names the one behind it */
 	for (i = nr; i--;) {
-		slot = &conn->tx[(conn->posted + i) % VERBS_DEPTH];
+		slot = &conn->tx[(conn->posted + i) % conn->nr_tx];
 		slot->next = conn->posted + i + 1;
 		slot->send.next = next;
 		next = &slot->send;
 	}
 	for (i = 0; i < nr; i++) {
-		slot = &conn->tx[(conn->posted + i) % VERBS_DEPTH];
+		slot = &conn->tx[(conn->posted + i) % conn->nr_tx];
 		if (map_message(conn, slot))
 			return -ENOMEM;
 	}
@@ -58,7 +68,7 @@ static int verbs_post(struct bench_end *end, u32 nr)
 	u32 some;
 
 	for (; !err && nr; nr -= some) {
-		some = min_t(u32, nr, VERBS_LIST);
+		some = min(nr, conn->list);
 		if (room(conn) < some &&
 		    !bench_wait(end, room(conn) >= some))
 			return -ESHUTDOWN;
@@ -92,12 +102,13 @@ static int connect_ends(struct bench_end *tx, struct bench_end *rx)
 	return err ?: verbs_sock_find(rx->priv, bench_rx_net(rx->run));
 }
 
-static int verbs_open(struct bench_end *tx, struct bench_end *rx)
+static int open_ends(struct bench_end *tx, struct bench_end *rx, u32 list,
+		     bool queued)
 {
 	int err;
 
-	tx->priv = verbs_conn_alloc(tx);
-	rx->priv = verbs_conn_alloc(rx);
+	tx->priv = verbs_conn_alloc(tx, list, queued);
+	rx->priv = verbs_conn_alloc(rx, list, queued);
 	err = tx->priv && rx->priv ? connect_ends(tx, rx) : -ENOMEM;
 	if (!err)
 		return 0;
@@ -110,6 +121,16 @@ static int verbs_open(struct bench_end *tx, struct bench_end *rx)
 		verbs_conn_free(tx->priv);
 	}
 	return err;
+}
+
+static int verbs_open(struct bench_end *tx, struct bench_end *rx)
+{
+	return open_ends(tx, rx, VERBS_LIST, false);
+}
+
+static int verbs_open_one(struct bench_end *tx, struct bench_end *rx)
+{
+	return open_ends(tx, rx, 1, true);
 }
 
 static int verbs_sink(struct bench_end *rx)
@@ -130,11 +151,11 @@ static u64 verbs_fpdus(struct bench_end *tx)
 	return (octets - payload) / FPDU_OVERHEAD;
 }
 
-#define VERBS_TRANSPORT(_name)						\
+#define VERBS_TRANSPORT(_name, _open)					\
 {									\
 	.name	= _name,						\
 	.owner	= THIS_MODULE,						\
-	.open	= verbs_open,						\
+	.open	= _open,						\
 	.post	= verbs_post,						\
 	.sink	= verbs_sink,						\
 	.shut	= verbs_shut,						\
@@ -143,8 +164,9 @@ static u64 verbs_fpdus(struct bench_end *tx)
 }
 
 static struct bench_transport transports[] = {
-	VERBS_TRANSPORT("siw-crc"),
-	VERBS_TRANSPORT("siw-gso"),
+	VERBS_TRANSPORT("siw-crc", verbs_open),
+	VERBS_TRANSPORT("siw-one", verbs_open_one),
+	VERBS_TRANSPORT("siw-gso", verbs_open),
 };
 
 static int __init verbs_init(void)

@@ -11,7 +11,7 @@
 #include "bench.h"
 
 #define VERBS_LIST	64		/* Sends that are posted in one call */
-#define VERBS_DEPTH	(2 * VERBS_LIST)	/* and those under way */
+#define VERBS_LISTS	2		/* and how often, until some are sent */
 
 /**
  * struct verbs_slot - a message and its place in a queue
@@ -40,11 +40,15 @@ struct verbs_slot {
  * @pd: protection domain
  * @tx_cq: what has been sent
  * @rx_cq: what has come
- * @tx: VERBS_DEPTH messages to send
+ * @list: Sends that are posted in one call
+ * @queued: completions are taken in a work queue
+ * @tx: messages to send
+ * @nr_tx: how many may be under way
  * @rx: a message for each part of the ring of @end
  * @nr_rx: how many these are
  * @posted: messages sent or under way; who posts
  * @sent: how many have been sent; completions
+ * @received: how many have come, and their places been posted again
  * @start: where the stream of TCP began
  * @step: a step of connecting is done
  * @status: its outcome
@@ -57,11 +61,15 @@ struct verbs_conn {
 	struct ib_pd		*pd;
 	struct ib_cq		*tx_cq;
 	struct ib_cq		*rx_cq;
+	u32			list;
+	bool			queued;
 	struct verbs_slot	*tx;
+	u32			nr_tx;
 	struct verbs_slot	*rx;
 	u32			nr_rx;
 	u64			posted;
 	u64			sent;
+	u64			received;
 	u32			start;
 	struct completion	step;
 	int			status;
@@ -70,7 +78,8 @@ struct verbs_conn {
 };
 
 /* verbs_conn.c */
-struct verbs_conn *verbs_conn_alloc(struct bench_end *end);
+struct verbs_conn *verbs_conn_alloc(struct bench_end *end, u32 list,
+				    bool queued);
 int verbs_conn_open(struct verbs_conn *conn);
 void verbs_conn_free(struct verbs_conn *conn);
 void verbs_conn_fail(struct verbs_conn *conn, int err);

@@ -7,8 +7,11 @@
  * are taken where the driver tells of them, as consumers of MPA take ULPDUs:
  * those of messages that have come in the softirq that brought them, where the
  * buffer is posted again before there can be another message. So there always
- * is one, TCP keeps the sender back, and no credits have to be sent; a consumer
- * that takes its time needs them, and pays for them and for its work queue.
+ * is one, TCP keeps the sender back, and no credits have to be sent.
+ *
+ * Or else they are taken in a work queue, as most consumers do (@queued). Then
+ * the sender must not run ahead of that. It looks at the other end how far that
+ * is, where others have to be sent credits: that flatters siw a little.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -42,8 +45,16 @@ static void message_sent(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	WRITE_ONCE(conn->sent, slot->next);
 	/* Room for another list: the sender may be waiting for it */
-	if (slot->next % VERBS_LIST == 0)
+	if (slot->next % conn->list == 0)
 		bench_wake(conn->end);
+}
+
+static void received(struct verbs_conn *conn)
+{
+	WRITE_ONCE(conn->received, conn->received + 1);
+	if (conn->queued)
+		bench_wake(conn->end->peer);
+	bench_act(conn->end);
 }
 
 static void message_came(struct ib_cq *cq, struct ib_wc *wc)
@@ -63,7 +74,7 @@ static void message_came(struct ib_cq *cq, struct ib_wc *wc)
 	if (err)
 		verbs_conn_fail(conn, err);
 	else
-		bench_act(conn->end);
+		received(conn);
 }
 
 /* Take what there is, and ask to be told of more. */
@@ -80,15 +91,19 @@ static void completions(struct ib_cq *cq, void *context)
 	} while (ib_req_notify_cq(cq, flags) > 0);
 }
 
-struct verbs_conn *verbs_conn_alloc(struct bench_end *end)
+struct verbs_conn *verbs_conn_alloc(struct bench_end *end, u32 list,
+				    bool queued)
 {
 	struct verbs_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 
 	if (!conn)
 		return NULL;
 	conn->end = end;
+	conn->list = list;
+	conn->queued = queued;
+	conn->nr_tx = VERBS_LISTS * list;
 	conn->nr_rx = bench_ring_size(end->run) / bench_size(end->run);
-	conn->tx = kvcalloc(VERBS_DEPTH, sizeof(*conn->tx), GFP_KERNEL);
+	conn->tx = kvcalloc(conn->nr_tx, sizeof(*conn->tx), GFP_KERNEL);
 	conn->rx = kvcalloc(conn->nr_rx, sizeof(*conn->rx), GFP_KERNEL);
 	init_completion(&conn->step);
 	if (conn->tx && conn->rx)
@@ -108,7 +123,7 @@ static void init_tx(struct verbs_conn *conn)
 {
 	struct verbs_slot *slot;
 
-	for (slot = conn->tx; slot < conn->tx + VERBS_DEPTH; slot++) {
+	for (slot = conn->tx; slot < conn->tx + conn->nr_tx; slot++) {
 		init_slot(conn, slot);
 		slot->cqe.done = message_sent;
 		slot->send.wr_cqe = &slot->cqe;
@@ -117,7 +132,7 @@ static void init_tx(struct verbs_conn *conn)
 		slot->send.opcode = IB_WR_SEND;
 		/*
 		 * siw would send others from their pages, with three socket
-		 * calls for an FPDU.
+		 * calls for an FPDU, which costs twice as much.
 		 */
 		slot->send.send_flags = IB_SEND_SIGNALED;
 	}
@@ -159,10 +174,23 @@ static struct ib_cq *new_cq(struct verbs_conn *conn, u32 number)
 	struct ib_cq_init_attr attr = { .cqe = number };
 	struct ib_cq *cq;
 
+	if (conn->queued)
+		return ib_alloc_cq(conn->id->device, conn, number, 0,
+				   IB_POLL_WORKQUEUE);
 	cq = ib_create_cq(conn->id->device, completions, NULL, conn, &attr);
 	if (!IS_ERR(cq))
 		ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
 	return cq;
+}
+
+static void free_cq(struct verbs_conn *conn, struct ib_cq *cq)
+{
+	if (IS_ERR_OR_NULL(cq))
+		return;
+	if (conn->queued)
+		ib_free_cq(cq);
+	else
+		ib_destroy_cq(cq);
 }
 
 /* One of each more than needed, with which they are drained */
@@ -170,7 +198,7 @@ static int new_qp(struct verbs_conn *conn)
 {
 	struct ib_qp_init_attr attr = {
 		.cap = {
-			.max_send_wr = VERBS_DEPTH + 1,
+			.max_send_wr = conn->nr_tx + 1,
 			.max_recv_wr = conn->nr_rx + 1,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
@@ -182,7 +210,7 @@ static int new_qp(struct verbs_conn *conn)
 	conn->pd = ib_alloc_pd(conn->id->device, 0);
 	if (IS_ERR(conn->pd))
 		return PTR_ERR(conn->pd);
-	conn->tx_cq = new_cq(conn, VERBS_DEPTH + 1);
+	conn->tx_cq = new_cq(conn, conn->nr_tx + 1);
 	if (IS_ERR(conn->tx_cq))
 		return PTR_ERR(conn->tx_cq);
 	conn->rx_cq = new_cq(conn, conn->nr_rx + 1);
@@ -223,10 +251,8 @@ static void free_device_part(struct verbs_conn *conn)
 	}
 	if (conn->id->device)
 		unmap_rx(conn);
-	if (!IS_ERR_OR_NULL(conn->rx_cq))
-		ib_destroy_cq(conn->rx_cq);
-	if (!IS_ERR_OR_NULL(conn->tx_cq))
-		ib_destroy_cq(conn->tx_cq);
+	free_cq(conn, conn->rx_cq);
+	free_cq(conn, conn->tx_cq);
 	if (!IS_ERR_OR_NULL(conn->pd))
 		ib_dealloc_pd(conn->pd);
 }
