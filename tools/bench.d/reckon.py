@@ -305,24 +305,33 @@ PLAIN_AT_MOST = 0.85
 SIW_ANCHOR = 10.28      # with Linux 6.1
 SIW_FPDU = 14600
 SIW_APART = 0.1
+# Instructions per octet by which a copy of Linux 6.12 (memcpy_orig, 12 for 32
+# octets) exceeds one of the kernel of these limits (rep movsq, 1 for 8)
+COPY_MORE = 12 / 32 - 1 / 8
+
+
+def check(row, limit, valid, as_then):
+    return {"row": row["row"], "measured": row["insn_per_octet"],
+            "limit": limit, "as_then": as_then,
+            "valid": "yes" if valid(row["insn_per_octet"])
+            else "explained" if as_then is not None and valid(as_then)
+            else "no"}
 
 
 def valid_plain(rows):
     """Plain TCP has to be as good as it can be, or the ratios flatter."""
     for row in matching(rows, kind="stream", transport="tcp", part="both",
                         size=65536, conns=1):
-        cost = row["insn_per_octet"]
-        yield {"row": row["row"], "measured": cost,
-               "limit": "<= %.2f" % PLAIN_AT_MOST,
-               "valid": cost <= PLAIN_AT_MOST}
+        # Into TCP's buffers and out of them
+        yield check(row, "<= %.2f" % PLAIN_AT_MOST,
+                    lambda cost: cost <= PLAIN_AT_MOST,
+                    row["insn_per_octet"] - 2 * COPY_MORE)
 
 
 def valid_siw(rows):
     for row in matching(rows, **{**MAIN, "transport": "siw-crc"}):
-        cost = row["insn_per_octet"]
-        yield {"row": row["row"], "measured": cost,
-               "limit": "%.2f +- %.0f %%" % (SIW_ANCHOR, 100 * SIW_APART),
-               "valid": abs(cost / SIW_ANCHOR - 1) <= SIW_APART}
+        yield check(row, "%.2f +- %.0f %%" % (SIW_ANCHOR, 100 * SIW_APART),
+                    lambda cost: abs(cost / SIW_ANCHOR - 1) <= SIW_APART, None)
 
 
 def validity(rows):
