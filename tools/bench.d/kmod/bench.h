@@ -3,7 +3,7 @@
  * mpa_bench: the same traffic over one transport or another, and what it costs.
  *
  * A run is a number of connections, each a pair of ends: messages of one size
- * go from the tx end to the rx end (stream), or to and fro (pingpong). A
+ * go from the tx end to the rx end (stream), or there and back (pingpong). A
  * transport connects a pair and carries messages; all else is done here, alike
  * for all of them, and modules of their own may bring further transports with
  * bench_transport_register().
