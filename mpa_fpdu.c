@@ -705,7 +705,8 @@ static __always_inline const void *cursor_read(struct cursor *c, void *buf,
 	return p;
 }
 
-static int decode_bad(struct mpa_dec *dec, enum mpa_reason reason)
+static __always_inline int decode_bad(struct mpa_dec *dec,
+				      enum mpa_reason reason)
 {
 	dec->reason = reason;
 	dec->nr_frags = 0;
@@ -845,6 +846,7 @@ static __always_inline int decode_fpdu(struct mpa_dec *dec, struct cursor *c,
 				       size_t avail)
 {
 	struct cursor other = *c;
+	struct mpa_dec slow;
 	u8 head[MPA_HEAD_MAX];
 	int err;
 
@@ -859,9 +861,12 @@ static __always_inline int decode_fpdu(struct mpa_dec *dec, struct cursor *c,
 		return -EAGAIN;
 	if (likely(!dec->markers && c->n >= dec->size))
 		return decode_flat(dec, c);
+	/* Copies, so that the originals can stay in registers. */
 	other = *c;
-	err = decode_spread(dec, &other);
+	slow = *dec;
+	err = decode_spread(&slow, &other);
 	*c = other;
+	*dec = slow;
 	return err;
 }
 
@@ -909,26 +914,32 @@ int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
 			u64 limit, struct mpa_ulpdu *ulpdu, u32 max, u32 *nr)
 {
 	size_t avail = octets->len;
+	struct mpa_dec d = *dec;
 	struct cursor c;
-	int err;
+	int err = 0;
+	u32 n;
 
 	cursor_init(&c, octets);
-	for (*nr = 0; *nr < max && dec->pos < limit; ulpdu++, ++*nr) {
-		err = decode_fpdu(dec, &c, avail);
+	for (n = 0; n < max && d.pos < limit; n++, ulpdu++) {
+		err = decode_fpdu(&d, &c, avail);
 		if (err)
-			return err;
-		if (dec->size > limit - dec->pos)
-			return decode_bad(dec, MPA_REASON_MARKER);
-		ulpdu->pos = dec->pos;
-		ulpdu->len = dec->len;
-		ulpdu->nr_frags = dec->nr_frags;
-		ulpdu->frag = dec->frag;
-		dec->frag += dec->nr_frags;
-		dec->max_frags -= dec->nr_frags;
-		dec->pos += dec->size;
-		avail -= dec->size;
+			break;
+		if (d.size > limit - d.pos) {
+			err = decode_bad(&d, MPA_REASON_MARKER);
+			break;
+		}
+		ulpdu->pos = d.pos;
+		ulpdu->len = d.len;
+		ulpdu->nr_frags = d.nr_frags;
+		ulpdu->frag = d.frag;
+		d.frag += d.nr_frags;
+		d.max_frags -= d.nr_frags;
+		d.pos += d.size;
+		avail -= d.size;
 	}
-	return 0;
+	*dec = d;
+	*nr = n;
+	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode_run);
 

@@ -557,6 +557,48 @@ static int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
 	return 0;
 }
 
+/* Can segments of one ULPDU each of @tx follow what is there? */
+static bool mpa_tx_can_run(const struct mpa_train *train,
+			   const struct mpa_tx *tx)
+{
+	return train->open && train->grow && !train->left && train->gather &&
+	       tx->next && !(tx->state & (MPA_TX_CUT | MPA_TX_LAST)) &&
+	       mpa_fpdu_size(train->enc.pos, train->full, false) ==
+	       train->emss && mpa_tx_can_gather(train, tx);
+}
+
+/*
+ * The common case, in little time: ULPDUs of a source that each fill a segment.
+ * One that does not, or does not fit, is left to mpa_tx_lay(). Returns 1 if the
+ * source has come to its end, 0, or why not.
+ */
+static int mpa_tx_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	struct mpa_train *train = conn->tx.train;
+	u32 most = (train->room - train->octets) / train->emss;
+	int ret = 0;
+	u32 n;
+
+	for (n = 0; n < most && !(tx->state & MPA_TX_LAST); n++) {
+		ret = mpa_tx_ask(conn, tx, train->full);
+		if (ret <= 0 || tx->hdr_len + tx->len != train->full)
+			break;
+		ret = mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len,
+				      &tx->data, tx->len);
+		if (ret)
+			break;
+		tx->state &= ~MPA_TX_CUT;
+	}
+	train->open->octets += n * train->emss;
+	train->open->len += n * train->emss;
+	train->open->ulpdus += n;
+	train->octets += n * train->emss;
+	if (ret < 0 || tx->state & MPA_TX_CUT || !(tx->state & MPA_TX_LAST))
+		return min(ret, 0);
+	mpa_tx_laid_out(conn, tx);
+	return 1;
+}
+
 /* Lay out one ULPDU of @tx. Returns 0, or why not. */
 static int mpa_tx_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 {
@@ -588,11 +630,13 @@ static int mpa_tx_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 		return -ENOMEM;
 	conn->tx.train = train;
 
-	while (!err && train->octets < mpa_train_limit(train)) {
+	while (err >= 0 && train->octets < mpa_train_limit(train)) {
 		tx = mpa_tx_next(conn);
 		if (!tx)
 			break;
-		err = mpa_tx_lay(conn, tx);
+		err = mpa_tx_can_run(train, tx) ? mpa_tx_lay_run(conn, tx) : 0;
+		if (!err)
+			err = mpa_tx_lay(conn, tx);
 	}
 
 	conn->tx.frag = train->enc.frag;
@@ -608,7 +652,7 @@ static int mpa_tx_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 		iov_iter_bvec(&train->iter, ITER_SOURCE, train->bv,
 			      train->enc.nr, train->octets);
 	/* What has been laid out goes first, then this is tried again. */
-	return err == -ENOBUFS || err == -ENOMEM ? 0 : err;
+	return err == -ENOBUFS || err == -ENOMEM ? 0 : min(err, 0);
 }
 
 /*
@@ -676,8 +720,9 @@ static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 			struct mpa_record *record, u32 n)
 {
 	trace_mpa_sent(conn, conn->tx.sent, n);
-	iov_iter_advance(&train->iter, n);
 	record->len -= n;
+	if (record->len || train->first + 1 < train->nr)
+		iov_iter_advance(&train->iter, n);
 	record->started = record->len;
 	mpa_count_add(conn, TX_OCTETS, n);
 	spin_lock_bh(&conn->lock);
