@@ -15,6 +15,7 @@
 
 #include "verbs.h"
 
+#define TRIES		64	/* to find two ports that are free */
 #define FPDU_OVERHEAD	24	/* of a Send: length, DDP and RDMAP, CRC */
 
 static u32 room(const struct verbs_conn *conn)
@@ -102,7 +103,7 @@ static int connect_ends(struct bench_end *tx, struct bench_end *rx)
 	return err ?: verbs_sock_find(rx->priv, bench_rx_net(rx->run));
 }
 
-static int open_ends(struct bench_end *tx, struct bench_end *rx, u32 list,
+static int open_once(struct bench_end *tx, struct bench_end *rx, u32 list,
 		     bool queued)
 {
 	int err;
@@ -120,6 +121,18 @@ static int open_ends(struct bench_end *tx, struct bench_end *rx, u32 list,
 		verbs_disconnect(tx->priv);
 		verbs_conn_free(tx->priv);
 	}
+	return err;
+}
+
+/* RDMA CM takes ports without asking TCP whether they are free. */
+static int open_ends(struct bench_end *tx, struct bench_end *rx, u32 list,
+		     bool queued)
+{
+	int err, i = 0;
+
+	do
+		err = open_once(tx, rx, list, queued);
+	while (err == -EADDRINUSE && ++i < TRIES);
 	return err;
 }
 
