@@ -691,11 +691,11 @@ static __always_inline const void *cursor_read(struct cursor *c, void *buf,
 					       size_t len)
 {
 	const void *p = c->p;
-	struct cursor other;
 
 	if (unlikely(c->n < len)) {
 		/* A copy, so that @c can stay in registers. */
-		other = *c;
+		struct cursor other = *c;
+
 		p = cursor_gather(&other, buf, len);
 		*c = other;
 		return p;
@@ -841,12 +841,23 @@ static __always_inline int decode_flat(struct mpa_dec *dec, struct cursor *c)
 	return 0;
 }
 
+/* decode_spread() with copies, so that the originals can stay in registers */
+static __always_inline int decode_apart(struct mpa_dec *dec, struct cursor *c)
+{
+	struct mpa_dec d = *dec;
+	struct cursor at = *c;
+	int err = decode_spread(&d, &at);
+
+	*dec = d;
+	*c = at;
+	return err;
+}
+
 /* as mpa_fpdu_decode(), with @avail octets at @c, which are used up */
 static __always_inline int decode_fpdu(struct mpa_dec *dec, struct cursor *c,
 				       size_t avail)
 {
-	struct cursor other = *c;
-	struct mpa_dec slow;
+	struct cursor start = *c;
 	u8 head[MPA_HEAD_MAX];
 	int err;
 
@@ -854,20 +865,14 @@ static __always_inline int decode_fpdu(struct mpa_dec *dec, struct cursor *c,
 	dec->size = head_size(dec);
 	if (avail < dec->size)
 		return -EAGAIN;
-	err = decode_head(dec, cursor_read(&other, head, dec->size));
+	err = decode_head(dec, cursor_read(&start, head, dec->size));
 	if (err)
 		return err;
 	if (avail < dec->size)
 		return -EAGAIN;
 	if (likely(!dec->markers && c->n >= dec->size))
 		return decode_flat(dec, c);
-	/* Copies, so that the originals can stay in registers. */
-	other = *c;
-	slow = *dec;
-	err = decode_spread(&slow, &other);
-	*c = other;
-	*dec = slow;
-	return err;
+	return decode_apart(dec, c);
 }
 
 /**
