@@ -24,8 +24,8 @@
  *
  * Receiving: octets go to the ring of the end, in order, those of a message
  * never across its edge. A transport that is asked (pull, as TCP is) has
- * ->recv(), which is called in a loop by a thread for each rx end, and sleeps
- * until there is something. One that calls (push) does without a thread: it
+ * ->recv(), which is called in a loop by a thread for each end that receives,
+ * and sleeps until there is something. One that calls (push) does without a thread: it
  * takes octets wherever it is told of them, and so wakes no thread but when a
  * phase is over; that is how a consumer of MPA, or of verbs, is made. Both say
  * what they have taken with bench_place(), which copies, or bench_placed(),
@@ -99,6 +99,8 @@ struct bench_end {
  * @open: connect a pair, from @tx in bench_tx_net() to bench_addr() in
  *	bench_rx_net(); returns 0 with both ends ready to post and to receive,
  *	or a negative errno with nothing left. May sleep.
+ * @attach: the second half of @open where the first one is bench_tcp_connect();
+ *	on error the sockets are left. NULL: it is not (kind=memory fails).
  * @post: post @nr messages of bench_size() octets; returns 0 or a negative
  *	errno
  * @recv: pull: wait for octets and take them; returns 0 or a negative errno,
@@ -115,6 +117,7 @@ struct bench_transport {
 	const char		*name;
 	struct module		*owner;
 	int (*open)(struct bench_end *tx, struct bench_end *rx);
+	int (*attach)(struct bench_end *tx, struct bench_end *rx);
 	int (*post)(struct bench_end *end, u32 nr);
 	int (*recv)(struct bench_end *end);
 	int (*sink)(struct bench_end *rx);

@@ -22,6 +22,15 @@ static void end_exit(struct bench_end *end)
 		free_pages_exact(end->ring, end->run->ring_size);
 }
 
+/* Where memory is looked at, MPA is attached later. */
+static int connect_pair(struct bench_run *run, struct bench_end *tx,
+			struct bench_end *rx)
+{
+	if (run->opts.kind == BENCH_MEMORY)
+		return bench_tcp_connect(tx, rx);
+	return run->transport->open(tx, rx);
+}
+
 static int conn_sink(struct bench_run *run, struct bench_end *rx)
 {
 	int err;
@@ -43,7 +52,7 @@ static int conn_open(struct bench_run *run, struct bench_end *tx,
 	if (!err)
 		err = end_init(run, rx, tx);
 	if (!err)
-		err = run->transport->open(tx, rx);
+		err = connect_pair(run, tx, rx);
 	if (err) {
 		end_exit(tx);
 		end_exit(rx);
@@ -60,6 +69,18 @@ int bench_conns_open(struct bench_run *run, u32 nr)
 	while (!err && run->nr < nr)
 		err = conn_open(run, &run->ends[2 * run->nr],
 				&run->ends[2 * run->nr + 1]);
+	return err;
+}
+
+/* Attach what is above TCP to the connections from @first on, up to @nr. */
+int bench_conns_attach(struct bench_run *run, u32 first, u32 nr)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = first; !err && i < nr; i++)
+		err = run->transport->attach(&run->ends[2 * i],
+					     &run->ends[2 * i + 1]);
 	return err;
 }
 

@@ -63,7 +63,7 @@ struct bench_counts {
  * @counts: of so many messages
  * @emss_start: EMSS before the first phase
  * @emss_end: EMSS after the last
- * @bytes: memory for an end of an idle connection
+ * @bytes: memory for an end of an idle connection, beside the socket's
  * @bytes_used: the same, of one that has been used
  * @verified: all octets were what they should be
  */
@@ -123,6 +123,7 @@ int bench_run(const struct bench_opts *opts, struct bench_result *result);
 
 /* bench_conn.c APIs: */
 int bench_conns_open(struct bench_run *run, u32 nr);
+int bench_conns_attach(struct bench_run *run, u32 first, u32 nr);
 void bench_conns_close(struct bench_run *run);
 int bench_threads_start(struct bench_run *run);
 

@@ -238,12 +238,17 @@ static void end_detach(struct bench_end *end)
 		m->conn = NULL;
 }
 
+static void end_free(struct bench_end *end)
+{
+	end_detach(end);
+	kvfree(end->priv);
+	end->priv = NULL;
+}
+
 static void mpa_close(struct bench_end *tx, struct bench_end *rx)
 {
-	end_detach(tx);
-	end_detach(rx);
-	kvfree(tx->priv);
-	kvfree(rx->priv);
+	end_free(tx);
+	end_free(rx);
 	bench_tcp_close(tx, rx);
 }
 
@@ -272,39 +277,51 @@ static int start(struct bench_end *tx, struct bench_end *rx)
 	       mpa_start_initiator(mtx->conn, NULL, 0);
 }
 
-static int open(struct bench_end *tx, struct bench_end *rx, bool crc,
-		bool markers)
+static int attach(struct bench_end *tx, struct bench_end *rx, bool crc,
+		  bool markers)
 {
 	u32 flags = markers ? MPA_F_MARKERS : 0;
 	int err;
 
-	err = bench_tcp_connect(tx, rx);
-	if (err)
-		return err;
 	err = end_attach(tx, flags) ?: end_attach(rx, flags);
 	if (!err)
 		err = start(tx, rx);
 	if (!err)
 		err = end_check(tx, crc, markers) ?:
 		      end_check(rx, crc, markers);
-	if (err)
-		mpa_close(tx, rx);
+	if (err) {
+		end_free(tx);
+		end_free(rx);
+	}
 	return err;
 }
 
-static int plain_open(struct bench_end *tx, struct bench_end *rx)
+static int plain_attach(struct bench_end *tx, struct bench_end *rx)
 {
-	return open(tx, rx, false, false);
+	return attach(tx, rx, false, false);
 }
 
-static int crc_open(struct bench_end *tx, struct bench_end *rx)
+static int crc_attach(struct bench_end *tx, struct bench_end *rx)
 {
-	return open(tx, rx, true, false);
+	return attach(tx, rx, true, false);
 }
 
-static int markers_open(struct bench_end *tx, struct bench_end *rx)
+static int markers_attach(struct bench_end *tx, struct bench_end *rx)
 {
-	return open(tx, rx, true, true);
+	return attach(tx, rx, true, true);
+}
+
+static int mpa_open(struct bench_end *tx, struct bench_end *rx)
+{
+	int err;
+
+	err = bench_tcp_connect(tx, rx);
+	if (err)
+		return err;
+	err = tx->run->transport->attach(tx, rx);
+	if (err)
+		bench_tcp_close(tx, rx);
+	return err;
 }
 
 static int mpa_sink(struct bench_end *rx)
@@ -328,10 +345,11 @@ static u64 mpa_fpdus(struct bench_end *tx)
 	return info.ulpdus_tx;
 }
 
-#define BENCH_MPA(_name, _open) {	\
+#define BENCH_MPA(_name, _attach) {	\
 	.name	= _name,		\
 	.owner	= THIS_MODULE,		\
-	.open	= _open,		\
+	.open	= mpa_open,		\
+	.attach	= _attach,		\
 	.post	= mpa_post,		\
 	.sink	= mpa_sink,		\
 	.shut	= mpa_shut,		\
@@ -339,7 +357,7 @@ static u64 mpa_fpdus(struct bench_end *tx)
 	.fpdus	= mpa_fpdus,		\
 }
 
-struct bench_transport bench_mpa = BENCH_MPA("mpa", plain_open);
-struct bench_transport bench_mpa_crc = BENCH_MPA("mpa-crc", crc_open);
+struct bench_transport bench_mpa = BENCH_MPA("mpa", plain_attach);
+struct bench_transport bench_mpa_crc = BENCH_MPA("mpa-crc", crc_attach);
 struct bench_transport bench_mpa_markers =
-	BENCH_MPA("mpa-markers", markers_open);
+	BENCH_MPA("mpa-markers", markers_attach);

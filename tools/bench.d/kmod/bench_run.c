@@ -267,20 +267,22 @@ static u32 memory_of_end(struct bench_run *run, u64 before)
 	return div_u64(bench_count_memory() - run->own - before, ends);
 }
 
-/* The first connections fill what lies about half empty. */
+/* What the transport takes; the first ends fill what lies about half empty. */
 static int memory(struct bench_run *run)
 {
+	u32 nr = run->opts.conns;
 	u64 before;
 	int err;
 
-	if (run->opts.conns <= MEMORY_FIRST)
-		return -ERANGE;
-	err = bench_conns_open(run, MEMORY_FIRST);
+	if (nr <= MEMORY_FIRST || !run->transport->attach)
+		return -EINVAL;
+	err = bench_conns_open(run, nr) ?:
+	      bench_conns_attach(run, 0, MEMORY_FIRST);
 	if (err)
 		return err;
 	settle();
 	before = bench_count_memory() - run->own;
-	err = bench_conns_open(run, run->opts.conns);
+	err = bench_conns_attach(run, MEMORY_FIRST, nr);
 	if (err)
 		return err;
 	run->result.bytes = memory_of_end(run, before);
