@@ -15,15 +15,15 @@
  * serve port=P [addr=A] [markers=0|1] [rev=0|1|2] [mode=echo|sink]
  *	[pdata=STR|pdatahex=HEX] [reject=0|1] [start=frames|immediate]
  *	[hold=MS] [capture=0|1] [ird=N] [ord=N] [rtr=KINDS] [ooo=0|1]
- *	[place=0|1] [rate=N] [source=0|1] [size=N|mulpdu] [count=N]
+ *	[place=0|1] [lazy=0|1] [source=0|1] [size=N|mulpdu] [count=N]
  *
  *	Returns at once. Each ULPDU is sent back (echo, the default), or
  *	dropped. The Reply's private data is what is given, or a copy of the
  *	Request's. hold= keeps what arrives from being delivered, and so the
  *	window from opening, for that many milliseconds after the start;
- *	rate= (sink only) does so again and again, such that about N octets are
- *	taken in a second. source=1 (sink only) sends, too, what a ping with
- *	source=1 would; such a ping is to be with mode=sink.
+ *	lazy=1 (sink only) does so again and again, until the peer has filled
+ *	the window or has sent nothing for a while. source=1 (sink only) sends,
+ *	too, what a ping with source=1 would; the ping is to be mode=sink then.
  *	With rev=2 Requests of all revisions are taken, those with enhanced
  *	data answered with ird (16), ord (16) and the kinds of RTR given
  *	(send,write,read); the first ULPDU then has to be an RTR, if the peer

@@ -44,7 +44,7 @@ enum ping_mode {
  * @reject: serve: reject every Request
  * @hold: serve: keep delivery on hold for that many ms
  * @capture: serve: keep what is received for "captured"
- * @rate: serve: take so many octets in a second, about
+ * @lazy: serve: take no more until the peer has filled the window
  * @size: octets of a ULPDU; 0: MULPDU
  * @count: ULPDUs to send
  * @batch: ping: ULPDUs in a mpa_send_list()
@@ -71,7 +71,7 @@ struct ping_opts {
 	u32			reject;
 	u32			hold;
 	u32			capture;
-	u32			rate;
+	u32			lazy;
 	u32			size;
 	u32			count;
 	u32			batch;

@@ -53,7 +53,7 @@ static const struct mpa_option options[] = {
 	NUMBER(reject, SERVE, 0, 1),
 	NUMBER(hold, SERVE, 0, 600 * MSEC_PER_SEC),
 	NUMBER(capture, SERVE, 0, 1),
-	NUMBER(rate, SERVE, 1, U32_MAX),
+	NUMBER(lazy, SERVE, 0, 1),
 	{ OPTION(size, SERVE | PING, parse_size), .min = 1,
 	  .max = MPA_ULPDU_MAX },
 	NUMBER(count, SERVE | PING, 0, U32_MAX),
@@ -144,8 +144,8 @@ static int check_serve(const struct ping_opts *opts)
 						 only[i]);
 	if (opts->source && opts->mode != PING_MODE_SINK)
 		return mpa_opts_complain("serve source=1: only with mode=sink");
-	return opts->rate && opts->mode != PING_MODE_SINK ?
-	       mpa_opts_complain("rate: only with mode=sink") : 0;
+	return opts->lazy && opts->mode != PING_MODE_SINK ?
+	       mpa_opts_complain("lazy=1: only with mode=sink") : 0;
 }
 
 static int check_ping(const struct ping_opts *opts)

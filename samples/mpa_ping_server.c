@@ -3,10 +3,9 @@
 #include "mpa_server.c"	/* an object file can be in one module only */
 
 #include <linux/err.h>
-#include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
-#include <net/sock.h>
+#include <net/tcp.h>
 
 #include "mpa_ping.h"
 
@@ -20,6 +19,9 @@
 
 /* How long a peer may take to close, behind a Terminate message */
 #define DRAIN		(2 * HZ)
+
+/* How long a peer may be silent before lazy=1 takes what there is */
+#define QUIET		(HZ / 5)
 
 /**
  * struct ping_server - a listening socket and its connections
@@ -35,7 +37,7 @@ struct ping_server {
  * struct ping_link - an accepted connection
  * @base: what all samples have
  * @sock: its socket
- * @hold: ends hold=, and the pauses of rate=
+ * @hold: ends hold=, and the pauses of lazy=1
  * @drain: ends the wait for the FIN of a peer that was refused
  * @res: how it goes
  * @capture: what was received, or NULL
@@ -48,7 +50,8 @@ struct ping_server {
  * @refused: it was none; what comes behind it is dropped
  * @ended: nothing more is received
  * @published: the result is out
- * @taken: octets taken for which @hold has not been waited; rate=
+ * @came: sequence number up to which the peer has sent; lazy=1
+ * @quiet: since when that has not changed, jiffies
  * @source: what is sent on our own account; source=1
  * @rdma: an answer to an RTR, or a Terminate message
  */
@@ -68,7 +71,8 @@ struct ping_link {
 	bool			refused;
 	bool			ended;
 	bool			published;
-	u64			taken;
+	u32			came;
+	unsigned long		quiet;
 	struct ping_source	source;
 	struct ping_rdma	rdma;
 };
@@ -159,11 +163,37 @@ static void link_request(struct mpa_conn *conn, const struct mpa_startup *req)
 		link_fail(l, err, "closed");
 }
 
+/* lazy=1: take no more until link_is_due() */
+static void link_pause(struct ping_link *l)
+{
+	l->quiet = jiffies;
+	mpa_hold(l->base.conn);
+	mod_timer(&l->hold, jiffies + 1);
+}
+
+/* Has the peer filled the window? If it does not send, it need not, either. */
+static bool link_is_due(struct ping_link *l)
+{
+	const struct sock *sk = l->sock->sk;
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 came = READ_ONCE(tp->rcv_nxt);
+
+	if (came != l->came)
+		l->quiet = jiffies;
+	l->came = came;
+	return tcp_receive_window(tp) < 2 * inet_csk(sk)->icsk_ack.rcv_mss ||
+	       READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN ||
+	       time_after(jiffies, l->quiet + QUIET);
+}
+
 static void link_hold_timer(struct timer_list *timer)
 {
 	struct ping_link *l = container_of(timer, struct ping_link, hold);
 
-	mpa_resume(l->base.conn);
+	if (link_opts(l)->lazy && !link_is_due(l))
+		mod_timer(&l->hold, jiffies + 1);
+	else
+		mpa_resume(l->base.conn);
 }
 
 static void link_drain_timer(struct timer_list *timer)
@@ -480,30 +510,13 @@ static int link_act_placed(struct ping_link *l)
 	return link_send(l, &list, min(err, 0));
 }
 
-/* rate=: take nothing for as long as what was taken should have taken. */
-static void link_pause(struct ping_link *l, const struct mpa_rx *rx)
-{
-	u32 rate = link_opts(l)->rate;
-	unsigned long ticks;
-	unsigned int i;
-
-	for (i = 0; i < rx->nr; i++)
-		l->taken += rx->ulpdu[i].len;
-	ticks = div_u64(l->taken * HZ, rate);
-	if (!ticks)
-		return;
-	l->taken = 0;
-	mpa_hold(l->base.conn);
-	mod_timer(&l->hold, jiffies + ticks);
-}
-
 static void link_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	struct ping_link *l = mpa_conn_ctx(conn);
 	int err;
 
-	if (link_opts(l)->rate)
-		link_pause(l, rx);
+	if (link_opts(l)->lazy)
+		link_pause(l);
 	l->delivered = rx->delivered;
 	if (l->place)
 		err = ping_place_put(l->place, rx) ?: link_act_placed(l);

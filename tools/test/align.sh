@@ -43,7 +43,7 @@ share() {
 
 # Without loss the stack or a device cuts trains, and each piece is whole.
 cut_trains() {
-	local markers=$1 octets=4000000 device
+	local markers=$1 octets=3000000 device
 	local -A S
 
 	network routed 1500
@@ -82,16 +82,16 @@ both_with_loss() {
 	share 98
 }
 
-# The window closes again and again, and opens by other than segments.
+# The window closes again and again, and opens for other than whole segments.
 slow_receiver() {
-	local octets=4000000
+	local octets=3000000
 	local -A S
 
 	network routed 1500
 	spoil
 	set_sysctl b "net.ipv4.tcp_rmem=4096 100000 100000"
 	capture_start a va wire "${SMALL[@]}"
-	bulk "$1" $octets rate=1500000
+	bulk "$1" $octets lazy=1
 	capture_stop wire
 	judge wire "$A4" $octets
 	((S[tight] * 100 > S[segments])) ||

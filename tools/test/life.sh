@@ -189,6 +189,10 @@ mistakes() {
 		ping addr=$B4 port=$PORT start=immediate markers=0
 		serve port=$PORT start=immediate reject=1
 		serve port=$PORT reject=2
+		serve port=$PORT mode=sink lazy=2
+		serve port=$PORT lazy=1
+		serve port=$PORT mode=sink size=1000
+		serve port=$PORT source=1
 		serve mode=echo
 		stop port=
 	LINES
