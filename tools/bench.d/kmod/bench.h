@@ -25,14 +25,14 @@
  * Receiving: octets go to the ring of the end, in order, those of a message
  * never across its edge. A transport that is asked (pull, as TCP is) has
  * ->recv(), which is called in a loop by a thread for each end that receives,
- * and sleeps until there is something. One that calls (push) does without a thread: it
- * takes octets wherever it is told of them, and so wakes no thread but when a
- * phase is over; that is how a consumer of MPA, or of verbs, is made. Both say
- * what they have taken with bench_place(), which copies, or bench_placed(),
- * where they are in the ring already, and once per call or upcall with
- * bench_act(), which sends the answer in a pingpong: ->post() of one message is
- * then called from ->recv() or the upcall, with none under way in that
- * direction, and must not sleep.
+ * and sleeps until there is something. One that calls (push) does without a
+ * thread: it takes octets wherever it is told of them, and so wakes no thread
+ * but when a phase is over; that is how a consumer of MPA, or of verbs, is
+ * made. Both say what they have taken with bench_place(), which copies, or
+ * bench_placed(), where they are in the ring already, and once per call or
+ * upcall with bench_act(), which sends the answer in a pingpong: ->post() of
+ * one message is then called from ->recv() or the upcall, with none under way
+ * in that direction, and must not sleep.
  *
  * Context: process context everywhere, or softirq for push transports, of whose
  * calls one at a time is made for each end.
