@@ -145,22 +145,48 @@ static void op_rejected(struct mpa_conn *conn, const struct mpa_startup *reply)
 	end_ready(mpa_conn_ctx(conn), -ECONNREFUSED);
 }
 
-static void place_ulpdu(struct bench_end *end, const struct mpa_ulpdu *ulpdu)
+static u8 *place_ulpdu(u8 *to, const struct mpa_ulpdu *ulpdu)
 {
-	u32 i;
+	const struct kvec *frag = ulpdu->frag, *end = frag + ulpdu->nr_frags;
 
-	for (i = 0; i < ulpdu->nr_frags; i++)
-		bench_place(end, ulpdu->frag[i].iov_base,
-			    ulpdu->frag[i].iov_len);
+	for (; frag < end; frag++) {
+		memcpy(to, frag->iov_base, frag->iov_len);
+		to += frag->iov_len;
+	}
+	return to;
+}
+
+/* ULPDUs up to @last, or up to the edge of the ring; returns the first left. */
+static const struct mpa_ulpdu *place_ulpdus(struct bench_end *end,
+					    const struct mpa_ulpdu *ulpdu,
+					    const struct mpa_ulpdu *last)
+{
+	u8 *start, *to;
+	u32 room;
+
+	start = bench_room(end, &room);
+	for (to = start; ulpdu < last && ulpdu->len <= room; ulpdu++) {
+		to = place_ulpdu(to, ulpdu);
+		room -= ulpdu->len;
+	}
+	bench_placed(end, to - start);
+	return ulpdu;
 }
 
 static void op_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
+	const struct mpa_ulpdu *ulpdu = rx->ulpdu, *last = ulpdu + rx->nr;
 	struct mpa_side *m = mpa_conn_ctx(conn);
-	unsigned int i;
+	const struct mpa_ulpdu *from;
 
-	for (i = 0; i < rx->nr; i++)
-		place_ulpdu(m->end, &rx->ulpdu[i]);
+	while (ulpdu < last) {
+		from = ulpdu;
+		ulpdu = place_ulpdus(m->end, from, last);
+		if (ulpdu == from) {	/* beyond the end of a message */
+			bench_fail(m->end->run, -EMSGSIZE);
+			return;
+		}
+	}
 	bench_act(m->end);
 }
 
