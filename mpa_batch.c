@@ -55,9 +55,19 @@ void mpa_batch_free_list(struct list_head *list)
 		mpa_batch_free(b);
 }
 
-/* Returns whether there was room. */
+/*
+ * Returns whether there was room. Pages that are fragments of their own may be
+ * neighbours all the same.
+ */
 bool mpa_batch_span(struct mpa_batch *b, void *data, u32 len)
 {
+	struct kvec *last = b->span + b->nr_spans - 1;
+
+	if (b->nr_spans && last->iov_base + last->iov_len == data) {
+		last->iov_len += len;
+		b->len += len;
+		return true;
+	}
 	if (b->nr_spans == MPA_BATCH_SPANS) {
 		b->full = true;
 		return false;

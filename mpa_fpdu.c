@@ -25,8 +25,6 @@ enum {
 	/* framing that is laid out in one piece */
 	MPA_HEAD_MAX	= MPA_MARKER_SIZE + MPA_LENGTH_SIZE,
 	MPA_TAIL_MAX	= MPA_ALIGN + MPA_MARKER_SIZE + MPA_CRC_SIZE,
-	/* of a ULPDU whose pieces are listed */
-	MPA_GATHER_HDR	= 64,
 };
 
 #define MPA_NO_MARKER	U32_MAX
@@ -272,10 +270,50 @@ static int layout_copy(struct layout *l, const void *from, u32 len)
 	return 0;
 }
 
+/*
+ * use up octets of @from that lie in one piece: *@n, up to @want; none if an
+ * entry is empty
+ */
+static __always_inline void *iter_take(struct iov_iter *from, u32 want, u32 *n)
+{
+	const bool is_kvec = iov_iter_is_kvec(from);
+	size_t left;
+	void *p;
+
+	if (likely(is_kvec)) {
+		left = from->kvec->iov_len - from->iov_offset;
+		p = from->kvec->iov_base + from->iov_offset;
+	} else {
+		left = from->bvec->bv_len - from->iov_offset;
+		p = page_address(from->bvec->bv_page) +
+		    from->bvec->bv_offset + from->iov_offset;
+	}
+	*n = min_t(size_t, want, left);
+	from->count -= *n;
+	from->iov_offset += *n;
+	if (*n < left)
+		return p;
+	from->iov_offset = 0;
+	from->nr_segs--;
+	if (is_kvec)
+		from->kvec++;
+	else
+		from->bvec++;
+	return p;
+}
+
 static int layout_copy_iter(struct layout *l, struct iov_iter *from, u32 len)
 {
-	int n;
+	const void *p;
+	int err, n;
+	u32 k;
 
+	for (; len && mpa_iter_is_flat(from); len -= k) {
+		p = iter_take(from, len, &k);
+		err = layout_copy(l, p, k);
+		if (err)
+			return err;
+	}
 	for (; len; len -= n) {
 		n = layout_room(l, len);
 		if (n < 0)
@@ -384,6 +422,95 @@ static int layout_fpdu(struct layout *l, bool leading, const void *hdr,
 	return layout_tail(l, pad_size(hdr_len + len));
 }
 
+/*
+ * An FPDU that is copied to memory with room for all of it: where it is written,
+ * and where the next marker goes.
+ */
+struct flat {
+	u8		*p;
+	u8		*marker;
+	u32		fpduptr;	/* of that marker */
+};
+
+static __always_inline void flat_marker(struct flat *f)
+{
+	put_unaligned_be32(f->fpduptr & MPA_FPDUPTR_MASK, f->p);
+	f->p += MPA_MARKER_SIZE;
+	f->marker += MPA_MARKER_INTERVAL;
+	f->fpduptr += MPA_MARKER_INTERVAL;
+}
+
+static __always_inline void flat_copy(struct flat *f, const void *from, u32 len)
+{
+	u32 n;
+
+	for (; len; len -= n, from += n) {
+		if (f->p == f->marker)
+			flat_marker(f);
+		n = min_t(size_t, len, f->marker - f->p);
+		memcpy(f->p, from, n);
+		f->p += n;
+	}
+}
+
+static void flat_begin(struct flat *f, const struct mpa_enc *enc, u8 *p,
+		       u32 len)
+{
+	f->p = p;
+	if (marker_leads(enc->pos, enc->markers)) {
+		put_unaligned_be32(0, p);
+		f->p += MPA_MARKER_SIZE;
+	}
+	f->fpduptr = marker_first(enc->pos, enc->markers);
+	f->marker = f->p + f->fpduptr;
+	put_unaligned_be16(len, f->p);
+	f->p += MPA_LENGTH_SIZE;
+}
+
+static void flat_end(struct flat *f, const struct mpa_enc *enc, const u8 *start,
+		     u32 pad)
+{
+	u32 crc = MPA_CRC_INIT;
+	__le32 field;
+
+	if (pad) {
+		memset(f->p, 0, pad);
+		f->p += pad;
+	}
+	if (f->p == f->marker)
+		flat_marker(f);
+	if (enc->crc)
+		crc = mpa_crc_update(crc, start, f->p - start);
+	field = mpa_crc_field(crc);
+	memcpy(f->p, &field, MPA_CRC_SIZE);
+}
+
+/* The common case: no piece of it has to be looked for room for. */
+static int encode_flat(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
+		       struct iov_iter *data, u32 len, u32 size)
+{
+	u8 *start = page_address(enc->frag.page) + enc->frag.offset;
+	u32 pad = pad_size(hdr_len + len);
+	struct flat f;
+	const void *p;
+	int err;
+	u32 n;
+
+	err = layout_append(enc, enc->frag.page, enc->frag.offset, size);
+	if (err)
+		return err;
+	flat_begin(&f, enc, start, hdr_len + len);
+	flat_copy(&f, hdr, hdr_len);
+	for (; len; len -= n) {
+		p = iter_take(data, len, &n);
+		flat_copy(&f, p, n);
+	}
+	flat_end(&f, enc, start, pad);
+	enc->frag.offset += size;
+	enc->pos += size;
+	return 0;
+}
+
 /* drop the entries from @nr on, cut the one before to @last_len octets */
 static void enc_truncate(struct mpa_enc *enc, u32 nr, u32 last_len)
 {
@@ -421,11 +548,17 @@ int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 	};
 	u32 nr = enc->nr;
 	size_t count;
+	u32 size;
 	int err;
 
 	count = len ? iov_iter_count(data) : 0;
 	if (count < len)
 		return -EFAULT;
+
+	size = mpa_fpdu_size(enc->pos, hdr_len + len, enc->markers);
+	if (!zerocopy && enc->frag.page && (!len || mpa_iter_is_flat(data)) &&
+	    enc->frag.size - enc->frag.offset >= size)
+		return encode_flat(enc, hdr, hdr_len, data, len, size);
 
 	layout_window(&l);
 	err = layout_fpdu(&l, leading, hdr, hdr_len, data, len, zerocopy);
@@ -440,38 +573,6 @@ int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_encode);
-
-/*
- * use up octets of @from that lie in one piece: *@n, up to @want; none if an
- * entry is empty
- */
-static __always_inline void *iter_take(struct iov_iter *from, u32 want, u32 *n)
-{
-	const bool is_kvec = iov_iter_is_kvec(from);
-	size_t left;
-	void *p;
-
-	if (likely(is_kvec)) {
-		left = from->kvec->iov_len - from->iov_offset;
-		p = from->kvec->iov_base + from->iov_offset;
-	} else {
-		left = from->bvec->bv_len - from->iov_offset;
-		p = page_address(from->bvec->bv_page) +
-		    from->bvec->bv_offset + from->iov_offset;
-	}
-	*n = min_t(size_t, want, left);
-	from->count -= *n;
-	from->iov_offset += *n;
-	if (*n < left)
-		return p;
-	from->iov_offset = 0;
-	from->nr_segs--;
-	if (is_kvec)
-		from->kvec++;
-	else
-		from->bvec++;
-	return p;
-}
 
 /* @len octets at @p, which is where the last FPDU's tail ends, if there is one */
 static struct kvec *gather_head(struct mpa_enc *enc, void *p, u32 len)
@@ -530,22 +631,6 @@ static void gather_tail(struct mpa_enc *enc, struct kvec *kv, u8 *p, u32 pad,
 }
 
 /**
- * mpa_fpdu_can_gather - Can mpa_fpdu_gather() be used for an FPDU?
- * @enc: where it is to go
- * @hdr_len: octets of the ULPDU's header
- * @data: the rest of it
- * @len: octets of that
- *
- * Return: if not, mpa_fpdu_encode() can
- */
-bool mpa_fpdu_can_gather(const struct mpa_enc *enc, u32 hdr_len,
-			 const struct iov_iter *data, u32 len)
-{
-	return !enc->markers && len && hdr_len <= MPA_GATHER_HDR &&
-	       (iov_iter_is_kvec(data) || iov_iter_is_bvec(data));
-}
-
-/**
  * mpa_fpdu_gather - List the pieces of an FPDU without markers
  * @enc: where to
  * @hdr: first octets of the ULPDU, copied
@@ -570,7 +655,8 @@ int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 
 	if (unlikely(iov_iter_count(data) < len))
 		return -EFAULT;
-	if (enc->buf_end - p < head + MPA_TAIL_MAX)
+	if (enc->buf_end - p < head + MPA_TAIL_MAX ||
+	    enc->kv_end - enc->kv_next < MPA_GATHER_MIN)
 		return -ENOBUFS;
 
 	put_unaligned_be16(hdr_len + len, p);
@@ -738,7 +824,7 @@ static u32 marker_value(const void *marker)
 	return get_unaligned_be16(marker) & MPA_FPDUPTR_MASK;
 }
 
-static bool decode_marker(struct cursor *c, u32 fpduptr)
+static __always_inline bool decode_marker(struct cursor *c, u32 fpduptr)
 {
 	struct mpa_marker marker;
 
@@ -749,7 +835,7 @@ static bool decode_marker(struct cursor *c, u32 fpduptr)
  * Splits the ULPDU into pieces and checks the markers in between; uses all up
  * but the CRC.
  */
-static int decode_pieces(struct mpa_dec *dec, struct cursor *c)
+static __always_inline int decode_pieces(struct mpa_dec *dec, struct cursor *c)
 {
 	u32 next = marker_first(dec->pos, dec->markers);
 	u32 done = MPA_LENGTH_SIZE;
@@ -801,42 +887,99 @@ static __always_inline int decode_head(struct mpa_dec *dec, const u8 *head)
 	return 0;
 }
 
-/* an FPDU that is whole, with markers or in pieces */
+/* an FPDU that is whole, in pieces */
 static noinline int decode_spread(struct mpa_dec *dec, struct cursor *c)
 {
 	struct cursor start = *c;
+	struct cursor at = *c;
 	u8 skip[MPA_CRC_SIZE];
 	int err;
 
 	/* It comes again with more fragments; one CRC pass is enough. */
-	err = decode_pieces(dec, c);
+	err = decode_pieces(dec, &at);
 	if (err == -ENOBUFS)
 		return err;
 	if (dec->crc && !decode_crc_ok(dec, start))
 		return decode_bad(dec, MPA_REASON_CRC);
 	if (!err)
-		cursor_read(c, skip, MPA_CRC_SIZE);
+		cursor_read(&at, skip, MPA_CRC_SIZE);
+	*c = at;
 	return err;
 }
 
-/* one that is whole and lies in one piece, without markers */
+static bool flat_crc_ok(const u8 *p, u32 size)
+{
+	u32 crc = mpa_crc_update(MPA_CRC_INIT, p, size - MPA_CRC_SIZE);
+	__le32 field = mpa_crc_field(crc);
+
+	return !memcmp(p + size - MPA_CRC_SIZE, &field, MPA_CRC_SIZE);
+}
+
+/* one that is whole and lies in one piece, with markers */
+static noinline int decode_marked(struct mpa_dec *dec, const u8 *p)
+{
+	u32 next = marker_first(dec->pos, true);
+	const u8 *end = p + dec->size;
+	struct kvec *frag = dec->frag;
+	struct kvec *frag_end = frag + dec->max_frags;
+	bool bad = false;
+	const u8 *marker;
+	u32 left, n;
+
+	if (marker_leads(dec->pos, true)) {
+		bad = marker_value(p);
+		p += MPA_MARKER_SIZE;
+	}
+	marker = p + next;
+	p += MPA_LENGTH_SIZE;
+	for (left = dec->len; left; left -= n, p += n, frag++) {
+		if (p == marker) {
+			bad |= marker_value(p) != next;
+			p += MPA_MARKER_SIZE;
+			marker += MPA_MARKER_INTERVAL;
+			next += MPA_MARKER_INTERVAL;
+		}
+		if (frag == frag_end)
+			return -ENOBUFS;
+		n = min_t(size_t, left, marker - p);
+		frag->iov_base = (void *)p;
+		frag->iov_len = n;
+	}
+	if (p + pad_size(dec->len) == marker)
+		bad |= marker_value(marker) != next;
+
+	dec->nr_frags = frag - dec->frag;
+	if (dec->crc && !flat_crc_ok(end - dec->size, dec->size))
+		return decode_bad(dec, MPA_REASON_CRC);
+	return bad ? decode_bad(dec, MPA_REASON_MARKER) : 0;
+}
+
+/* a copy, so that the original can stay in registers */
+static __always_inline int decode_marked_apart(struct mpa_dec *dec, const u8 *p)
+{
+	struct mpa_dec d = *dec;
+	int err = decode_marked(&d, p);
+
+	dec->nr_frags = d.nr_frags;
+	dec->reason = d.reason;
+	return err;
+}
+
+/* one that is whole and lies in one piece */
 static __always_inline int decode_flat(struct mpa_dec *dec, struct cursor *c)
 {
 	const u8 *p = c->p;
-	__le32 field;
 
+	c->p += dec->size;
+	c->n -= dec->size;
+	if (dec->markers)
+		return decode_marked_apart(dec, p);
 	if (unlikely(!dec->max_frags))
 		return -ENOBUFS;
 	dec->frag->iov_base = (void *)p + MPA_LENGTH_SIZE;
 	dec->frag->iov_len = dec->len;
 	dec->nr_frags = 1;
-	c->p += dec->size;
-	c->n -= dec->size;
-	if (!dec->crc)
-		return 0;
-	field = mpa_crc_field(mpa_crc_update(MPA_CRC_INIT, p,
-					     dec->size - MPA_CRC_SIZE));
-	if (memcmp(c->p - MPA_CRC_SIZE, &field, MPA_CRC_SIZE))
+	if (dec->crc && !flat_crc_ok(p, dec->size))
 		return decode_bad(dec, MPA_REASON_CRC);
 	return 0;
 }
@@ -870,7 +1013,7 @@ static __always_inline int decode_fpdu(struct mpa_dec *dec, struct cursor *c,
 		return err;
 	if (avail < dec->size)
 		return -EAGAIN;
-	if (likely(!dec->markers && c->n >= dec->size))
+	if (likely(c->n >= dec->size))
 		return decode_flat(dec, c);
 	return decode_apart(dec, c);
 }

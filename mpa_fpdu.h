@@ -62,10 +62,33 @@ struct mpa_enc {
 
 int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 		    struct iov_iter *data, u32 len, bool zerocopy);
-bool mpa_fpdu_can_gather(const struct mpa_enc *enc, u32 hdr_len,
-			 const struct iov_iter *data, u32 len);
 int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 		    struct iov_iter *data, u32 len);
+
+#define MPA_GATHER_HDR	64	/* octets of a header that is copied */
+#define MPA_GATHER_MIN	3	/* entries: before, the ULPDU, behind */
+
+/* Can the kernel reach the octets by a pointer? */
+static inline bool mpa_iter_is_flat(const struct iov_iter *iter)
+{
+	return iov_iter_is_kvec(iter) || iov_iter_is_bvec(iter);
+}
+
+/**
+ * mpa_fpdu_can_gather() - Can mpa_fpdu_gather() be used for an FPDU?
+ * @enc: where it is to go
+ * @hdr_len: octets of the ULPDU's header
+ * @data: the rest of it
+ * @len: octets of that
+ *
+ * Return: if not, mpa_fpdu_encode() can
+ */
+static inline bool mpa_fpdu_can_gather(const struct mpa_enc *enc, u32 hdr_len,
+				       const struct iov_iter *data, u32 len)
+{
+	return !enc->markers && len && hdr_len <= MPA_GATHER_HDR &&
+	       mpa_iter_is_flat(data);
+}
 
 /**
  * struct mpa_octets - consecutive octets of a stream, wherever they lie

@@ -73,6 +73,7 @@ struct mpa_record {
  * @emss: EMSS, less room for SACK blocks
  * @grow: segments that are full can be followed by others in their record
  * @full: longest ULPDU for an empty segment, if there are no markers
+ * @exact: the same if its FPDU fills it, or 0
  * @open: record that more can be added to, or NULL
  * @left: octets left in its last segment
  * @room: octets that there may be
@@ -91,6 +92,7 @@ struct mpa_train {
 	u32			emss;
 	bool			grow;
 	u32			full;
+	u32			exact;
 	u32			left;
 	struct mpa_record	*open;
 	u32			room;
@@ -283,6 +285,14 @@ static u32 mpa_tx_fill(const struct mpa_train *train, u32 room)
 	return mpa_fpdu_fill(train->enc.pos, room, train->enc.markers);
 }
 
+/* Does the FPDU of a ULPDU of that length fill a segment? */
+static bool mpa_tx_fills(const struct mpa_train *train, u32 len)
+{
+	return len >= MPA_MULPDU_MIN &&
+	       mpa_fpdu_size(train->enc.pos, len, train->enc.markers) ==
+	       train->emss;
+}
+
 static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 					 const struct mpa_tcp_room *room)
 {
@@ -307,6 +317,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.buf = train->buf;
 	train->enc.buf_end = train->buf + MPA_TRAIN_BUF;
 	train->full = mpa_tx_fill(train, train->emss);
+	train->exact = mpa_tx_fills(train, train->full) ? train->full : 0;
 	return train;
 }
 
@@ -561,10 +572,30 @@ static int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
 static bool mpa_tx_can_run(const struct mpa_train *train,
 			   const struct mpa_tx *tx)
 {
-	return train->open && train->grow && !train->left && train->gather &&
-	       tx->next && !(tx->state & (MPA_TX_CUT | MPA_TX_LAST)) &&
-	       mpa_fpdu_size(train->enc.pos, train->full, false) ==
-	       train->emss && mpa_tx_can_gather(train, tx);
+	return train->open && train->grow && !train->left &&
+	       tx->next && !(tx->flags & MPA_TX_ZEROCOPY) &&
+	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST)) &&
+	       train->gather == mpa_tx_can_gather(train, tx);
+}
+
+static int mpa_tx_add(struct mpa_train *train, struct mpa_tx *tx)
+{
+	if (train->gather)
+		return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len,
+				       &tx->data, tx->len);
+	return mpa_fpdu_encode(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
+			       tx->len, false);
+}
+
+/* ULPDU_Length of the next FPDU for it to fill a segment, or 0 */
+static u32 mpa_tx_exact(const struct mpa_train *train)
+{
+	u32 max;
+
+	if (!train->enc.markers)
+		return train->exact;
+	max = mpa_tx_fill(train, train->emss);
+	return mpa_tx_fills(train, max) ? max : 0;
 }
 
 /*
@@ -575,16 +606,19 @@ static bool mpa_tx_can_run(const struct mpa_train *train,
 static int mpa_tx_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	struct mpa_train *train = conn->tx.train;
-	u32 most = (train->room - train->octets) / train->emss;
+	u32 most = (mpa_train_limit(train) - train->octets) / train->emss;
 	int ret = 0;
-	u32 n;
+	u32 n, max;
 
 	for (n = 0; n < most && !(tx->state & MPA_TX_LAST); n++) {
-		ret = mpa_tx_ask(conn, tx, train->full);
-		if (ret <= 0 || tx->hdr_len + tx->len != train->full)
+		max = mpa_tx_exact(train);
+		if (!max)
 			break;
-		ret = mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len,
-				      &tx->data, tx->len);
+		ret = mpa_tx_ask(conn, tx, max);
+		if (ret <= 0 || tx->hdr_len + tx->len != max ||
+		    train->gather != mpa_tx_can_gather(train, tx))
+			break;
+		ret = mpa_tx_add(train, tx);
 		if (ret)
 			break;
 		tx->state &= ~MPA_TX_CUT;
@@ -617,6 +651,17 @@ static int mpa_tx_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 }
 
 /*
+ * Could a ULPDU that MPA asks for be too long for what is left? It would have
+ * to wait, and may not fit any more when its turn comes.
+ */
+static bool mpa_train_full(const struct mpa_train *train)
+{
+	u32 next = train->left < MPA_MULPDU_MIN ? train->emss : train->left;
+
+	return train->nr && train->octets + next > mpa_train_limit(train);
+}
+
+/*
  * Lay a train out. Returns 0, also if TCP can be given less than everything
  * that is queued, or a negative errno if the connection has failed.
  */
@@ -630,7 +675,7 @@ static int mpa_tx_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 		return -ENOMEM;
 	conn->tx.train = train;
 
-	while (err >= 0 && train->octets < mpa_train_limit(train)) {
+	while (err >= 0 && !mpa_train_full(train)) {
 		tx = mpa_tx_next(conn);
 		if (!tx)
 			break;
