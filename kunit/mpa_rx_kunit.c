@@ -15,6 +15,7 @@ enum {
 	RX_STREAM	= 140 * 1024,
 	RX_FRAGS	= 4096,
 	RX_PIECES	= 4096,
+	RX_RUN		= 16,		/* FPDUs that follow each other */
 };
 
 /**
@@ -26,6 +27,9 @@ enum {
  * @copy: the ULPDU received, put together
  * @ref_ulpdu: what the reference has received
  * @wire: octets on the wire
+ * @run_at: where the FPDUs of a run are there, and where the last one ends
+ * @run_len: lengths of their ULPDUs
+ * @run: what has come out of them
  */
 struct rx_test {
 	struct mpa_dec	dec;
@@ -35,6 +39,9 @@ struct rx_test {
 	u8		copy[MPA_ULPDU_MAX];
 	u8		ref_ulpdu[MPA_ULPDU_MAX];
 	u8		wire[RX_STREAM];
+	u32		run_at[RX_RUN + 1];
+	u32		run_len[RX_RUN];
+	struct mpa_ulpdu run[RX_RUN + 1];
 };
 
 static int rx_init(struct kunit *test)
@@ -751,6 +758,305 @@ static void rx_one_frag(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, (void *)t->wire + 2, t->frag[0].iov_base);
 }
 
+/* FPDUs that follow each other, in one go */
+
+struct rx_run {
+	const char	*desc;
+	u64		pos;
+	bool		markers;
+	bool		crc;
+};
+
+static const struct rx_run rx_runs[] = {
+	{ "RX-01 RX-04 RX-06 RX-15: markers", 0, true, true },
+	{ "RX-01 RX-04 RX-06 RX-15 MK-12: markers, across 2^32",
+	  (1ULL << 32) - 700, true, true },
+	{ "RX-01 RX-04 RX-06 RX-15 MK-08: no markers", 44, false, true },
+	{ "RX-01 RX-04 RX-15 CR-21 CR-22: CRC off", 500, true, false },
+	{ "RX-01 RX-04 RX-15 CR-21 CR-22: CRC off, no markers", 0, false,
+	  false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(rx_run, rx_runs, desc);
+
+/* Sends RX_RUN ULPDUs; number k begins at t->ulpdu[k]. Returns the octets. */
+static u32 rx_run_send(struct rx_test *t, const struct rx_run *r)
+{
+	static const u32 lengths[RX_RUN] = {
+		1, 42, 2, 300, 3, 494, 4, 6, 1, 700, 14, 58, 128, 1, 501, 30,
+	};
+	u32 at = 0;
+	u32 k;
+
+	for (k = 0; k < RX_RUN; k++) {
+		t->run_at[k] = at;
+		t->run_len[k] = lengths[k];
+		at += mpa_ref_encode(t->wire + at, r->pos + at, t->ulpdu + k,
+				     lengths[k], r->markers, r->crc);
+	}
+	t->run_at[k] = at;
+	return at;
+}
+
+/* How many of the first @have octets' FPDUs are whole. */
+static u32 rx_run_whole(const struct rx_test *t, u32 have)
+{
+	u32 k;
+
+	for (k = 0; k < RX_RUN && t->run_at[k + 1] <= have; k++)
+		;
+	return k;
+}
+
+/* All of it, in two pieces cut at @at, or a part of it: the first @have. */
+static void rx_run_cut(struct rx_test *t, struct mpa_octets *in, u32 at,
+		       u32 have)
+{
+	t->piece[0] = (struct kvec) { t->wire, at };
+	t->piece[1] = (struct kvec) { NULL, 0 };
+	t->piece[2] = (struct kvec) { t->wire + at, have - at };
+	*in = (struct mpa_octets) { .v = t->piece, .nr = 3, .len = have };
+}
+
+static int rx_run_decode(struct rx_test *t, const struct rx_run *r,
+			 const struct mpa_octets *in, u64 limit, u32 max,
+			 u32 *nr)
+{
+	rx_expect_stream(t, r->pos, r->markers, r->crc);
+	memset(t->run, 0, sizeof(t->run));
+	return mpa_fpdu_decode_run(&t->dec, in, limit, t->run, max, nr);
+}
+
+/* The octets of ULPDU @k, with its fragments behind those of the one before. */
+static void rx_run_gather(struct kunit *test, u32 k, const struct kvec *frag)
+{
+	struct rx_test *t = test->priv;
+	const struct mpa_ulpdu *u = &t->run[k];
+	u32 n = 0;
+	u32 i;
+
+	KUNIT_ASSERT_PTR_EQ(test, frag, u->frag);
+	for (i = 0; i < u->nr_frags; i++) {
+		KUNIT_ASSERT_LE(test, n + frag[i].iov_len, t->run_len[k]);
+		memcpy(t->copy + n, frag[i].iov_base, frag[i].iov_len);
+		n += frag[i].iov_len;
+	}
+	KUNIT_ASSERT_EQ(test, t->run_len[k], n);
+	KUNIT_ASSERT_EQ(test, 0, memcmp(t->copy, t->ulpdu + k, n));
+}
+
+/* The first @want ULPDUs have come out, and no other. */
+static void rx_run_expect(struct kunit *test, const struct rx_run *r, u32 nr,
+			  u32 want, const char *what)
+{
+	struct rx_test *t = test->priv;
+	const struct kvec *frag = t->frag;
+	u32 k;
+
+	KUNIT_ASSERT_EQ_MSG(test, want, nr, "%s", what);
+	for (k = 0; k < want; k++) {
+		KUNIT_ASSERT_EQ(test, r->pos + t->run_at[k], t->run[k].pos);
+		KUNIT_ASSERT_EQ(test, t->run_len[k], t->run[k].len);
+		rx_run_gather(test, k, frag);
+		frag += t->run[k].nr_frags;
+	}
+	KUNIT_ASSERT_NULL(test, t->run[k].frag);
+	KUNIT_ASSERT_EQ_MSG(test, r->pos + t->run_at[k], t->dec.pos, "%s",
+			    what);
+}
+
+/* What mpa_fpdu_decode() says of FPDU @k; it must not be said otherwise. */
+static void rx_run_same(struct kunit *test, int err, u32 k,
+			const struct mpa_octets *in)
+{
+	struct rx_test *t = test->priv;
+	struct mpa_dec dec = t->dec;
+	struct mpa_octets o = *in;
+
+	mpa_octets_advance(&o, t->run_at[k]);
+	dec.reason = MPA_REASON_NONE;
+	KUNIT_ASSERT_EQ(test, mpa_fpdu_decode(&dec, &o), err);
+	KUNIT_ASSERT_EQ(test, dec.size, t->dec.size);
+	KUNIT_ASSERT_EQ(test, dec.nr_frags, t->dec.nr_frags);
+	if (err == -EBADMSG)
+		KUNIT_ASSERT_EQ(test, dec.reason, t->dec.reason);
+}
+
+/* Cut at every octet; and only the octets up to there. */
+static void rx_run_split(struct kunit *test)
+{
+	const struct rx_run *r = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 size = rx_run_send(t, r);
+	struct mpa_octets in;
+	char what[32];
+	u32 at, nr;
+	int err;
+
+	for (at = 0; at <= size; at++) {
+		snprintf(what, sizeof(what), "cut at %u", at);
+		rx_run_cut(t, &in, at, size);
+		err = rx_run_decode(t, r, &in, U64_MAX, RX_RUN, &nr);
+		KUNIT_ASSERT_EQ_MSG(test, 0, err, "%s", what);
+		rx_run_expect(test, r, nr, RX_RUN, what);
+
+		rx_run_cut(t, &in, at / 2, at);
+		err = rx_run_decode(t, r, &in, U64_MAX, RX_RUN + 1, &nr);
+		KUNIT_ASSERT_EQ_MSG(test, -EAGAIN, err, "%s", what);
+		rx_run_expect(test, r, nr, rx_run_whole(t, at), what);
+		rx_run_same(test, err, nr, &in);
+	}
+}
+
+/* Pieces of the same size, from single octets on. */
+static void rx_run_pieces(struct kunit *test)
+{
+	static const u32 sizes[] = { 1, 2, 3, 5, 17, 508, 513 };
+	const struct rx_run *r = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 size = rx_run_send(t, r);
+	struct mpa_octets in = { .v = t->piece, .len = size };
+	char what[32];
+	u32 at, i, nr;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		snprintf(what, sizeof(what), "pieces of %u", sizes[i]);
+		for (at = 0, in.nr = 0; at < size; at += sizes[i], in.nr++)
+			t->piece[in.nr] = (struct kvec) {
+				t->wire + at, min(sizes[i], size - at),
+			};
+		KUNIT_ASSERT_EQ_MSG(test, 0,
+				    rx_run_decode(t, r, &in, U64_MAX, RX_RUN,
+						  &nr), "%s", what);
+		rx_run_expect(test, r, nr, RX_RUN, what);
+	}
+}
+
+/* No FPDU reaches beyond the limit, wherever that is. */
+static void rx_run_limit(struct kunit *test)
+{
+	const struct rx_run *r = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 size = rx_run_send(t, r);
+	u32 limit, nr, whole;
+	struct mpa_octets in;
+	char what[32];
+	int err, want;
+
+	rx_run_cut(t, &in, 301, size);
+	for (limit = 0; limit <= size; limit++) {
+		snprintf(what, sizeof(what), "limit %u", limit);
+		whole = rx_run_whole(t, limit);
+		want = limit == t->run_at[whole] ? 0 : -EBADMSG;
+		err = rx_run_decode(t, r, &in, r->pos + limit, RX_RUN + 1,
+				    &nr);
+		KUNIT_ASSERT_EQ_MSG(test, want, err, "%s", what);
+		rx_run_expect(test, r, nr, whole, what);
+		if (!err)
+			continue;
+		KUNIT_ASSERT_EQ(test, MPA_REASON_MARKER, t->dec.reason);
+		KUNIT_ASSERT_EQ(test, 0, t->dec.nr_frags);
+	}
+}
+
+/* Fewer results, or fewer fragments, than there are ULPDUs. */
+static void rx_run_room(struct kunit *test)
+{
+	const struct rx_run *r = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 size = rx_run_send(t, r);
+	u32 frags, k, max, nr, total;
+	struct mpa_octets in;
+	int err;
+
+	rx_run_cut(t, &in, t->run_at[5] + 100, size);
+	for (max = 0; max <= RX_RUN; max++) {
+		err = rx_run_decode(t, r, &in, U64_MAX, max, &nr);
+		KUNIT_ASSERT_EQ(test, 0, err);
+		rx_run_expect(test, r, nr, max, "results");
+	}
+	/* now there are all of them */
+	total = t->run[RX_RUN - 1].frag + t->run[RX_RUN - 1].nr_frags - t->frag;
+	for (frags = 0; frags < total; frags++) {
+		rx_run_decode(t, r, &in, U64_MAX, RX_RUN, &nr);
+		for (k = 0; t->run[k].frag + t->run[k].nr_frags <=
+			    t->frag + frags; k++)
+			;
+		rx_expect_stream(t, r->pos, r->markers, r->crc);
+		memset(t->run, 0, sizeof(t->run));
+		t->dec.max_frags = frags;
+		err = mpa_fpdu_decode_run(&t->dec, &in, U64_MAX, t->run, RX_RUN,
+					  &nr);
+		KUNIT_ASSERT_EQ_MSG(test, -ENOBUFS, err, "%u fragments", frags);
+		rx_run_expect(test, r, nr, k, "fragments");
+		KUNIT_ASSERT_EQ(test, t->run_at[k + 1] - t->run_at[k],
+				t->dec.size);
+	}
+}
+
+/* The verdict of @nr ULPDUs and a bad FPDU behind them, in one piece or two. */
+static void rx_run_expect_bad(struct kunit *test, const struct rx_run *r,
+			      u32 k, enum mpa_reason reason, const char *what)
+{
+	struct rx_test *t = test->priv;
+	u32 size = t->run_at[RX_RUN];
+	struct mpa_octets in;
+	u32 i, nr;
+	int err;
+
+	for (i = 0; i < 4; i++) {
+		rx_run_cut(t, &in, t->run_at[k] + i, size);
+		err = rx_run_decode(t, r, &in, U64_MAX, RX_RUN, &nr);
+		rx_run_expect(test, r, nr, k, what);
+		rx_expect_bad(test, err, reason, what);
+		rx_run_same(test, err, k, &in);
+	}
+}
+
+/* Whichever FPDU is bad: those in front of it come out. */
+static void rx_run_bad(struct kunit *test)
+{
+	const struct rx_run *r = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 at, k, lead;
+
+	rx_run_send(t, r);
+	for (k = 0; k < RX_RUN; k++) {
+		at = t->run_at[k];
+		lead = r->markers && (r->pos + at) % 512 == 0 ? 4 : 0;
+		t->wire[at + lead] ^= 0xff;
+		rx_run_expect_bad(test, r, k, MPA_REASON_LENGTH, "length");
+		t->wire[at + lead] ^= 0xff;
+		if (!r->crc)
+			continue;
+		t->wire[t->run_at[k + 1] - 1] ^= 1;
+		rx_run_expect_bad(test, r, k, MPA_REASON_CRC, "CRC");
+		t->wire[t->run_at[k + 1] - 1] ^= 1;
+	}
+}
+
+/* The same with markers, under a right CRC. */
+static void rx_run_bad_marker(struct kunit *test)
+{
+	const struct rx_run *r = test->param_value;
+	struct rx_test *t = test->priv;
+	u32 size = rx_run_send(t, r);
+	u32 at, end, k, nr = 0;
+
+	for (at = -r->pos % 512; r->markers && at < size; at += 512, nr++) {
+		k = rx_run_whole(t, at);
+		end = t->run_at[k + 1] - 4;
+		t->wire[at + 3] ^= 8;
+		if (r->crc)
+			put_unaligned_le32(mpa_ref_crc(t->wire + t->run_at[k],
+						       end - t->run_at[k]),
+					   t->wire + end);
+		rx_run_expect_bad(test, r, k, MPA_REASON_MARKER, "marker");
+		rx_run_send(t, r);
+	}
+	KUNIT_EXPECT_EQ(test, r->markers, nr > 3);
+}
+
 /* The cursor */
 
 static void rx_cursor(struct kunit *test)
@@ -802,6 +1108,12 @@ static struct kunit_case rx_cases[] = {
 	MPA_CASE(rx_verified_whole, "RX-03 RX-09 CR-19: verified whole"),
 	KUNIT_CASE(rx_too_few_frags),
 	KUNIT_CASE(rx_one_frag),
+	KUNIT_CASE_PARAM(rx_run_split, rx_run_gen_params),
+	KUNIT_CASE_PARAM(rx_run_pieces, rx_run_gen_params),
+	KUNIT_CASE_PARAM(rx_run_limit, rx_run_gen_params),
+	KUNIT_CASE_PARAM(rx_run_room, rx_run_gen_params),
+	KUNIT_CASE_PARAM(rx_run_bad, rx_run_gen_params),
+	KUNIT_CASE_PARAM(rx_run_bad_marker, rx_run_gen_params),
 	KUNIT_CASE(rx_cursor),
 	{}
 };

@@ -19,6 +19,7 @@ enum {
 	TX_STREAM	= 140 * 1024,	/* the longest stream of the vectors */
 	TX_SEGMENTS	= 512,
 	TX_HDR		= 18,		/* a header of DDP, untagged */
+	TX_HDR_LISTED	= 64,		/* the longest that is listed */
 };
 
 /**
@@ -35,6 +36,8 @@ enum {
  * @have: what the module has made of them, put together
  * @seg: segments of a payload
  * @seg_kv: the same as kvec
+ * @list: entries of FPDUs whose pieces are listed
+ * @around: memory for what is around their ULPDUs
  */
 struct tx_test {
 	struct mpa_enc	enc;
@@ -49,6 +52,8 @@ struct tx_test {
 	u8		have[TX_STREAM];
 	struct bio_vec	seg[TX_SEGMENTS];
 	struct kvec	seg_kv[TX_SEGMENTS];
+	struct kvec	list[TX_ENTRIES];
+	u8		around[TX_STREAM];
 };
 
 static struct page *tx_page(struct tx_test *t, u32 size)
@@ -160,18 +165,24 @@ static void tx_expect_entries(struct kunit *test)
 	}
 }
 
-/* What has been laid out must be the first @size octets at t->want. */
-static void tx_compare(struct kunit *test, u32 size, const char *what)
+/* What is at t->have must be the first @size octets at t->want. */
+static void tx_expect_wanted(struct kunit *test, u32 size, const char *what)
 {
 	struct tx_test *t = test->priv;
 	u32 i;
 
-	tx_expect_entries(test);
-	KUNIT_ASSERT_EQ_MSG(test, size, tx_gather(t), "%s", what);
 	for (i = 0; i < size && t->have[i] == t->want[i]; i++)
 		;
 	KUNIT_ASSERT_EQ_MSG(test, size, i, "%s: octet %u is %02x, not %02x",
 			    what, i, t->have[i], t->want[i]);
+}
+
+/* What has been laid out must be the first @size octets at t->want. */
+static void tx_compare(struct kunit *test, u32 size, const char *what)
+{
+	tx_expect_entries(test);
+	KUNIT_ASSERT_EQ_MSG(test, size, tx_gather(test->priv), "%s", what);
+	tx_expect_wanted(test, size, what);
 }
 
 /* One ULPDU of the first @len octets at t->ulpdu, some of them as header. */
@@ -703,6 +714,353 @@ static void tx_short_payload(struct kunit *test)
 	}
 }
 
+/* FPDUs whose pieces are listed, for TCP to copy them */
+
+static void tx_list_begin(struct tx_test *t, bool crc)
+{
+	t->enc.pos = 508;
+	t->enc.markers = false;
+	t->enc.crc = crc;
+	t->enc.kv = t->list;
+	t->enc.kv_next = t->list;
+	t->enc.kv_end = t->list + TX_ENTRIES;
+	t->enc.buf = t->around;
+	t->enc.buf_end = t->around + TX_STREAM;
+}
+
+static bool tx_is_around(const struct tx_test *t, const void *p)
+{
+	return p >= (void *)t->around && p < (void *)t->enc.buf;
+}
+
+/*
+ * Put what is listed together. Returns how many octets that are; @copied gets
+ * how many are not where they were before.
+ */
+static u32 tx_listed(struct kunit *test, u32 *copied)
+{
+	struct tx_test *t = test->priv;
+	const struct kvec *v;
+	u32 n = 0;
+
+	*copied = 0;
+	for (v = t->list; v < t->enc.kv_next; v++) {
+		KUNIT_ASSERT_GT(test, v->iov_len, 0);
+		KUNIT_ASSERT_LE(test, n + v->iov_len, TX_STREAM);
+		memcpy(t->have + n, v->iov_base, v->iov_len);
+		n += v->iov_len;
+		if (tx_is_around(t, v->iov_base))
+			*copied += v->iov_len;
+	}
+	return n;
+}
+
+/* What is listed is the first @size octets at t->want, @inplace not copied. */
+static void tx_expect_listed(struct kunit *test, u32 size, u32 inplace,
+			     const char *what)
+{
+	struct tx_test *t = test->priv;
+	u32 copied;
+
+	KUNIT_ASSERT_EQ_MSG(test, size, tx_listed(test, &copied), "%s", what);
+	tx_expect_wanted(test, size, what);
+	KUNIT_ASSERT_EQ_MSG(test, size - inplace, copied, "%s", what);
+	KUNIT_ASSERT_EQ_MSG(test, 508 + size, t->enc.pos, "%s", what);
+}
+
+/* One ULPDU of the first octets at t->ulpdu, the header a copy of its own. */
+static int tx_list(struct tx_test *t, u32 len, u32 hdr_len)
+{
+	struct kvec kv = {
+		.iov_base = t->ulpdu + hdr_len, .iov_len = len - hdr_len,
+	};
+	u8 hdr[TX_HDR_LISTED];
+	struct iov_iter data;
+	int err;
+
+	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, kv.iov_len);
+	memcpy(hdr, t->ulpdu, hdr_len);
+	err = mpa_fpdu_gather(&t->enc, hdr, hdr_len, &data, kv.iov_len);
+	memset(hdr, 0, sizeof(hdr));
+	return err;
+}
+
+static void tx_list_one(struct kunit *test, u32 len, u32 hdr_len, bool crc)
+{
+	struct tx_test *t = test->priv;
+	char what[48];
+	u32 size;
+
+	snprintf(what, sizeof(what), "ULPDU of %u, header of %u", len,
+		 hdr_len);
+	tx_list_begin(t, crc);
+	size = mpa_ref_encode(t->want, 508, t->ulpdu, len, false, crc);
+	KUNIT_ASSERT_EQ_MSG(test, 0, tx_list(t, len, hdr_len), "%s", what);
+	tx_expect_listed(test, size, len - hdr_len, what);
+}
+
+/* All headers, with short and with long ULPDUs. */
+static void tx_list_lengths(struct kunit *test)
+{
+	static const u32 lengths[] = {
+		1, 2, 3, 4, 5, 6, 7, 8, 494, 1442, 64704,
+	};
+	u32 hdr_len;
+	u32 i;
+
+	for (hdr_len = 0; hdr_len <= TX_HDR_LISTED; hdr_len++) {
+		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+			if (lengths[i] > 2000 && hdr_len % 9)
+				continue;
+			tx_list_one(test, hdr_len + lengths[i], hdr_len,
+				    lengths[i] != 494);
+		}
+	}
+	tx_list_one(test, 64768, 0, true);
+	tx_list_one(test, 64768, 1, true);
+	tx_list_one(test, 64767, 14, true);
+	tx_list_one(test, 64768, 64, false);
+}
+
+/* One behind the other: the tail of one and the head of the next are one. */
+static void tx_list_stream(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+	u32 inplace = 0;
+	u32 seed = 20;
+	u32 at = 0;
+	u32 hdr_len;
+	u32 len;
+	u32 k;
+
+	tx_list_begin(t, true);
+	for (k = 0; k < 60; k++) {
+		hdr_len = mpa_ref_random(&seed) % (TX_HDR_LISTED + 1);
+		len = 1 + mpa_ref_random(&seed) % (k % 4 ? 90 : 1500);
+		inplace += len;
+		at += mpa_ref_encode(t->want + at, 508 + at, t->ulpdu,
+				     hdr_len + len, false, true);
+		KUNIT_ASSERT_EQ(test, 0, tx_list(t, hdr_len + len, hdr_len));
+		KUNIT_ASSERT_EQ(test, 2 * (k + 1) + 1,
+				t->enc.kv_next - t->enc.kv);
+	}
+	tx_expect_listed(test, at, inplace, "one behind the other");
+}
+
+static const struct tx_source tx_lists[] = {
+	{ "FR-01 MK-08: kvec, one segment", TX_KVEC, false, 14, 5000, U32_MAX },
+	{ "FR-01 MK-08: kvec, no header", TX_KVEC, false, 0, 5001, U32_MAX },
+	{ "FR-01 MK-08: kvec, segments of 1", TX_KVEC, false, 14, 250, 1, 3 },
+	{ "FR-01 MK-08: kvec, segments of 700", TX_KVEC, false, 18, 5002, 700 },
+	{ "FR-01 MK-08: kvec, empty segments", TX_KVEC, false, 64, 903, 11, 1,
+	  2 },
+	{ "FR-01 MK-08: bvec, one segment", TX_BVEC, false, 14, 5000, U32_MAX },
+	{ "FR-01 MK-08: bvec, segments of 13", TX_BVEC, false, 1, 1800, 13,
+	  40 },
+	{ "FR-01 MK-08: bvec, pages", TX_BVEC, false, 64, 20000, 4096 },
+	{ "FR-01 MK-08: bvec, empty segments", TX_BVEC, false, 0, 9003, 300, 1,
+	  1 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tx_list, tx_lists, desc);
+
+/* An iterator of @len octets at @octets, as @s says. */
+static void tx_source_iter(struct kunit *test, const struct tx_source *s,
+			   struct iov_iter *data, const u8 *octets, u32 len)
+{
+	u32 nr = tx_segments(test, s, octets, len);
+	struct tx_test *t = test->priv;
+
+	if (s->kind == TX_KVEC)
+		iov_iter_kvec(data, ITER_SOURCE, t->seg_kv, nr, len);
+	else
+		iov_iter_bvec(data, ITER_SOURCE, t->seg, nr, len);
+}
+
+static void tx_list_twice(struct kunit *test, const struct tx_source *s,
+			  bool crc)
+{
+	struct tx_test *t = test->priv;
+	struct iov_iter data;
+	u32 size, k;
+
+	tx_source_iter(test, s, &data, t->ulpdu + s->hdr_len, 2 * s->len);
+	tx_list_begin(t, crc);
+	size = mpa_ref_encode(t->want, 508, t->ulpdu, s->hdr_len + s->len,
+			      false, crc);
+	memcpy(t->have, t->ulpdu, s->hdr_len);
+	memcpy(t->have + s->hdr_len, t->ulpdu + s->hdr_len + s->len, s->len);
+	size += mpa_ref_encode(t->want + size, 508 + size, t->have,
+			       s->hdr_len + s->len, false, crc);
+	for (k = 0; k < 2; k++) {
+		KUNIT_ASSERT_TRUE(test, mpa_fpdu_can_gather(&t->enc, s->hdr_len,
+							    &data, s->len));
+		KUNIT_ASSERT_EQ(test, 0,
+				mpa_fpdu_gather(&t->enc, t->ulpdu, s->hdr_len,
+						&data, s->len));
+	}
+	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
+	tx_expect_listed(test, size, 2 * s->len, s->desc);
+}
+
+static void tx_list_from_source(struct kunit *test)
+{
+	tx_list_twice(test, test->param_value, true);
+	tx_list_twice(test, test->param_value, false);
+}
+
+/* After an error all is as it was. */
+
+struct tx_list_failure {
+	const char	*desc;
+	enum tx_kind	kind;
+	bool		behind;		/* another FPDU */
+	bool		entries;	/* run out of entries, or of memory */
+};
+
+static const struct tx_list_failure tx_list_failures[] = {
+	{ "too few entries, kvec", TX_KVEC, false, true },
+	{ "too few entries, kvec, second FPDU", TX_KVEC, true, true },
+	{ "too few entries, bvec", TX_BVEC, false, true },
+	{ "too few entries, bvec, second FPDU", TX_BVEC, true, true },
+	{ "no memory", TX_KVEC, false, false },
+	{ "no memory, second FPDU", TX_KVEC, true, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tx_list_failure, tx_list_failures, desc);
+
+static void tx_expect_unlisted(struct kunit *test, const struct mpa_enc *before,
+			       u32 size, u32 left,
+			       const struct iov_iter *data)
+{
+	struct tx_test *t = test->priv;
+	u32 copied;
+
+	KUNIT_ASSERT_PTR_EQ(test, before->kv_next, t->enc.kv_next);
+	KUNIT_ASSERT_PTR_EQ(test, before->buf, t->enc.buf);
+	KUNIT_ASSERT_EQ(test, before->pos, t->enc.pos);
+	KUNIT_ASSERT_EQ(test, size, tx_listed(test, &copied));
+	KUNIT_ASSERT_EQ(test, left, iov_iter_count(data));
+}
+
+/*
+ * Again and again with one more entry or octet than before, until it is enough;
+ * returns how often that was too few.
+ */
+static u32 tx_list_until(struct kunit *test, const struct tx_list_failure *f,
+			 struct iov_iter *data, u32 first)
+{
+	struct tx_test *t = test->priv;
+	struct mpa_enc before = t->enc;
+	u32 tries;
+	int err;
+
+	for (tries = 0; tries < 200; tries++) {
+		if (f->entries)
+			t->enc.kv_end = before.kv_next + tries;
+		else
+			t->enc.buf_end = before.buf + tries;
+		err = mpa_fpdu_gather(&t->enc, t->ulpdu, 14, data, 1986);
+		if (!err)
+			break;
+		KUNIT_ASSERT_EQ(test, -ENOBUFS, err);
+		tx_expect_unlisted(test, &before, first, 1986, data);
+	}
+	return tries;
+}
+
+static void tx_list_all_or_nothing(struct kunit *test)
+{
+	const struct tx_list_failure *f = test->param_value;
+	struct tx_source pieces = { .kind = f->kind, .seg = 300, .gap = 600,
+				    .nr_empty = 1 };
+	struct tx_test *t = test->priv;
+	u32 inplace = 1986;
+	struct iov_iter data;
+	u32 first = 0;
+	u32 tries;
+	u32 size;
+
+	tx_source_iter(test, &pieces, &data, t->ulpdu + 14, 1986);
+	tx_list_begin(t, true);
+	if (f->behind) {
+		first = mpa_ref_encode(t->want, 508, t->ulpdu, 21, false,
+				       true);
+		KUNIT_ASSERT_EQ(test, 0, tx_list(t, 21, 1));
+		inplace += 20;
+	}
+	size = first + mpa_ref_encode(t->want + first, 508 + first, t->ulpdu,
+				      2000, false, true);
+	tries = tx_list_until(test, f, &data, first);
+	/* seven pieces, what is in front of them, and behind */
+	if (f->entries)
+		KUNIT_EXPECT_EQ(test, 9 - f->behind, tries);
+	else
+		KUNIT_EXPECT_GE(test, tries, 2 + 14 + 4);
+	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
+	KUNIT_EXPECT_TRUE(test, t->enc.kv_next <= t->enc.kv_end);
+	KUNIT_EXPECT_TRUE(test, t->enc.buf <= t->enc.buf_end);
+	tx_expect_listed(test, size, inplace, f->desc);
+}
+
+/* Nothing is written behind the memory there is. */
+static void tx_list_memory(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+	u32 len;
+	u32 n;
+
+	for (len = 20; len < 24; len++) {
+		for (n = 0; n < 60; n++) {
+			tx_list_begin(t, true);
+			memset(t->around, 0xa5, 64);
+			t->enc.buf_end = t->around + n;
+			tx_list(t, len, 18);
+			KUNIT_ASSERT_TRUE(test, t->enc.buf <= t->enc.buf_end);
+			KUNIT_ASSERT_NULL(test, memchr_inv(t->around + n, 0xa5,
+							   64 - n));
+		}
+	}
+}
+
+static void tx_list_short(struct kunit *test)
+{
+	struct kvec kv = { .iov_len = 200 };
+	struct tx_test *t = test->priv;
+	struct mpa_enc before;
+	struct iov_iter data;
+
+	kv.iov_base = t->ulpdu;
+	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, 99);
+	tx_list_begin(t, true);
+	before = t->enc;
+	KUNIT_EXPECT_EQ(test, -EFAULT,
+			mpa_fpdu_gather(&t->enc, t->ulpdu, 14, &data, 100));
+	tx_expect_unlisted(test, &before, 0, 99, &data);
+}
+
+/* What is listed: no markers, a short header, and memory that is mapped. */
+static void tx_list_possible(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+	struct iov_iter data;
+	struct bio_vec bv;
+	struct kvec kv;
+
+	tx_list_begin(t, true);
+	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, 100);
+	KUNIT_EXPECT_TRUE(test, mpa_fpdu_can_gather(&t->enc, 64, &data, 100));
+	KUNIT_EXPECT_FALSE(test, mpa_fpdu_can_gather(&t->enc, 65, &data, 100));
+	KUNIT_EXPECT_FALSE(test, mpa_fpdu_can_gather(&t->enc, 64, &data, 0));
+	iov_iter_bvec(&data, ITER_SOURCE, &bv, 1, 100);
+	KUNIT_EXPECT_TRUE(test, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
+	t->enc.markers = true;
+	KUNIT_EXPECT_FALSE(test, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
+	t->enc.markers = false;
+	iov_iter_xarray(&data, ITER_SOURCE, NULL, 0, 100);
+	KUNIT_EXPECT_FALSE(test, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
+}
+
 /* Filling a segment, and MULPDU */
 
 static void tx_fill_one(struct kunit *test, u32 offset, u32 room, bool markers)
@@ -828,6 +1186,13 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_all_or_nothing, tx_failure_gen_params),
 	KUNIT_CASE(tx_memory_reused),
 	KUNIT_CASE(tx_short_payload),
+	MPA_CASE(tx_list_lengths, "FR-01 FR-02 FR-05 SZ-05: pieces, lengths"),
+	KUNIT_CASE(tx_list_stream),
+	KUNIT_CASE_PARAM(tx_list_from_source, tx_list_gen_params),
+	KUNIT_CASE_PARAM(tx_list_all_or_nothing, tx_list_failure_gen_params),
+	KUNIT_CASE(tx_list_memory),
+	KUNIT_CASE(tx_list_short),
+	KUNIT_CASE(tx_list_possible),
 	MPA_CASE(tx_fill_is_exact, "SZ-11: the longest ULPDU for some room"),
 	KUNIT_CASE_PARAM(tx_known_mulpdu, tx_mulpdu_gen_params),
 	KUNIT_CASE_PARAM(tx_mulpdu_fits, tx_emss_gen_params),
