@@ -5,6 +5,7 @@
 #include <linux/gfp.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
+#include <net/ip.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
@@ -336,6 +337,11 @@ u32 conn_segments(const struct conn_test *t)
 	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
 
 	return tp->data_segs_out - tp->total_retrans;
+}
+
+unsigned long conn_counter(const struct conn_test *t, enum mpa_mib field)
+{
+	return snmp_fold_field(t->mn->mib, field);
 }
 
 void conn_detach(struct kunit *test, struct mpa_consumer *c)

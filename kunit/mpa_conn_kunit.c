@@ -290,6 +290,36 @@ static const struct conn_row send_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(send, send_rows, desc);
 
+static const struct conn_row train_rows[] = {
+	{ "TX-04 TX-06 SZ-11: source, full segments in one call",
+	  conn_train_full, TRAIN_SOURCE },
+	{ "TX-04 TX-06 SZ-11: source, full segments in one call, markers",
+	  conn_train_full, TRAIN_SOURCE_MARKERS },
+	{ "TX-04 TX-06: messages, full segments in one call", conn_train_full,
+	  TRAIN_MESSAGES },
+	{ "TX-03 TX-04 TX-10: two messages a segment, in one call",
+	  conn_train_full, TRAIN_PAIRS },
+	{ "TX-04 TX-06: a small FPDU ends what TCP cuts", conn_train_between,
+	  TRAIN_SMALL },
+	{ "TX-04 TX-07: an FPDU longer than the EMSS by itself",
+	  conn_train_between, TRAIN_LONG },
+	{ "TX-04 TX-06: zero copy by itself", conn_train_between,
+	  TRAIN_PAGES },
+	{ "TX-04 TX-06: EMSS no multiple of four", conn_train_odd, 1 },
+	{ "TX-04 TX-06: EMSS no multiple of four, but of two",
+	  conn_train_odd, 2 },
+	{ "TX-04 TX-06: source, headers of all lengths", conn_train_headers },
+	{ "SZ-15: source, EMSS below the least MULPDU", conn_train_narrow },
+	{ "TX-04 TX-06: the window shuts", conn_train_window },
+	{ "TX-04 TX-06 SZ-09: room for SACK blocks", conn_train_sack },
+	{ "TX-04 TX-06: a hole while a train is laid out", conn_train_apart,
+	  TRAIN_HOLE },
+	{ "TX-04 TX-07: the MTU changes while a train is laid out",
+	  conn_train_apart, TRAIN_MTU },
+};
+
+KUNIT_ARRAY_PARAM_DESC(train, train_rows, desc);
+
 static const struct conn_row zerocopy_rows[] = {
 	{ "pages, handed back when they are free", conn_zerocopy_pages,
 	  false },
@@ -620,6 +650,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(fin),
 	CONN_CASE(gate),
 	CONN_CASE(send),
+	CONN_CASE(train),
 	CONN_CASE(zerocopy),
 	CONN_CASE(queue),
 	CONN_CASE(end),

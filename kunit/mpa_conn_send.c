@@ -19,11 +19,6 @@ static void send_full(struct kunit *test)
 	mpa_resume(t->a.conn);
 }
 
-static unsigned long send_counter(struct conn_test *t, enum mpa_mib field)
-{
-	return snmp_fold_field(t->mn->mib, field);
-}
-
 void conn_send_lengths(struct kunit *test)
 {
 	static const u32 len[] = {
@@ -142,7 +137,8 @@ void conn_send_nodelay(struct kunit *test)
 		conn_expect_tx(test, 20);
 }
 
-static int send_next(struct mpa_tx *tx, u32 max)
+/* All that fits, and a header of its own. */
+int conn_next(struct mpa_tx *tx, u32 max)
 {
 	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
 
@@ -159,11 +155,12 @@ static int send_next(struct mpa_tx *tx, u32 max)
 	return msg->left ? 1 : 0;
 }
 
-static struct conn_msg *send_source(struct kunit *test, u32 len)
+/* A source of @len octets beside the headers. */
+struct conn_msg *conn_source(struct kunit *test, u32 len)
 {
 	struct conn_msg *msg = conn_msg(test, len + CONN_HDR);
 
-	msg->tx.next = send_next;
+	msg->tx.next = conn_next;
 	msg->left = len;
 	return msg;
 }
@@ -180,7 +177,7 @@ void conn_send_source(struct kunit *test)
 	send_full(test);
 	mpa_get_info(t->a.conn, &info);
 	before = conn_segments(t);
-	msg = send_source(test, 50000);
+	msg = conn_source(test, 50000);
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
 	while (at < 50000) {
 		u64 pos = t->in_pos;
@@ -222,7 +219,7 @@ void conn_send_source_room(struct kunit *test)
 	mpa_get_info(t->a.conn, &info);
 	emss = info.emss;
 	list_add_tail(&conn_msg(test, emss - room - 6)->tx.list, &list);
-	msg = send_source(test, 5000);
+	msg = conn_source(test, 5000);
 	list_add_tail(&msg->tx.list, &list);
 	KUNIT_ASSERT_EQ(test, mpa_send_list(t->a.conn, &list), 0);
 	conn_expect_tx(test, emss - room - 6);
@@ -240,7 +237,7 @@ void conn_send_source_stops(struct kunit *test)
 
 	t->opts.maxseg = 1460;
 	send_full(test);
-	msg = send_source(test, 50000);
+	msg = conn_source(test, 50000);
 	msg->stop = 3;
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
 	conn_take(test);
@@ -253,7 +250,7 @@ void conn_send_source_stops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg->asked, 3);
 
 	/* It may have nothing at all. */
-	msg = send_source(test, 10);
+	msg = conn_source(test, 10);
 	msg->stop = 1;
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
 	conn_expect_done(test, &t->a, 3, 0);
@@ -268,7 +265,7 @@ void conn_send_source_fails(struct kunit *test)
 
 	send_full(test);
 	mpa_hold(t->a.conn);
-	msg = send_source(test, 1000);
+	msg = conn_source(test, 1000);
 	msg->stop = 1;
 	msg->err = -EIO;
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
@@ -287,7 +284,7 @@ static int send_next_detach(struct mpa_tx *tx, u32 max)
 
 	if (msg->asked == 3)
 		mpa_detach(msg->conn);
-	return send_next(tx, max);
+	return conn_next(tx, max);
 }
 
 /* A source, too, may detach. */
@@ -298,7 +295,7 @@ void conn_send_source_detach(struct kunit *test)
 
 	t->opts.maxseg = 1460;
 	send_full(test);
-	msg = send_source(test, 60000);
+	msg = conn_source(test, 60000);
 	msg->tx.next = send_next_detach;
 	msg->conn = t->a.conn;
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
@@ -533,7 +530,7 @@ void conn_send_mtu_source(struct kunit *test)
 	mtu = mpa_peer_lo_mtu(1500);
 	KUNIT_ASSERT_GT(test, mtu, 1500);
 	t->lo_mtu = mtu;
-	msg = send_source(test, 5000);
+	msg = conn_source(test, 5000);
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
 	conn_take(test);
 	KUNIT_EXPECT_LE(test, t->in_pos, 1448);
@@ -588,7 +585,7 @@ static void send_pages(struct kunit *test, u32 nr)
 	t->opts.sndbuf = 200000;
 	send_full(test);
 	mpa_peer_stop(&t->peer);
-	before = send_counter(t, MPA_MIB_TX_ZEROCOPY);
+	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	t->nr_plain = CONN_PAGES - nr;
 	conn_post_many(test, t->nr_plain, 3000);
 	for (i = 0; i < nr; i++) {
@@ -597,7 +594,7 @@ static void send_pages(struct kunit *test, u32 nr)
 		KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
 	}
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, send_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
 			nr);
 	KUNIT_ASSERT_EQ(test, mpa_consumer_done(&t->a), t->nr_plain);
 	for (i = t->nr_plain; i < CONN_PAGES; i++)
@@ -633,7 +630,7 @@ void conn_zerocopy_copied(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, slab);
 	send_full(test);
-	before = send_counter(t, MPA_MIB_TX_COPIED);
+	before = conn_counter(t, MPA_MIB_TX_COPIED);
 	msg = conn_msg(test, 3000);
 	msg->tx.flags = MPA_TX_ZEROCOPY;
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
@@ -646,7 +643,7 @@ void conn_zerocopy_copied(struct kunit *test)
 	msg->tx.flags = MPA_TX_ZEROCOPY;
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
 	conn_expect_done(test, &t->a, 2, 0);
-	KUNIT_EXPECT_EQ(test, send_counter(t, MPA_MIB_TX_COPIED) - before, 2);
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_COPIED) - before, 2);
 	memset(slab, 0, 1024);
 	conn_expect_tx(test, 3000);
 	conn_expect_tx(test, CONN_HDR + 1024);

@@ -87,6 +87,27 @@ enum conn_ooo_family {
 	OOO_MAPPED,		/* IPv6, to an IPv4 address */
 };
 
+/* For conn_train_full(): what is to be sent. */
+enum conn_train_full {
+	TRAIN_SOURCE,
+	TRAIN_SOURCE_MARKERS,
+	TRAIN_MESSAGES,
+	TRAIN_PAIRS,		/* two FPDUs fill a segment */
+};
+
+/* For conn_train_between(): what comes between full segments. */
+enum conn_train_between {
+	TRAIN_SMALL,
+	TRAIN_LONG,		/* longer than a segment */
+	TRAIN_PAGES,		/* zero copy */
+};
+
+/* For conn_train_apart(): what happens while a train is laid out. */
+enum conn_train_apart {
+	TRAIN_HOLE,		/* in what the peer sends */
+	TRAIN_MTU,		/* the path gets narrower */
+};
+
 /**
  * struct conn_row - a case
  * @desc: requirement IDs, then what is shown
@@ -281,6 +302,7 @@ void conn_settle(struct mpa_consumer *c);
 void conn_detach(struct kunit *test, struct mpa_consumer *c);
 u32 conn_arg(struct kunit *test);
 u32 conn_segments(const struct conn_test *t);
+unsigned long conn_counter(const struct conn_test *t, enum mpa_mib field);
 
 /* Frames of the peer. */
 void conn_peer_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
@@ -302,6 +324,8 @@ struct conn_msg *conn_msg(struct kunit *test, u32 len);
 struct conn_msg *conn_page_msg(struct kunit *test, u32 len);
 void conn_post_many(struct kunit *test, u32 nr, u32 len);
 struct conn_msg *conn_post(struct kunit *test, u32 len);
+int conn_next(struct mpa_tx *tx, u32 max);
+struct conn_msg *conn_source(struct kunit *test, u32 len);
 void conn_expect_done(struct kunit *test, struct mpa_consumer *c, u32 nr,
 		      int status);
 void conn_expect_statuses(struct kunit *test, struct mpa_consumer *c, u32 nr,
@@ -434,6 +458,16 @@ void conn_queue_abort(struct kunit *test);
 void conn_queue_detach(struct kunit *test);
 void conn_queue_reset(struct kunit *test);
 void conn_queue_shutdown(struct kunit *test);
+
+/* mpa_conn_train.c */
+void conn_train_full(struct kunit *test);
+void conn_train_between(struct kunit *test);
+void conn_train_odd(struct kunit *test);
+void conn_train_headers(struct kunit *test);
+void conn_train_narrow(struct kunit *test);
+void conn_train_window(struct kunit *test);
+void conn_train_sack(struct kunit *test);
+void conn_train_apart(struct kunit *test);
 
 /* mpa_conn_end.c */
 void conn_end_detach(struct kunit *test);

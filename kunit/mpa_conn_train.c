@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Trains: what TCP is given in one call, and where it cuts that. */
+#include <linux/delay.h>
+#include <linux/ip.h>
+#include <linux/jiffies.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/tcp.h>
+#include <net/tcp.h>
+#include "mpa_conn_ooo.h"
+
+enum {
+	TRAIN_SEGMENTS	= 2048,
+	TRAIN_FPDUS	= 256,
+	TRAIN_EMSS	= 1448,		/* of 1460, with timestamps */
+	TRAIN_FULL	= 1442,		/* the ULPDU that fills it */
+	TRAIN_SACK	= 28,		/* three blocks, and timestamps */
+};
+
+/**
+ * struct train - segments with data, as they arrive, and FPDUs
+ * @tap: sees them
+ * @lock: protects @nr and @seq
+ * @port: of the connection
+ * @base: sequence number of the first octet in full operation
+ * @emss: of the connection
+ * @seq: where segments begin
+ * @nr: how many
+ * @pos: where FPDUs begin, and where the last one ends
+ * @nr_fpdus: how many the peer has taken
+ * @calls: counter, from before
+ * @records: the same
+ * @sent: conn_segments(), from before
+ */
+struct train {
+	struct packet_type	tap;
+	spinlock_t		lock;	/* see above */
+	__be16			port;
+	u32			base;
+	u32			emss;
+	u32			seq[TRAIN_SEGMENTS];
+	u32			nr;
+	u32			pos[TRAIN_FPDUS + 1];
+	u32			nr_fpdus;
+	unsigned long		calls;
+	unsigned long		records;
+	u32			sent;
+};
+
+/* Octets of a segment, or of several that are still in one piece. */
+static void train_note(struct train *tr, const struct sk_buff *skb)
+{
+	u32 seq, end, len, gso = skb_shinfo(skb)->gso_size;
+	const struct iphdr *iph = ip_hdr(skb);
+	const struct tcphdr *th;
+	struct tcphdr buf;
+
+	th = skb_header_pointer(skb, 4 * iph->ihl, sizeof(buf), &buf);
+	if (iph->protocol != IPPROTO_TCP || !th || th->source != tr->port)
+		return;
+	len = ntohs(iph->tot_len) - 4 * iph->ihl - 4 * th->doff;
+	seq = ntohl(th->seq);
+	end = seq + len;
+
+	spin_lock_bh(&tr->lock);
+	for (; before(seq, end) && tr->nr < TRAIN_SEGMENTS; seq += gso ?: len)
+		tr->seq[tr->nr++] = seq;
+	spin_unlock_bh(&tr->lock);
+}
+
+static int train_tap(struct sk_buff *skb, struct net_device *dev,
+		     struct packet_type *tap, struct net_device *orig)
+{
+	train_note(container_of(tap, struct train, tap), skb);
+	consume_skb(skb);
+	return NET_RX_SUCCESS;
+}
+
+static void train_untap(void *data)
+{
+	struct train *tr = data;
+
+	dev_remove_pack(&tr->tap);
+	kvfree(tr);
+}
+
+/* Counters begin here. */
+static void train_mark(struct conn_test *t, struct train *tr)
+{
+	tr->calls = conn_counter(t, MPA_MIB_TX_CALLS);
+	tr->records = conn_counter(t, MPA_MIB_TX_RECORDS);
+	tr->sent = conn_segments(t);
+}
+
+/* An Initiator, delivering, whose segments are seen before its peer is told. */
+static struct train *train_open(struct kunit *test, u8 peer_flags)
+{
+	struct train *tr = kvzalloc(sizeof(*tr), GFP_KERNEL);
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(test, tr);
+	spin_lock_init(&tr->lock);
+	tr->tap.type = htons(ETH_P_IP);
+	tr->tap.func = train_tap;
+	dev_add_pack(&tr->tap);
+	err = kunit_add_action_or_reset(test, train_untap, tr);
+	KUNIT_ASSERT_EQ(test, err, 0);
+
+	if (!t->opts.sndbuf)
+		t->opts.sndbuf = 200000;
+	conn_full(test, CONN_INITIATOR, 0, PEER_C | peer_flags);
+	mpa_resume(t->a.conn);
+	mpa_get_info(t->a.conn, &info);
+	tr->emss = info.emss;
+	tr->base = tcp_sk(t->sock[0]->sk)->write_seq;
+	WRITE_ONCE(tr->port, inet_sk(t->sock[0]->sk)->inet_sport);
+	train_mark(t, tr);
+	return tr;
+}
+
+static struct train *train_open_1448(struct kunit *test, u8 peer_flags)
+{
+	struct conn_test *t = test->priv;
+	struct train *tr;
+
+	t->opts.maxseg = 1460;
+	tr = train_open(test, peer_flags);
+	KUNIT_ASSERT_EQ(test, tr->emss, TRAIN_EMSS);
+	return tr;
+}
+
+/* The peer takes the next FPDU. */
+static u32 train_take(struct kunit *test, struct train *tr)
+{
+	struct conn_test *t = test->priv;
+	u32 len = conn_take(test);
+
+	KUNIT_ASSERT_LT(test, tr->nr_fpdus, TRAIN_FPDUS);
+	tr->pos[++tr->nr_fpdus] = t->in_pos;
+	return len;
+}
+
+/* The peer takes @nr ULPDUs that are messages. */
+static void train_take_messages(struct kunit *test, struct train *tr, u32 nr)
+{
+	struct conn_test *t = test->priv;
+	u32 k, len;
+
+	while (nr--) {
+		k = t->nr_in;
+		len = train_take(test, tr);
+		KUNIT_ASSERT_EQ(test, len, t->msg[k].len);
+		KUNIT_ASSERT_EQ(test, 0, memcmp(t->buf, t->pool + k % 256,
+						len));
+	}
+}
+
+/* The peer takes all ULPDUs of a source. */
+static void train_take_source(struct kunit *test, struct train *tr,
+			      const struct conn_msg *msg)
+{
+	const u8 *octets = msg->kv.iov_base;
+	u32 len, at, end = msg->kv.iov_len;
+
+	for (at = 0; at < end; at += len) {
+		struct conn_test *t = test->priv;
+
+		len = train_take(test, tr) - CONN_HDR;
+		KUNIT_ASSERT_LE(test, at + len, end);
+		KUNIT_ASSERT_EQ(test, 0, memcmp(t->buf, msg->tx.hdr, CONN_HDR));
+		KUNIT_ASSERT_EQ(test, 0, memcmp(t->buf + CONN_HDR, octets + at,
+						len));
+	}
+}
+
+static struct conn_msg *train_source(struct kunit *test, u32 len)
+{
+	struct conn_msg *msg = conn_source(test, len);
+	struct conn_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	return msg;
+}
+
+/* Since train_mark(), when all has been handed back. */
+static void train_expect(struct kunit *test, struct train *tr, u32 calls,
+			 u32 records, u32 segments)
+{
+	struct conn_test *t = test->priv;
+
+	conn_expect_done(test, &t->a, t->nr_msg, 0);
+	KUNIT_EXPECT_EQ(test, calls,
+			conn_counter(t, MPA_MIB_TX_CALLS) - tr->calls);
+	KUNIT_EXPECT_EQ(test, records,
+			conn_counter(t, MPA_MIB_TX_RECORDS) - tr->records);
+	KUNIT_EXPECT_EQ(test, segments, conn_segments(t) - tr->sent);
+}
+
+/* The FPDU in which an octet of the stream lies. */
+static u32 train_fpdu_at(const struct train *tr, u32 pos)
+{
+	u32 k;
+
+	for (k = 0; k < tr->nr_fpdus && pos >= tr->pos[k + 1]; k++)
+		;
+	return k;
+}
+
+/*
+ * Segments of the first @end octets begin with an FPDU, or within one that is
+ * longer than the EMSS.
+ */
+static void train_expect_aligned(struct kunit *test, struct train *tr, u32 end)
+{
+	u32 i, k, pos, size;
+
+	KUNIT_ASSERT_LT(test, tr->nr, TRAIN_SEGMENTS);
+	for (i = 0; i < tr->nr; i++) {
+		pos = tr->seq[i] - tr->base;
+		/* beyond it, or in the startup frame */
+		if (pos >= end)
+			continue;
+		k = train_fpdu_at(tr, pos);
+		KUNIT_ASSERT_LT(test, k, tr->nr_fpdus);
+		size = tr->pos[k + 1] - tr->pos[k];
+		if (size <= tr->emss)
+			KUNIT_ASSERT_EQ_MSG(test, pos, tr->pos[k], "FPDU %u",
+					    k);
+	}
+}
+
+static bool train_begins(const struct train *tr, u32 pos)
+{
+	u32 i;
+
+	for (i = 0; i < tr->nr; i++)
+		if (tr->seq[i] - tr->base == pos)
+			return true;
+	return false;
+}
+
+/* A segment begins with each FPDU. */
+static void train_expect_apart(struct kunit *test, const struct train *tr)
+{
+	u32 k;
+
+	for (k = 0; k < tr->nr_fpdus; k++)
+		KUNIT_ASSERT_TRUE_MSG(test, train_begins(tr, tr->pos[k]),
+				      "FPDU %u", k);
+}
+
+/* What fills segments goes to TCP in one call. @arg: how it is posted. */
+void conn_train_full(struct kunit *test)
+{
+	enum conn_train_full what = conn_arg(test);
+	struct conn_test *t = test->priv;
+	struct train *tr;
+	u32 segments;
+
+	tr = train_open_1448(test, what == TRAIN_SOURCE_MARKERS ? PEER_M : 0);
+	switch (what) {
+	case TRAIN_SOURCE:
+	case TRAIN_SOURCE_MARKERS:
+		train_source(test, 20 * (TRAIN_FULL - CONN_HDR));
+		train_take_source(test, tr, &t->msg[0]);
+		break;
+	case TRAIN_MESSAGES:
+		conn_post_many(test, 20, TRAIN_FULL);
+		train_take_messages(test, tr, 20);
+		break;
+	case TRAIN_PAIRS:
+		/* 2 + 718 + 4 */
+		conn_post_many(test, 40, 718);
+		train_take_messages(test, tr, 40);
+		break;
+	}
+	segments = DIV_ROUND_UP(t->in_pos, TRAIN_EMSS);
+	KUNIT_EXPECT_GE(test, segments, 20);
+	train_expect(test, tr, 1, segments, segments);
+	train_expect_aligned(test, tr, t->in_pos);
+}
+
+static struct conn_msg *train_other(struct kunit *test,
+				    enum conn_train_between what)
+{
+	switch (what) {
+	case TRAIN_SMALL:
+		return conn_msg(test, 100);
+	case TRAIN_LONG:
+		return conn_msg(test, 5000);
+	default:
+		return conn_page_msg(test, TRAIN_FULL);
+	}
+}
+
+/* Between full segments there is another FPDU. */
+void conn_train_between(struct kunit *test)
+{
+	enum conn_train_between what = conn_arg(test);
+	struct conn_test *t = test->priv;
+	unsigned long zerocopy;
+	struct train *tr;
+	LIST_HEAD(list);
+	u32 i;
+
+	tr = train_open_1448(test, 0);
+	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
+	for (i = 0; i < 11; i++) {
+		struct conn_msg *msg = i == 5 ? train_other(test, what) :
+						conn_msg(test, TRAIN_FULL);
+
+		list_add_tail(&msg->tx.list, &list);
+	}
+	KUNIT_ASSERT_EQ(test, mpa_send_list(t->a.conn, &list), 0);
+	train_take_messages(test, tr, 11);
+	/* A small one goes with the full ones before it. */
+	train_expect(test, tr, what == TRAIN_SMALL ? 2 : 3, 11,
+		     what == TRAIN_LONG ? 14 : 11);
+	train_expect_aligned(test, tr, t->in_pos);
+	train_expect_apart(test, tr);
+	KUNIT_EXPECT_EQ(test, what == TRAIN_PAGES,
+			conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy);
+}
+
+/* No FPDU fills a segment: each is given by itself. @arg: octets too few. */
+void conn_train_odd(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+	struct train *tr;
+	u32 mulpdu;
+
+	t->opts.maxseg = 1460 - conn_arg(test);
+	tr = train_open(test, 0);
+	KUNIT_ASSERT_EQ(test, tr->emss, TRAIN_EMSS - conn_arg(test));
+	mulpdu = mpa_mulpdu(t->a.conn);
+	KUNIT_ASSERT_EQ(test, mulpdu, TRAIN_FULL - 4);
+	conn_post_many(test, 10, mulpdu);
+	train_take_messages(test, tr, 10);
+	train_expect(test, tr, 10, 10, 10);
+
+	msg = train_source(test, 10 * (mulpdu - CONN_HDR));
+	train_take_source(test, tr, msg);
+	train_expect(test, tr, 20, 20, 20);
+	train_expect_aligned(test, tr, t->in_pos);
+}
+
+static const u16 train_headers[] = { CONN_HDR, 64, 65, TRAIN_FULL, 0 };
+
+/* Full ULPDUs, whose headers differ in length. */
+static int train_next_header(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+
+	tx->hdr_len = train_headers[msg->asked++ % ARRAY_SIZE(train_headers)];
+	tx->len = max - tx->hdr_len;
+	return msg->asked < 25;
+}
+
+/* How a ULPDU lies in memory is seen to for each one. */
+void conn_train_headers(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 at = 0, hdr_len, i, len;
+	struct conn_msg *msg;
+	struct train *tr;
+
+	tr = train_open_1448(test, 0);
+	msg = conn_msg(test, CONN_HDR + 40000);
+	msg->tx.next = train_next_header;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	for (i = 0; i < 25; i++) {
+		hdr_len = train_headers[i % ARRAY_SIZE(train_headers)];
+		len = train_take(test, tr) - hdr_len;
+		KUNIT_ASSERT_EQ(test, hdr_len + len, TRAIN_FULL);
+		KUNIT_ASSERT_EQ(test, 0, memcmp(t->buf, t->pool, hdr_len));
+		KUNIT_ASSERT_EQ(test, 0, memcmp(t->buf + hdr_len, t->pool +
+						CONN_HDR + at, len));
+		at += len;
+	}
+	conn_expect_done(test, &t->a, 1, 0);
+	KUNIT_EXPECT_EQ(test, 25, conn_segments(t) - tr->sent);
+	train_expect_aligned(test, tr, t->in_pos);
+}
+
+/* ULPDUs that fill a segment, though they might be longer. */
+static int train_next_narrow(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+
+	msg->max = min(max, msg->max);
+	tx->hdr_len = 0;
+	tx->len = msg->left;
+	return ++msg->asked < 20;
+}
+
+/* A source is never asked for less than 128 octets. */
+void conn_train_narrow(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+	struct train *tr;
+	u32 i;
+
+	t->opts.maxseg = 100;
+	tr = train_open(test, 0);
+	KUNIT_ASSERT_LT(test, tr->emss, 128);
+	msg = conn_msg(test, CONN_HDR + 4000);
+	msg->tx.next = train_next_narrow;
+	msg->max = U32_MAX;
+	msg->left = tr->emss - 6;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	for (i = 0; i < 20; i++)
+		KUNIT_ASSERT_EQ(test, train_take(test, tr), msg->left);
+	KUNIT_EXPECT_EQ(test, msg->max, 128);
+	train_expect_aligned(test, tr, t->in_pos);
+}
+
+/* All that was sent is acknowledged, and what was not sent must wait. */
+static u32 train_wait_shut(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk = t->sock[0]->sk;
+	const struct tcp_sock *tp = tcp_sk(sk);
+	unsigned long end = jiffies + 20 * HZ;
+	u32 unsent = 0;
+
+	while (!unsent && time_before(jiffies, end)) {
+		conn_settle(&t->a);
+		lock_sock(sk);
+		if (!tp->packets_out)
+			unsent = tp->write_seq - tp->snd_nxt;
+		release_sock(sk);
+	}
+	return unsent;
+}
+
+/*
+ * The peer does not read. TCP gets what the window has room for, and one
+ * segment's worth to ask for more with.
+ */
+void conn_train_window(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct train *tr;
+	u32 unsent, end;
+
+	t->opts.rcvbuf = 32768;
+	tr = train_open_1448(test, 0);
+	conn_post_many(test, 150, TRAIN_FULL);
+	unsent = train_wait_shut(test);
+	KUNIT_EXPECT_GT(test, unsent, 0);
+	KUNIT_EXPECT_LE(test, unsent, TRAIN_EMSS);
+	/* Without what waits: TCP may send parts of it, to ask with. */
+	end = tcp_sk(t->sock[0]->sk)->write_seq - tr->base - TRAIN_EMSS;
+	KUNIT_EXPECT_GT(test, end, 4 * TRAIN_EMSS);
+	KUNIT_EXPECT_LT(test, mpa_consumer_done(&t->a), 100);
+	train_take_messages(test, tr, 150);
+	train_expect_aligned(test, tr, end);
+	conn_expect_done(test, &t->a, 150, 0);
+}
+
+/* Asks a source from time to time, until it gets more than @max again. */
+static void train_until_more(struct kunit *test, struct train *tr, u32 max)
+{
+	unsigned long end = jiffies + 30 * HZ;
+	struct conn_msg *msg;
+
+	do {
+		msg = train_source(test, 100);
+		train_take_source(test, tr, msg);
+		KUNIT_ASSERT_TRUE(test, msg->max == max ||
+				  msg->max == TRAIN_FULL);
+		if (msg->max == TRAIN_FULL)
+			return;
+		msleep(250);
+	} while (time_before(jiffies, end));
+	KUNIT_FAIL(test, "never again");
+}
+
+/* A copy of the peer's first FPDU: what it takes is put into the buffer. */
+static u8 *train_first(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u8 *first = kunit_kmalloc(test, gap_at(t, 1), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, first);
+	memcpy(first, t->buf, gap_at(t, 1));
+	return first;
+}
+
+/*
+ * While there is a hole, segments have room for SACK blocks, and TCP gets them
+ * one by one. So it is for four seconds more.
+ */
+void conn_train_sack(struct kunit *test)
+{
+	const u32 max = TRAIN_FULL - TRAIN_SACK;
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+	unsigned long begun;
+	struct train *tr;
+	u8 *first;
+
+	tr = train_open_1448(test, 0);
+	gap_begin(test);
+	gap_fpdus(test, 2, 700);
+	first = train_first(test);
+	gap_put(test, gap_at(t, 1), t->buf_len);
+	conn_settle(&t->a);
+	begun = jiffies;
+	msg = train_source(test, 20 * (max - CONN_HDR));
+	train_take_source(test, tr, msg);
+	KUNIT_EXPECT_EQ(test, msg->max, max);
+	train_expect(test, tr, 20, 20, 20);
+	train_expect_aligned(test, tr, t->in_pos);
+
+	KUNIT_ASSERT_EQ(test, 0, mpa_inject(&t->inject, 0, first, gap_at(t, 1),
+					    0));
+	conn_expect_rx(test, &t->a, 2);
+	train_until_more(test, tr, max);
+	KUNIT_EXPECT_TRUE(test, time_after(jiffies, begun + 4 * HZ));
+	train_mark(t, tr);
+	msg = train_source(test, 20 * (TRAIN_FULL - CONN_HDR));
+	train_take_source(test, tr, msg);
+	train_expect(test, tr, 1, 20, 20);
+	train_expect_aligned(test, tr, t->in_pos);
+}
+
+static void train_disturb(struct conn_test *t, struct conn_msg *msg)
+{
+	u32 from = gap_at(t, 1);
+
+	if (t->lo_mtu)
+		msg->err = min(0, mpa_peer_lo_mtu(1300));
+	else
+		msg->err = mpa_inject(&t->inject, from, t->buf + from,
+				      t->buf_len - from, 0);
+}
+
+static int train_next_disturbed(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+	struct mpa_consumer *c = mpa_conn_ctx(msg->conn);
+
+	if (msg->asked == 5)
+		train_disturb(container_of(c, struct conn_test, a), msg);
+	return conn_next(tx, max);
+}
+
+/* TCP would cut elsewhere than the train was laid out: FPDUs remain apart. */
+void conn_train_apart(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+	struct train *tr;
+
+	if (conn_arg(test) == TRAIN_MTU) {
+		t->lo_mtu = mpa_peer_lo_mtu(1500);
+		KUNIT_ASSERT_GT(test, t->lo_mtu, 1500);
+	}
+	tr = train_open_1448(test, 0);
+	gap_begin(test);
+	gap_fpdus(test, 2, 700);
+	msg = conn_source(test, 20 * (TRAIN_FULL - CONN_HDR));
+	msg->conn = t->a.conn;
+	msg->tx.next = train_next_disturbed;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	train_take_source(test, tr, msg);
+	KUNIT_EXPECT_EQ(test, msg->err, 0);
+	KUNIT_EXPECT_EQ(test, msg->asked, 20);
+	/* Each FPDU is a little longer than a segment now. */
+	train_expect(test, tr, 20, 20, 40);
+	train_expect_apart(test, tr);
+}
