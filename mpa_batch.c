@@ -192,6 +192,9 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 	bool kept = false;
 	u32 octets = 0;
 
+	/* Nobody but the work item adds one. */
+	if (list_empty_careful(&conn->rx.batches))
+		return 0;
 	spin_lock_bh(&conn->lock);
 	list_for_each_entry_safe(b, tmp, &conn->rx.batches, node) {
 		if (b->done && (b->early || !kept)) {

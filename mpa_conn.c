@@ -69,14 +69,26 @@ void mpa_conn_put(struct mpa_conn *conn)
 }
 
 /*
+ * Is it the work item itself that calls, from a callback? An interrupt on top
+ * of it is not.
+ */
+static bool mpa_conn_runs(const struct mpa_conn *conn)
+{
+	return in_task() && READ_ONCE(conn->runner) == current;
+}
+
+/*
  * Have the work item run; uses up a reference of the caller. API functions take
  * it before they let go of what they have done: a callback that comes of it may
  * detach, and released() be over, before they are.
  */
 void mpa_conn_kick_put(struct mpa_conn *conn)
 {
-	if (!queue_work(mpa_wq, &conn->work))
-		mpa_conn_put(conn);
+	if (mpa_conn_runs(conn))
+		conn->again = true;
+	else if (queue_work(mpa_wq, &conn->work))
+		return;
+	mpa_conn_put(conn);
 }
 
 /* Have the work item run. Context: any; as mpa_conn_hold(). */
@@ -418,11 +430,13 @@ static bool mpa_conn_run(struct mpa_conn *conn)
 	unsigned int i;
 
 	for (i = 0; i < MPA_ROUNDS; i++) {
+		conn->again = false;
 		if (mpa_conn_test(conn, MPA_CONN_DETACH)) {
 			mpa_conn_release(conn);
-			return false;
+			return conn->again &&
+			       !mpa_conn_test(conn, MPA_CONN_RELEASED);
 		}
-		if (!mpa_conn_round(conn))
+		if (!mpa_conn_round(conn) && !conn->again)
 			return mpa_conn_test(conn, MPA_CONN_DETACH);
 		if (local_clock() > deadline)
 			break;
@@ -436,8 +450,10 @@ static void mpa_conn_work(struct work_struct *work)
 	unsigned int noio = mpa_noio_save(conn->conn_flags);
 	bool more = false;
 
+	WRITE_ONCE(conn->runner, current);
 	if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
 		more = mpa_conn_run(conn);
+	WRITE_ONCE(conn->runner, NULL);
 	mpa_noio_restore(conn->conn_flags, noio);
 
 	if (more)

@@ -209,6 +209,8 @@ struct mpa_conn_ooo {
  * struct mpa_conn - a connection; locks and lifetime in mpa_conn.c
  * @ref: see "Lifetime"
  * @work: runs everything
+ * @runner: who runs it just now, or NULL
+ * @again: it is to look at everything once more; the runner's
  * @flags: &enum mpa_flag
  * @sk: the consumer's socket
  * @sock: the same
@@ -246,6 +248,8 @@ struct mpa_conn_ooo {
 struct mpa_conn {
 	struct kref		ref;
 	struct work_struct	work;
+	struct task_struct	*runner;
+	bool			again;
 	unsigned long		flags;
 	struct sock		*sk;
 	struct socket		*sock;

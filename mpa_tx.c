@@ -201,14 +201,8 @@ bool mpa_tx_idle(const struct mpa_conn *conn)
 
 static bool mpa_tx_queued(struct mpa_conn *conn)
 {
-	bool queued;
-
-	if (conn->tx.cur)
-		return true;
-	spin_lock_bh(&conn->lock);
-	queued = !list_empty(&conn->tx.queue);
-	spin_unlock_bh(&conn->lock);
-	return queued;
+	/* Who adds one has the work item run again. */
+	return conn->tx.cur || !list_empty_careful(&conn->tx.queue);
 }
 
 /* Has a message been accepted and not been given to TCP whole? */
@@ -326,7 +320,7 @@ static struct mpa_tx *mpa_tx_next(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = conn->tx.cur;
 
-	if (tx)
+	if (tx || list_empty_careful(&conn->tx.queue))
 		return tx;
 	spin_lock_bh(&conn->lock);
 	tx = list_first_entry_or_null(&conn->tx.queue, struct mpa_tx, list);
@@ -530,10 +524,14 @@ static int mpa_tx_gather(struct mpa_train *train, struct mpa_tx *tx)
 			       tx->len);
 }
 
-static bool mpa_tx_can_gather(const struct mpa_train *train,
+/* For a small one that is alone a page fragment is too much, too. */
+static bool mpa_tx_can_gather(const struct mpa_conn *conn,
 			      const struct mpa_tx *tx)
 {
-	return (train->gather || tx->len >= MPA_TRAIN_GATHER) &&
+	const struct mpa_train *train = conn->tx.train;
+
+	return (train->gather || tx->len >= MPA_TRAIN_GATHER ||
+		(!train->nr && list_empty_careful(&conn->tx.queue))) &&
 	       !(tx->flags & MPA_TX_ZEROCOPY) &&
 	       mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data,
 				   tx->len);
@@ -553,7 +551,7 @@ static int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (!record)
 		return -ENOBUFS;
 
-	if (mpa_tx_can_gather(train, tx))
+	if (mpa_tx_can_gather(conn, tx))
 		err = mpa_tx_gather(train, tx);
 	if (err == -ENOBUFS) {
 		/* In too many pieces for an empty train. */
@@ -569,13 +567,15 @@ static int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
 }
 
 /* Can segments of one ULPDU each of @tx follow what is there? */
-static bool mpa_tx_can_run(const struct mpa_train *train,
+static bool mpa_tx_can_run(const struct mpa_conn *conn,
 			   const struct mpa_tx *tx)
 {
+	const struct mpa_train *train = conn->tx.train;
+
 	return train->open && train->grow && !train->left &&
 	       tx->next && !(tx->flags & MPA_TX_ZEROCOPY) &&
 	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST)) &&
-	       train->gather == mpa_tx_can_gather(train, tx);
+	       train->gather == mpa_tx_can_gather(conn, tx);
 }
 
 static int mpa_tx_add(struct mpa_train *train, struct mpa_tx *tx)
@@ -616,7 +616,7 @@ static int mpa_tx_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 			break;
 		ret = mpa_tx_ask(conn, tx, max);
 		if (ret <= 0 || tx->hdr_len + tx->len != max ||
-		    train->gather != mpa_tx_can_gather(train, tx))
+		    train->gather != mpa_tx_can_gather(conn, tx))
 			break;
 		ret = mpa_tx_add(train, tx);
 		if (ret)
@@ -679,7 +679,7 @@ static int mpa_tx_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 		tx = mpa_tx_next(conn);
 		if (!tx)
 			break;
-		err = mpa_tx_can_run(train, tx) ? mpa_tx_lay_run(conn, tx) : 0;
+		err = mpa_tx_can_run(conn, tx) ? mpa_tx_lay_run(conn, tx) : 0;
 		if (!err)
 			err = mpa_tx_lay(conn, tx);
 	}
