@@ -64,9 +64,12 @@ static u32 pad_size(u32 len)
 u32 mpa_fpdu_size(u64 pos, u32 len, bool markers)
 {
 	u32 base = MPA_OVERHEAD + len + pad_size(len);
-	u32 dist = marker_distance(pos);
+	u32 dist;
 
-	if (!markers || base <= dist)
+	if (!markers)
+		return base;
+	dist = marker_distance(pos);
+	if (base <= dist)
 		return base;
 	return base + MPA_MARKER_SIZE *
 		      DIV_ROUND_UP(base - dist, MPA_MARKER_PAYLOAD);
@@ -596,6 +599,17 @@ static __always_inline struct kvec *gather_iter(struct mpa_enc *enc,
 {
 	u32 left, n;
 
+	/* Mostly it is some of an entry. */
+	if (likely(iov_iter_is_kvec(from) &&
+		   from->kvec->iov_len - from->iov_offset > len)) {
+		kv->iov_base = from->kvec->iov_base + from->iov_offset;
+		kv->iov_len = len;
+		if (enc->crc)
+			*crc = mpa_crc_update(*crc, kv->iov_base, len);
+		from->iov_offset += len;
+		from->count -= len;
+		return kv + 1;
+	}
 	for (left = len; left; left -= n) {
 		/* One is for the tail. */
 		if (unlikely(kv + 1 >= enc->kv_end)) {

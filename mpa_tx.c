@@ -524,6 +524,14 @@ static int mpa_tx_gather(struct mpa_train *train, struct mpa_tx *tx)
 			       tx->len);
 }
 
+static __always_inline bool mpa_tx_is_gatherable(const struct mpa_train *train,
+						 const struct mpa_tx *tx)
+{
+	return !(tx->flags & MPA_TX_ZEROCOPY) &&
+	       mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data,
+				   tx->len);
+}
+
 /* For a small one that is alone a page fragment is too much, too. */
 static bool mpa_tx_can_gather(const struct mpa_conn *conn,
 			      const struct mpa_tx *tx)
@@ -532,9 +540,7 @@ static bool mpa_tx_can_gather(const struct mpa_conn *conn,
 
 	return (train->gather || tx->len >= MPA_TRAIN_GATHER ||
 		(!train->nr && list_empty_careful(&conn->tx.queue))) &&
-	       !(tx->flags & MPA_TX_ZEROCOPY) &&
-	       mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data,
-				   tx->len);
+	       mpa_tx_is_gatherable(train, tx);
 }
 
 /* Lay one FPDU out. Returns 0, -ENOBUFS if the train is full, or an error. */
@@ -616,7 +622,7 @@ static int mpa_tx_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 			break;
 		ret = mpa_tx_ask(conn, tx, max);
 		if (ret <= 0 || tx->hdr_len + tx->len != max ||
-		    train->gather != mpa_tx_can_gather(conn, tx))
+		    (train->gather && !mpa_tx_is_gatherable(train, tx)))
 			break;
 		ret = mpa_tx_add(train, tx);
 		if (ret)
