@@ -84,12 +84,11 @@ static void verbs_shut(struct bench_end *tx, struct bench_end *rx)
 
 	WRITE_ONCE(peer->ending, true);
 	verbs_disconnect(tx->priv);
-	if (peer->left)
-		kernel_sock_shutdown(rx->sock, SHUT_RDWR);
 }
 
 static void verbs_close(struct bench_end *tx, struct bench_end *rx)
 {
+	verbs_sock_return(rx->priv);
 	verbs_disconnect(rx->priv);
 	verbs_conn_free(tx->priv);
 	verbs_conn_free(rx->priv);

@@ -10,6 +10,8 @@
 
 #include "bench.h"
 
+struct sock;
+
 #define VERBS_LIST	64		/* Sends that are posted in one call */
 #define VERBS_LISTS	2		/* and how often, until some are sent */
 
@@ -54,6 +56,9 @@ struct verbs_slot {
  * @status: its outcome
  * @ending: that the connection ends is no error
  * @left: what comes is not siw's any more
+ * @siw_data: what siw had in the socket then
+ * @siw_data_ready: the same
+ * @siw_state_change: the same
  */
 struct verbs_conn {
 	struct bench_end	*end;
@@ -75,6 +80,9 @@ struct verbs_conn {
 	int			status;
 	bool			ending;
 	bool			left;
+	void			*siw_data;
+	void			(*siw_data_ready)(struct sock *sk);
+	void			(*siw_state_change)(struct sock *sk);
 };
 
 /* verbs_conn.c */
@@ -91,5 +99,6 @@ void verbs_disconnect(struct verbs_conn *conn);
 /* verbs_sock.c */
 int verbs_sock_find(struct verbs_conn *conn, struct net *net);
 int verbs_sock_leave(struct verbs_conn *conn);
+void verbs_sock_return(struct verbs_conn *conn);
 
 #endif /* _BENCH_VERBS_H */

@@ -46,10 +46,28 @@ int verbs_sock_leave(struct verbs_conn *conn)
 	if (err)
 		return err;
 	write_lock_bh(&sk->sk_callback_lock);
+	conn->siw_data = sk->sk_user_data;
+	conn->siw_data_ready = sk->sk_data_ready;
+	conn->siw_state_change = sk->sk_state_change;
 	sk->sk_data_ready = other->sk->sk_data_ready;
 	sk->sk_state_change = other->sk->sk_state_change;
 	write_unlock_bh(&sk->sk_callback_lock);
 	sock_release(other);
 	conn->left = true;
 	return 0;
+}
+
+/* siw is to end it. */
+void verbs_sock_return(struct verbs_conn *conn)
+{
+	struct sock *sk;
+
+	if (!conn->left)
+		return;
+	sk = conn->end->sock->sk;
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = conn->siw_data;
+	sk->sk_data_ready = conn->siw_data_ready;
+	sk->sk_state_change = conn->siw_state_change;
+	write_unlock_bh(&sk->sk_callback_lock);
 }
