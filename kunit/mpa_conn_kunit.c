@@ -305,6 +305,7 @@ static const struct conn_row train_rows[] = {
 	  conn_train_between, TRAIN_LONG },
 	{ "TX-04 TX-06: zero copy by itself", conn_train_between,
 	  TRAIN_PAGES },
+	{ "TX-04 TX-06 TX-10: zero copy among small FPDUs", conn_train_pages },
 	{ "TX-04 TX-06: EMSS no multiple of four", conn_train_odd, 1 },
 	{ "TX-04 TX-06: EMSS no multiple of four, but of two",
 	  conn_train_odd, 2 },

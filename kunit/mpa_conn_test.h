@@ -462,6 +462,7 @@ void conn_queue_shutdown(struct kunit *test);
 /* mpa_conn_train.c */
 void conn_train_full(struct kunit *test);
 void conn_train_between(struct kunit *test);
+void conn_train_pages(struct kunit *test);
 void conn_train_odd(struct kunit *test);
 void conn_train_headers(struct kunit *test);
 void conn_train_narrow(struct kunit *test);

@@ -325,6 +325,28 @@ void conn_train_between(struct kunit *test)
 			conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy);
 }
 
+/* A page among small FPDUs, for all of which a segment has room. */
+void conn_train_pages(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long zerocopy;
+	struct train *tr;
+	LIST_HEAD(list);
+
+	tr = train_open_1448(test, 0);
+	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
+	list_add_tail(&conn_msg(test, 100)->tx.list, &list);
+	list_add_tail(&conn_msg(test, 200)->tx.list, &list);
+	list_add_tail(&conn_page_msg(test, 500)->tx.list, &list);
+	list_add_tail(&conn_msg(test, 300)->tx.list, &list);
+	KUNIT_ASSERT_EQ(test, mpa_send_list(t->a.conn, &list), 0);
+	train_take_messages(test, tr, 4);
+	train_expect(test, tr, 3, 3, 3);
+	train_expect_aligned(test, tr, t->in_pos);
+	KUNIT_EXPECT_EQ(test, 1,
+			conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy);
+}
+
 /* No FPDU fills a segment: each is given by itself. @arg: octets too few. */
 void conn_train_odd(struct kunit *test)
 {

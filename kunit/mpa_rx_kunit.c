@@ -636,7 +636,8 @@ static void rx_wrong_marker(struct kunit *test)
 	put_unaligned_le32(mpa_ref_crc(t->wire, size - 4),
 			   t->wire + size - 4);
 
-	for (n = 1; n <= size; n = 2 * n + 1) {
+	/* the last time in one piece */
+	for (n = 1; n <= 2 * size; n = 2 * n + 1) {
 		rx_expect_stream(t, m->pos, true, true);
 		for (nr = 0; nr * n < size; nr++)
 			t->piece[nr] = (struct kvec) {
