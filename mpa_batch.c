@@ -30,6 +30,7 @@ void mpa_batch_unpin(struct mpa_batch *b)
 	struct sk_buff *skb;
 
 	b->nr_spans = 0;
+	b->folio = NULL;
 	b->len = 0;
 	b->truesize = sizeof(*b);
 	while ((skb = b->skbs)) {
@@ -55,19 +56,10 @@ void mpa_batch_free_list(struct list_head *list)
 		mpa_batch_free(b);
 }
 
-/*
- * Returns whether there was room. Pages that are fragments of their own may be
- * neighbours all the same.
- */
+/* Returns whether there was room. */
 bool mpa_batch_span(struct mpa_batch *b, void *data, u32 len)
 {
-	struct kvec *last = b->span + b->nr_spans - 1;
-
-	if (b->nr_spans && last->iov_base + last->iov_len == data) {
-		last->iov_len += len;
-		b->len += len;
-		return true;
-	}
+	b->folio = NULL;
 	if (b->nr_spans == MPA_BATCH_SPANS) {
 		b->full = true;
 		return false;
@@ -76,6 +68,29 @@ bool mpa_batch_span(struct mpa_batch *b, void *data, u32 len)
 	b->span[b->nr_spans].iov_len = len;
 	b->nr_spans++;
 	b->len += len;
+	return true;
+}
+
+/*
+ * The same for a fragment from @off on. Pages that are fragments of their own
+ * may be neighbours all the same; but nothing may span memory that was not
+ * allocated as one.
+ */
+static bool mpa_batch_frag(struct mpa_batch *b, const skb_frag_t *frag, u32 off)
+{
+	struct folio *folio = page_folio(skb_frag_page(frag));
+	struct kvec *last = b->span + b->nr_spans - 1;
+	void *data = skb_frag_address(frag) + off;
+	u32 len = skb_frag_size(frag) - off;
+
+	if (b->folio == folio && last->iov_base + last->iov_len == data) {
+		last->iov_len += len;
+		b->len += len;
+		return true;
+	}
+	if (!mpa_batch_span(b, data, len))
+		return false;
+	b->folio = folio;
 	return true;
 }
 
@@ -94,8 +109,7 @@ static void mpa_batch_add(struct mpa_batch *b, struct sk_buff *skb, u32 off)
 		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
 
 		len = skb_frag_size(frag);
-		if (off < len &&
-		    !mpa_batch_span(b, skb_frag_address(frag) + off, len - off))
+		if (off < len && !mpa_batch_frag(b, frag, off))
 			return;
 		off -= min(off, len);
 	}

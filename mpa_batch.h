@@ -28,6 +28,7 @@
  * @truesize: memory this pins
  * @nr_spans: entries of @span in use
  * @len: octets in @span
+ * @folio: what the last entry of @span lies in, if it is a fragment's
  * @skbs: the clones
  * @copy: or else the buffer
  * @span: where the octets lie
@@ -48,6 +49,7 @@ struct mpa_batch {
 	u32			truesize;
 	u32			nr_spans;
 	u32			len;
+	struct folio		*folio;
 	struct sk_buff		*skbs;
 	u8			*copy;
 	struct kvec		span[MPA_BATCH_SPANS];

@@ -79,7 +79,9 @@ u32 mpa_tcp_sack_octets(const struct sock *sk)
 /* Socket lock held. The most that they can take. */
 u32 mpa_tcp_sack_max(const struct sock *sk)
 {
-	return mpa_tcp_sack_size(tcp_sk(sk), TCP_NUM_SACKS);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return tcp_is_sack(tp) ? mpa_tcp_sack_size(tp, TCP_NUM_SACKS) : 0;
 }
 
 /*
@@ -97,8 +99,9 @@ u32 mpa_tcp_window(const struct sock *sk)
 /* Octets that TCP puts into one skb, and the device or it cuts. */
 u32 mpa_tcp_gso_max(const struct sock *sk)
 {
-	return min_t(u32, sk->sk_gso_max_size, GSO_LEGACY_MAX_SIZE) -
-	       MAX_TCP_HEADER - 1;
+	/* Headers have been taken off the first already. */
+	return min_t(u32, sk->sk_gso_max_size,
+		     GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1);
 }
 
 /*

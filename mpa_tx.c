@@ -686,7 +686,7 @@ static int mpa_tx_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 		if (!tx)
 			break;
 		err = mpa_tx_can_run(conn, tx) ? mpa_tx_lay_run(conn, tx) : 0;
-		if (!err)
+		if (!err && !mpa_train_full(train))
 			err = mpa_tx_lay(conn, tx);
 	}
 
@@ -716,23 +716,24 @@ static bool mpa_tx_apart(struct mpa_conn *conn, const struct mpa_train *train)
 	       mpa_tcp_sack_octets(conn->sk);
 }
 
-/* What is left of @record, or of its first segment. */
+/*
+ * What is left of @record, or of its first segment. That also where TCP has
+ * taken part of it: what follows is to begin in an skb of its own.
+ */
 static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
 			    bool apart)
 {
 	u32 taken = record->octets - record->len;
 
-	if (!apart || record->ulpdus == 1)
+	if (record->ulpdus == 1 || (!apart && !(taken % emss)))
 		return record->len;
 	return min(record->len, emss - taken % emss);
 }
 
-/* Socket lock held. Give a record, or what is left of it, to TCP. */
+/* Socket lock held. Give the next @len octets of a record to TCP. */
 static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
-			      struct mpa_record *record)
+			      struct mpa_record *record, u32 len)
 {
-	u32 len = mpa_record_piece(record, train->emss,
-				   mpa_tx_apart(conn, train));
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR,
 		.msg_iter = train->iter,
@@ -766,15 +767,15 @@ static u32 mpa_record_segments(const struct mpa_record *record, u32 emss)
 	return DIV_ROUND_UP(record->octets, emss);
 }
 
-/* TCP has taken @n octets of @record. */
+/* TCP has taken @n octets of @record, of the @len that were offered. */
 static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
-			struct mpa_record *record, u32 n)
+			struct mpa_record *record, u32 n, u32 len)
 {
 	trace_mpa_sent(conn, conn->tx.sent, n);
 	record->len -= n;
 	if (record->len || train->first + 1 < train->nr)
 		iov_iter_advance(&train->iter, n);
-	record->started = record->len;
+	record->started = n < len;
 	mpa_count_add(conn, TX_OCTETS, n);
 	spin_lock_bh(&conn->lock);
 	conn->tx.sent += n;
@@ -782,10 +783,10 @@ static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 		conn->ulpdus_tx += record->ulpdus;
 	spin_unlock_bh(&conn->lock);
 
-	if (record->len) {
+	if (record->started)
 		mpa_count(conn, TX_SHORT);
+	if (record->len)
 		return;
-	}
 	mpa_count_add(conn, TX_RECORDS,
 		      mpa_record_segments(record, train->emss));
 	mpa_count_add(conn, TX_ULPDUS, record->ulpdus);
@@ -801,6 +802,7 @@ static int mpa_tx_push(struct mpa_conn *conn)
 	struct mpa_train *train = conn->tx.train;
 	unsigned int noreclaim = 0;
 	int n = 0;
+	u32 len;
 
 	sock_owned_by_me(conn->sk);
 
@@ -812,13 +814,15 @@ static int mpa_tx_push(struct mpa_conn *conn)
 		n = -EAGAIN;
 		if (!record->started && !mpa_tcp_space(conn->sk))
 			break;
-		n = mpa_tx_send_record(conn, train, record);
+		len = mpa_record_piece(record, train->emss,
+				       mpa_tx_apart(conn, train));
+		n = mpa_tx_send_record(conn, train, record, len);
 		/* No ACK to wait for: memory was short. */
 		if (n == -EAGAIN && sk_stream_memory_free(conn->sk))
 			n = -ENOMEM;
 		if (n <= 0)
 			break;
-		mpa_tx_took(conn, train, record, n);
+		mpa_tx_took(conn, train, record, n, len);
 	}
 	if (conn->conn_flags & MPA_F_MEMALLOC)
 		memalloc_noreclaim_restore(noreclaim);
