@@ -312,6 +312,7 @@ static const struct conn_row train_rows[] = {
 	{ "TX-04 TX-06: source, headers of all lengths", conn_train_headers },
 	{ "SZ-15: source, EMSS below the least MULPDU", conn_train_narrow },
 	{ "TX-04 TX-06: the window shuts", conn_train_window },
+	{ "TX-01 TX-04 TX-06: TCP takes part of a record", conn_train_short },
 	{ "TX-04 TX-06 SZ-09: room for SACK blocks", conn_train_sack },
 	{ "TX-04 TX-06: a hole while a train is laid out", conn_train_apart,
 	  TRAIN_HOLE },

@@ -467,6 +467,7 @@ void conn_train_odd(struct kunit *test);
 void conn_train_headers(struct kunit *test);
 void conn_train_narrow(struct kunit *test);
 void conn_train_window(struct kunit *test);
+void conn_train_short(struct kunit *test);
 void conn_train_sack(struct kunit *test);
 void conn_train_apart(struct kunit *test);
 

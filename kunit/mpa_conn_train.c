@@ -485,6 +485,24 @@ void conn_train_window(struct kunit *test)
 	conn_expect_done(test, &t->a, 150, 0);
 }
 
+/* TCP has not memory enough for a record, and takes it little by little. */
+void conn_train_short(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct train *tr;
+	unsigned long taken;
+
+	t->opts.sndbuf = 8192;
+	tr = train_open_1448(test, 0);
+	taken = conn_counter(t, MPA_MIB_TX_SHORT);
+	conn_post_many(test, 200, TRAIN_FULL);
+	train_take_messages(test, tr, 200);
+	conn_expect_done(test, &t->a, 200, 0);
+	KUNIT_EXPECT_GT(test, conn_counter(t, MPA_MIB_TX_SHORT), taken);
+	KUNIT_EXPECT_EQ(test, 200, conn_segments(t) - tr->sent);
+	train_expect_aligned(test, tr, t->in_pos);
+}
+
 /* Asks a source from time to time, until it gets more than @max again. */
 static void train_until_more(struct kunit *test, struct train *tr, u32 max)
 {
