@@ -85,7 +85,7 @@ static void train_untap(void *data)
 	kvfree(tr);
 }
 
-/* Counters begin here. */
+/* Counters begin here; nothing is under way. */
 static void train_mark(struct conn_test *t, struct train *tr)
 {
 	tr->calls = conn_counter(t, MPA_MIB_TX_CALLS);
@@ -507,11 +507,13 @@ void conn_train_short(struct kunit *test)
 static void train_until_more(struct kunit *test, struct train *tr, u32 max)
 {
 	unsigned long end = jiffies + 30 * HZ;
+	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 
 	do {
 		msg = train_source(test, 100);
 		train_take_source(test, tr, msg);
+		conn_expect_done(test, &t->a, t->nr_msg, 0);
 		KUNIT_ASSERT_TRUE(test, msg->max == max ||
 				  msg->max == TRAIN_FULL);
 		if (msg->max == TRAIN_FULL)
