@@ -9,7 +9,7 @@
 #include "mpa_queue.h"
 
 #define MPA_BATCH_ULPDUS	64
-#define MPA_BATCH_OCTETS	SZ_32K	/* to look for more than that is of no use */
+#define MPA_BATCH_OCTETS	SZ_32K	/* to pin more is of no use */
 #define MPA_BATCH_SPANS		32
 #define MPA_BATCH_FRAGS		288	/* for the longest ULPDU, and more */
 

@@ -35,7 +35,7 @@
 #define MPA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
-/* Until 6.13 crc32c() went through the crypto API: a long way for few octets. */
+/* Until 6.13 crc32c() went through the crypto API: too long for few octets. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define mpa_crc32c_short(crc, data, len)	__crc32c_le(crc, data, len)
 #else

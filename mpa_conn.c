@@ -98,13 +98,13 @@ void mpa_conn_kick(struct mpa_conn *conn)
 	mpa_conn_kick_put(conn);
 }
 
-/*
- * Pairs with the unlock in who sets a flag: what the work item learns of behind
- * that does not make it start a callback. One that has looked before counts as
- * running.
- */
 static bool mpa_conn_enter_unless(struct mpa_conn *conn, unsigned long mask)
 {
+	/*
+	 * Pairs with the unlock in who sets a flag: what the work item learns
+	 * of behind that does not make it start a callback. One that has looked
+	 * before counts as running.
+	 */
 	return !(smp_load_acquire(&conn->flags) & mask);
 }
 

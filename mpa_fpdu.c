@@ -426,8 +426,8 @@ static int layout_fpdu(struct layout *l, bool leading, const void *hdr,
 }
 
 /*
- * An FPDU that is copied to memory with room for all of it: where it is written,
- * and where the next marker goes.
+ * An FPDU that is copied to memory with room for all of it: where it is
+ * written, and where the next marker goes.
  */
 struct flat {
 	u8		*p;
@@ -577,7 +577,7 @@ int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_encode);
 
-/* @len octets at @p, which is where the last FPDU's tail ends, if there is one */
+/* @len octets at @p, where the last FPDU's tail ends, if there is one */
 static struct kvec *gather_head(struct mpa_enc *enc, void *p, u32 len)
 {
 	struct kvec *kv = enc->kv_next;
@@ -652,8 +652,8 @@ static void gather_tail(struct mpa_enc *enc, struct kvec *kv, u8 *p, u32 pad,
  * @data: the rest of it; advanced. The octets stay where they are.
  * @len: octets to take from @data
  *
- * For what mpa_fpdu_can_gather() allows. All or nothing: after an error @enc and
- * @data are as they were.
+ * For what mpa_fpdu_can_gather() allows. All or nothing: after an error @enc
+ * and @data are as they were.
  *
  * Return: 0; %-ENOBUFS if @enc has too few entries, or too little memory;
  *	%-EFAULT if @data has too few octets

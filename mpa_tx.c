@@ -34,7 +34,7 @@
 #define MPA_TRAIN_BVECS		64
 #define MPA_TRAIN_KVECS		128
 #define MPA_TRAIN_BUF		2048
-#define MPA_TRAIN_GATHER	512	/* octets of a ULPDU, for it to be of use */
+#define MPA_TRAIN_GATHER	512	/* octets of a ULPDU */
 /* Each page is one of an skb's fragments, the first may be cut. */
 #define MPA_TRAIN_PAGES		((MAX_SKB_FRAGS - 2) * PAGE_SIZE)
 #define MPA_REFILL_MIN		64
