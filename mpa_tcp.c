@@ -96,12 +96,16 @@ u32 mpa_tcp_window(const struct sock *sk)
 	return after(end, tp->write_seq) ? end - tp->write_seq : 0;
 }
 
-/* Octets that TCP puts into one skb, and the device or it cuts. */
+/*
+ * Octets that TCP puts into one skb, and the device or it cuts. Where it does
+ * not do so, it begins an skb at each segment.
+ */
 u32 mpa_tcp_gso_max(const struct sock *sk)
 {
-	/* Headers have been taken off the first already. */
-	return min_t(u32, sk->sk_gso_max_size,
-		     GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1);
+	u32 max = GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1;
+
+	/* Headers have been taken off this already. */
+	return sk_can_gso(sk) ? min_t(u32, sk->sk_gso_max_size, max) : max;
 }
 
 /*
