@@ -382,7 +382,7 @@ u32 mpa_tcp_emss(struct sock *sk);
 u32 mpa_tcp_sack_octets(const struct sock *sk);
 u32 mpa_tcp_sack_max(const struct sock *sk);
 u32 mpa_tcp_window(const struct sock *sk);
-u32 mpa_tcp_gso_max(const struct sock *sk);
+u32 mpa_tcp_pages_max(void);
 bool mpa_tcp_has_room(const struct sock *sk);
 bool mpa_tcp_space(struct sock *sk);
 int mpa_tcp_read(struct sock *sk, void *buf, size_t len);

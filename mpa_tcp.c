@@ -4,6 +4,7 @@
  * its queues (mpa_queue.c), and its operations (mpa_af.c).
  */
 #include <linux/net.h>
+#include <net/hotdata.h>
 #include <net/inet_connection_sock.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
@@ -97,15 +98,14 @@ u32 mpa_tcp_window(const struct sock *sk)
 }
 
 /*
- * Octets that TCP puts into one skb, and the device or it cuts. Where it does
- * not do so, it begins an skb at each segment.
+ * Octets of pages that TCP takes into one skb, each page a fragment; the first
+ * may be cut, and one end before it is full.
  */
-u32 mpa_tcp_gso_max(const struct sock *sk)
+u32 mpa_tcp_pages_max(void)
 {
-	u32 max = GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1;
+	int frags = READ_ONCE(net_hotdata.sysctl_max_skb_frags);
 
-	/* Headers have been taken off this already. */
-	return sk_can_gso(sk) ? min_t(u32, sk->sk_gso_max_size, max) : max;
+	return max(frags - 2, 0) * PAGE_SIZE;
 }
 
 /*

@@ -35,8 +35,8 @@
 #define MPA_TRAIN_KVECS		128
 #define MPA_TRAIN_BUF		2048
 #define MPA_TRAIN_GATHER	512	/* octets of a ULPDU */
-/* Each page is one of an skb's fragments, the first may be cut. */
-#define MPA_TRAIN_PAGES		((MAX_SKB_FRAGS - 2) * PAGE_SIZE)
+/* What TCP puts into one skb at most; else it begins another in between. */
+#define MPA_TRAIN_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_REFILL_MIN		64
 #define MPA_SACK_CALM		(4 * HZ)	/* since the last hole */
 
@@ -77,6 +77,7 @@ struct mpa_record {
  * @open: record that more can be added to, or NULL
  * @left: octets left in its last segment
  * @room: octets that there may be
+ * @pages: the same of pages
  * @octets: octets laid out
  * @first: first record not given to TCP whole
  * @nr: records
@@ -96,6 +97,7 @@ struct mpa_train {
 	u32			left;
 	struct mpa_record	*open;
 	u32			room;
+	u32			pages;
 	u32			octets;
 	u16			first;
 	u16			nr;
@@ -298,6 +300,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->emss = room->emss;
 	train->grow = !room->sack;
 	train->room = max(room->octets, room->emss);
+	train->pages = mpa_tcp_pages_max();
 	train->enc.pos = conn->tx.pos;
 	train->enc.markers = conn->terms.markers_tx;
 	train->enc.crc = conn->terms.crc;
@@ -437,7 +440,7 @@ static bool mpa_tx_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 static u32 mpa_train_limit(const struct mpa_train *train)
 {
 	return train->gather ? train->room :
-			       min_t(u32, train->room, MPA_TRAIN_PAGES);
+			       min(train->room, train->pages);
 }
 
 /* A record for an FPDU of @size octets, or NULL if the train is full. */
@@ -580,8 +583,7 @@ static bool mpa_tx_can_run(const struct mpa_conn *conn,
 
 	return train->open && train->grow && !train->left &&
 	       tx->next && !(tx->flags & MPA_TX_ZEROCOPY) &&
-	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST)) &&
-	       train->gather == mpa_tx_can_gather(conn, tx);
+	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST));
 }
 
 static int mpa_tx_add(struct mpa_train *train, struct mpa_tx *tx)
@@ -861,7 +863,7 @@ static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 
 	room->sack = min(mpa_tx_sack(conn), emss / 2);
 	room->emss = emss - room->sack;
-	room->octets = min(mpa_tcp_window(sk), mpa_tcp_gso_max(sk));
+	room->octets = min_t(u32, mpa_tcp_window(sk), MPA_TRAIN_OCTETS);
 	return mpa_tcp_space(sk);
 }
 

@@ -255,9 +255,10 @@ struct mpa_rx {
  *
  * From a successful mpa_send() until it is handed back in sent() or
  * released(), the structure and all memory that it names belong to MPA and
- * must not be changed. It is handed back exactly once, in the order of
- * posting. With %MPA_TX_ZEROCOPY that is after the network stack has dropped
- * its last reference to the pages; slab and vmalloc memory is copied.
+ * must not be changed: a CRC may have been computed before TCP copies the
+ * octets. It is handed back exactly once, in the order of posting. With
+ * %MPA_TX_ZEROCOPY that is after the network stack has dropped its last
+ * reference to the pages; slab and vmalloc memory is copied.
  */
 struct mpa_tx {
 	struct list_head	list;
@@ -388,7 +389,8 @@ enum mpa_state {
  * @mulpdu: as mpa_mulpdu()
  * @tx_pos: octets of full operation given to TCP
  * @rx_pos: octets of full operation delivered
- * @ulpdus_tx: ULPDUs given to TCP
+ * @ulpdus_tx: ULPDUs given to TCP; those of a train count when TCP has all
+ *	that it took in one call
  * @ulpdus_rx: ULPDUs delivered
  * @ooo: ULPDUs are passed out of order, too: %MPA_F_OOO, CRCs and markers
  * @ulpdus_ooo: ULPDUs passed before their turn

@@ -60,6 +60,18 @@ cut_trains() {
 	((S[full] + 2 >= S[segments])) || fail "only ${S[full]} are full"
 }
 
+# An skb takes fewer pages than a train has. The limit is the whole system's, so
+# it is put back whatever comes; fail() leaves the subshell.
+few_fragments() {
+	local limit status=0
+
+	limit=$(sysctl -n net.core.max_skb_frags)
+	sysctl -qw net.core.max_skb_frags=4
+	(cut_trains 1) || status=1
+	sysctl -qw net.core.max_skb_frags="$limit"
+	return $status
+}
+
 # Both send at once, and what is lost of one makes the segments of the other
 # shorter: SACK blocks need room.
 both_with_loss() {
@@ -101,6 +113,7 @@ slow_receiver() {
 
 test_case align.trains "TX-02 TX-15" cut_trains 0
 test_case align.trains.markers "TX-02 TX-15" cut_trains 1
+test_case align.trains.fragments "TX-02 TX-15" few_fragments
 test_case align.loss "TX-02 TX-11" both_with_loss 0
 test_case align.loss.markers "TX-02 TX-11" both_with_loss 1
 test_case align.slow "TX-02" slow_receiver 0
