@@ -690,55 +690,6 @@ int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_gather);
 
-/**
- * mpa_octets_advance - Use up octets
- * @o: the octets
- * @n: how many, at most @o->len
- */
-void mpa_octets_advance(struct mpa_octets *o, size_t n)
-{
-	o->len -= n;
-	n += o->off;
-	while (o->nr && n >= o->v->iov_len) {
-		n -= o->v->iov_len;
-		o->v++;
-		o->nr--;
-	}
-	o->off = n;
-}
-EXPORT_SYMBOL_IF_KUNIT(mpa_octets_advance);
-
-/*
- * The octets up to @want that lie in one piece, none of them used up; there
- * may be none if the first piece is used up or empty.
- */
-static const void *octets_piece(const struct mpa_octets *o, size_t want,
-				size_t *n)
-{
-	*n = min_t(size_t, want, o->v->iov_len - o->off);
-	return o->v->iov_base + o->off;
-}
-
-/**
- * mpa_octets_copy - Copy octets, using none up
- * @o: the octets
- * @to: where to
- * @n: how many, at most @o->len
- */
-void mpa_octets_copy(const struct mpa_octets *o, void *to, size_t n)
-{
-	struct mpa_octets from = *o;
-	const void *p;
-	size_t k;
-
-	for (; n; n -= k, to += k) {
-		p = octets_piece(&from, n, &k);
-		memcpy(to, p, k);
-		mpa_octets_advance(&from, k);
-	}
-}
-EXPORT_SYMBOL_IF_KUNIT(mpa_octets_copy);
-
 /*
  * Octets being used up, one after the other; mostly an FPDU lies in one piece.
  */

@@ -104,9 +104,6 @@ struct mpa_octets {
 	size_t			len;
 };
 
-void mpa_octets_advance(struct mpa_octets *o, size_t n);
-void mpa_octets_copy(const struct mpa_octets *o, void *to, size_t n);
-
 /**
  * struct mpa_dec - what a receiver knows of a stream, and finds out
  * @pos: stream position of the FPDU's first octet (a leading marker, if any)
