@@ -72,8 +72,8 @@ struct mpa_record {
  * @iter: octets not given to TCP yet
  * @emss: EMSS, less room for SACK blocks
  * @grow: segments that are full can be followed by others in their record
- * @full: longest ULPDU for an empty segment, if there are no markers
- * @exact: the same if its FPDU fills it, or 0
+ * @exact: length of a ULPDU whose FPDU fills a segment, or 0; with markers it
+ *	is another at each position, see mpa_tx_exact()
  * @open: record that more can be added to, or NULL
  * @left: octets left in its last segment
  * @room: octets that there may be
@@ -92,7 +92,6 @@ struct mpa_train {
 	struct iov_iter		iter;
 	u32			emss;
 	bool			grow;
-	u32			full;
 	u32			exact;
 	u32			left;
 	struct mpa_record	*open;
@@ -281,12 +280,16 @@ static u32 mpa_tx_fill(const struct mpa_train *train, u32 room)
 	return mpa_fpdu_fill(train->enc.pos, room, train->enc.markers);
 }
 
-/* Does the FPDU of a ULPDU of that length fill a segment? */
-static bool mpa_tx_fills(const struct mpa_train *train, u32 len)
+/* Length of a ULPDU whose FPDU fills a segment at this position, or 0 */
+static u32 mpa_tx_fit(const struct mpa_train *train)
 {
-	return len >= MPA_MULPDU_MIN &&
-	       mpa_fpdu_size(train->enc.pos, len, train->enc.markers) ==
-	       train->emss;
+	u32 len = mpa_tx_fill(train, train->emss);
+
+	if (len < MPA_MULPDU_MIN ||
+	    mpa_fpdu_size(train->enc.pos, len, train->enc.markers) !=
+	    train->emss)
+		return 0;
+	return len;
 }
 
 static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
@@ -313,8 +316,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.kv_end = train->kv + MPA_TRAIN_KVECS;
 	train->enc.buf = train->buf;
 	train->enc.buf_end = train->buf + MPA_TRAIN_BUF;
-	train->full = mpa_tx_fill(train, train->emss);
-	train->exact = mpa_tx_fills(train, train->full) ? train->full : 0;
+	train->exact = mpa_tx_fit(train);
 	return train;
 }
 
@@ -347,10 +349,7 @@ static u32 mpa_tx_max(const struct mpa_train *train)
 		if (max >= MPA_MULPDU_MIN)
 			return max;
 	}
-	if (train->enc.markers)
-		return max_t(u32, MPA_MULPDU_MIN,
-			     mpa_tx_fill(train, train->emss));
-	return max_t(u32, MPA_MULPDU_MIN, train->full);
+	return max_t(u32, MPA_MULPDU_MIN, mpa_tx_fill(train, train->emss));
 }
 
 static bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
@@ -463,6 +462,15 @@ static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
 	return record;
 }
 
+static void mpa_record_add(struct mpa_train *train, struct mpa_record *record,
+			   u32 octets, u32 ulpdus)
+{
+	record->octets += octets;
+	record->len += octets;
+	record->ulpdus += ulpdus;
+	train->octets += octets;
+}
+
 /* An FPDU of @size octets has been laid out. */
 static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 			  u32 size)
@@ -476,10 +484,7 @@ static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 		train->left -= size;
 	else if (train->open)
 		train->left = train->emss - size;
-	record->octets += size;
-	record->len += size;
-	record->ulpdus++;
-	train->octets += size;
+	mpa_record_add(train, record, size, 1);
 }
 
 /* The message is laid out to its end. */
@@ -598,12 +603,7 @@ static int mpa_tx_add(struct mpa_train *train, struct mpa_tx *tx)
 /* ULPDU_Length of the next FPDU for it to fill a segment, or 0 */
 static u32 mpa_tx_exact(const struct mpa_train *train)
 {
-	u32 max;
-
-	if (!train->enc.markers)
-		return train->exact;
-	max = mpa_tx_fill(train, train->emss);
-	return mpa_tx_fills(train, max) ? max : 0;
+	return train->enc.markers ? mpa_tx_fit(train) : train->exact;
 }
 
 /*
@@ -631,10 +631,7 @@ static int mpa_tx_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 			break;
 		tx->state &= ~MPA_TX_CUT;
 	}
-	train->open->octets += n * train->emss;
-	train->open->len += n * train->emss;
-	train->open->ulpdus += n;
-	train->octets += n * train->emss;
+	mpa_record_add(train, train->open, n * train->emss, n);
 	if (ret < 0 || tx->state & MPA_TX_CUT || !(tx->state & MPA_TX_LAST))
 		return min(ret, 0);
 	mpa_tx_laid_out(conn, tx);
