@@ -20,8 +20,9 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
-.PHONY: all modules modules_install demo check interop ooo bench bench-compare \
-	bench-profile shell coverage mutants clean distclean help need-kdir
+.PHONY: all modules modules_install demo check harden fuzz net faults races dos \
+	interop ooo bench bench-compare bench-profile shell coverage mutants clean \
+	distclean help need-kdir
 
 all: modules
 
@@ -46,6 +47,16 @@ demo:
 check:
 	tools/check $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long) \
 		$(if $(ONLY),--only '$(ONLY)')
+
+HARDEN = tools/harden $(if $(SEED),--seed $(SEED)) \
+	$(if $(MINUTES),--minutes $(MINUTES)) $(if $(COUNT),--count $(COUNT)) \
+	$(if $(KERNEL),--kernel $(KERNEL))
+
+harden:
+	$(HARDEN)
+
+fuzz net faults races dos:
+	$(HARDEN) $@
 
 interop:
 	tools/interop $(if $(ONLY),'$(ONLY)')
@@ -88,6 +99,13 @@ help:
 	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
 	@echo "                      LONG=1 with the exhaustive sweeps,"
 	@echo "                      ONLY=PATTERN some jobs alone (ONLY='kunit-*')"
+	@echo "make harden           what is meant to break it, all in short: the next five"
+	@echo "make fuzz             hostile peers; MINUTES=N or COUNT=N for so long, with"
+	@echo "                      SEED=S as that time, KERNEL=FLAVOUR on another kernel"
+	@echo "make net              a bad network, likewise"
+	@echo "make faults           allocations that fail"
+	@echo "make races            all calls at once, namespaces and modules that go"
+	@echo "make dos              what a peer can use up"
 	@echo "make interop          against siw, and with outside decoders"
 	@echo "make ooo              what passing ULPDUs out of order brings, and costs"
 	@echo "make bench            what MPA costs; BENCH=quick the goals alone,"
