@@ -10,6 +10,9 @@
 #include <linux/crc32c.h>
 #include <linux/timer.h>
 #include <linux/version.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#include <crypto/hash.h>
+#endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #error "mpa needs Linux 6.12 or later"
@@ -35,11 +38,63 @@
 #define MPA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
-/* Until 6.13 crc32c() went through the crypto API: too long for few octets. */
+/*
+ * Until 6.13 crc32c() went through the crypto API: too long for few octets,
+ * and with a descriptor that fits any algorithm, which the compiler may clear
+ * each time. The descriptor here fits CRC32c alone.
+ */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
-#define mpa_crc32c_short(crc, data, len)	__crc32c_le(crc, data, len)
+struct mpa_crc32c {
+	struct crypto_shash	*tfm;
+};
+
+static inline int mpa_crc32c_init(struct mpa_crc32c *c)
+{
+	c->tfm = crypto_alloc_shash("crc32c", 0, 0);
+	if (IS_ERR(c->tfm))
+		return PTR_ERR(c->tfm);
+	if (crypto_shash_descsize(c->tfm) == sizeof(u32))
+		return 0;
+	crypto_free_shash(c->tfm);
+	return -EINVAL;
+}
+
+static inline void mpa_crc32c_exit(struct mpa_crc32c *c)
+{
+	crypto_free_shash(c->tfm);
+}
+
+static inline u32 mpa_crc32c(const struct mpa_crc32c *c, u32 crc,
+			     const void *data, unsigned int len)
+{
+	struct {
+		struct shash_desc	shash;
+		u32			crc;
+	} desc = { .shash.tfm = c->tfm, .crc = crc };
+
+	if (len < 32)
+		return __crc32c_le(crc, data, len);
+	crypto_shash_update(&desc.shash, data, len);
+	barrier_data(&desc.crc);
+	return desc.crc;
+}
 #else
-#define mpa_crc32c_short(crc, data, len)	crc32c(crc, data, len)
+struct mpa_crc32c { };
+
+static inline int mpa_crc32c_init(struct mpa_crc32c *c)
+{
+	return 0;
+}
+
+static inline void mpa_crc32c_exit(struct mpa_crc32c *c)
+{
+}
+
+static inline u32 mpa_crc32c(const struct mpa_crc32c *c, u32 crc,
+			     const void *data, unsigned int len)
+{
+	return crc32c(crc, data, len);
+}
 #endif
 
 #endif /* _MPA_COMPAT_H */

@@ -2,12 +2,22 @@
 /* The CRC of an FPDU: CRC32c as iSCSI has it, RFC 5044 section 4.4. */
 #include <asm/byteorder.h>
 #include <kunit/visibility.h>
-#include <linux/crc32c.h>
 #include <linux/module.h>
 #include "mpa_compat.h"
 #include "mpa_fpdu.h"
 
-#define MPA_CRC_SHORT	32
+static struct mpa_crc32c mpa_crc;
+
+/* Called once, before any of the others. */
+int mpa_crc_init(void)
+{
+	return mpa_crc32c_init(&mpa_crc);
+}
+
+void mpa_crc_exit(void)
+{
+	mpa_crc32c_exit(&mpa_crc);
+}
 
 /**
  * mpa_crc_update - Go on with a CRC
@@ -19,9 +29,7 @@
  */
 u32 mpa_crc_update(u32 crc, const void *data, size_t len)
 {
-	if (len < MPA_CRC_SHORT)
-		return mpa_crc32c_short(crc, data, len);
-	return crc32c(crc, data, len);
+	return mpa_crc32c(&mpa_crc, crc, data, len);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_crc_update);
 

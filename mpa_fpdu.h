@@ -15,6 +15,8 @@
 #include <net/mpa.h>
 
 /* mpa_crc.c APIs: */
+int mpa_crc_init(void);
+void mpa_crc_exit(void);
 u32 mpa_crc_update(u32 crc, const void *data, size_t len);
 __le32 mpa_crc_field(u32 crc);
 

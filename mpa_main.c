@@ -8,6 +8,7 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include "mpa_early.h"
+#include "mpa_fpdu.h"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/mpa.h>
@@ -230,13 +231,14 @@ static struct pernet_operations mpa_net_ops = {
 
 static int __init mpa_init(void)
 {
-	int err;
+	int err = mpa_crc_init();
 
+	if (err)
+		return err;
+	err = -ENOMEM;
 	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM, 0);
 	if (!mpa_wq)
-		return -ENOMEM;
-
-	err = -ENOMEM;
+		goto exit_crc;
 	mpa_net_none.mib = alloc_percpu(struct mpa_stats);
 	if (!mpa_net_none.mib)
 		goto destroy_wq;
@@ -249,6 +251,8 @@ free_mib:
 	free_percpu(mpa_net_none.mib);
 destroy_wq:
 	destroy_workqueue(mpa_wq);
+exit_crc:
+	mpa_crc_exit();
 	return err;
 }
 
@@ -262,9 +266,11 @@ static void __exit mpa_exit(void)
 	destroy_workqueue(mpa_wq);
 	free_percpu(mpa_net_none.mib);
 	mpa_af_exit();
+	mpa_crc_exit();
 }
 
 module_init(mpa_init);
 module_exit(mpa_exit);
 MODULE_DESCRIPTION("iWARP Marker PDU Aligned Framing for TCP (RFC 5044)");
 MODULE_LICENSE("Dual BSD/GPL");
+MODULE_SOFTDEP("pre: crc32c");

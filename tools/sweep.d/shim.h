@@ -32,7 +32,7 @@ typedef int16_t s16;
 #undef __always_inline
 #define __always_inline	inline __attribute__((__always_inline__))
 #define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + (c))
-#define LINUX_VERSION_CODE KERNEL_VERSION(6, 12, 0)
+#define LINUX_VERSION_CODE KERNEL_VERSION(6, 14, 0)
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
@@ -74,7 +74,6 @@ static inline void put_unaligned_be32(u32 val, void *p)
 }
 
 u32 crc32c(u32 crc, const void *data, unsigned int len);
-#define __crc32c_le(crc, data, len) crc32c(crc, data, len)
 
 /* for struct fields in <net/mpa.h> only */
 struct list_head {
