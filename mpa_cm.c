@@ -79,6 +79,7 @@ static const char * const mpa_reason_names[] = {
 	[MPA_REASON_SHORT]	= "short-frame",
 	[MPA_REASON_EARLY]	= "early-octets",
 	[MPA_REASON_TIMEOUT]	= "timeout",
+	[MPA_REASON_CROWDED]	= "crowded",
 	[MPA_REASON_NOMEM]	= "no-memory",
 	[MPA_REASON_ENHANCED]	= "enhanced",
 	[MPA_REASON_IRD]	= "ird",
@@ -128,6 +129,7 @@ static enum mpa_error mpa_reason_error(const struct mpa_conn *conn,
 	case MPA_REASON_SHORT:
 	case MPA_REASON_EARLY:
 	case MPA_REASON_TIMEOUT:
+	case MPA_REASON_CROWDED:
 	case MPA_REASON_NOMEM:
 	case MPA_REASON_ENHANCED:
 		return MPA_ERR_FRAME;
@@ -149,6 +151,8 @@ static int mpa_reason_errno(enum mpa_reason reason)
 		return -EBADMSG;
 	case MPA_REASON_TIMEOUT:
 		return -ETIMEDOUT;
+	case MPA_REASON_CROWDED:
+		return -ECONNABORTED;
 	case MPA_REASON_NOMEM:
 		return -ENOMEM;
 	default:
@@ -236,7 +240,7 @@ void mpa_cm_free(struct mpa_conn *conn)
 
 static void mpa_cm_timer_start(struct mpa_conn *conn)
 {
-	unsigned int ms = READ_ONCE(conn->mn->startup_timeout_ms);
+	unsigned int ms = mpa_net_startup_timeout(READ_ONCE(conn->mn));
 
 	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
 	mod_timer(&conn->timer, jiffies + msecs_to_jiffies(ms));
@@ -619,29 +623,22 @@ static bool mpa_cm_begin(struct mpa_conn *conn)
 	}
 	mpa_conn_set_state(conn, MPA_STATE_STARTUP);
 	mpa_cm_timer_start(conn);
+	/* Strangers make these; Initiators are the consumer's doing. */
+	if (!conn->initiator)
+		mpa_net_startup_begin(conn);
 	return true;
 }
 
-static bool mpa_cm_timeout(struct mpa_conn *conn)
+/* The peer is not waited for any longer. */
+static bool mpa_cm_give_up(struct mpa_conn *conn, enum mpa_reason reason)
 {
 	if (conn->cm->step == MPA_CM_DRAIN || conn->cm->step == MPA_CM_REFUSAL)
-		return mpa_cm_reset(conn, conn->cm->reason);
-	return mpa_cm_reset(conn, MPA_REASON_TIMEOUT);
+		reason = conn->cm->reason;
+	return mpa_cm_reset(conn, reason);
 }
 
-/*
- * Work item, in MPA_STATE_ATTACHED, _STARTUP and _DECIDE: one step. True if
- * another one may be possible at once.
- */
-bool mpa_cm_run(struct mpa_conn *conn)
+static bool mpa_cm_advance(struct mpa_conn *conn)
 {
-	if (!mpa_conn_test(conn, MPA_CONN_START))
-		return false;
-	if (conn->state == MPA_STATE_ATTACHED)
-		return mpa_cm_begin(conn);
-	if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags))
-		return mpa_cm_timeout(conn);
-
 	switch (conn->cm->step) {
 	case MPA_CM_STREAM:
 	case MPA_CM_REQUEST:
@@ -657,6 +654,27 @@ bool mpa_cm_run(struct mpa_conn *conn)
 	case MPA_CM_DRAIN:
 		return mpa_cm_drain(conn);
 	}
+	return false;
+}
+
+/*
+ * Work item, in MPA_STATE_ATTACHED, _STARTUP and _DECIDE: one step. True if
+ * another one may be possible at once.
+ */
+bool mpa_cm_run(struct mpa_conn *conn)
+{
+	if (!mpa_conn_test(conn, MPA_CONN_START))
+		return false;
+	if (conn->state == MPA_STATE_ATTACHED)
+		return mpa_cm_begin(conn);
+	if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags))
+		return mpa_cm_give_up(conn, MPA_REASON_TIMEOUT);
+	if (mpa_cm_advance(conn))
+		return true;
+	/* Only now: a Request that is there already is taken. */
+	if (conn->state == MPA_STATE_STARTUP &&
+	    mpa_conn_test(conn, MPA_CONN_CROWDED))
+		return mpa_cm_give_up(conn, MPA_REASON_CROWDED);
 	return false;
 }
 
@@ -806,9 +824,11 @@ EXPORT_SYMBOL_GPL(mpa_start_initiator);
  * @len: octets of it, up to %MPA_PD_MAX_REV0
  *
  * RFC 5044 section 7.1.2: waits for the Request for at most the time in the
- * sysctl net.mpa.startup_timeout_ms, and hands it to request(). What the
- * consumer sends after mpa_accept() waits until the first FPDU of the peer has
- * been verified: the Initiator's ULP has to send first.
+ * sysctl net.mpa.startup_timeout_ms, and hands it to request(). When more than
+ * net.mpa.startup_max connections of the namespace wait, the one that has done
+ * so longest ends, with %MPA_REASON_CROWDED. What the consumer sends after
+ * mpa_accept() waits until the first FPDU of the peer has been verified: the
+ * Initiator's ULP has to send first.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.

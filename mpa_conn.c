@@ -128,6 +128,8 @@ bool mpa_conn_enter_recv(struct mpa_conn *conn)
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
 {
 	trace_mpa_state(conn, state);
+	if (conn->state == MPA_STATE_STARTUP)
+		mpa_net_startup_end(conn);
 	spin_lock_bh(&conn->lock);
 	conn->state = state;
 	spin_unlock_bh(&conn->lock);
@@ -350,6 +352,7 @@ static void mpa_conn_release(struct mpa_conn *conn)
 	}
 
 	timer_shutdown_sync(&conn->timer);
+	mpa_net_startup_end(conn);
 	mpa_conn_unlist(conn);
 	mpa_tx_collect(conn, &left);
 	mpa_rx_release(conn);
@@ -506,6 +509,7 @@ static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	conn->ctx = params->ctx;
 	conn->mn = mpa_net(sock_net(sock->sk));
 	INIT_LIST_HEAD(&conn->net_node);
+	INIT_LIST_HEAD(&conn->startup_node);
 	conn->conn_flags = params->flags;
 	conn->wish.rev = params->rev;
 	conn->wish.markers = params->flags & (MPA_F_MARKERS | MPA_F_OOO);

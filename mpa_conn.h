@@ -63,24 +63,30 @@ struct mpa_stats {
 
 /**
  * struct mpa_net - what MPA has in a namespace
- * @lock: protects @conns and @dying
+ * @lock: protects @conns, @startups, @nr_startups and @dying
  * @conns: all connections that are attached
+ * @startups: of these, Responders without a complete Request, oldest first
+ * @nr_startups: how many
  * @dying: no more of them
  * @mib: counters
  * @sysctl: handle of the table in net.mpa
  * @crc: C bit of our frames, net.mpa.crc
  * @ooo_hook: net.mpa.ooo_hook
  * @startup_timeout_ms: net.mpa.startup_timeout_ms
+ * @startup_max: net.mpa.startup_max
  */
 struct mpa_net {
-	spinlock_t		lock;	/* protects the next two */
+	spinlock_t		lock;	/* protects the next four */
 	struct list_head	conns;
+	struct list_head	startups;
+	int			nr_startups;
 	bool			dying;
 	struct mpa_stats __percpu *mib;
 	struct ctl_table_header	*sysctl;
 	u8			crc;
 	u8			ooo_hook;
 	int			startup_timeout_ms;
+	int			startup_max;
 };
 
 /* Bits of mpa_conn.flags; set and cleared atomically. */
@@ -96,6 +102,7 @@ enum mpa_flag {
 	MPA_CONN_OFF,		/* the socket's callbacks are restored */
 	MPA_CONN_RELEASED,	/* released() has been or is being called */
 	MPA_CONN_TIMEOUT,	/* the timer has fired */
+	MPA_CONN_CROWDED,	/* no place to wait for a Request any longer */
 };
 
 /**
@@ -218,6 +225,7 @@ struct mpa_conn_ooo {
  * @ctx: the consumer's context
  * @mn: the namespace
  * @net_node: in mpa_net.conns
+ * @startup_node: in mpa_net.startups, or empty; under mpa_net.lock
  * @data_ready: what the socket had before
  * @state_change: the same
  * @write_space: the same
@@ -257,6 +265,7 @@ struct mpa_conn {
 	void			*ctx;
 	struct mpa_net		*mn;
 	struct list_head	net_node;
+	struct list_head	startup_node;
 
 	void			(*data_ready)(struct sock *sk);
 	void			(*state_change)(struct sock *sk);
@@ -290,6 +299,10 @@ struct mpa_conn {
 extern struct workqueue_struct *mpa_wq;
 extern struct mpa_net mpa_net_none;
 struct mpa_net *mpa_net(struct net *net);
+int mpa_net_startup_max(const struct mpa_net *mn);
+int mpa_net_startup_timeout(const struct mpa_net *mn);
+void mpa_net_startup_begin(struct mpa_conn *conn);
+void mpa_net_startup_end(struct mpa_conn *conn);
 
 #define mpa_count(conn, field) \
 	SNMP_INC_STATS((conn)->mn->mib, MPA_MIB_##field)

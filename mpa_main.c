@@ -13,6 +13,9 @@
 #define CREATE_TRACE_POINTS
 #include <trace/events/mpa.h>
 
+/* As many as TCP keeps for a listener that accepts none, by default. */
+#define MPA_STARTUP_MAX	SOMAXCONN
+
 struct workqueue_struct *mpa_wq;
 static unsigned int mpa_net_id __read_mostly;
 
@@ -20,6 +23,8 @@ static unsigned int mpa_net_id __read_mostly;
 struct mpa_net mpa_net_none = {
 	.lock			= __SPIN_LOCK_UNLOCKED(mpa_net_none.lock),
 	.conns			= LIST_HEAD_INIT(mpa_net_none.conns),
+	.startups		= LIST_HEAD_INIT(mpa_net_none.startups),
+	.dying			= true,
 	.crc			= 1,
 	.ooo_hook		= 1,
 	.startup_timeout_ms	= 1,
@@ -28,6 +33,78 @@ struct mpa_net mpa_net_none = {
 struct mpa_net *mpa_net(struct net *net)
 {
 	return net_generic(net, mpa_net_id);
+}
+
+/* No namespace goes beyond the limits of the initial one. */
+int mpa_net_startup_max(const struct mpa_net *mn)
+{
+	return min(READ_ONCE(mn->startup_max),
+		   READ_ONCE(mpa_net(&init_net)->startup_max));
+}
+
+int mpa_net_startup_timeout(const struct mpa_net *mn)
+{
+	return min(READ_ONCE(mn->startup_timeout_ms),
+		   READ_ONCE(mpa_net(&init_net)->startup_timeout_ms));
+}
+
+/* mn->lock held */
+static void mpa_net_startup_del(struct mpa_net *mn, struct mpa_conn *conn)
+{
+	if (list_empty(&conn->startup_node))
+		return;
+	list_del_init(&conn->startup_node);
+	mn->nr_startups--;
+}
+
+/* Take the oldest off the list if there are too many; with a reference. */
+static struct mpa_conn *mpa_net_startup_surplus(struct mpa_net *mn)
+{
+	struct mpa_conn *conn = NULL;
+
+	spin_lock_bh(&mn->lock);
+	if (mn->nr_startups > mpa_net_startup_max(mn)) {
+		conn = list_first_entry(&mn->startups, struct mpa_conn,
+					startup_node);
+		mpa_net_startup_del(mn, conn);
+		mpa_conn_hold(conn);
+	}
+	spin_unlock_bh(&mn->lock);
+	return conn;
+}
+
+/*
+ * A Responder begins to wait for its Request. Where there are too many the
+ * oldest gives way, not this one: a peer that means it has sent its Request
+ * within a round trip. It ends in its own work item. More than one goes only
+ * if the limit has been lowered.
+ */
+void mpa_net_startup_begin(struct mpa_conn *conn)
+{
+	struct mpa_net *mn = READ_ONCE(conn->mn);
+	struct mpa_conn *oldest;
+
+	spin_lock_bh(&mn->lock);
+	if (!mn->dying) {
+		list_add_tail(&conn->startup_node, &mn->startups);
+		mn->nr_startups++;
+	}
+	spin_unlock_bh(&mn->lock);
+
+	while ((oldest = mpa_net_startup_surplus(mn))) {
+		set_bit(MPA_CONN_CROWDED, &oldest->flags);
+		mpa_conn_kick_put(oldest);
+	}
+}
+
+/* Its Request is complete, or it has ended; may be called again. */
+void mpa_net_startup_end(struct mpa_conn *conn)
+{
+	struct mpa_net *mn = READ_ONCE(conn->mn);
+
+	spin_lock_bh(&mn->lock);
+	mpa_net_startup_del(mn, conn);
+	spin_unlock_bh(&mn->lock);
 }
 
 #define MPA_REASON_ITEM(name, reason) \
@@ -77,6 +154,7 @@ static const struct snmp_mib mpa_mib_list[] = {
 	MPA_REASON_ITEM("MpaErrShortFrame", SHORT),
 	MPA_REASON_ITEM("MpaErrEarlyOctets", EARLY),
 	MPA_REASON_ITEM("MpaErrTimeout", TIMEOUT),
+	MPA_REASON_ITEM("MpaErrCrowded", CROWDED),
 	MPA_REASON_ITEM("MpaErrNoMemory", NOMEM),
 	MPA_REASON_ITEM("MpaErrEnhanced", ENHANCED),
 	MPA_REASON_ITEM("MpaErrIrd", IRD),
@@ -123,6 +201,15 @@ static const struct ctl_table mpa_sysctls[] = {
 		.extra1		= SYSCTL_ONE,
 		.extra2		= SYSCTL_INT_MAX,
 	},
+	{
+		.procname	= "startup_max",
+		.data		= (void *)offsetof(struct mpa_net, startup_max),
+		.maxlen		= sizeof(int),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= SYSCTL_ONE,
+		.extra2		= SYSCTL_INT_MAX,
+	},
 };
 
 static int mpa_sysctl_init(struct net *net, struct mpa_net *mn)
@@ -160,9 +247,11 @@ static int __net_init mpa_net_init(struct net *net)
 
 	spin_lock_init(&mn->lock);
 	INIT_LIST_HEAD(&mn->conns);
+	INIT_LIST_HEAD(&mn->startups);
 	mn->crc = 1;
 	mn->ooo_hook = 1;
 	mn->startup_timeout_ms = 10 * MSEC_PER_SEC;
+	mn->startup_max = MPA_STARTUP_MAX;
 
 	mn->mib = alloc_percpu(struct mpa_stats);
 	if (!mn->mib)
@@ -196,6 +285,7 @@ static struct mpa_conn *mpa_net_first(struct mpa_net *mn)
 	conn = list_first_entry_or_null(&mn->conns, struct mpa_conn, net_node);
 	if (conn) {
 		list_del_init(&conn->net_node);
+		mpa_net_startup_del(mn, conn);
 		mpa_conn_hold(conn);
 	}
 	spin_unlock_bh(&mn->lock);

@@ -72,6 +72,8 @@ static void conn_settings(struct conn_test *t)
 		return;
 	WRITE_ONCE(t->mn->startup_timeout_ms, t->timeout_ms);
 	WRITE_ONCE(t->mn->crc, t->crc_sysctl);
+	if (t->startup_max)
+		WRITE_ONCE(t->mn->startup_max, t->startup_max);
 	WRITE_ONCE(t->mn->ooo_hook, t->ooo_hook);
 }
 

@@ -116,6 +116,21 @@ static const struct conn_row timeout_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(timeout, timeout_rows, desc);
 
+static const struct conn_row crowd_rows[] = {
+	{ "the oldest startup gives way", conn_crowd_oldest },
+	{ "as many startups as there is room for", conn_crowd_room },
+	{ "room for fewer startups than there are", conn_crowd_lowered },
+	{ "a complete Request gives way to none", conn_crowd_decide },
+	{ "nor does an Initiator", conn_crowd_initiator },
+	{ "a Request that comes just in time", conn_crowd_late },
+	{ "a refused peer gives way", conn_crowd_refused },
+	{ "room behind a reset", conn_crowd_leave, 0 },
+	{ "room behind mpa_abort()", conn_crowd_leave, 1 },
+	{ "room behind mpa_detach()", conn_crowd_leave, 2 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(crowd, crowd_rows, desc);
+
 static const struct conn_row terms_rows[] = {
 	{ "RF-09 CR-02 CR-03 CR-11 CR-13 CR-21 CR-22: Initiator, C 0 and 0",
 	  conn_start_crc, 0 },
@@ -644,6 +659,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(startup),
 	CONN_CASE(frame),
 	CONN_CASE(timeout),
+	CONN_CASE(crowd),
 	CONN_CASE(terms),
 	CONN_CASE(reject),
 	CONN_CASE(recv),

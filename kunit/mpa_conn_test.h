@@ -244,6 +244,7 @@ struct conn_asker {
  * @base_nr: ULPDUs that the peer had sent before
  * @mn: the namespace, for its settings
  * @timeout_ms: sysctl before the case
+ * @startup_max: sysctl before the case, if it was changed
  * @crc_sysctl: sysctl before the case
  * @ooo_hook: sysctl before the case
  * @lo_mtu: MTU before the case, if it was changed
@@ -277,6 +278,7 @@ struct conn_test {
 	u32			base_nr;
 	struct mpa_net		*mn;
 	int			timeout_ms;
+	int			startup_max;
 	u8			crc_sysctl;
 	u8			ooo_hook;
 	int			lo_mtu;
@@ -386,6 +388,16 @@ void conn_start_timeout_send(struct kunit *test);
 void conn_start_rejected(struct kunit *test);
 void conn_start_reject(struct kunit *test);
 void conn_start_glued(struct kunit *test);
+
+/* mpa_conn_crowd.c */
+void conn_crowd_oldest(struct kunit *test);
+void conn_crowd_room(struct kunit *test);
+void conn_crowd_lowered(struct kunit *test);
+void conn_crowd_decide(struct kunit *test);
+void conn_crowd_initiator(struct kunit *test);
+void conn_crowd_late(struct kunit *test);
+void conn_crowd_refused(struct kunit *test);
+void conn_crowd_leave(struct kunit *test);
 
 /* mpa_conn_recv.c */
 void conn_recv_held(struct kunit *test);

@@ -94,6 +94,8 @@ enum mpa_error {
  * @MPA_REASON_SHORT: FIN inside a startup frame (code 4)
  * @MPA_REASON_EARLY: octets behind a Request, before its Reply (code 4)
  * @MPA_REASON_TIMEOUT: no complete startup frame in time (code 4)
+ * @MPA_REASON_CROWDED: no Request yet, and more Responders than the sysctl
+ *	net.mpa.startup_max allows wait for it: the oldest goes (code 4)
  * @MPA_REASON_NOMEM: the startup frame could not be stored (code 4)
  * @MPA_REASON_ENHANCED: a Reply with an S bit other than our Request's, or a
  *	Request with it where we do not support it (code 4)
@@ -118,6 +120,7 @@ enum mpa_reason {
 	MPA_REASON_SHORT,
 	MPA_REASON_EARLY,
 	MPA_REASON_TIMEOUT,
+	MPA_REASON_CROWDED,
 	MPA_REASON_NOMEM,
 	MPA_REASON_ENHANCED,
 	MPA_REASON_IRD,

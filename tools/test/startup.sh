@@ -143,6 +143,86 @@ silent_client() {
 	ping_ok "$B4" size=100
 }
 
+# wait_counter NS NAME VALUE
+wait_counter() {
+	local try
+
+	for ((try = 0; try < 200 * SLOW; try++)); do
+		(($(counter "$1" "$2") < $3)) || return 0
+		sleep 0.05
+	done
+	fail "$2 in $1 is $(counter "$1" "$2"), not $3"
+}
+
+# silent_clients N: each begins behind the one before, and wants to be reset
+silent_clients() {
+	local number attached
+
+	attached=$(counter b MpaAttached)
+	for ((number = 1; number <= $1; number++)); do
+		nsenter --net=/run/netns/a -- mpa-peer -t 30 connect "$B4" \
+			"$PORT" "send:${REQ_KEY:0:number*2}" end:reset &
+		SILENT[number]=$!
+		wait_counter b MpaAttached $((attached + number))
+	done
+}
+
+initial_sysctl() { sysctl -qw "net.mpa.$1" || fail "sysctl $1"; }
+
+initial_defaults() {
+	initial_sysctl startup_max=4096
+	initial_sysctl startup_timeout_ms=10000
+}
+
+# More clients than there is room for: those that came first have to go, and
+# one that sends its Request is served all the while
+crowded() {
+	local room=$1 number
+
+	trap initial_defaults EXIT
+	network pair 1500
+	spoil
+	initial_sysctl startup_timeout_ms=60000
+	set_sysctl b net.mpa.startup_timeout_ms=60000
+	initial_sysctl startup_max="$2"
+	set_sysctl b net.mpa.startup_max="$3"
+	serve mode=echo
+	silent_clients 5
+	for ((number = 1; number <= 5 - room; number++)); do
+		wait "${SILENT[number]}" || fail "client $number was not reset"
+	done
+	grown b MpaErrCrowded 0 $((5 - room))
+	ping_ok "$B4" size=100 count=5 verify=1
+	wait "${SILENT[number]}" || fail "client $number was not reset"
+	grown b MpaErrCrowded 0 $((6 - room))
+	for ((number++; number <= 5; number++)); do
+		kill "${SILENT[number]}" || fail "client $number was reset"
+	done
+}
+
+initial_timeout() {
+	trap initial_defaults EXIT
+	network pair 1500
+	spoil
+	initial_sysctl startup_timeout_ms=800
+	set_sysctl b net.mpa.startup_timeout_ms=60000
+	serve mode=echo
+	client end:reset
+	served
+	expect mpa_error=4 reason=timeout
+}
+
+limits_refused() {
+	local value
+
+	network pair 1500
+	for value in 0 -1 2147483648 x; do
+		ns b sysctl -qw net.mpa.startup_max=$value 2>/dev/null &&
+			fail "startup_max=$value was taken"
+	done
+	same "$(ns b sysctl -n net.mpa.startup_max)" 4096 "startup_max"
+}
+
 silent_server() {
 	local begun=$SECONDS
 
@@ -246,6 +326,10 @@ test_case refused "ER-02" refused
 test_case immediate "CS-02 CS-05 MK-10" immediate
 test_case immediate.mismatch "VN-08 CS-16 CS-34" immediate_mismatch
 test_case timeout.request "CS-31 CS-32 ER-08" silent_client
+test_case crowded "CS-31" crowded 2 4096 2
+test_case crowded.initial "CS-31" crowded 3 3 1000
+test_case crowded.values "CS-31" limits_refused
+test_case timeout.initial "CS-31 CS-32" initial_timeout
 test_case timeout.reply "CS-32 CS-13 CS-25 RF-02 RF-11 RF-14" silent_server
 
 test_case request.garbage "RF-03 CS-16 CS-34 CS-37 ER-08 ER-09 ER-01" \

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Suite mpa_conn: more half-open startups than net.mpa.startup_max. */
+#include <net/tcp.h>
+#include "mpa_conn_test.h"
+
+/* Room for @max; the other connection, b, has a peer that says nothing. */
+static void crowd_init(struct kunit *test, int max)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_conn *conn;
+	int err;
+
+	conn_attach(test, 0);
+	t->startup_max = t->mn->startup_max;
+	WRITE_ONCE(t->mn->startup_max, max);
+	err = mpa_peer_pair(&t->opts, &t->sock[1], &t->helper.client);
+	KUNIT_ASSERT_EQ(test, err, 0);
+	conn = mpa_attach(t->sock[1], &t->b.params);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, conn);
+	t->b.conn = conn;
+}
+
+static void crowd_start_b(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->b.conn, NULL, 0), 0);
+	conn_settle(&t->b);
+}
+
+static void crowd_start_a(struct kunit *test, enum conn_role role)
+{
+	struct conn_test *t = test->priv;
+
+	conn_start(test, role);
+	conn_settle(&t->a);
+}
+
+/* Startup of a, a Responder, goes on to its end. */
+static void crowd_establish(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	if (!mpa_consumer_count(&t->a, EV_REQUEST))
+		conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+}
+
+/* The oldest goes, and says why; the one that came behind it is served. */
+void conn_crowd_oldest(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long before;
+
+	crowd_init(test, 1);
+	before = conn_counter(t, MPA_MIB_REASON + MPA_REASON_CROWDED);
+	crowd_start_b(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+	crowd_start_a(test, CONN_RESPONDER);
+	conn_expect_end(test, &t->b, MPA_ERR_FRAME, MPA_REASON_CROWDED);
+	KUNIT_EXPECT_EQ(test, t->b.end.err, -ECONNABORTED);
+	CONN_WAIT(test, &t->b, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->helper.client->sk->sk_err, ECONNRESET);
+	KUNIT_EXPECT_EQ(test, before + 1,
+			conn_counter(t, MPA_MIB_REASON + MPA_REASON_CROWDED));
+	crowd_establish(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+}
+
+/* As many as there is room for. */
+void conn_crowd_room(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	crowd_init(test, 2);
+	crowd_start_b(test);
+	crowd_start_a(test, CONN_RESPONDER);
+	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 2);
+	crowd_establish(test);
+	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+}
+
+/* The limit is lowered: so many go as are too many. */
+void conn_crowd_lowered(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	crowd_init(test, 2);
+	crowd_start_b(test);
+	WRITE_ONCE(t->mn->startup_max, 1);
+	conn_settle(&t->b);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+	crowd_start_a(test, CONN_RESPONDER);
+	conn_expect_end(test, &t->b, MPA_ERR_FRAME, MPA_REASON_CROWDED);
+	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
+	crowd_establish(test);
+}
+
+/* Whose Request is complete does not count, whatever the consumer does. */
+void conn_crowd_decide(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	crowd_init(test, 1);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_start(test, CONN_RESPONDER);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	crowd_start_b(test);
+	conn_settle(&t->a);
+	crowd_establish(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+}
+
+/* Nor does an Initiator. */
+void conn_crowd_initiator(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	crowd_init(test, 1);
+	crowd_start_a(test, CONN_INITIATOR);
+	crowd_start_b(test);
+	conn_settle(&t->a);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_peer_frame(test, true, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+}
+
+/* It has to go, but its Request has come before that was carried out. */
+void conn_crowd_late(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	crowd_init(test, 1);
+	crowd_start_a(test, CONN_RESPONDER);
+	set_bit(MPA_CONN_CROWDED, &t->a.conn->flags);
+	crowd_establish(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+}
+
+/* Who was refused and does not close takes a place, and ends as refused. */
+void conn_crowd_refused(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	crowd_init(test, 1);
+	crowd_start_a(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_C, 2, NULL, 0);
+	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	conn_settle(&t->a);
+	/* Time does not end it. */
+	mod_timer(&t->a.conn->timer, jiffies + 60 * HZ);
+	crowd_start_b(test);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+}
+
+/* Whoever leaves makes room: by an end, by mpa_abort(), by mpa_detach(). */
+void conn_crowd_leave(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	crowd_init(test, 1);
+	crowd_start_a(test, CONN_RESPONDER);
+	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
+	switch (conn_arg(test)) {
+	case 0:
+		mpa_peer_reset(&t->peer);
+		CONN_WAIT(test, &t->a, EV_ENDED, 1);
+		break;
+	case 1:
+		mpa_abort(t->a.conn);
+		CONN_WAIT(test, &t->a, EV_ENDED, 1);
+		break;
+	default:
+		conn_detach(test, &t->a);
+		break;
+	}
+	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 0);
+	crowd_start_b(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+}
