@@ -450,14 +450,14 @@ static bool mpa_conn_run(struct mpa_conn *conn)
 static void mpa_conn_work(struct work_struct *work)
 {
 	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
-	unsigned int noio = mpa_noio_save(conn->conn_flags);
+	unsigned int memalloc = mpa_memalloc_save(conn->conn_flags);
 	bool more = false;
 
 	WRITE_ONCE(conn->runner, current);
 	if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
 		more = mpa_conn_run(conn);
 	WRITE_ONCE(conn->runner, NULL);
-	mpa_noio_restore(conn->conn_flags, noio);
+	mpa_memalloc_restore(conn->conn_flags, memalloc);
 
 	if (more)
 		mpa_conn_kick_put(conn);

@@ -341,6 +341,23 @@ static inline void mpa_noio_restore(u32 flags, unsigned int saved)
 		memalloc_noio_restore(saved);
 }
 
+/*
+ * The same in a work item: nor must it wait for memory that others write out
+ * by it. It may use the reserves.
+ */
+static inline unsigned int mpa_memalloc_save(u32 flags)
+{
+	if (!(flags & MPA_F_MEMALLOC))
+		return 0;
+	return memalloc_flags_save(PF_MEMALLOC | PF_MEMALLOC_NOIO);
+}
+
+static inline void mpa_memalloc_restore(u32 flags, unsigned int saved)
+{
+	if (flags & MPA_F_MEMALLOC)
+		memalloc_flags_restore(saved);
+}
+
 /* mpa_cm.c APIs: */
 bool mpa_cm_run(struct mpa_conn *conn);
 void mpa_cm_lost(struct mpa_conn *conn, enum mpa_reason reason, int err);

@@ -377,15 +377,15 @@ static void connect_finish(struct mpa_connector *c, int err)
 static void connect_again(struct mpa_connector *c)
 {
 	int err = -ECANCELED;
-	unsigned int noio;
+	unsigned int memalloc;
 
 	c->again = false;
 	c->start.rev = MPA_REV_1;
 	c->start.flags &= ~MPA_F_ENHANCED;
-	noio = mpa_noio_save(c->params.flags);
+	memalloc = mpa_memalloc_save(c->params.flags);
 	if (connector_advance(c, CONNECT_AGAIN))
 		err = connect_start(c);
-	mpa_noio_restore(c->params.flags, noio);
+	mpa_memalloc_restore(c->params.flags, memalloc);
 	if (!err)
 		return;
 	if (!connector_advance(c, CONNECT_DONE))

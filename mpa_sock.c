@@ -259,13 +259,13 @@ static void listener_release(struct mpa_listener *l)
 
 static int accept_one(struct mpa_listener *l)
 {
+	unsigned int memalloc;
 	struct socket *sock;
-	unsigned int noio;
 	int err;
 
-	noio = mpa_noio_save(l->flags);
+	memalloc = mpa_memalloc_save(l->flags);
 	err = kernel_accept(l->sock, &sock, O_NONBLOCK);
-	mpa_noio_restore(l->flags, noio);
+	mpa_memalloc_restore(l->flags, memalloc);
 	if (err)
 		return err;
 	child_unhook(l, sock->sk);

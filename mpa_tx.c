@@ -24,7 +24,6 @@
  * A train that TCP takes only part of is kept; there is never a second one.
  */
 #include <linux/net.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include <trace/events/mpa.h>
@@ -799,14 +798,11 @@ static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 static int mpa_tx_push(struct mpa_conn *conn)
 {
 	struct mpa_train *train = conn->tx.train;
-	unsigned int noreclaim = 0;
 	int n = 0;
 	u32 len;
 
 	sock_owned_by_me(conn->sk);
 
-	if (conn->conn_flags & MPA_F_MEMALLOC)
-		noreclaim = memalloc_noreclaim_save();
 	while (train->first < train->nr) {
 		struct mpa_record *record = &train->record[train->first];
 
@@ -823,8 +819,6 @@ static int mpa_tx_push(struct mpa_conn *conn)
 			break;
 		mpa_tx_took(conn, train, record, n, len);
 	}
-	if (conn->conn_flags & MPA_F_MEMALLOC)
-		memalloc_noreclaim_restore(noreclaim);
 
 	if (train->first < train->nr)
 		return n;

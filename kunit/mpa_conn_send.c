@@ -425,7 +425,19 @@ void conn_send_atomic(struct kunit *test)
 	conn_expect_done(test, &t->a, 1, 0);
 }
 
-/* Reclaim-safe sockets work as the others, and are put back as they were. */
+/* Whatever is allocated neither waits for memory nor is kept from reserves. */
+static void send_memalloc_hook(struct mpa_consumer *c, enum consumer_event ev)
+{
+	unsigned int wanted = PF_MEMALLOC | PF_MEMALLOC_NOIO;
+
+	if ((current->flags & wanted) != wanted)
+		c->hook_err = -EDEADLK;
+}
+
+/*
+ * Reclaim-safe sockets work as the others, and are put back as they were; all
+ * that the work item does, callbacks included, may use reserves of memory.
+ */
 void conn_send_memalloc(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -437,6 +449,7 @@ void conn_send_memalloc(struct kunit *test)
 	sk = t->sock[0]->sk;
 	allocation = sk->sk_allocation;
 	task_frag = sk->sk_use_task_frag;
+	t->a.hook = send_memalloc_hook;
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
 		  PEER_M | PEER_C);
 	mpa_resume(t->a.conn);
@@ -446,6 +459,9 @@ void conn_send_memalloc(struct kunit *test)
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_TRUE(test, sk->sk_allocation == allocation);
 	KUNIT_EXPECT_EQ(test, sk->sk_use_task_frag, task_frag);
+	KUNIT_EXPECT_GT(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+	KUNIT_EXPECT_GT(test, mpa_consumer_count(&t->a, EV_SENT), 0);
+	KUNIT_EXPECT_EQ(test, t->a.hook_err, 0);
 }
 
 /* RFC 5044 section 4.5, by hand. */

@@ -337,7 +337,8 @@ struct mpa_ops {
  * struct mpa_params - what a consumer asks of a connection
  * @ops: its callbacks; must outlive the connection
  * @ctx: its context, see mpa_conn_ctx()
- * @flags: %MPA_F_MARKERS and so on
+ * @flags: %MPA_F_MARKERS and so on. With %MPA_F_MEMALLOC the callbacks, too,
+ *	may use the reserves of memory, and wait for none
  * @rev: revision to announce, %MPA_REV_2, %MPA_REV_1 or %MPA_REV_0. A
  *	Responder also takes Requests of the revisions below, and answers them
  *	in kind.
