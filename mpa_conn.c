@@ -44,6 +44,8 @@
 #define MPA_RETRY	(HZ / 50 + 1)
 #define MPA_RELEASE	HZ	/* for zero-copy pages, before a reset */
 
+static struct kmem_cache *mpa_conn_cache;
+
 /* Connections detached and not yet released, for mpa_barrier(). */
 static atomic_t mpa_leaving = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(mpa_leaving_wait);
@@ -53,7 +55,19 @@ static void mpa_conn_free(struct kref *ref)
 	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
 
 	kfree(conn->ooo.known);
-	kfree(conn);
+	kmem_cache_free(mpa_conn_cache, conn);
+}
+
+int mpa_conn_init(void)
+{
+	mpa_conn_cache = KMEM_CACHE(mpa_conn, 0);
+	return mpa_conn_cache ? 0 : -ENOMEM;
+}
+
+/* There is no connection any more. */
+void mpa_conn_exit(void)
+{
+	kmem_cache_destroy(mpa_conn_cache);
 }
 
 /* Context: any. The caller has a reference or holds off the release. */
@@ -496,7 +510,8 @@ static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	bool memalloc = params->flags & MPA_F_MEMALLOC;
 	struct mpa_conn *conn;
 
-	conn = kzalloc(sizeof(*conn), memalloc ? GFP_NOIO : GFP_KERNEL);
+	conn = kmem_cache_zalloc(mpa_conn_cache,
+				 memalloc ? GFP_NOIO : GFP_KERNEL);
 	if (!conn)
 		return NULL;
 

@@ -310,6 +310,8 @@ void mpa_net_startup_end(struct mpa_conn *conn);
 	SNMP_ADD_STATS((conn)->mn->mib, MPA_MIB_##field, n)
 
 /* mpa_conn.c APIs: */
+int mpa_conn_init(void);
+void mpa_conn_exit(void);
 void mpa_conn_kick(struct mpa_conn *conn);
 void mpa_conn_kick_put(struct mpa_conn *conn);
 void mpa_conn_hold(struct mpa_conn *conn);

@@ -325,10 +325,13 @@ static int __init mpa_init(void)
 
 	if (err)
 		return err;
+	err = mpa_conn_init();
+	if (err)
+		goto exit_crc;
 	err = -ENOMEM;
 	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM, 0);
 	if (!mpa_wq)
-		goto exit_crc;
+		goto exit_conn;
 	mpa_net_none.mib = alloc_percpu(struct mpa_stats);
 	if (!mpa_net_none.mib)
 		goto destroy_wq;
@@ -341,6 +344,8 @@ free_mib:
 	free_percpu(mpa_net_none.mib);
 destroy_wq:
 	destroy_workqueue(mpa_wq);
+exit_conn:
+	mpa_conn_exit();
 exit_crc:
 	mpa_crc_exit();
 	return err;
@@ -356,6 +361,7 @@ static void __exit mpa_exit(void)
 	destroy_workqueue(mpa_wq);
 	free_percpu(mpa_net_none.mib);
 	mpa_af_exit();
+	mpa_conn_exit();
 	mpa_crc_exit();
 }
 
