@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* As much of the kernel as the pure core needs, for user space. */
+#include <stdarg.h>
 #include "shim.h"
 #include "sweep.h"
 
@@ -9,6 +10,29 @@ u8 shim_mem[SHIM_PAGES * PAGE_SIZE];
 void *page_address(const struct page *page)
 {
 	return shim_mem + (page - shim_page) * PAGE_SIZE;
+}
+
+void *memchr_inv(const void *start, int c, size_t bytes)
+{
+	const u8 *p;
+
+	for (p = start; bytes; bytes--, p++)
+		if (*p != (u8)c)
+			return (void *)p;
+	return NULL;
+}
+
+void shim_failed(const char *file, int line, const char *what, const char *fmt,
+		 ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s:%d: not so: %s: ", file, line, what);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	abort();
 }
 
 static u32 crc_table[8][256];
@@ -30,10 +54,29 @@ static void crc_init(void)
 				crc_table[0][crc_table[k - 1][i] & 0xff];
 }
 
-u32 crc32c(u32 crc, const void *data, unsigned int len)
+/* One look at all of it, the sanitizer's at each octet would take too long. */
+#ifdef __SANITIZE_ADDRESS__
+#define NO_ASAN		__attribute__((__no_sanitize__("address")))
+void *__asan_region_is_poisoned(void *start, size_t size);
+
+static void touch(const void *data, size_t len)
+{
+	const volatile u8 *bad;
+
+	bad = __asan_region_is_poisoned((void *)data, len);
+	if (bad)
+		(void)*bad;
+}
+#else
+#define NO_ASAN
+#define touch(data, len)
+#endif
+
+NO_ASAN u32 crc32c(u32 crc, const void *data, unsigned int len)
 {
 	const u8 *p = data;
 
+	touch(data, len);
 	if (!crc_table[0][1])
 		crc_init();
 	for (; len >= 8; len -= 8, p += 8) {
@@ -103,4 +146,17 @@ size_t copy_from_iter(void *to, size_t n, struct iov_iter *i)
 		iov_iter_advance(i, k);
 	}
 	return done;
+}
+
+/* The octets in @nr entries, one behind the other; returns how many. */
+u32 shim_gather(const struct bio_vec *bv, u32 nr, u8 *to)
+{
+	u32 n = 0;
+
+	for (; nr; nr--, bv++) {
+		memcpy(to + n, (u8 *)page_address(bv->bv_page) + bv->bv_offset,
+		       bv->bv_len);
+		n += bv->bv_len;
+	}
+	return n;
 }

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -21,13 +23,17 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int8_t s8;
 typedef int16_t s16;
+typedef int32_t s32;
+typedef int64_t s64;
 
 #define U32_MAX		UINT32_MAX
+#define U64_MAX		UINT64_MAX
 #define BIT(n)		(1UL << (n))
 #define PAGE_SHIFT	12
 #define PAGE_SIZE	4096UL
 #define offset_in_page(p) ((unsigned long)(p) & (PAGE_SIZE - 1))
 
+#define __printf(fmt, args) __attribute__((__format__(printf, fmt, args)))
 #define noinline	__attribute__((__noinline__))
 #undef __always_inline
 #define __always_inline	inline __attribute__((__always_inline__))
@@ -40,8 +46,15 @@ typedef int16_t s16;
 			   _a < _b ? _a : _b; })
 #define min3(a, b, c)	min(min(a, b), c)
 #define min_t(type, a, b) min((type)(a), (type)(b))
+#define max(a, b)	({ typeof(a) _a = (a); typeof(b) _b = (b); \
+			   _a > _b ? _a : _b; })
+#define ALIGN(x, a)	({ typeof(x) _x = (x); _x + -_x % (a); })
 #define ALIGN_DOWN(x, a) ({ typeof(x) _x = (x); _x - _x % (a); })
 #define DIV_ROUND_UP(x, d) ({ typeof(d) _d = (d); ((x) + _d - 1) / _d; })
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define container_of(p, type, member) \
+	((type *)((char *)(p) - offsetof(type, member)))
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define cpu_to_le32(x)	((__le32)(x))
@@ -111,6 +124,7 @@ struct iov_iter {
 	const struct kvec *kvec;	/* or */
 	const struct bio_vec *bvec;
 	unsigned long nr_segs;
+	bool opaque;			/* neither, for whoever asks */
 };
 
 void *page_address(const struct page *page);
@@ -135,12 +149,12 @@ static inline void bvec_set_page(struct bio_vec *bv, struct page *page,
 
 static inline bool iov_iter_is_kvec(const struct iov_iter *i)
 {
-	return i->kvec;
+	return i->kvec && !i->opaque;
 }
 
 static inline bool iov_iter_is_bvec(const struct iov_iter *i)
 {
-	return i->bvec;
+	return i->bvec && !i->opaque;
 }
 
 static inline size_t iov_iter_count(const struct iov_iter *i)
@@ -151,5 +165,34 @@ static inline size_t iov_iter_count(const struct iov_iter *i)
 void iov_iter_advance(struct iov_iter *i, size_t n);
 void iov_iter_revert(struct iov_iter *i, size_t n);
 size_t copy_from_iter(void *to, size_t n, struct iov_iter *i);
+u32 shim_gather(const struct bio_vec *bv, u32 nr, u8 *to);
+
+void *memchr_inv(const void *start, int c, size_t bytes);
+
+#define GFP_KERNEL	0
+#define kvzalloc(size, gfp) calloc(1, size)
+#define kvfree(p)	free(p)
+
+/* of KUnit: an assertion that fails is the end */
+struct kunit {
+	void *priv;
+};
+
+__printf(4, 5) __attribute__((__noreturn__))
+void shim_failed(const char *file, int line, const char *what, const char *fmt, ...);
+
+#define SHIM_ASSERT(condition, fmt, ...) do {				\
+	if (unlikely(!(condition)))					\
+		shim_failed(__FILE__, __LINE__, #condition, fmt,	\
+			    ##__VA_ARGS__);				\
+} while (0)
+#define KUNIT_ASSERT_EQ_MSG(test, left, right, ...) \
+	SHIM_ASSERT((left) == (right), __VA_ARGS__)
+#define KUNIT_ASSERT_LE_MSG(test, left, right, ...) \
+	SHIM_ASSERT((left) <= (right), __VA_ARGS__)
+#define KUNIT_ASSERT_LT_MSG(test, left, right, ...) \
+	SHIM_ASSERT((left) < (right), __VA_ARGS__)
+#define KUNIT_ASSERT_TRUE_MSG(test, condition, ...) \
+	SHIM_ASSERT(condition, __VA_ARGS__)
 
 #endif /* _SHIM_H */

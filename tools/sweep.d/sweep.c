@@ -70,19 +70,6 @@ static int refill(struct mpa_enc *enc)
 	return 0;
 }
 
-static u32 gather(const struct bio_vec *bv, u32 nr, u8 *to)
-{
-	u32 n = 0;
-	u32 i;
-
-	for (i = 0; i < nr; i++) {
-		memcpy(to + n, (u8 *)page_address(bv[i].bv_page) +
-		       bv[i].bv_offset, bv[i].bv_len);
-		n += bv[i].bv_len;
-	}
-	return n;
-}
-
 /* Entries are not empty and stay within a chunk, or a page of payload. */
 static void check_entries(const struct tried *t, const struct mpa_enc *enc)
 {
@@ -126,7 +113,7 @@ static void encode(const struct tried *t, u32 hdr_len, struct iov_iter *data,
 		fail(t, "encoder: moved %lld octets, not %u",
 		     (long long)(enc.pos - t->pos), size);
 	check_entries(t, &enc);
-	n = gather(enc.bv, enc.nr, have);
+	n = shim_gather(enc.bv, enc.nr, have);
 	if (n != size || memcmp(have, want, size))
 		fail(t, "encoder: wrong octets, header %u, zero copy %d, chunk %u",
 		     hdr_len, zerocopy, chunk);
