@@ -21,8 +21,8 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
 .PHONY: all modules modules_install demo check harden fuzz net faults races dos \
-	interop ooo bench bench-compare bench-profile shell coverage mutants clean \
-	distclean help need-kdir
+	fuzz-core interop ooo bench bench-compare bench-profile shell coverage \
+	mutants clean distclean help need-kdir
 
 all: modules
 
@@ -81,6 +81,10 @@ shell:
 coverage:
 	tools/coverage
 
+fuzz-core:
+	tools/fuzz-core $(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(SEED),--seed $(SEED)) $(ONLY)
+
 mutants:
 	tools/deps check
 	tools/mutants
@@ -117,5 +121,7 @@ help:
 	@echo "make shell            a guest to type in, with everything loaded"
 	@echo "make coverage         which lines the tests reach"
 	@echo "make mutants          do the tests notice small breakages?"
+	@echo "make fuzz-core        the framing core under libFuzzer; MINUTES=N SEED=S,"
+	@echo "                      ONLY='TARGET...' some targets alone"
 	@echo "make clean            remove what was built here"
 	@echo "make distclean        the guest's kernels as well"

@@ -179,7 +179,8 @@ struct kunit {
 };
 
 __printf(4, 5) __attribute__((__noreturn__))
-void shim_failed(const char *file, int line, const char *what, const char *fmt, ...);
+void shim_failed(const char *file, int line, const char *what, const char *fmt,
+		 ...);
 
 #define SHIM_ASSERT(condition, fmt, ...) do {				\
 	if (unlikely(!(condition)))					\
