@@ -21,8 +21,8 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
 .PHONY: all modules modules_install demo check harden fuzz net faults races dos \
-	fuzz-core interop ooo bench bench-compare bench-profile shell coverage \
-	mutants clean distclean help need-kdir
+	fuzz-core integrity interop ooo bench bench-compare bench-profile shell \
+	coverage mutants clean distclean help need-kdir
 
 all: modules
 
@@ -85,6 +85,9 @@ fuzz-core:
 	tools/fuzz-core $(if $(MINUTES),--minutes $(MINUTES)) \
 		$(if $(SEED),--seed $(SEED)) $(ONLY)
 
+integrity:
+	tools/integrity
+
 mutants:
 	tools/deps check
 	tools/mutants
@@ -123,5 +126,6 @@ help:
 	@echo "make mutants          do the tests notice small breakages?"
 	@echo "make fuzz-core        the framing core under libFuzzer; MINUTES=N SEED=S,"
 	@echo "                      ONLY='TARGET...' some targets alone"
+	@echo "make integrity        wrong bits in FPDUs, all there are, at all places"
 	@echo "make clean            remove what was built here"
 	@echo "make distclean        the guest's kernels as well"
