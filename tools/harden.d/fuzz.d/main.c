@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A fuzzer for MPA's consumers in the kernel, over real sockets.
+ *
+ * Workers play hostile peers, each one connection at a time, in both roles:
+ * against servers of mpa_ping and mpa_rdmap, and against clients of these. What
+ * a connection does is a seed (seed.c), made from nothing or by altering one
+ * of the corpus (mutate.c); those that reach code that none has reached before join
+ * the corpus (corpus.c). Two more workers are clean peers of the same servers.
+ *
+ * Found is what a model (model.c) does not allow, a connection that does not
+ * end, a clean peer that is not served, and a counter that does not add up;
+ * what the kernel says itself is for who runs it in a guest.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+
+#define WORKERS_MAX	(COVER_SLOTS - 3)
+#define FINDINGS	20	/* shown */
+#define PROGRESS_S	10
+#define SUSPECT_MS	500	/* one that takes longer is not tried again */
+
+static struct worker *workers[COVER_SLOTS];
+static int nr_workers = 24;
+static uint64_t first_seed = 1;
+static long seconds = 60, count_max;
+static const char *corpus_to, *places_to;
+static int replays;
+
+static pthread_rwlock_t alone;	/* a connection: read; a session: write */
+static pthread_mutex_t say_lock = PTHREAD_MUTEX_INITIALIZER;
+static int findings[KINDS];
+static bool stopping;
+static long begun;
+
+static int all_findings(void)
+{
+	int i, n = 0;
+
+	for (i = 0; i < KINDS; i++)
+		n += findings[i];
+	return n;
+}
+
+void found(enum kind kind, const struct seed *seed, const char *what)
+{
+	char text[COVER_TEXT * 4];
+
+	pthread_mutex_lock(&say_lock);
+	findings[kind]++;
+	if (all_findings() <= FINDINGS)
+		say("FOUND: %s", what);
+	if (all_findings() <= FINDINGS && seed) {
+		seed_print(seed, text, sizeof(text));
+		say("  REPLAY='%s'", text);
+	}
+	pthread_mutex_unlock(&say_lock);
+}
+
+bool worker_do(struct worker *w, const struct seed *seed)
+{
+	const char *wrong = worker_run(w, seed);
+
+	if (wrong)
+		found(HOSTILE, seed, wrong);
+	return !wrong;
+}
+
+static unsigned long all_done(void)
+{
+	unsigned long n = 0;
+	int i;
+
+	for (i = 0; i < nr_workers; i++)
+		n += __atomic_load_n(&workers[i]->done, __ATOMIC_RELAXED);
+	return n;
+}
+
+static bool is_time(void)
+{
+	return stopping || now_ms() - begun >= seconds * 1000 ||
+	       (count_max && all_done() >= (unsigned long)count_max);
+}
+
+/* Counters */
+
+/* The sum of those whose names begin so */
+static long counters(const char *prefix)
+{
+	char name[64];
+	long n, sum = 0;
+	FILE *stat = fopen("/proc/thread-self/net/mpa_stat", "r");
+
+	if (!stat)
+		misused("mpa_stat: %s", strerror(errno));
+	while (fscanf(stat, "%63s %ld", name, &n) == 2)
+		if (!strncmp(name, prefix, strlen(prefix)))
+			sum += n;
+	fclose(stat);
+	return sum;
+}
+
+/* Nothing runs, so nothing may be left, and each has ended once at most. */
+static void check_counters(int space)
+{
+	long until = now_ms() + patience, ends;
+
+	enter_space(space);
+	while (counters("MpaAttached") != counters("MpaReleased") &&
+	       now_ms() < until)
+		usleep(10000);
+	if (counters("MpaAttached") != counters("MpaReleased"))
+		found(COUNTERS, NULL, "a connection was not released");
+	ends = counters("MpaEndFin") + counters("MpaErr") +
+	       counters("MpaRejects");
+	if (ends > counters("MpaAttached"))
+		found(COUNTERS, NULL, "a connection has ended twice");
+}
+
+static void session(struct worker *w)
+{
+	int space;
+
+	pthread_rwlock_wrlock(&alone);
+	if (corpus_session_due()) {
+		corpus_session(w);
+		for (space = 0; space < SPACES; space++)
+			check_counters(space);
+	}
+	pthread_rwlock_unlock(&alone);
+}
+
+/* Workers */
+
+static void choose(struct worker *w, struct seed *seed)
+{
+	struct seed other;
+
+	if (corpus_next_kept(seed))
+		return;
+	if (!rnd_below(&w->rnd, 8) || !corpus_pick(seed, &w->rnd)) {
+		seed_make(seed, &w->rnd);
+		if (rnd_below(&w->rnd, 2))
+			return;
+	}
+	if (!corpus_pick(&other, &w->rnd))
+		other = *seed;
+	seed_mutate(seed, &other, &w->rnd);
+}
+
+static void *hostile_main(void *arg)
+{
+	struct worker *w = arg;
+	unsigned int fresh;
+	struct seed seed;
+
+	while (!is_time()) {
+		choose(w, &seed);
+		pthread_rwlock_rdlock(&alone);
+		fresh = cover->fresh;
+		worker_do(w, &seed);
+		if (cover->fresh != fresh && w->last < SUSPECT_MS)
+			corpus_suspect(&seed);
+		pthread_rwlock_unlock(&alone);
+		if (corpus_session_due())
+			session(w);
+	}
+	return NULL;
+}
+
+/* A good peer in user space */
+static void *clean_main(void *arg)
+{
+	struct worker *w = arg;
+	const char *wrong;
+	struct seed seed;
+
+	w->play.patient = true;
+	while (!is_time()) {
+		seed_make_clean(&seed, &w->rnd);
+		pthread_rwlock_rdlock(&alone);
+		wrong = worker_run(w, &seed);
+		if (!wrong && !play_complete(&w->play))
+			wrong = "a clean peer was not served in full";
+		if (!wrong && w->last > patience)
+			wrong = "a clean peer had to wait for long";
+		if (wrong)
+			found(CLEAN, &seed, wrong);
+		pthread_rwlock_unlock(&alone);
+	}
+	return NULL;
+}
+
+static void *ping_main(void *arg)
+{
+	struct worker *w = arg;
+	const char *wrong;
+
+	while (!is_time()) {
+		pthread_rwlock_rdlock(&alone);
+		wrong = worker_ping(w);
+		if (!wrong && w->last > patience)
+			wrong = "a clean ping had to wait for long";
+		if (wrong)
+			found(CLEAN, NULL, wrong);
+		pthread_rwlock_unlock(&alone);
+	}
+	return NULL;
+}
+
+static void *(*main_of(int id))(void *)
+{
+	if (id < nr_workers)
+		return hostile_main;
+	return id == nr_workers ? clean_main : ping_main;
+}
+
+static void workers_make(void)
+{
+	int i;
+
+	for (i = 0; i < nr_workers + 2; i++) {
+		workers[i] = calloc(1, sizeof(*workers[i]));
+		if (!workers[i])
+			misused("no memory");
+		workers[i]->rnd.state = first_seed * 1000003 + i * 7919 + 1;
+		worker_init(workers[i], i);
+	}
+}
+
+static void workers_start(void)
+{
+	int i;
+
+	for (i = 0; i < nr_workers + 2; i++)
+		if (pthread_create(&workers[i]->thread, NULL, main_of(i),
+				   workers[i]))
+			misused("no more threads");
+}
+
+/* What there is to say */
+
+static void progress(const char *prefix)
+{
+	const struct worker *clean = workers[nr_workers];
+	const struct worker *ping = workers[nr_workers + 1];
+	long ms = now_ms() - begun;
+	unsigned long n = all_done();
+
+	say("%s s=%ld connections=%lu per_s=%lu corpus=%d places=%u edges=%u "
+	    "clean=%lu clean_ms=%ld pings=%lu ping_ms=%ld found=%d",
+	    prefix, ms / 1000, n, n * 1000 / (ms + 1), corpus_size(),
+	    corpus_places(),
+	    corpus_edges(), clean->done, clean->worst,
+	    ping->done, ping->worst, all_findings());
+}
+
+static void verdict(void)
+{
+	static const char * const names[KINDS] = { "hostile", "clean",
+						   "counters" };
+	int i;
+
+	for (i = 0; i < KINDS; i++)
+		say("%sok - fuzz.%s", findings[i] ? "not " : "", names[i]);
+}
+
+static void workers_wait(void)
+{
+	long next = PROGRESS_S;
+	int i;
+
+	while (!is_time()) {
+		usleep(100000);
+		if (now_ms() - begun < next * 1000)
+			continue;
+		progress("fuzz:");
+		next = (now_ms() - begun) / 1000 + PROGRESS_S;
+	}
+	for (i = 0; i < nr_workers + 2; i++)
+		pthread_join(workers[i]->thread, NULL);
+}
+
+/* Lines that are no seeds are comments. */
+static void read_kept(const char *file)
+{
+	char line[COVER_TEXT * 4];
+	FILE *from = fopen(file, "r");
+	struct seed seed;
+	int rounds;
+
+	if (!from)
+		misused("%s: %s", file, strerror(errno));
+	while (fgets(line, sizeof(line), from)) {
+		if (line[0] == '#' || line[0] == '\n')
+			continue;
+		if (!seed_parse(&seed, line))
+			misused("%s: no seed: %s", file, line);
+		for (rounds = 0; rounds < replays; rounds++)
+			worker_do(workers[0], &seed);
+		if (!replays)
+			corpus_add(&seed);
+	}
+	fclose(from);
+}
+
+static void lock_init(void)
+{
+	const int prefer = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, prefer);
+	pthread_rwlock_init(&alone, &attr);
+}
+
+static void space_open(int space, const char *name)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "/run/netns/%s", name);
+	space_fd[space] = open(path, O_RDONLY | O_CLOEXEC);
+	if (space_fd[space] < 0)
+		misused("%s: %s", path, strerror(errno));
+}
+
+static const char usage[] =
+"usage: mpa-fuzz [-s SEED] [-t SECONDS] [-n CONNECTIONS] [-w WORKERS]\n"
+"                [-p PATIENCE_MS] [-o CORPUS] [-l PLACES] [-r TIMES]\n"
+"                NS NS-WITHOUT-CRC [KEPT...]\n"
+"Begins with the seeds in the files KEPT, one a line, and writes all that reach\n"
+"something of their own to CORPUS, and what was reached to PLACES. -r does those\n"
+"KEPT alone, each so often.";
+
+static void parse(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "s:t:n:w:p:o:l:r:")) > 0) {
+		if (c == 's')
+			first_seed = strtoull(optarg, NULL, 0);
+		else if (c == 't')
+			seconds = atol(optarg);
+		else if (c == 'n')
+			count_max = atol(optarg);
+		else if (c == 'w')
+			nr_workers = atoi(optarg);
+		else if (c == 'p')
+			patience = atoi(optarg);
+		else if (c == 'o')
+			corpus_to = optarg;
+		else if (c == 'l')
+			places_to = optarg;
+		else if (c == 'r')
+			replays = atoi(optarg);
+		else
+			misused("%s", usage);
+	}
+	if (argc - optind < SPACES || nr_workers < 1 ||
+	    nr_workers > WORKERS_MAX)
+		misused("%s", usage);
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	parse(argc, argv);
+	for (i = 0; i < SPACES; i++)
+		space_open(i, argv[optind + i]);
+	crc32c(NULL, 0);
+	cover_open();
+	lock_init();
+	servers_do(true);
+	workers_make();
+	for (i = optind + SPACES; i < argc; i++)
+		read_kept(argv[i]);
+	begun = now_ms();
+	corpus_kept();
+	if (!replays) {
+		workers_start();
+		workers_wait();
+	}
+	for (i = 0; i < SPACES; i++)
+		check_counters(i);
+	servers_do(false);
+	progress("#");
+	verdict();
+	if (corpus_to)
+		corpus_write(corpus_to);
+	if (places_to)
+		corpus_write_places(places_to);
+	return !!all_findings();
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What mpa_cover.ko and the fuzzer share, by mmap() of debugfs' mpa_cover. */
+#ifndef MPA_COVER_H
+#define MPA_COVER_H
+
+#define COVER_PCS	(1u << 18)	/* more than the module's text */
+#define COVER_EDGES	(1u << 16)
+#define COVER_SLOTS	64
+#define COVER_TEXT	1000
+
+/**
+ * struct cover_slot - what a worker of the fuzzer does just now
+ * @number: grows from seed to seed, over all slots; 0: nothing
+ * @text: the seed
+ */
+struct cover_slot {
+	unsigned long	number;
+	char		text[COVER_TEXT];
+};
+
+/**
+ * struct cover - what was reached
+ * @fresh: grows whenever an octet of the next two is set
+ * @pcs: for each place in the code, by the low bits of its address
+ * @edges: for each pair of places that follow each other, hashed
+ * @slots: printed when the kernel panics
+ */
+struct cover {
+	unsigned int		fresh;
+	unsigned char		pcs[COVER_PCS];
+	unsigned char		edges[COVER_EDGES];
+	struct cover_slot	slots[COVER_SLOTS];
+};
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Connections of one worker, with the servers or with a client of its own. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+
+#define SERVER_PORT	5100	/* and those behind it */
+#define CLIENT_PORT	6000
+#define PING_S		120	/* more than the patience for anything */
+
+int space_fd[SPACES];
+static __thread int space_now = -1;
+
+void enter_space(int space)
+{
+	if (space == space_now)
+		return;
+	if (setns(space_fd[space], CLONE_NEWNET))
+		misused("setns: %s", strerror(errno));
+	space_now = space;
+}
+
+static struct sockaddr_in address(uint8_t net, int worker, uint16_t port)
+{
+	return (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(0x7f000001 | net << 16 | worker << 8),
+	};
+}
+
+/* Returns 0 or a negative errno, as the command does. */
+int command_write(const struct setup *setup, const char *line)
+{
+	const char *file = setup->rdmap ? "/sys/kernel/debug/mpa_rdmap/cmd" :
+					  "/sys/kernel/debug/mpa_ping/cmd";
+	int fd = open(file, O_WRONLY | O_CLOEXEC), status = 0;
+
+	if (fd < 0)
+		misused("%s: %s", file, strerror(errno));
+	if (write(fd, line, strlen(line)) < 0)
+		status = -errno;
+	close(fd);
+	return status;
+}
+
+static void server_do(int i, bool start)
+{
+	char line[200];
+	int status;
+
+	snprintf(line, sizeof(line), "%s port=%d %s", start ? "serve" : "stop",
+		 SERVER_PORT + i, start ? setups[i].command : "");
+	status = command_write(&setups[i], line);
+	if (status)
+		misused("%s: %s", line, strerror(-status));
+}
+
+/* In each namespace; those that go take what is left of their connections. */
+void servers_do(bool start)
+{
+	int i, space;
+
+	for (space = 0; space < SPACES; space++) {
+		enter_space(space);
+		for (i = 0; i < nr_setups; i++)
+			if (setups[i].listens)
+				server_do(i, start);
+	}
+}
+
+/* We connect */
+
+static int connect_to(struct worker *w, int setup)
+{
+	struct sockaddr_in from = address(1, w->id, 0);
+	struct sockaddr_in to = address(0, 0, SERVER_PORT + setup);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
+	if (fd < 0 || bind(fd, (struct sockaddr *)&from, sizeof(from)) ||
+	    connect(fd, (struct sockaddr *)&to, sizeof(to))) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static const char *run_server(struct worker *w, const struct seed *seed)
+{
+	int fd = connect_to(w, seed->setup);
+	const char *wrong;
+
+	if (fd < 0)
+		return "there is no connection to be had";
+	wrong = play_run(&w->play, seed, fd);
+	return wrong ? wrong : play_judge(&w->play);
+}
+
+/* The kernel connects */
+
+static void *helper_main(void *arg)
+{
+	struct worker *w = arg;
+	char line[300];
+	uint64_t n;
+
+	while (read(w->go, &n, sizeof(n)) == sizeof(n)) {
+		enter_space(w->told->space);
+		snprintf(line, sizeof(line),
+			 "%s addr=127.2.%d.1 port=%d timeout=%d %s",
+			 setups[w->told->setup].rdmap ? "connect" : "ping",
+			 w->id, CLIENT_PORT, PING_S,
+			 setups[w->told->setup].command);
+		w->status = command_write(&setups[w->told->setup], line);
+		n = 1;
+		if (write(w->over, &n, sizeof(n)) < 0)
+			break;
+	}
+	return NULL;
+}
+
+/* Another connection of the same client is closed at once. */
+static bool refuse_more(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Until the command has returned */
+static bool wait_status(struct worker *w, int listener)
+{
+	struct pollfd pfd[2] = { { w->over, POLLIN, 0 },
+				 { listener, POLLIN, 0 } };
+	long until = now_ms() + 2 * patience;
+	uint64_t n;
+
+	while (now_ms() < until) {
+		if (poll(pfd, 2, until - now_ms()) < 1)
+			continue;
+		if (pfd[1].revents)
+			refuse_more(listener);
+		if (pfd[0].revents)
+			return read(w->over, &n, sizeof(n)) == sizeof(n);
+	}
+	return false;
+}
+
+static const char *run_client(struct worker *w, const struct seed *seed)
+{
+	int listener = w->listener[seed->space], fd;
+	struct pollfd pfd = { listener, POLLIN, 0 };
+	const char *wrong = NULL;
+	uint64_t n = 1;
+
+	w->told = seed;
+	if (write(w->go, &n, sizeof(n)) < 0)
+		misused("eventfd: %s", strerror(errno));
+	if (poll(&pfd, 1, patience) < 1)
+		return "the client does not connect";
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	if (fd < 0)
+		return "the client has gone again";
+	wrong = play_run(&w->play, seed, fd);
+	if (!wait_status(w, listener))
+		return "the client does not end";
+	if (wrong)
+		return wrong;
+	wrong = play_judge(&w->play);
+	return wrong ? wrong : play_judge_status(&w->play, w->status);
+}
+
+static unsigned long connections;
+
+static void count(struct worker *w, long began)
+{
+	w->done++;
+	w->last = now_ms() - began;
+	if (w->last > w->worst)
+		w->worst = w->last;
+}
+
+/* Returns NULL, or what is wrong with the other side. */
+const char *worker_run(struct worker *w, const struct seed *seed)
+{
+	long began = now_ms();
+	const char *wrong;
+
+	seed_print(seed, w->slot->text, COVER_TEXT);
+	w->slot->number = __atomic_add_fetch(&connections, 1,
+					     __ATOMIC_RELAXED);
+	enter_space(seed->space);
+	wrong = setups[seed->setup].listens ? run_server(w, seed) :
+					      run_client(w, seed);
+	w->slot->number = 0;
+	count(w, began);
+	return wrong;
+}
+
+/* The kernel's client and its server, both as they should be */
+const char *worker_ping(struct worker *w)
+{
+	uint32_t size = 1 + rnd_below(&w->rnd, 3000);
+	long began = now_ms();
+	char line[200];
+	int setup;
+
+	do {
+		setup = rnd_below(&w->rnd, nr_setups);
+	} while (!setups[setup].clean);
+	enter_space(rnd_below(&w->rnd, SPACES));
+	snprintf(line, sizeof(line), "ping addr=127.0.0.1 port=%d rev=%d size=%u "
+		 "count=%u markers=%u ooo=%u verify=1 timeout=%d",
+		 SERVER_PORT + setup, setups[setup].rev, size,
+		 1 + rnd_below(&w->rnd, 20), rnd_below(&w->rnd, 2),
+		 rnd_below(&w->rnd, 2), PING_S);
+	if (command_write(&setups[setup], line))
+		return "a ping was not served";
+	count(w, began);
+	return NULL;
+}
+
+static int listen_at(int worker)
+{
+	struct sockaddr_in at = address(2, worker, CLIENT_PORT);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) ||
+	    listen(fd, 8))
+		misused("listen: %s", strerror(errno));
+	return fd;
+}
+
+void worker_init(struct worker *w, int id)
+{
+	int space;
+
+	w->id = id;
+	w->slot = &cover->slots[id];
+	w->go = eventfd(0, EFD_CLOEXEC);
+	w->over = eventfd(0, EFD_CLOEXEC);
+	for (space = 0; space < SPACES; space++) {
+		enter_space(space);
+		w->listener[space] = listen_at(id);
+	}
+	if (pthread_create(&w->helper, NULL, helper_main, w))
+		misused("no more threads");
+}
