@@ -41,6 +41,7 @@ enum mpa_cm_step {
  * @pd: its private data; in @pd_small, or allocated
  * @pd_small: room for what all revisions but Rev 0 may carry, so that memory
  *	is no reason why a frame of theirs cannot be taken
+ * @pd_room: octets there is room for in @pd
  * @pd_have: octets of it so far
  * @drained: octets dropped behind a refusal
  * @reason: why it was refused
@@ -57,6 +58,7 @@ struct mpa_cm {
 	u32			have;
 	u8			*pd;
 	u8			pd_small[MPA_PD_MAX];
+	u32			pd_room;
 	u32			pd_have;
 	u32			drained;
 	enum mpa_reason		reason;
@@ -480,13 +482,38 @@ static bool mpa_cm_received(struct mpa_conn *conn)
 	return peer->reply ? mpa_cm_reply(conn) : mpa_cm_request(conn);
 }
 
+/*
+ * Room for more private data, twice what has come: a header alone does not cost
+ * what it promises. Returns whether there is any.
+ */
+static bool mpa_cm_pd_grow(struct mpa_cm *cm)
+{
+	u32 room = min_t(u32, 2 * cm->pd_room, cm->peer.pd_len);
+	u8 *pd;
+
+	if (cm->pd_have < cm->pd_room)
+		return true;
+	pd = kvmalloc(room, GFP_KERNEL);
+	if (!pd)
+		return false;
+	memcpy(pd, cm->pd, cm->pd_have);
+	if (cm->pd != cm->pd_small)
+		kvfree(cm->pd);
+	cm->pd = pd;
+	cm->pd_room = room;
+	return true;
+}
+
 static bool mpa_cm_pd(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
 	int n;
 
 	while (cm->pd_have < cm->peer.pd_len) {
-		n = mpa_cm_read(conn, cm->pd, cm->pd_have, cm->peer.pd_len);
+		if (!mpa_cm_pd_grow(cm))
+			return mpa_cm_reset(conn, MPA_REASON_NOMEM);
+		n = mpa_cm_read(conn, cm->pd, cm->pd_have,
+				min_t(u32, cm->pd_room, cm->peer.pd_len));
 		if (!n)
 			return false;
 		cm->pd_have += n;
@@ -506,11 +533,7 @@ static bool mpa_cm_judge(struct mpa_conn *conn)
 	if (reason)
 		return mpa_cm_refuse(conn, reason);
 	cm->pd = cm->pd_small;
-	if (cm->peer.pd_len > sizeof(cm->pd_small)) {
-		cm->pd = kvmalloc(cm->peer.pd_len, GFP_KERNEL);
-		if (!cm->pd)
-			return mpa_cm_reset(conn, MPA_REASON_NOMEM);
-	}
+	cm->pd_room = sizeof(cm->pd_small);
 	cm->step = MPA_CM_PD;
 	return true;
 }
