@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * mpa-many: many connections at once, good ones and bad ones.
+ *
+ *	mpa-many COMMAND ADDRESS PORT [NAME=VALUE]...
+ *
+ * talk	connections=N at=M seed=S rounds=N ulpdus=N size=N [vary=1] [piece=N]
+ *	[together=1] [wait=FILE] [raw=1] [end=fin|rst]
+ *	N connections, at most M at a time: a Request with private data of its
+ *	own, the Reply to the octet, then ROUNDS times ULPDUS of SIZE octets
+ *	(vary: 1 to SIZE), which have to come back, to the octet. together: none
+ *	begins before all are connected. wait: none closes before there is FILE;
+ *	"waiting" says that all could. piece: so many octets a segment. raw:
+ *	plain TCP, no frames.
+ * hold	connections=N [again=1] [rev0=1]
+ *	Requests that never become whole. again: for each that was reset another
+ *	one. rev0: with private data of 65535 octets announced. Until SIGTERM.
+ * deaf	connections=N size=N
+ *	FPDUs without end, and not a look at what comes back. Until SIGTERM.
+ * drip	ms=N [fpdu=1]
+ *	One connection, an octet each N ms: of a Request; fpdu: of an FPDU,
+ *	whose echo has to come back. Says when it was reset.
+ * plain	An echo server on plain TCP. Until SIGTERM.
+ *
+ * sources=N spreads connections over N addresses of ours, from the one in
+ * source=ADDRESS on. Two more commands have nothing to do with connections:
+ *
+ *	mpa-many dirty mb=N hex=OCTETS		write these all over free memory
+ *	mpa-many search file=FILE hex=OCTETS	how often they are in FILE
+ */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "many.h"
+
+static char **options;
+static volatile sig_atomic_t stopped;
+
+static void say_more(const char *before, const char *fmt, va_list args)
+{
+	fputs(before, stdout);
+	vprintf(fmt, args);
+	putchar('\n');
+	fflush(stdout);
+}
+
+void say(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say_more("", fmt, args);
+	va_end(args);
+}
+
+void die(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say_more("WRONG: ", fmt, args);
+	exit(1);
+}
+
+void misused(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say_more("MISUSED: ", fmt, args);
+	exit(2);
+}
+
+const char *option(const char *name)
+{
+	size_t len = strlen(name);
+	char **at;
+
+	for (at = options; *at; at++)
+		if (!strncmp(*at, name, len) && (*at)[len] == '=')
+			return *at + len + 1;
+	return NULL;
+}
+
+unsigned long number(const char *name, unsigned long otherwise)
+{
+	const char *text = option(name);
+	unsigned long value;
+	char *end;
+
+	if (!text)
+		return otherwise;
+	value = strtoul(text, &end, 0);
+	if (end == text || *end)
+		misused("%s=%s: no number", name, text);
+	return value;
+}
+
+double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static void stop(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+bool told_to_stop(void)
+{
+	return stopped;
+}
+
+static void raise_limits(void)
+{
+	struct rlimit limit = { 200000, 200000 };
+
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		misused("not allowed to open many files");
+}
+
+static const struct {
+	const char	*name;
+	int		(*run)(void);
+	bool		net;
+} commands[] = {
+	{ "talk",	talk_main,	true },
+	{ "hold",	hold_main,	true },
+	{ "deaf",	deaf_main,	true },
+	{ "drip",	drip_main,	true },
+	{ "plain",	plain_main,	true },
+	{ "dirty",	dirty_main,	false },
+	{ "search",	search_main,	false },
+};
+
+int main(int argc, char **argv)
+{
+	struct sigaction sa = { .sa_handler = stop };
+	size_t i;
+
+	sigaction(SIGTERM, &sa, NULL);
+	for (i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		if (argc < 2 || strcmp(argv[1], commands[i].name))
+			continue;
+		if (commands[i].net && argc < 4)
+			break;
+		options = argv + (commands[i].net ? 4 : 2);
+		if (commands[i].net) {
+			raise_limits();
+			net_init(argv + 2);
+		}
+		return commands[i].run();
+	}
+	misused("mpa-many COMMAND ADDRESS PORT [NAME=VALUE]...");
+}
