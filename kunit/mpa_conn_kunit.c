@@ -351,6 +351,36 @@ static const struct conn_row zerocopy_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(zerocopy, zerocopy_rows, desc);
 
+static const struct conn_row scribble_rows[] = {
+	{ "changed when laid out: copied", conn_scribble_laid_out,
+	  SCRIBBLE_COPIED },
+	{ "ER-03: changed when laid out: gathered", conn_scribble_laid_out,
+	  SCRIBBLE_GATHERED },
+	{ "ER-03: changed when laid out: pages", conn_scribble_laid_out,
+	  SCRIBBLE_PAGES },
+	{ "CR-21: changed when laid out: no CRC", conn_scribble_no_crc },
+	{ "changed when handed back: copied", conn_scribble_handed_back,
+	  SCRIBBLE_COPIED },
+	{ "changed when handed back: gathered", conn_scribble_handed_back,
+	  SCRIBBLE_GATHERED },
+	{ "changed when handed back: pages", conn_scribble_handed_back,
+	  SCRIBBLE_PAGES },
+	{ "changed when verified: copied", conn_scribble_kept,
+	  SCRIBBLE_COPIED },
+	{ "changed when verified: gathered", conn_scribble_kept,
+	  SCRIBBLE_GATHERED },
+	{ "changed when verified: pages", conn_scribble_kept,
+	  SCRIBBLE_PAGES },
+	{ "changed all the time: copied", conn_scribble_race,
+	  SCRIBBLE_COPIED },
+	{ "changed all the time: gathered", conn_scribble_race,
+	  SCRIBBLE_GATHERED },
+	{ "changed all the time: pages", conn_scribble_race,
+	  SCRIBBLE_PAGES },
+};
+
+KUNIT_ARRAY_PARAM_DESC(scribble, scribble_rows, desc);
+
 static const struct conn_row queue_rows[] = {
 	{ "TX-01: mpa_abort()", conn_queue_abort },
 	{ "TX-01: mpa_detach()", conn_queue_detach },
@@ -670,6 +700,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(send),
 	CONN_CASE(train),
 	CONN_CASE(zerocopy),
+	CONN_CASE(scribble),
 	CONN_CASE(queue),
 	CONN_CASE(end),
 	CONN_CASE(info),

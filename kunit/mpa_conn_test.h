@@ -108,6 +108,13 @@ enum conn_train_apart {
 	TRAIN_MTU,		/* the path gets narrower */
 };
 
+/* For conn_scribble_*(): how FPDUs are sent. */
+enum conn_scribble {
+	SCRIBBLE_COPIED,	/* first, then the CRC is computed */
+	SCRIBBLE_GATHERED,	/* by TCP, afterwards */
+	SCRIBBLE_PAGES,		/* zero copy */
+};
+
 /**
  * struct conn_row - a case
  * @desc: requirement IDs, then what is shown
@@ -470,6 +477,13 @@ void conn_queue_abort(struct kunit *test);
 void conn_queue_detach(struct kunit *test);
 void conn_queue_reset(struct kunit *test);
 void conn_queue_shutdown(struct kunit *test);
+
+/* mpa_conn_scribble.c */
+void conn_scribble_laid_out(struct kunit *test);
+void conn_scribble_no_crc(struct kunit *test);
+void conn_scribble_handed_back(struct kunit *test);
+void conn_scribble_kept(struct kunit *test);
+void conn_scribble_race(struct kunit *test);
 
 /* mpa_conn_train.c */
 void conn_train_full(struct kunit *test);

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A consumer that changes its memory while MPA has it, or as soon as it is
+ * handed back. Over loopback, where TCP's pages are the receiver's as well.
+ */
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+#include "mpa_conn_test.h"
+
+enum {
+	SCRIBBLE_LEN	= 1000,
+	SCRIBBLE_NR	= 4,		/* in a page */
+	SCRIBBLE_AT	= SCRIBBLE_LEN + 300,
+	SCRIBBLE_TIMES	= 100,
+};
+
+static u8 *scribble_page(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	if (!t->page[0])
+		t->page[0] = alloc_page(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t->page[0]);
+	memcpy(page_address(t->page[0]), t->pool, PAGE_SIZE);
+	return page_address(t->page[0]);
+}
+
+/* A message of octets of the page, to be sent in this way */
+static struct conn_msg *scribble_msg(struct kunit *test, u32 len)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg = conn_msg(test, len);
+
+	msg->tx.hdr_len = 0;
+	msg->tx.len = len;
+	msg->kv.iov_base = scribble_page(test);
+	msg->kv.iov_len = len;
+	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, &msg->kv, 1, len);
+	if (conn_arg(test) != SCRIBBLE_PAGES)
+		return msg;
+	bvec_set_page(&msg->bv, t->page[0], len, 0);
+	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, len);
+	msg->tx.flags = MPA_TX_ZEROCOPY;
+	return msg;
+}
+
+/* With markers FPDUs are copied, without they are gathered. */
+static void scribble_start(struct kunit *test)
+{
+	conn_two(test, 0, conn_arg(test) == SCRIBBLE_COPIED ? MPA_F_MARKERS :
+							      0);
+}
+
+/*
+ * The second ULPDU is changed when the third is asked for: it is laid out, and
+ * TCP has nothing of it yet.
+ */
+static int scribble_next(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+	u8 *data = msg->kv.iov_base;
+
+	if (msg->asked == 2)
+		data[SCRIBBLE_AT] ^= 1;
+	tx->len = SCRIBBLE_LEN;
+	return ++msg->asked < SCRIBBLE_NR;
+}
+
+static struct conn_msg *scribble_source(struct kunit *test)
+{
+	struct conn_msg *msg = scribble_msg(test, SCRIBBLE_NR * SCRIBBLE_LEN);
+	struct conn_test *t = test->priv;
+
+	msg->tx.next = scribble_next;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	return msg;
+}
+
+/* So many ULPDUs are there, of the octets of the pool. */
+static void scribble_expect(struct kunit *test, u32 nr)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, nr));
+	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(&t->b), nr);
+	KUNIT_ASSERT_EQ(test, 0, memcmp(t->b.rx, t->pool, nr * SCRIBBLE_LEN));
+}
+
+/*
+ * What is copied goes out as it was; what TCP copies after the CRC was
+ * computed, or sends as it is, is a wrong CRC, and nobody gets it.
+ */
+void conn_scribble_laid_out(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+
+	scribble_start(test);
+	msg = scribble_source(test);
+	if (conn_arg(test) == SCRIBBLE_COPIED) {
+		scribble_expect(test, SCRIBBLE_NR);
+	} else {
+		conn_expect_end(test, &t->b, MPA_ERR_CRC, MPA_REASON_CRC);
+		scribble_expect(test, 1);
+	}
+	KUNIT_EXPECT_EQ(test, msg->asked, SCRIBBLE_NR);
+}
+
+/* With CRC off nobody notices. */
+void conn_scribble_no_crc(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	conn_attach(test, 0);
+	WRITE_ONCE(t->mn->crc, 0);
+	conn_full(test, CONN_INITIATOR, 0, 0);
+	scribble_source(test);
+	t->pool[SCRIBBLE_AT] ^= 1;
+	for (i = 0; i < SCRIBBLE_NR; i++) {
+		KUNIT_ASSERT_EQ(test, conn_take(test), SCRIBBLE_LEN);
+		KUNIT_EXPECT_EQ(test, 0,
+				memcmp(t->buf, t->pool + i * SCRIBBLE_LEN,
+				       SCRIBBLE_LEN));
+	}
+}
+
+/* What the receiver keeps of its only batch is as it was sent. */
+static void scribble_check_kept(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	const struct mpa_ulpdu *ulpdu = t->b.kept[0]->ulpdu;
+	const struct kvec *frag = ulpdu->frag;
+	u32 at = 0, i;
+
+	for (i = 0; i < ulpdu->nr_frags; i++, frag++) {
+		KUNIT_EXPECT_EQ(test, 0, memcmp(frag->iov_base, t->pool + at,
+						frag->iov_len));
+		at += frag->iov_len;
+	}
+	KUNIT_EXPECT_EQ(test, at, SCRIBBLE_LEN);
+}
+
+/*
+ * What is changed when the receiver has verified it changes nothing there: the
+ * stack does not let it share the sender's pages.
+ */
+void conn_scribble_kept(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+
+	scribble_start(test);
+	t->b.keep = true;
+	msg = scribble_msg(test, SCRIBBLE_LEN);
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	scribble_expect(test, 1);
+	memset(page_address(t->page[0]), 0x5a, PAGE_SIZE);
+	scribble_check_kept(test);
+	conn_expect_done(test, &t->a, 1, 0);
+	scribble_check_kept(test);
+	t->b.keep = false;
+	mpa_consumer_put(&t->b, 0);
+}
+
+/* What is changed once it was handed back changes nothing that was sent. */
+void conn_scribble_handed_back(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+
+	scribble_start(test);
+	mpa_hold(t->b.conn);
+	msg = scribble_msg(test, SCRIBBLE_LEN);
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_expect_done(test, &t->a, 1, 0);
+	memset(page_address(t->page[0]), 0x5a, PAGE_SIZE);
+	mpa_resume(t->b.conn);
+	scribble_expect(test, 1);
+}
+
+static bool scribble_over(struct conn_test *t, u32 nr)
+{
+	return mpa_consumer_done(&t->a) == nr ||
+	       mpa_consumer_count(&t->b, EV_ENDED);
+}
+
+/* All octets of the page are inverted again and again until it is back. */
+static void scribble_once(struct kunit *test)
+{
+	unsigned long until = jiffies + 10 * HZ;
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg = scribble_msg(test, SCRIBBLE_NR * SCRIBBLE_LEN);
+	unsigned long *word = msg->kv.iov_base;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	while (!scribble_over(t, t->nr_msg)) {
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, until));
+		for (i = 0; i < PAGE_SIZE / sizeof(*word); i++)
+			WRITE_ONCE(word[i], ~READ_ONCE(word[i]));
+		cond_resched();
+	}
+}
+
+/* Whatever is delivered was in that memory, octet by octet. */
+static void scribble_check(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 len = SCRIBBLE_NR * SCRIBBLE_LEN;
+	u32 nr = mpa_consumer_ulpdus(&t->b);
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, t->b.disorder, 0);
+	for (i = 0; i < nr * len; i++) {
+		u8 octet = t->b.rx[i], was = t->pool[i % len];
+
+		KUNIT_ASSERT_TRUE(test, octet == was || octet == (u8)~was);
+	}
+	kunit_info(test, "%u of %u messages, then %s", nr, SCRIBBLE_TIMES,
+		   mpa_reason_name(t->b.end.reason));
+}
+
+/* Any time between mpa_send() and the end of it */
+void conn_scribble_race(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	scribble_start(test);
+	for (i = 0; i < SCRIBBLE_TIMES; i++) {
+		if (mpa_consumer_count(&t->b, EV_ENDED))
+			break;
+		scribble_once(test);
+	}
+	if (conn_arg(test) == SCRIBBLE_COPIED)
+		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, i));
+	conn_settle(&t->b);
+	scribble_check(test);
+	if (mpa_consumer_count(&t->b, EV_ENDED))
+		conn_expect_end(test, &t->b, MPA_ERR_CRC, MPA_REASON_CRC);
+}
