@@ -46,6 +46,7 @@ enum ping_mode {
  * @capture: serve: keep what is received for "captured"
  * @lazy: serve: take no more until the peer has filled the window
  * @size: octets of a ULPDU; 0: MULPDU
+ * @mix: ping: not 0: lengths of all kinds up to that, chosen by this
  * @count: ULPDUs to send
  * @batch: ping: ULPDUs in a mpa_send_list()
  * @depth: ping: ULPDUs under way, at most; 0: choose
@@ -73,6 +74,7 @@ struct ping_opts {
 	u32			capture;
 	u32			lazy;
 	u32			size;
+	u32			mix;
 	u32			count;
 	u32			batch;
 	u32			depth;
@@ -212,6 +214,7 @@ void ping_net_captured(struct net *net, struct ping_buf *buf);
 /* mpa_ping_opts.c APIs: */
 int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts);
 void ping_opts_params(const struct ping_opts *opts, struct mpa_params *params);
+u32 ping_opts_len(const struct ping_opts *opts, u64 seq, u32 max);
 
 /* mpa_ping_buf.c APIs: */
 struct ping_buf *ping_buf_alloc(void);

@@ -147,7 +147,8 @@ static void slot_set_data(struct ping_slot *slot, size_t off, size_t len)
 static struct ping_slot *slot_fill(struct ping_client *p, u64 seq)
 {
 	struct ping_slot *slot = &p->slots[seq % p->depth];
-	u32 len = p->opts->size ?: mpa_mulpdu(p->conn);
+	u32 max = p->opts->size ?: mpa_mulpdu(p->conn);
+	u32 len = ping_opts_len(p->opts, seq, max);
 
 	slot->client = p;
 	slot->len = len;

@@ -2,6 +2,8 @@
 /* The options of mpa_ping's commands. */
 #include "mpa_opts.c"	/* an object file can be in one module only */
 
+#include <linux/jhash.h>
+#include <linux/math.h>
 #include <linux/stddef.h>
 
 #include "mpa_ping.h"
@@ -56,6 +58,7 @@ static const struct mpa_option options[] = {
 	NUMBER(lazy, SERVE, 0, 1),
 	{ OPTION(size, SERVE | PING, parse_size), .min = 1,
 	  .max = MPA_ULPDU_MAX },
+	NUMBER(mix, PING, 0, U32_MAX),
 	NUMBER(count, SERVE | PING, 0, U32_MAX),
 	NUMBER(batch, PING, 1, BATCH_MAX),
 	NUMBER(depth, PING, 1, 64 * BATCH_MAX),
@@ -229,4 +232,12 @@ void ping_opts_params(const struct ping_opts *opts, struct mpa_params *params)
 	params->enhanced.ord = opts->ord;
 	params->enhanced.rtr = opts->rtr;
 	params->ird_max = opts->ird_max;
+}
+
+/* Octets of ULPDU @seq, which may have @max; with mix=, any number of them */
+u32 ping_opts_len(const struct ping_opts *opts, u64 seq, u32 max)
+{
+	u32 rnd = jhash_2words(seq, seq >> 32, opts->mix);
+
+	return opts->mix ? 1 + reciprocal_scale(rnd, max >> rnd % 8) : max;
 }

@@ -16,7 +16,8 @@ static u32 source_piece(const struct ping_source *src, u32 max)
 {
 	if (src->opts->payload && src->opts->size)
 		max = min(max, src->opts->size);
-	return min_t(u64, max, src->left);
+	return min_t(u64, ping_opts_len(src->opts, src->pieces, max),
+		     src->left);
 }
 
 /* MPA asks for a ULPDU of at most @max octets. */

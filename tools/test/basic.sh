@@ -113,6 +113,23 @@ sending_option() {
 	expect ulpdus_tx=10 ulpdus_rx=10 bytes_rx=300000
 }
 
+# Lengths of all kinds, one behind the other; not the same as with other numbers
+mixed_lengths() {
+	local octets
+
+	network pair 1500
+	serve mode=echo markers=1
+	ping_ok "$B4" size=20000 mix=1 count=100 batch=10 verify=1
+	expect ulpdus_tx=100 ulpdus_rx=100 "bytes_rx=${R[bytes_tx]}"
+	octets=${R[bytes_tx]}
+	((octets > 100000 && octets < 1000000)) || fail "$octets octets"
+	ping_ok "$B4" size=20000 mix=1 count=100 batch=10 verify=1 zerocopy=1
+	expect "bytes_tx=$octets"
+	ping_ok "$B4" source=1 mix=2 count=100 size=20000 verify=1
+	((R[ulpdus_tx] > 100 && R[bytes_tx] == 2000000)) ||
+		fail "${R[ulpdus_tx]} ULPDUs for ${R[bytes_tx]} octets"
+}
+
 send_source() {
 	network pair 1500
 	serve mode=echo markers=1
@@ -267,6 +284,7 @@ test_case mulpdu.9000 "SZ-03 SZ-22" mulpdu_of pair 9000
 test_case mulpdu.lo "SZ-03" mulpdu_of lo
 test_case send.batch "DD-01 OO-17" sending_option
 test_case send.zerocopy "TX-01 DD-01" sending_option zerocopy=1
+test_case send.mix "DD-01 SZ-05" mixed_lengths
 test_case send.source "SZ-11 SZ-13" send_source
 test_case send.sink "OO-16 DD-07" sink_mode
 test_case send.too-long "SZ-04" too_long
