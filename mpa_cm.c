@@ -459,7 +459,7 @@ static int mpa_cm_read(struct mpa_conn *conn, u8 *buf, u32 have, u32 len)
 	int n = mpa_tcp_read(conn->sk, buf + have, len - have);
 
 	if (n > 0 || n == -EAGAIN)
-		return n > 0 ? n : 0;
+		return max(n, 0);
 	if (n == -EBADMSG)
 		mpa_cm_reset(conn, MPA_REASON_URGENT);
 	else if (n < 0)
