@@ -307,7 +307,7 @@ void mpa_net_startup_end(struct mpa_conn *conn);
 #define mpa_count(conn, field) \
 	SNMP_INC_STATS((conn)->mn->mib, MPA_MIB_##field)
 #define mpa_count_add(conn, field, n) \
-	SNMP_ADD_STATS((conn)->mn->mib, MPA_MIB_##field, n)
+	SNMP_ADD_STATS((conn)->mn->mib, MPA_MIB_##field, (unsigned long)(n))
 
 /* mpa_conn.c APIs: */
 int mpa_conn_init(void);
