@@ -20,10 +20,10 @@ struct race_work {
 
 static void race_run(struct work_struct *work)
 {
-	struct race_work *race = container_of(work, struct race_work, work);
+	struct race_work *w = container_of(work, struct race_work, work);
 
-	udelay(race->delay_us);
-	race->act(race->t);
+	udelay(w->delay_us);
+	w->act(w->t);
 }
 
 static void race_peer_reset(struct conn_test *t)

@@ -1007,7 +1007,7 @@ static void ooo_meet(struct kunit *test)
 	const struct ooo_meeting *t = test->param_value;
 	struct ooo_model *m = test->priv;
 	struct mpa_dec dec;
-	int want;
+	int want = 0;
 	u32 i;
 
 	mpa_ooo_bad(&m->ooo, 64);

@@ -355,7 +355,7 @@ static void ooo_verify(struct ooo_model *m, u64 pos)
 	struct mpa_dec dec;
 	u64 to = pos;
 	u32 nr = 0;
-	int err = 0;
+	int err;
 	u32 at;
 
 	while (nr < m->batch && to < limit) {
