@@ -340,4 +340,6 @@ void segments_main(int argc, char **argv)
 	say("segments=%zu begin=%zu aligned=%zu again=%zu again_aligned=%zu full=%zu tight=%zu fpdus=%zu markers=%zu octets=%zu",
 	    j.segments, j.begin, j.aligned, j.again, j.again_aligned, j.full,
 	    j.tight, j.fpdus, j.markers_seen, j.len - j.base);
+	free(j.octets);
+	free(j.mark);
 }
