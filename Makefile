@@ -21,7 +21,7 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
 .PHONY: all modules modules_install demo check harden fuzz net faults races dos \
-	fuzz-core integrity interop ooo bench bench-compare bench-profile shell \
+	fuzz-core integrity lint interop ooo bench bench-compare bench-profile shell \
 	coverage mutants clean distclean help need-kdir
 
 all: modules
@@ -88,6 +88,9 @@ fuzz-core:
 integrity:
 	tools/integrity
 
+lint:
+	tools/lint $(if $(ONLY),'$(ONLY)')
+
 mutants:
 	tools/deps check
 	tools/mutants
@@ -123,6 +126,8 @@ help:
 	@echo "                      what is more than of another one"
 	@echo "make shell            a guest to type in, with everything loaded"
 	@echo "make coverage         which lines the tests reach"
+	@echo "make lint             clang, analyzers, semantic patches: what make check has"
+	@echo "                      no time for"
 	@echo "make mutants          do the tests notice small breakages?"
 	@echo "make fuzz-core        the framing core under libFuzzer; MINUTES=N SEED=S,"
 	@echo "                      ONLY='TARGET...' some targets alone"

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * For cppcheck, which gets none of the kernel's headers: loops that it cannot
+ * guess from their looks.
+ */
+#define list_for_each_entry(p, head, member) \
+	for (p = list_first(head); p; p = list_next(p))
+#define list_for_each_entry_safe(p, n, head, member) \
+	for (p = list_first(head), n = list_next(p); p; p = n)
+#define rbtree_postorder_for_each_entry_safe(p, n, root, member) \
+	for (p = rb_first(root), n = rb_next(p); p; p = n)
+#define TRACE_EVENT(...)
+#define DECLARE_EVENT_CLASS(...)
+#define DEFINE_EVENT(...)
