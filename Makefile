@@ -21,7 +21,7 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
 .PHONY: all modules modules_install demo check harden fuzz net faults races dos \
-	fuzz-core integrity lint interop ooo bench bench-compare bench-profile shell \
+	soak fuzz-core integrity lint interop ooo bench bench-compare bench-profile shell \
 	coverage mutants clean distclean help need-kdir
 
 all: modules
@@ -57,6 +57,9 @@ harden:
 
 fuzz net faults races dos:
 	$(HARDEN) $@
+
+soak:
+	$(HARDEN) --soak $(if $(SLICE),--slice $(SLICE)) $(ONLY)
 
 interop:
 	tools/interop $(if $(ONLY),'$(ONLY)')
@@ -116,6 +119,8 @@ help:
 	@echo "make faults           allocations that fail"
 	@echo "make races            all calls at once, namespaces and modules that go"
 	@echo "make dos              what a peer can use up"
+	@echo "make soak             these side by side on the debug kernel; MINUTES=N SEED=S,"
+	@echo "                      SLICE=N that slice alone, ONLY='PART...' some parts"
 	@echo "make interop          against siw, and with outside decoders"
 	@echo "make ooo              what passing ULPDUs out of order brings, and costs"
 	@echo "make bench            what MPA costs; BENCH=quick the goals alone,"
