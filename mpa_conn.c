@@ -112,32 +112,6 @@ void mpa_conn_kick(struct mpa_conn *conn)
 	mpa_conn_kick_put(conn);
 }
 
-static bool mpa_conn_enter_unless(struct mpa_conn *conn, unsigned long mask)
-{
-	/*
-	 * Pairs with the unlock in who sets a flag: what the work item learns
-	 * of behind that does not make it start a callback. One that has looked
-	 * before counts as running.
-	 */
-	return !(smp_load_acquire(&conn->flags) & mask);
-}
-
-/*
- * Work item only: may a callback start? If so it counts as running, and a
- * mpa_detach() from now on does not stop it.
- */
-bool mpa_conn_enter(struct mpa_conn *conn)
-{
-	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH));
-}
-
-/* The same for recv(), which mpa_hold() stops too. */
-bool mpa_conn_enter_recv(struct mpa_conn *conn)
-{
-	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH) |
-					   BIT(MPA_CONN_HOLD));
-}
-
 /* Work item only. */
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
 {

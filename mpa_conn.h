@@ -316,8 +316,6 @@ void mpa_conn_kick(struct mpa_conn *conn);
 void mpa_conn_kick_put(struct mpa_conn *conn);
 void mpa_conn_hold(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
-bool mpa_conn_enter(struct mpa_conn *conn);
-bool mpa_conn_enter_recv(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_kill(struct mpa_conn *conn);
@@ -329,6 +327,33 @@ static inline bool mpa_conn_test(const struct mpa_conn *conn,
 				 enum mpa_flag flag)
 {
 	return test_bit_acquire(flag, &conn->flags);
+}
+
+static inline bool mpa_conn_enter_unless(const struct mpa_conn *conn,
+					 unsigned long mask)
+{
+	/*
+	 * Pairs with the unlock in who sets a flag: what the work item learns
+	 * of behind that does not make it start a callback. One that has looked
+	 * before counts as running.
+	 */
+	return !(smp_load_acquire(&conn->flags) & mask);
+}
+
+/*
+ * Work item only: may a callback start? If so it counts as running, and a
+ * mpa_detach() from now on does not stop it.
+ */
+static inline bool mpa_conn_enter(const struct mpa_conn *conn)
+{
+	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH));
+}
+
+/* The same for recv(), which mpa_hold() stops too. */
+static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
+{
+	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH) |
+					   BIT(MPA_CONN_HOLD));
 }
 
 /* Where a storage consumer must not wait for its own device. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The CRC of an FPDU: CRC32c as iSCSI has it, RFC 5044 section 4.4. */
-#include <asm/byteorder.h>
 #include <kunit/visibility.h>
 #include <linux/module.h>
 #include "mpa_compat.h"
@@ -32,16 +31,3 @@ u32 mpa_crc_update(u32 crc, const void *data, size_t len)
 	return mpa_crc32c(&mpa_crc, crc, data, len);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_crc_update);
-
-/**
- * mpa_crc_field - Finish a CRC
- * @crc: what mpa_crc_update() returned last
- *
- * Return: the CRC field as it stands on the wire, least significant octet
- *	first
- */
-__le32 mpa_crc_field(u32 crc)
-{
-	return cpu_to_le32(~crc);
-}
-EXPORT_SYMBOL_IF_KUNIT(mpa_crc_field);

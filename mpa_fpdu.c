@@ -842,10 +842,23 @@ static u32 head_size(const struct mpa_dec *dec)
 						      MPA_LENGTH_SIZE;
 }
 
-/* @head has head_size() octets */
-static __always_inline int decode_head(struct mpa_dec *dec, const u8 *head)
+/* ULPDU_Length, the last of @size octets at @head */
+static u32 head_length(const u8 *head, u32 size)
 {
-	dec->len = get_unaligned_be16(head + head_size(dec) - MPA_LENGTH_SIZE);
+	return get_unaligned_be16(head + size - MPA_LENGTH_SIZE);
+}
+
+/* @c is a copy to work on */
+static noinline u32 head_length_spread(struct cursor c, u32 size)
+{
+	u8 head[MPA_HEAD_MAX];
+
+	return head_length(cursor_gather(&c, head, size), size);
+}
+
+static __always_inline int decode_length(struct mpa_dec *dec, u32 len)
+{
+	dec->len = len;
 	if (dec->len < 1 || dec->len > MPA_ULPDU_MAX)
 		return decode_bad(dec, MPA_REASON_LENGTH);
 	dec->size = mpa_fpdu_size(dec->pos, dec->len, dec->markers);
@@ -965,15 +978,16 @@ static __always_inline int decode_apart(struct mpa_dec *dec, struct cursor *c)
 static __always_inline int decode_fpdu(struct mpa_dec *dec, struct cursor *c,
 				       size_t avail)
 {
-	struct cursor start = *c;
-	u8 head[MPA_HEAD_MAX];
+	u32 len;
 	int err;
 
 	dec->nr_frags = 0;
 	dec->size = head_size(dec);
 	if (avail < dec->size)
 		return -EAGAIN;
-	err = decode_head(dec, cursor_read(&start, head, dec->size));
+	len = likely(c->n >= dec->size) ? head_length(c->p, dec->size) :
+					  head_length_spread(*c, dec->size);
+	err = decode_length(dec, len);
 	if (err)
 		return err;
 	if (avail < dec->size)
@@ -1074,7 +1088,7 @@ int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src)
 	if (src->have(src, dec->pos, dec->size) < dec->size)
 		return -EAGAIN;
 	src->read(src, dec->pos, head, dec->size);
-	err = decode_head(dec, head);
+	err = decode_length(dec, head_length(head, dec->size));
 	if (err)
 		return err;
 	return src->have(src, dec->pos, dec->size) < dec->size ? -EAGAIN : 0;

@@ -8,6 +8,7 @@
 #ifndef _MPA_FPDU_H
 #define _MPA_FPDU_H
 
+#include <asm/byteorder.h>
 #include <linux/bvec.h>
 #include <linux/mm_types.h>
 #include <linux/types.h>
@@ -18,9 +19,20 @@
 int mpa_crc_init(void);
 void mpa_crc_exit(void);
 u32 mpa_crc_update(u32 crc, const void *data, size_t len);
-__le32 mpa_crc_field(u32 crc);
 
 #define MPA_CRC_INIT	(~0U)
+
+/**
+ * mpa_crc_field() - Finish a CRC
+ * @crc: what mpa_crc_update() returned last
+ *
+ * Return: the CRC field as it stands on the wire, least significant octet
+ *	first
+ */
+static inline __le32 mpa_crc_field(u32 crc)
+{
+	return cpu_to_le32(~crc);
+}
 
 /* mpa_fpdu.c APIs: */
 u32 mpa_fpdu_size(u64 pos, u32 len, bool markers);

@@ -376,19 +376,23 @@ static int mpa_tx_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 	if (WARN_ON_ONCE(!(tx->hdr_len + tx->len) ||
 			 !mpa_tx_length_ok(tx, max)))
 		return -EINVAL;
-	tx->state |= MPA_TX_CUT;
 	return 1;
 }
 
 /* Make hdr, hdr_len and len of @tx its next ULPDU; returns as mpa_tx_ask(). */
 static int mpa_tx_cut(struct mpa_conn *conn, struct mpa_tx *tx)
 {
+	int ret = 1;
+
 	if (tx->state & MPA_TX_CUT)
 		return 1;
 	if (tx->next)
-		return mpa_tx_ask(conn, tx, mpa_tx_max(conn->tx.train));
-	tx->state |= MPA_TX_CUT | MPA_TX_LAST;
-	return 1;
+		ret = mpa_tx_ask(conn, tx, mpa_tx_max(conn->tx.train));
+	else
+		tx->state |= MPA_TX_LAST;
+	if (ret > 0)
+		tx->state |= MPA_TX_CUT;
+	return ret;
 }
 
 /*
@@ -590,8 +594,12 @@ static bool mpa_tx_can_run(const struct mpa_conn *conn,
 	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST));
 }
 
-static int mpa_tx_add(struct mpa_train *train, struct mpa_tx *tx)
+/* Returns 0, 1 if the ULPDU is not one of a run of @len octets each, or why. */
+static int mpa_tx_add(struct mpa_train *train, struct mpa_tx *tx, u32 len)
 {
+	if (tx->hdr_len + tx->len != len ||
+	    (train->gather && !mpa_tx_is_gatherable(train, tx)))
+		return 1;
 	if (train->gather)
 		return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len,
 				       &tx->data, tx->len);
@@ -622,13 +630,13 @@ static int mpa_tx_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 		if (!max)
 			break;
 		ret = mpa_tx_ask(conn, tx, max);
-		if (ret <= 0 || tx->hdr_len + tx->len != max ||
-		    (train->gather && !mpa_tx_is_gatherable(train, tx)))
+		if (ret <= 0)
 			break;
-		ret = mpa_tx_add(train, tx);
-		if (ret)
+		ret = mpa_tx_add(train, tx, max);
+		if (ret) {
+			tx->state |= MPA_TX_CUT;
 			break;
-		tx->state &= ~MPA_TX_CUT;
+		}
 	}
 	mpa_record_add(train, train->open, n * train->emss, n);
 	if (ret < 0 || tx->state & MPA_TX_CUT || !(tx->state & MPA_TX_LAST))
