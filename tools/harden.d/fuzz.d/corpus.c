@@ -83,6 +83,11 @@ void corpus_kept(void)
 	nr_kept = nr_corpus;
 }
 
+bool corpus_is_due(void)
+{
+	return next_kept < nr_kept;
+}
+
 /* Returns false when all of it has been. */
 bool corpus_next_kept(struct seed *seed)
 {

@@ -241,6 +241,7 @@ bool corpus_pick(struct seed *seed, struct rnd *r);
 void corpus_suspect(const struct seed *seed);
 bool corpus_session_due(void);
 void corpus_kept(void);
+bool corpus_is_due(void);
 bool corpus_next_kept(struct seed *seed);
 void corpus_session(struct worker *w);
 void corpus_write(const char *file);
