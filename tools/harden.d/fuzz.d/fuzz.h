@@ -20,7 +20,7 @@
 enum op {
 	OP_FRAME, OP_FPDU, OP_ECHO, OP_RAW,
 	OP_SET, OP_FLIP, OP_CUT, OP_DUP, OP_SWAP,
-	OP_PUSH, OP_AWAIT, OP_TAKE, OP_PAUSE, OP_URGENT, OP_DEAF,
+	OP_PUSH, OP_AWAIT, OP_TAKE, OP_BACK, OP_PAUSE, OP_URGENT, OP_DEAF,
 	OP_FIN, OP_RST, OP_SILENCE,
 	OPS
 };
@@ -129,6 +129,8 @@ void model_decode(struct ulpdus *u, const uint8_t *octets, size_t len,
  * @to: how we send
  * @from: how the peer sends
  * @fpdus: built
+ * @back: FPDUs that were seen to come back
+ * @missed: some did not
  * @deaf: nothing is read
  * @shut: our FIN is out
  * @reset: we have reset it
@@ -152,6 +154,8 @@ struct play {
 	struct stream		to;
 	struct stream		from;
 	unsigned int		fpdus;
+	unsigned int		back;
+	bool			missed;
 	bool			deaf;
 	bool			shut;
 	bool			reset;

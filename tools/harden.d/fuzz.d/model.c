@@ -253,7 +253,7 @@ const char *play_judge(struct play *p)
 /* Was all echoed, and the connection closed as it should be? */
 bool play_complete(const struct play *p)
 {
-	return is_plain(p) && p->fin && p->settled &&
+	return is_plain(p) && p->fin && !p->missed && p->settled &&
 	       p->sent.stop == STOP_CLEAN && p->got.stop == STOP_CLEAN &&
 	       p->got.nr == p->sent.nr;
 }

@@ -159,7 +159,8 @@ void seed_make_clean(struct seed *s, struct rnd *r)
 		f = add(s, OP_FPDU);
 		f->arg[0] = 1 + some_size(r) % 64768;
 		f->arg[1] = f->arg[0] < 1000 ? 1 + rnd_below(r, 5) : 1;
-		add(s, OP_PUSH);
+		add1(s, OP_PUSH, RND_OF(r, 0, 0, 20, 333, 1448));
+		add(s, OP_BACK);
 	}
 	add(s, OP_FIN);
 }

@@ -452,6 +452,20 @@ static void do_take(struct play *p, const uint32_t *arg)
 		;
 }
 
+static void do_back(struct play *p)
+{
+	long until = now_ms() + (p->patient ? patience : FRAME_MS);
+
+	while (p->settled && p->back < p->fpdus) {
+		if (next_fpdu(p, &p->fpdu)) {
+			p->back++;
+		} else if (!pump(p, 0, until)) {
+			p->missed = true;
+			return;
+		}
+	}
+}
+
 static void do_urgent(struct play *p, const uint32_t *arg)
 {
 	uint8_t octet = arg[0];
@@ -528,6 +542,9 @@ static void do_step(struct play *p, const struct step *step)
 		break;
 	case OP_TAKE:
 		do_take(p, arg);
+		break;
+	case OP_BACK:
+		do_back(p);
 		break;
 	case OP_PAUSE:
 		pause_ms(p, arg[0]);

@@ -23,6 +23,7 @@
  *		again by TCP later, and what follows goes in two pieces or one
  * await	until the other side's frame has come
  * take		until there are so many octets, or ms are over
+ * back		until as many FPDUs have come as were put together
  * pause	ms
  * urgent	an octet of value, urgent
  * deaf		do not read from now on
@@ -53,6 +54,7 @@ static const struct {
 	[OP_PUSH] = { "push", { "pieces", "ms", "lose" } },
 	[OP_AWAIT] = { "await", { NULL } },
 	[OP_TAKE] = { "take", { "octets", "ms" } },
+	[OP_BACK] = { "back", { NULL } },
 	[OP_PAUSE] = { "pause", { "ms" } },
 	[OP_URGENT] = { "urgent", { "value" } },
 	[OP_DEAF] = { "deaf", { NULL } },
