@@ -160,7 +160,7 @@ static void mpa_sk_data_ready(struct sock *sk)
 	struct mpa_conn *conn;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	conn = sk->sk_user_data;
+	conn = mpa_conn_of(sk);
 	if (conn && !mpa_conn_test(conn, MPA_CONN_START))
 		conn->data_ready(sk);
 	else if (conn && mpa_sk_readable(conn, sk))
@@ -184,7 +184,7 @@ static void mpa_sk_write_space(struct sock *sk)
 	struct mpa_conn *conn;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	conn = sk->sk_user_data;
+	conn = mpa_conn_of(sk);
 	if (conn) {
 		conn->write_space(sk);
 		mpa_conn_room(conn, sk);
@@ -192,15 +192,38 @@ static void mpa_sk_write_space(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+/* TCP has its callbacks back. */
+static void mpa_conn_unhook(const struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	WRITE_ONCE(sk->sk_data_ready, conn->data_ready);
+	WRITE_ONCE(sk->sk_write_space, conn->write_space);
+	WRITE_ONCE(sk->sk_state_change, conn->state_change);
+	WRITE_ONCE(sk->sk_error_report, conn->error_report);
+}
+
+/*
+ * TCP that is closed has no more to tell. But whoever else has the socket may
+ * make it listen, although it is borrowed: what it accepts would have our
+ * callbacks, and nobody to take them back.
+ */
+static void mpa_conn_changed(struct mpa_conn *conn)
+{
+	if (inet_sk_state_load(conn->sk) == TCP_CLOSE)
+		mpa_conn_unhook(conn);
+	mpa_conn_kick(conn);
+}
+
 static void mpa_sk_state_change(struct sock *sk)
 {
 	struct mpa_conn *conn;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	conn = sk->sk_user_data;
+	conn = mpa_conn_of(sk);
 	if (conn) {
 		conn->state_change(sk);
-		mpa_conn_kick(conn);
+		mpa_conn_changed(conn);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }
@@ -210,10 +233,10 @@ static void mpa_sk_error_report(struct sock *sk)
 	struct mpa_conn *conn;
 
 	read_lock_bh(&sk->sk_callback_lock);
-	conn = sk->sk_user_data;
+	conn = mpa_conn_of(sk);
 	if (conn) {
 		conn->error_report(sk);
-		mpa_conn_kick(conn);
+		mpa_conn_changed(conn);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }
@@ -235,7 +258,8 @@ static int mpa_conn_on(struct mpa_conn *conn)
 	conn->write_space = sk->sk_write_space;
 	conn->state_change = sk->sk_state_change;
 	conn->error_report = sk->sk_error_report;
-	sk->sk_user_data = conn;
+	/* Sockets that it accepts, should it ever listen, do not have it. */
+	__rcu_assign_sk_user_data_with_flags(sk, conn, SK_USER_DATA_NOCOPY);
 	WRITE_ONCE(sk->sk_data_ready, mpa_sk_data_ready);
 	WRITE_ONCE(sk->sk_write_space, mpa_sk_write_space);
 	WRITE_ONCE(sk->sk_state_change, mpa_sk_state_change);
@@ -252,10 +276,7 @@ static void mpa_conn_off(struct mpa_conn *conn)
 
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
-	WRITE_ONCE(sk->sk_data_ready, conn->data_ready);
-	WRITE_ONCE(sk->sk_write_space, conn->write_space);
-	WRITE_ONCE(sk->sk_state_change, conn->state_change);
-	WRITE_ONCE(sk->sk_error_report, conn->error_report);
+	mpa_conn_unhook(conn);
 	sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
 

@@ -356,6 +356,15 @@ static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 					   BIT(MPA_CONN_HOLD));
 }
 
+/*
+ * The connection that has the socket, or NULL. The socket lock, the slock or
+ * sk_callback_lock is held.
+ */
+static inline struct mpa_conn *mpa_conn_of(const struct sock *sk)
+{
+	return (void *)((uintptr_t)sk->sk_user_data & SK_USER_DATA_PTRMASK);
+}
+
 /* Where a storage consumer must not wait for its own device. */
 static inline unsigned int mpa_noio_save(u32 flags)
 {

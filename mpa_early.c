@@ -70,7 +70,7 @@ static bool mpa_early_allowed(const struct mpa_conn *conn)
  */
 void mpa_early_hear(struct sock *sk)
 {
-	struct mpa_conn *conn = sk->sk_user_data;
+	struct mpa_conn *conn = mpa_conn_of(sk);
 
 	if (!mpa_early_news(conn) || !mpa_early_allowed(conn) ||
 	    READ_ONCE(conn->rx.blocked) || READ_ONCE(conn->rx.reported))

@@ -213,6 +213,58 @@ void conn_end_abort(struct kunit *test)
 	}
 }
 
+/* What the owner of the socket must not do. */
+static void end_make_listen(struct kunit *test, struct socket *sock)
+{
+	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+
+	KUNIT_ASSERT_EQ(test, kernel_connect(sock, &nowhere, sizeof(nowhere),
+					     0), 0);
+	KUNIT_ASSERT_EQ(test, kernel_listen(sock, 1), 0);
+}
+
+/* A connection to @sock, which listens on a port that it was given. */
+static struct socket *end_connect_to(struct kunit *test, struct socket *sock)
+{
+	struct sockaddr_in sin = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = inet_sk(sock->sk)->inet_sport,
+	};
+	struct socket *peer;
+
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+					       IPPROTO_TCP, &peer), 0);
+	KUNIT_EXPECT_EQ(test, kernel_connect(peer, (struct sockaddr *)&sin,
+					     sizeof(sin), 0), 0);
+	return peer;
+}
+
+/* What the socket accepts then has nothing of ours. */
+void conn_end_listen(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	void (*change)(struct sock *sk);
+	void (*ready)(struct sock *sk);
+	struct socket *peer, *child;
+
+	conn_pair(test);
+	ready = t->sock[0]->sk->sk_data_ready;
+	change = t->sock[0]->sk->sk_state_change;
+	conn_default(test);
+	end_make_listen(test, t->sock[0]);
+	peer = end_connect_to(test, t->sock[0]);
+	KUNIT_EXPECT_EQ(test, kernel_accept(t->sock[0], &child, O_NONBLOCK),
+			0);
+	KUNIT_EXPECT_PTR_EQ(test, child->sk->sk_data_ready, ready);
+	KUNIT_EXPECT_PTR_EQ(test, child->sk->sk_state_change, change);
+	KUNIT_EXPECT_NULL(test, child->sk->sk_user_data);
+	mpa_peer_close(child);
+	mpa_peer_close(peer);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+}
+
 static void end_hook_detach(struct mpa_consumer *c, enum consumer_event ev)
 {
 	if (ev != c->hook_on || READ_ONCE(c->detached))

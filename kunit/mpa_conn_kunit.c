@@ -394,6 +394,8 @@ static const struct conn_row end_rows[] = {
 	{ "mpa_detach() in each state", conn_end_detach },
 	{ "mpa_detach_sync() in each state", conn_end_detach_sync },
 	{ "CS-36 CS-38: mpa_abort() in each state", conn_end_abort },
+	{ "disconnected behind our back, and made to listen",
+	  conn_end_listen },
 	{ "mpa_detach() from each callback", conn_end_callback_detach },
 	{ "all calls from each callback", conn_end_callback_all },
 	{ "CS-36 CS-38: mpa_abort() from each callback",

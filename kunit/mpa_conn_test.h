@@ -501,6 +501,7 @@ void conn_train_apart(struct kunit *test);
 void conn_end_detach(struct kunit *test);
 void conn_end_detach_sync(struct kunit *test);
 void conn_end_abort(struct kunit *test);
+void conn_end_listen(struct kunit *test);
 void conn_end_callback_detach(struct kunit *test);
 void conn_end_callback_all(struct kunit *test);
 void conn_end_callback_abort(struct kunit *test);
