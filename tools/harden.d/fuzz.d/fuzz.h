@@ -11,7 +11,7 @@
 #include "../../peer/peer.h"
 #include "mpa_cover.h"
 
-#define ARGS		10
+#define ARGS		11
 #define STEPS		24
 #define OUT_SPACE	(256 * 1024)
 #define IN_SPACE	(1024 * 1024)

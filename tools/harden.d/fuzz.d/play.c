@@ -294,6 +294,7 @@ static void do_fpdu(struct play *p, const uint32_t *arg)
 		p->fpdu.ptr_add = arg[5];
 		p->fpdu.pad = arg[6];
 		p->fpdu.reserved = arg[9];
+		p->fpdu.which = (long)arg[10] - 1;
 		put_fpdu(p, arg[3], arg[4]);
 	}
 }

@@ -9,8 +9,9 @@
  *		if one is given
  * fpdu		count FPDUs of size octets each; what: 0 a pattern, else of
  *		RDMAP; lie added to ULPDU_Length, crc: 1 wrong, 2 zero; ptr
- *		added to FPDUPTR of all markers; pad its octets; at, xor: an
- *		octet of the ULPDU is altered, and the CRC fits
+ *		added to FPDUPTR of all markers, and what RESERVED is in them,
+ *		or of the one marker that is named (from 1 on); pad its octets;
+ *		at, xor: an octet of the ULPDU is altered, and the CRC fits
  * echo		FPDUs for the next count ULPDUs received, if they come in time
  * raw		count octets of value, or random with random=1
  * set		the two octets at, as counted in what is not yet sent
@@ -43,7 +44,7 @@ static const struct {
 	[OP_FRAME] = { "frame", { "reply", "flags", "rev", "pd", "lie", "key",
 				  "ird", "ord" } },
 	[OP_FPDU] = { "fpdu", { "size", "count", "what", "lie", "crc", "ptr",
-				"pad", "at", "xor", "reserved" } },
+				"pad", "at", "xor", "reserved", "marker" } },
 	[OP_ECHO] = { "echo", { "count", "crc", "lie", "ptr" } },
 	[OP_RAW] = { "raw", { "value", "count", "random" } },
 	[OP_SET] = { "set", { "at", "value" } },
