@@ -117,6 +117,7 @@ void model_decode(struct ulpdus *u, const uint8_t *octets, size_t len,
  * @seed: what is done
  * @fd: its socket
  * @pending: octets put together and not sent
+ * @spill: a connection with itself, see send_apart()
  * @patient: wait longer than it takes: for clean peers
  * @nr_pending: how many
  * @out: octets sent
@@ -144,6 +145,7 @@ void model_decode(struct ulpdus *u, const uint8_t *octets, size_t len,
 struct play {
 	const struct seed	*seed;
 	int			fd;
+	int			spill[2];
 	bool			patient;
 	size_t			nr_pending;
 	size_t			nr_out;

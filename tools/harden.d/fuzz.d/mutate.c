@@ -94,6 +94,7 @@ static void add_push(struct seed *s, struct rnd *r)
 		p->arg[0] = RND_OF(r, 1, 2, 3, 19, 20, 100, 512, 1448);
 	if (p->arg[0] > 50 && rnd_one_in(r, 4))
 		p->arg[1] = 1;
+	p->arg[3] = p->arg[0] && rnd_one_in(r, 2);
 	if (rnd_one_in(r, 10))
 		p->arg[2] = RND_OF(r, 1, 100, 700, 1500, 5000);
 }
@@ -159,7 +160,9 @@ void seed_make_clean(struct seed *s, struct rnd *r)
 		f = add(s, OP_FPDU);
 		f->arg[0] = 1 + some_size(r) % 64768;
 		f->arg[1] = f->arg[0] < 1000 ? 1 + rnd_below(r, 5) : 1;
-		add1(s, OP_PUSH, RND_OF(r, 0, 0, 20, 333, 1448));
+		f = add(s, OP_PUSH);
+		f->arg[0] = RND_OF(r, 0, 0, 20, 333, 1448);
+		f->arg[3] = rnd_below(r, 2);
 		add(s, OP_BACK);
 	}
 	add(s, OP_FIN);

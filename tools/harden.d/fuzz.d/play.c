@@ -121,6 +121,20 @@ static void send_piece(struct play *p, const uint8_t *octets, size_t len)
 	}
 }
 
+/*
+ * What a thread sends lies in pages one behind the other, whichever its socket,
+ * and TCP puts together again what touches. So let something else be between.
+ */
+static void send_apart(struct play *p)
+{
+	static __thread uint8_t octets[4096];
+
+	if (send(p->spill[0], octets, 16, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		while (recv(p->spill[1], octets, sizeof(octets),
+			    MSG_DONTWAIT) > 0)
+			;
+}
+
 static void pause_ms(struct play *p, uint32_t ms)
 {
 	long until = now_ms() + at_most(ms, PAUSE_MS);
@@ -166,6 +180,8 @@ static void do_push(struct play *p, const uint32_t *arg)
 		if (piece && n > piece && ++pieces < PIECES)
 			n = piece;
 		send_piece(p, p->pending + at, n);
+		if (arg[3])
+			send_apart(p);
 		if (arg[1] && pieces < 20)
 			pause_ms(p, arg[1]);
 	}
@@ -594,14 +610,13 @@ static const char *finish(struct play *p)
 
 static void begin(struct play *p, const struct seed *seed, int fd)
 {
-	bool patient = p->patient;
 	const struct setup *setup = &setups[seed->setup];
 	int one = 1;
 
-	memset(p, 0, offsetof(struct play, pending));
+	memset(&p->nr_pending, 0, offsetof(struct play, pending) -
+	       offsetof(struct play, nr_pending));
 	p->seed = seed;
 	p->fd = fd;
-	p->patient = patient;
 	p->to = (struct stream) { .crc = true, .markers = setup->immediate };
 	p->from = p->to;
 	p->settled = setup->immediate;

@@ -21,7 +21,8 @@
  * swap		two neighbours of count octets each, from at on
  * push		send what was put together, in pieces of so many octets (0: in
  *		one), ms apart; with lose=N the first N octets are lost, sent
- *		again by TCP later, and what follows goes in two pieces or one
+ *		again by TCP later, and what follows goes in two pieces or one;
+ *		apart=1: pieces do not follow each other in memory, either
  * await	until the other side's frame has come
  * take		until there are so many octets, or ms are over
  * back		until as many FPDUs have come as were put together
@@ -52,7 +53,7 @@ static const struct {
 	[OP_CUT] = { "cut", { "count" } },
 	[OP_DUP] = { "dup", { "at", "count" } },
 	[OP_SWAP] = { "swap", { "at", "count" } },
-	[OP_PUSH] = { "push", { "pieces", "ms", "lose" } },
+	[OP_PUSH] = { "push", { "pieces", "ms", "lose", "apart" } },
 	[OP_AWAIT] = { "await", { NULL } },
 	[OP_TAKE] = { "take", { "octets", "ms" } },
 	[OP_BACK] = { "back", { NULL } },

@@ -247,6 +247,18 @@ static int listen_at(int worker)
 	return fd;
 }
 
+/* A connection with itself */
+static void make_spill(struct worker *w)
+{
+	struct sockaddr_in to = address(2, w->id, CLIENT_PORT);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		misused("connect: %s", strerror(errno));
+	w->play.spill[0] = fd;
+	w->play.spill[1] = accept4(w->listener[0], NULL, NULL, SOCK_CLOEXEC);
+}
+
 void worker_init(struct worker *w, int id)
 {
 	int space;
@@ -259,6 +271,8 @@ void worker_init(struct worker *w, int id)
 		enter_space(space);
 		w->listener[space] = listen_at(id);
 	}
+	enter_space(0);
+	make_spill(w);
 	if (pthread_create(&w->helper, NULL, helper_main, w))
 		misused("no more threads");
 }
