@@ -328,11 +328,10 @@ static bool mpa_conn_broken(struct mpa_conn *conn)
 /* First part of the release. */
 static void mpa_conn_leave_socket(struct mpa_conn *conn)
 {
-	if (mpa_conn_broken(conn)) {
+	if (mpa_conn_broken(conn) ||
+	    (conn->state == MPA_STATE_FULL && mpa_tx_fin(conn))) {
 		mpa_count(conn, RESETS);
 		mpa_tcp_reset(conn->sk);
-	} else if (conn->state == MPA_STATE_FULL) {
-		mpa_tx_fin(conn);
 	}
 	mpa_conn_off(conn);
 	mpa_rx_finish(conn);

@@ -410,7 +410,7 @@ void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done);
 bool mpa_tx_flush(struct mpa_conn *conn);
 bool mpa_tx_pending(struct mpa_conn *conn);
 bool mpa_tx_idle(const struct mpa_conn *conn);
-void mpa_tx_fin(struct mpa_conn *conn);
+int mpa_tx_fin(struct mpa_conn *conn);
 
 /* mpa_rx.c APIs: */
 void mpa_rx_begin(struct mpa_conn *conn);
@@ -455,6 +455,7 @@ int mpa_tcp_read(struct sock *sk, void *buf, size_t len);
 int mpa_tcp_write(struct socket *sock, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);
 bool mpa_tcp_fin(const struct sock *sk);
+int mpa_tcp_send_fin(struct socket *sock);
 void mpa_tcp_ack_at_once(struct sock *sk);
 int mpa_tcp_lost(const struct sock *sk);
 void mpa_tcp_memalloc(struct sock *sk);

@@ -213,6 +213,25 @@ bool mpa_tcp_fin(const struct sock *sk)
 }
 
 /*
+ * Have TCP send its FIN behind all that it was given. Returns 0, or -ENOMEM:
+ * where TCP has no memory for it, it forgets it. Context: process, socket lock
+ * not held.
+ */
+int mpa_tcp_send_fin(struct socket *sock)
+{
+	const struct sock *sk = sock->sk;
+	u32 end = READ_ONCE(tcp_sk(sk)->write_seq);
+	int state = inet_sk_state_load(sk);
+
+	kernel_sock_shutdown(sock, SHUT_WR);
+	if (state != TCP_ESTABLISHED && state != TCP_CLOSE_WAIT)
+		return 0;
+	if (READ_ONCE(tcp_sk(sk)->write_seq) != end || mpa_tcp_lost(sk))
+		return 0;
+	return -ENOMEM;
+}
+
+/*
  * Socket lock held, or slock, while a duplicate ACK goes out: have TCP send the
  * next one at once, too, as RFC 5681 section 4.2 has it. This is the count of
  * those after which it would begin to put them together.

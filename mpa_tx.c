@@ -887,14 +887,17 @@ void mpa_tx_begin(struct mpa_conn *conn)
 	release_sock(conn->sk);
 }
 
-/* The FIN comes behind everything that is queued. */
-void mpa_tx_fin(struct mpa_conn *conn)
+/*
+ * The FIN comes behind everything that is queued. Returns 0, or an error if
+ * there will be none: nobody could wait for it.
+ */
+int mpa_tx_fin(struct mpa_conn *conn)
 {
 	if (conn->tx.fin || !mpa_conn_test(conn, MPA_CONN_SHUTDOWN) ||
 	    mpa_tx_pending(conn))
-		return;
+		return 0;
 	conn->tx.fin = true;
-	kernel_sock_shutdown(conn->sock, SHUT_WR);
+	return mpa_tcp_send_fin(conn->sock);
 }
 
 /* Push what is laid out, build the next train, push that. */
@@ -951,7 +954,10 @@ bool mpa_tx_run(struct mpa_conn *conn)
 		mpa_conn_retry(conn);
 	mpa_tx_tell_mulpdu(conn);
 	mpa_tx_flush(conn);
-	mpa_tx_fin(conn);
+	if (mpa_tx_fin(conn)) {
+		mpa_cm_lost(conn, MPA_REASON_ABORTED, -ENOMEM);
+		return false;
+	}
 	if (!mpa_tx_pending(conn))
 		mpa_tx_drop_frag(conn);
 	return !err && conn->tx.gate && !conn->tx.err && mpa_tx_pending(conn);

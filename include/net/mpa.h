@@ -79,8 +79,8 @@ enum mpa_error {
  * @MPA_REASON_FIN: peer's FIN, between two FPDUs: a graceful close (code 1)
  * @MPA_REASON_TRUNCATED: peer's FIN inside an FPDU (code 1)
  * @MPA_REASON_RESET: reset by the peer, or given up by TCP (code 1)
- * @MPA_REASON_ABORTED: mpa_abort(), a source that failed, or the namespace
- *	went away (code 1)
+ * @MPA_REASON_ABORTED: mpa_abort(), a source that failed, no memory for TCP's
+ *	FIN, or the namespace went away (code 1)
  * @MPA_REASON_CRC: CRC mismatch (code 2)
  * @MPA_REASON_MARKER: FPDUPTR does not point to the ULPDU_Length (code 3)
  * @MPA_REASON_LENGTH: ULPDU_Length outside 1 to 64768 (code 3)
