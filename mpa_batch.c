@@ -9,7 +9,7 @@
 
 struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
 {
-	struct mpa_batch *b = kmalloc(sizeof(*b), GFP_KERNEL);
+	struct mpa_batch *b = kmalloc(sizeof(*b), MPA_GFP_QUIET);
 
 	BUILD_BUG_ON(sizeof(*b) > SZ_8K);
 	if (!b)
@@ -135,7 +135,7 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 		skb = mpa_queue_seek(q, pos + b->len, &off);
 		if (!skb)
 			break;
-		clone = skb_clone(skb, GFP_KERNEL);
+		clone = skb_clone(skb, MPA_GFP_QUIET);
 		if (!clone)
 			return b->len < want ? -ENOMEM : 0;
 		clone->dev = NULL;	/* a pointer of the tree, there */

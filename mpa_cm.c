@@ -493,7 +493,7 @@ static bool mpa_cm_pd_grow(struct mpa_cm *cm)
 
 	if (cm->pd_have < cm->pd_room)
 		return true;
-	pd = kvmalloc(room, GFP_KERNEL);
+	pd = kvmalloc(room, MPA_GFP_QUIET);
 	if (!pd)
 		return false;
 	memcpy(pd, cm->pd, cm->pd_have);

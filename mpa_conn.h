@@ -365,6 +365,9 @@ static inline struct mpa_conn *mpa_conn_of(const struct sock *sk)
 	return (void *)((uintptr_t)sk->sk_user_data & SK_USER_DATA_PTRMASK);
 }
 
+/* For what is tried again, or what a peer has chosen the size of */
+#define MPA_GFP_QUIET	(GFP_KERNEL | __GFP_NOWARN)
+
 /* Where a storage consumer must not wait for its own device. */
 static inline unsigned int mpa_noio_save(u32 flags)
 {

@@ -129,7 +129,7 @@ static bool mpa_early_due(struct mpa_conn *conn)
 static int mpa_early_copy(struct mpa_batch *b, struct mpa_queue *q,
 			  const struct mpa_dec *dec)
 {
-	b->copy = kvmalloc(dec->size, GFP_KERNEL);
+	b->copy = kvmalloc(dec->size, MPA_GFP_QUIET);
 	if (!b->copy)
 		return -ENOMEM;
 	mpa_batch_unpin(b);
@@ -192,7 +192,7 @@ static int mpa_early_start(struct mpa_conn *conn)
 	struct mpa_conn_ooo *ooo = &conn->ooo;
 
 	if (!ooo->known) {
-		ooo->known = kzalloc(sizeof(*ooo->known), GFP_KERNEL);
+		ooo->known = kzalloc(sizeof(*ooo->known), MPA_GFP_QUIET);
 		if (!ooo->known)
 			return -ENOMEM;
 	}

@@ -100,7 +100,7 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 		/* The length is not known from the header alone. */
 		rx->capacity = rx->want > mpa_rx_header(conn) ? rx->want :
 							MPA_FPDU_MAX;
-		rx->copy = kvmalloc(rx->capacity, GFP_KERNEL);
+		rx->copy = kvmalloc(rx->capacity, MPA_GFP_QUIET);
 		if (!rx->copy)
 			return -ENOMEM;
 		mpa_count(conn, RX_COPIED);

@@ -269,7 +269,7 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
 
 static int mpa_train_refill(struct mpa_enc *enc)
 {
-	if (!skb_page_frag_refill(MPA_REFILL_MIN, &enc->frag, GFP_KERNEL))
+	if (!skb_page_frag_refill(MPA_REFILL_MIN, &enc->frag, MPA_GFP_QUIET))
 		return -ENOMEM;
 	return 0;
 }
@@ -294,7 +294,7 @@ static u32 mpa_tx_fit(const struct mpa_train *train)
 static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 					 const struct mpa_tcp_room *room)
 {
-	struct mpa_train *train = kmalloc(sizeof(*train), GFP_KERNEL);
+	struct mpa_train *train = kmalloc(sizeof(*train), MPA_GFP_QUIET);
 
 	if (!train)
 		return NULL;
