@@ -16,6 +16,7 @@
  *	[pdata=STR|pdatahex=HEX] [reject=0|1] [start=frames|immediate]
  *	[hold=MS] [capture=0|1] [ird=N] [ord=N] [rtr=KINDS] [ooo=0|1]
  *	[place=0|1] [lazy=0|1] [source=0|1] [size=N|mulpdu] [count=N]
+ *	[memalloc=0|1]
  *
  *	Returns at once. Each ULPDU is sent back (echo, the default), or
  *	dropped. The Reply's private data is what is given, or a copy of the
@@ -37,7 +38,7 @@
  *	[size=N|mulpdu] [count=N] [batch=N] [depth=N] [pdata=STR|pdatahex=HEX]
  *	[verify=0|1] [timeout=S] [start=frames|immediate] [zerocopy=0|1]
  *	[source=0|1] [payload=0|1] [ird=N] [ord=N] [rtr=KINDS] [ird_max=N]
- *	[fallback=0|1] [ooo=0|1] [place=0|1]
+ *	[fallback=0|1] [ooo=0|1] [place=0|1] [memalloc=0|1]
  *
  *	Connects, sends count (1) ULPDUs of size (64) octets, batch (1) in a
  *	call and at most depth under way; waits for their echoes, or only until
@@ -56,6 +57,9 @@
  * With ooo=1 (of either) ULPDUs are passed out of order, too. They are placed
  * in a buffer by their position in the stream as they come, and acted on, in
  * order, when they are delivered. place=1 alone does that with all in order.
+ *
+ * memalloc=1 (of either) is what a consumer asks for by which memory is written
+ * out: its connection may use the reserves of memory.
  *
  * rtt_*_ns count from posting to the echo, so with more than one ULPDU under
  * way they include its waiting behind the others; depth=1 avoids that. With

@@ -38,6 +38,7 @@ enum ping_mode {
  * @markers: our M bit
  * @ooo: have ULPDUs passed out of order, too
  * @place: place ULPDUs by position, and act on them there
+ * @memalloc: as if memory were written out
  * @rev: our revision
  * @immediate: no startup frames
  * @mode: &enum ping_mode
@@ -66,6 +67,7 @@ struct ping_opts {
 	u32			markers;
 	u32			ooo;
 	u32			place;
+	u32			memalloc;
 	u32			rev;
 	u32			immediate;
 	u32			mode;

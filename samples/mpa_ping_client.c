@@ -537,8 +537,9 @@ static int client_connect(struct ping_client *p)
 	int err;
 
 	client_params(p, &start);
+	params.flags = start.flags & MPA_F_MEMALLOC;
 	if (opts->fallback) {
-		params.flags = MPA_F_FALLBACK;
+		params.flags |= MPA_F_FALLBACK;
 		params.start = &start;
 	}
 	connector = mpa_connect(&params, client_connected);
