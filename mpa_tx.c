@@ -3,14 +3,8 @@
  * Sending: from the consumer's messages to TCP.
  *
  * A message waits in tx.queue, in memory of the consumer's. When TCP has room,
- * the work item lays a train of FPDUs out in page fragments, with no lock held,
- * and gives it to TCP, record by record, with the socket locked once.
- *
- * A segment's worth is an FPDU, or several that fit the EMSS together. Those
- * that fill it exactly follow each other in one record, which TCP takes in one
- * call and cuts, late or in the device, where they end: at each EMSS octets.
- * The first that does not ends the record, with MSG_EOR, so that no octet of
- * another joins it.
+ * the work item lays a train of FPDUs out (mpa_train.c), with no lock held, and
+ * gives it to TCP, record by record, with the socket locked once.
  *
  * TCP cuts elsewhere when a record goes beyond the window that the peer offers,
  * so none does; and when SACK blocks take room, that is while there are holes
@@ -28,86 +22,11 @@
 #include <net/tcp.h>
 #include <trace/events/mpa.h>
 #include "mpa_conn.h"
+#include "mpa_train.h"
 
-#define MPA_TRAIN_RECORDS	48
-#define MPA_TRAIN_BVECS		64
-#define MPA_TRAIN_KVECS		128
-#define MPA_TRAIN_BUF		2048
-#define MPA_TRAIN_GATHER	512	/* octets of a ULPDU */
 /* What TCP puts into one skb at most; else it begins another in between. */
-#define MPA_TRAIN_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
-#define MPA_REFILL_MIN		64
-#define MPA_SACK_CALM		(4 * HZ)	/* since the last hole */
-
-/* mpa_tx.state */
-enum {
-	MPA_TX_CUT	= BIT(0),	/* hdr and len are the next ULPDU's */
-	MPA_TX_LAST	= BIT(1),	/* and it is the last one */
-	MPA_TX_PAGES	= BIT(2),	/* ubuf is in use */
-	MPA_TX_OWN	= BIT(3),	/* we have a reference on ubuf */
-};
-
-/**
- * struct mpa_record - octets that TCP takes in one call, whole FPDUs
- * @octets: segments of the train's EMSS, the last one may be shorter; or a
- *	single FPDU that is longer
- * @len: octets of these not given to TCP yet
- * @ulpdus: ULPDUs in it
- * @started: TCP has some of it
- * @zc: message whose pages these are, or NULL: page fragments
- */
-struct mpa_record {
-	u32			octets;
-	u32			len;
-	u16			ulpdus;
-	bool			started;
-	struct mpa_tx		*zc;
-};
-
-/**
- * struct mpa_train - records laid out
- * @enc: encoder; its bv is @bv, its kv is @kv
- * @gather: the octets are where @kv says; or else where @bv does
- * @iter: octets not given to TCP yet
- * @emss: EMSS, less room for SACK blocks
- * @grow: segments that are full can be followed by others in their record
- * @exact: length of a ULPDU whose FPDU fills a segment, or 0; with markers it
- *	is another at each position, see mpa_tx_exact()
- * @open: record that more can be added to, or NULL
- * @left: octets left in its last segment
- * @room: octets that there may be
- * @pages: the same of pages
- * @octets: octets laid out
- * @first: first record not given to TCP whole
- * @nr: records
- * @record: the records
- * @bv: pages with the octets
- * @kv: octets that TCP copies, the consumer's and those of @buf
- * @buf: what is around ULPDUs
- */
-struct mpa_train {
-	struct mpa_enc		enc;
-	bool			gather;
-	struct iov_iter		iter;
-	u32			emss;
-	bool			grow;
-	u32			exact;
-	u32			left;
-	struct mpa_record	*open;
-	u32			room;
-	u32			pages;
-	u32			octets;
-	u16			first;
-	u16			nr;
-	struct mpa_record	record[MPA_TRAIN_RECORDS];
-	union {
-		struct bio_vec	bv[MPA_TRAIN_BVECS];
-		struct {
-			struct kvec	kv[MPA_TRAIN_KVECS];
-			u8		buf[MPA_TRAIN_BUF];
-		};
-	};
-};
+#define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
+#define MPA_SACK_CALM	(4 * HZ)	/* since the last hole */
 
 /*
  * A reference on the message's ubuf is gone; with the last one the message
@@ -133,7 +52,7 @@ static const struct ubuf_info_ops mpa_tx_ubuf_ops = {
 };
 
 /* The message's own pages are going to be given to TCP. */
-static void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
+void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	if (tx->state & MPA_TX_PAGES)
 		return;
@@ -211,22 +130,6 @@ bool mpa_tx_pending(struct mpa_conn *conn)
 	return conn->tx.train || mpa_tx_queued(conn);
 }
 
-static void mpa_train_free(struct mpa_train *train)
-{
-	unsigned int i;
-
-	for (i = 0; i < train->enc.nr; i++)
-		put_page(train->bv[i].bv_page);
-	kfree(train);
-}
-
-static void mpa_tx_drop_train(struct mpa_conn *conn)
-{
-	if (conn->tx.train)
-		mpa_train_free(conn->tx.train);
-	conn->tx.train = NULL;
-}
-
 /* A connection that is idle keeps no memory for sending. */
 static void mpa_tx_drop_frag(struct mpa_conn *conn)
 {
@@ -245,7 +148,7 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
 	struct mpa_conn_tx *t = &conn->tx;
 	struct mpa_tx *tx;
 
-	mpa_tx_drop_train(conn);
+	mpa_train_drop(conn);
 	mpa_tx_drop_frag(conn);
 	if (t->cur)
 		list_add_tail(&t->cur->list, &t->sending);
@@ -265,451 +168,6 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
 		tx->end = min(tx->end, t->sent);
 		mpa_count(conn, TX_CANCELED);
 	}
-}
-
-static int mpa_train_refill(struct mpa_enc *enc)
-{
-	if (!skb_page_frag_refill(MPA_REFILL_MIN, &enc->frag, MPA_GFP_QUIET))
-		return -ENOMEM;
-	return 0;
-}
-
-static u32 mpa_tx_fill(const struct mpa_train *train, u32 room)
-{
-	return mpa_fpdu_fill(train->enc.pos, room, train->enc.markers);
-}
-
-/* Length of a ULPDU whose FPDU fills a segment at this position, or 0 */
-static u32 mpa_tx_fit(const struct mpa_train *train)
-{
-	u32 len = mpa_tx_fill(train, train->emss);
-
-	if (len < MPA_MULPDU_MIN ||
-	    mpa_fpdu_size(train->enc.pos, len, train->enc.markers) !=
-	    train->emss)
-		return 0;
-	return len;
-}
-
-static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
-					 const struct mpa_tcp_room *room)
-{
-	struct mpa_train *train = kmalloc(sizeof(*train), MPA_GFP_QUIET);
-
-	if (!train)
-		return NULL;
-	memset(train, 0, offsetof(struct mpa_train, record));
-	train->emss = room->emss;
-	train->grow = !room->sack;
-	train->room = max(room->octets, room->emss);
-	train->pages = mpa_tcp_pages_max();
-	train->enc.pos = conn->tx.pos;
-	train->enc.markers = conn->terms.markers_tx;
-	train->enc.crc = conn->terms.crc;
-	train->enc.bv = train->bv;
-	train->enc.max = MPA_TRAIN_BVECS;
-	train->enc.frag = conn->tx.frag;
-	train->enc.refill = mpa_train_refill;
-	train->enc.kv = train->kv;
-	train->enc.kv_next = train->kv;
-	train->enc.kv_end = train->kv + MPA_TRAIN_KVECS;
-	train->enc.buf = train->buf;
-	train->enc.buf_end = train->buf + MPA_TRAIN_BUF;
-	train->exact = mpa_tx_fit(train);
-	return train;
-}
-
-/* The message to lay out next, or NULL. */
-static struct mpa_tx *mpa_tx_next(struct mpa_conn *conn)
-{
-	struct mpa_tx *tx = conn->tx.cur;
-
-	if (tx || list_empty_careful(&conn->tx.queue))
-		return tx;
-	spin_lock_bh(&conn->lock);
-	tx = list_first_entry_or_null(&conn->tx.queue, struct mpa_tx, list);
-	if (tx)
-		list_del(&tx->list);
-	spin_unlock_bh(&conn->lock);
-	conn->tx.cur = tx;
-	return tx;
-}
-
-/*
- * L: the longest ULPDU for the room left in this segment, or, if that is of
- * little use (SZ-17, SZ-18), for the next one.
- */
-static u32 mpa_tx_max(const struct mpa_train *train)
-{
-	u32 max;
-
-	if (train->left >= MPA_MULPDU_MIN) {
-		max = mpa_tx_fill(train, train->left);
-		if (max >= MPA_MULPDU_MIN)
-			return max;
-	}
-	return max_t(u32, MPA_MULPDU_MIN, mpa_tx_fill(train, train->emss));
-}
-
-static bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
-{
-	if (tx->hdr_len > max || tx->len > max - tx->hdr_len)
-		return false;
-	return (tx->hdr || !tx->hdr_len) &&
-	       tx->len <= iov_iter_count(&tx->data);
-}
-
-/* Ask a source. Returns 1 if there is a ULPDU, 0 if no more, or an error. */
-static int mpa_tx_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
-{
-	int more;
-
-	if (!mpa_conn_enter(conn))
-		return -ECANCELED;
-	more = tx->next(tx, max);
-	if (more < 0)
-		return more;
-	if (!more)
-		tx->state |= MPA_TX_LAST;
-	if (!more && !tx->hdr_len && !tx->len)
-		return 0;
-	if (WARN_ON_ONCE(!(tx->hdr_len + tx->len) ||
-			 !mpa_tx_length_ok(tx, max)))
-		return -EINVAL;
-	return 1;
-}
-
-/* Make hdr, hdr_len and len of @tx its next ULPDU; returns as mpa_tx_ask(). */
-static int mpa_tx_cut(struct mpa_conn *conn, struct mpa_tx *tx)
-{
-	int ret = 1;
-
-	if (tx->state & MPA_TX_CUT)
-		return 1;
-	if (tx->next)
-		ret = mpa_tx_ask(conn, tx, mpa_tx_max(conn->tx.train));
-	else
-		tx->state |= MPA_TX_LAST;
-	if (ret > 0)
-		tx->state |= MPA_TX_CUT;
-	return ret;
-}
-
-/*
- * Pages in the first @len octets of @iter, or 0 if one of them must not be
- * given away (slab), or there are too many for an skb anyway.
- */
-static unsigned int mpa_tx_count_pages(const struct iov_iter *iter, u32 len)
-{
-	const struct bio_vec *bv = iter->bvec;
-	size_t skip = iter->iov_offset;
-	unsigned int nr = 0;
-
-	for (; len; bv++, skip = 0) {
-		u32 n = min_t(size_t, len, bv->bv_len - skip);
-		size_t off = bv->bv_offset + skip;
-		unsigned int pages;
-
-		if (!n)
-			continue;
-		pages = DIV_ROUND_UP(offset_in_page(off) + n, PAGE_SIZE);
-		if (nr + pages > MAX_SKB_FRAGS ||
-		    !sendpages_ok(bv->bv_page, n, off))
-			return 0;
-		nr += pages;
-		len -= n;
-	}
-	return nr;
-}
-
-/* Can, and shall, the ULPDU's own pages be sent? All in one skb. */
-static bool mpa_tx_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
-			    u32 size)
-{
-	u32 markers = conn->terms.markers_tx ?
-		      size / MPA_MARKER_INTERVAL + 1 : 0;
-	unsigned int pages;
-
-	if (!(tx->flags & MPA_TX_ZEROCOPY) || !tx->len)
-		return false;
-	if (!iov_iter_is_bvec(&tx->data))
-		return false;
-	pages = mpa_tx_count_pages(&tx->data, tx->len);
-	/* Each marker cuts a page in two; then header and CRC. */
-	return pages && pages + 2 * markers + 2 <= MAX_SKB_FRAGS;
-}
-
-static u32 mpa_train_limit(const struct mpa_train *train)
-{
-	return train->gather ? train->room :
-			       min(train->room, train->pages);
-}
-
-/* A record for an FPDU of @size octets, or NULL if the train is full. */
-static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
-					   struct mpa_tx *zc)
-{
-	struct mpa_record *record = train->open;
-
-	if (train->nr && train->octets + size > mpa_train_limit(train))
-		return NULL;
-	if (record && !zc &&
-	    (size <= train->left ||
-	     (train->grow && !train->left && size <= train->emss)))
-		return record;
-	if (train->nr == MPA_TRAIN_RECORDS)
-		return NULL;
-	record = &train->record[train->nr];
-	memset(record, 0, sizeof(*record));
-	record->zc = zc;
-	return record;
-}
-
-static void mpa_record_add(struct mpa_train *train, struct mpa_record *record,
-			   u32 octets, u32 ulpdus)
-{
-	record->octets += octets;
-	record->len += octets;
-	record->ulpdus += ulpdus;
-	train->octets += octets;
-}
-
-/* An FPDU of @size octets has been laid out. */
-static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
-			  u32 size)
-{
-	if (record != train->open) {
-		train->nr++;
-		train->open = record->zc || size > train->emss ? NULL : record;
-		train->left = 0;
-	}
-	if (size <= train->left)
-		train->left -= size;
-	else if (train->open)
-		train->left = train->emss - size;
-	mpa_record_add(train, record, size, 1);
-}
-
-/* The message is laid out to its end. */
-static void mpa_tx_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
-{
-	tx->end = conn->tx.train->enc.pos;
-	conn->tx.cur = NULL;
-	list_add_tail(&tx->list, &conn->tx.sending);
-}
-
-/*
- * Lay one FPDU out in page fragments, or with @zc in the consumer's pages: with
- * all its markers in one piece, for the CRC.
- */
-static int mpa_tx_encode(struct mpa_conn *conn, struct mpa_tx *tx, bool zc)
-{
-	struct mpa_train *train = conn->tx.train;
-	int err;
-
-	if (train->gather)
-		return -ENOBUFS;
-	err = mpa_fpdu_encode(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
-			      tx->len, zc);
-	if (err)
-		return err;
-	if (zc) {
-		mpa_tx_ubuf_init(conn, tx);
-		mpa_count(conn, TX_ZEROCOPY);
-	} else if (tx->flags & MPA_TX_ZEROCOPY) {
-		mpa_count(conn, TX_COPIED);
-	}
-	return 0;
-}
-
-/*
- * Have TCP copy the ULPDU from where it is. That lies in few, large pieces
- * then, while of pages that are given to it each is one.
- */
-static int mpa_tx_gather(struct mpa_train *train, struct mpa_tx *tx)
-{
-	if (train->nr && !train->gather)
-		return -ENOBUFS;
-	train->gather = true;
-	return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
-			       tx->len);
-}
-
-static __always_inline bool mpa_tx_is_gatherable(const struct mpa_train *train,
-						 const struct mpa_tx *tx)
-{
-	return !(tx->flags & MPA_TX_ZEROCOPY) &&
-	       mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data,
-				   tx->len);
-}
-
-/* For a small one that is alone a page fragment is too much, too. */
-static bool mpa_tx_can_gather(const struct mpa_conn *conn,
-			      const struct mpa_tx *tx)
-{
-	const struct mpa_train *train = conn->tx.train;
-
-	return (train->gather || tx->len >= MPA_TRAIN_GATHER ||
-		(!train->nr && list_empty_careful(&conn->tx.queue))) &&
-	       mpa_tx_is_gatherable(train, tx);
-}
-
-/* Lay one FPDU out. Returns 0, -ENOBUFS if the train is full, or an error. */
-static int mpa_tx_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
-{
-	struct mpa_train *train = conn->tx.train;
-	u32 size = mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len,
-				 train->enc.markers);
-	bool zc = mpa_tx_zerocopy(conn, tx, size);
-	struct mpa_record *record;
-	int err = -ENOBUFS;
-
-	record = mpa_train_record(train, size, zc ? tx : NULL);
-	if (!record)
-		return -ENOBUFS;
-
-	if (mpa_tx_can_gather(conn, tx))
-		err = mpa_tx_gather(train, tx);
-	if (err == -ENOBUFS) {
-		/* In too many pieces for an empty train. */
-		if (!train->nr)
-			train->gather = false;
-		err = mpa_tx_encode(conn, tx, zc);
-	}
-	if (err)
-		return err;
-	mpa_train_add(train, record, size);
-	tx->state &= ~MPA_TX_CUT;
-	return 0;
-}
-
-/* Can segments of one ULPDU each of @tx follow what is there? */
-static bool mpa_tx_can_run(const struct mpa_conn *conn,
-			   const struct mpa_tx *tx)
-{
-	const struct mpa_train *train = conn->tx.train;
-
-	return train->open && train->grow && !train->left &&
-	       tx->next && !(tx->flags & MPA_TX_ZEROCOPY) &&
-	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST));
-}
-
-/* Returns 0, 1 if the ULPDU is not one of a run of @len octets each, or why. */
-static int mpa_tx_add(struct mpa_train *train, struct mpa_tx *tx, u32 len)
-{
-	if (tx->hdr_len + tx->len != len ||
-	    (train->gather && !mpa_tx_is_gatherable(train, tx)))
-		return 1;
-	if (train->gather)
-		return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len,
-				       &tx->data, tx->len);
-	return mpa_fpdu_encode(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
-			       tx->len, false);
-}
-
-/* ULPDU_Length of the next FPDU for it to fill a segment, or 0 */
-static u32 mpa_tx_exact(const struct mpa_train *train)
-{
-	return train->enc.markers ? mpa_tx_fit(train) : train->exact;
-}
-
-/*
- * The common case, in little time: ULPDUs of a source that each fill a segment.
- * One that does not, or does not fit, is left to mpa_tx_lay(). Returns 1 if the
- * source has come to its end, 0, or why not.
- */
-static int mpa_tx_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
-{
-	struct mpa_train *train = conn->tx.train;
-	u32 most = (mpa_train_limit(train) - train->octets) / train->emss;
-	int ret = 0;
-	u32 n, max;
-
-	for (n = 0; n < most && !(tx->state & MPA_TX_LAST); n++) {
-		max = mpa_tx_exact(train);
-		if (!max)
-			break;
-		ret = mpa_tx_ask(conn, tx, max);
-		if (ret <= 0)
-			break;
-		ret = mpa_tx_add(train, tx, max);
-		if (ret) {
-			tx->state |= MPA_TX_CUT;
-			break;
-		}
-	}
-	mpa_record_add(train, train->open, n * train->emss, n);
-	if (ret < 0 || tx->state & MPA_TX_CUT || !(tx->state & MPA_TX_LAST))
-		return min(ret, 0);
-	mpa_tx_laid_out(conn, tx);
-	return 1;
-}
-
-/* Lay out one ULPDU of @tx. Returns 0, or why not. */
-static int mpa_tx_lay(struct mpa_conn *conn, struct mpa_tx *tx)
-{
-	int ret = mpa_tx_cut(conn, tx);
-
-	if (ret < 0)
-		return ret;
-	if (ret) {
-		ret = mpa_tx_fpdu(conn, tx);
-		if (ret)
-			return ret;
-	}
-	if (tx->state & MPA_TX_LAST)
-		mpa_tx_laid_out(conn, tx);
-	return 0;
-}
-
-/*
- * Could a ULPDU that MPA asks for be too long for what is left? It would have
- * to wait, and may not fit any more when its turn comes.
- */
-static bool mpa_train_full(const struct mpa_train *train)
-{
-	u32 next = train->left < MPA_MULPDU_MIN ? train->emss : train->left;
-
-	return train->nr && train->octets + next > mpa_train_limit(train);
-}
-
-/*
- * Lay a train out. Returns 0, also if TCP can be given less than everything
- * that is queued, or a negative errno if the connection has failed.
- */
-static int mpa_tx_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
-{
-	struct mpa_train *train = mpa_train_alloc(conn, room);
-	struct mpa_tx *tx;
-	int err = 0;
-
-	if (!train)
-		return -ENOMEM;
-	conn->tx.train = train;
-
-	while (err >= 0 && !mpa_train_full(train)) {
-		tx = mpa_tx_next(conn);
-		if (!tx)
-			break;
-		err = mpa_tx_can_run(conn, tx) ? mpa_tx_lay_run(conn, tx) : 0;
-		if (!err && !mpa_train_full(train))
-			err = mpa_tx_lay(conn, tx);
-	}
-
-	conn->tx.frag = train->enc.frag;
-	conn->tx.pos = train->enc.pos;
-	if (!train->nr) {
-		mpa_tx_drop_train(conn);
-		return err;
-	}
-	if (train->gather)
-		iov_iter_kvec(&train->iter, ITER_SOURCE, train->kv,
-			      train->enc.kv_next - train->kv, train->octets);
-	else
-		iov_iter_bvec(&train->iter, ITER_SOURCE, train->bv,
-			      train->enc.nr, train->octets);
-	/* What has been laid out goes first, then this is tried again. */
-	return err == -ENOBUFS || err == -ENOMEM ? 0 : min(err, 0);
 }
 
 /*
@@ -830,7 +288,7 @@ static int mpa_tx_push(struct mpa_conn *conn)
 
 	if (train->first < train->nr)
 		return n;
-	mpa_tx_drop_train(conn);
+	mpa_train_drop(conn);
 	return 0;
 }
 
@@ -862,7 +320,7 @@ static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 
 	room->sack = min(mpa_tx_sack(conn), emss / 2);
 	room->emss = emss - room->sack;
-	room->octets = min_t(u32, mpa_tcp_window(sk), MPA_TRAIN_OCTETS);
+	room->octets = min_t(u32, mpa_tcp_window(sk), MPA_TX_OCTETS);
 	return mpa_tcp_space(sk);
 }
 
@@ -917,7 +375,7 @@ static int mpa_tx_step(struct mpa_conn *conn)
 	if (!space)
 		return err ?: -EAGAIN;
 
-	err = mpa_tx_build(conn, &room);
+	err = mpa_train_build(conn, &room);
 	if (err || !conn->tx.train)
 		return err;
 	lock_sock(sk);

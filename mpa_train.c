@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A train: FPDUs laid out for TCP, in records. The work item's alone.
+ *
+ * A segment's worth is an FPDU, or several that fit the EMSS together. Those
+ * that fill it exactly follow each other in one record, which TCP takes in one
+ * call and cuts, late or in the device, where they end: at each EMSS octets.
+ * The first that does not ends the record, with MSG_EOR, so that no octet of
+ * another joins it.
+ */
+#include <linux/mm.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include "mpa_conn.h"
+#include "mpa_train.h"
+
+#define MPA_TRAIN_GATHER	512	/* octets of a ULPDU */
+#define MPA_REFILL_MIN		64
+
+void mpa_train_drop(struct mpa_conn *conn)
+{
+	struct mpa_train *train = conn->tx.train;
+	unsigned int i;
+
+	if (!train)
+		return;
+	for (i = 0; i < train->enc.nr; i++)
+		put_page(train->bv[i].bv_page);
+	kfree(train);
+	conn->tx.train = NULL;
+}
+
+static int mpa_train_refill(struct mpa_enc *enc)
+{
+	if (!skb_page_frag_refill(MPA_REFILL_MIN, &enc->frag, MPA_GFP_QUIET))
+		return -ENOMEM;
+	return 0;
+}
+
+static u32 mpa_train_fill(const struct mpa_train *train, u32 room)
+{
+	return mpa_fpdu_fill(train->enc.pos, room, train->enc.markers);
+}
+
+/* Length of a ULPDU whose FPDU fills a segment at this position, or 0 */
+static u32 mpa_train_fit(const struct mpa_train *train)
+{
+	u32 len = mpa_train_fill(train, train->emss);
+
+	if (len < MPA_MULPDU_MIN ||
+	    mpa_fpdu_size(train->enc.pos, len, train->enc.markers) !=
+	    train->emss)
+		return 0;
+	return len;
+}
+
+static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
+					 const struct mpa_tcp_room *room)
+{
+	struct mpa_train *train = kmalloc(sizeof(*train), MPA_GFP_QUIET);
+
+	if (!train)
+		return NULL;
+	memset(train, 0, offsetof(struct mpa_train, record));
+	train->emss = room->emss;
+	train->grow = !room->sack;
+	train->room = max(room->octets, room->emss);
+	train->pages = mpa_tcp_pages_max();
+	train->enc.pos = conn->tx.pos;
+	train->enc.markers = conn->terms.markers_tx;
+	train->enc.crc = conn->terms.crc;
+	train->enc.bv = train->bv;
+	train->enc.max = MPA_TRAIN_BVECS;
+	train->enc.frag = conn->tx.frag;
+	train->enc.refill = mpa_train_refill;
+	train->enc.kv = train->kv;
+	train->enc.kv_next = train->kv;
+	train->enc.kv_end = train->kv + MPA_TRAIN_KVECS;
+	train->enc.buf = train->buf;
+	train->enc.buf_end = train->buf + MPA_TRAIN_BUF;
+	train->exact = mpa_train_fit(train);
+	return train;
+}
+
+/* The message to lay out next, or NULL. */
+static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx = conn->tx.cur;
+
+	if (tx || list_empty_careful(&conn->tx.queue))
+		return tx;
+	spin_lock_bh(&conn->lock);
+	tx = list_first_entry_or_null(&conn->tx.queue, struct mpa_tx, list);
+	if (tx)
+		list_del(&tx->list);
+	spin_unlock_bh(&conn->lock);
+	conn->tx.cur = tx;
+	return tx;
+}
+
+/*
+ * L: the longest ULPDU for the room left in this segment, or, if that is of
+ * little use (SZ-17, SZ-18), for the next one.
+ */
+static u32 mpa_train_max(const struct mpa_train *train)
+{
+	u32 max;
+
+	if (train->left >= MPA_MULPDU_MIN) {
+		max = mpa_train_fill(train, train->left);
+		if (max >= MPA_MULPDU_MIN)
+			return max;
+	}
+	return max_t(u32, MPA_MULPDU_MIN, mpa_train_fill(train, train->emss));
+}
+
+bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
+{
+	if (tx->hdr_len > max || tx->len > max - tx->hdr_len)
+		return false;
+	return (tx->hdr || !tx->hdr_len) &&
+	       tx->len <= iov_iter_count(&tx->data);
+}
+
+/* Ask a source. Returns 1 if there is a ULPDU, 0 if no more, or an error. */
+static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
+{
+	int more;
+
+	if (!mpa_conn_enter(conn))
+		return -ECANCELED;
+	more = tx->next(tx, max);
+	if (more < 0)
+		return more;
+	if (!more)
+		tx->state |= MPA_TX_LAST;
+	if (!more && !tx->hdr_len && !tx->len)
+		return 0;
+	if (WARN_ON_ONCE(!(tx->hdr_len + tx->len) ||
+			 !mpa_tx_length_ok(tx, max)))
+		return -EINVAL;
+	return 1;
+}
+
+/* Make hdr, hdr_len and len of @tx its next ULPDU. As mpa_train_ask(). */
+static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	int ret = 1;
+
+	if (tx->state & MPA_TX_CUT)
+		return 1;
+	if (tx->next)
+		ret = mpa_train_ask(conn, tx, mpa_train_max(conn->tx.train));
+	else
+		tx->state |= MPA_TX_LAST;
+	if (ret > 0)
+		tx->state |= MPA_TX_CUT;
+	return ret;
+}
+
+/*
+ * Pages in the first @len octets of @iter, or 0 if one of them must not be
+ * given away (slab), or there are too many for an skb anyway.
+ */
+static unsigned int mpa_train_count_pages(const struct iov_iter *iter, u32 len)
+{
+	const struct bio_vec *bv = iter->bvec;
+	size_t skip = iter->iov_offset;
+	unsigned int nr = 0;
+
+	for (; len; bv++, skip = 0) {
+		u32 n = min_t(size_t, len, bv->bv_len - skip);
+		size_t off = bv->bv_offset + skip;
+		unsigned int pages;
+
+		if (!n)
+			continue;
+		pages = DIV_ROUND_UP(offset_in_page(off) + n, PAGE_SIZE);
+		if (nr + pages > MAX_SKB_FRAGS ||
+		    !sendpages_ok(bv->bv_page, n, off))
+			return 0;
+		nr += pages;
+		len -= n;
+	}
+	return nr;
+}
+
+/* Can, and shall, the ULPDU's own pages be sent? All in one skb. */
+static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
+			       u32 size)
+{
+	u32 markers = conn->terms.markers_tx ?
+		      size / MPA_MARKER_INTERVAL + 1 : 0;
+	unsigned int pages;
+
+	if (!(tx->flags & MPA_TX_ZEROCOPY) || !tx->len)
+		return false;
+	if (!iov_iter_is_bvec(&tx->data))
+		return false;
+	pages = mpa_train_count_pages(&tx->data, tx->len);
+	/* Each marker cuts a page in two; then header and CRC. */
+	return pages && pages + 2 * markers + 2 <= MAX_SKB_FRAGS;
+}
+
+static u32 mpa_train_limit(const struct mpa_train *train)
+{
+	return train->gather ? train->room :
+			       min(train->room, train->pages);
+}
+
+/* A record for an FPDU of @size octets, or NULL if the train is full. */
+static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
+					   struct mpa_tx *zc)
+{
+	struct mpa_record *record = train->open;
+
+	if (train->nr && train->octets + size > mpa_train_limit(train))
+		return NULL;
+	if (record && !zc &&
+	    (size <= train->left ||
+	     (train->grow && !train->left && size <= train->emss)))
+		return record;
+	if (train->nr == MPA_TRAIN_RECORDS)
+		return NULL;
+	record = &train->record[train->nr];
+	memset(record, 0, sizeof(*record));
+	record->zc = zc;
+	return record;
+}
+
+static void mpa_record_add(struct mpa_train *train, struct mpa_record *record,
+			   u32 octets, u32 ulpdus)
+{
+	record->octets += octets;
+	record->len += octets;
+	record->ulpdus += ulpdus;
+	train->octets += octets;
+}
+
+/* An FPDU of @size octets has been laid out. */
+static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
+			  u32 size)
+{
+	if (record != train->open) {
+		train->nr++;
+		train->open = record->zc || size > train->emss ? NULL : record;
+		train->left = 0;
+	}
+	if (size <= train->left)
+		train->left -= size;
+	else if (train->open)
+		train->left = train->emss - size;
+	mpa_record_add(train, record, size, 1);
+}
+
+/* The message is laid out to its end. */
+static void mpa_train_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	tx->end = conn->tx.train->enc.pos;
+	conn->tx.cur = NULL;
+	list_add_tail(&tx->list, &conn->tx.sending);
+}
+
+/*
+ * Lay one FPDU out in page fragments, or with @zc in the consumer's pages: with
+ * all its markers in one piece, for the CRC.
+ */
+static int mpa_train_encode(struct mpa_conn *conn, struct mpa_tx *tx, bool zc)
+{
+	struct mpa_train *train = conn->tx.train;
+	int err;
+
+	if (train->gather)
+		return -ENOBUFS;
+	err = mpa_fpdu_encode(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
+			      tx->len, zc);
+	if (err)
+		return err;
+	if (zc) {
+		mpa_tx_ubuf_init(conn, tx);
+		mpa_count(conn, TX_ZEROCOPY);
+	} else if (tx->flags & MPA_TX_ZEROCOPY) {
+		mpa_count(conn, TX_COPIED);
+	}
+	return 0;
+}
+
+/*
+ * Have TCP copy the ULPDU from where it is. That lies in few, large pieces
+ * then, while of pages that are given to it each is one.
+ */
+static int mpa_train_gather(struct mpa_train *train, struct mpa_tx *tx)
+{
+	if (train->nr && !train->gather)
+		return -ENOBUFS;
+	train->gather = true;
+	return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
+			       tx->len);
+}
+
+static __always_inline bool mpa_train_gatherable(const struct mpa_train *train,
+						 const struct mpa_tx *tx)
+{
+	return !(tx->flags & MPA_TX_ZEROCOPY) &&
+	       mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data,
+				   tx->len);
+}
+
+/* For a small one that is alone a page fragment is too much, too. */
+static bool mpa_train_can_gather(const struct mpa_conn *conn,
+				 const struct mpa_tx *tx)
+{
+	const struct mpa_train *train = conn->tx.train;
+
+	return (train->gather || tx->len >= MPA_TRAIN_GATHER ||
+		(!train->nr && list_empty_careful(&conn->tx.queue))) &&
+	       mpa_train_gatherable(train, tx);
+}
+
+/* Lay one FPDU out. Returns 0, -ENOBUFS if the train is full, or an error. */
+static int mpa_train_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	struct mpa_train *train = conn->tx.train;
+	u32 size = mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len,
+				 train->enc.markers);
+	bool zc = mpa_train_zerocopy(conn, tx, size);
+	struct mpa_record *record;
+	int err = -ENOBUFS;
+
+	record = mpa_train_record(train, size, zc ? tx : NULL);
+	if (!record)
+		return -ENOBUFS;
+
+	if (mpa_train_can_gather(conn, tx))
+		err = mpa_train_gather(train, tx);
+	if (err == -ENOBUFS) {
+		/* In too many pieces for an empty train. */
+		if (!train->nr)
+			train->gather = false;
+		err = mpa_train_encode(conn, tx, zc);
+	}
+	if (err)
+		return err;
+	mpa_train_add(train, record, size);
+	tx->state &= ~MPA_TX_CUT;
+	return 0;
+}
+
+/* Can segments of one ULPDU each of @tx follow what is there? */
+static bool mpa_train_can_run(const struct mpa_conn *conn,
+			      const struct mpa_tx *tx)
+{
+	const struct mpa_train *train = conn->tx.train;
+
+	return train->open && train->grow && !train->left &&
+	       tx->next && !(tx->flags & MPA_TX_ZEROCOPY) &&
+	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST));
+}
+
+/* Returns 0, 1 if the ULPDU is not one of a run of @len octets each, or why. */
+static int mpa_train_try(struct mpa_train *train, struct mpa_tx *tx, u32 len)
+{
+	if (tx->hdr_len + tx->len != len ||
+	    (train->gather && !mpa_train_gatherable(train, tx)))
+		return 1;
+	if (train->gather)
+		return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len,
+				       &tx->data, tx->len);
+	return mpa_fpdu_encode(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
+			       tx->len, false);
+}
+
+/* ULPDU_Length of the next FPDU for it to fill a segment, or 0 */
+static u32 mpa_train_exact(const struct mpa_train *train)
+{
+	return train->enc.markers ? mpa_train_fit(train) : train->exact;
+}
+
+/*
+ * The common case, in little time: ULPDUs of a source that each fill a segment.
+ * One that does not, or does not fit, is left to mpa_train_lay(). Returns 1 if
+ * the source has come to its end, 0, or why not.
+ */
+static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	struct mpa_train *train = conn->tx.train;
+	u32 most = (mpa_train_limit(train) - train->octets) / train->emss;
+	int ret = 0;
+	u32 n, max;
+
+	for (n = 0; n < most && !(tx->state & MPA_TX_LAST); n++) {
+		max = mpa_train_exact(train);
+		if (!max)
+			break;
+		ret = mpa_train_ask(conn, tx, max);
+		if (ret <= 0)
+			break;
+		ret = mpa_train_try(train, tx, max);
+		if (ret) {
+			tx->state |= MPA_TX_CUT;
+			break;
+		}
+	}
+	mpa_record_add(train, train->open, n * train->emss, n);
+	if (ret < 0 || tx->state & MPA_TX_CUT || !(tx->state & MPA_TX_LAST))
+		return min(ret, 0);
+	mpa_train_laid_out(conn, tx);
+	return 1;
+}
+
+/* Lay out one ULPDU of @tx. Returns 0, or why not. */
+static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	int ret = mpa_train_cut(conn, tx);
+
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		ret = mpa_train_fpdu(conn, tx);
+		if (ret)
+			return ret;
+	}
+	if (tx->state & MPA_TX_LAST)
+		mpa_train_laid_out(conn, tx);
+	return 0;
+}
+
+/*
+ * Could a ULPDU that MPA asks for be too long for what is left? It would have
+ * to wait, and may not fit any more when its turn comes.
+ */
+static bool mpa_train_full(const struct mpa_train *train)
+{
+	u32 next = train->left < MPA_MULPDU_MIN ? train->emss : train->left;
+
+	return train->nr && train->octets + next > mpa_train_limit(train);
+}
+
+/*
+ * Lay a train out. Returns 0, also if TCP can be given less than everything
+ * that is queued, or a negative errno if the connection has failed.
+ */
+int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
+{
+	struct mpa_train *train = mpa_train_alloc(conn, room);
+	struct mpa_tx *tx;
+	int err = 0;
+
+	if (!train)
+		return -ENOMEM;
+	conn->tx.train = train;
+
+	while (err >= 0 && !mpa_train_full(train)) {
+		tx = mpa_train_next(conn);
+		if (!tx)
+			break;
+		err = 0;
+		if (mpa_train_can_run(conn, tx))
+			err = mpa_train_lay_run(conn, tx);
+		if (!err && !mpa_train_full(train))
+			err = mpa_train_lay(conn, tx);
+	}
+
+	conn->tx.frag = train->enc.frag;
+	conn->tx.pos = train->enc.pos;
+	if (!train->nr) {
+		mpa_train_drop(conn);
+		return err;
+	}
+	if (train->gather)
+		iov_iter_kvec(&train->iter, ITER_SOURCE, train->kv,
+			      train->enc.kv_next - train->kv, train->octets);
+	else
+		iov_iter_bvec(&train->iter, ITER_SOURCE, train->bv,
+			      train->enc.nr, train->octets);
+	/* What has been laid out goes first, then this is tried again. */
+	return err == -ENOBUFS || err == -ENOMEM ? 0 : min(err, 0);
+}
