@@ -138,7 +138,7 @@ static int connect_out(void)
 
 static void listen_in(void)
 {
-	struct sockaddr_in6 own;
+	struct sockaddr_in6 own = { 0 };
 	socklen_t len = sizeof(own);
 	int one = 1;
 
