@@ -289,7 +289,7 @@ void race_accept(struct race_world *w, enum race_port_kind kind,
 		race_world_leave(w);
 		if (e)
 			return;
-		msleep(5);
+		usleep_range(5000, 10000);
 	}
 	sock_release(sock);
 }
