@@ -221,6 +221,7 @@ static void end_make_listen(struct kunit *test, struct socket *sock)
 	KUNIT_ASSERT_EQ(test, kernel_connect(sock, &nowhere, sizeof(nowhere),
 					     0), 0);
 	KUNIT_ASSERT_EQ(test, kernel_listen(sock, 1), 0);
+	WRITE_ONCE(sock->sk->sk_rcvtimeo, 20 * HZ);
 }
 
 /* A connection to @sock, which listens on a port that it was given. */
@@ -254,8 +255,7 @@ void conn_end_listen(struct kunit *test)
 	conn_default(test);
 	end_make_listen(test, t->sock[0]);
 	peer = end_connect_to(test, t->sock[0]);
-	KUNIT_EXPECT_EQ(test, kernel_accept(t->sock[0], &child, O_NONBLOCK),
-			0);
+	KUNIT_ASSERT_EQ(test, kernel_accept(t->sock[0], &child, 0), 0);
 	KUNIT_EXPECT_PTR_EQ(test, child->sk->sk_data_ready, ready);
 	KUNIT_EXPECT_PTR_EQ(test, child->sk->sk_state_change, change);
 	KUNIT_EXPECT_NULL(test, child->sk->sk_user_data);
