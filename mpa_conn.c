@@ -241,6 +241,20 @@ static void mpa_sk_error_report(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+static int mpa_conn_enlist(struct mpa_conn *conn)
+{
+	struct mpa_net *mn = conn->mn;
+	int err = -ENETDOWN;
+
+	spin_lock_bh(&mn->lock);
+	if (!mn->dying) {
+		list_add_tail(&conn->net_node, &mn->conns);
+		err = 0;
+	}
+	spin_unlock_bh(&mn->lock);
+	return err;
+}
+
 /* Socket lock held. */
 static int mpa_conn_on(struct mpa_conn *conn)
 {
@@ -251,6 +265,9 @@ static int mpa_conn_on(struct mpa_conn *conn)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	err = mpa_tcp_check(conn->sock);
+	/* What is on the list may be ended: no attempt that fails is. */
+	if (!err)
+		err = mpa_conn_enlist(conn);
 	if (err)
 		goto unlock;
 
@@ -287,20 +304,6 @@ static void mpa_conn_off(struct mpa_conn *conn)
 	if (conn->nagle)
 		tcp_sk(sk)->nonagle &= ~TCP_NAGLE_OFF;
 	release_sock(sk);
-}
-
-static int mpa_conn_enlist(struct mpa_conn *conn)
-{
-	struct mpa_net *mn = conn->mn;
-	int err = -ENETDOWN;
-
-	spin_lock_bh(&mn->lock);
-	if (!mn->dying) {
-		list_add_tail(&conn->net_node, &mn->conns);
-		err = 0;
-	}
-	spin_unlock_bh(&mn->lock);
-	return err;
 }
 
 static void mpa_conn_unlist(struct mpa_conn *conn)
@@ -361,10 +364,11 @@ static void mpa_conn_release(struct mpa_conn *conn)
 
 	timer_shutdown_sync(&conn->timer);
 	mpa_net_startup_end(conn);
+	mpa_count(conn, RELEASED);
+	/* From now on the namespace does not wait for this work item. */
 	mpa_conn_unlist(conn);
 	mpa_tx_collect(conn, &left);
 	mpa_rx_release(conn);
-	mpa_count(conn, RELEASED);
 	conn->ops->released(conn, &left);
 	complete_all(&conn->done);
 	if (atomic_dec_and_test(&mpa_leaving))
@@ -561,7 +565,9 @@ static void mpa_conn_save(struct mpa_conn *conn)
  * (RFC 5044 section 7.1). Which of them is the consumer's choice (CS-11).
  *
  * The socket stays the consumer's, who must neither close nor use it until
- * released(); with that call it comes back, callbacks restored.
+ * released(); with that call it comes back, callbacks restored. One that holds
+ * no reference on its namespace is attached and started before that goes away:
+ * then the connection ends, started or not.
  *
  * Context: process, may sleep; takes the socket lock.
  * Return: the connection, or an ERR_PTR():
@@ -585,22 +591,15 @@ struct mpa_conn *mpa_attach(struct socket *sock,
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
 
-	err = mpa_conn_enlist(conn);
-	if (err)
-		goto put;
 	lock_sock(sock->sk);
 	err = mpa_conn_on(conn);
-	if (!err)
+	if (!err) {
 		mpa_conn_save(conn);
+		mpa_count(conn, ATTACHED);
+	}
 	release_sock(sock->sk);
-	if (err)
-		goto unlist;
-	mpa_count(conn, ATTACHED);
-	return conn;
-
-unlist:
-	mpa_conn_unlist(conn);
-put:
+	if (!err)
+		return conn;
 	mpa_conn_put(conn);
 	return ERR_PTR(err);
 }
