@@ -190,10 +190,14 @@ static void mpa_batch_count(const struct mpa_batch *b)
 	conn->ooo.octets += octets;
 }
 
-/* Memory held by batches of its kind. */
-static u32 *mpa_batch_pinned(const struct mpa_batch *b)
+/* Memory held by batches of its kind: add to it. */
+static void mpa_batch_account(const struct mpa_batch *b, u32 more)
 {
-	return b->early ? &b->conn->ooo.pinned : &b->conn->rx.pinned;
+	u32 *pinned = b->early ? &b->conn->ooo.pinned : &b->conn->rx.pinned;
+
+	lockdep_assert_held(&b->conn->lock);
+
+	WRITE_ONCE(*pinned, *pinned + more);
 }
 
 /*
@@ -213,7 +217,7 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 	list_for_each_entry_safe(b, tmp, &conn->rx.batches, node) {
 		if (b->done && (b->early || !kept)) {
 			octets += b->octets;
-			*mpa_batch_pinned(b) -= b->truesize;
+			mpa_batch_account(b, -b->truesize);
 			list_move_tail(&b->node, done);
 		} else if (!b->early) {
 			kept = true;
@@ -254,7 +258,7 @@ void mpa_batch_pass(struct mpa_batch *b)
 	spin_lock_bh(&conn->lock);
 	mpa_batch_count(b);
 	list_add_tail(&b->node, &conn->rx.batches);
-	*mpa_batch_pinned(b) += b->truesize;
+	mpa_batch_account(b, b->truesize);
 	spin_unlock_bh(&conn->lock);
 
 	conn->ops->recv(conn, &b->rx);

@@ -191,7 +191,7 @@ void mpa_cm_report(struct mpa_conn *conn)
 		return;
 	WRITE_ONCE(conn->rx.reported, true);
 	trace_mpa_ended(conn, end);
-	SNMP_INC_STATS(conn->mn->mib, MPA_MIB_REASON + end->reason);
+	SNMP_INC_STATS(READ_ONCE(conn->mn)->mib, MPA_MIB_REASON + end->reason);
 	mpa_cm_log(conn);
 	conn->ops->ended(conn, end);
 }
@@ -637,7 +637,7 @@ static bool mpa_cm_begin(struct mpa_conn *conn)
 	if (cm->immediate)
 		return mpa_cm_establish(conn, NULL);
 
-	conn->wish.crc = READ_ONCE(conn->mn->crc);
+	conn->wish.crc = READ_ONCE(READ_ONCE(conn->mn)->crc);
 	if (conn->initiator) {
 		mpa_frame_request(&conn->wish, cm->out_len -
 				  mpa_cm_headroom(conn->wish.enhanced),
@@ -792,7 +792,8 @@ int mpa_set_enhanced(struct mpa_conn *conn, const struct mpa_enhanced *enhanced,
 	spin_lock_bh(&conn->lock);
 	started = mpa_conn_test(conn, MPA_CONN_START);
 	if (conn->state > MPA_STATE_DECIDE || (started && conn->initiator) ||
-	    conn->flags & (BIT(MPA_CONN_ACCEPT) | BIT(MPA_CONN_REJECT)))
+	    READ_ONCE(conn->flags) & (BIT(MPA_CONN_ACCEPT) |
+				      BIT(MPA_CONN_REJECT)))
 		err = -EALREADY;
 	else if (started && !enhanced->rtr)
 		err = -EINVAL;
@@ -921,7 +922,8 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 		return -ENOMEM;
 	spin_lock_bh(&conn->lock);
 	if (conn->state != MPA_STATE_DECIDE || !conn->cm ||
-	    conn->flags & (BIT(MPA_CONN_ACCEPT) | BIT(MPA_CONN_REJECT)))
+	    READ_ONCE(conn->flags) & (BIT(MPA_CONN_ACCEPT) |
+				      BIT(MPA_CONN_REJECT)))
 		goto unlock;
 	err = -EMSGSIZE;
 	if (len > mpa_cm_pd_max(conn, min(conn->cm->peer.rev, conn->wish.rev),

@@ -119,7 +119,8 @@ void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
 	if (conn->state == MPA_STATE_STARTUP)
 		mpa_net_startup_end(conn);
 	spin_lock_bh(&conn->lock);
-	conn->state = state;
+	/* Pairs with the acquire in mpa_mulpdu(). */
+	smp_store_release(&conn->state, state);
 	spin_unlock_bh(&conn->lock);
 }
 
@@ -836,7 +837,8 @@ EXPORT_SYMBOL_GPL(mpa_resume);
  */
 u32 mpa_mulpdu(const struct mpa_conn *conn)
 {
-	bool markers = READ_ONCE(conn->state) != MPA_STATE_FULL ||
+	/* Pairs with the release in mpa_conn_set_state(). */
+	bool markers = smp_load_acquire(&conn->state) != MPA_STATE_FULL ||
 		       conn->terms.markers_tx;
 
 	return mpa_mulpdu_of(READ_ONCE(tcp_sk(conn->sk)->mss_cache), markers);

@@ -305,9 +305,10 @@ void mpa_net_startup_begin(struct mpa_conn *conn);
 void mpa_net_startup_end(struct mpa_conn *conn);
 
 #define mpa_count(conn, field) \
-	SNMP_INC_STATS((conn)->mn->mib, MPA_MIB_##field)
+	SNMP_INC_STATS(READ_ONCE((conn)->mn)->mib, MPA_MIB_##field)
 #define mpa_count_add(conn, field, n) \
-	SNMP_ADD_STATS((conn)->mn->mib, MPA_MIB_##field, (unsigned long)(n))
+	SNMP_ADD_STATS(READ_ONCE((conn)->mn)->mib, MPA_MIB_##field, \
+		       (unsigned long)(n))
 
 /* mpa_conn.c APIs: */
 int mpa_conn_init(void);
@@ -367,6 +368,13 @@ static inline struct mpa_conn *mpa_conn_of(const struct sock *sk)
 
 /* For what is tried again, or what a peer has chosen the size of */
 #define MPA_GFP_QUIET	(GFP_KERNEL | __GFP_NOWARN)
+
+/* Is no message queued? Work item only, which takes them. */
+static inline bool mpa_tx_queue_empty(const struct mpa_conn *conn)
+{
+	/* Maybe not any more: who adds one has the work item run again. */
+	return data_race(list_empty_careful(&conn->tx.queue));
+}
 
 /* Where a storage consumer must not wait for its own device. */
 static inline unsigned int mpa_noio_save(u32 flags)

@@ -37,7 +37,7 @@ void mpa_early_begin(struct mpa_conn *conn)
 	/* Something may be there already. */
 	conn->ooo.seen = tcp_sk(sk)->rcv_ooopack - 1;
 	WRITE_ONCE(conn->ooo.on, true);
-	if (conn->mn->ooo_hook)
+	if (READ_ONCE(READ_ONCE(conn->mn)->ooo_hook))
 		mpa_af_on(sk);
 }
 

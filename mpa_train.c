@@ -87,7 +87,7 @@ static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = conn->tx.cur;
 
-	if (tx || list_empty_careful(&conn->tx.queue))
+	if (tx || mpa_tx_queue_empty(conn))
 		return tx;
 	spin_lock_bh(&conn->lock);
 	tx = list_first_entry_or_null(&conn->tx.queue, struct mpa_tx, list);
@@ -313,7 +313,7 @@ static bool mpa_train_can_gather(const struct mpa_conn *conn,
 	const struct mpa_train *train = conn->tx.train;
 
 	return (train->gather || tx->len >= MPA_TRAIN_GATHER ||
-		(!train->nr && list_empty_careful(&conn->tx.queue))) &&
+		(!train->nr && mpa_tx_queue_empty(conn))) &&
 	       mpa_train_gatherable(train, tx);
 }
 

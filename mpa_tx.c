@@ -120,8 +120,7 @@ bool mpa_tx_idle(const struct mpa_conn *conn)
 
 static bool mpa_tx_queued(struct mpa_conn *conn)
 {
-	/* Who adds one has the work item run again. */
-	return conn->tx.cur || !list_empty_careful(&conn->tx.queue);
+	return conn->tx.cur || !mpa_tx_queue_empty(conn);
 }
 
 /* Has a message been accepted and not been given to TCP whole? */
@@ -217,9 +216,9 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 		msg.msg_flags |= MSG_MORE;
 	iov_iter_truncate(&msg.msg_iter, len);
 
-	conn->tx.busy = true;
+	WRITE_ONCE(conn->tx.busy, true);
 	n = tcp_sendmsg_locked(conn->sk, &msg, len);
-	conn->tx.busy = false;
+	WRITE_ONCE(conn->tx.busy, false);
 	mpa_count(conn, TX_CALLS);
 	return n;
 }
