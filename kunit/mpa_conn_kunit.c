@@ -442,6 +442,7 @@ static const struct conn_row sock_rows[] = {
 	{ "address in use", conn_sock_in_use },
 	{ "parameters and setup()", conn_sock_params },
 	{ "given up while connecting", conn_sock_cancel },
+	{ "with another socket locked", conn_sock_nested },
 };
 
 KUNIT_ARRAY_PARAM_DESC(sock, sock_rows, desc);

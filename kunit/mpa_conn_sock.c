@@ -253,3 +253,22 @@ void conn_sock_cancel(struct kunit *test)
 	s->connector = NULL;
 	sock_expect_done(test, -ECANCELED);
 }
+
+/*
+ * A consumer that serves a socket may have it locked; to lockdep ours are not
+ * of its class.
+ */
+void conn_sock_nested(struct kunit *test)
+{
+	struct socket *other;
+	u16 port;
+
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+					       IPPROTO_TCP, &other), 0);
+	lock_sock(other->sk);
+	port = sock_listen(test);
+	sock_connect(test, port);
+	release_sock(other->sk);
+	sock_release(other);
+	sock_expect_done(test, 0);
+}

@@ -527,6 +527,7 @@ void conn_sock_refused(struct kunit *test);
 void conn_sock_in_use(struct kunit *test);
 void conn_sock_params(struct kunit *test);
 void conn_sock_cancel(struct kunit *test);
+void conn_sock_nested(struct kunit *test);
 
 /* mpa_conn_enhanced.c */
 void conn_enh_initiator(struct kunit *test);
