@@ -65,7 +65,8 @@ static void add_frame(struct seed *s, struct rnd *r)
 	if (rnd_one_in(r, 8))
 		f->arg[2] = rnd_below(r, 3);
 	if (rnd_one_in(r, 3))
-		f->arg[3] = RND_OF(r, 1, 4, 8, 100, 508, 511, 512, 513);
+		f->arg[3] = RND_OF(r, 1, 4, 8, 100, 508, 511, 512, 513,
+				   1024, 5000);
 	if (f->arg[2] == 2 && !rnd_one_in(r, 6)) {
 		f->arg[1] |= 0x10;
 		f->arg[6] = RND_OF(r, 1, 16, 0x3ffe, 0x3fff) |

@@ -205,9 +205,9 @@ static void put16(uint8_t *to, uint16_t value)
 
 static void do_frame(struct play *p, const uint32_t *arg)
 {
-	uint32_t pd = at_most(arg[3], 2000), len = 20;
-	uint8_t octets[20 + 4 + 2000];
+	uint32_t pd = at_most(arg[3], 65535), len = 20;
 	bool enhanced = arg[6] || arg[7];
+	uint8_t *octets = p->built;
 
 	memcpy(octets, arg[0] ? "MPA ID Rep Frame" : "MPA ID Req Frame", 16);
 	if (arg[5])
