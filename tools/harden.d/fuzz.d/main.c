@@ -5,8 +5,9 @@
  * Workers play hostile peers, each one connection at a time, in both roles:
  * against servers of mpa_ping and mpa_rdmap, and against clients of these. What
  * a connection does is a seed (seed.c), made from nothing or by altering one
- * of the corpus (mutate.c); those that reach code that none has reached before join
- * the corpus (corpus.c). Two more workers are clean peers of the same servers.
+ * of the corpus (mutate.c); those that reach code that none has reached before
+ * join the corpus (corpus.c). Two more workers are clean peers of the same
+ * servers.
  *
  * Found is what a model (model.c) does not allow, a connection that does not
  * end, a clean peer that is not served, and a counter that does not add up;

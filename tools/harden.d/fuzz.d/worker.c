@@ -212,6 +212,9 @@ const char *worker_run(struct worker *w, const struct seed *seed)
 	return wrong;
 }
 
+#define GOOD_PING "ping addr=127.0.0.1 port=%d rev=%d size=%u count=%u " \
+		  "markers=%u ooo=%u verify=1 timeout=%d"
+
 /* The kernel's client and its server, both as they should be */
 const char *worker_ping(struct worker *w)
 {
@@ -224,11 +227,9 @@ const char *worker_ping(struct worker *w)
 		setup = rnd_below(&w->rnd, nr_setups);
 	} while (!setups[setup].clean);
 	enter_space(rnd_below(&w->rnd, SPACES));
-	snprintf(line, sizeof(line), "ping addr=127.0.0.1 port=%d rev=%d size=%u "
-		 "count=%u markers=%u ooo=%u verify=1 timeout=%d",
-		 SERVER_PORT + setup, setups[setup].rev, size,
-		 1 + rnd_below(&w->rnd, 20), rnd_below(&w->rnd, 2),
-		 rnd_below(&w->rnd, 2), PING_S);
+	snprintf(line, sizeof(line), GOOD_PING, SERVER_PORT + setup,
+		 setups[setup].rev, size, 1 + rnd_below(&w->rnd, 20),
+		 rnd_below(&w->rnd, 2), rnd_below(&w->rnd, 2), PING_S);
 	if (command_write(&setups[setup], line))
 		return "a ping was not served";
 	count(w, began);
