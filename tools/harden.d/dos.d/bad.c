@@ -94,19 +94,28 @@ static void hold_event(struct bad *b)
 	send(b->fd, frame, len, MSG_NOSIGNAL);
 }
 
+/* Returns whether any octets were taken. */
+static bool deaf_send_some(struct bad *b)
+{
+	size_t stop = number("stop", fpdu_len);
+	ssize_t n = net_send(b->fd, fpdu + b->done, stop - b->done,
+			     number("piece", 0));
+
+	if (n <= 0)
+		return false;
+	b->done += n;
+	if (b->done == fpdu_len)
+		b->done = 0;
+	all.octets += n;
+	all.last = now();
+	return true;
+}
+
 static void deaf_send(struct bad *b)
 {
-	ssize_t n;
-
-	for (;;) {
-		n = send(b->fd, fpdu + b->done, fpdu_len - b->done,
-			 MSG_NOSIGNAL);
-		if (n <= 0)
-			break;
-		b->done = (b->done + n) % fpdu_len;
-		all.octets += n;
-		all.last = now();
-	}
+	errno = EAGAIN;
+	while (deaf_send_some(b))
+		;
 	if (!b->stuck && errno == EAGAIN) {
 		b->stuck = true;
 		all.stuck++;
@@ -187,6 +196,8 @@ int deaf_main(void)
 	dice_init(&dice, 1, 0, 0);
 	dice_fill(&dice, ulpdu, size);
 	fpdu_len = fpdu_build(fpdu, ulpdu, size);
+	if (number("stop", 1) > fpdu_len)
+		misused("stop is inside the first FPDU");
 	return bad_run(deaf_event);
 }
 

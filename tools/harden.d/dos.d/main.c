@@ -15,8 +15,9 @@
  * hold	connections=N [again=1] [rev0=1]
  *	Requests that never become whole. again: for each that was reset another
  *	one. rev0: with private data of 65535 octets announced. Until SIGTERM.
- * deaf	connections=N size=N
- *	FPDUs without end, and not a look at what comes back. Until SIGTERM.
+ * deaf	connections=N size=N [stop=N] [piece=N]
+ *	FPDUs without end, and not a look at what comes back. stop: so many
+ *	octets of the first, and no more. Until SIGTERM.
  * drip	ms=N [fpdu=1]
  *	One connection, an octet each N ms: of a Request; fpdu: of an FPDU,
  *	whose echo has to come back. Says when it was reset.

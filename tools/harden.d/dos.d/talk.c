@@ -294,8 +294,10 @@ static void all_go(void)
 /* What waits for all others */
 static void look_around(void)
 {
-	static double told;
+	static double told = -1;
 
+	if (told < 0)
+		told = now();
 	if (opts.together && !all.begun && all.ready == opts.connections) {
 		all.begun = true;
 		say("all %lu are connected", all.ready);
@@ -307,7 +309,7 @@ static void look_around(void)
 		if (all.may_close)
 			all_go();
 	}
-	if (now() - told < 2)
+	if (now() - told < 5)
 		return;
 	told = now();
 	say("%s: %lu opened, %lu ready, %lu done, %lu closed",
