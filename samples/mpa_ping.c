@@ -39,6 +39,7 @@
  *	[verify=0|1] [timeout=S] [start=frames|immediate] [zerocopy=0|1]
  *	[source=0|1] [payload=0|1] [ird=N] [ord=N] [rtr=KINDS] [ird_max=N]
  *	[fallback=0|1] [ooo=0|1] [place=0|1] [memalloc=0|1]
+ *	[spoil=no|early|late]
  *
  *	Connects, sends count (1) ULPDUs of size (64) octets, batch (1) in a
  *	call and at most depth under way; waits for their echoes, or only until
@@ -47,9 +48,10 @@
  *	octet with verify=1. With source=1 MPA cuts ULPDUs that fill a segment
  *	from one message of count * size octets, or, with size=mulpdu, count of
  *	them. payload=1 does that with what was written to payload, in ULPDUs
- *	of at most size octets (mulpdu if none is given). The write fails with
- *	the status of the result, at the latest after timeout seconds (10;
- *	30 with fallback=1).
+ *	of at most size octets (mulpdu if none is given); spoil=late changes it
+ *	when it has been handed back, spoil=early while MPA has it, which it
+ *	must not. The write fails with the status of the result, at the latest
+ *	after timeout seconds (10; 30 with fallback=1).
  *	rev=2 is enhanced startup with ird (16) and ord (16); ird may grow up to
  *	ird_max where the peer needs it. With rtr= one kind of those is sent
  *	first, without it there is no RTR. fallback=1 tries Rev 1 after Rev 2.

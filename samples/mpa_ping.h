@@ -32,6 +32,12 @@ enum ping_mode {
 	PING_MODE_SINK,
 };
 
+enum ping_spoil {
+	PING_SPOIL_NO,
+	PING_SPOIL_EARLY,
+	PING_SPOIL_LATE,
+};
+
 /**
  * struct ping_opts - a command
  * @base: what all samples have
@@ -56,6 +62,7 @@ enum ping_mode {
  * @zerocopy: ping: send the pages themselves
  * @source: one message, which MPA cuts
  * @payload: ping: the message is what was written to "payload"
+ * @spoil: ping: &enum ping_spoil, when the payload is changed
  * @ird: with Rev 2: RDMA Read Requests that the peer may have under way
  * @ord: with Rev 2: the same, ours
  * @rtr: with Rev 2: kinds of RTR, MPA_RTR_*
@@ -85,6 +92,7 @@ struct ping_opts {
 	u32			zerocopy;
 	u32			source;
 	u32			payload;
+	u32			spoil;
 	u32			ird;
 	u32			ord;
 	u32			rtr;
@@ -257,6 +265,7 @@ void ping_result_show(struct seq_file *seq, const struct ping_result *res);
 int ping_source_init(struct ping_source *src, const struct ping_opts *opts,
 		     const struct ping_buf *data);
 int ping_source_post(struct ping_source *src, struct mpa_conn *conn);
+void ping_source_handed_back(const struct ping_source *src);
 void ping_source_free(struct ping_source *src);
 u32 ping_source_lengths(u32 hash, const struct mpa_ulpdu *ulpdu);
 

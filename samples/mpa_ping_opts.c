@@ -68,6 +68,8 @@ static const struct mpa_option options[] = {
 	NUMBER(zerocopy, PING, 0, 1),
 	NUMBER(source, SERVE | PING, 0, 1),
 	NUMBER(payload, PING, 0, 1),
+	{ OPTION(spoil, PING, mpa_opts_word),
+	  .words = { "no", "early", "late" } },
 	NUMBER(ird, SERVE | PING, 0, MPA_DEPTH_ULP),
 	NUMBER(ord, SERVE | PING, 0, MPA_DEPTH_ULP),
 	{ OPTION(rtr, SERVE | PING, mpa_opts_word_list),
@@ -158,6 +160,8 @@ static int check_ping(const struct ping_opts *opts)
 		return 0;
 	if (opts->payload && given(opts, "count"))
 		return mpa_opts_complain("payload=1: no count");
+	if (!opts->payload && opts->spoil)
+		return mpa_opts_complain("spoil: only with payload=1");
 	if (opts->depth && opts->depth < opts->batch)
 		return mpa_opts_complain("depth=%u: less than batch",
 					 opts->depth);

@@ -4,6 +4,7 @@
  *
  *	mpa-peer [-t SECONDS] [-f FROM..TO] connect ADDRESS PORT STEP...
  *	mpa-peer [-t SECONDS] [-f FROM..TO] listen ADDRESS PORT STEP...
+ *	mpa-peer [-t SECONDS] [-f FROM..TO] relay ADDRESS PORT SERVER PORT WHAT
  *	mpa-peer segments [verbose] CAPTURE ADDRESS
  *
  * The steps are done in order on a TCP connection, made or accepted. Each that
@@ -14,6 +15,10 @@
  * The status is 0 when everything was as the steps say, 1 when not (the last
  * line begins with WRONG), 2 for a mistake in the command (MISUSED), 3 when
  * there is no connection.
+ *
+ * relay accepts connections at ADDRESS and passes all octets on to SERVER and
+ * back, but turns a bit of octet N over: with there:N of those that go to the
+ * server, with back:N of those that come from it.
  *
  * segments says how many of the TCP segments that ADDRESS sent in a capture of
  * one connection, made with tcpdump where it sent them, begin with an FPDU and
@@ -88,9 +93,15 @@
 
 #define ACCEPT_MS	30000	/* the other side may have much to do before */
 
+struct endpoint {
+	struct sockaddr_storage address;
+	socklen_t len;
+};
+
 static struct peer peer;
-static struct sockaddr_storage address;
-static socklen_t address_len;
+static struct peer relayed;		/* to @server */
+static struct endpoint own;		/* or that of the other side */
+static struct endpoint server;
 static int listener = -1;
 static int timeout = 5000;
 
@@ -100,55 +111,55 @@ static void no_connection(const char *what)
 	exit(3);
 }
 
-static void set_address(const char *host, uint16_t port)
+static void set_address(struct endpoint *e, const char *host, uint16_t port)
 {
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&address;
-	struct sockaddr_in *in = (struct sockaddr_in *)&address;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&e->address;
+	struct sockaddr_in *in = (struct sockaddr_in *)&e->address;
 
 	if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
 		in->sin_family = AF_INET;
 		in->sin_port = htons(port);
-		address_len = sizeof(*in);
+		e->len = sizeof(*in);
 		return;
 	}
 	if (inet_pton(AF_INET6, host, &in6->sin6_addr) != 1)
 		misused("%s is no address", host);
 	in6->sin6_family = AF_INET6;
 	in6->sin6_port = htons(port);
-	address_len = sizeof(*in6);
+	e->len = sizeof(*in6);
 }
 
-static int new_socket(void)
+static int new_socket(const struct endpoint *e)
 {
-	int fd = socket(address.ss_family, SOCK_STREAM, 0);
+	int fd = socket(e->address.ss_family, SOCK_STREAM, 0);
 
 	if (fd < 0)
 		no_connection("socket");
 	return fd;
 }
 
-static int connect_out(void)
+static int connect_out(const struct endpoint *e)
 {
-	int fd = new_socket();
+	int fd = new_socket(e);
 
-	if (connect(fd, (struct sockaddr *)&address, address_len))
+	if (connect(fd, (const struct sockaddr *)&e->address, e->len))
 		no_connection("connect");
 	return fd;
 }
 
 static void listen_in(void)
 {
-	struct sockaddr_in6 own = { 0 };
-	socklen_t len = sizeof(own);
+	struct sockaddr_in6 got = { 0 };
+	socklen_t len = sizeof(got);
 	int one = 1;
 
-	listener = new_socket();
+	listener = new_socket(&own);
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(listener, (struct sockaddr *)&address, address_len) ||
+	if (bind(listener, (struct sockaddr *)&own.address, own.len) ||
 	    listen(listener, 8) ||
-	    getsockname(listener, (struct sockaddr *)&own, &len))
+	    getsockname(listener, (struct sockaddr *)&got, &len))
 		no_connection("listen");
-	say("listening %u", ntohs(own.sin6_port));
+	say("listening %u", ntohs(got.sin6_port));
 }
 
 static int accept_in(void)
@@ -167,7 +178,7 @@ static int accept_in(void)
 static void begin(void)
 {
 	memset(&peer, 0, sizeof(peer));
-	conn_init(&peer.conn, listener < 0 ? connect_out() : accept_in(),
+	conn_init(&peer.conn, listener < 0 ? connect_out(&own) : accept_in(),
 		  timeout);
 }
 
@@ -206,6 +217,18 @@ static void run(char **steps, long number)
 	conn_close(&peer.conn);
 }
 
+static void relay(const char *what, long number)
+{
+	now_at = number;
+	now_doing = "relay";
+	begin();
+	memset(&relayed, 0, sizeof(relayed));
+	conn_init(&relayed.conn, connect_out(&server), timeout);
+	relay_run(&peer.conn, &relayed.conn, fill_in(what, number));
+	conn_close(&peer.conn);
+	conn_close(&relayed.conn);
+}
+
 static void set_range(const char *text, long *from, long *to)
 {
 	char end;
@@ -217,6 +240,7 @@ static void set_range(const char *text, long *from, long *to)
 int main(int argc, char **argv)
 {
 	long from = -1, to = -1;
+	bool relaying;
 	int option;
 
 	now_doing = "options";
@@ -233,13 +257,21 @@ int main(int argc, char **argv)
 		segments_main(argc - optind - 1, argv + 1);
 		return 0;
 	}
-	if (argc - optind < 3 ||
-	    (strcmp(argv[0], "connect") && strcmp(argv[0], "listen")))
+	relaying = argc - optind == 6 && !strcmp(argv[0], "relay");
+	if (!relaying && (argc - optind < 3 || (strcmp(argv[0], "connect") &&
+						strcmp(argv[0], "listen"))))
 		misused("connect or listen, ADDRESS PORT STEP...");
-	set_address(argv[1], field_number("port", argv[2], 65535));
-	if (!strcmp(argv[0], "listen"))
+	set_address(&own, argv[1], field_number("port", argv[2], 65535));
+	if (relaying)
+		set_address(&server, argv[3],
+			    field_number("port", argv[4], 65535));
+	if (relaying || !strcmp(argv[0], "listen"))
 		listen_in();
-	for (; from <= to; from++)
-		run(argv + 3, from);
+	for (; from <= to; from++) {
+		if (relaying)
+			relay(argv[5], from);
+		else
+			run(argv + 3, from);
+	}
 	return 0;
 }

@@ -143,4 +143,7 @@ void step_run(struct peer *p, char *text);
 /* Judge a capture; returns if there is nothing wrong with it. */
 void segments_main(int argc, char **argv);
 
+/* Pass on what comes from both, but for one bit. */
+void relay_run(struct conn *client, struct conn *server, const char *what);
+
 #endif
