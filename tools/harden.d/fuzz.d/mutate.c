@@ -104,8 +104,6 @@ static void add_end(struct seed *s, struct rnd *r)
 {
 	if (rnd_one_in(r, 6))
 		add(s, OP_RST);
-	else if (rnd_one_in(r, 2000))
-		add(s, OP_SILENCE);
 	else
 		add(s, OP_FIN);
 }
@@ -298,7 +296,7 @@ static void mutate_once(struct seed *s, const struct seed *other,
 	}
 }
 
-/* Silence takes seconds, so few are silent. */
+/* Silence takes long: it is for the seeds made by hand. */
 static void speak(struct seed *s)
 {
 	int i;
@@ -313,6 +311,5 @@ void seed_mutate(struct seed *s, const struct seed *other, struct rnd *r)
 	do {
 		mutate_once(s, other, r);
 	} while (!rnd_one_in(r, 3));
-	if (!rnd_one_in(r, 100))
-		speak(s);
+	speak(s);
 }

@@ -16,7 +16,7 @@
 #define PIECES		400	/* in one push */
 #define PAUSE_MS	30
 
-int patience = 40000;
+int patience = 120000;
 
 long now_ms(void)
 {

@@ -17,7 +17,7 @@
 
 #define SERVER_PORT	5100	/* and those behind it */
 #define CLIENT_PORT	6000
-#define PING_S		120	/* more than the patience for anything */
+#define PING_S		600	/* more than the patience for anything */
 
 int space_fd[SPACES];
 static __thread int space_now = -1;
