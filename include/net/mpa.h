@@ -259,9 +259,10 @@ struct mpa_rx {
  * From a successful mpa_send() until it is handed back in sent() or
  * released(), the structure and all memory that it names belong to MPA and
  * must not be changed: a CRC may have been computed before TCP copies the
- * octets. It is handed back exactly once, in the order of posting. With
- * %MPA_TX_ZEROCOPY that is after the network stack has dropped its last
- * reference to the pages; slab and vmalloc memory is copied.
+ * octets, or sends them, and the peer would find it wrong. It is handed back
+ * exactly once, in the order of posting. With %MPA_TX_ZEROCOPY that is after
+ * the network stack has dropped its last reference to the pages; slab and
+ * vmalloc memory is copied.
  */
 struct mpa_tx {
 	struct list_head	list;
