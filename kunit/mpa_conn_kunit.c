@@ -206,6 +206,9 @@ static const struct conn_row recv_rows[] = {
 	  conn_recv_wrap, 1 },
 	{ "MK-11 MK-12: sequence number wraps around the second marker",
 	  conn_recv_wrap, 496 },
+	{ "MK-11 MK-12 MK-09: both streams pass 2^31", conn_recv_far, 31 },
+	{ "MK-11 MK-12 MK-09: both streams pass 2^32", conn_recv_far, 32 },
+	{ "MK-11 MK-12 MK-09: both streams pass 2^48", conn_recv_far, 48 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(recv, recv_rows, desc);

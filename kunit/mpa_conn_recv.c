@@ -355,6 +355,52 @@ void conn_recv_wrap(struct kunit *test)
 	}
 }
 
+/* Nothing has been sent yet: let it be as if both streams had got to @pos. */
+static void recv_far(struct kunit *test, u64 pos)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_conn *conn = t->a.conn;
+
+	conn_settle(&t->a);
+	conn->rx.pos = pos;
+	conn->tx.pos = pos;
+	conn->tx.sent = pos;
+	t->a.delivered = pos;
+	t->out_pos = pos;
+	t->in_pos = pos;
+}
+
+/*
+ * The streams pass 2^@arg: markers and positions go on, in batches, in what is
+ * kept, in what is sent and where a message is done.
+ */
+void conn_recv_far(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u64 past = 1ULL << conn_arg(test);
+	struct mpa_info info;
+	u32 at, i;
+
+	for (at = 0; at < 2048; at += 292) {
+		conn_full(test, CONN_INITIATOR, MPA_F_OOO, PEER_M | PEER_C);
+		recv_far(test, past - at);
+		mpa_resume(t->a.conn);
+		for (i = 0; i < 40; i++)
+			conn_fpdu(test, 100 + i);
+		conn_flush(test);
+		conn_expect_rx(test, &t->a, 40);
+		KUNIT_ASSERT_EQ(test, t->a.pos[0], past - at);
+		KUNIT_ASSERT_EQ(test, t->a.delivered, t->out_pos);
+		conn_post_many(test, 40, 100);
+		for (i = 0; i < 40; i++)
+			conn_expect_tx(test, 100);
+		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_done(&t->a, 40));
+		mpa_get_info(t->a.conn, &info);
+		KUNIT_ASSERT_EQ(test, info.tx_pos, t->in_pos);
+		conn_reopen(test);
+	}
+}
+
 /* Batch @i is still what the peer sent as ULPDU number @k. */
 static bool recv_kept_same(struct conn_test *t, u32 i, u32 k)
 {

@@ -423,6 +423,7 @@ void conn_recv_window_held(struct kunit *test);
 void conn_recv_hold_inside(struct kunit *test);
 void conn_recv_lengths(struct kunit *test);
 void conn_recv_wrap(struct kunit *test);
+void conn_recv_far(struct kunit *test);
 void conn_recv_keep(struct kunit *test);
 void conn_recv_keep_window(struct kunit *test);
 void conn_recv_keep_released(struct kunit *test);
