@@ -8,7 +8,7 @@
  * to TCP again. TCP chooses none for a socket that has one already, and takes
  * that of a SYN for one of a connection in TIME_WAIT.
  *
- * The module stays: sockets that were accepted have its operations.
+ * Sockets that listen have operations of this module, and keep it.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -25,8 +25,14 @@ static u32 *isn_of(const struct net *net)
 	return net_generic(net, isn_net_id);
 }
 
+/* For IPv4 and IPv6; those of TCP, and the same with another conn_request() */
+static const struct inet_connection_sock_af_ops *isn_tcp[2];
 static struct inet_connection_sock_af_ops isn_ops[2];
-static int (*isn_request[2])(struct sock *sk, struct sk_buff *skb);
+
+static bool isn_family(const struct sock *sk)
+{
+	return sk->sk_family == AF_INET6;
+}
 
 static int isn_conn_request(struct sock *sk, struct sk_buff *skb)
 {
@@ -34,34 +40,50 @@ static int isn_conn_request(struct sock *sk, struct sk_buff *skb)
 
 	if (isn)
 		TCP_SKB_CB(skb)->tcp_tw_isn = isn;
-	return isn_request[sk->sk_family == AF_INET6](sk, skb);
+	return isn_tcp[isn_family(sk)]->conn_request(sk, skb);
 }
 
 /* The operations of IPv6 are no module's to name, so those there are copied. */
 static void isn_listen(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
-	bool v6 = sk->sk_family == AF_INET6;
+	bool v6 = isn_family(sk);
 
-	if (icsk->icsk_af_ops->conn_request == isn_conn_request)
-		return;
-	isn_request[v6] = icsk->icsk_af_ops->conn_request;
+	__module_get(THIS_MODULE);
+	isn_tcp[v6] = icsk->icsk_af_ops;
 	isn_ops[v6] = *icsk->icsk_af_ops;
 	isn_ops[v6].conn_request = isn_conn_request;
 	icsk->icsk_af_ops = &isn_ops[v6];
 }
 
-/* The tracepoint inet_sock_set_state */
-static void isn_set_state(void *data, const struct sock *sk, int from, int to)
+/* A socket is made of one that listens, or no longer listens. */
+static void isn_give_back(struct sock *sk, int state)
 {
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	bool v6 = isn_family(sk);
+
+	if (icsk->icsk_af_ops != &isn_ops[v6])
+		return;
+	icsk->icsk_af_ops = isn_tcp[v6];
+	if (state == TCP_CLOSE)
+		module_put(THIS_MODULE);
+}
+
+/* The tracepoint inet_sock_set_state */
+static void isn_set_state(void *data, const struct sock *const_sk, int from,
+			  int to)
+{
+	struct sock *sk = (struct sock *)const_sk;
 	u32 isn = READ_ONCE(*isn_of(sock_net(sk)));
 
-	if (!isn || sk->sk_protocol != IPPROTO_TCP)
+	if (sk->sk_protocol != IPPROTO_TCP)
 		return;
-	if (to == TCP_SYN_SENT)
-		WRITE_ONCE(tcp_sk((struct sock *)sk)->write_seq, isn);
-	else if (to == TCP_LISTEN)
-		isn_listen((struct sock *)sk);
+	if (to == TCP_SYN_RECV || to == TCP_CLOSE)
+		isn_give_back(sk, to);
+	else if (isn && to == TCP_SYN_SENT)
+		WRITE_ONCE(tcp_sk(sk)->write_seq, isn);
+	else if (isn && to == TCP_LISTEN)
+		isn_listen(sk);
 }
 
 static int isn_get(void *data, u64 *value)
@@ -83,30 +105,43 @@ static struct pernet_operations isn_net_ops = {
 	.size	= sizeof(u32),
 };
 
-static void isn_trace(struct tracepoint *tp, void *err)
+static void isn_find(struct tracepoint *tp, void *found)
 {
 	if (!strcmp(tp->name, "inet_sock_set_state"))
-		*(int *)err = tracepoint_probe_register(tp, isn_set_state,
-							NULL);
+		*(struct tracepoint **)found = tp;
 }
+
+static struct tracepoint *isn_trace;
+static struct dentry *isn_file;
 
 static int __init isn_init(void)
 {
 	int err;
 
+	for_each_kernel_tracepoint(isn_find, &isn_trace);
+	if (!isn_trace)
+		return -ENOENT;
 	err = register_pernet_subsys(&isn_net_ops);
 	if (err)
 		return err;
-	err = -ENOENT;
-	for_each_kernel_tracepoint(isn_trace, &err);
+	err = tracepoint_probe_register(isn_trace, isn_set_state, NULL);
 	if (err) {
 		unregister_pernet_subsys(&isn_net_ops);
 		return err;
 	}
-	debugfs_create_file("net_isn", 0600, NULL, NULL, &isn_fops);
+	isn_file = debugfs_create_file("net_isn", 0600, NULL, NULL, &isn_fops);
 	return 0;
 }
 module_init(isn_init);
+
+static void __exit isn_exit(void)
+{
+	debugfs_remove(isn_file);
+	tracepoint_probe_unregister(isn_trace, isn_set_state, NULL);
+	tracepoint_synchronize_unregister();
+	unregister_pernet_subsys(&isn_net_ops);
+}
+module_exit(isn_exit);
 
 MODULE_DESCRIPTION("Initial sequence numbers of TCP for tests");
 MODULE_LICENSE("Dual BSD/GPL");
