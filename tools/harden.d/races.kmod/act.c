@@ -142,12 +142,25 @@ static bool act_is_over(const struct race_end *e)
 	       (seen & BIT(RACE_ENDED) && !(seen & BIT(RACE_ESTABLISHED)));
 }
 
+/*
+ * Half of the polite ends are woken by what comes for them alone: whatever we do
+ * would make up for a wake-up that was lost.
+ */
+static bool act_leave_alone(const struct race_end *e)
+{
+	return race_end_polite(e) && e->id % 2 &&
+	       test_bit(RACE_ESTABLISHED, &e->seen) &&
+	       atomic_read(&e->hold) == RACE_FREE && !act_is_over(e);
+}
+
 static void act_end(struct race_end *e, struct rnd_state *rnd,
 		    enum race_actor actor)
 {
 	bool polite = race_end_polite(e);
 	u32 pick = race_pick(rnd, 100);
 
+	if (act_leave_alone(e))
+		return;
 	if (race_chance(rnd, 50))
 		race_answer(e, rnd);
 	if (act_is_over(e) && pick < 40)
@@ -218,6 +231,8 @@ void race_act_timer(struct race_world *w)
 
 	if (!e)
 		return;
+	if (act_leave_alone(e))
+		pick = 100;
 	if (pick < 40)
 		race_msg_send(e, rnd, RACE_TIMER, GFP_ATOMIC);
 	else if (pick < 60)

@@ -27,7 +27,9 @@ static struct socket *raw_socket(struct race_world *w)
 	else
 		sk_net_refcnt_upgrade(sock->sk);
 	sock->sk->sk_rcvtimeo = RAW_WAIT;
-	sock->sk->sk_sndtimeo = RAW_WAIT * 10;
+	/* One that is given up may have been accepted. */
+	if (w->kind != RACE_POLITE)
+		sock->sk->sk_sndtimeo = RAW_WAIT * 10;
 	return sock;
 }
 
