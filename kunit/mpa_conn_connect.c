@@ -400,10 +400,10 @@ void conn_connect_reset_behind(struct kunit *test)
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	sk = t->helper.made->sk;
 	/* The work item sees both at once. */
-	lock_sock(sk);
+	mpa_peer_own(sk);
 	conn_peer_frame(test, true, PEER_C | PEER_S, 2, pd, sizeof(pd));
 	mpa_peer_reset(&t->peer);
-	release_sock(sk);
+	mpa_peer_disown(sk);
 	CONN_WAIT(test, &t->a, EV_ENDED, 1);
 	connect_expect_done(test, 0);
 	KUNIT_EXPECT_EQ(test, t->helper.setups, 1);

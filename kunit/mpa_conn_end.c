@@ -217,9 +217,12 @@ void conn_end_abort(struct kunit *test)
 static void end_make_listen(struct kunit *test, struct socket *sock)
 {
 	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	struct conn_test *t = test->priv;
 
 	KUNIT_ASSERT_EQ(test, kernel_connect(sock, &nowhere, sizeof(nowhere),
 					     0), 0);
+	/* Until then the loss may still be answered with a reset. */
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_ASSERT_EQ(test, kernel_listen(sock, 1), 0);
 	WRITE_ONCE(sock->sk->sk_rcvtimeo, 20 * HZ);
 }
@@ -261,7 +264,6 @@ void conn_end_listen(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, child->sk->sk_user_data);
 	mpa_peer_close(child);
 	mpa_peer_close(peer);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
 }
 

@@ -275,41 +275,49 @@ void mpa_peer_close(struct socket *sock)
 	sock_release(sock);
 }
 
-/*
- * As if somebody had the socket locked, but without lockdep: the test waits for
- * others that take the lock of another one.
- */
-static void peer_own(struct mpa_peer *peer, bool own)
+static void sock_own(struct sock *sk, bool own)
 {
-	struct sock *sk = peer->sock->sk;
-
-	peer->deaf = own;
 	spin_lock_bh(&sk->sk_lock.slock);
 	sk->sk_lock.owned = own;
 	spin_unlock_bh(&sk->sk_lock.slock);
 }
 
+/*
+ * As if somebody had the socket locked, but without lockdep: the test waits for
+ * others that take the lock of another one.
+ */
+void mpa_peer_own(struct sock *sk)
+{
+	sock_own(sk, true);
+}
+
+void mpa_peer_disown(struct sock *sk)
+{
+	sock_own(sk, false);
+	/* What has come meanwhile */
+	lock_sock(sk);
+	release_sock(sk);
+}
+
 /* From now on TCP takes nothing in, and acknowledges nothing. */
 void mpa_peer_stop(struct mpa_peer *peer)
 {
-	peer_own(peer, true);
+	peer->deaf = true;
+	mpa_peer_own(peer->sock->sk);
 }
 
 void mpa_peer_go_on(struct mpa_peer *peer)
 {
-	struct sock *sk = peer->sock->sk;
-
 	if (!peer->deaf)
 		return;
-	peer_own(peer, false);
-	lock_sock(sk);
-	release_sock(sk);
+	peer->deaf = false;
+	mpa_peer_disown(peer->sock->sk);
 }
 
 void mpa_peer_reset(struct mpa_peer *peer)
 {
 	if (peer->deaf)
-		peer_own(peer, false);
+		sock_own(peer->sock->sk, false);
 	mpa_peer_close(peer->sock);
 	peer->sock = NULL;
 }

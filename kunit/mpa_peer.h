@@ -61,6 +61,8 @@ int mpa_peer_accept(struct mpa_peer *peer, struct socket *listener);
 void mpa_peer_exit(struct mpa_peer *peer);
 void mpa_peer_close(struct socket *sock);
 void mpa_peer_reset(struct mpa_peer *peer);
+void mpa_peer_own(struct sock *sk);
+void mpa_peer_disown(struct sock *sk);
 void mpa_peer_stop(struct mpa_peer *peer);
 void mpa_peer_go_on(struct mpa_peer *peer);
 int mpa_peer_write(struct mpa_peer *peer, const void *buf, u32 len);
