@@ -52,33 +52,31 @@ bool race_put_kept(struct race_world *w)
 /* Only who has moved the state calls, so that it says what MPA was told. */
 void race_resume(struct race_end *e)
 {
-	struct mpa_conn *conn;
+	struct mpa_conn *conn = race_end_use(e);
 
-	if (atomic_cmpxchg(&e->hold, RACE_HELD, RACE_MOVING) != RACE_HELD)
+	if (!conn)
 		return;
-	atomic_set(&e->held, 0);
-	conn = race_end_use(e);
-	if (conn) {
+	if (atomic_cmpxchg(&e->hold, RACE_HELD, RACE_MOVING) == RACE_HELD) {
+		atomic_set(&e->held, 0);
 		mpa_resume(conn);
-		race_end_unuse(e);
+		atomic_set(&e->hold, RACE_FREE);
 	}
-	atomic_set(&e->hold, RACE_FREE);
+	race_end_unuse(e);
 }
 
 static void race_hold(struct race_end *e)
 {
-	struct mpa_conn *conn;
+	struct mpa_conn *conn = race_end_use(e);
 
-	if (atomic_cmpxchg(&e->hold, RACE_FREE, RACE_MOVING) != RACE_FREE)
+	if (!conn)
 		return;
-	conn = race_end_use(e);
-	if (conn) {
+	if (atomic_cmpxchg(&e->hold, RACE_FREE, RACE_MOVING) == RACE_FREE) {
 		mpa_hold(conn);
-		race_end_unuse(e);
 		atomic_set(&e->held_recv, 0);
 		atomic_set(&e->held, 1);
+		atomic_set(&e->hold, RACE_HELD);
 	}
-	atomic_set(&e->hold, RACE_HELD);
+	race_end_unuse(e);
 }
 
 /* Answer a Request, once. */
