@@ -141,8 +141,8 @@ static bool act_is_over(const struct race_end *e)
 }
 
 /*
- * Half of the polite ends are woken by what comes for them alone: whatever we do
- * would make up for a wake-up that was lost.
+ * Half of the polite ends are woken by what comes for them alone: whatever we
+ * do would make up for a wake-up that was lost.
  */
 static bool act_leave_alone(const struct race_end *e)
 {
