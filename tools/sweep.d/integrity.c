@@ -17,12 +17,11 @@
  * - With CRC off, which bits are noticed all the same.
  */
 #include <stdarg.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "kunit/mpa_ref.h"
 #include "mpa_fpdu.h"
 #include "mpa_wire.h"
 #include "shim.h"
+#include "slices.h"
 
 enum {
 	PHASES		= MPA_MARKER_INTERVAL / 4,
@@ -62,8 +61,6 @@ static struct {
 	unsigned long unchecked;
 } nr;
 
-static bool quick;
-static u8 ulpdu[MPA_ULPDU_MAX];
 static u8 wire[MPA_FPDU_MAX + BEHIND];
 static struct kvec frag[FRAGS];
 
@@ -454,31 +451,5 @@ static int run_slice(u32 slice, u32 slices)
 
 int main(int argc, char **argv)
 {
-	u32 jobs = sysconf(_SC_NPROCESSORS_ONLN);
-	u32 seed = 88172645;
-	int status = 0;
-	int child;
-	u32 i;
-	int c;
-
-	while ((c = getopt(argc, argv, "qj:")) != -1) {
-		if (c == 'q')
-			quick = true;
-		else if (c == 'j' && atoi(optarg) > 0)
-			jobs = atoi(optarg);
-		else
-			return 2;
-	}
-	for (i = 0; i < sizeof(ulpdu); i++)
-		ulpdu[i] = mpa_ref_random(&seed);
-
-	fflush(stdout);
-	for (i = 0; i < jobs; i++)
-		if (!fork())
-			exit(run_slice(i, jobs));
-	while (wait(&child) > 0)
-		if (child)
-			status = 1;
-	printf("integrity: %s\n", status ? "FAILED" : "all caught");
-	return status;
+	return in_slices(argc, argv, "all caught", run_slice);
 }

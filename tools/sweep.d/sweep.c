@@ -9,11 +9,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "kunit/mpa_ref.h"
 #include "mpa_fpdu.h"
 #include "mpa_wire.h"
+#include "slices.h"
 #include "sweep.h"
 
 enum {
@@ -26,8 +25,6 @@ enum {
 };
 
 static unsigned long checks;
-static bool quick;
-static u8 ulpdu[MPA_ULPDU_MAX];
 static u8 want[MPA_FPDU_MAX + 8];
 static u8 have[MPA_FPDU_MAX + 8];
 static struct bio_vec out[PIECES];
@@ -425,31 +422,5 @@ static int run_slice(u32 slice, u32 slices)
 
 int main(int argc, char **argv)
 {
-	u32 jobs = sysconf(_SC_NPROCESSORS_ONLN);
-	u32 seed = 88172645;
-	int status = 0;
-	int child;
-	u32 i;
-	int c;
-
-	while ((c = getopt(argc, argv, "qj:")) != -1) {
-		if (c == 'q')
-			quick = true;
-		else if (c == 'j' && atoi(optarg) > 0)
-			jobs = atoi(optarg);
-		else
-			return 2;
-	}
-	for (i = 0; i < sizeof(ulpdu); i++)
-		ulpdu[i] = mpa_ref_random(&seed);
-
-	fflush(stdout);
-	for (i = 0; i < jobs; i++)
-		if (!fork())
-			return run_slice(i, jobs);
-	while (wait(&child) > 0)
-		if (child)
-			status = 1;
-	printf("sweep: %s\n", status ? "FAILED" : "no difference");
-	return status;
+	return in_slices(argc, argv, "no difference", run_slice);
 }
