@@ -45,6 +45,7 @@ enum mpa_cm_step {
  * @pd_have: octets of it so far
  * @drained: octets dropped behind a refusal
  * @reason: why it was refused
+ * @deadline: when the peer is not waited for any longer, in jiffies
  */
 struct mpa_cm {
 	enum mpa_cm_step	step;
@@ -62,6 +63,7 @@ struct mpa_cm {
 	u32			pd_have;
 	u32			drained;
 	enum mpa_reason		reason;
+	unsigned long		deadline;
 };
 
 static const char * const mpa_reason_names[] = {
@@ -240,12 +242,29 @@ void mpa_cm_free(struct mpa_conn *conn)
 	kfree(cm);
 }
 
+static void mpa_cm_timer_set(struct mpa_conn *conn, unsigned long delay)
+{
+	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
+	conn->cm->deadline = jiffies + delay;
+	mod_timer(&conn->timer, conn->cm->deadline);
+}
+
 static void mpa_cm_timer_start(struct mpa_conn *conn)
 {
 	unsigned int ms = mpa_net_startup_timeout(READ_ONCE(conn->mn));
 
-	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
-	mod_timer(&conn->timer, jiffies + msecs_to_jiffies(ms));
+	mpa_cm_timer_set(conn, msecs_to_jiffies(ms));
+}
+
+/* Has the peer had its time? The timer may have been for memory. */
+static bool mpa_cm_overdue(struct mpa_conn *conn)
+{
+	if (!test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags))
+		return false;
+	if (time_after_eq(jiffies, conn->cm->deadline))
+		return true;
+	mod_timer(&conn->timer, conn->cm->deadline);
+	return false;
 }
 
 static void mpa_cm_timer_stop(struct mpa_conn *conn)
@@ -330,14 +349,33 @@ static bool mpa_cm_drain(struct mpa_conn *conn)
 	return mpa_cm_reset(conn, cm->reason);
 }
 
-/* Give cm->out to TCP. Returns 0 when all of it is, -EAGAIN, or an error. */
+/*
+ * TCP that finds no memory says at once that there is room: that would have us
+ * try again, and again, and again.
+ */
+static int mpa_cm_write(struct mpa_conn *conn, void *octets, size_t len)
+{
+	int n;
+
+	lock_sock(conn->sk);
+	WRITE_ONCE(conn->tx.busy, true);
+	n = mpa_tcp_write(conn->sk, octets, len);
+	WRITE_ONCE(conn->tx.busy, false);
+	release_sock(conn->sk);
+	return n;
+}
+
+/*
+ * Give cm->out to TCP. Returns 0 when all of it is, -EAGAIN, -ENOMEM, or an
+ * error.
+ */
 static int mpa_cm_flush(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
 
 	while (cm->out_done < cm->out_len) {
-		int n = mpa_tcp_write(conn->sock, cm->out + cm->out_done,
-				      cm->out_len - cm->out_done);
+		int n = mpa_cm_write(conn, cm->out + cm->out_done,
+				     cm->out_len - cm->out_done);
 		if (n < 0)
 			return n;
 		cm->out_done += n;
@@ -595,7 +633,7 @@ static bool mpa_cm_flushed(struct mpa_conn *conn)
 		return mpa_cm_rejected(conn, NULL);
 	case MPA_CM_REFUSAL:
 		kernel_sock_shutdown(conn->sock, SHUT_WR);
-		mod_timer(&conn->timer, jiffies + MPA_DRAIN_TIME);
+		mpa_cm_timer_set(conn, MPA_DRAIN_TIME);
 		cm->step = MPA_CM_DRAIN;
 		return true;
 	default:
@@ -609,7 +647,9 @@ static bool mpa_cm_send(struct mpa_conn *conn)
 
 	if (!err)
 		return mpa_cm_flushed(conn);
-	if (err != -EAGAIN)
+	if (err == -ENOMEM)
+		mpa_conn_retry(conn);
+	else if (err != -EAGAIN)
 		mpa_cm_lost(conn, MPA_REASON_RESET, err);
 	return false;
 }
@@ -690,7 +730,7 @@ bool mpa_cm_run(struct mpa_conn *conn)
 		return false;
 	if (conn->state == MPA_STATE_ATTACHED)
 		return mpa_cm_begin(conn);
-	if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags))
+	if (mpa_cm_overdue(conn))
 		return mpa_cm_give_up(conn, MPA_REASON_TIMEOUT);
 	if (mpa_cm_advance(conn))
 		return true;

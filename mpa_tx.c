@@ -217,7 +217,7 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 	iov_iter_truncate(&msg.msg_iter, len);
 
 	WRITE_ONCE(conn->tx.busy, true);
-	n = tcp_sendmsg_locked(conn->sk, &msg, len);
+	n = mpa_tcp_send(conn->sk, &msg, len);
 	WRITE_ONCE(conn->tx.busy, false);
 	mpa_count(conn, TX_CALLS);
 	return n;
@@ -277,9 +277,6 @@ static int mpa_tx_push(struct mpa_conn *conn)
 		len = mpa_record_piece(record, train->emss,
 				       mpa_tx_apart(conn, train));
 		n = mpa_tx_send_record(conn, train, record, len);
-		/* No ACK to wait for: memory was short. */
-		if (n == -EAGAIN && sk_stream_memory_free(conn->sk))
-			n = -ENOMEM;
 		if (n <= 0)
 			break;
 		mpa_tx_took(conn, train, record, n, len);
