@@ -499,13 +499,23 @@ static void do_fin(struct play *p)
 	p->shut = true;
 }
 
+/* From these states Linux goes without a word, and the other side hears nothing. */
+static bool says_rst(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len);
+	return info.tcpi_state != TCP_LAST_ACK && info.tcpi_state != TCP_CLOSING;
+}
+
 static void close_with(struct play *p, bool rst)
 {
 	struct linger linger = { 1, 0 };
 
 	if (p->fd < 0)
 		return;
-	if (rst)
+	if (rst && says_rst(p->fd))
 		setsockopt(p->fd, SOL_SOCKET, SO_LINGER, &linger,
 			   sizeof(linger));
 	close(p->fd);
