@@ -1,55 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Reports, and the text of steps. */
-#include <stdarg.h>
+/* The text of steps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "peer.h"
-
-const char *now_doing = "start";
-long now_at = -1;
-
-static void report(const char *prefix, const char *fmt, va_list args)
-{
-	printf("%s", prefix);
-	if (*prefix && now_at >= 0)
-		printf("at %ld, ", now_at);
-	if (*prefix)
-		printf("%s: ", now_doing);
-	vprintf(fmt, args);
-	putchar('\n');
-	fflush(stdout);
-}
-
-void say(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	report("", fmt, args);
-	va_end(args);
-}
-
-void wrong(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	report("WRONG: ", fmt, args);
-	va_end(args);
-	exit(1);
-}
-
-void misused(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	report("MISUSED: ", fmt, args);
-	va_end(args);
-	exit(2);
-}
 
 /* Good until the next call */
 const char *to_hex(const uint8_t *octets, size_t len)

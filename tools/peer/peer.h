@@ -10,18 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "say.h"
+
 #define ULPDU_SPACE	65535
 /* Header, pad and CRC, and a marker for each 508 octets of what they hold */
 #define FPDU_SPACE	(ULPDU_SPACE + 9 + 4 * 131)
 
-/* Reports; wrong() ends the program with status 1, misused() with 2. */
-extern const char *now_doing;
-extern long now_at;
-void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void wrong(const char *fmt, ...)
-	__attribute__((noreturn, format(printf, 1, 2)));
-void misused(const char *fmt, ...)
-	__attribute__((noreturn, format(printf, 1, 2)));
 const char *to_hex(const uint8_t *octets, size_t len);
 
 /* What is behind the ":" of a step: name=value,name=value */

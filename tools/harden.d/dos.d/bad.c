@@ -58,7 +58,7 @@ static bool bad_connected(struct bad *b, uint32_t events)
 	int err = net_error(b->fd);
 
 	if (err && !net_refused(err))
-		die("connection %lu: %s", b->id, strerror(err));
+		wrong("connection %lu: %s", b->id, strerror(err));
 	if (err || events & (EPOLLHUP | EPOLLRDHUP)) {
 		bad_gone(b);
 		return false;
@@ -161,7 +161,7 @@ static int bad_run(void (*event)(struct bad *b))
 	int i, n;
 
 	if (!bads)
-		die("no memory");
+		wrong("no memory");
 	all.epoll = epoll_new();
 	all.last = now();
 	while (!told_to_stop()) {
@@ -208,7 +208,7 @@ static int drip_connect(void)
 	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
 
 	if (poll(&pfd, 1, 10000) != 1 || net_error(fd))
-		die("no connection");
+		wrong("no connection");
 	return fd;
 }
 
@@ -236,7 +236,7 @@ static void drip_startup(int fd)
 	if (send(fd, frame, frame_build(frame, false, 1, NULL, 0),
 		 MSG_NOSIGNAL) != FRAME ||
 	    drip_read(fd, frame, FRAME, 10000) != FRAME)
-		die("no Reply");
+		wrong("no Reply");
 }
 
 int drip_main(void)
@@ -260,7 +260,7 @@ int drip_main(void)
 				i == len - 1 ? 10000 : (int)ms);
 	}
 	if (full && (got != len || memcmp(octets, back, len)))
-		die("octet %d: %d came back", i, got);
+		wrong("octet %d: %d came back", i, got);
 	say("octets=%d ms=%.0f back=%d", i, (now() - begun) * 1000, got);
 	return 0;
 }

@@ -30,7 +30,6 @@
  *	mpa-many search file=FILE hex=OCTETS	how often they are in FILE
  */
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -40,41 +39,6 @@
 
 static char **options;
 static volatile sig_atomic_t stopped;
-
-static void say_more(const char *before, const char *fmt, va_list args)
-{
-	fputs(before, stdout);
-	vprintf(fmt, args);
-	putchar('\n');
-	fflush(stdout);
-}
-
-void say(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	say_more("", fmt, args);
-	va_end(args);
-}
-
-void die(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	say_more("WRONG: ", fmt, args);
-	exit(1);
-}
-
-void misused(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	say_more("MISUSED: ", fmt, args);
-	exit(2);
-}
 
 const char *option(const char *name)
 {

@@ -13,16 +13,11 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "../../peer/say.h"
+
 #define FRAME		20	/* Request or Reply without private data */
 #define PD_MAX		512
 #define FPDU_MAX(size)	((size) + 9)
-
-/* Reports; die() ends the program with status 1, misused() with 2. */
-void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void die(const char *fmt, ...)
-	__attribute__((noreturn, format(printf, 1, 2)));
-void misused(const char *fmt, ...)
-	__attribute__((noreturn, format(printf, 1, 2)));
 
 /* main.c: options, "name=value" */
 const char *option(const char *name);

@@ -28,7 +28,7 @@ int dirty_main(void)
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
-		die("no memory");
+		wrong("no memory");
 	for (at = 0; at + len <= size; at += len)
 		memcpy(memory + at, octets, len);
 	return 0;

@@ -32,7 +32,7 @@ static int net_socket(void)
 	int one = 1;
 
 	if (fd < 0)
-		die("socket: %s", strerror(errno));
+		wrong("socket: %s", strerror(errno));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	return fd;
 }
@@ -49,7 +49,7 @@ static void net_bind(int fd, unsigned long id)
 		htonl(ntohl(from.sin_addr.s_addr) + id % sources);
 	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
 	if (bind(fd, (struct sockaddr *)&from, sizeof(from)))
-		die("bind: %s", strerror(errno));
+		wrong("bind: %s", strerror(errno));
 }
 
 int net_connect(unsigned long id)
@@ -59,7 +59,7 @@ int net_connect(unsigned long id)
 	net_bind(fd, id);
 	if (connect(fd, (struct sockaddr *)&peer, sizeof(peer)) &&
 	    errno != EINPROGRESS)
-		die("connect %lu: %s", id, strerror(errno));
+		wrong("connect %lu: %s", id, strerror(errno));
 	return fd;
 }
 
@@ -71,7 +71,7 @@ int net_listen(void)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(fd, (struct sockaddr *)&peer, sizeof(peer)) ||
 	    listen(fd, 4096))
-		die("listen: %s", strerror(errno));
+		wrong("listen: %s", strerror(errno));
 	return fd;
 }
 
@@ -103,7 +103,7 @@ int epoll_new(void)
 	int epoll = epoll_create1(0);
 
 	if (epoll < 0)
-		die("epoll: %s", strerror(errno));
+		wrong("epoll: %s", strerror(errno));
 	return epoll;
 }
 
@@ -116,7 +116,7 @@ void epoll_watch(int epoll, int fd, void *data)
 	};
 
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev))
-		die("epoll: %s", strerror(errno));
+		wrong("epoll: %s", strerror(errno));
 }
 
 /* With MSG_EOR TCP puts nothing behind them into the same segment. */

@@ -19,7 +19,7 @@ static struct echo *echo_new(int fd)
 	struct echo *e = calloc(1, sizeof(*e));
 
 	if (!e)
-		die("no memory");
+		wrong("no memory");
 	e->fd = fd;
 	return e;
 }

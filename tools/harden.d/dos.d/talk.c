@@ -163,8 +163,8 @@ static bool link_send(struct link *l)
 	n = net_send(l->fd, l->out + l->out_done, l->out_len - l->out_done,
 		     opts.piece);
 	if (n < 0 && errno != EAGAIN)
-		die("connection %lu, round %lu: send: %s", l->id, l->round,
-		    strerror(errno));
+		wrong("connection %lu, round %lu: send: %s", l->id, l->round,
+		      strerror(errno));
 	if (n <= 0)
 		return false;
 	l->out_done += n;
@@ -176,13 +176,13 @@ static void link_compare(const struct link *l, const uint8_t *octets, size_t n)
 	size_t i;
 
 	if (n > l->in_len - l->in_done)
-		die("connection %lu, round %lu: %zu octets too many", l->id,
-		    l->round, n - (l->in_len - l->in_done));
+		wrong("connection %lu, round %lu: %zu octets too many", l->id,
+		      l->round, n - (l->in_len - l->in_done));
 	for (i = 0; i < n; i++)
 		if (octets[i] != l->in[l->in_done + i])
-			die("connection %lu, round %lu, octet %zu: %02x, not %02x",
-			    l->id, l->round, l->in_done + i, octets[i],
-			    l->in[l->in_done + i]);
+			wrong("connection %lu, round %lu, octet %zu: %02x, not %02x",
+			      l->id, l->round, l->in_done + i, octets[i],
+			      l->in[l->in_done + i]);
 }
 
 /* Returns whether anything has come. */
@@ -194,8 +194,8 @@ static bool link_recv(struct link *l)
 	if (n < 0 && errno == EAGAIN)
 		return false;
 	if (n < 0 || (!n && l->state != CLOSE))
-		die("connection %lu, state %d, round %lu: %s", l->id, l->state,
-		    l->round, n ? strerror(errno) : "ended too early");
+		wrong("connection %lu, state %d, round %lu: %s", l->id, l->state,
+		      l->round, n ? strerror(errno) : "ended too early");
 	if (!n) {
 		link_close(l);
 		return false;
@@ -276,7 +276,7 @@ static void link_event(struct link *l, uint32_t events)
 		int err = net_error(l->fd);
 
 		if (err)
-			die("connection %lu: %s", l->id, strerror(err));
+			wrong("connection %lu: %s", l->id, strerror(err));
 		if (!(events & EPOLLOUT))
 			return;
 	}
@@ -326,12 +326,12 @@ static void links_init(void)
 	scratch = malloc(opts.size);
 	links = calloc(opts.at, sizeof(*links));
 	if (!links || !scratch)
-		die("no memory");
+		wrong("no memory");
 	for (i = 0; i < opts.at; i++) {
 		links[i].out = malloc(room());
 		links[i].in = malloc(room());
 		if (!links[i].out || !links[i].in)
-			die("no memory");
+			wrong("no memory");
 		link_open(&links[i]);
 	}
 }
@@ -350,8 +350,8 @@ int talk_main(void)
 			link_event(ev[i].data.ptr, ev[i].events);
 		look_around();
 		if (now() - all.last > PATIENCE)
-			die("nothing happens: %lu ready, %lu done, %lu closed",
-			    all.ready, all.done, all.closed);
+			wrong("nothing happens: %lu ready, %lu done, %lu closed",
+			      all.ready, all.done, all.closed);
 	}
 	say("connections=%lu octets=%llu seconds=%.1f", all.closed, all.octets,
 	    now() - begun);
