@@ -38,6 +38,15 @@
 #define MPA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
+/* 6.17 dropped what had not been used. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define mpa_splice_from_iter(skb, iter, len) \
+	skb_splice_from_iter(skb, iter, len)
+#else
+#define mpa_splice_from_iter(skb, iter, len) \
+	skb_splice_from_iter(skb, iter, len, GFP_KERNEL)
+#endif
+
 /*
  * Until 6.13 crc32c() went through the crypto API: too long for few octets,
  * and with a descriptor that fits any algorithm, which the compiler may clear

@@ -189,6 +189,7 @@ static unsigned int mpa_train_count_pages(const struct iov_iter *iter, u32 len)
 static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 			       u32 size)
 {
+	u32 most = conn->tx.train->pages / PAGE_SIZE;
 	u32 markers = conn->terms.markers_tx ?
 		      size / MPA_MARKER_INTERVAL + 1 : 0;
 	unsigned int pages;
@@ -198,8 +199,8 @@ static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 	if (!iov_iter_is_bvec(&tx->data))
 		return false;
 	pages = mpa_train_count_pages(&tx->data, tx->len);
-	/* Each marker cuts a page in two; then header and CRC. */
-	return pages && pages + 2 * markers + 2 <= MAX_SKB_FRAGS;
+	/* Each marker cuts a page in two; header and CRC have room besides. */
+	return pages && pages + 2 * markers <= most;
 }
 
 static u32 mpa_train_limit(const struct mpa_train *train)

@@ -193,6 +193,21 @@ static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
 	return min(record->len, emss - taken % emss);
 }
 
+/*
+ * Add pieces of pages to an skb, at the weight of their octets. TCP by itself
+ * counts a page for each, of which markers make many. The receiver believes
+ * that where it gets the very same skb, and of its window little is left.
+ */
+static int mpa_tx_fill(struct sk_buff *skb, struct iov_iter *from,
+		       size_t len)
+{
+	ssize_t n = mpa_splice_from_iter(skb, from, len);
+
+	if (n > 0)
+		return 0;
+	return n == -EMSGSIZE ? n : -EFAULT;
+}
+
 /* Socket lock held. Give the next @len octets of a record to TCP. */
 static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 			      struct mpa_record *record, u32 len)
@@ -208,6 +223,7 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 	if (record->zc) {
 		msg.msg_flags |= MSG_ZEROCOPY;
 		msg.msg_ubuf = &record->zc->ubuf;
+		msg.sg_from_iter = mpa_tx_fill;
 	} else if (!train->gather) {
 		msg.msg_flags |= MSG_SPLICE_PAGES | MSG_NO_SHARED_FRAGS;
 	}

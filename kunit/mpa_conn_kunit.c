@@ -345,6 +345,8 @@ static const struct conn_row zerocopy_rows[] = {
 	  false },
 	{ "pages with markers, handed back when they are free",
 	  conn_zerocopy_pages, true },
+	{ "what pages weigh", conn_zerocopy_weight, false },
+	{ "what pages with markers weigh", conn_zerocopy_weight, true },
 	{ "slab and vmalloc are copied", conn_zerocopy_copied },
 	{ "detach", conn_zerocopy_detach },
 	{ "detach, and the peer does not read", conn_zerocopy_detach_reset },

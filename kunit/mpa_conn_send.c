@@ -636,6 +636,21 @@ void conn_zerocopy_pages(struct kunit *test)
 	send_pages_free(test);
 }
 
+/* TCP counts the octets of what is given to it, and no page for each piece. */
+void conn_zerocopy_weight(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	int i, weight;
+
+	send_pages(test, CONN_PAGES / 2);
+	weight = READ_ONCE(t->a.conn->sk->sk_wmem_queued);
+	KUNIT_EXPECT_LT(test, weight, 2 * 3000 * CONN_PAGES);
+	mpa_peer_go_on(&t->peer);
+	for (i = 0; i < CONN_PAGES; i++)
+		conn_expect_tx(test, 3000);
+	conn_expect_done(test, &t->a, t->nr_msg, 0);
+}
+
 /* Slab and vmalloc memory is copied, and handed back at once. */
 void conn_zerocopy_copied(struct kunit *test)
 {

@@ -469,6 +469,7 @@ void conn_send_mtu(struct kunit *test);
 void conn_send_mtu_source(struct kunit *test);
 void conn_send_both(struct kunit *test);
 void conn_zerocopy_pages(struct kunit *test);
+void conn_zerocopy_weight(struct kunit *test);
 void conn_zerocopy_copied(struct kunit *test);
 void conn_zerocopy_detach(struct kunit *test);
 void conn_zerocopy_detach_reset(struct kunit *test);

@@ -60,14 +60,33 @@ cut_trains() {
 	((S[full] + 2 >= S[segments])) || fail "only ${S[full]} are full"
 }
 
-# An skb takes fewer pages than a train has. The limit is the whole system's, so
-# it is put back whatever comes; fail() leaves the subshell.
+# What the consumer wants sent from where it lies
+own_pages() {
+	local count=500
+	local -A S
+
+	network routed 1500
+	spoil
+	capture_start r rb wire "${SMALL[@]}"
+	serve markers=1 mode=sink
+	ping_ok "$B4" markers=1 mode=sink size=mulpdu count=$count batch=50 \
+		zerocopy=1
+	served
+	expect ulpdus_rx=$count
+	capture_stop wire
+	judge wire "$A4" "${R[bytes_rx]}"
+	share 100
+}
+
+# few_fragments CASE...: an skb takes fewer pages than a train has, or a ULPDU
+# with markers. The limit is the whole system's, so it is put back whatever comes;
+# fail() leaves the subshell.
 few_fragments() {
 	local limit status=0
 
 	limit=$(sysctl -n net.core.max_skb_frags)
 	sysctl -qw net.core.max_skb_frags=4
-	(cut_trains 1) || status=1
+	("$@") || status=1
 	sysctl -qw net.core.max_skb_frags="$limit"
 	return $status
 }
@@ -113,7 +132,9 @@ slow_receiver() {
 
 test_case align.trains "TX-02 TX-15" cut_trains 0
 test_case align.trains.markers "TX-02 TX-15" cut_trains 1
-test_case align.trains.fragments "TX-02 TX-15" few_fragments
+test_case align.trains.fragments "TX-02 TX-15" few_fragments cut_trains 1
+test_case align.pages "TX-02 TX-15" own_pages
+test_case align.pages.fragments "TX-02 TX-15" few_fragments own_pages
 test_case align.loss "TX-02 TX-11" both_with_loss 0
 test_case align.loss.markers "TX-02 TX-11" both_with_loss 1
 test_case align.slow "TX-02" slow_receiver 0
