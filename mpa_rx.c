@@ -306,6 +306,19 @@ static int mpa_rx_decode_passed(struct mpa_conn *conn, struct mpa_batch *b,
 	return 0;
 }
 
+/*
+ * Was the length at rx.pos another one when the copy was begun? Who shares the
+ * pages that it was read from may have changed it since.
+ */
+static bool mpa_rx_length_changed(const struct mpa_conn_rx *rx,
+				  const struct mpa_batch *b,
+				  const struct mpa_dec *dec)
+{
+	if (!rx->copy)
+		return false;
+	return b->octets ? b->octets < rx->eaten : dec->size > rx->capacity;
+}
+
 /* No lock held. Decode the FPDUs in @b, as many as are whole. */
 static void mpa_rx_decode(struct mpa_conn *conn, struct mpa_batch *b)
 {
@@ -320,6 +333,11 @@ static void mpa_rx_decode(struct mpa_conn *conn, struct mpa_batch *b)
 		err = mpa_rx_decode_passed(conn, b, &dec);
 	else
 		err = mpa_batch_decode(b, &dec, mpa_early_limit(conn, dec.pos));
+	if (mpa_rx_length_changed(&conn->rx, b, &dec)) {
+		dec.reason = MPA_REASON_LENGTH;
+		err = -EBADMSG;
+		b->octets = 0;
+	}
 	mpa_rx_decoded(conn, b, &dec, err);
 	mpa_early_forget(conn, conn->rx.pos);
 }

@@ -386,6 +386,16 @@ static const struct conn_row scribble_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(scribble, scribble_rows, desc);
 
+static const struct conn_row splice_rows[] = {
+	{ "ER-15: a longer FPDU, in many pieces", conn_splice_pieces, 60000 },
+	{ "ER-15: a longer FPDU, through a small window", conn_splice_window,
+	  60000 },
+	{ "ER-15: a shorter FPDU, through a small window", conn_splice_window,
+	  40 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(splice, splice_rows, desc);
+
 static const struct conn_row queue_rows[] = {
 	{ "TX-01: mpa_abort()", conn_queue_abort },
 	{ "TX-01: mpa_detach()", conn_queue_detach },
@@ -709,6 +719,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(train),
 	CONN_CASE(zerocopy),
 	CONN_CASE(scribble),
+	CONN_CASE(splice),
 	CONN_CASE(queue),
 	CONN_CASE(end),
 	CONN_CASE(info),

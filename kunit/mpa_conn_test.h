@@ -487,6 +487,10 @@ void conn_scribble_handed_back(struct kunit *test);
 void conn_scribble_kept(struct kunit *test);
 void conn_scribble_race(struct kunit *test);
 
+/* mpa_conn_splice.c */
+void conn_splice_pieces(struct kunit *test);
+void conn_splice_window(struct kunit *test);
+
 /* mpa_conn_train.c */
 void conn_train_full(struct kunit *test);
 void conn_train_between(struct kunit *test);

@@ -365,24 +365,40 @@ int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
 	return 0;
 }
 
-/* One piece of at most a page, in a page of its own. */
-static int peer_write_page(struct mpa_peer *peer, const u8 *buf, u32 len)
+/*
+ * The first octets of @page, which TCP sends as they are. @shared: it is told
+ * that they may be changed, as splice() does; the ring of a packet socket does
+ * not tell.
+ */
+int mpa_peer_write_page(struct mpa_peer *peer, struct page *page, u32 len,
+			bool shared)
 {
 	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_SPLICE_PAGES };
-	struct page *page = alloc_page(GFP_KERNEL);
 	struct bio_vec bv;
 	int n;
+
+	if (!shared)
+		msg.msg_flags |= MSG_NO_SHARED_FRAGS;
+	bvec_set_page(&bv, page, len, 0);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bv, 1, len);
+	n = sock_sendmsg(peer->sock, &msg);
+	if (n >= 0 && n < len)
+		return -EIO;
+	return min(n, 0);
+}
+
+/* One piece of at most a page, in a page of its own. */
+static int peer_write_piece(struct mpa_peer *peer, const u8 *buf, u32 len)
+{
+	struct page *page = alloc_page(GFP_KERNEL);
+	int err;
 
 	if (!page)
 		return -ENOMEM;
 	memcpy(page_address(page), buf, len);
-	bvec_set_page(&bv, page, len, 0);
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bv, 1, len);
-	n = sock_sendmsg(peer->sock, &msg);
+	err = mpa_peer_write_page(peer, page, len, false);
 	put_page(page);
-	if (n >= 0 && n < len)
-		return -EIO;
-	return min(n, 0);
+	return err;
 }
 
 /*
@@ -397,7 +413,7 @@ int mpa_peer_write_scattered(struct mpa_peer *peer, const u8 *buf, u32 len,
 
 	for (done = 0; done < len; done += n) {
 		n = min(chunk, len - done);
-		err = peer_write_page(peer, buf + done, n);
+		err = peer_write_piece(peer, buf + done, n);
 		if (err)
 			return err;
 	}

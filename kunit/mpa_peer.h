@@ -9,6 +9,8 @@
 #include <linux/net.h>
 #include <linux/types.h>
 
+struct page;
+
 enum {
 	PEER_IN		= 512 * 1024,
 	PEER_FRAME	= 20,		/* Request or Reply, no private data */
@@ -68,6 +70,8 @@ void mpa_peer_go_on(struct mpa_peer *peer);
 int mpa_peer_write(struct mpa_peer *peer, const void *buf, u32 len);
 int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
 			 u32 chunk);
+int mpa_peer_write_page(struct mpa_peer *peer, struct page *page, u32 len,
+			bool shared);
 int mpa_peer_write_scattered(struct mpa_peer *peer, const u8 *buf, u32 len,
 			     u32 chunk);
 int mpa_peer_urgent(struct mpa_peer *peer, u8 octet);

@@ -83,7 +83,8 @@ enum mpa_error {
  *	FIN, or the namespace went away (code 1)
  * @MPA_REASON_CRC: CRC mismatch (code 2)
  * @MPA_REASON_MARKER: FPDUPTR does not point to the ULPDU_Length (code 3)
- * @MPA_REASON_LENGTH: ULPDU_Length outside 1 to 64768 (code 3)
+ * @MPA_REASON_LENGTH: ULPDU_Length outside 1 to 64768, or one that a peer on the
+ *	same host has changed meanwhile (code 3)
  * @MPA_REASON_URGENT: TCP urgent data (code 3, in startup code 4)
  * @MPA_REASON_KEY: not a startup frame (code 4)
  * @MPA_REASON_ROLE: Initiator met Initiator, or Responder met Responder

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A peer on this host that changes pages when TCP has sent them. Over loopback
+ * and veth they are what lies in our receive queue.
+ */
+#include <linux/mm.h>
+#include <linux/tcp.h>
+#include <linux/unaligned.h>
+#include "mpa_conn_test.h"
+
+enum {
+	SPLICE_PIECE	= 5,
+	SPLICE_PIECES	= 40,		/* more than a batch has room for */
+	SPLICE_MORE	= 60000,	/* octets behind the FPDU */
+};
+
+/* The first @len octets of the buffer go out in a page that the peer keeps. */
+static void splice_first(struct kunit *test, u32 len, bool shared)
+{
+	struct conn_test *t = test->priv;
+
+	t->page[0] = alloc_page(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t->page[0]);
+	memcpy(page_address(t->page[0]), t->buf, len);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write_page(&t->peer, t->page[0], len,
+						  shared), 0);
+}
+
+/* The page gets another length, or an FPDU of that length if there is room. */
+static void splice_change(struct conn_test *t, u32 len)
+{
+	u8 *to = page_address(t->page[0]);
+
+	if (len > PAGE_SIZE / 2)
+		put_unaligned_be16(len, to);
+	else
+		mpa_ref_encode(to, t->out_from[t->nr_out - 1], t->pool, len,
+			       t->rx_markers, t->crc);
+}
+
+/* What is behind @from in the buffer, and more octets than any FPDU wants. */
+static void splice_rest(struct kunit *test, u32 from)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + from,
+					     t->buf_len - from), 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->pool, SPLICE_MORE),
+			0);
+}
+
+/* The connection waits for an FPDU of @size octets; it has copied none. */
+static void splice_waits(struct kunit *test, u32 size)
+{
+	struct conn_test *t = test->priv;
+	const struct mpa_conn_rx *rx = &t->a.conn->rx;
+	u32 i;
+
+	for (i = 0; i < 1000 && READ_ONCE(rx->want) != size; i++)
+		conn_settle(&t->a);
+	KUNIT_ASSERT_EQ(test, rx->want, size);
+	KUNIT_ASSERT_NULL(test, rx->copy);
+}
+
+/* Nothing of it is passed; the other direction works to its graceful end. */
+static void splice_failed(struct kunit *test, u32 nr)
+{
+	struct conn_test *t = test->priv;
+
+	conn_expect_end(test, &t->a, MPA_ERR_MARKER, MPA_REASON_LENGTH);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), nr);
+	conn_post(test, 100);
+	conn_expect_tx(test, 100);
+	KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.err, 0);
+}
+
+/* All that was sent is in the receive queue. */
+static void splice_arrived(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 end = tcp_sk(t->peer.sock->sk)->write_seq;
+	u32 i;
+
+	for (i = 0; i < 1000; i++) {
+		if (READ_ONCE(tcp_sk(t->sock[0]->sk)->rcv_nxt) == end)
+			return;
+		conn_settle(&t->a);
+	}
+	KUNIT_FAIL_AND_ABORT(test, "the peer's octets do not arrive");
+}
+
+/* On hold one FPDU is looked at, but not what comes behind it. */
+static void splice_hold(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	conn_full(test, CONN_INITIATOR, 0, PEER_C);
+	conn_peer_send(test, 100);
+	for (i = 0; i < 1000 && !READ_ONCE(t->a.conn->rx.ready); i++)
+		conn_settle(&t->a);
+	KUNIT_ASSERT_NOT_NULL(test, t->a.conn->rx.ready);
+}
+
+/*
+ * The head of an FPDU in more pieces than a batch has room for, so that the
+ * FPDU will be copied. The copy says something else.
+ */
+void conn_splice_pieces(struct kunit *test)
+{
+	u32 head = SPLICE_PIECES * SPLICE_PIECE;
+	struct conn_test *t = test->priv;
+	u32 size;
+
+	t->opts.rcvbuf = 200000;
+	t->opts.sndbuf = 200000;
+	splice_hold(test);
+	size = conn_fpdu(test, 3994);
+	splice_first(test, SPLICE_PIECE, false);
+	KUNIT_ASSERT_EQ(test, 0,
+			mpa_peer_write_scattered(&t->peer,
+						 t->buf + SPLICE_PIECE,
+						 head - SPLICE_PIECE,
+						 SPLICE_PIECE));
+	splice_arrived(test);
+	mpa_resume(t->a.conn);
+	splice_waits(test, size);
+	KUNIT_ASSERT_TRUE(test, t->a.conn->rx.fragmented);
+
+	splice_change(t, conn_arg(test));
+	splice_rest(test, head);
+	splice_failed(test, 1);
+}
+
+/* An FPDU that is longer than the window is copied, and consumed, in steps. */
+void conn_splice_window(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 head = 100, size;
+
+	t->opts.rcvbuf = 4096;
+	t->opts.sndbuf = 200000;
+	conn_full(test, CONN_INITIATOR, 0, PEER_C);
+	mpa_resume(t->a.conn);
+	size = conn_fpdu(test, 20000);
+	splice_first(test, head, false);
+	splice_waits(test, size);
+
+	splice_change(t, conn_arg(test));
+	splice_rest(test, head);
+	splice_failed(test, 0);
+}
