@@ -82,18 +82,20 @@ bool fpdu_is_pattern(const struct fpdu *f, unsigned int number, size_t len)
 /*
  * The messages that can be an RTR, RFC 6581 section 9.2, with the headers of
  * RFC 5041 section 4 and RFC 5040 section 4. MSN is 1, an STag is 1; @tagged are
- * the octets in which STags and offsets are, which another peer may choose.
+ * the octets in which STags and offsets are, which another peer may choose; but
+ * not 0 for an STag, whose last octet is at @stags.
  */
 static const struct rtr {
 	const char	*kind;
 	uint8_t		len;
 	uint64_t	tagged;
+	uint8_t		stags[2];
 	uint8_t		octets[46];
 } rtrs[] = {
-	{ "send", 18, 0, { 0x41, 0x43, [13] = 1 } },
-	{ "write", 14, 0x3ffc, { 0xc1, 0x40, [5] = 1 } },
-	{ "read", 46, 0x3ffc3ffc0000, { 0x41, 0x41, [9] = 1, [13] = 1,
-					[21] = 1, [37] = 1 } },
+	{ "send", 18, 0, { 0 }, { 0x41, 0x43, [13] = 1 } },
+	{ "write", 14, 0x3ffc, { 5 }, { 0xc1, 0x40, [5] = 1 } },
+	{ "read", 46, 0x3ffc3ffc0000, { 21, 37 },
+	  { 0x41, 0x41, [9] = 1, [13] = 1, [21] = 1, [37] = 1 } },
 };
 
 static const struct rtr *rtr_find(const char *kind)
@@ -114,6 +116,11 @@ void fpdu_rtr(struct fpdu *f, const char *kind)
 	memcpy(f->ulpdu, rtr->octets, rtr->len);
 }
 
+static bool is_stag(const uint8_t *last)
+{
+	return last[-3] || last[-2] || last[-1] || last[0];
+}
+
 bool fpdu_is_rtr(const struct fpdu *f, const char *kind)
 {
 	const struct rtr *rtr = rtr_find(kind);
@@ -123,6 +130,9 @@ bool fpdu_is_rtr(const struct fpdu *f, const char *kind)
 		return false;
 	for (i = 0; i < f->len; i++)
 		if (!(rtr->tagged >> i & 1) && f->ulpdu[i] != rtr->octets[i])
+			return false;
+	for (i = 0; i < 2; i++)
+		if (rtr->stags[i] && !is_stag(f->ulpdu + rtr->stags[i]))
 			return false;
 	return true;
 }
