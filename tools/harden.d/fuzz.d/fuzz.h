@@ -195,6 +195,7 @@ extern int space_fd[SPACES];
  * @helper: who gives commands that wait
  * @go: there is one
  * @over: and it has returned
+ * @late: it has not yet
  * @told: the seed whose command it is
  * @status: what it returned
  * @rnd: its choices
@@ -211,6 +212,7 @@ struct worker {
 	pthread_t		helper;
 	int			go;
 	int			over;
+	bool			late;
 	const struct seed	*told;
 	int			status;
 	struct rnd		rnd;

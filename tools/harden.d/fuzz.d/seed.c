@@ -67,13 +67,14 @@ static const struct {
 
 static bool arg_parse(struct step *step, const char *name, const char *value)
 {
+	char *end;
 	int i;
 
 	for (i = 0; i < ARGS && ops[step->op].arg[i]; i++) {
 		if (strcmp(ops[step->op].arg[i], name) || !value)
 			continue;
-		step->arg[i] = strtoul(value, NULL, 0);
-		return true;
+		step->arg[i] = strtoul(value, &end, 0);
+		return end != value && !*end;
 	}
 	return false;
 }
