@@ -122,6 +122,12 @@ bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
 	       tx->len <= iov_iter_count(&tx->data);
 }
 
+/* Of these MPA's own would be tried again; a source that fails is over. */
+static int mpa_train_source_err(int err)
+{
+	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS ? -EIO : err;
+}
+
 /* Ask a source. Returns 1 if there is a ULPDU, 0 if no more, or an error. */
 static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 {
@@ -131,7 +137,7 @@ static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 		return -ECANCELED;
 	more = tx->next(tx, max);
 	if (more < 0)
-		return more;
+		return mpa_train_source_err(more);
 	if (!more)
 		tx->state |= MPA_TX_LAST;
 	if (!more && !tx->hdr_len && !tx->len)

@@ -257,25 +257,49 @@ void conn_send_source_stops(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-/* The error of a source fails the connection. */
-void conn_send_source_fails(struct kunit *test)
+/* A source has an error when it is asked for the @stop-th time. */
+static void send_source_fails(struct kunit *test, u32 stop, int err, int status)
 {
 	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 
+	t->opts.maxseg = 1460;
 	send_full(test);
 	mpa_hold(t->a.conn);
-	msg = conn_source(test, 1000);
-	msg->stop = 1;
-	msg->err = -EIO;
+	msg = conn_source(test, 10000);
+	msg->stop = stop;
+	msg->err = err;
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
-	conn_expect_done(test, &t->a, 1, -EIO);
+	conn_expect_done(test, &t->a, 1, status);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.err, -EIO);
+	KUNIT_EXPECT_EQ(test, t->a.err, status);
+	KUNIT_EXPECT_EQ(test, msg->asked, stop);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 1);
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
 			-ENOTCONN);
+}
+
+/* The error of a source fails the connection. */
+void conn_send_source_fails(struct kunit *test)
+{
+	send_source_fails(test, 1, -EIO, -EIO);
+}
+
+/* Also one that would be a reason for MPA to wait. */
+void conn_send_source_again(struct kunit *test)
+{
+	send_source_fails(test, 1, -EAGAIN, -EIO);
+}
+
+void conn_send_source_no_memory(struct kunit *test)
+{
+	send_source_fails(test, 3, -ENOMEM, -EIO);
+}
+
+void conn_send_source_no_room(struct kunit *test)
+{
+	send_source_fails(test, 3, -ENOBUFS, -EIO);
 }
 
 static int send_next_detach(struct mpa_tx *tx, u32 max)

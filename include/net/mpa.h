@@ -247,7 +247,8 @@ struct mpa_rx {
  *	ULPDU when there is room to send one. It sets @hdr, @hdr_len and @len
  *	so that @hdr_len + @len is between 1 and @max octets, and returns 1 if
  *	more ULPDUs follow, 0 if this is the last, or a negative errno, which
- *	fails the connection. A source that has to stop early returns 0 with
+ *	fails the connection (%-EAGAIN, %-ENOMEM and %-ENOBUFS as %-EIO: it is
+ *	not asked again). A source that has to stop early returns 0 with
  *	@hdr_len and @len 0. With @max octets the FPDU ends where a TCP
  *	segment does; it is never below %MPA_MULPDU_MIN. @hdr must stay until
  *	the next call or until the message is handed back. @hdr, @hdr_len and
@@ -262,8 +263,8 @@ struct mpa_rx {
  * must not be changed: a CRC may have been computed before TCP copies the
  * octets, or sends them, and the peer would find it wrong. It is handed back
  * exactly once, in the order of posting. With %MPA_TX_ZEROCOPY that is after
- * the network stack has dropped its last reference to the pages; slab and
- * vmalloc memory is copied.
+ * the network stack has dropped its last reference to the pages, see
+ * mpa_detach(); slab and vmalloc memory is copied.
  */
 struct mpa_tx {
 	struct list_head	list;
