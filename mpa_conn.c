@@ -29,7 +29,8 @@
  * again: nothing comes from the socket. (2) Zero-copy messages are waited
  * for, each kicks the work item when it is done: nothing comes from the network
  * stack. A peer that does not read cannot delay that: after a second TCP
- * is reset, which drops the pages. (3) timer_shutdown_sync(): nothing comes
+ * is reset, which drops its pages, and packets on their way are soon there;
+ * but see mpa_detach(). (3) timer_shutdown_sync(): nothing comes
  * from the timer. (4) With RELEASED set under conn->lock a late mpa_rx_put()
  * frees its batch itself. What remains is the consumer, whose last word was
  * mpa_detach().
@@ -706,7 +707,11 @@ EXPORT_SYMBOL_GPL(mpa_abort);
  * them.
  *
  * released() waits until the network stack has dropped all pages of zero-copy
- * messages. If that takes more than a second, the TCP connection is reset.
+ * messages. If that takes more than a second, the TCP connection is reset. It
+ * does not come before the last packet with them has left the queues of this
+ * host: where another namespace is the peer, who rules that may keep packets in
+ * a queue of its own for as long as it likes. Do not use %MPA_TX_ZEROCOPY
+ * towards a namespace that is not trusted.
  *
  * Context: any but hard interrupt; takes conn->lock, never waits. May be called
  * from callbacks.
