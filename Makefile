@@ -53,10 +53,10 @@ HARDEN = tools/harden $(if $(SEED),--seed $(SEED)) \
 	$(if $(KERNEL),--kernel $(KERNEL))
 
 harden:
-	$(HARDEN)
+	$(HARDEN) $(ONLY)
 
 fuzz net faults races dos:
-	$(HARDEN) $@
+	$(HARDEN) $(if $(ONLY),--only '$(ONLY)') $@
 
 soak:
 	$(HARDEN) --soak $(if $(SLICE),--slice $(SLICE)) $(ONLY)
@@ -112,16 +112,19 @@ help:
 	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
 	@echo "                      LONG=1 with the exhaustive sweeps,"
 	@echo "                      ONLY=PATTERN some jobs alone (ONLY='kunit-*')"
-	@echo "make harden           what is meant to break it, all in short: the next five"
-	@echo "make fuzz             hostile peers; MINUTES=N or COUNT=N for so long, with"
-	@echo "                      SEED=S as that time, KERNEL=FLAVOUR on another kernel"
-	@echo "make net              a bad network, likewise"
-	@echo "make faults           allocations that fail"
+	@echo "make harden           what is meant to break it, all in short, or ONLY='PART...'"
+	@echo "make fuzz             hostile peers; REPLAY='...' a connection it has found"
+	@echo "make net              a bad network; ONLY='CELL...' some of its cells"
+	@echo "make faults           allocations that fail, on the debug kernel"
 	@echo "make races            all calls at once, namespaces and modules that go"
-	@echo "make dos              what a peer can use up"
-	@echo "make soak             these side by side on the debug kernel; MINUTES=N SEED=S,"
-	@echo "                      SLICE=N that slice alone, ONLY='PART...' some parts"
-	@echo "make interop          against siw, and with outside decoders"
+	@echo "make dos              what a peer can use up; ONLY='CASE...' some cases"
+	@echo "                      Each for MINUTES=N, or for COUNT=N connections (fuzz),"
+	@echo "                      cells (net), reloads (races), closes (dos); SEED=S as"
+	@echo "                      that time; KERNEL=plain, debug or kcsan (data races)"
+	@echo "make soak             these side by side, MINUTES=N (10), on the debug kernel"
+	@echo "                      or KERNEL=FLAVOUR; SEED=S, SLICE=N that slice alone,"
+	@echo "                      ONLY='PART...' some parts"
+	@echo "make interop          against siw, and with outside decoders; ONLY=JOB one job"
 	@echo "make ooo              what passing ULPDUs out of order brings, and costs"
 	@echo "make bench            what MPA costs; BENCH=quick the goals alone,"
 	@echo "                      DOC=1 with the documentation's tables and plot"
@@ -132,7 +135,7 @@ help:
 	@echo "make shell            a guest to type in, with everything loaded"
 	@echo "make coverage         which lines the tests reach"
 	@echo "make lint             clang, analyzers, semantic patches: what make check has"
-	@echo "                      no time for"
+	@echo "                      no time for; ONLY=JOB one job"
 	@echo "make mutants          do the tests notice small breakages?"
 	@echo "make fuzz-core        the framing core under libFuzzer; MINUTES=N SEED=S,"
 	@echo "                      ONLY='TARGET...' some targets alone"

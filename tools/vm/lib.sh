@@ -19,6 +19,12 @@ die() {
 	exit 1
 }
 
+# number OPTION VALUE: the value, if it is one
+number() {
+	[[ $2 =~ ^[0-9]{1,9}$ ]] || die "$1 wants a number, not '$2'"
+	echo "$((10#$2))"
+}
+
 # A short name for all that the arguments and stdin hold.
 digest() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -c1-12; }
 
