@@ -34,9 +34,13 @@ int in_slices(int argc, char **argv, const char *good,
 		ulpdu[i] = mpa_ref_random(&seed);
 
 	fflush(stdout);
-	for (i = 0; i < jobs; i++)
-		if (!fork())
+	for (i = 0; i < jobs; i++) {
+		child = fork();
+		if (!child)
 			exit(slice(i, jobs));
+		if (child < 0)
+			status = 1;
+	}
 	while (wait(&child) > 0)
 		if (child)
 			status = 1;
