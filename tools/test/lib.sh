@@ -222,6 +222,17 @@ grown() {
 	((now - $3 == $4)) || fail "$2 in $1 went from $3 to $now, not by $4"
 }
 
+# until_grown NS NAME BEFORE AMOUNT: wait until it is that much more, or above
+until_grown() {
+	local try
+
+	for ((try = 0; try < 200 * SLOW; try++)); do
+		(($(counter "$1" "$2") - $3 < $4)) || return 0
+		sleep 0.05
+	done
+	fail "$2 in $1 does not grow by $4"
+}
+
 # The test peer, tools/peer, which lists its steps
 
 # peer_in NS connect|listen STEP...: with each number of $RANGE, if there is one

@@ -51,14 +51,16 @@ reset_by_peer() {
 	expect mpa_error=1 reason=reset
 }
 
+# traffic NUMBER: of pings, all of them under way
 traffic() {
-	local count
+	local count before
 
+	before=$(counter a MpaEstablished)
 	for ((count = 0; count < $1; count++)); do
 		command_in a "ping addr=$B4 port=$PORT size=5000 count=2000 \
 batch=16 timeout=$((20 * SLOW))" 2>/dev/null &
 	done
-	sleep 0.5
+	until_grown a MpaEstablished "$before" "$1"
 }
 
 stop_under_traffic() {

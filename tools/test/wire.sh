@@ -254,21 +254,23 @@ startup_with_loss() {
 
 # The path gets narrower while data flows: MULPDU follows
 pmtu_change() {
-	local ping
+	local ping before
 
 	network routed 1500
 	spoil
 	lossy delay 10ms
 	serve markers=1 mode=echo
+	before=$(counter a MpaRxUlpdus)
 	command_in a "ping addr=$B4 port=$PORT markers=1 size=mulpdu count=400 \
 batch=4 depth=4 verify=1 timeout=$((35 * SLOW))" &
 	ping=$!
-	sleep 0.6
+	until_grown a MpaRxUlpdus "$before" 1
 	ip -n r link set rb mtu 900
 	ip -n b link set vb mtu 900
 	wait $ping || { read_result a result; show_result; fail "ping"; }
 	read_result a result
 	expect status=0 mismatches=0 ulpdus_rx=400
+	((${R[mulpdu_changes]} > 0)) || { show_result; fail "MULPDU did not change"; }
 	((${R[emss]} <= 900 - 52)) || fail "the EMSS is still ${R[emss]}"
 	expect "mulpdu=$((R[emss] - (6 + 4 * ((R[emss] + 511) / 512) + R[emss] % 4)))"
 }
