@@ -567,9 +567,11 @@ static void mpa_conn_save(struct mpa_conn *conn)
  * (RFC 5044 section 7.1). Which of them is the consumer's choice (CS-11).
  *
  * The socket stays the consumer's, who must neither close nor use it until
- * released(); with that call it comes back, callbacks restored. One that holds
- * no reference on its namespace is attached and started before that goes away:
- * then the connection ends, started or not.
+ * released(); with that call it comes back, callbacks restored. Nor may a
+ * process that it came from and that has a descriptor of it yet: an upper layer
+ * protocol set by it (TCP_ULP) would keep our callbacks for its own. One that
+ * holds no reference on its namespace is attached and started before that goes
+ * away: then the connection ends, started or not.
  *
  * Context: process, may sleep; takes the socket lock.
  * Return: the connection, or an ERR_PTR():
