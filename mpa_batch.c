@@ -33,6 +33,8 @@ void mpa_batch_unpin(struct mpa_batch *b)
 	b->folio = NULL;
 	b->len = 0;
 	b->truesize = sizeof(*b);
+	kvfree(b->copy);
+	b->copy = NULL;
 	while ((skb = b->skbs)) {
 		b->skbs = skb->next;
 		skb_mark_not_on_list(skb);
@@ -43,7 +45,6 @@ void mpa_batch_unpin(struct mpa_batch *b)
 void mpa_batch_free(struct mpa_batch *b)
 {
 	mpa_batch_unpin(b);
-	kvfree(b->copy);
 	mpa_conn_put(b->conn);
 	kfree(b);
 }
@@ -123,6 +124,37 @@ static void mpa_batch_add(struct mpa_batch *b, struct sk_buff *skb, u32 off)
 }
 
 /*
+ * Socket lock held. Add a copy of @len octets of the queue from @pos on, or of
+ * as many as there are. A batch has room for one.
+ */
+int mpa_batch_copy(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 len)
+{
+	len = q->src.have(&q->src, pos, len);
+	b->copy = kvmalloc(len, MPA_GFP_QUIET);
+	if (!b->copy)
+		return -ENOMEM;
+	q->src.read(&q->src, pos, b->copy, len);
+	b->truesize += len;
+	mpa_batch_span(b, b->copy, len);
+	mpa_count(b->conn, RX_COPIED);
+	return 0;
+}
+
+/*
+ * The same, where @want octets are needed and what comes next lies in pages
+ * that somebody else may write to. What has been verified must not change, so
+ * these are copied, and little more than needed: a batch may end much earlier.
+ */
+static int mpa_batch_copy_shared(struct mpa_batch *b, struct mpa_queue *q,
+				 u64 pos, u32 want)
+{
+	if (b->len >= want)
+		return 0;
+	return mpa_batch_copy(b, q, pos + b->len,
+			      max_t(u32, want, MPA_BATCH_SHARED) - b->len);
+}
+
+/*
  * Socket lock held. Clone what is in the queue from @pos on without a hole, of
  * which @want octets are needed at least.
  */
@@ -135,6 +167,8 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 		skb = mpa_queue_seek(q, pos + b->len, &off);
 		if (!skb)
 			break;
+		if (unlikely(skb_has_shared_frag(skb)))
+			return mpa_batch_copy_shared(b, q, pos, want);
 		clone = skb_clone(skb, MPA_GFP_QUIET);
 		if (!clone)
 			return b->len < want ? -ENOMEM : 0;

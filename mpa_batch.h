@@ -10,6 +10,7 @@
 
 #define MPA_BATCH_ULPDUS	64
 #define MPA_BATCH_OCTETS	SZ_32K	/* to pin more is of no use */
+#define MPA_BATCH_SHARED	SZ_4K	/* the same, of octets to be copied */
 #define MPA_BATCH_SPANS		32
 #define MPA_BATCH_FRAGS		288	/* for the longest ULPDU, and more */
 
@@ -30,7 +31,7 @@
  * @len: octets in @span
  * @folio: what the last entry of @span lies in, if it is a fragment's
  * @skbs: the clones
- * @copy: or else the buffer
+ * @copy: a buffer for octets that were copied, or NULL
  * @span: where the octets lie
  * @frag: where the octets of the ULPDUs lie
  * @ulpdu: the ULPDUs
@@ -62,6 +63,7 @@ void mpa_batch_free(struct mpa_batch *b);
 void mpa_batch_unpin(struct mpa_batch *b);
 void mpa_batch_free_list(struct list_head *list);
 bool mpa_batch_span(struct mpa_batch *b, void *data, u32 len);
+int mpa_batch_copy(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 len);
 int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want);
 int mpa_batch_decode(struct mpa_batch *b, struct mpa_dec *dec, u64 limit);
 void mpa_batch_pass(struct mpa_batch *b);

@@ -45,7 +45,7 @@ enum mpa_mib {
 	MPA_MIB_RX_ULPDUS,
 	MPA_MIB_RX_OCTETS,
 	MPA_MIB_RX_BATCHES,
-	MPA_MIB_RX_COPIED,	/* FPDUs that were copied together */
+	MPA_MIB_RX_COPIED,	/* copies of octets received */
 	MPA_MIB_RX_DISCARDED,	/* octets not delivered */
 	MPA_MIB_OOO_ULPDUS,	/* passed before their turn */
 	MPA_MIB_OOO_OCTETS,

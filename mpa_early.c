@@ -14,7 +14,6 @@
  * All of it belongs to the work item, except mpa_early_hear(), which TCP calls
  * with the socket locked.
  */
-#include <linux/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "mpa_batch.h"
@@ -129,15 +128,8 @@ static bool mpa_early_due(struct mpa_conn *conn)
 static int mpa_early_copy(struct mpa_batch *b, struct mpa_queue *q,
 			  const struct mpa_dec *dec)
 {
-	b->copy = kvmalloc(dec->size, MPA_GFP_QUIET);
-	if (!b->copy)
-		return -ENOMEM;
 	mpa_batch_unpin(b);
-	q->src.read(&q->src, dec->pos, b->copy, dec->size);
-	b->truesize += dec->size;
-	mpa_batch_span(b, b->copy, dec->size);
-	mpa_count(b->conn, RX_COPIED);
-	return 0;
+	return mpa_batch_copy(b, q, dec->pos, dec->size);
 }
 
 /* Socket lock held. Take the FPDU that was found, and what is behind it. */

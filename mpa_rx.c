@@ -4,9 +4,10 @@
  *
  * The source is the receive queue from rx.seq on. Under the socket lock its
  * skbs are cloned into a batch, which pins the octets whatever TCP does to the
- * queue afterwards; nothing is consumed. FPDUs are decoded with no lock held,
- * the batch is passed to the consumer, and when it has been put its octets are
- * consumed from TCP, in order, which opens the window.
+ * queue afterwards; those that others may still write to are copied. Nothing is
+ * consumed. FPDUs are decoded with no lock held, the batch is passed to the
+ * consumer, and when it has been put its octets are consumed from TCP, in
+ * order, which opens the window.
  *
  * An FPDU that is larger than the receive window, or lies in more pieces than
  * a batch has room for, is copied together in one buffer first. In the first
@@ -17,8 +18,8 @@
  * looked at, where they lie; then they are consumed like others.
  *
  * Memory that a peer can make a connection hold: its receive buffer; as much
- * again in clones of skbs that TCP has collapsed since (rx.pinned); one buffer
- * of MPA_FPDU_MAX octets; one batch.
+ * again in clones of skbs that TCP has collapsed since, or in copies
+ * (rx.pinned); one buffer of MPA_FPDU_MAX octets; one batch.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>

@@ -395,6 +395,14 @@ static const struct conn_row splice_rows[] = {
 	  60000 },
 	{ "ER-15: a shorter FPDU, through a small window", conn_splice_window,
 	  40 },
+	{ "RX-03 RX-05: changed when verified", conn_splice_kept, 1000 },
+	{ "RX-03 RX-05: changed when verified, its last octets",
+	  conn_splice_kept, 20000 },
+	{ "RX-03 RX-05: changed when passed out of order",
+	  conn_splice_early },
+	{ "RX-01: FPDUs of all lengths", conn_splice_all, 200000 },
+	{ "RX-01: the same, through a small window", conn_splice_all, 4096 },
+	{ "what MPA sends is not copied", conn_splice_own },
 };
 
 KUNIT_ARRAY_PARAM_DESC(splice, splice_rows, desc);

@@ -202,7 +202,8 @@ void conn_recv_pieces(struct kunit *test)
 	conn_fpdu(test, MPA_ULPDU_MAX);
 	conn_fpdu(test, 100);
 	KUNIT_ASSERT_EQ(test, mpa_peer_write_scattered(&t->peer, t->buf,
-						       t->buf_len, 700), 0);
+						       t->buf_len, 700, false),
+			0);
 	t->buf_len = 0;
 	conn_expect_rx(test, &t->a, 3);
 	KUNIT_EXPECT_GT(test, snmp_fold_field(t->mn->mib, MPA_MIB_RX_COPIED),

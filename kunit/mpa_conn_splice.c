@@ -6,7 +6,9 @@
 #include <linux/mm.h>
 #include <linux/tcp.h>
 #include <linux/unaligned.h>
-#include "mpa_conn_test.h"
+#include <net/ip.h>
+#include "mpa_batch.h"
+#include "mpa_conn_ooo.h"
 
 enum {
 	SPLICE_PIECE	= 5,
@@ -14,16 +16,24 @@ enum {
 	SPLICE_MORE	= 60000,	/* octets behind the FPDU */
 };
 
-/* The first @len octets of the buffer go out in a page that the peer keeps. */
-static void splice_first(struct kunit *test, u32 len, bool shared)
+static struct page *splice_page(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
 	t->page[0] = alloc_page(GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, t->page[0]);
-	memcpy(page_address(t->page[0]), t->buf, len);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write_page(&t->peer, t->page[0], len,
-						  shared), 0);
+	return t->page[0];
+}
+
+/* Octets of the buffer go out in a page that the peer keeps. */
+static void splice_write(struct kunit *test, u32 from, u32 len, bool shared)
+{
+	struct page *page = splice_page(test);
+	struct conn_test *t = test->priv;
+
+	memcpy(page_address(page), t->buf + from, len);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write_page(&t->peer, page, len, shared),
+			0);
 }
 
 /* The page gets another length, or an FPDU of that length if there is room. */
@@ -120,12 +130,12 @@ void conn_splice_pieces(struct kunit *test)
 	t->opts.sndbuf = 200000;
 	splice_hold(test);
 	size = conn_fpdu(test, 3994);
-	splice_first(test, SPLICE_PIECE, false);
+	splice_write(test, 0, SPLICE_PIECE, false);
 	KUNIT_ASSERT_EQ(test, 0,
 			mpa_peer_write_scattered(&t->peer,
 						 t->buf + SPLICE_PIECE,
 						 head - SPLICE_PIECE,
-						 SPLICE_PIECE));
+						 SPLICE_PIECE, false));
 	splice_arrived(test);
 	mpa_resume(t->a.conn);
 	splice_waits(test, size);
@@ -147,10 +157,125 @@ void conn_splice_window(struct kunit *test)
 	conn_full(test, CONN_INITIATOR, 0, PEER_C);
 	mpa_resume(t->a.conn);
 	size = conn_fpdu(test, 20000);
-	splice_first(test, head, false);
+	splice_write(test, 0, head, false);
 	splice_waits(test, size);
 
 	splice_change(t, conn_arg(test));
 	splice_rest(test, head);
 	splice_failed(test, 0);
+}
+
+/* The batch that is kept has what the peer sent, and nothing else. */
+static bool splice_kept_same(const struct conn_test *t)
+{
+	const struct mpa_ulpdu *ulpdu = t->a.kept[0]->ulpdu;
+	const u8 *was = t->pool;
+	u32 i;
+
+	for (i = 0; i < ulpdu->nr_frags; i++) {
+		const struct kvec *frag = &ulpdu->frag[i];
+
+		if (memcmp(frag->iov_base, was, frag->iov_len))
+			return false;
+		was += frag->iov_len;
+	}
+	return was == t->pool + t->out_len[0];
+}
+
+/* The last octets of an FPDU, or all, are changed when it was verified. */
+void conn_splice_kept(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 size, last;
+
+	t->opts.rcvbuf = 200000;
+	t->opts.sndbuf = 200000;
+	conn_default(test);
+	t->a.keep = true;
+	size = conn_fpdu(test, conn_arg(test));
+	last = min(size, 2000);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size - last),
+			0);
+	splice_write(test, size - last, last, true);
+	t->buf_len = 0;
+	conn_expect_rx(test, &t->a, 1);
+	KUNIT_EXPECT_GE(test, READ_ONCE(t->a.conn->rx.pinned),
+			sizeof(struct mpa_batch) + size);
+	KUNIT_EXPECT_TRUE(test, splice_kept_same(t));
+	memset(page_address(t->page[0]), 0x5a, PAGE_SIZE);
+	KUNIT_EXPECT_TRUE(test, splice_kept_same(t));
+
+	t->a.keep = false;
+	mpa_consumer_put(&t->a, 0);
+	conn_expect_alive(test, &t->a);
+}
+
+/*
+ * Octets are changed that have been passed before their turn. When that comes
+ * only lengths and markers are looked at, which have not changed.
+ */
+void conn_splice_early(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 from, len, i;
+
+	gap_default(test);
+	t->a.keep_early = true;
+	t->inject.page = splice_page(test);
+	gap_fpdus(test, 4, 700);
+	from = gap_at(t, 1);
+	len = t->buf_len - from;
+	gap_put_as(test, from, t->buf_len, INJECT_SHARED);
+	gap_early(test, 1, 4);
+
+	gap_alter(t, 1, 4);
+	memcpy(page_address(t->inject.page), t->buf + from, len);
+	gap_kept_same(test);
+	gap_put(test, 0, from);
+	gap_all(test);
+	gap_kept_same(test);
+	for (i = 0; i < t->a.nr_kept; i++)
+		mpa_consumer_put(&t->a, i);
+	gap_alive(test);
+}
+
+/* All that comes is shared; @arg: the receive buffer. */
+void conn_splice_all(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	t->opts.rcvbuf = conn_arg(test);
+	t->opts.sndbuf = 200000;
+	conn_default(test);
+	for (i = 0; i < 500; i++)
+		conn_fpdu(test, 1 + i % 20);
+	conn_fpdu(test, MPA_ULPDU_MAX);
+	for (i = 0; i < 20; i++)
+		conn_fpdu(test, 1000 + 100 * i);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write_scattered(&t->peer, t->buf,
+						       t->buf_len, 700, true),
+			0);
+	t->buf_len = 0;
+	conn_expect_rx(test, &t->a, 521);
+	conn_expect_alive(test, &t->a);
+}
+
+/* Nobody can write to what MPA sends, nor to what write() does. */
+void conn_splice_own(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long copied;
+
+	conn_two(test, 0, MPA_F_MARKERS);
+	copied = snmp_fold_field(t->a.conn->mn->mib, MPA_MIB_RX_COPIED);
+	conn_post(test, 100);
+	conn_post(test, 1000);
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn,
+				       &conn_page_msg(test, 1000)->tx), 0);
+	conn_post(test, 20000);
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 4));
+	KUNIT_EXPECT_EQ(test, copied,
+			snmp_fold_field(t->a.conn->mn->mib,
+					MPA_MIB_RX_COPIED));
 }

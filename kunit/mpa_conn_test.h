@@ -493,6 +493,10 @@ void conn_scribble_race(struct kunit *test);
 /* mpa_conn_splice.c */
 void conn_splice_pieces(struct kunit *test);
 void conn_splice_window(struct kunit *test);
+void conn_splice_kept(struct kunit *test);
+void conn_splice_early(struct kunit *test);
+void conn_splice_all(struct kunit *test);
+void conn_splice_own(struct kunit *test);
 
 /* mpa_conn_train.c */
 void conn_train_full(struct kunit *test);

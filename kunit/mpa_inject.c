@@ -83,10 +83,24 @@ static int inject_pages(struct sk_buff *skb, const u8 *data, u32 len)
 	return 0;
 }
 
-/* An skb with the payload, and with room for the headers. */
-static struct sk_buff *inject_alloc(const void *data, u32 len, u32 flags)
+/* In a page that its owner may still write to, which TCP is told. */
+static int inject_shared(struct sk_buff *skb, struct page *page,
+			 const u8 *data, u32 len)
 {
-	bool pages = flags & INJECT_PAGES;
+	if (!page || len > PAGE_SIZE)
+		return -EMSGSIZE;
+	get_page(page);
+	memcpy(page_address(page), data, len);
+	skb_add_rx_frag(skb, 0, page, 0, len, PAGE_SIZE);
+	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
+	return 0;
+}
+
+/* An skb with the payload, and with room for the headers. */
+static struct sk_buff *inject_alloc(struct mpa_inject *in, const void *data,
+				    u32 len, u32 flags)
+{
+	bool pages = flags & (INJECT_PAGES | INJECT_SHARED);
 	struct sk_buff *skb;
 	int err = 0;
 
@@ -94,7 +108,9 @@ static struct sk_buff *inject_alloc(const void *data, u32 len, u32 flags)
 	if (!skb)
 		return ERR_PTR(-ENOMEM);
 	skb_reserve(skb, MAX_TCP_HEADER);
-	if (pages)
+	if (flags & INJECT_SHARED)
+		err = inject_shared(skb, in->page, data, len);
+	else if (pages)
 		err = inject_pages(skb, data, len);
 	else
 		skb_put_data(skb, data, len);
@@ -209,7 +225,7 @@ static void inject_headers(struct mpa_inject *in, struct sk_buff *skb, u32 at,
 int mpa_inject(struct mpa_inject *in, u32 at, const void *data, u32 len,
 	       u32 flags)
 {
-	struct sk_buff *skb = inject_alloc(data, len, flags);
+	struct sk_buff *skb = inject_alloc(in, data, len, flags);
 
 	if (IS_ERR(skb))
 		return PTR_ERR(skb);

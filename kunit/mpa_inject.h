@@ -9,6 +9,7 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
+struct page;
 struct socket;
 
 enum {
@@ -17,16 +18,19 @@ enum {
 	INJECT_PAGES	= BIT(2),	/* in pages, that TCP may join */
 	INJECT_BAD_SUM	= BIT(3),	/* wrong checksum */
 	INJECT_STRAY	= BIT(4),	/* not acceptable: will not be acked */
+	INJECT_SHARED	= BIT(5),	/* in @page, as splice() does */
 };
 
 /**
  * struct mpa_inject - a stream to be put into a connection
  * @from: the end that seems to send it; still answers and closes by itself
  * @seq: sequence number of the first octet
+ * @page: for INJECT_SHARED
  */
 struct mpa_inject {
 	struct socket	*from;
 	u32		seq;
+	struct page	*page;
 };
 
 void mpa_inject_begin(struct mpa_inject *in, struct socket *from);

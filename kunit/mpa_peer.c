@@ -388,7 +388,8 @@ int mpa_peer_write_page(struct mpa_peer *peer, struct page *page, u32 len,
 }
 
 /* One piece of at most a page, in a page of its own. */
-static int peer_write_piece(struct mpa_peer *peer, const u8 *buf, u32 len)
+static int peer_write_piece(struct mpa_peer *peer, const u8 *buf, u32 len,
+			    bool shared)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
 	int err;
@@ -396,7 +397,7 @@ static int peer_write_piece(struct mpa_peer *peer, const u8 *buf, u32 len)
 	if (!page)
 		return -ENOMEM;
 	memcpy(page_address(page), buf, len);
-	err = mpa_peer_write_page(peer, page, len, false);
+	err = mpa_peer_write_page(peer, page, len, shared);
 	put_page(page);
 	return err;
 }
@@ -406,14 +407,14 @@ static int peer_write_piece(struct mpa_peer *peer, const u8 *buf, u32 len)
  * segments, each piece remains a fragment of its own.
  */
 int mpa_peer_write_scattered(struct mpa_peer *peer, const u8 *buf, u32 len,
-			     u32 chunk)
+			     u32 chunk, bool shared)
 {
 	u32 done, n;
 	int err;
 
 	for (done = 0; done < len; done += n) {
 		n = min(chunk, len - done);
-		err = peer_write_piece(peer, buf + done, n);
+		err = peer_write_piece(peer, buf + done, n, shared);
 		if (err)
 			return err;
 	}

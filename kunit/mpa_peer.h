@@ -73,7 +73,7 @@ int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
 int mpa_peer_write_page(struct mpa_peer *peer, struct page *page, u32 len,
 			bool shared);
 int mpa_peer_write_scattered(struct mpa_peer *peer, const u8 *buf, u32 len,
-			     u32 chunk);
+			     u32 chunk, bool shared);
 int mpa_peer_urgent(struct mpa_peer *peer, u8 octet);
 int mpa_peer_read(struct mpa_peer *peer, u32 until);
 int mpa_peer_read_end(struct mpa_peer *peer);

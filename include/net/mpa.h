@@ -83,8 +83,8 @@ enum mpa_error {
  *	FIN, or the namespace went away (code 1)
  * @MPA_REASON_CRC: CRC mismatch (code 2)
  * @MPA_REASON_MARKER: FPDUPTR does not point to the ULPDU_Length (code 3)
- * @MPA_REASON_LENGTH: ULPDU_Length outside 1 to 64768, or one that a peer on the
- *	same host has changed meanwhile (code 3)
+ * @MPA_REASON_LENGTH: ULPDU_Length outside 1 to 64768, or one that a peer on
+ *	the same host has changed meanwhile (code 3)
  * @MPA_REASON_URGENT: TCP urgent data (code 3, in startup code 4)
  * @MPA_REASON_KEY: not a startup frame (code 4)
  * @MPA_REASON_ROLE: Initiator met Initiator, or Responder met Responder
@@ -221,8 +221,11 @@ struct mpa_ulpdu {
  * an RTR, is the one at position 0. mpa_hold() stops this, too.
  *
  * All this, the octets included, belongs to MPA; the octets stay where TCP put
- * them. It may be read until recv() returns, or until mpa_rx_put() where the
- * consumer took a reference with mpa_rx_get(); nobody may write to it.
+ * them, or are a copy where somebody on the same host might change them there
+ * (splice()). Only those out of a packet socket's ring, which carry no mark,
+ * could still be changed by its owner. It may be read until recv() returns, or
+ * until mpa_rx_put() where the consumer took a reference with mpa_rx_get();
+ * nobody may write to it.
  */
 struct mpa_rx {
 	const struct mpa_ulpdu	*ulpdu;
