@@ -92,7 +92,7 @@ void race_answer(struct race_end *e, struct rnd_state *rnd)
 		return;
 	len = race_end_pd(e, pd);
 	set_bit(RACE_ANSWERED, &e->seen);
-	if (e->world->kind == RACE_POLITE || race_chance(rnd, 80))
+	if (race_calm(e->world) || race_chance(rnd, 80))
 		mpa_accept(conn, pd, len);
 	else
 		mpa_reject(conn, pd, len);
@@ -154,7 +154,7 @@ static bool act_leave_alone(const struct race_end *e)
 static void act_end(struct race_end *e, struct rnd_state *rnd,
 		    enum race_actor actor)
 {
-	bool polite = race_end_polite(e);
+	bool calm = race_end_calm(e);
 	u32 pick = race_pick(rnd, 100);
 
 	if (act_leave_alone(e))
@@ -171,9 +171,9 @@ static void act_end(struct race_end *e, struct rnd_state *rnd,
 		race_hold(e);
 	else if (pick < 90)
 		act_watch(e);
-	else if (pick < 96 && !polite)
+	else if (pick < 96 && !calm)
 		act_break(e, rnd, false);
-	else if (!polite || act_is_over(e))
+	else if (!calm || act_is_over(e))
 		race_end_detach_sync(e);
 }
 
@@ -216,7 +216,7 @@ void race_act_callback(struct race_end *e)
 		act_watch(e);
 	else if (pick < 12)
 		race_msg_send(e, &e->rnd, RACE_CALLBACK, GFP_KERNEL);
-	else if (pick < 15 && !race_end_polite(e))
+	else if (pick < 15 && !race_end_calm(e))
 		act_break(e, &e->rnd, true);
 }
 
@@ -241,7 +241,7 @@ void race_act_timer(struct race_world *w)
 		act_watch(e);
 	else if (pick < 85)
 		race_answer(e, rnd);
-	else if (pick < 90 && !race_end_polite(e))
+	else if (pick < 90 && !race_end_calm(e))
 		act_break(e, rnd, false);
 	race_end_put(e);
 }

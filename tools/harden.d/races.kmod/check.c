@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* What may come when: the promises of include/net/mpa.h, watched. */
+#include <linux/delay.h>
 #include <net/inet_connection_sock.h>
 #include <net/net_namespace.h>
 
@@ -166,6 +167,20 @@ void race_check_enter(struct race_end *e, enum race_seen what)
 void race_check_leave(struct race_end *e)
 {
 	atomic_dec(&e->inside);
+}
+
+/*
+ * In closed(): all that MPA took has come back. What it is about to refuse is
+ * counted for a moment, but nothing comes back while we are here.
+ */
+void race_check_out(struct race_end *e)
+{
+	u32 i;
+
+	for (i = 0; atomic_read(&e->out) && i < 500; i++)
+		msleep(20);
+	if (atomic_read(&e->out))
+		race_found(e, "closed() before all was handed back");
 }
 
 /* All that MPA took has come back; a polite peer's all has come. */

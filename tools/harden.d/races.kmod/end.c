@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* An end of a connection: its making, its callbacks, and its end. */
+#include <linux/delay.h>
 #include <linux/slab.h>
 
 #include "races.h"
@@ -172,6 +173,12 @@ bool race_end_polite(const struct race_end *e)
 	       !test_bit(RACE_FORCED, &e->seen);
 }
 
+/* Is nothing broken off? */
+bool race_end_calm(const struct race_end *e)
+{
+	return race_calm(e->world) && !test_bit(RACE_FORCED, &e->seen);
+}
+
 /* The world comes to an end. */
 void race_end_force(struct race_end *e)
 {
@@ -216,6 +223,41 @@ void race_end_force_all(struct race_world *w)
 void race_end_show_all(struct race_world *w)
 {
 	end_each(w, race_end_show);
+}
+
+/* The namespace goes. */
+static void end_doom(struct race_end *e)
+{
+	unsigned long seen = READ_ONCE(e->seen);
+
+	if (!(seen & BIT(RACE_ESTABLISHED)) || seen & BIT(RACE_ENDED))
+		return;
+	set_bit(RACE_DOOMED, &e->seen);
+	atomic_inc(&e->world->nr_doomed);
+	race_count(RACE_N_DOOMED);
+}
+
+void race_end_doom_all(struct race_world *w)
+{
+	WRITE_ONCE(w->dying, true);
+	end_each(w, end_doom);
+}
+
+/* How many have not heard yet that it is over, and ought to? */
+u32 race_end_untold(struct race_world *w)
+{
+	struct race_end *e;
+	u32 i, nr = 0;
+
+	for (i = 0; i < RACE_SLOTS; i++) {
+		e = end_get(w, i);
+		if (!e)
+			continue;
+		nr += !test_bit(RACE_CLOSED, &e->seen) &&
+		      atomic_read(&e->detach) == RACE_ATTACHED;
+		race_end_put(e);
+	}
+	return nr;
 }
 
 /* It ought to be done: a wake-up was lost, or a message. */
@@ -371,6 +413,17 @@ static bool end_expected(const struct race_end *e, enum mpa_reason reason)
 	}
 }
 
+/* One whose namespace goes under it is told that, or its peer was before. */
+static void end_check_exit(struct race_end *e, enum mpa_reason reason)
+{
+	if (READ_ONCE(e->world->dying) && reason == MPA_REASON_ABORTED)
+		atomic_inc(&e->world->nr_aborted);
+	if (test_bit(RACE_DOOMED, &e->seen) && e->world->kind == RACE_STILL &&
+	    reason != MPA_REASON_ABORTED && reason != MPA_REASON_RESET)
+		race_found(e, "the namespace went, but ended: %s",
+			   mpa_reason_name(reason));
+}
+
 static void end_ended(struct mpa_conn *conn, const struct mpa_end *end)
 {
 	struct race_end *e = mpa_conn_ctx(conn);
@@ -380,6 +433,7 @@ static void end_ended(struct mpa_conn *conn, const struct mpa_end *end)
 	if (!end_expected(e, end->reason))
 		race_found(e, "ended: %s, error %d",
 			   mpa_reason_name(end->reason), end->err);
+	end_check_exit(e, end->reason);
 	if (!race_end_polite(e) && race_chance(&e->rnd, 30))
 		race_end_detach(e, true);
 	race_act_callback(e);
@@ -393,8 +447,9 @@ static void end_closed(struct mpa_conn *conn, int err)
 	race_check_enter(e, RACE_CLOSED);
 	if (err && race_end_polite(e) && test_bit(RACE_ESTABLISHED, &e->seen))
 		race_found(e, "closed: %d", err);
-	if (atomic_read(&e->out))
-		race_found(e, "closed() before all was handed back");
+	if (!err && test_bit(RACE_DOOMED, &e->seen) && race_end_calm(e))
+		race_found(e, "the namespace went, but closed gracefully");
+	race_check_out(e);
 	if (race_chance(&e->rnd, 60))
 		race_end_detach(e, true);
 	race_act_callback(e);
@@ -426,9 +481,35 @@ static bool end_again(struct race_end *old)
 	return e;
 }
 
+/*
+ * A callback that is late to return, since the namespace has gone: nothing that
+ * MPA had there may be used any more.
+ */
+static void end_linger(struct race_world *w)
+{
+	wait_event_timeout(w->wait, READ_ONCE(w->gone), 3 * HZ);
+	if (!READ_ONCE(w->gone))
+		return;
+	race_count(RACE_N_LINGERED);
+	msleep(500);
+}
+
+/* Few, or mpa_barrier() would wait for one or another for ever. */
+static bool end_is_late(struct race_end *e)
+{
+	struct race_world *w = e->world;
+
+	return race_noref(w) && race_chance(&e->rnd, 30) &&
+	       atomic_read(&e->detach) != RACE_DETACH_SYNC &&
+	       (READ_ONCE(w->dying) ||
+		atomic_inc_return(&w->nr_late) <= RACE_LATE);
+}
+
 static void end_released(struct mpa_conn *conn, struct list_head *left)
 {
 	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_world *w = e->world;
+	bool late = end_is_late(e);
 
 	race_check_enter(e, RACE_RELEASED);
 	/* Others use it still; not any more when this is theirs. */
@@ -439,13 +520,15 @@ static void end_released(struct mpa_conn *conn, struct list_head *left)
 	race_check_released(e);
 	race_count(RACE_N_RELEASED);
 	if (!end_again(e)) {
-		if (e->world->kind == RACE_NOREF ||
-		    (e->world->kind == RACE_WILD && race_chance(&e->rnd, 30)))
+		if (race_noref(w) ||
+		    (w->kind == RACE_WILD && race_chance(&e->rnd, 30)))
 			sock_no_linger(e->sock->sk);
 		sock_release(e->sock);
 	}
 	race_check_leave(e);
 	race_end_gone(e);
+	if (late)
+		end_linger(w);
 }
 
 static const struct mpa_ops end_ops = {

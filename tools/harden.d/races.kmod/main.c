@@ -3,7 +3,7 @@
  * Worlds, their actors, and the two files in debugfs/mpa_races:
  *
  * cmd		"start KIND PEER PORT SEED LIMIT" in the namespace of who writes
- *		it (wild, polite, own, noref), or "stop", all of them
+ *		it (wild, polite, own, noref, still), or "stop", all of them
  * result	what was found, and counted
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -23,6 +23,7 @@
 #include "races.h"
 
 #define STOP_TIME	(120 * HZ)
+#define TOLD_TIME	(30 * HZ)
 
 atomic_t race_counts[RACE_COUNTS];
 bool race_closing;
@@ -51,6 +52,8 @@ static const char * const count_names[RACE_COUNTS] = {
 	[RACE_N_REATTACHED]	= "attached_again",
 	[RACE_N_RAW]		= "raw_peers",
 	[RACE_N_SPACES]		= "namespaces_gone",
+	[RACE_N_DOOMED]		= "established_at_exit",
+	[RACE_N_LINGERED]	= "returned_after_exit",
 	[RACE_N_ACTIONS]	= "actions",
 };
 
@@ -59,10 +62,12 @@ static const char * const kind_names[RACE_KINDS] = {
 	[RACE_POLITE]	= "polite",
 	[RACE_OWN]	= "own",
 	[RACE_NOREF]	= "noref",
+	[RACE_STILL]	= "still",
 };
 
-static DEFINE_MUTEX(worlds_lock);	/* protects worlds */
+static DEFINE_MUTEX(worlds_lock);	/* protects both lists */
 static LIST_HEAD(worlds);
+static LIST_HEAD(stopped);		/* to be freed */
 static struct dentry *files;
 
 /* A promise was broken. */
@@ -154,9 +159,11 @@ static void world_stop_actors(struct race_world *w)
 {
 	u32 i;
 
-	for (i = 0; i < RACE_THREADS; i++)
+	for (i = 0; i < RACE_THREADS; i++) {
 		if (w->threads[i].task)
 			kthread_stop(w->threads[i].task);
+		w->threads[i].task = NULL;
+	}
 	timer_shutdown_sync(&w->timer);
 }
 
@@ -199,15 +206,46 @@ static void world_clear(struct race_world *w)
 			told = true;
 		}
 	} while (!wait_event_timeout(w->wait, world_empty(w), HZ / 10));
+	/* No end is left that could keep more. */
+	world_put_kept(w);
+}
+
+/* Wait until all have heard that it is over; returns how many have not. */
+static u32 world_let_hear(struct race_world *w)
+{
+	unsigned long limit = jiffies + TOLD_TIME;
+	u32 untold;
+
+	for (;;) {
+		world_put_kept(w);
+		untold = race_end_untold(w);
+		if (!untold || time_after(jiffies, limit))
+			return untold;
+		msleep(20);
+	}
+}
+
+/* MPA has ended what was there when the namespace went; nobody else does. */
+static void world_check_exit(struct race_world *w)
+{
+	u32 untold = world_let_hear(w);
+
+	if (untold) {
+		race_found(NULL, "%u ends know of no exit of the namespace",
+			   untold);
+		race_end_show_all(w);
+	}
+	if (w->kind == RACE_STILL && atomic_read(&w->nr_doomed) &&
+	    !atomic_read(&w->nr_aborted))
+		race_found(NULL, "no end was aborted at the namespace's exit");
 }
 
 /* Nothing of it is left, but calls to it that are returning. */
 static void world_free(struct race_world *w)
 {
 	mpa_barrier();
-	world_put_kept(w);
 	race_hang_up(w);
-	if (w->kind != RACE_NOREF)
+	if (!race_noref(w))
 		put_net(w->net);
 	kfree(w);
 }
@@ -219,7 +257,17 @@ static void world_stop(struct race_world *w)
 	race_unlisten(w);
 	race_raw_unlisten(w);
 	world_clear(w);
-	world_free(w);
+}
+
+/* Its namespace goes: calls to it may return when that has gone. */
+static void world_exit(struct race_world *w)
+{
+	world_stop_actors(w);
+	world_check_exit(w);
+	world_stop(w);
+	WRITE_ONCE(w->gone, true);
+	wake_up_all(&w->wait);
+	list_move(&w->list, &stopped);
 }
 
 static struct race_world *world_new(struct net *net, u32 seed)
@@ -244,15 +292,17 @@ static int world_start(struct race_world *w)
 {
 	int err;
 
-	if (w->kind != RACE_NOREF)
+	if (!race_noref(w))
 		get_net(w->net);
 	err = race_listen(w);
 	if (!err)
 		err = race_raw_listen(w);
 	if (!err)
 		err = world_start_actors(w);
-	if (err)
+	if (err) {
 		world_stop(w);
+		world_free(w);
+	}
 	return err;
 }
 
@@ -300,8 +350,12 @@ static void stop_all(bool unload)
 			world_let_finish(w);
 	WRITE_ONCE(race_closing, true);
 	list_for_each_entry_safe(w, tmp, &worlds, list) {
-		list_del(&w->list);
 		world_stop(w);
+		list_move(&w->list, &stopped);
+	}
+	list_for_each_entry_safe(w, tmp, &stopped, list) {
+		list_del(&w->list);
+		world_free(w);
 	}
 }
 
@@ -353,17 +407,20 @@ static int result_show(struct seq_file *seq, void *v)
 DEFINE_SHOW_ATTRIBUTE(result);
 
 /*
- * A namespace goes away that no socket of ours holds. MPA ends the connections
- * after this and before the exit, while the actors go on.
+ * A namespace goes away that no socket of ours holds. From now on no connection
+ * is made; MPA ends those that there are, before the exit, while actors go on.
  */
 static void __net_exit races_net_pre_exit(struct net *net)
 {
 	struct race_world *w;
 
 	mutex_lock(&worlds_lock);
-	list_for_each_entry(w, &worlds, list)
-		if (w->net == net)
-			world_quiet(w, RACE_NO_ENDS);
+	list_for_each_entry(w, &worlds, list) {
+		if (w->net != net)
+			continue;
+		world_quiet(w, RACE_NO_ENDS);
+		race_end_doom_all(w);
+	}
 	mutex_unlock(&worlds_lock);
 }
 
@@ -372,12 +429,9 @@ static void __net_exit races_net_exit(struct net *net)
 	struct race_world *w, *tmp;
 
 	mutex_lock(&worlds_lock);
-	list_for_each_entry_safe(w, tmp, &worlds, list) {
-		if (w->net != net)
-			continue;
-		list_del(&w->list);
-		world_stop(w);
-	}
+	list_for_each_entry_safe(w, tmp, &worlds, list)
+		if (w->net == net)
+			world_exit(w);
 	mutex_unlock(&worlds_lock);
 	race_count(RACE_N_SPACES);
 }

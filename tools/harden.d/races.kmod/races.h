@@ -27,6 +27,7 @@
 #define RACE_QUOTA	48	/* messages of a polite end */
 #define RACE_PAGES	4
 #define RACE_PARKED	12
+#define RACE_LATE	4
 
 /* Who sends: a thread, or one of these */
 enum race_actor {
@@ -51,6 +52,7 @@ enum race_world_kind {
 			 * are others'
 			 */
 	RACE_NOREF,	/* the same, and no socket holds the namespace */
+	RACE_STILL,	/* the same, and nothing is broken off before that */
 	RACE_KINDS,
 };
 
@@ -88,6 +90,8 @@ struct race_thread {
  * @seed: of all choices
  * @creating: read by who makes an end; @quiet is set under the other side
  * @quiet: &enum race_quiet
+ * @dying: its namespace goes, and MPA is about to end what is there
+ * @gone: has gone, as far as we know
  * @ports: where it listens
  * @raw: a socket that listens, without MPA
  * @raw_thread: accepts there
@@ -100,9 +104,12 @@ struct race_thread {
  * @kept: received octets that were kept
  * @parked: raw sockets that were left open
  * @nr_parked: how many
- * @wait: for @slots and @nr_dials
+ * @wait: for @slots, @nr_dials and @gone
  * @nr_ends: ends that are not gone
  * @nr_dials: done() that have not been called
+ * @nr_doomed: ends in full operation when @dying was set
+ * @nr_aborted: ends that have ended so since
+ * @nr_late: released() that are to return late, before that
  */
 struct race_world {
 	struct list_head	list;
@@ -114,6 +121,8 @@ struct race_world {
 	u32			seed;
 	struct rw_semaphore	creating;
 	enum race_quiet		quiet;
+	bool			dying;
+	bool			gone;
 	struct race_port	ports[RACE_PORTS];
 	struct socket		*raw;
 	struct task_struct	*raw_thread;
@@ -129,6 +138,9 @@ struct race_world {
 	wait_queue_head_t	wait;
 	atomic_t		nr_ends;
 	atomic_t		nr_dials;
+	atomic_t		nr_doomed;
+	atomic_t		nr_aborted;
+	atomic_t		nr_late;
 };
 
 /* race_end.seen: callbacks that came, and what an actor is to see to */
@@ -147,6 +159,7 @@ enum race_seen {
 	RACE_ANSWERED,
 	RACE_FORCED,		/* broken off: politeness is over */
 	RACE_STUCK,		/* has been reported */
+	RACE_DOOMED,		/* one of race_world.nr_doomed */
 };
 
 enum race_hold { RACE_HELD, RACE_MOVING, RACE_FREE };
@@ -249,6 +262,8 @@ enum race_count {
 	RACE_N_REATTACHED,
 	RACE_N_RAW,
 	RACE_N_SPACES,
+	RACE_N_DOOMED,
+	RACE_N_LINGERED,
 	RACE_N_ACTIONS,
 	RACE_COUNTS,
 };
@@ -293,15 +308,29 @@ void race_end_detach_sync(struct race_end *e);
 void race_end_force(struct race_end *e);
 void race_end_show(struct race_end *e);
 bool race_end_polite(const struct race_end *e);
+bool race_end_calm(const struct race_end *e);
 int race_end_pd(const struct race_end *e, u32 pd[2]);
 void race_end_has(struct race_end *e, struct socket *sock,
 		  struct mpa_conn *conn);
 void race_end_force_all(struct race_world *w);
 void race_end_show_all(struct race_world *w);
+void race_end_doom_all(struct race_world *w);
+u32 race_end_untold(struct race_world *w);
+
+static inline bool race_noref(const struct race_world *w)
+{
+	return w->kind == RACE_NOREF || w->kind == RACE_STILL;
+}
 
 static inline bool race_own(const struct race_world *w)
 {
-	return w->kind == RACE_OWN || w->kind == RACE_NOREF;
+	return w->kind == RACE_OWN || race_noref(w);
+}
+
+/* Is nothing broken off by us? */
+static inline bool race_calm(const struct race_world *w)
+{
+	return w->kind == RACE_POLITE || w->kind == RACE_STILL;
 }
 
 /* check.c */
@@ -310,6 +339,7 @@ void race_check_sock(const struct race_end *e);
 void race_check_info(struct race_end *e, struct mpa_conn *conn);
 void race_check_enter(struct race_end *e, enum race_seen what);
 void race_check_leave(struct race_end *e);
+void race_check_out(struct race_end *e);
 void race_check_released(struct race_end *e);
 void race_check_time(struct race_world *w);
 

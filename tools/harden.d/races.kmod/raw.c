@@ -22,13 +22,13 @@ static struct socket *raw_socket(struct race_world *w)
 
 	if (sock_create_kern(w->net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &sock))
 		return NULL;
-	if (w->kind == RACE_NOREF)
+	if (race_noref(w))
 		sock_no_linger(sock->sk);
 	else
 		sk_net_refcnt_upgrade(sock->sk);
 	sock->sk->sk_rcvtimeo = RAW_WAIT;
 	/* One that is given up may have been accepted. */
-	if (w->kind != RACE_POLITE)
+	if (!race_calm(w))
 		sock->sk->sk_sndtimeo = RAW_WAIT * 10;
 	return sock;
 }
