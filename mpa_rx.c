@@ -444,6 +444,8 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 /* The receive half has ended and all before was delivered. */
 static bool mpa_rx_ended(struct mpa_conn *conn)
 {
+	/* From now on there is something to be done with what arrives. */
+	WRITE_ONCE(conn->rx.blocked, false);
 	/* CS-29: this Responder will never be allowed to send. */
 	if (!conn->tx.gate)
 		mpa_tx_cancel(conn, -EPIPE);

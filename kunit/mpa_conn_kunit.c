@@ -234,6 +234,7 @@ static const struct conn_row error_rows[] = {
 	{ "ER-15 RX-04: ULPDU_Length 65535", conn_recv_bad_length, 65535 },
 	{ "urgent data", conn_recv_urgent },
 	{ "TD-03 ER-11: FIN behind more than the window", conn_recv_discard },
+	{ "TD-03 ER-11: the same, delivery was held", conn_recv_discard_held },
 };
 
 KUNIT_ARRAY_PARAM_DESC(error, error_rows, desc);

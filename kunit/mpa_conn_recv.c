@@ -524,26 +524,74 @@ static void recv_failed(struct kunit *test, enum mpa_error error,
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
 }
 
-/* After an error what comes is dropped, so that the peer's FIN gets here. */
-void conn_recv_discard(struct kunit *test)
+/* An FPDU whose CRC is wrong */
+static void recv_send_bad(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_fpdu(test, 40);
+	t->buf[t->buf_len - 1] ^= 1;
+	conn_flush(test);
+}
+
+/* The peer goes on for more than a window, up to its FIN. */
+static void recv_go_on(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	u32 i;
 
-	t->opts.rcvbuf = 8192;
-	t->opts.sndbuf = 200000;
-	conn_default(test);
-	conn_fpdu(test, 40);
-	t->buf[t->buf_len - 1] ^= 1;
-	conn_flush(test);
 	for (i = 0; i < 40; i++)
 		conn_peer_send(test, 2000);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+}
+
+/* What it sent was dropped, so that its FIN got here. */
+static void recv_discarded(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
 	KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_EXPECT_EQ(test, t->a.err, 0);
+}
+
+static void recv_small(struct conn_test *t)
+{
+	t->opts.rcvbuf = 8192;
+	t->opts.sndbuf = 200000;
+}
+
+/* After an error what comes is dropped. */
+void conn_recv_discard(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	recv_small(t);
+	conn_default(test);
+	recv_send_bad(test);
+	recv_go_on(test);
+	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	recv_discarded(test);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+}
+
+/* So it is when delivery was on hold as the error came. */
+void conn_recv_discard_held(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	recv_small(t);
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
+	conn_peer_send(test, 40);
+	recv_send_bad(test);
+	conn_settle(&t->a);
+	KUNIT_ASSERT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	mpa_resume(t->a.conn);
+	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	conn_settle(&t->a);
+	recv_go_on(test);
+	recv_discarded(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 1);
 }
 
 void conn_recv_bad_crc(struct kunit *test)
