@@ -9,7 +9,8 @@
  * socket lock		taken by the kernel_*() calls, never by us
  * sk_callback_lock	written where a callback and sk_user_data are put in
  *			place or taken back; read by the callbacks
- * listener->lock	innermost: whether it is closed
+ * listener->lock	innermost: whether it is closed, and the work item is
+ *			queued for that
  *
  * The work item holds none of them when it calls the consumer.
  */
@@ -232,7 +233,10 @@ static void listener_put(struct mpa_listener *l)
 		kfree(l);
 }
 
-/* Once this says so, no accepted() starts any more. */
+/*
+ * Once this says so, no accepted() starts any more, and listener_close() has
+ * queued the work item.
+ */
 static bool listener_closed(struct mpa_listener *l)
 {
 	bool closed;
@@ -244,9 +248,9 @@ static bool listener_closed(struct mpa_listener *l)
 }
 
 /*
- * In the work item. 1. TCP wakes it no more: the callback, which runs under the
- * read side of that lock, was the only way to us. 2. It is not queued again.
- * 3. Nobody else knows the socket.
+ * In the work item, closed. 1. TCP wakes it no more: the callback, which runs
+ * under the read side of that lock, was the only way to us. 2. It does not stay
+ * queued. 3. Nobody else knows the socket.
  */
 static void listener_release(struct mpa_listener *l)
 {
@@ -401,8 +405,8 @@ static void listener_close(struct mpa_listener *l)
 {
 	spin_lock_bh(&l->lock);
 	l->closed = true;
-	spin_unlock_bh(&l->lock);
 	mod_delayed_work(mpa_wq, &l->work, 0);
+	spin_unlock_bh(&l->lock);
 }
 
 /**

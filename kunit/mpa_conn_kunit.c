@@ -470,6 +470,7 @@ static const struct conn_row sock_rows[] = {
 	{ "parameters and setup()", conn_sock_params },
 	{ "given up while connecting", conn_sock_cancel },
 	{ "with another socket locked", conn_sock_nested },
+	{ "closed while it accepts", conn_sock_close },
 };
 
 KUNIT_ARRAY_PARAM_DESC(sock, sock_rows, desc);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* mpa_connect() and mpa_listen(). */
+#include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/in6.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <net/ip.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
@@ -9,6 +12,7 @@
 enum {
 	SOCK_TOS	= 0x10,
 	SOCK_PATIENCE	= 20 * HZ,
+	SOCK_CLOSES	= 64,
 };
 
 static void sock_accepted(void *ctx, struct socket *sock)
@@ -24,6 +28,11 @@ static void sock_accepted(void *ctx, struct socket *sock)
 	if (sock)
 		sock_release(sock);
 	wake_up_all(&s->wait);
+	if (!s->stop)
+		return;
+	s->cpu = raw_smp_processor_id();
+	complete(&s->at);
+	wait_for_completion_timeout(&s->go, SOCK_PATIENCE);
 }
 
 static void sock_done(void *ctx, struct socket *sock,
@@ -271,4 +280,68 @@ void conn_sock_nested(struct kunit *test)
 	release_sock(other->sk);
 	sock_release(other);
 	sock_expect_done(test, 0);
+}
+
+/* A socket that knows nothing of MPA connects to @port. */
+static void sock_connect_plain(struct kunit *test, u16 port)
+{
+	struct conn_test *t = test->priv;
+	struct sockaddr_storage addr;
+
+	sock_loopback(&addr, false, port);
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+					       IPPROTO_TCP, &t->helper.client),
+			0);
+	KUNIT_ASSERT_EQ(test, kernel_connect(t->helper.client,
+					     mpa_sockaddr(&addr),
+					     sizeof(struct sockaddr_in), 0), 0);
+}
+
+/* On another processor than accepted(), which returns just now. */
+static long sock_close_returning(void *arg)
+{
+	struct conn_sock *s = arg;
+	struct mpa_listener *listener = s->listener;
+
+	s->listener = NULL;
+	complete(&s->go);
+	udelay(s->delay);
+	if (s->delay % 2)
+		return mpa_listen_close_sync(listener);
+	mpa_listen_close(listener);
+	return 0;
+}
+
+static void sock_close(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_sock *s = &t->helper;
+	u32 cpu;
+
+	sock_connect_plain(test, sock_listen(test));
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&s->at,
+							  SOCK_PATIENCE), 0);
+	cpu = cpumask_any_but(cpu_online_mask, s->cpu);
+	if (cpu >= nr_cpu_ids) {
+		complete(&s->go);
+		kunit_skip(test, "there is one processor only");
+	}
+	KUNIT_EXPECT_EQ(test, work_on_cpu(cpu, sock_close_returning, s), 0);
+	mpa_barrier();
+	mpa_peer_close(s->client);
+	s->client = NULL;
+	mpa_peer_close(s->server);
+	s->server = NULL;
+}
+
+/* What is released while it is being closed is not run again. */
+void conn_sock_close(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_sock *s = &t->helper;
+
+	s->stop = true;
+	for (s->delay = 0; s->delay < SOCK_CLOSES; s->delay++)
+		sock_close(test);
+	KUNIT_EXPECT_EQ(test, s->extra, 0);
 }

@@ -166,6 +166,8 @@ struct conn_msg {
  * @err: what it said
  * @setups: calls of setup()
  * @setup_err: what it has to return
+ * @stop: accepted() waits for @go
+ * @delay: microseconds from then on until the listener is closed
  * @addr: address to connect to
  * @made: socket of the last setup()
  * @hook: called by setup()
@@ -191,6 +193,8 @@ struct conn_sock {
 	int			err;
 	u32			setups;
 	int			setup_err;
+	bool			stop;
+	u32			delay;
 	struct sockaddr_storage	addr;
 	struct socket		*made;
 	void			(*hook)(struct conn_sock *s);
@@ -542,6 +546,7 @@ void conn_sock_in_use(struct kunit *test);
 void conn_sock_params(struct kunit *test);
 void conn_sock_cancel(struct kunit *test);
 void conn_sock_nested(struct kunit *test);
+void conn_sock_close(struct kunit *test);
 
 /* mpa_conn_enhanced.c */
 void conn_enh_initiator(struct kunit *test);
