@@ -189,7 +189,7 @@ struct mpa_conn_rx {
  * @ready: decoded, not yet passed
  * @seen: tcp_sock.rcv_ooopack as of the last search
  * @cost: steps of that search
- * @again: when the next may begin, whatever the last has cost
+ * @begun: jiffies when it began
  * @arrived: without the hook: how much had come when the timer was set
  * @active: without the hook: when something had come last
  * @pinned: memory held by early batches, as rx.pinned
@@ -203,7 +203,7 @@ struct mpa_conn_ooo {
 	struct mpa_batch	*ready;
 	u32			seen;
 	u32			cost;
-	unsigned long		again;
+	unsigned long		begun;
 	u32			arrived;
 	unsigned long		active;
 	u32			pinned;

@@ -19,8 +19,9 @@
 #include "mpa_batch.h"
 #include "mpa_early.h"
 
-/* Steps of a search that a packet pays for; see mpa_early_paid(). */
+/* Steps of a search that a packet pays for, or a jiffy; mpa_early_paid(). */
 #define MPA_EARLY_PACE		256
+#define MPA_EARLY_JIFFY		(4000000 / HZ)
 
 /* Without the hook: how long the timer goes on looking when nothing arrives. */
 #define MPA_EARLY_IDLE		(HZ / 4)
@@ -88,16 +89,19 @@ static bool mpa_early_searching(const struct mpa_conn *conn)
 /*
  * A search costs about as much as there is news, unless a peer sends what
  * cannot be identified, in small pieces. So the work of the last search has to
- * be paid for by packets, or by time.
+ * be paid for by packets, or by time: they take a small part of a processor.
  */
 static bool mpa_early_paid(struct mpa_conn *conn)
 {
 	u32 news = READ_ONCE(tcp_sk(conn->sk)->rcv_ooopack) - conn->ooo.seen;
+	unsigned long due = conn->ooo.begun +
+			    conn->ooo.cost / MPA_EARLY_JIFFY + 1;
 
 	if (news >= conn->ooo.cost / MPA_EARLY_PACE ||
-	    time_after(jiffies, conn->ooo.again))
+	    time_after_eq(jiffies, due))
 		return true;
-	mod_timer(&conn->timer, conn->ooo.again + 1);
+	/* It may be needed before, for something else. */
+	timer_reduce(&conn->timer, due);
 	return false;
 }
 
@@ -191,7 +195,7 @@ static int mpa_early_start(struct mpa_conn *conn)
 	WRITE_ONCE(ooo->seen, tcp_sk(conn->sk)->rcv_ooopack);
 	ooo->known->at = conn->rx.pos;
 	ooo->cost = 0;
-	ooo->again = jiffies;
+	ooo->begun = jiffies;
 	return 0;
 }
 

@@ -645,6 +645,7 @@ static const struct conn_row ooo_rows[] = {
 	  conn_ooo_leading, 200 },
 	{ "OO-03 OO-20: 800 FPDUs", conn_ooo_many },
 	{ "OO-17: more pieces than are remembered", conn_ooo_bounded },
+	{ "searches of which nothing comes take their time", conn_ooo_paced },
 	{ "OO-09: received again with other octets", conn_ooo_altered, 0 },
 	{ "OO-09: the hole is closed with other octets", conn_ooo_altered,
 	  1 },

@@ -7,6 +7,9 @@
 #include "mpa_conn_ooo.h"
 #include "mpa_ooo.h"
 
+/* In a second, where no packets pay for them; see mpa_early_paid() */
+#define OOO_STEPS	4000000
+
 /* From here on the peer's octets are put into the stream by hand. */
 void gap_begin(struct kunit *test)
 {
@@ -638,6 +641,56 @@ void conn_ooo_bounded(struct kunit *test)
 	for (i = 0; i < nr; i++)
 		gap_put(test, gap_at(t, first + 2 * i),
 			gap_at(t, first + 2 * i + 1));
+	gap_alive(test);
+}
+
+/* Octets @from to @to of the buffer arrive, but for every second one. */
+static void ooo_put_odd(struct kunit *test, u32 from, u32 to)
+{
+	for (from |= 1; from < to; from += 2)
+		gap_put(test, from, from + 1);
+}
+
+/* All that has arrived has been looked at. */
+static bool ooo_searched(struct conn_test *t)
+{
+	const struct mpa_conn_ooo *ooo = &t->a.conn->ooo;
+	u32 i;
+
+	for (i = 0; i < 10000; i++) {
+		conn_settle(&t->a);
+		if (READ_ONCE(ooo->seen) ==
+		    READ_ONCE(tcp_sk(t->sock[0]->sk)->rcv_ooopack) &&
+		    ooo->known->at == MPA_POS_NONE)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Single octets tell nothing, and to look at all of them for each one more
+ * would keep a processor busy: what that costs has to be paid for by time.
+ */
+void conn_ooo_paced(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i, at = 6000, steps = 0;
+	unsigned long begun;
+
+	ooo_widen(test);
+	gap_fpdus(test, 10, 700);
+	ooo_put_odd(test, 0, at);
+	KUNIT_ASSERT_TRUE(test, ooo_searched(t));
+	begun = t->a.conn->ooo.begun;
+	for (i = 0; i < 10; i++, at += 2) {
+		steps += t->a.conn->ooo.cost;
+		ooo_put_odd(test, at, at + 2);
+		KUNIT_ASSERT_TRUE(test, ooo_searched(t));
+	}
+	KUNIT_EXPECT_GT(test, steps, 10 * 3000);
+	KUNIT_EXPECT_GE(test, t->a.conn->ooo.begun - begun,
+			steps / (OOO_STEPS / HZ));
+	gap_put(test, 0, t->buf_len);
 	gap_alive(test);
 }
 

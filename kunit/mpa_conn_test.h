@@ -608,6 +608,7 @@ void conn_ooo_long(struct kunit *test);
 void conn_ooo_leading(struct kunit *test);
 void conn_ooo_many(struct kunit *test);
 void conn_ooo_bounded(struct kunit *test);
+void conn_ooo_paced(struct kunit *test);
 void conn_ooo_altered(struct kunit *test);
 void conn_ooo_overlap(struct kunit *test);
 void conn_ooo_covered(struct kunit *test);
