@@ -212,8 +212,10 @@ static void mpa_conn_unhook(const struct mpa_conn *conn)
  */
 static void mpa_conn_changed(struct mpa_conn *conn)
 {
-	if (inet_sk_state_load(conn->sk) == TCP_CLOSE)
+	if (inet_sk_state_load(conn->sk) == TCP_CLOSE) {
 		mpa_conn_unhook(conn);
+		set_bit(MPA_CONN_GONE, &conn->flags);
+	}
 	mpa_conn_kick(conn);
 }
 
@@ -378,6 +380,20 @@ static void mpa_conn_release(struct mpa_conn *conn)
 	mpa_conn_put(conn);
 }
 
+/* The error with which TCP was lost, if it was. */
+static int mpa_conn_gone(const struct mpa_conn *conn)
+{
+	/* After a rejection it is not ours to watch. */
+	if (conn->state == MPA_STATE_REJECTED)
+		return 0;
+	/* Whoever else has the socket has connected it anew. */
+	if (mpa_conn_test(conn, MPA_CONN_GONE) &&
+	    inet_sk_state_load(conn->sk) != TCP_CLOSE)
+		return -ECONNRESET;
+	/* In startup the octets that came before are looked at first. */
+	return conn->state > MPA_STATE_STARTUP ? mpa_tcp_lost(conn->sk) : 0;
+}
+
 /* The consumer gave up, or TCP did: true if there is nothing left to run. */
 static bool mpa_conn_over(struct mpa_conn *conn)
 {
@@ -389,14 +405,7 @@ static bool mpa_conn_over(struct mpa_conn *conn)
 		mpa_cm_lost(conn, MPA_REASON_ABORTED, -ECANCELED);
 		return true;
 	}
-	/*
-	 * In startup the octets that came before are looked at first; after
-	 * a rejection TCP is not ours to watch.
-	 */
-	if (conn->state <= MPA_STATE_STARTUP ||
-	    conn->state == MPA_STATE_REJECTED)
-		return false;
-	err = mpa_tcp_lost(conn->sk);
+	err = mpa_conn_gone(conn);
 	if (!err)
 		return false;
 	mpa_cm_lost(conn, MPA_REASON_RESET, err);

@@ -99,6 +99,7 @@ enum mpa_flag {
 	MPA_CONN_ABORT,		/* mpa_abort() */
 	MPA_CONN_DETACH,	/* mpa_detach(): no callback but released() */
 	MPA_CONN_CLOSED,	/* closed() has been called */
+	MPA_CONN_GONE,		/* TCP has closed, and tells no more */
 	MPA_CONN_OFF,		/* the socket's callbacks are restored */
 	MPA_CONN_RELEASED,	/* released() has been or is being called */
 	MPA_CONN_TIMEOUT,	/* the timer has fired */

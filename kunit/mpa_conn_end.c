@@ -5,6 +5,8 @@
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
+#define END_PATIENCE	(20 * HZ)
+
 /* Where a connection can be when its end comes. */
 enum end_state {
 	END_ATTACHED,
@@ -213,14 +215,19 @@ void conn_end_abort(struct kunit *test)
 	}
 }
 
+static int end_disconnect(struct socket *sock)
+{
+	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+
+	return kernel_connect(sock, &nowhere, sizeof(nowhere), 0);
+}
+
 /* What the owner of the socket must not do. */
 static void end_make_listen(struct kunit *test, struct socket *sock)
 {
-	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
 	struct conn_test *t = test->priv;
 
-	KUNIT_ASSERT_EQ(test, kernel_connect(sock, &nowhere, sizeof(nowhere),
-					     0), 0);
+	KUNIT_ASSERT_EQ(test, end_disconnect(sock), 0);
 	/* Until then the loss may still be answered with a reset. */
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_ASSERT_EQ(test, kernel_listen(sock, 1), 0);
@@ -265,6 +272,69 @@ void conn_end_listen(struct kunit *test)
 	mpa_peer_close(child);
 	mpa_peer_close(peer);
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+}
+
+/* Stays in recv() until it may go on. */
+static void end_hook_wait(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev != EV_RECV)
+		return;
+	complete(&t->helper.at);
+	wait_for_completion_timeout(&t->helper.go, END_PATIENCE);
+}
+
+/* To sock[1], which says nothing. */
+static int end_connect_anew(struct conn_test *t)
+{
+	struct sockaddr_storage addr;
+	int err;
+
+	err = mpa_peer_listen(&t->opts, &t->sock[1], &addr);
+	return err ?: kernel_connect(t->sock[0], mpa_sockaddr(&addr),
+				     sizeof(struct sockaddr_in), 0);
+}
+
+/* It was lost, although TCP is connected. */
+static void end_expect_lost(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.err, -ECONNRESET);
+}
+
+/* The work item is busy meanwhile: it sees no TCP that is closed. */
+void conn_end_reconnect(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	int err;
+
+	conn_default(test);
+	t->a.hook = end_hook_wait;
+	conn_peer_send(test, 10);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->helper.at,
+							  END_PATIENCE), 0);
+	err = end_disconnect(t->sock[0]);
+	err = err ?: end_connect_anew(t);
+	complete(&t->helper.go);
+	KUNIT_ASSERT_EQ(test, err, 0);
+	end_expect_lost(test);
+}
+
+/* It sees one, but does not look before the start. */
+void conn_end_reconnect_start(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	KUNIT_ASSERT_EQ(test, end_disconnect(t->sock[0]), 0);
+	conn_settle(&t->a);
+	KUNIT_ASSERT_EQ(test, end_connect_anew(t), 0);
+	conn_start(test, CONN_INITIATOR);
+	end_expect_lost(test);
 }
 
 static void end_hook_detach(struct mpa_consumer *c, enum consumer_event ev)
