@@ -440,6 +440,8 @@ static bool mpa_conn_round(struct mpa_conn *conn)
 		return mpa_cm_run(conn);
 	case MPA_STATE_FULL:
 		more = mpa_rx_run(conn);
+		if (conn->state == MPA_STATE_CLOSED)
+			return false;
 		more = mpa_tx_run(conn) || more;
 		return mpa_conn_finished(conn) || more;
 	case MPA_STATE_REJECTED:

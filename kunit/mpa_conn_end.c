@@ -337,6 +337,22 @@ void conn_end_reconnect_start(struct kunit *test)
 	end_expect_lost(test);
 }
 
+/* In one round the connection is lost and another MULPDU would be told of. */
+void conn_end_once(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_default(test);
+	conn_settle(&t->a);
+	t->a.conn->rx.seq -= 100;	/* these TCP does not have any more */
+	t->a.conn->mulpdu++;
+	mpa_resume(t->a.conn);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, t->a.err, -EFAULT);
+	KUNIT_EXPECT_EQ(test, t->a.log[t->a.nr_log - 1], EV_CLOSED);
+}
+
 static void end_hook_detach(struct mpa_consumer *c, enum consumer_event ev)
 {
 	if (ev != c->hook_on || READ_ONCE(c->detached))

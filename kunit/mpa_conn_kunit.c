@@ -427,6 +427,7 @@ static const struct conn_row end_rows[] = {
 	  conn_end_reconnect },
 	{ "disconnected behind our back and connected, before the start",
 	  conn_end_reconnect_start },
+	{ "nothing comes after closed()", conn_end_once },
 	{ "mpa_detach() from each callback", conn_end_callback_detach },
 	{ "all calls from each callback", conn_end_callback_all },
 	{ "CS-36 CS-38: mpa_abort() from each callback",
