@@ -94,6 +94,7 @@ void mpa_net_startup_begin(struct mpa_conn *conn)
 	while ((oldest = mpa_net_startup_surplus(mn))) {
 		set_bit(MPA_CONN_CROWDED, &oldest->flags);
 		mpa_conn_kick_put(oldest);
+		cond_resched();
 	}
 }
 
