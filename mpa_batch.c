@@ -156,7 +156,7 @@ static int mpa_batch_copy_shared(struct mpa_batch *b, struct mpa_queue *q,
 
 /*
  * Socket lock held. Clone what is in the queue from @pos on without a hole, of
- * which @want octets are needed at least.
+ * which @want octets are needed at least, unless the batch is full before.
  */
 int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 {
@@ -178,7 +178,7 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 		b->truesize += skb->truesize;
 		mpa_batch_add(b, clone, off);
 	}
-	return b->len ? 0 : -EFAULT;
+	return b->len >= want || b->full ? 0 : -EFAULT;
 }
 
 /*

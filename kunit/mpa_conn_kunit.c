@@ -235,6 +235,7 @@ static const struct conn_row error_rows[] = {
 	{ "urgent data", conn_recv_urgent },
 	{ "TD-03 ER-11: FIN behind more than the window", conn_recv_discard },
 	{ "TD-03 ER-11: the same, delivery was held", conn_recv_discard_held },
+	{ "the rest of an FPDU in a device's memory", conn_recv_unreadable },
 };
 
 KUNIT_ARRAY_PARAM_DESC(error, error_rows, desc);

@@ -594,6 +594,39 @@ void conn_recv_discard_held(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 1);
 }
 
+/* Only what has come last cannot be read; TCP does not join it with more. */
+static void recv_last_unreadable(struct conn_test *t)
+{
+	struct sock *sk = t->sock[0]->sk;
+	struct sk_buff *skb;
+
+	lock_sock(sk);
+	skb_queue_walk(&sk->sk_receive_queue, skb)
+		skb->unreadable = skb_queue_is_last(&sk->sk_receive_queue, skb);
+	release_sock(sk);
+}
+
+/* As in memory of a device, which whoever else has the socket may bind. */
+void conn_recv_unreadable(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 half;
+
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
+	conn_peer_send(test, 40);
+	conn_settle(&t->a);
+	half = conn_fpdu(test, 400) / 2;
+	recv_write(test, 0, half);
+	recv_last_unreadable(t);
+	recv_write(test, half, t->buf_len);
+	recv_last_unreadable(t);
+	mpa_resume(t->a.conn);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, t->a.err, -EFAULT);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+}
+
 void conn_recv_bad_crc(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

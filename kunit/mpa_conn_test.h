@@ -433,6 +433,7 @@ void conn_recv_keep_window(struct kunit *test);
 void conn_recv_keep_released(struct kunit *test);
 void conn_recv_discard(struct kunit *test);
 void conn_recv_discard_held(struct kunit *test);
+void conn_recv_unreadable(struct kunit *test);
 void conn_recv_bad_crc(struct kunit *test);
 void conn_recv_bad_marker(struct kunit *test);
 void conn_recv_bad_marker_crc(struct kunit *test);
