@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* A raw TCP peer on the loopback device. */
 #include <linux/bvec.h>
+#include <linux/delay.h>
 #include <linux/in6.h>
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>
@@ -275,25 +276,39 @@ void mpa_peer_close(struct socket *sock)
 	sock_release(sock);
 }
 
-static void sock_own(struct sock *sk, bool own)
+/* Returns whether nobody else has it. */
+static bool sock_own(struct sock *sk)
+{
+	bool was_free;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	was_free = !sk->sk_lock.owned;
+	sk->sk_lock.owned = true;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	return was_free;
+}
+
+static void sock_disown(struct sock *sk)
 {
 	spin_lock_bh(&sk->sk_lock.slock);
-	sk->sk_lock.owned = own;
+	sk->sk_lock.owned = false;
 	spin_unlock_bh(&sk->sk_lock.slock);
 }
 
 /*
  * As if somebody had the socket locked, but without lockdep: the test waits for
- * others that take the lock of another one.
+ * others that take the lock of another one. Who has it really gives it up soon,
+ * and would not know that it is not theirs any more.
  */
 void mpa_peer_own(struct sock *sk)
 {
-	sock_own(sk, true);
+	while (!sock_own(sk))
+		usleep_range(100, 200);
 }
 
 void mpa_peer_disown(struct sock *sk)
 {
-	sock_own(sk, false);
+	sock_disown(sk);
 	/* What has come meanwhile */
 	lock_sock(sk);
 	release_sock(sk);
@@ -317,7 +332,7 @@ void mpa_peer_go_on(struct mpa_peer *peer)
 void mpa_peer_reset(struct mpa_peer *peer)
 {
 	if (peer->deaf)
-		sock_own(peer->sock->sk, false);
+		sock_disown(peer->sock->sk);
 	mpa_peer_close(peer->sock);
 	peer->sock = NULL;
 }
