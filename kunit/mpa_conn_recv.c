@@ -524,7 +524,7 @@ static void recv_failed(struct kunit *test, enum mpa_error error,
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
 }
 
-/* An FPDU whose CRC is wrong */
+/* One more FPDU, whose CRC is wrong */
 static void recv_send_bad(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -582,7 +582,8 @@ void conn_recv_discard_held(struct kunit *test)
 
 	recv_small(t);
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
-	conn_peer_send(test, 40);
+	/* In one go: both are decoded before it turns out to be held. */
+	conn_fpdu(test, 40);
 	recv_send_bad(test);
 	conn_settle(&t->a);
 	KUNIT_ASSERT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
