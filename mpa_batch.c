@@ -161,14 +161,17 @@ static int mpa_batch_copy_shared(struct mpa_batch *b, struct mpa_queue *q,
 int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 {
 	struct sk_buff *skb, *clone;
+	int err = 0;
 	u32 off;
 
 	while (!b->full && b->len < max_t(u32, want, MPA_BATCH_OCTETS)) {
 		skb = mpa_queue_seek(q, pos + b->len, &off);
 		if (!skb)
 			break;
-		if (unlikely(skb_has_shared_frag(skb)))
-			return mpa_batch_copy_shared(b, q, pos, want);
+		if (unlikely(skb_has_shared_frag(skb))) {
+			err = mpa_batch_copy_shared(b, q, pos, want);
+			break;
+		}
 		clone = skb_clone(skb, MPA_GFP_QUIET);
 		if (!clone)
 			return b->len < want ? -ENOMEM : 0;
@@ -178,6 +181,8 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 		b->truesize += skb->truesize;
 		mpa_batch_add(b, clone, off);
 	}
+	if (err)
+		return err;
 	return b->len >= want || b->full ? 0 : -EFAULT;
 }
 
