@@ -21,8 +21,8 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
 .PHONY: all modules modules_install demo check harden fuzz net faults races dos \
-	soak fuzz-core integrity lint interop ooo bench bench-compare bench-profile shell \
-	coverage mutants clean distclean help need-kdir
+	dos-cost soak fuzz-core integrity lint interop ooo bench bench-compare \
+	bench-profile shell coverage mutants clean distclean help need-kdir
 
 all: modules
 
@@ -57,6 +57,9 @@ harden:
 
 fuzz net faults races dos:
 	$(HARDEN) $(if $(ONLY),--only '$(ONLY)') $@
+
+dos-cost:
+	tools/harden.d/dos.d/cost
 
 soak:
 	$(HARDEN) --soak $(if $(SLICE),--slice $(SLICE)) $(ONLY)
@@ -121,6 +124,7 @@ help:
 	@echo "                      Each for MINUTES=N, or for COUNT=N connections (fuzz),"
 	@echo "                      cells (net), reloads (races), closes (dos); SEED=S as"
 	@echo "                      that time; KERNEL=plain, debug or kcsan (data races)"
+	@echo "make dos-cost         instructions that small pieces cost, beside plain TCP"
 	@echo "make soak             these side by side, MINUTES=N (10), on the debug kernel"
 	@echo "                      or KERNEL=FLAVOUR; SEED=S, SLICE=N that slice alone,"
 	@echo "                      ONLY='PART...' some parts"
