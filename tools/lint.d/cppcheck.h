@@ -9,6 +9,8 @@
 	for (p = list_first(head), n = list_next(p); p; p = n)
 #define rbtree_postorder_for_each_entry_safe(p, n, root, member) \
 	for (p = rb_first(root), n = rb_next(p); p; p = n)
+#define skb_queue_walk(queue, skb) \
+	for (skb = skb_first(queue); skb; skb = skb_next(skb))
 #define TRACE_EVENT(...)
 #define DECLARE_EVENT_CLASS(...)
 #define DEFINE_EVENT(...)
