@@ -350,8 +350,9 @@ static bool mpa_cm_drain(struct mpa_conn *conn)
 }
 
 /*
- * TCP that finds no memory says at once that there is room: that would have us
- * try again, and again, and again.
+ * TCP that finds no memory says at once that there is room, and would have us
+ * try again and again. So it is not heard while it is given octets, and -ENOMEM
+ * means to wait for the timer.
  */
 static int mpa_cm_write(struct mpa_conn *conn, void *octets, size_t len)
 {

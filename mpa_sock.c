@@ -9,8 +9,8 @@
  * socket lock		taken by the kernel_*() calls, never by us
  * sk_callback_lock	written where a callback and sk_user_data are put in
  *			place or taken back; read by the callbacks
- * listener->lock	innermost: whether it is closed, and the work item is
- *			queued for that
+ * listener->lock	innermost of ours: whether it is closed, and the work
+ *			item is queued for that
  *
  * The work item holds none of them when it calls the consumer.
  */

@@ -382,8 +382,7 @@ int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
 
 /*
  * The first octets of @page, which TCP sends as they are. @shared: it is told
- * that they may be changed, as splice() does; the ring of a packet socket does
- * not tell.
+ * that they may be changed, as splice() does.
  */
 int mpa_peer_write_page(struct mpa_peer *peer, struct page *page, u32 len,
 			bool shared)

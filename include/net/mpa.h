@@ -221,10 +221,9 @@ struct mpa_ulpdu {
  * an RTR, is the one at position 0. mpa_hold() stops this, too.
  *
  * All this, the octets included, belongs to MPA; the octets stay where TCP put
- * them, or are a copy where somebody on the same host might change them there
- * (splice()). Only those out of a packet socket's ring, which carry no mark,
- * could still be changed by its owner. It may be read until recv() returns, or
- * until mpa_rx_put() where the consumer took a reference with mpa_rx_get();
+ * them, or are a copy where the kernel has marked them as pages that somebody
+ * on the same host can change (splice()). It may be read until recv() returns,
+ * or until mpa_rx_put() where the consumer took a reference with mpa_rx_get();
  * nobody may write to it.
  */
 struct mpa_rx {

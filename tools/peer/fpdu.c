@@ -81,9 +81,9 @@ bool fpdu_is_pattern(const struct fpdu *f, unsigned int number, size_t len)
 
 /*
  * The messages that can be an RTR, RFC 6581 section 9.2, with the headers of
- * RFC 5041 section 4 and RFC 5040 section 4. MSN is 1, an STag is 1; @tagged are
- * the octets in which STags and offsets are, which another peer may choose; but
- * not 0 for an STag, whose last octet is at @stags.
+ * RFC 5041 section 4 and RFC 5040 section 4. MSN is 1, an STag is 1; @tagged
+ * are the octets in which STags and offsets are, which another peer may choose;
+ * but not 0 for an STag, whose last octet is at @stags.
  */
 static const struct rtr {
 	const char	*kind;

@@ -130,8 +130,8 @@ static void check_released(int space)
 }
 
 /*
- * And each has ended once; but for those that the consumer has reset, when a peer
- * took too long to close.
+ * And each has ended once; but for those that the consumer has reset, when a
+ * peer took too long to close.
  */
 static void check_counters(int space)
 {

@@ -499,7 +499,7 @@ static void do_fin(struct play *p)
 	p->shut = true;
 }
 
-/* From these states Linux goes without a word, and the other side hears nothing. */
+/* From these states Linux goes without a word. */
 static bool says_rst(int fd)
 {
 	struct tcp_info info = { 0 };
