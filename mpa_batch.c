@@ -161,8 +161,8 @@ static int mpa_batch_copy_shared(struct mpa_batch *b, struct mpa_queue *q,
 int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 {
 	struct sk_buff *skb, *clone;
-	int err = 0;
 	u32 off;
+	int err;
 
 	while (!b->full && b->len < max_t(u32, want, MPA_BATCH_OCTETS)) {
 		skb = mpa_queue_seek(q, pos + b->len, &off);
@@ -170,6 +170,8 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 			break;
 		if (unlikely(skb_has_shared_frag(skb))) {
 			err = mpa_batch_copy_shared(b, q, pos, want);
+			if (err)
+				return err;
 			break;
 		}
 		clone = skb_clone(skb, MPA_GFP_QUIET);
@@ -181,8 +183,6 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 		b->truesize += skb->truesize;
 		mpa_batch_add(b, clone, off);
 	}
-	if (err)
-		return err;
 	return b->len >= want || b->full ? 0 : -EFAULT;
 }
 

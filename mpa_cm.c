@@ -349,19 +349,18 @@ static bool mpa_cm_drain(struct mpa_conn *conn)
 	return mpa_cm_reset(conn, cm->reason);
 }
 
-/*
- * TCP that finds no memory says at once that there is room, and would have us
- * try again and again. So it is not heard while it is given octets, and -ENOMEM
- * means to wait for the timer.
- */
+/* Returns how many octets TCP took, or an error as mpa_tx_give(). */
 static int mpa_cm_write(struct mpa_conn *conn, void *octets, size_t len)
 {
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR,
+	};
+	struct kvec iov = { .iov_base = octets, .iov_len = len };
 	int n;
 
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
 	lock_sock(conn->sk);
-	WRITE_ONCE(conn->tx.busy, true);
-	n = mpa_tcp_write(conn->sk, octets, len);
-	WRITE_ONCE(conn->tx.busy, false);
+	n = mpa_tx_give(conn, &msg, len);
 	release_sock(conn->sk);
 	return n;
 }

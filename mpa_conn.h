@@ -423,6 +423,7 @@ bool mpa_tx_flush(struct mpa_conn *conn);
 bool mpa_tx_pending(struct mpa_conn *conn);
 bool mpa_tx_idle(const struct mpa_conn *conn);
 int mpa_tx_fin(struct mpa_conn *conn);
+int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len);
 
 /* mpa_rx.c APIs: */
 void mpa_rx_begin(struct mpa_conn *conn);
@@ -464,8 +465,6 @@ u32 mpa_tcp_pages_max(void);
 bool mpa_tcp_has_room(const struct sock *sk);
 bool mpa_tcp_space(struct sock *sk);
 int mpa_tcp_read(struct sock *sk, void *buf, size_t len);
-int mpa_tcp_send(struct sock *sk, struct msghdr *msg, size_t len);
-int mpa_tcp_write(struct sock *sk, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);
 bool mpa_tcp_fin(const struct sock *sk);
 int mpa_tcp_send_fin(struct socket *sock);

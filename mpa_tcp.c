@@ -179,35 +179,6 @@ unlock:
 }
 
 /*
- * Socket lock held. Give @len octets to TCP; as tcp_sendmsg_locked(), but for
- * -ENOMEM where it has no memory, not -EAGAIN: there is no ACK to wait for.
- */
-int mpa_tcp_send(struct sock *sk, struct msghdr *msg, size_t len)
-{
-	int n;
-
-	sock_owned_by_me(sk);
-
-	n = tcp_sendmsg_locked(sk, msg, len);
-	return n == -EAGAIN && sk_stream_memory_free(sk) ? -ENOMEM : n;
-}
-
-/*
- * Socket lock held. Give octets in one call; returns how many TCP took, or an
- * error as mpa_tcp_send().
- */
-int mpa_tcp_write(struct sock *sk, void *buf, size_t len)
-{
-	struct msghdr msg = {
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR,
-	};
-	struct kvec iov = { .iov_base = buf, .iov_len = len };
-
-	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, len);
-	return mpa_tcp_send(sk, &msg, len);
-}
-
-/*
  * Octets received in order and not consumed, the FIN not counted. Context:
  * process, socket lock not held.
  */

@@ -208,6 +208,24 @@ static int mpa_tx_fill(struct sk_buff *skb, struct iov_iter *from,
 	return n == -EMSGSIZE ? n : -EFAULT;
 }
 
+/*
+ * Socket lock held. Give @len octets to TCP; as tcp_sendmsg_locked(), but for
+ * -ENOMEM where it has no memory, not -EAGAIN: there is no ACK to wait for. TCP
+ * says at once then that there is room, and would have us try again and again;
+ * so it is not heard meanwhile.
+ */
+int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len)
+{
+	int n;
+
+	sock_owned_by_me(conn->sk);
+
+	WRITE_ONCE(conn->tx.busy, true);
+	n = tcp_sendmsg_locked(conn->sk, msg, len);
+	WRITE_ONCE(conn->tx.busy, false);
+	return n == -EAGAIN && sk_stream_memory_free(conn->sk) ? -ENOMEM : n;
+}
+
 /* Socket lock held. Give the next @len octets of a record to TCP. */
 static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 			      struct mpa_record *record, u32 len)
@@ -232,9 +250,7 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 		msg.msg_flags |= MSG_MORE;
 	iov_iter_truncate(&msg.msg_iter, len);
 
-	WRITE_ONCE(conn->tx.busy, true);
-	n = mpa_tcp_send(conn->sk, &msg, len);
-	WRITE_ONCE(conn->tx.busy, false);
+	n = mpa_tx_give(conn, &msg, len);
 	mpa_count(conn, TX_CALLS);
 	return n;
 }
