@@ -226,6 +226,7 @@ const char *worker_run(struct worker *w, const struct seed *seed);
 const char *worker_ping(struct worker *w);
 void servers_do(bool start);
 void enter_space(int space);
+void space_show(const char *why);
 int command_write(const struct setup *setup, const char *line);
 
 /* main.c */

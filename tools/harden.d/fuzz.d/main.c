@@ -116,13 +116,22 @@ static long not_released(void)
 	return counters("MpaAttached") - counters("MpaReleased");
 }
 
+static bool all_released(int space, long until)
+{
+	while (not_released() > unreleased[space] && now_ms() < until)
+		usleep(10000);
+	return not_released() <= unreleased[space];
+}
+
 /* Nothing runs, so nothing may be left. */
 static void check_released(int space)
 {
-	long until = now_ms() + patience, left;
+	long half = now_ms() + patience / 2, left;
 
-	while (not_released() > unreleased[space] && now_ms() < until)
-		usleep(10000);
+	if (!all_released(space, half)) {
+		space_show("a connection is not released");
+		all_released(space, half + patience / 2);
+	}
 	left = not_released();
 	if (left > unreleased[space])
 		found(COUNTERS, NULL, "a connection was not released");

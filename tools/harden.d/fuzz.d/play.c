@@ -596,26 +596,38 @@ static void do_step(struct play *p, const struct step *step)
 	}
 }
 
+/* Returns whether it is over. */
+static bool wait_end(struct play *p)
+{
+	long late = now_ms() + patience / 2;
+
+	while (pump(p, 0, late))
+		;
+	if (is_over(p))
+		return true;
+	space_show("the other side does not end it");
+	while (pump(p, 0, late + patience / 2))
+		;
+	return is_over(p);
+}
+
 /*
  * Whatever has happened, our FIN makes the other side close. It would be silent
  * for ever in full operation, so only startup is left to it.
  */
 static const char *finish(struct play *p)
 {
-	long until = now_ms() + patience;
-
 	p->deaf = false;
 	if (!p->silent || p->settled)
 		do_fin(p);
-	while (pump(p, 0, until))
-		;
-	if (!is_over(p) && p->silent && !p->shut && p->nr_in >= 20) {
+	if (wait_end(p))
+		return NULL;
+	if (p->silent && !p->shut && p->nr_in >= 20) {
 		do_fin(p);
-		until = now_ms() + patience;
-		while (pump(p, 0, until))
-			;
+		if (wait_end(p))
+			return NULL;
 	}
-	return is_over(p) ? NULL : "the other side does not end it";
+	return "the other side does not end it";
 }
 
 static void begin(struct play *p, const struct seed *seed, int fd)

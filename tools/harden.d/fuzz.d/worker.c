@@ -18,6 +18,7 @@
 #define SERVER_PORT	5100	/* and those behind it */
 #define CLIENT_PORT	6000
 #define PING_S		600	/* more than the patience for anything */
+#define SHOWN		3	/* namespaces, for one that waits */
 
 int space_fd[SPACES];
 static __thread int space_now = -1;
@@ -29,6 +30,21 @@ void enter_space(int space)
 	if (setns(space_fd[space], CLONE_NEWNET))
 		misused("setns: %s", strerror(errno));
 	space_now = space;
+}
+
+/* Of the namespace that we are in: an end that is late may yet come. */
+void space_show(const char *why)
+{
+	static const char look[] =
+		"ss -tinmoe state connected exclude time-wait;"
+		"grep -v ' 0$' /proc/net/mpa_stat; grep TcpExt /proc/net/netstat";
+	static int shown;
+
+	if (__atomic_fetch_add(&shown, 1, __ATOMIC_RELAXED) >= SHOWN)
+		return;
+	say("late: %s", why);
+	if (system(look))
+		say("late: there is no more to be seen");
 }
 
 static struct sockaddr_in address(uint8_t net, int worker, uint16_t port)
@@ -181,7 +197,11 @@ static const char *run_client(struct worker *w, const struct seed *seed)
 	if (fd < 0)
 		return "the client has gone again";
 	wrong = play_run(&w->play, seed, fd);
-	w->late = !wait_status(w, listener, 2 * patience);
+	w->late = !wait_status(w, listener, patience);
+	if (w->late) {
+		space_show("the client does not end");
+		w->late = !wait_status(w, listener, patience);
+	}
 	if (w->late)
 		return "the client does not end";
 	if (wrong)
