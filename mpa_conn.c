@@ -320,6 +320,16 @@ static void mpa_conn_unlist(struct mpa_conn *conn)
 }
 
 /*
+ * Has whoever else has the socket connected it anew? With the socket lock held
+ * this stays so; that it was closed before has kicked the work item.
+ */
+bool mpa_conn_stranger(const struct mpa_conn *conn)
+{
+	return mpa_conn_test(conn, MPA_CONN_GONE) &&
+	       inet_sk_state_load(conn->sk) != TCP_CLOSE;
+}
+
+/*
  * Must TCP be reset when MPA leaves it? TX-01: what was accepted is sent, or
  * the connection fails; nor can a stream be read on that lacks octets.
  */
@@ -328,7 +338,7 @@ static bool mpa_conn_broken(struct mpa_conn *conn)
 	if (mpa_conn_test(conn, MPA_CONN_ABORT))
 		return true;
 	return conn->state == MPA_STATE_FULL &&
-	       (mpa_tx_pending(conn) ||
+	       (mpa_conn_stranger(conn) || mpa_tx_pending(conn) ||
 		(conn->rx.eaten && !conn->rx.end.error));
 }
 
@@ -386,9 +396,7 @@ static int mpa_conn_gone(const struct mpa_conn *conn)
 	/* After a rejection it is not ours to watch. */
 	if (conn->state == MPA_STATE_REJECTED)
 		return 0;
-	/* Whoever else has the socket has connected it anew. */
-	if (mpa_conn_test(conn, MPA_CONN_GONE) &&
-	    inet_sk_state_load(conn->sk) != TCP_CLOSE)
+	if (mpa_conn_stranger(conn))
 		return -ECONNRESET;
 	/* In startup the octets that came before are looked at first. */
 	return conn->state > MPA_STATE_STARTUP ? mpa_tcp_lost(conn->sk) : 0;

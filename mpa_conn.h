@@ -320,6 +320,7 @@ void mpa_conn_hold(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_retry(struct mpa_conn *conn);
+bool mpa_conn_stranger(const struct mpa_conn *conn);
 void mpa_conn_kill(struct mpa_conn *conn);
 void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params);
 bool mpa_enhanced_ok(const struct mpa_enhanced *enhanced, u16 ird_max);

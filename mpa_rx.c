@@ -536,7 +536,8 @@ void mpa_rx_finish(struct mpa_conn *conn)
 	if (!octets || conn->rx.discarded)
 		return;
 	lock_sock(conn->sk);
-	tcp_read_done(conn->sk, octets);
+	if (!mpa_conn_stranger(conn))
+		tcp_read_done(conn->sk, octets);
 	release_sock(conn->sk);
 }
 

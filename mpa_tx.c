@@ -220,6 +220,9 @@ int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len)
 
 	sock_owned_by_me(conn->sk);
 
+	/* The next round notices. */
+	if (mpa_conn_stranger(conn))
+		return -EAGAIN;
 	WRITE_ONCE(conn->tx.busy, true);
 	n = tcp_sendmsg_locked(conn->sk, msg, len);
 	WRITE_ONCE(conn->tx.busy, false);
@@ -380,7 +383,7 @@ void mpa_tx_begin(struct mpa_conn *conn)
 int mpa_tx_fin(struct mpa_conn *conn)
 {
 	if (conn->tx.fin || !mpa_conn_test(conn, MPA_CONN_SHUTDOWN) ||
-	    mpa_tx_pending(conn))
+	    mpa_tx_pending(conn) || mpa_conn_stranger(conn))
 		return 0;
 	conn->tx.fin = true;
 	return mpa_tcp_send_fin(conn->sock);

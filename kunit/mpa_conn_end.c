@@ -337,6 +337,70 @@ void conn_end_reconnect_start(struct kunit *test)
 	end_expect_lost(test);
 }
 
+/*
+ * A stream that is not ours gets nothing that was meant for ours; @arg: not the
+ * FIN, but a message.
+ */
+void conn_end_reconnect_detach(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_peer stranger;
+	int err;
+
+	conn_default(test);
+	t->a.hook = end_hook_wait;
+	conn_peer_send(test, 10);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->helper.at,
+							  END_PATIENCE), 0);
+	err = end_disconnect(t->sock[0]);
+	err = err ?: end_connect_anew(t);
+	if (conn_arg(test))
+		conn_post(test, 1000);
+	else
+		mpa_shutdown(t->a.conn);
+	mpa_detach(t->a.conn);
+	complete(&t->helper.go);
+	end_expect_released(test, &t->a);
+	KUNIT_ASSERT_EQ(test, err, 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_accept(&stranger, t->sock[1]), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&stranger), -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, stranger.have, 0);
+	mpa_peer_exit(&stranger);
+}
+
+static u32 end_unread(const struct conn_test *t)
+{
+	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
+
+	return READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
+}
+
+/* Nor are octets of it taken for those that the consumer keeps. */
+void conn_end_reconnect_kept(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	const u8 octets[100] = {};
+	struct mpa_peer stranger;
+	u32 i;
+
+	conn_default(test);
+	t->a.keep = true;
+	conn_peer_send(test, 10);
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 1));
+	KUNIT_ASSERT_EQ(test, end_disconnect(t->sock[0]), 0);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_ASSERT_EQ(test, end_connect_anew(t), 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_accept(&stranger, t->sock[1]), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_write(&stranger, octets,
+					     sizeof(octets)), 0);
+	for (i = 0; i < 1000 && end_unread(t) < sizeof(octets); i++)
+		usleep_range(1000, 2000);
+	mpa_detach(t->a.conn);
+	end_expect_released(test, &t->a);
+	KUNIT_EXPECT_EQ(test, end_unread(t), sizeof(octets));
+	mpa_peer_exit(&stranger);
+}
+
 /* In one round the connection is lost and another MULPDU would be told of. */
 void conn_end_once(struct kunit *test)
 {

@@ -523,6 +523,8 @@ void conn_end_abort(struct kunit *test);
 void conn_end_listen(struct kunit *test);
 void conn_end_reconnect(struct kunit *test);
 void conn_end_reconnect_start(struct kunit *test);
+void conn_end_reconnect_detach(struct kunit *test);
+void conn_end_reconnect_kept(struct kunit *test);
 void conn_end_once(struct kunit *test);
 void conn_end_callback_detach(struct kunit *test);
 void conn_end_callback_all(struct kunit *test);
