@@ -20,9 +20,10 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
-.PHONY: all modules modules_install demo check harden fuzz net faults races dos \
-	dos-cost soak fuzz-core integrity lint interop ooo bench bench-compare \
-	bench-profile shell coverage mutants clean distclean help need-kdir
+.PHONY: all modules modules_install demo check harden fuzz net faults races \
+	kcsan dos dos-cost soak fuzz-core integrity lint interop ooo bench \
+	bench-compare bench-profile shell coverage mutants clean distclean help \
+	need-kdir
 
 all: modules
 
@@ -55,7 +56,7 @@ HARDEN = tools/harden $(if $(SEED),--seed $(SEED)) \
 harden:
 	$(HARDEN) $(ONLY)
 
-fuzz net faults races dos:
+fuzz net faults races kcsan dos:
 	$(HARDEN) $(if $(ONLY),--only '$(ONLY)') $@
 
 dos-cost:
@@ -120,6 +121,7 @@ help:
 	@echo "make net              a bad network; ONLY='CELL...' some of its cells"
 	@echo "make faults           allocations that fail, on the debug kernel"
 	@echo "make races            all calls at once, namespaces and modules that go"
+	@echo "make kcsan            the same, on the kernel that looks for data races"
 	@echo "make dos              what a peer can use up; ONLY='CASE...' some cases"
 	@echo "                      Each for MINUTES=N, or for COUNT=N connections (fuzz),"
 	@echo "                      cells (net), reloads (races), closes (dos); SEED=S as"
