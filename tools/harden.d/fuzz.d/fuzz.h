@@ -236,6 +236,7 @@ enum kind {
 	HOSTILE,	/* what a model does not allow, or no end */
 	CLEAN,		/* a good peer was not served */
 	COUNTERS,	/* do not add up */
+	MEMORY,		/* too much is held */
 	KINDS
 };
 

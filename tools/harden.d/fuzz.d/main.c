@@ -173,6 +173,54 @@ static void session(struct worker *w)
 	pthread_rwlock_unlock(&alone);
 }
 
+/* Memory */
+
+static long least_free;
+
+/* KB that can be had */
+static long memory_free(void)
+{
+	FILE *info = fopen("/proc/meminfo", "r");
+	char line[100];
+	long kb = 0;
+
+	if (!info)
+		misused("meminfo: %s", strerror(errno));
+	while (!kb && fgets(line, sizeof(line), info))
+		sscanf(line, "MemAvailable: %ld", &kb);
+	fclose(info);
+	return kb;
+}
+
+static void show_all(const char *why)
+{
+	int i;
+
+	for (i = 0; i < nr_workers + 2; i++)
+		if (cover->slots[i].number)
+			say("under way: %s", cover->slots[i].text);
+	for (i = 0; i < SPACES; i++) {
+		enter_space(i);
+		space_show(why);
+	}
+}
+
+/* However hostile they are, so few cannot need so much. */
+static void check_memory(void)
+{
+	long now = memory_free();
+	static long first;
+
+	if (!first)
+		first = now;
+	if (!least_free || now < least_free)
+		least_free = now;
+	if (now >= first / 2 || findings[MEMORY])
+		return;
+	found(MEMORY, NULL, "half of the memory is in use");
+	show_all("memory is short");
+}
+
 /* Workers */
 
 static void choose(struct worker *w, struct seed *seed)
@@ -291,17 +339,17 @@ static void progress(const char *prefix)
 	unsigned long n = all_done();
 
 	say("%s s=%ld connections=%lu per_s=%lu corpus=%d places=%u edges=%u "
-	    "clean=%lu clean_ms=%ld pings=%lu ping_ms=%ld found=%d",
+	    "clean=%lu clean_ms=%ld pings=%lu ping_ms=%ld free_kb=%ld found=%d",
 	    prefix, ms / 1000, n, n * 1000 / (ms + 1), corpus_size(),
 	    corpus_places(),
 	    corpus_edges(), clean->done, clean->worst,
-	    ping->done, ping->worst, all_findings());
+	    ping->done, ping->worst, least_free, all_findings());
 }
 
 static void verdict(void)
 {
 	static const char * const names[KINDS] = { "hostile", "clean",
-						   "counters" };
+						   "counters", "held" };
 	int i;
 
 	for (i = 0; i < KINDS; i++)
@@ -315,6 +363,7 @@ static void workers_wait(void)
 
 	while (!is_time()) {
 		usleep(100000);
+		check_memory();
 		if (now_ms() - begun < next * 1000)
 			continue;
 		progress("fuzz:");

@@ -121,18 +121,26 @@ static void send_piece(struct play *p, const uint8_t *octets, size_t len)
 	}
 }
 
+/* Each octet that is left there keeps all of the 32 KB that it lies in. */
+static void spill_drain(struct play *p)
+{
+	static __thread uint8_t octets[4096];
+
+	while (recv(p->spill[1], octets, sizeof(octets), MSG_DONTWAIT) > 0)
+		;
+}
+
 /*
  * What a thread sends lies in pages one behind the other, whichever its socket,
  * and TCP puts together again what touches. So let something else be between.
  */
 static void send_apart(struct play *p)
 {
-	static __thread uint8_t octets[4096];
+	static const uint8_t octets[16];
 
-	if (send(p->spill[0], octets, 16, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		while (recv(p->spill[1], octets, sizeof(octets),
-			    MSG_DONTWAIT) > 0)
-			;
+	if (send(p->spill[0], octets, sizeof(octets),
+		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		spill_drain(p);
 }
 
 static void pause_ms(struct play *p, uint32_t ms)
@@ -185,6 +193,8 @@ static void do_push(struct play *p, const uint32_t *arg)
 		if (arg[1] && pieces < 20)
 			pause_ms(p, arg[1]);
 	}
+	if (arg[3])
+		spill_drain(p);
 	p->nr_pending = 0;
 }
 

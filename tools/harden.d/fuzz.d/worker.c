@@ -18,7 +18,7 @@
 #define SERVER_PORT	5100	/* and those behind it */
 #define CLIENT_PORT	6000
 #define PING_S		600	/* more than the patience for anything */
-#define SHOWN		3	/* namespaces, for one that waits */
+#define SHOWN		4	/* times that a namespace is shown */
 
 int space_fd[SPACES];
 static __thread int space_now = -1;
@@ -32,19 +32,20 @@ void enter_space(int space)
 	space_now = space;
 }
 
-/* Of the namespace that we are in: an end that is late may yet come. */
+/* Of the namespace that we are in: what is late may yet come. */
 void space_show(const char *why)
 {
 	static const char look[] =
 		"ss -tinmoe state connected exclude time-wait;"
-		"grep -v ' 0$' /proc/net/mpa_stat; grep TcpExt /proc/net/netstat";
+		"cat /proc/net/sockstat; grep -v ' 0$' /proc/net/mpa_stat;"
+		"grep TcpExt /proc/net/netstat";
 	static int shown;
 
 	if (__atomic_fetch_add(&shown, 1, __ATOMIC_RELAXED) >= SHOWN)
 		return;
-	say("late: %s", why);
+	say("shown: %s", why);
 	if (system(look))
-		say("late: there is no more to be seen");
+		say("shown: there is no more to be seen");
 }
 
 static struct sockaddr_in address(uint8_t net, int worker, uint16_t port)
