@@ -339,7 +339,7 @@ static bool mpa_conn_broken(struct mpa_conn *conn)
 		return true;
 	return conn->state == MPA_STATE_FULL &&
 	       (mpa_conn_stranger(conn) || mpa_tx_pending(conn) ||
-		(conn->rx.eaten && !conn->rx.end.error));
+		(conn->rx.eaten && (conn->rx.ready || !conn->rx.end.error)));
 }
 
 /* First part of the release. */

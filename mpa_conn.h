@@ -148,7 +148,7 @@ struct mpa_conn_tx {
  * @ready: decoded, not yet passed; all that follows is the work item's
  * @copy: FPDU that is being copied together, or NULL
  * @copied: octets in @copy
- * @eaten: of these, consumed from TCP
+ * @eaten: of these, or of a copy in @ready, consumed from TCP
  * @capacity: room in @copy
  * @fragmented: the next FPDU lies in too many pieces, copy it
  * @want: octets from @seq needed to get further

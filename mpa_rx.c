@@ -355,7 +355,6 @@ static void mpa_rx_give_copy(struct mpa_conn *conn, struct mpa_batch *b)
 	b->truesize += rx->capacity;
 	rx->copy = NULL;
 	rx->copied = 0;
-	rx->eaten = 0;
 }
 
 /*
@@ -414,6 +413,7 @@ static bool mpa_rx_deliver(struct mpa_conn *conn)
 	if (!mpa_conn_enter_recv(conn))
 		return false;
 	conn->rx.ready = NULL;
+	conn->rx.eaten = 0;
 	mpa_batch_pass(b);
 	return true;
 }

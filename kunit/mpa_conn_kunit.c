@@ -196,6 +196,8 @@ static const struct conn_row recv_rows[] = {
 	  conn_recv_window_truncated },
 	{ "ER-03: FPDU larger than the window, CRC", conn_recv_window_crc },
 	{ "FPDU larger than the window, detach", conn_recv_window_detach },
+	{ "FPDU larger than the window, held, detach",
+	  conn_recv_window_detach_held },
 	{ "FPDU larger than the window, held", conn_recv_window_held },
 	{ "mpa_hold() from recv()", conn_recv_hold_inside },
 	{ "FR-01 SZ-05 DD-02 DD-04: lengths", conn_recv_lengths, false },

@@ -264,6 +264,32 @@ void conn_recv_window_detach(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
+/* Nor is one of which the last FPDU is whole by then, but delivery is held. */
+void conn_recv_window_detach_held(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 size, consumed, i;
+
+	t->opts.rcvbuf = 4096;
+	t->opts.sndbuf = 200000;
+	conn_default(test);
+	consumed = recv_consumed(t);
+	size = conn_fpdu(test, 20000);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size - 100), 0);
+	for (i = 0; i < 1000 && recv_consumed(t) - consumed < 8192; i++)
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_GE(test, recv_consumed(t) - consumed, 8192);
+	conn_settle(&t->a);
+	mpa_hold(t->a.conn);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + size - 100,
+					     100), 0);
+	for (i = 0; i < 1000 && !READ_ONCE(t->a.conn->rx.ready); i++)
+		conn_settle(&t->a);
+	KUNIT_ASSERT_NOT_NULL(test, t->a.conn->rx.ready);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+}
+
 /* While delivery is held nothing is consumed, also of such an FPDU. */
 void conn_recv_window_held(struct kunit *test)
 {

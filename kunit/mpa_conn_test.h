@@ -423,6 +423,7 @@ void conn_recv_pieces(struct kunit *test);
 void conn_recv_window_truncated(struct kunit *test);
 void conn_recv_window_crc(struct kunit *test);
 void conn_recv_window_detach(struct kunit *test);
+void conn_recv_window_detach_held(struct kunit *test);
 void conn_recv_window_held(struct kunit *test);
 void conn_recv_hold_inside(struct kunit *test);
 void conn_recv_lengths(struct kunit *test);
