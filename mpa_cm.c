@@ -965,6 +965,9 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	    READ_ONCE(conn->flags) & (BIT(MPA_CONN_ACCEPT) |
 				      BIT(MPA_CONN_REJECT)))
 		goto unlock;
+	/* It came after we had looked. */
+	if (mpa_frame_enhanced(&conn->cm->peer) != enhanced)
+		goto unlock;
 	err = -EMSGSIZE;
 	if (len > mpa_cm_pd_max(conn, min(conn->cm->peer.rev, conn->wish.rev),
 				enhanced))

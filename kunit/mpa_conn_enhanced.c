@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Enhanced startup, RFC 6581, against a raw peer. */
 #include <linux/string.h>
+#include <linux/workqueue.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
@@ -118,6 +119,50 @@ void conn_enh_responder(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_segments(t), 1);
 	enh_expect_info(test, 4, 5, MPA_RTR_WRITE | MPA_RTR_READ);
 	conn_expect_silence(test);
+}
+
+/**
+ * struct enh_early - who accepts a Request before it is there
+ * @work: tries again and again
+ * @t: the case
+ * @err: what came of it
+ */
+struct enh_early {
+	struct work_struct	work;
+	struct conn_test	*t;
+	int			err;
+};
+
+static void enh_accept_early(struct work_struct *work)
+{
+	struct enh_early *early = container_of(work, struct enh_early, work);
+	unsigned long end = jiffies + 20 * HZ;
+
+	do {
+		early->err = mpa_accept(early->t->a.conn, early->t->pool, 9);
+		cond_resched();
+	} while (early->err == -ENOTCONN && time_before(jiffies, end));
+}
+
+/* Whatever the moment, the Reply has enhanced data, as the Request had. */
+void conn_enh_accept_early(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct enh_early early = { .t = t };
+	u32 i;
+
+	INIT_WORK_ONSTACK(&early.work, enh_accept_early);
+	for (i = 0; i < 20; i++) {
+		enh_attach(test, 4, 9, MPA_RTR_WRITE | MPA_RTR_READ);
+		conn_start(test, CONN_RESPONDER);
+		queue_work(system_unbound_wq, &early.work);
+		enh_peer_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
+		flush_work(&early.work);
+		KUNIT_ASSERT_EQ(test, early.err, 0);
+		enh_expect_frame(test, true, PEER_C, 0x8004c005, t->pool, 9);
+		conn_reopen(test);
+	}
+	destroy_work_on_stack(&early.work);
 }
 
 /* The four octets count, too; but not in what has none of them. */

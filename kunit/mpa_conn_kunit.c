@@ -558,6 +558,8 @@ static const struct conn_row enhanced_rows[] = {
 	  conn_enh_set_responder },
 	{ "E-10 E-24: mpa_set_enhanced() before the answer",
 	  conn_enh_set_late },
+	{ "E-05: mpa_accept() while the Request arrives",
+	  conn_enh_accept_early },
 	{ "E-08 E-14: mpa_reject()", conn_enh_reject },
 	{ "E-17 CS-27: Reply with R 1", conn_enh_rejected },
 	{ "E-02 E-24 E-43: parameters", conn_enh_params },

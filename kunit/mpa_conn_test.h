@@ -558,6 +558,7 @@ void conn_sock_close(struct kunit *test);
 /* mpa_conn_enhanced.c */
 void conn_enh_initiator(struct kunit *test);
 void conn_enh_responder(struct kunit *test);
+void conn_enh_accept_early(struct kunit *test);
 void conn_enh_pd_too_long(struct kunit *test);
 void conn_enh_dribble(struct kunit *test);
 void conn_enh_short(struct kunit *test);
