@@ -377,15 +377,12 @@ static void connect_finish(struct mpa_connector *c, int err)
 static void connect_again(struct mpa_connector *c)
 {
 	int err = -ECANCELED;
-	unsigned int memalloc;
 
 	c->again = false;
 	c->start.rev = MPA_REV_1;
 	c->start.flags &= ~MPA_F_ENHANCED;
-	memalloc = mpa_memalloc_save(c->params.flags);
 	if (connector_advance(c, CONNECT_AGAIN))
 		err = connect_start(c);
-	mpa_memalloc_restore(c->params.flags, memalloc);
 	if (!err)
 		return;
 	if (!connector_advance(c, CONNECT_DONE))
@@ -397,10 +394,13 @@ static void connect_work(struct work_struct *work)
 {
 	struct mpa_connector *c = container_of(work, struct mpa_connector,
 					       work);
+	u32 flags = c->params.flags;
 	enum connect_state state;
+	unsigned int memalloc;
 	bool cancelled;
 	int err;
 
+	memalloc = mpa_memalloc_save(flags);
 	spin_lock_bh(&c->lock);
 	state = c->state;
 	cancelled = c->cancelled;
@@ -414,6 +414,7 @@ static void connect_work(struct work_struct *work)
 		connect_again(c);
 	}
 	connector_put(c);
+	mpa_memalloc_restore(flags, memalloc);
 }
 
 /* Does @work call done()? */

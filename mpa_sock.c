@@ -263,13 +263,10 @@ static void listener_release(struct mpa_listener *l)
 
 static int accept_one(struct mpa_listener *l)
 {
-	unsigned int memalloc;
 	struct socket *sock;
 	int err;
 
-	memalloc = mpa_memalloc_save(l->flags);
 	err = kernel_accept(l->sock, &sock, O_NONBLOCK);
-	mpa_memalloc_restore(l->flags, memalloc);
 	if (err)
 		return err;
 	child_unhook(l, sock->sk);
@@ -286,14 +283,17 @@ static void accept_work(struct work_struct *work)
 	struct mpa_listener *l = container_of(to_delayed_work(work),
 					      struct mpa_listener, work);
 	int budget = ACCEPT_BUDGET;
+	unsigned int memalloc;
 	int err;
 
+	memalloc = mpa_memalloc_save(l->flags);
 	WRITE_ONCE(l->worker, current);
 	do {
 		err = accept_one(l);
 		cond_resched();
 	} while (!err && --budget);
 	WRITE_ONCE(l->worker, NULL);
+	mpa_memalloc_restore(l->flags, memalloc);
 	if (listener_closed(l)) {
 		listener_release(l);
 		return;

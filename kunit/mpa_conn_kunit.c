@@ -478,6 +478,7 @@ static const struct conn_row sock_rows[] = {
 	  false },
 	{ "DD-09: mpa_connect() and mpa_listen(), IPv6", conn_sock_connect,
 	  true },
+	{ "reclaim-safe", conn_sock_memalloc },
 	{ "refused, IPv4", conn_sock_refused, false },
 	{ "refused, IPv6", conn_sock_refused, true },
 	{ "address in use", conn_sock_in_use },

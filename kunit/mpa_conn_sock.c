@@ -15,11 +15,20 @@ enum {
 	SOCK_CLOSES	= 64,
 };
 
+/* With the lock held: could an allocation here wait for memory? */
+static void sock_count_wait(struct conn_sock *s)
+{
+	const unsigned int safe = PF_MEMALLOC | PF_MEMALLOC_NOIO;
+
+	s->waits += (current->flags & safe) != safe;
+}
+
 static void sock_accepted(void *ctx, struct socket *sock)
 {
 	struct conn_sock *s = ctx;
 
 	spin_lock_bh(&s->lock);
+	sock_count_wait(s);
 	if (s->server)
 		s->extra++;
 	else
@@ -41,6 +50,7 @@ static void sock_done(void *ctx, struct socket *sock,
 	struct conn_sock *s = ctx;
 
 	spin_lock_bh(&s->lock);
+	sock_count_wait(s);
 	s->client = sock;
 	s->err = err;
 	s->done++;
@@ -101,6 +111,7 @@ static struct mpa_sock_params sock_params(struct kunit *test, u16 port)
 	struct conn_test *t = test->priv;
 	struct mpa_sock_params params = {
 		.net	= &init_net,
+		.flags	= t->helper.flags,
 		.setup	= sock_setup,
 		.ctx	= &t->helper,
 	};
@@ -183,6 +194,17 @@ void conn_sock_connect(struct kunit *test)
 	conn_post(test, 5000);
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 1));
 	KUNIT_EXPECT_EQ(test, 0, memcmp(t->b.rx, t->pool, 5000));
+}
+
+/* Nor may a consumer wait for memory that it writes out by the connection. */
+void conn_sock_memalloc(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_sock *s = &t->helper;
+
+	s->flags = MPA_F_MEMALLOC;
+	conn_sock_connect(test);
+	KUNIT_EXPECT_EQ(test, s->waits, 0);
 }
 
 /* Nobody listens there any more. */

@@ -166,6 +166,8 @@ struct conn_msg {
  * @err: what it said
  * @setups: calls of setup()
  * @setup_err: what it has to return
+ * @flags: of the parameters
+ * @waits: callbacks in which who allocates may have to wait
  * @stop: accepted() waits for @go
  * @delay: microseconds from then on until the listener is closed
  * @addr: address to connect to
@@ -193,6 +195,8 @@ struct conn_sock {
 	int			err;
 	u32			setups;
 	int			setup_err;
+	u32			flags;
+	u32			waits;
 	bool			stop;
 	u32			delay;
 	struct sockaddr_storage	addr;
@@ -548,6 +552,7 @@ void conn_race_write(struct kunit *test);
 
 /* mpa_conn_sock.c */
 void conn_sock_connect(struct kunit *test);
+void conn_sock_memalloc(struct kunit *test);
 void conn_sock_refused(struct kunit *test);
 void conn_sock_in_use(struct kunit *test);
 void conn_sock_params(struct kunit *test);
