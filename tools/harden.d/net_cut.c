@@ -9,7 +9,8 @@
  * length, from a single octet to the longest seen in that direction. Sequence
  * numbers stay what they are. In FLIPS of a million segments a bit of the
  * payload is turned over, of which the checksum does not know. All else passes
- * as it is.
+ * as it is. When it is told to end it says how many of those it has put together
+ * came, and left.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -20,8 +21,10 @@
 #include <netinet/tcp.h>
 #include <netpacket/packet.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -29,6 +32,7 @@
 
 #define FRAME_MAX	65536	/* octets put together, headers included */
 #define WAIT_MS		2	/* for more to put together */
+#define LOOK_MS		1000	/* for the end to come */
 #define TINY		16	/* octets of a short piece, at most */
 
 struct segment {
@@ -48,6 +52,8 @@ struct way {
 static struct way ways[2];
 static uint64_t state;
 static uint32_t flips;
+static unsigned long came, left;
+static volatile sig_atomic_t ending;
 
 static uint32_t random_below(uint32_t limit)
 {
@@ -151,6 +157,7 @@ static void send_piece(struct way *way, size_t off, size_t len, bool last)
 	if (random_below(1000000) < flips)
 		flip(&piece);
 	forward(way, piece.octets, piece.end);
+	left++;
 }
 
 static void flush(struct way *way)
@@ -233,6 +240,7 @@ static void take(struct way *way, struct segment *seg)
 		forward(way, seg->octets, seg->end);
 		return;
 	}
+	came++;
 	if (seg->end - seg->data > way->mss)
 		way->mss = seg->end - seg->data;
 	if (way->held && goes_on(&way->seg, seg)) {
@@ -286,8 +294,14 @@ static int open_device(const char *name)
 	return fd;
 }
 
+static void end(int signal)
+{
+	ending = signal;
+}
+
 int main(int argc, char **argv)
 {
+	struct sigaction act = { .sa_handler = end };
 	struct pollfd fds[2];
 	int i;
 
@@ -301,13 +315,16 @@ int main(int argc, char **argv)
 		ways[!i].to = ways[i].from;
 		fds[i] = (struct pollfd){ ways[i].from, POLLIN, 0 };
 	}
+	sigaction(SIGTERM, &act, NULL);
 	(void)!write(1, "ready\n", 6);
-	for (;;) {
-		poll(fds, 2, ways[0].held || ways[1].held ? WAIT_MS : -1);
+	while (!ending) {
+		poll(fds, 2, ways[0].held || ways[1].held ? WAIT_MS : LOOK_MS);
 		for (i = 0; i < 2; i++)
 			if (fds[i].revents)
 				drain(&ways[i]);
 			else
 				flush(&ways[i]);
 	}
+	printf("came=%lu left=%lu\n", came, left);
+	return 0;
 }

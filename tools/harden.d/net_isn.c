@@ -6,7 +6,8 @@
  * of all connections made in the writer's namespace from then on, and of those
  * accepted by sockets that began to listen after the first write; 0 leaves it
  * to TCP again. TCP chooses none for a socket that has one already, and takes
- * that of a SYN for one of a connection in TIME_WAIT.
+ * that of a SYN for one of a connection in TIME_WAIT. net_isn_used says how many
+ * connections of the namespace have begun there.
  *
  * Sockets that listen have operations of this module, and keep it.
  */
@@ -20,9 +21,30 @@
 
 static unsigned int isn_net_id;
 
-static u32 *isn_of(const struct net *net)
+/**
+ * struct isn_net - a namespace
+ * @first: where sequence numbers begin, or 0
+ * @used: connections for which they did
+ */
+struct isn_net {
+	u32		first;
+	atomic_t	used;
+};
+
+static struct isn_net *isn_of(const struct net *net)
 {
 	return net_generic(net, isn_net_id);
+}
+
+/* Where those of a connection begin that is made just now, or 0 */
+static u32 isn_use(const struct sock *sk)
+{
+	struct isn_net *in = isn_of(sock_net(sk));
+	u32 first = READ_ONCE(in->first);
+
+	if (first)
+		atomic_inc(&in->used);
+	return first;
 }
 
 /* For IPv4 and IPv6; those of TCP, and the same with another conn_request() */
@@ -36,7 +58,7 @@ static bool isn_family(const struct sock *sk)
 
 static int isn_conn_request(struct sock *sk, struct sk_buff *skb)
 {
-	u32 isn = READ_ONCE(*isn_of(sock_net(sk)));
+	u32 isn = isn_use(sk);
 
 	if (isn)
 		TCP_SKB_CB(skb)->tcp_tw_isn = isn;
@@ -74,35 +96,43 @@ static void isn_set_state(void *data, const struct sock *const_sk, int from,
 			  int to)
 {
 	struct sock *sk = (struct sock *)const_sk;
-	u32 isn = READ_ONCE(*isn_of(sock_net(sk)));
+	u32 isn = READ_ONCE(isn_of(sock_net(sk))->first);
 
 	if (sk->sk_protocol != IPPROTO_TCP)
 		return;
 	if (to == TCP_SYN_RECV || to == TCP_CLOSE)
 		isn_give_back(sk, to);
 	else if (isn && to == TCP_SYN_SENT)
-		WRITE_ONCE(tcp_sk(sk)->write_seq, isn);
+		WRITE_ONCE(tcp_sk(sk)->write_seq, isn_use(sk));
 	else if (isn && to == TCP_LISTEN)
 		isn_listen(sk);
 }
 
 static int isn_get(void *data, u64 *value)
 {
-	*value = READ_ONCE(*isn_of(current->nsproxy->net_ns));
+	*value = READ_ONCE(isn_of(current->nsproxy->net_ns)->first);
 	return 0;
 }
 
 static int isn_set(void *data, u64 value)
 {
-	WRITE_ONCE(*isn_of(current->nsproxy->net_ns), value);
+	WRITE_ONCE(isn_of(current->nsproxy->net_ns)->first, value);
 	return 0;
 }
 
 DEFINE_DEBUGFS_ATTRIBUTE(isn_fops, isn_get, isn_set, "%llu\n");
 
+static int isn_used_get(void *data, u64 *value)
+{
+	*value = atomic_read(&isn_of(current->nsproxy->net_ns)->used);
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(isn_used_fops, isn_used_get, NULL, "%llu\n");
+
 static struct pernet_operations isn_net_ops = {
 	.id	= &isn_net_id,
-	.size	= sizeof(u32),
+	.size	= sizeof(struct isn_net),
 };
 
 static void isn_find(struct tracepoint *tp, void *found)
@@ -112,7 +142,7 @@ static void isn_find(struct tracepoint *tp, void *found)
 }
 
 static struct tracepoint *isn_trace;
-static struct dentry *isn_file;
+static struct dentry *isn_file, *isn_used_file;
 
 static int __init isn_init(void)
 {
@@ -130,12 +160,15 @@ static int __init isn_init(void)
 		return err;
 	}
 	isn_file = debugfs_create_file("net_isn", 0600, NULL, NULL, &isn_fops);
+	isn_used_file = debugfs_create_file("net_isn_used", 0400, NULL, NULL,
+					    &isn_used_fops);
 	return 0;
 }
 module_init(isn_init);
 
 static void __exit isn_exit(void)
 {
+	debugfs_remove(isn_used_file);
 	debugfs_remove(isn_file);
 	tracepoint_probe_unregister(isn_trace, isn_set_state, NULL);
 	tracepoint_synchronize_unregister();
