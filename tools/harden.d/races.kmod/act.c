@@ -72,6 +72,7 @@ static void race_hold(struct race_end *e)
 		return;
 	if (atomic_cmpxchg(&e->hold, RACE_FREE, RACE_MOVING) == RACE_FREE) {
 		mpa_hold(conn);
+		race_count(RACE_N_HELD);
 		atomic_set(&e->held_recv, 0);
 		atomic_set(&e->held, 1);
 		atomic_set(&e->hold, RACE_HELD);

@@ -47,6 +47,7 @@ static const char * const count_names[RACE_COUNTS] = {
 	[RACE_N_RECEIVED]	= "messages_received",
 	[RACE_N_KEPT]		= "kept",
 	[RACE_N_KEPT_LATE]	= "put_after_released",
+	[RACE_N_HELD]		= "held",
 	[RACE_N_DETACH_SYNC]	= "detach_sync",
 	[RACE_N_CONNECT_CLOSED]	= "connect_closed",
 	[RACE_N_REATTACHED]	= "attached_again",
