@@ -473,6 +473,9 @@ int main(int argc, char **argv)
 		workers_start();
 		workers_wait();
 	}
+	if (!replays && (!workers[nr_workers]->done ||
+			 !workers[nr_workers + 1]->done))
+		found(CLEAN, NULL, "no clean peer has been served");
 	for (i = 0; i < SPACES; i++)
 		check_counters(i);
 	servers_do(false);
