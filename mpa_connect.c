@@ -429,6 +429,8 @@ static int connector_set_start(struct mpa_connector *c,
 	if (!params->start)
 		return 0;
 	c->start = *params->start;
+	/* done() is called by the connection's work item. */
+	c->start.flags |= params->flags & MPA_F_MEMALLOC;
 	if (params->pd_len) {
 		c->pd = kmemdup(params->pd, params->pd_len, GFP_KERNEL);
 		if (!c->pd)

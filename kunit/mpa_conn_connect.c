@@ -77,6 +77,7 @@ static void connect_done(void *ctx, struct socket *sock,
 	s->conn = conn;
 	s->client = sock;
 	s->err = err;
+	s->waits += conn_may_wait();
 	connect_count(s, &s->done);
 }
 
@@ -221,6 +222,17 @@ static void connect_expect_full(struct kunit *test, u8 rev, u32 setups)
 	t->crc = true;
 	mpa_resume(t->a.conn);
 	conn_expect_alive(test, &t->a);
+}
+
+/* done() of a reclaim-safe one, though it did not ask for it in start. */
+void conn_connect_memalloc(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	connect_begin(test, MPA_REV_1, MPA_F_MEMALLOC);
+	connect_reply(test, MPA_REV_1);
+	connect_expect_full(test, MPA_REV_1, 1);
+	KUNIT_EXPECT_EQ(test, t->helper.waits, 0);
 }
 
 /* By revision @arg; the handle means nothing to the connection. */

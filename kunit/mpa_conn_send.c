@@ -452,9 +452,7 @@ void conn_send_atomic(struct kunit *test)
 /* Whatever is allocated neither waits for memory nor is kept from reserves. */
 static void send_memalloc_hook(struct mpa_consumer *c, enum consumer_event ev)
 {
-	unsigned int wanted = PF_MEMALLOC | PF_MEMALLOC_NOIO;
-
-	if ((current->flags & wanted) != wanted)
+	if (conn_may_wait())
 		c->hook_err = -EDEADLK;
 }
 

@@ -15,20 +15,12 @@ enum {
 	SOCK_CLOSES	= 64,
 };
 
-/* With the lock held: could an allocation here wait for memory? */
-static void sock_count_wait(struct conn_sock *s)
-{
-	const unsigned int safe = PF_MEMALLOC | PF_MEMALLOC_NOIO;
-
-	s->waits += (current->flags & safe) != safe;
-}
-
 static void sock_accepted(void *ctx, struct socket *sock)
 {
 	struct conn_sock *s = ctx;
 
 	spin_lock_bh(&s->lock);
-	sock_count_wait(s);
+	s->waits += conn_may_wait();
 	if (s->server)
 		s->extra++;
 	else
@@ -50,7 +42,7 @@ static void sock_done(void *ctx, struct socket *sock,
 	struct conn_sock *s = ctx;
 
 	spin_lock_bh(&s->lock);
-	sock_count_wait(s);
+	s->waits += conn_may_wait();
 	s->client = sock;
 	s->err = err;
 	s->done++;

@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/bvec.h>
 #include <linux/completion.h>
+#include <linux/sched.h>
 #include <net/mpa.h>
 #include <net/sock.h>
 #include "mpa_conn.h"
@@ -114,6 +115,14 @@ enum conn_scribble {
 	SCRIBBLE_GATHERED,	/* by TCP, afterwards */
 	SCRIBBLE_PAGES,		/* zero copy */
 };
+
+/* Could who allocates here wait for memory, or be kept from reserves? */
+static inline bool conn_may_wait(void)
+{
+	const unsigned int safe = PF_MEMALLOC | PF_MEMALLOC_NOIO;
+
+	return (current->flags & safe) != safe;
+}
 
 /**
  * struct conn_row - a case
@@ -585,6 +594,7 @@ void conn_enh_params(struct kunit *test);
 
 /* mpa_conn_connect.c */
 void conn_connect_established(struct kunit *test);
+void conn_connect_memalloc(struct kunit *test);
 void conn_connect_rejected(struct kunit *test);
 void conn_connect_fallback(struct kunit *test);
 void conn_connect_no_flag(struct kunit *test);

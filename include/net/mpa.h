@@ -489,7 +489,8 @@ const char *mpa_reason_name(enum mpa_reason reason);
  * @bound_dev_if: device the socket is bound to, or 0
  * @backlog: of mpa_listen(); 0 means SOMAXCONN
  * @flags: %MPA_F_MEMALLOC, %MPA_F_FALLBACK, or 0. With %MPA_F_MEMALLOC done()
- *	and accepted(), too, may use the reserves of memory, and wait for none
+ *	and accepted(), too, may use the reserves of memory, and wait for none;
+ *	it holds for the connection of @start as well
  * @setup: called before connect or listen, in process context, to set socket
  *	options (priority, TOS, keepalive, buffers, ...); may be NULL. A
  *	negative return fails the call. Listening sockets pass most options on
