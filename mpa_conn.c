@@ -214,6 +214,8 @@ static void mpa_conn_changed(struct mpa_conn *conn)
 {
 	if (inet_sk_state_load(conn->sk) == TCP_CLOSE) {
 		mpa_conn_unhook(conn);
+		/* Who sees that it is gone sees that it is closed. */
+		smp_mb__before_atomic();
 		set_bit(MPA_CONN_GONE, &conn->flags);
 	}
 	mpa_conn_kick(conn);
@@ -331,7 +333,8 @@ bool mpa_conn_stranger(const struct mpa_conn *conn)
 
 /*
  * Must TCP be reset when MPA leaves it? TX-01: what was accepted is sent, or
- * the connection fails; nor can a stream be read on that lacks octets.
+ * the connection fails; nor can a stream be read on that lacks octets. And who
+ * was connected behind our back is told, as when that is found earlier.
  */
 static bool mpa_conn_broken(struct mpa_conn *conn)
 {
@@ -721,8 +724,9 @@ EXPORT_SYMBOL_GPL(mpa_abort);
  * messages that were not handed back are on its list. Octets that were
  * delivered have been consumed from TCP, others have not, those passed out of
  * order included. The TCP connection stays as it is, unless a message had been
- * accepted and was not yet given to TCP, or mpa_abort() came before: then it is
- * reset (RFC 5044 A.1). A FIN that mpa_shutdown() asked for is sent. In the
+ * accepted and was not yet given to TCP, or a part of an FPDU not delivered was
+ * consumed, since it is longer than the window, or mpa_abort() came before:
+ * then it is reset (RFC 5044 A.1). A FIN that mpa_shutdown() asked for is sent. In the
  * middle of startup part of a frame may have been read or sent. The consumer
  * looks for octets that are there already: its data_ready callback has missed
  * them.

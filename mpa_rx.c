@@ -365,6 +365,8 @@ static struct mpa_batch *mpa_rx_take(struct mpa_conn *conn)
 {
 	struct mpa_batch *b = NULL;
 
+	if (mpa_conn_stranger(conn))
+		return ERR_PTR(-ECONNRESET);
 	if (mpa_early_was_passed(conn, conn->rx.pos) && conn->rx.pinned)
 		b = mpa_rx_collect(conn);
 	if (b || conn->rx.end.error)
