@@ -147,22 +147,27 @@ static void enh_accept_early(struct work_struct *work)
 /* Whatever the moment, the Reply has enhanced data, as the Request had. */
 void conn_enh_accept_early(struct kunit *test)
 {
+	static const u8 pd[] = { 0xc0, 0x05, 0xc0, 0x07 };
 	struct conn_test *t = test->priv;
 	struct enh_early early = { .t = t };
-	u32 i;
+	u8 frame[PEER_FRAME + sizeof(pd)];
+	u32 i, len;
+	int err;
 
-	INIT_WORK_ONSTACK(&early.work, enh_accept_early);
+	len = mpa_peer_frame(frame, false, PEER_C | PEER_S, 2, pd, sizeof(pd));
 	for (i = 0; i < 20; i++) {
 		enh_attach(test, 4, 9, MPA_RTR_WRITE | MPA_RTR_READ);
 		conn_start(test, CONN_RESPONDER);
+		INIT_WORK_ONSTACK(&early.work, enh_accept_early);
 		queue_work(system_unbound_wq, &early.work);
-		enh_peer_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
+		err = mpa_peer_write(&t->peer, frame, len);
 		flush_work(&early.work);
+		destroy_work_on_stack(&early.work);
+		KUNIT_ASSERT_EQ(test, err, 0);
 		KUNIT_ASSERT_EQ(test, early.err, 0);
 		enh_expect_frame(test, true, PEER_C, 0x8004c005, t->pool, 9);
 		conn_reopen(test);
 	}
-	destroy_work_on_stack(&early.work);
 }
 
 /* The four octets count, too; but not in what has none of them. */
