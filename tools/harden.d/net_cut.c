@@ -9,8 +9,8 @@
  * length, from a single octet to the longest seen in that direction. Sequence
  * numbers stay what they are. In FLIPS of a million segments a bit of the
  * payload is turned over, of which the checksum does not know. All else passes
- * as it is. When it is told to end it says how many of those it has put together
- * came, and left.
+ * as it is. When it is told to end it says how many such segments came, and how
+ * many it made of them.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -52,7 +52,7 @@ struct way {
 static struct way ways[2];
 static uint64_t state;
 static uint32_t flips;
-static unsigned long came, left;
+static unsigned long came, made;
 static volatile sig_atomic_t ending;
 
 static uint32_t random_below(uint32_t limit)
@@ -157,7 +157,7 @@ static void send_piece(struct way *way, size_t off, size_t len, bool last)
 	if (random_below(1000000) < flips)
 		flip(&piece);
 	forward(way, piece.octets, piece.end);
-	left++;
+	made++;
 }
 
 static void flush(struct way *way)
@@ -294,14 +294,14 @@ static int open_device(const char *name)
 	return fd;
 }
 
-static void end(int signal)
+static void stop(int signal)
 {
 	ending = signal;
 }
 
 int main(int argc, char **argv)
 {
-	struct sigaction act = { .sa_handler = end };
+	struct sigaction act = { .sa_handler = stop };
 	struct pollfd fds[2];
 	int i;
 
@@ -325,6 +325,6 @@ int main(int argc, char **argv)
 			else
 				flush(&ways[i]);
 	}
-	printf("came=%lu left=%lu\n", came, left);
+	printf("came=%lu made=%lu\n", came, made);
 	return 0;
 }

@@ -10,8 +10,9 @@
  * servers.
  *
  * Found is what a model (model.c) does not allow, a connection that does not
- * end, a clean peer that is not served, and a counter that does not add up;
- * what the kernel says itself is for who runs it in a guest.
+ * end, a clean peer that is not served, a counter that does not add up, and
+ * half of the memory in use; what the kernel says itself is for who runs it in
+ * a guest.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,7 @@ static uint64_t first_seed = 1;
 static long seconds = 60, count_max;
 static const char *corpus_to, *places_to;
 static int replays;
+static bool not_alone;
 
 static pthread_rwlock_t alone;	/* a connection: read; a session: write */
 static pthread_mutex_t say_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -215,7 +217,7 @@ static void check_memory(void)
 		first = now;
 	if (!least_free || now < least_free)
 		least_free = now;
-	if (now >= first / 2 || findings[MEMORY])
+	if (now >= first / 2 || findings[MEMORY] || not_alone)
 		return;
 	found(MEMORY, NULL, "half of the memory is in use");
 	show_all("memory is short");
@@ -418,17 +420,17 @@ static void space_open(int space, const char *name)
 
 static const char usage[] =
 "usage: mpa-fuzz [-s SEED] [-t SECONDS] [-n CONNECTIONS] [-w WORKERS]\n"
-"                [-p PATIENCE_MS] [-o CORPUS] [-l PLACES] [-r TIMES]\n"
+"                [-p PATIENCE_MS] [-o CORPUS] [-l PLACES] [-r TIMES] [-m]\n"
 "                NS NS-WITHOUT-CRC [KEPT...]\n"
 "Begins with the seeds in the files KEPT, one a line, and writes all that reach\n"
 "something of their own to CORPUS, and what was reached to PLACES. -r does those\n"
-"KEPT alone, each so often.";
+"KEPT alone, each so often; with -m others use memory, too.";
 
 static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:t:n:w:p:o:l:r:")) > 0) {
+	while ((c = getopt(argc, argv, "s:t:n:w:p:o:l:r:m")) > 0) {
 		if (c == 's')
 			first_seed = strtoull(optarg, NULL, 0);
 		else if (c == 't')
@@ -445,6 +447,8 @@ static void parse(int argc, char **argv)
 			places_to = optarg;
 		else if (c == 'r')
 			replays = atoi(optarg);
+		else if (c == 'm')
+			not_alone = true;
 		else
 			misused("%s", usage);
 	}
