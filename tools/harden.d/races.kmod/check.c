@@ -12,16 +12,17 @@ static struct {
 	void (*state_change)(struct sock *sk);
 	void (*write_space)(struct sock *sk);
 	void (*error_report)(struct sock *sk);
-	const struct inet_connection_sock_af_ops *af_ops;
+	/* of IPv4 and IPv6 */
+	const struct inet_connection_sock_af_ops *af_ops[2];
 } untouched;
 
-int race_check_init(void)
+static int check_init_family(int family)
 {
 	struct socket *sock;
 	struct sock *sk;
 	int err;
 
-	err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+	err = sock_create_kern(&init_net, family, SOCK_STREAM, IPPROTO_TCP,
 			       &sock);
 	if (err)
 		return err;
@@ -30,9 +31,16 @@ int race_check_init(void)
 	untouched.state_change = sk->sk_state_change;
 	untouched.write_space = sk->sk_write_space;
 	untouched.error_report = sk->sk_error_report;
-	untouched.af_ops = inet_csk(sk)->icsk_af_ops;
+	untouched.af_ops[family == AF_INET6] = inet_csk(sk)->icsk_af_ops;
 	sock_release(sock);
 	return 0;
+}
+
+int race_check_init(void)
+{
+	int err = check_init_family(AF_INET);
+
+	return err ?: check_init_family(AF_INET6);
 }
 
 /* In released(): the socket is as it was before mpa_attach(). */
@@ -47,7 +55,8 @@ void race_check_sock(const struct race_end *e)
 	    sk->sk_write_space != untouched.write_space ||
 	    sk->sk_error_report != untouched.error_report)
 		race_found(e, "a callback of the socket is left");
-	if (inet_csk(sk)->icsk_af_ops != untouched.af_ops)
+	if (inet_csk(sk)->icsk_af_ops !=
+	    untouched.af_ops[sk->sk_family == AF_INET6])
 		race_found(e, "operations of the socket are left");
 }
 

@@ -161,11 +161,28 @@ static void dial_called(struct race_dial *d, struct mpa_connector *connector,
 	spin_unlock_bh(&w->lock);
 }
 
-static void race_peer(const struct race_world *w, enum race_port_kind port,
+/* The port is in the same place for IPv4 and IPv6. */
+static void race_port(const struct race_world *w, enum race_port_kind port,
 		      struct sockaddr_storage *addr)
 {
-	*addr = w->peer;
 	((struct sockaddr_in *)addr)->sin_port = htons(w->port + port);
+}
+
+/* Where others listen */
+void race_peer(const struct race_world *w, enum race_port_kind port,
+	       struct sockaddr_storage *addr)
+{
+	*addr = w->peer;
+	race_port(w, port, addr);
+}
+
+/* Where we do */
+void race_local(const struct race_world *w, enum race_port_kind port,
+		struct sockaddr_storage *addr)
+{
+	memset(addr, 0, sizeof(*addr));
+	addr->ss_family = w->peer.ss_family;
+	race_port(w, port, addr);
 }
 
 /* mpa_connect(), which may start MPA as well */
@@ -308,11 +325,9 @@ static int port_open(struct race_port *port)
 		.net	= w->net,
 		.ctx	= port,
 	};
-	struct sockaddr_in *sin = (struct sockaddr_in *)&params.local;
 	struct mpa_listener *listener;
 
-	sin->sin_family = AF_INET;
-	sin->sin_port = htons(w->port + port->kind);
+	race_local(w, port->kind, &params.local);
 	listener = mpa_listen(&params, port_accepted);
 	if (IS_ERR(listener))
 		return PTR_ERR(listener);

@@ -309,7 +309,6 @@ static int world_start(struct race_world *w)
 
 static int run_start(struct net *net, const char *args)
 {
-	struct sockaddr_in *sin;
 	struct race_world *w;
 	char kind[16], peer[48];
 	u32 seed, limit;
@@ -322,10 +321,9 @@ static int run_start(struct net *net, const char *args)
 	w = world_new(net, seed);
 	if (!w)
 		return -ENOMEM;
-	sin = (struct sockaddr_in *)&w->peer;
-	sin->sin_family = AF_INET;
 	err = match_string(kind_names, RACE_KINDS, kind);
-	if (err < 0 || !in4_pton(peer, -1, (u8 *)&sin->sin_addr, -1, NULL)) {
+	if (err < 0 || inet_pton_with_scope(net, AF_UNSPEC, peer, NULL,
+					    &w->peer)) {
 		kfree(w);
 		return -EINVAL;
 	}

@@ -369,6 +369,11 @@ void race_accept(struct race_world *w, enum race_port_kind kind,
 void race_dial(struct race_world *w, struct rnd_state *rnd);
 void race_hang_up(struct race_world *w);
 
+void race_peer(const struct race_world *w, enum race_port_kind port,
+	       struct sockaddr_storage *addr);
+void race_local(const struct race_world *w, enum race_port_kind port,
+		struct sockaddr_storage *addr);
+
 /* raw.c */
 struct socket *race_raw_connect(struct race_world *w,
 				enum race_port_kind port);

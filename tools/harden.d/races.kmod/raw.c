@@ -20,7 +20,8 @@ static struct socket *raw_socket(struct race_world *w)
 {
 	struct socket *sock;
 
-	if (sock_create_kern(w->net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &sock))
+	if (sock_create_kern(w->net, w->peer.ss_family, SOCK_STREAM,
+			     IPPROTO_TCP, &sock))
 		return NULL;
 	if (race_noref(w))
 		sock_no_linger(sock->sk);
@@ -37,14 +38,13 @@ static struct socket *raw_socket(struct race_world *w)
 struct socket *race_raw_connect(struct race_world *w,
 				enum race_port_kind port)
 {
-	struct sockaddr_storage addr = w->peer;
 	struct socket *sock = raw_socket(w);
+	struct sockaddr_storage addr;
 
 	if (!sock)
 		return NULL;
-	((struct sockaddr_in *)&addr)->sin_port = htons(w->port + port);
-	if (!kernel_connect(sock, (struct sockaddr *)&addr,
-			    sizeof(struct sockaddr_in), 0))
+	race_peer(w, port, &addr);
+	if (!kernel_connect(sock, (struct sockaddr *)&addr, sizeof(addr), 0))
 		return sock;
 	sock_release(sock);
 	return NULL;
@@ -194,14 +194,12 @@ static int raw_run(void *arg)
 
 static int raw_bind(struct race_world *w)
 {
-	struct sockaddr_in sin = {
-		.sin_family = AF_INET,
-		.sin_port = htons(w->port + RACE_PORT_RAW),
-	};
+	struct sockaddr_storage addr;
 	int err;
 
+	race_local(w, RACE_PORT_RAW, &addr);
 	sock_set_reuseaddr(w->raw->sk);
-	err = kernel_bind(w->raw, (struct sockaddr *)&sin, sizeof(sin));
+	err = kernel_bind(w->raw, (struct sockaddr *)&addr, sizeof(addr));
 	return err ?: kernel_listen(w->raw, SOMAXCONN);
 }
 
