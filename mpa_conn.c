@@ -726,10 +726,10 @@ EXPORT_SYMBOL_GPL(mpa_abort);
  * order included. The TCP connection stays as it is, unless a message had been
  * accepted and was not yet given to TCP, or a part of an FPDU not delivered was
  * consumed, since it is longer than the window, or mpa_abort() came before:
- * then it is reset (RFC 5044 A.1). A FIN that mpa_shutdown() asked for is sent. In the
- * middle of startup part of a frame may have been read or sent. The consumer
- * looks for octets that are there already: its data_ready callback has missed
- * them.
+ * then it is reset (RFC 5044 A.1). A FIN that mpa_shutdown() asked for is sent.
+ * In the middle of startup part of a frame may have been read or sent. The
+ * consumer looks for octets that are there already: its data_ready callback has
+ * missed them.
  *
  * released() waits until the network stack has dropped all pages of zero-copy
  * messages. If that takes more than a second, the TCP connection is reset. It

@@ -378,8 +378,8 @@ void mpa_tx_begin(struct mpa_conn *conn)
 
 /*
  * The FIN comes behind everything that is queued. Returns 0, or an error if
- * there will be none: nobody could wait for it. A stranger that takes the socket
- * in this very moment gets it.
+ * there will be none: nobody could wait for it. A stranger that takes the
+ * socket in this very moment gets it.
  */
 int mpa_tx_fin(struct mpa_conn *conn)
 {

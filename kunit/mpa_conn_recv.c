@@ -284,7 +284,7 @@ void conn_recv_window_detach_held(struct kunit *test)
 	consumed = recv_consumed(t);
 	size = conn_fpdu(test, 20000);
 	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size - 100), 0);
-	/* During a hold nothing is consumed: all but the end has to be there. */
+	/* In a hold nothing is consumed: all but the end has to be there. */
 	for (i = 0; i < 10000 && !recv_all_acked(t); i++)
 		usleep_range(1000, 2000);
 	KUNIT_ASSERT_TRUE(test, recv_all_acked(t));

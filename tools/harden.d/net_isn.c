@@ -6,8 +6,8 @@
  * of all connections made in the writer's namespace from then on, and of those
  * accepted by sockets that began to listen after the first write; 0 leaves it
  * to TCP again. TCP chooses none for a socket that has one already, and takes
- * that of a SYN for one of a connection in TIME_WAIT. net_isn_used says how often
- * in the namespace TCP has been given one for a connection.
+ * that of a SYN for one of a connection in TIME_WAIT. net_isn_used says how
+ * often in the namespace TCP has been given one for a connection.
  *
  * Sockets that listen have operations of this module, and keep it.
  */
