@@ -306,19 +306,27 @@ static void end_expect_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.err, -ECONNRESET);
 }
 
-/* The work item is busy meanwhile: it sees no TCP that is closed. */
-void conn_end_reconnect(struct kunit *test)
+/*
+ * The socket is connected anew while the work item is busy in recv(), so that
+ * it sees no TCP that is closed; until t->helper.go.
+ */
+static int end_reconnect_meanwhile(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	int err;
 
 	conn_default(test);
 	t->a.hook = end_hook_wait;
 	conn_peer_send(test, 10);
 	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->helper.at,
 							  END_PATIENCE), 0);
-	err = end_disconnect(t->sock[0]);
-	err = err ?: end_connect_anew(t);
+	return end_disconnect(t->sock[0]) ?: end_connect_anew(t);
+}
+
+void conn_end_reconnect(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	int err = end_reconnect_meanwhile(test);
+
 	complete(&t->helper.go);
 	KUNIT_ASSERT_EQ(test, err, 0);
 	end_expect_lost(test);
@@ -344,16 +352,9 @@ void conn_end_reconnect_start(struct kunit *test)
 void conn_end_reconnect_detach(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
+	int err = end_reconnect_meanwhile(test);
 	struct mpa_peer stranger;
-	int err;
 
-	conn_default(test);
-	t->a.hook = end_hook_wait;
-	conn_peer_send(test, 10);
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->helper.at,
-							  END_PATIENCE), 0);
-	err = end_disconnect(t->sock[0]);
-	err = err ?: end_connect_anew(t);
 	if (conn_arg(test))
 		conn_post(test, 1000);
 	else

@@ -5,6 +5,8 @@
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
+#define RECV_HALF	(MPA_ULPDU_MAX / 2)	/* octets of an FPDU */
+
 /* The work item has seen all that has arrived. */
 static void recv_calm(struct conn_test *t)
 {
@@ -211,8 +213,19 @@ void conn_recv_pieces(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-/* Half of an FPDU that is longer than the window, of which some is consumed. */
-static u32 recv_half(struct kunit *test)
+/* Has all that the peer sent arrived? */
+static bool recv_all_acked(const struct conn_test *t)
+{
+	const struct tcp_sock *tp = tcp_sk(t->peer.sock->sk);
+
+	return READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq);
+}
+
+/*
+ * An FPDU that is longer than the window has come but for its last @left
+ * octets, and some of it is consumed. Returns its length.
+ */
+static u32 recv_but(struct kunit *test, u32 len, u32 left)
 {
 	struct conn_test *t = test->priv;
 	u32 size, consumed, i;
@@ -221,13 +234,19 @@ static u32 recv_half(struct kunit *test)
 	t->opts.sndbuf = 200000;
 	conn_default(test);
 	consumed = recv_consumed(t);
-	size = conn_fpdu(test, MPA_ULPDU_MAX);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size / 2), 0);
-	for (i = 0; i < 1000 && recv_consumed(t) - consumed < 8192; i++)
+	size = conn_fpdu(test, len);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size - left), 0);
+	for (i = 0; i < 10000 && !recv_all_acked(t); i++)
 		usleep_range(1000, 2000);
+	KUNIT_ASSERT_TRUE(test, recv_all_acked(t));
 	KUNIT_ASSERT_GE(test, recv_consumed(t) - consumed, 8192);
 	conn_settle(&t->a);
 	return size;
+}
+
+static u32 recv_half(struct kunit *test)
+{
+	return recv_but(test, MPA_ULPDU_MAX, RECV_HALF);
 }
 
 void conn_recv_window_truncated(struct kunit *test)
@@ -248,8 +267,9 @@ void conn_recv_window_crc(struct kunit *test)
 	u32 size = recv_half(test);
 
 	t->buf[size - 100] ^= 1;
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + size / 2,
-					     size - size / 2), 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer,
+					     t->buf + size - RECV_HALF,
+					     RECV_HALF), 0);
 	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
 }
@@ -264,32 +284,13 @@ void conn_recv_window_detach(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
-/* Has all that the peer sent arrived? */
-static bool recv_all_acked(const struct conn_test *t)
-{
-	const struct tcp_sock *tp = tcp_sk(t->peer.sock->sk);
-
-	return READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq);
-}
-
 /* Nor is one of which the last FPDU is whole by then, but delivery is held. */
 void conn_recv_window_detach_held(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	u32 size, consumed, i;
-
-	t->opts.rcvbuf = 4096;
-	t->opts.sndbuf = 200000;
-	conn_default(test);
-	consumed = recv_consumed(t);
-	size = conn_fpdu(test, 20000);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size - 100), 0);
 	/* In a hold nothing is consumed: all but the end has to be there. */
-	for (i = 0; i < 10000 && !recv_all_acked(t); i++)
-		usleep_range(1000, 2000);
-	KUNIT_ASSERT_TRUE(test, recv_all_acked(t));
-	KUNIT_ASSERT_GE(test, recv_consumed(t) - consumed, 8192);
-	conn_settle(&t->a);
+	u32 i, size = recv_but(test, 20000, 100);
+
 	mpa_hold(t->a.conn);
 	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + size - 100,
 					     100), 0);
