@@ -32,14 +32,13 @@ kernel_version() { dpkg-query -W -f '${Version}' linux-source-6.12; }
 
 kernel_source() { echo "$CACHE/linux-$(kernel_version)"; }
 
-# The fragments of a flavour: "plain" is the base alone, "debug+siw" both.
+# The fragments of a flavour: the base and config.FLAVOUR; "debug+gcov" has both.
 fragments() {
 	local part parts
 
 	echo "$VM_DIR/config.base"
 	IFS=+ read -ra parts <<<"$1"
 	for part in "${parts[@]}"; do
-		[[ $part == plain ]] && continue
 		[[ -f $VM_DIR/config.$part ]] || die "no kernel flavour '$part'"
 		echo "$VM_DIR/config.$part"
 	done
