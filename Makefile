@@ -47,11 +47,11 @@ demo:
 
 check:
 	tools/check $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long) \
-		$(if $(ONLY),--only '$(ONLY)')
+		$(if $(ONLY),--only '$(ONLY)') $(if $(CASE),--case '$(CASE)')
 
 HARDEN = tools/harden $(if $(SEED),--seed $(SEED)) \
 	$(if $(MINUTES),--minutes $(MINUTES)) $(if $(COUNT),--count $(COUNT)) \
-	$(if $(KERNEL),--kernel $(KERNEL))
+	$(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long)
 
 harden:
 	$(HARDEN) $(ONLY)
@@ -114,9 +114,12 @@ help:
 	@echo "make modules_install  install them there (then: modprobe mpa)"
 	@echo "make demo             a file goes through MPA in a guest"
 	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
-	@echo "                      LONG=1 with the exhaustive sweeps,"
-	@echo "                      ONLY=PATTERN some jobs alone (ONLY='kunit-*')"
-	@echo "make harden           what is meant to break it, all in short, or ONLY='PART...'"
+	@echo "                      LONG=1 with the exhaustive sweeps, and the guest's own"
+	@echo "                      tests on the debug kernel,"
+	@echo "                      ONLY=PATTERN some jobs alone (ONLY='kunit-*'),"
+	@echo "                      CASE=NAME one case alone (mpa_conn.ooo, socket.error.crc)"
+	@echo "make harden           what is meant to break it, in short, or ONLY='PART...';"
+	@echo "                      LONG=1 kcsan as well"
 	@echo "make fuzz             hostile peers; REPLAY='...' a connection it has found"
 	@echo "make net              a bad network; ONLY='CELL...' some of its cells"
 	@echo "make faults           allocations that fail, on the debug kernel"
