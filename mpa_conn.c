@@ -101,7 +101,7 @@ void mpa_conn_kick_put(struct mpa_conn *conn)
 {
 	if (mpa_conn_runs(conn))
 		conn->again = true;
-	else if (queue_work(mpa_wq, &conn->work))
+	else if (queue_work(mpa_wq_of(conn->conn_flags), &conn->work))
 		return;
 	mpa_conn_put(conn);
 }
@@ -804,11 +804,13 @@ void mpa_barrier(void)
 			 (work && (mpa_connect_is_work(work) ||
 				   mpa_listen_is_work(work)))))
 		return;
-	/* An attempt to connect that was closed detaches its connection. */
+	/* A connector that was closed may still detach its connection. */
 	flush_workqueue(mpa_wq);
+	flush_workqueue(mpa_reclaim_wq);
 	wait_event(mpa_leaving_wait, !atomic_read(&mpa_leaving));
 	/* released() may still be returning. */
 	flush_workqueue(mpa_wq);
+	flush_workqueue(mpa_reclaim_wq);
 }
 EXPORT_SYMBOL_GPL(mpa_barrier);
 

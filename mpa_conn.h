@@ -298,6 +298,7 @@ struct mpa_conn {
 
 /* mpa_main.c APIs: */
 extern struct workqueue_struct *mpa_wq;
+extern struct workqueue_struct *mpa_reclaim_wq;
 extern struct mpa_net mpa_net_none;
 struct mpa_net *mpa_net(struct net *net);
 int mpa_net_startup_max(const struct mpa_net *mn);
@@ -378,7 +379,13 @@ static inline bool mpa_tx_queue_empty(const struct mpa_conn *conn)
 	return data_race(list_empty_careful(&conn->tx.queue));
 }
 
-/* Where a storage consumer must not wait for its own device. */
+/* Returns the workqueue of a connection, connector or listener with @flags. */
+static inline struct workqueue_struct *mpa_wq_of(u32 flags)
+{
+	return flags & MPA_F_MEMALLOC ? mpa_reclaim_wq : mpa_wq;
+}
+
+/* With MPA_F_MEMALLOC no allocation waits for I/O, maybe the consumer's own. */
 static inline unsigned int mpa_noio_save(u32 flags)
 {
 	return flags & MPA_F_MEMALLOC ? memalloc_noio_save() : 0;

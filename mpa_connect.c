@@ -92,7 +92,7 @@ static void connector_put(struct mpa_connector *c)
 static void connector_kick(struct mpa_connector *c)
 {
 	refcount_inc(&c->refs);
-	if (!queue_work(mpa_wq, &c->work))
+	if (!queue_work(mpa_wq_of(c->params.flags), &c->work))
 		connector_put(c);
 }
 
@@ -429,8 +429,12 @@ static int connector_set_start(struct mpa_connector *c,
 	if (!params->start)
 		return 0;
 	c->start = *params->start;
-	/* done() is called by the connection's work item. */
+	/*
+	 * The connection's work item calls done(), and the attempt must not
+	 * wait where the connection must not.
+	 */
 	c->start.flags |= params->flags & MPA_F_MEMALLOC;
+	c->params.flags |= params->start->flags & MPA_F_MEMALLOC;
 	if (params->pd_len) {
 		c->pd = kmemdup(params->pd, params->pd_len, GFP_KERNEL);
 		if (!c->pd)

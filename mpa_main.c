@@ -16,7 +16,23 @@
 /* As many as TCP keeps for a listener that accepts none, by default. */
 #define MPA_STARTUP_MAX	SOMAXCONN
 
+/*
+ * Workqueues of connections, attempts to connect and listeners: mpa_reclaim_wq
+ * for those with MPA_F_MEMALLOC, mpa_wq for all others; see mpa_wq_of().
+ *
+ * Connections with MPA_F_MEMALLOC must make progress without new memory, so
+ * their queue has a rescuer. It runs work items one at a time, and none of them
+ * may wait for memory: in a common queue one could, and a connection later in
+ * the queue may have to write that memory out. Nor may callbacks that block use
+ * up the max_active of these connections. Ordinary connections may wait for
+ * memory, hence for a new worker, and need no rescuer.
+ *
+ * Both queues are per CPU, so that packets are processed where they arrive.
+ * Each has the default max_active; therefore a callback must not wait for
+ * another one of its queue, see &struct mpa_ops.
+ */
 struct workqueue_struct *mpa_wq;
+struct workqueue_struct *mpa_reclaim_wq;
 static unsigned int mpa_net_id __read_mostly;
 
 /* Counts for connections whose namespace has gone away under them. */
@@ -330,12 +346,15 @@ static int __init mpa_init(void)
 	if (err)
 		goto exit_crc;
 	err = -ENOMEM;
-	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM, 0);
+	mpa_wq = alloc_workqueue("mpa", 0, 0);
 	if (!mpa_wq)
 		goto exit_conn;
+	mpa_reclaim_wq = alloc_workqueue("mpa_reclaim", WQ_MEM_RECLAIM, 0);
+	if (!mpa_reclaim_wq)
+		goto destroy_wq;
 	mpa_net_none.mib = alloc_percpu(struct mpa_stats);
 	if (!mpa_net_none.mib)
-		goto destroy_wq;
+		goto destroy_reclaim_wq;
 	err = register_pernet_subsys(&mpa_net_ops);
 	if (err)
 		goto free_mib;
@@ -343,6 +362,8 @@ static int __init mpa_init(void)
 
 free_mib:
 	free_percpu(mpa_net_none.mib);
+destroy_reclaim_wq:
+	destroy_workqueue(mpa_reclaim_wq);
 destroy_wq:
 	destroy_workqueue(mpa_wq);
 exit_conn:
@@ -359,6 +380,7 @@ exit_crc:
 static void __exit mpa_exit(void)
 {
 	unregister_pernet_subsys(&mpa_net_ops);
+	destroy_workqueue(mpa_reclaim_wq);
 	destroy_workqueue(mpa_wq);
 	free_percpu(mpa_net_none.mib);
 	mpa_af_exit();

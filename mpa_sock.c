@@ -302,7 +302,8 @@ static void accept_work(struct work_struct *work)
 	/* EAGAIN: none left. EINVAL: shut down behind our back. */
 	if (err == -EAGAIN || err == -EINVAL)
 		return;
-	queue_delayed_work(mpa_wq, &l->work, err ? ACCEPT_RETRY : 0);
+	queue_delayed_work(mpa_wq_of(l->flags), &l->work,
+			   err ? ACCEPT_RETRY : 0);
 }
 
 /* Does @work call accepted()? */
@@ -405,7 +406,7 @@ static void listener_close(struct mpa_listener *l)
 {
 	spin_lock_bh(&l->lock);
 	l->closed = true;
-	mod_delayed_work(mpa_wq, &l->work, 0);
+	mod_delayed_work(mpa_wq_of(l->flags), &l->work, 0);
 	spin_unlock_bh(&l->lock);
 }
 
