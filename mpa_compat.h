@@ -31,7 +31,17 @@
 #define mpa_sockaddr(ss)	((struct sockaddr *)(ss))
 #endif
 
-/* 6.13 made the name space of a symbol a string. */
+/*
+ * syn_recv_sock() has got a seventh argument, in stable kernels, too: select
+ * the function whose type fits.
+ */
+#define mpa_syn_recv_sock(six, seven)					\
+	__builtin_choose_expr(__builtin_types_compatible_p(		\
+		typeof_member(struct inet_connection_sock_af_ops,	\
+			      syn_recv_sock), typeof(six) *),		\
+		six, seven)
+
+/* 6.13 made the namespace of a symbol a string. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define MPA_IMPORT_NS(ns)	MODULE_IMPORT_NS(#ns)
 #else

@@ -213,10 +213,20 @@ static void mpa_conn_unhook(const struct mpa_conn *conn)
 static void mpa_conn_changed(struct mpa_conn *conn)
 {
 	if (inet_sk_state_load(conn->sk) == TCP_CLOSE) {
-		mpa_conn_unhook(conn);
-		/* Who sees that it is gone sees that it is closed. */
+		/*
+		 * Pairs with the test of GONE in mpa_conn_stranger(): a reader
+		 * that sees GONE also sees TCP_CLOSE.
+		 */
 		smp_mb__before_atomic();
 		set_bit(MPA_CONN_GONE, &conn->flags);
+		/*
+		 * Orders GONE before the restored callbacks: if
+		 * tcp_disconnect() calls these, mpa_conn_stranger() must see
+		 * GONE when the socket is unlocked.
+		 */
+		smp_mb__after_atomic();
+		mpa_conn_unhook(conn);
+		mpa_early_end(conn);
 	}
 	mpa_conn_kick(conn);
 }

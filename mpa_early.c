@@ -37,7 +37,9 @@ void mpa_early_begin(struct mpa_conn *conn)
 	/* Something may be there already. */
 	conn->ooo.seen = tcp_sk(sk)->rcv_ooopack - 1;
 	WRITE_ONCE(conn->ooo.on, true);
-	if (READ_ONCE(READ_ONCE(conn->mn)->ooo_hook))
+	/* A closed socket may listen by now: see mpa_conn_changed(). */
+	if (READ_ONCE(READ_ONCE(conn->mn)->ooo_hook) &&
+	    !mpa_conn_test(conn, MPA_CONN_GONE))
 		mpa_af_on(sk);
 }
 
@@ -72,7 +74,7 @@ void mpa_early_hear(struct sock *sk)
 {
 	struct mpa_conn *conn = mpa_conn_of(sk);
 
-	if (!mpa_early_news(conn) || !mpa_early_allowed(conn) ||
+	if (!conn || !mpa_early_news(conn) || !mpa_early_allowed(conn) ||
 	    READ_ONCE(conn->rx.blocked) || READ_ONCE(conn->rx.reported))
 		return;
 	mpa_tcp_ack_at_once(sk);
