@@ -23,6 +23,7 @@
 #include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/ipv6.h>
 #include <net/mpa.h>
@@ -59,7 +60,7 @@ struct mpa_listener {
 	struct delayed_work	work;
 	struct task_struct	*worker;
 	u32			flags;
-	void			(*data_ready)(struct sock *sk);
+	struct wait_queue_entry	wait;
 	void			(*accepted)(void *ctx, struct socket *sock);
 	void			*ctx;
 };
@@ -175,56 +176,14 @@ bool mpa_sock_params_ok(const struct mpa_sock_params *params, u32 flags)
 
 /* Listening */
 
-/*
- * Sockets that are yet to be accepted have inherited this callback, but not
- * sk_user_data. Nobody waits on them.
- */
-static void listen_data_ready(struct sock *sk)
+/* The socket wakes its waiters. Context: any, with interrupts off. */
+static int listen_wake(struct wait_queue_entry *wait, unsigned int mode,
+		       int flags, void *key)
 {
-	struct mpa_listener *l;
+	struct mpa_listener *l = container_of(wait, struct mpa_listener, wait);
 
-	read_lock_bh(&sk->sk_callback_lock);
-	l = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
-	if (sk->sk_state == TCP_LISTEN && l) {
-		mod_delayed_work(mpa_wq, &l->work, 0);
-		l->data_ready(sk);
-	}
-	read_unlock_bh(&sk->sk_callback_lock);
-}
-
-static int listen_hook(struct mpa_listener *l)
-{
-	struct sock *sk = l->sock->sk;
-	int err = -EBUSY;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	if (!sk->sk_user_data) {
-		l->data_ready = sk->sk_data_ready;
-		__rcu_assign_sk_user_data_with_flags(sk, l,
-						     SK_USER_DATA_NOCOPY);
-		WRITE_ONCE(sk->sk_data_ready, listen_data_ready);
-		err = 0;
-	}
-	write_unlock_bh(&sk->sk_callback_lock);
-	return err;
-}
-
-static void listen_unhook(struct mpa_listener *l)
-{
-	struct sock *sk = l->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	WRITE_ONCE(sk->sk_data_ready, l->data_ready);
-	rcu_assign_sk_user_data(sk, NULL);
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-/* What an accepted socket has inherited, the consumer does not get. */
-static void child_unhook(struct mpa_listener *l, struct sock *sk)
-{
-	write_lock_bh(&sk->sk_callback_lock);
-	WRITE_ONCE(sk->sk_data_ready, l->data_ready);
-	write_unlock_bh(&sk->sk_callback_lock);
+	mod_delayed_work(mpa_wq_of(l->flags), &l->work, 0);
+	return 0;
 }
 
 static void listener_put(struct mpa_listener *l)
@@ -254,7 +213,7 @@ static bool listener_closed(struct mpa_listener *l)
  */
 static void listener_release(struct mpa_listener *l)
 {
-	listen_unhook(l);
+	remove_wait_queue(sk_sleep(l->sock->sk), &l->wait);
 	cancel_delayed_work(&l->work);
 	sock_release(l->sock);
 	complete_all(&l->gone);
@@ -269,7 +228,6 @@ static int accept_one(struct mpa_listener *l)
 	err = kernel_accept(l->sock, &sock, O_NONBLOCK);
 	if (err)
 		return err;
-	child_unhook(l, sock->sk);
 	if (listener_closed(l)) {
 		sock_release(sock);
 		return -ECANCELED;
@@ -320,13 +278,16 @@ static int listen_start(struct mpa_listener *l,
 	err = mpa_sock_make(params, true, &l->sock);
 	if (err)
 		return err;
-	err = listen_hook(l);
-	if (err)
+	if (l->sock->sk->sk_user_data) {
+		err = -EBUSY;
 		goto release;
+	}
+	add_wait_queue(sk_sleep(l->sock->sk), &l->wait);
 	err = kernel_listen(l->sock, params->backlog ?: SOMAXCONN);
 	if (!err)
 		return 0;
-	listen_unhook(l);
+	remove_wait_queue(sk_sleep(l->sock->sk), &l->wait);
+	cancel_delayed_work_sync(&l->work);
 release:
 	sock_release(l->sock);
 	return err;
@@ -345,6 +306,7 @@ listener_new(const struct mpa_sock_params *params,
 	spin_lock_init(&l->lock);
 	init_completion(&l->gone);
 	INIT_DELAYED_WORK(&l->work, accept_work);
+	init_waitqueue_func_entry(&l->wait, listen_wake);
 	l->flags = params->flags;
 	l->accepted = accepted;
 	l->ctx = params->ctx;

@@ -486,6 +486,9 @@ static const struct conn_row sock_rows[] = {
 	{ "given up while connecting", conn_sock_cancel },
 	{ "with another socket locked", conn_sock_nested },
 	{ "closed while it accepts", conn_sock_close },
+	{ "closed, and another listener has what waits", conn_sock_migrate },
+	{ "destroyed, and another listener has what waits",
+	  conn_sock_migrate_destroyed },
 };
 
 KUNIT_ARRAY_PARAM_DESC(sock, sock_rows, desc);

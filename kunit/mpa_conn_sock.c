@@ -57,6 +57,9 @@ static int sock_setup(struct socket *sock, void *ctx)
 	s->setups++;
 	if (s->setup_err)
 		return s->setup_err;
+	s->made = sock;
+	if (s->reuseport)
+		sock_set_reuseport(sock->sk);
 	WRITE_ONCE(sock->sk->sk_priority, 5);
 	return 0;
 }
@@ -297,17 +300,15 @@ void conn_sock_nested(struct kunit *test)
 }
 
 /* A socket that knows nothing of MPA connects to @port. */
-static void sock_connect_plain(struct kunit *test, u16 port)
+static void sock_connect_plain(struct kunit *test, u16 port,
+			       struct socket **sock)
 {
-	struct conn_test *t = test->priv;
 	struct sockaddr_storage addr;
 
 	sock_loopback(&addr, false, port);
 	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
-					       IPPROTO_TCP, &t->helper.client),
-			0);
-	KUNIT_ASSERT_EQ(test, kernel_connect(t->helper.client,
-					     mpa_sockaddr(&addr),
+					       IPPROTO_TCP, sock), 0);
+	KUNIT_ASSERT_EQ(test, kernel_connect(*sock, mpa_sockaddr(&addr),
 					     sizeof(struct sockaddr_in), 0), 0);
 }
 
@@ -332,7 +333,7 @@ static void sock_close(struct kunit *test)
 	struct conn_sock *s = &t->helper;
 	u32 cpu;
 
-	sock_connect_plain(test, sock_listen(test));
+	sock_connect_plain(test, sock_listen(test), &s->client);
 	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&s->at,
 							  SOCK_PATIENCE), 0);
 	cpu = cpumask_any_but(cpu_online_mask, s->cpu);
@@ -358,4 +359,78 @@ void conn_sock_close(struct kunit *test)
 	for (s->delay = 0; s->delay < SOCK_CLOSES; s->delay++)
 		sock_close(test);
 	KUNIT_EXPECT_EQ(test, s->extra, 0);
+}
+
+/* A listener that MPA does not know, on the same port */
+static void sock_listen_plain(struct kunit *test, u16 port,
+			      struct socket **sock)
+{
+	struct sockaddr_storage addr;
+
+	sock_loopback(&addr, false, port);
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+					       IPPROTO_TCP, sock), 0);
+	sock_set_reuseport((*sock)->sk);
+	KUNIT_ASSERT_EQ(test, kernel_bind(*sock, mpa_sockaddr(&addr),
+					  sizeof(struct sockaddr_in)), 0);
+	KUNIT_ASSERT_EQ(test, kernel_listen(*sock, 4), 0);
+}
+
+/* While sockets migrate: MPA's listener goes, @destroy: by tcp_abort(). */
+static void sock_listener_goes(struct conn_sock *s, bool destroy)
+{
+	u8 migrate = READ_ONCE(init_net.ipv4.sysctl_tcp_migrate_req);
+
+	WRITE_ONCE(init_net.ipv4.sysctl_tcp_migrate_req, 1);
+	if (destroy)
+		tcp_abort(s->made->sk, ECONNABORTED);
+	mpa_listen_close(s->listener);
+	s->listener = NULL;
+	complete(&s->go);
+	mpa_barrier();
+	WRITE_ONCE(init_net.ipv4.sysctl_tcp_migrate_req, migrate);
+}
+
+/*
+ * Of three that connect the first is accepted, which takes long. When MPA's
+ * listener has gone the others wait for another one, and have nothing of MPA.
+ */
+static void sock_migrate(struct kunit *test, bool destroy)
+{
+	struct conn_test *t = test->priv;
+	struct conn_sock *s = &t->helper;
+	struct socket *far[2], *child;
+	u32 i, migrated = 0;
+	u16 port;
+
+	s->stop = true;
+	s->reuseport = true;
+	port = sock_listen(test);
+	sock_connect_plain(test, port, &s->client);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&s->at,
+							  SOCK_PATIENCE), 0);
+	for (i = 0; i < ARRAY_SIZE(far); i++)
+		sock_connect_plain(test, port, &far[i]);
+	sock_listen_plain(test, port, &t->sock[0]);
+	sock_listener_goes(s, destroy);
+	while (!kernel_accept(t->sock[0], &child, O_NONBLOCK)) {
+		KUNIT_EXPECT_PTR_EQ(test, child->sk->sk_data_ready,
+				    t->sock[0]->sk->sk_data_ready);
+		KUNIT_EXPECT_NULL(test, child->sk->sk_user_data);
+		mpa_peer_close(child);
+		migrated++;
+	}
+	KUNIT_EXPECT_GE(test, migrated, 1);
+	for (i = 0; i < ARRAY_SIZE(far); i++)
+		mpa_peer_close(far[i]);
+}
+
+void conn_sock_migrate(struct kunit *test)
+{
+	sock_migrate(test, false);
+}
+
+void conn_sock_migrate_destroyed(struct kunit *test)
+{
+	sock_migrate(test, true);
 }

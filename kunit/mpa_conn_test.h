@@ -175,6 +175,7 @@ struct conn_msg {
  * @err: what it said
  * @setups: calls of setup()
  * @setup_err: what it has to return
+ * @reuseport: setup() sets SO_REUSEPORT
  * @flags: of the parameters
  * @waits: callbacks in which who allocates may have to wait
  * @stop: accepted() waits for @go
@@ -204,6 +205,7 @@ struct conn_sock {
 	int			err;
 	u32			setups;
 	int			setup_err;
+	bool			reuseport;
 	u32			flags;
 	u32			waits;
 	bool			stop;
@@ -272,6 +274,7 @@ struct conn_asker {
  * @crc_sysctl: sysctl before the case
  * @ooo_hook: sysctl before the case
  * @lo_mtu: MTU before the case, if it was changed
+ * @shared: other connections, whose callbacks block
  */
 struct conn_test {
 	struct mpa_consumer	a;
@@ -568,6 +571,8 @@ void conn_sock_params(struct kunit *test);
 void conn_sock_cancel(struct kunit *test);
 void conn_sock_nested(struct kunit *test);
 void conn_sock_close(struct kunit *test);
+void conn_sock_migrate(struct kunit *test);
+void conn_sock_migrate_destroyed(struct kunit *test);
 
 /* mpa_conn_enhanced.c */
 void conn_enh_initiator(struct kunit *test);
