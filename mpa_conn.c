@@ -159,15 +159,19 @@ static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
  */
 static void mpa_sk_data_ready(struct sock *sk)
 {
+	void (*ready)(struct sock *sk);
 	struct mpa_conn *conn;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	conn = mpa_conn_of(sk);
+	ready = READ_ONCE(sk->sk_data_ready);
 	if (conn && !mpa_conn_test(conn, MPA_CONN_START))
 		conn->data_ready(sk);
 	else if (conn && mpa_sk_readable(conn, sk))
 		mpa_conn_kick(conn);
 	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn && ready != mpa_sk_data_ready)
+		ready(sk);
 }
 
 /* There may be room; if not for us, TCP is to tell at the next ACK, too. */
@@ -183,15 +187,19 @@ static void mpa_conn_room(struct mpa_conn *conn, struct sock *sk)
 
 static void mpa_sk_write_space(struct sock *sk)
 {
+	void (*space)(struct sock *sk);
 	struct mpa_conn *conn;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	conn = mpa_conn_of(sk);
+	space = READ_ONCE(sk->sk_write_space);
 	if (conn) {
 		conn->write_space(sk);
 		mpa_conn_room(conn, sk);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn && space != mpa_sk_write_space)
+		space(sk);
 }
 
 /* TCP has its callbacks back. */
@@ -201,8 +209,12 @@ static void mpa_conn_unhook(const struct mpa_conn *conn)
 
 	WRITE_ONCE(sk->sk_data_ready, conn->data_ready);
 	WRITE_ONCE(sk->sk_write_space, conn->write_space);
-	WRITE_ONCE(sk->sk_state_change, conn->state_change);
 	WRITE_ONCE(sk->sk_error_report, conn->error_report);
+	/*
+	 * Pairs with the acquire in mpa_conn_of(): a callback that finds no
+	 * connection finds the other callbacks restored.
+	 */
+	smp_store_release(&sk->sk_state_change, conn->state_change);
 }
 
 /*
@@ -233,28 +245,56 @@ static void mpa_conn_changed(struct mpa_conn *conn)
 
 static void mpa_sk_state_change(struct sock *sk)
 {
+	void (*change)(struct sock *sk);
 	struct mpa_conn *conn;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	conn = mpa_conn_of(sk);
+	change = READ_ONCE(sk->sk_state_change);
 	if (conn) {
 		conn->state_change(sk);
 		mpa_conn_changed(conn);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn && change != mpa_sk_state_change)
+		change(sk);
 }
 
 static void mpa_sk_error_report(struct sock *sk)
 {
+	void (*report)(struct sock *sk);
 	struct mpa_conn *conn;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	conn = mpa_conn_of(sk);
+	report = READ_ONCE(sk->sk_error_report);
 	if (conn) {
 		conn->error_report(sk);
 		mpa_conn_changed(conn);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn && report != mpa_sk_error_report)
+		report(sk);
+}
+
+/* The pointer in sk_user_data, which may be another owner's. */
+static struct mpa_conn *mpa_conn_user_data(const struct sock *sk)
+{
+	return (void *)((uintptr_t)sk->sk_user_data & SK_USER_DATA_PTRMASK);
+}
+
+/*
+ * Returns the connection whose callbacks the socket has, or NULL. While the
+ * socket has MPA's callbacks, sk_user_data is a connection. They are set and
+ * restored together, so testing one is enough. The socket lock, the slock or
+ * sk_callback_lock is held.
+ */
+struct mpa_conn *mpa_conn_of(const struct sock *sk)
+{
+	/* Pairs with the release in mpa_conn_unhook(). */
+	if (smp_load_acquire(&sk->sk_state_change) != mpa_sk_state_change)
+		return NULL;
+	return mpa_conn_user_data(sk);
 }
 
 static int mpa_conn_enlist(struct mpa_conn *conn)
@@ -306,19 +346,26 @@ unlock:
 static void mpa_conn_off(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
+	bool ours;
 
 	lock_sock(sk);
 	write_lock_bh(&sk->sk_callback_lock);
-	mpa_conn_unhook(conn);
-	sk->sk_user_data = NULL;
+	if (mpa_conn_of(sk) == conn)
+		mpa_conn_unhook(conn);
+	ours = mpa_conn_user_data(sk) == conn;
+	if (ours)
+		sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
 
 	mpa_early_end(conn);
+	if (!ours)
+		goto unlock;
 	sk->sk_allocation = conn->allocation;
 	sk->sk_use_task_frag = conn->task_frag;
 	WRITE_ONCE(sk->sk_rcvlowat, conn->rcvlowat);
 	if (conn->nagle)
 		tcp_sk(sk)->nonagle &= ~TCP_NAGLE_OFF;
+unlock:
 	release_sock(sk);
 }
 

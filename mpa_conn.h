@@ -321,6 +321,7 @@ void mpa_conn_hold(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_retry(struct mpa_conn *conn);
+struct mpa_conn *mpa_conn_of(const struct sock *sk);
 bool mpa_conn_stranger(const struct mpa_conn *conn);
 void mpa_conn_kill(struct mpa_conn *conn);
 void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params);
@@ -360,16 +361,7 @@ static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 					   BIT(MPA_CONN_HOLD));
 }
 
-/*
- * The connection that has the socket, or NULL. The socket lock, the slock or
- * sk_callback_lock is held.
- */
-static inline struct mpa_conn *mpa_conn_of(const struct sock *sk)
-{
-	return (void *)((uintptr_t)sk->sk_user_data & SK_USER_DATA_PTRMASK);
-}
-
-/* For what is tried again, or what a peer has chosen the size of */
+/* For allocations that are retried, or of which a peer chose the size */
 #define MPA_GFP_QUIET	(GFP_KERNEL | __GFP_NOWARN)
 
 /* Is no message queued? Work item only, which takes them. */
