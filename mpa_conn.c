@@ -35,6 +35,7 @@
  * frees its batch itself. What remains is the consumer, whose last word was
  * mpa_detach().
  */
+#include <linux/kmemleak.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -46,6 +47,14 @@
 #define MPA_RELEASE	HZ	/* for zero-copy pages, before a reset */
 
 static struct kmem_cache *mpa_conn_cache;
+
+/*
+ * The upper layer protocol of sockets that MPA has. TCP_ULP and sockmap refuse
+ * such a socket; otherwise they would exchange its callbacks, and restore those
+ * of MPA later. Allocated, since it outlives the module if a socket keeps it.
+ */
+static struct tcp_ulp_ops *mpa_ulp;
+static bool mpa_ulp_kept;
 
 /* Connections detached and not yet released, for mpa_barrier(). */
 static atomic_t mpa_leaving = ATOMIC_INIT(0);
@@ -62,12 +71,24 @@ static void mpa_conn_free(struct kref *ref)
 int mpa_conn_init(void)
 {
 	mpa_conn_cache = KMEM_CACHE(mpa_conn, 0);
-	return mpa_conn_cache ? 0 : -ENOMEM;
+	if (!mpa_conn_cache)
+		return -ENOMEM;
+	mpa_ulp = kzalloc(sizeof(*mpa_ulp), GFP_KERNEL);
+	if (!mpa_ulp) {
+		kmem_cache_destroy(mpa_conn_cache);
+		return -ENOMEM;
+	}
+	strscpy(mpa_ulp->name, MPA_ULP_NAME);
+	return 0;
 }
 
 /* There is no connection any more. */
 void mpa_conn_exit(void)
 {
+	if (mpa_ulp_kept)
+		kmemleak_ignore(mpa_ulp);
+	else
+		kfree(mpa_ulp);
 	kmem_cache_destroy(mpa_conn_cache);
 }
 
@@ -207,6 +228,10 @@ static void mpa_conn_unhook(const struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
+	if (conn->sock->file)
+		WRITE_ONCE(mpa_ulp_kept, true);
+	else
+		cmpxchg(&inet_csk(sk)->icsk_ulp_ops, mpa_ulp, NULL);
 	WRITE_ONCE(sk->sk_data_ready, conn->data_ready);
 	WRITE_ONCE(sk->sk_write_space, conn->write_space);
 	WRITE_ONCE(sk->sk_error_report, conn->error_report);
@@ -337,6 +362,7 @@ static int mpa_conn_on(struct mpa_conn *conn)
 	WRITE_ONCE(sk->sk_write_space, mpa_sk_write_space);
 	WRITE_ONCE(sk->sk_state_change, mpa_sk_state_change);
 	WRITE_ONCE(sk->sk_error_report, mpa_sk_error_report);
+	WRITE_ONCE(inet_csk(sk)->icsk_ulp_ops, mpa_ulp);
 unlock:
 	write_unlock_bh(&sk->sk_callback_lock);
 	return err;

@@ -312,6 +312,8 @@ void mpa_net_startup_end(struct mpa_conn *conn);
 	SNMP_ADD_STATS(READ_ONCE((conn)->mn)->mib, MPA_MIB_##field, \
 		       (unsigned long)(n))
 
+#define MPA_ULP_NAME	"mpa"	/* of sockets that MPA has, for TCP_ULP */
+
 /* mpa_conn.c APIs: */
 int mpa_conn_init(void);
 void mpa_conn_exit(void);

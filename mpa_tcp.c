@@ -12,6 +12,16 @@
 
 #define MPA_TCP_UNSENT		SZ_64K
 
+/* True if the socket has an upper layer protocol, and not one left by MPA. */
+static bool mpa_tcp_has_ulp(const struct sock *sk)
+{
+	const struct tcp_ulp_ops *ulp = inet_csk(sk)->icsk_ulp_ops;
+
+	sock_owned_by_me(sk);
+
+	return ulp && strcmp(ulp->name, MPA_ULP_NAME);
+}
+
 /**
  * mpa_tcp_check() - can MPA take this socket?
  * @sock: socket
@@ -28,7 +38,7 @@ int mpa_tcp_check(struct socket *sock)
 		return -EPROTOTYPE;
 	if (sk->sk_state != TCP_ESTABLISHED && sk->sk_state != TCP_CLOSE_WAIT)
 		return -ENOTCONN;
-	if (sk->sk_user_data || inet_csk_has_ulp(sk))
+	if (sk->sk_user_data || mpa_tcp_has_ulp(sk))
 		return -EBUSY;
 	return 0;
 }

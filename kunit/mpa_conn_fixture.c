@@ -178,8 +178,8 @@ void conn_reopen(struct kunit *test)
 	t->nr_in = 0;
 }
 
-static void conn_attach_to(struct kunit *test, struct mpa_consumer *c,
-			   struct socket *sock, u32 flags)
+void conn_attach_to(struct kunit *test, struct mpa_consumer *c,
+		    struct socket *sock, u32 flags)
 {
 	struct mpa_conn *conn;
 

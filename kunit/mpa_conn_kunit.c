@@ -15,6 +15,8 @@ static const struct conn_row attach_rows[] = {
 	{ "DD-09: not connected, listening", conn_attach_not_connected },
 	{ "DD-09: sk_user_data has an owner", conn_attach_user_data },
 	{ "DD-09: a ULP is on the socket", conn_attach_ulp },
+	{ "no ULP comes on the socket of a connection", conn_attach_no_ulp },
+	{ "a socket with a file keeps our ULP", conn_attach_ulp_kept },
 	{ "DD-09: MPA is on the socket", conn_attach_twice },
 	{ "parameters: callbacks, revision, flags", conn_attach_params },
 	{ "parameters: request(), sent()", conn_attach_callbacks },

@@ -2,8 +2,8 @@
 /* Attaching, and startup up to full operation. */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
-#include <linux/tcp.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 #include "mpa_conn_test.h"
 #include "mpa_vectors.h"
 
@@ -60,20 +60,57 @@ void conn_attach_user_data(struct kunit *test)
 	t->sock[0]->sk->sk_user_data = NULL;
 }
 
-void conn_attach_ulp(struct kunit *test)
+static int start_set_ulp(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	char name[] = "tls";
 	int err;
 
-	conn_pair(test);
 	err = READ_ONCE(t->sock[0]->ops)->setsockopt(t->sock[0], SOL_TCP,
 						     TCP_ULP,
 						     KERNEL_SOCKPTR(name),
 						     sizeof(name));
-	if (err)
+	if (err == -ENOENT)
 		kunit_skip(test, "this kernel has no TLS");
+	return err;
+}
+
+void conn_attach_ulp(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_pair(test);
+	KUNIT_ASSERT_EQ(test, start_set_ulp(test), 0);
 	start_refused(test, t->sock[0], -EBUSY);
+}
+
+/* One that is put over ours would restore our callbacks when we are gone. */
+void conn_attach_no_ulp(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, 0);
+	KUNIT_EXPECT_EQ(test, start_set_ulp(test), -EEXIST);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, start_set_ulp(test), 0);
+}
+
+/* A process may be looking at it: it stays, and does not keep MPA away. */
+void conn_attach_ulp_kept(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct file *file;
+
+	conn_pair(test);
+	file = sock_alloc_file(t->sock[0], 0, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
+	conn_attach(test, 0);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, start_set_ulp(test), -EEXIST);
+	conn_attach_to(test, &t->b, t->sock[0], 0);
+	conn_detach(test, &t->b);
+	t->sock[0] = NULL;
+	fput(file);
 }
 
 void conn_attach_twice(struct kunit *test)

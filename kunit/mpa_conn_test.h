@@ -320,6 +320,8 @@ void conn_exit(struct kunit *test);
 /* Connections. */
 void conn_pair(struct kunit *test);
 void conn_reopen(struct kunit *test);
+void conn_attach_to(struct kunit *test, struct mpa_consumer *c,
+		    struct socket *sock, u32 flags);
 void conn_attach(struct kunit *test, u32 flags);
 void conn_start(struct kunit *test, enum conn_role role);
 void conn_full(struct kunit *test, enum conn_role role, u32 flags,
@@ -368,6 +370,8 @@ void conn_attach_not_tcp(struct kunit *test);
 void conn_attach_not_connected(struct kunit *test);
 void conn_attach_user_data(struct kunit *test);
 void conn_attach_ulp(struct kunit *test);
+void conn_attach_no_ulp(struct kunit *test);
+void conn_attach_ulp_kept(struct kunit *test);
 void conn_attach_twice(struct kunit *test);
 void conn_attach_params(struct kunit *test);
 void conn_attach_callbacks(struct kunit *test);
