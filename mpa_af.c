@@ -125,9 +125,6 @@ void mpa_af_on(struct sock *sk)
 
 	sock_owned_by_me(sk);
 
-	/* There mpa_af_exit() has nothing that waits for preempted tasks. */
-	if (IS_ENABLED(CONFIG_PREEMPTION) && !IS_ENABLED(CONFIG_TASKS_RCU))
-		return;
 	spin_lock_bh(&mpa_af_lock);
 	af = mpa_af_of(icsk->icsk_af_ops);
 	spin_unlock_bh(&mpa_af_lock);
@@ -155,7 +152,7 @@ void mpa_af_off(struct sock *sk)
 }
 
 /*
- * The module goes; no socket has our operations any more. Who has read the
+ * Module unload: no socket has MPA's operations. A task that has read the
  * pointer without a lock may have been preempted, outside of any RCU section.
  */
 void mpa_af_exit(void)

@@ -44,9 +44,12 @@ void mpa_batch_unpin(struct mpa_batch *b)
 
 void mpa_batch_free(struct mpa_batch *b)
 {
+	struct mpa_conn *conn = b->conn;
+
 	mpa_batch_unpin(b);
-	mpa_conn_put(b->conn);
 	kfree(b);
+	/* Last: the module's exit waits for connections, not for batches. */
+	mpa_conn_put(conn);
 }
 
 void mpa_batch_free_list(struct list_head *list)

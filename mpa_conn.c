@@ -35,6 +35,7 @@
  * frees its batch itself. What remains is the consumer, whose last word was
  * mpa_detach().
  */
+#include <kunit/visibility.h>
 #include <linux/kmemleak.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -44,7 +45,8 @@
 
 #define MPA_ROUNDS	16	/* of the work item before it queues itself */
 #define MPA_RETRY	(HZ / 50 + 1)
-#define MPA_RELEASE	HZ	/* for zero-copy pages, before a reset */
+#define MPA_RELEASE	HZ	/* wait for zero-copy pages, then reset */
+#define MPA_LIVE_WARN	(10 * HZ)
 
 static struct kmem_cache *mpa_conn_cache;
 
@@ -56,6 +58,10 @@ static struct kmem_cache *mpa_conn_cache;
 static struct tcp_ulp_ops *mpa_ulp;
 static bool mpa_ulp_kept;
 
+/* Connections whose memory is not yet freed, for mpa_conn_wait_none(). */
+static atomic_t mpa_live = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(mpa_live_wait);
+
 /* Connections detached and not yet released, for mpa_barrier(). */
 static atomic_t mpa_leaving = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(mpa_leaving_wait);
@@ -64,8 +70,12 @@ static void mpa_conn_free(struct kref *ref)
 {
 	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
 
+	WARN_ON_ONCE(conn->tx.train || conn->tx.cur || conn->tx.frag.page ||
+		     conn->rx.ready || conn->rx.copy || conn->ooo.ready);
 	kfree(conn->ooo.known);
 	kmem_cache_free(mpa_conn_cache, conn);
+	if (atomic_dec_and_test(&mpa_live))
+		wake_up_all(&mpa_live_wait);
 }
 
 int mpa_conn_init(void)
@@ -82,9 +92,24 @@ int mpa_conn_init(void)
 	return 0;
 }
 
-/* There is no connection any more. */
+/*
+ * Wait until the last reference on each connection is dropped. That all are
+ * released is not enough: the network stack may have dropped its last reference
+ * on a zero-copy message and not yet queued the work item, and a consumer may
+ * put a batch later.
+ */
+void mpa_conn_wait_none(void)
+{
+	while (!wait_event_timeout(mpa_live_wait, !atomic_read(&mpa_live),
+				   MPA_LIVE_WARN))
+		pr_warn("mpa: waiting for %d connections to be put\n",
+			atomic_read(&mpa_live));
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_conn_wait_none);
+
 void mpa_conn_exit(void)
 {
+	WARN_ON(atomic_read(&mpa_live));
 	if (mpa_ulp_kept)
 		kmemleak_ignore(mpa_ulp);
 	else
@@ -126,6 +151,7 @@ void mpa_conn_kick_put(struct mpa_conn *conn)
 		return;
 	mpa_conn_put(conn);
 }
+EXPORT_SYMBOL_IF_KUNIT(mpa_conn_kick_put);
 
 /* Have the work item run. Context: any; as mpa_conn_hold(). */
 void mpa_conn_kick(struct mpa_conn *conn)
@@ -620,6 +646,7 @@ static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	if (!conn)
 		return NULL;
 
+	atomic_inc(&mpa_live);
 	kref_init(&conn->ref);
 	INIT_WORK(&conn->work, mpa_conn_work);
 	conn->flags = BIT(MPA_CONN_HOLD);

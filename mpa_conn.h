@@ -316,6 +316,7 @@ void mpa_net_startup_end(struct mpa_conn *conn);
 
 /* mpa_conn.c APIs: */
 int mpa_conn_init(void);
+void mpa_conn_wait_none(void);
 void mpa_conn_exit(void);
 void mpa_conn_kick(struct mpa_conn *conn);
 void mpa_conn_kick_put(struct mpa_conn *conn);

@@ -358,6 +358,8 @@ static int __init mpa_init(void)
 	err = register_pernet_subsys(&mpa_net_ops);
 	if (err)
 		goto free_mib;
+	if (IS_ENABLED(CONFIG_PREEMPTION) && !IS_ENABLED(CONFIG_TASKS_RCU))
+		__module_get(THIS_MODULE);
 	return 0;
 
 free_mib:
@@ -380,10 +382,11 @@ exit_crc:
 static void __exit mpa_exit(void)
 {
 	unregister_pernet_subsys(&mpa_net_ops);
+	mpa_conn_wait_none();
+	mpa_af_exit();
 	destroy_workqueue(mpa_reclaim_wq);
 	destroy_workqueue(mpa_wq);
 	free_percpu(mpa_net_none.mib);
-	mpa_af_exit();
 	mpa_conn_exit();
 	mpa_crc_exit();
 }
