@@ -336,7 +336,7 @@ static bool mpa_cm_drain(struct mpa_conn *conn)
 	int n;
 
 	while (cm->drained < MPA_DRAIN_OCTETS) {
-		n = mpa_tcp_read(conn->sk, sink, sizeof(sink));
+		n = mpa_tcp_read(conn, sink, sizeof(sink));
 		if (n == -EAGAIN)
 			return false;
 		if (!n)
@@ -494,7 +494,7 @@ static bool mpa_cm_reply(struct mpa_conn *conn)
  */
 static int mpa_cm_read(struct mpa_conn *conn, u8 *buf, u32 have, u32 len)
 {
-	int n = mpa_tcp_read(conn->sk, buf + have, len - have);
+	int n = mpa_tcp_read(conn, buf + have, len - have);
 
 	if (n > 0 || n == -EAGAIN)
 		return max(n, 0);

@@ -431,13 +431,18 @@ static void mpa_conn_unlist(struct mpa_conn *conn)
 }
 
 /*
- * Has whoever else has the socket connected it anew? With the socket lock held
- * this stays so; that it was closed before has kicked the work item.
+ * True if another user of the socket closed and reconnected it. Stays true when
+ * the new stream is closed, too, for example by MPA's reset. Stable while the
+ * socket lock is held. A caller need not report it: mpa_conn_changed() queued
+ * the work item when the socket was closed.
  */
-bool mpa_conn_stranger(const struct mpa_conn *conn)
+bool mpa_conn_stranger(struct mpa_conn *conn)
 {
-	return mpa_conn_test(conn, MPA_CONN_GONE) &&
-	       inet_sk_state_load(conn->sk) != TCP_CLOSE;
+	if (!mpa_conn_test(conn, MPA_CONN_GONE))
+		return false;
+	if (inet_sk_state_load(conn->sk) != TCP_CLOSE)
+		set_bit(MPA_CONN_STRANGER, &conn->flags);
+	return mpa_conn_test(conn, MPA_CONN_STRANGER);
 }
 
 /*
@@ -462,8 +467,9 @@ static void mpa_conn_leave_socket(struct mpa_conn *conn)
 		mpa_count(conn, RESETS);
 		mpa_tcp_reset(conn->sk);
 	}
-	mpa_conn_off(conn);
+	/* While MPA's callbacks are there, to notice a reconnected socket. */
 	mpa_rx_finish(conn);
+	mpa_conn_off(conn);
 	mpa_cm_free(conn);
 	mpa_tx_cancel(conn, -ECANCELED);
 	timer_delete_sync(&conn->timer);
@@ -502,8 +508,8 @@ static void mpa_conn_release(struct mpa_conn *conn)
 	mpa_conn_put(conn);
 }
 
-/* The error with which TCP was lost, if it was. */
-static int mpa_conn_gone(const struct mpa_conn *conn)
+/* Returns the error with which TCP was lost, or 0. */
+static int mpa_conn_gone(struct mpa_conn *conn)
 {
 	/* After a rejection it is not ours to watch. */
 	if (conn->state == MPA_STATE_REJECTED)

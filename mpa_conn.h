@@ -100,6 +100,7 @@ enum mpa_flag {
 	MPA_CONN_DETACH,	/* mpa_detach(): no callback but released() */
 	MPA_CONN_CLOSED,	/* closed() has been called */
 	MPA_CONN_GONE,		/* TCP has closed, and tells no more */
+	MPA_CONN_STRANGER,	/* another user reconnected the socket */
 	MPA_CONN_OFF,		/* the socket's callbacks are restored */
 	MPA_CONN_RELEASED,	/* released() has been or is being called */
 	MPA_CONN_TIMEOUT,	/* the timer has fired */
@@ -325,7 +326,7 @@ void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_retry(struct mpa_conn *conn);
 struct mpa_conn *mpa_conn_of(const struct sock *sk);
-bool mpa_conn_stranger(const struct mpa_conn *conn);
+bool mpa_conn_stranger(struct mpa_conn *conn);
 void mpa_conn_kill(struct mpa_conn *conn);
 void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params);
 bool mpa_enhanced_ok(const struct mpa_enhanced *enhanced, u16 ird_max);
@@ -467,10 +468,10 @@ u32 mpa_tcp_window(const struct sock *sk);
 u32 mpa_tcp_pages_max(void);
 bool mpa_tcp_has_room(const struct sock *sk);
 bool mpa_tcp_space(struct sock *sk);
-int mpa_tcp_read(struct sock *sk, void *buf, size_t len);
+int mpa_tcp_read(struct mpa_conn *conn, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);
 bool mpa_tcp_fin(const struct sock *sk);
-int mpa_tcp_send_fin(struct socket *sock);
+int mpa_tcp_send_fin(struct mpa_conn *conn);
 void mpa_tcp_ack_at_once(struct sock *sk);
 int mpa_tcp_lost(const struct sock *sk);
 void mpa_tcp_memalloc(struct sock *sk);

@@ -207,11 +207,14 @@ static struct mpa_batch *mpa_early_collect(struct mpa_conn *conn, u64 *pos)
 	int err = 0;
 
 	lock_sock(conn->sk);
-	/* One at a time: what comes meanwhile is for the next. */
+	if (mpa_conn_stranger(conn))
+		goto unlock;
+	/* One at a time. Segments queued since it began start the next. */
 	if (!mpa_early_searching(conn))
 		err = mpa_early_start(conn);
 	if (!err)
 		b = mpa_early_find(conn, pos);
+unlock:
 	release_sock(conn->sk);
 	return err ? ERR_PTR(err) : b;
 }

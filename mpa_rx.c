@@ -70,7 +70,7 @@ static void mpa_rx_consume(struct mpa_conn *conn)
 	sock_owned_by_me(conn->sk);
 
 	octets = mpa_batch_reap(conn, &done);
-	if (octets)
+	if (octets && !mpa_conn_stranger(conn))
 		tcp_read_done(conn->sk, octets);
 	mpa_batch_free_list(&done);
 }
@@ -429,14 +429,16 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 	LIST_HEAD(done);
-	u32 octets;
+	u32 octets = 0;
 
 	lock_sock(sk);
 	mpa_batch_reap(conn, &done);
-	octets = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
+	if (!mpa_conn_stranger(conn))
+		octets = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
 	if (octets)
 		tcp_read_done(sk, octets);
-	mpa_count_add(conn, RX_DISCARDED, octets);
+	/* The FIN, if it was among these, is no octet. */
+	mpa_count_add(conn, RX_DISCARDED, octets - (octets && mpa_tcp_fin(sk)));
 	WRITE_ONCE(conn->rx.need, tcp_sk(sk)->rcv_nxt + 1);
 	release_sock(sk);
 	conn->rx.discarded = true;

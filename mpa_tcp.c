@@ -163,18 +163,21 @@ static int mpa_tcp_read_actor(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * Read at most @len octets, and not one more. Returns how many, 0 at the
- * peer's FIN, -EAGAIN if there are none yet, -EBADMSG if urgent data was
- * announced, or the error of the connection. Context: process, socket lock not
- * held.
+ * Read and consume at most @len octets. Returns how many, 0 at the peer's FIN,
+ * -EAGAIN if there are none yet, -EBADMSG if urgent data was announced, or the
+ * error of the connection. Context: process, socket lock not held.
  */
-int mpa_tcp_read(struct sock *sk, void *buf, size_t len)
+int mpa_tcp_read(struct mpa_conn *conn, void *buf, size_t len)
 {
 	read_descriptor_t desc = { .arg.data = buf, .count = len };
-	int n = -EBADMSG;
+	struct sock *sk = conn->sk;
+	int n = -ECONNRESET;
 
 	lock_sock(sk);
-	/* In the same section: reading past it makes TCP forget it. */
+	if (mpa_conn_stranger(conn))
+		goto unlock;
+	n = -EBADMSG;
+	/* In the locked section of the read, which makes TCP forget it. */
 	if (tcp_sk(sk)->urg_data)
 		goto unlock;
 	n = tcp_read_sock(sk, &desc, mpa_tcp_read_actor);
@@ -212,22 +215,31 @@ bool mpa_tcp_fin(const struct sock *sk)
 }
 
 /*
- * Have TCP send its FIN behind all that it was given. Returns 0, or -ENOMEM:
- * where TCP has no memory for it, it forgets it. Context: process, socket lock
- * not held.
+ * Have TCP send its FIN after all that it was given, as kernel_sock_shutdown()
+ * does, unless another user of the socket has reconnected it. Returns 0, or
+ * -ENOMEM if TCP had no memory for the FIN: it does not try again. Context:
+ * process, socket lock not held.
  */
-int mpa_tcp_send_fin(struct socket *sock)
+int mpa_tcp_send_fin(struct mpa_conn *conn)
 {
-	const struct sock *sk = sock->sk;
-	u32 end = READ_ONCE(tcp_sk(sk)->write_seq);
-	int state = inet_sk_state_load(sk);
+	struct sock *sk = conn->sk;
+	int state, err = 0;
+	u32 end;
 
-	kernel_sock_shutdown(sock, SHUT_WR);
-	if (state != TCP_ESTABLISHED && state != TCP_CLOSE_WAIT)
-		return 0;
-	if (READ_ONCE(tcp_sk(sk)->write_seq) != end || mpa_tcp_lost(sk))
-		return 0;
-	return -ENOMEM;
+	lock_sock(sk);
+	if (mpa_conn_stranger(conn))
+		goto unlock;
+	end = tcp_sk(sk)->write_seq;
+	state = sk->sk_state;
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	sk->sk_state_change(sk);
+	if ((state == TCP_ESTABLISHED || state == TCP_CLOSE_WAIT) &&
+	    tcp_sk(sk)->write_seq == end && !mpa_tcp_lost(sk))
+		err = -ENOMEM;
+unlock:
+	release_sock(sk);
+	return err;
 }
 
 /*

@@ -384,10 +384,10 @@ void mpa_tx_begin(struct mpa_conn *conn)
 int mpa_tx_fin(struct mpa_conn *conn)
 {
 	if (conn->tx.fin || !mpa_conn_test(conn, MPA_CONN_SHUTDOWN) ||
-	    mpa_tx_pending(conn) || mpa_conn_stranger(conn))
+	    mpa_tx_pending(conn))
 		return 0;
 	conn->tx.fin = true;
-	return mpa_tcp_send_fin(conn->sock);
+	return mpa_tcp_send_fin(conn);
 }
 
 /* Push what is laid out, build the next train, push that. */
