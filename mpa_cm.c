@@ -659,7 +659,9 @@ static void mpa_cm_options(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
+	/* TCP_CORK would hold back our frames and FPDUs for up to 200 ms. */
 	tcp_sock_set_nodelay(sk);
+	tcp_sock_set_cork(sk, false);
 	lock_sock(sk);
 	/* Or TCP would not tell us of the first octets. */
 	WRITE_ONCE(sk->sk_rcvlowat, 1);

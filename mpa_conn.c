@@ -417,6 +417,8 @@ static void mpa_conn_off(struct mpa_conn *conn)
 	WRITE_ONCE(sk->sk_rcvlowat, conn->rcvlowat);
 	if (conn->nagle)
 		tcp_sk(sk)->nonagle &= ~TCP_NAGLE_OFF;
+	if (conn->cork)
+		tcp_sk(sk)->nonagle |= TCP_NAGLE_CORK;
 unlock:
 	release_sock(sk);
 }
@@ -690,6 +692,7 @@ static void mpa_conn_save(struct mpa_conn *conn)
 	conn->allocation = sk->sk_allocation;
 	conn->task_frag = sk->sk_use_task_frag;
 	conn->nagle = !(tcp_sk(sk)->nonagle & TCP_NAGLE_OFF);
+	conn->cork = tcp_sk(sk)->nonagle & TCP_NAGLE_CORK;
 	conn->rcvlowat = sk->sk_rcvlowat;
 }
 

@@ -276,6 +276,7 @@ struct mpa_conn {
 
 	u32			conn_flags;
 	bool			nagle;
+	bool			cork;
 	int			rcvlowat;
 	bool			task_frag;
 	gfp_t			allocation;

@@ -125,6 +125,7 @@ static void end_expect_released(struct kunit *test, struct mpa_consumer *c)
 /* In each state: the socket comes back as it was. */
 void conn_end_detach(struct kunit *test)
 {
+	const u8 options = TCP_NAGLE_OFF | TCP_NAGLE_CORK;
 	struct conn_test *t = test->priv;
 	void (*ready)(struct sock *sk);
 	enum end_state state;
@@ -136,6 +137,7 @@ void conn_end_detach(struct kunit *test)
 		conn_pair(test);
 		sk = t->sock[0]->sk;
 		WRITE_ONCE(sk->sk_rcvlowat, 1000);
+		tcp_sock_set_cork(sk, state % 2);
 		lowat = sk->sk_rcvlowat;
 		nonagle = tcp_sk(sk)->nonagle;
 		ready = sk->sk_data_ready;
@@ -145,8 +147,8 @@ void conn_end_detach(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, ready);
 		KUNIT_EXPECT_NULL(test, sk->sk_user_data);
 		KUNIT_EXPECT_EQ(test, sk->sk_rcvlowat, lowat);
-		KUNIT_EXPECT_EQ(test, tcp_sk(sk)->nonagle & TCP_NAGLE_OFF,
-				nonagle & TCP_NAGLE_OFF);
+		KUNIT_EXPECT_EQ(test, tcp_sk(sk)->nonagle & options,
+				nonagle & options);
 		conn_reopen(test);
 	}
 }

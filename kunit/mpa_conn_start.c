@@ -208,6 +208,27 @@ void conn_attach_untouched(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, &start_data_ready);
 }
 
+/* TCP_CORK of the previous owner must not hold back what MPA sends. */
+void conn_start_cork(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct tcp_sock *tp;
+
+	conn_pair(test);
+	tp = tcp_sk(t->sock[0]->sk);
+	tcp_sock_set_cork(t->sock[0]->sk, true);
+	conn_attach(test, 0);
+	KUNIT_EXPECT_TRUE(test, tp->nonagle & TCP_NAGLE_CORK);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	KUNIT_EXPECT_FALSE(test, tp->nonagle & TCP_NAGLE_CORK);
+	conn_peer_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_TRUE(test, tp->nonagle & TCP_NAGLE_CORK);
+	KUNIT_EXPECT_FALSE(test, tp->nonagle & TCP_NAGLE_OFF);
+}
+
 /* Octets that are there already are the first of the frame. */
 void conn_start_unread(struct kunit *test)
 {
