@@ -248,6 +248,7 @@ static void mpa_batch_account(const struct mpa_batch *b, u32 more)
  */
 u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 {
+	bool released = mpa_conn_test(conn, MPA_CONN_RELEASED);
 	struct mpa_batch *b, *tmp;
 	bool kept = false;
 	u32 octets = 0;
@@ -257,7 +258,7 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 		return 0;
 	spin_lock_bh(&conn->lock);
 	list_for_each_entry_safe(b, tmp, &conn->rx.batches, node) {
-		if (b->done && (b->early || !kept)) {
+		if (b->done && (b->early || !kept || released)) {
 			octets += b->octets;
 			mpa_batch_account(b, -b->truesize);
 			list_move_tail(&b->node, done);
@@ -269,27 +270,12 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 	return octets;
 }
 
-/* The last reference on a batch is gone. Context: any but hard interrupt. */
-static void mpa_batch_done(struct mpa_batch *b, bool kick)
+/* The last reference on a batch is gone: the work item does the rest. */
+static void mpa_batch_done(struct mpa_batch *b)
 {
-	struct mpa_conn *conn = b->conn;
-	bool released;
-
-	/* The batch and its own reference may go with the unlock. */
-	mpa_conn_hold(conn);
-	spin_lock_bh(&conn->lock);
+	spin_lock_bh(&b->conn->lock);
 	b->done = true;
-	released = mpa_conn_test(conn, MPA_CONN_RELEASED);
-	if (released)
-		list_del(&b->node);
-	spin_unlock_bh(&conn->lock);
-
-	if (released)
-		mpa_batch_free(b);
-	if (kick && !released)
-		mpa_conn_kick_put(conn);
-	else
-		mpa_conn_put(conn);
+	spin_unlock_bh(&b->conn->lock);
 }
 
 /* Work item only, when recv() may be called: call it. */
@@ -308,7 +294,7 @@ void mpa_batch_pass(struct mpa_batch *b)
 		trace_mpa_early(conn, b->rx.nr, b->ulpdu->pos, b->end);
 	trace_mpa_recv(conn, b->rx.nr, b->rx.delivered);
 	if (refcount_dec_and_test(&b->ref))
-		mpa_batch_done(b, false);
+		mpa_batch_done(b);
 }
 
 /**
@@ -343,8 +329,13 @@ EXPORT_SYMBOL_GPL(mpa_rx_get);
 void mpa_rx_put(struct mpa_rx *rx)
 {
 	struct mpa_batch *b = container_of(rx, struct mpa_batch, rx);
+	struct mpa_conn *conn = b->conn;
 
-	if (refcount_dec_and_test(&b->ref))
-		mpa_batch_done(b, true);
+	if (!refcount_dec_and_test(&b->ref))
+		return;
+	/* mpa_batch_done() lets the work item free @b and its reference. */
+	mpa_conn_hold(conn);
+	mpa_batch_done(b);
+	mpa_conn_kick_put(conn);
 }
 EXPORT_SYMBOL_GPL(mpa_rx_put);

@@ -502,7 +502,7 @@ static void mpa_conn_release(struct mpa_conn *conn)
 	/* From now on the namespace does not wait for this work item. */
 	mpa_conn_unlist(conn);
 	mpa_tx_collect(conn, &left);
-	mpa_rx_release(conn);
+	set_bit(MPA_CONN_RELEASED, &conn->flags);
 	conn->ops->released(conn, &left);
 	complete_all(&conn->done);
 	if (atomic_dec_and_test(&mpa_leaving))
@@ -610,6 +610,9 @@ static void mpa_conn_work(struct work_struct *work)
 	if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
 		more = mpa_conn_run(conn);
 	WRITE_ONCE(conn->runner, NULL);
+	/* After clearing runner: from now on mpa_rx_put() queues a new run. */
+	if (mpa_conn_test(conn, MPA_CONN_RELEASED))
+		mpa_rx_free_put(conn);
 	mpa_memalloc_restore(conn->conn_flags, memalloc);
 
 	if (more)

@@ -435,7 +435,7 @@ void mpa_rx_begin(struct mpa_conn *conn);
 bool mpa_rx_run(struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
 void mpa_rx_finish(struct mpa_conn *conn);
-void mpa_rx_release(struct mpa_conn *conn);
+void mpa_rx_free_put(struct mpa_conn *conn);
 
 /* mpa_sock.c APIs: */
 int mpa_addr_len(const struct sockaddr_storage *addr);

@@ -545,17 +545,14 @@ void mpa_rx_finish(struct mpa_conn *conn)
 	release_sock(conn->sk);
 }
 
-/* From now on a batch is freed by whoever puts it last. */
-void mpa_rx_release(struct mpa_conn *conn)
+/*
+ * Work item, once the connection is released: free batches put since then.
+ * mpa_rx_put() cannot: its caller may hold a spinlock, and kvfree() may sleep.
+ */
+void mpa_rx_free_put(struct mpa_conn *conn)
 {
-	struct mpa_batch *b, *tmp;
 	LIST_HEAD(done);
 
-	spin_lock_bh(&conn->lock);
-	set_bit(MPA_CONN_RELEASED, &conn->flags);
-	list_for_each_entry_safe(b, tmp, &conn->rx.batches, node)
-		if (b->done)
-			list_move_tail(&b->node, &done);
-	spin_unlock_bh(&conn->lock);
+	mpa_batch_reap(conn, &done);
 	mpa_batch_free_list(&done);
 }
