@@ -232,14 +232,15 @@ static void mpa_batch_count(const struct mpa_batch *b)
 	conn->ooo.octets += octets;
 }
 
-/* Memory held by batches of its kind: add to it. */
-static void mpa_batch_account(const struct mpa_batch *b, u32 more)
+/* Add @more octets to rx.pinned or ooo.pinned, and to the namespace's sum. */
+static void mpa_batch_account(const struct mpa_batch *b, s32 more)
 {
 	u32 *pinned = b->early ? &b->conn->ooo.pinned : &b->conn->rx.pinned;
 
 	lockdep_assert_held(&b->conn->lock);
 
 	WRITE_ONCE(*pinned, *pinned + more);
+	mpa_net_rx_mem_add(b->conn->mn, more);
 }
 
 /*
@@ -260,7 +261,7 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 	list_for_each_entry_safe(b, tmp, &conn->rx.batches, node) {
 		if (b->done && (b->early || !kept || released)) {
 			octets += b->octets;
-			mpa_batch_account(b, -b->truesize);
+			mpa_batch_account(b, -(s32)b->truesize);
 			list_move_tail(&b->node, done);
 		} else if (!b->early) {
 			kept = true;

@@ -423,10 +423,31 @@ unlock:
 	release_sock(sk);
 }
 
+/*
+ * The namespace may go away before the connection does: from now on count the
+ * memory and the events of the connection in mpa_net_none.
+ */
+static void mpa_conn_leave_net(struct mpa_conn *conn)
+{
+	s64 pinned;
+
+	spin_lock_bh(&conn->lock);
+	pinned = (s64)conn->rx.pinned + conn->ooo.pinned;
+	mpa_net_rx_mem_add(conn->mn, -pinned);
+	WRITE_ONCE(conn->mn, &mpa_net_none);
+	mpa_net_rx_mem_add(&mpa_net_none, pinned);
+	spin_unlock_bh(&conn->lock);
+}
+
+/*
+ * Must be the last step that uses the namespace: its exit waits for this work
+ * item only if the connection is on the list, or was when the exit began.
+ */
 static void mpa_conn_unlist(struct mpa_conn *conn)
 {
 	struct mpa_net *mn = READ_ONCE(conn->mn);
 
+	mpa_conn_leave_net(conn);
 	spin_lock_bh(&mn->lock);
 	list_del_init(&conn->net_node);
 	spin_unlock_bh(&mn->lock);
@@ -1046,7 +1067,7 @@ EXPORT_SYMBOL_GPL(mpa_get_info);
  */
 void mpa_conn_kill(struct mpa_conn *conn)
 {
-	WRITE_ONCE(conn->mn, &mpa_net_none);
+	mpa_conn_leave_net(conn);
 	mpa_abort(conn);
 	flush_work(&conn->work);
 }

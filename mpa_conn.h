@@ -5,6 +5,7 @@
 
 #include <linux/completion.h>
 #include <linux/kref.h>
+#include <linux/percpu_counter.h>
 #include <linux/sched/mm.h>
 #include <linux/spinlock.h>
 #include <linux/tcp.h>
@@ -47,7 +48,8 @@ enum mpa_mib {
 	MPA_MIB_RX_BATCHES,
 	MPA_MIB_RX_COPIED,	/* copies of octets received */
 	MPA_MIB_RX_DISCARDED,	/* octets not delivered */
-	MPA_MIB_OOO_ULPDUS,	/* passed before their turn */
+	MPA_MIB_RX_LIMITED,	/* deliveries put off by net.mpa.rx_mem_max */
+	MPA_MIB_OOO_ULPDUS,	/* passed out of order */
 	MPA_MIB_OOO_OCTETS,
 	MPA_MIB_OOO_BAD,	/* FPDUs not good, behind a hole */
 	MPA_MIB_OOO_FULL,	/* too many holes, not looked behind */
@@ -87,6 +89,8 @@ struct mpa_net {
 	u8			ooo_hook;
 	int			startup_timeout_ms;
 	int			startup_max;
+	unsigned long		rx_mem_max;
+	struct percpu_counter	rx_mem;
 };
 
 /* Bits of mpa_conn.flags; set and cleared atomically. */
@@ -306,6 +310,8 @@ struct mpa_net *mpa_net(struct net *net);
 int mpa_net_startup_max(const struct mpa_net *mn);
 int mpa_net_startup_timeout(const struct mpa_net *mn);
 void mpa_net_startup_begin(struct mpa_conn *conn);
+void mpa_net_rx_mem_add(struct mpa_net *mn, s64 octets);
+bool mpa_net_rx_full(const struct mpa_conn *conn);
 void mpa_net_startup_end(struct mpa_conn *conn);
 
 #define mpa_count(conn, field) \

@@ -123,7 +123,8 @@ static void mpa_early_poll(struct mpa_conn *conn)
 /* Is there anything to be looked for, and may it be passed? */
 static bool mpa_early_due(struct mpa_conn *conn)
 {
-	if (conn->ooo.ready || !mpa_early_allowed(conn))
+	if (conn->ooo.ready || !mpa_early_allowed(conn) ||
+	    mpa_net_rx_full(conn))
 		return false;
 	if (mpa_early_searching(conn))
 		return true;

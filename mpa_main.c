@@ -3,6 +3,7 @@
 #include <linux/module.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
+#include <linux/swap.h>
 #include <linux/sysctl.h>
 #include <net/ip.h>
 #include <net/net_namespace.h>
@@ -15,6 +16,9 @@
 
 /* As many as TCP keeps for a listener that accepts none, by default. */
 #define MPA_STARTUP_MAX	SOMAXCONN
+
+/* Octets by which each processor's share of mpa_net.rx_mem may be off */
+#define MPA_RX_MEM_BATCH	SZ_256K
 
 /*
  * Workqueues of connections, attempts to connect and listeners: mpa_reclaim_wq
@@ -62,6 +66,32 @@ int mpa_net_startup_timeout(const struct mpa_net *mn)
 {
 	return min(READ_ONCE(mn->startup_timeout_ms),
 		   READ_ONCE(mpa_net(&init_net)->startup_timeout_ms));
+}
+
+/* Context: any. */
+void mpa_net_rx_mem_add(struct mpa_net *mn, s64 octets)
+{
+	percpu_counter_add_batch(&mn->rx_mem, octets, MPA_RX_MEM_BATCH);
+}
+
+/*
+ * Work item only: the exit of the namespace waits for work items. True if the
+ * batches kept by consumers in the namespace pin more than net.mpa.rx_mem_max.
+ * False with MPA_F_MEMALLOC: other consumers may wait for such a connection
+ * before they put their batches.
+ */
+bool mpa_net_rx_full(const struct mpa_conn *conn)
+{
+	struct mpa_net *mn = READ_ONCE(conn->mn);
+	unsigned long max = min3(READ_ONCE(mn->rx_mem_max),
+				 READ_ONCE(mpa_net(&init_net)->rx_mem_max),
+				 (unsigned long)LONG_MAX);
+
+	if (conn->conn_flags & MPA_F_MEMALLOC)
+		return false;
+	/* Exact near the limit: it adds up the shares of all processors. */
+	return __percpu_counter_compare(&mn->rx_mem, max,
+					MPA_RX_MEM_BATCH) > 0;
 }
 
 /* mn->lock held */
@@ -150,6 +180,7 @@ static const struct snmp_mib mpa_mib_list[] = {
 	SNMP_MIB_ITEM("MpaRxBatches", MPA_MIB_RX_BATCHES),
 	SNMP_MIB_ITEM("MpaRxCopied", MPA_MIB_RX_COPIED),
 	SNMP_MIB_ITEM("MpaRxDiscarded", MPA_MIB_RX_DISCARDED),
+	SNMP_MIB_ITEM("MpaRxLimited", MPA_MIB_RX_LIMITED),
 	SNMP_MIB_ITEM("MpaOooUlpdus", MPA_MIB_OOO_ULPDUS),
 	SNMP_MIB_ITEM("MpaOooOctets", MPA_MIB_OOO_OCTETS),
 	SNMP_MIB_ITEM("MpaOooBad", MPA_MIB_OOO_BAD),
@@ -180,12 +211,14 @@ static const struct snmp_mib mpa_mib_list[] = {
 
 static int mpa_stat_show(struct seq_file *seq, void *v)
 {
-	const struct mpa_net *mn = mpa_net(seq->private);
+	struct mpa_net *mn = mpa_net(seq->private);
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(mpa_mib_list); i++)
 		seq_printf(seq, "%-24s %lu\n", mpa_mib_list[i].name,
 			   snmp_fold_field(mn->mib, mpa_mib_list[i].entry));
+	seq_printf(seq, "%-24s %lld\n", "MpaRxPinned",
+		   percpu_counter_sum_positive(&mn->rx_mem));
 	return 0;
 }
 
@@ -226,6 +259,13 @@ static const struct ctl_table mpa_sysctls[] = {
 		.proc_handler	= proc_dointvec_minmax,
 		.extra1		= SYSCTL_ONE,
 		.extra2		= SYSCTL_INT_MAX,
+	},
+	{
+		.procname	= "rx_mem_max",
+		.data		= (void *)offsetof(struct mpa_net, rx_mem_max),
+		.maxlen		= sizeof(unsigned long),
+		.mode		= 0644,
+		.proc_handler	= proc_doulongvec_minmax,
 	},
 };
 
@@ -269,13 +309,18 @@ static int __net_init mpa_net_init(struct net *net)
 	mn->ooo_hook = 1;
 	mn->startup_timeout_ms = 10 * MSEC_PER_SEC;
 	mn->startup_max = MPA_STARTUP_MAX;
+	/* As net.ipv4.tcp_mem[1], the threshold of TCP's memory pressure */
+	mn->rx_mem_max = max(nr_free_buffer_pages() / 16, 128UL) << PAGE_SHIFT;
 
 	mn->mib = alloc_percpu(struct mpa_stats);
 	if (!mn->mib)
 		return -ENOMEM;
-	err = mpa_sysctl_init(net, mn);
+	err = percpu_counter_init(&mn->rx_mem, 0, GFP_KERNEL);
 	if (err)
 		goto free_mib;
+	err = mpa_sysctl_init(net, mn);
+	if (err)
+		goto destroy_rx_mem;
 	err = -ENOMEM;
 	if (!proc_create_net_single("mpa_stat", 0444, net->proc_net,
 				    mpa_stat_show, NULL))
@@ -284,6 +329,8 @@ static int __net_init mpa_net_init(struct net *net)
 
 exit_sysctl:
 	mpa_sysctl_exit(mn);
+destroy_rx_mem:
+	percpu_counter_destroy(&mn->rx_mem);
 free_mib:
 	free_percpu(mn->mib);
 	return err;
@@ -325,6 +372,9 @@ static void __net_exit mpa_net_exit(struct net *net)
 
 	remove_proc_entry("mpa_stat", net->proc_net);
 	mpa_sysctl_exit(mn);
+	/* Memory that batches still pin is counted in mpa_net_none. */
+	WARN_ON_ONCE(percpu_counter_sum(&mn->rx_mem));
+	percpu_counter_destroy(&mn->rx_mem);
 	free_percpu(mn->mib);
 }
 
@@ -355,13 +405,18 @@ static int __init mpa_init(void)
 	mpa_net_none.mib = alloc_percpu(struct mpa_stats);
 	if (!mpa_net_none.mib)
 		goto destroy_reclaim_wq;
-	err = register_pernet_subsys(&mpa_net_ops);
+	err = percpu_counter_init(&mpa_net_none.rx_mem, 0, GFP_KERNEL);
 	if (err)
 		goto free_mib;
+	err = register_pernet_subsys(&mpa_net_ops);
+	if (err)
+		goto destroy_rx_mem;
 	if (IS_ENABLED(CONFIG_PREEMPTION) && !IS_ENABLED(CONFIG_TASKS_RCU))
 		__module_get(THIS_MODULE);
 	return 0;
 
+destroy_rx_mem:
+	percpu_counter_destroy(&mpa_net_none.rx_mem);
 free_mib:
 	free_percpu(mpa_net_none.mib);
 destroy_reclaim_wq:
@@ -386,6 +441,8 @@ static void __exit mpa_exit(void)
 	mpa_af_exit();
 	destroy_workqueue(mpa_reclaim_wq);
 	destroy_workqueue(mpa_wq);
+	WARN_ON_ONCE(percpu_counter_sum(&mpa_net_none.rx_mem));
+	percpu_counter_destroy(&mpa_net_none.rx_mem);
 	free_percpu(mpa_net_none.mib);
 	mpa_conn_exit();
 	mpa_crc_exit();

@@ -28,6 +28,7 @@
 #include "mpa_early.h"
 
 #define MPA_RX_STEPS	1024	/* FPDUs stepped over with the socket locked */
+#define MPA_RX_LIMITED	(HZ / 50 + 1)	/* jiffies, then look at rx_mem_max */
 
 /* Octets from which the ULPDU_Length at rx.pos can be read. */
 static u32 mpa_rx_header(const struct mpa_conn *conn)
@@ -460,10 +461,26 @@ static bool mpa_rx_ended(struct mpa_conn *conn)
 /* Has the consumer kept as much as it may? */
 static bool mpa_rx_overdrawn(const struct mpa_conn *conn)
 {
-	return READ_ONCE(conn->rx.pinned) > READ_ONCE(conn->sk->sk_rcvbuf);
+	u32 pinned = READ_ONCE(conn->rx.pinned);
+
+	return pinned > READ_ONCE(conn->sk->sk_rcvbuf) ||
+	       (pinned && mpa_net_rx_full(conn));
 }
 
-/* Consume what has been put although nothing new can be passed. */
+/*
+ * Nothing is passed until a batch is put. mpa_rx_put() queues the work item of
+ * its own connection only: for batches of others the timer looks again.
+ */
+static void mpa_rx_put_off(struct mpa_conn *conn)
+{
+	if (READ_ONCE(conn->rx.pinned) > READ_ONCE(conn->sk->sk_rcvbuf) ||
+	    mpa_conn_test(conn, MPA_CONN_HOLD))
+		return;
+	mpa_count(conn, RX_LIMITED);
+	timer_reduce(&conn->timer, jiffies + MPA_RX_LIMITED);
+}
+
+/* Consume octets that were put, though nothing new can be passed. */
 static void mpa_rx_blocked(struct mpa_conn *conn)
 {
 	WRITE_ONCE(conn->rx.blocked, true);
@@ -486,8 +503,10 @@ bool mpa_rx_run(struct mpa_conn *conn)
 	if (!rx->ready && !rx->end.error) {
 		if (mpa_rx_overdrawn(conn)) {
 			mpa_rx_blocked(conn);
-			if (mpa_rx_overdrawn(conn))
+			if (mpa_rx_overdrawn(conn)) {
+				mpa_rx_put_off(conn);
 				return false;
+			}
 		}
 		more = mpa_rx_fill(conn);
 	}

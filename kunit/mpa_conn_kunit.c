@@ -715,6 +715,7 @@ static const struct conn_row ooo_rows[] = {
 	{ "kept past Delivery", conn_ooo_keep, 0 },
 	{ "kept past released()", conn_ooo_keep, 1 },
 	{ "more kept than the receive buffer", conn_ooo_keep_much },
+	{ "net.mpa.rx_mem_max used up", conn_ooo_rx_mem },
 	{ "CS-29: the first FPDU in its turn", conn_ooo_gate },
 	{ "OO-03: two-way traffic", conn_ooo_two_way },
 	{ "OO-08: segments that TCP does not take", conn_ooo_stray },

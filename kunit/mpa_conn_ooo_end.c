@@ -397,6 +397,21 @@ void conn_ooo_keep_much(struct kunit *test)
 	gap_alive(test);
 }
 
+/* Above net.mpa.rx_mem_max nothing is passed early, but all is delivered. */
+void conn_ooo_rx_mem(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	s64 others;
+
+	gap_default(test);
+	others = (s64)t->mn->rx_mem_max + 1;
+	percpu_counter_add(&t->mn->rx_mem, others);
+	KUNIT_EXPECT_EQ(test, ooo_round(test), 0);
+	percpu_counter_sub(&t->mn->rx_mem, others);
+	KUNIT_EXPECT_EQ(test, ooo_round(test), 2);
+	gap_alive(test);
+}
+
 /* A Responder may send when the first FPDU has come in its turn. */
 void conn_ooo_gate(struct kunit *test)
 {

@@ -666,6 +666,7 @@ void conn_ooo_fin_behind(struct kunit *test);
 void conn_ooo_urgent(struct kunit *test);
 void conn_ooo_keep(struct kunit *test);
 void conn_ooo_keep_much(struct kunit *test);
+void conn_ooo_rx_mem(struct kunit *test);
 void conn_ooo_gate(struct kunit *test);
 void conn_ooo_two_way(struct kunit *test);
 void conn_ooo_stray(struct kunit *test);

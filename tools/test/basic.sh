@@ -170,6 +170,21 @@ hold_delivery() {
 	((${R[elapsed_ns]} >= 600000000)) || fail "delivery was not on hold"
 }
 
+# No namespace goes beyond what the initial one lets consumers keep
+initial_rx_mem() {
+	local max before
+
+	max=$(sysctl -n net.mpa.rx_mem_max)
+	# shellcheck disable=SC2064
+	trap "sysctl -qw net.mpa.rx_mem_max=$max" EXIT
+	network pair 1500
+	sysctl -qw net.mpa.rx_mem_max=1 || fail "rx_mem_max"
+	serve mode=echo
+	before=$(counter b MpaRxLimited)
+	ping_ok "$B4" size=1000 count=200 batch=32 verify=1
+	(($(counter b MpaRxLimited) > before)) || fail "there was no limit"
+}
+
 # An FPDU larger than the receive buffer
 tiny_window() {
 	network pair 1500
@@ -290,6 +305,7 @@ test_case send.sink "OO-16 DD-07" sink_mode
 test_case send.too-long "SZ-04" too_long
 test_case send.tiny-buffer "TX-01 OO-17" tiny_send_buffer
 test_case receive.hold "RX-13 OO-17" hold_delivery
+test_case receive.limit "rx_mem_max of the initial namespace" initial_rx_mem
 test_case receive.tiny-window "TX-12 RX-10 RX-14 RX-16" tiny_window
 test_case connections.many "DD-01" many_connections
 test_case payload.file "DD-03 DD-04 OO-17" payload_file
