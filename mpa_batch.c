@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A batch: octets of TCP's queues, pinned, with the ULPDUs found in them, until
- * the consumer has put it.
+ * A batch: pinned or copied octets of TCP's queues, and the ULPDUs found in
+ * them. It lasts until the consumer has put it.
  */
+#include <kunit/visibility.h>
 #include <linux/slab.h>
 #include <trace/events/mpa.h>
 #include "mpa_batch.h"
@@ -23,6 +24,7 @@ struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
 	b->conn = conn;
 	return b;
 }
+EXPORT_SYMBOL_IF_KUNIT(mpa_batch_alloc);
 
 /* Let go of the octets. Nobody has dropped them. */
 void mpa_batch_unpin(struct mpa_batch *b)
@@ -51,6 +53,7 @@ void mpa_batch_free(struct mpa_batch *b)
 	/* Last: the module's exit waits for connections, not for batches. */
 	mpa_conn_put(conn);
 }
+EXPORT_SYMBOL_IF_KUNIT(mpa_batch_free);
 
 void mpa_batch_free_list(struct list_head *list)
 {
@@ -164,7 +167,7 @@ static int mpa_batch_copy_shared(struct mpa_batch *b, struct mpa_queue *q,
 int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 {
 	struct sk_buff *skb, *clone;
-	u32 off;
+	u32 off, skbs = 0;
 	int err;
 
 	while (!b->full && b->len < max_t(u32, want, MPA_BATCH_OCTETS)) {
@@ -185,9 +188,12 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 		b->skbs = clone;
 		b->truesize += skb->truesize;
 		mpa_batch_add(b, clone, off);
+		if (++skbs == MPA_BATCH_SKBS)
+			b->full = true;
 	}
 	return b->len >= want || b->full ? 0 : -EFAULT;
 }
+EXPORT_SYMBOL_IF_KUNIT(mpa_batch_pin);
 
 /*
  * No lock held. Decode the FPDUs in @b from dec->pos on, as many as are whole,

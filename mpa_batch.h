@@ -12,7 +12,8 @@
 #define MPA_BATCH_OCTETS	SZ_32K	/* to pin more is of no use */
 #define MPA_BATCH_SHARED	SZ_4K	/* the same, of octets to be copied */
 #define MPA_BATCH_SPANS		32
-#define MPA_BATCH_FRAGS		288	/* for the longest ULPDU, and more */
+#define MPA_BATCH_SKBS		256	/* several may share a span */
+#define MPA_BATCH_FRAGS		288	/* the longest ULPDU needs fewer */
 
 /**
  * struct mpa_batch - octets of one or more FPDUs

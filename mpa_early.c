@@ -168,8 +168,8 @@ static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
 {
 	struct mpa_ooo *known = conn->ooo.known;
 	struct mpa_dec dec = { .markers = true };
+	struct mpa_batch *b = NULL;
 	struct mpa_queue q;
-	bool found;
 
 	/* The stream will end in front of it. */
 	if (tcp_sk(conn->sk)->urg_data) {
@@ -177,12 +177,13 @@ static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
 		return NULL;
 	}
 	mpa_queue_init(&q, conn, true);
-	found = mpa_ooo_find(known, &q.src, &dec);
-	conn->ooo.cost += q.steps;
+	if (mpa_ooo_find(known, &q.src, &dec))
+		b = mpa_early_take(conn, &q, &dec);
+	conn->ooo.cost += q.src.steps;
 	if (known->nr == MPA_OOO_RANGES)
 		mpa_count(conn, OOO_FULL);
 	*pos = dec.pos;
-	return found ? mpa_early_take(conn, &q, &dec) : NULL;
+	return b;
 }
 
 /* Socket lock held. There is news: begin at the first octet behind a hole. */

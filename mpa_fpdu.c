@@ -1078,19 +1078,23 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode_run);
  * Return: 0; %-EAGAIN if there are fewer than @dec->size octets; %-EBADMSG for
  *	the @dec->reason
  */
-int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src)
+int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src, u64 limit)
 {
 	u8 head[MPA_HEAD_MAX];
 	int err;
 
 	dec->nr_frags = 0;
 	dec->size = head_size(dec);
+	if (dec->size > limit - dec->pos)
+		return decode_bad(dec, MPA_REASON_MARKER);
 	if (src->have(src, dec->pos, dec->size) < dec->size)
 		return -EAGAIN;
 	src->read(src, dec->pos, head, dec->size);
 	err = decode_length(dec, head_length(head, dec->size));
 	if (err)
 		return err;
+	if (dec->size > limit - dec->pos)
+		return decode_bad(dec, MPA_REASON_MARKER);
 	return src->have(src, dec->pos, dec->size) < dec->size ? -EAGAIN : 0;
 }
 

@@ -154,6 +154,7 @@ struct mpa_source {
 	u64	(*next)(struct mpa_source *src, u64 pos);
 	u32	(*have)(struct mpa_source *src, u64 pos, u32 max);
 	void	(*read)(struct mpa_source *src, u64 pos, void *to, u32 len);
+	u32	steps;
 };
 
 #define MPA_POS_NONE	U64_MAX
@@ -162,7 +163,7 @@ int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *in);
 int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
 			u64 limit, struct mpa_ulpdu *ulpdu, u32 max, u32 *nr);
 u32 mpa_marker_read(struct mpa_source *src, u64 pos);
-int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src);
+int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src, u64 limit);
 int mpa_fpdu_check_markers(struct mpa_dec *dec, struct mpa_source *src);
 
 #endif /* _MPA_FPDU_H */

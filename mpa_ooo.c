@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ULPDUs passed before their turn: finding FPDUs behind a hole, and keeping
- * account of them. RFC 5044 sections 4.3, 6 and A.3 to A.5.
+ * ULPDUs passed out of order: finding FPDUs after a hole, and keeping account
+ * of them. RFC 5044 sections 4.3, 6 and A.3 to A.5.
  *
- * An octet that was passed is never looked at as a new one again, wherever it
- * comes from: this alone is what makes passing happen once.
+ * An octet that was passed never counts as new again, from whichever queue it
+ * comes and however often: this alone ensures that a ULPDU is passed once.
  */
 #include <kunit/visibility.h>
 #include <linux/align.h>
@@ -15,10 +15,7 @@
 #include "mpa_ooo.h"
 #include "mpa_wire.h"
 
-/* An FPDU begins no further in front of a marker that points to it. */
-#define MPA_OOO_MARKERS	(MPA_FPDU_MAX / MPA_MARKER_INTERVAL + 2)
-
-/* The first range that ends behind @pos, or ooo->nr. */
+/* Index of the first range that ends after @pos, or ooo->nr. */
 static u32 range_index(const struct mpa_ooo *ooo, u64 pos)
 {
 	u32 low = 0, high = ooo->nr, mid;
@@ -48,18 +45,18 @@ static void range_insert(struct mpa_ooo *ooo, u32 i, u64 from, u64 to, u32 nr)
 	ooo->nr++;
 }
 
-/* Does the range before @i, of FPDUs passed, end at @pos? */
+/* True if the range before @i is one of FPDUs passed, and ends at @pos. */
 static bool range_ends_at(const struct mpa_ooo *ooo, u32 i, u64 pos)
 {
 	return i && ooo->range[i - 1].nr && ooo->range[i - 1].to == pos;
 }
 
 /**
- * mpa_ooo_limit - Where octets that nothing is known of end
- * @ooo: what is known
+ * mpa_ooo_limit - Where the next known range begins
+ * @ooo: the known ranges
  * @pos: stream position, in no range
  *
- * Return: where the next range begins, or %MPA_POS_NONE
+ * Return: stream position, or %MPA_POS_NONE
  */
 u64 mpa_ooo_limit(const struct mpa_ooo *ooo, u64 pos)
 {
@@ -70,13 +67,13 @@ u64 mpa_ooo_limit(const struct mpa_ooo *ooo, u64 pos)
 EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_limit);
 
 /**
- * mpa_ooo_passed - Remember FPDUs that are passed before their turn
- * @ooo: what is known; has room for a range
- * @from: stream position where the first begins
- * @to: where the last ends, at most mpa_ooo_limit() of @from
- * @nr: how many
+ * mpa_ooo_passed - Remember FPDUs that are passed out of order
+ * @ooo: the known ranges; has room for one more
+ * @from: stream position where the first FPDU begins
+ * @to: where the last one ends, at most mpa_ooo_limit() of @from
+ * @nr: number of FPDUs
  *
- * The search goes on behind them.
+ * The search goes on after them.
  */
 void mpa_ooo_passed(struct mpa_ooo *ooo, u64 from, u64 to, u32 nr)
 {
@@ -102,10 +99,10 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_passed);
 
 /**
  * mpa_ooo_bad - Remember not to try an FPDU again
- * @ooo: what is known; has room for a range
+ * @ooo: the known ranges; has room for one more
  * @pos: stream position where the FPDU begins, in no range
  *
- * The search goes on inside of it: its length may be what is wrong.
+ * The search goes on inside the FPDU: its length may be wrong.
  */
 void mpa_ooo_bad(struct mpa_ooo *ooo, u64 pos)
 {
@@ -115,66 +112,54 @@ void mpa_ooo_bad(struct mpa_ooo *ooo, u64 pos)
 EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_bad);
 
 /*
- * Where the FPDU begins that the marker at @pos points to; above @pos if that
- * is before the stream.
- */
-static u64 marked_fpdu(struct mpa_source *src, u64 pos)
-{
-	u32 fpduptr = mpa_marker_read(src, pos);
-	u64 fpdu = pos - fpduptr;
-
-	/* Its leading marker belongs to it. */
-	if (fpduptr && fpdu % MPA_MARKER_INTERVAL == MPA_MARKER_SIZE)
-		fpdu -= MPA_MARKER_SIZE;
-	return fpdu;
-}
-
-/*
- * Find the first FPDU at or behind ooo->at that a marker below @limit points
- * to, and go there. Otherwise go to the end of the octets that it was not found
- * in.
+ * Read the next marker. If it is below @limit, and the first marker of an FPDU
+ * that begins at or after ooo->at, move ooo->at to that FPDU and return true.
+ * Otherwise move ooo->at past the marker, to @limit, or past the octets if they
+ * end before the marker does. A marker that points further back is ignored: an
+ * FPDU that begins there is found by its own first marker, or it is bad.
  */
 static bool ooo_find_marker(struct mpa_ooo *ooo, struct mpa_source *src,
 			    u64 limit)
 {
 	u64 marker = ALIGN(ooo->at, MPA_MARKER_INTERVAL);
-	u64 seen = ooo->at;
-	u64 fpdu;
-	u32 i, n;
+	u32 n = marker + MPA_MARKER_SIZE - ooo->at;
+	u32 fpduptr, have;
 
-	for (i = 0; i < MPA_OOO_MARKERS && marker < limit; i++) {
-		n = marker + MPA_MARKER_SIZE - seen;
-		if (src->have(src, seen, n) < n)
-			break;
-		fpdu = marked_fpdu(src, marker);
-		if (fpdu >= ooo->at && fpdu <= marker) {
-			ooo->at = fpdu;
-			return true;
-		}
-		seen += n;
-		marker += MPA_MARKER_INTERVAL;
+	if (marker >= limit) {
+		ooo->at = limit;
+		return false;
 	}
-	n = max(src->have(src, seen, MPA_MARKER_INTERVAL), 1);
-	ooo->at = min(seen + n, limit);
+	have = src->have(src, ooo->at, n);
+	if (have < n) {
+		ooo->at += max(have, 1);
+		return false;
+	}
+	fpduptr = mpa_marker_read(src, marker);
+	/* An FPDU right after a marker would begin with that marker. */
+	if (fpduptr <= marker - ooo->at && fpduptr < MPA_MARKER_PAYLOAD) {
+		ooo->at = marker - fpduptr;
+		return true;
+	}
+	ooo->at = marker + MPA_MARKER_SIZE;
 	return false;
 }
 
-/* Is there a whole FPDU at ooo->at? Otherwise go on behind it. */
+/* True if a whole FPDU is at ooo->at; otherwise ooo->at moves on. */
 static bool ooo_try(struct mpa_ooo *ooo, struct mpa_source *src, u64 limit,
 		    struct mpa_dec *dec)
 {
 	int err;
 
 	dec->pos = ooo->at;
-	err = mpa_fpdu_peek(dec, src);
-	if (err == -EBADMSG || dec->size > limit - dec->pos)
+	err = mpa_fpdu_peek(dec, src, limit);
+	if (err == -EBADMSG)
 		mpa_ooo_bad(ooo, dec->pos);
 	else if (err == -EAGAIN)
 		ooo->at += max(src->have(src, ooo->at, dec->size), 1);
 	return ooo->at == dec->pos;
 }
 
-/* One step of the search from ooo->at, where an octet is. */
+/* One step of the search, from ooo->at, where there is an octet. */
 static bool ooo_search(struct mpa_ooo *ooo, struct mpa_source *src,
 		       struct mpa_dec *dec)
 {
@@ -192,25 +177,27 @@ static bool ooo_search(struct mpa_ooo *ooo, struct mpa_source *src,
 }
 
 /**
- * mpa_ooo_find - Find an FPDU behind a hole
- * @ooo: what is known; the search goes on from @ooo->at
- * @src: the octets behind holes
+ * mpa_ooo_find - Find an FPDU after a hole
+ * @ooo: the known ranges; the search goes on from @ooo->at
+ * @src: the octets after holes
  * @dec: markers are in use; gets position, length and size of the FPDU
  *
- * It is whole, a marker or an FPDU passed before says that it begins there,
- * it was not looked at yet, and it does not run into one that was. It has not
- * been verified. The caller does so, and then calls mpa_ooo_passed() or
- * mpa_ooo_bad().
+ * The FPDU is whole and overlaps no known range; a marker, or the end of an
+ * FPDU passed before, says that it begins there. It is not verified: the caller
+ * does that, and then calls mpa_ooo_passed() or mpa_ooo_bad().
  *
- * Return: whether there is one. If not, @ooo->at is %MPA_POS_NONE when the
- *	search is over, or no range is left; otherwise it can be called again
+ * Work is bounded in pieces of memory, not in octets: the search stops when
+ * @src has counted %MPA_OOO_BUDGET steps.
+ *
+ * Return: true if an FPDU was found. If not, @ooo->at is %MPA_POS_NONE when the
+ *	search is over or no range is free; otherwise the search can go on
  */
 bool mpa_ooo_find(struct mpa_ooo *ooo, struct mpa_source *src,
 		  struct mpa_dec *dec)
 {
-	u32 i;
+	u32 begun = src->steps;
 
-	for (i = 0; i < MPA_OOO_BUDGET; i++) {
+	while (src->steps - begun < MPA_OOO_BUDGET) {
 		if (ooo->nr < ARRAY_SIZE(ooo->range))
 			ooo->at = src->next(src, ooo->at);
 		else
@@ -224,7 +211,7 @@ bool mpa_ooo_find(struct mpa_ooo *ooo, struct mpa_source *src,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_find);
 
-/* The first range of FPDUs passed that ends behind @pos, or NULL. */
+/* The first range of passed FPDUs that ends after @pos, or NULL. */
 static struct mpa_range *passed_range(struct mpa_ooo *ooo, u64 pos)
 {
 	u32 i;
@@ -236,11 +223,11 @@ static struct mpa_range *passed_range(struct mpa_ooo *ooo, u64 pos)
 }
 
 /**
- * mpa_ooo_next_passed - Where the stream comes to FPDUs that were passed
- * @ooo: what is known
- * @pos: stream position up to which the stream has come
+ * mpa_ooo_next_passed - Where the next FPDUs that were passed begin
+ * @ooo: the known ranges
+ * @pos: stream position that the stream has reached
  *
- * Return: where a range of them begins that ends behind @pos, or
+ * Return: where the first range of passed FPDUs that ends after @pos begins, or
  *	%MPA_POS_NONE; @pos or less if the FPDU at @pos was passed
  */
 u64 mpa_ooo_next_passed(struct mpa_ooo *ooo, u64 pos)
@@ -252,9 +239,9 @@ u64 mpa_ooo_next_passed(struct mpa_ooo *ooo, u64 pos)
 EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_next_passed);
 
 /**
- * mpa_ooo_forget - The stream has come this far
- * @ooo: what is known; forgets what lies behind
- * @pos: stream position
+ * mpa_ooo_forget - Remove ranges that the stream has left
+ * @ooo: the known ranges; those that end at or before @pos are removed
+ * @pos: stream position that the stream has reached
  */
 void mpa_ooo_forget(struct mpa_ooo *ooo, u64 pos)
 {
@@ -269,12 +256,12 @@ static int ooo_disagrees(struct mpa_dec *dec)
 }
 
 /**
- * mpa_ooo_meet - The stream has come to an FPDU
- * @ooo: what is known; what is behind the stream is forgotten
- * @dec: its position and size
+ * mpa_ooo_meet - The stream has reached an FPDU
+ * @ooo: the known ranges; those up to the end of the FPDU are removed
+ * @dec: position and size of the FPDU
  *
- * Return: 0 if it is new, 1 if its ULPDU was passed before; %-EBADMSG if it
- *	disagrees with what was passed
+ * Return: 0 if it is new, 1 if it was passed out of order; %-EBADMSG if it
+ *	disagrees with the FPDUs that were
  */
 int mpa_ooo_meet(struct mpa_ooo *ooo, struct mpa_dec *dec)
 {
@@ -296,12 +283,12 @@ int mpa_ooo_meet(struct mpa_ooo *ooo, struct mpa_dec *dec)
 EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_meet);
 
 /**
- * mpa_ooo_step - The stream has come to an FPDU that was passed before
- * @ooo: what is known
+ * mpa_ooo_step - The stream has reached an FPDU that was passed out of order
+ * @ooo: the known ranges
  * @src: octets of the stream
- * @dec: its position, in a range of FPDUs passed; gets length and size
+ * @dec: its position, in a range of passed FPDUs; gets length and size
  *
- * Looks at its length and its markers, and at nothing else.
+ * Checks only its length and its markers.
  *
  * Return: 0; %-EAGAIN if there are fewer than @dec->size octets; %-EBADMSG for
  *	the @dec->reason
@@ -309,14 +296,10 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_meet);
 int mpa_ooo_step(struct mpa_ooo *ooo, struct mpa_source *src,
 		 struct mpa_dec *dec)
 {
+	u64 limit = passed_range(ooo, dec->pos)->to;
 	int err;
 
-	err = mpa_fpdu_peek(dec, src);
-	if (err == -EBADMSG)
-		return err;
-	/* If it leads too far, do not wait until all of it is there. */
-	if (dec->size > passed_range(ooo, dec->pos)->to - dec->pos)
-		return ooo_disagrees(dec);
+	err = mpa_fpdu_peek(dec, src, limit);
 	if (!err)
 		err = mpa_fpdu_check_markers(dec, src);
 	if (!err && mpa_ooo_meet(ooo, dec) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * ULPDUs passed before their turn, as pure functions: which FPDUs can be found
- * among octets behind a hole, and what has been passed of them.
+ * ULPDUs passed out of order, as pure functions: which FPDUs can be found among
+ * octets after a hole, and which of them have been passed.
  */
 #ifndef _MPA_OOO_H
 #define _MPA_OOO_H
@@ -9,15 +9,16 @@
 #include "mpa_fpdu.h"
 
 #define MPA_OOO_RANGES	170	/* so that struct mpa_ooo has 4096 octets */
-#define MPA_OOO_BUDGET	64	/* steps of a mpa_ooo_find() */
+#define MPA_OOO_BUDGET	512	/* mpa_source.steps for one mpa_ooo_find() */
 
 /**
- * struct mpa_range - octets behind a hole of which we know
- * @from: stream position of the first
- * @to: behind the last
- * @nr: whole FPDUs, verified and passed; 0: an FPDU that begins here is bad, or
- *	disagrees with what is known, and is left to its turn
- * @met: of @nr, those that the stream has come to
+ * struct mpa_range - known octets after a hole
+ * @from: stream position of the first octet
+ * @to: stream position after the last octet
+ * @nr: number of FPDUs in the range, all verified and passed. 0: an FPDU that
+ *	begins at @from is bad, or disagrees with other ranges, and is not tried
+ *	again out of order
+ * @met: how many of the @nr FPDUs the stream has reached
  */
 struct mpa_range {
 	u64	from;
@@ -27,10 +28,10 @@ struct mpa_range {
 };
 
 /**
- * struct mpa_ooo - what has been found behind holes
- * @at: where mpa_ooo_find() goes on; %MPA_POS_NONE: it came to the end
- * @nr: ranges in use
- * @range: the ranges, by position; those of FPDUs passed do not touch
+ * struct mpa_ooo - the known ranges after holes
+ * @at: stream position from which mpa_ooo_find() goes on; %MPA_POS_NONE: none
+ * @nr: entries of @range in use
+ * @range: the ranges, by position; ranges of passed FPDUs that touch are merged
  */
 struct mpa_ooo {
 	u64			at;
@@ -46,7 +47,7 @@ void mpa_ooo_bad(struct mpa_ooo *ooo, u64 pos);
 u64 mpa_ooo_next_passed(struct mpa_ooo *ooo, u64 pos);
 void mpa_ooo_forget(struct mpa_ooo *ooo, u64 pos);
 
-/* Was the ULPDU of the FPDU at @pos passed before? */
+/* True if the FPDU at @pos was passed out of order. */
 static inline bool mpa_ooo_was_passed(struct mpa_ooo *ooo, u64 pos)
 {
 	return mpa_ooo_next_passed(ooo, pos) <= pos;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What TCP has received: its receive queue, a list, and what lies behind
- * holes, a tree. Both are read with the socket locked, and nothing in them is
- * changed. In both, skbs may overlap, so they are entered by sequence number.
- * A FIN is no octet.
+ * TCP's two queues of received octets: the receive queue, a list, and the
+ * queue of octets after holes, a tree. MPA reads them with the socket locked,
+ * and changes nothing. Skbs may overlap in both, so octets are looked up by
+ * sequence number. A FIN is not an octet.
  */
+#include <kunit/visibility.h>
 #include <net/tcp.h>
 #include "mpa_conn.h"
 #include "mpa_queue.h"
@@ -36,14 +37,14 @@ static bool skb_has(const struct sk_buff *skb, u32 seq)
 	return seq - TCP_SKB_CB(skb)->seq < skb->len;
 }
 
-/* The last skb in the tree that begins at or before @seq */
+/* The last skb in the tree that begins at or before @seq, or NULL. */
 static struct sk_buff *queue_before(struct mpa_queue *q, u32 seq)
 {
 	struct rb_node *node = tcp_sk(q->sk)->out_of_order_queue.rb_node;
 	struct sk_buff *found = NULL;
 	struct sk_buff *skb;
 
-	for (; node; q->steps++) {
+	for (; node; q->src.steps++) {
 		skb = rb_to_skb(node);
 		if (after(TCP_SKB_CB(skb)->seq, seq)) {
 			node = node->rb_left;
@@ -56,10 +57,10 @@ static struct sk_buff *queue_before(struct mpa_queue *q, u32 seq)
 }
 
 /*
- * The skb in the tree that has @seq, or the first one behind. TCP may join a
- * segment to an skb so that it covers the ones behind it, and leave these
- * where they are; if there are more than MPA_QUEUE_COVERED, there seems to be a
- * hole, and order is waited for.
+ * The skb in the tree that has @seq, or the first one after @seq. TCP may
+ * append a segment to an skb, so that it covers skbs after it, and leave these
+ * in the tree. If they are more than MPA_QUEUE_COVERED, there seems to be a
+ * hole, and the octets are passed in order only.
  */
 static struct sk_buff *queue_descend(struct mpa_queue *q, u32 seq)
 {
@@ -69,7 +70,7 @@ static struct sk_buff *queue_descend(struct mpa_queue *q, u32 seq)
 
 	if (!found)
 		return skb_rb_first(&tcp_sk(q->sk)->out_of_order_queue);
-	for (i = 0; skb && i < MPA_QUEUE_COVERED; i++, q->steps++) {
+	for (i = 0; skb && i < MPA_QUEUE_COVERED; i++, q->src.steps++) {
 		if (skb_has(skb, seq))
 			return skb;
 		skb = skb_rb_prev(skb);
@@ -77,33 +78,53 @@ static struct sk_buff *queue_descend(struct mpa_queue *q, u32 seq)
 	return skb_rb_next(found);
 }
 
-/* The same in the list, from @skb on, or from the start */
-static struct sk_buff *queue_walk(struct mpa_queue *q, struct sk_buff *skb,
-				  u32 seq)
+/* The first or the last skb in the list, whichever is nearer to @seq. */
+static struct sk_buff *queue_end(const struct mpa_queue *q, u32 seq)
 {
-	if (!skb || before(seq, TCP_SKB_CB(skb)->seq))
-		skb = skb_peek(&q->sk->sk_receive_queue);
-	for (; skb && !after(skb_end(skb), seq); q->steps++)
+	const struct tcp_sock *tp = tcp_sk(q->sk);
+
+	if (seq - tp->copied_seq > tp->rcv_nxt - seq)
+		return skb_peek_tail(&q->sk->sk_receive_queue);
+	return skb_peek(&q->sk->sk_receive_queue);
+}
+
+/*
+ * The first skb in the list that ends after @seq. Along the list the ends of
+ * the skbs rise; their beginnings need not. Walks both ways: the markers of an
+ * FPDU are read after its last octet was looked up.
+ */
+static struct sk_buff *queue_walk(struct mpa_queue *q, u32 seq)
+{
+	const struct sk_buff_head *list = &q->sk->sk_receive_queue;
+	struct sk_buff *skb = q->skb ?: queue_end(q, seq);
+	struct sk_buff *prev;
+
+	for (; skb && !after(skb_end(skb), seq); q->src.steps++)
 		skb = queue_after(q, skb);
+	for (; skb && !skb_queue_is_first(list, skb); q->src.steps++) {
+		prev = skb_queue_prev(list, skb);
+		if (!after(skb_end(prev), seq))
+			break;
+		skb = prev;
+	}
 	return skb;
 }
 
-/* Mostly it is the one we are at, or the next. */
+/* Mostly it is the skb found last, or the next one. */
 static struct sk_buff *queue_find(struct mpa_queue *q, u32 seq)
 {
 	struct sk_buff *skb = q->skb;
 
-	q->steps++;
+	q->src.steps++;
 	if (skb && !skb_has(skb, seq))
 		skb = queue_after(q, skb);
 	if (!skb || !skb_has(skb, seq))
-		skb = q->behind ? queue_descend(q, seq) :
-				  queue_walk(q, q->skb, seq);
+		skb = q->behind ? queue_descend(q, seq) : queue_walk(q, seq);
 	q->skb = skb;
 	return skb;
 }
 
-/* The skb that has the octet at @pos, at *@off, or NULL. */
+/* The skb that has the octet at @pos, at *@off; NULL if none can be read. */
 struct sk_buff *mpa_queue_seek(struct mpa_queue *q, u64 pos, u32 *off)
 {
 	u32 seq = queue_seq(q, pos);
@@ -118,7 +139,31 @@ struct sk_buff *mpa_queue_seek(struct mpa_queue *q, u64 pos, u32 *off)
 	return skb;
 }
 
-/* Keep in mind the piece of @skb that the octet at @off is in, if any is. */
+/*
+ * Copy @len octets from @pos on, but not from more than MPA_QUEUE_COPY skbs.
+ * Returns how many were copied: 0 if there are none. Context: socket lock held.
+ */
+u32 mpa_queue_copy(struct mpa_queue *q, u64 pos, void *to, u32 len)
+{
+	u32 begun = 0, done = 0, off, n;
+	struct sk_buff *skb;
+
+	do {
+		skb = mpa_queue_seek(q, pos + done, &off);
+		if (!skb)
+			break;
+		/* To find the first is not part of the budget. */
+		if (!done)
+			begun = q->src.steps;
+		n = min(len - done, skb->len - off);
+		WARN_ON_ONCE(skb_copy_bits(skb, off, to + done, n));
+		done += n;
+	} while (done < len && q->src.steps - begun < MPA_QUEUE_COPY);
+	return done;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_queue_copy);
+
+/* Remember the piece of @skb that has the octet at @off; none in frag lists. */
 static void queue_note(struct mpa_queue *q, const struct sk_buff *skb, u32 off)
 {
 	u32 from = 0, len = skb_headlen(skb);
@@ -140,7 +185,7 @@ static void queue_note(struct mpa_queue *q, const struct sk_buff *skb, u32 off)
 	q->piece_len = len;
 }
 
-/* Do the octets from @seq on lie in that piece? */
+/* True if @len octets from @seq on lie in the piece remembered. */
 static bool queue_noted(const struct mpa_queue *q, u32 seq, u32 len)
 {
 	u32 off = seq - q->piece_seq;
@@ -167,18 +212,27 @@ static u64 queue_src_next(struct mpa_source *src, u64 pos)
 	return pos + (TCP_SKB_CB(skb)->seq - seq);
 }
 
+/*
+ * After a hole, octets in more than MPA_QUEUE_STEPS skbs are treated as if
+ * another hole followed.
+ */
 static u32 queue_src_have(struct mpa_source *src, u64 pos, u32 max)
 {
 	struct mpa_queue *q = queue_of(src);
+	u32 have = 0, begun = 0, off;
 	struct sk_buff *skb;
-	u32 have = 0, off;
 
 	if (queue_noted(q, queue_seq(q, pos), max))
 		return max;
 	while (have < max) {
+		if (q->behind && have && src->steps - begun >= MPA_QUEUE_STEPS)
+			return have;
 		skb = mpa_queue_seek(q, pos + have, &off);
 		if (!skb)
 			return have;
+		/* As many from wherever the queue was left at before. */
+		if (!have)
+			begun = src->steps;
 		have += skb->len - off;
 	}
 	return max;
@@ -198,7 +252,7 @@ static void queue_src_read(struct mpa_source *src, u64 pos, void *to, u32 len)
 	for (; len; len -= n, pos += n, to += n) {
 		skb = mpa_queue_seek(q, pos, &off);
 		if (!skb) {
-			/* Too many covered, see queue_descend(). */
+			/* Too many are covered: see queue_descend(). */
 			WARN_ON_ONCE(!q->behind);
 			memset(to, 0, len);
 			return;
@@ -210,8 +264,8 @@ static void queue_src_read(struct mpa_source *src, u64 pos, void *to, u32 len)
 }
 
 /*
- * The octets of @conn in order, or else those @behind a hole. Context: socket
- * lock held, as long as @q is used.
+ * The octets of @conn in order, or with @behind those after holes. The socket
+ * stays locked while @q is used.
  */
 void mpa_queue_init(struct mpa_queue *q, const struct mpa_conn *conn,
 		    bool behind)
@@ -229,3 +283,4 @@ void mpa_queue_init(struct mpa_queue *q, const struct mpa_conn *conn,
 	};
 	sock_owned_by_me(q->sk);
 }
+EXPORT_SYMBOL_IF_KUNIT(mpa_queue_init);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What TCP has received, as a source of octets. */
+/* TCP's two queues of received octets, as sources of octets. */
 #ifndef _MPA_QUEUE_H
 #define _MPA_QUEUE_H
 
@@ -9,18 +9,27 @@
 struct mpa_conn;
 struct sock;
 
+/*
+ * Steps after which one mpa_source.have() gives up, after a hole. An FPDU in
+ * more skbs than that is passed in order only: the peer, or a box on the path,
+ * has cut it so small, and going over it would keep the socket locked for long.
+ */
+#define MPA_QUEUE_STEPS	1024
+
+/* The same for octets in order that are copied. */
+#define MPA_QUEUE_COPY	1024
+
 /**
  * struct mpa_queue - one of TCP's two queues; valid while the socket is locked
- * @src: for the pure functions
+ * @src: the source, for the pure functions
  * @sk: the socket
- * @behind: what lies behind a hole, otherwise what is in order
- * @seq: TCP sequence number ...
- * @pos: ... and the stream position that belongs to it
- * @skb: where we are
- * @piece: octets of an skb that were looked at last
- * @piece_seq: where they begin
- * @piece_len: how many
- * @steps: how much was looked at
+ * @behind: the tree of octets after holes; otherwise the receive queue
+ * @seq: TCP sequence number of an octet
+ * @pos: stream position of that octet
+ * @skb: the skb found last, or NULL
+ * @piece: contiguous octets of an skb, of which some were read last
+ * @piece_seq: TCP sequence number of the first octet of @piece
+ * @piece_len: length of @piece in octets
  */
 struct mpa_queue {
 	struct mpa_source	src;
@@ -32,11 +41,11 @@ struct mpa_queue {
 	const u8		*piece;
 	u32			piece_seq;
 	u32			piece_len;
-	u32			steps;
 };
 
 void mpa_queue_init(struct mpa_queue *q, const struct mpa_conn *conn,
 		    bool behind);
+u32 mpa_queue_copy(struct mpa_queue *q, u64 pos, void *to, u32 len);
 struct sk_buff *mpa_queue_seek(struct mpa_queue *q, u64 pos, u32 *off);
 
 #endif /* _MPA_QUEUE_H */

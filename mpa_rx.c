@@ -28,6 +28,7 @@
 #include "mpa_early.h"
 
 #define MPA_RX_STEPS	1024	/* FPDUs stepped over with the socket locked */
+#define MPA_RX_WALK	4096	/* mpa_source.steps after which that ends */
 #define MPA_RX_LIMITED	(HZ / 50 + 1)	/* jiffies, then look at rx_mem_max */
 
 /* Octets from which the ULPDU_Length at rx.pos can be read. */
@@ -76,16 +77,16 @@ static void mpa_rx_consume(struct mpa_conn *conn)
 	mpa_batch_free_list(&done);
 }
 
-/* Socket lock held. Copy @len octets from stream position @pos on. */
-static int mpa_rx_copy_octets(struct mpa_conn *conn, u64 pos, void *to, u32 len)
+/*
+ * Socket lock held. Copy up to @len octets from stream position @pos on.
+ * Returns how many were copied.
+ */
+static u32 mpa_rx_copy_octets(struct mpa_conn *conn, u64 pos, void *to, u32 len)
 {
 	struct mpa_queue q;
 
 	mpa_queue_init(&q, conn, false);
-	if (q.src.have(&q.src, pos, len) < len)
-		return -EFAULT;
-	q.src.read(&q.src, pos, to, len);
-	return 0;
+	return mpa_queue_copy(&q, pos, to, len);
 }
 
 /*
@@ -95,8 +96,7 @@ static int mpa_rx_copy_octets(struct mpa_conn *conn, u64 pos, void *to, u32 len)
 static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
-	u32 n;
-	int err;
+	u32 n, left;
 
 	if (!rx->copy) {
 		/* The length is not known from the header alone. */
@@ -108,17 +108,19 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 		mpa_count(conn, RX_COPIED);
 	}
 
-	n = min(goal, rx->want) - rx->copied;
-	err = mpa_rx_copy_octets(conn, rx->pos + rx->copied,
-				 rx->copy + rx->copied, n);
-	if (err)
-		return err;
+	left = min(goal, rx->want) - rx->copied;
+	if (!left)
+		return 0;
+	n = mpa_rx_copy_octets(conn, rx->pos + rx->copied,
+			       rx->copy + rx->copied, left);
+	if (!n)
+		return -EFAULT;
 	rx->copied += n;
 	if (eat) {
 		tcp_read_done(conn->sk, n);
 		rx->eaten += n;
 	}
-	return 0;
+	return n < left ? -EINPROGRESS : 0;
 }
 
 /*
@@ -143,8 +145,9 @@ static void mpa_rx_fin(struct mpa_conn *conn, u32 avail)
 
 	if (avail == MPA_MARKER_SIZE && !conn->rx.eaten &&
 	    conn->terms.markers_rx && conn->rx.pos % MPA_MARKER_INTERVAL == 0)
-		clean = !mpa_rx_copy_octets(conn, conn->rx.pos, &marker,
-					    sizeof(marker)) && !marker;
+		clean = mpa_rx_copy_octets(conn, conn->rx.pos, &marker,
+					   sizeof(marker)) == sizeof(marker) &&
+			!marker;
 	mpa_cm_end(conn, clean ? MPA_REASON_FIN : MPA_REASON_TRUNCATED, 0);
 }
 
@@ -245,7 +248,8 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 	if (!b)
 		return ERR_PTR(-ENOMEM);
 	mpa_queue_init(&q, conn, false);
-	while (b->met < MPA_RX_STEPS && mpa_early_was_passed(conn, dec.pos)) {
+	while (b->met < MPA_RX_STEPS && q.src.steps < MPA_RX_WALK &&
+	       mpa_early_was_passed(conn, dec.pos)) {
 		err = mpa_ooo_step(conn->ooo.known, &q.src, &dec);
 		if (err)
 			break;
@@ -386,6 +390,8 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 	b = mpa_rx_take(conn);
 	release_sock(conn->sk);
 
+	if (b == ERR_PTR(-EINPROGRESS))
+		return true;
 	if (b == ERR_PTR(-ENOMEM)) {
 		mpa_conn_retry(conn);
 		return false;

@@ -619,6 +619,52 @@ void conn_ooo_many(struct kunit *test)
 	gap_alive(test);
 }
 
+/* TCP does not join skbs that have clones, also when the hole closes. */
+static void ooo_clone(struct conn_test *t, struct sk_buff_head *clones)
+{
+	struct sock *sk = t->sock[0]->sk;
+	struct sk_buff *skb, *clone;
+
+	lock_sock(sk);
+	for (skb = skb_rb_first(&tcp_sk(sk)->out_of_order_queue); skb;
+	     skb = skb_rb_next(skb)) {
+		clone = skb_clone(skb, GFP_KERNEL);
+		if (clone)
+			__skb_queue_tail(clones, clone);
+	}
+	release_sock(sk);
+}
+
+/*
+ * Each octet in an skb: the socket is not locked for thousands at once, to step
+ * over FPDUs or (@arg) to copy a single one.
+ */
+void conn_ooo_scattered(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	bool single = conn_arg(test);
+	struct sk_buff_head clones;
+	u32 at, recvs;
+
+	__skb_queue_head_init(&clones);
+	gap_default(test);
+	ooo_rcvbuf(t, SZ_16M);
+	gap_fpdus(test, single ? 2 : 9, single ? 5000 : 640);
+	for (at = t->buf_len; at-- > gap_at(t, 1);)
+		gap_put(test, at, at + 1);
+	if (!single)
+		gap_early(test, 1, 9);
+	ooo_clone(t, &clones);
+	recvs = mpa_consumer_count(&t->a, EV_RECV);
+	gap_put(test, 0, gap_at(t, 1));
+	gap_all(test);
+	/* The first FPDU takes one, and one would do for all others. */
+	if (!single)
+		KUNIT_EXPECT_GT(test, mpa_consumer_count(&t->a, EV_RECV),
+				recvs + 2);
+	__skb_queue_purge(&clones);
+}
+
 /* More pieces than are remembered: what is passed of the rest is in order. */
 void conn_ooo_bounded(struct kunit *test)
 {
@@ -674,7 +720,7 @@ static bool ooo_searched(struct conn_test *t)
 void conn_ooo_paced(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	u32 i, at = 6000, steps = 0;
+	u32 i, first, at = 6000, steps = 0;
 	unsigned long begun;
 
 	ooo_widen(test);
@@ -682,15 +728,42 @@ void conn_ooo_paced(struct kunit *test)
 	ooo_put_odd(test, 0, at);
 	KUNIT_ASSERT_TRUE(test, ooo_searched(t));
 	begun = t->a.conn->ooo.begun;
+	first = t->a.conn->ooo.cost;
 	for (i = 0; i < 10; i++, at += 2) {
 		steps += t->a.conn->ooo.cost;
 		ooo_put_odd(test, at, at + 2);
 		KUNIT_ASSERT_TRUE(test, ooo_searched(t));
 	}
 	KUNIT_EXPECT_GT(test, steps, 10 * 3000);
+	/* A search does not pay for those before it. */
+	KUNIT_EXPECT_LT(test, t->a.conn->ooo.cost, 2 * first);
 	KUNIT_EXPECT_GE(test, t->a.conn->ooo.begun - begun,
 			steps / (OOO_STEPS / HZ));
 	gap_put(test, 0, t->buf_len);
+	gap_alive(test);
+}
+
+/*
+ * A search that is not paid for yet is made when it is, although no packet
+ * comes. The timer for SACK blocks, four seconds after a hole, is too late.
+ */
+void conn_ooo_due(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long begun;
+
+	gap_default(test);
+	gap_fpdus(test, 3, 700);
+	gap_put(test, gap_at(t, 1), gap_at(t, 2));
+	gap_early(test, 1, 2);
+	/* As if the last one had taken a quarter of a second */
+	begun = jiffies;
+	t->a.conn->ooo.begun = begun;
+	t->a.conn->ooo.cost = OOO_STEPS / 4;
+	gap_put(test, gap_at(t, 2), t->buf_len);
+	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_early(&t->a, 2));
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begun + 3 * HZ));
+	gap_put(test, 0, gap_at(t, 1));
 	gap_alive(test);
 }
 

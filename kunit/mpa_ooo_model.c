@@ -60,7 +60,7 @@ static u64 src_next(struct mpa_source *src, u64 pos)
 	u32 to = m->behind ? m->end : m->next;
 	u32 n;
 
-	m->calls++;
+	src->steps++;
 	if (pos > m->start + from)
 		from = min_t(u64, pos - m->start, to);
 	n = run_of(m->have, 0, from, to);
@@ -73,7 +73,7 @@ static u32 src_have(struct mpa_source *src, u64 pos, u32 max)
 	u32 end = m->behind ? m->end : m->next;
 	s64 at = ooo_place(m, pos);
 
-	m->calls++;
+	src->steps++;
 	if (at < 0)
 		return 0;
 	return run_of(m->have, 1, at, min_t(u64, at + max, end));
@@ -84,7 +84,7 @@ static void src_read(struct mpa_source *src, u64 pos, void *to, u32 len)
 	struct ooo_model *m = model_of(src);
 	s64 at = ooo_place(m, pos);
 
-	m->calls++;
+	src->steps++;
 	m->read += len;
 	OOO_ASSERT_LE(m, 0, at);
 	OOO_ASSERT_EQ(m, len, run_of(m->have, 1, at, at + len));
@@ -223,9 +223,18 @@ static s64 ref_points_to(const struct ooo_model *m, u32 marker)
 	return (m->start + at) % 512 == 4 ? at - 4 : at;
 }
 
+/* No marker of the FPDU at @fpdu stands before @marker. */
+static bool ref_first_marker(const struct ooo_model *m, u32 fpdu, u32 marker)
+{
+	for (; fpdu < marker; fpdu++)
+		if (ref_leads(m, fpdu))
+			return false;
+	return true;
+}
+
 /*
  * From @at on, octet by octet as long as they are there and new: where the
- * first FPDU begins that one of their markers points to. Otherwise -1, and @at
+ * first FPDU begins that its first marker points to. Otherwise -1, and @at
  * is where that ended.
  */
 static s64 ref_search_marker(const struct ooo_model *m, u32 *at)
@@ -239,7 +248,8 @@ static s64 ref_search_marker(const struct ooo_model *m, u32 *at)
 		if (!ref_leads(m, marker))
 			continue;
 		fpdu = ref_points_to(m, marker);
-		if (fpdu >= *at && fpdu <= marker)
+		if (fpdu >= *at && fpdu <= marker &&
+		    ref_first_marker(m, fpdu, marker))
 			return fpdu;
 	}
 	*at = end;

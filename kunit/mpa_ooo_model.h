@@ -38,7 +38,6 @@ enum {
  * @early: octets of FPDUs passed before their turn
  * @bad: FPDUs that were bad before their turn
  * @read: octets that mpa_ooo.c has read
- * @calls: how often it has asked for octets
  * @run: how often the stream was received; for messages
  * @what: what is special about this time; for messages
  * @where: such a message
@@ -74,7 +73,6 @@ struct ooo_model {
 	u32			early;
 	u32			bad;
 	u32			read;
-	u32			calls;
 	u32			run;
 	u32			what[3];
 	char			where[96];

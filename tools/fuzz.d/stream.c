@@ -452,7 +452,7 @@ static void check_peek(const struct stream *s, const struct truth *t, u32 k)
 	int err;
 
 	dec_init(s, &dec, t->at[k], NULL, 0);
-	err = mpa_fpdu_peek(&dec, &flat.src);
+	err = mpa_fpdu_peek(&dec, &flat.src, MPA_POS_NONE);
 	if (k == t->nr && (t->verdict == MPA_REF_MORE || err)) {
 		check_end(s, t, &dec, err);
 		return;

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What one hold of the socket lock may cost: TCP's queues are filled by hand
+ * with skbs of eight octets, and the steps that are made in them are counted.
+ */
+#include <kunit/test.h>
+#include <linux/net.h>
+#include <linux/random.h>
+#include <linux/tcp.h>
+#include <linux/unaligned.h>
+#include <net/net_namespace.h>
+#include <net/tcp.h>
+#include "mpa_batch.h"
+#include "mpa_case.h"
+#include "mpa_ooo.h"
+#include "mpa_queue.h"
+#include "mpa_ref.h"
+
+/* Of the first octet; it wraps. */
+#define QUEUE_SEQ	0xffff8000
+
+enum {
+	QUEUE_SKB	= 8,		/* octets in each */
+	QUEUE_DATA	= 136 * 1024,
+	QUEUE_FPDU	= 1024,		/* with a marker inside it ... */
+	QUEUE_LEN	= 1010,		/* ... of such a ULPDU */
+};
+
+/**
+ * struct queue_test - a socket that has received octets
+ * @conn: its connection, as far as a queue looks at it
+ * @sock: it
+ * @ooo: what is known of octets behind holes
+ * @data: the stream
+ * @nr: skbs in the queues
+ * @longest: most steps of a search in one hold of the socket lock
+ * @total: steps of all holds
+ */
+struct queue_test {
+	struct mpa_conn	conn;
+	struct socket	*sock;
+	struct mpa_ooo	ooo;
+	u8		*data;
+	u32		nr;
+	u32		longest;
+	u32		total;
+};
+
+static int queue_init(struct kunit *test)
+{
+	struct queue_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return -ENOMEM;
+	test->priv = t;
+	t->data = kvmalloc(QUEUE_DATA, GFP_KERNEL);
+	if (!t->data)
+		return -ENOMEM;
+	memset(t->data, 0xff, QUEUE_DATA);
+	t->conn.rx.seq = QUEUE_SEQ;
+	kref_init(&t->conn.ref);
+	return sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+				&t->sock);
+}
+
+/* Closing it frees what is in its queues. */
+static void queue_exit(struct kunit *test)
+{
+	struct queue_test *t = test->priv;
+
+	if (t && t->sock)
+		sock_release(t->sock);
+	if (t)
+		kvfree(t->data);
+}
+
+static void queue_add_behind(struct sock *sk, struct sk_buff *skb)
+{
+	struct rb_root *root = &tcp_sk(sk)->out_of_order_queue;
+	struct rb_node **p = &root->rb_node;
+	struct rb_node *parent = NULL;
+
+	while (*p) {
+		parent = *p;
+		p = &parent->rb_right;
+	}
+	rb_link_node(&skb->rbnode, parent, p);
+	rb_insert_color(&skb->rbnode, root);
+}
+
+static void queue_add(struct kunit *test, struct sk_buff *skb, u32 at,
+		      bool behind)
+{
+	struct queue_test *t = test->priv;
+	struct sock *sk = t->sock->sk;
+
+	t->conn.sk = sk;
+	TCP_SKB_CB(skb)->seq = QUEUE_SEQ + at;
+	TCP_SKB_CB(skb)->end_seq = QUEUE_SEQ + at + skb->len;
+	lock_sock(sk);
+	if (behind) {
+		queue_add_behind(sk, skb);
+	} else {
+		tcp_sk(sk)->copied_seq = QUEUE_SEQ;
+		tcp_sk(sk)->rcv_nxt = TCP_SKB_CB(skb)->end_seq;
+		__skb_queue_tail(&sk->sk_receive_queue, skb);
+	}
+	release_sock(sk);
+	t->nr++;
+}
+
+/* Octets @from to @to of the stream have arrived, the last ones last. */
+static void queue_fill(struct kunit *test, u32 from, u32 to, bool behind)
+{
+	struct queue_test *t = test->priv;
+	struct sk_buff *skb;
+
+	for (; from < to; from += QUEUE_SKB) {
+		skb = alloc_skb(QUEUE_SKB, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		skb_put_data(skb, t->data + from, QUEUE_SKB);
+		queue_add(test, skb, from, behind);
+	}
+}
+
+/* One hold of the socket lock: is there an FPDU? */
+static bool queue_find(struct queue_test *t, struct mpa_dec *dec)
+{
+	struct mpa_queue q;
+	bool found;
+
+	*dec = (struct mpa_dec) { .markers = true };
+	lock_sock(t->conn.sk);
+	mpa_queue_init(&q, &t->conn, true);
+	found = mpa_ooo_find(&t->ooo, &q.src, dec);
+	release_sock(t->conn.sk);
+	t->longest = max(t->longest, q.src.steps);
+	t->total += q.src.steps;
+	return found;
+}
+
+/* A search, in which the FPDUs that are claimed turn out to be none. */
+static bool queue_search(struct queue_test *t, struct mpa_dec *dec)
+{
+	while (t->ooo.at != MPA_POS_NONE) {
+		if (!queue_find(t, dec))
+			continue;
+		if (dec->len != MPA_ULPDU_MAX)
+			return true;
+		mpa_ooo_bad(&t->ooo, dec->pos);
+	}
+	return false;
+}
+
+struct queue_claim {
+	const char	*desc;
+	u32		to;		/* where these end */
+	bool		limit;		/* by an FPDU passed, not by a hole */
+};
+
+static const struct queue_claim queue_claims[] = {
+	{ "OO-03: the longest ULPDU at each marker, before one passed",
+	  512 + 65024, true },
+	{ "OO-03: the longest ULPDU at each marker, all there",
+	  512 + 131072, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(queue_claim, queue_claims, desc);
+
+/*
+ * At each marker seems to begin an FPDU with the longest ULPDU. Whatever is
+ * behind it is found all the same, in little work, none of it at a time.
+ */
+static void queue_search_claims(struct kunit *test)
+{
+	const struct queue_claim *c = test->param_value;
+	struct queue_test *t = test->priv;
+	u32 good = c->to + 512;
+	struct mpa_dec dec;
+	u32 at;
+
+	for (at = 512; at < c->to; at += 512) {
+		put_unaligned_be32(0, t->data + at);
+		put_unaligned_be16(MPA_ULPDU_MAX, t->data + at + 4);
+	}
+	KUNIT_ASSERT_EQ(test, 512, mpa_ref_encode(t->data + good, good,
+						  t->data, 502, true, true));
+	queue_fill(test, 512, c->to, true);
+	if (c->limit) {
+		mpa_ooo_passed(&t->ooo, c->to, good, 1);
+		queue_fill(test, c->to, good, true);
+	}
+	queue_fill(test, good, good + 512, true);
+	t->ooo.at = 0;
+
+	KUNIT_ASSERT_TRUE(test, queue_search(t, &dec));
+	KUNIT_EXPECT_EQ(test, good, dec.pos);
+	KUNIT_EXPECT_EQ(test, 502, dec.len);
+	KUNIT_EXPECT_LE(test, t->longest,
+			MPA_OOO_BUDGET + 4 * MPA_QUEUE_STEPS);
+	KUNIT_EXPECT_LE(test, t->total, 6 * t->nr);
+}
+
+/* FPDUs passed before are stepped over: length, end, marker inside. */
+static void queue_step_over(struct kunit *test)
+{
+	struct queue_test *t = test->priv;
+	u32 at, nr = 64, stepped = 0;
+	struct mpa_queue q;
+	struct mpa_dec dec;
+
+	for (at = 0; at < nr * QUEUE_FPDU; at += QUEUE_FPDU)
+		KUNIT_ASSERT_EQ(test, QUEUE_FPDU,
+				mpa_ref_encode(t->data + at, at,
+					       t->data + QUEUE_DATA - QUEUE_LEN,
+					       QUEUE_LEN, true, true));
+	queue_fill(test, 0, at, false);
+	mpa_ooo_passed(&t->ooo, 0, at, nr);
+
+	dec = (struct mpa_dec) { .markers = true };
+	lock_sock(t->conn.sk);
+	mpa_queue_init(&q, &t->conn, false);
+	while (stepped < nr && !mpa_ooo_step(&t->ooo, &q.src, &dec)) {
+		dec.pos += dec.size;
+		stepped++;
+	}
+	release_sock(t->conn.sk);
+	KUNIT_EXPECT_EQ(test, nr, stepped);
+	KUNIT_EXPECT_LE(test, q.src.steps, 4 * t->nr);
+}
+
+/* All but the last octets has been passed, and is kept by the consumer. */
+static void queue_near_its_end(struct kunit *test)
+{
+	struct queue_test *t = test->priv;
+	u32 end = 64 * 1024;
+	struct mpa_queue q;
+	u8 octets[3];
+	u32 have;
+
+	t->data[end - 5] = 42;
+	queue_fill(test, 0, end, false);
+	lock_sock(t->conn.sk);
+	mpa_queue_init(&q, &t->conn, false);
+	have = q.src.have(&q.src, end - 20, 100);
+	q.src.read(&q.src, end - 6, octets, 3);
+	release_sock(t->conn.sk);
+	KUNIT_EXPECT_EQ(test, 20, have);
+	KUNIT_EXPECT_EQ(test, 42, octets[1]);
+	KUNIT_EXPECT_LE(test, q.src.steps, 30);
+}
+
+/* An FPDU in as many skbs as are looked at, wherever the queue was left at. */
+static void queue_have_from_elsewhere(struct kunit *test)
+{
+	const u32 len = MPA_QUEUE_STEPS * QUEUE_SKB;
+	struct queue_test *t = test->priv;
+	u32 at_end, have, more;
+	struct mpa_queue q;
+
+	queue_fill(test, 512, 512 + 2 * len, true);
+	lock_sock(t->conn.sk);
+	mpa_queue_init(&q, &t->conn, true);
+	at_end = q.src.have(&q.src, 512 + 2 * len - QUEUE_SKB, QUEUE_SKB);
+	have = q.src.have(&q.src, 512, len);
+	more = q.src.have(&q.src, 512, 2 * len);
+	release_sock(t->conn.sk);
+	KUNIT_EXPECT_EQ(test, QUEUE_SKB, at_end);
+	KUNIT_EXPECT_EQ(test, len, have);
+	KUNIT_EXPECT_LE(test, more, len + QUEUE_SKB);
+}
+
+/* What is copied in one hold of the socket lock, and in the next. */
+static void queue_copy_in_parts(struct kunit *test)
+{
+	const u32 len = (MPA_QUEUE_COPY + 500) * QUEUE_SKB;
+	struct queue_test *t = test->priv;
+	u8 *to = kvmalloc(len, GFP_KERNEL);
+	struct mpa_queue q;
+	u32 first, rest;
+
+	KUNIT_ASSERT_NOT_NULL(test, to);
+	get_random_bytes(t->data, len);
+	queue_fill(test, 0, len, false);
+	lock_sock(t->conn.sk);
+	mpa_queue_init(&q, &t->conn, false);
+	first = mpa_queue_copy(&q, 0, to, len);
+	KUNIT_EXPECT_LE(test, q.src.steps, MPA_QUEUE_COPY + 1);
+	rest = mpa_queue_copy(&q, first, to + first, len - first);
+	release_sock(t->conn.sk);
+	KUNIT_EXPECT_GT(test, rest, 0);
+	KUNIT_EXPECT_EQ(test, len, first + rest);
+	KUNIT_EXPECT_MEMEQ(test, t->data, to, len);
+	kvfree(to);
+}
+
+/* Octets in neighbouring pieces of memory that came in skbs of their own */
+static void queue_pin_neighbours(struct kunit *test)
+{
+	struct queue_test *t = test->priv;
+	u32 at, nr = 0, len = 40000;
+	struct mpa_batch *b;
+	struct sk_buff *skb;
+	struct mpa_queue q;
+	struct page *page;
+	int err;
+
+	page = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(len));
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	for (at = 0; at < len; at += QUEUE_SKB) {
+		skb = alloc_skb(0, GFP_KERNEL);
+		if (!skb)
+			break;
+		get_page(page);
+		skb_add_rx_frag(skb, 0, page, at, QUEUE_SKB, QUEUE_SKB);
+		queue_add(test, skb, at, false);
+	}
+	put_page(page);
+	KUNIT_ASSERT_EQ(test, len, at);
+	b = mpa_batch_alloc(&t->conn);
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	lock_sock(t->conn.sk);
+	mpa_queue_init(&q, &t->conn, false);
+	err = mpa_batch_pin(b, &q, 0, len);
+	release_sock(t->conn.sk);
+	KUNIT_EXPECT_EQ(test, 0, err);
+	KUNIT_EXPECT_TRUE(test, b->full);
+	KUNIT_EXPECT_EQ(test, 1, b->nr_spans);
+	for (skb = b->skbs; skb; skb = skb->next)
+		nr++;
+	KUNIT_EXPECT_EQ(test, MPA_BATCH_SKBS, nr);
+	mpa_batch_free(b);
+}
+
+static struct kunit_case queue_cases[] = {
+	KUNIT_CASE_PARAM(queue_search_claims, queue_claim_gen_params),
+	MPA_CASE(queue_step_over, "OO-17: FPDUs in many skbs stepped over"),
+	KUNIT_CASE(queue_near_its_end),
+	KUNIT_CASE(queue_have_from_elsewhere),
+	KUNIT_CASE(queue_copy_in_parts),
+	KUNIT_CASE(queue_pin_neighbours),
+	{}
+};
+
+static struct kunit_suite queue_suite = {
+	.name = "mpa_queue",
+	.init = queue_init,
+	.exit = queue_exit,
+	.test_cases = queue_cases,
+};
+
+kunit_test_suite(queue_suite);
