@@ -212,10 +212,13 @@ static void mpa_sk_data_ready(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	conn = mpa_conn_of(sk);
 	ready = READ_ONCE(sk->sk_data_ready);
-	if (conn && !mpa_conn_test(conn, MPA_CONN_START))
+	if (conn && !mpa_conn_test(conn, MPA_CONN_START)) {
 		conn->data_ready(sk);
-	else if (conn && mpa_sk_readable(conn, sk))
-		mpa_conn_kick(conn);
+	} else if (conn) {
+		if (mpa_tcp_keep_window_updates(sk) ||
+		    mpa_sk_readable(conn, sk))
+			mpa_conn_kick(conn);
+	}
 	read_unlock_bh(&sk->sk_callback_lock);
 	if (!conn && ready != mpa_sk_data_ready)
 		ready(sk);

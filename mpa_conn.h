@@ -480,6 +480,7 @@ u32 mpa_tcp_unread(struct sock *sk);
 bool mpa_tcp_fin(const struct sock *sk);
 int mpa_tcp_send_fin(struct mpa_conn *conn);
 void mpa_tcp_ack_at_once(struct sock *sk);
+bool mpa_tcp_keep_window_updates(struct sock *sk);
 int mpa_tcp_lost(const struct sock *sk);
 void mpa_tcp_memalloc(struct sock *sk);
 void mpa_tcp_reset(struct sock *sk);

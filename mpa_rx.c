@@ -372,6 +372,7 @@ static struct mpa_batch *mpa_rx_take(struct mpa_conn *conn)
 
 	if (mpa_conn_stranger(conn))
 		return ERR_PTR(-ECONNRESET);
+	mpa_tcp_keep_window_updates(conn->sk);
 	if (mpa_early_was_passed(conn, conn->rx.pos) && conn->rx.pinned)
 		b = mpa_rx_collect(conn);
 	if (b || conn->rx.end.error)
@@ -491,6 +492,8 @@ static void mpa_rx_blocked(struct mpa_conn *conn)
 {
 	WRITE_ONCE(conn->rx.blocked, true);
 	lock_sock(conn->sk);
+	if (!mpa_conn_stranger(conn))
+		mpa_tcp_keep_window_updates(conn->sk);
 	mpa_rx_consume(conn);
 	release_sock(conn->sk);
 }

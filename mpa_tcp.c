@@ -252,7 +252,31 @@ void mpa_tcp_ack_at_once(struct sock *sk)
 	tcp_sk(sk)->dup_ack_counter = 0;
 }
 
-/* 0, or the error with which TCP lost the connection. */
+/*
+ * Socket lock or slock held. When TCP has no memory for a segment it takes back
+ * its receive window (ICSK_ACK_NOMEM). From then on the peer can send nothing
+ * above RCV.NXT. If segments after a hole have raised SND.WL1, no window update
+ * passes the test against SND.WL1 (RFC 9293 section 3.10.7.4) until the peer's
+ * data is read. A consumer that does not read on before it can send would wait
+ * forever, so SND.WL1 is lowered to RCV.NXT.
+ *
+ * TCP calls sk_data_ready() before it drops such a segment. Until TCP builds
+ * the ACK with a window of zero, which it may put off (TCP_ACK_DEFERRED), an
+ * ACK from above the hole can raise SND.WL1 again. Returns true if the work
+ * item must be queued to do this once more.
+ */
+bool mpa_tcp_keep_window_updates(struct sock *sk)
+{
+	bool nomem = inet_csk(sk)->icsk_ack.pending & ICSK_ACK_NOMEM;
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if ((nomem || !tcp_receive_window(tp)) &&
+	    after(tp->snd_wl1, tp->rcv_nxt))
+		tp->snd_wl1 = tp->rcv_nxt;
+	return nomem;
+}
+
+/* Returns 0, or the error with which TCP lost the connection. */
 int mpa_tcp_lost(const struct sock *sk)
 {
 	int err = READ_ONCE(sk->sk_err);

@@ -964,6 +964,62 @@ static void ooo_press(struct kunit *test, u32 from, u32 to)
 	KUNIT_FAIL(test, "TCP does not take octet %u", from);
 }
 
+/* All that the peer's window lets through has been sent and acknowledged. */
+static void ooo_shut(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
+	u32 i;
+
+	for (i = 0; i < 1000; i++) {
+		conn_settle(&t->a);
+		if (!READ_ONCE(tp->snd_wnd) && !READ_ONCE(tp->packets_out))
+			return;
+	}
+	KUNIT_FAIL(test, "the peer's window stays open");
+}
+
+/*
+ * TCP has no memory for a segment: it drops those after the hole, too, and
+ * takes back its window, while the peer's window is shut. The peer's window
+ * updates then begin at the hole, below what TCP has seen before (SND.WL1). If
+ * the segment waits until the socket is unlocked (the argument), TCP looks at
+ * an ACK from after the hole before it announces the window.
+ */
+void conn_ooo_window_retracted(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	bool locked = conn_arg(test);
+	u32 i;
+
+	t->opts.rcvbuf = 8192;
+	t->opts.sndbuf = 16384;
+	gap_open(test, CONN_INITIATOR, 0);
+	gap_fpdus(test, 4, 1000);
+	mpa_hold(t->a.conn);
+	gap_put(test, 0, gap_at(t, 1));
+	conn_post_many(test, 8, 8000);
+	ooo_shut(test);
+	gap_put(test, gap_at(t, 2), t->buf_len);
+	ooo_rcvbuf(t, 1);
+	/* The peer's is locked as well, to make the segments. */
+	if (locked)
+		lock_sock_nested(t->sock[0]->sk, SINGLE_DEPTH_NESTING);
+	gap_put(test, gap_at(t, 1), gap_at(t, 2));
+	gap_put(test, t->buf_len, t->buf_len);
+	if (locked)
+		release_sock(t->sock[0]->sk);
+	KUNIT_ASSERT_EQ(test, gap_queued(t), 0);
+	KUNIT_ASSERT_EQ(test, tcp_sk(t->sock[0]->sk)->rcv_nxt,
+			t->inject.seq + gap_at(t, 1));
+
+	for (i = 0; i < 8; i++)
+		conn_expect_tx(test, 8000);
+	conn_expect_done(test, &t->a, 8, 0);
+	mpa_resume(t->a.conn);
+	conn_expect_rx(test, &t->a, 1);
+}
+
 /*
  * What was passed is dropped by TCP, received again, and then larger than what
  * the socket may hold, so that it is copied together.

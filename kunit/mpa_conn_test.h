@@ -649,6 +649,7 @@ void conn_ooo_overlap(struct kunit *test);
 void conn_ooo_covered(struct kunit *test);
 void conn_ooo_covered_many(struct kunit *test);
 void conn_ooo_dropped(struct kunit *test);
+void conn_ooo_window_retracted(struct kunit *test);
 void conn_ooo_copied(struct kunit *test);
 void conn_ooo_wrap(struct kunit *test);
 
