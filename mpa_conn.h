@@ -469,6 +469,7 @@ struct mpa_tcp_room {
 /* mpa_tcp.c APIs: */
 int mpa_tcp_check(struct socket *sock);
 u32 mpa_tcp_emss(struct sock *sk);
+bool mpa_tcp_probes_mtu(const struct sock *sk);
 u32 mpa_tcp_sack_octets(const struct sock *sk);
 u32 mpa_tcp_sack_max(const struct sock *sk);
 u32 mpa_tcp_window(const struct sock *sk);

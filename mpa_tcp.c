@@ -61,7 +61,20 @@ u32 mpa_tcp_emss(struct sock *sk)
 	return tcp_sk(sk)->mss_cache;
 }
 
-/* Octets of an option with up to @blocks SACK blocks, as many as fit. */
+/*
+ * True if TCP probes the path's MTU on this connection, or may begin to. TCP
+ * makes a probe from the pages of queued skbs and drops these skbs with their
+ * ubuf_info: a zero-copy message could be handed back while its pages are in a
+ * probe that is not yet sent, or not yet read by a receiver on this host.
+ */
+bool mpa_tcp_probes_mtu(const struct sock *sk)
+{
+	/* Without a lock: TCP sets this bit only after the sysctl was set. */
+	return data_race(!!inet_csk(sk)->icsk_mtup.enabled) ||
+	       READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_mtu_probing);
+}
+
+/* Octets of an option with @blocks SACK blocks, or as many as fit. */
 static u32 mpa_tcp_sack_size(const struct tcp_sock *tp, u32 blocks)
 {
 	u32 room = MAX_TCP_OPTION_SPACE -

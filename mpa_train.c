@@ -202,7 +202,7 @@ static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 
 	if (!(tx->flags & MPA_TX_ZEROCOPY) || !tx->len)
 		return false;
-	if (!iov_iter_is_bvec(&tx->data))
+	if (!iov_iter_is_bvec(&tx->data) || mpa_tcp_probes_mtu(conn->sk))
 		return false;
 	pages = mpa_train_count_pages(&tx->data, tx->len);
 	/* Each marker cuts a page in two; header and CRC have room besides. */
