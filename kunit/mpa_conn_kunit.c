@@ -134,6 +134,27 @@ static const struct conn_row crowd_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(crowd, crowd_rows, desc);
 
+static const struct conn_row shared_rows[] = {
+	{ "256 blocked callbacks do not delay MPA_F_MEMALLOC",
+	  conn_shared_blocked },
+	{ "last mpa_rx_put() in atomic context, after released()",
+	  conn_shared_put_atomic },
+	{ "the module's exit waits for kept batches", conn_shared_late_put, 0 },
+	{ "the module's exit waits for a late last reference",
+	  conn_shared_late_put, 1 },
+	{ "no zero copy with net.ipv4.tcp_mtu_probing",
+	  conn_shared_mtu_probe, 0 },
+	{ "no zero copy once TCP probes the MTU", conn_shared_mtu_probe, 1 },
+	{ "net.mpa.rx_mem_max bounds kept batches", conn_shared_rx_mem },
+	{ "net.mpa.rx_mem_max used up by other connections",
+	  conn_shared_rx_mem_others, 0 },
+	{ "net.mpa.rx_mem_max does not stop MPA_F_MEMALLOC",
+	  conn_shared_rx_mem_others, MPA_F_MEMALLOC },
+	{ "rx_mem after released()", conn_shared_rx_mem_released },
+};
+
+KUNIT_ARRAY_PARAM_DESC(shared, shared_rows, desc);
+
 static const struct conn_row terms_rows[] = {
 	{ "RF-09 CR-02 CR-03 CR-11 CR-13 CR-21 CR-22: Initiator, C 0 and 0",
 	  conn_start_crc, 0 },
@@ -456,6 +477,28 @@ static const struct conn_row end_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(end, end_rows, desc);
 
+static const struct conn_row borrow_rows[] = {
+	{ "closed and listening, a SYN cookie comes back",
+	  conn_borrow_cookie },
+	{ "listening with our operations, a SYN cookie comes back",
+	  conn_borrow_ops_left },
+	{ "closed before full operation", conn_borrow_late_begin },
+	{ "our operations, another owner or none", conn_borrow_ops_foreign },
+	{ "callbacks read before the detach, called after it",
+	  conn_borrow_late_callbacks },
+	{ "closed, and given callbacks of another owner", conn_borrow_owner },
+	{ "connected again: MPA looks behind holes", conn_borrow_search },
+	{ "connected again: MPA sends its FIN", conn_borrow_fin },
+	{ "connected again: MPA reads a frame", conn_borrow_reconnect,
+	  BORROW_STARTUP },
+	{ "connected again: MPA consumes on hold", conn_borrow_reconnect,
+	  BORROW_BLOCKED },
+	{ "connected again: MPA discards after an error",
+	  conn_borrow_reconnect, BORROW_DISCARD },
+};
+
+KUNIT_ARRAY_PARAM_DESC(borrow, borrow_rows, desc);
+
 static const struct conn_row info_rows[] = {
 	{ "states", conn_end_states },
 	{ "addresses, IPv4", conn_end_addresses, false },
@@ -756,6 +799,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(frame),
 	CONN_CASE(timeout),
 	CONN_CASE(crowd),
+	CONN_CASE(shared),
 	CONN_CASE(terms),
 	CONN_CASE(reject),
 	CONN_CASE(recv),
@@ -770,6 +814,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(splice),
 	CONN_CASE(queue),
 	CONN_CASE(end),
+	CONN_CASE(borrow),
 	CONN_CASE(info),
 	CONN_CASE(race),
 	CONN_CASE(sock),

@@ -88,6 +88,13 @@ enum conn_ooo_family {
 	OOO_MAPPED,		/* IPv6, to an IPv4 address */
 };
 
+/* For conn_borrow_reconnect(): what MPA does when the stream is another. */
+enum conn_borrow {
+	BORROW_STARTUP,		/* reads a frame */
+	BORROW_BLOCKED,		/* consumes, with delivery on hold */
+	BORROW_DISCARD,		/* discards, after an error */
+};
+
 /* For conn_train_full(): what is to be sent. */
 enum conn_train_full {
 	TRAIN_SOURCE,
@@ -309,6 +316,7 @@ struct conn_test {
 	u8			crc_sysctl;
 	u8			ooo_hook;
 	int			lo_mtu;
+	struct blocked		*shared;
 };
 
 #define CONN_WAIT(test, c, ev, times) \
@@ -430,6 +438,15 @@ void conn_crowd_initiator(struct kunit *test);
 void conn_crowd_late(struct kunit *test);
 void conn_crowd_refused(struct kunit *test);
 void conn_crowd_leave(struct kunit *test);
+
+/* mpa_conn_shared.c */
+void conn_shared_blocked(struct kunit *test);
+void conn_shared_put_atomic(struct kunit *test);
+void conn_shared_late_put(struct kunit *test);
+void conn_shared_mtu_probe(struct kunit *test);
+void conn_shared_rx_mem(struct kunit *test);
+void conn_shared_rx_mem_others(struct kunit *test);
+void conn_shared_rx_mem_released(struct kunit *test);
 
 /* mpa_conn_recv.c */
 void conn_recv_held(struct kunit *test);
@@ -559,6 +576,17 @@ void conn_end_states(struct kunit *test);
 void conn_end_addresses(struct kunit *test);
 void conn_end_counters(struct kunit *test);
 void conn_end_reasons(struct kunit *test);
+
+/* mpa_conn_borrow.c */
+void conn_borrow_cookie(struct kunit *test);
+void conn_borrow_ops_left(struct kunit *test);
+void conn_borrow_late_begin(struct kunit *test);
+void conn_borrow_ops_foreign(struct kunit *test);
+void conn_borrow_late_callbacks(struct kunit *test);
+void conn_borrow_owner(struct kunit *test);
+void conn_borrow_search(struct kunit *test);
+void conn_borrow_fin(struct kunit *test);
+void conn_borrow_reconnect(struct kunit *test);
 
 /* mpa_conn_race.c */
 void conn_race_reset(struct kunit *test);

@@ -131,7 +131,7 @@ static int peer_connect(const struct mpa_peer_opts *opts, struct socket *sock,
 	return err;
 }
 
-/* Bound to a port of its own, the next octet each way will be @seq. */
+/* Bound to a port of its own, and connected by hand. */
 static int peer_repair(const struct mpa_peer_opts *opts, struct socket **sock,
 		       struct sockaddr_storage *addr)
 {
@@ -141,18 +141,24 @@ static int peer_repair(const struct mpa_peer_opts *opts, struct socket **sock,
 	if (err)
 		return err;
 	err = peer_setsockopt(*sock, SOL_TCP, TCP_REPAIR, TCP_REPAIR_ON);
-	err = err ?: peer_setsockopt(*sock, SOL_TCP, TCP_REPAIR_QUEUE,
-				     TCP_RECV_QUEUE);
-	err = err ?: peer_setsockopt(*sock, SOL_TCP, TCP_QUEUE_SEQ, opts->seq);
-	err = err ?: peer_setsockopt(*sock, SOL_TCP, TCP_REPAIR_QUEUE,
-				     TCP_SEND_QUEUE);
-	err = err ?: peer_setsockopt(*sock, SOL_TCP, TCP_QUEUE_SEQ, opts->seq);
 	err = err ?: kernel_bind(*sock, mpa_sockaddr(addr), len);
 	if (!err)
 		err = kernel_getsockname(*sock, (struct sockaddr *)addr);
 	if (err < 0)
 		sock_release(*sock);
 	return min(err, 0);
+}
+
+/* The next octet to be sent will be @snd, the next to be received @rcv. */
+static int peer_repair_seq(struct socket *sock, u32 snd, u32 rcv)
+{
+	int err;
+
+	err = peer_setsockopt(sock, SOL_TCP, TCP_REPAIR_QUEUE, TCP_RECV_QUEUE);
+	err = err ?: peer_setsockopt(sock, SOL_TCP, TCP_QUEUE_SEQ, rcv);
+	err = err ?: peer_setsockopt(sock, SOL_TCP, TCP_REPAIR_QUEUE,
+				     TCP_SEND_QUEUE);
+	return err ?: peer_setsockopt(sock, SOL_TCP, TCP_QUEUE_SEQ, snd);
 }
 
 /* What the handshake would have said of the windows. */
@@ -180,7 +186,9 @@ static int peer_repair_connect(struct socket *a, struct sockaddr_storage *to_a,
 	int len = sizeof(struct sockaddr_in);
 	int err;
 
-	err = kernel_connect(a, mpa_sockaddr(to_b), len, 0);
+	err = peer_repair_seq(a, seq, seq);
+	err = err ?: peer_repair_seq(b, seq, seq);
+	err = err ?: kernel_connect(a, mpa_sockaddr(to_b), len, 0);
 	err = err ?: kernel_connect(b, mpa_sockaddr(to_a), len, 0);
 	err = err ?: peer_repair_window(a, seq);
 	return err ?: peer_repair_window(b, seq);
@@ -208,6 +216,63 @@ release_client:
 	sock_release(*client);
 	return err;
 }
+
+#if IS_ENABLED(CONFIG_SYN_COOKIES)
+/* Initial sequence number of a SYN+ACK with a cookie; our SYN had seq - 1. */
+static u32 peer_cookie(const struct sockaddr_in *from,
+		       const struct sockaddr_in *to, u32 seq)
+{
+	struct iphdr iph = {
+		.saddr = from->sin_addr.s_addr, .daddr = to->sin_addr.s_addr,
+	};
+	struct tcphdr th = {
+		.source = from->sin_port, .dest = to->sin_port,
+		.seq = htonl(seq - 1),
+	};
+	u16 mss = 1460;
+
+	return __cookie_v4_init_sequence(&iph, &th, &mss);
+}
+
+/*
+ * A socket that has had a SYN cookie of @listener's port, IPv4: what it sends
+ * first is the ACK. Another listener on that port may have sent the cookie,
+ * which @listener knows of.
+ */
+int mpa_peer_cookie(const struct mpa_peer_opts *opts, struct socket *listener,
+		    struct socket **sock)
+{
+	struct sockaddr_storage from, to;
+	u32 seq = 5044, cookie;
+	int err;
+
+	peer_loopback(opts, &to);
+	((struct sockaddr_in *)&to)->sin_port =
+		inet_sk(listener->sk)->inet_sport;
+	rcu_read_lock();
+	tcp_synq_overflow(listener->sk);
+	rcu_read_unlock();
+
+	err = peer_repair(opts, sock, &from);
+	if (err)
+		return err;
+	cookie = peer_cookie((struct sockaddr_in *)&from,
+			     (struct sockaddr_in *)&to, seq);
+	err = peer_repair_seq(*sock, seq, cookie + 1);
+	err = err ?: kernel_connect(*sock, mpa_sockaddr(&to),
+				    sizeof(struct sockaddr_in), 0);
+	err = err ?: peer_repair_window(*sock, cookie + 1);
+	if (err)
+		sock_release(*sock);
+	return err;
+}
+#else
+int mpa_peer_cookie(const struct mpa_peer_opts *opts, struct socket *listener,
+		    struct socket **sock)
+{
+	return -EOPNOTSUPP;
+}
+#endif
 
 static int peer_accept(struct socket *listener, struct socket **server)
 {

@@ -58,6 +58,8 @@ int mpa_peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
 		    struct sockaddr_storage *addr);
 int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
 		  struct socket **server);
+int mpa_peer_cookie(const struct mpa_peer_opts *opts, struct socket *listener,
+		    struct socket **sock);
 int mpa_peer_init(struct mpa_peer *peer, struct socket *sock);
 int mpa_peer_accept(struct mpa_peer *peer, struct socket *listener);
 void mpa_peer_exit(struct mpa_peer *peer);

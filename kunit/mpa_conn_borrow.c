@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Another user of a socket that MPA has borrowed closes it, makes it listen, or
+ * connects it to another peer; and a later owner of a socket that MPA had.
+ */
+#include <linux/delay.h>
+#include <linux/tcp.h>
+#include <net/inet_common.h>
+#include <net/inet_connection_sock.h>
+#include <net/ip.h>
+#include <net/tcp.h>
+#include "mpa_conn_ooo.h"
+
+#define BORROW_PATIENCE	(20 * HZ)
+#define BORROW_UNREAD	100		/* octets of another peer's stream */
+
+static int borrow_disconnect(struct socket *sock)
+{
+	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+
+	return kernel_connect(sock, &nowhere, sizeof(nowhere), 0);
+}
+
+/* Out-of-order receiving has begun. Returns its operations. */
+static const void *borrow_ooo(struct kunit *test, const void **orig)
+{
+	struct conn_test *t = test->priv;
+	const void *ours;
+
+	conn_pair(test);
+	*orig = gap_af_ops(t->sock[0]);
+	gap_three(test);
+	ours = gap_af_ops(t->sock[0]);
+	KUNIT_ASSERT_PTR_NE(test, ours, *orig);
+	return ours;
+}
+
+/* The connection is lost, and the socket listens, with @ops if there are any.*/
+static void borrow_listen(struct kunit *test, const void *ops)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk = t->sock[0]->sk;
+
+	KUNIT_ASSERT_EQ(test, borrow_disconnect(t->sock[0]), 0);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	if (ops)
+		WRITE_ONCE(inet_csk(sk)->icsk_af_ops, ops);
+	KUNIT_ASSERT_EQ(test, kernel_listen(t->sock[0], 2), 0);
+	WRITE_ONCE(sk->sk_rcvtimeo, BORROW_PATIENCE);
+}
+
+/* The ACK of a SYN cookie arrives, and octets with it. */
+static void borrow_cookie(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct socket *sock;
+
+	if (!IS_ENABLED(CONFIG_SYN_COOKIES))
+		kunit_skip(test, "TCP sends no SYN cookies");
+	mpa_peer_exit(&t->peer);
+	KUNIT_ASSERT_EQ(test, 0, mpa_peer_cookie(&t->opts, t->sock[0], &sock));
+	KUNIT_ASSERT_EQ(test, mpa_peer_init(&t->peer, sock), 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->pool, 10), 0);
+}
+
+/* What the socket accepts then has nothing of MPA, and works. */
+void conn_borrow_cookie(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_peer child = {};
+	const void *orig;
+
+	borrow_ooo(test, &orig);
+	borrow_listen(test, NULL);
+	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), orig);
+	borrow_cookie(test);
+	KUNIT_ASSERT_EQ(test, mpa_peer_accept(&child, t->sock[0]), 0);
+	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(child.sock), orig);
+	KUNIT_EXPECT_NULL(test, child.sock->sk->sk_user_data);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read(&child, 10), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_write(&child, t->pool, 10), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read(&t->peer, 10), 0);
+	mpa_peer_exit(&child);
+}
+
+static unsigned long borrow_drops(void)
+{
+	return snmp_fold_field(init_net.mib.net_statistics,
+			       LINUX_MIB_LISTENDROPS);
+}
+
+/* Should a socket with our operations ever listen, it accepts nothing. */
+void conn_borrow_ops_left(struct kunit *test)
+{
+	unsigned long drops = borrow_drops();
+	struct conn_test *t = test->priv;
+	struct socket *child;
+	const void *orig;
+	u32 i;
+
+	borrow_listen(test, borrow_ooo(test, &orig));
+	borrow_cookie(test);
+	for (i = 0; i < 1000 && borrow_drops() == drops; i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_NE(test, borrow_drops(), drops);
+	KUNIT_EXPECT_EQ(test, kernel_accept(t->sock[0], &child, O_NONBLOCK),
+			-EAGAIN);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), orig);
+}
+
+/* Closed before full operation: it does not get our operations. */
+void conn_borrow_late_begin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	const void *orig;
+
+	conn_attach(test, MPA_F_OOO);
+	orig = gap_af_ops(t->sock[0]);
+	KUNIT_ASSERT_EQ(test, borrow_disconnect(t->sock[0]), 0);
+	conn_settle(&t->a);
+	conn_start(test, CONN_IMMEDIATE);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), orig);
+}
+
+/* MPA has left the socket, which has our operations all the same. */
+static void borrow_put_ops(struct kunit *test, const void *ops, void *data)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk = t->sock[0]->sk;
+
+	lock_sock(sk);
+	WRITE_ONCE(inet_csk(sk)->icsk_af_ops, ops);
+	sk->sk_user_data = data;
+	release_sock(sk);
+}
+
+/*
+ * With another owner, or none, the socket sends; and when MPA has it again, it
+ * gets those back that TCP had given it.
+ */
+void conn_borrow_ops_foreign(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_peer own = {};
+	const void *ours, *orig;
+	u8 *data;
+
+	data = kunit_kzalloc(test, sizeof(struct mpa_conn), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	ours = borrow_ooo(test, &orig);
+	conn_detach(test, &t->a);
+	own.sock = t->sock[0];
+	borrow_put_ops(test, ours, NULL);
+	KUNIT_EXPECT_EQ(test, mpa_peer_write(&own, t->pool, 10), 0);
+	borrow_put_ops(test, ours, data);
+	KUNIT_EXPECT_EQ(test, mpa_peer_write(&own, t->pool, 10), 0);
+	KUNIT_EXPECT_NULL(test, memchr_inv(data, 0, sizeof(struct mpa_conn)));
+
+	borrow_put_ops(test, ours, NULL);
+	mpa_barrier();
+	mpa_consumer_exit(&t->a);
+	KUNIT_ASSERT_EQ(test, mpa_consumer_init(&t->a), 0);
+	conn_attach(test, MPA_F_OOO);
+	conn_start(test, CONN_IMMEDIATE);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	conn_post(test, 100);
+	CONN_WAIT(test, &t->a, EV_SENT, 1);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), orig);
+}
+
+/* The later owner's callback, for each of the four */
+static void borrow_called(struct sock *sk)
+{
+	u32 *calls = sk->sk_user_data;
+
+	++*calls;
+}
+
+/**
+ * struct borrow_callbacks - callbacks of a socket
+ * @ready: sk_data_ready
+ * @space: sk_write_space
+ * @change: sk_state_change
+ * @report: sk_error_report
+ */
+struct borrow_callbacks {
+	void	(*ready)(struct sock *sk);
+	void	(*space)(struct sock *sk);
+	void	(*change)(struct sock *sk);
+	void	(*report)(struct sock *sk);
+};
+
+static void borrow_save(const struct sock *sk, struct borrow_callbacks *cb)
+{
+	cb->ready = sk->sk_data_ready;
+	cb->space = sk->sk_write_space;
+	cb->change = sk->sk_state_change;
+	cb->report = sk->sk_error_report;
+}
+
+static void borrow_set(struct sock *sk, const struct borrow_callbacks *cb,
+		       void *data)
+{
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_data_ready, cb->ready);
+	WRITE_ONCE(sk->sk_write_space, cb->space);
+	WRITE_ONCE(sk->sk_state_change, cb->change);
+	WRITE_ONCE(sk->sk_error_report, cb->report);
+	sk->sk_user_data = data;
+	write_unlock_bh(&sk->sk_callback_lock);
+	release_sock(sk);
+}
+
+static const struct borrow_callbacks borrow_owner = {
+	borrow_called, borrow_called, borrow_called, borrow_called,
+};
+
+/*
+ * A caller without a lock has read a callback before the detach, and calls it
+ * when the socket has another owner: that one is called.
+ */
+void conn_borrow_late_callbacks(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct borrow_callbacks ours, orig;
+	struct sock *sk;
+	u32 *calls;
+
+	calls = kunit_kzalloc(test, sizeof(struct mpa_conn), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, calls);
+	conn_default(test);
+	sk = t->sock[0]->sk;
+	borrow_save(sk, &ours);
+	conn_detach(test, &t->a);
+	mpa_barrier();
+
+	borrow_save(sk, &orig);
+	borrow_set(sk, &borrow_owner, calls);
+	ours.report(sk);
+	KUNIT_EXPECT_EQ(test, *calls, 1);
+	ours.change(sk);
+	KUNIT_EXPECT_EQ(test, *calls, 2);
+	ours.space(sk);
+	KUNIT_EXPECT_EQ(test, *calls, 3);
+	ours.ready(sk);
+	KUNIT_EXPECT_EQ(test, *calls, 4);
+	borrow_set(sk, &orig, NULL);
+}
+
+/* The socket was closed, and has another owner before MPA leaves it. */
+void conn_borrow_owner(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct borrow_callbacks orig, now;
+	struct sock *sk;
+	u32 *calls;
+
+	calls = kunit_kzalloc(test, sizeof(*calls), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, calls);
+	conn_pair(test);
+	sk = t->sock[0]->sk;
+	borrow_save(sk, &orig);
+	conn_default(test);
+	KUNIT_ASSERT_EQ(test, borrow_disconnect(t->sock[0]), 0);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	borrow_set(sk, &borrow_owner, calls);
+	WRITE_ONCE(sk->sk_rcvlowat, 7);
+	sk->sk_allocation = GFP_NOIO;
+	sk->sk_use_task_frag = false;
+	conn_detach(test, &t->a);
+	mpa_barrier();
+	borrow_save(sk, &now);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(&now, &borrow_owner, sizeof(now)));
+	KUNIT_EXPECT_PTR_EQ(test, sk->sk_user_data, calls);
+	KUNIT_EXPECT_EQ(test, sk->sk_rcvlowat, 7);
+	KUNIT_EXPECT_TRUE(test, sk->sk_allocation == GFP_NOIO);
+	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
+	borrow_set(sk, &orig, NULL);
+}
+
+/* The work item has something to do, and waits for the socket's lock. */
+static bool borrow_waits(struct sock *sk)
+{
+	u32 i;
+
+	for (i = 0; i < 10000; i++) {
+		if (wq_has_sleeper(&sk->sk_lock.wq))
+			return true;
+		usleep_range(1000, 2000);
+	}
+	return false;
+}
+
+/* Octets of the other stream that are there to be read. */
+static u32 borrow_unread(const struct conn_test *t)
+{
+	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
+
+	return READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
+}
+
+/*
+ * Socket lock held. Connected to another peer (which there is none: TCP is told
+ * that there is), from which octets have come.
+ */
+static int borrow_reconnect(struct conn_test *t)
+{
+	struct kvec iov = { .iov_base = t->pool, .iov_len = BORROW_UNREAD };
+	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	struct sockaddr_in sin = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(9),
+	};
+	struct socket *sock = t->sock[0];
+	struct tcp_sock *tp = tcp_sk(sock->sk);
+	struct msghdr msg = {};
+	int err;
+
+	err = __inet_stream_connect(sock, &nowhere, sizeof(nowhere), 0, 0);
+	tp->repair = 1;
+	err = err ?: __inet_stream_connect(sock, (struct sockaddr *)&sin,
+					   sizeof(sin), O_NONBLOCK, 0);
+	tp->repair_queue = TCP_RECV_QUEUE;
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, BORROW_UNREAD);
+	err = err ?: tcp_sendmsg_locked(sock->sk, &msg, BORROW_UNREAD);
+	tp->repair = 0;
+	return err;
+}
+
+/*
+ * Socket lock held; releases it. While the work item waits for the lock,
+ * another user reconnects the socket.
+ */
+static void borrow_take_over(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk = t->sock[0]->sk;
+	bool waits = borrow_waits(sk);
+	int n = borrow_reconnect(t);
+
+	release_sock(sk);
+	KUNIT_ASSERT_TRUE(test, waits);
+	KUNIT_ASSERT_EQ(test, n, BORROW_UNREAD);
+}
+
+/* The work item unlocks the socket, and it is reconnected at that moment. */
+static void borrow_release_cb(struct sock *sk)
+{
+	struct conn_test *t = container_of(sk->sk_prot, struct conn_test,
+					   helper.held);
+
+	WRITE_ONCE(sk->sk_prot, t->helper.prot);
+	set_bit(MPA_CONN_GONE, &t->a.conn->flags);
+	t->helper.prot->release_cb(sk);
+}
+
+/*
+ * That was after the work item looked for octets in order: it does not look for
+ * others in the new stream. It would find one FPDU, a bad one.
+ */
+void conn_borrow_search(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_sock *s = &t->helper;
+	unsigned long bad;
+	struct sock *sk;
+
+	gap_default(test);
+	gap_fpdus(test, 2, 700);
+	gap_alter(t, 1, 2);
+	conn_settle(&t->a);
+	bad = conn_counter(t, MPA_MIB_OOO_BAD);
+	sk = t->sock[0]->sk;
+	s->prot = READ_ONCE(sk->sk_prot);
+	s->held = *s->prot;
+	s->held.release_cb = borrow_release_cb;
+	WRITE_ONCE(sk->sk_prot, &s->held);
+	gap_put(test, gap_at(t, 1), t->buf_len);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_OOO_BAD), bad);
+}
+
+/* Brings the connection to where the work item, queued again, does @at. */
+static void borrow_prepare(struct kunit *test, enum conn_borrow at)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	switch (at) {
+	case BORROW_STARTUP:
+		conn_attach(test, 0);
+		conn_start(test, CONN_RESPONDER);
+		break;
+	case BORROW_BLOCKED:
+		conn_default(test);
+		t->a.keep = true;
+		/* One is put before the other stream comes, one is kept. */
+		for (i = 1; i <= 2; i++) {
+			conn_peer_send(test, 10);
+			KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a,
+									 i));
+		}
+		mpa_hold(t->a.conn);
+		conn_peer_send(test, 10);
+		break;
+	case BORROW_DISCARD:
+		conn_default(test);
+		conn_fpdu(test, 10);
+		t->buf[t->buf_len - 1] ^= 1;
+		conn_flush(test);
+		CONN_WAIT(test, &t->a, EV_ENDED, 1);
+		break;
+	}
+	conn_settle(&t->a);
+}
+
+/* The FIN that is due at the end is not sent on another stream. */
+void conn_borrow_fin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk;
+
+	conn_default(test);
+	conn_settle(&t->a);
+	sk = t->sock[0]->sk;
+	lock_sock(sk);
+	/* As mpa_shutdown(), but the work item runs with the detach only. */
+	set_bit(MPA_CONN_SHUTDOWN, &t->a.conn->flags);
+	mpa_detach(t->a.conn);
+	borrow_take_over(test);
+	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
+	KUNIT_EXPECT_EQ(test, sk->sk_shutdown, 0);
+}
+
+/*
+ * When the work item has the lock, the stream is not the connection's any more:
+ * none of its octets is consumed, then or later.
+ */
+void conn_borrow_reconnect(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	enum conn_borrow at = conn_arg(test);
+	struct sock *sk;
+
+	borrow_prepare(test, at);
+	sk = t->sock[0]->sk;
+	lock_sock(sk);
+	if (at == BORROW_BLOCKED)
+		mpa_consumer_put(&t->a, 0);
+	else
+		mpa_resume(t->a.conn);
+	borrow_take_over(test);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, borrow_unread(t), BORROW_UNREAD);
+	conn_detach(test, &t->a);
+	mpa_barrier();
+	KUNIT_EXPECT_EQ(test, borrow_unread(t), BORROW_UNREAD);
+}

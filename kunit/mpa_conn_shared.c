@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Suite mpa_conn: what connections share. Workqueues, memory that consumers
+ * keep, and the wait of the module's exit.
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/vmalloc.h>
+#include <net/ip.h>
+#include <net/tcp.h>
+#include "mpa_batch.h"
+#include "mpa_conn_test.h"
+
+#define SHARED_PATIENCE	(60 * HZ)
+
+enum {
+	BLOCKED		= WQ_DFL_ACTIVE,
+	BLOCKED_LEN	= 10,
+	BLOCKED_BUF	= 64,
+};
+
+struct blocked;
+
+/**
+ * struct blocked_conn - a connection whose recv() blocks
+ * @all: what it has in common with the others
+ * @conn: the connection
+ * @sock: its socket
+ * @far: the socket of its peer
+ */
+struct blocked_conn {
+	struct blocked	*all;
+	struct mpa_conn	*conn;
+	struct socket	*sock;
+	struct socket	*far;
+};
+
+/**
+ * struct blocked - connections whose recv() waits for an echo
+ * @wait: woken by each callback
+ * @echoed: the echo has come
+ * @inside: calls of recv() that have begun
+ * @released: connections that have been released
+ * @connected: done() has been called, with err 0
+ * @accepted: accepted() has been called
+ * @nr: connections made
+ * @c: these
+ */
+struct blocked {
+	wait_queue_head_t	wait;
+	struct completion	echoed;
+	atomic_t		inside;
+	atomic_t		released;
+	struct completion	connected;
+	struct completion	accepted;
+	u32			nr;
+	struct blocked_conn	c[BLOCKED];
+};
+
+static void blocked_recv(struct mpa_conn *conn, struct mpa_rx *rx)
+{
+	struct blocked_conn *c = mpa_conn_ctx(conn);
+
+	atomic_inc(&c->all->inside);
+	wake_up(&c->all->wait);
+	/* blocked_close() completes it, too: making 256 of these is slow. */
+	wait_for_completion_state(&c->all->echoed, TASK_IDLE);
+}
+
+static void blocked_ended(struct mpa_conn *conn, const struct mpa_end *end)
+{
+}
+
+static void blocked_released(struct mpa_conn *conn, struct list_head *left)
+{
+	struct blocked_conn *c = mpa_conn_ctx(conn);
+
+	atomic_inc(&c->all->released);
+	wake_up(&c->all->wait);
+}
+
+static const struct mpa_ops blocked_ops = {
+	.recv		= blocked_recv,
+	.ended		= blocked_ended,
+	.released	= blocked_released,
+};
+
+/*
+ * The octets are there and the work item is idle. It should not be queued again
+ * while it is in recv(): that counts as another one that is running. If it does
+ * not become idle, the queue runs as many as it may.
+ */
+static int blocked_settle(struct blocked_conn *c, u32 octets)
+{
+	const struct tcp_sock *tp = tcp_sk(c->sock->sk);
+	u32 i;
+
+	for (i = 0; i < 10000; i++) {
+		if (READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq) >=
+		    octets && !work_busy(&c->conn->work))
+			return 0;
+		usleep_range(1000, 2000);
+	}
+	return -ETIMEDOUT;
+}
+
+/* A connection without startup frames that has one ULPDU to deliver. */
+static int blocked_open(struct blocked *all)
+{
+	const struct mpa_peer_opts opts = { .rcvbuf = 4096, .sndbuf = 4096 };
+	struct blocked_conn *c = &all->c[all->nr];
+	struct mpa_params params = {
+		.ops = &blocked_ops, .ctx = c, .rev = MPA_REV_1,
+	};
+	const u8 ulpdu[BLOCKED_LEN] = {};
+	struct mpa_peer peer = {};
+	u8 buf[BLOCKED_BUF];
+	u32 size;
+	int err;
+
+	c->all = all;
+	err = mpa_peer_pair(&opts, &c->sock, &c->far);
+	if (err)
+		return err;
+	c->conn = mpa_attach(c->sock, &params);
+	if (IS_ERR(c->conn)) {
+		mpa_peer_close(c->sock);
+		mpa_peer_close(c->far);
+		return PTR_ERR(c->conn);
+	}
+	all->nr++;
+	err = mpa_start_immediate(c->conn);
+	if (err)
+		return err;
+	size = mpa_ref_encode(buf, 0, ulpdu, sizeof(ulpdu), true, true);
+	peer.sock = c->far;
+	err = mpa_peer_write(&peer, buf, size) ?: blocked_settle(c, size);
+	if (!err)
+		mpa_resume(c->conn);
+	return err;
+}
+
+static void blocked_close(struct kunit *test, struct blocked *all)
+{
+	bool released;
+	u32 i;
+
+	complete_all(&all->echoed);
+	for (i = 0; i < all->nr; i++)
+		mpa_detach(all->c[i].conn);
+	released = wait_event_timeout(all->wait,
+				      atomic_read(&all->released) == all->nr,
+				      SHARED_PATIENCE);
+	KUNIT_EXPECT_TRUE(test, released);
+	mpa_barrier();
+	for (i = 0; i < all->nr; i++) {
+		mpa_peer_close(all->c[i].sock);
+		mpa_peer_close(all->c[i].far);
+	}
+}
+
+static void blocked_done(void *ctx, struct socket *sock, struct mpa_conn *conn,
+			 int err)
+{
+	struct blocked *all = ctx;
+
+	if (err)
+		return;
+	sock_release(sock);
+	complete(&all->connected);
+}
+
+static void blocked_accepted(void *ctx, struct socket *sock)
+{
+	struct blocked *all = ctx;
+
+	sock_release(sock);
+	complete(&all->accepted);
+}
+
+/* True if a connection is made and accepted, both with MPA_F_MEMALLOC. */
+static bool blocked_connect(struct blocked *all)
+{
+	struct mpa_sock_params params = {
+		.net = &init_net, .flags = MPA_F_MEMALLOC, .ctx = all,
+	};
+	struct sockaddr_in *sin = (struct sockaddr_in *)&params.local;
+	struct mpa_listener *listener;
+	struct mpa_connector *connector;
+	u16 port = 15044;
+	bool both;
+
+	sin->sin_family = AF_INET;
+	sin->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	do {
+		sin->sin_port = htons(port++);
+		listener = mpa_listen(&params, blocked_accepted);
+	} while (listener == ERR_PTR(-EADDRINUSE) && port < 15144);
+	if (IS_ERR(listener))
+		return false;
+	params.peer = params.local;
+	params.local.ss_family = AF_UNSPEC;
+	connector = mpa_connect(&params, blocked_done);
+	both = !IS_ERR(connector) &&
+	       wait_for_completion_timeout(&all->connected, 20 * HZ) &&
+	       wait_for_completion_timeout(&all->accepted, 20 * HZ);
+	if (!IS_ERR(connector))
+		mpa_connect_close(connector);
+	mpa_listen_close(listener);
+	return both;
+}
+
+/* The callbacks of all others wait until this connection has its echo. */
+static void blocked_hook(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev == EV_RECV)
+		complete_all(&t->shared->echoed);
+}
+
+/* True if the connection sends a message and the peer's answer is received. */
+static bool blocked_echo(struct conn_test *t, struct conn_msg *msg, u32 size)
+{
+	t->a.hook = blocked_hook;
+	if (mpa_send(t->a.conn, &msg->tx) ||
+	    mpa_peer_read(&t->peer, t->peer.used + size) ||
+	    mpa_peer_write(&t->peer, t->buf, t->buf_len))
+		return false;
+	return mpa_consumer_wait_ulpdus(&t->a, 1);
+}
+
+/*
+ * All callbacks that a workqueue runs side by side on a processor wait for an
+ * echo over a connection that is used for writing out memory. Making such a
+ * connection does not wait for them either.
+ */
+void conn_shared_blocked(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+	struct blocked *all;
+	bool inside = false, connected = false, echoed = false;
+	int err = 0, blocked;
+
+	all = kunit_kzalloc(test, sizeof(*all), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, all);
+	init_waitqueue_head(&all->wait);
+	init_completion(&all->echoed);
+	init_completion(&all->connected);
+	init_completion(&all->accepted);
+	t->shared = all;
+
+	/* The loopback device, and so the callbacks, are where we are. */
+	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
+		  PEER_M | PEER_C);
+	mpa_resume(t->a.conn);
+	msg = conn_msg(test, 100);
+	conn_fpdu(test, 100);
+	while (!err && all->nr < BLOCKED)
+		err = blocked_open(all);
+	blocked = all->nr;
+	/* Some were queued twice, so that fewer fill the queue. */
+	if (err == -ETIMEDOUT && blocked > BLOCKED / 2) {
+		err = 0;
+		blocked--;
+	}
+	if (!err)
+		inside = wait_event_timeout(all->wait, blocked ==
+					    atomic_read(&all->inside),
+					    SHARED_PATIENCE / 2);
+	if (inside) {
+		connected = blocked_connect(all);
+		echoed = blocked_echo(t, msg, mpa_ref_size(0, 100, true));
+	}
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+
+	blocked_close(test, all);
+	KUNIT_EXPECT_EQ(test, err, 0);
+	KUNIT_EXPECT_TRUE(test, inside);
+	KUNIT_EXPECT_TRUE(test, connected);
+	KUNIT_EXPECT_TRUE(test, echoed);
+}
+
+/* Batches kept past released(), the first with a copy made by vmalloc(). */
+static u8 *shared_kept_copy(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_batch *b;
+	u8 *copy;
+
+	conn_default(test);
+	t->a.keep = true;
+	conn_peer_send(test, 1000);
+	conn_expect_rx(test, &t->a, 1);
+	t->a.keep = false;
+	b = container_of(t->a.kept[0], struct mpa_batch, rx);
+	KUNIT_ASSERT_NULL(test, b->copy);
+	copy = vmalloc(PAGE_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	b->copy = copy;
+	conn_detach(test, &t->a);
+	mpa_barrier();
+	return copy;
+}
+
+static DEFINE_SPINLOCK(shared_lock);
+
+/*
+ * The last mpa_rx_put() comes after released(), with a spinlock held: nothing
+ * is freed there that vfree() may sleep for. A work item does it, later.
+ */
+void conn_shared_put_atomic(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u8 *copy = shared_kept_copy(test);
+	bool mapped;
+	u32 i;
+
+	spin_lock(&shared_lock);
+	mpa_consumer_put(&t->a, 0);
+	mapped = vmalloc_to_page(copy);
+	spin_unlock(&shared_lock);
+	KUNIT_EXPECT_TRUE(test, mapped);
+	for (i = 0; i < 1000 && vmalloc_to_page(copy); i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_NULL(test, vmalloc_to_page(copy));
+}
+
+/*
+ * TCP makes a probe of the path's MTU from the pages of what is queued, without
+ * the message they belong to, which could be handed back while the probe is
+ * still under way. So they are copied where TCP may probe.
+ */
+void conn_shared_mtu_probe(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long pages, copied;
+	struct conn_msg *msg;
+
+	conn_default(test);
+	pages = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
+	copied = conn_counter(t, MPA_MIB_TX_COPIED);
+	if (conn_arg(test))
+		inet_csk(t->sock[0]->sk)->icsk_mtup.enabled = 1;
+	else
+		WRITE_ONCE(init_net.ipv4.sysctl_tcp_mtu_probing, 1);
+	msg = conn_page_msg(test, 1000);
+	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_done(&t->a, 1));
+	WRITE_ONCE(init_net.ipv4.sysctl_tcp_mtu_probing, 0);
+	inet_csk(t->sock[0]->sk)->icsk_mtup.enabled = 0;
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_ZEROCOPY), pages);
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_COPIED), copied + 1);
+	conn_expect_tx(test, 1000);
+}
+
+static int shared_exit(void *data)
+{
+	struct completion *left = data;
+
+	mpa_conn_wait_none();
+	complete(left);
+	return 0;
+}
+
+/*
+ * A reference on a connection is left after released() and mpa_barrier(): that
+ * of a batch which the consumer keeps, or (@arg) that of the network stack,
+ * preempted between its last reference on a zero-copy message and queueing the
+ * work item. The wait of the module's exit is not over before that has run.
+ */
+void conn_shared_late_put(struct kunit *test)
+{
+	DECLARE_COMPLETION_ONSTACK(left);
+	struct conn_test *t = test->priv;
+	struct task_struct *task;
+	struct mpa_conn *conn;
+
+	conn_default(test);
+	conn = t->a.conn;
+	t->a.keep = !conn_arg(test);
+	conn_peer_send(test, 10);
+	conn_expect_rx(test, &t->a, 1);
+	if (conn_arg(test))
+		kref_get(&conn->ref);
+	conn_detach(test, &t->a);
+	mpa_barrier();
+
+	task = kthread_run(shared_exit, &left, "mpa_exit");
+	if (!IS_ERR(task))
+		KUNIT_EXPECT_EQ(test, 0,
+				wait_for_completion_timeout(&left, HZ / 10));
+	if (conn_arg(test))
+		mpa_conn_kick_put(conn);
+	else
+		mpa_consumer_put(&t->a, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wait_for_completion(&left);
+}
+
+static s64 shared_rx_mem(const struct conn_test *t)
+{
+	return percpu_counter_sum(&t->mn->rx_mem);
+}
+
+/* Keeps a batch of each of @nr ULPDUs of the peer, as far as it gets them. */
+static void shared_keep(struct kunit *test, u32 nr)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	t->a.keep = true;
+	for (i = 0; i < nr; i++) {
+		conn_peer_send(test, 1000);
+		conn_settle(&t->a);
+	}
+}
+
+static void shared_put(struct conn_test *t)
+{
+	u32 i;
+
+	t->a.keep = false;
+	for (i = 0; i < t->a.nr_kept; i++)
+		mpa_consumer_put(&t->a, i);
+}
+
+/*
+ * The namespace's limit for memory in kept batches: one more batch at most, no
+ * delivery beyond it, and delivery of everything once the batches are put.
+ */
+void conn_shared_rx_mem(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long limited, max;
+	s64 one;
+
+	conn_default(test);
+	max = t->mn->rx_mem_max;
+	limited = conn_counter(t, MPA_MIB_RX_LIMITED);
+	KUNIT_ASSERT_EQ(test, shared_rx_mem(t), 0);
+	shared_keep(test, 1);
+	one = shared_rx_mem(t);
+	KUNIT_EXPECT_GE(test, one, 1000);
+	WRITE_ONCE(t->mn->rx_mem_max, 3 * one);
+	shared_keep(test, 6);
+	WRITE_ONCE(t->mn->rx_mem_max, max);
+	KUNIT_EXPECT_EQ(test, t->a.nr_kept, 4);
+	KUNIT_EXPECT_LE(test, shared_rx_mem(t), 4 * one);
+	KUNIT_EXPECT_GT(test, conn_counter(t, MPA_MIB_RX_LIMITED), limited);
+
+	t->a.keep = false;
+	conn_expect_rx(test, &t->a, 7);
+	shared_put(t);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
+	conn_expect_alive(test, &t->a);
+}
+
+/*
+ * The limit is used up by others. A connection that keeps nothing goes on, one
+ * that does goes on when the others let go, without a mpa_rx_put() of its own.
+ * With MPA_F_MEMALLOC (@arg) it does not wait for others.
+ */
+void conn_shared_rx_mem_others(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long max;
+	s64 others;
+
+	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS | conn_arg(test),
+		  PEER_M | PEER_C);
+	mpa_resume(t->a.conn);
+	max = t->mn->rx_mem_max;
+	others = max + 1;
+	percpu_counter_add(&t->mn->rx_mem, others);
+	conn_peer_send(test, 1000);
+	conn_peer_send(test, 1000);
+	conn_expect_rx(test, &t->a, 2);
+	shared_keep(test, 2);
+	KUNIT_EXPECT_EQ(test, t->a.nr_kept, conn_arg(test) ? 2 : 1);
+	percpu_counter_sub(&t->mn->rx_mem, others);
+	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 4));
+	shared_put(t);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
+}
+
+/* Batches kept past released() do not count for the namespace, which may go. */
+void conn_shared_rx_mem_released(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_default(test);
+	shared_keep(test, 1);
+	KUNIT_EXPECT_GT(test, shared_rx_mem(t), 0);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
+	shared_put(t);
+	mpa_conn_wait_none();
+	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
+}
