@@ -23,8 +23,8 @@ enum mpa_cm_step {
 	MPA_CM_PD,		/* reading its private data */
 	MPA_CM_DECIDE,		/* waiting for the consumer's answer */
 	MPA_CM_REPLY,		/* sending our Reply */
-	MPA_CM_REFUSAL,		/* sending a last Reply */
-	MPA_CM_DRAIN,		/* waiting for the peer's FIN behind it */
+	MPA_CM_REFUSAL,		/* sending the Reply that refuses Rev 0 */
+	MPA_CM_DRAIN,		/* FIN sent, waiting for the peer's */
 };
 
 /**
@@ -225,7 +225,15 @@ void mpa_cm_lost(struct mpa_conn *conn, enum mpa_reason reason, int err)
 		mpa_cm_closed(conn);
 }
 
-/* Work item only, or nobody else has the connection. */
+/* cm->out is allocated, or the header: see mpa_cm_refuse(). */
+static void mpa_cm_free_out(struct mpa_cm *cm)
+{
+	if (cm->out != cm->header)
+		kfree(cm->out);
+	cm->out = NULL;
+}
+
+/* Work item only. */
 void mpa_cm_free(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm;
@@ -236,7 +244,7 @@ void mpa_cm_free(struct mpa_conn *conn)
 	spin_unlock_bh(&conn->lock);
 	if (!cm)
 		return;
-	kvfree(cm->out);
+	mpa_cm_free_out(cm);
 	if (cm->pd != cm->pd_small)
 		kvfree(cm->pd);
 	kfree(cm);
@@ -308,21 +316,37 @@ static void mpa_cm_frame(struct mpa_conn *conn)
 			cm->ours.pd_len);
 }
 
-/* The peer's frame is not to be accepted; it may be owed a last Reply. */
+/*
+ * Close gracefully: a reset could make the peer lose octets that it has not
+ * read, so read until its FIN before the socket is given back. If TCP has no
+ * memory for our FIN, the drain timer resets the connection.
+ */
+static bool mpa_cm_fin(struct mpa_conn *conn)
+{
+	mpa_tcp_send_fin(conn);
+	mpa_cm_timer_set(conn, MPA_DRAIN_TIME);
+	conn->cm->step = MPA_CM_DRAIN;
+	return true;
+}
+
+/*
+ * Refuse the peer's frame by a reset. If it is refused because it is of Rev 0,
+ * Appendix C.2 applies: a Responder sends a last Reply, and either role closes
+ * gracefully. The Reply is written over the peer's header: it needs no memory.
+ */
 static bool mpa_cm_refuse(struct mpa_conn *conn, enum mpa_reason reason)
 {
 	struct mpa_cm *cm = conn->cm;
 
-	if (reason != MPA_REASON_REVISION ||
-	    !mpa_frame_refuse(&conn->wish, &cm->peer, &cm->ours))
+	if (reason != MPA_REASON_REVISION || cm->peer.rev != MPA_REV_0)
 		return mpa_cm_reset(conn, reason);
-
-	cm->out = kvzalloc(MPA_RR_SIZE, GFP_KERNEL);
-	if (!cm->out)
-		return mpa_cm_reset(conn, reason);
-	cm->out_len = MPA_RR_SIZE;
-	cm->out_done = 0;
 	cm->reason = reason;
+	if (!mpa_frame_refuse(&conn->wish, &cm->peer, &cm->ours))
+		return mpa_cm_fin(conn);
+
+	cm->out = cm->header;
+	cm->out_len = sizeof(cm->header);
+	cm->out_done = 0;
 	mpa_cm_frame(conn);
 	cm->step = MPA_CM_REFUSAL;
 	return true;
@@ -380,8 +404,7 @@ static int mpa_cm_flush(struct mpa_conn *conn)
 			return n;
 		cm->out_done += n;
 	}
-	kvfree(cm->out);
-	cm->out = NULL;
+	mpa_cm_free_out(cm);
 	return 0;
 }
 
@@ -632,10 +655,7 @@ static bool mpa_cm_flushed(struct mpa_conn *conn)
 		mpa_count(conn, REJECTS_SENT);
 		return mpa_cm_rejected(conn, NULL);
 	case MPA_CM_REFUSAL:
-		kernel_sock_shutdown(conn->sock, SHUT_WR);
-		mpa_cm_timer_set(conn, MPA_DRAIN_TIME);
-		cm->step = MPA_CM_DRAIN;
-		return true;
+		return mpa_cm_fin(conn);
 	default:
 		return false;
 	}
@@ -779,7 +799,7 @@ static int mpa_cm_start(struct mpa_conn *conn, struct mpa_cm *cm,
 	}
 	spin_unlock_bh(&conn->lock);
 	if (!ok) {
-		kvfree(cm->out);
+		kfree(cm->out);
 		kfree(cm);
 		return -EALREADY;
 	}

@@ -163,12 +163,11 @@ static bool frame_request_rev_ok(const struct mpa_wish *wish, u8 rev)
  */
 static bool frame_reply_rev_ok(const struct mpa_wish *wish, u8 rev)
 {
-	if (rev == MPA_REV_0)
-		return wish->rev == MPA_REV_0 ||
-		       (wish->rev == MPA_REV_1 && !wish->strict);
-	if (rev == MPA_REV_1 && wish->rev == MPA_REV_2)
-		return !wish->enhanced;
-	return rev == wish->rev;
+	if (rev == wish->rev)
+		return true;
+	if (rev > wish->rev || wish->enhanced)
+		return false;
+	return rev == MPA_REV_1 || !wish->strict;
 }
 
 static bool frame_rev_ok(const struct mpa_wish *wish,
@@ -293,13 +292,13 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_frame_answer);
 bool mpa_frame_refuse(const struct mpa_wish *wish,
 		      const struct mpa_frame *req, struct mpa_frame *reply)
 {
-	if (req->reply || frame_rev_ok(wish, req))
+	if (req->reply || req->rev != MPA_REV_0 || frame_rev_ok(wish, req))
 		return false;
 	*reply = (struct mpa_frame) {
 		.reply	= true,
-		.flags	= frame_flags(wish->rev, wish->markers, wish->crc) |
+		.flags	= frame_flags(MPA_REV_1, wish->markers, wish->crc) |
 			  MPA_RR_R,
-		.rev	= wish->rev,
+		.rev	= MPA_REV_1,
 	};
 	return true;
 }

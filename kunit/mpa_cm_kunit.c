@@ -357,16 +357,22 @@ static const struct cm_verdict cm_verdicts[] = {
 		.last_reply = 0x6001,
 	},
 	{
+		.desc = "VN-09: Request Rev 0, strict, we know Rev 2",
+		.rev = 2, .strict = true, .got_rev = 0,
+		.reason = MPA_REASON_REVISION,
+		.last_reply = 0x6001,
+	},
+	{
 		.desc = "RF-18: Request Rev 2",
 		.rev = 1, .got_rev = 2,
 		.reason = MPA_REASON_REVISION,
-		.last_reply = 0x6001,
+		.last_reply = -1,
 	},
 	{
 		.desc = "RF-18: Request Rev 255, private data too long",
 		.rev = 1, .strict = true, .got_rev = 255, .pd_len = 600,
 		.reason = MPA_REASON_REVISION,
-		.last_reply = 0x6001,
+		.last_reply = -1,
 	},
 	{
 		.desc = "VN-15: we are Rev 0, Request Rev 1",
@@ -382,7 +388,7 @@ static const struct cm_verdict cm_verdicts[] = {
 		.desc = "RF-18: we are Rev 0, Request Rev 2",
 		.rev = 0, .got_rev = 2,
 		.reason = MPA_REASON_REVISION,
-		.last_reply = 0xe000,
+		.last_reply = -1,
 	},
 	{
 		.desc = "VN-14: Reply Rev 0, permissive",

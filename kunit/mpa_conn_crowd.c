@@ -4,13 +4,13 @@
 #include "mpa_conn_test.h"
 
 /* Room for @max; the other connection, b, has a peer that says nothing. */
-static void crowd_init(struct kunit *test, int max)
+static void crowd_init_flags(struct kunit *test, int max, u32 flags)
 {
 	struct conn_test *t = test->priv;
 	struct mpa_conn *conn;
 	int err;
 
-	conn_attach(test, 0);
+	conn_attach(test, flags);
 	t->startup_max = t->mn->startup_max;
 	WRITE_ONCE(t->mn->startup_max, max);
 	err = mpa_peer_pair(&t->opts, &t->sock[1], &t->helper.client);
@@ -18,6 +18,11 @@ static void crowd_init(struct kunit *test, int max)
 	conn = mpa_attach(t->sock[1], &t->b.params);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, conn);
 	t->b.conn = conn;
+}
+
+static void crowd_init(struct kunit *test, int max)
+{
+	crowd_init_flags(test, max, 0);
 }
 
 static void crowd_start_b(struct kunit *test)
@@ -142,18 +147,40 @@ void conn_crowd_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
-/* Who was refused and does not close takes a place, and ends as refused. */
+/* A refused peer that does not close takes a place, and ends as refused. */
 void conn_crowd_refused(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	crowd_init(test, 1);
+	crowd_init_flags(test, 1, MPA_F_STRICT);
 	crowd_start_a(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 2, NULL, 0);
+	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
 	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
 	conn_settle(&t->a);
 	/* Time does not end it. */
 	mod_timer(&t->a.conn->timer, jiffies + 60 * HZ);
+	crowd_start_b(test);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+}
+
+/* The same before TCP takes the refusal: the send buffer is full. */
+void conn_crowd_refusal_unsent(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk;
+
+	t->opts.rcvbuf = 4096;
+	t->opts.sndbuf = 200000;
+	crowd_init_flags(test, 1, MPA_F_STRICT);
+	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 60000),
+			0);
+	conn_settle(&t->a);
+	sk = t->sock[0]->sk;
+	WRITE_ONCE(sk->sk_sndbuf, 1);
+	KUNIT_ASSERT_FALSE(test, sk_stream_memory_free(sk));
+	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
+	conn_settle(&t->a);
 	crowd_start_b(test);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);

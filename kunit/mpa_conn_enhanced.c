@@ -321,11 +321,9 @@ void conn_enh_refused(struct kunit *test)
 	conn_attach(test, rev == MPA_REV_2 ? MPA_F_ENHANCED : 0);
 	conn_start(test, CONN_RESPONDER);
 	conn_peer_frame(test, false, PEER_C | PEER_S, rev + 1, t->pool, 10);
-	conn_expect_frame(test, true, PEER_C | PEER_R, rev, NULL, 0);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
-	mpa_peer_reset(&t->peer);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
 }
 
@@ -389,9 +387,12 @@ void conn_enh_plain(struct kunit *test)
 	conn_attach(test, 0);
 	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 512), 0);
 	conn_expect_frame(test, false, PEER_C, 2, t->pool, 512);
-	conn_peer_frame(test, true, PEER_C, rev, t->pool, 4);
+	conn_peer_frame(test, true, rev ? PEER_C : PEER_C | PEER_M, rev,
+			t->pool, 4);
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
 	enh_expect_pd(test, rev, 4);
+	t->rx_markers = !rev;
+	t->tx_markers = !rev;
 	enh_expect_plain(test, rev);
 }
 

@@ -496,14 +496,29 @@ void conn_start_revision_reply(struct kunit *test)
 	start_bad_frame(test, true, frame, len, MPA_REASON_REVISION);
 }
 
-/* A Responder says last which revision it knows, then closes. */
-static void start_refused_revision(struct kunit *test, u32 flags, u8 rev)
+/* A Responder resets at a revision above its own, without a Reply. */
+void conn_start_revision_request(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	conn_attach(test, flags);
+	conn_attach(test, 0);
 	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_M | PEER_C, rev, t->pool, 100);
+	conn_peer_frame(test, false, PEER_C, conn_arg(test), t->pool, 100);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
+}
+
+/* A strict Responder answers a Rev 0 Request by Rev 1, then closes. */
+void conn_start_strict_request(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	conn_attach(test, MPA_F_STRICT);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_M | PEER_C, 0, t->pool, 100);
 	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
 	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
@@ -513,24 +528,14 @@ static void start_refused_revision(struct kunit *test, u32 flags, u8 rev)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
 }
 
-void conn_start_revision_request(struct kunit *test)
-{
-	start_refused_revision(test, 0, conn_arg(test));
-}
-
-void conn_start_strict_request(struct kunit *test)
-{
-	start_refused_revision(test, MPA_F_STRICT, 0);
-}
-
-/* The peer closes behind the refusal: graceful on both sides. */
+/* The peer closes after the refusal: graceful on both sides. */
 void conn_start_refusal_fin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	conn_attach(test, 0);
+	conn_attach(test, MPA_F_STRICT);
 	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 2, NULL, 0);
+	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
 	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
 	KUNIT_ASSERT_EQ(test, mpa_peer_read_end(&t->peer), 0);
 	KUNIT_EXPECT_EQ(test, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
@@ -544,10 +549,10 @@ void conn_start_refusal_stays(struct kunit *test)
 	struct conn_test *t = test->priv;
 	unsigned long began = jiffies;
 
-	conn_attach(test, 0);
+	conn_attach(test, MPA_F_STRICT);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 60 * MSEC_PER_SEC);
 	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 2, NULL, 0);
+	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
 	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
@@ -561,10 +566,14 @@ void conn_start_strict_reply(struct kunit *test)
 	conn_attach(test, MPA_F_STRICT);
 	conn_start(test, CONN_INITIATOR);
 	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
-	conn_peer_frame(test, true, PEER_M | PEER_C, 0, NULL, 0);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+	/* Private data that nobody reads must not make it a reset. */
+	conn_peer_frame(test, true, PEER_M | PEER_C, 0, t->pool, 100);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
 	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	KUNIT_EXPECT_EQ(test, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(t->peer.sock->sk->sk_err), 0);
 }
 
 /* The peer's FIN inside its frame, behind every octet. */

@@ -437,6 +437,7 @@ void conn_crowd_decide(struct kunit *test);
 void conn_crowd_initiator(struct kunit *test);
 void conn_crowd_late(struct kunit *test);
 void conn_crowd_refused(struct kunit *test);
+void conn_crowd_refusal_unsent(struct kunit *test);
 void conn_crowd_leave(struct kunit *test);
 
 /* mpa_conn_shared.c */

@@ -408,12 +408,12 @@ rtr_answer() {
 
 # Back to Rev 1
 
-# refused_rev REV: who does not know Rev 2 says so, and that is the end
+# refused_rev REV: a Responder that does not know Rev 2 resets
 refused_rev() {
 	network pair 1500
 	serve "rev=$1"
 	ping_to "$B4" rev=2 && fail "Rev 2 was taken"
-	expect reason=frame mpa_error=4 enhanced=0 ulpdus_tx=0
+	expect reason=reset mpa_error=1 enhanced=0 ulpdus_tx=0
 	served
 	expect reason=frame mpa_error=4
 	ping_ok "$B4"

@@ -342,10 +342,10 @@ test_case request.reply "CS-30 RF-03" hostile_request 4 frame \
 	"send:${REP_KEY}40010000" end:reset
 test_case request.pd-length "RF-21 RF-22 RF-24 RF-26 CS-16" \
 	hostile_request 4 frame "send:${REQ_KEY}40010201" end:reset
-test_case request.revision "RF-17 RF-18 VN-09" hostile_request 4 frame \
-	"send:${REQ_KEY}40ff0000" "data:${REP_KEY}60010000" end:fin
-test_case request.revision-2 "RF-17 RF-18" hostile_request 4 frame \
-	"send:${REQ_KEY}40020000" "data:${REP_KEY}60010000" end:fin
+test_case request.revision "CS-16 RF-17 RF-18" hostile_request 4 frame \
+	"send:${REQ_KEY}40ff0000" end:reset
+test_case request.revision-2 "CS-16 RF-17 RF-18" hostile_request 4 frame \
+	"send:${REQ_KEY}40020000" end:reset
 test_case request.early "RF-22 CS-24" hostile_request 4 frame \
 	"send:${REQ_KEY}40010000$FPDU" end:reset
 test_case request.truncated "RF-22 RF-26" hostile_request 4 frame \
