@@ -242,10 +242,42 @@ static void starting_established(struct mpa_conn *conn,
 		conn->ops->established(conn, reply);
 }
 
+/* True if a failed startup by Rev 2 may be followed by one by Rev 1. */
+static bool starting_may_fall_back(const struct mpa_connector *c)
+{
+	return c->params.flags & MPA_F_FALLBACK && c->start.rev == MPA_REV_2;
+}
+
+static void starting_again(struct mpa_conn *conn)
+{
+	struct mpa_connector *c = mpa_conn_ctx(conn);
+
+	mpa_count(conn, FALLBACKS);
+	c->again = true;
+	mpa_detach(conn);
+}
+
+/*
+ * True if the peer rejected a Request that it did not understand. A peer that
+ * knows Rev 2 rejects by Rev 2, and with enhanced data if the Request had it
+ * (RFC 6581 section 10). A peer that rejected the private data rejects the Rev
+ * 1 Request, too.
+ */
+static bool starting_misread(const struct mpa_connector *c,
+			     const struct mpa_startup *reply)
+{
+	return reply->rev < MPA_REV_2 ||
+	       (c->start.flags & MPA_F_ENHANCED && !reply->enhanced);
+}
+
 static void starting_rejected(struct mpa_conn *conn,
 			      const struct mpa_startup *reply)
 {
-	if (starting_hand_over(conn))
+	const struct mpa_connector *c = mpa_conn_ctx(conn);
+
+	if (starting_may_fall_back(c) && starting_misread(c, reply))
+		starting_again(conn);
+	else if (starting_hand_over(conn))
 		conn->ops->rejected(conn, reply);
 }
 
@@ -256,9 +288,7 @@ static void starting_rejected(struct mpa_conn *conn,
 static bool starting_is_old(const struct mpa_conn *conn,
 			    enum mpa_reason reason)
 {
-	const struct mpa_connector *c = mpa_conn_ctx(conn);
-
-	if (!(c->params.flags & MPA_F_FALLBACK) || c->start.rev != MPA_REV_2 ||
+	if (!starting_may_fall_back(mpa_conn_ctx(conn)) ||
 	    conn->terms.rev != MPA_REV_NONE)
 		return false;
 	switch (reason) {
@@ -275,15 +305,9 @@ static bool starting_is_old(const struct mpa_conn *conn,
 
 static void starting_ended(struct mpa_conn *conn, const struct mpa_end *end)
 {
-	struct mpa_connector *c = mpa_conn_ctx(conn);
-
-	if (starting_is_old(conn, end->reason)) {
-		mpa_count(conn, FALLBACKS);
-		c->again = true;
-		mpa_detach(conn);
-		return;
-	}
-	if (starting_hand_over(conn))
+	if (starting_is_old(conn, end->reason))
+		starting_again(conn);
+	else if (starting_hand_over(conn))
 		conn->ops->ended(conn, end);
 }
 

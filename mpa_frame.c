@@ -189,6 +189,17 @@ static bool frame_enhanced_ok(const struct mpa_wish *wish,
 	return wish->enhanced || !mpa_frame_enhanced(got);
 }
 
+/*
+ * True if a Reply rejects: section 7.1.2 rule 3 leaves TCP open then, even if
+ * nothing else in the Reply is usable. But its format must be known: a Reply of
+ * a revision above that of our Request is an error.
+ */
+static bool frame_rejects(const struct mpa_wish *wish,
+			  const struct mpa_frame *got)
+{
+	return got->reply && got->flags & MPA_RR_R && got->rev <= wish->rev;
+}
+
 /**
  * mpa_frame_judge - Is a frame acceptable?
  * @wish: what we want
@@ -206,10 +217,12 @@ enum mpa_reason mpa_frame_judge(const struct mpa_wish *wish,
 {
 	u16 pd_max = MPA_PD_MAX;
 
-	if (!frame_rev_ok(wish, got))
-		return MPA_REASON_REVISION;
-	if (!frame_enhanced_ok(wish, got))
-		return MPA_REASON_ENHANCED;
+	if (!frame_rejects(wish, got)) {
+		if (!frame_rev_ok(wish, got))
+			return MPA_REASON_REVISION;
+		if (!frame_enhanced_ok(wish, got))
+			return MPA_REASON_ENHANCED;
+	}
 	if (mpa_frame_enhanced(got) && got->pd_len < MPA_ERD_SIZE)
 		return MPA_REASON_PD_LENGTH;
 	if (got->rev == MPA_REV_0 && wish->pd_max)

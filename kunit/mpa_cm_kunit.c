@@ -396,8 +396,31 @@ static const struct cm_verdict cm_verdicts[] = {
 		.last_reply = -1,
 	},
 	{
-		.desc = "VN-10 RF-18: Reply Rev 0, strict",
+		.desc = "RF-18: Reply Rev 0, strict",
 		.rev = 1, .strict = true, .reply = true, .got_rev = 0,
+		.reason = MPA_REASON_REVISION,
+		.last_reply = -1,
+	},
+	{
+		.desc = "VN-14: Reply Rev 0, we asked by Rev 2 without S",
+		.rev = 2, .reply = true, .got_rev = 0,
+		.last_reply = -1,
+	},
+	{
+		.desc = "VN-10: Reply Rev 0, strict, by Rev 2 without S",
+		.rev = 2, .strict = true, .reply = true, .got_rev = 0,
+		.reason = MPA_REASON_REVISION,
+		.last_reply = -1,
+	},
+	{
+		.desc = "CS-27: Reply Rev 0 that rejects, strict",
+		.rev = 1, .strict = true, .reply = true, .got_rev = 0,
+		.got_flags = 0xe0,
+		.last_reply = -1,
+	},
+	{
+		.desc = "RF-18: Reply Rev 2 that rejects",
+		.rev = 1, .reply = true, .got_rev = 2, .got_flags = 0x20,
 		.reason = MPA_REASON_REVISION,
 		.last_reply = -1,
 	},

@@ -304,10 +304,14 @@ static const struct connect_act connect_acts[] = {
 				.rev = 2, .pd_len = 4,
 				.reason = MPA_REASON_SHORT },
 	[CONNECT_RESET] = { .reset = true, .reason = MPA_REASON_RESET },
-	[CONNECT_REV_1] = { .octets = 20, .flags = PEER_C | PEER_R, .rev = 1,
+	[CONNECT_REV_1] = { .octets = 20, .flags = PEER_C, .rev = 1,
 			    .reason = MPA_REASON_REVISION },
+	[CONNECT_REV_1_R] = { .octets = 20, .flags = PEER_C | PEER_R,
+			      .rev = 1 },
 	[CONNECT_REV_0] = { .octets = 20, .flags = PEER_M | PEER_C,
 			    .reason = MPA_REASON_REVISION },
+	[CONNECT_NO_S_R] = { .octets = 20, .flags = PEER_C | PEER_R,
+			     .rev = 2 },
 	[CONNECT_SILENT] = { .silent = true, .reason = MPA_REASON_TIMEOUT },
 	[CONNECT_NO_KEY] = { .octets = 20, .reason = MPA_REASON_KEY },
 	[CONNECT_NO_S] = { .octets = 20, .flags = PEER_C, .rev = 2,
@@ -434,6 +438,24 @@ void conn_connect_fallback_once(struct kunit *test)
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
 	connect_expect_done(test, 0);
 	KUNIT_EXPECT_EQ(test, t->helper.setups, 2);
+}
+
+/* The Reply to the Request of Rev 1 is the one that counts. */
+void conn_connect_fallback_rejected(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
+	conn_peer_frame(test, true, PEER_C | PEER_R, 1, t->pool, 5);
+	connect_accept(test);
+	connect_expect_request(test, MPA_REV_1);
+	conn_peer_frame(test, true, PEER_C | PEER_R, 1, t->pool, 7);
+	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
+	connect_expect_done(test, 0);
+	KUNIT_EXPECT_EQ(test, t->helper.setups, 2);
+	KUNIT_EXPECT_EQ(test, t->a.startup.pd_len, 7);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	conn_expect_silence(test);
 }
 
 /* Errors for done() */

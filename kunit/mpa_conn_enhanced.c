@@ -274,8 +274,6 @@ struct enh_bad {
 
 static const struct enh_bad enh_bads[] = {
 	[ENH_BAD_NO_S] = { true, true, PEER_C, 2, 4, MPA_REASON_ENHANCED },
-	[ENH_BAD_NO_S_R] = { true, true, PEER_C | PEER_R, 2, 0,
-			     MPA_REASON_ENHANCED },
 	[ENH_BAD_REV_1] = { true, true, PEER_C, 1, 4, MPA_REASON_REVISION },
 	[ENH_BAD_REV_1_S] = { true, true, PEER_C | PEER_S, 1, 4,
 			      MPA_REASON_REVISION },
@@ -680,6 +678,24 @@ void conn_enh_rejected(struct kunit *test)
 	enh_peer_frame(test, true, PEER_C | PEER_R, 0xc0020014, t->pool, 9);
 	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
 	enh_expect_startup(test, 2, 20, MPA_RTR_SEND, t->pool, 9);
+	conn_expect_silence(test);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+}
+
+/* By a peer that does not know S: private data only. @arg: flags, revision. */
+void conn_enh_rejected_plain(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u8 flags = conn_arg(test) >> 8;
+	u8 rev = conn_arg(test);
+
+	enh_attach(test, 5, 7, MPA_RTR_WRITE);
+	conn_start(test, CONN_INITIATOR);
+	enh_expect_frame(test, false, PEER_C, 0x80058007, NULL, 0);
+	conn_peer_frame(test, true, flags, rev, t->pool, 9);
+	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
+	enh_expect_pd(test, rev, 9);
 	conn_expect_silence(test);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);

@@ -33,7 +33,6 @@ enum conn_role {
 /* For conn_enh_bad(): what is wrong with a frame. */
 enum conn_enh_bad {
 	ENH_BAD_NO_S,		/* Reply without S */
-	ENH_BAD_NO_S_R,		/* the same, rejecting */
 	ENH_BAD_REV_1,		/* Reply of Rev 1 */
 	ENH_BAD_REV_1_S,	/* the same, its reserved bit is set */
 	ENH_BAD_REV_3,		/* Reply of Rev 3 */
@@ -57,8 +56,10 @@ enum conn_connect_act {
 	CONNECT_FIN_IN_KEY,
 	CONNECT_FIN_IN_PD,
 	CONNECT_RESET,
-	CONNECT_REV_1,		/* Reply of Rev 1, rejecting */
+	CONNECT_REV_1,		/* Reply of Rev 1 */
+	CONNECT_REV_1_R,	/* the same, rejecting */
 	CONNECT_REV_0,		/* Reply of Rev 0 */
+	CONNECT_NO_S_R,		/* Reply of Rev 2 without S, rejecting */
 	CONNECT_SILENT,
 	CONNECT_NO_KEY,
 	CONNECT_NO_S,
@@ -629,6 +630,7 @@ void conn_enh_set_responder(struct kunit *test);
 void conn_enh_set_late(struct kunit *test);
 void conn_enh_reject(struct kunit *test);
 void conn_enh_rejected(struct kunit *test);
+void conn_enh_rejected_plain(struct kunit *test);
 void conn_enh_params(struct kunit *test);
 
 /* mpa_conn_connect.c */
@@ -640,6 +642,7 @@ void conn_connect_no_flag(struct kunit *test);
 void conn_connect_other_error(struct kunit *test);
 void conn_connect_reset_behind(struct kunit *test);
 void conn_connect_fallback_once(struct kunit *test);
+void conn_connect_fallback_rejected(struct kunit *test);
 void conn_connect_refused(struct kunit *test);
 void conn_connect_setup_fails(struct kunit *test);
 void conn_connect_pd_too_long(struct kunit *test);

@@ -146,11 +146,12 @@ static int read_head(const struct octets *o, u32 have, bool reply,
 static bool ref_rev_ok(const struct mpa_wish *wish, u32 rev, bool reply)
 {
 	static const char * const requests[] = { "yy ", "-y ", "-yy" };
-	static const char * const replies[] = { "y  ", "-y ", " ey" };
+	static const char * const replies[] = { "y  ", "-y ", "-ey" };
 	char c = rev > 2 ? ' ' : (reply ? replies : requests)[wish->rev][rev];
+	bool plain = !reply || !wish->enhanced;
 
-	return c == 'y' || (c == '-' && !wish->strict) ||
-	       (c == 'e' && !wish->enhanced);
+	return c == 'y' || (c == '-' && !wish->strict && plain) ||
+	       (c == 'e' && plain);
 }
 
 static enum mpa_reason ref_judge(const struct mpa_wish *wish,
@@ -159,10 +160,12 @@ static enum mpa_reason ref_judge(const struct mpa_wish *wish,
 	bool s = o->at[17] >= 2 && o->at[16] & 0x10;
 	u32 pd_len = o->at[18] << 8 | o->at[19];
 	u32 pd_max = o->at[17] == 0 ? wish->pd_max : 512;
+	bool rejects;
 
-	if (!ref_rev_ok(wish, o->at[17], reply))
+	rejects = reply && o->at[16] & 0x20 && o->at[17] <= wish->rev;
+	if (!rejects && !ref_rev_ok(wish, o->at[17], reply))
 		return MPA_REASON_REVISION;
-	if (reply ? s != wish->enhanced : s && !wish->enhanced)
+	if (!rejects && (reply ? s != wish->enhanced : s && !wish->enhanced))
 		return MPA_REASON_ENHANCED;
 	if ((s && pd_len < 4) || pd_len > pd_max)
 		return MPA_REASON_PD_LENGTH;
@@ -248,7 +251,7 @@ static u32 some_pd(struct fuzz_input *in, const struct mpa_wish *wish, u32 rev,
 	return len == 255 ? max : len;
 }
 
-/* A last Reply is owed to a Request of a useless revision, and no other. */
+/* C.2.1: a last Reply goes to a refused Request of Rev 0, and to no other. */
 static void check_refusal(const struct mpa_wish *wish,
 			  const struct received *r)
 {
@@ -257,9 +260,10 @@ static void check_refusal(const struct mpa_wish *wish,
 
 	owed = mpa_frame_refuse(wish, &r->frame, &last);
 	SHIM_ASSERT(owed == (r->reason == MPA_REASON_REVISION &&
-			     !r->frame.reply), "reason %d", r->reason);
+			     !r->frame.rev && !r->frame.reply), "reason %d",
+		    r->reason);
 	if (owed)
-		SHIM_ASSERT(last.reply && last.rev == wish->rev &&
+		SHIM_ASSERT(last.reply && last.rev == 1 &&
 			    last.flags & 0x20 && !last.pd_len,
 			    "flags %x", last.flags);
 }

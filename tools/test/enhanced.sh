@@ -764,8 +764,10 @@ test_case enhanced.fallback.closed "E-41" is_old MpaEndFin "$ASKED"
 test_case enhanced.fallback.closed-amid "E-41" is_old MpaErrShortFrame "$ASKED" \
 	"send:${REP_KEY:0:20}"
 test_case enhanced.fallback.reset "E-41" is_old MpaErrReset "$ASKED" rst
-test_case enhanced.fallback.rejected "E-41" is_old MpaErrRevision "$ASKED" \
-	"send:${REP_KEY}60010000" end:reset
+test_case enhanced.fallback.revision "E-41" is_old MpaErrRevision "$ASKED" \
+	"send:${REP_KEY}40010000" end:reset
+test_case enhanced.fallback.rejected "E-41" is_old MpaRejectsReceived \
+	"$ASKED" "send:${REP_KEY}60010000" end:fin
 test_case enhanced.fallback.silent "E-41" is_old MpaErrTimeout "$ASKED" end:reset
 test_case enhanced.fallback.default "E-41" is_old_by_default
 test_case enhanced.fallback.given-up "E-41" fallback_given_up
