@@ -661,13 +661,23 @@ bool mpa_params_ok(const struct mpa_params *params)
 	if (!ops || !ops->recv || !ops->ended || !ops->released ||
 	    params->rev > MPA_REV_2)
 		return false;
+	if (params->flags & MPA_F_REV0 && params->rev)
+		return false;
 	if (params->flags & MPA_F_ENHANCED &&
 	    (params->rev < MPA_REV_2 ||
 	     !mpa_enhanced_ok(&params->enhanced, params->ird_max)))
 		return false;
 	return !(params->flags & ~(MPA_F_MARKERS | MPA_F_STRICT |
 				   MPA_F_MEMALLOC | MPA_F_ENHANCED |
-				   MPA_F_OOO));
+				   MPA_F_OOO | MPA_F_REV0));
+}
+
+/* A revision left out (0) means Rev 1: RFC 5044 section 7.1.1. */
+static u8 mpa_params_rev(const struct mpa_params *params)
+{
+	if (params->flags & MPA_F_REV0)
+		return MPA_REV_0;
+	return params->rev ?: MPA_REV_1;
 }
 
 static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
@@ -693,7 +703,7 @@ static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	INIT_LIST_HEAD(&conn->net_node);
 	INIT_LIST_HEAD(&conn->startup_node);
 	conn->conn_flags = params->flags;
-	conn->wish.rev = params->rev;
+	conn->wish.rev = mpa_params_rev(params);
 	conn->wish.markers = params->flags & (MPA_F_MARKERS | MPA_F_OOO);
 	conn->wish.strict = params->flags & MPA_F_STRICT;
 	conn->wish.pd_max = params->pd_max ?: MPA_PD_MAX;

@@ -28,6 +28,7 @@ KUNIT_ARRAY_PARAM_DESC(attach, attach_rows, desc);
 
 static const struct conn_row startup_rows[] = {
 	{ "TX-08: TCP_CORK was set before", conn_start_cork },
+	{ "RF-16: no revision asked for", conn_start_rev_unset },
 	{ "CS-01 CS-03: a Request that is there already", conn_start_unread },
 	{ "CS-02 CS-11: calls in the wrong state", conn_start_wrong_state },
 	{ "CS-06 CS-13 RF-01 RF-02 RF-11 RF-14 RF-16 RF-20: Request",

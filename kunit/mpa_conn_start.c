@@ -138,6 +138,10 @@ void conn_attach_params(struct kunit *test)
 	t->a.params = good;
 	t->a.params.flags = BIT(31);
 	start_refused(test, t->sock[0], -EINVAL);
+	t->a.params = good;
+	t->a.params.flags = MPA_F_REV0;
+	t->a.params.rev = MPA_REV_1;
+	start_refused(test, t->sock[0], -EINVAL);
 
 	t->a.params = good;
 	t->a.params.ops = &ops;
@@ -227,6 +231,14 @@ void conn_start_cork(struct kunit *test)
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_TRUE(test, tp->nonagle & TCP_NAGLE_CORK);
 	KUNIT_EXPECT_FALSE(test, tp->nonagle & TCP_NAGLE_OFF);
+}
+
+/* MPA_F_REV0 alone asks for Rev 0: a revision left out is Rev 1. */
+void conn_start_rev_unset(struct kunit *test)
+{
+	conn_attach(test, 0);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
 }
 
 /* Octets that are there already are the first of the frame. */
@@ -333,9 +345,8 @@ void conn_start_rev0_pd(struct kunit *test)
 	struct conn_test *t = test->priv;
 	u32 max = conn_arg(test);
 
-	t->a.params.rev = MPA_REV_0;
 	t->a.params.pd_max = max;
-	conn_attach(test, 0);
+	conn_attach(test, MPA_F_REV0);
 	if (max < MPA_PD_MAX_REV0)
 		KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, t->pool,
 							  max + 1), -EMSGSIZE);
@@ -884,8 +895,7 @@ void conn_start_rev0_responder(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	t->a.params.rev = MPA_REV_0;
-	conn_attach(test, 0);
+	conn_attach(test, MPA_F_REV0);
 	conn_start(test, CONN_RESPONDER);
 	conn_peer_frame(test, false, 0, 1, NULL, 0);
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
@@ -904,8 +914,7 @@ void conn_start_rev0_initiator(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	t->a.params.rev = MPA_REV_0;
-	conn_attach(test, 0);
+	conn_attach(test, MPA_F_REV0);
 	conn_start(test, CONN_INITIATOR);
 	conn_expect_frame(test, false, PEER_M | PEER_C, 0, NULL, 0);
 	conn_peer_frame(test, true, PEER_M | PEER_C, 1, NULL, 0);
@@ -1001,9 +1010,8 @@ void conn_start_timeout_send(struct kunit *test)
 
 	t->opts.rcvbuf = 4096;
 	t->opts.sndbuf = 4096;
-	t->a.params.rev = MPA_REV_0;
 	t->a.params.pd_max = MPA_PD_MAX_REV0;
-	conn_attach(test, 0);
+	conn_attach(test, MPA_F_REV0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 200);
 	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 65535),
 			0);

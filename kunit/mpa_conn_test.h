@@ -386,6 +386,7 @@ void conn_attach_params(struct kunit *test);
 void conn_attach_callbacks(struct kunit *test);
 void conn_attach_untouched(struct kunit *test);
 void conn_start_cork(struct kunit *test);
+void conn_start_rev_unset(struct kunit *test);
 void conn_start_unread(struct kunit *test);
 void conn_start_wrong_state(struct kunit *test);
 void conn_start_initiator(struct kunit *test);

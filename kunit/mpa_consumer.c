@@ -274,7 +274,6 @@ int mpa_consumer_init(struct mpa_consumer *c)
 	spin_lock_init(&c->lock);
 	c->params.ops = &mpa_consumer_ops;
 	c->params.ctx = c;
-	c->params.rev = MPA_REV_1;
 	c->pd = kvmalloc(MPA_PD_MAX_REV0, GFP_KERNEL);
 	c->rx = kvmalloc(CONSUMER_RX, GFP_KERNEL);
 	c->pos = kvcalloc(CONSUMER_ULPDUS, sizeof(*c->pos), GFP_KERNEL);

@@ -68,7 +68,8 @@ enum {
  * @delivered: the last mpa_rx.delivered
  * @nr_delivered: ULPDUs below it
  * @disorder: a ULPDU was not where it had to be, was passed twice, or was not
- *	whole, or Delivery was of what had not been passed
+ *	whole, or Delivery was of what had not been passed; or closed() was not
+ *	the last callback before released()
  * @kept: batches kept
  * @nr_kept: how many
  * @done: messages handed back, in order

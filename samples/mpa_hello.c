@@ -18,7 +18,7 @@ static const struct mpa_ops hello_ops;
 /* README: begin */
 static int hello_start(struct socket *sock, struct mpa_tx *hello)
 {
-	struct mpa_params p = { .ops = &hello_ops, .ctx = hello, .rev = 1 };
+	struct mpa_params p = { .ops = &hello_ops, .ctx = hello };
 	struct mpa_conn *conn = mpa_attach(sock, &p);
 
 	if (!IS_ERR(conn) && mpa_start_responder(conn, NULL, 0))

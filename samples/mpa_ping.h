@@ -75,6 +75,7 @@ struct ping_opts {
 	u32			ooo;
 	u32			place;
 	u32			memalloc;
+	u32			strict;
 	u32			rev;
 	u32			immediate;
 	u32			mode;

@@ -44,6 +44,7 @@ static const struct mpa_option options[] = {
 	NUMBER(ooo, SERVE | PING, 0, 1),
 	NUMBER(place, SERVE | PING, 0, 1),
 	NUMBER(memalloc, SERVE | PING, 0, 1),
+	NUMBER(strict, SERVE | PING, 0, 1),
 	NUMBER(rev, SERVE | PING, 0, 2),
 	{ OPTION(mode, SERVE | PING, mpa_opts_word),
 	  .words = { "echo", "sink" } },
@@ -229,6 +230,8 @@ void ping_opts_params(const struct ping_opts *opts, struct mpa_params *params)
 	params->flags = opts->markers ? MPA_F_MARKERS : 0;
 	params->flags |= opts->ooo ? MPA_F_OOO : 0;
 	params->flags |= opts->memalloc ? MPA_F_MEMALLOC : 0;
+	params->flags |= opts->strict ? MPA_F_STRICT : 0;
+	params->flags |= opts->rev == MPA_REV_0 ? MPA_F_REV0 : 0;
 	params->rev = opts->rev;
 	params->pd_max = MPA_PD_MAX_REV0;
 	if (opts->rev != MPA_REV_2)

@@ -168,6 +168,8 @@ void rdmap_opts_params(const struct rdmap_opts *opts,
 	};
 	if (opts->ooo)
 		params->flags |= MPA_F_OOO;
+	if (opts->rev == MPA_REV_0)
+		params->flags |= MPA_F_REV0;
 	if (opts->rev != MPA_REV_2)
 		return;
 	params->flags |= MPA_F_ENHANCED;

@@ -38,7 +38,7 @@ struct socket;
 #define MPA_PD_MAX_REV0		65535	/* private data, Rev 0 */
 
 #define MPA_REV_NONE		(-1)	/* immediate start: no frames */
-#define MPA_REV_0		0
+#define MPA_REV_0		0	/* selected with MPA_F_REV0 only */
 #define MPA_REV_1		1
 #define MPA_REV_2		2
 
@@ -336,7 +336,8 @@ struct mpa_ops {
 #define MPA_F_STRICT	BIT(1)	/* refuse Rev 0 peers: not permissive */
 #define MPA_F_MEMALLOC	BIT(2)	/* used for writing out memory: reclaim-safe */
 #define MPA_F_ENHANCED	BIT(3)	/* Rev 2: enhanced startup (S=1) */
-#define MPA_F_OOO	BIT(5)	/* see struct mpa_rx; sets M=1 */
+#define MPA_F_OOO	BIT(5)	/* pass ULPDUs out of order; sets M=1 */
+#define MPA_F_REV0	BIT(6)	/* announce Rev 0, as an RDMAC peer does */
 
 /**
  * struct mpa_params - what a consumer asks of a connection

@@ -553,6 +553,8 @@ void race_end_params(struct race_end *e, struct mpa_params *params,
 		.rev = e->initiator ? race_pick(rnd, 3) : MPA_REV_2,
 		.enhanced = { .ird = 4, .ord = 4, .rtr = MPA_RTR_WRITE },
 	};
+	if (params->rev == MPA_REV_0)
+		params->flags |= MPA_F_REV0;
 	if (race_chance(rnd, 25))
 		params->flags |= MPA_F_MARKERS;
 	if (race_chance(rnd, 10))
