@@ -345,6 +345,17 @@ static inline bool mpa_conn_test(const struct mpa_conn *conn,
 	return test_bit_acquire(flag, &conn->flags);
 }
 
+/*
+ * True if the peer may count FPDUPTR from the beginning of the FPDU, a leading
+ * marker included, as the two drafts say. From Rev 1 on FPDUPTR counts from
+ * ULPDU_Length.
+ */
+static inline bool mpa_conn_from_lead(const struct mpa_conn *conn)
+{
+	return conn->terms.rev == MPA_REV_0 ||
+	       conn->terms.rev == MPA_REV_NONE;
+}
+
 static inline bool mpa_conn_enter_unless(const struct mpa_conn *conn,
 					 unsigned long mask)
 {

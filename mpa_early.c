@@ -226,7 +226,12 @@ static void mpa_early_decode(struct mpa_conn *conn, struct mpa_batch *b,
 			     u64 pos)
 {
 	struct mpa_ooo *known = conn->ooo.known;
-	struct mpa_dec dec = { .pos = pos, .markers = true, .crc = true };
+	struct mpa_dec dec = {
+		.pos = pos,
+		.markers = true,
+		.crc = true,
+		.from_lead = mpa_conn_from_lead(conn),
+	};
 	int err;
 
 	err = mpa_batch_decode(b, &dec, mpa_ooo_limit(known, pos));

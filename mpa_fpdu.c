@@ -789,11 +789,30 @@ static u32 marker_value(const void *marker)
 	return get_unaligned_be16(marker) & MPA_FPDUPTR_MASK;
 }
 
-static __always_inline bool decode_marker(struct cursor *c, u32 fpduptr)
+/*
+ * True if @value counts from the FPDU's leading marker what @fpduptr counts
+ * from ULPDU_Length, and this sender may count so.
+ */
+static noinline bool marker_from_lead(const struct mpa_dec *dec, u32 value,
+				      u32 fpduptr)
+{
+	return dec->from_lead && marker_leads(dec->pos, true) &&
+	       value == fpduptr + MPA_MARKER_SIZE;
+}
+
+/* True if a marker with @value may stand @fpduptr octets from ULPDU_Length. */
+static __always_inline bool marker_ok(const struct mpa_dec *dec, u32 value,
+				      u32 fpduptr)
+{
+	return likely(value == fpduptr) ||
+	       marker_from_lead(dec, value, fpduptr);
+}
+
+static __always_inline u32 decode_marker(struct cursor *c)
 {
 	struct mpa_marker marker;
 
-	return marker_value(cursor_read(c, &marker, sizeof(marker))) == fpduptr;
+	return marker_value(cursor_read(c, &marker, sizeof(marker)));
 }
 
 /*
@@ -809,13 +828,13 @@ static __always_inline int decode_pieces(struct mpa_dec *dec, struct cursor *c)
 	u8 skip[MPA_ALIGN];
 	size_t n;
 
-	if (marker_leads(dec->pos, dec->markers) && !decode_marker(c, 0))
+	if (marker_leads(dec->pos, dec->markers) && decode_marker(c))
 		return decode_bad(dec, MPA_REASON_MARKER);
 	cursor_read(c, skip, MPA_LENGTH_SIZE);
 
 	for (; left; left -= n, done += n) {
 		if (done == next) {
-			if (!decode_marker(c, next))
+			if (!marker_ok(dec, decode_marker(c), next))
 				return decode_bad(dec, MPA_REASON_MARKER);
 			done += MPA_MARKER_SIZE;
 			next += MPA_MARKER_INTERVAL;
@@ -830,7 +849,7 @@ static __always_inline int decode_pieces(struct mpa_dec *dec, struct cursor *c)
 
 	cursor_read(c, skip, pad_size(dec->len));
 	done += pad_size(dec->len);
-	if (done == next && !decode_marker(c, next))
+	if (done == next && !marker_ok(dec, decode_marker(c), next))
 		return decode_bad(dec, MPA_REASON_MARKER);
 	return 0;
 }
@@ -912,7 +931,7 @@ static noinline int decode_marked(struct mpa_dec *dec, const u8 *p)
 	p += MPA_LENGTH_SIZE;
 	for (left = dec->len; left; left -= n, p += n, frag++) {
 		if (p == marker) {
-			bad |= marker_value(p) != next;
+			bad |= !marker_ok(dec, marker_value(p), next);
 			p += MPA_MARKER_SIZE;
 			marker += MPA_MARKER_INTERVAL;
 			next += MPA_MARKER_INTERVAL;
@@ -924,7 +943,7 @@ static noinline int decode_marked(struct mpa_dec *dec, const u8 *p)
 		frag->iov_len = n;
 	}
 	if (p + pad_size(dec->len) == marker)
-		bad |= marker_value(marker) != next;
+		bad |= !marker_ok(dec, marker_value(marker), next);
 
 	dec->nr_frags = frag - dec->frag;
 	if (dec->crc && !flat_crc_ok(end - dec->size, dec->size))
@@ -1130,7 +1149,8 @@ int mpa_fpdu_check_markers(struct mpa_dec *dec, struct mpa_source *src)
 		return decode_bad(dec, MPA_REASON_MARKER);
 	for (next = marker_first(dec->pos, dec->markers);
 	     next < dec->size - lead; next += MPA_MARKER_INTERVAL)
-		if (mpa_marker_read(src, length_pos + next) != next)
+		if (!marker_ok(dec, mpa_marker_read(src, length_pos + next),
+			       next))
 			return decode_bad(dec, MPA_REASON_MARKER);
 	return 0;
 }

@@ -135,6 +135,7 @@ struct mpa_dec {
 	u64			pos;
 	bool			markers;
 	bool			crc;
+	bool			from_lead;
 	struct kvec		*frag;
 	u32			max_frags;
 	u32			nr_frags;

@@ -239,7 +239,11 @@ static void mpa_rx_decoded(struct mpa_conn *conn, const struct mpa_batch *b,
  */
 static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 {
-	struct mpa_dec dec = { .pos = conn->rx.pos, .markers = true };
+	struct mpa_dec dec = {
+		.pos = conn->rx.pos,
+		.markers = true,
+		.from_lead = mpa_conn_from_lead(conn),
+	};
 	struct mpa_queue q;
 	struct mpa_batch *b;
 	int err = 0;
@@ -332,6 +336,7 @@ static void mpa_rx_decode(struct mpa_conn *conn, struct mpa_batch *b)
 		.pos = conn->rx.pos,
 		.markers = conn->terms.markers_rx,
 		.crc = conn->terms.crc,
+		.from_lead = mpa_conn_from_lead(conn),
 	};
 	int err;
 

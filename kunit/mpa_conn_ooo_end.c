@@ -169,6 +169,76 @@ void conn_ooo_changed_marker(struct kunit *test)
 	ooo_failed(test, MPA_ERR_MARKER, MPA_REASON_MARKER, 2);
 }
 
+/* FPDU @k has a leading marker; those after it count from there. */
+static void ooo_from_lead(struct kunit *test, u32 k)
+{
+	struct conn_test *t = test->priv;
+	u32 from = gap_at(t, k), size = gap_at(t, k + 1) - from;
+	u32 marker;
+
+	KUNIT_ASSERT_EQ(test, gap_pos(t, k) % 512, 0);
+	KUNIT_ASSERT_GT(test, size, 512);
+	for (marker = 512; marker < size; marker += 512)
+		put_unaligned_be32(marker, t->buf + from + marker);
+	ooo_new_crc(t, k);
+}
+
+/* Rev 0, as a Responder, or no startup frames, or Rev 1. */
+static void ooo_open_rev(struct kunit *test, s8 rev)
+{
+	struct conn_test *t = test->priv;
+
+	if (rev != MPA_REV_0) {
+		gap_open(test, rev == MPA_REV_NONE ? CONN_IMMEDIATE :
+			 CONN_INITIATOR, MPA_F_OOO);
+		return;
+	}
+	conn_attach(test, MPA_F_OOO);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_M | PEER_C, 0, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_frame(test, true, PEER_M | PEER_C, 0, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	t->crc = true;
+	t->rx_markers = true;
+	t->tx_markers = true;
+	mpa_resume(t->a.conn);
+	gap_begin(test);
+}
+
+/*
+ * The peer counts FPDUPTR from leading markers. @arg: the revision in use. One
+ * FPDU is passed out of order, in one piece, the other one in order, in many.
+ */
+void conn_ooo_from_lead(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	s8 rev = (s8)conn_arg(test);
+	u32 at;
+
+	ooo_open_rev(test, rev);
+	conn_fpdu(test, 502);
+	conn_fpdu(test, 1008);
+	conn_fpdu(test, 1008);
+	ooo_from_lead(test, 1);
+	ooo_from_lead(test, 2);
+	gap_put(test, gap_at(t, 1), gap_at(t, 2));
+	if (rev == MPA_REV_1)
+		gap_none(test);
+	else
+		gap_early(test, 1, 2);
+	for (at = gap_at(t, 2); at < t->buf_len; at += 100)
+		gap_put(test, at, min(at + 100, t->buf_len - 1));
+	gap_put(test, 0, gap_at(t, 1));
+	if (rev == MPA_REV_1) {
+		ooo_failed(test, MPA_ERR_MARKER, MPA_REASON_MARKER, 1);
+		return;
+	}
+	gap_put(test, t->buf_len - 1, t->buf_len);
+	gap_alive(test);
+}
+
 /*
  * @arg: the other length. It leads beyond what was passed; or it is seen later
  * that it does not lead to where the next FPDU begins.

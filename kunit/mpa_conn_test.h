@@ -692,6 +692,7 @@ void conn_ooo_into(struct kunit *test);
 void conn_ooo_into_late(struct kunit *test);
 void conn_ooo_into_crc(struct kunit *test);
 void conn_ooo_changed_marker(struct kunit *test);
+void conn_ooo_from_lead(struct kunit *test);
 void conn_ooo_changed_length(struct kunit *test);
 void conn_ooo_hold(struct kunit *test);
 void conn_ooo_detach(struct kunit *test);

@@ -102,9 +102,11 @@ struct ref_receiver {
 	u32		have;
 	u32		taken;
 	u64		pos;
+	u64		fpdu_pos;
 	u64		length_pos;
 	bool		in_fpdu;
 	bool		markers;
+	bool		drafts;
 	bool		starved;
 	bool		bad_marker;
 };
@@ -121,18 +123,21 @@ static u8 ref_take(struct ref_receiver *r)
 
 static void ref_take_marker(struct ref_receiver *r)
 {
-	u64 back = 0;
+	u64 back = 0, back_drafts = 0;
 	u32 fpduptr;
 
 	if (!r->markers || r->pos % 512)
 		return;
-	if (r->in_fpdu)
+	if (r->in_fpdu) {
 		back = r->pos - r->length_pos;
+		back_drafts = r->drafts ? r->pos - r->fpdu_pos : back;
+	}
 	ref_take(r);
 	ref_take(r);
 	fpduptr = ref_take(r) * 256;
 	fpduptr += ref_take(r);
-	if (fpduptr - fpduptr % 4 != back)
+	fpduptr -= fpduptr % 4;
+	if (fpduptr != back && fpduptr != back_drafts)
 		r->bad_marker = true;
 }
 
@@ -144,6 +149,37 @@ static u8 ref_take_body(struct ref_receiver *r)
 		r->length_pos = r->pos;
 	}
 	return ref_take(r);
+}
+
+static enum mpa_ref_verdict ref_decode(struct ref_receiver *r, bool crc,
+				       u8 *ulpdu, u32 *len, u32 *size)
+{
+	u32 covered;
+	u32 sum = 0;
+	u32 i;
+
+	*len = ref_take_body(r) * 256;
+	*len += ref_take_body(r);
+	if (r->starved)
+		return MPA_REF_MORE;
+	if (*len == 0 || *len > 64768)
+		return MPA_REF_MARKER;
+
+	for (i = 0; i < *len; i++)
+		ulpdu[i] = ref_take_body(r);
+	for (i = 2 + *len; i % 4; i++)
+		ref_take_body(r);
+	ref_take_marker(r);
+	covered = r->taken;
+	for (i = 0; i < 32; i += 8)
+		sum |= (u32)ref_take(r) << i;
+	if (r->starved)
+		return MPA_REF_MORE;
+
+	*size = r->taken;
+	if (crc && sum != mpa_ref_crc(r->from, covered))
+		return MPA_REF_CRC;
+	return r->bad_marker ? MPA_REF_MARKER : MPA_REF_GOOD;
 }
 
 /**
@@ -164,34 +200,24 @@ enum mpa_ref_verdict mpa_ref_decode(const u8 *from, u32 have, u64 pos,
 				    u32 *len, u32 *size)
 {
 	struct ref_receiver r = {
-		.from = from, .have = have, .pos = pos, .markers = markers,
+		.from = from, .have = have, .pos = pos, .fpdu_pos = pos,
+		.markers = markers,
 	};
-	u32 covered;
-	u32 sum = 0;
-	u32 i;
 
-	*len = ref_take_body(&r) * 256;
-	*len += ref_take_body(&r);
-	if (r.starved)
-		return MPA_REF_MORE;
-	if (*len == 0 || *len > 64768)
-		return MPA_REF_MARKER;
+	return ref_decode(&r, crc, ulpdu, len, size);
+}
 
-	for (i = 0; i < *len; i++)
-		ulpdu[i] = ref_take_body(&r);
-	for (i = 2 + *len; i % 4; i++)
-		ref_take_body(&r);
-	ref_take_marker(&r);
-	covered = r.taken;
-	for (i = 0; i < 32; i += 8)
-		sum |= (u32)ref_take(&r) << i;
-	if (r.starved)
-		return MPA_REF_MORE;
+/* mpa_ref_decode() where FPDUPTR may count from the FPDU's first octet, too */
+enum mpa_ref_verdict mpa_ref_decode_drafts(const u8 *from, u32 have, u64 pos,
+					   bool markers, bool crc, u8 *ulpdu,
+					   u32 *len, u32 *size)
+{
+	struct ref_receiver r = {
+		.from = from, .have = have, .pos = pos, .fpdu_pos = pos,
+		.markers = markers, .drafts = true,
+	};
 
-	*size = r.taken;
-	if (crc && sum != mpa_ref_crc(from, covered))
-		return MPA_REF_CRC;
-	return r.bad_marker ? MPA_REF_MARKER : MPA_REF_GOOD;
+	return ref_decode(&r, crc, ulpdu, len, size);
 }
 
 /* the ULPDUs of the known-answer vectors */

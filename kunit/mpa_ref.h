@@ -23,6 +23,9 @@ u32 mpa_ref_encode(u8 *to, u64 pos, const u8 *ulpdu, u32 len, bool markers,
 enum mpa_ref_verdict mpa_ref_decode(const u8 *from, u32 have, u64 pos,
 				    bool markers, bool crc, u8 *ulpdu,
 				    u32 *len, u32 *size);
+enum mpa_ref_verdict mpa_ref_decode_drafts(const u8 *from, u32 have, u64 pos,
+					   bool markers, bool crc, u8 *ulpdu,
+					   u32 *len, u32 *size);
 void mpa_ref_pattern(u8 *to, u32 len, u32 first);
 u32 mpa_ref_unhex(u8 *to, const char *const *lines);
 u32 mpa_ref_random(u32 *state);

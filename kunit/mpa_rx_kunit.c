@@ -602,6 +602,7 @@ struct rx_marker {
 	u32		at;		/* the marker's first octet */
 	u32		value;		/* what is put there */
 	bool		good;
+	bool		from_lead;	/* may it count from there? */
 };
 
 static const struct rx_marker rx_markers[] = {
@@ -612,12 +613,28 @@ static const struct rx_marker rx_markers[] = {
 	{ "MK-06: low bits, second marker", 0, 600, 512, 0x000001ff, true },
 	{ "ER-04 MK-13: zero inside an FPDU", 492, 42, 20, 0, false },
 	{ "ER-04 MK-13: leading marker not zero", 512, 42, 0, 0x200, false },
-	{ "ER-04 ER-06: four too many", 492, 42, 20, 0x18, false },
-	{ "ER-04 ER-06: four too few", 492, 42, 20, 0x10, false },
+	{ "ER-04 ER-05: four too many", 492, 42, 20, 0x18, false },
+	{ "ER-04 ER-05: four too few", 492, 42, 20, 0x10, false },
 	{ "ER-04 MK-04: from the leading marker", 0, 600, 512, 0x200, false },
 	{ "ER-04 MK-16: from the marker before", 0, 1100, 1024, 0x200, false },
 	{ "ER-04 MK-18: before the CRC", 508, 2, 4, 0x8, false },
 	{ "ER-04: top bit", 492, 42, 20, 0x8014, false },
+	{ "MK-04: the drafts, from ULPDU_Length", 0, 600, 512, 0x1fc, true,
+	  true },
+	{ "MK-04: the drafts, from the leading marker", 0, 600, 512, 0x200,
+	  true, true },
+	{ "MK-04: the drafts, second marker, before the CRC", 0, 1014, 1024,
+	  0x400, true, true },
+	{ "ER-04 MK-04: the drafts, before the leading marker", 0, 600, 512,
+	  0x204, false, true },
+	{ "ER-04 MK-04: the drafts, after ULPDU_Length", 0, 600, 512, 0x1f8,
+	  false, true },
+	{ "ER-04 MK-13: the drafts, leading marker not zero", 512, 42, 0, 4,
+	  false, true },
+	{ "ER-04 MK-04: the drafts, no leading marker", 492, 42, 20, 0x18,
+	  false, true },
+	{ "ER-04 MK-04: the drafts, not the first marker", 492, 600, 532,
+	  0x218, false, true },
 };
 
 KUNIT_ARRAY_PARAM_DESC(rx_marker, rx_markers, desc);
@@ -639,6 +656,7 @@ static void rx_wrong_marker(struct kunit *test)
 	/* the last time in one piece */
 	for (n = 1; n <= 2 * size; n = 2 * n + 1) {
 		rx_expect_stream(t, m->pos, true, true);
+		t->dec.from_lead = m->from_lead;
 		for (nr = 0; nr * n < size; nr++)
 			t->piece[nr] = (struct kvec) {
 				t->wire + nr * n, min(n, size - nr * n),

@@ -21,6 +21,7 @@ struct stream {
 	u64	start;
 	bool	markers;
 	bool	crc;
+	bool	drafts;			/* FPDUPTR also from leading markers */
 	bool	had_long;
 	u32	last;			/* where the last FPDU begins */
 	u32	len;
@@ -84,6 +85,11 @@ static void break_marker(struct stream *s, struct fuzz_input *in)
 		return;
 	s->wire[at + 2] = fuzz_u8(in);
 	s->wire[at + 3] = fuzz_u8(in);
+	if (s->wire[at + 3] != 255)
+		return;
+	/* a reading of the drafts, or nearly so */
+	s->wire[at + 2] = (at - s->last) >> 8;
+	s->wire[at + 3] = at - s->last;
 }
 
 static void break_octet(struct stream *s, struct fuzz_input *in)
@@ -165,6 +171,15 @@ static void send_stream(struct stream *s, struct fuzz_input *in)
 	}
 }
 
+static enum mpa_ref_verdict ref_decode(const struct stream *s, u32 at,
+				       u32 have, bool crc, u8 *ulpdu,
+				       u32 *len, u32 *size)
+{
+	return (s->drafts ? mpa_ref_decode_drafts : mpa_ref_decode)
+		(s->wire + at, have, s->start + at, s->markers, crc, ulpdu,
+		 len, size);
+}
+
 /* One FPDU more than there is room for is not received. */
 static void find_truth(struct stream *s, struct truth *t)
 {
@@ -175,10 +190,9 @@ static void find_truth(struct stream *s, struct truth *t)
 			s->len = at;
 		t->at[n] = at;
 		t->from[n] = from;
-		t->verdict = mpa_ref_decode(s->wire + at, s->len - at,
-					    s->start + at, s->markers, s->crc,
-					    t->ulpdu + from, &t->len[n],
-					    &t->size[n]);
+		t->verdict = ref_decode(s, at, s->len - at, s->crc,
+					t->ulpdu + from, &t->len[n],
+					&t->size[n]);
 		if (t->verdict != MPA_REF_GOOD)
 			break;
 		at += t->size[n];
@@ -194,7 +208,7 @@ static void dec_init(const struct stream *s, struct mpa_dec *dec, u32 at,
 {
 	*dec = (struct mpa_dec) {
 		.pos = s->start + at, .markers = s->markers, .crc = s->crc,
-		.frag = frag, .max_frags = max,
+		.from_lead = s->drafts, .frag = frag, .max_frags = max,
 	};
 }
 
@@ -460,10 +474,8 @@ static void check_peek(const struct stream *s, const struct truth *t, u32 k)
 	SHIM_ASSERT(!err && dec.len == t->len[k] && dec.size == t->size[k],
 		    "FPDU %u: %d", k, err);
 	err = mpa_fpdu_check_markers(&dec, &flat.src);
-	SHIM_ASSERT(!err == !mpa_ref_decode(s->wire + t->at[k], dec.size,
-					    dec.pos, s->markers, false, ulpdu,
-					    &len, &size), "FPDU %u: %d", k,
-		    err);
+	SHIM_ASSERT(!err == !ref_decode(s, t->at[k], dec.size, false, ulpdu,
+					&len, &size), "FPDU %u: %d", k, err);
 }
 
 /* Cuts. With @kind 2 some pieces are empty. */
@@ -552,6 +564,7 @@ void fuzz_one(struct fuzz_input *in)
 
 	s->markers = !(options & 1);
 	s->crc = !(options & 2);
+	s->drafts = options & 4;
 	s->start = fuzz_pos(in);
 	send_stream(s, in);
 	find_truth(s, t);

@@ -143,6 +143,7 @@ bool fpdu_is_rtr(const struct fpdu *f, const char *kind)
  * @f: what it says
  * @to: its octets
  * @len: how many there are
+ * @start: position of the first
  * @header: position of its ULPDU_Length, once @begun
  */
 struct builder {
@@ -150,6 +151,7 @@ struct builder {
 	struct fpdu	*f;
 	uint8_t		*to;
 	size_t		len;
+	uint64_t	start;
 	uint64_t	header;
 	bool		begun;
 };
@@ -157,7 +159,8 @@ struct builder {
 /* FPDUPTR as it should be, or as it was asked to be */
 static uint16_t marker_ptr(const struct builder *b, bool altered)
 {
-	uint16_t ptr = b->begun ? b->s->pos - b->header : 0;
+	uint64_t from = b->s->lead ? b->start : b->header;
+	uint16_t ptr = b->begun ? b->s->pos - from : 0;
 
 	if (!altered)
 		return ptr;
@@ -206,7 +209,7 @@ static void fpdu_crc(const struct stream *s, struct fpdu *f,
 /* Returns the octets written to @to, of which there have to be FPDU_SPACE. */
 size_t fpdu_build(struct stream *s, struct fpdu *f, uint8_t *to)
 {
-	struct builder b = { .s = s, .f = f, .to = to };
+	struct builder b = { .s = s, .f = f, .to = to, .start = s->pos };
 	size_t stated = f->stated < 0 ? f->len : (size_t)f->stated;
 	size_t i;
 

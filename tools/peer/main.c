@@ -57,9 +57,10 @@
  *	expect-request:FIELDS, expect-reply:FIELDS
  *			such a frame comes; what is not named may be anything
  *	immediate	no frames: markers both ways and CRC
- *	set:out=,in=,crc=
+ *	set:out=,in=,crc=,lead=
  *			markers sent, markers received and CRC, 0 or 1; for
- *			what the frames have not agreed on
+ *			what the frames have not agreed on. lead=1: FPDUPTR
+ *			counts from an FPDU's leading marker
  * Full operation:
  *	fpdu:FIELDS	send one: size=N, ulpdu=HEX or rtr=send|write|read (an
  *			RDMAP message of length 0); len (ULPDU_Length), pad

@@ -90,6 +90,7 @@ void frame_expect(struct conn *c, struct frame *f, bool reply, char *fields);
 /* One direction of full operation */
 struct stream {
 	bool		markers;
+	bool		lead;		/* FPDUPTR from a leading marker */
 	bool		crc;
 	uint64_t	pos;
 };

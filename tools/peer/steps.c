@@ -236,8 +236,10 @@ static void step_set(struct peer *p, char *args)
 			p->in.markers = on;
 		else if (!strcmp(name, "crc"))
 			set_crc(p, on);
+		else if (!strcmp(name, "lead"))
+			p->out.lead = on;
 		else
-			misused("out, in or crc, not %s", name);
+			misused("out, in, crc or lead, not %s", name);
 	}
 }
 

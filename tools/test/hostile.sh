@@ -355,7 +355,9 @@ bad_rev0() {
 	bad_client "CRC, with C=0" 2 crc MpaErrCrc request:rev=0,m=1,c=0 \
 		expect-reply:rev=0,m=1,c=1 fpdu:crc=00000000 end
 	bad_client "FPDUPTR" 3 marker MpaErrMarker "${open[@]}" \
-		fpdu:size=1000,marker=1,ptradd=4 end
+		fpdu:size=1000,marker=1,ptradd=8 end
+	bad_client "FPDUPTR of the leading one" 3 marker MpaErrMarker \
+		"${open[@]}" fpdu:size=1000,marker=0,ptradd=4 end
 	bad_client "no markers" 2 crc MpaErrCrc "${open[@]}" set:out=0 \
 		fpdu:size=1000,count=5 end
 	bad_client "PD_Length too long" 4 frame MpaErrShortFrame \
@@ -366,6 +368,11 @@ bad_rev0() {
 		echo:size=1000 fin end:fin
 	finished
 	expect status=0 revision=0 markers_rx=1 markers_tx=0
+	DOING="FPDUPTR from leading markers"
+	client "${open[@]}" set:lead=1 echo:count=20,size=502,step=508 fin \
+		end:fin
+	finished
+	expect status=0 revision=0 ulpdus_rx=20
 	DOING="much private data"
 	client request:rev=0,m=1,pdsize=2000 \
 		expect-reply:rev=0,m=1,pdsize=2000 echo:size=1000 fin end:fin
@@ -395,6 +402,12 @@ bad_immediate() {
 	bad_client "no marker" 2 crc MpaErrCrc set:crc=1 \
 		fpdu:size=1000,count=5 end
 	bad_client "FPDUPTR" 3 marker MpaErrMarker immediate fpdu:ptr=8 end
+	bad_client "FPDUPTR 8 more" 3 marker MpaErrMarker immediate \
+		fpdu:size=1000,marker=1,ptradd=8 end
+	DOING="FPDUPTR from leading markers"
+	client immediate set:lead=1 echo:count=20,size=502,step=508 fin end:fin
+	finished
+	expect status=0 ulpdus_rx=20
 	bad_client "CRC" 2 crc MpaErrCrc immediate fpdu:crc=bad end
 	bad_client "FIN" 1 closed MpaErrTruncated immediate limit:3,fin fpdu end
 }

@@ -108,7 +108,7 @@ struct ulpdus {
 };
 
 void model_decode(struct ulpdus *u, const uint8_t *octets, size_t len,
-		  bool markers, bool crc);
+		  const struct stream *s);
 
 /* play.c */
 

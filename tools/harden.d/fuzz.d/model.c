@@ -22,7 +22,9 @@ static uint16_t get16(const uint8_t *from)
  * @len: how many
  * @at: position
  * @markers: there are some
- * @header: where the FPDU began, behind a leading marker
+ * @lead: FPDUPTR may count from a leading marker, too
+ * @first: where the FPDU began
+ * @header: the same, after a leading marker
  * @begun: that is known
  * @stop: why it cannot go on
  */
@@ -31,6 +33,8 @@ struct reader {
 	size_t		len;
 	size_t		at;
 	bool		markers;
+	bool		lead;
+	size_t		first;
 	size_t		header;
 	bool		begun;
 	enum stop	stop;
@@ -40,12 +44,15 @@ struct reader {
 static bool skip_marker(struct reader *r, bool *wrong)
 {
 	uint16_t ptr = r->begun ? r->at - r->header : 0;
+	uint16_t other = r->begun && r->lead ? r->at - r->first : ptr;
+	uint16_t has;
 
 	if (!r->markers || r->at % EVERY)
 		return true;
 	if (r->len - r->at < 4)
 		return false;
-	*wrong |= (get16(r->octets + r->at + 2) & ~3) != ptr;
+	has = get16(r->octets + r->at + 2) & ~3;
+	*wrong |= has != ptr && has != other;
 	r->at += 4;
 	return true;
 }
@@ -99,6 +106,7 @@ static bool take_fpdu(struct reader *r, struct ulpdu *u, bool crc)
 	bool wrong = false;
 
 	r->begun = false;
+	r->first = r->at;
 	r->stop = STOP_SHORT;
 	if (!take(r, head, 2, &wrong))
 		return false;
@@ -124,14 +132,17 @@ static bool take_fpdu(struct reader *r, struct ulpdu *u, bool crc)
 
 /* All ULPDUs up to the first mistake */
 void model_decode(struct ulpdus *u, const uint8_t *octets, size_t len,
-		  bool markers, bool crc)
+		  const struct stream *s)
 {
-	struct reader r = { .octets = octets, .len = len, .markers = markers };
+	struct reader r = {
+		.octets = octets, .len = len, .markers = s->markers,
+		.lead = s->lead,
+	};
 
 	u->nr = 0;
 	u->stop = STOP_CLEAN;
 	while (!is_end(&r) && u->nr < ULPDUS) {
-		if (!take_fpdu(&r, &u->ulpdu[u->nr], crc)) {
+		if (!take_fpdu(&r, &u->ulpdu[u->nr], s->crc)) {
 			u->stop = r.stop;
 			return;
 		}
@@ -195,21 +206,22 @@ static const char *decode_in(struct play *p)
 
 	if (p->nr_in < skip)
 		return NULL;
-	model_decode(&p->got, p->in + skip, p->nr_in - skip, p->from.markers,
-		     p->from.crc);
+	model_decode(&p->got, p->in + skip, p->nr_in - skip, &p->from);
 	return p->got.stop == STOP_BAD ? "a bad FPDU was sent to us" : NULL;
 }
 
 static void decode_out(struct play *p)
 {
 	size_t skip = setup_of(p)->immediate ? 0 : frame_len(p->out);
+	struct stream sent = p->to;
 
+	/* We send one reading of the drafts; both are good. */
+	sent.lead = setup_of(p)->immediate || !p->in[17] || !p->out[17];
 	p->sent.nr = 0;
 	p->sent.stop = STOP_BAD;
 	if (p->nr_out < skip)
 		return;
-	model_decode(&p->sent, p->out + skip, p->nr_out - skip, p->to.markers,
-		     p->to.crc);
+	model_decode(&p->sent, p->out + skip, p->nr_out - skip, &sent);
 }
 
 static bool same(const struct ulpdus *a, const struct ulpdus *b, int nr)
