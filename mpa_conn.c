@@ -216,7 +216,7 @@ static void mpa_sk_data_ready(struct sock *sk)
 		conn->data_ready(sk);
 	} else if (conn) {
 		if (mpa_tcp_keep_window_updates(sk) ||
-		    mpa_sk_readable(conn, sk))
+		    mpa_sk_readable(conn, sk) || mpa_tx_untold(conn))
 			mpa_conn_kick(conn);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -1010,6 +1010,14 @@ void mpa_resume(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_GPL(mpa_resume);
 
+/* True if FPDUs are sent with markers or, before full operation, may be. */
+static bool mpa_conn_tx_markers(const struct mpa_conn *conn)
+{
+	/* Pairs with the release in mpa_conn_set_state(): terms are valid. */
+	return smp_load_acquire(&conn->state) != MPA_STATE_FULL ||
+	       conn->terms.markers_tx;
+}
+
 /**
  * mpa_mulpdu() - longest ULPDU whose FPDU fits a TCP segment
  * @conn: connection, before released()
@@ -1025,11 +1033,7 @@ EXPORT_SYMBOL_GPL(mpa_resume);
  */
 u32 mpa_mulpdu(const struct mpa_conn *conn)
 {
-	/* Pairs with the release in mpa_conn_set_state(). */
-	bool markers = smp_load_acquire(&conn->state) != MPA_STATE_FULL ||
-		       conn->terms.markers_tx;
-
-	return mpa_mulpdu_of(READ_ONCE(tcp_sk(conn->sk)->mss_cache), markers);
+	return mpa_mulpdu_of(mpa_tx_emss(conn), mpa_conn_tx_markers(conn));
 }
 EXPORT_SYMBOL_GPL(mpa_mulpdu);
 
@@ -1068,8 +1072,8 @@ void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)
 	info->rtr = conn->terms.rtr;
 	info->theirs = conn->terms.theirs;
 	spin_unlock_bh(&conn->lock);
-	info->emss = READ_ONCE(tcp_sk(conn->sk)->mss_cache);
-	info->mulpdu = mpa_mulpdu(conn);
+	info->emss = mpa_tx_emss(conn);
+	info->mulpdu = mpa_mulpdu_of(info->emss, mpa_conn_tx_markers(conn));
 	mpa_tcp_addresses(conn->sk, &info->local, &info->peer);
 }
 EXPORT_SYMBOL_GPL(mpa_get_info);

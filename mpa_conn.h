@@ -139,6 +139,7 @@ struct mpa_conn_tx {
 	u32			ooopack;
 	unsigned long		calm;
 	u32			sack;
+	u32			sack_max;
 	bool			gate;
 	bool			fin;
 	bool			busy;
@@ -438,6 +439,8 @@ void mpa_cm_closed(struct mpa_conn *conn);
 
 /* mpa_tx.c APIs: */
 void mpa_tx_begin(struct mpa_conn *conn);
+u32 mpa_tx_emss(const struct mpa_conn *conn);
+bool mpa_tx_untold(const struct mpa_conn *conn);
 bool mpa_tx_run(struct mpa_conn *conn);
 void mpa_tx_cancel(struct mpa_conn *conn, int err);
 void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done);

@@ -324,23 +324,69 @@ static int mpa_tx_push(struct mpa_conn *conn)
 }
 
 /*
- * Socket lock held. Octets of each segment to leave for SACK blocks: as many as
- * they may take, from the first hole in what the peer sends until a while after
- * the last.
+ * True if the peer's octets have a hole, or had one since mpa_tx_look() last
+ * saw one. Context: any.
  */
-static u32 mpa_tx_sack(struct mpa_conn *conn)
+static bool mpa_tx_hole(const struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
+
+	/*
+	 * Pairs with smp_store_release() in mpa_tx_look(): a reader that sees
+	 * the new ooopack also sees the calm and sack that belong to it.
+	 */
+	return smp_load_acquire(&conn->tx.ooopack) !=
+	       READ_ONCE(tp->rcv_ooopack) || READ_ONCE(tp->rx_opt.num_sacks);
+}
+
+/*
+ * Octets of each segment to leave for SACK blocks: the most that they can take,
+ * from the first hole in the peer's octets until MPA_SACK_CALM after the last;
+ * otherwise 0. Context: any.
+ */
+static u32 mpa_tx_sack(const struct mpa_conn *conn)
+{
+	const struct mpa_conn_tx *t = &conn->tx;
+
+	if (mpa_tx_hole(conn))
+		return READ_ONCE(t->sack_max);
+	return time_after(jiffies, READ_ONCE(t->calm)) ? 0 :
+							 READ_ONCE(t->sack);
+}
+
+/* Octets that FPDUs may fill in a segment of @emss octets. Context: any. */
+static u32 mpa_tx_fits(const struct mpa_conn *conn, u32 emss)
+{
+	return emss - min(mpa_tx_sack(conn), emss / 2);
+}
+
+/* The current EMSS, less the room left for SACK blocks. Context: any. */
+u32 mpa_tx_emss(const struct mpa_conn *conn)
+{
+	return mpa_tx_fits(conn, READ_ONCE(tcp_sk(conn->sk)->mss_cache));
+}
+
+/* True if mpa_tx_look() has yet to note a hole. Context: any. */
+bool mpa_tx_untold(const struct mpa_conn *conn)
+{
+	return READ_ONCE(conn->tx.sack) != READ_ONCE(conn->tx.sack_max) &&
+	       mpa_tx_hole(conn);
+}
+
+/* Work item only. Note a hole, or that there was none for MPA_SACK_CALM. */
+static void mpa_tx_look(struct mpa_conn *conn, bool hole)
+{
 	struct mpa_conn_tx *t = &conn->tx;
 
-	if (t->ooopack != tp->rcv_ooopack || mpa_tcp_sack_octets(conn->sk)) {
-		t->ooopack = tp->rcv_ooopack;
-		t->calm = jiffies + MPA_SACK_CALM;
-		t->sack = mpa_tcp_sack_max(conn->sk);
+	if (hole || mpa_tx_hole(conn)) {
+		WRITE_ONCE(t->calm, jiffies + MPA_SACK_CALM);
+		WRITE_ONCE(t->sack, t->sack_max);
+		/* Pairs with smp_load_acquire() in mpa_tx_hole(). */
+		smp_store_release(&t->ooopack,
+				  READ_ONCE(tcp_sk(conn->sk)->rcv_ooopack));
 	} else if (t->sack && time_after(jiffies, t->calm)) {
-		t->sack = 0;
+		WRITE_ONCE(t->sack, 0);
 	}
-	return t->sack;
 }
 
 /* Socket lock held. What can TCP be given? If nothing, write_space() comes. */
@@ -349,16 +395,21 @@ static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 	struct sock *sk = conn->sk;
 	u32 emss = mpa_tcp_emss(sk);
 
-	room->sack = min(mpa_tx_sack(conn), emss / 2);
-	room->emss = emss - room->sack;
+	mpa_tx_look(conn, mpa_tcp_sack_octets(sk));
+	room->emss = mpa_tx_fits(conn, emss);
+	room->sack = emss - room->emss;
 	room->octets = min_t(u32, mpa_tcp_window(sk), MPA_TX_OCTETS);
 	return mpa_tcp_space(sk);
 }
 
 static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
 {
-	u32 mulpdu = mpa_mulpdu(conn);
+	u32 mulpdu;
 
+	mpa_tx_look(conn, false);
+	if (conn->tx.sack)
+		timer_reduce(&conn->timer, conn->tx.calm + 1);
+	mulpdu = mpa_mulpdu(conn);
 	if (mulpdu == conn->mulpdu)
 		return;
 	conn->mulpdu = mulpdu;
@@ -369,11 +420,14 @@ static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
 /* Full operation begins. */
 void mpa_tx_begin(struct mpa_conn *conn)
 {
-	lock_sock(conn->sk);
-	conn->mulpdu = mpa_mulpdu_of(mpa_tcp_emss(conn->sk),
+	struct sock *sk = conn->sk;
+
+	lock_sock(sk);
+	WRITE_ONCE(conn->tx.ooopack, tcp_sk(sk)->rcv_ooopack);
+	WRITE_ONCE(conn->tx.sack_max, mpa_tcp_sack_max(sk));
+	conn->mulpdu = mpa_mulpdu_of(mpa_tx_fits(conn, mpa_tcp_emss(sk)),
 				     conn->terms.markers_tx);
-	conn->tx.ooopack = tcp_sk(conn->sk)->rcv_ooopack;
-	release_sock(conn->sk);
+	release_sock(sk);
 }
 
 /*

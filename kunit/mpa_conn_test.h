@@ -551,11 +551,16 @@ void conn_train_full(struct kunit *test);
 void conn_train_between(struct kunit *test);
 void conn_train_pages(struct kunit *test);
 void conn_train_odd(struct kunit *test);
+void conn_train_many(struct kunit *test);
 void conn_train_headers(struct kunit *test);
 void conn_train_narrow(struct kunit *test);
 void conn_train_window(struct kunit *test);
 void conn_train_short(struct kunit *test);
+void conn_train_uncorked(struct kunit *test);
+void conn_train_page_refs(struct kunit *test);
 void conn_train_sack(struct kunit *test);
+void conn_train_sack_held(struct kunit *test);
+void conn_train_sack_begin(struct kunit *test);
 void conn_train_apart(struct kunit *test);
 
 /* mpa_conn_end.c */

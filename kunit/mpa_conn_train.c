@@ -9,6 +9,7 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 #include "mpa_conn_ooo.h"
+#include "mpa_train.h"
 
 enum {
 	TRAIN_SEGMENTS	= 2048,
@@ -370,6 +371,16 @@ void conn_train_odd(struct kunit *test)
 	train_expect_aligned(test, tr, t->in_pos);
 }
 
+/* More segments than a train has records for, none of which is full */
+void conn_train_many(struct kunit *test)
+{
+	struct train *tr = train_open_1448(test, 0);
+
+	conn_post_many(test, 60, 800);
+	train_take_messages(test, tr, 60);
+	train_expect(test, tr, 60, 60, 60);
+}
+
 static const u16 train_headers[] = { CONN_HDR, 64, 65, TRAIN_FULL, 0 };
 
 /* Full ULPDUs, whose headers differ in length. */
@@ -504,24 +515,71 @@ void conn_train_short(struct kunit *test)
 	train_expect_aligned(test, tr, t->in_pos);
 }
 
-/* Asks a source from time to time, until it gets more than @max again. */
-static void train_until_more(struct kunit *test, struct train *tr, u32 max)
+/*
+ * TCP has room for part of a train, and no ACK comes that would make more: it
+ * sends all that it has taken. A tail loss probe would send the rest, too.
+ */
+void conn_train_uncorked(struct kunit *test)
 {
-	unsigned long end = jiffies + 30 * HZ;
 	struct conn_test *t = test->priv;
-	struct conn_msg *msg;
+	struct train *tr;
+	struct sock *sk;
 
-	do {
-		msg = train_source(test, 100);
-		train_take_source(test, tr, msg);
-		conn_expect_done(test, &t->a, t->nr_msg, 0);
-		KUNIT_ASSERT_TRUE(test, msg->max == max ||
-				  msg->max == TRAIN_FULL);
-		if (msg->max == TRAIN_FULL)
-			return;
-		msleep(250);
-	} while (time_before(jiffies, end));
-	KUNIT_FAIL(test, "never again");
+	t->opts.sndbuf = 8192;
+	tr = train_open_1448(test, 0);
+	sk = t->sock[0]->sk;
+	mpa_peer_stop(&t->peer);
+	lock_sock(sk);
+	tcp_sk(sk)->srtt_us = 8 * USEC_PER_SEC;
+	release_sock(sk);
+	conn_post_many(test, 40, 1000);
+	conn_settle(&t->a);
+	lock_sock(sk);
+	KUNIT_EXPECT_FALSE(test, sk_stream_memory_free(sk));
+	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_nxt, tcp_sk(sk)->write_seq);
+	release_sock(sk);
+	mpa_peer_go_on(&t->peer);
+	train_take_messages(test, tr, 40);
+	conn_expect_done(test, &t->a, 40, 0);
+	train_expect_aligned(test, tr, t->in_pos);
+}
+
+static void train_put_page(void *page)
+{
+	put_page(page);
+}
+
+/* MPA drops the pages of a train, to the last, when TCP has taken it. */
+void conn_train_page_refs(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	const struct mpa_train *laid;
+	struct train *tr;
+	struct page *page;
+	u32 cpu;
+
+	t->opts.sndbuf = 8192;
+	tr = train_open_1448(test, 0);
+	mpa_peer_stop(&t->peer);
+	conn_post_many(test, 80, 300);
+	conn_settle(&t->a);
+	laid = t->a.conn->tx.train;
+	KUNIT_ASSERT_NOT_NULL(test, laid);
+	KUNIT_ASSERT_GT(test, laid->enc.nr, 0);
+	page = laid->bv[laid->enc.nr - 1].bv_page;
+	get_page(page);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, train_put_page,
+							   page));
+	mpa_peer_go_on(&t->peer);
+	train_take_messages(test, tr, 80);
+	conn_expect_done(test, &t->a, 80, 0);
+	/* A CPU frees what another has read when it next receives a packet. */
+	for_each_online_cpu(cpu) {
+		set_cpus_allowed_ptr(current, cpumask_of(cpu));
+		conn_expect_alive(test, &t->a);
+	}
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	KUNIT_EXPECT_EQ(test, page_count(page), 1);
 }
 
 /* A copy of the peer's first FPDU: what it takes is put into the buffer. */
@@ -535,9 +593,30 @@ static u8 *train_first(struct kunit *test)
 	return first;
 }
 
+static void train_expect_mulpdu(struct kunit *test, u32 mulpdu)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_info info;
+
+	mpa_get_info(t->a.conn, &info);
+	KUNIT_EXPECT_EQ(test, mpa_mulpdu(t->a.conn), mulpdu);
+	KUNIT_EXPECT_EQ(test, info.mulpdu, mulpdu);
+	KUNIT_EXPECT_EQ(test, info.emss, mulpdu + TRAIN_EMSS - TRAIN_FULL);
+}
+
+/* The consumer is told by mulpdu(), and hears the same when it asks. */
+static void train_told(struct kunit *test, u32 times, u32 mulpdu)
+{
+	struct conn_test *t = test->priv;
+
+	CONN_WAIT(test, &t->a, EV_MULPDU, times);
+	KUNIT_EXPECT_EQ(test, t->a.mulpdu, mulpdu);
+	train_expect_mulpdu(test, mulpdu);
+}
+
 /*
  * While there is a hole, segments have room for SACK blocks, and TCP gets them
- * one by one. So it is for four seconds more.
+ * one by one. So it is for four seconds more. The MULPDU is what fits then.
  */
 void conn_train_sack(struct kunit *test)
 {
@@ -549,28 +628,86 @@ void conn_train_sack(struct kunit *test)
 	u8 *first;
 
 	tr = train_open_1448(test, 0);
+	train_expect_mulpdu(test, TRAIN_FULL);
 	gap_begin(test);
 	gap_fpdus(test, 2, 700);
 	first = train_first(test);
-	gap_put(test, gap_at(t, 1), t->buf_len);
 	conn_settle(&t->a);
 	begun = jiffies;
+	gap_put(test, gap_at(t, 1), t->buf_len);
+	/* At once, and although nothing is sent. */
+	train_expect_mulpdu(test, max);
+	conn_post_many(test, 20, mpa_mulpdu(t->a.conn));
+	train_take_messages(test, tr, 20);
+	train_expect(test, tr, 20, 20, 20);
+	train_told(test, 1, max);
+	/* A longer one is cut by TCP alone. */
+	conn_post(test, 5000);
+	KUNIT_ASSERT_EQ(test, train_take(test, tr), 5000);
+	train_expect(test, tr, 21, 21, 24);
 	msg = train_source(test, 20 * (max - CONN_HDR));
 	train_take_source(test, tr, msg);
 	KUNIT_EXPECT_EQ(test, msg->max, max);
-	train_expect(test, tr, 20, 20, 20);
+	train_expect(test, tr, 41, 41, 44);
 	train_expect_aligned(test, tr, t->in_pos);
 
 	KUNIT_ASSERT_EQ(test, 0, mpa_inject(&t->inject, 0, first, gap_at(t, 1),
 					    0));
 	conn_expect_rx(test, &t->a, 2);
-	train_until_more(test, tr, max);
+	/* Nothing is sent or received from now on. */
+	train_told(test, 2, TRAIN_FULL);
 	KUNIT_EXPECT_TRUE(test, time_after(jiffies, begun + 4 * HZ));
 	train_mark(t, tr);
 	msg = train_source(test, 20 * (TRAIN_FULL - CONN_HDR));
 	train_take_source(test, tr, msg);
 	train_expect(test, tr, 1, 20, 20);
 	train_expect_aligned(test, tr, t->in_pos);
+}
+
+/* A hole that is closed while nothing can be delivered is told of, too. */
+void conn_train_sack_held(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	train_open_1448(test, 0);
+	mpa_hold(t->a.conn);
+	gap_begin(test);
+	gap_fpdus(test, 3, 700);
+	gap_put(test, 0, gap_at(t, 1));
+	conn_settle(&t->a);
+	KUNIT_ASSERT_TRUE(test, READ_ONCE(t->a.conn->rx.blocked));
+	gap_put(test, gap_at(t, 2), t->buf_len);
+	gap_put(test, gap_at(t, 1), gap_at(t, 2));
+	train_told(test, 1, TRAIN_FULL - TRAIN_SACK);
+	mpa_resume(t->a.conn);
+	conn_expect_rx(test, &t->a, 3);
+}
+
+/* Full operation begins with a hole: the first MULPDU is what fits. */
+void conn_train_sack_begin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 reply;
+
+	t->opts.maxseg = 1460;
+	conn_attach(test, 0);
+	t->crc = true;
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	gap_begin(test);
+	reply = mpa_peer_frame(t->buf, true, PEER_C, 1, NULL, 0);
+	t->buf_len = reply;
+	gap_fpdus(test, 2, 700);
+	gap_put(test, reply + gap_at(t, 1), t->buf_len);
+	gap_put(test, 0, reply);
+	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	train_expect_mulpdu(test, TRAIN_FULL - TRAIN_SACK);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_MULPDU), 0);
+	mpa_resume(t->a.conn);
+	gap_put(test, reply, reply + gap_at(t, 1));
+	conn_expect_rx(test, &t->a, 2);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_MULPDU), 0);
 }
 
 static void train_disturb(struct conn_test *t, struct conn_msg *msg)
