@@ -264,15 +264,19 @@ static void mpa_cm_timer_start(struct mpa_conn *conn)
 	mpa_cm_timer_set(conn, msecs_to_jiffies(ms));
 }
 
-/* Has the peer had its time? The timer may have been for memory. */
-static bool mpa_cm_overdue(struct mpa_conn *conn)
+/* If the timer fired before the deadline, for a retry, set it again. */
+static void mpa_cm_timer_fired(struct mpa_conn *conn)
 {
-	if (!test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags))
-		return false;
-	if (time_after_eq(jiffies, conn->cm->deadline))
-		return true;
-	mod_timer(&conn->timer, conn->cm->deadline);
-	return false;
+	if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) &&
+	    time_before(jiffies, conn->cm->deadline))
+		mod_timer(&conn->timer, conn->cm->deadline);
+}
+
+/* True if the deadline has passed. MPA_CM_DECIDE has none. */
+static bool mpa_cm_overdue(const struct mpa_conn *conn)
+{
+	return conn->cm->step != MPA_CM_DECIDE &&
+	       time_after_eq(jiffies, conn->cm->deadline);
 }
 
 static void mpa_cm_timer_stop(struct mpa_conn *conn)
@@ -752,11 +756,18 @@ bool mpa_cm_run(struct mpa_conn *conn)
 		return false;
 	if (conn->state == MPA_STATE_ATTACHED)
 		return mpa_cm_begin(conn);
-	if (mpa_cm_overdue(conn))
-		return mpa_cm_give_up(conn, MPA_REASON_TIMEOUT);
+	mpa_cm_timer_fired(conn);
 	if (mpa_cm_advance(conn))
 		return true;
-	/* Only now: a Request that is there already is taken. */
+	if (conn->state > MPA_STATE_DECIDE)
+		return false;
+	/*
+	 * Tested after all that has arrived was read, since the work item may
+	 * run late. A frame that is not complete by now gets no more time:
+	 * single octets do not put the deadline off.
+	 */
+	if (mpa_cm_overdue(conn))
+		return mpa_cm_give_up(conn, MPA_REASON_TIMEOUT);
 	if (conn->state == MPA_STATE_STARTUP &&
 	    mpa_conn_test(conn, MPA_CONN_CROWDED))
 		return mpa_cm_give_up(conn, MPA_REASON_CROWDED);

@@ -112,9 +112,15 @@ static const struct conn_row timeout_rows[] = {
 	{ "CS-31: no Request", conn_start_timeout, 0 },
 	{ "CS-32: 19 octets of a Request", conn_start_timeout, 19 },
 	{ "CS-32: no Reply", conn_start_timeout_initiator },
+	{ "no Request, and the timer was needed in between",
+	  conn_start_timeout_retry },
 	{ "CS-32: a Request too slow", conn_start_timeout_dribble },
 	{ "CS-32: a Request that the peer does not read",
 	  conn_start_timeout_send },
+	{ "CS-31: a Request in time, read late", conn_start_late,
+	  CONN_RESPONDER },
+	{ "CS-32: a Reply in time, read late", conn_start_late,
+	  CONN_INITIATOR },
 	{ "CS-31: no timer for the consumer", conn_start_no_timer },
 };
 

@@ -741,6 +741,23 @@ void conn_start_timeout_initiator(struct kunit *test)
 	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
 }
 
+/* The timer was needed in between, as it is where memory is short. */
+void conn_start_timeout_retry(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long began;
+
+	conn_attach(test, 0);
+	WRITE_ONCE(t->mn->startup_timeout_ms, 300);
+	began = jiffies;
+	conn_start(test, CONN_RESPONDER);
+	conn_settle(&t->a);
+	mod_timer(&t->a.conn->timer, jiffies);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, began +
+					      msecs_to_jiffies(300)));
+}
+
 /* An octet now and then does not put the end off. */
 void conn_start_timeout_dribble(struct kunit *test)
 {
@@ -761,6 +778,51 @@ void conn_start_timeout_dribble(struct kunit *test)
 	}
 	KUNIT_EXPECT_LT(test, i, len);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+}
+
+/*
+ * Own the socket while the startup timer is still running. Returns whether
+ * that was in time.
+ */
+static bool start_own_before_timer(struct conn_test *t)
+{
+	struct mpa_conn *conn = t->a.conn;
+	u32 i;
+
+	for (i = 0; i < 1000 && !timer_pending(&conn->timer); i++)
+		usleep_range(100, 200);
+	mpa_peer_own(t->sock[0]->sk);
+	if (timer_pending(&conn->timer))
+		return true;
+	mpa_peer_disown(t->sock[0]->sk);
+	return false;
+}
+
+/* A frame that arrived in time is read, however late the work item runs. */
+void conn_start_late(struct kunit *test)
+{
+	bool reply = conn_arg(test) == CONN_INITIATOR;
+	struct conn_test *t = test->priv;
+	bool owned = false;
+	u32 ms, i;
+
+	for (ms = 100; !owned && ms <= 12800; ms *= 2) {
+		if (t->a.conn)
+			conn_reopen(test);
+		conn_attach(test, 0);
+		WRITE_ONCE(t->mn->startup_timeout_ms, ms);
+		conn_start(test, conn_arg(test));
+		owned = start_own_before_timer(t);
+	}
+	KUNIT_ASSERT_TRUE(test, owned);
+	/* The work item waits for the socket lock from now on. */
+	conn_peer_frame(test, reply, PEER_C, 1, t->pool, 40);
+	for (i = 0; i < 30000 && timer_pending(&t->a.conn->timer); i++)
+		usleep_range(1000, 2000);
+	mpa_peer_disown(t->sock[0]->sk);
+	CONN_WAIT(test, &t->a, reply ? EV_ESTABLISHED : EV_REQUEST, 1);
+	KUNIT_EXPECT_EQ(test, t->a.startup.pd_len, 40);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
 /* The consumer may think for as long as it likes. */
