@@ -418,6 +418,8 @@ static void mpa_cm_established(struct mpa_conn *conn,
 	mpa_count(conn, ESTABLISHED);
 	if (conn->terms.rev == MPA_REV_0)
 		mpa_count(conn, REV0);
+	if (!conn->terms.crc)
+		mpa_count(conn, NO_CRC);
 	if (conn->terms.enhanced)
 		mpa_count(conn, ENHANCED);
 	if (conn->ops->established && mpa_conn_enter(conn))
@@ -450,6 +452,8 @@ static bool mpa_cm_establish(struct mpa_conn *conn,
 	conn->tx.gate = cm->immediate || conn->initiator;
 	mpa_tx_begin(conn);
 	mpa_rx_begin(conn);
+	trace_mpa_terms(conn, terms.rev, terms.crc, terms.markers_tx,
+			terms.markers_rx);
 	mpa_conn_set_state(conn, MPA_STATE_FULL);
 	if (reason)
 		mpa_cm_end(conn, reason, 0);

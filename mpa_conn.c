@@ -1055,14 +1055,12 @@ void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)
 	info->rev = conn->terms.rev;
 	info->peer_rev = conn->peer_rev;
 	info->initiator = conn->initiator;
-	info->crc = conn->terms.crc;
 	info->markers_tx = conn->terms.markers_tx;
 	info->markers_rx = conn->terms.markers_rx;
 	info->tx_pos = conn->tx.sent;
 	info->rx_pos = conn->rx.end.pos;
 	info->ulpdus_tx = conn->ulpdus_tx;
 	info->ulpdus_rx = conn->ulpdus_rx;
-	info->ooo = READ_ONCE(conn->ooo.on);
 	info->ulpdus_ooo = conn->ooo.ulpdus;
 	info->octets_ooo = conn->ooo.octets;
 	info->ooo_suppressed = conn->ooo.met;

@@ -32,6 +32,7 @@ enum mpa_mib {
 	MPA_MIB_REJECTS_SENT,
 	MPA_MIB_REJECTS_RECEIVED,
 	MPA_MIB_REV0,
+	MPA_MIB_NO_CRC,
 	MPA_MIB_ENHANCED,
 	MPA_MIB_FALLBACKS,
 	MPA_MIB_GLUED,		/* octets behind an accepting Reply */

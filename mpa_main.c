@@ -164,6 +164,7 @@ static const struct snmp_mib mpa_mib_list[] = {
 	SNMP_MIB_ITEM("MpaRejectsSent", MPA_MIB_REJECTS_SENT),
 	SNMP_MIB_ITEM("MpaRejectsReceived", MPA_MIB_REJECTS_RECEIVED),
 	SNMP_MIB_ITEM("MpaRev0", MPA_MIB_REV0),
+	SNMP_MIB_ITEM("MpaNoCrc", MPA_MIB_NO_CRC),
 	SNMP_MIB_ITEM("MpaEnhanced", MPA_MIB_ENHANCED),
 	SNMP_MIB_ITEM("MpaFallbacks", MPA_MIB_FALLBACKS),
 	SNMP_MIB_ITEM("MpaGluedToReply", MPA_MIB_GLUED),

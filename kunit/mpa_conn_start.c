@@ -407,7 +407,7 @@ void conn_start_immediately(struct kunit *test)
 	mpa_get_info(t->a.conn, &info);
 	KUNIT_EXPECT_EQ(test, info.rev, MPA_REV_NONE);
 	KUNIT_EXPECT_EQ(test, info.peer_rev, MPA_REV_NONE);
-	KUNIT_EXPECT_TRUE(test, info.crc);
+	KUNIT_EXPECT_TRUE(test, t->a.conn->terms.crc);
 	KUNIT_EXPECT_TRUE(test, info.markers_tx);
 	KUNIT_EXPECT_TRUE(test, info.markers_rx);
 	/* Nobody has to wait for the other. */
@@ -851,14 +851,15 @@ void conn_start_crc(struct kunit *test)
 	u32 arg = conn_arg(test);
 	struct conn_test *t = test->priv;
 	u8 peer = arg & 2 ? PEER_C : 0;
-	struct mpa_info info;
+	unsigned long before;
 
 	conn_attach(test, 0);
 	WRITE_ONCE(t->mn->crc, arg & 1);
+	before = conn_counter(t, MPA_MIB_NO_CRC);
 	conn_full(test, arg & 4 ? CONN_RESPONDER : CONN_INITIATOR, 0, peer);
 	KUNIT_EXPECT_EQ(test, t->crc, !!(arg & 3));
-	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.crc, t->crc);
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_NO_CRC),
+			before + !t->crc);
 	mpa_resume(t->a.conn);
 	conn_expect_alive(test, &t->a);
 
@@ -905,7 +906,7 @@ static void start_terms(struct kunit *test, s8 peer_rev)
 	mpa_get_info(t->a.conn, &info);
 	KUNIT_EXPECT_EQ(test, info.rev, 0);
 	KUNIT_EXPECT_EQ(test, info.peer_rev, peer_rev);
-	KUNIT_EXPECT_TRUE(test, info.crc);
+	KUNIT_EXPECT_TRUE(test, t->a.conn->terms.crc);
 	KUNIT_EXPECT_EQ(test, info.markers_tx, t->tx_markers);
 	KUNIT_EXPECT_EQ(test, info.markers_rx, t->rx_markers);
 	mpa_resume(t->a.conn);

@@ -148,7 +148,7 @@ void ping_result_show(struct seq_file *seq, const struct ping_result *res)
 	seq_printf(seq, "status=%d\n", res->status);
 	seq_printf(seq, "reason=%s\n", res->reason);
 	mpa_show_revision(seq, &res->info, res->peer_rev);
-	mpa_show_checks(seq, &res->info);
+	mpa_show_markers(seq, &res->info);
 	mpa_show_sizes(seq, &res->info);
 	mpa_show_u64(seq, "ulpdus_tx", res->ulpdus_tx);
 	mpa_show_u64(seq, "ulpdus_rx", res->ulpdus_rx);

@@ -72,7 +72,7 @@ static void show_negotiated(struct seq_file *seq,
 	const struct mpa_info *info = &res->info;
 
 	mpa_show_revision(seq, info, res->peer_rev);
-	mpa_show_checks(seq, info);
+	mpa_show_markers(seq, info);
 	mpa_show_u64(seq, "ird", res->ird);
 	mpa_show_u64(seq, "ord", res->ord);
 	seq_printf(seq, "rtr=%s\n", rtr_name(res->rtr));

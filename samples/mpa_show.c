@@ -29,9 +29,8 @@ void mpa_show_revision(struct seq_file *seq, const struct mpa_info *info,
 		seq_printf(seq, "revision=%d\n", rev);
 }
 
-void mpa_show_checks(struct seq_file *seq, const struct mpa_info *info)
+void mpa_show_markers(struct seq_file *seq, const struct mpa_info *info)
 {
-	seq_printf(seq, "crc=%d\n", info->crc);
 	seq_printf(seq, "markers_tx=%d\n", info->markers_tx);
 	seq_printf(seq, "markers_rx=%d\n", info->markers_rx);
 }

@@ -11,7 +11,7 @@ void mpa_show_u64(struct seq_file *seq, const char *name, u64 val);
 void mpa_show_pd(struct seq_file *seq, const u8 *pd, u32 len);
 void mpa_show_revision(struct seq_file *seq, const struct mpa_info *info,
 		       int peer_rev);
-void mpa_show_checks(struct seq_file *seq, const struct mpa_info *info);
+void mpa_show_markers(struct seq_file *seq, const struct mpa_info *info);
 void mpa_show_sizes(struct seq_file *seq, const struct mpa_info *info);
 void mpa_show_ooo(struct seq_file *seq, const struct mpa_info *info);
 void mpa_show_addresses(struct seq_file *seq, const struct mpa_info *info);

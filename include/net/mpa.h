@@ -425,7 +425,6 @@ struct mpa_info {
 	s8		rev;
 	s16		peer_rev;
 	bool		initiator;
-	bool		crc;
 	bool		markers_tx;
 	bool		markers_rx;
 	u32		emss;
@@ -434,7 +433,6 @@ struct mpa_info {
 	u64		rx_pos;
 	u64		ulpdus_tx;
 	u64		ulpdus_rx;
-	bool		ooo;
 	u64		ulpdus_ooo;
 	u64		octets_ooo;
 	u64		ooo_suppressed;

@@ -115,6 +115,8 @@ theirs_good() {
 
 # rdmap_do COMMAND OPTION...
 rdmap_do() {
+	# To stop comes after the connection whose use of CRC is asked for
+	[[ $1 == stop ]] || note_no_crc "$OURS"
 	ns "$OURS" bash -c 'echo "$1" >"$2"' - "$*" $RDMAP/cmd \
 		2>"$STATE/rdmap.err"
 }

@@ -91,6 +91,25 @@ crc_wishes() {
 	expect crc=$wanted
 }
 
+# All that a consumer sees is the same with CRC and without
+crc_unseen() {
+	local crc
+
+	network pair 1500
+	spoil
+	for crc in 1 0; do
+		set_sysctl a "net.mpa.crc=$crc"
+		set_sysctl b "net.mpa.crc=$crc"
+		serve mode=echo markers=1
+		ping_ok "$B4" size=1000 count=5 verify=1
+		expect "crc=$crc" ulpdus_rx=5
+		ns a cat $PING/result | grep -vE '^(rtt_|elapsed_ns|local)' \
+			>"$STATE/seen.$crc"
+		stop_serving
+	done
+	cmp "$STATE/seen.0" "$STATE/seen.1" || fail "the consumer sees it"
+}
+
 crc_default() {
 	network pair 1500
 	same "$(ns a cat /proc/sys/net/mpa/crc)" 1 "net.mpa.crc"
@@ -293,6 +312,7 @@ SZ-02 SZ-08 SZ-09 SZ-19 SZ-20 VN-06" markers_each_way "${pair% *}" "${pair#* }"
 	test_case "crc.${pair/ /-}" "CR-02 CR-03 CR-05 CR-08 CR-09 CR-10 CR-11 RF-09 \
 RF-10" crc_wishes "${pair% *}" "${pair#* }"
 done
+test_case crc.unseen "CR-09" crc_unseen
 test_case crc.default "CR-03 CR-04 CR-08" crc_default
 test_case mulpdu.576 "SZ-03 SZ-22" mulpdu_of pair 576
 test_case mulpdu.9000 "SZ-03 SZ-22" mulpdu_of pair 9000

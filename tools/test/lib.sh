@@ -40,7 +40,7 @@ links_down() {
 	for space in a b r; do
 		[[ ! -e /run/netns/$space ]] || ip netns del "$space"
 	done
-	rm -f "$STATE/network"
+	rm -f "$STATE"/network "$STATE"/no-crc.*
 }
 
 # Drop the network after this case: something in it was changed.
@@ -118,7 +118,14 @@ network_routed() {
 
 # mpa_ping
 
-command_in() { ns "$1" bash -c 'echo "$1" >"$2"' - "$2" $PING/cmd; }
+command_in() {
+	note_no_crc "$1"
+	ns "$1" bash -c 'echo "$1" >"$2"' - "$2" $PING/cmd
+}
+
+# Consumers do not see whether CRCs are in use. Administrators do, and so do the
+# tests: R[crc] is 0 if there was a connection without since this was called.
+note_no_crc() { counter "$1" MpaNoCrc >"$STATE/no-crc.$1"; }
 
 # serve OPTION...: start a server on the server's side; it ends with the case.
 serve() {
@@ -146,13 +153,16 @@ stop_serving() {
 }
 
 read_result() {
-	local key value text
+	local key value text noted now
 
 	text=$(ns "$1" cat "$PING/$2") || fail "no $2 in $1"
 	R=()
 	while IFS='=' read -r key value; do
 		[[ -z $key ]] || R[$key]=$value
 	done <<<"$text"
+	noted=$(cat "$STATE/no-crc.$1" 2>/dev/null)
+	now=$(counter "$1" MpaNoCrc)
+	R[crc]=$((${now:-0} <= ${noted:-0}))
 }
 
 show_result() {

@@ -216,6 +216,7 @@ trace_events() {
 	for word in 'mpa_frame: .* tx flags=0x40 rev=1 pd_len=0' \
 		'mpa_frame: .* rx flags=0x40 rev=1 pd_len=0' \
 		'mpa_state: .* state=startup' 'mpa_state: .* state=full' \
+		'mpa_terms: .* rev=1 crc=1 markers_tx=0 markers_rx=0' \
 		'mpa_sent: .* pos=0 octets=' 'mpa_recv: .* ulpdus=' \
 		'mpa_ended: .* error=1 reason=fin err=0'; do
 		grep -q "$word" "$STATE/trace" ||
@@ -230,7 +231,7 @@ result_names() {
 	network pair 1500
 	serve mode=echo
 	ping_ok "$B4" count=50 depth=1
-	for name in status reason revision crc markers_tx markers_rx emss mulpdu \
+	for name in status reason revision markers_tx markers_rx emss mulpdu \
 		ulpdus_tx ulpdus_rx bytes_tx bytes_rx mismatches mpa_error \
 		peer_pdata rtt_min_ns rtt_avg_ns rtt_max_ns elapsed_ns; do
 		[[ -v R[$name] ]] ||

@@ -64,7 +64,35 @@ TRACE_EVENT(mpa_frame,
 		  __entry->pd_len)
 );
 
-/* Octets of FPDUs were given to TCP, from stream position pos on. */
+/*
+ * What was negotiated for full operation. Only this event and
+ * /proc/net/mpa_stat tell whether CRCs are used: consumers do not see it (RFC
+ * 5044 section 4.4).
+ */
+TRACE_EVENT(mpa_terms,
+	TP_PROTO(const struct mpa_conn *conn, s8 rev, bool crc, bool markers_tx,
+		 bool markers_rx),
+	TP_ARGS(conn, rev, crc, markers_tx, markers_rx),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(s8, rev)
+		__field(bool, crc)
+		__field(bool, markers_tx)
+		__field(bool, markers_rx)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->rev = rev;
+		__entry->crc = crc;
+		__entry->markers_tx = markers_tx;
+		__entry->markers_rx = markers_rx;
+	),
+	TP_printk("conn=%p rev=%d crc=%d markers_tx=%d markers_rx=%d",
+		  __entry->conn, __entry->rev, __entry->crc,
+		  __entry->markers_tx, __entry->markers_rx)
+);
+
+/* TCP has taken octets of FPDUs, from stream position pos on. */
 TRACE_EVENT(mpa_sent,
 	TP_PROTO(const struct mpa_conn *conn, u64 pos, u32 octets),
 	TP_ARGS(conn, pos, octets),
