@@ -92,11 +92,6 @@ bool mpa_tx_flush(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
 
-	if (list_empty(&conn->tx.sending))
-		return true;
-	/* Otherwise released() gets them. */
-	if (mpa_conn_test(conn, MPA_CONN_DETACH))
-		return false;
 	mpa_tx_collect(conn, &done);
 	if (!list_empty(&done)) {
 		if (mpa_conn_enter(conn))

@@ -485,6 +485,37 @@ void conn_connect_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.nr_log, 0);
 }
 
+/*
+ * An attempt that is over, or failed in mpa_connect(), keeps no reference on
+ * the namespace. Sockets of other cases may give up theirs at the same time, so
+ * there are many attempts.
+ */
+void conn_connect_net(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_sock_params params;
+	unsigned int before;
+	u32 i;
+
+	connect_prepare(test, MPA_REV_1);
+	connect_stop_listening(t);
+	params = connect_params(t, 0);
+	t->helper.setup_err = -EPERM;
+	before = refcount_read(&init_net.ns.count);
+	for (i = 0; i < CONNECT_ROUNDS; i++) {
+		t->helper.setups = 0;
+		t->helper.done = 0;
+		connect_call(test, 0);
+		connect_expect_done(test, -ECONNREFUSED);
+		connect_close(test);
+		KUNIT_EXPECT_EQ(test, -EPERM,
+				PTR_ERR_OR_ZERO(mpa_connect(&params,
+							    connect_done)));
+	}
+	KUNIT_EXPECT_LT(test, refcount_read(&init_net.ns.count),
+			before + CONNECT_ROUNDS / 2);
+}
+
 void conn_connect_setup_fails(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -604,6 +635,8 @@ void conn_connect_close_early(struct kunit *test)
 		mpa_peer_close(sock);
 	}
 	connect_call(test, MPA_F_FALLBACK);
+	/* The work item has run: it waits for TCP. */
+	mpa_barrier();
 	KUNIT_EXPECT_EQ(test, connect_read(&t->helper, &t->helper.done), 0);
 	connect_close(test);
 	connect_expect_cancelled(test, 1);

@@ -920,21 +920,27 @@ u32 gap_queued(struct conn_test *t)
 	return octets;
 }
 
+/* A few octets from @at on arrive, for which TCP drops all after them. */
+void gap_drop(struct kunit *test, u32 at)
+{
+	struct conn_test *t = test->priv;
+	int rcvbuf = ooo_rcvbuf(t, SOCK_MIN_RCVBUF);
+
+	gap_put(test, at, at + 100);
+	KUNIT_ASSERT_EQ(test, gap_queued(t), 100);
+	ooo_rcvbuf(t, rcvbuf);
+}
+
 /* TCP drops what it has behind the hole, and receives other octets then. */
 void conn_ooo_dropped(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	int rcvbuf;
 
 	gap_default(test);
 	gap_fpdus(test, 4, 2000);
 	gap_put(test, gap_at(t, 1), gap_at(t, 3));
 	gap_early(test, 1, 3);
-	rcvbuf = ooo_rcvbuf(t, SOCK_MIN_RCVBUF);
-	gap_put(test, 100, 200);
-	KUNIT_ASSERT_EQ(test, gap_queued(t), 100);
-	ooo_rcvbuf(t, rcvbuf);
-
+	gap_drop(test, 100);
 	gap_early(test, 1, 3);
 	gap_alter(t, 1, 3);
 	gap_put(test, gap_at(t, 1), t->buf_len);

@@ -26,5 +26,6 @@ void gap_alive(struct kunit *test);
 const void *gap_af_ops(const struct socket *sock);
 void gap_kept_same(struct kunit *test);
 u32 gap_queued(struct conn_test *t);
+void gap_drop(struct kunit *test, u32 at);
 
 #endif /* _MPA_CONN_OOO_H */

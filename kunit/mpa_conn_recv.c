@@ -519,6 +519,56 @@ void conn_recv_keep_window(struct kunit *test)
 	conn_expect_rx(test, &t->a, 100);
 }
 
+/*
+ * A copied FPDU counts, too: its octets do not fill TCP's queue any longer, so
+ * nothing else keeps more from being passed.
+ */
+void conn_recv_keep_copied(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 i;
+
+	t->opts.rcvbuf = 4096;
+	t->opts.sndbuf = 200000;
+	conn_default(test);
+	t->a.keep = true;
+	conn_peer_send(test, 20000);
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 1));
+	t->a.keep = false;
+	KUNIT_ASSERT_GT(test, 20000, t->sock[0]->sk->sk_rcvbuf);
+	conn_peer_send(test, 100);
+	for (i = 0; i < 10000 && !recv_all_acked(t); i++)
+		usleep_range(1000, 2000);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+	mpa_consumer_put(&t->a, 0);
+	conn_expect_rx(test, &t->a, 2);
+}
+
+/* The window is not opened for an FPDU after one that the consumer keeps. */
+void conn_recv_keep_stuck(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk;
+	u32 i, consumed;
+
+	t->opts.rcvbuf = 8192;	/* with 4096 too much is kept */
+	t->opts.sndbuf = 200000;
+	conn_default(test);
+	sk = t->sock[0]->sk;
+	consumed = recv_consumed(t);
+	recv_keep(test, 1);
+	conn_peer_send(test, 20000);
+	for (i = 0; i < 10000 && !tcp_epollin_ready(sk, INT_MAX); i++)
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_LE(test, READ_ONCE(t->a.conn->rx.pinned), sk->sk_rcvbuf);
+	KUNIT_ASSERT_TRUE(test, tcp_epollin_ready(sk, INT_MAX));
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, recv_consumed(t), consumed);
+	mpa_consumer_put(&t->a, 0);
+	conn_expect_rx(test, &t->a, 2);
+}
+
 /* Batches outlive the connection. */
 void conn_recv_keep_released(struct kunit *test)
 {
@@ -801,23 +851,39 @@ void conn_recv_truncated(struct kunit *test)
 	}
 }
 
-/* The stream ends with @arg zero octets where a marker would be. */
-void conn_recv_lone_marker(struct kunit *test)
+/* The stream ends where a marker is due, after @tail. */
+static void recv_fin_after(struct kunit *test, const void *tail, u32 len,
+			   enum mpa_reason reason)
 {
 	struct conn_test *t = test->priv;
 
 	conn_default(test);
 	conn_fpdu(test, 502);	/* 4 + 2 + 502 + 4: the marker is due */
 	KUNIT_ASSERT_EQ(test, t->buf_len, 512);
-	memset(t->buf + t->buf_len, 0, 4);
-	t->buf_len += conn_arg(test);
+	memcpy(t->buf + t->buf_len, tail, len);
+	t->buf_len += len;
 	conn_flush(test);
 	conn_settle(&t->a);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP,
-			conn_arg(test) == 4 ? MPA_REASON_FIN :
-					      MPA_REASON_TRUNCATED);
+	conn_expect_end(test, &t->a, MPA_ERR_TCP, reason);
 	conn_expect_rx(test, &t->a, 1);
+}
+
+/* The stream ends with @arg zero octets where a marker would be. */
+void conn_recv_lone_marker(struct kunit *test)
+{
+	static const u8 marker[4];
+
+	recv_fin_after(test, marker, conn_arg(test), conn_arg(test) == 4 ?
+		       MPA_REASON_FIN : MPA_REASON_TRUNCATED);
+}
+
+/* The stream ends with a marker that only an FPDU of four octets allows. */
+void conn_recv_lone_marker_wrong(struct kunit *test)
+{
+	static const u8 marker[4] = { 0, 0, 0, 4 };
+
+	recv_fin_after(test, marker, sizeof(marker), MPA_REASON_TRUNCATED);
 }
 
 /* A FIN waits for what is before it. */

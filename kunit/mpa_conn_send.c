@@ -39,6 +39,8 @@ void conn_send_lengths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.ulpdus_tx, ARRAY_SIZE(len));
 	KUNIT_EXPECT_EQ(test, info.tx_pos, t->in_pos);
 	conn_expect_silence(test);
+	/* An idle connection keeps no memory for sending. */
+	KUNIT_EXPECT_NULL(test, t->a.conn->tx.frag.page);
 }
 
 static void send_refused(struct kunit *test, struct conn_msg *msg, int err)
@@ -52,7 +54,7 @@ static void send_refused(struct kunit *test, struct conn_msg *msg, int err)
 void conn_send_refused(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	struct conn_msg *msg;
+	struct conn_msg *msg, *user;
 	LIST_HEAD(list);
 
 	send_full(test);
@@ -74,6 +76,9 @@ void conn_send_refused(struct kunit *test)
 	msg = conn_msg(test, 100);
 	iov_iter_kvec(&msg->tx.data, ITER_DEST, &msg->kv, 1, msg->tx.len);
 	send_refused(test, msg, -EINVAL);
+	user = conn_msg(test, 100);
+	iov_iter_ubuf(&user->tx.data, ITER_SOURCE, NULL, user->tx.len);
+	send_refused(test, user, -EINVAL);
 
 	/* One bad message in a list: none is taken. */
 	list_add_tail(&conn_msg(test, 10)->tx.list, &list);
@@ -362,6 +367,36 @@ void conn_send_credit(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait(&t->a, EV_SENT, 101));
 	conn_expect_silence(test);
 	KUNIT_EXPECT_EQ(test, t->a.conn->ulpdus_tx, 101);
+}
+
+/* A message that was handed back before, with its data as they were. */
+static void send_repost(struct kunit *test, struct conn_msg *msg)
+{
+	struct conn_test *t = test->priv;
+
+	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, &msg->kv, 1, msg->kv.iov_len);
+	msg->left = msg->kv.iov_len;
+	msg->asked = 0;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+}
+
+/* A source begins from its first octet when it is posted again. */
+void conn_send_source_twice(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+	u32 i, at;
+
+	t->opts.maxseg = 1460;
+	send_full(test);
+	msg = conn_source(test, 5000);
+	for (i = 0; i < 2; i++) {
+		send_repost(test, msg);
+		for (at = 0; at < 5000; at += conn_take(test) - CONN_HDR)
+			;
+		KUNIT_EXPECT_EQ(test, at, 5000);
+		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_done(&t->a, i + 1));
+	}
 }
 
 struct send_work {
@@ -702,6 +737,78 @@ void conn_zerocopy_copied(struct kunit *test)
 	conn_expect_tx(test, CONN_HDR + 1024);
 }
 
+static void send_pages_put(void *data)
+{
+	put_page(data);
+}
+
+/* A message of 15 pages, from @skip octets behind the beginning of one on */
+static void send_15_pages(struct kunit *test, struct page *page, u32 skip)
+{
+	struct conn_msg *msg = conn_msg(test, CONN_HDR + 15 * PAGE_SIZE);
+	struct conn_test *t = test->priv;
+
+	memcpy(page_address(page) + skip, msg->kv.iov_base, msg->tx.len);
+	bvec_set_page(&msg->bv, page, skip + msg->tx.len, 0);
+	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1,
+		      skip + msg->tx.len);
+	iov_iter_advance(&msg->tx.data, skip);
+	msg->tx.flags = MPA_TX_ZEROCOPY;
+	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_expect_tx(test, msg->len);
+	conn_expect_done(test, &t->a, t->nr_msg, 0);
+}
+
+/*
+ * More pages than an skb has room for, beside header and CRC, are copied: here
+ * 15 fit, but not 16, nor what @arg, markers, makes of 15.
+ */
+void conn_zerocopy_limit(struct kunit *test)
+{
+	unsigned int order = get_order(16 * PAGE_SIZE);
+	struct conn_test *t = test->priv;
+	unsigned long before;
+	struct page *page;
+	int err;
+
+	page = alloc_pages(GFP_KERNEL | __GFP_COMP, order);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	err = kunit_add_action_or_reset(test, send_pages_put, page);
+	KUNIT_ASSERT_EQ(test, err, 0);
+	t->opts.sndbuf = 200000;
+	send_full(test);
+	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
+	send_15_pages(test, page, 0);
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
+			!conn_arg(test));
+	send_15_pages(test, page, 100);
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
+			!conn_arg(test));
+}
+
+/*
+ * Each marker is a fragment and cuts a page in two. Of 15 fragments 7 markers
+ * leave room for one page, 8 do not.
+ */
+void conn_zerocopy_pieces(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long before;
+	struct conn_msg *msg;
+	u32 i;
+
+	send_full(test);
+	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
+	for (i = 0; i < 2; i++) {
+		msg = conn_page_msg(test, i ? 3700 : 3500);
+		KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+		conn_expect_tx(test, msg->len);
+		KUNIT_EXPECT_EQ(test, 1, conn_counter(t, MPA_MIB_TX_ZEROCOPY) -
+					 before);
+	}
+	conn_expect_done(test, &t->a, 2, 0);
+}
+
 /* released() comes when the pages are free, not before. */
 void conn_zerocopy_detach(struct kunit *test)
 {
@@ -761,14 +868,14 @@ void conn_zerocopy_abort(struct kunit *test)
 }
 
 /* A queue that TCP cannot take, with a peer that does not read. */
-static void send_queue(struct kunit *test, u32 nr)
+static void send_queue(struct kunit *test, u32 nr, u32 len)
 {
 	struct conn_test *t = test->priv;
 
 	t->opts.rcvbuf = 8192;
 	t->opts.sndbuf = 16384;
 	send_full(test);
-	conn_post_many(test, nr, 16000);
+	conn_post_many(test, nr, len);
 	conn_settle(&t->a);
 	KUNIT_ASSERT_LT(test, mpa_consumer_done(&t->a), nr);
 }
@@ -777,7 +884,7 @@ void conn_queue_abort(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	send_queue(test, 30);
+	send_queue(test, 30, 16000);
 	mpa_abort(t->a.conn);
 	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
 			-EPIPE);
@@ -792,25 +899,48 @@ void conn_queue_abort(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.left, 0);
 }
 
-/* TX-01: a message that was accepted is sent, or the connection fails. */
+/*
+ * TX-01: a message that was accepted is sent, or the connection fails. @arg:
+ * octets of each; MPA lays out short ones in a page of its own.
+ */
 void conn_queue_detach(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	u32 done;
+	u32 done, nr = 250;
 
-	send_queue(test, 30);
+	send_queue(test, nr, conn_arg(test));
 	done = mpa_consumer_done(&t->a);
 	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, t->a.left, 30 - done);
-	conn_expect_statuses(test, &t->a, 30, -ECANCELED);
+	KUNIT_EXPECT_EQ(test, t->a.left, nr - done);
+	conn_expect_statuses(test, &t->a, nr, -ECANCELED);
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+}
+
+/* Nor does it count as sent because it was sent before. */
+void conn_queue_detach_again(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct conn_msg *msg;
+
+	t->opts.rcvbuf = 8192;
+	t->opts.sndbuf = 16384;
+	send_full(test);
+	msg = conn_post(test, 900);
+	conn_expect_tx(test, 900);
+	conn_expect_done(test, &t->a, 1, 0);
+	conn_post_many(test, 30, 16000);
+	send_repost(test, msg);
+	conn_settle(&t->a);
+	conn_detach(test, &t->a);
+	KUNIT_ASSERT_PTR_EQ(test, t->a.done[t->a.nr_done - 1], &msg->tx);
+	KUNIT_EXPECT_EQ(test, msg->tx.status, -ECANCELED);
 }
 
 void conn_queue_reset(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	send_queue(test, 30);
+	send_queue(test, 30, 16000);
 	mpa_peer_reset(&t->peer);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	conn_expect_statuses(test, &t->a, 30, -ECONNRESET);
@@ -826,7 +956,7 @@ void conn_queue_shutdown(struct kunit *test)
 	struct conn_test *t = test->priv;
 	u32 i;
 
-	send_queue(test, 25);
+	send_queue(test, 25, 16000);
 	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
 	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
 	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),

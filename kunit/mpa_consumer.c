@@ -21,6 +21,8 @@ static struct mpa_consumer *consumer_enter(struct mpa_conn *conn,
 		c->overlaps++;
 	if (READ_ONCE(c->detached) && ev != EV_RELEASED)
 		c->late++;
+	if (c->count[EV_CLOSED] && ev != EV_RELEASED)
+		c->disorder++;
 	return c;
 }
 
