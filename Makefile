@@ -22,8 +22,8 @@ BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
 .PHONY: all modules modules_install demo check harden fuzz net faults races \
 	kcsan dos dos-cost soak fuzz-core integrity lint interop ooo bench \
-	bench-compare bench-profile shell coverage mutants clean distclean help \
-	need-kdir
+	bench-compare bench-profile shell coverage mutants conformance \
+	htmldocs clean distclean help need-kdir
 
 all: modules
 
@@ -102,6 +102,13 @@ mutants:
 	tools/deps check
 	tools/mutants
 
+conformance:
+	tools/deps check
+	tools/conformance --break $(or $(SEED),1) build/check/results.tap
+
+htmldocs:
+	tools/htmldocs
+
 clean:
 	$(if $(KDIR),$(BUILD) clean)
 	rm -rf build
@@ -146,6 +153,8 @@ help:
 	@echo "make lint             clang, analyzers, semantic patches: what make check has"
 	@echo "                      no time for; ONLY=JOB one job"
 	@echo "make mutants          do the tests notice small breakages?"
+	@echo "make conformance      after make check: ten rows of the conformance table, drawn"
+	@echo "                      by SEED=N: does a case fail where a row's function is broken?"
 	@echo "make fuzz-core        the framing core under libFuzzer; MINUTES=N SEED=S,"
 	@echo "                      ONLY='TARGET...' some targets alone"
 	@echo "make integrity        wrong bits in FPDUs, all there are, at all places"

@@ -170,7 +170,7 @@ struct cm_sent {
 
 static const struct cm_sent cm_requests[] = {
 	{
-		.desc = "RF-01 RF-02 RF-16 CR-04 RF-11 RF-14: Rev 1",
+		.desc = "RF-01 RF-02 RF-16 CR-04 RF-11 RF-14 VN-01: Rev 1",
 		.rev = 1, .crc = true,
 		.flags = 0x40, .want_rev = 1,
 	},
@@ -180,7 +180,7 @@ static const struct cm_sent cm_requests[] = {
 		.flags = 0xc0, .want_rev = 1,
 	},
 	{
-		.desc = "CR-03 RF-11: Rev 1, administrator wants no CRC",
+		.desc = "CR-03 RF-11 VN-01: Rev 1, administrator wants no CRC",
 		.rev = 1,
 		.flags = 0x00, .want_rev = 1,
 	},
@@ -190,7 +190,7 @@ static const struct cm_sent cm_requests[] = {
 		.flags = 0x40, .want_rev = 1,
 	},
 	{
-		.desc = "VN-16 VN-07: Rev 0 always has M and C",
+		.desc = "VN-01 VN-16 VN-07: Rev 0 always has M and C",
 		.rev = 0,
 		.flags = 0xc0, .want_rev = 0,
 	},
@@ -437,7 +437,7 @@ static const struct cm_verdict cm_verdicts[] = {
 		.last_reply = -1,
 	},
 	{
-		.desc = "VN-09: we are Rev 0, Reply Rev 1 that rejects",
+		.desc = "we are Rev 0, Reply Rev 1 that rejects",
 		.rev = 0, .reply = true, .got_rev = 1, .got_flags = 0x20,
 		.reason = MPA_REASON_REVISION,
 		.last_reply = -1,
@@ -549,12 +549,12 @@ struct cm_pair {
 };
 
 static const struct cm_pair cm_pairs[] = {
-	{ "VN-01 VN-03 VN-04 VN-06: RDMAC, RDMAC", RDMAC, 1, RDMAC, 1,
+	{ "VN-06: RDMAC, RDMAC", RDMAC, 1, RDMAC, 1,
 	  0, 1, 1 },
 	{ "VN-09: RDMAC, strict M=0", RDMAC, 1, STRICT, 0, -1 },
 	{ "VN-09: RDMAC, strict M=1", RDMAC, 1, STRICT, 1, -1 },
-	{ "VN-10: strict M=0, RDMAC", STRICT, 0, RDMAC, 1, -1 },
-	{ "VN-10: strict M=1, RDMAC", STRICT, 1, RDMAC, 1, -1 },
+	{ "VN-06: strict M=0, RDMAC", STRICT, 0, RDMAC, 1, -1 },
+	{ "VN-06: strict M=1, RDMAC", STRICT, 1, RDMAC, 1, -1 },
 	{ "VN-06: strict M=0, strict M=0", STRICT, 0, STRICT, 0, 1, 0, 0 },
 	{ "VN-06: strict M=0, strict M=1", STRICT, 0, STRICT, 1, 1, 0, 1 },
 	{ "VN-06: strict M=1, strict M=0", STRICT, 1, STRICT, 0, 1, 1, 0 },
@@ -562,7 +562,7 @@ static const struct cm_pair cm_pairs[] = {
 	{ "VN-11 VN-13: RDMAC, permissive wanting M=0", RDMAC, 1,
 	  PERMISSIVE, 0, 0, 1, 1 },
 	{ "VN-11: RDMAC, permissive M=1", RDMAC, 1, PERMISSIVE, 1, 0, 1, 1 },
-	{ "VN-04 VN-05 VN-14: permissive M=0, RDMAC", PERMISSIVE, 0, RDMAC, 1,
+	{ "VN-05 VN-14: permissive M=0, RDMAC", PERMISSIVE, 0, RDMAC, 1,
 	  0, 1, 1 },
 	{ "VN-05 VN-14: permissive M=1, RDMAC", PERMISSIVE, 1, RDMAC, 1,
 	  0, 1, 1 },

@@ -253,6 +253,22 @@ void conn_start_unread(struct kunit *test)
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
 }
 
+/* The consumer left streaming data unread: MPA does not skip any of it. */
+void conn_start_streaming(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u8 reply[PEER_FRAME];
+
+	conn_attach(test, 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, "streaming", 9), 0);
+	conn_start(test, CONN_INITIATOR);
+	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	mpa_peer_frame(reply, true, PEER_C, 1, NULL, 0);
+	mpa_peer_write(&t->peer, reply, sizeof(reply));
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_KEY);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+}
+
 void conn_start_wrong_state(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

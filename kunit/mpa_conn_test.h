@@ -388,6 +388,7 @@ void conn_attach_untouched(struct kunit *test);
 void conn_start_cork(struct kunit *test);
 void conn_start_rev_unset(struct kunit *test);
 void conn_start_unread(struct kunit *test);
+void conn_start_streaming(struct kunit *test);
 void conn_start_wrong_state(struct kunit *test);
 void conn_start_initiator(struct kunit *test);
 void conn_start_responder(struct kunit *test);

@@ -19,11 +19,11 @@ struct ooo_short {
 };
 
 static const struct ooo_short ooo_shorts[] = {
-	{ "OO-03 OO-17 OO-20: marker in the second of four", 476,
+	{ "OO-03 OO-17 OO-20 RX-07 RX-08: marker in the second of four", 476,
 	  { 10, 30, 5, 14 }, 1, true },
 	{ "OO-03 OO-17: leading marker", 5 * 512 - 32, { 26, 12, 1, 9 }, 1,
 	  true },
-	{ "OO-03 OO-17: marker before the CRC", (1ULL << 32) - 36,
+	{ "OO-03 OO-17 RX-07: marker before the CRC", (1ULL << 32) - 36,
 	  { 8, 18, 11, 2 }, 1, true },
 	{ "OO-03 OO-17: from the first octet on", 0, { 20, 6, 460, 14, 1 }, 13,
 	  true },
@@ -533,13 +533,14 @@ struct ooo_hidden {
 };
 
 static const struct ooo_hidden ooo_hiddens[] = {
-	{ "OO-17 ER-04: passed, the one around it is an error", 3 * 512 + 4,
-	  36, 16 },
-	{ "OO-17 ER-04: the one around it is whole, but not found",
+	{ "OO-17 ER-04 ER-06: passed, the one around it is an error",
+	  3 * 512 + 4, 36, 16 },
+	{ "OO-17 ER-04 ER-06: the one around it is whole, but not found",
 	  3 * 512 + 4, 8, 16 },
-	{ "OO-17 ER-04: the one around it was passed", 4 * 512 - 32, 8, 328 },
-	{ "OO-17 ER-04: the one around it is passed in order", 3 * 512 + 4,
-	  0, 324 },
+	{ "OO-17 ER-04 ER-06: the one around it was passed",
+	  4 * 512 - 32, 8, 328 },
+	{ "OO-17 ER-04 ER-06: the one around it is passed in order",
+	  3 * 512 + 4, 0, 324 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(ooo_hidden, ooo_hiddens, desc);

@@ -413,15 +413,15 @@ struct tx_chunk {
 };
 
 static const struct tx_chunk tx_chunks[] = {
-	{ "FR-09: chunks of 16 octets", 16, true, true },
-	{ "FR-09: chunks of 17 octets", 17, true, true },
-	{ "FR-09: chunks of 22 octets, no markers", 22, false, true },
-	{ "FR-09: chunks of 31 octets", 31, true, true },
-	{ "FR-09: chunks of 100 octets", 100, true, true },
-	{ "FR-09: chunks of 508 octets", 508, true, true },
-	{ "FR-09: chunks of 512 octets", 512, true, true },
-	{ "FR-09: chunks of a page", PAGE_SIZE, true, true },
-	{ "FR-09: chunks of 8 pages", 8 * PAGE_SIZE, true, true },
+	{ "FR-02: chunks of 16 octets", 16, true, true },
+	{ "FR-02: chunks of 17 octets", 17, true, true },
+	{ "FR-02: chunks of 22 octets, no markers", 22, false, true },
+	{ "FR-02: chunks of 31 octets", 31, true, true },
+	{ "FR-02: chunks of 100 octets", 100, true, true },
+	{ "FR-02: chunks of 508 octets", 508, true, true },
+	{ "FR-02: chunks of 512 octets", 512, true, true },
+	{ "FR-02: chunks of a page", PAGE_SIZE, true, true },
+	{ "FR-02: chunks of 8 pages", 8 * PAGE_SIZE, true, true },
 	{ "FR-07 CR-13: chunks of 100 octets, CRC off", 100, true, false },
 };
 

@@ -3246,7 +3246,7 @@ mpa_stream_vectors[] __maybe_unused = {
 		.fpduptr = stream_3_ptr,
 	},
 	{
-		.desc = "FR-09 MK-09 MK-16: mixed-to-64768",
+		.desc = "MK-09 MK-16: mixed-to-64768",
 		.markers = true,
 		.crc = true,
 		.size = 132708,
@@ -3258,7 +3258,7 @@ mpa_stream_vectors[] __maybe_unused = {
 		.fpduptr = stream_4_ptr,
 	},
 	{
-		.desc = "FR-09 MK-09 MK-16: mixed-random-200",
+		.desc = "MK-09 MK-16: mixed-random-200",
 		.markers = true,
 		.crc = true,
 		.size = 84904,

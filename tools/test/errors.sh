@@ -112,10 +112,10 @@ BEFORE_CRC=crc:0000000001f8$(zeroes 504)0000000001fc
 ODD_POINTER=crc:0000000001f8$(zeroes 504)0000000001fb
 NEXT=crc:00000000002a4143$(zeroes 40)
 
-test_case fpdu.plain "RX-06 TD-02 CR-14 CR-15 CR-18 CR-19" accepted 1 0 "$FPDU"
+test_case fpdu.plain "TD-02 CR-14 CR-15 CR-18 CR-19" accepted 1 0 "$FPDU"
 test_case fpdu.dribbled "RX-10 RX-11 RX-12 RX-13 RX-16" \
 	accepted 1 0 "dribble:$FPDU"
-test_case fpdu.many "RX-15 FR-01" accepted 20 0 "$(many 20)"
+test_case fpdu.many "RX-06 RX-15 FR-01" accepted 20 0 "$(many 20)"
 test_case fpdu.pad "FR-06" accepted 1 0 "$PADDED"
 test_case fpdu.marker.leading "CR-17 MK-19" accepted 1 1 "$LEADING"
 test_case fpdu.marker.reserved "MK-03" accepted 1 1 "$RESERVED"
@@ -123,14 +123,14 @@ test_case fpdu.marker.low-bits "MK-06" accepted 1 1 "$LOW_BITS"
 test_case fpdu.marker.boundary "MK-13 MK-14" accepted 2 1 "$TO_BOUNDARY" "$NEXT"
 test_case fpdu.marker.at-end "TD-02" accepted 1 1 "$TO_BOUNDARY" 00000000
 test_case fpdu.marker.before-crc "CR-16 MK-16" accepted 1 1 "$BEFORE_CRC"
-test_case fpdu.held-back "RX-03 RX-09 OO-03" held_back
+test_case fpdu.held-back "RX-03 RX-09 OO-03 DD-07" held_back
 test_case fpdu.mixed "RX-14 RX-15" mixed_segment
 
 test_case error.crc "ER-01 ER-03 ER-11 CR-20 RX-03 RX-05" \
 	refuses 2 crc MpaErrCrc 0 0 "$BAD_CRC$FPDU"
 test_case error.crc.late "CR-10 ER-03 ER-11 RX-04" \
 	refuses 2 crc MpaErrCrc 20 0 "$(many 20)$BAD_CRC$FPDU"
-test_case error.marker "ER-01 ER-04 ER-05 ER-06 ER-11" \
+test_case error.marker "ER-01 ER-04 ER-05 ER-11" \
 	refuses 3 marker MpaErrMarker 0 1 "$POINTER" "$NEXT"
 test_case error.marker.inside "ER-04 ER-05" \
 	refuses 3 marker MpaErrMarker 0 1 "$ODD_POINTER"

@@ -730,9 +730,9 @@ bad_replies_rev2() {
 }
 
 test_case hostile.request "RF-03 RF-17 RF-18 RF-21 RF-22 RF-24 RF-26 CS-16 \
-CS-24 CS-30 CS-34 CS-37 ER-08 VN-09 SE-12" bad_requests
+CS-24 CS-30 CS-34 CS-37 ER-08 SE-12" bad_requests
 test_case hostile.request.cut "RF-22 RF-26 CS-16 ER-02 ER-08 TD-02" cut_requests
-test_case hostile.request.slow "CS-31 CS-32 SE-13 ER-08" slow_requests
+test_case hostile.request.slow "CS-31 CS-32 ER-08" slow_requests
 test_case hostile.fpdu "ER-03 ER-11 ER-15 CR-10 CR-20 RX-04 SE-12" bad_fpdus
 test_case hostile.fpdu.cut "ER-02 TD-01 TD-02 TD-03 OO-06" cut_fpdus
 test_case hostile.marker "ER-03 ER-04 ER-05 MK-03 MK-06 MK-13 MK-16 MK-18" \

@@ -271,6 +271,33 @@ without_crc() {
 	none_early
 }
 
+# Plain TCP beside a connection that passes ULPDUs early, with the same loss: its
+# octets are read in order.
+beside_plain() {
+	local sum early ping server
+
+	mended
+	loses 5% 20ms
+	head -c 400000 /dev/urandom >"$STATE/file"
+	sum=$(sha256sum <"$STATE/file")
+	serve mode=echo ooo=1
+	early=$(counter b MpaOooUlpdus)
+	ns b nc -l -p 7777 -e sh -c "sha256sum >$STATE/sum" &
+	server=$!
+	until ns b netstat -ltn | grep -q ':7777 '; do sleep 0.05; done
+	command_in a "ping addr=$B4 port=$PORT size=1400 count=20000 batch=60 \
+depth=120 timeout=$((35 * SLOW))" 2>/dev/null &
+	ping=$!
+	more_early "$early"
+	early=$(counter b MpaOooUlpdus)
+	ns a nc "$B4" 7777 <"$STATE/file"
+	wait $server
+	same "$(cat "$STATE/sum")" "$sum" "the file's SHA-256"
+	(($(counter b MpaOooUlpdus) > early)) || fail "nothing was early then"
+	stop_serving	# the ping ends with it, as it may
+	wait $ping || :
+}
+
 # Each end chooses for itself
 one_side() {
 	mended
@@ -584,13 +611,14 @@ test_case ooo.echo.small "OO-20 OO-03" \
 	two_way 4 40 6000 delay 10ms loss 5%
 test_case ooo.reorder "OO-03 OO-10 OO-17" overtaken
 test_case ooo.duplicate "OO-09 OO-17" duplicated
-test_case ooo.none "OO-16 OO-04" nothing_lost
-test_case ooo.sizes "OO-19 OO-20" sizes
+test_case ooo.none "nothing is passed early without a hole" nothing_lost
+test_case ooo.sizes "OO-19 OO-20 RX-07 RX-08" sizes
 test_case ooo.coalesced "OO-20" coalesced
 test_case ooo.cut-anew "OO-19 OO-03" cut_anew
 test_case ooo.narrow "OO-19 OO-03" narrow
 test_case ooo.rev2 "OO-01" rev2
 test_case ooo.no-crc "OO-01" without_crc
+test_case ooo.beside-plain "OO-14 TX-14" beside_plain
 test_case ooo.one-side "OO-01" one_side
 test_case ooo.no-hook "OO-03" without_hook
 test_case ooo.delivery "OO-05 OO-12 OO-17" same_delivery

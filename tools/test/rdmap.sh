@@ -586,6 +586,35 @@ rdmap_told() {
 	expect reason="$1" terminate_tx="$2" messages_rx=1
 }
 
+# A consumer cuts long messages for MULPDU: no FPDU is cut by TCP.
+rdmap_mulpdu() {
+	rdmap routed 1500
+	no_probes
+	serve app=echo rev=1 markers=1 size=50000 depth=4
+	capture_start r ra wire
+	rdmap_ok app=echo rev=1 markers=1 size=50000 count=3
+	rdmap_served
+	capture_stop wire
+	walk wire "$A4" 20 1 1500
+	aligned
+	((FPDUS > 100)) || fail "only $FPDUS FPDUs"
+}
+
+# Code 4 is for the consumer what code 1 is: it sends nothing more, not even a
+# Terminate message, and the connection is gone.
+rdmap_no_frame() {
+	rdmap
+	peer_server expect-request:rev=1 fin end
+	rdmap_connect app=echo rev=1 && fail "there was no Reply"
+	expect mpa_error=1 terminate_tx=none terminate_rx=none messages_tx=0
+	peer_served
+	peer_server expect-request:rev=1 "send:${REQ_KEY}40010000" end:reset
+	rdmap_connect app=echo rev=1 && fail "that was no Reply"
+	expect mpa_error=4 reason=frame terminate_tx=none terminate_rx=none \
+		messages_tx=0
+	peer_served
+}
+
 # rdmap_terminated LAYER/TYPE/CODE SWAPPED OCTETS
 rdmap_terminated() {
 	rdmap pair 1500
@@ -1040,7 +1069,7 @@ test_case rdmap.ddp.version.untagged "RFC 5041 7.2" \
 	echo_against 1/2/6 "$(seg_untagged 4043 0 1 0 aa)"
 test_case rdmap.version "RFC 5040 4.8" \
 	echo_against 0/2/5 "$(seg_untagged 4103 0 1 0 aa)"
-test_case rdmap.version.rev0 "RFC 5040 4.1" rdmap_version_rev0
+test_case rdmap.version.rev0 "VN-03 VN-04 DD-06 RFC 5040 4.1" rdmap_version_rev0
 test_case rdmap.queue "RFC 5041 7.2" \
 	echo_against 1/2/1 "$(seg_untagged 4143 3 1 0 aa)"
 test_case rdmap.queue.other "RFC 5040 4.1" \
@@ -1107,6 +1136,8 @@ test_case rdmap.ooo.rtr "RFC 6581 9.3" rdmap_early_rtr
 test_case rdmap.ooo.ended "RFC 5041 5.4" rdmap_early_ended
 
 # Terminates
+test_case rdmap.told.frame "ER-09" rdmap_no_frame
+test_case rdmap.mulpdu "SZ-02 SZ-13" rdmap_mulpdu
 test_case rdmap.told.crc "RFC 5040 6.2.1" rdmap_told crc 2/0/2 0 crc=bad
 test_case rdmap.told.marker "RFC 5040 6.2.1" \
 	rdmap_told marker 2/0/3 1 ptradd=4

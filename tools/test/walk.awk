@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Take apart the FPDUs in what one side of a connection sent, from the hex
 # dump of tcpdump -x. Each TCP segment behind the startup frame is read on its
-# own: it is aligned when it begins with an FPDU and ends with one.
+# own: it is aligned when it begins with an FPDU and ends with one. Segments may
+# be in ESP without encryption.
 #
 # Variables: frame (octets of the startup frame), markers (0 or 1), mtu; or
 # list=1 to print payloads. Prints: segments, aligned ones, FPDUs, markers.
@@ -99,18 +100,24 @@ function segment(seq, at, end,	offset, place, size, mark, first) {
 			fault("pad is not zero")
 }
 
-function packet(	at, tcp, end, seq, flags) {
+function packet(	at, tcp, end, esp, seq, flags) {
 	if (hex == "")
 		return
 	if (substr(hex, 1, 1) == "4") {
 		tcp = number(substr(hex, 2, 1)) * 4
 		end = octets(2, 2)
+		esp = octets(9, 1) == 50
 	} else {
 		tcp = 40
 		end = octets(4, 2) + 40
 	}
 	if (mtu && end > mtu)
 		fault("a packet of " end " octets on a link of " mtu)
+	# ESP: 8 octets before; pad, its length, next header and an ICV after
+	if (esp) {
+		tcp += 8
+		end -= 18 + octets(end - 18, 1)
+	}
 	seq = octets(tcp + 4, 4)
 	flags = octets(tcp + 13, 1)
 	at = tcp + number(substr(hex, tcp * 2 + 25, 1)) * 4
