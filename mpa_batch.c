@@ -26,7 +26,7 @@ struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_batch_alloc);
 
-/* Let go of the octets. Nobody has dropped them. */
+/* Drop the octets. May sleep: the copy may be vmalloc() memory. */
 void mpa_batch_unpin(struct mpa_batch *b)
 {
 	struct sk_buff *skb;
@@ -44,6 +44,7 @@ void mpa_batch_unpin(struct mpa_batch *b)
 	}
 }
 
+/* Context: process, may sleep. */
 void mpa_batch_free(struct mpa_batch *b)
 {
 	struct mpa_conn *conn = b->conn;
@@ -63,7 +64,7 @@ void mpa_batch_free_list(struct list_head *list)
 		mpa_batch_free(b);
 }
 
-/* Returns whether there was room. */
+/* Add a piece of memory. Returns false if there is no room. */
 bool mpa_batch_span(struct mpa_batch *b, void *data, u32 len)
 {
 	b->folio = NULL;
@@ -79,9 +80,9 @@ bool mpa_batch_span(struct mpa_batch *b, void *data, u32 len)
 }
 
 /*
- * The same for a fragment from @off on. Pages that are fragments of their own
- * may be neighbours all the same; but nothing may span memory that was not
- * allocated as one.
+ * Add a fragment of an skb from @off on, joined to the last piece if it follows
+ * that in the same folio. Pages of two allocations may be adjacent as well, but
+ * no piece may span both.
  */
 static bool mpa_batch_frag(struct mpa_batch *b, const skb_frag_t *frag, u32 off)
 {
@@ -101,7 +102,7 @@ static bool mpa_batch_frag(struct mpa_batch *b, const skb_frag_t *frag, u32 off)
 	return true;
 }
 
-/* Add the octets of @skb from @off on, until the batch is full. */
+/* Add the octets of @skb from @off on, or as many as there is room for. */
 static void mpa_batch_add(struct mpa_batch *b, struct sk_buff *skb, u32 off)
 {
 	u32 len = skb_headlen(skb);
@@ -121,7 +122,7 @@ static void mpa_batch_add(struct mpa_batch *b, struct sk_buff *skb, u32 off)
 		off -= min(off, len);
 	}
 
-	/* GRO makes lists of one level. */
+	/* GRO builds lists of one level only: this recurses once. */
 	skb_walk_frags(skb, frag_skb) {
 		if (off < frag_skb->len)
 			mpa_batch_add(b, frag_skb, off);
@@ -131,7 +132,7 @@ static void mpa_batch_add(struct mpa_batch *b, struct sk_buff *skb, u32 off)
 
 /*
  * Socket lock held. Add a copy of @len octets of the queue from @pos on, or of
- * as many as there are. A batch has room for one.
+ * as many as there are. A batch can have one copy.
  */
 int mpa_batch_copy(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 len)
 {
@@ -147,9 +148,9 @@ int mpa_batch_copy(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 len)
 }
 
 /*
- * The same, where @want octets are needed and what comes next lies in pages
- * that somebody else may write to. What has been verified must not change, so
- * these are copied, and little more than needed: a batch may end much earlier.
+ * Socket lock held. The next octets lie in pages that a process may write to.
+ * Verified octets must not change, so these are copied if the batch lacks some
+ * of @want. Few more are copied, since the batch may end long before those.
  */
 static int mpa_batch_copy_shared(struct mpa_batch *b, struct mpa_queue *q,
 				 u64 pos, u32 want)
@@ -161,8 +162,9 @@ static int mpa_batch_copy_shared(struct mpa_batch *b, struct mpa_queue *q,
 }
 
 /*
- * Socket lock held. Clone what is in the queue from @pos on without a hole, of
- * which @want octets are needed at least, unless the batch is full before.
+ * Socket lock held. Clone the skbs of the queue from @pos on, up to a hole. At
+ * least @want octets are needed, but the batch may be full before: for lack of
+ * spans, or since MPA_BATCH_SKBS is the most for one hold of the lock.
  */
 int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 {
@@ -183,7 +185,7 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 		clone = skb_clone(skb, MPA_GFP_QUIET);
 		if (!clone)
 			return b->len < want ? -ENOMEM : 0;
-		clone->dev = NULL;	/* a pointer of the tree, there */
+		clone->dev = NULL;	/* shares storage with rbnode */
 		clone->next = b->skbs;
 		b->skbs = clone;
 		b->truesize += skb->truesize;
@@ -196,8 +198,8 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 EXPORT_SYMBOL_IF_KUNIT(mpa_batch_pin);
 
 /*
- * No lock held. Decode the FPDUs in @b from dec->pos on, as many as are whole,
- * and fit, up to @limit, where one is known to begin.
+ * No lock held. Decode the FPDUs of @b from dec->pos on that are whole, as many
+ * as fit, up to @limit, where an FPDU is known to begin.
  */
 int mpa_batch_decode(struct mpa_batch *b, struct mpa_dec *dec, u64 limit)
 {
@@ -250,8 +252,9 @@ static void mpa_batch_account(const struct mpa_batch *b, s32 more)
 }
 
 /*
- * Move batches that have been put from rx.batches to @done. Returns how many
- * octets can be consumed from TCP, which is in order only.
+ * Work item only. Move batches that have been put from rx.batches to @done; of
+ * those in order only the ones before the first that the consumer keeps, unless
+ * the connection has been released. Returns the octets to consume from TCP.
  */
 u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 {
@@ -260,7 +263,7 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 	bool kept = false;
 	u32 octets = 0;
 
-	/* Nobody but the work item adds one. */
+	/* Without the lock: only the work item adds a batch. */
 	if (list_empty_careful(&conn->rx.batches))
 		return 0;
 	spin_lock_bh(&conn->lock);
@@ -285,7 +288,7 @@ static void mpa_batch_done(struct mpa_batch *b)
 	spin_unlock_bh(&b->conn->lock);
 }
 
-/* Work item only, when recv() may be called: call it. */
+/* Work item only, after mpa_conn_enter_recv(). */
 void mpa_batch_pass(struct mpa_batch *b)
 {
 	struct mpa_conn *conn = b->conn;
@@ -305,15 +308,15 @@ void mpa_batch_pass(struct mpa_batch *b)
 }
 
 /**
- * mpa_rx_get() - keep received octets beyond recv()
- * @rx: what recv() was called with
+ * mpa_rx_get() - keep received octets after recv() has returned
+ * @rx: the argument of recv()
  *
- * The octets stay where they are until mpa_rx_put(). Of what is delivered with
- * the call, the receive window does not open for them or for what comes behind
- * them: a consumer that waits for more while it keeps what it has may wait for
- * ever. What is passed out of order can be kept until it is delivered.
+ * The octets stay where they are until mpa_rx_put(). Until then the receive
+ * window does not open for octets that the call delivers, nor for any after
+ * them: a consumer that keeps them while it waits for more may wait forever.
+ * ULPDUs passed out of order can be kept until they are delivered.
  *
- * Context: from recv(), or with a reference already held; any context.
+ * Context: in recv(), or any with a reference already held; does not sleep.
  */
 void mpa_rx_get(struct mpa_rx *rx)
 {
@@ -325,13 +328,14 @@ EXPORT_SYMBOL_GPL(mpa_rx_get);
 
 /**
  * mpa_rx_put() - release received octets
- * @rx: what mpa_rx_get() was called with; not used by the consumer afterwards
+ * @rx: the argument of mpa_rx_get(); not used by the consumer afterwards
  *
- * The last one opens the window, later, in the work item. Allowed also after
- * released().
+ * After the last one the work item consumes octets that were delivered, in
+ * order, which opens the receive window. Allowed after released(), too: then
+ * the work item frees the octets, and calls no callback.
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
- * called from callbacks.
+ * Context: any but hard interrupt, also with a spinlock held; takes conn->lock,
+ * does not sleep. May be called from callbacks.
  */
 void mpa_rx_put(struct mpa_rx *rx)
 {

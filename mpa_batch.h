@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Octets on their way to the consumer. */
+/* Batches: ULPDUs for one recv(), and the memory that holds them. */
 #ifndef _MPA_BATCH_H
 #define _MPA_BATCH_H
 
@@ -9,32 +9,33 @@
 #include "mpa_queue.h"
 
 #define MPA_BATCH_ULPDUS	64
-#define MPA_BATCH_OCTETS	SZ_32K	/* to pin more is of no use */
-#define MPA_BATCH_SHARED	SZ_4K	/* the same, of octets to be copied */
+#define MPA_BATCH_OCTETS	SZ_32K	/* enough to pin at once */
+#define MPA_BATCH_SHARED	SZ_4K	/* enough to copy at once */
 #define MPA_BATCH_SPANS		32
 #define MPA_BATCH_SKBS		256	/* several may share a span */
 #define MPA_BATCH_FRAGS		288	/* the longest ULPDU needs fewer */
 
 /**
  * struct mpa_batch - octets of one or more FPDUs
- * @rx: what the consumer sees
- * @conn: a reference is held
+ * @rx: the argument of recv()
+ * @conn: the connection, of which a reference is held
  * @node: in mpa_conn_rx.batches once passed to the consumer
- * @ref: recv() in progress, and mpa_rx_get()
+ * @ref: one until recv() has returned, and one for each mpa_rx_get()
  * @done: the last reference has been put; protected by conn->lock
- * @full: there was no room for all octets of the queue
- * @early: passed before their turn; nothing is consumed from TCP
- * @end: stream position behind an early batch
- * @octets: to be consumed from TCP when done
- * @met: ULPDUs among these that were passed before, and are not in @ulpdu
- * @truesize: memory this pins
+ * @full: the batch has no room for more octets
+ * @early: passed out of order; nothing is consumed from TCP
+ * @end: with @early: stream position after the last FPDU
+ * @octets: octets to consume from TCP once @done is set
+ * @met: number of FPDUs in @octets whose ULPDUs were passed out of order; they
+ *	are not in @ulpdu
+ * @truesize: memory that the batch pins, in octets
  * @nr_spans: entries of @span in use
  * @len: octets in @span
- * @folio: what the last entry of @span lies in, if it is a fragment's
- * @skbs: the clones
- * @copy: a buffer for octets that were copied, or NULL
- * @span: where the octets lie
- * @frag: where the octets of the ULPDUs lie
+ * @folio: folio of the last entry of @span, if that is an skb fragment
+ * @skbs: list of the clones, linked by skb->next
+ * @copy: buffer with octets that were copied, or NULL
+ * @span: the pieces of memory in which the octets lie
+ * @frag: the pieces in which the ULPDUs lie
  * @ulpdu: the ULPDUs
  */
 struct mpa_batch {

@@ -4,8 +4,8 @@
  * connections end.
  *
  * Everything up to mpa_cm_run() runs in the work item. The API functions below
- * note under conn->lock what is wanted; what they leave behind is &mpa_cm.out,
- * which is the work item's once the flag is set.
+ * it set, under conn->lock, a flag for the work item. The octets to be sent are
+ * in &mpa_cm.out, which is the work item's once the flag is set.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -20,7 +20,7 @@ enum mpa_cm_step {
 	MPA_CM_STREAM,		/* sending the last streaming message */
 	MPA_CM_REQUEST,		/* sending our Request */
 	MPA_CM_HEADER,		/* reading the peer's frame */
-	MPA_CM_PD,		/* reading its private data */
+	MPA_CM_PD,		/* reading the private data of that frame */
 	MPA_CM_DECIDE,		/* waiting for the consumer's answer */
 	MPA_CM_REPLY,		/* sending our Reply */
 	MPA_CM_REFUSAL,		/* sending the Reply that refuses Rev 0 */
@@ -29,23 +29,23 @@ enum mpa_cm_step {
 
 /**
  * struct mpa_cm - a startup in progress
- * @step: what is being done
- * @immediate: no frames
- * @ours: the frame we send
- * @peer: the frame we have received
+ * @step: the current step
+ * @immediate: mpa_start_immediate(): no frames
+ * @ours: the frame that this end sends
+ * @peer: the frame that the peer has sent
  * @out: octets to send; a frame begins with room for its header
- * @out_len: octets of it
- * @out_done: of these, given to TCP
- * @header: the peer's frame
- * @have: octets of it so far
- * @pd: its private data; in @pd_small, or allocated
- * @pd_small: room for what all revisions but Rev 0 may carry, so that memory
- *	is no reason why a frame of theirs cannot be taken
- * @pd_room: octets there is room for in @pd
- * @pd_have: octets of it so far
- * @drained: octets dropped behind a refusal
- * @reason: why it was refused
- * @deadline: when the peer is not waited for any longer, in jiffies
+ * @out_len: octets in @out
+ * @out_done: octets of @out given to TCP
+ * @header: fixed part of the peer's frame
+ * @have: octets read into @header
+ * @pd: private data of the peer's frame, in @pd_small or allocated
+ * @pd_small: room for the private data of all revisions but Rev 0, so that a
+ *	frame of these is never refused for lack of memory
+ * @pd_room: size of @pd in octets
+ * @pd_have: octets read into @pd
+ * @drained: octets dropped after this end's FIN
+ * @reason: why the peer's frame was refused
+ * @deadline: when to stop waiting for the peer, in jiffies
  */
 struct mpa_cm {
 	enum mpa_cm_step	step;
@@ -91,7 +91,7 @@ static const char * const mpa_reason_names[] = {
 };
 
 /**
- * mpa_reason_name() - a reason in a word
+ * mpa_reason_name() - name of a reason
  * @reason: reason
  *
  * Context: any.
@@ -105,7 +105,7 @@ const char *mpa_reason_name(enum mpa_reason reason)
 }
 EXPORT_SYMBOL_GPL(mpa_reason_name);
 
-/* Code of RFC 5044 section 8, RFC 6581 section 8. */
+/* Error code of @reason: RFC 5044 section 8, RFC 6581 section 8. */
 static enum mpa_error mpa_reason_error(const struct mpa_conn *conn,
 				       enum mpa_reason reason)
 {
@@ -164,7 +164,7 @@ static int mpa_reason_errno(enum mpa_reason reason)
 	}
 }
 
-/* Note how the receive half has ended; mpa_cm_report() tells the consumer. */
+/* Note how the receive half ended; mpa_cm_report() tells the consumer. */
 void mpa_cm_end(struct mpa_conn *conn, enum mpa_reason reason, int err)
 {
 	conn->rx.end.reason = reason;
@@ -184,7 +184,7 @@ static void mpa_cm_log(struct mpa_conn *conn)
 			     mpa_reason_name(conn->rx.end.reason));
 }
 
-/* Tell the consumer, once, how the receive half has ended. */
+/* Tell the consumer, once, how the receive half ended. */
 void mpa_cm_report(struct mpa_conn *conn)
 {
 	struct mpa_end *end = &conn->rx.end;
@@ -198,7 +198,7 @@ void mpa_cm_report(struct mpa_conn *conn)
 	conn->ops->ended(conn, end);
 }
 
-/* Work item, in MPA_STATE_CLOSED, every message handed back. */
+/* Work item, in MPA_STATE_CLOSED, when every message has been handed back. */
 void mpa_cm_closed(struct mpa_conn *conn)
 {
 	if (test_and_set_bit(MPA_CONN_CLOSED, &conn->flags))
@@ -208,8 +208,8 @@ void mpa_cm_closed(struct mpa_conn *conn)
 }
 
 /*
- * The connection is over in both directions. A reset is reported at once, so
- * what has not been delivered is dropped, and so is a FIN not yet reported.
+ * The connection is over in both directions. A reset is reported at once:
+ * octets not delivered and a FIN not reported are dropped.
  */
 void mpa_cm_lost(struct mpa_conn *conn, enum mpa_reason reason, int err)
 {
@@ -285,11 +285,11 @@ static void mpa_cm_timer_stop(struct mpa_conn *conn)
 	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
 }
 
-/* Startup has failed: code 4, or the peer has gone. */
+/* Startup has failed: error code 4, or the peer has closed. */
 static bool mpa_cm_close(struct mpa_conn *conn, enum mpa_reason reason)
 {
 	mpa_cm_timer_stop(conn);
-	/* A graceful close is not graceful here. */
+	/* A FIN during startup is an error. */
 	mpa_cm_end(conn, reason, reason == MPA_REASON_FIN ? -ECONNRESET : 0);
 	conn->rx.err = conn->rx.end.err;
 	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
@@ -304,13 +304,13 @@ static bool mpa_cm_reset(struct mpa_conn *conn, enum mpa_reason reason)
 	return mpa_cm_close(conn, reason);
 }
 
-/* Octets of a frame in front of the ULP's private data. */
+/* Octets of a frame before the ULP's private data. */
 static u32 mpa_cm_headroom(bool enhanced)
 {
 	return MPA_RR_SIZE + (enhanced ? MPA_ERD_SIZE : 0);
 }
 
-/* Write what cm->out has room for in front of the private data. */
+/* Write our frame into cm->out, before the ULP's private data. */
 static void mpa_cm_frame(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
@@ -356,7 +356,7 @@ static bool mpa_cm_refuse(struct mpa_conn *conn, enum mpa_reason reason)
 	return true;
 }
 
-/* Behind a refusal: no RST may overtake it, so read until the peer's FIN. */
+/* After our FIN: read and drop octets until the peer's FIN. */
 static bool mpa_cm_drain(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
@@ -377,7 +377,7 @@ static bool mpa_cm_drain(struct mpa_conn *conn)
 	return mpa_cm_reset(conn, cm->reason);
 }
 
-/* Returns how many octets TCP took, or an error as mpa_tx_give(). */
+/* Returns how many octets TCP took, or an error, as mpa_tx_give(). */
 static int mpa_cm_write(struct mpa_conn *conn, void *octets, size_t len)
 {
 	struct msghdr msg = {
@@ -394,8 +394,8 @@ static int mpa_cm_write(struct mpa_conn *conn, void *octets, size_t len)
 }
 
 /*
- * Give cm->out to TCP. Returns 0 when all of it is, -EAGAIN, -ENOMEM, or an
- * error.
+ * Give cm->out to TCP. Returns 0 when TCP has all of it, -EAGAIN or -ENOMEM to
+ * be called again, or another error.
  */
 static int mpa_cm_flush(struct mpa_conn *conn)
 {
@@ -427,8 +427,8 @@ static void mpa_cm_established(struct mpa_conn *conn,
 }
 
 /*
- * MPA_STATE_FULL: RFC 5044 section 7.1.2, with delivery on hold. Where enhanced
- * startup has failed the consumer may still send a Terminate message.
+ * Enter MPA_STATE_FULL (RFC 5044 section 7.1.2), with delivery on hold. If
+ * enhanced startup failed the consumer may still send a Terminate message.
  */
 static bool mpa_cm_establish(struct mpa_conn *conn,
 			     const struct mpa_startup *reply)
@@ -448,7 +448,7 @@ static bool mpa_cm_establish(struct mpa_conn *conn,
 	spin_lock_bh(&conn->lock);
 	conn->terms = terms;
 	spin_unlock_bh(&conn->lock);
-	/* CS-29: a Responder first has to hear an FPDU. */
+	/* CS-29: a Responder first has to receive a valid FPDU. */
 	conn->tx.gate = cm->immediate || conn->initiator;
 	mpa_tx_begin(conn);
 	mpa_rx_begin(conn);
@@ -475,12 +475,12 @@ static void mpa_cm_startup(const struct mpa_cm *cm, struct mpa_startup *s)
 	s->enhanced = enhanced ? &cm->peer.erd : NULL;
 }
 
-/* The consumer decides, now or later, and no timer runs. */
+/* The consumer accepts or rejects, now or later; no timer runs. */
 static bool mpa_cm_request(struct mpa_conn *conn)
 {
 	struct mpa_startup req;
 
-	/* CS-24: the Initiator may send nothing before it has our Reply. */
+	/* CS-24: the Initiator must send nothing before it has our Reply. */
 	if (mpa_tcp_unread(conn->sk))
 		return mpa_cm_reset(conn, MPA_REASON_EARLY);
 
@@ -493,7 +493,7 @@ static bool mpa_cm_request(struct mpa_conn *conn)
 	return true;
 }
 
-/* CS-19, CS-27: leave MPA, and TCP open. */
+/* CS-19, CS-27: MPA is over, and TCP stays open. */
 static bool mpa_cm_rejected(struct mpa_conn *conn,
 			    const struct mpa_startup *reply)
 {
@@ -520,8 +520,8 @@ static bool mpa_cm_reply(struct mpa_conn *conn)
 }
 
 /*
- * Read into @buf what is missing of @len octets. Returns how many came, or 0
- * if the work item has to wait, or the connection is over.
+ * Read octets @have to @len into @buf. Returns how many were read, or 0 if the
+ * work item has to wait or the connection is over.
  */
 static int mpa_cm_read(struct mpa_conn *conn, u8 *buf, u32 have, u32 len)
 {
@@ -552,8 +552,9 @@ static bool mpa_cm_received(struct mpa_conn *conn)
 }
 
 /*
- * Room for more private data, twice what has come: a header alone does not cost
- * what it promises. Returns whether there is any.
+ * Make room for more private data, twice what was read, if there is none: a
+ * header alone must not make MPA allocate all that it announces. Returns false
+ * if memory is short.
  */
 static bool mpa_cm_pd_grow(struct mpa_cm *cm)
 {
@@ -607,7 +608,7 @@ static bool mpa_cm_judge(struct mpa_conn *conn)
 	return true;
 }
 
-/* Octets are checked as they come: CS-37, a wrong one closes at once. */
+/* Octets are checked as they arrive: a wrong one closes at once (CS-37). */
 static bool mpa_cm_header(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
@@ -627,7 +628,7 @@ static bool mpa_cm_header(struct mpa_conn *conn)
 	return mpa_cm_judge(conn);
 }
 
-/* Has the consumer answered the Request? */
+/* Returns true when the consumer has answered and a Reply can be sent. */
 static bool mpa_cm_decide(struct mpa_conn *conn)
 {
 	bool reject = mpa_conn_test(conn, MPA_CONN_REJECT);
@@ -647,7 +648,7 @@ static bool mpa_cm_decide(struct mpa_conn *conn)
 	return true;
 }
 
-/* What comes after the octets in cm->out have been given to TCP. */
+/* All of cm->out has been given to TCP: next step. */
 static bool mpa_cm_flushed(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
@@ -682,7 +683,7 @@ static bool mpa_cm_send(struct mpa_conn *conn)
 	return false;
 }
 
-/* mpa_conn_off() undoes this. */
+/* mpa_conn_off() restores these options. */
 static void mpa_cm_options(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
@@ -691,7 +692,7 @@ static void mpa_cm_options(struct mpa_conn *conn)
 	tcp_sock_set_nodelay(sk);
 	tcp_sock_set_cork(sk, false);
 	lock_sock(sk);
-	/* Or TCP would not tell us of the first octets. */
+	/* With a higher value TCP would not report the first octets. */
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 	if (conn->conn_flags & MPA_F_MEMALLOC)
 		mpa_tcp_memalloc(sk);
@@ -716,13 +717,13 @@ static bool mpa_cm_begin(struct mpa_conn *conn)
 	}
 	mpa_conn_set_state(conn, MPA_STATE_STARTUP);
 	mpa_cm_timer_start(conn);
-	/* Strangers make these; Initiators are the consumer's doing. */
+	/* Remote peers create Responders at will, consumers the Initiators. */
 	if (!conn->initiator)
 		mpa_net_startup_begin(conn);
 	return true;
 }
 
-/* The peer is not waited for any longer. */
+/* Stop waiting for the peer. If its frame was refused, report that. */
 static bool mpa_cm_give_up(struct mpa_conn *conn, enum mpa_reason reason)
 {
 	if (conn->cm->step == MPA_CM_DRAIN || conn->cm->step == MPA_CM_REFUSAL)
@@ -751,8 +752,8 @@ static bool mpa_cm_advance(struct mpa_conn *conn)
 }
 
 /*
- * Work item, in MPA_STATE_ATTACHED, _STARTUP and _DECIDE: one step. True if
- * another one may be possible at once.
+ * Work item, in MPA_STATE_ATTACHED, _STARTUP and _DECIDE: one step. Returns
+ * true if another one may be possible at once.
  */
 bool mpa_cm_run(struct mpa_conn *conn)
 {
@@ -786,7 +787,7 @@ static u32 mpa_cm_pd_max(const struct mpa_conn *conn, u8 rev, bool enhanced)
 	return rev == MPA_REV_0 ? conn->wish.pd_max : MPA_PD_MAX;
 }
 
-/* Octets of a frame, or of a message, to be sent later. Context: any. */
+/* Copy private data or a message, after @headroom octets. Context: any. */
 static u8 *mpa_cm_copy(const void *data, size_t len, size_t headroom)
 {
 	u8 *out = kmalloc(headroom + len, GFP_ATOMIC);
@@ -807,7 +808,7 @@ static int mpa_cm_start(struct mpa_conn *conn, struct mpa_cm *cm,
 	if (ok) {
 		conn->cm = cm;
 		conn->initiator = initiator;
-		/* Pairs with the acquire in mpa_conn_test(). */
+		/* Pairs with mpa_conn_test(): a reader of START sees cm. */
 		smp_mb__before_atomic();
 		set_bit(MPA_CONN_START, &conn->flags);
 		mpa_conn_hold(conn);
@@ -822,7 +823,7 @@ static int mpa_cm_start(struct mpa_conn *conn, struct mpa_cm *cm,
 	return 0;
 }
 
-/* A startup that begins with sending @data, @headroom octets in front. */
+/* A startup that begins with sending @data, after @headroom octets. */
 static struct mpa_cm *mpa_cm_alloc(const void *data, size_t len,
 				   size_t headroom, enum mpa_cm_step step)
 {
@@ -844,19 +845,19 @@ static struct mpa_cm *mpa_cm_alloc(const void *data, size_t len,
 
 /**
  * mpa_set_enhanced() - change what enhanced startup asks for or answers
- * @conn: connection attached with %MPA_F_ENHANCED, whose Request has not been
- *	started, or not been answered
+ * @conn: connection attached with %MPA_F_ENHANCED: an Initiator that has not
+ *	been started, or a Responder that has not answered the Request
  * @enhanced: replaces &mpa_params.enhanced; a Responder usually knows it only
- *	when it has seen the Request. In a rejecting Reply the depths are those
- *	that would have been needed.
+ *	after it has seen the Request. The depths in a rejecting Reply are those
+ *	that it would have needed.
  * @ird_max: replaces &mpa_params.ird_max
  *
  * RFC 6581 section 9.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks, also from request().
- * Return: 0, %-EINVAL: a depth or kind of RTR that does not exist, none for a
- * Responder, or no %MPA_F_ENHANCED, %-EALREADY: too late
+ * Return: 0, %-EINVAL: a depth or kind of RTR that does not exist, a started
+ * Responder without a kind of RTR, or no %MPA_F_ENHANCED, %-EALREADY: too late
  */
 int mpa_set_enhanced(struct mpa_conn *conn, const struct mpa_enhanced *enhanced,
 		     u16 ird_max)
@@ -887,7 +888,7 @@ EXPORT_SYMBOL_GPL(mpa_set_enhanced);
  * mpa_start_initiator() - start MPA with a Request frame
  * @conn: connection, attached and not started
  * @pd: private data for the Request; copied
- * @len: octets of it: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max,
+ * @len: octets of @pd: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max,
  *	for enhanced startup up to %MPA_PD_MAX_ENHANCED
  *
  * RFC 5044 section 7.1.2: sends the Request, waits for the Reply for at most
@@ -920,16 +921,16 @@ EXPORT_SYMBOL_GPL(mpa_start_initiator);
 /**
  * mpa_start_responder() - wait for the peer's Request frame
  * @conn: connection, attached and not started
- * @msg: last streaming message, sent before; copied. NULL if there is none.
- *	(RFC 5044 section 7.1.5)
- * @len: octets of it, up to %MPA_PD_MAX_REV0
+ * @msg: last streaming message (RFC 5044 section 7.1.5), sent before waiting
+ *	for the Request; copied. NULL if there is none.
+ * @len: octets of @msg, up to %MPA_PD_MAX_REV0
  *
  * RFC 5044 section 7.1.2: waits for the Request for at most the time in the
- * sysctl net.mpa.startup_timeout_ms, and hands it to request(). When more than
- * net.mpa.startup_max connections of the namespace wait, the one that has done
- * so longest ends, with %MPA_REASON_CROWDED. What the consumer sends after
- * mpa_accept() waits until the first FPDU of the peer has been verified: the
- * Initiator's ULP has to send first.
+ * sysctl net.mpa.startup_timeout_ms, and calls request() with it. When more
+ * than net.mpa.startup_max connections of the namespace wait, the one that has
+ * waited longest ends, with %MPA_REASON_CROWDED. Messages sent after
+ * mpa_accept() stay queued until the first FPDU of the peer has been verified:
+ * the Initiator's ULP has to send first.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
@@ -956,13 +957,12 @@ EXPORT_SYMBOL_GPL(mpa_start_responder);
  * mpa_start_immediate() - full operation without startup frames
  * @conn: connection, attached and not started
  *
- * As in draft-culley-iwarp-mpa: markers and CRC are on in both directions,
- * either side may send first. established() follows.
+ * As in draft-culley-iwarp-mpa: markers and CRC are on in both directions, and
+ * either end may send first. established() follows.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
- * Return: 0, %-EALREADY: started or
- * detached before, %-ENOMEM
+ * Return: 0, %-EALREADY: started or detached before, %-ENOMEM
  */
 int mpa_start_immediate(struct mpa_conn *conn)
 {
@@ -975,7 +975,7 @@ int mpa_start_immediate(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_GPL(mpa_start_immediate);
 
-/* Has the Request enhanced data? Context: any; false where there is none. */
+/* True if there is a Request and it has enhanced data. Context: any. */
 static bool mpa_cm_is_enhanced(struct mpa_conn *conn)
 {
 	bool enhanced;
@@ -1002,7 +1002,7 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	    READ_ONCE(conn->flags) & (BIT(MPA_CONN_ACCEPT) |
 				      BIT(MPA_CONN_REJECT)))
 		goto unlock;
-	/* It came after we had looked. */
+	/* The Request came after mpa_cm_is_enhanced(). */
 	if (mpa_frame_enhanced(&conn->cm->peer) != enhanced)
 		goto unlock;
 	err = -EMSGSIZE;
@@ -1012,7 +1012,7 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	conn->cm->out = out;
 	conn->cm->out_len = headroom + len;
 	conn->cm->out_done = 0;
-	/* Pairs with the acquire in mpa_conn_test(). */
+	/* Pairs with mpa_conn_test(): a reader of the flag sees cm->out. */
 	smp_mb__before_atomic();
 	set_bit(flag, &conn->flags);
 	mpa_conn_hold(conn);
@@ -1030,18 +1030,18 @@ unlock:
  * mpa_accept() - accept a Request
  * @conn: connection whose request() has been called
  * @pd: private data for the Reply; copied
- * @len: octets of it: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max, to
- *	a Request with enhanced data up to %MPA_PD_MAX_ENHANCED
+ * @len: octets of @pd: up to %MPA_PD_MAX, for Rev 0 up to &mpa_params.pd_max,
+ *	for a Request with enhanced data up to %MPA_PD_MAX_ENHANCED
  *
  * Sends the Reply and enters full operation (RFC 5044 section 7.1.2 rule 2);
  * established() follows. The depths and the kinds of RTR in a Reply with
- * enhanced data come from &mpa_params.enhanced and from the Request, by the
+ * enhanced data follow from &mpa_params.enhanced and from the Request by the
  * rules of RFC 6581 section 9; mpa_get_info() has the result.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks, also from request().
  * Return: 0, %-ENOTCONN: there is no Request to answer, or the connection has
- * ended meanwhile, %-EMSGSIZE: too much private data, %-ENOMEM
+ * ended, %-EMSGSIZE: too much private data, %-ENOMEM
  */
 int mpa_accept(struct mpa_conn *conn, const void *pd, size_t len)
 {
@@ -1053,11 +1053,11 @@ EXPORT_SYMBOL_GPL(mpa_accept);
  * mpa_reject() - reject a Request
  * @conn: connection whose request() has been called
  * @pd: private data for the Reply; copied
- * @len: octets of it, as for mpa_accept()
+ * @len: octets of @pd, as for mpa_accept()
  *
- * Sends the Reply with R=1; rejected() follows. MPA does no more on the
- * connection then; with mpa_detach() the TCP connection, still open, is the
- * consumer's again (RFC 5044 section 7.1.2 rule 2).
+ * Sends the Reply with R=1; rejected() follows. MPA does nothing more on the
+ * connection then; mpa_detach() gives the TCP connection, still open, back to
+ * the consumer (RFC 5044 section 7.1.2 rule 2).
  *
  * Context: as mpa_accept().
  * Return: 0, %-ENOTCONN, %-EMSGSIZE, %-ENOMEM, as mpa_accept()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Differences between kernel versions, all of them. Written for Linux 6.12;
- * tested by symbol where stable kernels carry backports.
+ * All differences between kernel versions; the module is written for Linux
+ * 6.12. Where stable kernels have a change as a backport, a symbol or a type is
+ * tested, not the version.
  */
 #ifndef _MPA_COMPAT_H
 #define _MPA_COMPAT_H
@@ -18,7 +19,7 @@
 #error "mpa needs Linux 6.12 or later"
 #endif
 
-/* 6.15 renamed it; the old name went with 6.16. */
+/* 6.15 renamed from_timer(), 6.16 removed the old name. */
 #ifndef timer_container_of
 #define timer_container_of(var, callback_timer, timer_fieldname) \
 	from_timer(var, callback_timer, timer_fieldname)
@@ -48,7 +49,7 @@
 #define MPA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
-/* 6.17 dropped what had not been used. */
+/* 6.17 removed an unused argument. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define mpa_splice_from_iter(skb, iter, len) \
 	skb_splice_from_iter(skb, iter, len)
@@ -58,9 +59,9 @@
 #endif
 
 /*
- * Until 6.13 crc32c() went through the crypto API: too long for few octets,
- * and with a descriptor that fits any algorithm, which the compiler may clear
- * each time. The descriptor here fits CRC32c alone.
+ * Up to 6.13 crc32c() used the crypto API. That is slow for a few octets, and
+ * its descriptor has room for any algorithm, which the compiler may clear in
+ * each call. The descriptor here has room for CRC32c only.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 struct mpa_crc32c {

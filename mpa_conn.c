@@ -5,35 +5,44 @@
  *
  * Locks. Order: socket lock or slock -> sk_callback_lock -> conn->lock.
  *
- * - The socket lock is taken by the work item only, and never while it calls
- *   the consumer.
+ * - The socket lock is taken by mpa_attach() and by the work item, which does
+ *   not hold it while it calls the consumer.
  * - sk_callback_lock is held for writing while the socket's callbacks are
- *   exchanged, for reading while ours run.
+ *   exchanged, for reading while those of MPA run. A callback that finds TCP
+ *   closed restores all of them under the read side; others that do so at the
+ *   same time write the same values.
  * - conn->lock is innermost. It protects what API functions and the work item
  *   share: state, queue of messages, list of batches.
- * - All else in a connection belongs to the work item, which never runs twice
- *   at once.
+ * - Everything else in a connection belongs to the work item, which never runs
+ *   twice at once.
  *
  * Lifetime. References are held by
  *
  * - the consumer, from mpa_attach() until released() has returned;
  * - each queued or running work item;
  * - each batch that the consumer has not put;
- * - each zero-copy message of which the network stack may have pages.
+ * - each zero-copy message whose pages the network stack may still have.
  *
- * The socket is the consumer's and outlives all but the batches.
+ * The socket belongs to the consumer, which may close it in or after
+ * released(): MPA no longer uses it then. Batches stay valid without it.
+ * mpa_live counts connections until their memory is freed: the module's exit
+ * waits for that, see mpa_main.c.
  *
- * Teardown, in mpa_conn_release(): (1) mpa_conn_off() restores the callbacks
- * with the socket lock and the write side of sk_callback_lock held. TCP calls
- * them with the slock or the socket lock held, so none of ours runs or starts
- * again: nothing comes from the socket. (2) Zero-copy messages are waited
- * for, each kicks the work item when it is done: nothing comes from the network
- * stack. A peer that does not read cannot delay that: after a second TCP
- * is reset, which drops its pages, and packets on their way are soon there;
- * but see mpa_detach(). (3) timer_shutdown_sync(): nothing comes
- * from the timer. (4) With RELEASED set under conn->lock a late mpa_rx_put()
- * frees its batch itself. What remains is the consumer, whose last word was
- * mpa_detach().
+ * Teardown, in mpa_conn_release(), closes all ways to the connection:
+ *
+ * (1) The socket: mpa_conn_off() restores its callbacks with the socket lock
+ * and the write side of sk_callback_lock held. MPA's callbacks use the
+ * connection under the read side, and only while the socket has them.
+ * (2) The network stack: the last reference on a zero-copy message queues the
+ * work item, which goes on when none is left. A peer that does not read cannot
+ * delay this: after MPA_RELEASE TCP is reset, which drops its pages, and
+ * packets in flight arrive soon (for the exception see mpa_detach()).
+ * (3) The timer: timer_shutdown_sync(). Now only the consumer could call in,
+ * and mpa_detach() is its last call, except for mpa_rx_put().
+ * (4) RELEASED is set before released() is called: from then on the work item
+ * touches neither socket nor namespace and calls no callback. A later
+ * mpa_rx_put() queues it once more, to free the batch: freeing may sleep, and
+ * the caller of mpa_rx_put() may hold a spinlock.
  */
 #include <kunit/visibility.h>
 #include <linux/kmemleak.h>
@@ -43,7 +52,7 @@
 #include <trace/events/mpa.h>
 #include "mpa_early.h"
 
-#define MPA_ROUNDS	16	/* of the work item before it queues itself */
+#define MPA_ROUNDS	16	/* of one run of the work item, at most */
 #define MPA_RETRY	(HZ / 50 + 1)
 #define MPA_RELEASE	HZ	/* wait for zero-copy pages, then reset */
 #define MPA_LIVE_WARN	(10 * HZ)
@@ -117,7 +126,7 @@ void mpa_conn_exit(void)
 	kmem_cache_destroy(mpa_conn_cache);
 }
 
-/* Context: any. The caller has a reference or holds off the release. */
+/* Context: any. The caller has a reference or prevents the release. */
 void mpa_conn_hold(struct mpa_conn *conn)
 {
 	kref_get(&conn->ref);
@@ -130,8 +139,8 @@ void mpa_conn_put(struct mpa_conn *conn)
 }
 
 /*
- * Is it the work item itself that calls, from a callback? An interrupt on top
- * of it is not.
+ * True if the caller runs in the work item, that is, in a callback; false in an
+ * interrupt on top of it.
  */
 static bool mpa_conn_runs(const struct mpa_conn *conn)
 {
@@ -139,9 +148,10 @@ static bool mpa_conn_runs(const struct mpa_conn *conn)
 }
 
 /*
- * Have the work item run; uses up a reference of the caller. API functions take
- * it before they let go of what they have done: a callback that comes of it may
- * detach, and released() be over, before they are.
+ * Queue the work item, or from inside it ask for another round; consumes a
+ * reference of the caller. API functions take that reference before they
+ * unlock: a callback may detach, and released() may return, before the API
+ * function does.
  */
 void mpa_conn_kick_put(struct mpa_conn *conn)
 {
@@ -153,7 +163,7 @@ void mpa_conn_kick_put(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_conn_kick_put);
 
-/* Have the work item run. Context: any; as mpa_conn_hold(). */
+/* As mpa_conn_kick_put(), with a new reference. Context: as mpa_conn_hold(). */
 void mpa_conn_kick(struct mpa_conn *conn)
 {
 	mpa_conn_hold(conn);
@@ -167,12 +177,12 @@ void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
 	if (conn->state == MPA_STATE_STARTUP)
 		mpa_net_startup_end(conn);
 	spin_lock_bh(&conn->lock);
-	/* Pairs with the acquire in mpa_mulpdu(). */
+	/* Pairs with mpa_conn_tx_markers(): a reader of FULL sees the terms. */
 	smp_store_release(&conn->state, state);
 	spin_unlock_bh(&conn->lock);
 }
 
-/* Memory was short: run again a little later. */
+/* An allocation failed: run again after MPA_RETRY. */
 void mpa_conn_retry(struct mpa_conn *conn)
 {
 	mpa_count(conn, NOMEM);
@@ -187,7 +197,11 @@ static void mpa_conn_timer(struct timer_list *timer)
 	mpa_conn_kick(conn);
 }
 
-/* Is there, or can there be, no more of the FPDU that is waited for? */
+/*
+ * True if the awaited FPDU is complete or cannot grow any further (little
+ * window or memory left, urgent data). A FIN comes with sk_state_change().
+ * Always true before full operation.
+ */
 static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
 {
 	if (READ_ONCE(conn->state) != MPA_STATE_FULL)
@@ -202,7 +216,11 @@ static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
 
 /*
  * Callbacks of the socket. TCP calls them with the slock or the socket lock
- * held; the few callers that hold neither may find no connection any more.
+ * held, except sk_error_report(), which is also called with no lock (for
+ * timestamps, by MSG_ERRQUEUE, when zero-copy pages are dropped): such a caller
+ * may have read the pointer before MPA left the socket. So each callback looks
+ * its connection up under sk_callback_lock and, if there is none, calls the
+ * callback that the socket has now.
  */
 static void mpa_sk_data_ready(struct sock *sk)
 {
@@ -224,7 +242,7 @@ static void mpa_sk_data_ready(struct sock *sk)
 		ready(sk);
 }
 
-/* There may be room; if not for us, TCP is to tell at the next ACK, too. */
+/* If TCP has no room that MPA can use, have it call again at the next ACK. */
 static void mpa_conn_room(struct mpa_conn *conn, struct sock *sk)
 {
 	if (READ_ONCE(conn->tx.busy))
@@ -252,7 +270,13 @@ static void mpa_sk_write_space(struct sock *sk)
 		space(sk);
 }
 
-/* TCP has its callbacks back. */
+/*
+ * Restore TCP's callbacks. Context: as mpa_af_off().
+ *
+ * A socket with a file keeps the ULP: a process may be in getsockopt(), which
+ * reads the pointer twice without a lock, and may sleep in between. For ss the
+ * name is read without a lock, too, but without sleeping: see mpa_af_exit().
+ */
 static void mpa_conn_unhook(const struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
@@ -272,9 +296,10 @@ static void mpa_conn_unhook(const struct mpa_conn *conn)
 }
 
 /*
- * TCP that is closed has no more to tell. But whoever else has the socket may
- * make it listen, although it is borrowed: what it accepts would have our
- * callbacks, and nobody to take them back.
+ * Once TCP is closed its callbacks must be restored: another user of the socket
+ * may make it listen, although MPA has it, and sockets accepted from it would
+ * inherit MPA's callbacks and operations, and keep them. MPA needs none then: a
+ * closed TCP reports and sends nothing more.
  */
 static void mpa_conn_changed(struct mpa_conn *conn)
 {
@@ -375,7 +400,7 @@ static int mpa_conn_on(struct mpa_conn *conn)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	err = mpa_tcp_check(conn->sock);
-	/* What is on the list may be ended: no attempt that fails is. */
+	/* Last: namespace exit may end a connection that is on the list. */
 	if (!err)
 		err = mpa_conn_enlist(conn);
 	if (err)
@@ -385,7 +410,7 @@ static int mpa_conn_on(struct mpa_conn *conn)
 	conn->write_space = sk->sk_write_space;
 	conn->state_change = sk->sk_state_change;
 	conn->error_report = sk->sk_error_report;
-	/* Sockets that it accepts, should it ever listen, do not have it. */
+	/* NOCOPY: should the socket ever listen, what it accepts has none. */
 	__rcu_assign_sk_user_data_with_flags(sk, conn, SK_USER_DATA_NOCOPY);
 	WRITE_ONCE(sk->sk_data_ready, mpa_sk_data_ready);
 	WRITE_ONCE(sk->sk_write_space, mpa_sk_write_space);
@@ -397,7 +422,11 @@ unlock:
 	return err;
 }
 
-/* Undo mpa_conn_on() and what the start has changed. */
+/*
+ * Undo mpa_conn_on() and what the start has changed. If TCP had closed, the
+ * callbacks were restored before. If sk_user_data shows that the socket has
+ * another owner by now, leave its callbacks and settings alone.
+ */
 static void mpa_conn_off(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
@@ -472,9 +501,10 @@ bool mpa_conn_stranger(struct mpa_conn *conn)
 }
 
 /*
- * Must TCP be reset when MPA leaves it? TX-01: what was accepted is sent, or
- * the connection fails; nor can a stream be read on that lacks octets. And who
- * was connected behind our back is told, as when that is found earlier.
+ * True if TCP must be reset when MPA leaves it: after mpa_abort(); if a message
+ * was accepted and not sent (TX-01: it is sent, or the connection fails); if
+ * octets were consumed and not delivered, for the consumer could not read on;
+ * or if the socket is reconnected, as when the work item finds that earlier.
  */
 static bool mpa_conn_broken(struct mpa_conn *conn)
 {
@@ -485,7 +515,7 @@ static bool mpa_conn_broken(struct mpa_conn *conn)
 		(conn->rx.eaten && (conn->rx.ready || !conn->rx.end.error)));
 }
 
-/* First part of the release. */
+/* First part of the release, which runs once. */
 static void mpa_conn_leave_socket(struct mpa_conn *conn)
 {
 	if (mpa_conn_broken(conn) ||
@@ -504,8 +534,8 @@ static void mpa_conn_leave_socket(struct mpa_conn *conn)
 }
 
 /*
- * mpa_detach() was called: the argument why this is safe is at the top of the
- * file. Runs again while zero-copy messages are waited for.
+ * mpa_detach() was called. The comment at the top of the file says why this is
+ * safe. Runs again until all zero-copy messages are done.
  */
 static void mpa_conn_release(struct mpa_conn *conn)
 {
@@ -537,16 +567,16 @@ static void mpa_conn_release(struct mpa_conn *conn)
 /* Returns the error with which TCP was lost, or 0. */
 static int mpa_conn_gone(struct mpa_conn *conn)
 {
-	/* After a rejection it is not ours to watch. */
+	/* After a rejection TCP is the consumer's concern. */
 	if (conn->state == MPA_STATE_REJECTED)
 		return 0;
 	if (mpa_conn_stranger(conn))
 		return -ECONNRESET;
-	/* In startup the octets that came before are looked at first. */
+	/* Startup first reads the octets that came before the loss. */
 	return conn->state > MPA_STATE_STARTUP ? mpa_tcp_lost(conn->sk) : 0;
 }
 
-/* The consumer gave up, or TCP did: true if there is nothing left to run. */
+/* End a connection that was aborted or lost. True if it is closed now. */
 static bool mpa_conn_over(struct mpa_conn *conn)
 {
 	int err;
@@ -564,7 +594,7 @@ static bool mpa_conn_over(struct mpa_conn *conn)
 	return true;
 }
 
-/* Both sides have closed gracefully, and all is reported and handed back. */
+/* Enter MPA_STATE_CLOSED if both sides closed and all is handed back. */
 static bool mpa_conn_finished(struct mpa_conn *conn)
 {
 	if (!conn->tx.fin || !conn->rx.reported || !mpa_tx_idle(conn) ||
@@ -574,7 +604,7 @@ static bool mpa_conn_finished(struct mpa_conn *conn)
 	return true;
 }
 
-/* One round; true if another one would find something to do. */
+/* Run one round. Returns true if another one may find something to do. */
 static bool mpa_conn_round(struct mpa_conn *conn)
 {
 	bool more;
@@ -603,7 +633,7 @@ static bool mpa_conn_round(struct mpa_conn *conn)
 	return false;
 }
 
-/* Returns whether there is more to do after this run's share. */
+/* Run for MPA_ROUNDS or 1 ms at most. Returns true if there is more to do. */
 static bool mpa_conn_run(struct mpa_conn *conn)
 {
 	u64 deadline = local_clock() + NSEC_PER_MSEC;
@@ -645,7 +675,7 @@ static void mpa_conn_work(struct work_struct *work)
 		mpa_conn_put(conn);
 }
 
-/* Values that RFC 6581 section 9 can express. */
+/* True if RFC 6581 section 9 can express the values. */
 bool mpa_enhanced_ok(const struct mpa_enhanced *enhanced, u16 ird_max)
 {
 	return enhanced->ird <= MPA_DEPTH_ULP &&
@@ -721,7 +751,7 @@ static struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	return conn;
 }
 
-/* Socket lock held. What mpa_conn_off() puts back. */
+/* Socket lock held. Save the settings that mpa_conn_off() restores. */
 static void mpa_conn_save(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
@@ -736,25 +766,30 @@ static void mpa_conn_save(struct mpa_conn *conn)
 /**
  * mpa_attach() - put MPA on a connected TCP socket
  * @sock: the consumer's socket, in ESTABLISHED or CLOSE_WAIT
- * @params: what is wanted
+ * @params: what the consumer asks of the connection
  *
  * Replaces the callbacks of the socket and takes its sk_user_data. Nothing is
- * read or sent, and the callbacks that were there go on being called, until
- * one of mpa_start_initiator(), mpa_start_responder() and
- * mpa_start_immediate(): the first unread octet is the first of MPA then
- * (RFC 5044 section 7.1). Which of them is the consumer's choice (CS-11).
+ * read or sent before the start, that is, mpa_start_initiator(),
+ * mpa_start_responder() or mpa_start_immediate(), of which the consumer calls
+ * one (CS-11). The first octet unread at the start is MPA's first (RFC 5044
+ * section 7.1). The previous sk_data_ready() is called until the start, the
+ * other previous callbacks until released(). From the start until released()
+ * TCP_NODELAY is set, TCP_CORK is not set, and SO_RCVLOWAT is 1, whatever they
+ * were before.
  *
- * The socket stays the consumer's, who must neither close nor use it until
- * released(); with that call it comes back, callbacks restored. Nor may a
- * process that it came from and that has a descriptor of it yet: an upper layer
- * protocol set by it (TCP_ULP) would keep our callbacks for its own. One that
- * holds no reference on its namespace is attached and started before that goes
- * away: then the connection ends, started or not.
+ * The socket stays the consumer's, but must be neither closed nor used before
+ * released(), when it has its callbacks back. Until then, or until TCP closes,
+ * its upper layer protocol (TCP_ULP) is "mpa", and no other can be set. If it
+ * has a file, it keeps "mpa" until it is closed, and can be attached again. If
+ * the socket holds no reference on its namespace, it must be attached and
+ * started before the namespace goes away, which ends the connection, started or
+ * not.
  *
  * Context: process, may sleep; takes the socket lock.
  * Return: the connection, or an ERR_PTR():
- * %-EINVAL: callbacks missing, unknown flags or revision, or enhanced startup
- * with another revision than 2 or values that do not exist;
+ * %-EINVAL: callbacks missing, unknown flags or revision, %MPA_F_REV0 with a
+ * revision, or enhanced startup with a revision other than 2 or with values
+ * that do not exist;
  * %-EPROTOTYPE: not a TCP socket;
  * %-ENOTCONN: not connected;
  * %-EBUSY: the socket has another owner (sk_user_data, or a ULP);
@@ -787,7 +822,7 @@ struct mpa_conn *mpa_attach(struct socket *sock,
 }
 EXPORT_SYMBOL_GPL(mpa_attach);
 
-/* Work item only, in a callback: from now on it is another consumer's. */
+/* Work item only, in a callback: give the connection to another consumer. */
 void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params)
 {
 	conn->ops = params->ops;
@@ -812,8 +847,8 @@ EXPORT_SYMBOL_GPL(mpa_conn_ctx);
  * @conn: connection
  *
  * Context: any.
- * Return: what was given to mpa_attach(); to be closed by the consumer, in or
- * after released()
+ * Return: the socket given to mpa_attach(); the consumer closes it, in or after
+ * released()
  */
 struct socket *mpa_conn_socket(const struct mpa_conn *conn)
 {
@@ -825,8 +860,8 @@ EXPORT_SYMBOL_GPL(mpa_conn_socket);
  * mpa_shutdown() - close the sending half
  * @conn: connection in full operation
  *
- * All that is queued is sent first, then TCP's FIN (RFC 5044 section 7.2).
- * Receiving goes on. A second call changes nothing.
+ * Messages that are queued are sent first, then TCP's FIN (RFC 5044 section
+ * 7.2). Receiving continues. A second call has no effect.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
@@ -853,11 +888,10 @@ EXPORT_SYMBOL_GPL(mpa_shutdown);
  * mpa_abort() - reset the connection
  * @conn: connection, in any state
  *
- * The TCP connection is reset (RFC 5044 section 8, code 1: lost). Each message
- * not handed back yet is, in order,
- * with %-ECANCELED; ended() says %MPA_REASON_ABORTED if the receive half had
- * not ended before. All that happens later, in the work item. The consumer
- * still has to mpa_detach().
+ * Resets the TCP connection (RFC 5044 section 8, code 1: lost). Messages not
+ * yet handed back are handed back in order, with %-ECANCELED. ended() reports
+ * %MPA_REASON_ABORTED unless it was called before. All this happens later, in
+ * the work item. The consumer must still call mpa_detach().
  *
  * Context: any but hard interrupt; takes no lock, does not sleep. May be
  * called from callbacks.
@@ -872,27 +906,29 @@ EXPORT_SYMBOL_GPL(mpa_abort);
 
 /**
  * mpa_detach() - take MPA off the socket
- * @conn: connection, in any state; not used by the consumer afterwards,
+ * @conn: connection, in any state; the consumer must not use it afterwards,
  *	except for mpa_rx_put() of batches that it kept
  *
- * After this has returned no callback starts, except, once and last,
- * released(): then none is running, the socket has its callbacks back, and
- * messages that were not handed back are on its list. Octets that were
- * delivered have been consumed from TCP, others have not, those passed out of
- * order included. The TCP connection stays as it is, unless a message had been
- * accepted and was not yet given to TCP, or a part of an FPDU not delivered was
- * consumed, since it is longer than the window, or mpa_abort() came before:
- * then it is reset (RFC 5044 A.1). A FIN that mpa_shutdown() asked for is sent.
- * In the middle of startup part of a frame may have been read or sent. The
- * consumer looks for octets that are there already: its data_ready callback has
- * missed them.
+ * After this has returned no callback starts but released(), which is called
+ * once. Then no other callback is running, the socket has its callbacks back,
+ * and messages not yet handed back are on the list of released(). Octets that
+ * were delivered have been consumed from TCP; others have not, including those
+ * passed out of order. The consumer must look for octets that are in the socket
+ * already: its data_ready callback was not called for them.
  *
- * released() waits until the network stack has dropped all pages of zero-copy
- * messages. If that takes more than a second, the TCP connection is reset. It
- * does not come before the last packet with them has left the queues of this
- * host: where another namespace is the peer, who rules that may keep packets in
- * a queue of its own for as long as it likes. Do not use %MPA_TX_ZEROCOPY
- * towards a namespace that is not trusted.
+ * The TCP connection is reset (RFC 5044 A.1) if a message was accepted and is
+ * not yet given to TCP, if part of an FPDU that is longer than the window was
+ * consumed and the FPDU is not delivered, if mpa_abort() was called before, if
+ * TCP has no memory for the FIN that mpa_shutdown() asked for, or if another
+ * user reconnected the socket. Otherwise it stays as it is, and that FIN is
+ * sent. In startup part of a frame may have been read or sent.
+ *
+ * released() waits until the network stack has finished with all pages of zero-
+ * copy messages, see &struct mpa_tx. If that takes more than a second, the TCP
+ * connection is reset. Even then released() waits until the last packet with
+ * such pages has left the queues of this host. If the peer is another namespace
+ * on this host, its administrator can keep the packets queued indefinitely: do
+ * not use %MPA_TX_ZEROCOPY towards a namespace that is not trusted.
  *
  * Context: any but hard interrupt; takes conn->lock, never waits. May be called
  * from callbacks.
@@ -908,7 +944,7 @@ void mpa_detach(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_GPL(mpa_detach);
 
-/* In a callback of any connection: these share workers. */
+/* True in a callback of any connection. */
 static bool mpa_in_callback(void)
 {
 	struct work_struct *work = current_work();
@@ -922,9 +958,10 @@ static bool mpa_in_callback(void)
  *
  * As mpa_detach() (RFC 5044 A.1); returns after released() has returned.
  *
- * Context: process, sleeps. Not from a callback of any connection: that is
- * warned about, and only detaches. No lock may be held that a callback takes.
- * Return: 0, or %-EDEADLK: called from a callback, not waited
+ * Context: process, sleeps; no lock may be held that a callback takes. Must not
+ * be called from a callback of any connection: then it warns, and detaches
+ * without waiting.
+ * Return: 0, or %-EDEADLK: called from a callback
  */
 int mpa_detach_sync(struct mpa_conn *conn)
 {
@@ -946,11 +983,15 @@ EXPORT_SYMBOL_GPL(mpa_detach_sync);
  * mpa_barrier() - wait until every detached connection has been released
  *
  * For the module exit of a consumer that detaches without waiting: when each of
- * its connections has been detached, and this has returned, none of its code
- * is running on behalf of MPA, or will. RFC 5044 has nothing of the kind.
+ * its connections has been detached, and this has returned, MPA neither runs
+ * its code nor will call it again. RFC 5044 has no counterpart.
  *
- * Context: process, sleeps; not from any callback, done() and accepted()
- * included: that is warned about, and not waited.
+ * This waits for callbacks of all consumers, which may wait for memory. So it
+ * must not be called by a task that memory reclaim depends on, such as a work
+ * item of a %WQ_MEM_RECLAIM queue.
+ *
+ * Context: process, sleeps. Must not be called from any callback, including
+ * done() and accepted(): then it warns, and returns without waiting.
  */
 void mpa_barrier(void)
 {
@@ -974,11 +1015,11 @@ EXPORT_SYMBOL_GPL(mpa_barrier);
  * mpa_hold() - stop delivery
  * @conn: connection
  *
- * After this has returned no recv() starts until mpa_resume(); one may be
- * running. What arrives, in order or not, stays in TCP's queues, and the window
- * closes when these are full: nothing is lost. A FIN behind octets not
- * delivered is reported after them, a reset at once. RFC 5044 section 5.2
- * leaves flow control to TCP.
+ * After this has returned no recv() starts until mpa_resume(); one may still be
+ * running. Octets that arrive, in order or not, stay in TCP's queues, and the
+ * window closes when these are full: nothing is lost. A FIN is reported after
+ * the octets before it have been delivered, a reset at once. RFC 5044 section
+ * 5.2 leaves flow control to TCP.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
  * called from callbacks.
@@ -1022,11 +1063,13 @@ static bool mpa_conn_tx_markers(const struct mpa_conn *conn)
  * mpa_mulpdu() - longest ULPDU whose FPDU fits a TCP segment
  * @conn: connection, before released()
  *
- * By the formulas of RFC 5044 section 4.5, which allow for the most markers
- * that an FPDU of that length can hold; from the EMSS of this moment, without
- * regard to SACK blocks, which come and go. Before full operation, when it is
- * not known whether the peer wants markers, it allows for them. A longer ULPDU
- * (up to %MPA_ULPDU_MAX) is sent too, over several segments.
+ * Follows from the current EMSS by the formulas of RFC 5044 section 4.5, which
+ * allow for the most markers that an FPDU of that length can hold. While there
+ * is a hole in what the peer sends, and for four seconds more, the EMSS is
+ * reduced by the room for the SACK blocks that report it. Before full
+ * operation, when it is not known whether the peer wants markers, the result
+ * allows for them. A longer ULPDU (up to %MPA_ULPDU_MAX) is sent, too, in
+ * several segments.
  *
  * Context: any; takes no lock.
  * Return: octets, %MPA_MULPDU_MIN to %MPA_MULPDU_MAX
@@ -1038,9 +1081,9 @@ u32 mpa_mulpdu(const struct mpa_conn *conn)
 EXPORT_SYMBOL_GPL(mpa_mulpdu);
 
 /**
- * mpa_get_info() - what is known of a connection
+ * mpa_get_info() - get a snapshot of a connection
  * @conn: connection, before released()
- * @info: filled in
+ * @info: result
  *
  * RFC 5044 section 3 (version), 7.1.2 (terms), RFC 6581 section 9.1 (depths).
  *
@@ -1077,8 +1120,8 @@ void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)
 EXPORT_SYMBOL_GPL(mpa_get_info);
 
 /*
- * The namespace goes away and the connection is still there: end it, and
- * count what it does from now on elsewhere. Context: process.
+ * The namespace goes away before the connection: abort it, and from now on
+ * count its memory and events in mpa_net_none. Context: process, sleeps.
  */
 void mpa_conn_kill(struct mpa_conn *conn)
 {

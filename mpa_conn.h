@@ -24,7 +24,7 @@ struct mpa_batch;
 struct mpa_ooo;
 struct mpa_train;
 
-/* Counters of a namespace; names in mpa_main.c. */
+/* Counters of a network namespace; mpa_mib_list in mpa_main.c names them. */
 enum mpa_mib {
 	MPA_MIB_ATTACHED,
 	MPA_MIB_RELEASED,
@@ -35,28 +35,28 @@ enum mpa_mib {
 	MPA_MIB_NO_CRC,
 	MPA_MIB_ENHANCED,
 	MPA_MIB_FALLBACKS,
-	MPA_MIB_GLUED,		/* octets behind an accepting Reply */
+	MPA_MIB_GLUED,		/* accepting Replies with octets after them */
 	MPA_MIB_TX_ULPDUS,
 	MPA_MIB_TX_OCTETS,
 	MPA_MIB_TX_CALLS,
 	MPA_MIB_TX_RECORDS,
 	MPA_MIB_TX_ZEROCOPY,
-	MPA_MIB_TX_COPIED,	/* asked for zero copy, copied all the same */
-	MPA_MIB_TX_SHORT,	/* TCP took part of a record */
-	MPA_MIB_TX_CANCELED,	/* messages handed back unsent */
+	MPA_MIB_TX_COPIED,	/* ULPDUs copied despite MPA_TX_ZEROCOPY */
+	MPA_MIB_TX_SHORT,	/* calls in which TCP took only a part */
+	MPA_MIB_TX_CANCELED,	/* messages that failed */
 	MPA_MIB_RX_ULPDUS,
 	MPA_MIB_RX_OCTETS,
 	MPA_MIB_RX_BATCHES,
-	MPA_MIB_RX_COPIED,	/* copies of octets received */
+	MPA_MIB_RX_COPIED,	/* copies made of received octets */
 	MPA_MIB_RX_DISCARDED,	/* octets not delivered */
 	MPA_MIB_RX_LIMITED,	/* deliveries put off by net.mpa.rx_mem_max */
 	MPA_MIB_OOO_ULPDUS,	/* passed out of order */
 	MPA_MIB_OOO_OCTETS,
-	MPA_MIB_OOO_BAD,	/* FPDUs not good, behind a hole */
-	MPA_MIB_OOO_FULL,	/* too many holes, not looked behind */
-	MPA_MIB_RESETS,		/* of TCP, when MPA left it */
-	MPA_MIB_NOMEM,		/* allocations to be tried again */
-	MPA_MIB_REASON,		/* one for each enum mpa_reason from here on */
+	MPA_MIB_OOO_BAD,	/* bad FPDUs after a hole */
+	MPA_MIB_OOO_FULL,	/* searches with the list of ranges full */
+	MPA_MIB_RESETS,		/* TCP connections reset at the detach */
+	MPA_MIB_NOMEM,		/* allocations that failed and are retried */
+	MPA_MIB_REASON,		/* the first of one per enum mpa_reason */
 	MPA_MIB_MAX = MPA_MIB_REASON + MPA_REASON_RTR + 1,
 };
 
@@ -65,21 +65,25 @@ struct mpa_stats {
 };
 
 /**
- * struct mpa_net - what MPA has in a namespace
+ * struct mpa_net - MPA's state in a network namespace
  * @lock: protects @conns, @startups, @nr_startups and @dying
- * @conns: all connections that are attached
- * @startups: of these, Responders without a complete Request, oldest first
- * @nr_startups: how many
- * @dying: no more of them
+ * @conns: all attached connections
+ * @startups: Responders in @conns without a complete Request, oldest first
+ * @nr_startups: number of entries in @startups
+ * @dying: the namespace is going away: @conns and @startups are closed to
+ *	new entries
  * @mib: counters
- * @sysctl: handle of the table in net.mpa
- * @crc: C bit of our frames, net.mpa.crc
- * @ooo_hook: net.mpa.ooo_hook
+ * @sysctl: registered table of net.mpa
+ * @crc: net.mpa.crc, the C bit of the frames that this end sends
+ * @ooo_hook: net.mpa.ooo_hook, see mpa_af.c
  * @startup_timeout_ms: net.mpa.startup_timeout_ms
  * @startup_max: net.mpa.startup_max
+ * @rx_mem_max: net.mpa.rx_mem_max, in octets
+ * @rx_mem: memory in octets that batches passed to consumers pin: the sum of
+ *	rx.pinned and ooo.pinned over the connections
  */
 struct mpa_net {
-	spinlock_t		lock;	/* protects the next four */
+	spinlock_t		lock;	/* see @lock above */
 	struct list_head	conns;
 	struct list_head	startups;
 	int			nr_startups;
@@ -96,38 +100,41 @@ struct mpa_net {
 
 /* Bits of mpa_conn.flags; set and cleared atomically. */
 enum mpa_flag {
-	MPA_CONN_START,		/* a mpa_start_*() was accepted */
-	MPA_CONN_ACCEPT,	/* mpa_accept(), to be carried out */
-	MPA_CONN_REJECT,	/* mpa_reject(), to be carried out */
-	MPA_CONN_HOLD,		/* no recv() */
-	MPA_CONN_SHUTDOWN,	/* mpa_shutdown() */
-	MPA_CONN_ABORT,		/* mpa_abort() */
-	MPA_CONN_DETACH,	/* mpa_detach(): no callback but released() */
-	MPA_CONN_CLOSED,	/* closed() has been called */
-	MPA_CONN_GONE,		/* TCP has closed, and tells no more */
+	MPA_CONN_START,		/* a mpa_start_*() has succeeded */
+	MPA_CONN_ACCEPT,	/* mpa_accept() has succeeded */
+	MPA_CONN_REJECT,	/* mpa_reject() has succeeded */
+	MPA_CONN_HOLD,		/* mpa_hold(): recv() is not called */
+	MPA_CONN_SHUTDOWN,	/* mpa_shutdown() was called */
+	MPA_CONN_ABORT,		/* mpa_abort() was called */
+	MPA_CONN_DETACH,	/* mpa_detach(): only released() is called */
+	MPA_CONN_CLOSED,	/* mpa_cm_closed() has run */
+	MPA_CONN_GONE,		/* TCP closed: its callbacks are restored */
 	MPA_CONN_STRANGER,	/* another user reconnected the socket */
-	MPA_CONN_OFF,		/* the socket's callbacks are restored */
-	MPA_CONN_RELEASED,	/* released() has been or is being called */
+	MPA_CONN_OFF,		/* MPA has begun to leave the socket */
+	MPA_CONN_RELEASED,	/* released() is running or has returned */
 	MPA_CONN_TIMEOUT,	/* the timer has fired */
-	MPA_CONN_CROWDED,	/* no place to wait for a Request any longer */
+	MPA_CONN_CROWDED,	/* net.mpa.startup_max exceeded: to be ended */
 };
 
 /**
  * struct mpa_conn_tx - sending half
  * @queue: messages posted; protected by mpa_conn.lock
- * @sending: messages laid out, in order; all that follows is the work item's
- * @cur: source in progress, or NULL
- * @train: octets laid out and not yet given to TCP, or NULL
+ * @sending: messages laid out or failed and not yet handed back, in order;
+ *	this and all that follows is written by the work item only
+ * @cur: message being laid out, or NULL
+ * @train: FPDUs not yet taken by TCP, or NULL
  * @frag: page fragment being filled
- * @pos: stream position behind the last octet laid out
- * @sent: stream position behind the last octet given to TCP
- * @ooopack: tcp_sock.rcv_ooopack when it was last looked at
+ * @pos: stream position after the last octet laid out or gathered
+ * @sent: stream position after the last octet given to TCP
+ * @ooopack: tcp_sock.rcv_ooopack when a hole was last seen; mpa_mulpdu() reads
+ *	@ooopack, @calm, @sack and @sack_max without a lock
  * @calm: jiffies until which room is left for SACK blocks
- * @sack: octets left for them in each segment
+ * @sack: octets left for SACK blocks in each segment
+ * @sack_max: most octets that SACK blocks can take; constant in MPA_STATE_FULL
  * @gate: FPDUs may be sent (CS-29)
- * @fin: the FIN has been sent
- * @busy: inside tcp_sendmsg_locked(): write_space() is our own doing
- * @err: why no more can be sent
+ * @fin: TCP was asked to send its FIN
+ * @busy: tcp_sendmsg_locked() is running: ignore the write_space() it causes
+ * @err: negative errno why nothing more is sent, or 0
  */
 struct mpa_conn_tx {
 	struct list_head	queue;
@@ -149,25 +156,27 @@ struct mpa_conn_tx {
 
 /**
  * struct mpa_conn_rx - receiving half
- * @batches: passed to the consumer and not yet consumed from TCP, early ones
- *	among them;
- *	protected by mpa_conn.lock
- * @ready: decoded, not yet passed; all that follows is the work item's
- * @copy: FPDU that is being copied together, or NULL
+ * @batches: passed to the consumer in order or out of order, until
+ *	mpa_batch_reap() takes them; protected by mpa_conn.lock
+ * @ready: batch decoded and not yet passed, or NULL; this and all that follows
+ *	is written by the work item only
+ * @copy: buffer that the next FPDU is copied to, or NULL
  * @copied: octets in @copy
- * @eaten: of these, or of a copy in @ready, consumed from TCP
- * @capacity: room in @copy
- * @fragmented: the next FPDU lies in too many pieces, copy it
- * @want: octets from @seq needed to get further
- * @seq: TCP sequence number behind the last FPDU decoded
- * @need: sk_data_ready() below this sequence number is of no use
- * @pos: stream position that belongs to @seq
- * @end: how it ended; valid once end.error is set
+ * @eaten: octets in @copy, or in the copy of @ready, already consumed
+ * @capacity: size of @copy in octets
+ * @fragmented: the next FPDU lies in too many pieces for a batch: copy it
+ * @want: octets from @seq on that the next step of decoding needs
+ * @seq: TCP sequence number after the last FPDU decoded
+ * @need: TCP sequence number up to which octets are needed: below it
+ *	sk_data_ready() does not queue the work item
+ * @pos: stream position of @seq
+ * @end: how the receive half ended, once end.error is set; end.pos is the
+ *	position up to which all is delivered, at any time
  * @reported: ended() has been called
- * @discarded: after the end everything has been consumed
- * @blocked: nothing to be done with what arrives: on hold, or too much kept
- * @pinned: memory held by @batches in order, in terms of skb truesize
- * @err: errno of the loss, for closed()
+ * @discarded: mpa_rx_discard() has consumed what arrived after the end
+ * @blocked: nothing can be passed: on hold, or the consumer keeps too much
+ * @pinned: octets of memory that @batches passed in order pin, by truesize
+ * @err: for closed(): 0, or negative errno of the loss
  */
 struct mpa_conn_rx {
 	struct list_head	batches;
@@ -190,20 +199,21 @@ struct mpa_conn_rx {
 };
 
 /**
- * struct mpa_conn_ooo - ULPDUs passed before their turn; the work item's,
- * except where mpa_conn.lock is named
- * @on: it is done at all
- * @known: what is known of octets behind holes; made when there are any
- * @ready: decoded, not yet passed
- * @seen: tcp_sock.rcv_ooopack as of the last search
- * @cost: steps of that search
- * @begun: jiffies when it began
- * @arrived: without the hook: how much had come when the timer was set
- * @active: without the hook: when something had come last
- * @pinned: memory held by early batches, as rx.pinned
- * @ulpdus: passed; under mpa_conn.lock, as the next two
- * @octets: of these
- * @met: of @ulpdus, those that the stream has come to
+ * struct mpa_conn_ooo - receiving half, out of order; written by the work item
+ * only
+ * @on: ULPDUs are passed out of order
+ * @known: what is known of octets after holes; allocated for the first search
+ * @ready: batch decoded and not yet passed, or NULL
+ * @seen: tcp_sock.rcv_ooopack when the last search began
+ * @cost: steps of the last search
+ * @begun: jiffies when the last search began
+ * @arrived: without the hook: rcv_nxt + rcv_ooopack at the last look
+ * @active: without the hook: jiffies when @arrived last changed
+ * @pinned: octets of memory that batches passed out of order pin, by truesize
+ * @ulpdus: ULPDUs passed out of order; protected by mpa_conn.lock, like
+ *	@octets and @met
+ * @octets: octets of @ulpdus, without framing
+ * @met: of @ulpdus, those delivered since
  */
 struct mpa_conn_ooo {
 	bool			on;
@@ -222,44 +232,46 @@ struct mpa_conn_ooo {
 
 /**
  * struct mpa_conn - a connection; locks and lifetime in mpa_conn.c
- * @ref: see "Lifetime"
- * @work: runs everything
- * @runner: who runs it just now, or NULL
- * @again: it is to look at everything once more; the runner's
- * @flags: &enum mpa_flag
- * @sk: the consumer's socket
- * @sock: the same
+ * @ref: references, see "Lifetime" in mpa_conn.c
+ * @work: work item of the connection
+ * @runner: task that runs @work, or NULL
+ * @again: @work has to run another round; used by @runner only
+ * @flags: bits of &enum mpa_flag
+ * @sk: sk of @sock
+ * @sock: the consumer's socket
  * @ops: the consumer's callbacks
  * @ctx: the consumer's context
- * @mn: the namespace
- * @net_node: in mpa_net.conns
- * @startup_node: in mpa_net.startups, or empty; under mpa_net.lock
- * @data_ready: what the socket had before
- * @state_change: the same
- * @write_space: the same
- * @error_report: the same
+ * @mn: state of the namespace; of mpa_net_none after mpa_conn_leave_net()
+ * @net_node: entry in mpa_net.conns
+ * @startup_node: entry in mpa_net.startups, or empty; protected by mpa_net.lock
+ * @data_ready: sk_data_ready of the socket before the attach
+ * @state_change: sk_state_change of the socket before the attach
+ * @write_space: sk_write_space of the socket before the attach
+ * @error_report: sk_error_report of the socket before the attach
  * @conn_flags: MPA_F_* of the consumer
- * @nagle: the socket had Nagle on
- * @rcvlowat: sk_rcvlowat of the socket before
- * @allocation: sk_allocation of the socket before
- * @task_frag: sk_use_task_frag of the socket before
- * @wish: what our frames say; the CRC bit is filled in at start
- * @timer: startup, drain, retry after a failed allocation, and looking behind
- *	holes
- * @done: released() has returned
- * @lock: protects @state, @cm's answer, tx.queue and rx.batches, positions
- *	and numbers of ULPDUs
+ * @nagle: Nagle's algorithm was on before the attach
+ * @cork: TCP_CORK was set before the attach
+ * @rcvlowat: sk_rcvlowat of the socket before the attach
+ * @allocation: sk_allocation of the socket before the attach
+ * @task_frag: sk_use_task_frag of the socket before the attach
+ * @wish: what this end asks for and accepts; its crc is set at the start
+ * @timer: for startup, drain, retries after a failed allocation or at
+ *	net.mpa.rx_mem_max, searches after holes, the end of the room for SACK
+ *	blocks, and the release
+ * @done: completed when released() has returned
+ * @lock: protects @state, the consumer's answer in @cm, tx.queue, rx.batches,
+ *	stream positions and numbers of ULPDUs
  * @state: written by the work item only, under @lock
  * @cm: startup in progress, or NULL
  * @terms: what was negotiated; constant in MPA_STATE_FULL
  * @peer_rev: revision of the peer's frame
- * @initiator: we sent the Request
- * @mulpdu: as the consumer knows it
+ * @initiator: this end sends the Request
+ * @mulpdu: MULPDU that the consumer was last told
  * @ulpdus_tx: ULPDUs given to TCP
  * @ulpdus_rx: ULPDUs delivered
  * @tx: sending half
- * @rx: receiving half
- * @ooo: the same, out of order
+ * @rx: receiving half, in order
+ * @ooo: receiving half, out of order
  */
 struct mpa_conn {
 	struct kref		ref;
@@ -290,7 +302,7 @@ struct mpa_conn {
 	struct timer_list	timer;
 	struct completion	done;
 
-	spinlock_t		lock;	/* see above */
+	spinlock_t		lock;	/* see @lock above */
 	enum mpa_state		state;
 	struct mpa_cm		*cm;
 	struct mpa_terms	terms;
@@ -362,23 +374,24 @@ static inline bool mpa_conn_enter_unless(const struct mpa_conn *conn,
 					 unsigned long mask)
 {
 	/*
-	 * Pairs with the unlock in who sets a flag: what the work item learns
-	 * of behind that does not make it start a callback. One that has looked
-	 * before counts as running.
+	 * Pairs with the unlock in the function that sets a flag: if the work
+	 * item has seen what a caller did after that, it sees the flag, too,
+	 * and starts no callback. If it looked before, the callback counts as
+	 * running.
 	 */
 	return !(smp_load_acquire(&conn->flags) & mask);
 }
 
 /*
- * Work item only: may a callback start? If so it counts as running, and a
- * mpa_detach() from now on does not stop it.
+ * Work item only. Returns true if a callback may start. It counts as running
+ * then: a mpa_detach() from now on does not stop it.
  */
 static inline bool mpa_conn_enter(const struct mpa_conn *conn)
 {
 	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH));
 }
 
-/* The same for recv(), which mpa_hold() stops too. */
+/* As mpa_conn_enter(), for recv(), which mpa_hold() stops, too. */
 static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 {
 	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH) |
@@ -388,10 +401,10 @@ static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 /* For allocations that are retried, or of which a peer chose the size */
 #define MPA_GFP_QUIET	(GFP_KERNEL | __GFP_NOWARN)
 
-/* Is no message queued? Work item only, which takes them. */
+/* Work item only, which takes messages. True if no message is queued. */
 static inline bool mpa_tx_queue_empty(const struct mpa_conn *conn)
 {
-	/* Maybe not any more: who adds one has the work item run again. */
+	/* One may be added at this time: the work item is queued after that. */
 	return data_race(list_empty_careful(&conn->tx.queue));
 }
 
@@ -414,8 +427,8 @@ static inline void mpa_noio_restore(u32 flags, unsigned int saved)
 }
 
 /*
- * The same in a work item: nor must it wait for memory that others write out
- * by it. It may use the reserves.
+ * For work items. With MPA_F_MEMALLOC no allocation waits for reclaim either,
+ * which may need this connection to write memory out; it may use the reserves.
  */
 static inline unsigned int mpa_memalloc_save(u32 flags)
 {
@@ -471,9 +484,9 @@ bool mpa_connect_is_work(const struct work_struct *work);
 
 /**
  * struct mpa_tcp_room - what TCP can be given
- * @emss: octets of a segment
- * @sack: left for SACK blocks in each, beside these
- * @octets: in segments that follow each other; a single one may be longer
+ * @emss: octets of a segment that FPDUs may fill
+ * @sack: octets of a segment left for SACK blocks, not counted in @emss
+ * @octets: octets of all segments together; a single segment may be longer
  */
 struct mpa_tcp_room {
 	u32	emss;

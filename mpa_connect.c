@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mpa_connect(): a TCP connection for mpa_attach(), or one on which MPA has
- * been started, by Rev 1 where a peer does not take Rev 2. A consumer of
- * mpa_attach() like any other.
+ * mpa_connect(): makes a TCP connection for mpa_attach(), and can start MPA on
+ * it, by Rev 1 if the peer does not take Rev 2. It uses mpa_attach() as any
+ * other consumer does.
  *
  * Locks, outermost first:
  *
- * socket lock		taken by the kernel_*() calls, never by us
- * sk_callback_lock	written where the callback and sk_user_data are put in
- *			place or taken back; read by the callback
- * connector->lock	what has become of the attempt
+ * socket lock		taken by functions of the socket layer, never directly
+ * sk_callback_lock	held for writing while the callback and sk_user_data are
+ *			set or restored, for reading by the callback
+ * connector->lock	state of the attempt
  * conn->lock		taken by mpa_detach()
  *
  * The work items hold none of them when they call the consumer.
  *
- * Lifetime. An attempt is the work item's while TCP connects, and then its
- * connection's: the callbacks run one at a time, and the work item only looks
- * on. connector->conn is valid under connector->lock in CONNECT_STARTING: the
- * connection is handed over, or released, only after the state has changed.
+ * Lifetime. While TCP connects, the attempt belongs to its work item, and then
+ * to the callbacks of its connection, which run one at a time; the work item
+ * does nothing in that state. connector->conn is valid under connector->lock in
+ * CONNECT_STARTING: the connection is handed over, or released, only after the
+ * state has changed.
  */
 #include <linux/errno.h>
 #include <linux/fcntl.h>
@@ -35,7 +36,7 @@
 
 enum connect_state {
 	CONNECT_NEW,		/* mpa_connect() is running */
-	CONNECT_PENDING,	/* the work item watches the socket */
+	CONNECT_PENDING,	/* TCP connects, the work item checks on it */
 	CONNECT_STARTING,	/* MPA is being started on it */
 	CONNECT_AGAIN,		/* the work item makes another connection */
 	CONNECT_DONE,		/* done() is being or has been called */
@@ -47,20 +48,20 @@ enum connect_state {
  *	for the connection in CONNECT_STARTING. An attempt that is not done has
  *	at least one of them.
  * @lock: protects @state, @cancelled and @conn
- * @state: how far it is
- * @cancelled: mpa_connect_close() came first
- * @work: looks how the attempt stands
- * @params: what the consumer wants; with @start a reference on the namespace
- *	is held until done()
- * @sock: ours until done()
+ * @state: state of the attempt
+ * @cancelled: mpa_connect_close() was called
+ * @work: checks the state of the attempt and advances it
+ * @params: parameters of mpa_connect(). With @starts the attempt holds a
+ *	reference on their namespace until done().
+ * @sock: socket of the attempt, until done()
  * @state_change: the socket's own callback
  * @done: the consumer's callback
  * @starts: MPA is to be started
- * @start: with these parameters
- * @pd: and this private data
- * @conn: the connection, in CONNECT_STARTING
- * @again: it is given up for one of Rev 1
- * @err: or for this reason
+ * @start: with @starts: parameters of the MPA connection
+ * @pd: with @starts: private data of the Request, or NULL
+ * @conn: in CONNECT_STARTING: the MPA connection
+ * @again: the connection is given up for one by Rev 1
+ * @err: errno for done() if MPA could not be started
  */
 struct mpa_connector {
 	refcount_t		refs;
@@ -88,7 +89,7 @@ static void connector_put(struct mpa_connector *c)
 	kfree(c);
 }
 
-/* Any context; the caller knows that @c is not gone. */
+/* Queue the work item. Context: any; the caller keeps @c from being freed. */
 static void connector_kick(struct mpa_connector *c)
 {
 	refcount_inc(&c->refs);
@@ -96,7 +97,7 @@ static void connector_kick(struct mpa_connector *c)
 		connector_put(c);
 }
 
-/* To @state, or if it has been cancelled, to the end: returns false then. */
+/* Enter @state; if the attempt is cancelled, CONNECT_DONE, and return false. */
 static bool connector_advance(struct mpa_connector *c, enum connect_state state)
 {
 	bool cancelled;
@@ -109,14 +110,14 @@ static bool connector_advance(struct mpa_connector *c, enum connect_state state)
 	return !cancelled;
 }
 
-/* What is to be connected again needs a namespace while it has no socket. */
+/* Only with @starts: between two connections no socket holds the namespace. */
 static void connector_put_net(struct mpa_connector *c)
 {
 	if (c->starts)
 		put_net(c->params.net);
 }
 
-/* In CONNECT_DONE: the consumer's, with a socket or an error. */
+/* In CONNECT_DONE: call done(), with the socket or with an error. */
 static void connector_done(struct mpa_connector *c, struct mpa_conn *conn,
 			   int err)
 {
@@ -132,9 +133,9 @@ static void connector_done(struct mpa_connector *c, struct mpa_conn *conn,
 }
 
 /*
- * Someone may have read this callback just before it was taken back, and call
- * it when the socket has another owner: sk_user_data is ours only as long as
- * the callback is.
+ * A caller may have read this callback just before it was restored, and call it
+ * when the socket has another owner. Only while the socket has this callback is
+ * sk_user_data a connector.
  */
 static void connect_state_change(struct sock *sk)
 {
@@ -178,7 +179,7 @@ static void connect_unhook(struct mpa_connector *c)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Once more it says how the first one stands: -EALREADY, not yet. */
+/* A repeated call returns the state of the first: -EALREADY while connecting */
 static int connect_call(struct mpa_connector *c)
 {
 	struct sockaddr_storage peer = c->params.peer;
@@ -188,7 +189,7 @@ static int connect_call(struct mpa_connector *c)
 	return err == -EISCONN ? 0 : err;
 }
 
-/* Make the socket; from then on the work item says how it ends. */
+/* Make a socket and connect it. If that succeeds the work item goes on. */
 static int connect_start(struct mpa_connector *c)
 {
 	int err;
@@ -215,11 +216,12 @@ forget:
 	return err;
 }
 
-/* Starting MPA: these callbacks are replaced when the outcome is known. */
+/* Starting MPA: callbacks of the connection until the outcome is known */
 
 /*
- * The connection is the consumer's now, who has heard of it. True if it is
- * still to be called: done() may have detached it.
+ * The outcome is known: hand the connection over to the consumer, and call
+ * done(). True if the consumer's callback may follow: done() may have detached
+ * the connection.
  */
 static bool starting_hand_over(struct mpa_conn *conn)
 {
@@ -282,8 +284,9 @@ static void starting_rejected(struct mpa_conn *conn,
 }
 
 /*
- * RFC 6581 section 10: what a peer does that does not know Rev 2. One that has
- * answered does, whatever has come of it.
+ * True if a peer that does not know Rev 2 may have ended the startup like this
+ * (RFC 6581 section 10). A peer that has accepted by Rev 2 knows it, whatever
+ * happened afterwards.
  */
 static bool starting_is_old(const struct mpa_conn *conn,
 			    enum mpa_reason reason)
@@ -311,18 +314,18 @@ static void starting_ended(struct mpa_conn *conn, const struct mpa_end *end)
 		conn->ops->ended(conn, end);
 }
 
-/* Delivery is on hold until the consumer says otherwise. */
+/* Delivery is on hold until the consumer calls mpa_resume(). */
 static void starting_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	WARN_ON_ONCE(1);
 }
 
-/* Not handed over: cancelled, not even started, or to be made again. */
+/* Not handed over: cancelled, failed to start, or to be connected again. */
 static void starting_released(struct mpa_conn *conn, struct list_head *left)
 {
 	struct mpa_connector *c = mpa_conn_ctx(conn);
 
-	/* In CONNECT_AGAIN it is the work item's, which may run at once. */
+	/* First: in CONNECT_AGAIN the work item may use c->sock at once. */
 	if (c->again) {
 		sock_release(c->sock);
 		c->sock = NULL;
@@ -358,7 +361,7 @@ static int starting_begin(struct mpa_connector *c)
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 
-	/* Once it is known or started it may be gone at any moment. */
+	/* With c->conn set or MPA started, it may be released at any time. */
 	mpa_conn_hold(conn);
 	refcount_inc(&c->refs);
 	spin_lock_bh(&c->lock);
@@ -397,7 +400,7 @@ static void connect_finish(struct mpa_connector *c, int err)
 	connector_done(c, NULL, err);
 }
 
-/* The peer is asked again, as one that knows Rev 1 only. */
+/* Connect to the peer once more, now by Rev 1. */
 static void connect_again(struct mpa_connector *c)
 {
 	int err = -ECANCELED;
@@ -441,7 +444,7 @@ static void connect_work(struct work_struct *work)
 	mpa_memalloc_restore(flags, memalloc);
 }
 
-/* Does @work call done()? */
+/* True if @work calls done(). */
 bool mpa_connect_is_work(const struct work_struct *work)
 {
 	return work->func == connect_work;
@@ -512,39 +515,42 @@ static int connect_check(const struct mpa_sock_params *params)
 
 /**
  * mpa_connect - make a TCP connection for mpa_attach()
- * @params: addresses and socket options; not used after the return, but for
- *	@ctx
+ * @params: addresses and socket options; except @ctx, not used after the return
  * @done: called exactly once if the call succeeds, in process context and with
  *	no lock held: with @err 0 and a connected @sock that is the consumer's
  *	from then on, or with a negative errno and no socket: %-ECONNREFUSED,
  *	%-ETIMEDOUT, %-EHOSTUNREACH, ... from TCP, what mpa_attach() or
  *	mpa_start_initiator() returned, %-ECANCELED after mpa_connect_close().
  *
- * With &mpa_sock_params.start it is not over when TCP is connected: MPA is
- * started as Initiator, by RFC 5044 section 7.1.2 or RFC 6581. When there is an
- * outcome done() passes on the socket, and with it the connection @conn (NULL
- * otherwise): from there on it is as if the consumer had called mpa_attach().
- * One of established(), rejected() and ended() of its own &mpa_ops follows at
- * once, unless done() detaches the connection. With %MPA_F_FALLBACK a peer that
- * does not take a Rev 2 Request (RFC 6581 section 10) is asked once more by
- * Rev 1, with the same private data and without enhanced data, on a new TCP
- * connection, for which setup() is called again; &mpa_info.rev tells.
+ * With &mpa_sock_params.start the attempt continues when TCP is connected: MPA
+ * is started as Initiator, by RFC 5044 section 7.1.2 or RFC 6581. When the
+ * outcome is known, done() passes on the socket, and with it the connection
+ * @conn (NULL otherwise), as if the consumer had called mpa_attach(). One of
+ * the consumer's callbacks established(), rejected() and ended() follows at
+ * once, unless done() detaches the connection.
+ *
+ * With %MPA_F_FALLBACK a peer that does not take a Rev 2 Request (RFC 6581
+ * section 10) is sent one Rev 1 Request, with the same private data and without
+ * enhanced data, on a new TCP connection, for which setup() is called again;
+ * &mpa_info.rev tells which revision is in use.
  *
  * The caller holds a reference on the namespace, or knows that it stays; the
  * socket has one of its own. The consumer closes the socket with
- * sock_release(). Without start, its callbacks and sk_user_data are as TCP made
- * them when done() is called.
+ * sock_release(). Without start, its callbacks and sk_user_data are those of
+ * TCP when done() is called.
  *
  * done() may run before this function returns. The returned handle stays
- * valid until mpa_connect_close(), which is due exactly once for every handle,
- * whether or not done() has been called.
+ * valid until mpa_connect_close(), which must be called exactly once for every
+ * handle, whether or not done() has been called.
  *
  * Context: process context. Does not wait for the peer.
- * Return: a handle, or an ERR_PTR() (done() is never called then):
- * * %-EINVAL: bad flags or start, or two devices for link-local addresses
+ * Return:
+ * * a handle, or an ERR_PTR() (done() is never called then):
+ * * %-EINVAL: bad flags or start; or @bound_dev_if and the scope id of a
+ *   link-local address name different devices
  * * %-EAFNOSUPPORT: neither IPv4 nor IPv6, or @local of another family
- * * %-EBUSY: setup() has put the socket in use
- * * %-EMSGSIZE: more private data than any frame has
+ * * %-EBUSY: setup() has set the socket's sk_user_data
+ * * %-EMSGSIZE: more private data than any frame can hold
  * * %-ENOMEM: out of memory
  * * what setup(), bind or connect returned: %-EADDRINUSE, %-ENETUNREACH, ...
  */
@@ -577,14 +583,14 @@ EXPORT_SYMBOL_GPL(mpa_connect);
 
 /**
  * mpa_connect_close - give up a handle of mpa_connect()
- * @connector: the handle; not valid any more afterwards
+ * @connector: the handle; no longer valid afterwards
  *
- * If done() has not been called yet and is not about to be, the attempt is
- * cancelled, and done() is called, soon, with %-ECANCELED. A socket that
- * done() has passed on, and its connection, are not affected.
+ * If done() has not been called and is not about to be, the attempt is
+ * cancelled, and done() is called soon, with %-ECANCELED. A socket that done()
+ * has passed on, and its connection, are not affected.
  *
  * Context: any that may take a spinlock with BHs off, also done(). Never
- * waits; mpa_barrier() waits for a done() that is still to come.
+ * waits; mpa_barrier() waits for a done() that has not been called yet.
  */
 void mpa_connect_close(struct mpa_connector *connector)
 {

@@ -7,7 +7,7 @@
 
 static struct mpa_crc32c mpa_crc;
 
-/* Called once, before any of the others. */
+/* Called once, before the other functions. */
 int mpa_crc_init(void)
 {
 	return mpa_crc32c_init(&mpa_crc);
@@ -19,10 +19,10 @@ void mpa_crc_exit(void)
 }
 
 /**
- * mpa_crc_update - Go on with a CRC
- * @crc: what the octets before gave, %MPA_CRC_INIT if there are none
- * @data: the next octets
- * @len: how many
+ * mpa_crc_update - Add octets to a CRC
+ * @crc: state after the octets before, %MPA_CRC_INIT if there are none
+ * @data: the octets
+ * @len: number of octets
  *
  * Return: the new state, not yet inverted
  */

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Passing ULPDUs before their turn: from what TCP keeps behind a hole to the
+ * Passing ULPDUs out of order: from TCP's queue of octets after holes to the
  * consumer's recv(), for placement. See "Out-of-order ULPDUs" in
  * Documentation/networking/mpa-design.rst.
  *
- * A search goes through all that lies behind holes, from the first octet on;
- * known ranges are jumped over. It begins when TCP has queued something there
- * since the last one, and is done in steps, each of which ends with a batch or
- * after some work. FPDUs are found with the socket locked and verified with no
- * lock held, as in order. They become known before they are passed, and are
- * passed before anything that is delivered behind them.
+ * A search goes over all octets after holes, and jumps over known ranges. It
+ * begins when TCP has queued segments there since the last one began, and is
+ * done in parts, each of which ends with a batch or when its budget is used up.
+ * FPDUs are found with the socket locked, and verified with no lock held, as in
+ * order. They become a known range before they are passed, and are passed
+ * before anything after them is delivered.
  *
- * All of it belongs to the work item, except mpa_early_hear(), which TCP calls
- * with the socket locked.
+ * Everything here runs in the work item, except mpa_early_hear(), which TCP
+ * calls with the socket locked.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "mpa_batch.h"
 #include "mpa_early.h"
 
-/* Steps of a search that a packet pays for, or a jiffy; mpa_early_paid(). */
+/* Search budget, in steps: for each packet received, and for each jiffy. */
 #define MPA_EARLY_PACE		256
 #define MPA_EARLY_JIFFY		(4000000 / HZ)
 
-/* Without the hook: how long the timer goes on looking when nothing arrives. */
+/* Without the hook: jiffies from the last arrival until the timer stops. */
 #define MPA_EARLY_IDLE		(HZ / 4)
 
 /* Socket lock held. Full operation begins. */
@@ -34,7 +34,7 @@ void mpa_early_begin(struct mpa_conn *conn)
 	if (!(conn->conn_flags & MPA_F_OOO) || !conn->terms.markers_rx ||
 	    !conn->terms.crc)
 		return;
-	/* Something may be there already. */
+	/* Octets after a hole may be there already: begin a search. */
 	conn->ooo.seen = tcp_sk(sk)->rcv_ooopack - 1;
 	WRITE_ONCE(conn->ooo.on, true);
 	/* A closed socket may listen by now: see mpa_conn_changed(). */
@@ -43,13 +43,13 @@ void mpa_early_begin(struct mpa_conn *conn)
 		mpa_af_on(sk);
 }
 
-/* Socket lock held. MPA leaves the socket. */
+/* Socket lock held, or TCP is closed. Removes the hook. */
 void mpa_early_end(struct mpa_conn *conn)
 {
 	mpa_af_off(conn->sk);
 }
 
-/* Has TCP queued anything behind a hole that was not looked at? */
+/* True if TCP has queued octets after a hole since the last search began. */
 static bool mpa_early_news(const struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
@@ -58,7 +58,7 @@ static bool mpa_early_news(const struct mpa_conn *conn)
 	       !RB_EMPTY_ROOT(&tp->out_of_order_queue);
 }
 
-/* May anything be passed, on hold or with all that the consumer keeps? */
+/* True unless on hold, or the consumer keeps more than the receive buffer. */
 static bool mpa_early_allowed(const struct mpa_conn *conn)
 {
 	return !mpa_conn_test(conn, MPA_CONN_HOLD) &&
@@ -66,9 +66,9 @@ static bool mpa_early_allowed(const struct mpa_conn *conn)
 }
 
 /*
- * Socket lock held, or slock: TCP sends a segment, maybe a duplicate ACK. All
- * but the first three of these it would delay, by up to a millisecond, in which
- * the hole is often closed.
+ * Socket lock or slock held. TCP sends a segment, maybe a duplicate ACK. After
+ * the third of these it would delay others by up to a millisecond, in which the
+ * hole is often filled: so it is told to send the next one at once.
  */
 void mpa_early_hear(struct sock *sk)
 {
@@ -89,9 +89,9 @@ static bool mpa_early_searching(const struct mpa_conn *conn)
 }
 
 /*
- * A search costs about as much as there is news, unless a peer sends what
- * cannot be identified, in small pieces. So the work of the last search has to
- * be paid for by packets, or by time: they take a small part of a processor.
+ * True if packets received, or time, have paid for the last search. Its cost is
+ * in proportion to the new octets, unless the peer sends small pieces in which
+ * no FPDU can be identified: that is kept to a small part of a CPU.
  */
 static bool mpa_early_paid(struct mpa_conn *conn)
 {
@@ -102,12 +102,12 @@ static bool mpa_early_paid(struct mpa_conn *conn)
 	if (news >= conn->ooo.cost / MPA_EARLY_PACE ||
 	    time_after_eq(jiffies, due))
 		return true;
-	/* It may be needed before, for something else. */
+	/* The timer may be due before that, for another purpose. */
 	timer_reduce(&conn->timer, due);
 	return false;
 }
 
-/* Without the hook: look again soon, while anything arrives. */
+/* Without the hook: run again in a jiffy, while octets arrive. */
 static void mpa_early_poll(struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
@@ -120,7 +120,7 @@ static void mpa_early_poll(struct mpa_conn *conn)
 		mod_timer(&conn->timer, jiffies + 1);
 }
 
-/* Is there anything to be looked for, and may it be passed? */
+/* True if there may be FPDUs to find, and they may be passed. */
 static bool mpa_early_due(struct mpa_conn *conn)
 {
 	if (conn->ooo.ready || !mpa_early_allowed(conn) ||
@@ -131,7 +131,7 @@ static bool mpa_early_due(struct mpa_conn *conn)
 	return mpa_early_news(conn) && mpa_early_paid(conn);
 }
 
-/* Socket lock held. Copy an FPDU that lies in too many pieces. */
+/* Socket lock held. Copy an FPDU that has too many pieces to be pinned. */
 static int mpa_early_copy(struct mpa_batch *b, struct mpa_queue *q,
 			  const struct mpa_dec *dec)
 {
@@ -139,7 +139,7 @@ static int mpa_early_copy(struct mpa_batch *b, struct mpa_queue *q,
 	return mpa_batch_copy(b, q, dec->pos, dec->size);
 }
 
-/* Socket lock held. Take the FPDU that was found, and what is behind it. */
+/* Socket lock held. Pin or copy the FPDU found, with octets after it. */
 static struct mpa_batch *mpa_early_take(struct mpa_conn *conn,
 					struct mpa_queue *q,
 					const struct mpa_dec *dec)
@@ -163,7 +163,7 @@ static struct mpa_batch *mpa_early_take(struct mpa_conn *conn,
 	return NULL;
 }
 
-/* Socket lock held. A batch to be verified, at @pos; NULL; or an ERR_PTR(). */
+/* Socket lock held. A batch to verify, from *@pos on; NULL; or an ERR_PTR(). */
 static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
 {
 	struct mpa_ooo *known = conn->ooo.known;
@@ -171,7 +171,7 @@ static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
 	struct mpa_batch *b = NULL;
 	struct mpa_queue q;
 
-	/* The stream will end in front of it. */
+	/* Urgent data: the stream ends before any of these octets. */
 	if (tcp_sk(conn->sk)->urg_data) {
 		known->at = MPA_POS_NONE;
 		return NULL;
@@ -186,7 +186,7 @@ static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
 	return b;
 }
 
-/* Socket lock held. There is news: begin at the first octet behind a hole. */
+/* Socket lock held. Begin a search, at the first octet after a hole. */
 static int mpa_early_start(struct mpa_conn *conn)
 {
 	struct mpa_conn_ooo *ooo = &conn->ooo;
@@ -221,7 +221,7 @@ unlock:
 	return err ? ERR_PTR(err) : b;
 }
 
-/* No lock held. Verify FPDUs from @pos on; from now on they are known. */
+/* No lock held. Verify FPDUs from @pos on, and enter them as known. */
 static void mpa_early_decode(struct mpa_conn *conn, struct mpa_batch *b,
 			     u64 pos)
 {
@@ -246,8 +246,8 @@ static void mpa_early_decode(struct mpa_conn *conn, struct mpa_batch *b,
 }
 
 /*
- * Work item, in full operation, when all that is in order was passed: look
- * behind holes. True if there may be more to be done.
+ * Work item, in full operation, when all FPDUs in order were passed: look for
+ * FPDUs after holes. True if another call may find work.
  */
 bool mpa_early_look(struct mpa_conn *conn)
 {
@@ -266,7 +266,7 @@ bool mpa_early_look(struct mpa_conn *conn)
 		mpa_conn_retry(conn);
 		return false;
 	}
-	/* There may be news since this search began. */
+	/* Octets may have arrived since this search began. */
 	if (!b)
 		return mpa_early_due(conn);
 	mpa_early_decode(conn, b, pos);
@@ -279,7 +279,7 @@ bool mpa_early_look(struct mpa_conn *conn)
 	return true;
 }
 
-/* Work item: pass what was found, unless delivery is on hold. */
+/* Work item: pass the batch that was found, unless delivery is on hold. */
 void mpa_early_pass(struct mpa_conn *conn)
 {
 	struct mpa_batch *b = conn->ooo.ready;
@@ -290,7 +290,7 @@ void mpa_early_pass(struct mpa_conn *conn)
 	mpa_batch_pass(b);
 }
 
-/* Work item: what was found will not be passed. */
+/* Work item: drop the batch that was found. */
 void mpa_early_drop(struct mpa_conn *conn)
 {
 	if (conn->ooo.ready)

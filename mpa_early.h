@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Looking behind holes in the stream. */
+/* Passing ULPDUs out of order: FPDUs after holes in the stream. */
 #ifndef _MPA_EARLY_H
 #define _MPA_EARLY_H
 
@@ -20,20 +20,20 @@ void mpa_af_off(struct sock *sk);
 bool mpa_af_is_on(const struct sock *sk);
 void mpa_af_exit(void);
 
-/* Work item only: was the FPDU at @pos passed before? */
+/* Work item only. True if the FPDU at @pos was passed out of order. */
 static inline bool mpa_early_was_passed(const struct mpa_conn *conn, u64 pos)
 {
 	return conn->ooo.known && mpa_ooo_was_passed(conn->ooo.known, pos);
 }
 
-/* Work item only: where the stream comes to FPDUs that were passed before. */
+/* Work item only. As mpa_ooo_next_passed(). */
 static inline u64 mpa_early_limit(const struct mpa_conn *conn, u64 pos)
 {
 	return conn->ooo.known ? mpa_ooo_next_passed(conn->ooo.known, pos) :
 				 MPA_POS_NONE;
 }
 
-/* Work item only: the stream has come to @pos. */
+/* Work item only. As mpa_ooo_forget(): the stream has reached @pos. */
 static inline void mpa_early_forget(const struct mpa_conn *conn, u64 pos)
 {
 	if (conn->ooo.known)

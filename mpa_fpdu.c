@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDUs: their size, laying them out, taking them apart. RFC 5044 section 4.
+ * FPDUs: sizes, encoder and decoder. RFC 5044 section 4.
  *
- * All but a leading marker is counted from the first octet of ULPDU_Length,
- * as FPDUPTR is. FPDUs begin at multiples of four and so do markers, hence a
- * marker never splits ULPDU_Length, PAD or CRC.
+ * Offsets in an FPDU count from the first octet of ULPDU_Length, as FPDUPTR
+ * does; a leading marker is before it and not counted. FPDUs and markers begin
+ * at multiples of four, so a marker never splits ULPDU_Length, PAD or CRC.
  */
 #include <kunit/visibility.h>
 #include <linux/align.h>
@@ -22,14 +22,14 @@
 
 enum {
 	MPA_ALIGN	= 4,
-	/* framing that is laid out in one piece */
+	/* most octets of framing that are laid out in one piece */
 	MPA_HEAD_MAX	= MPA_MARKER_SIZE + MPA_LENGTH_SIZE,
 	MPA_TAIL_MAX	= MPA_ALIGN + MPA_MARKER_SIZE + MPA_CRC_SIZE,
 };
 
 #define MPA_NO_MARKER	U32_MAX
 
-/* octets from @pos to the next marker, 0 if it stands there */
+/* octets from @pos to the next marker, 0 if one stands at @pos */
 static u32 marker_distance(u64 pos)
 {
 	return -pos & (MPA_MARKER_INTERVAL - 1);
@@ -40,7 +40,7 @@ static bool marker_leads(u64 pos, bool markers)
 	return markers && !marker_distance(pos);
 }
 
-/* where the first marker stands that is not a leading one */
+/* offset from ULPDU_Length of the first marker that is not a leading one */
 static u32 marker_first(u64 pos, bool markers)
 {
 	if (!markers)
@@ -54,7 +54,7 @@ static u32 pad_size(u32 len)
 }
 
 /**
- * mpa_fpdu_size - How long an FPDU is
+ * mpa_fpdu_size - Length of an FPDU
  * @pos: stream position of its first octet, a multiple of four
  * @len: octets of its ULPDU
  * @markers: markers are in use
@@ -122,19 +122,19 @@ u32 mpa_mulpdu_of(u32 emss, bool markers)
 EXPORT_SYMBOL_IF_KUNIT(mpa_mulpdu_of);
 
 /*
- * An FPDU being laid out. What is copied goes to @p; [@start, @p) is neither
- * in enc->bv nor in @crc yet, so that in the common case both see an FPDU
- * with all its markers as one piece.
+ * An FPDU being laid out. Octets are copied to @p. [@start, @p) is not yet in
+ * enc->bv nor in @crc, so that in the common case both get the FPDU, markers
+ * included, as one piece.
  */
 struct layout {
 	struct mpa_enc	*enc;
 	u8		*start;
 	u8		*p;
 	u8		*end;
-	u32		done;		/* octets from ULPDU_Length on */
-	u32		marker;		/* the same up to the next marker */
+	u32		done;		/* octets, from ULPDU_Length on */
+	u32		marker;		/* @done at the next marker */
 	u32		crc;
-	u32		offset;		/* of the FPDU's first octet in frag */
+	u32		offset;		/* where the FPDU begins in this frag */
 };
 
 static void layout_window(struct layout *l)
@@ -244,7 +244,10 @@ static int layout_head(struct layout *l, bool leading, u32 len)
 	return 0;
 }
 
-/* Returns how many of @want octets can be copied to l->p, or an error. */
+/*
+ * Write a marker if one is due. Returns how many of @want octets can then be
+ * copied to l->p, or an error.
+ */
 static __always_inline int layout_room(struct layout *l, u32 want)
 {
 	bool due = l->done == l->marker;
@@ -274,8 +277,8 @@ static int layout_copy(struct layout *l, const void *from, u32 len)
 }
 
 /*
- * use up octets of @from that lie in one piece: *@n, up to @want; none if an
- * entry is empty
+ * Take up to @want octets of @from that lie in one piece, and return where they
+ * are. *@n is their number, 0 if the next entry of @from is empty.
  */
 static __always_inline void *iter_take(struct iov_iter *from, u32 want, u32 *n)
 {
@@ -330,8 +333,8 @@ static int layout_copy_iter(struct layout *l, struct iov_iter *from, u32 len)
 }
 
 /*
- * Appends octets of the page that @from stands at: @len or as many as there
- * are before the page ends. Returns the number or an error.
+ * Append up to @len octets of @from, none past the end of the page or entry
+ * that it stands at. Returns how many, or an error.
  */
 static int layout_page(struct layout *l, struct iov_iter *from, u32 len)
 {
@@ -395,7 +398,7 @@ static int layout_tail(struct layout *l, u32 pad)
 	if (l->done == l->marker)
 		layout_marker(l);
 
-	/* With CRCs off it is still what it began with, which gives zero. */
+	/* With CRCs off it is still MPA_CRC_INIT: the field becomes zero. */
 	layout_sum(l, l->start, l->p - l->start);
 	field = mpa_crc_field(l->crc);
 	memcpy(l->p, &field, MPA_CRC_SIZE);
@@ -425,14 +428,11 @@ static int layout_fpdu(struct layout *l, bool leading, const void *hdr,
 	return layout_tail(l, pad_size(hdr_len + len));
 }
 
-/*
- * An FPDU that is copied to memory with room for all of it: where it is
- * written, and where the next marker goes.
- */
+/* An FPDU being copied to memory that has room for all of it */
 struct flat {
-	u8		*p;
-	u8		*marker;
-	u32		fpduptr;	/* of that marker */
+	u8		*p;		/* the next octet goes here */
+	u8		*marker;	/* the next marker goes here */
+	u32		fpduptr;	/* FPDUPTR of that marker */
 };
 
 static __always_inline void flat_marker(struct flat *f)
@@ -488,7 +488,7 @@ static void flat_end(struct flat *f, const struct mpa_enc *enc, const u8 *start,
 	memcpy(f->p, &field, MPA_CRC_SIZE);
 }
 
-/* The common case: no piece of it has to be looked for room for. */
+/* The common case: enc->frag has room for the whole FPDU. */
 static int encode_flat(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 		       struct iov_iter *data, u32 len, u32 size)
 {
@@ -514,7 +514,7 @@ static int encode_flat(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 	return 0;
 }
 
-/* drop the entries from @nr on, cut the one before to @last_len octets */
+/* drop the entries from @nr on, cut the last one left to @last_len octets */
 static void enc_truncate(struct mpa_enc *enc, u32 nr, u32 last_len)
 {
 	while (enc->nr > nr)
@@ -524,17 +524,17 @@ static void enc_truncate(struct mpa_enc *enc, u32 nr, u32 last_len)
 }
 
 /**
- * mpa_fpdu_encode - Lay out one FPDU behind those that are there
- * @enc: where to
+ * mpa_fpdu_encode - Lay out one FPDU after those already laid out
+ * @enc: encoder
  * @hdr: first octets of the ULPDU
- * @hdr_len: how many
+ * @hdr_len: octets at @hdr
  * @data: the rest of it; advanced
  * @len: octets to take from @data. @hdr_len + @len is 1 to %MPA_ULPDU_MAX.
  * @zerocopy: @data is an ITER_BVEC, of pages that TCP may hold references to;
  *	take the pages themselves
  *
- * All or nothing: after an error @enc and @data are as they were, but for the
- * memory that refill() may have put into @enc->frag.
+ * All or nothing: after an error @enc and @data are as they were, except that
+ * refill() may have put other memory into @enc->frag.
  *
  * Return: 0; %-ENOBUFS if @enc has too few entries; %-EFAULT if @data has too
  *	few octets; or the error of refill()
@@ -577,7 +577,10 @@ int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_encode);
 
-/* @len octets at @p, where the last FPDU's tail ends, if there is one */
+/*
+ * Add @len octets at @p. If there is an FPDU before, its tail ends at @p, and
+ * its last entry grows.
+ */
 static struct kvec *gather_head(struct mpa_enc *enc, void *p, u32 len)
 {
 	struct kvec *kv = enc->kv_next;
@@ -591,7 +594,7 @@ static struct kvec *gather_head(struct mpa_enc *enc, void *p, u32 len)
 	return kv + 1;
 }
 
-/* the ULPDU's octets; returns NULL if there are not entries enough */
+/* Add the ULPDU's octets. Returns NULL if there are too few entries. */
 static __always_inline struct kvec *gather_iter(struct mpa_enc *enc,
 						struct kvec *kv,
 						struct iov_iter *from, u32 len,
@@ -599,7 +602,7 @@ static __always_inline struct kvec *gather_iter(struct mpa_enc *enc,
 {
 	u32 left, n;
 
-	/* Mostly it is some of an entry. */
+	/* Mostly the octets are part of one entry. */
 	if (likely(iov_iter_is_kvec(from) &&
 		   from->kvec->iov_len - from->iov_offset > len)) {
 		kv->iov_base = from->kvec->iov_base + from->iov_offset;
@@ -611,7 +614,7 @@ static __always_inline struct kvec *gather_iter(struct mpa_enc *enc,
 		return kv + 1;
 	}
 	for (left = len; left; left -= n) {
-		/* One is for the tail. */
+		/* The last entry is for the tail. */
 		if (unlikely(kv + 1 >= enc->kv_end)) {
 			iov_iter_revert(from, len - left);
 			return NULL;
@@ -646,14 +649,14 @@ static void gather_tail(struct mpa_enc *enc, struct kvec *kv, u8 *p, u32 pad,
 
 /**
  * mpa_fpdu_gather - List the pieces of an FPDU without markers
- * @enc: where to
+ * @enc: encoder
  * @hdr: first octets of the ULPDU, copied
- * @hdr_len: how many
+ * @hdr_len: octets at @hdr
  * @data: the rest of it; advanced. The octets stay where they are.
  * @len: octets to take from @data
  *
- * For what mpa_fpdu_can_gather() allows. All or nothing: after an error @enc
- * and @data are as they were.
+ * Only for FPDUs that mpa_fpdu_can_gather() allows. All or nothing: after an
+ * error @enc and @data are as they were.
  *
  * Return: 0; %-ENOBUFS if @enc has too few entries, or too little memory;
  *	%-EFAULT if @data has too few octets
@@ -690,13 +693,11 @@ int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_gather);
 
-/*
- * Octets being used up, one after the other; mostly an FPDU lies in one piece.
- */
+/* A place in octets that may lie in pieces; mostly an FPDU lies in one. */
 struct cursor {
 	const u8		*p;
 	size_t			n;	/* octets left in this piece */
-	const struct kvec	*v;	/* it, the others behind it */
+	const struct kvec	*v;	/* this piece; the others follow */
 };
 
 static void cursor_init(struct cursor *c, const struct mpa_octets *in)
@@ -706,7 +707,7 @@ static void cursor_init(struct cursor *c, const struct mpa_octets *in)
 	c->v = in->v;
 }
 
-/* use up octets that lie in one piece: *@n, up to @want, but some */
+/* take octets that lie in one piece: *@n of them, 1 to @want */
 static __always_inline const void *cursor_take(struct cursor *c, size_t want,
 					       size_t *n)
 {
@@ -737,7 +738,7 @@ static noinline const void *cursor_gather(struct cursor *c, void *buf,
 	return buf;
 }
 
-/* use up @len octets: where they are, in @buf if not in one piece */
+/* take @len octets; returns where they are, @buf if not in one piece */
 static __always_inline const void *cursor_read(struct cursor *c, void *buf,
 					       size_t len)
 {
@@ -764,7 +765,7 @@ static __always_inline int decode_bad(struct mpa_dec *dec,
 	return -EBADMSG;
 }
 
-/* @c is a copy to work on */
+/* @c is by value: the caller's cursor does not move */
 static bool decode_crc_ok(const struct mpa_dec *dec, struct cursor c)
 {
 	size_t left = dec->size - MPA_CRC_SIZE;
@@ -816,8 +817,8 @@ static __always_inline u32 decode_marker(struct cursor *c)
 }
 
 /*
- * Splits the ULPDU into pieces and checks the markers in between; uses all up
- * but the CRC.
+ * Split the ULPDU into pieces and check the markers between them. Takes all of
+ * the FPDU but the CRC.
  */
 static __always_inline int decode_pieces(struct mpa_dec *dec, struct cursor *c)
 {
@@ -854,20 +855,20 @@ static __always_inline int decode_pieces(struct mpa_dec *dec, struct cursor *c)
 	return 0;
 }
 
-/* octets from dec->pos to behind ULPDU_Length */
+/* octets from dec->pos to the end of ULPDU_Length */
 static u32 head_size(const struct mpa_dec *dec)
 {
 	return marker_leads(dec->pos, dec->markers) ? MPA_HEAD_MAX :
 						      MPA_LENGTH_SIZE;
 }
 
-/* ULPDU_Length, the last of @size octets at @head */
+/* ULPDU_Length: the end of the @size octets at @head */
 static u32 head_length(const u8 *head, u32 size)
 {
 	return get_unaligned_be16(head + size - MPA_LENGTH_SIZE);
 }
 
-/* @c is a copy to work on */
+/* @c is by value: the caller's cursor does not move */
 static noinline u32 head_length_spread(struct cursor c, u32 size)
 {
 	u8 head[MPA_HEAD_MAX];
@@ -884,7 +885,7 @@ static __always_inline int decode_length(struct mpa_dec *dec, u32 len)
 	return 0;
 }
 
-/* an FPDU that is whole, in pieces */
+/* decode a whole FPDU that lies in pieces */
 static noinline int decode_spread(struct mpa_dec *dec, struct cursor *c)
 {
 	struct cursor start = *c;
@@ -892,7 +893,7 @@ static noinline int decode_spread(struct mpa_dec *dec, struct cursor *c)
 	u8 skip[MPA_CRC_SIZE];
 	int err;
 
-	/* It comes again with more fragments; one CRC pass is enough. */
+	/* Decoded again with more fragments: one CRC pass is enough. */
 	err = decode_pieces(dec, &at);
 	if (err == -ENOBUFS)
 		return err;
@@ -912,7 +913,7 @@ static bool flat_crc_ok(const u8 *p, u32 size)
 	return !memcmp(p + size - MPA_CRC_SIZE, &field, MPA_CRC_SIZE);
 }
 
-/* one that is whole and lies in one piece, with markers */
+/* decode a whole FPDU that lies in one piece, with markers */
 static noinline int decode_marked(struct mpa_dec *dec, const u8 *p)
 {
 	u32 next = marker_first(dec->pos, true);
@@ -951,7 +952,7 @@ static noinline int decode_marked(struct mpa_dec *dec, const u8 *p)
 	return bad ? decode_bad(dec, MPA_REASON_MARKER) : 0;
 }
 
-/* a copy, so that the original can stay in registers */
+/* decode_marked() with a copy, so that @dec can stay in registers */
 static __always_inline int decode_marked_apart(struct mpa_dec *dec, const u8 *p)
 {
 	struct mpa_dec d = *dec;
@@ -962,7 +963,7 @@ static __always_inline int decode_marked_apart(struct mpa_dec *dec, const u8 *p)
 	return err;
 }
 
-/* one that is whole and lies in one piece */
+/* decode a whole FPDU that lies in one piece */
 static __always_inline int decode_flat(struct mpa_dec *dec, struct cursor *c)
 {
 	const u8 *p = c->p;
@@ -993,7 +994,7 @@ static __always_inline int decode_apart(struct mpa_dec *dec, struct cursor *c)
 	return err;
 }
 
-/* as mpa_fpdu_decode(), with @avail octets at @c, which are used up */
+/* as mpa_fpdu_decode(), of @avail octets at @c, from which it takes the FPDU */
 static __always_inline int decode_fpdu(struct mpa_dec *dec, struct cursor *c,
 				       size_t avail)
 {
@@ -1019,11 +1020,12 @@ static __always_inline int decode_fpdu(struct mpa_dec *dec, struct cursor *c,
 /**
  * mpa_fpdu_decode - Verify one FPDU and find its ULPDU
  * @dec: what is known of the stream, and the results
- * @octets: the octets there are, from @dec->pos on; none is used up
+ * @octets: octets of the stream from @dec->pos on; not changed
  *
- * The ULPDU is there only when all of its FPDU is and has been verified. A
- * wrong CRC, if CRCs are in use, goes before a wrong marker: the latter means
- * something under a right CRC only, or with CRCs off.
+ * The pieces of the ULPDU are valid only if 0 is returned: all of the FPDU is
+ * there and has been verified. If both are wrong the CRC is reported, not the
+ * marker: what a marker says means something only if the CRC is right, or with
+ * CRCs off.
  *
  * Return: 0; %-EAGAIN if there are fewer than @dec->size octets; %-EBADMSG for
  *	the @dec->reason; %-ENOBUFS if @dec->max_frags are too few
@@ -1044,17 +1046,17 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode);
 
 /**
  * mpa_fpdu_decode_run - Verify FPDUs that follow each other
- * @dec: as for mpa_fpdu_decode(); the results are those of the last one, and
- *	@dec->pos is behind those that are good
- * @octets: the octets there are; none is used up
- * @limit: stream position where an FPDU is known to begin. One that is good but
- *	ends behind it is a bad one.
- * @ulpdu: results: the ULPDUs
- * @max: how many there is room for
- * @nr: result: how many there are
+ * @dec: as for mpa_fpdu_decode(); the results are those of the last FPDU, and
+ *	@dec->pos is after the last good one
+ * @octets: octets of the stream from @dec->pos on; not changed
+ * @limit: stream position where an FPDU is known to begin. An FPDU that ends
+ *	past it is bad, even if its CRC and markers are right.
+ * @ulpdu: result: the ULPDUs
+ * @max: entries of @ulpdu
+ * @nr: result: number of ULPDUs
  *
- * Return: 0 if there is no more room, or @limit is reached; otherwise what
- *	mpa_fpdu_decode() says of the next one
+ * Return: 0 if @ulpdu is full, or @limit is reached; otherwise what
+ *	mpa_fpdu_decode() returns for the next FPDU
  */
 int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
 			u64 limit, struct mpa_ulpdu *ulpdu, u32 max, u32 *nr)
@@ -1092,7 +1094,9 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode_run);
 /**
  * mpa_fpdu_peek - Find out how long an FPDU is, and whether it is whole
  * @dec: position and markers; gets length and size
- * @src: where its octets are
+ * @src: octets of the stream
+ * @limit: stream position where an FPDU is known to begin. An FPDU that ends
+ *	past it is bad, and its octets are not looked for.
  *
  * Return: 0; %-EAGAIN if there are fewer than @dec->size octets; %-EBADMSG for
  *	the @dec->reason
@@ -1118,11 +1122,11 @@ int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src, u64 limit)
 }
 
 /**
- * mpa_marker_read - What a marker says
- * @src: where its octets are, all of them
+ * mpa_marker_read - Read a marker
+ * @src: octets of the stream, with all those of the marker
  * @pos: stream position of the marker
  *
- * Return: FPDUPTR without its low bits
+ * Return: FPDUPTR with its two low bits cleared
  */
 u32 mpa_marker_read(struct mpa_source *src, u64 pos)
 {
@@ -1134,8 +1138,8 @@ u32 mpa_marker_read(struct mpa_source *src, u64 pos)
 
 /**
  * mpa_fpdu_check_markers - Check the markers of an FPDU, and nothing else
- * @dec: what mpa_fpdu_peek() has found, of a whole FPDU
- * @src: where its octets are
+ * @dec: results of mpa_fpdu_peek() for a whole FPDU
+ * @src: octets of the stream
  *
  * Return: 0, or %-EBADMSG with @dec->reason
  */

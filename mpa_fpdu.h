@@ -24,7 +24,7 @@ u32 mpa_crc_update(u32 crc, const void *data, size_t len);
 
 /**
  * mpa_crc_field() - Finish a CRC
- * @crc: what mpa_crc_update() returned last
+ * @crc: state that mpa_crc_update() returned last
  *
  * Return: the CRC field as it stands on the wire, least significant octet
  *	first
@@ -52,11 +52,12 @@ u32 mpa_mulpdu_of(u32 emss, bool markers);
  *	start of @frag.page, those from @frag.offset on are free
  * @refill: puts a fresh, empty piece of at least 16 octets into @frag, keeping
  *	or dropping the reference it had on the old one; 0 or a negative errno
- * @kv: or else the octets as pieces that are copied later, in order
- * @kv_next: behind the entries in use
- * @kv_end: behind those there are
- * @buf: memory for what is around ULPDUs, one FPDU's behind the other's
- * @buf_end: where it ends
+ * @kv: in place of @bv, octets that are gathered: the pieces, in order, which
+ *	TCP is to copy
+ * @kv_next: first entry of @kv not in use
+ * @kv_end: end of @kv
+ * @buf: free memory for framing and headers of FPDUs that are gathered
+ * @buf_end: end of that memory
  */
 struct mpa_enc {
 	u64			pos;
@@ -79,23 +80,23 @@ int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 		    struct iov_iter *data, u32 len);
 
-#define MPA_GATHER_HDR	64	/* octets of a header that is copied */
-#define MPA_GATHER_MIN	3	/* entries: before, the ULPDU, behind */
+#define MPA_GATHER_HDR	64	/* longest header, copied, in octets */
+#define MPA_GATHER_MIN	3	/* entries: head, ULPDU, tail */
 
-/* Can the kernel reach the octets by a pointer? */
+/* True if the kernel can reach the octets by a pointer. */
 static inline bool mpa_iter_is_flat(const struct iov_iter *iter)
 {
 	return iov_iter_is_kvec(iter) || iov_iter_is_bvec(iter);
 }
 
 /**
- * mpa_fpdu_can_gather() - Can mpa_fpdu_gather() be used for an FPDU?
- * @enc: where it is to go
+ * mpa_fpdu_can_gather() - whether mpa_fpdu_gather() takes an FPDU
+ * @enc: encoder
  * @hdr_len: octets of the ULPDU's header
- * @data: the rest of it
- * @len: octets of that
+ * @data: the rest of the ULPDU
+ * @len: octets of @data that belong to the ULPDU
  *
- * Return: if not, mpa_fpdu_encode() can
+ * Return: true if it does; otherwise mpa_fpdu_encode() does
  */
 static inline bool mpa_fpdu_can_gather(const struct mpa_enc *enc, u32 hdr_len,
 				       const struct iov_iter *data, u32 len)
@@ -105,10 +106,10 @@ static inline bool mpa_fpdu_can_gather(const struct mpa_enc *enc, u32 hdr_len,
 }
 
 /**
- * struct mpa_octets - consecutive octets of a stream, wherever they lie
+ * struct mpa_octets - consecutive octets of a stream, in pieces
  * @v: the pieces
- * @nr: how many there are
- * @off: octets of the first piece that are already used up
+ * @nr: number of pieces
+ * @off: octets to skip at the start of the first piece
  * @len: octets from there to the end of the last piece
  */
 struct mpa_octets {
@@ -119,12 +120,13 @@ struct mpa_octets {
 };
 
 /**
- * struct mpa_dec - what a receiver knows of a stream, and finds out
+ * struct mpa_dec - what a receiver knows of a stream, and results of decoding
  * @pos: stream position of the FPDU's first octet (a leading marker, if any)
  * @markers: the sender inserts markers
  * @crc: check CRCs
- * @frag: takes the pieces of the ULPDU
- * @max_frags: how many there is room for
+ * @from_lead: FPDUPTR may count from the FPDU's leading marker, too
+ * @frag: gets the pieces of the ULPDU
+ * @max_frags: entries of @frag
  * @nr_frags: result: pieces in use
  * @len: result: ULPDU_Length
  * @size: result: octets from @pos to the end of the FPDU. With -EAGAIN the
@@ -145,11 +147,13 @@ struct mpa_dec {
 };
 
 /**
- * struct mpa_source - octets of a stream, with holes, to be looked at
- * @next: the first octet from @pos on that is there: its stream position, or
+ * struct mpa_source - octets of a stream, maybe with holes
+ * @next: returns the stream position of the first octet at or after @pos, or
  *	%MPA_POS_NONE
- * @have: how many octets are there from @pos on, without a hole; @max is enough
- * @read: copies @len octets from @pos on, which @have says are there
+ * @have: returns how many octets there are from @pos to the next hole; does not
+ *	count further than @max
+ * @read: copies @len octets from @pos on; @have has said that they are there
+ * @steps: pieces that these functions have walked over; they add to it
  */
 struct mpa_source {
 	u64	(*next)(struct mpa_source *src, u64 pos);

@@ -2,8 +2,8 @@
 /*
  * Request and Reply frames: RFC 5044 section 7.1 and Appendix C, RFC 6581.
  *
- * Rev 0 stands for an RDMAC peer: M and C are always 1 in what we send then,
- * and CRCs are always on.
+ * Rev 0 stands for an RDMAC peer: this end always sends M=1 and C=1 then, and
+ * CRCs are always on.
  */
 #include <kunit/visibility.h>
 #include <linux/errno.h>
@@ -41,10 +41,10 @@ static void frame_write_erd(struct mpa_erd *erd, const struct mpa_frame *frame)
 }
 
 /**
- * mpa_frame_write - A frame as it is on the wire, up to the ULP's private data
- * @buf: where to: %MPA_RR_SIZE octets, and %MPA_ERD_SIZE more if
+ * mpa_frame_write - Write a frame for the wire, up to the ULP's private data
+ * @buf: result: %MPA_RR_SIZE octets, and %MPA_ERD_SIZE more if
  *	mpa_frame_enhanced()
- * @frame: what it says
+ * @frame: the fields
  */
 void mpa_frame_write(void *buf, const struct mpa_frame *frame)
 {
@@ -61,15 +61,15 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_frame_write);
 
 /**
  * mpa_frame_read - Read the fixed part of a frame
- * @buf: its octets
- * @have: how many of them there are
+ * @buf: octets of the frame
+ * @have: number of octets in @buf
  * @reply: a Reply is expected, not a Request
- * @frame: result: what it says
- * @reason: result: with -EBADMSG, what is wrong. %MPA_REASON_ROLE when the
- *	peer has our own role (section 7.1.2 rule 8).
+ * @frame: result: the fields
+ * @reason: result: with -EBADMSG, what is wrong. %MPA_REASON_ROLE if the peer
+ *	has the same role as this end (section 7.1.2 rule 8).
  *
- * Return: 0; %-EAGAIN if there are fewer than %MPA_RR_SIZE octets, all of
- *	them good so far; %-EBADMSG as soon as an octet of the key is wrong
+ * Return: 0; %-EAGAIN if there are fewer than %MPA_RR_SIZE octets, and all of
+ *	them are good; %-EBADMSG as soon as an octet of the key is wrong
  */
 int mpa_frame_read(const void *buf, size_t have, bool reply,
 		   struct mpa_frame *frame, enum mpa_reason *reason)
@@ -95,9 +95,9 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_frame_read);
 
 /**
  * mpa_frame_read_erd - Read the enhanced data of a frame
- * @pd: its private data, of %MPA_ERD_SIZE octets at least
- * @frame: what the fixed part said; @p2p and @erd are filled in. Without flag A
- *	the kinds of RTR are ignored: RFC 6581 section 9.2.
+ * @pd: private data of the frame, of %MPA_ERD_SIZE octets at least
+ * @frame: fields of the fixed part; p2p and erd are filled in. Without flag A
+ *	the kinds of RTR are ignored (RFC 6581 section 9.2).
  */
 void mpa_frame_read_erd(const void *pd, struct mpa_frame *frame)
 {
@@ -131,8 +131,8 @@ static void frame_add_erd(struct mpa_frame *frame,
 }
 
 /**
- * mpa_frame_request - Our Request
- * @wish: what we want
+ * mpa_frame_request - Make this end's Request
+ * @wish: what this end asks for
  * @pd_len: octets of private data of the ULP
  * @req: result
  */
@@ -158,8 +158,9 @@ static bool frame_request_rev_ok(const struct mpa_wish *wish, u8 rev)
 }
 
 /*
- * A Request of Rev 2 without enhanced data is no different from one of Rev 1
- * (RFC 6581 section 6), and may be answered so.
+ * A Request of Rev 2 without enhanced data does not differ from one of Rev 1
+ * (RFC 6581 section 6): a Reply of Rev 1 or, from an RDMAC peer, of Rev 0 is
+ * acceptable, too.
  */
 static bool frame_reply_rev_ok(const struct mpa_wish *wish, u8 rev)
 {
@@ -178,8 +179,8 @@ static bool frame_rev_ok(const struct mpa_wish *wish,
 }
 
 /*
- * RFC 6581 section 10: a Reply has enhanced data where the Request had it; a
- * Request with it is refused by who does not support it.
+ * RFC 6581 section 10: a Reply has enhanced data if and only if the Request had
+ * it; an end that does not support enhanced data refuses a Request with it.
  */
 static bool frame_enhanced_ok(const struct mpa_wish *wish,
 			      const struct mpa_frame *got)
@@ -201,13 +202,13 @@ static bool frame_rejects(const struct mpa_wish *wish,
 }
 
 /**
- * mpa_frame_judge - Is a frame acceptable?
- * @wish: what we want
- * @got: what came
+ * mpa_frame_judge - Check whether a frame is acceptable
+ * @wish: what this end asked for and accepts
+ * @got: the frame received
  *
- * A revision that we cannot use is an error in a rejecting Reply, too: it is
- * what a Responder says last when our revision means nothing to it, before it
- * closes the connection (Appendix C.2.1).
+ * A Reply that rejects is acceptable with or without S, and with any revision
+ * up to that of our Request. S and the revision tell where its private data
+ * begins.
  *
  * Return: %MPA_REASON_NONE, %MPA_REASON_REVISION, %MPA_REASON_ENHANCED or
  * %MPA_REASON_PD_LENGTH
@@ -234,8 +235,8 @@ enum mpa_reason mpa_frame_judge(const struct mpa_wish *wish,
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_judge);
 
 /*
- * RFC 6581 section 9.1: neither depth is above what the other end can use, one
- * that the ULP sees to stays as it is. A rejecting Reply says what we need.
+ * RFC 6581 section 9.1: neither depth is above what the other end can use, and
+ * a depth left to the ULP stays so. A rejecting Reply says what this end needs.
  */
 static u16 answer_depth(u16 ours, u16 asked, bool reject)
 {
@@ -245,8 +246,8 @@ static u16 answer_depth(u16 ours, u16 asked, bool reject)
 }
 
 /*
- * Section 9.2: those kinds of RTR that both support, or if there are none, all
- * of ours. One by RDMA Read needs an IRD.
+ * Section 9.2: the kinds of RTR that both ends support or, if there are none,
+ * all of ours. An RTR by RDMA Read needs an IRD of at least 1.
  */
 static void frame_answer_erd(const struct mpa_wish *wish,
 			     const struct mpa_frame *req, bool reject,
@@ -265,13 +266,13 @@ static void frame_answer_erd(const struct mpa_wish *wish,
 }
 
 /**
- * mpa_frame_answer - Our Reply to an acceptable Request
- * @wish: what we want
+ * mpa_frame_answer - Make this end's Reply to an acceptable Request
+ * @wish: what this end asks for and accepts
  * @req: the Request
- * @reject: the consumer rejects it
+ * @reject: the consumer rejects @req
  * @pd_len: octets of private data of the ULP
- * @reply: result. C is also set when the peer asked for CRCs: that is what
- *	will be, and there are peers that insist on reading it.
+ * @reply: result. C is also set if the peer asked for CRCs: they will be on,
+ *	and there are peers that insist on C=1.
  */
 void mpa_frame_answer(const struct mpa_wish *wish,
 		      const struct mpa_frame *req, bool reject, u16 pd_len,
@@ -293,14 +294,17 @@ void mpa_frame_answer(const struct mpa_wish *wish,
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_answer);
 
 /**
- * mpa_frame_refuse - The Reply owed to a Request of a useless revision
- * @wish: what we want
- * @req: the Request
- * @reply: result: our revision, rejecting, without private data
+ * mpa_frame_refuse - Make the last Reply to a Rev 0 Request that is refused
+ * @wish: what this end asks for and accepts
+ * @req: the peer's frame
+ * @reply: result: Rev 1, rejecting, without private data
  *
- * The connection is closed after it: Appendix C.2.1.
+ * Appendix C.2.1: a strict Responder sends it to an RDMAC Initiator, and then
+ * closes the connection. A Request of a revision above ours gets no Reply: it
+ * is improperly formatted (section 7.1.2 rule 2, RFC 6581 section 10), and
+ * Initiators of Rev 2 try again with Rev 1 only after a reset.
  *
- * Return: true if a Reply is owed; false for all other errors, and to a Reply
+ * Return: true if this Reply is to be sent
  */
 bool mpa_frame_refuse(const struct mpa_wish *wish,
 		      const struct mpa_frame *req, struct mpa_frame *reply)
@@ -317,7 +321,7 @@ bool mpa_frame_refuse(const struct mpa_wish *wish,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_refuse);
 
-/* The Responder's own values are in its Reply, but for those left alone. */
+/* The Responder's values are in its Reply, except depths left to the ULP. */
 static void settle_responder(const struct mpa_wish *wish,
 			     const struct mpa_enhanced *ours,
 			     struct mpa_terms *terms)
@@ -327,7 +331,7 @@ static void settle_responder(const struct mpa_wish *wish,
 	terms->rtr = ours->rtr;
 }
 
-/* RFC 6581 section 9.1: our ORD is at most, our IRD at least the other's. */
+/* RFC 6581 section 9.1: ORD is at most their IRD, IRD at least their ORD. */
 static enum mpa_reason settle_depths(const struct mpa_wish *wish,
 				     const struct mpa_enhanced *theirs,
 				     struct mpa_terms *terms)
@@ -343,9 +347,9 @@ static enum mpa_reason settle_depths(const struct mpa_wish *wish,
 }
 
 /*
- * The RTR is the Initiator's choice. RDMA Write comes first because it takes
- * nothing from the Responder: no Receive, no place in a queue. RDMA Read takes
- * one of the latter, if there are any.
+ * The Initiator chooses the RTR. RDMA Write comes first because it uses nothing
+ * of the Responder: no Receive, no place in a queue. RDMA Read uses a place in
+ * a queue: it comes before Send if the Responder has any (its IRD is not 0).
  */
 static enum mpa_reason settle_rtr(const struct mpa_frame *ours,
 				  const struct mpa_frame *theirs,
@@ -384,10 +388,10 @@ static enum mpa_reason settle_erd(const struct mpa_wish *wish,
 }
 
 /**
- * mpa_frame_settle - What two frames have agreed on
- * @wish: what we want
- * @ours: the frame we sent
- * @theirs: the one we received
+ * mpa_frame_settle - Get the terms from a Request and its Reply
+ * @wish: what this end asks for and accepts
+ * @ours: the frame that this end sent
+ * @theirs: the frame that it received
  * @terms: result
  *
  * Return: %MPA_REASON_NONE; or, as Initiator, %MPA_REASON_IRD or
@@ -403,10 +407,10 @@ enum mpa_reason mpa_frame_settle(const struct mpa_wish *wish,
 	terms->rev = min(ours->rev, theirs->rev);
 	terms->crc = (ours->flags | theirs->flags) & MPA_RR_C ||
 		     terms->rev == MPA_REV_0;
-	/* As an RDMAC Responder we insert them whatever the Request says. */
+	/* An RDMAC Responder inserts them whatever the Request says. */
 	terms->markers_tx = theirs->flags & MPA_RR_M ||
 			    (ours->reply && ours->rev < theirs->rev);
-	/* An RDMAC peer inserts them whatever our Request says: C.2.5 */
+	/* An RDMAC peer inserts them whatever our Request says (C.2.5). */
 	terms->markers_rx = ours->flags & MPA_RR_M ||
 			    terms->rev == MPA_REV_0;
 	if (!mpa_frame_enhanced(ours))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Request and Reply frames and what they settle, as pure functions:
+ * Request and Reply frames and the terms they settle, as pure functions:
  * RFC 5044 section 7.1 and Appendix C, RFC 6581.
  */
 #ifndef _MPA_FRAME_H
@@ -11,15 +11,15 @@
 #include "mpa_wire.h"
 
 /**
- * struct mpa_wish - what this end wants, and will put up with
+ * struct mpa_wish - what this end asks for and accepts
  * @rev: revision to announce
- * @markers: we want markers in what we receive
- * @crc: we want CRCs
+ * @markers: ask for markers in what this end receives
+ * @crc: ask for CRCs
  * @strict: refuse Rev 0 peers (unless @rev is 0)
- * @pd_max: most private data to take from a Rev 0 peer
+ * @pd_max: octets of private data that a Rev 0 peer may send; 0: MPA_PD_MAX
  * @enhanced: with Rev 2, enhanced startup
- * @erd: for that, what we want (Initiator) or can do (Responder)
- * @ird_max: highest IRD that we can have
+ * @erd: with @enhanced, what the Initiator asks for or the Responder can do
+ * @ird_max: highest IRD that the Initiator can have
  */
 struct mpa_wish {
 	u8	rev;
@@ -34,11 +34,11 @@ struct mpa_wish {
 
 /**
  * struct mpa_frame - the fields of a Request or Reply
- * @reply: it is a Reply
- * @flags: MPA_RR_M and so on; reserved bits as they are
+ * @reply: a Reply, not a Request
+ * @flags: MPA_RR_M and so on; reserved bits as received
  * @rev: revision
  * @pd_len: octets of private data, those of @erd included
- * @p2p: flag A; valid where mpa_frame_enhanced(), as is the next
+ * @p2p: flag A; @p2p and @erd are valid if mpa_frame_enhanced()
  * @erd: enhanced data; no kinds of RTR without flag A
  */
 struct mpa_frame {
@@ -51,15 +51,15 @@ struct mpa_frame {
 };
 
 /**
- * struct mpa_terms - what two frames have settled
- * @rev: revision, also the DDP and RDMAP version
+ * struct mpa_terms - what a Request and its Reply have settled
+ * @rev: revision; also the DDP and RDMAP version, but for Rev 2 that is 1
  * @crc: CRCs in both directions
- * @markers_tx: we insert markers
+ * @markers_tx: this end inserts markers
  * @markers_rx: the peer inserts markers
- * @enhanced: by RFC 6581; the next four come from it
- * @ird: RDMA Read Requests that the peer may have under way
- * @ord: RDMA Read Requests that we may have under way
- * @rtr: Initiator: the RTR to send; Responder: those that may come
+ * @enhanced: RFC 6581 was used; @ird, @ord, @rtr and @theirs come from it
+ * @ird: RDMA Read Requests that the peer may have outstanding
+ * @ord: RDMA Read Requests that this end may have outstanding
+ * @rtr: Initiator: the kind of RTR to send; Responder: kinds that may arrive
  * @theirs: the peer's enhanced data
  */
 struct mpa_terms {
@@ -74,7 +74,7 @@ struct mpa_terms {
 	struct mpa_enhanced theirs;
 };
 
-/* Does enhanced data lead the private data? In Rev 1 the bit is reserved. */
+/* True if private data begins with enhanced data. S is reserved in Rev 1. */
 static inline bool mpa_frame_enhanced(const struct mpa_frame *frame)
 {
 	return frame->rev >= MPA_REV_2 && frame->flags & MPA_RR_S;

@@ -1,5 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The module, and what it has in each network namespace. */
+/*
+ * The module, and its state in each network namespace.
+ *
+ * Teardown of the module, in mpa_exit(). No consumer is loaded any longer, so
+ * every connection has been released and every socket has its callbacks back.
+ * Three kinds of task may still execute code of this module:
+ *
+ * - the network stack, preempted between dropping its last reference on a
+ *   zero-copy message and queueing the work item;
+ * - a caller of a socket callback, or a reader of the socket's operations
+ *   without a lock, preempted in there;
+ * - work items.
+ *
+ * (1) unregister_pernet_subsys(): no namespace refers to a connection.
+ * (2) mpa_conn_wait_none(): waits for the last reference on each connection. A
+ * task of the first kind holds one until it has queued the work item, or found
+ * it queued; so does a work item until it is about to return, and a batch that
+ * a consumer has kept past released(). From now on nothing is queued.
+ * (3) mpa_af_exit(): waits for an RCU grace period, then for one of RCU tasks.
+ * Every task of the first two kinds has left this module's text and data. This
+ * must follow (2): after its last mpa_conn_put() a task still executes
+ * instructions of this module.
+ * (4) destroy_workqueue(): all work items have returned. This must follow (2),
+ * or a task of the first kind would queue on a freed workqueue.
+ * (5) Free what all of them used.
+ *
+ * A preemptible kernel without TASKS_RCU cannot wait as (3) does. There the
+ * module stays loaded.
+ */
 #include <linux/module.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
@@ -14,7 +42,7 @@
 #define CREATE_TRACE_POINTS
 #include <trace/events/mpa.h>
 
-/* As many as TCP keeps for a listener that accepts none, by default. */
+/* As many as TCP queues by default for a listener that does not accept */
 #define MPA_STARTUP_MAX	SOMAXCONN
 
 /* Octets by which each processor's share of mpa_net.rx_mem may be off */
@@ -39,7 +67,10 @@ struct workqueue_struct *mpa_wq;
 struct workqueue_struct *mpa_reclaim_wq;
 static unsigned int mpa_net_id __read_mostly;
 
-/* Counts for connections whose namespace has gone away under them. */
+/*
+ * Stands for the namespace of connections that have left theirs, because it is
+ * going away or because they are being released.
+ */
 struct mpa_net mpa_net_none = {
 	.lock			= __SPIN_LOCK_UNLOCKED(mpa_net_none.lock),
 	.conns			= LIST_HEAD_INIT(mpa_net_none.conns),
@@ -55,7 +86,7 @@ struct mpa_net *mpa_net(struct net *net)
 	return net_generic(net, mpa_net_id);
 }
 
-/* No namespace goes beyond the limits of the initial one. */
+/* The limits of the initial namespace hold in all others, too. */
 int mpa_net_startup_max(const struct mpa_net *mn)
 {
 	return min(READ_ONCE(mn->startup_max),
@@ -103,7 +134,7 @@ static void mpa_net_startup_del(struct mpa_net *mn, struct mpa_conn *conn)
 	mn->nr_startups--;
 }
 
-/* Take the oldest off the list if there are too many; with a reference. */
+/* Unlists and returns the oldest, with a reference, if too many wait. */
 static struct mpa_conn *mpa_net_startup_surplus(struct mpa_net *mn)
 {
 	struct mpa_conn *conn = NULL;
@@ -120,10 +151,9 @@ static struct mpa_conn *mpa_net_startup_surplus(struct mpa_net *mn)
 }
 
 /*
- * A Responder begins to wait for its Request. Where there are too many the
- * oldest gives way, not this one: a peer that means it has sent its Request
- * within a round trip. It ends in its own work item. More than one goes only
- * if the limit has been lowered.
+ * A Responder begins to wait for its Request. If too many do, the oldest one
+ * ends, in its own work item, not this one: a serious peer has sent its Request
+ * within a round trip. More than one ends only after the limit was lowered.
  */
 void mpa_net_startup_begin(struct mpa_conn *conn)
 {
@@ -144,7 +174,7 @@ void mpa_net_startup_begin(struct mpa_conn *conn)
 	}
 }
 
-/* Its Request is complete, or it has ended; may be called again. */
+/* @conn has its Request, or has ended. May be called more than once. */
 void mpa_net_startup_end(struct mpa_conn *conn)
 {
 	struct mpa_net *mn = READ_ONCE(conn->mn);
@@ -338,8 +368,8 @@ free_mib:
 }
 
 /*
- * Only connections on kernel sockets that hold no reference on their
- * namespace can still be here. They stay on the list until they are detached.
+ * Unlists and returns a connection that is not released yet, with a reference,
+ * or NULL. Only kernel sockets without a reference on their namespace have any.
  */
 static struct mpa_conn *mpa_net_first(struct mpa_net *mn)
 {
@@ -431,10 +461,7 @@ exit_crc:
 	return err;
 }
 
-/*
- * No consumer is loaded any more, so every connection has been released:
- * what may still be queued is work that finds it so.
- */
+/* The comment at the top of the file says why this order is safe. */
 static void __exit mpa_exit(void)
 {
 	unregister_pernet_subsys(&mpa_net_ops);

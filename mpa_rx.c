@@ -2,24 +2,31 @@
 /*
  * Receiving in order: from TCP's receive queue to the consumer's recv().
  *
- * The source is the receive queue from rx.seq on. Under the socket lock its
- * skbs are cloned into a batch, which pins the octets whatever TCP does to the
- * queue afterwards; those that others may still write to are copied. Nothing is
- * consumed. FPDUs are decoded with no lock held, the batch is passed to the
- * consumer, and when it has been put its octets are consumed from TCP, in
- * order, which opens the window.
+ * Under the socket lock the skbs of the receive queue, from rx.seq on, are
+ * cloned into a batch. The clones pin the octets whatever TCP does to the queue
+ * afterwards; octets that a process may still write to are copied. FPDUs are
+ * decoded, and the batch is passed to the consumer, with no lock held. When it
+ * has been put, its octets are consumed from TCP, in order, which opens the
+ * window.
  *
- * An FPDU that is larger than the receive window, or lies in more pieces than
- * a batch has room for, is copied together in one buffer first. In the first
- * case its octets have to be consumed at once (rx.eaten), so that the window
- * lets the rest in.
+ * An FPDU that is larger than the receive window, or lies in too many pieces
+ * for a batch, is first copied into one buffer. In the first case its octets
+ * are consumed while they are copied (rx.eaten), so that the window opens for
+ * the rest.
  *
- * Of FPDUs that were passed early (mpa_early.c) only lengths and markers are
- * looked at, where they lie; then they are consumed like others.
+ * Of FPDUs that were passed out of order (mpa_early.c) only lengths and markers
+ * are checked when the stream reaches them. Then they are consumed like others.
  *
  * Memory that a peer can make a connection hold: its receive buffer; as much
- * again in clones of skbs that TCP has collapsed since, or in copies
- * (rx.pinned); one buffer of MPA_FPDU_MAX octets; one batch.
+ * again in rx.pinned, for clones of skbs that TCP has collapsed since and for
+ * copies; with MPA_F_OOO as much in ooo.pinned; one buffer of MPA_FPDU_MAX
+ * octets; and one batch in order, one out of order.
+ *
+ * rx.pinned is not charged to the socket: TCP has normally charged the same
+ * skbs, and charging them twice would halve the window. Instead
+ * net.mpa.rx_mem_max bounds the sum over all connections of a namespace. At
+ * that limit a connection gets no batch while its consumer keeps one, and
+ * nothing is passed out of order.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -31,7 +38,7 @@
 #define MPA_RX_WALK	4096	/* mpa_source.steps after which that ends */
 #define MPA_RX_LIMITED	(HZ / 50 + 1)	/* jiffies, then look at rx_mem_max */
 
-/* Octets from which the ULPDU_Length at rx.pos can be read. */
+/* Octets needed from rx.pos on to read ULPDU_Length. */
 static u32 mpa_rx_header(const struct mpa_conn *conn)
 {
 	if (conn->terms.markers_rx && conn->rx.pos % MPA_MARKER_INTERVAL == 0)
@@ -53,8 +60,8 @@ void mpa_rx_begin(struct mpa_conn *conn)
 }
 
 /*
- * Socket lock held. Octets behind rx.seq; the FIN, which may have been consumed
- * with the startup frame, is not one.
+ * Socket lock held. Octets in order after rx.seq. A FIN is not counted; if it
+ * was consumed with the startup frame, rx.seq is already past it.
  */
 static u32 mpa_rx_avail(const struct mpa_conn *conn)
 {
@@ -63,7 +70,10 @@ static u32 mpa_rx_avail(const struct mpa_conn *conn)
 	return after(end, conn->rx.seq) ? end - conn->rx.seq : 0;
 }
 
-/* Socket lock held. Consume from TCP what the consumer has put. */
+/*
+ * Socket lock held. Consume from TCP the octets of batches that were put; none
+ * if another user has reconnected the socket, which the next round reports.
+ */
 static void mpa_rx_consume(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
@@ -90,8 +100,9 @@ static u32 mpa_rx_copy_octets(struct mpa_conn *conn, u64 pos, void *to, u32 len)
 }
 
 /*
- * Socket lock held. Add to the buffer until it has @goal octets of the FPDU,
- * and with @eat consume them.
+ * Socket lock held. Copy octets until rx.copy has @goal of the FPDU, at most
+ * rx.want, and consume them if @eat is set. Returns 0, -EINPROGRESS if they lie
+ * in so many skbs that the lock must be released in between, or an error.
  */
 static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 {
@@ -99,7 +110,7 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 	u32 n, left;
 
 	if (!rx->copy) {
-		/* The length is not known from the header alone. */
+		/* The FPDU's size is not known before its header is read. */
 		rx->capacity = rx->want > mpa_rx_header(conn) ? rx->want :
 							MPA_FPDU_MAX;
 		rx->copy = kvmalloc(rx->capacity, MPA_GFP_QUIET);
@@ -124,8 +135,8 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 }
 
 /*
- * Socket lock held. Is the window too small for the rest of this FPDU to come
- * in? Only if all before it has been consumed is that for us to change.
+ * Socket lock held. True if the window may be too small for the rest of this
+ * FPDU, and can be opened: all octets before it are consumed, and no hold.
  */
 static bool mpa_rx_stuck(const struct mpa_conn *conn)
 {
@@ -135,7 +146,7 @@ static bool mpa_rx_stuck(const struct mpa_conn *conn)
 }
 
 /*
- * Socket lock held. FIN, with @avail octets behind the last FPDU: a marker of
+ * Socket lock held. FIN, with @avail octets after the last FPDU. A marker of
  * zero that was sent ahead of an FPDU that never came is tolerated.
  */
 static void mpa_rx_fin(struct mpa_conn *conn, u32 avail)
@@ -151,7 +162,7 @@ static void mpa_rx_fin(struct mpa_conn *conn, u32 avail)
 	mpa_cm_end(conn, clean ? MPA_REASON_FIN : MPA_REASON_TRUNCATED, 0);
 }
 
-/* Socket lock held. The FPDU as far as it has been copied, or NULL. */
+/* Socket lock held. Returns NULL until rx.want octets have been copied. */
 static struct mpa_batch *mpa_rx_take_copy(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
@@ -167,8 +178,8 @@ static struct mpa_batch *mpa_rx_take_copy(struct mpa_conn *conn)
 }
 
 /*
- * Socket lock held. Fewer octets are there than would be of use: end of the
- * stream, or a window that has to be opened, or just wait.
+ * Socket lock held. There are fewer than rx.want octets: report how the stream
+ * ended, or copy and consume them if the window is too small, or wait.
  */
 static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 {
@@ -177,7 +188,7 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 	u64 limit;
 	int err;
 
-	/* Do not wait for the rest of what runs into FPDUs passed early. */
+	/* No wait for the rest of an FPDU that runs into one passed before. */
 	limit = mpa_early_limit(conn, rx->pos);
 	if (limit > rx->pos)
 		want = min_t(u64, want, limit - rx->pos);
@@ -196,7 +207,7 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 	return ERR_PTR(err);
 }
 
-/* Socket lock held. Pin what is in the receive queue. */
+/* Socket lock held. Pin octets from rx.pos on, rx.want of them or more. */
 static struct mpa_batch *mpa_rx_pin(struct mpa_conn *conn)
 {
 	struct mpa_queue q;
@@ -214,7 +225,7 @@ static struct mpa_batch *mpa_rx_pin(struct mpa_conn *conn)
 	return ERR_PTR(err);
 }
 
-/* What the decoder said when it stopped. */
+/* Apply what the decoder found: new position, error, octets needed next. */
 static void mpa_rx_decoded(struct mpa_conn *conn, const struct mpa_batch *b,
 			   const struct mpa_dec *dec, int err)
 {
@@ -228,14 +239,14 @@ static void mpa_rx_decoded(struct mpa_conn *conn, const struct mpa_batch *b,
 	else if (err)
 		rx->want = dec->size;
 	rx->fragmented = err && !b->octets && (b->full || err == -ENOBUFS);
-	/* CS-29: the Responder has heard an FPDU. */
+	/* CS-29: a valid FPDU has arrived, so a Responder may send. */
 	if (b->octets)
 		conn->tx.gate = true;
 }
 
 /*
- * Socket lock held. The stream has come to FPDUs that were passed before: step
- * over those that are whole.
+ * Socket lock held. The stream has reached FPDUs that were passed out of order:
+ * step over those that are whole.
  */
 static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 {
@@ -269,8 +280,8 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 }
 
 /*
- * Socket lock held. Octets to decode or stepped over, NULL if there are not
- * enough, or an ERR_PTR().
+ * Socket lock held. Returns a batch of octets to decode, or of FPDUs stepped
+ * over; NULL if there is nothing to do; or an ERR_PTR().
  */
 static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 {
@@ -294,7 +305,7 @@ static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 	return err ? ERR_PTR(err) : mpa_rx_take_copy(conn);
 }
 
-/* No lock held. An FPDU that was passed before, and had to be copied. */
+/* No lock held. Check an FPDU in rx.copy that was passed out of order. */
 static int mpa_rx_decode_passed(struct mpa_conn *conn, struct mpa_batch *b,
 				struct mpa_dec *dec)
 {
@@ -317,8 +328,8 @@ static int mpa_rx_decode_passed(struct mpa_conn *conn, struct mpa_batch *b,
 }
 
 /*
- * Was the length at rx.pos another one when the copy was begun? Who shares the
- * pages that it was read from may have changed it since.
+ * True if the FPDU is now shorter than what was consumed of it, or longer than
+ * the buffer: a process that shares the pages (splice()) changed ULPDU_Length.
  */
 static bool mpa_rx_length_changed(const struct mpa_conn_rx *rx,
 				  const struct mpa_batch *b,
@@ -329,7 +340,7 @@ static bool mpa_rx_length_changed(const struct mpa_conn_rx *rx,
 	return b->octets ? b->octets < rx->eaten : dec->size > rx->capacity;
 }
 
-/* No lock held. Decode the FPDUs in @b, as many as are whole. */
+/* No lock held. Decode the FPDUs of @b that are whole. */
 static void mpa_rx_decode(struct mpa_conn *conn, struct mpa_batch *b)
 {
 	struct mpa_dec dec = {
@@ -353,7 +364,7 @@ static void mpa_rx_decode(struct mpa_conn *conn, struct mpa_batch *b)
 	mpa_early_forget(conn, conn->rx.pos);
 }
 
-/* The buffer goes with the batch, and with it what is to be consumed. */
+/* Move rx.copy into the batch, with the octets of it still to consume. */
 static void mpa_rx_give_copy(struct mpa_conn *conn, struct mpa_batch *b)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
@@ -368,8 +379,8 @@ static void mpa_rx_give_copy(struct mpa_conn *conn, struct mpa_batch *b)
 }
 
 /*
- * Socket lock held. To consume what has been put takes time; if what was passed
- * before can be delivered, that comes first.
+ * Socket lock held. Returns as mpa_rx_collect(). Consuming takes time, so
+ * ULPDUs that were passed out of order are delivered before it.
  */
 static struct mpa_batch *mpa_rx_take(struct mpa_conn *conn)
 {
@@ -386,7 +397,7 @@ static struct mpa_batch *mpa_rx_take(struct mpa_conn *conn)
 	return mpa_rx_collect(conn);
 }
 
-/* Find octets and decode them; returns whether that got us any further. */
+/* Collect octets and decode them. True if another step may find work. */
 static bool mpa_rx_fill(struct mpa_conn *conn)
 {
 	struct mpa_batch *b;
@@ -434,9 +445,9 @@ static bool mpa_rx_deliver(struct mpa_conn *conn)
 }
 
 /*
- * After an error: nothing is delivered any more (ER-11), but what arrives is
- * read, so that the peer's FIN is seen and closing does not mean a reset that
- * overtakes our last message.
+ * After ended() nothing is delivered (ER-11), but octets that arrive are
+ * consumed, so that TCP gets to the peer's FIN: to close a socket that has
+ * unread octets would send a RST, which may overtake our last message.
  */
 static void mpa_rx_discard(struct mpa_conn *conn)
 {
@@ -458,19 +469,23 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 	mpa_batch_free_list(&done);
 }
 
-/* The receive half has ended and all before was delivered. */
+/* The receive half has ended, and all ULPDUs before the end were delivered. */
 static bool mpa_rx_ended(struct mpa_conn *conn)
 {
-	/* From now on there is something to be done with what arrives. */
+	/* From now on mpa_rx_discard() consumes octets that arrive. */
 	WRITE_ONCE(conn->rx.blocked, false);
-	/* CS-29: this Responder will never be allowed to send. */
+	/* CS-29: without a valid FPDU this Responder may never send. */
 	if (!conn->tx.gate)
 		mpa_tx_cancel(conn, -EPIPE);
 	mpa_cm_report(conn);
 	return true;
 }
 
-/* Has the consumer kept as much as it may? */
+/*
+ * True if the consumer may keep no more memory: on this connection, or all
+ * consumers of the namespace together. A connection whose consumer keeps no
+ * delivered batch always gets one, whatever is kept on others.
+ */
 static bool mpa_rx_overdrawn(const struct mpa_conn *conn)
 {
 	u32 pinned = READ_ONCE(conn->rx.pinned);
@@ -503,7 +518,7 @@ static void mpa_rx_blocked(struct mpa_conn *conn)
 	release_sock(conn->sk);
 }
 
-/* Work item, in full operation: one step. True if there may be another. */
+/* Work item, in full operation: one step. True if another may find work. */
 bool mpa_rx_run(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
@@ -524,7 +539,7 @@ bool mpa_rx_run(struct mpa_conn *conn)
 		}
 		more = mpa_rx_fill(conn);
 	}
-	/* What it delivers may be passed early first, when delivery goes on. */
+	/* It may deliver ULPDUs of ooo.ready, which must be passed first. */
 	if (rx->ready && !conn->ooo.ready && mpa_rx_deliver(conn))
 		return true;
 	if (rx->ready)
@@ -536,7 +551,7 @@ bool mpa_rx_run(struct mpa_conn *conn)
 	return more;
 }
 
-/* What has been decoded will not be delivered. */
+/* Drop octets that were decoded or copied, and not delivered. */
 void mpa_rx_drop(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
@@ -554,8 +569,8 @@ void mpa_rx_drop(struct mpa_conn *conn)
 }
 
 /*
- * MPA leaves the socket: consume all that has been passed to the consumer, so
- * that the first unread octet is the one behind it.
+ * MPA leaves the socket: consume all octets that were delivered, so that the
+ * first unread octet is the one after them.
  */
 void mpa_rx_finish(struct mpa_conn *conn)
 {

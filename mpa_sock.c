@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Making TCP sockets, for mpa_connect() and mpa_listen(), and listening. The
- * rest of MPA does not know them; a consumer may as well bring sockets of its
- * own.
+ * TCP sockets for mpa_connect() and mpa_listen(), and listening. The rest of
+ * MPA does not depend on them; a consumer may as well bring its own sockets.
  *
  * Locks, outermost first:
  *
- * socket lock		taken by the kernel_*() calls, never by us
- * sk_callback_lock	written where a callback and sk_user_data are put in
- *			place or taken back; read by the callbacks
- * listener->lock	innermost of ours: whether it is closed, and the work
- *			item is queued for that
+ * socket lock		taken by functions of the socket layer, never directly
+ * wait queue's lock	of the listening socket: held when it calls
+ *			listen_wake()
+ * listener->lock	innermost: @closed, and queueing the work item for it
  *
  * The work item holds none of them when it calls the consumer.
+ *
+ * The listener waits on the socket as poll() does; the socket keeps TCP's
+ * callbacks. Sockets that wait to be accepted inherit these, and may migrate to
+ * another listener of the SO_REUSEPORT group at any time, also when an
+ * administrator destroys this one (net.ipv4.tcp_migrate_req, or a BPF program).
+ * A callback of this module would migrate with them, and could be called after
+ * the module is gone.
  */
 #include <linux/completion.h>
 #include <linux/errno.h>
@@ -33,8 +38,8 @@
 #include "mpa_compat.h"
 #include "mpa_conn.h"
 
-#define ACCEPT_BUDGET	64		/* sockets taken in one go */
-#define ACCEPT_RETRY	(HZ / 10)	/* no memory, no file: try again */
+#define ACCEPT_BUDGET	64		/* sockets accepted in one run */
+#define ACCEPT_RETRY	(HZ / 10)	/* after a failed accept */
 
 /**
  * struct mpa_listener - a listening socket
@@ -42,14 +47,15 @@
  *	@sock
  * @lock: protects @closed against an accepted() that is about to start
  * @closed: mpa_listen_close() was called
- * @gone: @sock has been released
- * @sock: the socket, ours; released by @work
- * @work: takes what has been connected, also the retry timer
- * @worker: task that is in accepted(), to find a wait for oneself
- * @flags: of struct mpa_sock_params
- * @data_ready: the socket's own callback
+ * @gone: completed when @sock has been released
+ * @sock: the listening socket; released by @work
+ * @work: accepts connections; delayed for a retry
+ * @worker: task that may be in accepted(), for the deadlock check of
+ *	mpa_listen_close_sync()
+ * @flags: flags of struct mpa_sock_params
+ * @wait: entry in the wait queue of @sock
  * @accepted: the consumer's callback
- * @ctx: its context
+ * @ctx: the consumer's context
  */
 struct mpa_listener {
 	refcount_t		refs;
@@ -68,7 +74,7 @@ struct mpa_listener {
 static struct lock_class_key mpa_sk_key[2];
 static struct lock_class_key mpa_slock_key[2];
 
-/* A class of our own: the consumer may hold another socket's lock. */
+/* Own lock classes: the consumer may hold the lock of another socket. */
 static void sock_set_lock_class(struct sock *sk)
 {
 	if (!IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC))
@@ -99,7 +105,7 @@ bool mpa_family_ok(unsigned short family)
 	       (IS_ENABLED(CONFIG_IPV6) && family == AF_INET6);
 }
 
-/* The device that a link-local address names, or 0 */
+/* Returns the device that the scope id of a link-local address names, or 0. */
 static int addr_dev(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
@@ -111,8 +117,8 @@ static int addr_dev(const struct sockaddr_storage *addr)
 }
 
 /*
- * connect() compares a scope id with the device by itself; bind() would let
- * it overrule the device.
+ * Refuses a scope id that names another device than bound_dev_if: bind() would
+ * let the scope id prevail. connect() checks the peer's address itself.
  */
 static int sock_bind_dev(struct sock *sk, const struct mpa_sock_params *params)
 {
@@ -146,7 +152,7 @@ static int sock_configure(struct socket *sock,
 	return kernel_bind(sock, mpa_sockaddr(&local), mpa_addr_len(&local));
 }
 
-/* A socket configured and, if so wished, bound. */
+/* Make a socket, configure it, and bind it if there is a local address. */
 int mpa_sock_make(const struct mpa_sock_params *params, bool listen,
 		  struct socket **res)
 {
@@ -157,8 +163,8 @@ int mpa_sock_make(const struct mpa_sock_params *params, bool listen,
 			       res);
 	if (err)
 		return err;
-	/* TCP's timers outlive the close: they need the namespace. Allocates,
-	 * so it comes before any lock_sock().
+	/* TCP's timers outlive the close and need the namespace. Comes before
+	 * any lock_sock(), because it allocates.
 	 */
 	sk_net_refcnt_upgrade((*res)->sk);
 	sock_set_lock_class((*res)->sk);
@@ -193,8 +199,8 @@ static void listener_put(struct mpa_listener *l)
 }
 
 /*
- * Once this says so, no accepted() starts any more, and listener_close() has
- * queued the work item.
+ * Once this returns true, no accepted() starts any longer, and listener_close()
+ * has queued the work item.
  */
 static bool listener_closed(struct mpa_listener *l)
 {
@@ -207,9 +213,11 @@ static bool listener_closed(struct mpa_listener *l)
 }
 
 /*
- * In the work item, closed. 1. TCP wakes it no more: the callback, which runs
- * under the read side of that lock, was the only way to us. 2. It does not stay
- * queued. 3. Nobody else knows the socket.
+ * Work item only, after the close:
+ * 1. TCP no longer wakes the listener. It could do so by listen_wake() only,
+ *    which runs under the wait queue's lock.
+ * 2. The work item does not stay queued.
+ * 3. Nothing else refers to the socket.
  */
 static void listener_release(struct mpa_listener *l)
 {
@@ -257,14 +265,14 @@ static void accept_work(struct work_struct *work)
 		return;
 	}
 
-	/* EAGAIN: none left. EINVAL: shut down behind our back. */
+	/* EAGAIN: none left. EINVAL: another user shut the socket down. */
 	if (err == -EAGAIN || err == -EINVAL)
 		return;
 	queue_delayed_work(mpa_wq_of(l->flags), &l->work,
 			   err ? ACCEPT_RETRY : 0);
 }
 
-/* Does @work call accepted()? */
+/* True if @work calls accepted(). */
 bool mpa_listen_is_work(const struct work_struct *work)
 {
 	return work->func == accept_work;
@@ -314,12 +322,11 @@ listener_new(const struct mpa_sock_params *params,
 }
 
 /**
- * mpa_listen - take TCP connections for mpa_attach()
- * @params: address and socket options; not used after the return, but for
- *	@ctx
+ * mpa_listen - accept TCP connections for mpa_attach()
+ * @params: address and socket options; except @ctx, not used after the return
  * @accepted: called for each connection, one at a time, in process context
- *	and with no lock held. @sock is the consumer's, who closes it with
- *	sock_release(); its callbacks and sk_user_data are as TCP made them.
+ *	and with no lock held. @sock is the consumer's, which closes it with
+ *	sock_release(); its callbacks and sk_user_data are those of TCP.
  *
  * The caller holds a reference on the namespace, or knows that it stays; the
  * listening socket and each accepted one have one of their own. SO_REUSEADDR
@@ -327,15 +334,16 @@ listener_new(const struct mpa_sock_params *params,
  * setup() or net.ipv6.bindv6only sets IPV6_V6ONLY. accepted() may run before
  * this function returns. RFC 5044 section 2 leaves all this to the consumer.
  *
- * When accepting fails for lack of memory it is tried again, until the
- * connection is gone.
+ * When accepting fails, for example for lack of memory, it is tried again until
+ * no connection waits.
  *
  * Context: process context.
- * Return: a handle for mpa_listen_close(), or an ERR_PTR():
- * * %-EINVAL: bad flags, start or backlog, or two devices for a link-local
- *   address
+ * Return:
+ * * a handle for mpa_listen_close(), or an ERR_PTR():
+ * * %-EINVAL: bad flags, start or backlog; or @bound_dev_if and the scope id of
+ *   a link-local address name different devices
  * * %-EAFNOSUPPORT: the local address is neither IPv4 nor IPv6
- * * %-EBUSY: setup() has put the socket in use
+ * * %-EBUSY: setup() has set the socket's sk_user_data
  * * %-ENOMEM: out of memory
  * * what setup(), bind or listen returned: %-EADDRINUSE, %-EADDRNOTAVAIL, ...
  */
@@ -374,11 +382,12 @@ static void listener_close(struct mpa_listener *l)
 
 /**
  * mpa_listen_close - stop listening
- * @listener: the handle; not valid any more afterwards
+ * @listener: the handle; no longer valid afterwards
  *
- * After this has returned no accepted() starts; one may be running, which
- * mpa_barrier() waits for. The address becomes free a little later. Connections
- * that wait to be accepted are reset, those passed on are not affected.
+ * After this has returned no accepted() starts. One may still be running;
+ * mpa_barrier() waits for it. The address becomes free a little later.
+ * Connections that wait to be accepted are reset, those already accepted are
+ * not affected.
  *
  * Context: any that may take a spinlock with BHs off, also accepted() and the
  * callbacks of connections. Never waits.
@@ -391,14 +400,14 @@ void mpa_listen_close(struct mpa_listener *listener)
 EXPORT_SYMBOL_GPL(mpa_listen_close);
 
 /**
- * mpa_listen_close_sync - stop listening, and wait for it
- * @listener: the handle; not valid any more afterwards
+ * mpa_listen_close_sync - stop listening, and wait until that is done
+ * @listener: the handle; no longer valid afterwards
  *
  * As mpa_listen_close(); returns when no accepted() is running and the address
  * is free.
  *
- * Context: process context, sleeps. Not from accepted(), which would wait for
- * itself: that is warned about, and not waited.
+ * Context: process context, sleeps. Must not be called from accepted(), which
+ * would wait for itself: then it warns and does not wait.
  * Return: 0, or %-EDEADLK: called from accepted()
  */
 int mpa_listen_close_sync(struct mpa_listener *listener)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What MPA asks of a TCP socket, beside sending trains (mpa_tx.c), looking into
+ * Access to a TCP socket, except for sending trains (mpa_tx.c), looking into
  * its queues (mpa_queue.c), and its operations (mpa_af.c).
  */
 #include <linux/net.h>
@@ -23,12 +23,12 @@ static bool mpa_tcp_has_ulp(const struct sock *sk)
 }
 
 /**
- * mpa_tcp_check() - can MPA take this socket?
+ * mpa_tcp_check() - check whether MPA can take a socket
  * @sock: socket
  *
  * Context: socket lock held.
  * Return: 0, %-EPROTOTYPE if it is not TCP, %-ENOTCONN if it is not connected,
- * %-EBUSY if somebody else has it
+ * %-EBUSY if it has another owner
  */
 int mpa_tcp_check(struct socket *sock)
 {
@@ -43,7 +43,7 @@ int mpa_tcp_check(struct socket *sock)
 	return 0;
 }
 
-/* Socket lock held. The MSS that TCP would use now, without SACK blocks. */
+/* Socket lock held. Returns the MSS for now, not reduced for SACK blocks. */
 u32 mpa_tcp_emss(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
@@ -88,8 +88,8 @@ static u32 mpa_tcp_sack_size(const struct tcp_sock *tp, u32 blocks)
 }
 
 /*
- * Socket lock held. Octets that SACK blocks take from a segment just now,
- * because our own receive queue has a hole.
+ * Socket lock held. Octets that SACK blocks take from each segment now, because
+ * there is a hole in what the peer sent, or because it sent octets twice.
  */
 u32 mpa_tcp_sack_octets(const struct sock *sk)
 {
@@ -100,7 +100,7 @@ u32 mpa_tcp_sack_octets(const struct sock *sk)
 	return mpa_tcp_sack_size(tp, tp->rx_opt.num_sacks + tp->rx_opt.dsack);
 }
 
-/* Socket lock held. The most that they can take. */
+/* Socket lock held. Most octets that SACK blocks can take from a segment. */
 u32 mpa_tcp_sack_max(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -110,7 +110,7 @@ u32 mpa_tcp_sack_max(const struct sock *sk)
 
 /*
  * Socket lock held. Octets that can be given to TCP without going beyond the
- * window that the peer offers. It does not shrink (RFC 9293 section 3.8.6).
+ * window that the peer offers and should not shrink (RFC 9293 section 3.8.6).
  */
 u32 mpa_tcp_window(const struct sock *sk)
 {
@@ -121,8 +121,9 @@ u32 mpa_tcp_window(const struct sock *sk)
 }
 
 /*
- * Octets of pages that TCP takes into one skb, each page a fragment; the first
- * may be cut, and one end before it is full.
+ * Octets of pages that TCP takes into one skb, each page a fragment. Two
+ * fragments are left out: the first page may be used from its middle on, and
+ * one may end before it is full.
  */
 u32 mpa_tcp_pages_max(void)
 {
@@ -132,9 +133,9 @@ u32 mpa_tcp_pages_max(void)
 }
 
 /*
- * Is there room for more in TCP? Little is kept there unsent, for it might be
- * cut anew; but something, for TCP to ask for a window with when there is none.
- * Context: socket lock or slock held.
+ * True if TCP has room for more. It is given little that it cannot send yet,
+ * since it may cut that elsewhere later, but always something, so that it can
+ * probe a closed window. Context: socket lock or slock held.
  */
 bool mpa_tcp_has_room(const struct sock *sk)
 {
@@ -147,8 +148,8 @@ bool mpa_tcp_has_room(const struct sock *sk)
 }
 
 /*
- * Socket lock held: the same. If there is not, write_space() will say when, for
- * TCP looks for the bit after it has taken in an ACK.
+ * Socket lock held. As mpa_tcp_has_room(). If there is no room write_space() is
+ * called later: TCP tests SOCK_NOSPACE after it has processed an ACK.
  */
 bool mpa_tcp_space(struct sock *sk)
 {
@@ -205,7 +206,7 @@ unlock:
 }
 
 /*
- * Octets received in order and not consumed, the FIN not counted. Context:
+ * Octets received in order and not yet consumed, without the FIN. Context:
  * process, socket lock not held.
  */
 u32 mpa_tcp_unread(struct sock *sk)
@@ -221,7 +222,7 @@ u32 mpa_tcp_unread(struct sock *sk)
 	return octets;
 }
 
-/* The peer's FIN has been received. */
+/* True if the peer's FIN has been received. */
 bool mpa_tcp_fin(const struct sock *sk)
 {
 	return sock_flag(sk, SOCK_DONE);
@@ -256,9 +257,9 @@ unlock:
 }
 
 /*
- * Socket lock held, or slock, while a duplicate ACK goes out: have TCP send the
- * next one at once, too, as RFC 5681 section 4.2 has it. This is the count of
- * those after which it would begin to put them together.
+ * Socket lock or slock held, while a duplicate ACK goes out: have TCP send the
+ * next one at once, too (RFC 5681 section 4.2). When dup_ack_counter has
+ * reached three, TCP delays and compresses duplicate ACKs.
  */
 void mpa_tcp_ack_at_once(struct sock *sk)
 {
@@ -301,14 +302,14 @@ int mpa_tcp_lost(const struct sock *sk)
 	return 0;
 }
 
-/* A storage consumer's socket: its allocations must not wait for itself. */
+/* MPA_F_MEMALLOC: no allocation for the socket may wait for the socket. */
 void mpa_tcp_memalloc(struct sock *sk)
 {
 	sk->sk_allocation = GFP_NOIO;
 	sk->sk_use_task_frag = false;
 }
 
-/* Context: process, socket lock not held. A closed one stays as it is. */
+/* No effect if TCP is closed. Context: process, socket lock not held. */
 void mpa_tcp_reset(struct sock *sk)
 {
 	tcp_abort(sk, ECONNABORTED);
@@ -336,7 +337,7 @@ static void mpa_tcp_address6(struct sockaddr_storage *ss,
 	sin6->sin6_scope_id = ipv6_iface_scope_id(addr, bound_dev_if);
 }
 
-/* Without a lock: they do not change while the connection lives. */
+/* Without a lock: addresses do not change while the connection lives. */
 void mpa_tcp_addresses(const struct sock *sk, struct sockaddr_storage *local,
 		       struct sockaddr_storage *peer)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A train: FPDUs laid out for TCP, in records. The work item's alone.
+ * A train: FPDUs laid out or gathered for TCP, in records. Only the work item
+ * uses it.
  *
- * A segment's worth is an FPDU, or several that fit the EMSS together. Those
- * that fill it exactly follow each other in one record, which TCP takes in one
- * call and cuts, late or in the device, where they end: at each EMSS octets.
- * The first that does not ends the record, with MSG_EOR, so that no octet of
- * another joins it.
+ * A segment's worth is one FPDU, or several that together fit the EMSS. Those
+ * that fill the EMSS exactly follow each other in one record. TCP takes that in
+ * one call; TCP itself or the device (TSO) cuts it after each EMSS octets,
+ * which is where FPDUs end. The first segment's worth that does not fill the
+ * EMSS ends the record, with MSG_EOR: its skb gets no octets of another record.
  */
 #include <linux/mm.h>
 #include <linux/skbuff.h>
@@ -14,7 +15,7 @@
 #include "mpa_conn.h"
 #include "mpa_train.h"
 
-#define MPA_TRAIN_GATHER	512	/* octets of a ULPDU */
+#define MPA_TRAIN_GATHER	512	/* least mpa_tx.len to gather */
 #define MPA_REFILL_MIN		64
 
 void mpa_train_drop(struct mpa_conn *conn)
@@ -99,8 +100,8 @@ static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 }
 
 /*
- * L: the longest ULPDU for the room left in this segment, or, if that is of
- * little use (SZ-17, SZ-18), for the next one.
+ * Longest ULPDU for the room left in this segment or, if less than
+ * MPA_MULPDU_MIN fits (SZ-17, SZ-18), for the next segment.
  */
 static u32 mpa_train_max(const struct mpa_train *train)
 {
@@ -122,13 +123,16 @@ bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
 	       tx->len <= iov_iter_count(&tx->data);
 }
 
-/* Of these MPA's own would be tried again; a source that fails is over. */
+/*
+ * After these errors MPA tries again if they are its own; a source that returns
+ * one has failed for good.
+ */
 static int mpa_train_source_err(int err)
 {
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS ? -EIO : err;
 }
 
-/* Ask a source. Returns 1 if there is a ULPDU, 0 if no more, or an error. */
+/* Ask a source for a ULPDU. Returns 1, 0 if it has no more, or an error. */
 static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 {
 	int more;
@@ -148,7 +152,7 @@ static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 	return 1;
 }
 
-/* Make hdr, hdr_len and len of @tx its next ULPDU. As mpa_train_ask(). */
+/* Have @tx describe its next ULPDU. Returns as mpa_train_ask(). */
 static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	int ret = 1;
@@ -166,7 +170,7 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx)
 
 /*
  * Pages in the first @len octets of @iter, or 0 if one of them must not be
- * given away (slab), or there are too many for an skb anyway.
+ * given to TCP (slab), or if there are too many for an skb.
  */
 static unsigned int mpa_train_count_pages(const struct iov_iter *iter, u32 len)
 {
@@ -191,7 +195,7 @@ static unsigned int mpa_train_count_pages(const struct iov_iter *iter, u32 len)
 	return nr;
 }
 
-/* Can, and shall, the ULPDU's own pages be sent? All in one skb. */
+/* True if the ULPDU's own pages are to be sent, and all fit into one skb. */
 static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 			       u32 size)
 {
@@ -205,7 +209,10 @@ static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 	if (!iov_iter_is_bvec(&tx->data) || mpa_tcp_probes_mtu(conn->sk))
 		return false;
 	pages = mpa_train_count_pages(&tx->data, tx->len);
-	/* Each marker cuts a page in two; header and CRC have room besides. */
+	/*
+	 * A marker is a fragment, and cuts a page into two. Header and CRC have
+	 * the two that mpa_tcp_pages_max() leaves.
+	 */
 	return pages && pages + 2 * markers <= most;
 }
 
@@ -244,7 +251,7 @@ static void mpa_record_add(struct mpa_train *train, struct mpa_record *record,
 	train->octets += octets;
 }
 
-/* An FPDU of @size octets has been laid out. */
+/* Account for an FPDU of @size octets that has been laid out. */
 static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 			  u32 size)
 {
@@ -260,7 +267,7 @@ static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 	mpa_record_add(train, record, size, 1);
 }
 
-/* The message is laid out to its end. */
+/* All of @tx is laid out. */
 static void mpa_train_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	tx->end = conn->tx.train->enc.pos;
@@ -269,8 +276,8 @@ static void mpa_train_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
 }
 
 /*
- * Lay one FPDU out in page fragments, or with @zc in the consumer's pages: with
- * all its markers in one piece, for the CRC.
+ * Lay out one FPDU: with @zc in the consumer's pages, otherwise copied to page
+ * fragments, mostly as one piece, so that one CRC pass covers it.
  */
 static int mpa_train_encode(struct mpa_conn *conn, struct mpa_tx *tx, bool zc)
 {
@@ -293,8 +300,8 @@ static int mpa_train_encode(struct mpa_conn *conn, struct mpa_tx *tx, bool zc)
 }
 
 /*
- * Have TCP copy the ULPDU from where it is. That lies in few, large pieces
- * then, while of pages that are given to it each is one.
+ * Have TCP copy the ULPDU from where it is, to few, large fragments. If pages
+ * are given to TCP, each becomes a fragment.
  */
 static int mpa_train_gather(struct mpa_train *train, struct mpa_tx *tx)
 {
@@ -313,7 +320,10 @@ static __always_inline bool mpa_train_gatherable(const struct mpa_train *train,
 				   tx->len);
 }
 
-/* For a small one that is alone a page fragment is too much, too. */
+/*
+ * True if @tx is to be gathered: it is large, or follows others in a train that
+ * is gathered, or is alone, so that a page fragment for it would be too much.
+ */
 static bool mpa_train_can_gather(const struct mpa_conn *conn,
 				 const struct mpa_tx *tx)
 {
@@ -324,7 +334,7 @@ static bool mpa_train_can_gather(const struct mpa_conn *conn,
 	       mpa_train_gatherable(train, tx);
 }
 
-/* Lay one FPDU out. Returns 0, -ENOBUFS if the train is full, or an error. */
+/* Lay out or gather one FPDU. Returns 0 or an error; -ENOBUFS: train full. */
 static int mpa_train_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	struct mpa_train *train = conn->tx.train;
@@ -341,7 +351,7 @@ static int mpa_train_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (mpa_train_can_gather(conn, tx))
 		err = mpa_train_gather(train, tx);
 	if (err == -ENOBUFS) {
-		/* In too many pieces for an empty train. */
+		/* Too many pieces even for an empty train: copy it. */
 		if (!train->nr)
 			train->gather = false;
 		err = mpa_train_encode(conn, tx, zc);
@@ -353,7 +363,7 @@ static int mpa_train_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
 	return 0;
 }
 
-/* Can segments of one ULPDU each of @tx follow what is there? */
+/* True if ULPDUs of @tx that each fill a segment can follow in this record. */
 static bool mpa_train_can_run(const struct mpa_conn *conn,
 			      const struct mpa_tx *tx)
 {
@@ -364,7 +374,10 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST));
 }
 
-/* Returns 0, 1 if the ULPDU is not one of a run of @len octets each, or why. */
+/*
+ * Lay out or gather the ULPDU of @tx if it is one of a run, of @len octets
+ * each. Returns 0, 1 if it is not, or an error.
+ */
 static int mpa_train_try(struct mpa_train *train, struct mpa_tx *tx, u32 len)
 {
 	if (tx->hdr_len + tx->len != len ||
@@ -377,16 +390,16 @@ static int mpa_train_try(struct mpa_train *train, struct mpa_tx *tx, u32 len)
 			       tx->len, false);
 }
 
-/* ULPDU_Length of the next FPDU for it to fill a segment, or 0 */
+/* ULPDU_Length with which the next FPDU fills a segment, or 0 */
 static u32 mpa_train_exact(const struct mpa_train *train)
 {
 	return train->enc.markers ? mpa_train_fit(train) : train->exact;
 }
 
 /*
- * The common case, in little time: ULPDUs of a source that each fill a segment.
- * One that does not, or does not fit, is left to mpa_train_lay(). Returns 1 if
- * the source has come to its end, 0, or why not.
+ * Fast path for ULPDUs of a source that each fill a segment. One that does not,
+ * or has no room here, is left to mpa_train_lay(). Returns 1 if the source has
+ * come to its end, 0 if it may have more, or an error.
  */
 static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 {
@@ -415,7 +428,7 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 	return 1;
 }
 
-/* Lay out one ULPDU of @tx. Returns 0, or why not. */
+/* Lay out or gather the next ULPDU of @tx. Returns 0 or an error. */
 static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	int ret = mpa_train_cut(conn, tx);
@@ -433,8 +446,8 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 }
 
 /*
- * Could a ULPDU that MPA asks for be too long for what is left? It would have
- * to wait, and may not fit any more when its turn comes.
+ * True if the next ULPDU of a source could be too long for the room left. It
+ * would wait for the next train, where its length may no longer fit a segment.
  */
 static bool mpa_train_full(const struct mpa_train *train)
 {
@@ -444,8 +457,9 @@ static bool mpa_train_full(const struct mpa_train *train)
 }
 
 /*
- * Lay a train out. Returns 0, also if TCP can be given less than everything
- * that is queued, or a negative errno if the connection has failed.
+ * Lay out a train, as conn->tx.train. Returns 0, also if the train has less
+ * than all that is queued; -ENOMEM if there is no memory for any of it; or
+ * another negative errno if the connection has failed.
  */
 int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 {
@@ -480,6 +494,6 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 	else
 		iov_iter_bvec(&train->iter, ITER_SOURCE, train->bv,
 			      train->enc.nr, train->octets);
-	/* What has been laid out goes first, then this is tried again. */
+	/* TCP is given what was laid out; the rest is tried again after it. */
 	return err == -ENOBUFS || err == -ENOMEM ? 0 : min(err, 0);
 }

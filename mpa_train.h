@@ -15,20 +15,20 @@
 
 /* mpa_tx.state */
 enum {
-	MPA_TX_CUT	= BIT(0),	/* hdr and len are the next ULPDU's */
-	MPA_TX_LAST	= BIT(1),	/* and it is the last one */
+	MPA_TX_CUT	= BIT(0),	/* hdr and len: next ULPDU */
+	MPA_TX_LAST	= BIT(1),	/* no ULPDU follows it */
 	MPA_TX_PAGES	= BIT(2),	/* ubuf is in use */
-	MPA_TX_OWN	= BIT(3),	/* we have a reference on ubuf */
+	MPA_TX_OWN	= BIT(3),	/* MPA has a reference on ubuf */
 };
 
 /**
- * struct mpa_record - octets that TCP takes in one call, whole FPDUs
- * @octets: segments of the train's EMSS, the last one may be shorter; or a
- *	single FPDU that is longer
- * @len: octets of these not given to TCP yet
- * @ulpdus: ULPDUs in it
- * @started: TCP has some of it
- * @zc: message whose pages these are, or NULL: page fragments
+ * struct mpa_record - whole FPDUs that MPA gives to TCP in one call
+ * @octets: length: segments of the train's EMSS, of which the last may be
+ *	shorter, or a single FPDU that is longer than the EMSS
+ * @len: octets that TCP has not taken yet
+ * @ulpdus: number of ULPDUs
+ * @started: TCP took only part of the octets that it was last offered
+ * @zc: message whose own pages these are (zero copy), or NULL
  */
 struct mpa_record {
 	u32			octets;
@@ -39,25 +39,26 @@ struct mpa_record {
 };
 
 /**
- * struct mpa_train - records laid out
+ * struct mpa_train - FPDUs laid out or gathered, in records
  * @enc: encoder; its bv is @bv, its kv is @kv
- * @gather: the octets are where @kv says; or else where @bv does
- * @iter: octets not given to TCP yet
- * @emss: EMSS, less room for SACK blocks
- * @grow: segments that are full can be followed by others in their record
- * @exact: length of a ULPDU whose FPDU fills a segment, or 0; with markers it
- *	is another at each position, see mpa_train_exact()
- * @open: record that more can be added to, or NULL
- * @left: octets left in its last segment
- * @room: octets that there may be
- * @pages: the same of pages
- * @octets: octets laid out
- * @first: first record not given to TCP whole
- * @nr: records
+ * @gather: the octets are listed in @kv; otherwise in @bv
+ * @iter: octets that TCP has not taken yet
+ * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room left
+ *	for SACK blocks
+ * @grow: a record may have several segments
+ * @exact: length of a ULPDU whose FPDU fills a segment, or 0. Not used with
+ *	markers, where it depends on the position: see mpa_train_exact().
+ * @open: record that FPDUs can be added to, or NULL
+ * @left: octets left in the last segment of @open
+ * @room: most octets of the train
+ * @pages: most octets of the train if it is given to TCP as pages
+ * @octets: octets in the train so far
+ * @first: index of the first record that TCP has not taken whole
+ * @nr: number of records
  * @record: the records
- * @bv: pages with the octets
+ * @bv: page fragments and, with zero copy, the consumer's pages
  * @kv: octets that TCP copies, the consumer's and those of @buf
- * @buf: what is around ULPDUs
+ * @buf: framing and ULPDU headers of a train that is gathered
  */
 struct mpa_train {
 	struct mpa_enc		enc;

@@ -2,20 +2,25 @@
 /*
  * Sending: from the consumer's messages to TCP.
  *
- * A message waits in tx.queue, in memory of the consumer's. When TCP has room,
- * the work item lays a train of FPDUs out (mpa_train.c), with no lock held, and
- * gives it to TCP, record by record, with the socket locked once.
+ * A message waits in tx.queue, in the consumer's memory. When TCP has room, the
+ * work item lays out a train of FPDUs (mpa_train.c) with no lock held, and
+ * gives it to TCP, record by record, in one hold of the socket lock.
  *
- * TCP cuts elsewhere when a record goes beyond the window that the peer offers,
- * so none does; and when SACK blocks take room, that is while there are holes
- * in what the peer sends. Then, and for a while, room for them is left and each
- * segment's worth is a record of its own, which is never cut.
+ * TCP would cut a record of several segments elsewhere than between FPDUs in
+ * two cases, which are avoided:
  *
- * A message goes queue -> (cur, if it is a source) -> sending -> handed back,
- * and is never in two places. tx.pos is the stream position behind what is
- * laid out, tx.sent behind what TCP has taken; a message is done when tx.sent
- * has reached its end and, with zero copy, its ubuf has no reference left.
- * A train that TCP takes only part of is kept; there is never a second one.
+ * - The record goes past the window that the peer offers. So no train does,
+ *   unless it is a single segment's worth, which TCP does not cut there.
+ * - SACK blocks take room in each segment, while there are holes in the peer's
+ *   octets. Then, and for MPA_SACK_CALM after the last hole, FPDUs leave room
+ *   for SACK blocks, and each segment's worth is a record of its own.
+ *
+ * A message moves from tx.queue to tx.cur while it is being laid out, then to
+ * tx.sending, then it is handed back. It is never in two places. tx.pos is the
+ * stream position after the last octet laid out, tx.sent the one after the last
+ * octet that TCP has taken. A message is done when tx.sent has reached its end
+ * and, with zero copy, its ubuf has no reference left. If TCP takes only part
+ * of a train, the rest is kept; no other train is laid out before TCP has it.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -24,14 +29,11 @@
 #include "mpa_conn.h"
 #include "mpa_train.h"
 
-/* What TCP puts into one skb at most; else it begins another in between. */
+/* Most octets that TCP puts into one skb: a record must not be longer. */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_CALM	(4 * HZ)	/* since the last hole */
 
-/*
- * A reference on the message's ubuf is gone; with the last one the message
- * is the work item's. Nothing of it may be touched afterwards.
- */
+/* Do not touch @tx after this: the work item may have handed it back. */
 static void mpa_tx_ubuf_put(struct mpa_tx *tx)
 {
 	struct mpa_conn *conn = tx->conn;
@@ -40,7 +42,7 @@ static void mpa_tx_ubuf_put(struct mpa_tx *tx)
 		mpa_conn_kick_put(conn);
 }
 
-/* The network stack drops its reference. Context: any. */
+/* The network stack drops a reference. Context: any. */
 static void mpa_tx_ubuf_complete(struct sk_buff *skb, struct ubuf_info *ubuf,
 				 bool success)
 {
@@ -51,7 +53,7 @@ static const struct ubuf_info_ops mpa_tx_ubuf_ops = {
 	.complete	= mpa_tx_ubuf_complete,
 };
 
-/* The message's own pages are going to be given to TCP. */
+/* Set up the ubuf of @tx, before the first of its own pages is given to TCP. */
 void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	if (tx->state & MPA_TX_PAGES)
@@ -63,7 +65,7 @@ void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
 	mpa_conn_hold(conn);
 }
 
-/* Is everything of @tx over, so that it can be handed back? */
+/* True if @tx can be handed back. Drops MPA's own reference on its ubuf. */
 static bool mpa_tx_done(const struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	if (conn->tx.sent < tx->end)
@@ -75,7 +77,7 @@ static bool mpa_tx_done(const struct mpa_conn *conn, struct mpa_tx *tx)
 	return !(tx->state & MPA_TX_PAGES) || !refcount_read(&tx->ubuf.refcnt);
 }
 
-/* Move what can be handed back, in order, to @done. */
+/* Move the messages that can be handed back to @done, in order. */
 void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
 {
 	struct mpa_tx *tx, *tmp;
@@ -87,13 +89,14 @@ void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
 	}
 }
 
-/* Hand back what can be. Returns whether nothing is left to be. */
+/* Hand back the messages that are done. Returns true if all in sending were. */
 bool mpa_tx_flush(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
 
 	mpa_tx_collect(conn, &done);
 	if (!list_empty(&done)) {
+		/* After mpa_detach() they go to released(). */
 		if (mpa_conn_enter(conn))
 			conn->ops->sent(conn, &done);
 		else
@@ -102,7 +105,7 @@ bool mpa_tx_flush(struct mpa_conn *conn)
 	return list_empty(&conn->tx.sending);
 }
 
-/* Is no message waiting for the network stack to drop its pages? */
+/* True if no message waits for the network stack to drop its pages. */
 bool mpa_tx_idle(const struct mpa_conn *conn)
 {
 	struct mpa_tx *tx;
@@ -118,13 +121,13 @@ static bool mpa_tx_queued(struct mpa_conn *conn)
 	return conn->tx.cur || !mpa_tx_queue_empty(conn);
 }
 
-/* Has a message been accepted and not been given to TCP whole? */
+/* True if TCP has not taken all octets of some message that was accepted. */
 bool mpa_tx_pending(struct mpa_conn *conn)
 {
 	return conn->tx.train || mpa_tx_queued(conn);
 }
 
-/* A connection that is idle keeps no memory for sending. */
+/* An idle connection keeps no memory for sending. */
 static void mpa_tx_drop_frag(struct mpa_conn *conn)
 {
 	if (conn->tx.frag.page)
@@ -133,9 +136,9 @@ static void mpa_tx_drop_frag(struct mpa_conn *conn)
 }
 
 /*
- * No more is sent: each message that TCP has not taken whole fails with @err,
- * and if the connection is lost each one that has not been handed back. They
- * are handed back by mpa_tx_flush() or released().
+ * Stop sending. Each message that TCP has not taken whole fails with @err; in
+ * MPA_STATE_CLOSED so does each other one that has not been handed back. They
+ * are handed back by mpa_tx_flush() or in released().
  */
 void mpa_tx_cancel(struct mpa_conn *conn, int err)
 {
@@ -165,8 +168,8 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
 }
 
 /*
- * Socket lock held. Would TCP cut segments elsewhere than they were laid out?
- * Then each is given to it by itself.
+ * Socket lock held. True if TCP would cut @train elsewhere than it was laid out
+ * for: each segment's worth must be given to it in a call of its own.
  */
 static bool mpa_tx_apart(struct mpa_conn *conn, const struct mpa_train *train)
 {
@@ -175,8 +178,9 @@ static bool mpa_tx_apart(struct mpa_conn *conn, const struct mpa_train *train)
 }
 
 /*
- * What is left of @record, or of its first segment. That also where TCP has
- * taken part of it: what follows is to begin in an skb of its own.
+ * Octets of @record to give to TCP next: all that are left, or with @apart the
+ * rest of a segment. The latter also if TCP has taken part of a segment, so
+ * that the next segment begins in an skb of its own.
  */
 static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
 			    bool apart)
@@ -189,9 +193,10 @@ static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
 }
 
 /*
- * Add pieces of pages to an skb, at the weight of their octets. TCP by itself
- * counts a page for each, of which markers make many. The receiver believes
- * that where it gets the very same skb, and of its window little is left.
+ * Add pieces of pages to an skb, with only their octets counted in truesize.
+ * TCP's own function counts a whole page for each piece, and markers make many.
+ * A receiver on this host gets the very same skb: with that truesize little
+ * would be left of its window.
  */
 static int mpa_tx_fill(struct sk_buff *skb, struct iov_iter *from,
 		       size_t len)
@@ -204,10 +209,10 @@ static int mpa_tx_fill(struct sk_buff *skb, struct iov_iter *from,
 }
 
 /*
- * Socket lock held. Give @len octets to TCP; as tcp_sendmsg_locked(), but for
- * -ENOMEM where it has no memory, not -EAGAIN: there is no ACK to wait for. TCP
- * says at once then that there is room, and would have us try again and again;
- * so it is not heard meanwhile.
+ * Socket lock held. Give @len octets to TCP. Returns as tcp_sendmsg_locked(),
+ * but -ENOMEM in place of -EAGAIN if TCP has no memory: there may be no ACK to
+ * wait for. sk_write_space() is ignored during the call: TCP calls it at once
+ * in that case, which would requeue the work item at once and spin.
  */
 int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len)
 {
@@ -215,7 +220,7 @@ int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len)
 
 	sock_owned_by_me(conn->sk);
 
-	/* The next round notices. */
+	/* The next round ends the connection. */
 	if (mpa_conn_stranger(conn))
 		return -EAGAIN;
 	WRITE_ONCE(conn->tx.busy, true);
@@ -243,7 +248,7 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 	} else if (!train->gather) {
 		msg.msg_flags |= MSG_SPLICE_PAGES | MSG_NO_SHARED_FRAGS;
 	}
-	/* If nothing follows after all, mpa_tx_uncork() lets it go. */
+	/* If TCP takes no more, mpa_tx_uncork() has it send this. */
 	if (len < record->len || train->first + 1 < train->nr)
 		msg.msg_flags |= MSG_MORE;
 	iov_iter_truncate(&msg.msg_iter, len);
@@ -260,7 +265,7 @@ static u32 mpa_record_segments(const struct mpa_record *record, u32 emss)
 	return DIV_ROUND_UP(record->octets, emss);
 }
 
-/* TCP has taken @n octets of @record, of the @len that were offered. */
+/* TCP has taken @n of the @len octets of @record that were offered. */
 static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 			struct mpa_record *record, u32 n, u32 len)
 {
@@ -287,8 +292,8 @@ static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 }
 
 /*
- * Socket lock held. Give the train to TCP; a record is begun only if it is
- * likely to be taken whole. Returns 0, -EAGAIN, or an error.
+ * Socket lock held. Give the train to TCP; a record is begun only if TCP is
+ * likely to take it whole. Returns 0 if TCP has taken it all, or an error.
  */
 static int mpa_tx_push(struct mpa_conn *conn)
 {
@@ -384,7 +389,7 @@ static void mpa_tx_look(struct mpa_conn *conn, bool hole)
 	}
 }
 
-/* Socket lock held. What can TCP be given? If nothing, write_space() comes. */
+/* Socket lock held. Returns false if there is no room until write_space(). */
 static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 {
 	struct sock *sk = conn->sk;
@@ -397,6 +402,11 @@ static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 	return mpa_tcp_space(sk);
 }
 
+/*
+ * Work item only. Tell the consumer if the MULPDU has changed, also when
+ * nothing is sent: it may post ULPDUs of that length next. Maybe only the timer
+ * runs the work item when room for SACK blocks is no longer needed.
+ */
 static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
 {
 	u32 mulpdu;
@@ -412,7 +422,7 @@ static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
 		conn->ops->mulpdu(conn, mulpdu);
 }
 
-/* Full operation begins. */
+/* Full operation begins. There may be a hole already. */
 void mpa_tx_begin(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
@@ -426,9 +436,9 @@ void mpa_tx_begin(struct mpa_conn *conn)
 }
 
 /*
- * The FIN comes behind everything that is queued. Returns 0, or an error if
- * there will be none: nobody could wait for it. A stranger that takes the
- * socket in this very moment gets it.
+ * Have TCP send its FIN, if mpa_shutdown() was called and TCP has taken all
+ * that is queued. Returns 0, or an error if TCP has no memory for a FIN: it
+ * does not try again, so the connection must be reset.
  */
 int mpa_tx_fin(struct mpa_conn *conn)
 {
@@ -439,7 +449,7 @@ int mpa_tx_fin(struct mpa_conn *conn)
 	return mpa_tcp_send_fin(conn);
 }
 
-/* Push what is laid out, build the next train, push that. */
+/* Give TCP what is left of the train; then lay out the next, and give that. */
 static int mpa_tx_step(struct mpa_conn *conn)
 {
 	struct mpa_tcp_room room;
@@ -465,19 +475,19 @@ static int mpa_tx_step(struct mpa_conn *conn)
 	return err;
 }
 
-/* TCP takes no more for now: let it send what MSG_MORE has held back. */
+/* TCP takes no more for now: have it send what MSG_MORE has held back. */
 static void mpa_tx_uncork(struct mpa_conn *conn)
 {
 	if (conn->tx.train)
 		tcp_sock_set_nodelay(conn->sk);
 }
 
-/* Work item, in full operation: one step. True if there may be another. */
+/* Work item, in full operation: one step. True if another may be possible. */
 bool mpa_tx_run(struct mpa_conn *conn)
 {
 	int err = 0;
 
-	/* CS-29: nothing, not a marker, before the first FPDU of the peer. */
+	/* CS-29: nothing, not even a marker, before an FPDU is verified. */
 	if (conn->tx.gate && !conn->tx.err && mpa_tx_pending(conn))
 		err = mpa_tx_step(conn);
 
@@ -546,10 +556,10 @@ static int mpa_tx_prepare(struct mpa_conn *conn, struct list_head *list)
  * Each ULPDU becomes one FPDU (RFC 5044 section 3); it is sent or the
  * connection fails. The messages are queued in order, all or none, and belong
  * to MPA until they are handed back in sent() or released(). They are never
- * refused for lack of room: what TCP cannot take stays in the consumer's
- * memory, and messages handed back are the consumer's sign that it may send
- * more. A Responder's messages wait until the first FPDU of the peer has been
- * verified.
+ * refused for lack of room: a message that TCP cannot take yet waits in the
+ * consumer's memory. A consumer that wants to bound that posts more when
+ * messages are handed back. A Responder's messages wait until the first FPDU of
+ * the peer has been verified.
  *
  * Context: any but hard interrupt; takes conn->lock, does not sleep: the work
  * item does the sending. May be called from callbacks.

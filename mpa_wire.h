@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The octets of MPA on the wire: RFC 5044 sections 4 and 7.1.1, RFC 6581. */
+/* MPA on the wire: RFC 5044 sections 4 and 7.1.1, RFC 6581 */
 #ifndef _MPA_WIRE_H
 #define _MPA_WIRE_H
 
 #include <linux/bits.h>
 #include <linux/types.h>
 
-/* Section 4.2: stands at every MPA_MARKER_INTERVAL-th octet of the stream. */
+/* Section 4.2: at each multiple of MPA_MARKER_INTERVAL octets of the stream */
 struct mpa_marker {
 	__be16	reserved;
-	__be16	fpduptr;	/* octets back to ULPDU_Length, 0: none */
+	__be16	fpduptr;	/* octets back to ULPDU_Length; 0: none */
 };
 
-/* Section 4.1: ULPDU_Length, ULPDU, PAD to a multiple of four, CRC. */
+/* Section 4.1: ULPDU_Length, ULPDU, PAD to a multiple of four, CRC */
 enum {
 	MPA_MARKER_INTERVAL	= 512,
 	MPA_MARKER_SIZE		= sizeof(struct mpa_marker),
@@ -25,7 +25,7 @@ enum {
 	MPA_FPDU_MAX		= 65288,
 };
 
-/* Section 7.1.1: Request and Reply frame, pd_len octets follow. */
+/* Section 7.1.1: Request or Reply frame, followed by pd_len octets */
 struct mpa_rr {
 	u8	key[16];
 	u8	flags;
@@ -41,17 +41,17 @@ enum {
 	MPA_RR_SIZE	= sizeof(struct mpa_rr),
 };
 
-/* RFC 6581 section 9: the first octets of the private data where S is set. */
+/* RFC 6581 section 9: first octets of the private data if S is set */
 struct mpa_erd {
 	__be16	ird;
 	__be16	ord;
 };
 
 enum {
-	MPA_ERD_A	= BIT(15),	/* of ird: peer-to-peer, with an RTR */
-	MPA_ERD_B	= BIT(14),	/* of ird: RTR by Send */
-	MPA_ERD_C	= BIT(15),	/* of ord: RTR by RDMA Write */
-	MPA_ERD_D	= BIT(14),	/* of ord: RTR by RDMA Read */
+	MPA_ERD_A	= BIT(15),	/* in ird: peer-to-peer, with an RTR */
+	MPA_ERD_B	= BIT(14),	/* in ird: RTR by Send */
+	MPA_ERD_C	= BIT(15),	/* in ord: RTR by RDMA Write */
+	MPA_ERD_D	= BIT(14),	/* in ord: RTR by RDMA Read */
 	MPA_ERD_DEPTH	= 0x3fff,
 	MPA_ERD_SIZE	= sizeof(struct mpa_erd),
 };

@@ -17,7 +17,7 @@
 
 struct ping_place;
 
-#define PING_DATA_MAX	(64 << 20)	/* octets of payload, of captured */
+#define PING_DATA_MAX	(64 << 20)	/* octets of payload and of captured */
 #define PING_PATTERN_SIZE	SZ_64K	/* at least MPA_ULPDU_MAX */
 #define PING_SOURCE_MAX		SZ_1G	/* octets of one message */
 
@@ -39,34 +39,35 @@ enum ping_spoil {
 };
 
 /**
- * struct ping_opts - a command
- * @base: what all samples have
- * @markers: our M bit
- * @ooo: have ULPDUs passed out of order, too
+ * struct ping_opts - a command; its options are explained in mpa_ping.c
+ * @base: options that all samples have
+ * @markers: M bit of our frame
+ * @ooo: pass ULPDUs out of order, too
  * @place: place ULPDUs by position, and act on them there
- * @memalloc: as if memory were written out
- * @rev: our revision
- * @immediate: no startup frames
+ * @memalloc: connection with %MPA_F_MEMALLOC
+ * @strict: refuse peers of Rev 0
+ * @rev: revision to announce
+ * @immediate: start without startup frames
  * @mode: &enum ping_mode
  * @reject: serve: reject every Request
- * @hold: serve: keep delivery on hold for that many ms
- * @capture: serve: keep what is received for "captured"
- * @lazy: serve: take no more until the peer has filled the window
+ * @hold: serve: time for which delivery is on hold after the start, ms
+ * @capture: serve: keep the octets received for "captured"
+ * @lazy: serve: hold delivery until the peer has filled the window
  * @size: octets of a ULPDU; 0: MULPDU
- * @mix: ping: not 0: lengths of all kinds up to that, chosen by this
- * @count: ULPDUs to send
- * @batch: ping: ULPDUs in a mpa_send_list()
- * @depth: ping: ULPDUs under way, at most; 0: choose
+ * @mix: ping: if not 0, seed for random lengths of at most @size
+ * @count: number of ULPDUs to send
+ * @batch: ping: ULPDUs per mpa_send_list()
+ * @depth: ping: most ULPDUs under way; 0: default
  * @verify: ping: compare echoes octet by octet
- * @timeout: ping: seconds for all of it
- * @zerocopy: ping: send the pages themselves
- * @source: one message, which MPA cuts
- * @payload: ping: the message is what was written to "payload"
- * @spoil: ping: &enum ping_spoil, when the payload is changed
+ * @timeout: ping: limit for the whole command, in seconds
+ * @zerocopy: ping: send with %MPA_TX_ZEROCOPY
+ * @source: send one message, a source
+ * @payload: ping: send the octets written to "payload"
+ * @spoil: ping: &enum ping_spoil, when to change the payload
  * @ird: with Rev 2: RDMA Read Requests that the peer may have under way
- * @ord: with Rev 2: the same, ours
+ * @ord: with Rev 2: RDMA Read Requests that this end may have under way
  * @rtr: with Rev 2: kinds of RTR, MPA_RTR_*
- * @ird_max: ping: up to where @ird may grow
+ * @ird_max: ping: value up to which @ird may grow
  * @fallback: ping: try Rev 1 after Rev 2
  */
 struct ping_opts {
@@ -102,10 +103,10 @@ struct ping_opts {
 };
 
 /**
- * struct ping_buf - octets in pages, so that they can be sent from there
- * @ref: references; written to only while there is one
- * @len: octets
- * @nr: pages
+ * struct ping_buf - octets in pages, which can be sent from there
+ * @ref: references; octets are added only while there is one
+ * @len: number of octets
+ * @nr: number of pages
  * @bv: the pages
  */
 struct ping_buf {
@@ -116,27 +117,27 @@ struct ping_buf {
 };
 
 /**
- * struct ping_result - how a connection went
+ * struct ping_result - result of a connection
  * @status: 0 or a negative errno
- * @reason: the same as a word
- * @mpa_error: code of RFC 5044, of RFC 6581
- * @info: what was negotiated
- * @start: when it began
- * @elapsed: how long it took, ns
+ * @reason: a word for @status
+ * @mpa_error: error code of RFC 5044 or RFC 6581
+ * @info: what was negotiated, and counts
+ * @start: time at which the command or the connection began
+ * @elapsed: duration, ns
  * @ulpdus_tx: ULPDUs handed back as sent
  * @ulpdus_rx: ULPDUs received
- * @bytes_tx: octets of these
- * @bytes_rx: octets of these
+ * @bytes_tx: octets of @ulpdus_tx
+ * @bytes_rx: octets of @ulpdus_rx
  * @mismatches: echoes that were not what had been sent
  * @rtts: round trips measured
- * @rtt_min: the shortest, ns
- * @rtt_max: the longest, ns
- * @rtt_sum: all of them, ns
- * @mulpdu_changes: how often MULPDU has changed
+ * @rtt_min: shortest round trip, ns
+ * @rtt_max: longest round trip, ns
+ * @rtt_sum: sum of all round trips, ns
+ * @mulpdu_changes: how often the MULPDU has changed
  * @peer_rev: revision in the peer's frame
- * @peer: its enhanced data
- * @pd: its private data
- * @pd_len: octets of it
+ * @peer: enhanced data in the peer's frame
+ * @pd: private data in the peer's frame
+ * @pd_len: length of @pd in octets
  */
 struct ping_result {
 	int		status;
@@ -161,12 +162,12 @@ struct ping_result {
 	u32		pd_len;
 };
 
-#define PING_RDMA_MAX	RDMAP_HDR_MAX	/* a RDMA Read Request */
+#define PING_RDMA_MAX	RDMAP_HDR_MAX	/* an RDMA Read Request */
 
 /**
- * struct ping_rdma - a message of RDMAP, for MPA
- * @tx: the message
- * @octets: all of it
+ * struct ping_rdma - an RDMAP message: an RTR, its answer, or a Terminate
+ * @tx: message of MPA
+ * @octets: the whole RDMAP message
  */
 struct ping_rdma {
 	struct mpa_tx	tx;
@@ -174,16 +175,16 @@ struct ping_rdma {
 };
 
 /**
- * struct ping_source - one message, which MPA cuts
- * @tx: the message
+ * struct ping_source - one message, which MPA cuts into ULPDUs
+ * @tx: the message, a source
  * @opts: the command
- * @hdr: number of the ULPDU cut last, its first octets
+ * @hdr: first octets of the ULPDU cut last: its number
  * @bv: octets of the message
- * @repeat: the same, if they are pages of the pattern again and again
- * @left: octets that are still to be cut
- * @pieces: ULPDUs cut
- * @octets: octets cut
- * @lengths: hash of the lengths of these ULPDUs, in order
+ * @repeat: array of pages of the pattern, repeated; NULL for the payload
+ * @left: octets not cut yet
+ * @pieces: number of ULPDUs cut
+ * @octets: octets of @pieces
+ * @lengths: hash of the lengths of @pieces, in order
  */
 struct ping_source {
 	struct mpa_tx		tx;
@@ -204,14 +205,14 @@ enum ping_side {
 };
 
 /**
- * struct ping_net - what is kept for a namespace
- * @lock: protects all of it
- * @last: the last results
- * @payload: what "ping payload=1" sends, or NULL
- * @captured: what "serve capture=1" got, or NULL
+ * struct ping_net - state of a namespace
+ * @lock: protects all other members
+ * @last: last result of each side, or NULL
+ * @payload: octets that "ping payload=1" sends, or NULL
+ * @captured: octets that "serve capture=1" received, or NULL
  */
 struct ping_net {
-	struct mutex		lock;	/* protects all of it */
+	struct mutex		lock;	/* protects all other members */
 	struct ping_result	*last[PING_SIDES];
 	struct ping_buf		*payload;
 	struct ping_buf		*captured;

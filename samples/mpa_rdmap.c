@@ -87,7 +87,7 @@
  * terminate_swapped	1: siw's way, layer and type were the other way round
  * rtr		kind that was sent, or received: send, write, read, or none
  * ird ord	in use
- * revision crc markers_tx markers_rx emss mulpdu ulpdus_tx ulpdus_rx
+ * revision markers_tx markers_rx emss mulpdu ulpdus_tx ulpdus_rx
  * ulpdus_ooo octets_ooo ooo_suppressed
  * mpa_error peer_pdata elapsed_ns local peer	as those of mpa_ping
  *

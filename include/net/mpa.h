@@ -3,17 +3,17 @@
  * iWARP Marker PDU Aligned Framing for TCP (MPA), RFC 5044, with the enhanced
  * startup of RFC 6581 (Rev 2).
  *
- * The interface between MPA and its consumer, usually DDP. The rules that
- * hold for all of it are in Documentation/networking/mpa-design.rst; in short:
+ * The interface between MPA and its consumer, usually DDP. Its terms and its
+ * rules are in Documentation/networking/mpa-design.rst. In short:
  *
- * - The socket is the consumer's. mpa_attach() borrows it, released() gives
- *   it back with its callbacks restored.
+ * - The socket belongs to the consumer. MPA borrows it from mpa_attach() until
+ *   released(), which returns it with its callbacks restored.
  * - All callbacks of a connection run in process context, one at a time, with
- *   no lock of MPA or of the socket held. Every function here may be called
- *   from every callback, except those that wait: mpa_detach_sync(),
+ *   no lock of MPA or of the socket held. Every callback may call every
+ *   function declared here, except those that wait: mpa_detach_sync(),
  *   mpa_listen_close_sync() and mpa_barrier().
- * - released() is the last callback. Nothing of the connection is touched by
- *   MPA after it.
+ * - released() is the last callback. From then on MPA touches neither the
+ *   socket nor any memory of the consumer.
  */
 #ifndef _NET_MPA_H
 #define _NET_MPA_H
@@ -34,7 +34,7 @@ struct socket;
 #define MPA_MULPDU_MAX		64768
 #define MPA_ULPDU_MAX		64768	/* longest ULPDU, in octets */
 #define MPA_PD_MAX		512	/* private data, Rev 1 and 2 */
-#define MPA_PD_MAX_ENHANCED	508	/* the same behind IRD and ORD */
+#define MPA_PD_MAX_ENHANCED	508	/* private data after IRD and ORD */
 #define MPA_PD_MAX_REV0		65535	/* private data, Rev 0 */
 
 #define MPA_REV_NONE		(-1)	/* immediate start: no frames */
@@ -43,9 +43,9 @@ struct socket;
 #define MPA_REV_2		2
 
 #define MPA_DEPTH_MAX		0x3ffe	/* highest IRD or ORD */
-#define MPA_DEPTH_ULP		0x3fff	/* left to the ULP to negotiate */
+#define MPA_DEPTH_ULP		0x3fff	/* the ULP negotiates the depth */
 
-/* mpa_enhanced.rtr: the first FPDU of an Initiator, RFC 6581 section 9.2 */
+/* mpa_enhanced.rtr: kinds of Ready to Receive, RFC 6581 section 9.2 */
 #define MPA_RTR_SEND		BIT(0)	/* zero-length Send */
 #define MPA_RTR_WRITE		BIT(1)	/* zero-length RDMA Write */
 #define MPA_RTR_READ		BIT(2)	/* zero-length RDMA Read */
@@ -54,13 +54,13 @@ struct socket;
  * enum mpa_error - error codes of RFC 5044 section 8 and RFC 6581 section 8
  * @MPA_ERR_NONE: no error
  * @MPA_ERR_TCP: TCP connection closed, terminated or lost
- * @MPA_ERR_CRC: received CRC does not match the one computed
+ * @MPA_ERR_CRC: received CRC differs from the computed one
  * @MPA_ERR_MARKER: marker and ULPDU_Length disagree
  * @MPA_ERR_FRAME: invalid Request or Reply frame, or none in time
- * @MPA_ERR_LOCAL: enhanced startup failed for a local reason; for the
- *	consumer's Terminate message, never reported by MPA
- * @MPA_ERR_IRD: the Responder's ORD is above the IRD that we can have
- * @MPA_ERR_RTR: no RTR, or model of connection, that both ends support
+ * @MPA_ERR_LOCAL: enhanced startup failed for a local reason. MPA never
+ *	reports it; it is for the consumer's Terminate message.
+ * @MPA_ERR_IRD: the Responder's ORD exceeds the highest IRD of this end
+ * @MPA_ERR_RTR: the ends have no kind of RTR, or no connection model, in common
  */
 enum mpa_error {
 	MPA_ERR_NONE	= 0,
@@ -74,35 +74,41 @@ enum mpa_error {
 };
 
 /**
- * enum mpa_reason - what exactly was wrong
- * @MPA_REASON_NONE: nothing
- * @MPA_REASON_FIN: peer's FIN, between two FPDUs: a graceful close (code 1)
- * @MPA_REASON_TRUNCATED: peer's FIN inside an FPDU (code 1)
- * @MPA_REASON_RESET: reset by the peer, or given up by TCP (code 1)
- * @MPA_REASON_ABORTED: mpa_abort(), a source that failed, no memory for TCP's
- *	FIN, or the namespace went away (code 1)
+ * enum mpa_reason - why the receive half of a connection ended
+ * @MPA_REASON_NONE: it has not ended
+ * @MPA_REASON_FIN: FIN of the peer between two FPDUs: a graceful close; or in
+ *	startup, before its frame (code 1)
+ * @MPA_REASON_TRUNCATED: FIN of the peer inside an FPDU (code 1)
+ * @MPA_REASON_RESET: reset by the peer, given up by TCP, or reconnected by
+ *	another user of the socket (code 1)
+ * @MPA_REASON_ABORTED: mpa_abort() was called, a source failed, TCP had no
+ *	memory for a FIN, or the namespace is going away (code 1)
  * @MPA_REASON_CRC: CRC mismatch (code 2)
- * @MPA_REASON_MARKER: FPDUPTR does not point to the ULPDU_Length (code 3)
- * @MPA_REASON_LENGTH: ULPDU_Length outside 1 to 64768, or one that a peer on
- *	the same host has changed meanwhile (code 3)
+ * @MPA_REASON_MARKER: FPDUPTR does not point to the ULPDU_Length. A Rev 0 peer,
+ *	or one without startup frames, may point to the marker before it. Also:
+ *	an FPDU does not fit those passed out of order (code 3)
+ * @MPA_REASON_LENGTH: ULPDU_Length outside 1 to 64768, or changed by a process
+ *	on the same host after MPA had read it (code 3)
  * @MPA_REASON_URGENT: TCP urgent data (code 3, in startup code 4)
  * @MPA_REASON_KEY: not a startup frame (code 4)
- * @MPA_REASON_ROLE: Initiator met Initiator, or Responder met Responder
- *	(code 4)
- * @MPA_REASON_REVISION: a revision we cannot or may not speak (code 4)
+ * @MPA_REASON_ROLE: both ends are Initiators, or both are Responders (code 4)
+ * @MPA_REASON_REVISION: a revision that this end does not support or does not
+ *	accept (code 4)
  * @MPA_REASON_PD_LENGTH: more private data than allowed, or too little to
  *	hold IRD and ORD (code 4)
- * @MPA_REASON_SHORT: FIN inside a startup frame (code 4)
- * @MPA_REASON_EARLY: octets behind a Request, before its Reply (code 4)
- * @MPA_REASON_TIMEOUT: no complete startup frame in time (code 4)
- * @MPA_REASON_CROWDED: no Request yet, and more Responders than the sysctl
- *	net.mpa.startup_max allows wait for it: the oldest goes (code 4)
- * @MPA_REASON_NOMEM: the startup frame could not be stored (code 4)
- * @MPA_REASON_ENHANCED: a Reply with an S bit other than our Request's, or a
- *	Request with it where we do not support it (code 4)
+ * @MPA_REASON_SHORT: FIN of the peer inside a startup frame (code 4)
+ * @MPA_REASON_EARLY: octets after a Request, before its Reply (code 4)
+ * @MPA_REASON_TIMEOUT: no complete startup frame in time, or TCP did not take
+ *	all of ours in time (code 4)
+ * @MPA_REASON_CROWDED: more Responders than the sysctl net.mpa.startup_max
+ *	allows wait for a Request, and this one has waited longest (code 4)
+ * @MPA_REASON_NOMEM: no memory to store the startup frame (code 4)
+ * @MPA_REASON_ENHANCED: an accepting Reply whose S bit differs from our
+ *	Request's, or a Request with S=1 to a Responder without
+ *	%MPA_F_ENHANCED (code 4)
  * @MPA_REASON_IRD: see %MPA_ERR_IRD (code 6)
- * @MPA_REASON_RTR: see %MPA_ERR_RTR; also a peer that does not answer our A
- *	flag with its own (code 7)
+ * @MPA_REASON_RTR: see %MPA_ERR_RTR; also a Reply whose A flag differs from our
+ *	Request's (code 7)
  */
 enum mpa_reason {
 	MPA_REASON_NONE,
@@ -130,10 +136,10 @@ enum mpa_reason {
 
 /**
  * struct mpa_end - how the receive half of a connection ended
- * @error: code to put into a Terminate message; with %MPA_ERR_CRC,
- *	%MPA_ERR_MARKER, %MPA_ERR_IRD and %MPA_ERR_RTR one can still be sent
- * @reason: what exactly was wrong
- * @err: the same as a negative errno; 0 for a graceful close
+ * @error: code to put into a Terminate message. The consumer can still send one
+ *	after %MPA_ERR_CRC, %MPA_ERR_MARKER, %MPA_ERR_IRD and %MPA_ERR_RTR.
+ * @reason: why it ended
+ * @err: a negative errno, or 0 for a graceful close
  * @pos: stream position up to which everything was delivered
  */
 struct mpa_end {
@@ -145,12 +151,12 @@ struct mpa_end {
 
 /**
  * struct mpa_enhanced - enhanced RDMA connection establishment data, RFC 6581
- * @ird: simultaneous RDMA Read Requests that its sender takes: up to
+ * @ird: how many simultaneous RDMA Read Requests the sender of this data takes:
+ *	up to %MPA_DEPTH_MAX, or %MPA_DEPTH_ULP
+ * @ord: how many simultaneous RDMA Read Requests it issues: up to
  *	%MPA_DEPTH_MAX, or %MPA_DEPTH_ULP
- * @ord: the same, that its sender issues
- * @rtr: MPA_RTR_*: the kinds of RTR that its sender can send (Initiator) or
- *	take (Responder). 0: the client-server model, without an RTR (flag A
- *	is 0)
+ * @rtr: MPA_RTR_*: the kinds of RTR that it can send (Initiator) or take
+ *	(Responder). 0: the client-server model, without an RTR (flag A is 0)
  */
 struct mpa_enhanced {
 	u16	ird;
@@ -159,13 +165,13 @@ struct mpa_enhanced {
 };
 
 /**
- * struct mpa_startup - what a Request or Reply frame of the peer said
- * @pd: its private data, behind the enhanced data if there is any; valid until
- *	the callback returns
- * @pd_len: octets of it
- * @rev: its revision
- * @markers: its M bit: it wants markers in what we send
- * @enhanced: its enhanced data, or NULL if there is none (its S bit is 0)
+ * struct mpa_startup - contents of the peer's Request or Reply frame
+ * @pd: private data, without the enhanced data; NULL if there is none. Valid
+ *	until the callback returns.
+ * @pd_len: length of @pd in octets
+ * @rev: revision
+ * @markers: M bit: the peer wants markers in what it receives
+ * @enhanced: enhanced data, or NULL if there is none (the S bit is 0)
  */
 struct mpa_startup {
 	const void			*pd;
@@ -177,13 +183,12 @@ struct mpa_startup {
 
 /**
  * struct mpa_ulpdu - one ULPDU received
- * @pos: position in the peer's stream of its FPDU's first octet, counted from
- *	the first octet of full operation. Grows from ULPDU to ULPDU within a
- *	call; without %MPA_F_OOO also from call to call.
+ * @pos: stream position of the first octet of its FPDU. Increases from ULPDU to
+ *	ULPDU within a call; without %MPA_F_OOO also from call to call.
  * @len: length of the ULPDU, 1 to %MPA_ULPDU_MAX octets
- * @nr_frags: number of fragments in which the octets lie
- * @frag: the fragments, in order; their lengths add up to @len. iov_iter_kvec()
- *	makes an iterator of them.
+ * @nr_frags: number of fragments at @frag
+ * @frag: fragments that hold the octets, in order; their lengths add up to
+ *	@len. iov_iter_kvec() makes an iterator of them.
  */
 struct mpa_ulpdu {
 	u64			pos;
@@ -194,37 +199,47 @@ struct mpa_ulpdu {
 
 /**
  * struct mpa_rx - ULPDUs passed to the consumer in one call
- * @ulpdu: the ULPDUs, verified, each passed exactly once
- * @nr: how many; may be 0 when only @delivered moved
+ * @ulpdu: the ULPDUs, verified; each ULPDU is passed exactly once
+ * @nr: number of ULPDUs; may be 0 when only @delivered has increased
  * @delivered: Delivery: every ULPDU whose FPDU begins below this stream
  *	position has been passed, and the consumer may act on it, in the order
  *	of the positions. A ULPDU at or above it is passed for placement only.
  *
- * With %MPA_F_OOO ULPDUs that arrive behind a hole in the TCP stream are
- * passed when they can be verified, unless there are no markers or no CRCs;
- * each segment behind a hole is acknowledged at once, whatever
- * net.ipv4.tcp_comp_sack_nr says.
+ * With %MPA_F_OOO ULPDUs that arrive after a hole in the TCP stream are passed
+ * as soon as they can be verified, unless there are no markers or no CRCs.
+ * Unless net.mpa.ooo_hook is 0, TCP then acknowledges each segment after a hole
+ * at once, whatever net.ipv4.tcp_comp_sack_nr says.
  *
- * All ULPDUs of a call are below @delivered, or all are not (the first one's
- * @pos tells), and none that was passed early lies between those of a call.
- * Placed is not delivered: of a ULPDU that is not below @delivered the
- * consumer may put the octets where they belong, and has to keep what else it
- * needs to know of it, since it is not passed again. It must not act on it,
- * answer it, or tell anybody, before @delivered of a later call (maybe one
- * without ULPDUs) is above its position; if ended() comes first, never.
+ * Either all ULPDUs of a call are below @delivered, or none is; the @pos of the
+ * first one tells. No ULPDU that an earlier call passed out of order lies
+ * between two ULPDUs of a call.
  *
- * All that a ULPDU in between may change, it has not changed yet: rights may
- * still be taken away, and where two write to the same place, the older one
- * may be the last to do so. How far ahead one can be is bounded by TCP's
- * receive window; while the consumer keeps more memory than the receive buffer
- * in batches passed early, no more are. The first ULPDU of the stream, such as
- * an RTR, is the one at position 0. mpa_hold() stops this, too.
+ * Placement is not Delivery. If a ULPDU is not below @delivered, the consumer
+ * may put its octets where they belong, and must keep what else it needs to
+ * know of it, since it is not passed again. It must not act on the ULPDU,
+ * answer it, or tell anybody of it before the @delivered of a later call (maybe
+ * one without ULPDUs) is above its position. If ended() comes first, it never
+ * may.
  *
- * All this, the octets included, belongs to MPA; the octets stay where TCP put
- * them, or are a copy where the kernel has marked them as pages that somebody
- * on the same host can change (splice()). It may be read until recv() returns,
- * or until mpa_rx_put() where the consumer took a reference with mpa_rx_get();
- * nobody may write to it.
+ * The effects of the ULPDUs before it have not been applied yet: for example an
+ * STag may still be invalidated, and of two ULPDUs that write to the same place
+ * the older one may be the last to do so. TCP's receive window bounds how far
+ * ahead a ULPDU can be. No more are passed out of order while the consumer
+ * keeps more memory than the receive buffer in batches passed out of order, or
+ * (without %MPA_F_MEMALLOC) all consumers of the namespace together keep more
+ * than net.mpa.rx_mem_max. mpa_hold() stops them, too. The first ULPDU of the
+ * stream, such as an RTR, is the one at position 0.
+ *
+ * While the consumer keeps a batch of this connection that was delivered,
+ * recv() is put off, too, as long as all consumers of the namespace together
+ * keep more than net.mpa.rx_mem_max; not with %MPA_F_MEMALLOC.
+ *
+ * The structure and all it points to, the octets included, belong to MPA. The
+ * octets stay where TCP put them, or are a copy, for example where the kernel
+ * has marked them as pages that a process on the same host can change
+ * (splice()). The consumer must not write to them, and may read them until
+ * recv() returns or, if it took a reference with mpa_rx_get(), until
+ * mpa_rx_put().
  */
 struct mpa_rx {
 	const struct mpa_ulpdu	*ulpdu;
@@ -233,11 +248,11 @@ struct mpa_rx {
 };
 
 /* mpa_tx.flags */
-#define MPA_TX_ZEROCOPY		BIT(0)	/* send the pages themselves */
+#define MPA_TX_ZEROCOPY		BIT(0)	/* send the pages without a copy */
 
 /**
  * struct mpa_tx - one message to send: a ULPDU, or a source of ULPDUs
- * @list: for mpa_send_list(), and for the list given to sent()
+ * @list: links messages, for mpa_send_list() and for the list given to sent()
  * @hdr: first octets of the ULPDU; may be NULL if @hdr_len is 0
  * @hdr_len: octets at @hdr
  * @flags: %MPA_TX_ZEROCOPY or 0
@@ -245,28 +260,38 @@ struct mpa_rx {
  *	@hdr_len + @len octets, 1 to %MPA_ULPDU_MAX.
  * @data: where these octets are; MPA advances it by @len for each ULPDU. Any
  *	kernel iterator that is a source (ITER_KVEC, ITER_BVEC, ...).
- * @next: NULL for a single ULPDU. Otherwise a source: MPA calls it for each
- *	ULPDU when there is room to send one. It sets @hdr, @hdr_len and @len
- *	so that @hdr_len + @len is between 1 and @max octets, and returns 1 if
- *	more ULPDUs follow, 0 if this is the last, or a negative errno, which
- *	fails the connection (%-EAGAIN, %-ENOMEM and %-ENOBUFS as %-EIO: it is
- *	not asked again). A source that has to stop early returns 0 with
- *	@hdr_len and @len 0. With @max octets the FPDU ends where a TCP
- *	segment does; it is never below %MPA_MULPDU_MIN. @hdr must stay until
- *	the next call or until the message is handed back. @hdr, @hdr_len and
- *	@len need no value before the first call. Called like every callback.
- * @status: result, once handed back: 0 when all of it was given to TCP, or
- *	a negative errno: %-ECANCELED (aborted or detached), %-ECONNRESET,
+ * @next: NULL for a single ULPDU. Otherwise the message is a source: MPA calls
+ *	this function for each ULPDU when there is room to send one, in the
+ *	context of the callbacks. It sets @hdr, @hdr_len and @len so that
+ *	@hdr_len + @len is between 1 and @max octets, and returns 1 if more
+ *	ULPDUs follow, 0 if this is the last, or a negative errno, which fails
+ *	the connection: it is not called again, and %-EAGAIN, %-ENOMEM and
+ *	%-ENOBUFS become %-EIO. A source that has to stop before its last ULPDU
+ *	returns 0 with @hdr_len and @len 0. With @max octets the FPDU ends where
+ *	a TCP segment does; @max is at least %MPA_MULPDU_MIN. @hdr must stay
+ *	valid until the next call or until the message is handed back. @hdr,
+ *	@hdr_len and @len need no value before the first call.
+ * @status: result, once handed back: 0 if TCP has taken all of it, or a
+ *	negative errno: %-ECANCELED (aborted or detached), %-ECONNRESET,
  *	%-ETIMEDOUT, ... (connection lost before it was handed back), %-EPIPE
  *	(this Responder may never send)
  *
- * From a successful mpa_send() until it is handed back in sent() or
- * released(), the structure and all memory that it names belong to MPA and
- * must not be changed: a CRC may have been computed before TCP copies the
- * octets, or sends them, and the peer would find it wrong. It is handed back
- * exactly once, in the order of posting. With %MPA_TX_ZEROCOPY that is after
- * the network stack has dropped its last reference to the pages, see
- * mpa_detach(); slab and vmalloc memory is copied.
+ * From a successful mpa_send() until the message is handed back in sent() or
+ * released(), the structure and all memory that it names belong to MPA and must
+ * not be changed: MPA may have computed a CRC before TCP copies the octets, or
+ * sends them, and the peer would find it wrong. A message is handed back
+ * exactly once, in the order of posting.
+ *
+ * With %MPA_TX_ZEROCOPY a message is handed back when the network stack no
+ * longer reads its octets, see mpa_detach(). From then on the consumer may
+ * write to the pages, and drop its references on them. It must not rely on
+ * page_count(), and must not free or remap a page by other means than dropping
+ * references: the network stack reports that it has finished with an skb just
+ * before it drops the skb's references on the pages, and MPA may hold some
+ * until TCP has taken the messages queued after this one. Slab and vmalloc
+ * memory is copied, and so is all memory while net.ipv4.tcp_mtu_probing is not
+ * 0: TCP's probes refer to pages, but do not delay handing back the message. Do
+ * not set that sysctl while zero-copy messages are under way.
  */
 struct mpa_tx {
 	struct list_head	list;
@@ -277,7 +302,7 @@ struct mpa_tx {
 	struct iov_iter		data;
 	int			(*next)(struct mpa_tx *tx, u32 max);
 	int			status;
-	/* private: MPA's while it has the message */
+	/* private: used by MPA while it has the message */
 	u32			state;
 	u64			end;
 	struct mpa_conn		*conn;
@@ -289,33 +314,50 @@ struct mpa_tx {
  * @request: Responder: a valid Request has arrived. Answer it with
  *	mpa_accept(), mpa_reject(), mpa_abort() or mpa_detach(), in the callback
  *	or any time later; no timer runs.
- * @established: full operation has begun, with what was negotiated in
- *	mpa_get_info(). @reply is the peer's Reply (Initiator), else NULL.
- *	Delivery is on hold until mpa_resume(); sending is possible at once.
- * @rejected: Initiator: the peer's Reply rejects (@reply), MPA has read nothing
- *	past it. Responder: the Reply of mpa_reject() has been given to TCP
- *	(@reply is NULL). MPA does no more on this connection; mpa_detach()
+ * @established: full operation has begun; mpa_get_info() has what was
+ *	negotiated. @reply is the peer's Reply (Initiator), else NULL. Delivery
+ *	is on hold until mpa_resume(); the consumer can post messages at once.
+ * @rejected: Initiator: the peer's Reply rejects. @reply may be of a lower
+ *	revision than the Request, and without enhanced data; MPA has read
+ *	nothing past it. Responder: the Reply of mpa_reject() has been given to
+ *	TCP (@reply is NULL). MPA does no more on this connection; mpa_detach()
  *	gives the TCP connection back, open.
  * @recv: ULPDUs have arrived, see &struct mpa_rx
- * @sent: messages are done; each &struct mpa_tx on the list is the consumer's
- *	again, its @status says how it went. The list is taken apart by the
- *	consumer. Without %MPA_TX_ZEROCOPY it comes before the recv() of what
- *	the peer answers to them.
- * @mulpdu: the MULPDU has changed to @mulpdu octets
- * @ended: nothing more is received. Comes at most once, after the last
- *	recv(). The consumer may still send, unless closed() follows at once,
- *	or it is a Responder that never had a valid FPDU. It is also how a
- *	failed startup is reported.
+ * @sent: messages are handed back; each &struct mpa_tx on the list is the
+ *	consumer's again, with its result in @status. The list is valid until
+ *	the callback returns. Without %MPA_TX_ZEROCOPY the call comes before the
+ *	recv() of the peer's answer to them.
+ * @mulpdu: the MULPDU has changed to @mulpdu octets. mpa_mulpdu() takes a hole
+ *	in the peer's octets into account at once; this call comes with the next
+ *	post, or when the next octet arrives in order.
+ * @ended: the receive half has ended, or startup has failed. Comes at most
+ *	once, after the last recv(). The consumer may still send, unless
+ *	closed() follows at once, or it is a Responder that never had a valid
+ *	FPDU.
  * @closed: TCP is closed in both directions: @err is 0 if both sides closed
  *	gracefully, else a negative errno. Comes at most once, after ended()
  *	and after the messages have been handed back.
- * @released: the last callback: none is running, none will come. It follows
- *	mpa_detach(), and only that. @left has
- *	the messages not handed back before, in order, with their status. The
- *	socket and the context are the consumer's.
+ * @released: the last callback: no other one is running, and none will come. It
+ *	follows mpa_detach(), and nothing else. @left has the messages that were
+ *	not handed back before, in order, with their status. The socket and the
+ *	context are the consumer's again.
  *
  * @recv, @ended and @released are mandatory, @request for a Responder,
- * @rejected for an Initiator, @sent for whoever sends.
+ * @rejected for an Initiator, @sent for a consumer that sends.
+ *
+ * A callback may block: on a lock, for memory, for a device. Until it returns,
+ * its connection neither sends nor receives. It must not wait for a callback of
+ * its own connection, nor, directly or by a lock, for one of another connection
+ * or for done() or accepted(): the work items that run these have a bounded
+ * number of workers, and if all workers wait none is left. The one exception: a
+ * callback of a connection without %MPA_F_MEMALLOC may wait for callbacks of
+ * connections with it. These have workers of their own, and nothing that other
+ * callbacks wait for delays them. All this holds for done() and accepted() as
+ * well.
+ *
+ * With %MPA_F_MEMALLOC a callback must not wait for memory either, nor for a
+ * lock whose holder waits for memory: when memory is short, a single thread
+ * runs the callbacks of all connections with the flag, one after the other.
  */
 struct mpa_ops {
 	void (*request)(struct mpa_conn *conn, const struct mpa_startup *req);
@@ -332,7 +374,7 @@ struct mpa_ops {
 };
 
 /* mpa_params.flags */
-#define MPA_F_MARKERS	BIT(0)	/* we want markers in what we receive (M=1) */
+#define MPA_F_MARKERS	BIT(0)	/* have the peer send markers (M=1) */
 #define MPA_F_STRICT	BIT(1)	/* refuse Rev 0 peers: not permissive */
 #define MPA_F_MEMALLOC	BIT(2)	/* used for writing out memory: reclaim-safe */
 #define MPA_F_ENHANCED	BIT(3)	/* Rev 2: enhanced startup (S=1) */
@@ -340,21 +382,22 @@ struct mpa_ops {
 #define MPA_F_REV0	BIT(6)	/* announce Rev 0, as an RDMAC peer does */
 
 /**
- * struct mpa_params - what a consumer asks of a connection
- * @ops: its callbacks; must outlive the connection
- * @ctx: its context, see mpa_conn_ctx()
+ * struct mpa_params - parameters of a connection
+ * @ops: the consumer's callbacks; must outlive the connection
+ * @ctx: the consumer's context, see mpa_conn_ctx()
  * @flags: %MPA_F_MARKERS and so on. With %MPA_F_MEMALLOC the callbacks, too,
- *	may use the reserves of memory, and wait for none
- * @rev: revision to announce, %MPA_REV_2, %MPA_REV_1 or %MPA_REV_0. A
- *	Responder also takes Requests of the revisions below, and answers them
- *	in kind.
- * @pd_max: most private data that a Rev 0 peer may send; 0 means
- *	%MPA_PD_MAX. A Rev 1 or 2 peer may always send %MPA_PD_MAX octets.
- * @enhanced: with %MPA_F_ENHANCED, what we want and can do. Initiator: goes
- *	into the Request. Responder: limits from which the Reply is made; at
- *	least one kind of RTR. mpa_set_enhanced() changes it.
- * @ird_max: Initiator: up to here @enhanced.ird may grow where the Responder
- *	needs it; 0: not at all
+ *	may use the memory reserves, and must not wait for memory.
+ * @rev: revision to announce, %MPA_REV_1 or %MPA_REV_2. 0, or left out, means
+ *	%MPA_REV_1 (RFC 5044 section 7.1.1); with %MPA_F_REV0, which allows no
+ *	other value, it means Rev 0. A Responder also takes Requests of lower
+ *	revisions (of Rev 0 not with %MPA_F_STRICT), and answers by the same.
+ * @pd_max: most private data of a Rev 0 frame, sent or received, in octets; 0
+ *	means %MPA_PD_MAX. A Rev 1 or 2 peer may always send %MPA_PD_MAX octets.
+ * @enhanced: with %MPA_F_ENHANCED, what this end asks for and accepts.
+ *	Initiator: goes into the Request. Responder: limits from which the Reply
+ *	is made, with at least one kind of RTR. mpa_set_enhanced() changes it.
+ * @ird_max: Initiator: highest value to which @enhanced.ird may be raised where
+ *	the Responder needs it; 0: it is not raised
  */
 struct mpa_params {
 	const struct mpa_ops	*ops;
@@ -367,13 +410,14 @@ struct mpa_params {
 };
 
 /**
- * enum mpa_state - where a connection stands
- * @MPA_STATE_ATTACHED: attached, nothing started
+ * enum mpa_state - state of a connection
+ * @MPA_STATE_ATTACHED: attached, not started
  * @MPA_STATE_STARTUP: startup frames are being exchanged
  * @MPA_STATE_DECIDE: Responder: the consumer has to answer the Request
  * @MPA_STATE_FULL: full operation
- * @MPA_STATE_REJECTED: the Reply rejected; MPA is done
- * @MPA_STATE_CLOSED: lost, aborted, or failed in startup
+ * @MPA_STATE_REJECTED: a Reply rejected the Request; MPA does no more
+ * @MPA_STATE_CLOSED: lost, aborted, failed in startup, or closed gracefully in
+ *	both directions
  */
 enum mpa_state {
 	MPA_STATE_ATTACHED,
@@ -386,38 +430,39 @@ enum mpa_state {
 
 /**
  * struct mpa_info - a snapshot of a connection
- * @state: where it stands
- * @rev: revision in use, which is also the DDP and RDMAP version (that of Rev 2
- *	is 1); %MPA_REV_NONE before it is known and after
+ * @state: its state
+ * @rev: revision in use, which is also the version of DDP and RDMAP (for Rev 2
+ *	that version is 1); %MPA_REV_NONE before it is known and after
  *	mpa_start_immediate()
  * @peer_rev: revision in the peer's frame, or %MPA_REV_NONE
- * @initiator: we sent the Request
- * @crc: CRCs are generated and checked
- * @markers_tx: we send markers
+ * @initiator: this end sent the Request
+ * @markers_tx: this end sends markers
  * @markers_rx: the peer sends markers
- * @emss: effective maximum segment size, octets
+ * @emss: effective maximum segment size, in octets; without the room for SACK
+ *	blocks, while @mulpdu leaves such room
  * @mulpdu: as mpa_mulpdu()
- * @tx_pos: octets of full operation given to TCP
- * @rx_pos: octets of full operation delivered
- * @ulpdus_tx: ULPDUs given to TCP; those of a train count when TCP has all
- *	that it took in one call
+ * @tx_pos: stream position up to which TCP has taken octets
+ * @rx_pos: stream position up to which everything was delivered
+ * @ulpdus_tx: ULPDUs given to TCP; those of one record (see mpa-design.rst)
+ *	count when TCP has taken all of it
  * @ulpdus_rx: ULPDUs delivered
- * @ooo: ULPDUs are passed out of order, too: %MPA_F_OOO, CRCs and markers
- * @ulpdus_ooo: ULPDUs passed before their turn
- * @octets_ooo: octets of these, without framing
- * @ooo_suppressed: of these, those that the stream has come to since, and that
- *	were not passed again
- * @enhanced: in full operation: RFC 6581 was used, which the next four come
- *	from
- * @ird: RDMA Read Requests that the peer may have under way. Where one end had
- *	%MPA_DEPTH_ULP it is what was asked for here, and the ULP's business.
- * @ord: the same, that we may have under way
+ * @ulpdus_ooo: ULPDUs passed out of order
+ * @octets_ooo: octets of @ulpdus_ooo, without framing
+ * @ooo_suppressed: of @ulpdus_ooo, those delivered since, without being passed
+ *	again
+ * @enhanced: in full operation: RFC 6581 was used; @ird, @ord, @rtr and @theirs
+ *	come from it
+ * @ird: RDMA Read Requests that the peer may have under way. If the peer sent
+ *	%MPA_DEPTH_ULP, what was asked for at this end. If either end sent it,
+ *	the ULP negotiates the depth.
+ * @ord: RDMA Read Requests that this end may have under way; %MPA_DEPTH_ULP as
+ *	for @ird
  * @rtr: Initiator: the one kind of RTR to send as the first ULPDU.
- *	Responder: the kinds of which the peer's first ULPDU is one, unless it
- *	is a Terminate. 0: none. An RTR by RDMA Read does not count against
- *	@ird or @ord, which may be 0.
+ *	Responder: the kinds of RTR of which the peer's first ULPDU is one,
+ *	unless it is a Terminate message. 0: none. An RTR by RDMA Read does not
+ *	count against @ird or @ord, which may be 0.
  * @theirs: the peer's enhanced data, also where it led to an error
- * @local: our address and port
+ * @local: address and port of this end
  * @peer: the peer's address and port
  */
 struct mpa_info {
@@ -445,7 +490,7 @@ struct mpa_info {
 	struct sockaddr_storage peer;
 };
 
-/* A connection's life: attach, start, (accept or reject), ..., detach. */
+/* Lifetime: attach, start, (accept or reject), ..., detach. */
 struct mpa_conn *mpa_attach(struct socket *sock,
 			    const struct mpa_params *params);
 void *mpa_conn_ctx(const struct mpa_conn *conn);
@@ -463,7 +508,7 @@ void mpa_detach(struct mpa_conn *conn);
 int mpa_detach_sync(struct mpa_conn *conn);
 void mpa_barrier(void);
 
-/* Data. */
+/* Data */
 int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx);
 int mpa_send_list(struct mpa_conn *conn, struct list_head *list);
 u32 mpa_mulpdu(const struct mpa_conn *conn);
@@ -472,36 +517,40 @@ void mpa_resume(struct mpa_conn *conn);
 void mpa_rx_get(struct mpa_rx *rx);
 void mpa_rx_put(struct mpa_rx *rx);
 
-/* Watching. */
+/* Information */
 void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info);
 const char *mpa_reason_name(enum mpa_reason reason);
 
 /* mpa_sock_params.flags */
-#define MPA_F_FALLBACK	BIT(4)	/* of Rev 2 to Rev 1, on a new connection */
+#define MPA_F_FALLBACK	BIT(4)	/* from Rev 2 to Rev 1, on a new connection */
 
 /**
- * struct mpa_sock_params - what mpa_connect() and mpa_listen() need to know
- * @net: namespace; the socket holds a reference to it
+ * struct mpa_sock_params - parameters of mpa_connect() and mpa_listen()
+ * @net: namespace; the socket holds a reference on it
  * @local: own address and port; family AF_UNSPEC: any (mpa_connect() only).
- *	An IPv6 scope id names the device for link-local addresses.
+ *	For a link-local address the IPv6 scope id names the device.
  * @peer: address and port to connect to; not used by mpa_listen()
- * @bound_dev_if: device the socket is bound to, or 0
- * @backlog: of mpa_listen(); 0 means SOMAXCONN
+ * @bound_dev_if: index of the device the socket is bound to, or 0
+ * @backlog: length of the accept queue of mpa_listen(); 0 means SOMAXCONN
  * @flags: %MPA_F_MEMALLOC, %MPA_F_FALLBACK, or 0. With %MPA_F_MEMALLOC done()
- *	and accepted(), too, may use the reserves of memory, and wait for none;
- *	it holds for the connection of @start as well
+ *	and accepted(), too, may use the memory reserves, and must not wait for
+ *	memory; it also applies to the connection of @start.
  * @setup: called before connect or listen, in process context, to set socket
  *	options (priority, TOS, keepalive, buffers, ...); may be NULL. A
- *	negative return fails the call. Listening sockets pass most options on
- *	to the sockets they accept.
- * @ctx: for @setup and for the callbacks
- * @start: mpa_connect() only: attach to the connected socket, and start as the
- *	Initiator; copied. NULL: the consumer does that. With
- *	%MPA_F_FALLBACK and Rev 2 a peer that closes, resets, rejects the
- *	revision, or stays silent, is asked again for Rev 1 on a new
- *	connection.
+ *	negative return value fails the call. It must not change the socket's
+ *	callbacks or sk_user_data. A listening socket passes most options on to
+ *	the sockets it accepts. With SO_REUSEPORT, sockets that wait to be
+ *	accepted may migrate to other listeners of the group, and from other
+ *	listeners to this one.
+ * @ctx: context of @setup and of the callbacks
+ * @start: mpa_connect() only: parameters with which MPA attaches to the
+ *	connected socket and starts as the Initiator; copied. NULL: the consumer
+ *	does that. With %MPA_F_FALLBACK and Rev 2, MPA sends a Rev 1 Request on
+ *	a new connection if the peer closes, resets, does not answer in time,
+ *	answers by another revision, or rejects without the enhanced data that
+ *	it was asked for.
  * @pd: with @start: private data of the Request; copied
- * @pd_len: octets of it
+ * @pd_len: length of @pd in octets
  */
 struct mpa_sock_params {
 	struct net		*net;
@@ -517,7 +566,7 @@ struct mpa_sock_params {
 	size_t			pd_len;
 };
 
-/* Thin helpers that make connected sockets for mpa_attach(). */
+/* Helpers that make connected sockets for mpa_attach() */
 typedef void (*mpa_connected_fn)(void *ctx, struct socket *sock,
 				 struct mpa_conn *conn, int err);
 struct mpa_connector *mpa_connect(const struct mpa_sock_params *params,

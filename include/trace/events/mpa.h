@@ -10,7 +10,7 @@
 
 struct mpa_conn;
 
-/* For who reads the raw trace. */
+/* Values of these names, for user space that reads the raw trace */
 TRACE_DEFINE_ENUM(MPA_STATE_ATTACHED);
 TRACE_DEFINE_ENUM(MPA_STATE_STARTUP);
 TRACE_DEFINE_ENUM(MPA_STATE_DECIDE);
@@ -18,7 +18,7 @@ TRACE_DEFINE_ENUM(MPA_STATE_FULL);
 TRACE_DEFINE_ENUM(MPA_STATE_REJECTED);
 TRACE_DEFINE_ENUM(MPA_STATE_CLOSED);
 
-/* A connection changed its state: enum mpa_state. */
+/* The state of a connection changes: enum mpa_state. */
 TRACE_EVENT(mpa_state,
 	TP_PROTO(const struct mpa_conn *conn, int state),
 	TP_ARGS(conn, state),
@@ -110,7 +110,7 @@ TRACE_EVENT(mpa_sent,
 		  __entry->octets)
 );
 
-/* ULPDUs are passed to the consumer; delivered: see struct mpa_rx. */
+/* ULPDUs were passed to the consumer; for delivered see struct mpa_rx. */
 TRACE_EVENT(mpa_recv,
 	TP_PROTO(const struct mpa_conn *conn, u32 nr, u64 delivered),
 	TP_ARGS(conn, nr, delivered),
@@ -128,7 +128,7 @@ TRACE_EVENT(mpa_recv,
 		  __entry->nr, __entry->delivered)
 );
 
-/* FPDUs were found behind a hole, from stream position from to position to. */
+/* ULPDUs were passed out of order; FPDUs at stream positions [from, to) */
 TRACE_EVENT(mpa_early,
 	TP_PROTO(const struct mpa_conn *conn, u32 nr, u64 from, u64 to),
 	TP_ARGS(conn, nr, from, to),
