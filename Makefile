@@ -158,5 +158,6 @@ help:
 	@echo "make fuzz-core        the framing core under libFuzzer; MINUTES=N SEED=S,"
 	@echo "                      ONLY='TARGET...' some targets alone"
 	@echo "make integrity        wrong bits in FPDUs, all there are, at all places"
+	@echo "make htmldocs         Documentation/ as HTML, in build/htmldocs"
 	@echo "make clean            remove what was built here"
 	@echo "make distclean        the guest's kernels as well"
