@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The smallest consumer of MPA: takes connections on port 5045, says hello on
- * each, and counts what it receives in the log. The part between the marks is
- * shown in the README.
+ * The smallest consumer of MPA: accepts connections on port 5045, says hello on
+ * each, and logs how many ULPDUs it receives. README.md shows the code between
+ * the two marks.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -42,23 +42,25 @@ static void hello_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 	pr_info("%u ULPDUs, all before %llu is here\n", rx->nr, rx->delivered);
 }
 
+/* TCP has taken all of the message, or status says why not. */
+static void hello_sent(struct mpa_conn *conn, struct list_head *done)
+{
+	struct mpa_tx *hello = list_first_entry(done, struct mpa_tx, list);
+
+	pr_info("hello is handed back: %d\n", hello->status);
+}
+
 static void hello_ended(struct mpa_conn *conn, const struct mpa_end *end)
 {
 	mpa_detach(conn);	/* gives the socket back in released() */
 }
 
-/* README: end */
-
+/* The last callback: the socket, and the messages not handed back, are ours. */
 static void hello_released(struct mpa_conn *conn, struct list_head *left)
 {
 	sock_release(mpa_conn_socket(conn));
-	kfree(mpa_conn_ctx(conn));
+	kfree(mpa_conn_ctx(conn));	/* the message */
 	module_put(THIS_MODULE);
-}
-
-/* The message is freed with the connection. */
-static void hello_sent(struct mpa_conn *conn, struct list_head *done)
-{
 }
 
 static const struct mpa_ops hello_ops = {
@@ -70,7 +72,9 @@ static const struct mpa_ops hello_ops = {
 	.released	= hello_released,
 };
 
-/* Each connection holds the module, until released(). */
+/* README: end */
+
+/* Each connection holds a reference on the module until released(). */
 static void hello_accepted(void *ctx, struct socket *sock)
 {
 	struct mpa_tx *hello;
@@ -107,7 +111,7 @@ static int __init hello_init(void)
 static void __exit hello_exit(void)
 {
 	mpa_listen_close_sync(hello_listener);
-	mpa_barrier();	/* the last released() has returned */
+	mpa_barrier();	/* until the last released() has returned */
 }
 
 module_init(hello_init);
