@@ -87,7 +87,8 @@ sources() {
 		-path ./build -prune -o -path './.*' -prune -o \
 		-path ./tools -prune -o -path ./Documentation -prune -o \
 		-type f \( -name Kbuild -o -name Kconfig -o -name '*.h' \
-		-o -name '*.c' ! -name '*.mod.c' \) "$@" | LC_ALL=C sort)
+		-o -name '*vectors*' -o -name '*.c' ! -name '*.mod.c' \) \
+		"$@" | LC_ALL=C sort)
 }
 
 # Make a directory of links to the sources in which Kbuild may write.
