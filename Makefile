@@ -21,9 +21,9 @@ MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
 .PHONY: all modules modules_install demo check harden fuzz net faults races \
-	kcsan dos dos-cost soak fuzz-core integrity lint interop ooo bench \
-	bench-compare bench-profile shell coverage mutants conformance \
-	htmldocs clean distclean help need-kdir
+	kcsan dos exit_order dos-cost soak fuzz-core integrity lint interop \
+	ooo bench bench-compare bench-profile shell coverage mutants \
+	conformance htmldocs clean distclean help need-kdir
 
 all: modules
 
@@ -56,7 +56,7 @@ HARDEN = tools/harden $(if $(SEED),--seed $(SEED)) \
 harden:
 	$(HARDEN) $(ONLY)
 
-fuzz net faults races kcsan dos:
+fuzz net faults races kcsan dos exit_order:
 	$(HARDEN) $(if $(ONLY),--only '$(ONLY)') $@
 
 dos-cost:
@@ -136,6 +136,7 @@ help:
 	@echo "                      Each for MINUTES=N, or for COUNT=N connections (fuzz),"
 	@echo "                      cells (net), reloads (races), closes (dos); SEED=S as"
 	@echo "                      that time; KERNEL=plain, debug or kcsan (data races)"
+	@echo "make exit_order       mpa is unloaded while a task is about to queue a work item"
 	@echo "make dos-cost         instructions that small pieces cost, beside plain TCP"
 	@echo "make soak             these side by side, MINUTES=N (10), on the debug kernel"
 	@echo "                      or KERNEL=FLAVOUR; SEED=S, SLICE=N that slice alone,"
