@@ -20,7 +20,7 @@ struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
 	b->truesize = sizeof(*b);
 	refcount_set(&b->ref, 1);
 	INIT_LIST_HEAD(&b->node);
-	mpa_conn_hold(conn);
+	mpa_conn_get(conn);
 	b->conn = conn;
 	return b;
 }
@@ -345,7 +345,7 @@ void mpa_rx_put(struct mpa_rx *rx)
 	if (!refcount_dec_and_test(&b->ref))
 		return;
 	/* mpa_batch_done() lets the work item free @b and its reference. */
-	mpa_conn_hold(conn);
+	mpa_conn_get(conn);
 	mpa_batch_done(b);
 	mpa_conn_kick_put(conn);
 }

@@ -811,7 +811,7 @@ static int mpa_cm_start(struct mpa_conn *conn, struct mpa_cm *cm,
 		/* Pairs with mpa_conn_test(): a reader of START sees cm. */
 		smp_mb__before_atomic();
 		set_bit(MPA_CONN_START, &conn->flags);
-		mpa_conn_hold(conn);
+		mpa_conn_get(conn);
 	}
 	spin_unlock_bh(&conn->lock);
 	if (!ok) {
@@ -1015,7 +1015,7 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	/* Pairs with mpa_conn_test(): a reader of the flag sees cm->out. */
 	smp_mb__before_atomic();
 	set_bit(flag, &conn->flags);
-	mpa_conn_hold(conn);
+	mpa_conn_get(conn);
 	err = 0;
 unlock:
 	spin_unlock_bh(&conn->lock);

@@ -127,7 +127,7 @@ void mpa_conn_exit(void)
 }
 
 /* Context: any. The caller has a reference or prevents the release. */
-void mpa_conn_hold(struct mpa_conn *conn)
+void mpa_conn_get(struct mpa_conn *conn)
 {
 	kref_get(&conn->ref);
 }
@@ -163,10 +163,10 @@ void mpa_conn_kick_put(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_conn_kick_put);
 
-/* As mpa_conn_kick_put(), with a new reference. Context: as mpa_conn_hold(). */
+/* As mpa_conn_kick_put(), with a new reference. Context: as mpa_conn_get(). */
 void mpa_conn_kick(struct mpa_conn *conn)
 {
-	mpa_conn_hold(conn);
+	mpa_conn_get(conn);
 	mpa_conn_kick_put(conn);
 }
 
@@ -874,7 +874,7 @@ int mpa_shutdown(struct mpa_conn *conn)
 	spin_lock_bh(&conn->lock);
 	if (conn->state == MPA_STATE_FULL) {
 		set_bit(MPA_CONN_SHUTDOWN, &conn->flags);
-		mpa_conn_hold(conn);
+		mpa_conn_get(conn);
 		err = 0;
 	}
 	spin_unlock_bh(&conn->lock);
@@ -898,7 +898,7 @@ EXPORT_SYMBOL_GPL(mpa_shutdown);
  */
 void mpa_abort(struct mpa_conn *conn)
 {
-	mpa_conn_hold(conn);
+	mpa_conn_get(conn);
 	set_bit(MPA_CONN_ABORT, &conn->flags);
 	mpa_conn_kick_put(conn);
 }
@@ -935,7 +935,7 @@ EXPORT_SYMBOL_GPL(mpa_abort);
  */
 void mpa_detach(struct mpa_conn *conn)
 {
-	mpa_conn_hold(conn);
+	mpa_conn_get(conn);
 	spin_lock_bh(&conn->lock);
 	if (!test_and_set_bit(MPA_CONN_DETACH, &conn->flags))
 		atomic_inc(&mpa_leaving);
@@ -971,7 +971,7 @@ int mpa_detach_sync(struct mpa_conn *conn)
 		mpa_detach(conn);
 		return -EDEADLK;
 	}
-	mpa_conn_hold(conn);
+	mpa_conn_get(conn);
 	mpa_detach(conn);
 	wait_for_completion(&conn->done);
 	mpa_conn_put(conn);
@@ -1043,7 +1043,7 @@ EXPORT_SYMBOL_GPL(mpa_hold);
  */
 void mpa_resume(struct mpa_conn *conn)
 {
-	mpa_conn_hold(conn);
+	mpa_conn_get(conn);
 	spin_lock_bh(&conn->lock);
 	clear_bit(MPA_CONN_HOLD, &conn->flags);
 	spin_unlock_bh(&conn->lock);

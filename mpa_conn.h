@@ -342,7 +342,7 @@ void mpa_conn_wait_none(void);
 void mpa_conn_exit(void);
 void mpa_conn_kick(struct mpa_conn *conn);
 void mpa_conn_kick_put(struct mpa_conn *conn);
-void mpa_conn_hold(struct mpa_conn *conn);
+void mpa_conn_get(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_retry(struct mpa_conn *conn);

@@ -362,7 +362,7 @@ static int starting_begin(struct mpa_connector *c)
 		return PTR_ERR(conn);
 
 	/* With c->conn set or MPA started, it may be released at any time. */
-	mpa_conn_hold(conn);
+	mpa_conn_get(conn);
 	refcount_inc(&c->refs);
 	spin_lock_bh(&c->lock);
 	c->conn = conn;

@@ -144,7 +144,7 @@ static struct mpa_conn *mpa_net_startup_surplus(struct mpa_net *mn)
 		conn = list_first_entry(&mn->startups, struct mpa_conn,
 					startup_node);
 		mpa_net_startup_del(mn, conn);
-		mpa_conn_hold(conn);
+		mpa_conn_get(conn);
 	}
 	spin_unlock_bh(&mn->lock);
 	return conn;
@@ -381,7 +381,7 @@ static struct mpa_conn *mpa_net_first(struct mpa_net *mn)
 	if (conn) {
 		list_del_init(&conn->net_node);
 		mpa_net_startup_del(mn, conn);
-		mpa_conn_hold(conn);
+		mpa_conn_get(conn);
 	}
 	spin_unlock_bh(&mn->lock);
 	return conn;

@@ -62,7 +62,7 @@ void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
 	tx->ubuf.ops = &mpa_tx_ubuf_ops;
 	tx->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
 	refcount_set(&tx->ubuf.refcnt, 1);
-	mpa_conn_hold(conn);
+	mpa_conn_get(conn);
 }
 
 /* True if @tx can be handed back. Drops MPA's own reference on its ubuf. */
@@ -587,7 +587,7 @@ int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 	else
 		list_splice_tail_init(list, &conn->tx.queue);
 	if (!err)
-		mpa_conn_hold(conn);
+		mpa_conn_get(conn);
 	spin_unlock_bh(&conn->lock);
 
 	if (!err)
