@@ -305,14 +305,14 @@ static void mpa_conn_changed(struct mpa_conn *conn)
 {
 	if (inet_sk_state_load(conn->sk) == TCP_CLOSE) {
 		/*
-		 * Pairs with the test of GONE in mpa_conn_stranger(): a reader
-		 * that sees GONE also sees TCP_CLOSE.
+		 * Pairs with the test of GONE in mpa_conn_reconnected(): a
+		 * reader that sees GONE also sees TCP_CLOSE.
 		 */
 		smp_mb__before_atomic();
 		set_bit(MPA_CONN_GONE, &conn->flags);
 		/*
 		 * Orders GONE before the restored callbacks: if
-		 * tcp_disconnect() calls these, mpa_conn_stranger() must see
+		 * tcp_disconnect() calls these, mpa_conn_reconnected() must see
 		 * GONE when the socket is unlocked.
 		 */
 		smp_mb__after_atomic();
@@ -491,13 +491,13 @@ static void mpa_conn_unlist(struct mpa_conn *conn)
  * socket lock is held. A caller need not report it: mpa_conn_changed() queued
  * the work item when the socket was closed.
  */
-bool mpa_conn_stranger(struct mpa_conn *conn)
+bool mpa_conn_reconnected(struct mpa_conn *conn)
 {
 	if (!mpa_conn_test(conn, MPA_CONN_GONE))
 		return false;
 	if (inet_sk_state_load(conn->sk) != TCP_CLOSE)
-		set_bit(MPA_CONN_STRANGER, &conn->flags);
-	return mpa_conn_test(conn, MPA_CONN_STRANGER);
+		set_bit(MPA_CONN_RECONNECTED, &conn->flags);
+	return mpa_conn_test(conn, MPA_CONN_RECONNECTED);
 }
 
 /*
@@ -511,7 +511,7 @@ static bool mpa_conn_broken(struct mpa_conn *conn)
 	if (mpa_conn_test(conn, MPA_CONN_ABORT))
 		return true;
 	return conn->state == MPA_STATE_FULL &&
-	       (mpa_conn_stranger(conn) || mpa_tx_pending(conn) ||
+	       (mpa_conn_reconnected(conn) || mpa_tx_pending(conn) ||
 		(conn->rx.eaten && (conn->rx.ready || !conn->rx.end.error)));
 }
 
@@ -570,7 +570,7 @@ static int mpa_conn_gone(struct mpa_conn *conn)
 	/* After a rejection TCP is the consumer's concern. */
 	if (conn->state == MPA_STATE_REJECTED)
 		return 0;
-	if (mpa_conn_stranger(conn))
+	if (mpa_conn_reconnected(conn))
 		return -ECONNRESET;
 	/* Startup first reads the octets that came before the loss. */
 	return conn->state > MPA_STATE_STARTUP ? mpa_tcp_lost(conn->sk) : 0;

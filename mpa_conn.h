@@ -109,7 +109,7 @@ enum mpa_flag {
 	MPA_CONN_DETACH,	/* mpa_detach(): only released() is called */
 	MPA_CONN_CLOSED,	/* mpa_cm_closed() has run */
 	MPA_CONN_GONE,		/* TCP closed: its callbacks are restored */
-	MPA_CONN_STRANGER,	/* another user reconnected the socket */
+	MPA_CONN_RECONNECTED,	/* another user reconnected the socket */
 	MPA_CONN_OFF,		/* MPA has begun to leave the socket */
 	MPA_CONN_RELEASED,	/* released() is running or has returned */
 	MPA_CONN_TIMEOUT,	/* the timer has fired */
@@ -347,7 +347,7 @@ void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_retry(struct mpa_conn *conn);
 struct mpa_conn *mpa_conn_of(const struct sock *sk);
-bool mpa_conn_stranger(struct mpa_conn *conn);
+bool mpa_conn_reconnected(struct mpa_conn *conn);
 void mpa_conn_kill(struct mpa_conn *conn);
 void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params);
 bool mpa_enhanced_ok(const struct mpa_enhanced *enhanced, u16 ird_max);

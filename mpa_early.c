@@ -209,7 +209,7 @@ static struct mpa_batch *mpa_early_collect(struct mpa_conn *conn, u64 *pos)
 	int err = 0;
 
 	lock_sock(conn->sk);
-	if (mpa_conn_stranger(conn))
+	if (mpa_conn_reconnected(conn))
 		goto unlock;
 	/* One at a time. Segments queued since it began start the next. */
 	if (!mpa_early_searching(conn))

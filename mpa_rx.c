@@ -82,7 +82,7 @@ static void mpa_rx_consume(struct mpa_conn *conn)
 	sock_owned_by_me(conn->sk);
 
 	octets = mpa_batch_reap(conn, &done);
-	if (octets && !mpa_conn_stranger(conn))
+	if (octets && !mpa_conn_reconnected(conn))
 		tcp_read_done(conn->sk, octets);
 	mpa_batch_free_list(&done);
 }
@@ -386,7 +386,7 @@ static struct mpa_batch *mpa_rx_take(struct mpa_conn *conn)
 {
 	struct mpa_batch *b = NULL;
 
-	if (mpa_conn_stranger(conn))
+	if (mpa_conn_reconnected(conn))
 		return ERR_PTR(-ECONNRESET);
 	mpa_tcp_keep_window_updates(conn->sk);
 	if (mpa_early_was_passed(conn, conn->rx.pos) && conn->rx.pinned)
@@ -457,7 +457,7 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 
 	lock_sock(sk);
 	mpa_batch_reap(conn, &done);
-	if (!mpa_conn_stranger(conn))
+	if (!mpa_conn_reconnected(conn))
 		octets = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
 	if (octets)
 		tcp_read_done(sk, octets);
@@ -512,7 +512,7 @@ static void mpa_rx_blocked(struct mpa_conn *conn)
 {
 	WRITE_ONCE(conn->rx.blocked, true);
 	lock_sock(conn->sk);
-	if (!mpa_conn_stranger(conn))
+	if (!mpa_conn_reconnected(conn))
 		mpa_tcp_keep_window_updates(conn->sk);
 	mpa_rx_consume(conn);
 	release_sock(conn->sk);
@@ -588,7 +588,7 @@ void mpa_rx_finish(struct mpa_conn *conn)
 	if (!octets || conn->rx.discarded)
 		return;
 	lock_sock(conn->sk);
-	if (!mpa_conn_stranger(conn))
+	if (!mpa_conn_reconnected(conn))
 		tcp_read_done(conn->sk, octets);
 	release_sock(conn->sk);
 }

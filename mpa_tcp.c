@@ -188,7 +188,7 @@ int mpa_tcp_read(struct mpa_conn *conn, void *buf, size_t len)
 	int n = -ECONNRESET;
 
 	lock_sock(sk);
-	if (mpa_conn_stranger(conn))
+	if (mpa_conn_reconnected(conn))
 		goto unlock;
 	n = -EBADMSG;
 	/* In the locked section of the read, which makes TCP forget it. */
@@ -241,7 +241,7 @@ int mpa_tcp_send_fin(struct mpa_conn *conn)
 	u32 end;
 
 	lock_sock(sk);
-	if (mpa_conn_stranger(conn))
+	if (mpa_conn_reconnected(conn))
 		goto unlock;
 	end = tcp_sk(sk)->write_seq;
 	state = sk->sk_state;

@@ -221,7 +221,7 @@ int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len)
 	sock_owned_by_me(conn->sk);
 
 	/* The next round ends the connection. */
-	if (mpa_conn_stranger(conn))
+	if (mpa_conn_reconnected(conn))
 		return -EAGAIN;
 	WRITE_ONCE(conn->tx.busy, true);
 	n = tcp_sendmsg_locked(conn->sk, msg, len);

@@ -355,7 +355,7 @@ void conn_end_reconnect_detach(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	int err = end_reconnect_meanwhile(test);
-	struct mpa_peer stranger;
+	struct mpa_peer other;
 
 	if (conn_arg(test))
 		conn_post(test, 1000);
@@ -365,10 +365,10 @@ void conn_end_reconnect_detach(struct kunit *test)
 	complete(&t->helper.go);
 	end_expect_released(test, &t->a);
 	KUNIT_ASSERT_EQ(test, err, 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_accept(&stranger, t->sock[1]), 0);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&stranger), -ECONNRESET);
-	KUNIT_EXPECT_EQ(test, stranger.have, 0);
-	mpa_peer_exit(&stranger);
+	KUNIT_ASSERT_EQ(test, mpa_peer_accept(&other, t->sock[1]), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&other), -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, other.have, 0);
+	mpa_peer_exit(&other);
 }
 
 static u32 end_unread(const struct conn_test *t)
@@ -383,7 +383,7 @@ void conn_end_reconnect_kept(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	const u8 octets[100] = {};
-	struct mpa_peer stranger;
+	struct mpa_peer other;
 	u32 i;
 
 	conn_default(test);
@@ -393,15 +393,15 @@ void conn_end_reconnect_kept(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, end_disconnect(t->sock[0]), 0);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_ASSERT_EQ(test, end_connect_anew(t), 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_accept(&stranger, t->sock[1]), 0);
-	KUNIT_EXPECT_EQ(test, mpa_peer_write(&stranger, octets,
+	KUNIT_ASSERT_EQ(test, mpa_peer_accept(&other, t->sock[1]), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_write(&other, octets,
 					     sizeof(octets)), 0);
 	for (i = 0; i < 1000 && end_unread(t) < sizeof(octets); i++)
 		usleep_range(1000, 2000);
 	mpa_detach(t->a.conn);
 	end_expect_released(test, &t->a);
 	KUNIT_EXPECT_EQ(test, end_unread(t), sizeof(octets));
-	mpa_peer_exit(&stranger);
+	mpa_peer_exit(&other);
 }
 
 /* In one round the connection is lost and another MULPDU would be told of. */
