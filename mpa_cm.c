@@ -201,7 +201,7 @@ void mpa_cm_report(struct mpa_conn *conn)
 /* Work item, in MPA_STATE_CLOSED, when every message has been handed back. */
 void mpa_cm_closed(struct mpa_conn *conn)
 {
-	if (test_and_set_bit(MPA_CONN_CLOSED, &conn->flags))
+	if (test_and_set_bit(MPA_CONN_CLOSED_CALLED, &conn->flags))
 		return;
 	if (conn->ops->closed && mpa_conn_enter(conn))
 		conn->ops->closed(conn, conn->rx.err);

@@ -107,7 +107,7 @@ enum mpa_flag {
 	MPA_CONN_SHUTDOWN,	/* mpa_shutdown() was called */
 	MPA_CONN_ABORT,		/* mpa_abort() was called */
 	MPA_CONN_DETACH,	/* mpa_detach(): only released() is called */
-	MPA_CONN_CLOSED,	/* mpa_cm_closed() has run */
+	MPA_CONN_CLOSED_CALLED,	/* closed() was called, unless detached */
 	MPA_CONN_GONE,		/* TCP closed: its callbacks are restored */
 	MPA_CONN_RECONNECTED,	/* another user reconnected the socket */
 	MPA_CONN_OFF,		/* MPA has begun to leave the socket */
