@@ -345,7 +345,7 @@ static bool mpa_cm_refuse(struct mpa_conn *conn, enum mpa_reason reason)
 	if (reason != MPA_REASON_REVISION || cm->peer.rev != MPA_REV_0)
 		return mpa_cm_reset(conn, reason);
 	cm->reason = reason;
-	if (!mpa_frame_refuse(&conn->wish, &cm->peer, &cm->ours))
+	if (!mpa_frame_refuse(&conn->local, &cm->peer, &cm->ours))
 		return mpa_cm_fin(conn);
 
 	cm->out = cm->header;
@@ -442,7 +442,7 @@ static bool mpa_cm_establish(struct mpa_conn *conn,
 
 	mpa_cm_timer_stop(conn);
 	if (!cm->immediate)
-		reason = mpa_frame_settle(&conn->wish, &cm->ours, &cm->peer,
+		reason = mpa_frame_settle(&conn->local, &cm->ours, &cm->peer,
 					  &terms);
 
 	spin_lock_bh(&conn->lock);
@@ -595,7 +595,7 @@ static bool mpa_cm_pd(struct mpa_conn *conn)
 static bool mpa_cm_judge(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
-	enum mpa_reason reason = mpa_frame_judge(&conn->wish, &cm->peer);
+	enum mpa_reason reason = mpa_frame_judge(&conn->local, &cm->peer);
 
 	spin_lock_bh(&conn->lock);
 	conn->peer_rev = cm->peer.rev;
@@ -639,7 +639,7 @@ static bool mpa_cm_decide(struct mpa_conn *conn)
 	if (!reject && !mpa_conn_test(conn, MPA_CONN_ACCEPT))
 		return false;
 
-	mpa_frame_answer(&conn->wish, &cm->peer, reject, cm->out_len -
+	mpa_frame_answer(&conn->local, &cm->peer, reject, cm->out_len -
 			 mpa_cm_headroom(mpa_frame_enhanced(&cm->peer)),
 			 &cm->ours);
 	mpa_cm_frame(conn);
@@ -708,10 +708,10 @@ static bool mpa_cm_begin(struct mpa_conn *conn)
 	if (cm->immediate)
 		return mpa_cm_establish(conn, NULL);
 
-	conn->wish.crc = READ_ONCE(READ_ONCE(conn->mn)->crc);
+	conn->local.crc = READ_ONCE(READ_ONCE(conn->mn)->crc);
 	if (conn->initiator) {
-		mpa_frame_request(&conn->wish, cm->out_len -
-				  mpa_cm_headroom(conn->wish.enhanced),
+		mpa_frame_request(&conn->local, cm->out_len -
+				  mpa_cm_headroom(conn->local.enhanced),
 				  &cm->ours);
 		mpa_cm_frame(conn);
 	}
@@ -784,7 +784,7 @@ static u32 mpa_cm_pd_max(const struct mpa_conn *conn, u8 rev, bool enhanced)
 {
 	if (enhanced)
 		return MPA_PD_MAX_ENHANCED;
-	return rev == MPA_REV_0 ? conn->wish.pd_max : MPA_PD_MAX;
+	return rev == MPA_REV_0 ? conn->local.pd_max : MPA_PD_MAX;
 }
 
 /* Copy private data or a message, after @headroom octets. Context: any. */
@@ -865,7 +865,7 @@ int mpa_set_enhanced(struct mpa_conn *conn, const struct mpa_enhanced *enhanced,
 	bool started;
 	int err = 0;
 
-	if (!conn->wish.enhanced || !mpa_enhanced_ok(enhanced, ird_max))
+	if (!conn->local.enhanced || !mpa_enhanced_ok(enhanced, ird_max))
 		return -EINVAL;
 	spin_lock_bh(&conn->lock);
 	started = mpa_conn_test(conn, MPA_CONN_START);
@@ -876,8 +876,8 @@ int mpa_set_enhanced(struct mpa_conn *conn, const struct mpa_enhanced *enhanced,
 	else if (started && !enhanced->rtr)
 		err = -EINVAL;
 	if (!err) {
-		conn->wish.erd = *enhanced;
-		conn->wish.ird_max = ird_max;
+		conn->local.erd = *enhanced;
+		conn->local.ird_max = ird_max;
 	}
 	spin_unlock_bh(&conn->lock);
 	return err;
@@ -904,12 +904,12 @@ EXPORT_SYMBOL_GPL(mpa_set_enhanced);
  */
 int mpa_start_initiator(struct mpa_conn *conn, const void *pd, size_t len)
 {
-	bool enhanced = conn->wish.enhanced;
+	bool enhanced = conn->local.enhanced;
 	struct mpa_cm *cm;
 
 	if (!conn->ops->rejected)
 		return -EINVAL;
-	if (len > mpa_cm_pd_max(conn, conn->wish.rev, enhanced))
+	if (len > mpa_cm_pd_max(conn, conn->local.rev, enhanced))
 		return -EMSGSIZE;
 	cm = mpa_cm_alloc(pd, len, mpa_cm_headroom(enhanced), MPA_CM_REQUEST);
 	if (!cm)
@@ -942,7 +942,8 @@ int mpa_start_responder(struct mpa_conn *conn, const void *msg, size_t len)
 {
 	struct mpa_cm *cm;
 
-	if (!conn->ops->request || (conn->wish.enhanced && !conn->wish.erd.rtr))
+	if (!conn->ops->request ||
+	    (conn->local.enhanced && !conn->local.erd.rtr))
 		return -EINVAL;
 	if (len > MPA_PD_MAX_REV0)
 		return -EMSGSIZE;
@@ -1006,7 +1007,7 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	if (mpa_frame_enhanced(&conn->cm->peer) != enhanced)
 		goto unlock;
 	err = -EMSGSIZE;
-	if (len > mpa_cm_pd_max(conn, min(conn->cm->peer.rev, conn->wish.rev),
+	if (len > mpa_cm_pd_max(conn, min(conn->cm->peer.rev, conn->local.rev),
 				enhanced))
 		goto unlock;
 	conn->cm->out = out;

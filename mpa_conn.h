@@ -254,7 +254,7 @@ struct mpa_conn_ooo {
  * @rcvlowat: sk_rcvlowat of the socket before the attach
  * @allocation: sk_allocation of the socket before the attach
  * @task_frag: sk_use_task_frag of the socket before the attach
- * @wish: what this end asks for and accepts; its crc is set at the start
+ * @local: what this end asks for and accepts; its crc is set at the start
  * @timer: for startup, drain, retries after a failed allocation or at
  *	net.mpa.rx_mem_max, searches after holes, the end of the room for SACK
  *	blocks, and the release
@@ -298,7 +298,7 @@ struct mpa_conn {
 	int			rcvlowat;
 	bool			task_frag;
 	gfp_t			allocation;
-	struct mpa_wish		wish;
+	struct mpa_local_params	local;
 	struct timer_list	timer;
 	struct completion	done;
 

@@ -132,29 +132,30 @@ static void frame_add_erd(struct mpa_frame *frame,
 
 /**
  * mpa_frame_request - Make this end's Request
- * @wish: what this end asks for
+ * @local: what this end asks for
  * @pd_len: octets of private data of the ULP
  * @req: result
  */
-void mpa_frame_request(const struct mpa_wish *wish, u16 pd_len,
+void mpa_frame_request(const struct mpa_local_params *local, u16 pd_len,
 		       struct mpa_frame *req)
 {
 	*req = (struct mpa_frame) {
-		.flags	= frame_flags(wish->rev, wish->markers, wish->crc),
-		.rev	= wish->rev,
+		.flags	= frame_flags(local->rev, local->markers, local->crc),
+		.rev	= local->rev,
 		.pd_len	= pd_len,
 	};
-	if (wish->enhanced)
-		frame_add_erd(req, &wish->erd, wish->erd.rtr);
+	if (local->enhanced)
+		frame_add_erd(req, &local->erd, local->erd.rtr);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_request);
 
 /* Figures 15 to 17. A Rev 0 Responder answers a Rev 1 Request with Rev 0. */
-static bool frame_request_rev_ok(const struct mpa_wish *wish, u8 rev)
+static bool frame_request_rev_ok(const struct mpa_local_params *local, u8 rev)
 {
 	if (rev == MPA_REV_0)
-		return wish->rev == MPA_REV_0 || !wish->strict;
-	return rev == MPA_REV_1 || (rev == MPA_REV_2 && wish->rev == MPA_REV_2);
+		return local->rev == MPA_REV_0 || !local->strict;
+	return rev == MPA_REV_1 ||
+	       (rev == MPA_REV_2 && local->rev == MPA_REV_2);
 }
 
 /*
@@ -162,32 +163,32 @@ static bool frame_request_rev_ok(const struct mpa_wish *wish, u8 rev)
  * (RFC 6581 section 6): a Reply of Rev 1 or, from an RDMAC peer, of Rev 0 is
  * acceptable, too.
  */
-static bool frame_reply_rev_ok(const struct mpa_wish *wish, u8 rev)
+static bool frame_reply_rev_ok(const struct mpa_local_params *local, u8 rev)
 {
-	if (rev == wish->rev)
+	if (rev == local->rev)
 		return true;
-	if (rev > wish->rev || wish->enhanced)
+	if (rev > local->rev || local->enhanced)
 		return false;
-	return rev == MPA_REV_1 || !wish->strict;
+	return rev == MPA_REV_1 || !local->strict;
 }
 
-static bool frame_rev_ok(const struct mpa_wish *wish,
+static bool frame_rev_ok(const struct mpa_local_params *local,
 			 const struct mpa_frame *got)
 {
-	return got->reply ? frame_reply_rev_ok(wish, got->rev) :
-			    frame_request_rev_ok(wish, got->rev);
+	return got->reply ? frame_reply_rev_ok(local, got->rev) :
+			    frame_request_rev_ok(local, got->rev);
 }
 
 /*
  * RFC 6581 section 10: a Reply has enhanced data if and only if the Request had
  * it; an end that does not support enhanced data refuses a Request with it.
  */
-static bool frame_enhanced_ok(const struct mpa_wish *wish,
+static bool frame_enhanced_ok(const struct mpa_local_params *local,
 			      const struct mpa_frame *got)
 {
 	if (got->reply)
-		return mpa_frame_enhanced(got) == wish->enhanced;
-	return wish->enhanced || !mpa_frame_enhanced(got);
+		return mpa_frame_enhanced(got) == local->enhanced;
+	return local->enhanced || !mpa_frame_enhanced(got);
 }
 
 /*
@@ -195,15 +196,15 @@ static bool frame_enhanced_ok(const struct mpa_wish *wish,
  * nothing else in the Reply is usable. But its format must be known: a Reply of
  * a revision above that of our Request is an error.
  */
-static bool frame_rejects(const struct mpa_wish *wish,
+static bool frame_rejects(const struct mpa_local_params *local,
 			  const struct mpa_frame *got)
 {
-	return got->reply && got->flags & MPA_RR_R && got->rev <= wish->rev;
+	return got->reply && got->flags & MPA_RR_R && got->rev <= local->rev;
 }
 
 /**
  * mpa_frame_judge - Check whether a frame is acceptable
- * @wish: what this end asked for and accepts
+ * @local: what this end asked for and accepts
  * @got: the frame received
  *
  * A Reply that rejects is acceptable with or without S, and with any revision
@@ -213,21 +214,21 @@ static bool frame_rejects(const struct mpa_wish *wish,
  * Return: %MPA_REASON_NONE, %MPA_REASON_REVISION, %MPA_REASON_ENHANCED or
  * %MPA_REASON_PD_LENGTH
  */
-enum mpa_reason mpa_frame_judge(const struct mpa_wish *wish,
+enum mpa_reason mpa_frame_judge(const struct mpa_local_params *local,
 				const struct mpa_frame *got)
 {
 	u16 pd_max = MPA_PD_MAX;
 
-	if (!frame_rejects(wish, got)) {
-		if (!frame_rev_ok(wish, got))
+	if (!frame_rejects(local, got)) {
+		if (!frame_rev_ok(local, got))
 			return MPA_REASON_REVISION;
-		if (!frame_enhanced_ok(wish, got))
+		if (!frame_enhanced_ok(local, got))
 			return MPA_REASON_ENHANCED;
 	}
 	if (mpa_frame_enhanced(got) && got->pd_len < MPA_ERD_SIZE)
 		return MPA_REASON_PD_LENGTH;
-	if (got->rev == MPA_REV_0 && wish->pd_max)
-		pd_max = wish->pd_max;
+	if (got->rev == MPA_REV_0 && local->pd_max)
+		pd_max = local->pd_max;
 	if (got->pd_len > pd_max)
 		return MPA_REASON_PD_LENGTH;
 	return MPA_REASON_NONE;
@@ -249,15 +250,15 @@ static u16 answer_depth(u16 ours, u16 asked, bool reject)
  * Section 9.2: the kinds of RTR that both ends support or, if there are none,
  * all of ours. An RTR by RDMA Read needs an IRD of at least 1.
  */
-static void frame_answer_erd(const struct mpa_wish *wish,
+static void frame_answer_erd(const struct mpa_local_params *local,
 			     const struct mpa_frame *req, bool reject,
 			     struct mpa_frame *reply)
 {
 	const struct mpa_enhanced *asked = &req->erd;
 	struct mpa_enhanced erd = {
-		.ird = answer_depth(wish->erd.ird, asked->ord, reject),
-		.ord = answer_depth(wish->erd.ord, asked->ird, reject),
-		.rtr = wish->erd.rtr & asked->rtr ?: wish->erd.rtr,
+		.ird = answer_depth(local->erd.ird, asked->ord, reject),
+		.ord = answer_depth(local->erd.ord, asked->ird, reject),
+		.rtr = local->erd.rtr & asked->rtr ?: local->erd.rtr,
 	};
 
 	if (req->p2p && erd.rtr & MPA_RTR_READ && !erd.ird)
@@ -267,35 +268,35 @@ static void frame_answer_erd(const struct mpa_wish *wish,
 
 /**
  * mpa_frame_answer - Make this end's Reply to an acceptable Request
- * @wish: what this end asks for and accepts
+ * @local: what this end asks for and accepts
  * @req: the Request
  * @reject: the consumer rejects @req
  * @pd_len: octets of private data of the ULP
  * @reply: result. C is also set if the peer asked for CRCs: they will be on,
  *	and there are peers that insist on C=1.
  */
-void mpa_frame_answer(const struct mpa_wish *wish,
+void mpa_frame_answer(const struct mpa_local_params *local,
 		      const struct mpa_frame *req, bool reject, u16 pd_len,
 		      struct mpa_frame *reply)
 {
-	bool crc = wish->crc || (req->flags & MPA_RR_C);
-	u8 rev = min(wish->rev, req->rev);
+	bool crc = local->crc || (req->flags & MPA_RR_C);
+	u8 rev = min(local->rev, req->rev);
 
 	*reply = (struct mpa_frame) {
 		.reply	= true,
-		.flags	= frame_flags(rev, wish->markers, crc) |
+		.flags	= frame_flags(rev, local->markers, crc) |
 			  (reject ? MPA_RR_R : 0),
 		.rev	= rev,
 		.pd_len	= pd_len,
 	};
 	if (mpa_frame_enhanced(req))
-		frame_answer_erd(wish, req, reject, reply);
+		frame_answer_erd(local, req, reject, reply);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_answer);
 
 /**
  * mpa_frame_refuse - Make the last Reply to a Rev 0 Request that is refused
- * @wish: what this end asks for and accepts
+ * @local: what this end asks for and accepts
  * @req: the peer's frame
  * @reply: result: Rev 1, rejecting, without private data
  *
@@ -306,14 +307,14 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_frame_answer);
  *
  * Return: true if this Reply is to be sent
  */
-bool mpa_frame_refuse(const struct mpa_wish *wish,
+bool mpa_frame_refuse(const struct mpa_local_params *local,
 		      const struct mpa_frame *req, struct mpa_frame *reply)
 {
-	if (req->reply || req->rev != MPA_REV_0 || frame_rev_ok(wish, req))
+	if (req->reply || req->rev != MPA_REV_0 || frame_rev_ok(local, req))
 		return false;
 	*reply = (struct mpa_frame) {
 		.reply	= true,
-		.flags	= frame_flags(MPA_REV_1, wish->markers, wish->crc) |
+		.flags	= frame_flags(MPA_REV_1, local->markers, local->crc) |
 			  MPA_RR_R,
 		.rev	= MPA_REV_1,
 	};
@@ -322,28 +323,28 @@ bool mpa_frame_refuse(const struct mpa_wish *wish,
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_refuse);
 
 /* The Responder's values are in its Reply, except depths left to the ULP. */
-static void settle_responder(const struct mpa_wish *wish,
+static void settle_responder(const struct mpa_local_params *local,
 			     const struct mpa_enhanced *ours,
 			     struct mpa_terms *terms)
 {
-	terms->ird = ours->ird == MPA_DEPTH_ULP ? wish->erd.ird : ours->ird;
-	terms->ord = ours->ord == MPA_DEPTH_ULP ? wish->erd.ord : ours->ord;
+	terms->ird = ours->ird == MPA_DEPTH_ULP ? local->erd.ird : ours->ird;
+	terms->ord = ours->ord == MPA_DEPTH_ULP ? local->erd.ord : ours->ord;
 	terms->rtr = ours->rtr;
 }
 
 /* RFC 6581 section 9.1: ORD is at most their IRD, IRD at least their ORD. */
-static enum mpa_reason settle_depths(const struct mpa_wish *wish,
+static enum mpa_reason settle_depths(const struct mpa_local_params *local,
 				     const struct mpa_enhanced *theirs,
 				     struct mpa_terms *terms)
 {
-	terms->ird = wish->erd.ird;
-	terms->ord = wish->erd.ord;
+	terms->ird = local->erd.ird;
+	terms->ord = local->erd.ord;
 	if (theirs->ird != MPA_DEPTH_ULP)
 		terms->ord = min(terms->ord, theirs->ird);
 	if (theirs->ord == MPA_DEPTH_ULP || theirs->ord <= terms->ird)
 		return MPA_REASON_NONE;
 	terms->ird = theirs->ord;
-	return theirs->ord <= wish->ird_max ? MPA_REASON_NONE : MPA_REASON_IRD;
+	return theirs->ord <= local->ird_max ? MPA_REASON_NONE : MPA_REASON_IRD;
 }
 
 /*
@@ -370,7 +371,7 @@ static enum mpa_reason settle_rtr(const struct mpa_frame *ours,
 	return MPA_REASON_NONE;
 }
 
-static enum mpa_reason settle_erd(const struct mpa_wish *wish,
+static enum mpa_reason settle_erd(const struct mpa_local_params *local,
 				  const struct mpa_frame *ours,
 				  const struct mpa_frame *theirs,
 				  struct mpa_terms *terms)
@@ -380,16 +381,16 @@ static enum mpa_reason settle_erd(const struct mpa_wish *wish,
 	terms->enhanced = true;
 	terms->theirs = theirs->erd;
 	if (ours->reply) {
-		settle_responder(wish, &ours->erd, terms);
+		settle_responder(local, &ours->erd, terms);
 		return MPA_REASON_NONE;
 	}
-	reason = settle_depths(wish, &theirs->erd, terms);
+	reason = settle_depths(local, &theirs->erd, terms);
 	return reason ?: settle_rtr(ours, theirs, terms);
 }
 
 /**
  * mpa_frame_settle - Get the terms from a Request and its Reply
- * @wish: what this end asks for and accepts
+ * @local: what this end asks for and accepts
  * @ours: the frame that this end sent
  * @theirs: the frame that it received
  * @terms: result
@@ -398,7 +399,7 @@ static enum mpa_reason settle_erd(const struct mpa_wish *wish,
  * %MPA_REASON_RTR: full operation with these terms, but only to send a
  * Terminate message, by RFC 6581 sections 9.1 and 9.2
  */
-enum mpa_reason mpa_frame_settle(const struct mpa_wish *wish,
+enum mpa_reason mpa_frame_settle(const struct mpa_local_params *local,
 				 const struct mpa_frame *ours,
 				 const struct mpa_frame *theirs,
 				 struct mpa_terms *terms)
@@ -415,6 +416,6 @@ enum mpa_reason mpa_frame_settle(const struct mpa_wish *wish,
 			    terms->rev == MPA_REV_0;
 	if (!mpa_frame_enhanced(ours))
 		return MPA_REASON_NONE;
-	return settle_erd(wish, ours, theirs, terms);
+	return settle_erd(local, ours, theirs, terms);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_settle);

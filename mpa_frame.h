@@ -11,7 +11,7 @@
 #include "mpa_wire.h"
 
 /**
- * struct mpa_wish - what this end asks for and accepts
+ * struct mpa_local_params - what this end asks for and accepts
  * @rev: revision to announce
  * @markers: ask for markers in what this end receives
  * @crc: ask for CRCs
@@ -21,7 +21,7 @@
  * @erd: with @enhanced, what the Initiator asks for or the Responder can do
  * @ird_max: highest IRD that the Initiator can have
  */
-struct mpa_wish {
+struct mpa_local_params {
 	u8	rev;
 	bool	markers;
 	bool	crc;
@@ -85,16 +85,16 @@ void mpa_frame_write(void *buf, const struct mpa_frame *frame);
 int mpa_frame_read(const void *buf, size_t have, bool reply,
 		   struct mpa_frame *frame, enum mpa_reason *reason);
 void mpa_frame_read_erd(const void *pd, struct mpa_frame *frame);
-void mpa_frame_request(const struct mpa_wish *wish, u16 pd_len,
+void mpa_frame_request(const struct mpa_local_params *local, u16 pd_len,
 		       struct mpa_frame *req);
-enum mpa_reason mpa_frame_judge(const struct mpa_wish *wish,
+enum mpa_reason mpa_frame_judge(const struct mpa_local_params *local,
 				const struct mpa_frame *got);
-void mpa_frame_answer(const struct mpa_wish *wish,
+void mpa_frame_answer(const struct mpa_local_params *local,
 		      const struct mpa_frame *req, bool reject, u16 pd_len,
 		      struct mpa_frame *reply);
-bool mpa_frame_refuse(const struct mpa_wish *wish,
+bool mpa_frame_refuse(const struct mpa_local_params *local,
 		      const struct mpa_frame *req, struct mpa_frame *reply);
-enum mpa_reason mpa_frame_settle(const struct mpa_wish *wish,
+enum mpa_reason mpa_frame_settle(const struct mpa_local_params *local,
 				 const struct mpa_frame *ours,
 				 const struct mpa_frame *theirs,
 				 struct mpa_terms *terms);

@@ -33,7 +33,7 @@ KUNIT_ARRAY_PARAM_DESC(frame_vector, mpa_frame_vectors, desc);
 static void cm_known_frame(struct kunit *test)
 {
 	const struct mpa_frame_vector *v = test->param_value;
-	struct mpa_wish wish = {
+	struct mpa_local_params local = {
 		.rev = 1, .crc = true, .strict = v->strict,
 	};
 	enum mpa_reason reason = MPA_REASON_NONE;
@@ -54,7 +54,7 @@ static void cm_known_frame(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wire[16], frame.flags);
 	KUNIT_EXPECT_EQ(test, wire[17], frame.rev);
 	KUNIT_EXPECT_EQ(test, v->size, 20 + frame.pd_len);
-	reason = mpa_frame_judge(&wish, &frame);
+	reason = mpa_frame_judge(&local, &frame);
 	KUNIT_EXPECT_EQ(test, v->valid, reason == MPA_REASON_NONE);
 }
 
@@ -198,9 +198,9 @@ static const struct cm_sent cm_requests[] = {
 
 KUNIT_ARRAY_PARAM_DESC(cm_request, cm_requests, desc);
 
-static struct mpa_wish cm_wish(const struct cm_sent *s)
+static struct mpa_local_params cm_local(const struct cm_sent *s)
 {
-	return (struct mpa_wish) {
+	return (struct mpa_local_params) {
 		.rev = s->rev, .markers = s->markers, .crc = s->crc,
 	};
 }
@@ -221,11 +221,11 @@ static void cm_expect_sent(struct kunit *test, const struct cm_sent *s,
 static void cm_send_request(struct kunit *test)
 {
 	const struct cm_sent *s = test->param_value;
-	struct mpa_wish wish = cm_wish(s);
+	struct mpa_local_params local = cm_local(s);
 	struct mpa_frame frame;
 
 	memset(&frame, 0xff, sizeof(frame));
-	mpa_frame_request(&wish, s->pd_len, &frame);
+	mpa_frame_request(&local, s->pd_len, &frame);
 	cm_expect_sent(test, s, &frame, false);
 }
 
@@ -306,11 +306,11 @@ static void cm_send_reply(struct kunit *test)
 	const struct mpa_frame req = {
 		.flags = s->asked_flags, .rev = s->asked_rev, .pd_len = 77,
 	};
-	struct mpa_wish wish = cm_wish(s);
+	struct mpa_local_params local = cm_local(s);
 	struct mpa_frame frame;
 
 	memset(&frame, 0xff, sizeof(frame));
-	mpa_frame_answer(&wish, &req, s->reject, s->pd_len, &frame);
+	mpa_frame_answer(&local, &req, s->reject, s->pd_len, &frame);
 	cm_expect_sent(test, s, &frame, true);
 }
 
@@ -511,7 +511,7 @@ KUNIT_ARRAY_PARAM_DESC(cm_verdict, cm_verdicts, desc);
 static void cm_judge(struct kunit *test)
 {
 	const struct cm_verdict *v = test->param_value;
-	struct mpa_wish wish = {
+	struct mpa_local_params local = {
 		.rev = v->rev, .strict = v->strict, .pd_max = v->pd_max,
 		.crc = true,
 	};
@@ -523,9 +523,9 @@ static void cm_judge(struct kunit *test)
 	u8 want[20];
 	u8 have[20];
 
-	KUNIT_EXPECT_EQ(test, v->reason, mpa_frame_judge(&wish, &got));
+	KUNIT_EXPECT_EQ(test, v->reason, mpa_frame_judge(&local, &got));
 	KUNIT_ASSERT_EQ(test, v->last_reply != -1,
-			mpa_frame_refuse(&wish, &got, &last));
+			mpa_frame_refuse(&local, &got, &last));
 	if (v->last_reply == -1)
 		return;
 	mpa_frame_write((struct mpa_rr *)have, &last);
@@ -594,9 +594,10 @@ static const struct cm_pair cm_pairs[] = {
 
 KUNIT_ARRAY_PARAM_DESC(cm_pair, cm_pairs, desc);
 
-static struct mpa_wish cm_type_wish(enum cm_type type, bool markers, bool crc)
+static struct mpa_local_params cm_local_of(enum cm_type type, bool markers,
+					   bool crc)
 {
-	return (struct mpa_wish) {
+	return (struct mpa_local_params) {
 		.rev = type == RDMAC ? 0 : 1, .strict = type == STRICT,
 		.markers = markers, .crc = crc,
 	};
@@ -605,7 +606,7 @@ static struct mpa_wish cm_type_wish(enum cm_type type, bool markers, bool crc)
 /* @frame over the wire, into @got; the receiver's verdict */
 static enum mpa_reason cm_transfer(struct kunit *test,
 				   const struct mpa_frame *frame, bool reply,
-				   const struct mpa_wish *receiver,
+				   const struct mpa_local_params *receiver,
 				   struct mpa_frame *got)
 {
 	enum mpa_reason reason;
@@ -618,9 +619,9 @@ static enum mpa_reason cm_transfer(struct kunit *test,
 }
 
 /* Plays the exchange; false when either end gives up. */
-static bool cm_negotiate(struct kunit *test, const struct mpa_wish *ini,
-			 const struct mpa_wish *resp, struct mpa_terms *at_ini,
-			 struct mpa_terms *at_resp)
+static bool cm_negotiate(struct kunit *test, const struct mpa_local_params *ini,
+			 const struct mpa_local_params *resp,
+			 struct mpa_terms *at_ini, struct mpa_terms *at_resp)
 {
 	struct mpa_frame got_reply;
 	struct mpa_frame got_req;
@@ -648,8 +649,8 @@ static bool cm_negotiate(struct kunit *test, const struct mpa_wish *ini,
 static void cm_figures(struct kunit *test)
 {
 	const struct cm_pair *p = test->param_value;
-	struct mpa_wish resp = cm_type_wish(p->resp, p->resp_m, true);
-	struct mpa_wish ini = cm_type_wish(p->ini, p->ini_m, true);
+	struct mpa_local_params resp = cm_local_of(p->resp, p->resp_m, true);
+	struct mpa_local_params ini = cm_local_of(p->ini, p->ini_m, true);
 	struct mpa_terms at_resp;
 	struct mpa_terms at_ini;
 
@@ -690,8 +691,8 @@ KUNIT_ARRAY_PARAM_DESC(cm_crc, cm_crcs, desc);
 static void cm_crc_is_or(struct kunit *test)
 {
 	const struct cm_crc *c = test->param_value;
-	struct mpa_wish resp = cm_type_wish(c->resp, false, c->resp_c);
-	struct mpa_wish ini = cm_type_wish(c->ini, false, c->ini_c);
+	struct mpa_local_params resp = cm_local_of(c->resp, false, c->resp_c);
+	struct mpa_local_params ini = cm_local_of(c->ini, false, c->ini_c);
 	struct mpa_terms at_resp;
 	struct mpa_terms at_ini;
 
@@ -704,13 +705,13 @@ static void cm_crc_is_or(struct kunit *test)
 /* Peers of rddp-01 have Rev 0 with M and C as they like, section (d) 4. */
 static void cm_rddp_initiator(struct kunit *test)
 {
-	const struct mpa_wish wish = { .rev = 1, .crc = true };
+	const struct mpa_local_params local = { .rev = 1, .crc = true };
 	const struct mpa_frame req = { .rev = 0, .flags = MPA_RR_C };
 	struct mpa_frame reply;
 	struct mpa_terms terms;
 
-	mpa_frame_answer(&wish, &req, false, 0, &reply);
-	mpa_frame_settle(&wish, &reply, &req, &terms);
+	mpa_frame_answer(&local, &req, false, 0, &reply);
+	mpa_frame_settle(&local, &reply, &req, &terms);
 	KUNIT_EXPECT_EQ(test, 0, terms.rev);
 	KUNIT_EXPECT_TRUE(test, terms.crc);
 	KUNIT_EXPECT_TRUE(test, terms.markers_rx);
@@ -722,10 +723,10 @@ static void cm_rev0_reply(struct kunit *test)
 {
 	const struct mpa_frame theirs = { .reply = true, .rev = 0 };
 	const struct mpa_frame ours = { .rev = 1 };
-	const struct mpa_wish wish = { .rev = 1 };
+	const struct mpa_local_params local = { .rev = 1 };
 	struct mpa_terms terms;
 
-	mpa_frame_settle(&wish, &ours, &theirs, &terms);
+	mpa_frame_settle(&local, &ours, &theirs, &terms);
 	KUNIT_EXPECT_EQ(test, 0, terms.rev);
 	KUNIT_EXPECT_TRUE(test, terms.crc);
 	KUNIT_EXPECT_TRUE(test, terms.markers_rx);

@@ -198,7 +198,7 @@ KUNIT_ARRAY_PARAM_DESC(enh_request, enh_requests, desc);
 static void enh_send_request(struct kunit *test)
 {
 	const struct enh_request *r = test->param_value;
-	const struct mpa_wish wish = {
+	const struct mpa_local_params local = {
 		.rev = r->rev, .enhanced = r->enhanced, .erd = r->erd,
 		.markers = r->markers, .crc = r->crc,
 	};
@@ -207,7 +207,7 @@ static void enh_send_request(struct kunit *test)
 
 	memset(&frame, 0xff, sizeof(frame));
 	memset(wire, 0, sizeof(wire));
-	mpa_frame_request(&wish, r->pd_len, &frame);
+	mpa_frame_request(&local, r->pd_len, &frame);
 	mpa_frame_write(wire, &frame);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(wire, "MPA ID Req Frame", 16));
 	KUNIT_EXPECT_EQ(test, r->fixed, enh_read_word(wire + 16));
@@ -284,7 +284,7 @@ static struct mpa_frame enh_frame(bool reply, u32 word)
 static void enh_send_reply(struct kunit *test)
 {
 	const struct enh_answer *a = test->param_value;
-	const struct mpa_wish wish = {
+	const struct mpa_local_params local = {
 		.rev = 2, .crc = true, .enhanced = true, .erd = a->can,
 	};
 	struct mpa_frame req = enh_frame(false, a->asked);
@@ -293,7 +293,7 @@ static void enh_send_reply(struct kunit *test)
 	u8 wire[ENH_FRAME];
 
 	memset(&frame, 0xff, sizeof(frame));
-	mpa_frame_answer(&wish, &req, a->reject, 13, &frame);
+	mpa_frame_answer(&local, &req, a->reject, 13, &frame);
 	mpa_frame_write(wire, &frame);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(wire, "MPA ID Rep Frame", 16));
 	KUNIT_EXPECT_EQ(test, fixed, enh_read_word(wire + 16));
@@ -327,7 +327,7 @@ KUNIT_ARRAY_PARAM_DESC(enh_plain, enh_plains, desc);
 static void enh_reply_plain(struct kunit *test)
 {
 	const struct enh_plain *p = test->param_value;
-	const struct mpa_wish wish = {
+	const struct mpa_local_params local = {
 		.rev = 2, .crc = true, .enhanced = p->enhanced,
 		.erd = { 5, 7, ANY },
 	};
@@ -339,13 +339,13 @@ static void enh_reply_plain(struct kunit *test)
 	u8 wire[ENH_FRAME];
 
 	memset(wire, 0x5a, sizeof(wire));
-	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE, mpa_frame_judge(&wish, &req));
-	mpa_frame_answer(&wish, &req, false, 0, &reply);
+	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE, mpa_frame_judge(&local, &req));
+	mpa_frame_answer(&local, &req, false, 0, &reply);
 	mpa_frame_write(wire, &reply);
 	KUNIT_EXPECT_EQ(test, p->fixed, enh_read_word(wire + 16));
 	KUNIT_EXPECT_NULL(test, memchr_inv(wire + 20, 0x5a, 4));
 	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE,
-			mpa_frame_settle(&wish, &reply, &req, &terms));
+			mpa_frame_settle(&local, &reply, &req, &terms));
 	KUNIT_EXPECT_EQ(test, p->asked_rev, terms.rev);
 	KUNIT_EXPECT_FALSE(test, terms.enhanced);
 	KUNIT_EXPECT_EQ(test, 0, terms.ird);
@@ -383,14 +383,14 @@ static u32 enh_want_answer(const struct mpa_enhanced *can, bool a, u16 ird,
 static u32 enh_answer_to(const struct mpa_enhanced *can, u32 asked,
 			 bool reject)
 {
-	const struct mpa_wish wish = {
+	const struct mpa_local_params local = {
 		.rev = 2, .enhanced = true, .erd = *can,
 	};
 	struct mpa_frame req = enh_frame(false, asked);
 	u8 wire[ENH_FRAME];
 	struct mpa_frame reply;
 
-	mpa_frame_answer(&wish, &req, reject, 0, &reply);
+	mpa_frame_answer(&local, &req, reject, 0, &reply);
 	mpa_frame_write(wire, &reply);
 	return enh_read_word(wire + 20);
 }
@@ -541,7 +541,7 @@ KUNIT_ARRAY_PARAM_DESC(enh_verdict, enh_verdicts, desc);
 static void enh_judge(struct kunit *test)
 {
 	const struct enh_verdict *v = test->param_value;
-	const struct mpa_wish wish = {
+	const struct mpa_local_params local = {
 		.rev = v->rev, .enhanced = v->enhanced, .crc = true,
 		.erd = { 5, 7, ANY },
 	};
@@ -551,8 +551,8 @@ static void enh_judge(struct kunit *test)
 	};
 	struct mpa_frame last;
 
-	KUNIT_EXPECT_EQ(test, v->reason, mpa_frame_judge(&wish, &got));
-	KUNIT_EXPECT_FALSE(test, mpa_frame_refuse(&wish, &got, &last));
+	KUNIT_EXPECT_EQ(test, v->reason, mpa_frame_judge(&local, &got));
+	KUNIT_EXPECT_FALSE(test, mpa_frame_refuse(&local, &got, &last));
 }
 
 /* What the Initiator makes of the Reply */
@@ -625,15 +625,15 @@ static enum mpa_reason enh_initiate(const struct mpa_enhanced *want,
 				    u16 ird_max, u32 word,
 				    struct mpa_terms *terms)
 {
-	const struct mpa_wish wish = {
+	const struct mpa_local_params local = {
 		.rev = 2, .crc = true, .enhanced = true, .erd = *want,
 		.ird_max = ird_max,
 	};
 	struct mpa_frame reply = enh_frame(true, word);
 	struct mpa_frame req;
 
-	mpa_frame_request(&wish, 0, &req);
-	return mpa_frame_settle(&wish, &req, &reply, terms);
+	mpa_frame_request(&local, 0, &req);
+	return mpa_frame_settle(&local, &req, &reply, terms);
 }
 
 static void enh_settle_initiator(struct kunit *test)
@@ -730,8 +730,8 @@ static bool enh_within(u16 ord, u16 ird)
 
 static void enh_pair_case(struct kunit *test, u32 i, u32 k)
 {
-	struct mpa_wish ini = { .rev = 2, .enhanced = true };
-	struct mpa_wish resp = { .rev = 2, .enhanced = true };
+	struct mpa_local_params ini = { .rev = 2, .enhanced = true };
+	struct mpa_local_params resp = { .rev = 2, .enhanced = true };
 	struct mpa_terms at_ini, at_resp;
 	struct mpa_frame req, reply;
 	enum mpa_reason reason;
@@ -796,16 +796,16 @@ KUNIT_ARRAY_PARAM_DESC(enh_own, enh_owns, desc);
 static void enh_settle_responder(struct kunit *test)
 {
 	const struct enh_own *o = test->param_value;
-	const struct mpa_wish wish = {
+	const struct mpa_local_params local = {
 		.rev = 2, .enhanced = true, .erd = o->can,
 	};
 	struct mpa_frame req = enh_frame(false, o->asked);
 	struct mpa_frame reply;
 	struct mpa_terms terms;
 
-	mpa_frame_answer(&wish, &req, false, 0, &reply);
+	mpa_frame_answer(&local, &req, false, 0, &reply);
 	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE,
-			mpa_frame_settle(&wish, &reply, &req, &terms));
+			mpa_frame_settle(&local, &reply, &req, &terms));
 	KUNIT_EXPECT_TRUE(test, terms.enhanced);
 	KUNIT_EXPECT_EQ(test, o->ird, terms.ird);
 	KUNIT_EXPECT_EQ(test, o->ord, terms.ord);

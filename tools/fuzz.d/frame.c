@@ -39,24 +39,24 @@ static u16 some_depth(struct fuzz_input *in)
 }
 
 /* as mpa_attach() and mpa_start_responder() allow it */
-static void some_wish(struct fuzz_input *in, bool initiator,
-		      struct mpa_wish *wish)
+static void some_local(struct fuzz_input *in, bool initiator,
+		       struct mpa_local_params *local)
 {
 	u32 bits = fuzz_u8(in);
 
-	*wish = (struct mpa_wish) {
+	*local = (struct mpa_local_params) {
 		.rev = fuzz_u8(in) % 3, .markers = bits & 1, .crc = bits & 2,
 		.strict = bits & 4, .pd_max = bits & 8 ? 2000 : MPA_PD_MAX,
 	};
-	wish->enhanced = wish->rev == 2 && bits & 16;
-	if (!wish->enhanced)
+	local->enhanced = local->rev == 2 && bits & 16;
+	if (!local->enhanced)
 		return;
-	wish->erd.ird = some_depth(in);
-	wish->erd.ord = some_depth(in);
-	wish->erd.rtr = fuzz_u8(in) % 8;
-	if (!initiator && !wish->erd.rtr)
-		wish->erd.rtr = MPA_RTR_WRITE;
-	wish->ird_max = some_depth(in);
+	local->erd.ird = some_depth(in);
+	local->erd.ord = some_depth(in);
+	local->erd.rtr = fuzz_u8(in) % 8;
+	if (!initiator && !local->erd.rtr)
+		local->erd.rtr = MPA_RTR_WRITE;
+	local->ird_max = some_depth(in);
 }
 
 /* The frame as its sender gives it to TCP, in memory just as long */
@@ -143,29 +143,30 @@ static int read_head(const struct octets *o, u32 have, bool reply,
 }
 
 /* Which revisions each end may hear: rows are its own, - if it is strict */
-static bool ref_rev_ok(const struct mpa_wish *wish, u32 rev, bool reply)
+static bool ref_rev_ok(const struct mpa_local_params *local, u32 rev,
+		       bool reply)
 {
 	static const char * const requests[] = { "yy ", "-y ", "-yy" };
 	static const char * const replies[] = { "y  ", "-y ", "-ey" };
-	char c = rev > 2 ? ' ' : (reply ? replies : requests)[wish->rev][rev];
-	bool plain = !reply || !wish->enhanced;
+	char c = rev > 2 ? ' ' : (reply ? replies : requests)[local->rev][rev];
+	bool plain = !reply || !local->enhanced;
 
-	return c == 'y' || (c == '-' && !wish->strict && plain) ||
+	return c == 'y' || (c == '-' && !local->strict && plain) ||
 	       (c == 'e' && plain);
 }
 
-static enum mpa_reason ref_judge(const struct mpa_wish *wish,
+static enum mpa_reason ref_judge(const struct mpa_local_params *local,
 				 const struct octets *o, bool reply)
 {
 	bool s = o->at[17] >= 2 && o->at[16] & 0x10;
 	u32 pd_len = o->at[18] << 8 | o->at[19];
-	u32 pd_max = o->at[17] == 0 ? wish->pd_max : 512;
+	u32 pd_max = o->at[17] == 0 ? local->pd_max : 512;
 	bool rejects;
 
-	rejects = reply && o->at[16] & 0x20 && o->at[17] <= wish->rev;
-	if (!rejects && !ref_rev_ok(wish, o->at[17], reply))
+	rejects = reply && o->at[16] & 0x20 && o->at[17] <= local->rev;
+	if (!rejects && !ref_rev_ok(local, o->at[17], reply))
 		return MPA_REASON_REVISION;
-	if (!rejects && (reply ? s != wish->enhanced : s && !wish->enhanced))
+	if (!rejects && (reply ? s != local->enhanced : s && !local->enhanced))
 		return MPA_REASON_ENHANCED;
 	if ((s && pd_len < 4) || pd_len > pd_max)
 		return MPA_REASON_PD_LENGTH;
@@ -212,8 +213,9 @@ static void read_pd(const struct octets *o, struct received *r)
 }
 
 /* A frame comes in, in pieces of so many octets, as mpa_cm.c reads it. */
-static void receive(const struct mpa_wish *wish, const struct octets *o,
-		    bool reply, u32 piece, struct received *r)
+static void receive(const struct mpa_local_params *local,
+		    const struct octets *o, bool reply, u32 piece,
+		    struct received *r)
 {
 	u32 have = 0;
 	int err = -EAGAIN;
@@ -233,17 +235,17 @@ static void receive(const struct mpa_wish *wish, const struct octets *o,
 		    r->frame.rev == o->at[17] &&
 		    r->frame.pd_len == (o->at[18] << 8 | o->at[19]),
 		    "flags %x", r->frame.flags);
-	r->reason = mpa_frame_judge(wish, &r->frame);
-	SHIM_ASSERT(r->reason == ref_judge(wish, o, reply), "%d", r->reason);
+	r->reason = mpa_frame_judge(local, &r->frame);
+	SHIM_ASSERT(r->reason == ref_judge(local, o, reply), "%d", r->reason);
 	if (!r->reason)
 		read_pd(o, r);
 }
 
 /* Most private data of the ULP that goes with a frame */
-static u32 some_pd(struct fuzz_input *in, const struct mpa_wish *wish, u32 rev,
-		   bool enhanced)
+static u32 some_pd(struct fuzz_input *in, const struct mpa_local_params *local,
+		   u32 rev, bool enhanced)
 {
-	u32 max = rev ? 512 : wish->pd_max;
+	u32 max = rev ? 512 : local->pd_max;
 	u32 len = fuzz_u8(in);
 
 	if (enhanced)
@@ -252,13 +254,13 @@ static u32 some_pd(struct fuzz_input *in, const struct mpa_wish *wish, u32 rev,
 }
 
 /* C.2.1: a last Reply goes to a refused Request of Rev 0, and to no other. */
-static void check_refusal(const struct mpa_wish *wish,
+static void check_refusal(const struct mpa_local_params *local,
 			  const struct received *r)
 {
 	struct mpa_frame last = { .pd_len = 1 };
 	bool owed;
 
-	owed = mpa_frame_refuse(wish, &r->frame, &last);
+	owed = mpa_frame_refuse(local, &r->frame, &last);
 	SHIM_ASSERT(owed == (r->reason == MPA_REASON_REVISION &&
 			     !r->frame.rev && !r->frame.reply), "reason %d",
 		    r->reason);
@@ -269,16 +271,16 @@ static void check_refusal(const struct mpa_wish *wish,
 }
 
 /* The rules for a Reply: RFC 5044 section 7.1, RFC 6581 section 9 */
-static void check_answer(const struct mpa_wish *wish,
+static void check_answer(const struct mpa_local_params *local,
 			 const struct mpa_frame *req,
 			 const struct mpa_frame *reply, bool reject)
 {
 	const struct mpa_enhanced *erd = &reply->erd;
 
-	SHIM_ASSERT(reply->rev <= wish->rev && reply->rev <= req->rev, "rev %d",
-		    reply->rev);
+	SHIM_ASSERT(reply->rev <= local->rev && reply->rev <= req->rev,
+		    "rev %d", reply->rev);
 	SHIM_ASSERT(!(reply->flags & 0x20) == !reject, "%x", reply->flags);
-	SHIM_ASSERT(reply->flags & 0x40 || !(wish->crc || req->flags & 0x40),
+	SHIM_ASSERT(reply->flags & 0x40 || !(local->crc || req->flags & 0x40),
 		    "%x", reply->flags);
 	SHIM_ASSERT(mpa_frame_enhanced(reply) == mpa_frame_enhanced(req), "%x",
 		    reply->flags);
@@ -314,8 +316,8 @@ static void check_agreement(const struct mpa_terms *i,
 
 /* an exchange, of an Initiator and a Responder */
 struct exchange {
-	struct mpa_wish		i;
-	struct mpa_wish		r;
+	struct mpa_local_params	i;
+	struct mpa_local_params	r;
 	struct mpa_frame	request;
 	struct mpa_frame	reply;
 	struct received		asked;
@@ -379,8 +381,8 @@ static enum mpa_reason exchange(struct exchange *x, struct fuzz_input *in)
 	enum mpa_reason reason;
 	u32 cuts;
 
-	some_wish(in, true, &x->i);
-	some_wish(in, false, &x->r);
+	some_local(in, true, &x->i);
+	some_local(in, false, &x->r);
 	cuts = fuzz_u8(in);
 	x->reject = fuzz_u8(in) % 8 == 7;
 	reason = ask(x, in, 1 + cuts % 16);
