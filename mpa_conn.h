@@ -21,7 +21,7 @@
 
 struct mpa_cm;
 struct mpa_batch;
-struct mpa_ooo;
+struct mpa_ooo_map;
 struct mpa_train;
 
 /* Counters of a network namespace; mpa_mib_list in mpa_main.c names them. */
@@ -217,7 +217,7 @@ struct mpa_conn_rx {
  */
 struct mpa_conn_ooo {
 	bool			on;
-	struct mpa_ooo		*known;
+	struct mpa_ooo_map	*known;
 	struct mpa_batch	*ready;
 	u32			seen;
 	u32			cost;

@@ -83,7 +83,7 @@ void mpa_early_hear(struct sock *sk)
 
 static bool mpa_early_searching(const struct mpa_conn *conn)
 {
-	const struct mpa_ooo *known = conn->ooo.known;
+	const struct mpa_ooo_map *known = conn->ooo.known;
 
 	return known && known->at != MPA_POS_NONE;
 }
@@ -159,14 +159,14 @@ static struct mpa_batch *mpa_early_take(struct mpa_conn *conn,
 	mpa_batch_free(b);
 	if (err == -ENOMEM)
 		return ERR_PTR(err);
-	mpa_ooo_bad(conn->ooo.known, dec->pos);
+	mpa_ooo_map_bad(conn->ooo.known, dec->pos);
 	return NULL;
 }
 
 /* Socket lock held. A batch to verify, from *@pos on; NULL; or an ERR_PTR(). */
 static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
 {
-	struct mpa_ooo *known = conn->ooo.known;
+	struct mpa_ooo_map *known = conn->ooo.known;
 	struct mpa_dec dec = { .markers = true };
 	struct mpa_batch *b = NULL;
 	struct mpa_queue q;
@@ -177,7 +177,7 @@ static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
 		return NULL;
 	}
 	mpa_queue_init(&q, conn, true);
-	if (mpa_ooo_find(known, &q.src, &dec))
+	if (mpa_ooo_map_find(known, &q.src, &dec))
 		b = mpa_early_take(conn, &q, &dec);
 	conn->ooo.cost += q.src.steps;
 	if (known->nr == MPA_OOO_RANGES)
@@ -225,7 +225,7 @@ unlock:
 static void mpa_early_decode(struct mpa_conn *conn, struct mpa_batch *b,
 			     u64 pos)
 {
-	struct mpa_ooo *known = conn->ooo.known;
+	struct mpa_ooo_map *known = conn->ooo.known;
 	struct mpa_dec dec = {
 		.pos = pos,
 		.markers = true,
@@ -234,14 +234,14 @@ static void mpa_early_decode(struct mpa_conn *conn, struct mpa_batch *b,
 	};
 	int err;
 
-	err = mpa_batch_decode(b, &dec, mpa_ooo_limit(known, pos));
+	err = mpa_batch_decode(b, &dec, mpa_ooo_map_limit(known, pos));
 	b->octets = 0;
 	if (b->rx.nr) {
-		mpa_ooo_passed(known, pos, dec.pos, b->rx.nr);
+		mpa_ooo_map_passed(known, pos, dec.pos, b->rx.nr);
 		b->end = dec.pos;
 	} else if (err) {
 		mpa_count(conn, OOO_BAD);
-		mpa_ooo_bad(known, pos);
+		mpa_ooo_map_bad(known, pos);
 	}
 }
 

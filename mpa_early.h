@@ -4,7 +4,7 @@
 #define _MPA_EARLY_H
 
 #include "mpa_conn.h"
-#include "mpa_ooo.h"
+#include "mpa_ooo_map.h"
 
 /* mpa_early.c APIs: */
 void mpa_early_begin(struct mpa_conn *conn);
@@ -23,21 +23,21 @@ void mpa_af_exit(void);
 /* Work item only. True if the FPDU at @pos was passed out of order. */
 static inline bool mpa_early_was_passed(const struct mpa_conn *conn, u64 pos)
 {
-	return conn->ooo.known && mpa_ooo_was_passed(conn->ooo.known, pos);
+	return conn->ooo.known && mpa_ooo_map_was_passed(conn->ooo.known, pos);
 }
 
-/* Work item only. As mpa_ooo_next_passed(). */
+/* Work item only. As mpa_ooo_map_next_passed(). */
 static inline u64 mpa_early_limit(const struct mpa_conn *conn, u64 pos)
 {
-	return conn->ooo.known ? mpa_ooo_next_passed(conn->ooo.known, pos) :
+	return conn->ooo.known ? mpa_ooo_map_next_passed(conn->ooo.known, pos) :
 				 MPA_POS_NONE;
 }
 
-/* Work item only. As mpa_ooo_forget(): the stream has reached @pos. */
+/* Work item only. As mpa_ooo_map_forget(): the stream has reached @pos. */
 static inline void mpa_early_forget(const struct mpa_conn *conn, u64 pos)
 {
 	if (conn->ooo.known)
-		mpa_ooo_forget(conn->ooo.known, pos);
+		mpa_ooo_map_forget(conn->ooo.known, pos);
 }
 
 #endif /* _MPA_EARLY_H */

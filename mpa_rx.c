@@ -265,7 +265,7 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 	mpa_queue_init(&q, conn, false);
 	while (b->met < MPA_RX_STEPS && q.src.steps < MPA_RX_WALK &&
 	       mpa_early_was_passed(conn, dec.pos)) {
-		err = mpa_ooo_step(conn->ooo.known, &q.src, &dec);
+		err = mpa_ooo_map_step(conn->ooo.known, &q.src, &dec);
 		if (err)
 			break;
 		dec.pos += dec.size;
@@ -319,7 +319,7 @@ static int mpa_rx_decode_passed(struct mpa_conn *conn, struct mpa_batch *b,
 	dec->max_frags = MPA_BATCH_FRAGS;
 	err = mpa_fpdu_decode(dec, &in);
 	if (!err)
-		err = mpa_ooo_meet(conn->ooo.known, dec);
+		err = mpa_ooo_map_meet(conn->ooo.known, dec);
 	if (err < 0)
 		return err;
 	b->octets = dec->size;

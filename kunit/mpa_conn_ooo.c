@@ -5,7 +5,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 #include "mpa_conn_ooo.h"
-#include "mpa_ooo.h"
+#include "mpa_ooo_map.h"
 
 /* In a second, where no packets pay for them; see mpa_early_paid() */
 #define OOO_STEPS	4000000

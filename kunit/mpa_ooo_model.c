@@ -361,7 +361,7 @@ static void ooo_pass_early(struct ooo_model *m, const struct mpa_dec *dec)
 /* Verify what was found, as many as are whole; as mpa_early.c does. */
 static void ooo_verify(struct ooo_model *m, u64 pos)
 {
-	u64 limit = mpa_ooo_limit(&m->ooo, pos);
+	u64 limit = mpa_ooo_map_limit(&m->map, pos);
 	struct mpa_dec dec;
 	u64 to = pos;
 	u32 nr = 0;
@@ -381,10 +381,10 @@ static void ooo_verify(struct ooo_model *m, u64 pos)
 		nr++;
 	}
 	if (nr)
-		mpa_ooo_passed(&m->ooo, pos, to, nr);
+		mpa_ooo_map_passed(&m->map, pos, to, nr);
 	else
-		mpa_ooo_bad(&m->ooo, pos);
-	OOO_ASSERT_EQ(m, nr ? to : pos + 4, m->ooo.at);
+		mpa_ooo_map_bad(&m->map, pos);
+	OOO_ASSERT_EQ(m, nr ? to : pos + 4, m->map.at);
 }
 
 static u32 count_state(const struct ooo_model *m, u8 state)
@@ -401,15 +401,15 @@ static u32 count_state(const struct ooo_model *m, u8 state)
 /* What is remembered is what happened, sorted, and as little as possible. */
 static void ooo_check_ranges(struct ooo_model *m)
 {
-	const struct mpa_range *r = m->ooo.range;
+	const struct mpa_range *r = m->map.range;
 	u64 behind = m->start + m->at;
 	u32 passed = 0;
 	bool touched;
 	u32 dead = 0;
 	u32 i;
 
-	OOO_ASSERT_LE(m, m->ooo.nr, MPA_OOO_RANGES);
-	for (i = 0; i < m->ooo.nr; i++, r++) {
+	OOO_ASSERT_LE(m, m->map.nr, MPA_OOO_RANGES);
+	for (i = 0; i < m->map.nr; i++, r++) {
 		OOO_ASSERT_LT(m, max(behind, r->from), r->to);
 		touched = i && r->from == behind && r[-1].nr && r->nr;
 		OOO_ASSERT_TRUE(m, !i || (r->from >= behind && !touched));
@@ -433,7 +433,7 @@ static void ooo_forget_wanted(struct ooo_model *m)
 
 	for (at = 0; at < m->end; at++)
 		m->state[at] &= OOO_PASSED;
-	for (r = m->ooo.range; r < m->ooo.range + m->ooo.nr; r++)
+	for (r = m->map.range; r < m->map.range + m->map.nr; r++)
 		if (!r->nr && r->to > m->start + m->at)
 			memset(m->state + (r->from - m->start), OOO_DEAD, 4);
 	m->wanted = 0;
@@ -456,18 +456,18 @@ void ooo_search(struct ooo_model *m)
 		ref_search_sent(m);
 
 	m->behind = true;
-	m->ooo.at = m->start + m->at;
-	while (m->ooo.at != MPA_POS_NONE) {
-		last = m->ooo.at;
+	m->map.at = m->start + m->at;
+	while (m->map.at != MPA_POS_NONE) {
+		last = m->map.at;
 		ooo_dec_init(m, &dec, 0);
-		if (mpa_ooo_find(&m->ooo, &m->src, &dec)) {
-			OOO_ASSERT_EQ(m, m->ooo.at, dec.pos);
+		if (mpa_ooo_map_find(&m->map, &m->src, &dec)) {
+			OOO_ASSERT_EQ(m, m->map.at, dec.pos);
 			OOO_ASSERT_LE(m, last, dec.pos);
 			ooo_verify(m, dec.pos);
 		}
-		OOO_ASSERT_LT(m, last, m->ooo.at);
+		OOO_ASSERT_LT(m, last, m->map.at);
 	}
-	m->full = m->ooo.nr == MPA_OOO_RANGES;
+	m->full = m->map.nr == MPA_OOO_RANGES;
 	if (m->full)
 		ooo_forget_wanted(m);
 	OOO_ASSERT_EQ(m, 0, m->wanted);
@@ -506,13 +506,13 @@ static int ref_turn(struct ooo_model *m, enum mpa_reason *reason)
 /* The stream has come to an FPDU that was not passed. */
 static int ooo_turn_new(struct ooo_model *m, struct mpa_dec *dec)
 {
-	u64 limit = mpa_ooo_next_passed(&m->ooo, dec->pos);
+	u64 limit = mpa_ooo_map_next_passed(&m->map, dec->pos);
 	enum mpa_reason reason;
 	int err;
 
 	err = ooo_decode(m, dec, m->next - m->at);
 	if (!err && m->meeting) {
-		err = mpa_ooo_meet(&m->ooo, dec);
+		err = mpa_ooo_map_meet(&m->map, dec);
 	} else if (!err && dec->size > limit - dec->pos) {
 		dec->reason = MPA_REASON_MARKER;
 		err = -EBADMSG;
@@ -587,7 +587,7 @@ static int ooo_turn_step(struct ooo_model *m, struct mpa_dec *dec)
 	int err;
 
 	m->read = 0;
-	err = mpa_ooo_step(&m->ooo, &m->src, dec);
+	err = mpa_ooo_map_step(&m->map, &m->src, dec);
 	if (!err)
 		OOO_ASSERT_LE(m, m->read, 6 + 4 * (dec->size / 512 + 1));
 	return err;
@@ -601,7 +601,7 @@ static int ooo_turn_meet(struct ooo_model *m, struct mpa_dec *dec)
 	err = ooo_decode(m, dec, m->next - m->at);
 	if (err)
 		return err;
-	err = mpa_ooo_meet(&m->ooo, dec);
+	err = mpa_ooo_map_meet(&m->map, dec);
 	OOO_ASSERT_TRUE(m, err == 1 || err == -EBADMSG);
 	return min(err, 0);
 }
@@ -632,7 +632,7 @@ static bool ooo_turn(struct ooo_model *m)
 	m->behind = false;
 	m->meeting ^= m->mixed;
 	ooo_dec_init(m, &dec, m->at);
-	passed = mpa_ooo_was_passed(&m->ooo, dec.pos);
+	passed = mpa_ooo_map_was_passed(&m->map, dec.pos);
 	OOO_ASSERT_EQ(m, passed, !!(m->state[m->at] & OOO_PASSED));
 	err = passed ? ooo_turn_passed(m, &dec) : ooo_turn_new(m, &dec);
 	if (err == -EAGAIN)
@@ -643,7 +643,7 @@ static bool ooo_turn(struct ooo_model *m)
 		return false;
 	m->at += dec.size;
 	if (!m->meeting)
-		mpa_ooo_forget(&m->ooo, dec.pos + dec.size);
+		mpa_ooo_map_forget(&m->map, dec.pos + dec.size);
 	return true;
 }
 
@@ -689,7 +689,7 @@ void ooo_expect_all(struct ooo_model *m)
 	OOO_ASSERT_EQ(m, MPA_REASON_NONE, m->reason);
 	OOO_ASSERT_EQ(m, m->end, m->at);
 	OOO_ASSERT_EQ(m, m->end, run_of(m->state, OOO_PASSED, 0, m->end));
-	OOO_ASSERT_EQ(m, 0, m->ooo.nr);
+	OOO_ASSERT_EQ(m, 0, m->map.nr);
 }
 
 /*
@@ -713,7 +713,7 @@ void ooo_expect_verdict(struct ooo_model *m)
 /* Nothing has been received. */
 void ooo_rewind(struct ooo_model *m)
 {
-	memset(&m->ooo, 0, sizeof(m->ooo));
+	memset(&m->map, 0, sizeof(m->map));
 	memset(m->have, 0, m->end);
 	memset(m->state, 0, m->end);
 	memset(m->kept, 0, m->end / 4 * sizeof(*m->kept));

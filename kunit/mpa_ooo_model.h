@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * A stream that arrives with holes: what TCP has of it, a receiver that passes
- * ULPDUs out of order by means of mpa_ooo.c, and what it has to do, found octet
- * by octet. Every arrival is checked; what a case adds are the arrivals.
+ * ULPDUs out of order by means of mpa_ooo_map.c, and what it has to do, found
+ * octet by octet. Every arrival is checked; what a case adds are the arrivals.
  */
 #ifndef _MPA_OOO_MODEL_H
 #define _MPA_OOO_MODEL_H
 
 #include <kunit/test.h>
-#include "mpa_ooo.h"
+#include "mpa_ooo_map.h"
 #include "mpa_ref.h"
 
 enum {
@@ -20,8 +20,8 @@ enum {
 /**
  * struct ooo_model - a stream and its receiver
  * @test: for assertions
- * @ooo: what is tested
- * @src: what TCP has, as mpa_ooo.c sees it
+ * @map: what is tested
+ * @src: what TCP has, as mpa_ooo_map.c sees it
  * @behind: @src is what lies behind holes, otherwise what is in order
  * @start: stream position of the first octet; other places count from there
  * @end: octets sent
@@ -37,7 +37,7 @@ enum {
  * @wanted: octets that the search going on has to pass
  * @early: octets of FPDUs passed before their turn
  * @bad: FPDUs that were bad before their turn
- * @read: octets that mpa_ooo.c has read
+ * @read: octets that mpa_ooo_map.c has read
  * @run: how often the stream was received; for messages
  * @what: what is special about this time; for messages
  * @where: such a message
@@ -55,7 +55,7 @@ enum {
  */
 struct ooo_model {
 	struct kunit		*test;
-	struct mpa_ooo		ooo;
+	struct mpa_ooo_map	map;
 	struct mpa_source	src;
 	bool			behind;
 	u64			start;

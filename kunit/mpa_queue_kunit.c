@@ -12,7 +12,7 @@
 #include <net/tcp.h>
 #include "mpa_batch.h"
 #include "mpa_case.h"
-#include "mpa_ooo.h"
+#include "mpa_ooo_map.h"
 #include "mpa_queue.h"
 #include "mpa_ref.h"
 
@@ -30,7 +30,7 @@ enum {
  * struct queue_test - a socket that has received octets
  * @conn: its connection, as far as a queue looks at it
  * @sock: it
- * @ooo: what is known of octets behind holes
+ * @map: what is known of octets behind holes
  * @data: the stream
  * @nr: skbs in the queues
  * @longest: most steps of a search in one hold of the socket lock
@@ -39,7 +39,7 @@ enum {
 struct queue_test {
 	struct mpa_conn	conn;
 	struct socket	*sock;
-	struct mpa_ooo	ooo;
+	struct mpa_ooo_map map;
 	u8		*data;
 	u32		nr;
 	u32		longest;
@@ -132,7 +132,7 @@ static bool queue_find(struct queue_test *t, struct mpa_dec *dec)
 	*dec = (struct mpa_dec) { .markers = true };
 	lock_sock(t->conn.sk);
 	mpa_queue_init(&q, &t->conn, true);
-	found = mpa_ooo_find(&t->ooo, &q.src, dec);
+	found = mpa_ooo_map_find(&t->map, &q.src, dec);
 	release_sock(t->conn.sk);
 	t->longest = max(t->longest, q.src.steps);
 	t->total += q.src.steps;
@@ -142,12 +142,12 @@ static bool queue_find(struct queue_test *t, struct mpa_dec *dec)
 /* A search, in which the FPDUs that are claimed turn out to be none. */
 static bool queue_search(struct queue_test *t, struct mpa_dec *dec)
 {
-	while (t->ooo.at != MPA_POS_NONE) {
+	while (t->map.at != MPA_POS_NONE) {
 		if (!queue_find(t, dec))
 			continue;
 		if (dec->len != MPA_ULPDU_MAX)
 			return true;
-		mpa_ooo_bad(&t->ooo, dec->pos);
+		mpa_ooo_map_bad(&t->map, dec->pos);
 	}
 	return false;
 }
@@ -187,11 +187,11 @@ static void queue_search_claims(struct kunit *test)
 						  t->data, 502, true, true));
 	queue_fill(test, 512, c->to, true);
 	if (c->limit) {
-		mpa_ooo_passed(&t->ooo, c->to, good, 1);
+		mpa_ooo_map_passed(&t->map, c->to, good, 1);
 		queue_fill(test, c->to, good, true);
 	}
 	queue_fill(test, good, good + 512, true);
-	t->ooo.at = 0;
+	t->map.at = 0;
 
 	KUNIT_ASSERT_TRUE(test, queue_search(t, &dec));
 	KUNIT_EXPECT_EQ(test, good, dec.pos);
@@ -215,12 +215,12 @@ static void queue_step_over(struct kunit *test)
 					       t->data + QUEUE_DATA - QUEUE_LEN,
 					       QUEUE_LEN, true, true));
 	queue_fill(test, 0, at, false);
-	mpa_ooo_passed(&t->ooo, 0, at, nr);
+	mpa_ooo_map_passed(&t->map, 0, at, nr);
 
 	dec = (struct mpa_dec) { .markers = true };
 	lock_sock(t->conn.sk);
 	mpa_queue_init(&q, &t->conn, false);
-	while (stepped < nr && !mpa_ooo_step(&t->ooo, &q.src, &dec)) {
+	while (stepped < nr && !mpa_ooo_map_step(&t->map, &q.src, &dec)) {
 		dec.pos += dec.size;
 		stepped++;
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * A stream arrives with holes, out of order, more than once, and maybe not the
- * same every time: what mpa_ooo.c finds behind holes, and what it makes of it
- * when its turn comes, is compared octet by octet by the model of the KUnit
+ * same every time: what mpa_ooo_map.c finds behind holes, and what it makes of
+ * it when its turn comes, is compared octet by octet by the model of the KUnit
  * suite.
  *
  * An input: options, position, the lengths of the ULPDUs, then what happens.

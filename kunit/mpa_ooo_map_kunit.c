@@ -616,9 +616,9 @@ static void ooo_fill(struct ooo_model *m, u64 start, u32 end)
 static bool ooo_find_first(struct ooo_model *m, struct mpa_dec *dec)
 {
 	*dec = (struct mpa_dec) { .markers = true };
-	m->ooo.nr = 0;
-	m->ooo.at = m->start;
-	return mpa_ooo_find(&m->ooo, &m->src, dec);
+	m->map.nr = 0;
+	m->map.at = m->start;
+	return mpa_ooo_map_find(&m->map, &m->src, dec);
 }
 
 struct ooo_start {
@@ -690,7 +690,7 @@ static void ooo_any_length(struct kunit *test)
 		put_unaligned_be16(len, m->data + 516);
 		good = len && len <= 64768;
 		OOO_ASSERT_EQ(m, good, ooo_find_first(m, &dec));
-		OOO_ASSERT_EQ(m, good ? 0 : 1, m->ooo.nr);
+		OOO_ASSERT_EQ(m, good ? 0 : 1, m->map.nr);
 		if (!good)
 			continue;
 		size = mpa_ref_size(m->start + 512, len, true);
@@ -699,7 +699,7 @@ static void ooo_any_length(struct kunit *test)
 		OOO_ASSERT_EQ(m, size, dec.size);
 		m->have[512 + size - 1] = 0;
 		OOO_ASSERT_TRUE(m, !ooo_find_first(m, &dec));
-		OOO_ASSERT_EQ(m, 0, m->ooo.nr);
+		OOO_ASSERT_EQ(m, 0, m->map.nr);
 		m->have[512 + size - 1] = 1;
 	}
 }
@@ -717,12 +717,12 @@ static void ooo_steps(struct kunit *test)
 	for (i = 1; i <= bad; i++)
 		memset(m->data + i * 512, 0, 6);
 	KUNIT_EXPECT_FALSE(test, ooo_find_first(m, &dec));
-	KUNIT_EXPECT_LT(test, m->ooo.nr, bad);
-	KUNIT_EXPECT_NE(test, MPA_POS_NONE, m->ooo.at);
+	KUNIT_EXPECT_LT(test, m->map.nr, bad);
+	KUNIT_EXPECT_NE(test, MPA_POS_NONE, m->map.at);
 	KUNIT_EXPECT_LT(test, m->src.steps, MPA_OOO_BUDGET + 10);
-	KUNIT_EXPECT_FALSE(test, mpa_ooo_find(&m->ooo, &m->src, &dec));
-	KUNIT_EXPECT_EQ(test, bad, m->ooo.nr);
-	KUNIT_EXPECT_EQ(test, MPA_POS_NONE, m->ooo.at);
+	KUNIT_EXPECT_FALSE(test, mpa_ooo_map_find(&m->map, &m->src, &dec));
+	KUNIT_EXPECT_EQ(test, bad, m->map.nr);
+	KUNIT_EXPECT_EQ(test, MPA_POS_NONE, m->map.at);
 
 	/* Islands with nothing in them, and one that has something */
 	ooo_fill(m, 4, 200 * 100);
@@ -732,15 +732,15 @@ static void ooo_steps(struct kunit *test)
 	put_unaligned_be32(0, m->data + m->what[1]);
 	put_unaligned_be16(2, m->data + m->what[1] + 4);
 	memset(m->have + m->what[1], 1, 20);
-	m->ooo.at = m->start;
-	m->ooo.nr = 0;
+	m->map.at = m->start;
+	m->map.nr = 0;
 	do {
-		last = m->ooo.at;
+		last = m->map.at;
 		m->src.steps = 0;
-		m->what[2] = mpa_ooo_find(&m->ooo, &m->src, &dec);
+		m->what[2] = mpa_ooo_map_find(&m->map, &m->src, &dec);
 		OOO_ASSERT_LT(m, m->src.steps, MPA_OOO_BUDGET + 10);
-		OOO_ASSERT_LT(m, last, m->ooo.at);
-	} while (!m->what[2] && m->ooo.at != MPA_POS_NONE);
+		OOO_ASSERT_LT(m, last, m->map.at);
+	} while (!m->what[2] && m->map.at != MPA_POS_NONE);
 	KUNIT_EXPECT_TRUE(test, m->what[2]);
 	KUNIT_EXPECT_EQ(test, m->start + m->what[1], dec.pos);
 }
@@ -777,11 +777,11 @@ static void ooo_ranges_used_up(struct kunit *test)
 		ooo_arrive_block(m, 2 * i + 1);
 		early = min(i + 1, MPA_OOO_RANGES);
 		KUNIT_ASSERT_EQ(test, early * OOO_BLOCK, m->early);
-		KUNIT_ASSERT_EQ(test, early, m->ooo.nr);
+		KUNIT_ASSERT_EQ(test, early, m->map.nr);
 	}
 	/* What would make one of two has to wait, too. */
 	ooo_arrive_block(m, 100);
-	KUNIT_EXPECT_EQ(test, MPA_OOO_RANGES, m->ooo.nr);
+	KUNIT_EXPECT_EQ(test, MPA_OOO_RANGES, m->map.nr);
 
 	/* One is free, hence that can be passed, which leaves two free. */
 	ooo_arrive_block(m, 0);
@@ -845,13 +845,13 @@ enum { OOO_UNITS = 96 };
 
 /**
  * struct ooo_account - the same kept in another way
- * @ooo: what is tested
+ * @map: what is tested
  * @pos: stream position of the first unit, of four octets
  * @kind: of each unit, 0 is new
  * @size: of the FPDU passed that begins there
  */
 struct ooo_account {
-	struct mpa_ooo	ooo;
+	struct mpa_ooo_map map;
 	u64		pos;
 	char		kind[OOO_UNITS + 1];
 	u8		size[OOO_UNITS];
@@ -871,26 +871,25 @@ static void account_check(struct kunit *test, struct ooo_account *a, u32 unit)
 	u32 u = OOO_UNITS;
 
 	while (u-- > unit) {
+		u64 pos = account_pos(a, u);
+
 		if (a->kind[u] == 'b' ||
 		    (a->kind[u] == 'p' && a->kind[u + 1] != 'p'))
 			nr++;
 		if (a->kind[u])
-			known = account_pos(a, u);
+			known = pos;
 		else
 			KUNIT_ASSERT_EQ(test, known,
-					mpa_ooo_limit(&a->ooo,
-						      account_pos(a, u)));
+					mpa_ooo_map_limit(&a->map, pos));
 		if (a->kind[u] == 'p')
-			passed = account_pos(a, u);
+			passed = pos;
 		KUNIT_ASSERT_EQ(test, a->kind[u] == 'p',
-				mpa_ooo_was_passed(&a->ooo,
-						   account_pos(a, u)));
+				mpa_ooo_map_was_passed(&a->map, pos));
 		if (a->kind[u] != 'p')
 			KUNIT_ASSERT_EQ(test, passed,
-					mpa_ooo_next_passed(&a->ooo,
-							    account_pos(a, u)));
+					mpa_ooo_map_next_passed(&a->map, pos));
 	}
-	KUNIT_ASSERT_EQ(test, nr, a->ooo.nr);
+	KUNIT_ASSERT_EQ(test, nr, a->map.nr);
 }
 
 /* One to four FPDUs from @unit on, as far as there is room. */
@@ -910,8 +909,8 @@ static void account_pass(struct ooo_account *a, u32 unit, u32 *state)
 		a->size[to] = size;
 	}
 	if (done)
-		mpa_ooo_passed(&a->ooo, account_pos(a, unit),
-			       a->pos + 4 * to, done);
+		mpa_ooo_map_passed(&a->map, account_pos(a, unit),
+				   a->pos + 4 * to, done);
 }
 
 /* The stream comes to all of it, FPDU by FPDU. */
@@ -934,11 +933,11 @@ static void account_meet(struct kunit *test, struct ooo_account *a,
 		}
 		dec.pos = account_pos(a, u);
 		dec.size = 4 * size;
-		KUNIT_ASSERT_EQ(test, passed, mpa_ooo_meet(&a->ooo, &dec));
+		KUNIT_ASSERT_EQ(test, passed, mpa_ooo_map_meet(&a->map, &dec));
 		memset(a->kind + u, 0, size);
 		account_check(test, a, u + size);
 	}
-	KUNIT_ASSERT_EQ(test, 0, a->ooo.nr);
+	KUNIT_ASSERT_EQ(test, 0, a->map.nr);
 }
 
 static void ooo_account(struct kunit *test)
@@ -960,7 +959,7 @@ static void ooo_account(struct kunit *test)
 			if (ooo_below(&state, 4)) {
 				account_pass(a, u, &state);
 			} else {
-				mpa_ooo_bad(&a->ooo, account_pos(a, u));
+				mpa_ooo_map_bad(&a->map, account_pos(a, u));
 				a->kind[u] = 'b';
 			}
 			account_check(test, a, 0);
@@ -1014,19 +1013,19 @@ static void ooo_meet(struct kunit *test)
 	int want = 0;
 	u32 i;
 
-	mpa_ooo_bad(&m->ooo, 64);
-	mpa_ooo_passed(&m->ooo, 100, 140, t->nr);
+	mpa_ooo_map_bad(&m->map, 64);
+	mpa_ooo_map_passed(&m->map, 100, 140, t->nr);
 	for (i = 0; i < 4 && t->met[i][1]; i++) {
 		dec = (struct mpa_dec) {
 			.pos = t->met[i][0], .size = t->met[i][1],
 		};
 		want = t->result[i] < 0 ? -EBADMSG : t->result[i];
-		KUNIT_ASSERT_EQ(test, want, mpa_ooo_meet(&m->ooo, &dec));
+		KUNIT_ASSERT_EQ(test, want, mpa_ooo_map_meet(&m->map, &dec));
 		if (want < 0)
 			KUNIT_EXPECT_EQ(test, MPA_REASON_MARKER, dec.reason);
 	}
 	if (want >= 0)
-		KUNIT_EXPECT_EQ(test, 0, m->ooo.nr);
+		KUNIT_EXPECT_EQ(test, 0, m->map.nr);
 }
 
 static struct kunit_case ooo_cases[] = {
@@ -1051,7 +1050,7 @@ static struct kunit_case ooo_cases[] = {
 };
 
 static struct kunit_suite ooo_suite = {
-	.name = "mpa_ooo",
+	.name = "mpa_ooo_map",
 	.init = ooo_model_init,
 	.exit = ooo_model_exit,
 	.test_cases = ooo_cases,
