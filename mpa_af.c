@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The hook that sees acknowledgments go out: a copy of a socket's operations
- * (icsk_af_ops), with a queue_xmit() that tells mpa_early.c.
+ * (icsk_af_ops), with a queue_xmit() that tells mpa_rx_ooo.c.
  *
  * TCP reads icsk_af_ops, and MPA installs the copy, with the socket locked. It
  * is removed with the socket locked, or by a callback that finds TCP closed,
@@ -17,7 +17,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/ip.h>
 #include <net/tcp.h>
-#include "mpa_early.h"
+#include "mpa_rx_ooo.h"
 
 /**
  * struct mpa_af - operations of an address family
@@ -56,7 +56,7 @@ static int mpa_af_queue_xmit(struct sock *sk, struct sk_buff *skb,
 {
 	const struct inet_connection_sock_af_ops *ops;
 
-	mpa_early_hear(sk);
+	mpa_rx_ooo_hear(sk);
 	ops = READ_ONCE(inet_csk(sk)->icsk_af_ops);
 	if (mpa_af_is_ours(ops))
 		ops = container_of(ops, struct mpa_af, ops)->orig;

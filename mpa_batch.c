@@ -223,7 +223,7 @@ static void mpa_batch_count(const struct mpa_batch *b)
 	u32 i, octets = 0;
 
 	mpa_count(conn, RX_BATCHES);
-	if (!b->early) {
+	if (!b->ooo) {
 		mpa_count_add(conn, RX_ULPDUS, b->rx.nr + b->met);
 		mpa_count_add(conn, RX_OCTETS,
 			      b->rx.delivered - conn->rx.end.pos);
@@ -243,7 +243,7 @@ static void mpa_batch_count(const struct mpa_batch *b)
 /* Add @more octets to rx.pinned or ooo.pinned, and to the namespace's sum. */
 static void mpa_batch_account(const struct mpa_batch *b, s32 more)
 {
-	u32 *pinned = b->early ? &b->conn->ooo.pinned : &b->conn->rx.pinned;
+	u32 *pinned = b->ooo ? &b->conn->ooo.pinned : &b->conn->rx.pinned;
 
 	lockdep_assert_held(&b->conn->lock);
 
@@ -268,11 +268,11 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 		return 0;
 	spin_lock_bh(&conn->lock);
 	list_for_each_entry_safe(b, tmp, &conn->rx.batches, node) {
-		if (b->done && (b->early || !kept || released)) {
+		if (b->done && (b->ooo || !kept || released)) {
 			octets += b->octets;
 			mpa_batch_account(b, -(s32)b->truesize);
 			list_move_tail(&b->node, done);
-		} else if (!b->early) {
+		} else if (!b->ooo) {
 			kept = true;
 		}
 	}
@@ -300,8 +300,8 @@ void mpa_batch_pass(struct mpa_batch *b)
 	spin_unlock_bh(&conn->lock);
 
 	conn->ops->recv(conn, &b->rx);
-	if (b->early)
-		trace_mpa_early(conn, b->rx.nr, b->ulpdu->pos, b->end);
+	if (b->ooo)
+		trace_mpa_recv_ooo(conn, b->rx.nr, b->ulpdu->pos, b->end);
 	trace_mpa_recv(conn, b->rx.nr, b->rx.delivered);
 	if (refcount_dec_and_test(&b->ref))
 		mpa_batch_done(b);

@@ -23,8 +23,8 @@
  * @ref: one until recv() has returned, and one for each mpa_rx_get()
  * @done: the last reference has been put; protected by conn->lock
  * @full: the batch has no room for more octets
- * @early: passed out of order; nothing is consumed from TCP
- * @end: with @early: stream position after the last FPDU
+ * @ooo: passed out of order; nothing is consumed from TCP
+ * @end: with @ooo: stream position after the last FPDU
  * @octets: octets to consume from TCP once @done is set
  * @met: number of FPDUs in @octets whose ULPDUs were passed out of order; they
  *	are not in @ulpdu
@@ -45,7 +45,7 @@ struct mpa_batch {
 	refcount_t		ref;
 	bool			done;
 	bool			full;
-	bool			early;
+	bool			ooo;
 	u64			end;
 	u32			octets;
 	u32			met;

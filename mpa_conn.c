@@ -50,7 +50,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include <trace/events/mpa.h>
-#include "mpa_early.h"
+#include "mpa_rx_ooo.h"
 
 #define MPA_ROUNDS	16	/* of one run of the work item, at most */
 #define MPA_RETRY	(HZ / 50 + 1)
@@ -317,7 +317,7 @@ static void mpa_conn_changed(struct mpa_conn *conn)
 		 */
 		smp_mb__after_atomic();
 		mpa_conn_unhook(conn);
-		mpa_early_end(conn);
+		mpa_rx_ooo_end(conn);
 	}
 	mpa_conn_kick(conn);
 }
@@ -441,7 +441,7 @@ static void mpa_conn_off(struct mpa_conn *conn)
 		sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
 
-	mpa_early_end(conn);
+	mpa_rx_ooo_end(conn);
 	if (!ours)
 		goto unlock;
 	sk->sk_allocation = conn->allocation;

@@ -36,8 +36,8 @@
 #include <net/ip.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
-#include "mpa_early.h"
 #include "mpa_fpdu.h"
+#include "mpa_rx_ooo.h"
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/mpa.h>

@@ -14,8 +14,9 @@
  * are consumed while they are copied (rx.eaten), so that the window opens for
  * the rest.
  *
- * Of FPDUs that were passed out of order (mpa_early.c) only lengths and markers
- * are checked when the stream reaches them. Then they are consumed like others.
+ * Of FPDUs that were passed out of order (mpa_rx_ooo.c) only lengths and
+ * markers are checked when the stream reaches them. Then they are consumed like
+ * others.
  *
  * Memory that a peer can make a connection hold: its receive buffer; as much
  * again in rx.pinned, for clones of skbs that TCP has collapsed since and for
@@ -32,7 +33,7 @@
 #include <net/tcp.h>
 #include <trace/events/mpa.h>
 #include "mpa_batch.h"
-#include "mpa_early.h"
+#include "mpa_rx_ooo.h"
 
 #define MPA_RX_STEPS	1024	/* FPDUs stepped over with the socket locked */
 #define MPA_RX_WALK	4096	/* mpa_source.steps after which that ends */
@@ -55,7 +56,7 @@ void mpa_rx_begin(struct mpa_conn *conn)
 	conn->rx.seq = tcp_sk(sk)->copied_seq;
 	conn->rx.want = mpa_rx_header(conn);
 	WRITE_ONCE(conn->rx.need, conn->rx.seq + conn->rx.want);
-	mpa_early_begin(conn);
+	mpa_rx_ooo_begin(conn);
 	release_sock(sk);
 }
 
@@ -189,7 +190,7 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 	int err;
 
 	/* No wait for the rest of an FPDU that runs into one passed before. */
-	limit = mpa_early_limit(conn, rx->pos);
+	limit = mpa_rx_ooo_limit(conn, rx->pos);
 	if (limit > rx->pos)
 		want = min_t(u64, want, limit - rx->pos);
 	if (want < rx->want && avail >= want) {
@@ -264,7 +265,7 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 		return ERR_PTR(-ENOMEM);
 	mpa_queue_init(&q, conn, false);
 	while (b->met < MPA_RX_STEPS && q.src.steps < MPA_RX_WALK &&
-	       mpa_early_was_passed(conn, dec.pos)) {
+	       mpa_rx_ooo_was_passed(conn, dec.pos)) {
 		err = mpa_ooo_map_step(conn->ooo.known, &q.src, &dec);
 		if (err)
 			break;
@@ -297,7 +298,7 @@ static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 	if (avail < rx->want)
 		return mpa_rx_short(conn, avail);
 
-	if (!rx->copy && mpa_early_was_passed(conn, rx->pos))
+	if (!rx->copy && mpa_rx_ooo_was_passed(conn, rx->pos))
 		return mpa_rx_step(conn, avail);
 	if (!rx->copy && !rx->fragmented)
 		return mpa_rx_pin(conn);
@@ -351,17 +352,18 @@ static void mpa_rx_decode(struct mpa_conn *conn, struct mpa_batch *b)
 	};
 	int err;
 
-	if (mpa_early_was_passed(conn, dec.pos))
+	if (mpa_rx_ooo_was_passed(conn, dec.pos))
 		err = mpa_rx_decode_passed(conn, b, &dec);
 	else
-		err = mpa_batch_decode(b, &dec, mpa_early_limit(conn, dec.pos));
+		err = mpa_batch_decode(b, &dec,
+				       mpa_rx_ooo_limit(conn, dec.pos));
 	if (mpa_rx_length_changed(&conn->rx, b, &dec)) {
 		dec.reason = MPA_REASON_LENGTH;
 		err = -EBADMSG;
 		b->octets = 0;
 	}
 	mpa_rx_decoded(conn, b, &dec, err);
-	mpa_early_forget(conn, conn->rx.pos);
+	mpa_rx_ooo_forget(conn, conn->rx.pos);
 }
 
 /* Move rx.copy into the batch, with the octets of it still to consume. */
@@ -389,7 +391,7 @@ static struct mpa_batch *mpa_rx_take(struct mpa_conn *conn)
 	if (mpa_conn_reconnected(conn))
 		return ERR_PTR(-ECONNRESET);
 	mpa_tcp_keep_window_updates(conn->sk);
-	if (mpa_early_was_passed(conn, conn->rx.pos) && conn->rx.pinned)
+	if (mpa_rx_ooo_was_passed(conn, conn->rx.pos) && conn->rx.pinned)
 		b = mpa_rx_collect(conn);
 	if (b || conn->rx.end.error)
 		return b;
@@ -528,7 +530,7 @@ bool mpa_rx_run(struct mpa_conn *conn)
 		mpa_rx_discard(conn);
 		return false;
 	}
-	mpa_early_pass(conn);
+	mpa_rx_ooo_pass(conn);
 	if (!rx->ready && !rx->end.error) {
 		if (mpa_rx_overdrawn(conn)) {
 			mpa_rx_blocked(conn);
@@ -547,7 +549,7 @@ bool mpa_rx_run(struct mpa_conn *conn)
 	else if (rx->end.error && !rx->reported)
 		more = mpa_rx_ended(conn);
 	else if (!more)
-		more = mpa_early_look(conn);
+		more = mpa_rx_ooo_look(conn);
 	return more;
 }
 
@@ -561,7 +563,7 @@ void mpa_rx_drop(struct mpa_conn *conn)
 		mpa_batch_free(rx->ready);
 	}
 	rx->ready = NULL;
-	mpa_early_drop(conn);
+	mpa_rx_ooo_drop(conn);
 	kvfree(rx->copy);
 	rx->copy = NULL;
 	rx->copied = 0;

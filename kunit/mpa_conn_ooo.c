@@ -7,7 +7,7 @@
 #include "mpa_conn_ooo.h"
 #include "mpa_ooo_map.h"
 
-/* In a second, where no packets pay for them; see mpa_early_paid() */
+/* In a second, where no packets pay for them; see mpa_rx_ooo_paid() */
 #define OOO_STEPS	4000000
 
 /* From here on the peer's octets are put into the stream by hand. */

@@ -358,7 +358,7 @@ static void ooo_pass_early(struct ooo_model *m, const struct mpa_dec *dec)
 	m->early += dec->size;
 }
 
-/* Verify what was found, as many as are whole; as mpa_early.c does. */
+/* Verify what was found, as many as are whole; as mpa_rx_ooo.c does. */
 static void ooo_verify(struct ooo_model *m, u64 pos)
 {
 	u64 limit = mpa_ooo_map_limit(&m->map, pos);

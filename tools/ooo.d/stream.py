@@ -113,7 +113,7 @@ def holes(octets):
     return view
 
 
-EVENT = re.compile(r" (\d+)\.(\d{6}): (mpa_recv|mpa_early): (.*)")
+EVENT = re.compile(r" (\d+)\.(\d{6}): (mpa_recv|mpa_recv_ooo): (.*)")
 
 
 def events(text):
@@ -123,7 +123,7 @@ def events(text):
         time = int(second) * 10**9 + int(us) * 1000
         field = dict(pair.split("=", 1) for pair in said.split())
         early, delivered = found[field["conn"]]
-        if name == "mpa_early":
+        if name == "mpa_recv_ooo":
             early.append(Early(time, int(field["from"]), int(field["to"])))
         else:
             delivered.append(Delivered(time, int(field["delivered"])))

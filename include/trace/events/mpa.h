@@ -129,7 +129,7 @@ TRACE_EVENT(mpa_recv,
 );
 
 /* ULPDUs were passed out of order; FPDUs at stream positions [from, to) */
-TRACE_EVENT(mpa_early,
+TRACE_EVENT(mpa_recv_ooo,
 	TP_PROTO(const struct mpa_conn *conn, u32 nr, u64 from, u64 to),
 	TP_ARGS(conn, nr, from, to),
 	TP_STRUCT__entry(

@@ -11,23 +11,23 @@
  * order. They become a known range before they are passed, and are passed
  * before anything after them is delivered.
  *
- * Everything here runs in the work item, except mpa_early_hear(), which TCP
+ * Everything here runs in the work item, except mpa_rx_ooo_hear(), which TCP
  * calls with the socket locked.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "mpa_batch.h"
-#include "mpa_early.h"
+#include "mpa_rx_ooo.h"
 
 /* Search budget, in steps: for each packet received, and for each jiffy. */
-#define MPA_EARLY_PACE		256
-#define MPA_EARLY_JIFFY		(4000000 / HZ)
+#define MPA_RX_OOO_PACE		256
+#define MPA_RX_OOO_JIFFY	(4000000 / HZ)
 
 /* Without the hook: jiffies from the last arrival until the timer stops. */
-#define MPA_EARLY_IDLE		(HZ / 4)
+#define MPA_RX_OOO_IDLE		(HZ / 4)
 
 /* Socket lock held. Full operation begins. */
-void mpa_early_begin(struct mpa_conn *conn)
+void mpa_rx_ooo_begin(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
@@ -44,13 +44,13 @@ void mpa_early_begin(struct mpa_conn *conn)
 }
 
 /* Socket lock held, or TCP is closed. Removes the hook. */
-void mpa_early_end(struct mpa_conn *conn)
+void mpa_rx_ooo_end(struct mpa_conn *conn)
 {
 	mpa_af_off(conn->sk);
 }
 
 /* True if TCP has queued octets after a hole since the last search began. */
-static bool mpa_early_news(const struct mpa_conn *conn)
+static bool mpa_rx_ooo_news(const struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
 
@@ -59,7 +59,7 @@ static bool mpa_early_news(const struct mpa_conn *conn)
 }
 
 /* True unless on hold, or the consumer keeps more than the receive buffer. */
-static bool mpa_early_allowed(const struct mpa_conn *conn)
+static bool mpa_rx_ooo_allowed(const struct mpa_conn *conn)
 {
 	return !mpa_conn_test(conn, MPA_CONN_HOLD) &&
 	       READ_ONCE(conn->ooo.pinned) <= READ_ONCE(conn->sk->sk_rcvbuf);
@@ -70,18 +70,18 @@ static bool mpa_early_allowed(const struct mpa_conn *conn)
  * the third of these it would delay others by up to a millisecond, in which the
  * hole is often filled: so it is told to send the next one at once.
  */
-void mpa_early_hear(struct sock *sk)
+void mpa_rx_ooo_hear(struct sock *sk)
 {
 	struct mpa_conn *conn = mpa_conn_of(sk);
 
-	if (!conn || !mpa_early_news(conn) || !mpa_early_allowed(conn) ||
+	if (!conn || !mpa_rx_ooo_news(conn) || !mpa_rx_ooo_allowed(conn) ||
 	    READ_ONCE(conn->rx.blocked) || READ_ONCE(conn->rx.reported))
 		return;
 	mpa_tcp_ack_at_once(sk);
 	mpa_conn_kick(conn);
 }
 
-static bool mpa_early_searching(const struct mpa_conn *conn)
+static bool mpa_rx_ooo_searching(const struct mpa_conn *conn)
 {
 	const struct mpa_ooo_map *known = conn->ooo.known;
 
@@ -93,13 +93,13 @@ static bool mpa_early_searching(const struct mpa_conn *conn)
  * in proportion to the new octets, unless the peer sends small pieces in which
  * no FPDU can be identified: that is kept to a small part of a CPU.
  */
-static bool mpa_early_paid(struct mpa_conn *conn)
+static bool mpa_rx_ooo_paid(struct mpa_conn *conn)
 {
 	u32 news = READ_ONCE(tcp_sk(conn->sk)->rcv_ooopack) - conn->ooo.seen;
 	unsigned long due = conn->ooo.begun +
-			    conn->ooo.cost / MPA_EARLY_JIFFY + 1;
+			    conn->ooo.cost / MPA_RX_OOO_JIFFY + 1;
 
-	if (news >= conn->ooo.cost / MPA_EARLY_PACE ||
+	if (news >= conn->ooo.cost / MPA_RX_OOO_PACE ||
 	    time_after_eq(jiffies, due))
 		return true;
 	/* The timer may be due before that, for another purpose. */
@@ -108,7 +108,7 @@ static bool mpa_early_paid(struct mpa_conn *conn)
 }
 
 /* Without the hook: run again in a jiffy, while octets arrive. */
-static void mpa_early_poll(struct mpa_conn *conn)
+static void mpa_rx_ooo_poll(struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
 	u32 arrived = READ_ONCE(tp->rcv_nxt) + READ_ONCE(tp->rcv_ooopack);
@@ -116,33 +116,33 @@ static void mpa_early_poll(struct mpa_conn *conn)
 	if (arrived != conn->ooo.arrived)
 		conn->ooo.active = jiffies;
 	conn->ooo.arrived = arrived;
-	if (time_before(jiffies, conn->ooo.active + MPA_EARLY_IDLE))
+	if (time_before(jiffies, conn->ooo.active + MPA_RX_OOO_IDLE))
 		mod_timer(&conn->timer, jiffies + 1);
 }
 
 /* True if there may be FPDUs to find, and they may be passed. */
-static bool mpa_early_due(struct mpa_conn *conn)
+static bool mpa_rx_ooo_due(struct mpa_conn *conn)
 {
-	if (conn->ooo.ready || !mpa_early_allowed(conn) ||
+	if (conn->ooo.ready || !mpa_rx_ooo_allowed(conn) ||
 	    mpa_net_rx_full(conn))
 		return false;
-	if (mpa_early_searching(conn))
+	if (mpa_rx_ooo_searching(conn))
 		return true;
-	return mpa_early_news(conn) && mpa_early_paid(conn);
+	return mpa_rx_ooo_news(conn) && mpa_rx_ooo_paid(conn);
 }
 
 /* Socket lock held. Copy an FPDU that has too many pieces to be pinned. */
-static int mpa_early_copy(struct mpa_batch *b, struct mpa_queue *q,
-			  const struct mpa_dec *dec)
+static int mpa_rx_ooo_copy(struct mpa_batch *b, struct mpa_queue *q,
+			   const struct mpa_dec *dec)
 {
 	mpa_batch_unpin(b);
 	return mpa_batch_copy(b, q, dec->pos, dec->size);
 }
 
 /* Socket lock held. Pin or copy the FPDU found, with octets after it. */
-static struct mpa_batch *mpa_early_take(struct mpa_conn *conn,
-					struct mpa_queue *q,
-					const struct mpa_dec *dec)
+static struct mpa_batch *mpa_rx_ooo_take(struct mpa_conn *conn,
+					 struct mpa_queue *q,
+					 const struct mpa_dec *dec)
 {
 	struct mpa_batch *b;
 	int err;
@@ -150,10 +150,10 @@ static struct mpa_batch *mpa_early_take(struct mpa_conn *conn,
 	b = mpa_batch_alloc(conn);
 	if (!b)
 		return ERR_PTR(-ENOMEM);
-	b->early = true;
+	b->ooo = true;
 	err = mpa_batch_pin(b, q, dec->pos, dec->size);
 	if (!err && b->len < dec->size)
-		err = mpa_early_copy(b, q, dec);
+		err = mpa_rx_ooo_copy(b, q, dec);
 	if (!err)
 		return b;
 	mpa_batch_free(b);
@@ -164,7 +164,7 @@ static struct mpa_batch *mpa_early_take(struct mpa_conn *conn,
 }
 
 /* Socket lock held. A batch to verify, from *@pos on; NULL; or an ERR_PTR(). */
-static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
+static struct mpa_batch *mpa_rx_ooo_find(struct mpa_conn *conn, u64 *pos)
 {
 	struct mpa_ooo_map *known = conn->ooo.known;
 	struct mpa_dec dec = { .markers = true };
@@ -178,7 +178,7 @@ static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
 	}
 	mpa_queue_init(&q, conn, true);
 	if (mpa_ooo_map_find(known, &q.src, &dec))
-		b = mpa_early_take(conn, &q, &dec);
+		b = mpa_rx_ooo_take(conn, &q, &dec);
 	conn->ooo.cost += q.src.steps;
 	if (known->nr == MPA_OOO_RANGES)
 		mpa_count(conn, OOO_FULL);
@@ -187,7 +187,7 @@ static struct mpa_batch *mpa_early_find(struct mpa_conn *conn, u64 *pos)
 }
 
 /* Socket lock held. Begin a search, at the first octet after a hole. */
-static int mpa_early_start(struct mpa_conn *conn)
+static int mpa_rx_ooo_start(struct mpa_conn *conn)
 {
 	struct mpa_conn_ooo *ooo = &conn->ooo;
 
@@ -203,7 +203,7 @@ static int mpa_early_start(struct mpa_conn *conn)
 	return 0;
 }
 
-static struct mpa_batch *mpa_early_collect(struct mpa_conn *conn, u64 *pos)
+static struct mpa_batch *mpa_rx_ooo_collect(struct mpa_conn *conn, u64 *pos)
 {
 	struct mpa_batch *b = NULL;
 	int err = 0;
@@ -212,18 +212,18 @@ static struct mpa_batch *mpa_early_collect(struct mpa_conn *conn, u64 *pos)
 	if (mpa_conn_reconnected(conn))
 		goto unlock;
 	/* One at a time. Segments queued since it began start the next. */
-	if (!mpa_early_searching(conn))
-		err = mpa_early_start(conn);
+	if (!mpa_rx_ooo_searching(conn))
+		err = mpa_rx_ooo_start(conn);
 	if (!err)
-		b = mpa_early_find(conn, pos);
+		b = mpa_rx_ooo_find(conn, pos);
 unlock:
 	release_sock(conn->sk);
 	return err ? ERR_PTR(err) : b;
 }
 
 /* No lock held. Verify FPDUs from @pos on, and enter them as known. */
-static void mpa_early_decode(struct mpa_conn *conn, struct mpa_batch *b,
-			     u64 pos)
+static void mpa_rx_ooo_decode(struct mpa_conn *conn, struct mpa_batch *b,
+			      u64 pos)
 {
 	struct mpa_ooo_map *known = conn->ooo.known;
 	struct mpa_dec dec = {
@@ -249,7 +249,7 @@ static void mpa_early_decode(struct mpa_conn *conn, struct mpa_batch *b,
  * Work item, in full operation, when all FPDUs in order were passed: look for
  * FPDUs after holes. True if another call may find work.
  */
-bool mpa_early_look(struct mpa_conn *conn)
+bool mpa_rx_ooo_look(struct mpa_conn *conn)
 {
 	struct mpa_batch *b;
 	u64 pos;
@@ -257,19 +257,19 @@ bool mpa_early_look(struct mpa_conn *conn)
 	if (!conn->ooo.on)
 		return false;
 	if (!mpa_af_is_on(conn->sk))
-		mpa_early_poll(conn);
-	if (!mpa_early_due(conn))
+		mpa_rx_ooo_poll(conn);
+	if (!mpa_rx_ooo_due(conn))
 		return false;
 
-	b = mpa_early_collect(conn, &pos);
+	b = mpa_rx_ooo_collect(conn, &pos);
 	if (IS_ERR(b)) {
 		mpa_conn_retry(conn);
 		return false;
 	}
 	/* Octets may have arrived since this search began. */
 	if (!b)
-		return mpa_early_due(conn);
-	mpa_early_decode(conn, b, pos);
+		return mpa_rx_ooo_due(conn);
+	mpa_rx_ooo_decode(conn, b, pos);
 	if (b->rx.nr) {
 		b->rx.delivered = conn->rx.end.pos;
 		conn->ooo.ready = b;
@@ -280,7 +280,7 @@ bool mpa_early_look(struct mpa_conn *conn)
 }
 
 /* Work item: pass the batch that was found, unless delivery is on hold. */
-void mpa_early_pass(struct mpa_conn *conn)
+void mpa_rx_ooo_pass(struct mpa_conn *conn)
 {
 	struct mpa_batch *b = conn->ooo.ready;
 
@@ -291,7 +291,7 @@ void mpa_early_pass(struct mpa_conn *conn)
 }
 
 /* Work item: drop the batch that was found. */
-void mpa_early_drop(struct mpa_conn *conn)
+void mpa_rx_ooo_drop(struct mpa_conn *conn)
 {
 	if (conn->ooo.ready)
 		mpa_batch_free(conn->ooo.ready);
