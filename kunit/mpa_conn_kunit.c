@@ -459,7 +459,7 @@ static const struct conn_row splice_rows[] = {
 	{ "RX-03 RX-05: changed when verified, its last octets",
 	  conn_splice_kept, 20000 },
 	{ "RX-03 RX-05: changed when passed out of order",
-	  conn_splice_early },
+	  conn_splice_ooo },
 	{ "RX-01: FPDUs of all lengths", conn_splice_all, 200000 },
 	{ "RX-01: the same, through a small window", conn_splice_all, 4096 },
 	{ "what MPA sends is not copied", conn_splice_own },

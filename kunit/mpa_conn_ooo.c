@@ -89,14 +89,14 @@ void gap_same(struct kunit *test, u32 i, u32 k)
 }
 
 /* Number @from to @to, and no other, have been passed before their turn. */
-void gap_early(struct kunit *test, u32 from, u32 to)
+void gap_ooo(struct kunit *test, u32 from, u32 to)
 {
 	struct conn_test *t = test->priv;
 	u32 i, nr = to - from;
 
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_early(&t->a, nr));
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a, nr));
 	conn_settle(&t->a);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_early(&t->a), nr);
+	KUNIT_ASSERT_EQ(test, mpa_consumer_ooo(&t->a), nr);
 	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(&t->a), t->base_nr + nr);
 	KUNIT_ASSERT_EQ(test, mpa_consumer_delivered(&t->a), t->base);
 	for (i = 0; i < nr; i++)
@@ -111,7 +111,7 @@ void gap_none(struct kunit *test)
 
 	conn_settle(&t->a);
 	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(&t->a), t->base_nr);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_early(&t->a), 0);
+	KUNIT_ASSERT_EQ(test, mpa_consumer_ooo(&t->a), 0);
 }
 
 static void ooo_info(struct kunit *test)
@@ -122,8 +122,8 @@ static void ooo_info(struct kunit *test)
 	mpa_get_info(t->a.conn, &info);
 	KUNIT_EXPECT_EQ(test, info.rx_pos, t->out_pos);
 	KUNIT_EXPECT_EQ(test, info.ulpdus_rx, t->nr_out);
-	KUNIT_EXPECT_EQ(test, info.ulpdus_ooo, t->a.nr_early);
-	KUNIT_EXPECT_EQ(test, info.ooo_suppressed, t->a.nr_early);
+	KUNIT_EXPECT_EQ(test, info.ulpdus_ooo, t->a.nr_ooo);
+	KUNIT_EXPECT_EQ(test, info.ooo_suppressed, t->a.nr_ooo);
 }
 
 /* All that the peer has sent has been passed, and delivered. */
@@ -156,7 +156,7 @@ void gap_three(struct kunit *test)
 	gap_default(test);
 	gap_fpdus(test, 4, 700);
 	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 }
 
 /* Behind a hole: passed. The hole closes: delivered. @arg: segments. */
@@ -168,7 +168,7 @@ static void ooo_found(struct kunit *test, u32 flags)
 	gap_default(test);
 	gap_fpdus(test, 4, 700);
 	gap_put_as(test, gap_at(t, 1), gap_at(t, 3), flags);
-	gap_early(test, 1, 3);
+	gap_ooo(test, 1, 3);
 	mpa_get_info(t->a.conn, &info);
 	KUNIT_EXPECT_EQ(test, info.rx_pos, 0);
 	KUNIT_EXPECT_EQ(test, info.ulpdus_rx, 0);
@@ -177,10 +177,10 @@ static void ooo_found(struct kunit *test, u32 flags)
 	KUNIT_EXPECT_EQ(test, info.ooo_suppressed, 0);
 
 	gap_put_as(test, gap_at(t, 3), t->buf_len, flags);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 	gap_put_as(test, 0, gap_at(t, 1), flags);
 	gap_alive(test);
-	KUNIT_EXPECT_EQ(test, t->a.nr_early, 3);
+	KUNIT_EXPECT_EQ(test, t->a.nr_ooo, 3);
 }
 
 void conn_ooo_found(struct kunit *test)
@@ -225,7 +225,7 @@ void conn_ooo_off(struct kunit *test)
 	gap_none(test);
 	gap_put(test, 0, gap_at(t, 1));
 	gap_alive(test);
-	KUNIT_EXPECT_EQ(test, t->a.nr_early, 0);
+	KUNIT_EXPECT_EQ(test, t->a.nr_ooo, 0);
 }
 
 const void *gap_af_ops(const struct socket *sock)
@@ -253,7 +253,7 @@ void conn_ooo_startup(struct kunit *test)
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
 	gap_none(test);
 	mpa_resume(t->a.conn);
-	gap_early(test, 1, 2);
+	gap_ooo(test, 1, 2);
 	gap_put(test, PEER_FRAME, second);
 	gap_alive(test);
 }
@@ -268,7 +268,7 @@ void conn_ooo_shutdown(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mpa_peer_read_end(&t->peer), 0);
 	gap_fpdus(test, 4, 700);
 	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 	gap_put(test, 0, gap_at(t, 1));
 	gap_all(test);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
@@ -281,18 +281,18 @@ void conn_ooo_shutdown(struct kunit *test)
 static bool ooo_in_a_while(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	u32 early = mpa_consumer_early(&t->a), i;
+	u32 ooo = mpa_consumer_ooo(&t->a), i;
 
 	gap_begin(test);
 	gap_fpdus(test, 3, 700);
 	gap_put(test, 0, gap_at(t, t->base_nr + 1));
 	conn_settle(&t->a);
 	gap_put(test, gap_at(t, t->base_nr + 2), t->buf_len);
-	for (i = 0; i < 100 && mpa_consumer_early(&t->a) == early; i++)
+	for (i = 0; i < 100 && mpa_consumer_ooo(&t->a) == ooo; i++)
 		usleep_range(2000, 4000);
 	gap_put(test, gap_at(t, t->base_nr + 1), gap_at(t, t->base_nr + 2));
 	gap_all(test);
-	return mpa_consumer_early(&t->a) > early;
+	return mpa_consumer_ooo(&t->a) > ooo;
 }
 
 /*
@@ -478,7 +478,7 @@ void conn_ooo_orders(struct kunit *test)
 							      t->out_pos));
 	}
 	gap_alive(test);
-	KUNIT_EXPECT_GT(test, t->a.nr_early, 120);
+	KUNIT_EXPECT_GT(test, t->a.nr_ooo, 120);
 }
 
 /* A stream in segments that arrive in any order, some of them twice. */
@@ -502,7 +502,7 @@ void conn_ooo_shuffled(struct kunit *test)
 			i);
 		if (left == 20)
 			KUNIT_ASSERT_TRUE(test,
-					  mpa_consumer_wait_early(&t->a, 1));
+					  mpa_consumer_wait_ooo(&t->a, 1));
 	}
 	gap_alive(test);
 }
@@ -524,7 +524,7 @@ void conn_ooo_octets(struct kunit *test)
 
 		gap_put(test, at, at + 1);
 	}
-	gap_early(test, 1, 3);
+	gap_ooo(test, 1, 3);
 	ooo_put_split(test, 0, from, 1);
 	gap_alive(test);
 }
@@ -572,7 +572,7 @@ void conn_ooo_long(struct kunit *test)
 	conn_fpdu(test, MPA_ULPDU_MAX);
 	conn_fpdu(test, 500);
 	ooo_put_split(test, gap_at(t, first + 1), t->buf_len, conn_arg(test));
-	gap_early(test, first + 1, first + 3);
+	gap_ooo(test, first + 1, first + 3);
 	gap_put(test, 0, gap_at(t, first + 1));
 	gap_alive(test);
 }
@@ -590,9 +590,9 @@ void conn_ooo_leading(struct kunit *test)
 	gap_fpdus(test, 2, 700);
 	KUNIT_ASSERT_EQ(test, gap_at(t, 1), 512);
 	gap_put(test, 516, t->buf_len);
-	gap_early(test, 2, 3);
+	gap_ooo(test, 2, 3);
 	gap_put(test, 512 - conn_arg(test), 516);
-	gap_early(test, 1, 3);
+	gap_ooo(test, 1, 3);
 	gap_put(test, 0, 512);
 	gap_alive(test);
 }
@@ -609,7 +609,7 @@ void conn_ooo_many(struct kunit *test)
 	for (i = 2; i < 800; i++)
 		conn_fpdu(test, 1 + i % 30);
 	ooo_put_split(test, gap_at(t, 1), t->buf_len, 1400);
-	gap_early(test, 1, 800);
+	gap_ooo(test, 1, 800);
 	gap_put(test, 0, gap_at(t, 1));
 	gap_alive(test);
 }
@@ -648,7 +648,7 @@ void conn_ooo_scattered(struct kunit *test)
 	for (at = t->buf_len; at-- > gap_at(t, 1);)
 		gap_put(test, at, at + 1);
 	if (!single)
-		gap_early(test, 1, 9);
+		gap_ooo(test, 1, 9);
 	ooo_clone(t, &clones);
 	recvs = mpa_consumer_count(&t->a, EV_RECV);
 	gap_put(test, 0, gap_at(t, 1));
@@ -675,10 +675,10 @@ void conn_ooo_bounded(struct kunit *test)
 	for (i = 0; i < nr; i++)
 		gap_put(test, gap_at(t, first + 2 * i + 1),
 			gap_at(t, first + 2 * i + 2));
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_early(&t->a,
-							MPA_OOO_RANGES));
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a,
+						      MPA_OOO_RANGES));
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_early(&t->a), MPA_OOO_RANGES);
+	KUNIT_EXPECT_EQ(test, mpa_consumer_ooo(&t->a), MPA_OOO_RANGES);
 	for (i = 0; i < nr; i++)
 		gap_put(test, gap_at(t, first + 2 * i),
 			gap_at(t, first + 2 * i + 1));
@@ -750,13 +750,13 @@ void conn_ooo_due(struct kunit *test)
 	gap_default(test);
 	gap_fpdus(test, 3, 700);
 	gap_put(test, gap_at(t, 1), gap_at(t, 2));
-	gap_early(test, 1, 2);
+	gap_ooo(test, 1, 2);
 	/* As if the last one had taken a quarter of a second */
 	begun = jiffies;
 	t->a.conn->ooo.begun = begun;
 	t->a.conn->ooo.cost = OOO_STEPS / 4;
 	gap_put(test, gap_at(t, 2), t->buf_len);
-	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_early(&t->a, 2));
+	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_ooo(&t->a, 2));
 	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begun + 3 * HZ));
 	gap_put(test, 0, gap_at(t, 1));
 	gap_alive(test);
@@ -816,15 +816,15 @@ void conn_ooo_altered(struct kunit *test)
 	u32 hole;
 
 	gap_default(test);
-	t->a.keep_early = true;
+	t->a.keep_ooo = true;
 	gap_fpdus(test, 4, 700);
 	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 	hole = conn_arg(test) ? 0 : gap_at(t, 1) - 9;
 	gap_alter(t, 1, 4);
 	gap_put(test, hole, t->buf_len);
 	if (hole) {
-		gap_early(test, 1, 4);
+		gap_ooo(test, 1, 4);
 		gap_put(test, 0, hole);
 	}
 	gap_all(test);
@@ -848,9 +848,9 @@ void conn_ooo_overlap(struct kunit *test)
 	KUNIT_ASSERT_GT(test, t->buf_len, 2800);
 	for (i = 0; i < ARRAY_SIZE(seg); i++)
 		gap_put(test, seg[i][0], seg[i][1]);
-	gap_early(test, 2, 6);
+	gap_ooo(test, 2, 6);
 	gap_put(test, 10, 750);
-	gap_early(test, 1, 6);
+	gap_ooo(test, 1, 6);
 	gap_put(test, 0, 800);
 	gap_put(test, 2600, t->buf_len);
 	gap_alive(test);
@@ -875,7 +875,7 @@ void conn_ooo_covered(struct kunit *test)
 	gap_put_as(test, at + 60, t->buf_len, INJECT_PAGES);
 	KUNIT_EXPECT_GT(test, gap_queued(t), t->buf_len - at - 50);
 	mpa_resume(t->a.conn);
-	gap_early(test, 2, 4);
+	gap_ooo(test, 2, 4);
 	gap_put(test, 0, at + 50);
 	gap_alive(test);
 }
@@ -939,12 +939,12 @@ void conn_ooo_dropped(struct kunit *test)
 	gap_default(test);
 	gap_fpdus(test, 4, 2000);
 	gap_put(test, gap_at(t, 1), gap_at(t, 3));
-	gap_early(test, 1, 3);
+	gap_ooo(test, 1, 3);
 	gap_drop(test, 100);
-	gap_early(test, 1, 3);
+	gap_ooo(test, 1, 3);
 	gap_alter(t, 1, 3);
 	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 	gap_put(test, 0, gap_at(t, 1));
 	gap_alive(test);
 }
@@ -1036,7 +1036,7 @@ void conn_ooo_copied(struct kunit *test)
 	conn_fpdu(test, 9000);
 	conn_fpdu(test, 300);
 	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_early(test, 1, 3);
+	gap_ooo(test, 1, 3);
 	copied = snmp_fold_field(t->mn->mib, MPA_MIB_RX_COPIED);
 	ooo_rcvbuf(t, SOCK_MIN_RCVBUF);
 	gap_put(test, 100, 200);
@@ -1061,7 +1061,7 @@ void conn_ooo_wrap(struct kunit *test)
 		gap_fpdus(test, 4, 700);
 		gap_put(test, gap_at(t, 2) - 50, t->buf_len);
 		gap_put(test, gap_at(t, 1), gap_at(t, 2) - 50);
-		gap_early(test, 1, 4);
+		gap_ooo(test, 1, 4);
 		gap_put(test, 0, gap_at(t, 1));
 		gap_alive(test);
 		KUNIT_ASSERT_LT(test, tcp_sk(t->sock[0]->sk)->rcv_nxt,

@@ -19,7 +19,7 @@ void gap_alter(struct conn_test *t, u32 from, u32 to);
 
 /* What has been passed and delivered. */
 void gap_same(struct kunit *test, u32 i, u32 k);
-void gap_early(struct kunit *test, u32 from, u32 to);
+void gap_ooo(struct kunit *test, u32 from, u32 to);
 void gap_none(struct kunit *test);
 void gap_all(struct kunit *test);
 void gap_alive(struct kunit *test);

@@ -22,7 +22,7 @@ static void ooo_new_crc(struct conn_test *t, u32 k)
 			   t->buf + from + len);
 }
 
-/* The stream ends in front of what was passed early: never delivered. */
+/* The stream ends in front of ULPDUs passed ooo: they are not delivered. */
 static void ooo_undelivered(struct kunit *test, u32 delivered)
 {
 	struct conn_test *t = test->priv;
@@ -64,9 +64,9 @@ void conn_ooo_bad_crc(struct kunit *test)
 	gap_fpdus(test, 5, 700);
 	gap_alter(t, 2, 3);
 	gap_put(test, gap_at(t, 1), t->buf_len);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_early(&t->a, 3));
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a, 3));
 	conn_settle(&t->a);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_early(&t->a), 3);
+	KUNIT_ASSERT_EQ(test, mpa_consumer_ooo(&t->a), 3);
 	gap_same(test, 0, 1);
 	gap_same(test, 1, 3);
 	gap_same(test, 2, 4);
@@ -92,7 +92,7 @@ void conn_ooo_into(struct kunit *test)
 	gap_default(test);
 	gap_fpdus(test, 4, 700);
 	gap_put(test, gap_at(t, 2), t->buf_len);
-	gap_early(test, 2, 4);
+	gap_ooo(test, 2, 4);
 	put_unaligned_be16(conn_arg(test), t->buf + gap_at(t, 1));
 	gap_put(test, 0, gap_at(t, 2));
 	ooo_failed(test, MPA_ERR_MARKER, MPA_REASON_MARKER, 1);
@@ -114,7 +114,7 @@ void conn_ooo_into_late(struct kunit *test)
 	gap_put(test, 0, seen);
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 1));
 	gap_put(test, gap_at(t, 2), t->buf_len);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_early(&t->a, 2));
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a, 2));
 	if (conn_arg(test))
 		gap_drop(test, seen + 100);
 	gap_put(test, seen, gap_at(t, 2));
@@ -146,7 +146,7 @@ void conn_ooo_into_crc(struct kunit *test)
 	ooo_lengthen(t, 1, 40);
 	KUNIT_ASSERT_GT(test, roundup(gap_at(t, 2), 512), gap_at(t, 2) + 40);
 	gap_put(test, gap_at(t, 2), t->buf_len);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_early(&t->a, 2));
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a, 2));
 	if (!conn_arg(test))
 		t->buf[gap_at(t, 1) + 20] ^= 1;
 	gap_put(test, 0, gap_at(t, 2));
@@ -232,7 +232,7 @@ void conn_ooo_from_lead(struct kunit *test)
 	if (rev == MPA_REV_1)
 		gap_none(test);
 	else
-		gap_early(test, 1, 2);
+		gap_ooo(test, 1, 2);
 	for (at = gap_at(t, 2); at < t->buf_len; at += 100)
 		gap_put(test, at, min(at + 100, t->buf_len - 1));
 	gap_put(test, 0, gap_at(t, 1));
@@ -276,15 +276,15 @@ void conn_ooo_hold(struct kunit *test)
 	gap_put(test, gap_at(t, 1), gap_at(t, 2));
 	gap_none(test);
 	mpa_resume(t->a.conn);
-	gap_early(test, 1, 2);
+	gap_ooo(test, 1, 2);
 	mpa_hold(t->a.conn);
 	gap_put(test, gap_at(t, 2), t->buf_len);
-	gap_early(test, 1, 2);
+	gap_ooo(test, 1, 2);
 	mpa_resume(t->a.conn);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 	mpa_hold(t->a.conn);
 	gap_put(test, 0, gap_at(t, 1));
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 	mpa_resume(t->a.conn);
 	gap_alive(test);
 }
@@ -380,7 +380,7 @@ void conn_ooo_fin_behind(struct kunit *test)
 		gap_put(test, gap_at(t, 4), t->buf_len - conn_arg(test));
 	}
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 	gap_put(test, 0, gap_at(t, 1));
 	conn_expect_end(test, &t->a, MPA_ERR_TCP,
@@ -411,10 +411,10 @@ void conn_ooo_keep(struct kunit *test)
 
 	gap_default(test);
 	first = tcp_sk(t->sock[0]->sk)->copied_seq;
-	t->a.keep_early = true;
+	t->a.keep_ooo = true;
 	gap_fpdus(test, 4, 700);
 	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 	gap_put(test, 0, gap_at(t, 1));
 	gap_all(test);
 	conn_settle(&t->a);
@@ -434,20 +434,20 @@ void conn_ooo_keep(struct kunit *test)
 		gap_alive(test);
 }
 
-/* Three FPDUs, two of them behind a hole. Returns how many were passed early */
+/* Three FPDUs, two of them behind a hole. Returns how many were passed then. */
 static u32 ooo_round(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	u32 early = mpa_consumer_early(&t->a);
+	u32 ooo = mpa_consumer_ooo(&t->a);
 
 	gap_begin(test);
 	gap_fpdus(test, 3, 1000);
 	gap_put_as(test, gap_at(t, t->base_nr + 1), t->buf_len, INJECT_PAGES);
 	conn_settle(&t->a);
-	early = mpa_consumer_early(&t->a) - early;
+	ooo = mpa_consumer_ooo(&t->a) - ooo;
 	gap_put(test, 0, gap_at(t, t->base_nr + 1));
 	gap_all(test);
-	return early;
+	return ooo;
 }
 
 /* More kept than the receive buffer: no more of that, but all in order. */
@@ -458,7 +458,7 @@ void conn_ooo_keep_much(struct kunit *test)
 
 	t->opts.rcvbuf = 32768;
 	gap_default(test);
-	t->a.keep_early = true;
+	t->a.keep_ooo = true;
 	for (i = 0; i < CONSUMER_KEPT && ooo_round(test); i++)
 		;
 	kept = t->a.nr_kept;
@@ -472,7 +472,7 @@ void conn_ooo_keep_much(struct kunit *test)
 	gap_alive(test);
 }
 
-/* Above net.mpa.rx_mem_max nothing is passed early, but all is delivered. */
+/* Above net.mpa.rx_mem_max no ULPDU is passed ooo, but all are delivered. */
 void conn_ooo_rx_mem(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -496,7 +496,7 @@ void conn_ooo_gate(struct kunit *test)
 	gap_fpdus(test, 4, 700);
 	conn_post(test, 300);
 	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 	conn_expect_silence(test);
 	gap_put(test, 0, gap_at(t, 1));
 	gap_all(test);
@@ -516,7 +516,7 @@ void conn_ooo_two_way(struct kunit *test)
 		conn_post_many(test, 5, 400);
 		gap_put(test, gap_at(t, k), gap_at(t, k + 1));
 	}
-	gap_early(test, 1, 20);
+	gap_ooo(test, 1, 20);
 	gap_put(test, 0, gap_at(t, 1));
 	gap_all(test);
 	for (i = 0; i < 95; i++)
@@ -542,7 +542,7 @@ void conn_ooo_stray(struct kunit *test)
 	gap_none(test);
 	KUNIT_EXPECT_EQ(test, gap_queued(t), 0);
 	gap_put(test, from, t->buf_len);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 	gap_put(test, 0, from);
 	gap_alive(test);
 }
@@ -673,7 +673,7 @@ static void ooo_attach_detach(struct kunit *test)
 		ooo_again(test);
 		gap_fpdus(test, 3, 700);
 		gap_put(test, gap_at(t, 1), t->buf_len);
-		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_early(&t->a, 2));
+		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a, 2));
 		gap_put(test, 0, gap_at(t, 1));
 		gap_all(test);
 		conn_detach(test, &t->a);
@@ -730,7 +730,7 @@ static void ooo_race_round(struct kunit *test, struct ooo_arrivals *a, u32 n)
 	u32 i;
 
 	gap_default(test);
-	t->a.keep_early = n & 1;
+	t->a.keep_ooo = n & 1;
 	a->seed = n;
 	gap_fpdus(test, 16, 500);
 	queue_work(system_unbound_wq, &a->work);

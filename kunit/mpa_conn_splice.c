@@ -211,22 +211,22 @@ void conn_splice_kept(struct kunit *test)
 }
 
 /*
- * Octets are changed that have been passed before their turn. When that comes
- * only lengths and markers are looked at, which have not changed.
+ * Octets are changed that were passed out of order. When the stream reaches
+ * them only lengths and markers are looked at, which have not changed.
  */
-void conn_splice_early(struct kunit *test)
+void conn_splice_ooo(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	u32 from, len, i;
 
 	gap_default(test);
-	t->a.keep_early = true;
+	t->a.keep_ooo = true;
 	t->inject.page = splice_page(test);
 	gap_fpdus(test, 4, 700);
 	from = gap_at(t, 1);
 	len = t->buf_len - from;
 	gap_put_as(test, from, t->buf_len, INJECT_SHARED);
-	gap_early(test, 1, 4);
+	gap_ooo(test, 1, 4);
 
 	gap_alter(t, 1, 4);
 	memcpy(page_address(t->inject.page), t->buf + from, len);

@@ -552,7 +552,7 @@ void conn_scribble_race(struct kunit *test);
 void conn_splice_pieces(struct kunit *test);
 void conn_splice_window(struct kunit *test);
 void conn_splice_kept(struct kunit *test);
-void conn_splice_early(struct kunit *test);
+void conn_splice_ooo(struct kunit *test);
 void conn_splice_all(struct kunit *test);
 void conn_splice_own(struct kunit *test);
 

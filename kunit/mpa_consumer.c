@@ -37,7 +37,7 @@ static void consumer_leave(struct mpa_consumer *c, enum consumer_event ev)
 		c->log[c->nr_log++] = ev;
 	c->count[ev]++;
 	c->seen_rx = c->nr_rx;
-	c->seen_early = c->nr_early;
+	c->seen_ooo = c->nr_ooo;
 	c->seen_delivered = c->delivered;
 	c->seen_done = c->nr_done;
 	wake_up_all(&c->wait);
@@ -143,24 +143,24 @@ static void consumer_ulpdu(struct mpa_consumer *c, const struct mpa_ulpdu *u)
 	consumer_insert(c, u->pos, u->len);
 }
 
-/* ULPDUs of one call are in order, and all early or all in their turn. */
+/* ULPDUs of one call are in order, and all out of order or all in order. */
 static void consumer_ulpdus(struct mpa_consumer *c, const struct mpa_rx *rx)
 {
-	bool early = rx->nr && rx->ulpdu[0].pos >= rx->delivered;
+	bool ooo = rx->nr && rx->ulpdu[0].pos >= rx->delivered;
 	unsigned int i;
 
 	for (i = 0; i < rx->nr; i++) {
 		const struct mpa_ulpdu *u = &rx->ulpdu[i];
 		bool ahead = u->pos >= rx->delivered;
 
-		if (u->pos < c->delivered || ahead != early)
+		if (u->pos < c->delivered || ahead != ooo)
 			c->disorder++;
 		if (i && u->pos <= u[-1].pos)
 			c->disorder++;
 		consumer_ulpdu(c, u);
 	}
-	if (early)
-		c->nr_early += rx->nr;
+	if (ooo)
+		c->nr_ooo += rx->nr;
 	if (!rx->nr && rx->delivered == c->delivered)
 		c->disorder++;
 }
@@ -184,9 +184,9 @@ static void consumer_deliver(struct mpa_consumer *c, u64 delivered)
 
 static void consumer_keep(struct mpa_consumer *c, struct mpa_rx *rx)
 {
-	bool early = rx->nr && rx->ulpdu[0].pos >= rx->delivered;
+	bool ooo = rx->nr && rx->ulpdu[0].pos >= rx->delivered;
 
-	if (!c->keep && !(c->keep_early && early))
+	if (!c->keep && !(c->keep_ooo && ooo))
 		return;
 	if (c->nr_kept == CONSUMER_KEPT)
 		return;
@@ -313,9 +313,9 @@ u32 mpa_consumer_ulpdus(struct mpa_consumer *c)
 	return consumer_read(c, &c->seen_rx);
 }
 
-u32 mpa_consumer_early(struct mpa_consumer *c)
+u32 mpa_consumer_ooo(struct mpa_consumer *c)
 {
-	return consumer_read(c, &c->seen_early);
+	return consumer_read(c, &c->seen_ooo);
 }
 
 u64 mpa_consumer_delivered(struct mpa_consumer *c)
@@ -346,9 +346,9 @@ bool mpa_consumer_wait_ulpdus(struct mpa_consumer *c, u32 nr)
 				  CONSUMER_PATIENCE);
 }
 
-bool mpa_consumer_wait_early(struct mpa_consumer *c, u32 nr)
+bool mpa_consumer_wait_ooo(struct mpa_consumer *c, u32 nr)
 {
-	return wait_event_timeout(c->wait, mpa_consumer_early(c) >= nr,
+	return wait_event_timeout(c->wait, mpa_consumer_ooo(c) >= nr,
 				  CONSUMER_PATIENCE);
 }
 

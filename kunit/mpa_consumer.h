@@ -37,12 +37,12 @@ enum {
  * @hook_on: for the hook: the callback in which it is to act
  * @hook_err: for the hook: what a call has returned
  * @keep: keep each batch, in @kept
- * @keep_early: keep each batch that was passed before its turn
+ * @keep_ooo: keep each batch that was passed out of order
  * @wait: woken by each callback
  * @lock: protects @count and what was written before it was raised
  * @count: callbacks that have returned, per kind
  * @seen_rx: @nr_rx as of then
- * @seen_early: @nr_early as of then
+ * @seen_ooo: @nr_ooo as of then
  * @seen_delivered: @delivered as of then
  * @seen_done: @nr_done as of then
  * @log: the same, in order
@@ -64,7 +64,7 @@ enum {
  * @len: length of each of these
  * @at: where its octets are in @rx
  * @nr_rx: ULPDUs
- * @nr_early: of these, passed before their turn
+ * @nr_ooo: of these, passed out of order
  * @delivered: the last mpa_rx.delivered
  * @nr_delivered: ULPDUs below it
  * @disorder: a ULPDU was not where it had to be, was passed twice, or was not
@@ -84,12 +84,12 @@ struct mpa_consumer {
 	enum consumer_event	hook_on;
 	int			hook_err;
 	bool			keep;
-	bool			keep_early;
+	bool			keep_ooo;
 	wait_queue_head_t	wait;
 	spinlock_t		lock;	/* see above */
 	u32			count[EV_NR];
 	u32			seen_rx;
-	u32			seen_early;
+	u32			seen_ooo;
 	u64			seen_delivered;
 	u32			seen_done;
 	u8			log[CONSUMER_LOG];
@@ -111,7 +111,7 @@ struct mpa_consumer {
 	u32			*len;
 	u32			*at;
 	u32			nr_rx;
-	u32			nr_early;
+	u32			nr_ooo;
 	u64			delivered;
 	u32			nr_delivered;
 	u32			disorder;
@@ -128,13 +128,13 @@ int mpa_consumer_init(struct mpa_consumer *c);
 void mpa_consumer_exit(struct mpa_consumer *c);
 u32 mpa_consumer_count(struct mpa_consumer *c, enum consumer_event ev);
 u32 mpa_consumer_ulpdus(struct mpa_consumer *c);
-u32 mpa_consumer_early(struct mpa_consumer *c);
+u32 mpa_consumer_ooo(struct mpa_consumer *c);
 u64 mpa_consumer_delivered(struct mpa_consumer *c);
 u32 mpa_consumer_done(struct mpa_consumer *c);
 bool mpa_consumer_wait(struct mpa_consumer *c, enum consumer_event ev,
 		       u32 times);
 bool mpa_consumer_wait_ulpdus(struct mpa_consumer *c, u32 nr);
-bool mpa_consumer_wait_early(struct mpa_consumer *c, u32 nr);
+bool mpa_consumer_wait_ooo(struct mpa_consumer *c, u32 nr);
 bool mpa_consumer_wait_delivered(struct mpa_consumer *c, u64 pos);
 bool mpa_consumer_wait_done(struct mpa_consumer *c, u32 nr);
 void mpa_consumer_put(struct mpa_consumer *c, u32 i);

@@ -29,7 +29,7 @@ static const struct ooo_short ooo_shorts[] = {
 	  true },
 	{ "OO-03 OO-17: in the last one, behind two octets", 4 * 512 - 44,
 	  { 2, 25, 6 }, 1, true },
-	{ "OO-19: no marker, nothing is early", (7ULL << 40) + 4,
+	{ "OO-19: no marker, nothing is found", (7ULL << 40) + 4,
 	  { 12, 1, 20, 9 }, 1, false },
 	{ "OO-03 OO-17: two markers in one", (1ULL << 33) - 500,
 	  { 14, 980, 14, 40 }, 23, true },
@@ -69,7 +69,7 @@ static void ooo_play_orders(struct ooo_model *m, const u32 *cut, u32 nr)
 {
 	u32 orders = nr == 4 ? 24 : 6;
 	u32 order[8];
-	u32 early = 0;
+	u32 ooo = 0;
 	u32 i;
 	u32 k;
 
@@ -79,9 +79,9 @@ static void ooo_play_orders(struct ooo_model *m, const u32 *cut, u32 nr)
 		for (i = 0; i < nr; i++)
 			ooo_arrive(m, cut[order[i]], cut[order[i] + 1]);
 		ooo_expect_all(m);
-		early += m->early;
+		ooo += m->ooo;
 	}
-	m->what[2] += early;
+	m->what[2] += ooo;
 }
 
 static void ooo_three_segments(struct kunit *test)
@@ -237,7 +237,7 @@ static void ooo_bad_network(struct kunit *test)
 		sent = ooo_next_segment(m, n, sent, &state);
 	ooo_expect_all(m);
 	if (n->seed)
-		KUNIT_EXPECT_GT(test, m->early, m->end / 20);
+		KUNIT_EXPECT_GT(test, m->ooo, m->end / 20);
 }
 
 /* Damage, before the octets are in order */
@@ -318,7 +318,7 @@ static void ooo_wrong_octet(struct kunit *test)
 	const struct ooo_damage *d = test->param_value;
 	struct ooo_model *m = test->priv;
 	u32 seen[MPA_REASON_RTR + 1] = {};
-	u32 early = 0;
+	u32 ooo = 0;
 	u8 *stream;
 	u32 at;
 	u32 i;
@@ -336,14 +336,14 @@ static void ooo_wrong_octet(struct kunit *test)
 			ooo_rewind(m);
 			ooo_arrive_damaged(m, stream, k / 8, at);
 			seen[m->reason]++;
-			early += m->early;
+			ooo += m->ooo;
 		}
 	}
 	KUNIT_EXPECT_GT(test, seen[MPA_REASON_CRC], 0);
 	KUNIT_EXPECT_GT(test, seen[MPA_REASON_LENGTH], 0);
 	KUNIT_EXPECT_GT(test, seen[MPA_REASON_NONE], 0);
 	KUNIT_EXPECT_EQ(test, d->marker, seen[MPA_REASON_MARKER] > 0);
-	KUNIT_EXPECT_GT(test, early, 0);
+	KUNIT_EXPECT_GT(test, ooo, 0);
 }
 
 /* What was bad once waits for its turn, and is judged as it is then. */
@@ -373,12 +373,12 @@ static void ooo_good_later(struct kunit *test)
 	KUNIT_EXPECT_GT(test, bad, 0);
 }
 
-/* Everything but the first octets has been passed early, and is dropped. */
+/* Everything but the first octets has been passed, and is dropped. */
 static void ooo_pass_and_drop(struct ooo_model *m)
 {
 	ooo_rewind(m);
 	ooo_arrive(m, 8, m->end);
-	OOO_ASSERT_LT(m, 0, m->early);
+	OOO_ASSERT_LT(m, 0, m->ooo);
 	ooo_drop(m, 0);
 }
 
@@ -404,7 +404,7 @@ static void ooo_altered_octet(struct kunit *test)
 			m->what[0] = i;
 			m->what[1] = k;
 			ooo_pass_and_drop(m);
-			first = m->end - m->early;
+			first = m->end - m->ooo;
 			if (k / 4)
 				ooo_arrive_as(m, 8, m->end, stream, true);
 			ooo_arrive_as(m, 0, m->end, stream, true);
@@ -528,7 +528,7 @@ static void ooo_altered_network(struct kunit *test)
 struct ooo_hidden {
 	const char	*desc;
 	u64		start;
-	u32		from;		/* the first octet that comes early */
+	u32		from;		/* the first octet after the hole */
 	u32		error;		/* where the error has to be */
 };
 
@@ -594,7 +594,7 @@ static void ooo_hidden_fpdu(struct kunit *test)
 		ooo_rewind(m);
 		ooo_arrive_as(m, h->from, m->end, stream, true);
 		if (h->from)
-			KUNIT_EXPECT_GT(test, m->early, 0);
+			KUNIT_EXPECT_GT(test, m->ooo, 0);
 		ooo_arrive_as(m, 0, m->end, stream, true);
 		KUNIT_EXPECT_EQ(test, MPA_REASON_MARKER, m->reason);
 		KUNIT_EXPECT_EQ(test, h->error, m->at);
@@ -769,15 +769,15 @@ static void ooo_ranges_used_up(struct kunit *test)
 {
 	u32 nr = MPA_OOO_RANGES + 30;
 	struct ooo_model *m = test->priv;
-	u32 early;
+	u32 ooo;
 	u32 i;
 
 	ooo_send_blocks(m, 3ULL << 31, 2 * nr);
 	for (i = 0; i < nr; i++) {
 		ooo_arrive_block(m, 2 * i + 1);
-		early = min(i + 1, MPA_OOO_RANGES);
-		KUNIT_ASSERT_EQ(test, early * OOO_BLOCK, m->early);
-		KUNIT_ASSERT_EQ(test, early, m->map.nr);
+		ooo = min(i + 1, MPA_OOO_RANGES);
+		KUNIT_ASSERT_EQ(test, ooo * OOO_BLOCK, m->ooo);
+		KUNIT_ASSERT_EQ(test, ooo, m->map.nr);
 	}
 	/* What would make one of two has to wait, too. */
 	ooo_arrive_block(m, 100);
@@ -785,11 +785,11 @@ static void ooo_ranges_used_up(struct kunit *test)
 
 	/* One is free, hence that can be passed, which leaves two free. */
 	ooo_arrive_block(m, 0);
-	KUNIT_EXPECT_EQ(test, (MPA_OOO_RANGES + 3) * OOO_BLOCK, m->early);
+	KUNIT_EXPECT_EQ(test, (MPA_OOO_RANGES + 3) * OOO_BLOCK, m->ooo);
 	KUNIT_EXPECT_TRUE(test, m->full);
 	for (i = 1; i < nr; i++)
 		ooo_arrive_block(m, 2 * i);
-	KUNIT_EXPECT_GT(test, m->early, nr * OOO_BLOCK);
+	KUNIT_EXPECT_GT(test, m->ooo, nr * OOO_BLOCK);
 	ooo_expect_all(m);
 }
 
@@ -809,11 +809,11 @@ static void ooo_bad_used_up(struct kunit *test)
 		stream[i * OOO_BLOCK + 100]++;
 	ooo_arrive_as(m, 8, m->end, stream, true);
 	KUNIT_EXPECT_TRUE(test, m->full);
-	KUNIT_EXPECT_EQ(test, 0, m->early);
+	KUNIT_EXPECT_EQ(test, 0, m->ooo);
 
 	ooo_drop(m, 0);
 	ooo_arrive_as(m, 8, m->end, m->sent, true);
-	KUNIT_EXPECT_EQ(test, 0, m->early);
+	KUNIT_EXPECT_EQ(test, 0, m->ooo);
 	for (i = 0; i < 4; i++)
 		ooo_arrive_block(m, i);
 	ooo_expect_all(m);
@@ -829,12 +829,12 @@ static void ooo_follows_dropped(struct kunit *test)
 	ooo_send(m, 20);
 	ooo_send(m, 20);
 	ooo_arrive(m, 28, 60);
-	KUNIT_EXPECT_EQ(test, 32, m->early);
+	KUNIT_EXPECT_EQ(test, 32, m->ooo);
 	ooo_drop(m, 0);
 	ooo_arrive(m, 60, m->end);
-	KUNIT_EXPECT_EQ(test, 60, m->early);
+	KUNIT_EXPECT_EQ(test, 60, m->ooo);
 	ooo_arrive(m, 28, 60);
-	KUNIT_EXPECT_EQ(test, 60, m->early);
+	KUNIT_EXPECT_EQ(test, 60, m->ooo);
 	ooo_arrive(m, 0, m->end);
 	ooo_expect_all(m);
 }

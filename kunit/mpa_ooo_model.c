@@ -347,7 +347,7 @@ static void ooo_pass(struct ooo_model *m, const struct mpa_dec *dec)
 	m->kept[at / 4] = size;
 }
 
-static void ooo_pass_early(struct ooo_model *m, const struct mpa_dec *dec)
+static void ooo_pass_found(struct ooo_model *m, const struct mpa_dec *dec)
 {
 	u32 at = dec->pos - m->start;
 
@@ -355,7 +355,7 @@ static void ooo_pass_early(struct ooo_model *m, const struct mpa_dec *dec)
 	OOO_ASSERT_EQ(m, OOO_WANTED, m->state[at]);
 	ooo_pass(m, dec);
 	m->wanted -= dec->size;
-	m->early += dec->size;
+	m->ooo += dec->size;
 }
 
 /* Verify what was found, as many as are whole; as mpa_rx_ooo.c does. */
@@ -376,7 +376,7 @@ static void ooo_verify(struct ooo_model *m, u64 pos)
 			err = -EBADMSG;
 		if (err)
 			break;
-		ooo_pass_early(m, &dec);
+		ooo_pass_found(m, &dec);
 		to += dec.size;
 		nr++;
 	}
@@ -722,7 +722,7 @@ void ooo_rewind(struct ooo_model *m)
 	m->altered = false;
 	m->diverged = false;
 	m->reason = MPA_REASON_NONE;
-	m->early = 0;
+	m->ooo = 0;
 	m->bad = 0;
 	m->run++;
 	m->meeting = m->run % 3 == 1;

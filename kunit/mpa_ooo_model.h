@@ -35,7 +35,7 @@ enum {
  * @full: there were no ranges left in the last search
  * @reason: the error, and the end
  * @wanted: octets that the search going on has to pass
- * @early: octets of FPDUs passed before their turn
+ * @ooo: octets of FPDUs passed out of order
  * @bad: FPDUs that were bad before their turn
  * @read: octets that mpa_ooo_map.c has read
  * @run: how often the stream was received; for messages
@@ -70,7 +70,7 @@ struct ooo_model {
 	bool			full;
 	enum mpa_reason		reason;
 	u32			wanted;
-	u32			early;
+	u32			ooo;
 	u32			bad;
 	u32			read;
 	u32			run;

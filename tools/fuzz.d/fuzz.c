@@ -100,7 +100,7 @@ void fuzz_say(const char *fmt, ...)
 static void tell_counts(void)
 {
 	static const char * const names[FUZZ_COUNTERS] = {
-		"streams", "FPDUs", "exchanges", "broken", "early",
+		"streams", "FPDUs", "exchanges", "broken", "ooo",
 	};
 	int i;
 

@@ -26,7 +26,7 @@ enum fuzz_counter {
 	FUZZ_FPDUS,
 	FUZZ_EXCHANGES,		/* of startup frames */
 	FUZZ_BROKEN,		/* streams, exchanges or FPDUs */
-	FUZZ_EARLY,		/* streams with something behind a hole */
+	FUZZ_OOO,		/* streams with something passed out of order */
 	FUZZ_COUNTERS,
 };
 

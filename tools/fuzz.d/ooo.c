@@ -170,7 +170,7 @@ void fuzz_one(struct fuzz_input *in)
 	receive(m, in);
 
 	fuzz_count[FUZZ_STREAMS]++;
-	fuzz_count[FUZZ_EARLY] += m->early > 0;
+	fuzz_count[FUZZ_OOO] += m->ooo > 0;
 	fuzz_count[FUZZ_BROKEN] += m->altered;
-	fuzz_say("%u octets early, %s", m->early, fuzz_reason(m->reason));
+	fuzz_say("%u octets ooo, %s", m->ooo, fuzz_reason(m->reason));
 }

@@ -133,7 +133,7 @@ def events(text):
 
 
 class Passed:
-    """What was passed early, by position; and Delivery, by time."""
+    """What was passed out of order, by position; and Delivery, by time."""
 
     def __init__(self, early, delivered):
         self.early = sorted(early, key=lambda e: e.start)
@@ -147,7 +147,7 @@ class Passed:
             raise Bad("Delivery went back")
 
     def octets(self, start, end, before):
-        """How many of these octets were passed early, before that time."""
+        """How many of these octets were passed out of order, before that time."""
         at = max(0, bisect.bisect_right(self.starts, start) - 1)
         total = 0
         while at < len(self.early) and self.early[at].start < end:

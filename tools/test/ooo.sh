@@ -85,7 +85,7 @@ met() {
 # Some came early
 early() {
 	((R[ulpdus_ooo] > 0 && R[octets_ooo] >= R[ulpdus_ooo])) ||
-		{ show_result; fail "nothing was passed early"; }
+		{ show_result; fail "nothing was passed out of order"; }
 	met
 }
 
@@ -163,7 +163,7 @@ two_way() {
 	shift 3
 	WAY=both rough "$@"
 	until both_ways "${!address}" "$size" "$count" batch=60 depth=120; do
-		((++try < 10)) || fail "nothing was passed early"
+		((++try < 10)) || fail "nothing was passed out of order"
 	done
 }
 
@@ -574,7 +574,7 @@ more_early() {
 		(($(counter b MpaOooUlpdus) <= $1)) || return 0
 		sleep 0.05
 	done
-	fail "nothing was passed early"
+	fail "nothing was passed out of order"
 }
 
 # The namespaces go under loss, too
@@ -611,7 +611,7 @@ test_case ooo.echo.small "OO-20 OO-03" \
 	two_way 4 40 6000 delay 10ms loss 5%
 test_case ooo.reorder "OO-03 OO-10 OO-17" overtaken
 test_case ooo.duplicate "OO-09 OO-17" duplicated
-test_case ooo.none "nothing is passed early without a hole" nothing_lost
+test_case ooo.none "nothing is passed out of order without a hole" nothing_lost
 test_case ooo.sizes "OO-19 OO-20 RX-07 RX-08" sizes
 test_case ooo.coalesced "OO-20" coalesced
 test_case ooo.cut-anew "OO-19 OO-03" cut_anew
