@@ -80,7 +80,7 @@
  * writes_tx writes_rx	RDMA Writes
  * reads_tx reads_rx	our RDMA Reads, and the peer's that were answered
  * octets_tx octets_rx	payload of all these. RTRs are not counted in any.
- * placed_early	octets of RDMA Writes and RDMA Reads that were placed before
+ * placed_ooo	octets of RDMA Writes and RDMA Reads that were placed before
  *		their turn; octets_rx counts them at their turn
  * mismatches	what came back other than it was sent
  * terminate_tx terminate_rx	layer/type/code, decimal, or none

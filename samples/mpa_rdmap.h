@@ -105,7 +105,7 @@ struct rdmap_count {
  * @iterations: rounds of the program
  * @tx: what was sent
  * @rx: what was received; reads are those answered
- * @placed_early: octets placed before their turn
+ * @placed_ooo: octets placed before their turn
  * @mismatches: what came back other than it was sent
  * @term_tx: error in the Terminate that we sent, or 0
  * @term_rx: error in the peer's, or 0
@@ -128,7 +128,7 @@ struct rdmap_result {
 	u64			iterations;
 	struct rdmap_count	tx;
 	struct rdmap_count	rx;
-	u64			placed_early;
+	u64			placed_ooo;
 	u64			mismatches;
 	u32			term_tx;
 	u32			term_rx;
@@ -288,7 +288,7 @@ enum rdmap_stream_flag {
  * @await_rtr: kinds of RTR of which the peer's first segment is one
  * @rtr: our RTR
  * @regions: tagged buffers
- * @early: segments whose turn is still to come, by position
+ * @ooo: segments whose turn is still to come, by position
  * @reads: our Read Requests that await their Response, in order
  * @nr_reads: number of @reads, without an RTR
  * @answering: the peer's Read Requests whose Response is not all sent, but
@@ -325,7 +325,7 @@ struct rdmap_stream {
 	u8			await_rtr;
 	struct rdmap_msg	rtr;
 	struct list_head	regions;
-	struct rb_root_cached	early;
+	struct rb_root_cached	ooo;
 
 	struct list_head	reads;
 	u32			nr_reads;
@@ -396,10 +396,10 @@ void rdmap_take(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu,
 		bool placed);
 void rdmap_recv(struct mpa_conn *conn, struct mpa_rx *rx);
 
-/* mpa_rdmap_early.c APIs: */
-void rdmap_early_keep(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu);
-void rdmap_early_turn(struct rdmap_stream *s, u64 delivered);
-void rdmap_early_drop(struct rdmap_stream *s);
+/* mpa_rdmap_ooo.c APIs: */
+void rdmap_ooo_keep(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu);
+void rdmap_ooo_turn(struct rdmap_stream *s, u64 delivered);
+void rdmap_ooo_drop(struct rdmap_stream *s);
 
 /* mpa_rdmap_tx.c APIs: */
 int rdmap_post(struct rdmap_stream *s, struct rdmap_msg *msg);

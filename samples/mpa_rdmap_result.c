@@ -107,7 +107,7 @@ void rdmap_result_show(struct seq_file *seq, const struct rdmap_result *res)
 	seq_printf(seq, "reason=%s\n", res->reason);
 	show_negotiated(seq, res);
 	mpa_show_ooo(seq, &res->info);
-	mpa_show_u64(seq, "placed_early", res->placed_early);
+	mpa_show_u64(seq, "placed_ooo", res->placed_ooo);
 	mpa_show_u64(seq, "iterations", res->iterations);
 	show_count(seq, &res->tx, "tx");
 	show_count(seq, &res->rx, "rx");
@@ -119,4 +119,6 @@ void rdmap_result_show(struct seq_file *seq, const struct rdmap_result *res)
 	mpa_show_pd(seq, res->pd, res->pd_len);
 	mpa_show_u64(seq, "elapsed_ns", res->elapsed);
 	mpa_show_addresses(seq, &res->info);
+	/* Keys of before, for scripts that read them */
+	mpa_show_u64(seq, "placed_early", res->placed_ooo);
 }

@@ -387,11 +387,11 @@ void rdmap_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 
 	for (i = 0; i < rx->nr && !s->deaf; i++, ulpdu++) {
 		if (ulpdu->pos >= rx->delivered) {
-			rdmap_early_keep(s, ulpdu);
+			rdmap_ooo_keep(s, ulpdu);
 			continue;
 		}
-		rdmap_early_turn(s, ulpdu->pos);
+		rdmap_ooo_turn(s, ulpdu->pos);
 		rdmap_take(s, ulpdu, false);
 	}
-	rdmap_early_turn(s, rx->delivered);
+	rdmap_ooo_turn(s, rx->delivered);
 }

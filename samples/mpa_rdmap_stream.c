@@ -294,7 +294,7 @@ void rdmap_stream_init(struct rdmap_stream *s, struct net *net,
 	s->msn_rx[RDMAP_QN_TERMINATE] = 1;
 	INIT_LIST_HEAD(&s->recvs);
 	INIT_LIST_HEAD(&s->regions);
-	s->early = RB_ROOT_CACHED;
+	s->ooo = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&s->reads);
 	spin_lock_init(&s->lock);
 	timer_setup(&s->timer, stream_timer, 0);
@@ -304,7 +304,7 @@ void rdmap_stream_init(struct rdmap_stream *s, struct net *net,
 /* The program's part and the socket; what has failed is closed at once. */
 void rdmap_stream_free(struct rdmap_stream *s)
 {
-	rdmap_early_drop(s);
+	rdmap_ooo_drop(s);
 	rdmap_regions_free(s);
 	if (s->app->end)
 		s->app->end(s);

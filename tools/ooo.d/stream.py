@@ -16,7 +16,7 @@ Piece = collections.namedtuple("Piece", "time start end closed")
 # A hole that closed: the stream is complete from `start` to `end` since `time`
 Closed = collections.namedtuple("Closed", "time start end")
 # ULPDUs passed before their turn; and the stream passed and delivered up to
-Early = collections.namedtuple("Early", "time start end")
+Ooo = collections.namedtuple("Ooo", "time start end")
 Delivered = collections.namedtuple("Delivered", "time upto")
 
 
@@ -117,14 +117,14 @@ EVENT = re.compile(r" (\d+)\.(\d{6}): (mpa_recv|mpa_recv_ooo): (.*)")
 
 
 def events(text):
-    """The events of the connection that received most: early, delivered."""
+    """The events of the connection that received most: ooo, delivered."""
     found = collections.defaultdict(lambda: ([], []))
     for second, us, name, said in EVENT.findall(text):
         time = int(second) * 10**9 + int(us) * 1000
         field = dict(pair.split("=", 1) for pair in said.split())
-        early, delivered = found[field["conn"]]
+        ooo, delivered = found[field["conn"]]
         if name == "mpa_recv_ooo":
-            early.append(Early(time, int(field["from"]), int(field["to"])))
+            ooo.append(Ooo(time, int(field["from"]), int(field["to"])))
         else:
             delivered.append(Delivered(time, int(field["delivered"])))
     if not found:
@@ -135,12 +135,12 @@ def events(text):
 class Passed:
     """What was passed out of order, by position; and Delivery, by time."""
 
-    def __init__(self, early, delivered):
-        self.early = sorted(early, key=lambda e: e.start)
-        self.starts = [e.start for e in self.early]
+    def __init__(self, ooo, delivered):
+        self.ooo = sorted(ooo, key=lambda e: e.start)
+        self.starts = [e.start for e in self.ooo]
         self.delivered = delivered
         self.upto = [d.upto for d in delivered]
-        for one, other in zip(self.early, self.early[1:]):
+        for one, other in zip(self.ooo, self.ooo[1:]):
             if one.end > other.start:
                 raise Bad("passed twice: %d" % other.start)
         if self.upto != sorted(self.upto):
@@ -150,18 +150,18 @@ class Passed:
         """How many of these octets were passed out of order, before that time."""
         at = max(0, bisect.bisect_right(self.starts, start) - 1)
         total = 0
-        while at < len(self.early) and self.early[at].start < end:
-            e = self.early[at]
+        while at < len(self.ooo) and self.ooo[at].start < end:
+            e = self.ooo[at]
             if e.time < before:
                 total += max(0, min(end, e.end) - max(start, e.start))
             at += 1
         return total
 
-    def time_early(self, octet):
+    def time_ooo(self, octet):
         at = bisect.bisect_right(self.starts, octet) - 1
-        if at < 0 or self.early[at].end <= octet:
+        if at < 0 or self.ooo[at].end <= octet:
             return None
-        return self.early[at].time
+        return self.ooo[at].time
 
     def time_delivered(self, upto):
         at = bisect.bisect_left(self.upto, upto)
@@ -181,9 +181,9 @@ def percentile(values, share):
 
 
 def passing_times(view, passed):
-    """From arrival to being passed, early or not, of each piece."""
+    """From arrival to being passed, out of order or not, of each piece."""
     for piece in view.pieces:
-        time = passed.time_early(piece.end - 1)
+        time = passed.time_ooo(piece.end - 1)
         if time is None:
             time = passed.time_delivered(piece.end)
         if time is not None:
@@ -201,18 +201,18 @@ def delivery_times(view, passed):
 def figures(view, passed):
     """All that is to be known of one connection."""
     behind = sum(p.end - p.start for p in view.pieces)
-    early = sum(passed.octets(p.start, p.end, p.closed) for p in view.pieces)
+    ooo = sum(passed.octets(p.start, p.end, p.closed) for p in view.pieces)
     whole = sum(h.end - h.start for h in view.closed)
     times = list(passing_times(view, passed))
-    at_once = [time for time, was_early in times if was_early]
+    at_once = [time for time, was_ooo in times if was_ooo]
     last = list(delivery_times(view, passed))
     return {
         "holes": len(view.closed),
         "behind": behind,
-        "early": early,
-        "share": early / behind if behind else None,
+        "ooo": ooo,
+        "share": ooo / behind if behind else None,
         "work": whole,
-        "left": whole - early,
+        "left": whole - ooo,
         "wait_p50": percentile(at_once, 0.5),
         "wait_p95": percentile(at_once, 0.95),
         "all_p50": percentile([time for time, _ in times], 0.5),

@@ -77,19 +77,20 @@ captured_is() {
 	ns b cat "$PING"/captured | cmp - "$1" || fail "other octets than were sent"
 }
 
-# The stream came to each of those that came early, if any did
-met() {
-	same "${R[ooo_suppressed]}" "${R[ulpdus_ooo]}" "met of those passed early"
+# Each of those that were passed out of order, if any were, was delivered
+all_delivered() {
+	same "${R[ooo_suppressed]}" "${R[ulpdus_ooo]}" \
+		"delivered of those passed out of order"
 }
 
-# Some came early
-early() {
+# Some were passed out of order
+some_ooo() {
 	((R[ulpdus_ooo] > 0 && R[octets_ooo] >= R[ulpdus_ooo])) ||
 		{ show_result; fail "nothing was passed out of order"; }
-	met
+	all_delivered
 }
 
-none_early() { expect ulpdus_ooo=0 octets_ooo=0 ooo_suppressed=0; }
+none_ooo() { expect ulpdus_ooo=0 octets_ooo=0 ooo_suppressed=0; }
 
 # sink ADDRESS OCTETS PING-OPTION...: the receiver has what was sent, in order
 sink() {
@@ -106,22 +107,23 @@ sink() {
 	stop_serving
 }
 
-# until_early COMMAND...: do that until some came early; a busy machine may not
-# have looked before a hole closes
-until_early() {
+# until_ooo COMMAND...: do that until some are passed out of order; a busy
+# machine may not have looked before a hole closes
+until_ooo() {
 	local try
 
 	for ((try = 0; try < 10; try++)); do
 		"$@"
 		((R[ulpdus_ooo] == 0)) || break
 	done
-	early
+	some_ooo
 }
 
-sink_early() { until_early sink "$@"; }
+sink_ooo() { until_ooo sink "$@"; }
 
 # both_ways ADDRESS SIZE COUNT PING-OPTION...: each octet and the order of the
-# echoes is what was sent. The status says whether some came early to each end.
+# echoes is what was sent. The status says whether each end was passed some
+# out of order.
 both_ways() {
 	local address=$1 size=$2 count=$3 came
 
@@ -130,11 +132,11 @@ both_ways() {
 	ping_ok "$address" ooo=1 "size=$size" "count=$count" verify=1 \
 		timeout=$((30 * SLOW)) "$@"
 	expect "ulpdus_tx=$count" "ulpdus_rx=$count" "bytes_rx=${R[bytes_tx]}"
-	met
+	all_delivered
 	came=${R[ulpdus_ooo]}
 	served
 	expect status=0 "ulpdus_rx=$count" "ulpdus_tx=$count"
-	met
+	all_delivered
 	stop_serving
 	((came && R[ulpdus_ooo]))
 }
@@ -148,10 +150,10 @@ one_way() {
 	for pair in 0.1%:1900000 1%:600000 5%:250000; do
 		DOING="loss of ${pair%:*}"
 		loses "${pair%:*}" "$delay"
-		check="sink_early"
+		check="sink_ooo"
 		[[ $delay != 1ms && $pair != 0.1%* ]] || check="sink"
 		$check "$B4" "${pair#*:}"
-		met
+		all_delivered
 	done
 }
 
@@ -171,23 +173,23 @@ two_way() {
 overtaken() {
 	mended
 	rough delay 20ms reorder 100% gap 5
-	sink_early "$B4" 300000
-	sink_early "$B6" 300000
+	sink_ooo "$B4" 300000
+	sink_ooo "$B6" 300000
 }
 
-# Nothing out of order, nothing early
+# Nothing arrives out of order, nothing is passed so
 nothing_lost() {
 	mended
 	sink "$B4" 300000
-	none_early
+	none_ooo
 	sink "$B6" 300000
-	none_early
+	none_ooo
 }
 
 duplicated() {
 	mended
 	rough delay 20ms reorder 100% gap 7 duplicate 30%
-	sink_early "$B4" 300000
+	sink_ooo "$B4" 300000
 }
 
 # FPDUs of many segments, of a part of one, and some in between
@@ -198,7 +200,7 @@ sizes() {
 	loses 5% 10ms
 	for pair in 30:50000 500:150000 9000:300000 64768:900000; do
 		DOING="size ${pair%:*}"
-		sink_early "$B4" "${pair#*:}" "size=${pair%:*}"
+		sink_ooo "$B4" "${pair#*:}" "size=${pair%:*}"
 	done
 }
 
@@ -207,7 +209,7 @@ coalesced() {
 	mended
 	ns b ethtool -K vb gro on >/dev/null || fail "no GRO"
 	loses 1% 10ms
-	sink_early "$B4" 800000
+	sink_ooo "$B4" 800000
 }
 
 # FPDUs anywhere in their segments, as after a middlebox that cuts anew: all of
@@ -221,7 +223,7 @@ cut_anew() {
 	ns b cat "$PING"/captured >"$STATE/payload"
 	stop_serving
 	loses 5% 10ms
-	until_early cut_anew_once
+	until_ooo cut_anew_once
 }
 
 cut_anew_once() {
@@ -242,13 +244,13 @@ narrow() {
 	ip -n r link set rb mtu 1000
 	rough delay 10ms
 	drop match u16 0x0300 ff00 at 2 match u16 0 f at 4
-	sink_early "$B4" 300000 size=1400
+	sink_ooo "$B4" 300000 size=1400
 }
 
 rev2() {
 	mended
 	loses 5% 10ms
-	until_early rev2_once
+	until_ooo rev2_once
 }
 
 rev2_once() {
@@ -268,32 +270,32 @@ without_crc() {
 	loses 5% 20ms
 	sink "$B4" 500000
 	expect crc=0 markers_rx=1
-	none_early
+	none_ooo
 }
 
-# Plain TCP beside a connection that passes ULPDUs early, with the same loss: its
-# octets are read in order.
+# Plain TCP beside a connection that passes ULPDUs out of order, with the same
+# loss: its octets are read in order.
 beside_plain() {
-	local sum early ping server
+	local sum had ping server
 
 	mended
 	loses 5% 20ms
 	head -c 400000 /dev/urandom >"$STATE/file"
 	sum=$(sha256sum <"$STATE/file")
 	serve mode=echo ooo=1
-	early=$(counter b MpaOooUlpdus)
+	had=$(counter b MpaOooUlpdus)
 	ns b nc -l -p 7777 -e sh -c "sha256sum >$STATE/sum" &
 	server=$!
 	until ns b netstat -ltn | grep -q ':7777 '; do sleep 0.05; done
 	command_in a "ping addr=$B4 port=$PORT size=1400 count=20000 batch=60 \
 depth=120 timeout=$((35 * SLOW))" 2>/dev/null &
 	ping=$!
-	more_early "$early"
-	early=$(counter b MpaOooUlpdus)
+	more_ooo "$had"
+	had=$(counter b MpaOooUlpdus)
 	ns a nc "$B4" 7777 <"$STATE/file"
 	wait $server
 	same "$(cat "$STATE/sum")" "$sum" "the file's SHA-256"
-	(($(counter b MpaOooUlpdus) > early)) || fail "nothing was early then"
+	(($(counter b MpaOooUlpdus) > had)) || fail "nothing was passed then"
 	stop_serving	# the ping ends with it, as it may
 	wait $ping || :
 }
@@ -302,15 +304,15 @@ depth=120 timeout=$((35 * SLOW))" 2>/dev/null &
 one_side() {
 	mended
 	WAY=both rough delay 10ms reorder 100% gap 5
-	until_early server_alone
-	until_early client_alone
+	until_ooo server_alone
+	until_ooo client_alone
 }
 
 server_alone() {
 	serve mode=echo ooo=1
 	ping_ok "$B4" size=1400 count=300 batch=60 verify=1 timeout=$((30 * SLOW))
 	expect ulpdus_rx=300
-	none_early
+	none_ooo
 	served
 	stop_serving
 }
@@ -320,9 +322,9 @@ client_alone() {
 	ping_ok "$B4" ooo=1 size=1400 count=300 batch=60 verify=1 \
 		timeout=$((30 * SLOW))
 	expect ulpdus_rx=300
-	met
+	all_delivered
 	served
-	none_early
+	none_ooo
 	stop_serving
 	read_result a result
 }
@@ -332,7 +334,7 @@ without_hook() {
 	mended
 	set_sysctl b net.mpa.ooo_hook=0
 	loses 1% 20ms
-	sink_early "$B4" 700000
+	sink_ooo "$B4" 700000
 }
 
 # delivery OPTION: send what is in payload, and see how Delivery went: DELIVERED.
@@ -349,18 +351,18 @@ delivery() {
 			END { print "up to", last }')
 }
 
-# It never goes back, and ends where it does without ULPDUs passed early
+# It never goes back, and ends where it does in order
 same_delivery() {
 	local in_order
 
 	mended
 	loses 5% 10ms
 	delivery "markers=1 place=1"
-	none_early
+	none_ooo
 	in_order=$DELIVERED
 	like "$in_order" "up to [1-9]*" "Delivery in order"
 	delivery ooo=1
-	early
+	some_ooo
 	same "$DELIVERED" "$in_order" "Delivery"
 }
 
@@ -375,8 +377,8 @@ netstat_of() {
 
 # behind_hole COUNT STEP...: an FPDU of a peer, of 1000 octets, does not come,
 # but what follows, up to a push, does; until COUNT ULPDUs of that were passed
-# early. All of it is made before, and sent in two pieces, the lost one and the
-# rest: TCP sends nothing new after the first loss, which it may notice soon.
+# out of order. All of it is made before, and sent in two pieces, the lost one
+# and the rest: TCP sends nothing new after the first loss, which it may notice soon.
 # STEPS: done before; MODE: of the server
 behind_hole() {
 	local count=$1 had try
@@ -399,7 +401,7 @@ behind_hole() {
 	done
 	ns a ss -tinoH dport = "$PORT"
 	cat "$STATE/client"
-	fail "$(($(counter b MpaOooUlpdus) - had)) passed early, not $count"
+	fail "$(($(counter b MpaOooUlpdus) - had)) passed, not $count"
 }
 
 tcp_pages() { awk '/^TCP:/ { print $NF }' /proc/net/sockstat; }
@@ -496,7 +498,7 @@ small_buffers() {
 	mended
 	set_sysctl b net.ipv4.tcp_rmem="4096 32768 32768"
 	loses 5% 10ms
-	sink_early "$B4" 200000
+	sink_ooo "$B4" 200000
 }
 
 # What was placed is not delivered when the stream ends before it
@@ -557,7 +559,7 @@ unloaded() {
 				fpdu:size=900,count=250 push \
 				pause:$((5 * SLOW)) >/dev/null &
 		done
-		more_early "$had"
+		more_ooo "$had"
 		rm "$STATE/serving"
 		timeout $((15 * SLOW)) rmmod mpa_ping ||
 			fail "rmmod mpa_ping, round $round"
@@ -566,8 +568,8 @@ unloaded() {
 	done
 }
 
-# more_early COUNT: than so many, by now
-more_early() {
+# more_ooo COUNT: than so many, by now
+more_ooo() {
 	local try
 
 	for ((try = 0; try < 100 * SLOW; try++)); do
@@ -590,7 +592,7 @@ namespaces_under_loss() {
 		play request expect-reply:m=1 hold fpdu:size=900,count=250 \
 			push pause:$((5 * SLOW)) >/dev/null &
 	done
-	more_early "$had"
+	more_ooo "$had"
 	links_down
 	rm -f "$STATE/serving"
 	timeout $((20 * SLOW)) rmmod mpa_ping || fail "rmmod mpa_ping"

@@ -650,49 +650,49 @@ rdmap_rtr_sent() {
 
 # Before their turn
 
-# rdmap_early NETEM...: a network where much comes behind a hole
-rdmap_early() {
+# rdmap_ooo NETEM...: a network where much comes behind a hole
+rdmap_ooo() {
 	rdmap routed 1500
 	spoil
 	lossy "$@"
 }
 
-# What came early was met in its place.
-expect_early() {
-	((R[ulpdus_ooo] > 0)) || fail "nothing came early"
+# What was passed out of order was delivered.
+expect_ooo() {
+	((R[ulpdus_ooo] > 0)) || fail "nothing was passed out of order"
 	expect "ooo_suppressed=${R[ulpdus_ooo]}" markers_rx=1
 }
 
-expect_placed_early() {
-	expect_early
-	((R[placed_early] > 0 && R[placed_early] < R[octets_ooo])) ||
-		fail "${R[placed_early]} placed early of ${R[octets_ooo]}"
+expect_placed_ooo() {
+	expect_ooo
+	((R[placed_ooo] > 0 && R[placed_ooo] < R[octets_ooo])) ||
+		fail "${R[placed_ooo]} placed out of order of ${R[octets_ooo]}"
 }
 
 # RDMA Read Responses to the server, RDMA Writes to the client
-rdmap_early_rping() {
-	rdmap_early "$@"
+rdmap_ooo_rping() {
+	rdmap_ooo "$@"
 	serve app=rping ooo=1
 	rdmap_ok app=rping ooo=1 count=10 size=65536 timeout=$((30 * SLOW))
 	expect iterations=10 writes_rx=10 reads_rx=10 messages_rx=20 \
 		octets_rx=$((10 * (65536 + 32)))
-	expect_placed_early
+	expect_placed_ooo
 	rdmap_served
 	expect iterations=10 writes_tx=10 reads_tx=10 messages_rx=20 \
 		octets_rx=$((10 * (65536 + 32)))
-	expect_placed_early
+	expect_placed_ooo
 }
 
 # Sends wait for their turn: each echo says which it is.
-rdmap_early_echo() {
-	rdmap_early "$@"
+rdmap_ooo_echo() {
+	rdmap_ooo "$@"
 	serve app=echo ooo=1 size=100000 depth=8
 	rdmap_ok app=echo ooo=1 count=10 size=100000 timeout=$((30 * SLOW))
-	expect iterations=10 octets_rx=1000000 placed_early=0
-	expect_early
+	expect iterations=10 octets_rx=1000000 placed_ooo=0
+	expect_ooo
 	rdmap_served
-	expect iterations=10 octets_rx=1000000 placed_early=0
-	expect_early
+	expect iterations=10 octets_rx=1000000 placed_ooo=0
+	expect_ooo
 }
 
 # hole NS DEVICE ULPDU [MORE]: what carries its FPDU, with so many octets of
@@ -702,7 +702,7 @@ hole() {
 	local octets=$(((${#3} / 2 + 5) / 4 * 4 + 4 + ${4-0}))
 
 	HOLE=("$1" "$2")
-	EARLY=$(counter "$1" MpaOooUlpdus)
+	OOO=$(counter "$1" MpaOooUlpdus)
 	# The sender tries again soon, however long the hole is there.
 	set_sysctl a net.ipv4.tcp_thin_linear_timeouts=1
 	set_sysctl b net.ipv4.tcp_thin_linear_timeouts=1
@@ -713,9 +713,9 @@ hole() {
 		fail "no filter"
 }
 
-# await_early N: wait until so many ULPDUs have come behind it
-await_early() {
-	until (($(counter "${HOLE[0]}" MpaOooUlpdus) == EARLY + $1)); do
+# await_ooo N: wait until so many ULPDUs have come behind it
+await_ooo() {
+	until (($(counter "${HOLE[0]}" MpaOooUlpdus) == OOO + $1)); do
 		kill -0 "$PEER" || fail "the peer has gone"
 		sleep 0.05
 	done
@@ -728,24 +728,24 @@ no_hole() {
 }
 
 close_hole() {
-	await_early "$1"
+	await_ooo "$1"
 	no_hole
 }
 
-# early_client NUMBER STEP...: do that with our server; NUMBER ULPDUs come
+# ooo_client NUMBER STEP...: do that with our server; NUMBER ULPDUs come
 # before their turn
-early_client() {
+ooo_client() {
 	client "${@:2}" &
 	PEER=$!
 	close_hole "$1"
 	wait $PEER || fail "our server did something else"
 	served
 	expect ulpdus_ooo="$1"
-	expect_early
+	expect_ooo
 }
 
-# early_server NUMBER STEP...: the same with our client, as rping
-early_server() {
+# ooo_server NUMBER STEP...: the same with our client, as rping
+ooo_server() {
 	local closing
 
 	peer_server expect-request:rev=1,m=1 reply "${@:2}"
@@ -755,7 +755,7 @@ early_server() {
 	wait $closing || fail "the hole is open"
 	peer_served
 	expect ulpdus_ooo="$1"
-	expect_early
+	expect_ooo
 }
 
 # What a client's rping has to read in the first round
@@ -769,57 +769,57 @@ rping_text() {
 }
 
 # An RDMA Write, and the Send that tells of it
-rdmap_early_write() {
+rdmap_ooo_write() {
 	local text late
 
 	text=$(rping_text 1000)
 	late=$(seg_tagged 8140 $SINK 101000 "${text:0:880}")
 	rdmap pair 1500
 	hole a va "$late"
-	early_server 2 "expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 1000)" \
+	ooo_server 2 "expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 1000)" \
 		"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$GO_ON")" \
 		"expect-fpdu:ulpdu=$(rping_advert 2 $SINK 1000)" \
 		"fpdu:ulpdu=$late" hold \
 		"fpdu:ulpdu=$(seg_tagged c140 $SINK 1011b8 "${text:880}")" \
 		"fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$GO_ON")" push end:fin
 	expect status=0 mismatches=0 iterations=1 writes_rx=1 octets_rx=1032 \
-		placed_early=560
+		placed_ooo=560
 }
 
 # A mistake waits for its turn, too.
-rdmap_early_mistake() {
+rdmap_ooo_mistake() {
 	local late wrong
 
 	late=$(seg_tagged c140 $SINK 101000 "$(zeroes 440)")
 	wrong=$(seg_tagged c140 1000 101000 "$(zeroes 64)")
 	rdmap pair 1500
 	hole a va "$late" 4
-	early_server 1 "expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 1000)" \
+	ooo_server 1 "expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 1000)" \
 		"fpdu:ulpdu=$late" "fpdu:ulpdu=$wrong" \
 		"expect-fpdu:ulpdu=$(seg_complaint 1/1/0 "$wrong")" end:fin
 	expect reason=protocol terminate_tx=1/1/0 writes_rx=1 octets_rx=440 \
-		placed_early=0
+		placed_ooo=0
 }
 
 # There was a buffer when it came, and none when it is its turn. Whether the
 # client's next Send gets out in between is open.
-rdmap_early_invalidated() {
+rdmap_ooo_invalidated() {
 	local late
 
 	late=$(seg_untagged 4144 0 1 0 "$GO_ON" $SINK)
 	rdmap pair 1500
 	hole a va "$late" 4
-	early_server 1 "expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 1000)" \
+	ooo_server 1 "expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 1000)" \
 		"fpdu:ulpdu=$late" \
 		"fpdu:ulpdu=$(seg_tagged c140 $SINK 101000 "$(zeroes 500)")" \
 		end:fin,rest
 	expect reason=protocol terminate_tx=1/1/0 writes_rx=0 octets_rx=16 \
-		placed_early=500
+		placed_ooo=500
 }
 
-# early_read: our server reads 1000 octets of the peer; READ has the steps up to
+# ooo_read: our server reads 1000 octets of the peer; READ has the steps up to
 # its Request, and WRITTEN those behind the Response, in which OCTETS come back.
-early_read() {
+ooo_read() {
 	OCTETS=$(echo_pattern 1000)
 	READ=("fpdu:ulpdu=$(rping_advert 1 99 1000)"
 		"expect-fpdu:ulpdu=$(seg_read $SOURCE 100000 1000 99 63000)")
@@ -833,47 +833,47 @@ early_read() {
 }
 
 # The last of a Read Response, and a Send behind it
-rdmap_early_response() {
+rdmap_ooo_response() {
 	local late
 
-	early_read
+	ooo_read
 	late=$(seg_tagged 8142 $SOURCE 100000 "${OCTETS:0:880}")
 	hole b vb "$late"
-	early_client 2 request expect-reply:r=0,m=1 "${READ[@]}" \
+	ooo_client 2 request expect-reply:r=0,m=1 "${READ[@]}" \
 		"fpdu:ulpdu=$late" hold \
 		"fpdu:ulpdu=$(seg_tagged c142 $SOURCE 1001b8 "${OCTETS:880}")" \
 		"${WRITTEN[1]}" push "${WRITTEN[0]}" "${WRITTEN[@]:2}"
 	expect status=0 terminate_tx=none iterations=1 reads_tx=1 writes_tx=1 \
-		messages_rx=2 octets_rx=1032 placed_early=560
+		messages_rx=2 octets_rx=1032 placed_ooo=560
 }
 
 # Nobody has asked for a Read Response when it comes, but at its turn.
-rdmap_early_unasked() {
-	early_read
+rdmap_ooo_unasked() {
+	ooo_read
 	hole b vb "$(rping_advert 1 99 1000)" 4
-	early_client 1 request expect-reply:r=0,m=1 "${READ[0]}" \
+	ooo_client 1 request expect-reply:r=0,m=1 "${READ[0]}" \
 		"fpdu:ulpdu=$(seg_tagged c142 $SOURCE 100000 "$OCTETS")" \
 		"${READ[1]}" "${WRITTEN[@]}"
 	expect status=0 terminate_tx=none iterations=1 reads_tx=1 writes_tx=1 \
-		octets_rx=1032 placed_early=0
+		octets_rx=1032 placed_ooo=0
 }
 
 # In a buffer of ours, but not where we have asked for something
-rdmap_early_beyond() {
+rdmap_ooo_beyond() {
 	local late wrong
 
 	late=$(seg_tagged 8142 $SOURCE 100000 "$(zeroes 440)")
 	wrong=$(seg_tagged 8142 $SOURCE 1003e8 "$(zeroes 64)")
-	early_read
+	ooo_read
 	hole b vb "$late"
-	early_client 1 request expect-reply:r=0,m=1 "${READ[@]}" \
+	ooo_client 1 request expect-reply:r=0,m=1 "${READ[@]}" \
 		"fpdu:ulpdu=$late" "fpdu:ulpdu=$wrong" \
 		"expect-fpdu:ulpdu=$(seg_complaint 1/1/1 "$wrong")" end:fin
-	expect reason=protocol terminate_tx=1/1/1 octets_rx=456 placed_early=0
+	expect reason=protocol terminate_tx=1/1/1 octets_rx=456 placed_ooo=0
 }
 
 # The RTR is late, and the program has not begun.
-rdmap_early_rtr() {
+rdmap_ooo_rtr() {
 	local octets rtr
 
 	octets=$(echo_pattern 500)
@@ -881,7 +881,7 @@ rdmap_early_rtr() {
 	rdmap pair 1500
 	serve app=echo rtr=send ooo=1
 	hole b vb "$rtr" 4
-	early_client 1 request:rev=2,s=1,A=1,B=1,ird=1,ord=1 \
+	ooo_client 1 request:rev=2,s=1,A=1,B=1,ird=1,ord=1 \
 		expect-reply:rev=2,s=1,A=1,B=1,m=1 "fpdu:ulpdu=$rtr" \
 		"fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$octets")" \
 		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$octets")" \
@@ -890,7 +890,7 @@ rdmap_early_rtr() {
 }
 
 # It ends with the hole open: nothing behind that has been.
-rdmap_early_ended() {
+rdmap_ooo_ended() {
 	local late
 
 	late=$(seg_untagged 4143 0 1 0 "$(zeroes 16)")
@@ -901,13 +901,13 @@ rdmap_early_ended() {
 		"fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$(zeroes 500)")" \
 		"fpdu:ulpdu=$(seg_untagged 4143 0 3 0 aa)" push end:reset &
 	PEER=$!
-	await_early 2
+	await_ooo 2
 	stop_serving
 	wait $PEER || fail "the connection was not reset"
 	no_hole
 	served
 	expect status=-125 ulpdus_ooo=2 ooo_suppressed=0 ulpdus_rx=0 \
-		messages_rx=0 octets_rx=0 placed_early=0 terminate_tx=none
+		messages_rx=0 octets_rx=0 placed_ooo=0 terminate_tx=none
 }
 
 # Lifetimes
@@ -1121,19 +1121,19 @@ test_case rdmap.response.write "no place for the peer's own Writes" \
 
 # Before their turn
 test_case rdmap.ooo.rping.loss "RFC 5041 5.3, OO-03, OO-17" \
-	rdmap_early_rping loss 3% delay 5ms
+	rdmap_ooo_rping loss 3% delay 5ms
 test_case rdmap.ooo.rping.reorder "RFC 5041 5.3, OO-03, OO-17" \
-	rdmap_early_rping delay 10ms reorder 25% 50%
+	rdmap_ooo_rping delay 10ms reorder 25% 50%
 test_case rdmap.ooo.echo "RFC 5041 5.3, OO-05, OO-17" \
-	rdmap_early_echo loss 3% delay 5ms
-test_case rdmap.ooo.write "RFC 5041 5.3, OO-12" rdmap_early_write
-test_case rdmap.ooo.response "RFC 5041 5.3, OO-12" rdmap_early_response
-test_case rdmap.ooo.unasked "RFC 5041 5.3" rdmap_early_unasked
-test_case rdmap.ooo.beyond "RFC 5040 5.2.2" rdmap_early_beyond
-test_case rdmap.ooo.mistake "RFC 5041 5.3" rdmap_early_mistake
-test_case rdmap.ooo.invalidated "RFC 5040 5.3" rdmap_early_invalidated
-test_case rdmap.ooo.rtr "RFC 6581 9.3" rdmap_early_rtr
-test_case rdmap.ooo.ended "RFC 5041 5.4" rdmap_early_ended
+	rdmap_ooo_echo loss 3% delay 5ms
+test_case rdmap.ooo.write "RFC 5041 5.3, OO-12" rdmap_ooo_write
+test_case rdmap.ooo.response "RFC 5041 5.3, OO-12" rdmap_ooo_response
+test_case rdmap.ooo.unasked "RFC 5041 5.3" rdmap_ooo_unasked
+test_case rdmap.ooo.beyond "RFC 5040 5.2.2" rdmap_ooo_beyond
+test_case rdmap.ooo.mistake "RFC 5041 5.3" rdmap_ooo_mistake
+test_case rdmap.ooo.invalidated "RFC 5040 5.3" rdmap_ooo_invalidated
+test_case rdmap.ooo.rtr "RFC 6581 9.3" rdmap_ooo_rtr
+test_case rdmap.ooo.ended "RFC 5041 5.4" rdmap_ooo_ended
 
 # Terminates
 test_case rdmap.told.frame "ER-09" rdmap_no_frame

@@ -360,7 +360,7 @@ static void msg_arrived(struct race_end *e, const struct mpa_ulpdu *u)
 	    hdr.fill != msg_fill(be16_to_cpu(hdr.actor), be32_to_cpu(hdr.seq)))
 		race_found(e, "other octets in message %u of %u",
 			   be32_to_cpu(hdr.seq), be16_to_cpu(hdr.actor));
-	/* Those that came early have come, but not in turn. */
+	/* Those passed out of order have come, but not in turn. */
 	if (!e->ooo && !e->raw)
 		msg_in_turn(e, u, &hdr);
 }

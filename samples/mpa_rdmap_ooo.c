@@ -12,7 +12,7 @@
  *   was taken, and what did not pass a check, as it may at its turn.
  *
  * None can be refused. But all are octets of TCP's receive window, each of them
- * once, so that is what bounds them: a struct rdmap_early, and the octets of
+ * once, so that is what bounds them: a struct rdmap_ooo, and the octets of
  * the ULPDU, for the 8 octets or more of its FPDU. Where there is no memory for
  * one the connection is reset.
  */
@@ -25,15 +25,15 @@
 #include "mpa_rdmap.h"
 
 /**
- * struct rdmap_early - a segment whose turn is still to come
- * @node: in rdmap_stream.early
+ * struct rdmap_ooo - a segment whose turn is still to come
+ * @node: in rdmap_stream.ooo
  * @pos: its position
  * @len: octets of its ULPDU
  * @placed: the payload was placed, and is not here
  * @kept: octets of the ULPDU that are here
  * @octets: these
  */
-struct rdmap_early {
+struct rdmap_ooo {
 	struct rb_node	node;
 	u64		pos;
 	u32		len;
@@ -42,15 +42,15 @@ struct rdmap_early {
 	u8		octets[] __counted_by(kept);
 };
 
-static bool early_before(struct rb_node *a, const struct rb_node *b)
+static bool ooo_before(struct rb_node *a, const struct rb_node *b)
 {
-	return rb_entry(a, struct rdmap_early, node)->pos <
-	       rb_entry(b, struct rdmap_early, node)->pos;
+	return rb_entry(a, struct rdmap_ooo, node)->pos <
+	       rb_entry(b, struct rdmap_ooo, node)->pos;
 }
 
-static struct rdmap_early *early_first(const struct rdmap_stream *s)
+static struct rdmap_ooo *ooo_first(const struct rdmap_stream *s)
 {
-	return rb_entry_safe(rb_first_cached(&s->early), struct rdmap_early,
+	return rb_entry_safe(rb_first_cached(&s->ooo), struct rdmap_ooo,
 			     node);
 }
 
@@ -72,8 +72,8 @@ static bool is_asked_for(const struct rdmap_stream *s,
 }
 
 /* What has to be allowed for it to be placed now; 0: it has to wait. */
-static u32 early_access(const struct rdmap_stream *s,
-			const struct rdmap_seg *seg)
+static u32 ooo_access(const struct rdmap_stream *s,
+		      const struct rdmap_seg *seg)
 {
 	switch (seg->hdr.opcode) {
 	case RDMAP_OP_WRITE:
@@ -86,7 +86,7 @@ static u32 early_access(const struct rdmap_stream *s,
 }
 
 /* Returns whether it was placed. Before an RTR is taken there is nowhere. */
-static bool early_place(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu)
+static bool ooo_place(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu)
 {
 	struct rdmap_seg seg;
 	u32 access;
@@ -97,16 +97,16 @@ static bool early_place(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu)
 	if (!rdmap_seg_get(&seg, ulpdu) ||
 	    rdmap_hdr_check(&seg.hdr, s->version))
 		return false;
-	access = early_access(s, &seg);
+	access = ooo_access(s, &seg);
 	if (!access || rdmap_sink_find(s, &seg, access, &to))
 		return false;
 	rdmap_ulpdu_copy(ulpdu, seg.hdr_len, to, seg.len);
-	s->res.placed_early += seg.len;
+	s->res.placed_ooo += seg.len;
 	return true;
 }
 
 /* It cannot be had once more, and there is no going on without it. */
-static void early_lost(struct rdmap_stream *s)
+static void ooo_lost(struct rdmap_stream *s)
 {
 	s->deaf = true;
 	rdmap_fail(s, -ENOMEM, "memory");
@@ -114,62 +114,62 @@ static void early_lost(struct rdmap_stream *s)
 }
 
 /* @ulpdu is passed before its turn. */
-void rdmap_early_keep(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu)
+void rdmap_ooo_keep(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu)
 {
-	bool placed = early_place(s, ulpdu);
-	struct rdmap_early *early;
+	bool placed = ooo_place(s, ulpdu);
+	struct rdmap_ooo *ooo;
 	u32 kept = ulpdu->len;
 
 	if (placed)
 		kept = min_t(u32, kept, RDMAP_HDR_MAX);
-	early = kvmalloc(struct_size(early, octets, kept), GFP_KERNEL);
-	if (!early) {
-		early_lost(s);
+	ooo = kvmalloc(struct_size(ooo, octets, kept), GFP_KERNEL);
+	if (!ooo) {
+		ooo_lost(s);
 		return;
 	}
-	early->pos = ulpdu->pos;
-	early->len = ulpdu->len;
-	early->placed = placed;
-	early->kept = kept;
-	rdmap_ulpdu_copy(ulpdu, 0, early->octets, kept);
-	rb_add_cached(&early->node, &s->early, early_before);
+	ooo->pos = ulpdu->pos;
+	ooo->len = ulpdu->len;
+	ooo->placed = placed;
+	ooo->kept = kept;
+	rdmap_ulpdu_copy(ulpdu, 0, ooo->octets, kept);
+	rb_add_cached(&ooo->node, &s->ooo, ooo_before);
 }
 
-static void early_take(struct rdmap_stream *s, struct rdmap_early *early)
+static void ooo_take(struct rdmap_stream *s, struct rdmap_ooo *ooo)
 {
 	const struct kvec frag = {
-		.iov_base	= early->octets,
-		.iov_len	= early->kept,
+		.iov_base	= ooo->octets,
+		.iov_len	= ooo->kept,
 	};
 	const struct mpa_ulpdu ulpdu = {
-		.pos		= early->pos,
-		.len		= early->len,
+		.pos		= ooo->pos,
+		.len		= ooo->len,
 		.nr_frags	= 1,
 		.frag		= &frag,
 	};
 
-	rdmap_take(s, &ulpdu, early->placed);
+	rdmap_take(s, &ulpdu, ooo->placed);
 }
 
 /* All below @delivered have their turn now, in the order of the stream. */
-void rdmap_early_turn(struct rdmap_stream *s, u64 delivered)
+void rdmap_ooo_turn(struct rdmap_stream *s, u64 delivered)
 {
-	struct rdmap_early *early;
+	struct rdmap_ooo *ooo;
 
-	while ((early = early_first(s)) && early->pos < delivered) {
-		rb_erase_cached(&early->node, &s->early);
-		early_take(s, early);
-		kvfree(early);
+	while ((ooo = ooo_first(s)) && ooo->pos < delivered) {
+		rb_erase_cached(&ooo->node, &s->ooo);
+		ooo_take(s, ooo);
+		kvfree(ooo);
 	}
 }
 
 /* The connection is gone, and no turn will come: as if they had never been. */
-void rdmap_early_drop(struct rdmap_stream *s)
+void rdmap_ooo_drop(struct rdmap_stream *s)
 {
-	struct rdmap_early *early, *next;
+	struct rdmap_ooo *ooo, *next;
 
-	rbtree_postorder_for_each_entry_safe(early, next, &s->early.rb_root,
+	rbtree_postorder_for_each_entry_safe(ooo, next, &s->ooo.rb_root,
 					     node)
-		kvfree(early);
-	s->early = RB_ROOT_CACHED;
+		kvfree(ooo);
+	s->ooo = RB_ROOT_CACHED;
 }
