@@ -224,11 +224,11 @@ static void mpa_batch_count(const struct mpa_batch *b)
 
 	mpa_count(conn, RX_BATCHES);
 	if (!b->ooo) {
-		mpa_count_add(conn, RX_ULPDUS, b->rx.nr + b->met);
+		mpa_count_add(conn, RX_ULPDUS, b->rx.nr + b->already_passed);
 		mpa_count_add(conn, RX_OCTETS,
 			      b->rx.delivered - conn->rx.end.pos);
-		conn->ulpdus_rx += b->rx.nr + b->met;
-		conn->ooo.met += b->met;
+		conn->ulpdus_rx += b->rx.nr + b->already_passed;
+		conn->ooo.delivered += b->already_passed;
 		conn->rx.end.pos = b->rx.delivered;
 		return;
 	}

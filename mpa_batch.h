@@ -26,8 +26,8 @@
  * @ooo: passed out of order; nothing is consumed from TCP
  * @end: with @ooo: stream position after the last FPDU
  * @octets: octets to consume from TCP once @done is set
- * @met: number of FPDUs in @octets whose ULPDUs were passed out of order; they
- *	are not in @ulpdu
+ * @already_passed: number of FPDUs in @octets whose ULPDUs were passed out of
+ *	order; they are not in @ulpdu
  * @truesize: memory that the batch pins, in octets
  * @nr_spans: entries of @span in use
  * @len: octets in @span
@@ -48,7 +48,7 @@ struct mpa_batch {
 	bool			ooo;
 	u64			end;
 	u32			octets;
-	u32			met;
+	u32			already_passed;
 	u32			truesize;
 	u32			nr_spans;
 	u32			len;

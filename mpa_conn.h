@@ -211,9 +211,9 @@ struct mpa_conn_rx {
  * @active: without the hook: jiffies when @arrived last changed
  * @pinned: octets of memory that batches passed out of order pin, by truesize
  * @ulpdus: ULPDUs passed out of order; protected by mpa_conn.lock, like
- *	@octets and @met
+ *	@octets and @delivered
  * @octets: octets of @ulpdus, without framing
- * @met: of @ulpdus, those delivered since
+ * @delivered: of @ulpdus, those delivered since
  */
 struct mpa_conn_ooo {
 	bool			on;
@@ -227,7 +227,7 @@ struct mpa_conn_ooo {
 	u32			pinned;
 	u64			ulpdus;
 	u64			octets;
-	u64			met;
+	u64			delivered;
 };
 
 /**

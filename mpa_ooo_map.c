@@ -257,14 +257,14 @@ static int ooo_disagrees(struct mpa_dec *dec)
 }
 
 /**
- * mpa_ooo_map_meet - The stream has reached an FPDU
+ * mpa_ooo_map_reach - The stream has reached an FPDU
  * @map: the known ranges; those up to the end of the FPDU are removed
  * @dec: position and size of the FPDU
  *
  * Return: 0 if it is new, 1 if it was passed out of order; %-EBADMSG if it
  *	disagrees with the FPDUs that were
  */
-int mpa_ooo_map_meet(struct mpa_ooo_map *map, struct mpa_dec *dec)
+int mpa_ooo_map_reach(struct mpa_ooo_map *map, struct mpa_dec *dec)
 {
 	struct mpa_range *r = passed_range(map, dec->pos);
 	u64 end = dec->pos + dec->size;
@@ -272,7 +272,7 @@ int mpa_ooo_map_meet(struct mpa_ooo_map *map, struct mpa_dec *dec)
 
 	passed = r && r->from <= dec->pos;
 	if (passed) {
-		last = ++r->met == r->nr;
+		last = ++r->reached == r->nr;
 		if (last ? end != r->to : end >= r->to)
 			return ooo_disagrees(dec);
 	} else if (r && r->from < end) {
@@ -281,7 +281,7 @@ int mpa_ooo_map_meet(struct mpa_ooo_map *map, struct mpa_dec *dec)
 	mpa_ooo_map_forget(map, end);
 	return passed;
 }
-EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_map_meet);
+EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_map_reach);
 
 /**
  * mpa_ooo_map_step - Step over an FPDU that was passed out of order
@@ -303,7 +303,7 @@ int mpa_ooo_map_step(struct mpa_ooo_map *map, struct mpa_source *src,
 	err = mpa_fpdu_peek(dec, src, limit);
 	if (!err)
 		err = mpa_fpdu_check_markers(dec, src);
-	if (!err && mpa_ooo_map_meet(map, dec) < 0)
+	if (!err && mpa_ooo_map_reach(map, dec) < 0)
 		return -EBADMSG;
 	return err;
 }

@@ -18,13 +18,13 @@
  * @nr: number of FPDUs in the range, all verified and passed. 0: an FPDU that
  *	begins at @from is bad, or disagrees with other ranges, and is not tried
  *	again out of order
- * @met: how many of the @nr FPDUs the stream has reached
+ * @reached: how many of the @nr FPDUs the stream has reached
  */
 struct mpa_range {
 	u64	from;
 	u64	to;
 	u32	nr;
-	u32	met;
+	u32	reached;
 };
 
 /**
@@ -53,7 +53,7 @@ static inline bool mpa_ooo_map_was_passed(struct mpa_ooo_map *map, u64 pos)
 	return mpa_ooo_map_next_passed(map, pos) <= pos;
 }
 
-int mpa_ooo_map_meet(struct mpa_ooo_map *map, struct mpa_dec *dec);
+int mpa_ooo_map_reach(struct mpa_ooo_map *map, struct mpa_dec *dec);
 int mpa_ooo_map_step(struct mpa_ooo_map *map, struct mpa_source *src,
 		     struct mpa_dec *dec);
 

@@ -264,17 +264,17 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 	if (!b)
 		return ERR_PTR(-ENOMEM);
 	mpa_queue_init(&q, conn, false);
-	while (b->met < MPA_RX_STEPS && q.src.steps < MPA_RX_WALK &&
+	while (b->already_passed < MPA_RX_STEPS && q.src.steps < MPA_RX_WALK &&
 	       mpa_rx_ooo_was_passed(conn, dec.pos)) {
 		err = mpa_ooo_map_step(conn->ooo.known, &q.src, &dec);
 		if (err)
 			break;
 		dec.pos += dec.size;
 		b->octets += dec.size;
-		b->met++;
+		b->already_passed++;
 	}
 	mpa_rx_decoded(conn, b, &dec, err);
-	if (b->met)
+	if (b->already_passed)
 		return b;
 	mpa_batch_free(b);
 	return err == -EAGAIN ? mpa_rx_short(conn, avail) : NULL;
@@ -320,11 +320,11 @@ static int mpa_rx_decode_passed(struct mpa_conn *conn, struct mpa_batch *b,
 	dec->max_frags = MPA_BATCH_FRAGS;
 	err = mpa_fpdu_decode(dec, &in);
 	if (!err)
-		err = mpa_ooo_map_meet(conn->ooo.known, dec);
+		err = mpa_ooo_map_reach(conn->ooo.known, dec);
 	if (err < 0)
 		return err;
 	b->octets = dec->size;
-	b->met = 1;
+	b->already_passed = 1;
 	return 0;
 }
 
@@ -422,7 +422,7 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 	if (!b)
 		return conn->rx.end.error;
 
-	if (!b->met)
+	if (!b->already_passed)
 		mpa_rx_decode(conn, b);
 	if (!b->octets) {
 		mpa_batch_free(b);

@@ -913,9 +913,9 @@ static void account_pass(struct ooo_account *a, u32 unit, u32 *state)
 				   a->pos + 4 * to, done);
 }
 
-/* The stream comes to all of it, FPDU by FPDU. */
-static void account_meet(struct kunit *test, struct ooo_account *a,
-			 u32 *state)
+/* The stream reaches all of it, FPDU by FPDU. */
+static void account_reach(struct kunit *test, struct ooo_account *a,
+			  u32 *state)
 {
 	struct mpa_dec dec = { .markers = true };
 	bool passed;
@@ -933,7 +933,7 @@ static void account_meet(struct kunit *test, struct ooo_account *a,
 		}
 		dec.pos = account_pos(a, u);
 		dec.size = 4 * size;
-		KUNIT_ASSERT_EQ(test, passed, mpa_ooo_map_meet(&a->map, &dec));
+		KUNIT_ASSERT_EQ(test, passed, mpa_ooo_map_reach(&a->map, &dec));
 		memset(a->kind + u, 0, size);
 		account_check(test, a, u + size);
 	}
@@ -964,25 +964,25 @@ static void ooo_account(struct kunit *test)
 			}
 			account_check(test, a, 0);
 		}
-		account_meet(test, a, &state);
+		account_reach(test, a, &state);
 	}
 }
 
 /**
- * struct ooo_meeting - FPDUs as the stream comes to them
+ * struct ooo_sequence - FPDUs as the stream reaches them
  * @desc: what it shows
  * @nr: how many were passed before; they are from 100 to 140
- * @met: position and size of each
+ * @fpdu: position and size of each
  * @result: 0 for a new one, 1 for one passed, -1: they do not agree
  */
-struct ooo_meeting {
+struct ooo_sequence {
 	const char	*desc;
 	u32		nr;
-	u32		met[4][2];
+	u32		fpdu[4][2];
 	int		result[4];
 };
 
-static const struct ooo_meeting ooo_meetings[] = {
+static const struct ooo_sequence ooo_sequences[] = {
 	{ "OO-17: two are two", 2, { { 100, 20 }, { 120, 20 }, { 140, 8 } },
 	  { 1, 1, 0 } },
 	{ "OO-17: of any size", 2, { { 100, 8 }, { 108, 32 }, { 140, 8 } },
@@ -1003,11 +1003,11 @@ static const struct ooo_meeting ooo_meetings[] = {
 	{ "OO-17 ER-04: to its end", 1, { { 80, 60 } }, { -1 } },
 };
 
-KUNIT_ARRAY_PARAM_DESC(ooo_meeting, ooo_meetings, desc);
+KUNIT_ARRAY_PARAM_DESC(ooo_sequence, ooo_sequences, desc);
 
-static void ooo_meet(struct kunit *test)
+static void ooo_reach(struct kunit *test)
 {
-	const struct ooo_meeting *t = test->param_value;
+	const struct ooo_sequence *t = test->param_value;
 	struct ooo_model *m = test->priv;
 	struct mpa_dec dec;
 	int want = 0;
@@ -1015,12 +1015,12 @@ static void ooo_meet(struct kunit *test)
 
 	mpa_ooo_map_bad(&m->map, 64);
 	mpa_ooo_map_passed(&m->map, 100, 140, t->nr);
-	for (i = 0; i < 4 && t->met[i][1]; i++) {
+	for (i = 0; i < 4 && t->fpdu[i][1]; i++) {
 		dec = (struct mpa_dec) {
-			.pos = t->met[i][0], .size = t->met[i][1],
+			.pos = t->fpdu[i][0], .size = t->fpdu[i][1],
 		};
 		want = t->result[i] < 0 ? -EBADMSG : t->result[i];
-		KUNIT_ASSERT_EQ(test, want, mpa_ooo_map_meet(&m->map, &dec));
+		KUNIT_ASSERT_EQ(test, want, mpa_ooo_map_reach(&m->map, &dec));
 		if (want < 0)
 			KUNIT_EXPECT_EQ(test, MPA_REASON_MARKER, dec.reason);
 	}
@@ -1045,7 +1045,7 @@ static struct kunit_case ooo_cases[] = {
 	MPA_CASE(ooo_bad_used_up, "OO-17 OO-19: ranges used up by bad ones"),
 	MPA_CASE(ooo_follows_dropped, "OO-03 OO-09: follows a dropped one"),
 	KUNIT_CASE(ooo_account),
-	KUNIT_CASE_PARAM(ooo_meet, ooo_meeting_gen_params),
+	KUNIT_CASE_PARAM(ooo_reach, ooo_sequence_gen_params),
 	{}
 };
 

@@ -418,7 +418,7 @@ static void ooo_check_ranges(struct ooo_model *m)
 		OOO_ASSERT_EQ(m, r->to - behind,
 			      run_of(m->state, r->nr ? OOO_PASSED : OOO_DEAD,
 				     behind - m->start, r->to - m->start));
-		OOO_ASSERT_LE(m, r->met, r->nr);
+		OOO_ASSERT_LE(m, r->reached, r->nr);
 		behind = r->to;
 	}
 	OOO_ASSERT_EQ(m, passed, count_state(m, OOO_PASSED));
@@ -511,8 +511,8 @@ static int ooo_turn_new(struct ooo_model *m, struct mpa_dec *dec)
 	int err;
 
 	err = ooo_decode(m, dec, m->next - m->at);
-	if (!err && m->meeting) {
-		err = mpa_ooo_map_meet(&m->map, dec);
+	if (!err && m->decodes) {
+		err = mpa_ooo_map_reach(&m->map, dec);
 	} else if (!err && dec->size > limit - dec->pos) {
 		dec->reason = MPA_REASON_MARKER;
 		err = -EBADMSG;
@@ -549,7 +549,7 @@ static int ref_turn_altered(struct ooo_model *m, u32 *size)
 
 	verdict = ref_whole(m, m->at, have, &len, size);
 	if (verdict == MPA_REF_MORE)
-		return *size > left && !m->meeting ? -EBADMSG : -EAGAIN;
+		return *size > left && !m->decodes ? -EBADMSG : -EAGAIN;
 	if (verdict == MPA_REF_GOOD)
 		verdict = mpa_ref_decode(m->data + m->at, have,
 					 m->start + m->at, true, false,
@@ -593,7 +593,7 @@ static int ooo_turn_step(struct ooo_model *m, struct mpa_dec *dec)
 	return err;
 }
 
-static int ooo_turn_meet(struct ooo_model *m, struct mpa_dec *dec)
+static int ooo_turn_decode(struct ooo_model *m, struct mpa_dec *dec)
 {
 	int err;
 
@@ -601,7 +601,7 @@ static int ooo_turn_meet(struct ooo_model *m, struct mpa_dec *dec)
 	err = ooo_decode(m, dec, m->next - m->at);
 	if (err)
 		return err;
-	err = mpa_ooo_map_meet(&m->map, dec);
+	err = mpa_ooo_map_reach(&m->map, dec);
 	OOO_ASSERT_TRUE(m, err == 1 || err == -EBADMSG);
 	return min(err, 0);
 }
@@ -611,8 +611,8 @@ static int ooo_turn_passed(struct ooo_model *m, struct mpa_dec *dec)
 {
 	int err;
 
-	if (m->meeting)
-		err = ooo_turn_meet(m, dec);
+	if (m->decodes)
+		err = ooo_turn_decode(m, dec);
 	else
 		err = ooo_turn_step(m, dec);
 	ref_turn_passed(m, err, dec);
@@ -630,7 +630,7 @@ static bool ooo_turn(struct ooo_model *m)
 	int err;
 
 	m->behind = false;
-	m->meeting ^= m->mixed;
+	m->decodes ^= m->mixed;
 	ooo_dec_init(m, &dec, m->at);
 	passed = mpa_ooo_map_was_passed(&m->map, dec.pos);
 	OOO_ASSERT_EQ(m, passed, !!(m->state[m->at] & OOO_PASSED));
@@ -642,7 +642,7 @@ static bool ooo_turn(struct ooo_model *m)
 	if (err)
 		return false;
 	m->at += dec.size;
-	if (!m->meeting)
+	if (!m->decodes)
 		mpa_ooo_map_forget(&m->map, dec.pos + dec.size);
 	return true;
 }
@@ -703,7 +703,7 @@ void ooo_expect_verdict(struct ooo_model *m)
 	OOO_ASSERT_EQ(m, m->end, m->next);
 	if (m->reason)
 		return;
-	OOO_ASSERT_TRUE(m, !m->diverged || (m->meeting && m->at < m->end));
+	OOO_ASSERT_TRUE(m, !m->diverged || (m->decodes && m->at < m->end));
 	head = m->at < m->end ? ref_head(m, m->at) : 0;
 	if (m->at + head < m->end)
 		OOO_ASSERT_LT(m, m->end - m->at,
@@ -725,7 +725,7 @@ void ooo_rewind(struct ooo_model *m)
 	m->ooo = 0;
 	m->bad = 0;
 	m->run++;
-	m->meeting = m->run % 3 == 1;
+	m->decodes = m->run % 3 == 1;
 	m->mixed = m->run % 3 == 2;
 	m->batch = 1 + m->run / 3 % 3 * 15;
 }

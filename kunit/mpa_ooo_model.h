@@ -28,7 +28,7 @@ enum {
  * @next: all before has arrived (RCV.NXT)
  * @at: all before has been passed and delivered
  * @batch: FPDUs that are verified in one go
- * @meeting: FPDUs passed before are decoded, not stepped over, at their turn
+ * @decodes: FPDUs passed before are decoded, not stepped over, at their turn
  * @mixed: one time so, one time so
  * @altered: something arrived that was not sent so
  * @diverged: the stream has come to FPDUs passed, and they look different now
@@ -63,7 +63,7 @@ struct ooo_model {
 	u32			next;
 	u32			at;
 	u32			batch;
-	bool			meeting;
+	bool			decodes;
 	bool			mixed;
 	bool			altered;
 	bool			diverged;
