@@ -449,7 +449,7 @@ static bool mpa_cm_establish(struct mpa_conn *conn,
 	conn->terms = terms;
 	spin_unlock_bh(&conn->lock);
 	/* CS-29: a Responder first has to receive a valid FPDU. */
-	conn->tx.gate = cm->immediate || conn->initiator;
+	conn->tx.may_send = cm->immediate || conn->initiator;
 	mpa_tx_begin(conn);
 	mpa_rx_begin(conn);
 	trace_mpa_terms(conn, terms.rev, terms.crc, terms.markers_tx,

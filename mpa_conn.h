@@ -131,7 +131,7 @@ enum mpa_flag {
  * @calm: jiffies until which room is left for SACK blocks
  * @sack: octets left for SACK blocks in each segment
  * @sack_max: most octets that SACK blocks can take; constant in MPA_STATE_FULL
- * @gate: FPDUs may be sent (CS-29)
+ * @may_send: FPDUs may be sent (CS-29)
  * @fin: TCP was asked to send its FIN
  * @busy: tcp_sendmsg_locked() is running: ignore the write_space() it causes
  * @err: negative errno why nothing more is sent, or 0
@@ -148,7 +148,7 @@ struct mpa_conn_tx {
 	unsigned long		calm;
 	u32			sack;
 	u32			sack_max;
-	bool			gate;
+	bool			may_send;
 	bool			fin;
 	bool			busy;
 	int			err;

@@ -242,7 +242,7 @@ static void mpa_rx_decoded(struct mpa_conn *conn, const struct mpa_batch *b,
 	rx->fragmented = err && !b->octets && (b->full || err == -ENOBUFS);
 	/* CS-29: a valid FPDU has arrived, so a Responder may send. */
 	if (b->octets)
-		conn->tx.gate = true;
+		conn->tx.may_send = true;
 }
 
 /*
@@ -477,7 +477,7 @@ static bool mpa_rx_ended(struct mpa_conn *conn)
 	/* From now on mpa_rx_discard() consumes octets that arrive. */
 	WRITE_ONCE(conn->rx.blocked, false);
 	/* CS-29: without a valid FPDU this Responder may never send. */
-	if (!conn->tx.gate)
+	if (!conn->tx.may_send)
 		mpa_tx_cancel(conn, -EPIPE);
 	mpa_cm_report(conn);
 	return true;

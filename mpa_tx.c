@@ -488,7 +488,7 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	int err = 0;
 
 	/* CS-29: nothing, not even a marker, before an FPDU is verified. */
-	if (conn->tx.gate && !conn->tx.err && mpa_tx_pending(conn))
+	if (conn->tx.may_send && !conn->tx.err && mpa_tx_pending(conn))
 		err = mpa_tx_step(conn);
 
 	if (err == -EAGAIN || err == -ENOMEM) {
@@ -509,7 +509,8 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	}
 	if (!mpa_tx_pending(conn))
 		mpa_tx_drop_frag(conn);
-	return !err && conn->tx.gate && !conn->tx.err && mpa_tx_pending(conn);
+	return !err && conn->tx.may_send && !conn->tx.err &&
+	       mpa_tx_pending(conn);
 }
 
 static int mpa_tx_check(const struct mpa_tx *tx)

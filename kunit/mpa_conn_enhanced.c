@@ -509,7 +509,7 @@ void conn_enh_rtr(struct kunit *test)
 }
 
 /* The Responder is silent until it has come. */
-void conn_enh_gate(struct kunit *test)
+void conn_enh_may_send(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 

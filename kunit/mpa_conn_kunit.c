@@ -298,15 +298,16 @@ static const struct conn_row fin_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(fin, fin_rows, desc);
 
-static const struct conn_row gate_rows[] = {
-	{ "CS-23 CS-29: opens with the first FPDU", conn_gate_opens, false },
-	{ "CS-29: opens also while delivery is held", conn_gate_opens, true },
-	{ "CS-29: a bad first FPDU", conn_gate_bad },
-	{ "CS-29: FIN before the first FPDU", conn_gate_fin },
-	{ "CS-29: mpa_shutdown() before the first FPDU", conn_gate_shutdown },
+static const struct conn_row may_send_rows[] = {
+	{ "CS-23 CS-29: from the first FPDU on", conn_may_send_first, false },
+	{ "CS-29: from the first FPDU on, on hold", conn_may_send_first, true },
+	{ "CS-29: a bad first FPDU", conn_may_send_bad },
+	{ "CS-29: FIN before the first FPDU", conn_may_send_fin },
+	{ "CS-29: mpa_shutdown() before the first FPDU",
+	  conn_may_send_shutdown },
 };
 
-KUNIT_ARRAY_PARAM_DESC(gate, gate_rows, desc);
+KUNIT_ARRAY_PARAM_DESC(may_send, may_send_rows, desc);
 
 static const struct conn_row send_rows[] = {
 	{ "FR-01 FR-02 FR-05 SZ-05 DD-01: lengths", conn_send_lengths, false },
@@ -636,7 +637,7 @@ static const struct conn_row enhanced_rows[] = {
 	  ENH_ERROR_NO_A },
 	{ "E-33 E-44: A was not asked for", conn_enh_error, ENH_ERROR_A },
 	{ "E-09 E-30: the RTR is the first FPDU", conn_enh_rtr },
-	{ "CS-29 E-30: the Responder waits for the RTR", conn_enh_gate },
+	{ "CS-29 E-30: the Responder waits for the RTR", conn_enh_may_send },
 	{ "E-11 E-12 E-15 E-30: two connections", conn_enh_two },
 	{ "E-10: mpa_set_enhanced(), Initiator", conn_enh_set_initiator },
 	{ "E-10: mpa_set_enhanced() from request()",
@@ -825,7 +826,7 @@ static const struct conn_row ooo_rows[] = {
 	{ "kept past released()", conn_ooo_keep, 1 },
 	{ "more kept than the receive buffer", conn_ooo_keep_much },
 	{ "net.mpa.rx_mem_max used up", conn_ooo_rx_mem },
-	{ "CS-29: the first FPDU in its turn", conn_ooo_gate },
+	{ "CS-29: the first FPDU in its turn", conn_ooo_may_send },
 	{ "OO-03: two-way traffic", conn_ooo_two_way },
 	{ "OO-08: segments that TCP does not take", conn_ooo_stray },
 	{ "operations are restored, IPv4", conn_ooo_af_ops, OOO_IPV4 },
@@ -863,7 +864,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(keep),
 	CONN_CASE(error),
 	CONN_CASE(fin),
-	CONN_CASE(gate),
+	CONN_CASE(may_send),
 	CONN_CASE(send),
 	CONN_CASE(train),
 	CONN_CASE(zerocopy),

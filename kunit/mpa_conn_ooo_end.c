@@ -488,7 +488,7 @@ void conn_ooo_rx_mem(struct kunit *test)
 }
 
 /* A Responder may send when the first FPDU has come in its turn. */
-void conn_ooo_gate(struct kunit *test)
+void conn_ooo_may_send(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 

@@ -989,7 +989,7 @@ void conn_recv_detach_kept(struct kunit *test)
 }
 
 /* What a Responder posts waits for the first FPDU of the peer. */
-void conn_gate_opens(struct kunit *test)
+void conn_may_send_first(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
@@ -1014,8 +1014,8 @@ void conn_gate_opens(struct kunit *test)
 	conn_expect_rx(test, &t->a, 1);
 }
 
-/* A first FPDU that is not valid keeps the gate shut for good. */
-void conn_gate_bad(struct kunit *test)
+/* After a first FPDU that is not valid nothing may be sent, ever. */
+void conn_may_send_bad(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
@@ -1037,7 +1037,7 @@ void conn_gate_bad(struct kunit *test)
 }
 
 /* The peer's FIN, and there was no FPDU. */
-void conn_gate_fin(struct kunit *test)
+void conn_may_send_fin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
@@ -1050,8 +1050,8 @@ void conn_gate_fin(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-/* mpa_shutdown() behind the gate: first the queue, then the FIN. */
-void conn_gate_shutdown(struct kunit *test)
+/* mpa_shutdown() before sending is allowed: first the queue, then the FIN. */
+void conn_may_send_shutdown(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 

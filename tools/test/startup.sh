@@ -268,7 +268,7 @@ request_dribbled() {
 }
 
 # Nothing leaves the Responder between its Reply and the first FPDU
-responder_gate() {
+responder_may_send() {
 	network pair 1500
 	serve mode=echo markers=1
 	client quiet:0.5 "send:${REQ_KEY}c0010000" "data:${REP_KEY}c0010000" \
@@ -352,7 +352,7 @@ test_case request.truncated "RF-22 RF-26" hostile_request 4 frame \
 	"send:${REQ_KEY}40010004aabb" fin end:reset
 test_case request.bits "RF-12 RF-14 RF-15 RF-04 CS-21 CS-23" request_bits
 test_case request.dribbled "CS-15 CS-06 RX-11 RX-12 RX-13" request_dribbled
-test_case responder.gate "CS-29 CS-15 TX-17" responder_gate
+test_case responder.may-send "CS-29 CS-15 TX-17" responder_may_send
 test_case initiator.waits "CS-24 CS-28 CS-13 RF-07 TX-17" initiator_waits
 test_case reply.glued "CS-28" reply_glued
 test_case reply.request "CS-30 CS-26 RF-05" \
