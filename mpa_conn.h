@@ -127,8 +127,8 @@ enum mpa_flag {
  * @pos: stream position after the last octet laid out or gathered
  * @sent: stream position after the last octet given to TCP
  * @ooopack: tcp_sock.rcv_ooopack when a hole was last seen; mpa_mulpdu() reads
- *	@ooopack, @calm, @sack and @sack_max without a lock
- * @calm: jiffies until which room is left for SACK blocks
+ *	@ooopack, @sack_until, @sack and @sack_max without a lock
+ * @sack_until: jiffies until which room is left for SACK blocks
  * @sack: octets left for SACK blocks in each segment
  * @sack_max: most octets that SACK blocks can take; constant in MPA_STATE_FULL
  * @may_send: FPDUs may be sent (CS-29)
@@ -145,7 +145,7 @@ struct mpa_conn_tx {
 	u64			pos;
 	u64			sent;
 	u32			ooopack;
-	unsigned long		calm;
+	unsigned long		sack_until;
 	u32			sack;
 	u32			sack_max;
 	bool			may_send;

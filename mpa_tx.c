@@ -12,7 +12,7 @@
  * - The record goes past the window that the peer offers. So no train does,
  *   unless it is a single segment's worth, which TCP does not cut there.
  * - SACK blocks take room in each segment, while there are holes in the peer's
- *   octets. Then, and for MPA_SACK_CALM after the last hole, FPDUs leave room
+ *   octets. Then, and for MPA_SACK_IDLE after the last hole, FPDUs leave room
  *   for SACK blocks, and each segment's worth is a record of its own.
  *
  * A message moves from tx.queue to tx.cur while it is being laid out, then to
@@ -31,7 +31,7 @@
 
 /* Most octets that TCP puts into one skb: a record must not be longer. */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
-#define MPA_SACK_CALM	(4 * HZ)	/* since the last hole */
+#define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
 
 /* Do not touch @tx after this: the work item may have handed it back. */
 static void mpa_tx_ubuf_put(struct mpa_tx *tx)
@@ -333,7 +333,7 @@ static bool mpa_tx_hole(const struct mpa_conn *conn)
 
 	/*
 	 * Pairs with smp_store_release() in mpa_tx_look(): a reader that sees
-	 * the new ooopack also sees the calm and sack that belong to it.
+	 * the new ooopack also sees the sack_until and sack of that hole.
 	 */
 	return smp_load_acquire(&conn->tx.ooopack) !=
 	       READ_ONCE(tp->rcv_ooopack) || READ_ONCE(tp->rx_opt.num_sacks);
@@ -341,7 +341,7 @@ static bool mpa_tx_hole(const struct mpa_conn *conn)
 
 /*
  * Octets of each segment to leave for SACK blocks: the most that they can take,
- * from the first hole in the peer's octets until MPA_SACK_CALM after the last;
+ * from the first hole in the peer's octets until MPA_SACK_IDLE after the last;
  * otherwise 0. Context: any.
  */
 static u32 mpa_tx_sack(const struct mpa_conn *conn)
@@ -350,8 +350,9 @@ static u32 mpa_tx_sack(const struct mpa_conn *conn)
 
 	if (mpa_tx_hole(conn))
 		return READ_ONCE(t->sack_max);
-	return time_after(jiffies, READ_ONCE(t->calm)) ? 0 :
-							 READ_ONCE(t->sack);
+	if (time_after(jiffies, READ_ONCE(t->sack_until)))
+		return 0;
+	return READ_ONCE(t->sack);
 }
 
 /* Octets that FPDUs may fill in a segment of @emss octets. Context: any. */
@@ -373,18 +374,18 @@ bool mpa_tx_untold(const struct mpa_conn *conn)
 	       mpa_tx_hole(conn);
 }
 
-/* Work item only. Note a hole, or that there was none for MPA_SACK_CALM. */
+/* Work item only. Note a hole, or that there was none for MPA_SACK_IDLE. */
 static void mpa_tx_look(struct mpa_conn *conn, bool hole)
 {
 	struct mpa_conn_tx *t = &conn->tx;
 
 	if (hole || mpa_tx_hole(conn)) {
-		WRITE_ONCE(t->calm, jiffies + MPA_SACK_CALM);
+		WRITE_ONCE(t->sack_until, jiffies + MPA_SACK_IDLE);
 		WRITE_ONCE(t->sack, t->sack_max);
 		/* Pairs with smp_load_acquire() in mpa_tx_hole(). */
 		smp_store_release(&t->ooopack,
 				  READ_ONCE(tcp_sk(conn->sk)->rcv_ooopack));
-	} else if (t->sack && time_after(jiffies, t->calm)) {
+	} else if (t->sack && time_after(jiffies, t->sack_until)) {
 		WRITE_ONCE(t->sack, 0);
 	}
 }
@@ -413,7 +414,7 @@ static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
 
 	mpa_tx_look(conn, false);
 	if (conn->tx.sack)
-		timer_reduce(&conn->timer, conn->tx.calm + 1);
+		timer_reduce(&conn->timer, conn->tx.sack_until + 1);
 	mulpdu = mpa_mulpdu(conn);
 	if (mulpdu == conn->mulpdu)
 		return;
