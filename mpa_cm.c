@@ -83,7 +83,7 @@ static const char * const mpa_reason_names[] = {
 	[MPA_REASON_SHORT]	= "short-frame",
 	[MPA_REASON_EARLY]	= "early-octets",
 	[MPA_REASON_TIMEOUT]	= "timeout",
-	[MPA_REASON_CROWDED]	= "crowded",
+	[MPA_REASON_STARTUP_OVERFLOW]	= "startup-overflow",
 	[MPA_REASON_NOMEM]	= "no-memory",
 	[MPA_REASON_ENHANCED]	= "enhanced",
 	[MPA_REASON_IRD]	= "ird",
@@ -133,7 +133,7 @@ static enum mpa_error mpa_reason_error(const struct mpa_conn *conn,
 	case MPA_REASON_SHORT:
 	case MPA_REASON_EARLY:
 	case MPA_REASON_TIMEOUT:
-	case MPA_REASON_CROWDED:
+	case MPA_REASON_STARTUP_OVERFLOW:
 	case MPA_REASON_NOMEM:
 	case MPA_REASON_ENHANCED:
 		return MPA_ERR_FRAME;
@@ -155,7 +155,7 @@ static int mpa_reason_errno(enum mpa_reason reason)
 		return -EBADMSG;
 	case MPA_REASON_TIMEOUT:
 		return -ETIMEDOUT;
-	case MPA_REASON_CROWDED:
+	case MPA_REASON_STARTUP_OVERFLOW:
 		return -ECONNABORTED;
 	case MPA_REASON_NOMEM:
 		return -ENOMEM;
@@ -774,8 +774,8 @@ bool mpa_cm_run(struct mpa_conn *conn)
 	if (mpa_cm_overdue(conn))
 		return mpa_cm_give_up(conn, MPA_REASON_TIMEOUT);
 	if (conn->state == MPA_STATE_STARTUP &&
-	    mpa_conn_test(conn, MPA_CONN_CROWDED))
-		return mpa_cm_give_up(conn, MPA_REASON_CROWDED);
+	    mpa_conn_test(conn, MPA_CONN_STARTUP_OVERFLOW))
+		return mpa_cm_give_up(conn, MPA_REASON_STARTUP_OVERFLOW);
 	return false;
 }
 
@@ -928,7 +928,7 @@ EXPORT_SYMBOL_GPL(mpa_start_initiator);
  * RFC 5044 section 7.1.2: waits for the Request for at most the time in the
  * sysctl net.mpa.startup_timeout_ms, and calls request() with it. When more
  * than net.mpa.startup_max connections of the namespace wait, the one that has
- * waited longest ends, with %MPA_REASON_CROWDED. Messages sent after
+ * waited longest ends, with %MPA_REASON_STARTUP_OVERFLOW. Messages sent after
  * mpa_accept() stay queued until the first FPDU of the peer has been verified:
  * the Initiator's ULP has to send first.
  *

@@ -113,7 +113,7 @@ enum mpa_flag {
 	MPA_CONN_OFF,		/* MPA has begun to leave the socket */
 	MPA_CONN_RELEASED,	/* released() is running or has returned */
 	MPA_CONN_TIMEOUT,	/* the timer has fired */
-	MPA_CONN_CROWDED,	/* net.mpa.startup_max exceeded: to be ended */
+	MPA_CONN_STARTUP_OVERFLOW, /* startup_max exceeded: to be ended */
 };
 
 /**

@@ -168,7 +168,7 @@ void mpa_net_startup_begin(struct mpa_conn *conn)
 	spin_unlock_bh(&mn->lock);
 
 	while ((oldest = mpa_net_startup_surplus(mn))) {
-		set_bit(MPA_CONN_CROWDED, &oldest->flags);
+		set_bit(MPA_CONN_STARTUP_OVERFLOW, &oldest->flags);
 		mpa_conn_kick_put(oldest);
 		cond_resched();
 	}
@@ -233,7 +233,7 @@ static const struct snmp_mib mpa_mib_list[] = {
 	MPA_REASON_ITEM("MpaErrShortFrame", SHORT),
 	MPA_REASON_ITEM("MpaErrEarlyOctets", EARLY),
 	MPA_REASON_ITEM("MpaErrTimeout", TIMEOUT),
-	MPA_REASON_ITEM("MpaErrCrowded", CROWDED),
+	MPA_REASON_ITEM("MpaErrStartupOverflow", STARTUP_OVERFLOW),
 	MPA_REASON_ITEM("MpaErrNoMemory", NOMEM),
 	MPA_REASON_ITEM("MpaErrEnhanced", ENHANCED),
 	MPA_REASON_ITEM("MpaErrIrd", IRD),

@@ -127,22 +127,22 @@ static const struct conn_row timeout_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(timeout, timeout_rows, desc);
 
-static const struct conn_row crowd_rows[] = {
-	{ "the oldest startup gives way", conn_crowd_oldest },
-	{ "as many startups as there is room for", conn_crowd_room },
-	{ "room for fewer startups than there are", conn_crowd_lowered },
-	{ "a complete Request gives way to none", conn_crowd_decide },
-	{ "nor does an Initiator", conn_crowd_initiator },
-	{ "a Request that comes just in time", conn_crowd_late },
-	{ "a refused peer gives way", conn_crowd_refused },
+static const struct conn_row overflow_rows[] = {
+	{ "the oldest startup gives way", conn_overflow_oldest },
+	{ "as many startups as there is room for", conn_overflow_room },
+	{ "room for fewer startups than there are", conn_overflow_lowered },
+	{ "a complete Request gives way to none", conn_overflow_decide },
+	{ "nor does an Initiator", conn_overflow_initiator },
+	{ "a Request that comes just in time", conn_overflow_late },
+	{ "a refused peer gives way", conn_overflow_refused },
 	{ "VN-09: a peer that the refusal cannot be sent to gives way",
-	  conn_crowd_refusal_unsent },
-	{ "room behind a reset", conn_crowd_leave, 0 },
-	{ "room behind mpa_abort()", conn_crowd_leave, 1 },
-	{ "room behind mpa_detach()", conn_crowd_leave, 2 },
+	  conn_overflow_refusal_unsent },
+	{ "room behind a reset", conn_overflow_leave, 0 },
+	{ "room behind mpa_abort()", conn_overflow_leave, 1 },
+	{ "room behind mpa_detach()", conn_overflow_leave, 2 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(crowd, crowd_rows, desc);
+KUNIT_ARRAY_PARAM_DESC(overflow, overflow_rows, desc);
 
 static const struct conn_row shared_rows[] = {
 	{ "256 blocked callbacks do not delay MPA_F_MEMALLOC",
@@ -856,7 +856,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(startup),
 	CONN_CASE(frame),
 	CONN_CASE(timeout),
-	CONN_CASE(crowd),
+	CONN_CASE(overflow),
 	CONN_CASE(shared),
 	CONN_CASE(terms),
 	CONN_CASE(reject),

@@ -434,16 +434,16 @@ void conn_start_rejected(struct kunit *test);
 void conn_start_reject(struct kunit *test);
 void conn_start_glued(struct kunit *test);
 
-/* mpa_conn_crowd.c */
-void conn_crowd_oldest(struct kunit *test);
-void conn_crowd_room(struct kunit *test);
-void conn_crowd_lowered(struct kunit *test);
-void conn_crowd_decide(struct kunit *test);
-void conn_crowd_initiator(struct kunit *test);
-void conn_crowd_late(struct kunit *test);
-void conn_crowd_refused(struct kunit *test);
-void conn_crowd_refusal_unsent(struct kunit *test);
-void conn_crowd_leave(struct kunit *test);
+/* mpa_conn_overflow.c */
+void conn_overflow_oldest(struct kunit *test);
+void conn_overflow_room(struct kunit *test);
+void conn_overflow_lowered(struct kunit *test);
+void conn_overflow_decide(struct kunit *test);
+void conn_overflow_initiator(struct kunit *test);
+void conn_overflow_late(struct kunit *test);
+void conn_overflow_refused(struct kunit *test);
+void conn_overflow_refusal_unsent(struct kunit *test);
+void conn_overflow_leave(struct kunit *test);
 
 /* mpa_conn_shared.c */
 void conn_shared_blocked(struct kunit *test);

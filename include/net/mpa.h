@@ -100,8 +100,9 @@ enum mpa_error {
  * @MPA_REASON_EARLY: octets after a Request, before its Reply (code 4)
  * @MPA_REASON_TIMEOUT: no complete startup frame in time, or TCP did not take
  *	all of ours in time (code 4)
- * @MPA_REASON_CROWDED: more Responders than the sysctl net.mpa.startup_max
- *	allows wait for a Request, and this one has waited longest (code 4)
+ * @MPA_REASON_STARTUP_OVERFLOW: more Responders than the sysctl
+ *	net.mpa.startup_max allows wait for a Request, and this one has waited
+ *	longest (code 4)
  * @MPA_REASON_NOMEM: no memory to store the startup frame (code 4)
  * @MPA_REASON_ENHANCED: an accepting Reply whose S bit differs from our
  *	Request's, or a Request with S=1 to a Responder without
@@ -127,7 +128,7 @@ enum mpa_reason {
 	MPA_REASON_SHORT,
 	MPA_REASON_EARLY,
 	MPA_REASON_TIMEOUT,
-	MPA_REASON_CROWDED,
+	MPA_REASON_STARTUP_OVERFLOW,
 	MPA_REASON_NOMEM,
 	MPA_REASON_ENHANCED,
 	MPA_REASON_IRD,

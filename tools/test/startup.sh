@@ -176,7 +176,7 @@ initial_defaults() {
 
 # More clients than there is room for: those that came first have to go, and
 # one that sends its Request is served all the while
-crowded() {
+overflow() {
 	local room=$1 number
 
 	trap initial_defaults EXIT
@@ -191,10 +191,10 @@ crowded() {
 	for ((number = 1; number <= 5 - room; number++)); do
 		wait "${SILENT[number]}" || fail "client $number was not reset"
 	done
-	grown b MpaErrCrowded 0 $((5 - room))
+	grown b MpaErrStartupOverflow 0 $((5 - room))
 	ping_ok "$B4" size=100 count=5 verify=1
 	wait "${SILENT[number]}" || fail "client $number was not reset"
-	grown b MpaErrCrowded 0 $((6 - room))
+	grown b MpaErrStartupOverflow 0 $((6 - room))
 	for ((number++; number <= 5; number++)); do
 		kill "${SILENT[number]}" || fail "client $number was reset"
 	done
@@ -326,9 +326,9 @@ test_case refused "ER-02" refused
 test_case immediate "CS-02 CS-05 MK-10" immediate
 test_case immediate.mismatch "VN-08 CS-16 CS-34" immediate_mismatch
 test_case timeout.request "CS-31 CS-32 ER-08 SE-13" silent_client
-test_case crowded "SE-13" crowded 2 4096 2
-test_case crowded.initial "" crowded 3 3 1000
-test_case crowded.values "" limits_refused
+test_case overflow "SE-13" overflow 2 4096 2
+test_case overflow.initial "" overflow 3 3 1000
+test_case overflow.values "" limits_refused
 test_case timeout.initial "CS-31 CS-32" initial_timeout
 test_case timeout.reply "CS-32 CS-13 CS-25 RF-02 RF-11 RF-14" silent_server
 

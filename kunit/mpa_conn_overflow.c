@@ -4,7 +4,7 @@
 #include "mpa_conn_test.h"
 
 /* Room for @max; the other connection, b, has a peer that says nothing. */
-static void crowd_init_flags(struct kunit *test, int max, u32 flags)
+static void overflow_init_flags(struct kunit *test, int max, u32 flags)
 {
 	struct conn_test *t = test->priv;
 	struct mpa_conn *conn;
@@ -20,12 +20,12 @@ static void crowd_init_flags(struct kunit *test, int max, u32 flags)
 	t->b.conn = conn;
 }
 
-static void crowd_init(struct kunit *test, int max)
+static void overflow_init(struct kunit *test, int max)
 {
-	crowd_init_flags(test, max, 0);
+	overflow_init_flags(test, max, 0);
 }
 
-static void crowd_start_b(struct kunit *test)
+static void overflow_start_b(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
@@ -33,7 +33,7 @@ static void crowd_start_b(struct kunit *test)
 	conn_settle(&t->b);
 }
 
-static void crowd_start_a(struct kunit *test, enum conn_role role)
+static void overflow_start_a(struct kunit *test, enum conn_role role)
 {
 	struct conn_test *t = test->priv;
 
@@ -42,7 +42,7 @@ static void crowd_start_a(struct kunit *test, enum conn_role role)
 }
 
 /* Startup of a, a Responder, goes on to its end. */
-static void crowd_establish(struct kunit *test)
+static void overflow_establish(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
@@ -54,80 +54,82 @@ static void crowd_establish(struct kunit *test)
 }
 
 /* The oldest goes, and says why; the one that came behind it is served. */
-void conn_crowd_oldest(struct kunit *test)
+void conn_overflow_oldest(struct kunit *test)
 {
+	const u32 mib = MPA_MIB_REASON + MPA_REASON_STARTUP_OVERFLOW;
 	struct conn_test *t = test->priv;
 	unsigned long before;
 
-	crowd_init(test, 1);
-	before = conn_counter(t, MPA_MIB_REASON + MPA_REASON_CROWDED);
-	crowd_start_b(test);
+	overflow_init(test, 1);
+	before = conn_counter(t, mib);
+	overflow_start_b(test);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
-	crowd_start_a(test, CONN_RESPONDER);
-	conn_expect_end(test, &t->b, MPA_ERR_FRAME, MPA_REASON_CROWDED);
+	overflow_start_a(test, CONN_RESPONDER);
+	conn_expect_end(test, &t->b, MPA_ERR_FRAME,
+			MPA_REASON_STARTUP_OVERFLOW);
 	KUNIT_EXPECT_EQ(test, t->b.end.err, -ECONNABORTED);
 	CONN_WAIT(test, &t->b, EV_CLOSED, 1);
 	KUNIT_EXPECT_EQ(test, t->helper.client->sk->sk_err, ECONNRESET);
-	KUNIT_EXPECT_EQ(test, before + 1,
-			conn_counter(t, MPA_MIB_REASON + MPA_REASON_CROWDED));
-	crowd_establish(test);
+	KUNIT_EXPECT_EQ(test, before + 1, conn_counter(t, mib));
+	overflow_establish(test);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
 /* As many as there is room for. */
-void conn_crowd_room(struct kunit *test)
+void conn_overflow_room(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	crowd_init(test, 2);
-	crowd_start_b(test);
-	crowd_start_a(test, CONN_RESPONDER);
+	overflow_init(test, 2);
+	overflow_start_b(test);
+	overflow_start_a(test, CONN_RESPONDER);
 	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 2);
-	crowd_establish(test);
+	overflow_establish(test);
 	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
 
 /* The limit is lowered: so many go as are too many. */
-void conn_crowd_lowered(struct kunit *test)
+void conn_overflow_lowered(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	crowd_init(test, 2);
-	crowd_start_b(test);
+	overflow_init(test, 2);
+	overflow_start_b(test);
 	WRITE_ONCE(t->mn->startup_max, 1);
 	conn_settle(&t->b);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
-	crowd_start_a(test, CONN_RESPONDER);
-	conn_expect_end(test, &t->b, MPA_ERR_FRAME, MPA_REASON_CROWDED);
+	overflow_start_a(test, CONN_RESPONDER);
+	conn_expect_end(test, &t->b, MPA_ERR_FRAME,
+			MPA_REASON_STARTUP_OVERFLOW);
 	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
-	crowd_establish(test);
+	overflow_establish(test);
 }
 
 /* Whose Request is complete does not count, whatever the consumer does. */
-void conn_crowd_decide(struct kunit *test)
+void conn_overflow_decide(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	crowd_init(test, 1);
+	overflow_init(test, 1);
 	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
 	conn_start(test, CONN_RESPONDER);
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	crowd_start_b(test);
+	overflow_start_b(test);
 	conn_settle(&t->a);
-	crowd_establish(test);
+	overflow_establish(test);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
 
 /* Nor does an Initiator. */
-void conn_crowd_initiator(struct kunit *test)
+void conn_overflow_initiator(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	crowd_init(test, 1);
-	crowd_start_a(test, CONN_INITIATOR);
-	crowd_start_b(test);
+	overflow_init(test, 1);
+	overflow_start_a(test, CONN_INITIATOR);
+	overflow_start_b(test);
 	conn_settle(&t->a);
 	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
 	conn_peer_frame(test, true, PEER_C, 1, NULL, 0);
@@ -136,43 +138,43 @@ void conn_crowd_initiator(struct kunit *test)
 }
 
 /* It has to go, but its Request has come before that was carried out. */
-void conn_crowd_late(struct kunit *test)
+void conn_overflow_late(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	crowd_init(test, 1);
-	crowd_start_a(test, CONN_RESPONDER);
-	set_bit(MPA_CONN_CROWDED, &t->a.conn->flags);
-	crowd_establish(test);
+	overflow_init(test, 1);
+	overflow_start_a(test, CONN_RESPONDER);
+	set_bit(MPA_CONN_STARTUP_OVERFLOW, &t->a.conn->flags);
+	overflow_establish(test);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
 /* A refused peer that does not close takes a place, and ends as refused. */
-void conn_crowd_refused(struct kunit *test)
+void conn_overflow_refused(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	crowd_init_flags(test, 1, MPA_F_STRICT);
-	crowd_start_a(test, CONN_RESPONDER);
+	overflow_init_flags(test, 1, MPA_F_STRICT);
+	overflow_start_a(test, CONN_RESPONDER);
 	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
 	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
 	conn_settle(&t->a);
 	/* Time does not end it. */
 	mod_timer(&t->a.conn->timer, jiffies + 60 * HZ);
-	crowd_start_b(test);
+	overflow_start_b(test);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
 
 /* The same before TCP takes the refusal: the send buffer is full. */
-void conn_crowd_refusal_unsent(struct kunit *test)
+void conn_overflow_refusal_unsent(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	struct sock *sk;
 
 	t->opts.rcvbuf = 4096;
 	t->opts.sndbuf = 200000;
-	crowd_init_flags(test, 1, MPA_F_STRICT);
+	overflow_init_flags(test, 1, MPA_F_STRICT);
 	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 60000),
 			0);
 	conn_settle(&t->a);
@@ -181,18 +183,18 @@ void conn_crowd_refusal_unsent(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, sk_stream_memory_free(sk));
 	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
 	conn_settle(&t->a);
-	crowd_start_b(test);
+	overflow_start_b(test);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
 
 /* Whoever leaves makes room: by an end, by mpa_abort(), by mpa_detach(). */
-void conn_crowd_leave(struct kunit *test)
+void conn_overflow_leave(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	crowd_init(test, 1);
-	crowd_start_a(test, CONN_RESPONDER);
+	overflow_init(test, 1);
+	overflow_start_a(test, CONN_RESPONDER);
 	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
 	switch (conn_arg(test)) {
 	case 0:
@@ -208,6 +210,6 @@ void conn_crowd_leave(struct kunit *test)
 		break;
 	}
 	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 0);
-	crowd_start_b(test);
+	overflow_start_b(test);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
