@@ -75,7 +75,7 @@ struct mpa_stats {
  * @mib: counters
  * @sysctl: registered table of net.mpa
  * @crc: net.mpa.crc, the C bit of the frames that this end sends
- * @ooo_hook: net.mpa.ooo_hook, see mpa_af.c
+ * @ooo_ack_notify: net.mpa.ooo_ack_notify, see mpa_af.c
  * @startup_timeout_ms: net.mpa.startup_timeout_ms
  * @startup_max: net.mpa.startup_max
  * @rx_mem_max: net.mpa.rx_mem_max, in octets
@@ -91,7 +91,7 @@ struct mpa_net {
 	struct mpa_stats __percpu *mib;
 	struct ctl_table_header	*sysctl;
 	u8			crc;
-	u8			ooo_hook;
+	u8			ooo_ack_notify;
 	int			startup_timeout_ms;
 	int			startup_max;
 	unsigned long		rx_mem_max;

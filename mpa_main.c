@@ -77,7 +77,7 @@ struct mpa_net mpa_net_none = {
 	.startups		= LIST_HEAD_INIT(mpa_net_none.startups),
 	.dying			= true,
 	.crc			= 1,
-	.ooo_hook		= 1,
+	.ooo_ack_notify		= 1,
 	.startup_timeout_ms	= 1,
 };
 
@@ -264,8 +264,9 @@ static const struct ctl_table mpa_sysctls[] = {
 		.extra2		= SYSCTL_ONE,
 	},
 	{
-		.procname	= "ooo_hook",
-		.data		= (void *)offsetof(struct mpa_net, ooo_hook),
+		.procname	= "ooo_ack_notify",
+		.data		= (void *)offsetof(struct mpa_net,
+						   ooo_ack_notify),
 		.maxlen		= sizeof(u8),
 		.mode		= 0644,
 		.proc_handler	= proc_dou8vec_minmax,
@@ -337,7 +338,7 @@ static int __net_init mpa_net_init(struct net *net)
 	INIT_LIST_HEAD(&mn->conns);
 	INIT_LIST_HEAD(&mn->startups);
 	mn->crc = 1;
-	mn->ooo_hook = 1;
+	mn->ooo_ack_notify = 1;
 	mn->startup_timeout_ms = 10 * MSEC_PER_SEC;
 	mn->startup_max = MPA_STARTUP_MAX;
 	/* As net.ipv4.tcp_mem[1], the threshold of TCP's memory pressure */

@@ -38,7 +38,7 @@ void mpa_rx_ooo_begin(struct mpa_conn *conn)
 	conn->ooo.seen = tcp_sk(sk)->rcv_ooopack - 1;
 	WRITE_ONCE(conn->ooo.on, true);
 	/* A closed socket may listen by now: see mpa_conn_changed(). */
-	if (READ_ONCE(READ_ONCE(conn->mn)->ooo_hook) &&
+	if (READ_ONCE(READ_ONCE(conn->mn)->ooo_ack_notify) &&
 	    !mpa_conn_test(conn, MPA_CONN_GONE))
 		mpa_af_on(sk);
 }

@@ -74,7 +74,7 @@ static void conn_settings(struct conn_test *t)
 	WRITE_ONCE(t->mn->crc, t->crc_sysctl);
 	if (t->startup_max)
 		WRITE_ONCE(t->mn->startup_max, t->startup_max);
-	WRITE_ONCE(t->mn->ooo_hook, t->ooo_hook);
+	WRITE_ONCE(t->mn->ooo_ack_notify, t->ooo_ack_notify);
 }
 
 /* From now on nothing is accepted or connected any more. */
@@ -202,7 +202,7 @@ void conn_attach(struct kunit *test, u32 flags)
 	t->mn = t->a.conn->mn;
 	t->timeout_ms = t->mn->startup_timeout_ms;
 	t->crc_sysctl = t->mn->crc;
-	t->ooo_hook = t->mn->ooo_hook;
+	t->ooo_ack_notify = t->mn->ooo_ack_notify;
 }
 
 void conn_start(struct kunit *test, enum conn_role role)

@@ -306,7 +306,7 @@ void conn_ooo_timer(struct kunit *test)
 	u32 i;
 
 	conn_attach(test, MPA_F_OOO);
-	WRITE_ONCE(t->mn->ooo_hook, 0);
+	WRITE_ONCE(t->mn->ooo_ack_notify, 0);
 	ops = gap_af_ops(t->sock[0]);
 	gap_default(test);
 	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), ops);

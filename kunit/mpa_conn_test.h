@@ -280,7 +280,7 @@ struct conn_asker {
  * @timeout_ms: sysctl before the case
  * @startup_max: sysctl before the case, if it was changed
  * @crc_sysctl: sysctl before the case
- * @ooo_hook: sysctl before the case
+ * @ooo_ack_notify: sysctl before the case
  * @lo_mtu: MTU before the case, if it was changed
  * @shared: other connections, whose callbacks block
  */
@@ -315,7 +315,7 @@ struct conn_test {
 	int			timeout_ms;
 	int			startup_max;
 	u8			crc_sysctl;
-	u8			ooo_hook;
+	u8			ooo_ack_notify;
 	int			lo_mtu;
 	struct blocked		*shared;
 };

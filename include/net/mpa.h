@@ -208,8 +208,8 @@ struct mpa_ulpdu {
  *
  * With %MPA_F_OOO ULPDUs that arrive after a hole in the TCP stream are passed
  * as soon as they can be verified, unless there are no markers or no CRCs.
- * Unless net.mpa.ooo_hook is 0, TCP then acknowledges each segment after a hole
- * at once, whatever net.ipv4.tcp_comp_sack_nr says.
+ * Unless net.mpa.ooo_ack_notify is 0, TCP then acknowledges each segment after
+ * a hole at once, whatever net.ipv4.tcp_comp_sack_nr says.
  *
  * Either all ULPDUs of a call are below @delivered, or none is; the @pos of the
  * first one tells. No ULPDU that an earlier call passed out of order lies

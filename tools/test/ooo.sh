@@ -16,7 +16,7 @@ mended() {
 	for space in a b; do
 		ip -n $space tcp_metrics flush all
 		set_sysctl $space net.mpa.crc=1
-		set_sysctl $space net.mpa.ooo_hook=1
+		set_sysctl $space net.mpa.ooo_ack_notify=1
 		set_sysctl $space net.ipv4.tcp_rmem="4096 131072 6291456"
 		set_sysctl $space net.ipv4.tcp_comp_sack_delay_ns=1000000
 	done
@@ -332,7 +332,7 @@ client_alone() {
 # Without the hook a timer and what runs anyway have to do
 without_hook() {
 	mended
-	set_sysctl b net.mpa.ooo_hook=0
+	set_sysctl b net.mpa.ooo_ack_notify=0
 	loses 1% 20ms
 	sink_ooo "$B4" 700000
 }
