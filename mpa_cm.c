@@ -511,7 +511,7 @@ static bool mpa_cm_reply(struct mpa_conn *conn)
 	mpa_cm_startup(conn->cm, &reply);
 	if (!(conn->cm->peer.flags & MPA_RR_R)) {
 		if (mpa_tcp_unread(conn->sk))
-			mpa_count(conn, GLUED);
+			mpa_count(conn, DATA_WITH_REPLY);
 		return mpa_cm_establish(conn, &reply);
 	}
 

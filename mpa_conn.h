@@ -35,7 +35,7 @@ enum mpa_mib {
 	MPA_MIB_NO_CRC,
 	MPA_MIB_ENHANCED,
 	MPA_MIB_FALLBACKS,
-	MPA_MIB_GLUED,		/* accepting Replies with octets after them */
+	MPA_MIB_DATA_WITH_REPLY, /* accepting Replies with octets after them */
 	MPA_MIB_TX_ULPDUS,
 	MPA_MIB_TX_OCTETS,
 	MPA_MIB_TX_CALLS,

@@ -197,7 +197,7 @@ static const struct snmp_mib mpa_mib_list[] = {
 	SNMP_MIB_ITEM("MpaNoCrc", MPA_MIB_NO_CRC),
 	SNMP_MIB_ITEM("MpaEnhanced", MPA_MIB_ENHANCED),
 	SNMP_MIB_ITEM("MpaFallbacks", MPA_MIB_FALLBACKS),
-	SNMP_MIB_ITEM("MpaGluedToReply", MPA_MIB_GLUED),
+	SNMP_MIB_ITEM("MpaDataWithReply", MPA_MIB_DATA_WITH_REPLY),
 	SNMP_MIB_ITEM("MpaTxUlpdus", MPA_MIB_TX_ULPDUS),
 	SNMP_MIB_ITEM("MpaTxOctets", MPA_MIB_TX_OCTETS),
 	SNMP_MIB_ITEM("MpaTxCalls", MPA_MIB_TX_CALLS),

@@ -56,7 +56,7 @@ static const struct conn_row startup_rows[] = {
 	  CONN_RESPONDER },
 	{ "CS-05 MK-10 MK-19: no startup frames", conn_start_immediately },
 	{ "CS-42: last streaming message", conn_start_last_message },
-	{ "CS-28: FPDUs glued to the Reply", conn_start_glued },
+	{ "CS-28: FPDUs together with the Reply", conn_start_data_with_reply },
 	{ "TD-02: FIN behind the Request", conn_start_request_fin },
 	{ "TD-02: FIN behind the Reply", conn_start_reply_fin, 0 },
 	{ "TD-02: FPDU and FIN behind the Reply", conn_start_reply_fin, 1 },

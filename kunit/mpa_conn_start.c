@@ -1148,7 +1148,7 @@ void conn_start_reject(struct kunit *test)
 }
 
 /* FPDUs right behind an accepting Reply are kept. */
-void conn_start_glued(struct kunit *test)
+void conn_start_data_with_reply(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 

@@ -432,7 +432,7 @@ void conn_start_reply_fin(struct kunit *test);
 void conn_start_timeout_send(struct kunit *test);
 void conn_start_rejected(struct kunit *test);
 void conn_start_reject(struct kunit *test);
-void conn_start_glued(struct kunit *test);
+void conn_start_data_with_reply(struct kunit *test);
 
 /* mpa_conn_overflow.c */
 void conn_overflow_oldest(struct kunit *test);

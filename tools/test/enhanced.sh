@@ -222,7 +222,7 @@ short_request() {
 	ping_ok "$B4" rev=2 rtr=read
 }
 
-# An RTR may have FPDUs glued to it, or come octet by octet
+# An RTR may have FPDUs right after it, or come octet by octet
 rtr_taken() {
 	local rtr answer
 

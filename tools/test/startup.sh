@@ -276,7 +276,7 @@ responder_may_send() {
 }
 
 # Nothing leaves the Initiator between its Request and the Reply; what is
-# glued to the Reply is kept, and the first octets are those of an FPDU
+# sent with the Reply is kept, and the first octets are those of an FPDU
 initiator_waits() {
 	network pair 1500
 	peer_server "data:${REQ_KEY}40010000" quiet:0.7 \
@@ -285,7 +285,7 @@ initiator_waits() {
 	peer_served
 }
 
-reply_glued() {
+reply_with_data() {
 	network pair 1500
 	peer_server read:20 "send:${REP_KEY}40010000$FPDU" read:48
 	ping_to "$B4" size=42 count=1 timeout=$((5 * SLOW))
@@ -354,7 +354,7 @@ test_case request.bits "RF-12 RF-14 RF-15 RF-04 CS-21 CS-23" request_bits
 test_case request.dribbled "CS-15 CS-06 RX-11 RX-12 RX-13" request_dribbled
 test_case responder.may-send "CS-29 CS-15 TX-17" responder_may_send
 test_case initiator.waits "CS-24 CS-28 CS-13 RF-07 TX-17" initiator_waits
-test_case reply.glued "CS-28" reply_glued
+test_case reply.with-data "CS-28" reply_with_data
 test_case reply.request "CS-30 CS-26 RF-05" \
 	hostile_reply 4 frame "send:${REQ_KEY}40010000" end:reset
 test_case reply.key "RF-05 CS-26 CS-34" \
