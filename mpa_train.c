@@ -312,7 +312,8 @@ static int mpa_train_gather(struct mpa_train *train, struct mpa_tx *tx)
 			       tx->len);
 }
 
-static __always_inline bool mpa_train_gatherable(const struct mpa_train *train,
+/* True if the encoder and the consumer (zero copy) allow @tx to be gathered. */
+static __always_inline bool mpa_train_may_gather(const struct mpa_train *train,
 						 const struct mpa_tx *tx)
 {
 	return !(tx->flags & MPA_TX_ZEROCOPY) &&
@@ -321,17 +322,18 @@ static __always_inline bool mpa_train_gatherable(const struct mpa_train *train,
 }
 
 /*
- * True if @tx is to be gathered: it is large, or follows others in a train that
- * is gathered, or is alone, so that a page fragment for it would be too much.
+ * True if @tx may be gathered, and that pays: it is large, or follows others in
+ * a train that is gathered, or is alone, so that a page fragment for it would
+ * be too much.
  */
-static bool mpa_train_can_gather(const struct mpa_conn *conn,
-				 const struct mpa_tx *tx)
+static bool mpa_train_should_gather(const struct mpa_conn *conn,
+				    const struct mpa_tx *tx)
 {
 	const struct mpa_train *train = conn->tx.train;
 
 	return (train->gather || tx->len >= MPA_TRAIN_GATHER ||
 		(!train->nr && mpa_tx_queue_empty(conn))) &&
-	       mpa_train_gatherable(train, tx);
+	       mpa_train_may_gather(train, tx);
 }
 
 /* Lay out or gather one FPDU. Returns 0 or an error; -ENOBUFS: train full. */
@@ -348,7 +350,7 @@ static int mpa_train_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (!record)
 		return -ENOBUFS;
 
-	if (mpa_train_can_gather(conn, tx))
+	if (mpa_train_should_gather(conn, tx))
 		err = mpa_train_gather(train, tx);
 	if (err == -ENOBUFS) {
 		/* Too many pieces even for an empty train: copy it. */
@@ -381,7 +383,7 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 static int mpa_train_try(struct mpa_train *train, struct mpa_tx *tx, u32 len)
 {
 	if (tx->hdr_len + tx->len != len ||
-	    (train->gather && !mpa_train_gatherable(train, tx)))
+	    (train->gather && !mpa_train_may_gather(train, tx)))
 		return 1;
 	if (train->gather)
 		return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len,
