@@ -173,7 +173,7 @@ static void ooo_found(struct kunit *test, u32 flags)
 	KUNIT_EXPECT_EQ(test, info.rx_pos, 0);
 	KUNIT_EXPECT_EQ(test, info.ulpdus_rx, 0);
 	KUNIT_EXPECT_EQ(test, info.ulpdus_ooo, 2);
-	KUNIT_EXPECT_EQ(test, info.octets_ooo, 1400);
+	KUNIT_EXPECT_EQ(test, info.bytes_ooo, 1400);
 	KUNIT_EXPECT_EQ(test, info.ooo_suppressed, 0);
 
 	gap_put_as(test, gap_at(t, 3), t->buf_len, flags);

@@ -79,17 +79,19 @@
  * messages_tx messages_rx	Sends
  * writes_tx writes_rx	RDMA Writes
  * reads_tx reads_rx	our RDMA Reads, and the peer's that were answered
- * octets_tx octets_rx	payload of all these. RTRs are not counted in any.
- * placed_ooo	octets of RDMA Writes and RDMA Reads that were placed before
- *		their turn; octets_rx counts them at their turn
+ * bytes_tx bytes_rx	payload of all these. RTRs are not counted in any.
+ * placed_ooo	bytes of RDMA Writes and RDMA Reads that were placed before
+ *		their turn; bytes_rx counts them at their turn
  * mismatches	what came back other than it was sent
  * terminate_tx terminate_rx	layer/type/code, decimal, or none
  * terminate_swapped	1: siw's way, layer and type were the other way round
  * rtr		kind that was sent, or received: send, write, read, or none
  * ird ord	in use
  * revision markers_tx markers_rx emss mulpdu ulpdus_tx ulpdus_rx
- * ulpdus_ooo octets_ooo ooo_suppressed
+ * ulpdus_ooo bytes_ooo ooo_suppressed
  * mpa_error peer_pdata elapsed_ns local peer	as those of mpa_ping
+ * octets_tx octets_rx octets_ooo placed_early	bytes_tx and so on: names of
+ *		before, printed last
  *
  * What is ours to choose in the protocol: an STag belongs to one connection,
  * and its Tagged Offsets begin at STag * 4096. A connection that goes wrong

@@ -87,7 +87,7 @@ static void show_count(struct seq_file *seq, const struct rdmap_count *count,
 	seq_printf(seq, "messages_%s=%llu\n", way, count->messages);
 	seq_printf(seq, "writes_%s=%llu\n", way, count->writes);
 	seq_printf(seq, "reads_%s=%llu\n", way, count->reads);
-	seq_printf(seq, "octets_%s=%llu\n", way, count->octets);
+	seq_printf(seq, "bytes_%s=%llu\n", way, count->octets);
 }
 
 static void show_term(struct seq_file *seq, const char *name, u32 err)
@@ -120,5 +120,8 @@ void rdmap_result_show(struct seq_file *seq, const struct rdmap_result *res)
 	mpa_show_u64(seq, "elapsed_ns", res->elapsed);
 	mpa_show_addresses(seq, &res->info);
 	/* Keys of before, for scripts that read them */
+	mpa_show_u64(seq, "octets_tx", res->tx.octets);
+	mpa_show_u64(seq, "octets_rx", res->rx.octets);
+	mpa_show_u64(seq, "octets_ooo", res->info.bytes_ooo);
 	mpa_show_u64(seq, "placed_early", res->placed_ooo);
 }

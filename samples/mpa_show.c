@@ -44,7 +44,7 @@ void mpa_show_sizes(struct seq_file *seq, const struct mpa_info *info)
 void mpa_show_ooo(struct seq_file *seq, const struct mpa_info *info)
 {
 	mpa_show_u64(seq, "ulpdus_ooo", info->ulpdus_ooo);
-	mpa_show_u64(seq, "octets_ooo", info->octets_ooo);
+	mpa_show_u64(seq, "bytes_ooo", info->bytes_ooo);
 	mpa_show_u64(seq, "ooo_suppressed", info->ooo_suppressed);
 }
 

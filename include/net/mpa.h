@@ -448,7 +448,7 @@ enum mpa_state {
  *	count when TCP has taken all of it
  * @ulpdus_rx: ULPDUs delivered
  * @ulpdus_ooo: ULPDUs passed out of order
- * @octets_ooo: octets of @ulpdus_ooo, without framing
+ * @bytes_ooo: bytes of @ulpdus_ooo, without framing
  * @ooo_suppressed: of @ulpdus_ooo, those delivered since, without being passed
  *	again
  * @enhanced: in full operation: RFC 6581 was used; @ird, @ord, @rtr and @theirs
@@ -480,7 +480,7 @@ struct mpa_info {
 	u64		ulpdus_tx;
 	u64		ulpdus_rx;
 	u64		ulpdus_ooo;
-	u64		octets_ooo;
+	u64		bytes_ooo;
 	u64		ooo_suppressed;
 	bool		enhanced;
 	u16		ird;

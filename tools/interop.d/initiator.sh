@@ -29,7 +29,7 @@ from_rdma_client() {
 	from "$1" 7471 rdma_server 2 "$3" -- rdma_client -s "$B4"
 	((!STATUS)) || fail "rdma_client ended with $STATUS"
 	good "$2" "$4"
-	expect messages_tx=1 messages_rx=1 octets_tx=16 octets_rx=16
+	expect messages_tx=1 messages_rx=1 bytes_tx=16 bytes_rx=16
 	our_row rdma_client initiator
 }
 
@@ -52,8 +52,8 @@ from_ucmatose() {
 		ucmatose -s "$B4" -S "$3" -C "$4"
 	((!STATUS)) || fail "ucmatose ended with $STATUS"
 	good 2 "$2"
-	expect messages_tx="$4" messages_rx="$4" octets_tx=$(($3 * $4)) \
-		octets_rx=$(($3 * $4)) rtr=write
+	expect messages_tx="$4" messages_rx="$4" bytes_tx=$(($3 * $4)) \
+		bytes_rx=$(($3 * $4)) rtr=write
 	our_row ucmatose initiator
 }
 

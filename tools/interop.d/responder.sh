@@ -29,7 +29,7 @@ our_row() {
 	row "$1" "$2" "${R[revision]}" "${R[crc]}" 0 \
 		$((R[messages_tx] + R[messages_rx] + R[writes_tx] + \
 		R[writes_rx] + R[reads_tx] + R[reads_rx])) \
-		$((R[octets_tx] + R[octets_rx])) "${3:-ok}"
+		$((R[bytes_tx] + R[bytes_rx])) "${3:-ok}"
 }
 
 # to_rdma_server REV CRC
@@ -42,7 +42,7 @@ to_rdma_server() {
 	theirs_good
 	record_stop
 	good "$1" "$2"
-	expect messages_tx=1 messages_rx=1 octets_tx=16 octets_rx=16
+	expect messages_tx=1 messages_rx=1 bytes_tx=16 bytes_rx=16
 	our_row rdma_server responder
 }
 
@@ -93,8 +93,8 @@ to_ucmatose() {
 	theirs_good
 	record_stop
 	good "$1" "$2"
-	expect messages_tx="$4" messages_rx="$4" octets_tx=$(($3 * $4)) \
-		octets_rx=$(($3 * $4))
+	expect messages_tx="$4" messages_rx="$4" bytes_tx=$(($3 * $4)) \
+		bytes_rx=$(($3 * $4))
 	our_row "ucmatose" responder
 }
 

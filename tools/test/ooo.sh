@@ -85,12 +85,12 @@ all_delivered() {
 
 # Some were passed out of order
 some_ooo() {
-	((R[ulpdus_ooo] > 0 && R[octets_ooo] >= R[ulpdus_ooo])) ||
+	((R[ulpdus_ooo] > 0 && R[bytes_ooo] >= R[ulpdus_ooo])) ||
 		{ show_result; fail "nothing was passed out of order"; }
 	all_delivered
 }
 
-none_ooo() { expect ulpdus_ooo=0 octets_ooo=0 ooo_suppressed=0; }
+none_ooo() { expect ulpdus_ooo=0 bytes_ooo=0 ooo_suppressed=0; }
 
 # sink ADDRESS OCTETS PING-OPTION...: the receiver has what was sent, in order
 sink() {
@@ -469,7 +469,7 @@ hole_closes() {
 	wait $PEER || fail "mpa-peer: $(tail -n 2 "$STATE/client")"
 	served
 	expect status=0 reason=ok ulpdus_rx=4 bytes_rx=4600 ulpdus_ooo=3 \
-		octets_ooo=3600 ooo_suppressed=3
+		bytes_ooo=3600 ooo_suppressed=3
 }
 
 # TCP puts no duplicate ACKs together, by which the module hears of segments. It

@@ -58,11 +58,11 @@ rdmap_echo() {
 	for size in 0 1 3 64 1429 1430 1431 1434 4096 65536 100000; do
 		rdmap_ok app=echo markers="$2" size=$size count=$n depth=3
 		expect iterations=$n messages_tx=$n messages_rx=$n \
-			octets_tx=$((n * size)) octets_rx=$((n * size)) \
+			bytes_tx=$((n * size)) bytes_rx=$((n * size)) \
 			markers_tx="$2" markers_rx="$2"
 		rdmap_served
 		expect iterations=$n messages_tx=$n messages_rx=$n \
-			octets_rx=$((n * size))
+			bytes_rx=$((n * size))
 	done
 }
 
@@ -88,8 +88,8 @@ rdmap_rping() {
 	for size in 1 2 64 1000 4096 65536; do
 		rdmap_ok app=rping count=5 size=$size "$@"
 		expect iterations=5 messages_tx=10 messages_rx=10 reads_rx=5 \
-			writes_rx=5 octets_tx=$((5 * (size + 32))) \
-			octets_rx=$((5 * (size + 32)))
+			writes_rx=5 bytes_tx=$((5 * (size + 32))) \
+			bytes_rx=$((5 * (size + 32)))
 		rdmap_served
 		expect iterations=5 reads_tx=5 writes_tx=5 reads_rx=0 \
 			writes_rx=0
@@ -100,9 +100,10 @@ rdmap_once() {
 	rdmap pair 1500
 	serve app=rdma_server "$@"
 	rdmap_ok app=rdma_client "$@"
-	expect iterations=1 octets_tx=16 octets_rx=16
+	expect iterations=1 bytes_tx=16 bytes_rx=16
+	expect octets_tx=16 octets_rx=16 octets_ooo=0 placed_early=0	# old names
 	rdmap_served
-	expect iterations=1 octets_tx=16 octets_rx=16
+	expect iterations=1 bytes_tx=16 bytes_rx=16
 }
 
 # The passive side speaks first: it may when an RTR is there.
@@ -110,9 +111,9 @@ rdmap_exchange() {
 	rdmap pair 1500
 	serve app=ucmatose count=50 size=3000
 	rdmap_ok app=ucmatose count=50 size=3000 rtr="$1"
-	expect iterations=50 octets_rx=150000 octets_tx=150000 rtr="$1"
+	expect iterations=50 bytes_rx=150000 bytes_tx=150000 rtr="$1"
 	rdmap_served
-	expect iterations=50 octets_rx=150000 octets_tx=150000 rtr="$1"
+	expect iterations=50 bytes_rx=150000 bytes_tx=150000 rtr="$1"
 }
 
 # Without an RTR both sides wait, until time is over; then there is a FIN.
@@ -256,7 +257,7 @@ rdmap_large() {
 	rdmap pair 576
 	serve app=ucmatose count=10 size=100000
 	rdmap_ok app=ucmatose count=10 size=100000
-	expect octets_rx=1000000 octets_tx=1000000
+	expect bytes_rx=1000000 bytes_tx=1000000
 	rdmap_served
 }
 
@@ -376,7 +377,7 @@ rping_against() {
 		"expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
 	rdmap_connect rev=1 app=rping stag=$SOURCE size=64 &&
 		fail "it was taken"
-	expect status=-71 reason=protocol terminate_tx="$error" octets_rx=0
+	expect status=-71 reason=protocol terminate_tx="$error" bytes_rx=0
 	peer_served
 }
 
@@ -399,7 +400,7 @@ echo_against() {
 # echo_against_send ERROR ULPDU: a Send of which nothing may be placed
 echo_against_send() {
 	echo_against "$@"
-	expect octets_rx=0 messages_rx=0
+	expect bytes_rx=0 messages_rx=0
 }
 
 # The server echoes before it comes to the mistake, or not at all
@@ -436,7 +437,7 @@ rdmap_sends() {
 		"fpdu:ulpdu=$(seg_untagged 7d73 0 4 0 11 4711)" \
 		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 4 0 11)" fin end:fin
 	rdmap_served
-	expect messages_rx=4 octets_rx=6
+	expect messages_rx=4 bytes_rx=6
 }
 
 # With Rev 0 both layers have version 0.
@@ -466,7 +467,7 @@ rdmap_invalidated() {
 		"expect-fpdu:ulpdu=$(seg_complaint 1/1/0 "$write")" end:fin
 	rdmap_connect rev=1 app=rping stag=$SOURCE size=64 count=2 &&
 		fail "a buffer that is gone was written"
-	expect reason=protocol terminate_tx=1/1/0 writes_rx=1 octets_rx=40
+	expect reason=protocol terminate_tx=1/1/0 writes_rx=1 bytes_rx=40
 	peer_served
 }
 
@@ -488,7 +489,7 @@ rdmap_stream() {
 	client request expect-reply:r=0 "fpdu:ulpdu=$ulpdu" \
 		"expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
 	served
-	expect reason=protocol terminate_tx="$error" octets_rx=0
+	expect reason=protocol terminate_tx="$error" bytes_rx=0
 	wait $first || fail "the other stream was disturbed"
 	rdmap_served
 }
@@ -570,7 +571,7 @@ rdmap_response() {
 		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$GO_ON")" \
 		fin end:fin
 	rdmap_served
-	expect iterations=1 reads_tx=1 writes_tx=1 octets_rx=96
+	expect iterations=1 reads_tx=1 writes_tx=1 bytes_rx=96
 }
 
 # Errors of MPA are told by RDMAP.
@@ -665,8 +666,8 @@ expect_ooo() {
 
 expect_placed_ooo() {
 	expect_ooo
-	((R[placed_ooo] > 0 && R[placed_ooo] < R[octets_ooo])) ||
-		fail "${R[placed_ooo]} placed out of order of ${R[octets_ooo]}"
+	((R[placed_ooo] > 0 && R[placed_ooo] < R[bytes_ooo])) ||
+		fail "${R[placed_ooo]} placed out of order of ${R[bytes_ooo]}"
 }
 
 # RDMA Read Responses to the server, RDMA Writes to the client
@@ -675,11 +676,11 @@ rdmap_ooo_rping() {
 	serve app=rping ooo=1
 	rdmap_ok app=rping ooo=1 count=10 size=65536 timeout=$((30 * SLOW))
 	expect iterations=10 writes_rx=10 reads_rx=10 messages_rx=20 \
-		octets_rx=$((10 * (65536 + 32)))
+		bytes_rx=$((10 * (65536 + 32)))
 	expect_placed_ooo
 	rdmap_served
 	expect iterations=10 writes_tx=10 reads_tx=10 messages_rx=20 \
-		octets_rx=$((10 * (65536 + 32)))
+		bytes_rx=$((10 * (65536 + 32)))
 	expect_placed_ooo
 }
 
@@ -688,10 +689,10 @@ rdmap_ooo_echo() {
 	rdmap_ooo "$@"
 	serve app=echo ooo=1 size=100000 depth=8
 	rdmap_ok app=echo ooo=1 count=10 size=100000 timeout=$((30 * SLOW))
-	expect iterations=10 octets_rx=1000000 placed_ooo=0
+	expect iterations=10 bytes_rx=1000000 placed_ooo=0
 	expect_ooo
 	rdmap_served
-	expect iterations=10 octets_rx=1000000 placed_ooo=0
+	expect iterations=10 bytes_rx=1000000 placed_ooo=0
 	expect_ooo
 }
 
@@ -782,7 +783,7 @@ rdmap_ooo_write() {
 		"fpdu:ulpdu=$late" hold \
 		"fpdu:ulpdu=$(seg_tagged c140 $SINK 1011b8 "${text:880}")" \
 		"fpdu:ulpdu=$(seg_untagged 4143 0 2 0 "$GO_ON")" push end:fin
-	expect status=0 mismatches=0 iterations=1 writes_rx=1 octets_rx=1032 \
+	expect status=0 mismatches=0 iterations=1 writes_rx=1 bytes_rx=1032 \
 		placed_ooo=560
 }
 
@@ -797,7 +798,7 @@ rdmap_ooo_mistake() {
 	ooo_server 1 "expect-fpdu:ulpdu=$(rping_advert 1 $SOURCE 1000)" \
 		"fpdu:ulpdu=$late" "fpdu:ulpdu=$wrong" \
 		"expect-fpdu:ulpdu=$(seg_complaint 1/1/0 "$wrong")" end:fin
-	expect reason=protocol terminate_tx=1/1/0 writes_rx=1 octets_rx=440 \
+	expect reason=protocol terminate_tx=1/1/0 writes_rx=1 bytes_rx=440 \
 		placed_ooo=0
 }
 
@@ -813,7 +814,7 @@ rdmap_ooo_invalidated() {
 		"fpdu:ulpdu=$late" \
 		"fpdu:ulpdu=$(seg_tagged c140 $SINK 101000 "$(zeroes 500)")" \
 		end:fin,rest
-	expect reason=protocol terminate_tx=1/1/0 writes_rx=0 octets_rx=16 \
+	expect reason=protocol terminate_tx=1/1/0 writes_rx=0 bytes_rx=16 \
 		placed_ooo=500
 }
 
@@ -844,7 +845,7 @@ rdmap_ooo_response() {
 		"fpdu:ulpdu=$(seg_tagged c142 $SOURCE 1001b8 "${OCTETS:880}")" \
 		"${WRITTEN[1]}" push "${WRITTEN[0]}" "${WRITTEN[@]:2}"
 	expect status=0 terminate_tx=none iterations=1 reads_tx=1 writes_tx=1 \
-		messages_rx=2 octets_rx=1032 placed_ooo=560
+		messages_rx=2 bytes_rx=1032 placed_ooo=560
 }
 
 # Nobody has asked for a Read Response when it comes, but at its turn.
@@ -855,7 +856,7 @@ rdmap_ooo_unasked() {
 		"fpdu:ulpdu=$(seg_tagged c142 $SOURCE 100000 "$OCTETS")" \
 		"${READ[1]}" "${WRITTEN[@]}"
 	expect status=0 terminate_tx=none iterations=1 reads_tx=1 writes_tx=1 \
-		octets_rx=1032 placed_ooo=0
+		bytes_rx=1032 placed_ooo=0
 }
 
 # In a buffer of ours, but not where we have asked for something
@@ -869,7 +870,7 @@ rdmap_ooo_beyond() {
 	ooo_client 1 request expect-reply:r=0,m=1 "${READ[@]}" \
 		"fpdu:ulpdu=$late" "fpdu:ulpdu=$wrong" \
 		"expect-fpdu:ulpdu=$(seg_complaint 1/1/1 "$wrong")" end:fin
-	expect reason=protocol terminate_tx=1/1/1 octets_rx=456 placed_ooo=0
+	expect reason=protocol terminate_tx=1/1/1 bytes_rx=456 placed_ooo=0
 }
 
 # The RTR is late, and the program has not begun.
@@ -907,7 +908,7 @@ rdmap_ooo_ended() {
 	no_hole
 	served
 	expect status=-125 ulpdus_ooo=2 ooo_suppressed=0 ulpdus_rx=0 \
-		messages_rx=0 octets_rx=0 placed_ooo=0 terminate_tx=none
+		messages_rx=0 bytes_rx=0 placed_ooo=0 terminate_tx=none
 }
 
 # Lifetimes
