@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connection manager: startup (RFC 5044 section 7.1, RFC 6581), and how
- * connections end.
+ * Connection manager: startup (RFC 5044 section 7.1, RFC 6581).
  *
  * Everything up to mpa_cm_run() runs in the work item. The API functions below
  * it set, under conn->lock, a flag for the work item. The octets to be sent are
@@ -65,165 +64,6 @@ struct mpa_cm {
 	enum mpa_reason		reason;
 	unsigned long		deadline;
 };
-
-static const char * const mpa_reason_names[] = {
-	[MPA_REASON_NONE]	= "none",
-	[MPA_REASON_FIN]	= "fin",
-	[MPA_REASON_TRUNCATED]	= "truncated",
-	[MPA_REASON_RESET]	= "reset",
-	[MPA_REASON_ABORTED]	= "aborted",
-	[MPA_REASON_CRC]	= "crc",
-	[MPA_REASON_MARKER]	= "marker",
-	[MPA_REASON_LENGTH]	= "length",
-	[MPA_REASON_URGENT]	= "urgent",
-	[MPA_REASON_KEY]	= "key",
-	[MPA_REASON_ROLE]	= "role",
-	[MPA_REASON_REVISION]	= "revision",
-	[MPA_REASON_PD_LENGTH]	= "pd-length",
-	[MPA_REASON_SHORT]	= "short-frame",
-	[MPA_REASON_EARLY]	= "early-octets",
-	[MPA_REASON_TIMEOUT]	= "timeout",
-	[MPA_REASON_STARTUP_OVERFLOW]	= "startup-overflow",
-	[MPA_REASON_NOMEM]	= "no-memory",
-	[MPA_REASON_ENHANCED]	= "enhanced",
-	[MPA_REASON_IRD]	= "ird",
-	[MPA_REASON_RTR]	= "rtr",
-};
-
-/**
- * mpa_reason_name() - name of a reason
- * @reason: reason
- *
- * Context: any.
- * Return: a constant string
- */
-const char *mpa_reason_name(enum mpa_reason reason)
-{
-	if (reason >= ARRAY_SIZE(mpa_reason_names))
-		return "unknown";
-	return mpa_reason_names[reason];
-}
-EXPORT_SYMBOL_GPL(mpa_reason_name);
-
-/* Error code of @reason: RFC 5044 section 8, RFC 6581 section 8. */
-static enum mpa_error mpa_reason_error(const struct mpa_conn *conn,
-				       enum mpa_reason reason)
-{
-	bool startup = conn->state <= MPA_STATE_DECIDE;
-
-	switch (reason) {
-	case MPA_REASON_NONE:
-		return MPA_ERR_NONE;
-	case MPA_REASON_FIN:
-	case MPA_REASON_TRUNCATED:
-	case MPA_REASON_RESET:
-	case MPA_REASON_ABORTED:
-		return MPA_ERR_TCP;
-	case MPA_REASON_CRC:
-		return MPA_ERR_CRC;
-	case MPA_REASON_MARKER:
-	case MPA_REASON_LENGTH:
-		return MPA_ERR_MARKER;
-	case MPA_REASON_URGENT:
-		return startup ? MPA_ERR_FRAME : MPA_ERR_MARKER;
-	case MPA_REASON_KEY:
-	case MPA_REASON_ROLE:
-	case MPA_REASON_REVISION:
-	case MPA_REASON_PD_LENGTH:
-	case MPA_REASON_SHORT:
-	case MPA_REASON_EARLY:
-	case MPA_REASON_TIMEOUT:
-	case MPA_REASON_STARTUP_OVERFLOW:
-	case MPA_REASON_NOMEM:
-	case MPA_REASON_ENHANCED:
-		return MPA_ERR_FRAME;
-	case MPA_REASON_IRD:
-		return MPA_ERR_IRD;
-	case MPA_REASON_RTR:
-		break;
-	}
-	return MPA_ERR_RTR;
-}
-
-static int mpa_reason_errno(enum mpa_reason reason)
-{
-	switch (reason) {
-	case MPA_REASON_NONE:
-	case MPA_REASON_FIN:
-		return 0;
-	case MPA_REASON_CRC:
-		return -EBADMSG;
-	case MPA_REASON_TIMEOUT:
-		return -ETIMEDOUT;
-	case MPA_REASON_STARTUP_OVERFLOW:
-		return -ECONNABORTED;
-	case MPA_REASON_NOMEM:
-		return -ENOMEM;
-	default:
-		return -EPROTO;
-	}
-}
-
-/* Note how the receive half ended; mpa_cm_report() tells the consumer. */
-void mpa_cm_end(struct mpa_conn *conn, enum mpa_reason reason, int err)
-{
-	conn->rx.end.reason = reason;
-	conn->rx.end.error = mpa_reason_error(conn, reason);
-	conn->rx.end.err = err ?: mpa_reason_errno(reason);
-}
-
-static void mpa_cm_log(struct mpa_conn *conn)
-{
-	struct sockaddr_storage local, peer;
-
-	if (conn->rx.end.error == MPA_ERR_TCP)
-		return;
-	mpa_tcp_addresses(conn->sk, &local, &peer);
-	net_info_ratelimited("mpa: peer %pISpc: error %d (%s)\n", &peer,
-			     conn->rx.end.error,
-			     mpa_reason_name(conn->rx.end.reason));
-}
-
-/* Tell the consumer, once, how the receive half ended. */
-void mpa_cm_report(struct mpa_conn *conn)
-{
-	struct mpa_end *end = &conn->rx.end;
-
-	if (conn->rx.reported || !mpa_conn_enter(conn))
-		return;
-	WRITE_ONCE(conn->rx.reported, true);
-	trace_mpa_ended(conn, end);
-	SNMP_INC_STATS(READ_ONCE(conn->mn)->mib, MPA_MIB_REASON + end->reason);
-	mpa_cm_log(conn);
-	conn->ops->ended(conn, end);
-}
-
-/* Work item, in MPA_STATE_CLOSED, when every message has been handed back. */
-void mpa_cm_closed(struct mpa_conn *conn)
-{
-	if (test_and_set_bit(MPA_CONN_CLOSED_CALLED, &conn->flags))
-		return;
-	if (conn->ops->closed && mpa_conn_enter(conn))
-		conn->ops->closed(conn, conn->rx.err);
-}
-
-/*
- * The connection is over in both directions. A reset is reported at once:
- * octets not delivered and a FIN not reported are dropped.
- */
-void mpa_cm_lost(struct mpa_conn *conn, enum mpa_reason reason, int err)
-{
-	mpa_tcp_reset(conn->sk);
-	if (!conn->rx.reported)
-		mpa_cm_end(conn, reason, err);
-	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
-	mpa_rx_drop(conn);
-	mpa_tx_cancel(conn, err);
-	conn->rx.err = err;
-	mpa_cm_report(conn);
-	if (mpa_tx_flush(conn))
-		mpa_cm_closed(conn);
-}
 
 /* cm->out is allocated, or the header: see mpa_cm_refuse(). */
 static void mpa_cm_free_out(struct mpa_cm *cm)
@@ -290,11 +130,9 @@ static bool mpa_cm_close(struct mpa_conn *conn, enum mpa_reason reason)
 {
 	mpa_cm_timer_stop(conn);
 	/* A FIN during startup is an error. */
-	mpa_cm_end(conn, reason, reason == MPA_REASON_FIN ? -ECONNRESET : 0);
+	mpa_conn_end(conn, reason, reason == MPA_REASON_FIN ? -ECONNRESET : 0);
 	conn->rx.err = conn->rx.end.err;
 	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
-	mpa_cm_report(conn);
-	mpa_cm_closed(conn);
 	return false;
 }
 
@@ -456,7 +294,7 @@ static bool mpa_cm_establish(struct mpa_conn *conn,
 			terms.markers_rx);
 	mpa_conn_set_state(conn, MPA_STATE_FULL);
 	if (reason)
-		mpa_cm_end(conn, reason, 0);
+		mpa_conn_end(conn, reason, 0);
 	else
 		mpa_cm_established(conn, reply);
 	mpa_cm_free(conn);
@@ -487,6 +325,7 @@ static bool mpa_cm_request(struct mpa_conn *conn)
 	mpa_cm_timer_stop(conn);
 	mpa_cm_startup(conn->cm, &req);
 	conn->cm->step = MPA_CM_DECIDE;
+	mpa_net_startup_end(conn);
 	mpa_conn_set_state(conn, MPA_STATE_DECIDE);
 	if (mpa_conn_enter(conn))
 		conn->ops->request(conn, &req);
@@ -532,7 +371,7 @@ static int mpa_cm_read(struct mpa_conn *conn, u8 *buf, u32 have, u32 len)
 	if (n == -EBADMSG)
 		mpa_cm_reset(conn, MPA_REASON_URGENT);
 	else if (n < 0)
-		mpa_cm_lost(conn, MPA_REASON_RESET, n);
+		mpa_conn_fail(conn, MPA_REASON_RESET, n);
 	else if (conn->cm->have)
 		mpa_cm_reset(conn, MPA_REASON_SHORT);
 	else
@@ -679,11 +518,11 @@ static bool mpa_cm_send(struct mpa_conn *conn)
 	if (err == -ENOMEM)
 		mpa_conn_retry(conn);
 	else if (err != -EAGAIN)
-		mpa_cm_lost(conn, MPA_REASON_RESET, err);
+		mpa_conn_fail(conn, MPA_REASON_RESET, err);
 	return false;
 }
 
-/* mpa_conn_off() restores these options. */
+/* mpa_sk_off() restores these options. */
 static void mpa_cm_options(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;

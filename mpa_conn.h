@@ -75,7 +75,7 @@ struct mpa_stats {
  * @mib: counters
  * @sysctl: registered table of net.mpa
  * @crc: net.mpa.crc, the C bit of the frames that this end sends
- * @ooo_ack_notify: net.mpa.ooo_ack_notify, see mpa_af.c
+ * @ooo_ack_notify: net.mpa.ooo_ack_notify, see mpa_sk.c
  * @startup_timeout_ms: net.mpa.startup_timeout_ms
  * @startup_max: net.mpa.startup_max
  * @rx_mem_max: net.mpa.rx_mem_max, in octets
@@ -172,6 +172,7 @@ struct mpa_conn_tx {
  * @pos: stream position of @seq
  * @end: how the receive half ended, once end.error is set; end.pos is the
  *	position up to which all is delivered, at any time
+ * @drained: all ULPDUs before the end were delivered: ended() is due
  * @reported: ended() has been called
  * @discarded: mpa_rx_discard() has consumed what arrived after the end
  * @blocked: nothing can be passed: on hold, or the consumer keeps too much
@@ -191,6 +192,7 @@ struct mpa_conn_rx {
 	u32			need;
 	u64			pos;
 	struct mpa_end		end;
+	bool			drained;
 	bool			reported;
 	bool			discarded;
 	bool			blocked;
@@ -241,7 +243,7 @@ struct mpa_conn_ooo {
  * @sock: the consumer's socket
  * @ops: the consumer's callbacks
  * @ctx: the consumer's context
- * @mn: state of the namespace; of mpa_net_none after mpa_conn_leave_net()
+ * @mn: state of the namespace; of mpa_net_none after mpa_net_leave()
  * @net_node: entry in mpa_net.conns
  * @startup_node: entry in mpa_net.startups, or empty; protected by mpa_net.lock
  * @data_ready: sk_data_ready of the socket before the attach
@@ -316,17 +318,20 @@ struct mpa_conn {
 	struct mpa_conn_ooo	ooo;
 };
 
-/* mpa_main.c APIs: */
-extern struct workqueue_struct *mpa_wq;
-extern struct workqueue_struct *mpa_reclaim_wq;
+/* mpa_net.c APIs: */
 extern struct mpa_net mpa_net_none;
+int mpa_net_register(void);
+void mpa_net_unregister(void);
+void mpa_net_exit_none(void);
 struct mpa_net *mpa_net(struct net *net);
 int mpa_net_startup_max(const struct mpa_net *mn);
 int mpa_net_startup_timeout(const struct mpa_net *mn);
 void mpa_net_startup_begin(struct mpa_conn *conn);
+void mpa_net_startup_end(struct mpa_conn *conn);
 void mpa_net_rx_mem_add(struct mpa_net *mn, s64 octets);
 bool mpa_net_rx_full(const struct mpa_conn *conn);
-void mpa_net_startup_end(struct mpa_conn *conn);
+int mpa_net_enlist(struct mpa_conn *conn);
+void mpa_net_unlist(struct mpa_conn *conn);
 
 #define mpa_count(conn, field) \
 	SNMP_INC_STATS(READ_ONCE((conn)->mn)->mib, MPA_MIB_##field)
@@ -337,26 +342,43 @@ void mpa_net_startup_end(struct mpa_conn *conn);
 #define MPA_ULP_NAME	"mpa"	/* of sockets that MPA has, for TCP_ULP */
 
 /* mpa_conn.c APIs: */
+extern struct workqueue_struct *mpa_wq;
+extern struct workqueue_struct *mpa_reclaim_wq;
 int mpa_conn_init(void);
 void mpa_conn_wait_none(void);
 void mpa_conn_exit(void);
-void mpa_conn_kick(struct mpa_conn *conn);
-void mpa_conn_kick_put(struct mpa_conn *conn);
+struct mpa_conn *mpa_conn_alloc(struct socket *sock,
+				const struct mpa_params *params);
 void mpa_conn_get(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
-void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
+void mpa_conn_kick(struct mpa_conn *conn);
+void mpa_conn_kick_put(struct mpa_conn *conn);
 void mpa_conn_retry(struct mpa_conn *conn);
-struct mpa_conn *mpa_conn_of(const struct sock *sk);
-bool mpa_conn_reconnected(struct mpa_conn *conn);
-void mpa_conn_kill(struct mpa_conn *conn);
-void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params);
-bool mpa_enhanced_ok(const struct mpa_enhanced *enhanced, u16 ird_max);
-bool mpa_params_ok(const struct mpa_params *params);
+void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
+void mpa_conn_end(struct mpa_conn *conn, enum mpa_reason reason, int err);
+void mpa_conn_fail(struct mpa_conn *conn, enum mpa_reason reason, int err);
+void mpa_conn_left(struct mpa_conn *conn);
+void mpa_conn_wait_left(void);
 
 static inline bool mpa_conn_test(const struct mpa_conn *conn,
 				 enum mpa_flag flag)
 {
 	return test_bit_acquire(flag, &conn->flags);
+}
+
+/*
+ * True if another user of the socket closed and reconnected it. Stays true when
+ * the new stream is closed, too, for example by MPA's reset. Stable while the
+ * socket lock is held. A caller need not report it: mpa_sk_changed() queued
+ * the work item when the socket was closed.
+ */
+static inline bool mpa_conn_reconnected(struct mpa_conn *conn)
+{
+	if (!mpa_conn_test(conn, MPA_CONN_GONE))
+		return false;
+	if (inet_sk_state_load(conn->sk) != TCP_CLOSE)
+		set_bit(MPA_CONN_RECONNECTED, &conn->flags);
+	return mpa_conn_test(conn, MPA_CONN_RECONNECTED);
 }
 
 /*
@@ -443,18 +465,30 @@ static inline void mpa_memalloc_restore(u32 flags, unsigned int saved)
 		memalloc_flags_restore(saved);
 }
 
+/* mpa_attach.c APIs: */
+bool mpa_params_ok(const struct mpa_params *params);
+void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params);
+
+/* mpa_loop.c APIs: */
+void mpa_loop_work(struct work_struct *work);
+bool mpa_loop_is_work(const struct work_struct *work);
+
+/* mpa_sk.c APIs: */
+int mpa_sk_init(void);
+void mpa_sk_exit(void);
+int mpa_sk_on(struct mpa_conn *conn);
+void mpa_sk_off(struct mpa_conn *conn);
+void mpa_af_on(struct sock *sk);
+bool mpa_af_is_on(const struct sock *sk);
+
 /* mpa_cm.c APIs: */
 bool mpa_cm_run(struct mpa_conn *conn);
-void mpa_cm_lost(struct mpa_conn *conn, enum mpa_reason reason, int err);
-void mpa_cm_end(struct mpa_conn *conn, enum mpa_reason reason, int err);
 void mpa_cm_free(struct mpa_conn *conn);
-void mpa_cm_report(struct mpa_conn *conn);
-void mpa_cm_closed(struct mpa_conn *conn);
 
 /* mpa_tx.c APIs: */
 void mpa_tx_begin(struct mpa_conn *conn);
 u32 mpa_tx_emss(const struct mpa_conn *conn);
-bool mpa_tx_untold(const struct mpa_conn *conn);
+bool mpa_tx_markers(const struct mpa_conn *conn);
 bool mpa_tx_run(struct mpa_conn *conn);
 void mpa_tx_cancel(struct mpa_conn *conn, int err);
 void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done);
@@ -464,6 +498,29 @@ bool mpa_tx_idle(const struct mpa_conn *conn);
 int mpa_tx_fin(struct mpa_conn *conn);
 int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len);
 
+/*
+ * True if the peer's octets have a hole, or had one since mpa_tx_look() last
+ * saw one. Context: any.
+ */
+static inline bool mpa_tx_hole(const struct mpa_conn *conn)
+{
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
+
+	/*
+	 * Pairs with smp_store_release() in mpa_tx_look(): a reader that sees
+	 * the new ooopack also sees the sack_until and sack of that hole.
+	 */
+	return smp_load_acquire(&conn->tx.ooopack) !=
+	       READ_ONCE(tp->rcv_ooopack) || READ_ONCE(tp->rx_opt.num_sacks);
+}
+
+/* True if mpa_tx_look() has yet to note a hole. Context: any. */
+static inline bool mpa_tx_untold(const struct mpa_conn *conn)
+{
+	return READ_ONCE(conn->tx.sack) != READ_ONCE(conn->tx.sack_max) &&
+	       mpa_tx_hole(conn);
+}
+
 /* mpa_rx.c APIs: */
 void mpa_rx_begin(struct mpa_conn *conn);
 bool mpa_rx_run(struct mpa_conn *conn);
@@ -471,7 +528,7 @@ void mpa_rx_drop(struct mpa_conn *conn);
 void mpa_rx_finish(struct mpa_conn *conn);
 void mpa_rx_free_put(struct mpa_conn *conn);
 
-/* mpa_sock.c APIs: */
+/* mpa_listen.c APIs: */
 int mpa_addr_len(const struct sockaddr_storage *addr);
 bool mpa_family_ok(unsigned short family);
 bool mpa_sock_params_ok(const struct mpa_sock_params *params, u32 flags);

@@ -419,3 +419,12 @@ enum mpa_reason mpa_frame_settle(const struct mpa_local_params *local,
 	return settle_erd(local, ours, theirs, terms);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_settle);
+
+/* True if RFC 6581 section 9 can express the values. */
+bool mpa_enhanced_ok(const struct mpa_enhanced *enhanced, u16 ird_max)
+{
+	return enhanced->ird <= MPA_DEPTH_ULP &&
+	       enhanced->ord <= MPA_DEPTH_ULP && ird_max <= MPA_DEPTH_ULP &&
+	       !(enhanced->rtr & ~(MPA_RTR_SEND | MPA_RTR_WRITE |
+				   MPA_RTR_READ));
+}

@@ -98,5 +98,6 @@ enum mpa_reason mpa_frame_settle(const struct mpa_local_params *local,
 				 const struct mpa_frame *ours,
 				 const struct mpa_frame *theirs,
 				 struct mpa_terms *terms);
+bool mpa_enhanced_ok(const struct mpa_enhanced *enhanced, u16 ird_max);
 
 #endif /* _MPA_FRAME_H */

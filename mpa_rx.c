@@ -32,7 +32,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include <trace/events/mpa.h>
-#include "mpa_batch.h"
+#include "mpa_rx_batch.h"
 #include "mpa_rx_ooo.h"
 
 #define MPA_RX_STEPS	1024	/* FPDUs stepped over with the socket locked */
@@ -160,7 +160,7 @@ static void mpa_rx_fin(struct mpa_conn *conn, u32 avail)
 		clean = mpa_rx_copy_octets(conn, conn->rx.pos, &marker,
 					   sizeof(marker)) == sizeof(marker) &&
 			!marker;
-	mpa_cm_end(conn, clean ? MPA_REASON_FIN : MPA_REASON_TRUNCATED, 0);
+	mpa_conn_end(conn, clean ? MPA_REASON_FIN : MPA_REASON_TRUNCATED, 0);
 }
 
 /* Socket lock held. Returns NULL until rx.want octets have been copied. */
@@ -194,7 +194,7 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 	if (limit > rx->pos)
 		want = min_t(u64, want, limit - rx->pos);
 	if (want < rx->want && avail >= want) {
-		mpa_cm_end(conn, MPA_REASON_MARKER, 0);
+		mpa_conn_end(conn, MPA_REASON_MARKER, 0);
 		return NULL;
 	}
 	if (mpa_tcp_fin(conn->sk)) {
@@ -236,7 +236,7 @@ static void mpa_rx_decoded(struct mpa_conn *conn, const struct mpa_batch *b,
 	rx->seq += b->octets;
 	rx->want = mpa_rx_header(conn);
 	if (err == -EBADMSG)
-		mpa_cm_end(conn, dec->reason, 0);
+		mpa_conn_end(conn, dec->reason, 0);
 	else if (err)
 		rx->want = dec->size;
 	rx->fragmented = err && !b->octets && (b->full || err == -ENOBUFS);
@@ -291,7 +291,7 @@ static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 	int err;
 
 	if (tcp_sk(conn->sk)->urg_data) {
-		mpa_cm_end(conn, MPA_REASON_URGENT, 0);
+		mpa_conn_end(conn, MPA_REASON_URGENT, 0);
 		return NULL;
 	}
 	avail = mpa_rx_avail(conn);
@@ -416,7 +416,7 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 		return false;
 	}
 	if (IS_ERR(b)) {
-		mpa_cm_lost(conn, MPA_REASON_RESET, PTR_ERR(b));
+		mpa_conn_fail(conn, MPA_REASON_RESET, PTR_ERR(b));
 		return false;
 	}
 	if (!b)
@@ -471,18 +471,6 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 	mpa_batch_free_list(&done);
 }
 
-/* The receive half has ended, and all ULPDUs before the end were delivered. */
-static bool mpa_rx_ended(struct mpa_conn *conn)
-{
-	/* From now on mpa_rx_discard() consumes octets that arrive. */
-	WRITE_ONCE(conn->rx.blocked, false);
-	/* CS-29: without a valid FPDU this Responder may never send. */
-	if (!conn->tx.may_send)
-		mpa_tx_cancel(conn, -EPIPE);
-	mpa_cm_report(conn);
-	return true;
-}
-
 /*
  * True if the consumer may keep no more memory: on this connection, or all
  * consumers of the namespace together. A connection whose consumer keeps no
@@ -520,6 +508,17 @@ static void mpa_rx_blocked(struct mpa_conn *conn)
 	release_sock(conn->sk);
 }
 
+/*
+ * All ULPDUs before the end were delivered: mpa_loop.c reports it, and then
+ * mpa_rx_discard() consumes octets that arrive.
+ */
+static bool mpa_rx_drained(struct mpa_conn *conn)
+{
+	WRITE_ONCE(conn->rx.blocked, false);
+	conn->rx.drained = true;
+	return true;
+}
+
 /* Work item, in full operation: one step. True if another may find work. */
 bool mpa_rx_run(struct mpa_conn *conn)
 {
@@ -540,14 +539,16 @@ bool mpa_rx_run(struct mpa_conn *conn)
 			}
 		}
 		more = mpa_rx_fill(conn);
+		if (conn->state == MPA_STATE_CLOSED)
+			return false;
 	}
 	/* It may deliver ULPDUs of ooo.ready, which must be passed first. */
 	if (rx->ready && !conn->ooo.ready && mpa_rx_deliver(conn))
 		return true;
 	if (rx->ready)
 		mpa_rx_blocked(conn);
-	else if (rx->end.error && !rx->reported)
-		more = mpa_rx_ended(conn);
+	else if (rx->end.error)
+		more = mpa_rx_drained(conn);
 	else if (!more)
 		more = mpa_rx_ooo_look(conn);
 	return more;

@@ -11,12 +11,12 @@
  * order. They become a known range before they are passed, and are passed
  * before anything after them is delivered.
  *
- * Everything here runs in the work item, except mpa_rx_ooo_hear(), which TCP
+ * Everything here runs in the work item, except mpa_sk_ack_sent(), which TCP
  * calls with the socket locked.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
-#include "mpa_batch.h"
+#include "mpa_rx_batch.h"
 #include "mpa_rx_ooo.h"
 
 /* Search budget, in steps: for each packet received, and for each jiffy. */
@@ -37,48 +37,10 @@ void mpa_rx_ooo_begin(struct mpa_conn *conn)
 	/* Octets after a hole may be there already: begin a search. */
 	conn->ooo.seen = tcp_sk(sk)->rcv_ooopack - 1;
 	WRITE_ONCE(conn->ooo.on, true);
-	/* A closed socket may listen by now: see mpa_conn_changed(). */
+	/* A closed socket may listen by now: see mpa_sk_changed(). */
 	if (READ_ONCE(READ_ONCE(conn->mn)->ooo_ack_notify) &&
 	    !mpa_conn_test(conn, MPA_CONN_GONE))
 		mpa_af_on(sk);
-}
-
-/* Socket lock held, or TCP is closed. Removes the hook. */
-void mpa_rx_ooo_end(struct mpa_conn *conn)
-{
-	mpa_af_off(conn->sk);
-}
-
-/* True if TCP has queued octets after a hole since the last search began. */
-static bool mpa_rx_ooo_news(const struct mpa_conn *conn)
-{
-	const struct tcp_sock *tp = tcp_sk(conn->sk);
-
-	return READ_ONCE(tp->rcv_ooopack) != READ_ONCE(conn->ooo.seen) &&
-	       !RB_EMPTY_ROOT(&tp->out_of_order_queue);
-}
-
-/* True unless on hold, or the consumer keeps more than the receive buffer. */
-static bool mpa_rx_ooo_allowed(const struct mpa_conn *conn)
-{
-	return !mpa_conn_test(conn, MPA_CONN_HOLD) &&
-	       READ_ONCE(conn->ooo.pinned) <= READ_ONCE(conn->sk->sk_rcvbuf);
-}
-
-/*
- * Socket lock or slock held. TCP sends a segment, maybe a duplicate ACK. After
- * the third of these it would delay others by up to a millisecond, in which the
- * hole is often filled: so it is told to send the next one at once.
- */
-void mpa_rx_ooo_hear(struct sock *sk)
-{
-	struct mpa_conn *conn = mpa_conn_of(sk);
-
-	if (!conn || !mpa_rx_ooo_news(conn) || !mpa_rx_ooo_allowed(conn) ||
-	    READ_ONCE(conn->rx.blocked) || READ_ONCE(conn->rx.reported))
-		return;
-	mpa_tcp_ack_at_once(sk);
-	mpa_conn_kick(conn);
 }
 
 static bool mpa_rx_ooo_searching(const struct mpa_conn *conn)

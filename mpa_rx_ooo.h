@@ -8,17 +8,25 @@
 
 /* mpa_rx_ooo.c APIs: */
 void mpa_rx_ooo_begin(struct mpa_conn *conn);
-void mpa_rx_ooo_end(struct mpa_conn *conn);
-void mpa_rx_ooo_hear(struct sock *sk);
 bool mpa_rx_ooo_look(struct mpa_conn *conn);
 void mpa_rx_ooo_pass(struct mpa_conn *conn);
 void mpa_rx_ooo_drop(struct mpa_conn *conn);
 
-/* mpa_af.c APIs: */
-void mpa_af_on(struct sock *sk);
-void mpa_af_off(struct sock *sk);
-bool mpa_af_is_on(const struct sock *sk);
-void mpa_af_exit(void);
+/* True if TCP has queued octets after a hole since the last search began. */
+static inline bool mpa_rx_ooo_news(const struct mpa_conn *conn)
+{
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
+
+	return READ_ONCE(tp->rcv_ooopack) != READ_ONCE(conn->ooo.seen) &&
+	       !RB_EMPTY_ROOT(&tp->out_of_order_queue);
+}
+
+/* True unless on hold, or the consumer keeps more than the receive buffer. */
+static inline bool mpa_rx_ooo_allowed(const struct mpa_conn *conn)
+{
+	return !mpa_conn_test(conn, MPA_CONN_HOLD) &&
+	       READ_ONCE(conn->ooo.pinned) <= READ_ONCE(conn->sk->sk_rcvbuf);
+}
 
 /* Work item only. True if the FPDU at @pos was passed out of order. */
 static inline bool mpa_rx_ooo_was_passed(const struct mpa_conn *conn, u64 pos)

@@ -3,7 +3,7 @@
  * Sending: from the consumer's messages to TCP.
  *
  * A message waits in tx.queue, in the consumer's memory. When TCP has room, the
- * work item lays out a train of FPDUs (mpa_train.c) with no lock held, and
+ * work item lays out a train of FPDUs (mpa_tx_train.c) with no lock held, and
  * gives it to TCP, record by record, in one hold of the socket lock.
  *
  * TCP would cut a record of several segments elsewhere than between FPDUs in
@@ -27,43 +27,11 @@
 #include <net/tcp.h>
 #include <trace/events/mpa.h>
 #include "mpa_conn.h"
-#include "mpa_train.h"
+#include "mpa_tx_train.h"
 
 /* Most octets that TCP puts into one skb: a record must not be longer. */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
-
-/* Do not touch @tx after this: the work item may have handed it back. */
-static void mpa_tx_ubuf_put(struct mpa_tx *tx)
-{
-	struct mpa_conn *conn = tx->conn;
-
-	if (refcount_dec_and_test(&tx->ubuf.refcnt))
-		mpa_conn_kick_put(conn);
-}
-
-/* The network stack drops a reference. Context: any. */
-static void mpa_tx_ubuf_complete(struct sk_buff *skb, struct ubuf_info *ubuf,
-				 bool success)
-{
-	mpa_tx_ubuf_put(container_of(ubuf, struct mpa_tx, ubuf));
-}
-
-static const struct ubuf_info_ops mpa_tx_ubuf_ops = {
-	.complete	= mpa_tx_ubuf_complete,
-};
-
-/* Set up the ubuf of @tx, before the first of its own pages is given to TCP. */
-void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
-{
-	if (tx->state & MPA_TX_PAGES)
-		return;
-	tx->state |= MPA_TX_PAGES | MPA_TX_OWN;
-	tx->ubuf.ops = &mpa_tx_ubuf_ops;
-	tx->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
-	refcount_set(&tx->ubuf.refcnt, 1);
-	mpa_conn_get(conn);
-}
 
 /* True if @tx can be handed back. Drops MPA's own reference on its ubuf. */
 static bool mpa_tx_done(const struct mpa_conn *conn, struct mpa_tx *tx)
@@ -324,22 +292,6 @@ static int mpa_tx_push(struct mpa_conn *conn)
 }
 
 /*
- * True if the peer's octets have a hole, or had one since mpa_tx_look() last
- * saw one. Context: any.
- */
-static bool mpa_tx_hole(const struct mpa_conn *conn)
-{
-	const struct tcp_sock *tp = tcp_sk(conn->sk);
-
-	/*
-	 * Pairs with smp_store_release() in mpa_tx_look(): a reader that sees
-	 * the new ooopack also sees the sack_until and sack of that hole.
-	 */
-	return smp_load_acquire(&conn->tx.ooopack) !=
-	       READ_ONCE(tp->rcv_ooopack) || READ_ONCE(tp->rx_opt.num_sacks);
-}
-
-/*
  * Octets of each segment to leave for SACK blocks: the most that they can take,
  * from the first hole in the peer's octets until MPA_SACK_IDLE after the last;
  * otherwise 0. Context: any.
@@ -367,12 +319,34 @@ u32 mpa_tx_emss(const struct mpa_conn *conn)
 	return mpa_tx_fits(conn, READ_ONCE(tcp_sk(conn->sk)->mss_cache));
 }
 
-/* True if mpa_tx_look() has yet to note a hole. Context: any. */
-bool mpa_tx_untold(const struct mpa_conn *conn)
+/* True if FPDUs are sent with markers or, before full operation, may be. */
+bool mpa_tx_markers(const struct mpa_conn *conn)
 {
-	return READ_ONCE(conn->tx.sack) != READ_ONCE(conn->tx.sack_max) &&
-	       mpa_tx_hole(conn);
+	/* Pairs with the release in mpa_conn_set_state(): terms are valid. */
+	return smp_load_acquire(&conn->state) != MPA_STATE_FULL ||
+	       conn->terms.markers_tx;
 }
+
+/**
+ * mpa_mulpdu() - longest ULPDU whose FPDU fits a TCP segment
+ * @conn: connection, before released()
+ *
+ * Follows from the current EMSS by the formulas of RFC 5044 section 4.5, which
+ * allow for the most markers that an FPDU of that length can hold. While there
+ * is a hole in what the peer sends, and for four seconds more, the EMSS is
+ * reduced by the room for the SACK blocks that report it. Before full
+ * operation, when it is not known whether the peer wants markers, the result
+ * allows for them. A longer ULPDU (up to %MPA_ULPDU_MAX) is sent, too, in
+ * several segments.
+ *
+ * Context: any; takes no lock.
+ * Return: octets, %MPA_MULPDU_MIN to %MPA_MULPDU_MAX
+ */
+u32 mpa_mulpdu(const struct mpa_conn *conn)
+{
+	return mpa_mulpdu_of(mpa_tx_emss(conn), mpa_tx_markers(conn));
+}
+EXPORT_SYMBOL_GPL(mpa_mulpdu);
 
 /* Work item only. Note a hole, or that there was none for MPA_SACK_IDLE. */
 static void mpa_tx_look(struct mpa_conn *conn, bool hole)
@@ -495,9 +469,9 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	if (err == -EAGAIN || err == -ENOMEM) {
 		mpa_tx_uncork(conn);
 	} else if (err) {
-		mpa_cm_lost(conn, mpa_tcp_lost(conn->sk) ? MPA_REASON_RESET :
-							   MPA_REASON_ABORTED,
-			    err);
+		mpa_conn_fail(conn, mpa_tcp_lost(conn->sk) ? MPA_REASON_RESET :
+							     MPA_REASON_ABORTED,
+			      err);
 		return false;
 	}
 	if (err == -ENOMEM)
@@ -505,7 +479,7 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	mpa_tx_tell_mulpdu(conn);
 	mpa_tx_flush(conn);
 	if (mpa_tx_fin(conn)) {
-		mpa_cm_lost(conn, MPA_REASON_ABORTED, -ENOMEM);
+		mpa_conn_fail(conn, MPA_REASON_ABORTED, -ENOMEM);
 		return false;
 	}
 	if (!mpa_tx_pending(conn))

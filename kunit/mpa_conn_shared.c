@@ -8,7 +8,7 @@
 #include <linux/vmalloc.h>
 #include <net/ip.h>
 #include <net/tcp.h>
-#include "mpa_batch.h"
+#include "mpa_rx_batch.h"
 #include "mpa_conn_test.h"
 
 #define SHARED_PATIENCE	(60 * HZ)

@@ -7,7 +7,7 @@
 #include <linux/tcp.h>
 #include <linux/unaligned.h>
 #include <net/ip.h>
-#include "mpa_batch.h"
+#include "mpa_rx_batch.h"
 #include "mpa_conn_ooo.h"
 
 enum {

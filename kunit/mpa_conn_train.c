@@ -9,7 +9,7 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 #include "mpa_conn_ooo.h"
-#include "mpa_train.h"
+#include "mpa_tx_train.h"
 
 enum {
 	TRAIN_SEGMENTS	= 2048,

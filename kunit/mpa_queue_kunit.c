@@ -10,10 +10,10 @@
 #include <linux/unaligned.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
-#include "mpa_batch.h"
+#include "mpa_rx_batch.h"
 #include "mpa_case.h"
 #include "mpa_ooo_map.h"
-#include "mpa_queue.h"
+#include "mpa_rx_queue.h"
 #include "mpa_ref.h"
 
 /* Of the first octet; it wraps. */

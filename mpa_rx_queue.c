@@ -8,7 +8,7 @@
 #include <kunit/visibility.h>
 #include <net/tcp.h>
 #include "mpa_conn.h"
-#include "mpa_queue.h"
+#include "mpa_rx_queue.h"
 
 #define MPA_QUEUE_COVERED	8
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* FPDUs laid out for TCP, in records; see mpa_train.c. */
+/* FPDUs laid out for TCP, in records; see mpa_tx_train.c. */
 #ifndef _MPA_TRAIN_H
 #define _MPA_TRAIN_H
 
@@ -89,7 +89,16 @@ struct mpa_tcp_room;
 
 int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room);
 void mpa_train_drop(struct mpa_conn *conn);
-bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max);
 void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx);
+void mpa_tx_ubuf_put(struct mpa_tx *tx);
+
+/* True if @tx describes octets that are there, at most @max of them. */
+static inline bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
+{
+	if (tx->hdr_len > max || tx->len > max - tx->hdr_len)
+		return false;
+	return (tx->hdr || !tx->hdr_len) &&
+	       tx->len <= iov_iter_count(&tx->data);
+}
 
 #endif /* _MPA_TRAIN_H */

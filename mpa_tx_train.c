@@ -13,7 +13,7 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include "mpa_conn.h"
-#include "mpa_train.h"
+#include "mpa_tx_train.h"
 
 #define MPA_TRAIN_GATHER	512	/* least mpa_tx.len to gather */
 #define MPA_REFILL_MIN		64
@@ -83,6 +83,38 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	return train;
 }
 
+/* Do not touch @tx after this: the work item may have handed it back. */
+void mpa_tx_ubuf_put(struct mpa_tx *tx)
+{
+	struct mpa_conn *conn = tx->conn;
+
+	if (refcount_dec_and_test(&tx->ubuf.refcnt))
+		mpa_conn_kick_put(conn);
+}
+
+/* The network stack drops a reference. Context: any. */
+static void mpa_tx_ubuf_complete(struct sk_buff *skb, struct ubuf_info *ubuf,
+				 bool success)
+{
+	mpa_tx_ubuf_put(container_of(ubuf, struct mpa_tx, ubuf));
+}
+
+static const struct ubuf_info_ops mpa_tx_ubuf_ops = {
+	.complete	= mpa_tx_ubuf_complete,
+};
+
+/* Set up the ubuf of @tx, before the first of its own pages is given to TCP. */
+void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	if (tx->state & MPA_TX_PAGES)
+		return;
+	tx->state |= MPA_TX_PAGES | MPA_TX_OWN;
+	tx->ubuf.ops = &mpa_tx_ubuf_ops;
+	tx->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
+	refcount_set(&tx->ubuf.refcnt, 1);
+	mpa_conn_get(conn);
+}
+
 /* The message to lay out next, or NULL. */
 static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 {
@@ -113,14 +145,6 @@ static u32 mpa_train_max(const struct mpa_train *train)
 			return max;
 	}
 	return max_t(u32, MPA_MULPDU_MIN, mpa_train_fill(train, train->emss));
-}
-
-bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
-{
-	if (tx->hdr_len > max || tx->len > max - tx->hdr_len)
-		return false;
-	return (tx->hdr || !tx->hdr_len) &&
-	       tx->len <= iov_iter_count(&tx->data);
 }
 
 /*

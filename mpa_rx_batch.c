@@ -6,7 +6,7 @@
 #include <kunit/visibility.h>
 #include <linux/slab.h>
 #include <trace/events/mpa.h>
-#include "mpa_batch.h"
+#include "mpa_rx_batch.h"
 
 struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
 {

@@ -6,7 +6,7 @@
 #include <linux/refcount.h>
 #include <linux/skbuff.h>
 #include "mpa_conn.h"
-#include "mpa_queue.h"
+#include "mpa_rx_queue.h"
 
 #define MPA_BATCH_ULPDUS	64
 #define MPA_BATCH_OCTETS	SZ_32K	/* enough to pin at once */

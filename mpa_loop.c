@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The work item of a connection, which does everything but attaching: it runs
+ * the connection manager and then both halves in rounds, and is the only one to
+ * tear a connection down and to report its end.
+ *
+ * Teardown, in mpa_loop_release(), closes all ways to the connection:
+ *
+ * (1) The socket: mpa_sk_off() restores its callbacks with the socket lock
+ * and the write side of sk_callback_lock held. MPA's callbacks use the
+ * connection under the read side, and only while the socket has them.
+ * (2) The network stack: the last reference on a zero-copy message queues the
+ * work item, which goes on when none is left. A peer that does not read cannot
+ * delay this: after MPA_RELEASE TCP is reset, which drops its pages, and
+ * packets in flight arrive soon (for the exception see mpa_detach()).
+ * (3) The timer: timer_shutdown_sync(). Now only the consumer could call in,
+ * and mpa_detach() is its last call, except for mpa_rx_put().
+ * (4) RELEASED is set before released() is called: from then on the work item
+ * touches neither socket nor namespace and calls no callback. A later
+ * mpa_rx_put() queues it once more, to free the batch: freeing may sleep, and
+ * the caller of mpa_rx_put() may hold a spinlock.
+ */
+#include <linux/slab.h>
+#include <net/tcp.h>
+#include <trace/events/mpa.h>
+#include "mpa_conn.h"
+
+#define MPA_ROUNDS	16	/* of one run of the work item, at most */
+#define MPA_RELEASE	HZ	/* wait for zero-copy pages, then reset */
+
+static void mpa_loop_log(struct mpa_conn *conn)
+{
+	struct sockaddr_storage local, peer;
+
+	if (conn->rx.end.error == MPA_ERR_TCP)
+		return;
+	mpa_tcp_addresses(conn->sk, &local, &peer);
+	net_info_ratelimited("mpa: peer %pISpc: error %d (%s)\n", &peer,
+			     conn->rx.end.error,
+			     mpa_reason_name(conn->rx.end.reason));
+}
+
+/* Tell the consumer, once, how the receive half ended. */
+static void mpa_loop_report(struct mpa_conn *conn)
+{
+	struct mpa_end *end = &conn->rx.end;
+
+	if (conn->rx.reported || !mpa_conn_enter(conn))
+		return;
+	WRITE_ONCE(conn->rx.reported, true);
+	trace_mpa_ended(conn, end);
+	SNMP_INC_STATS(READ_ONCE(conn->mn)->mib, MPA_MIB_REASON + end->reason);
+	mpa_loop_log(conn);
+	conn->ops->ended(conn, end);
+}
+
+/* The receive half has ended, and all ULPDUs before the end were delivered. */
+static void mpa_loop_rx_ended(struct mpa_conn *conn)
+{
+	/* CS-29: without a valid FPDU this Responder may never send. */
+	if (!conn->tx.may_send)
+		mpa_tx_cancel(conn, -EPIPE);
+	mpa_loop_report(conn);
+}
+
+/*
+ * MPA_STATE_CLOSED: hand every message back, report the end, and then, once,
+ * that the connection is closed.
+ */
+static void mpa_loop_closed(struct mpa_conn *conn)
+{
+	mpa_net_startup_end(conn);
+	if (conn->rx.err) {
+		mpa_rx_drop(conn);
+		mpa_tx_cancel(conn, conn->rx.err);
+	}
+	mpa_loop_report(conn);
+	if (!mpa_tx_flush(conn) ||
+	    test_and_set_bit(MPA_CONN_CLOSED_CALLED, &conn->flags))
+		return;
+	if (conn->ops->closed && mpa_conn_enter(conn))
+		conn->ops->closed(conn, conn->rx.err);
+}
+
+/*
+ * True if TCP must be reset when MPA leaves it: after mpa_abort(); if a message
+ * was accepted and not sent (TX-01: it is sent, or the connection fails); if
+ * octets were consumed and not delivered, for the consumer could not read on;
+ * or if the socket is reconnected, as when the work item finds that earlier.
+ */
+static bool mpa_loop_broken(struct mpa_conn *conn)
+{
+	if (mpa_conn_test(conn, MPA_CONN_ABORT))
+		return true;
+	return conn->state == MPA_STATE_FULL &&
+	       (mpa_conn_reconnected(conn) || mpa_tx_pending(conn) ||
+		(conn->rx.eaten && (conn->rx.ready || !conn->rx.end.error)));
+}
+
+/* First part of the release, which runs once. */
+static void mpa_loop_leave_socket(struct mpa_conn *conn)
+{
+	if (mpa_loop_broken(conn) ||
+	    (conn->state == MPA_STATE_FULL && mpa_tx_fin(conn))) {
+		mpa_count(conn, RESETS);
+		mpa_tcp_reset(conn->sk);
+	}
+	/* While MPA's callbacks are there, to notice a reconnected socket. */
+	mpa_rx_finish(conn);
+	mpa_sk_off(conn);
+	mpa_cm_free(conn);
+	mpa_tx_cancel(conn, -ECANCELED);
+	timer_delete_sync(&conn->timer);
+	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
+	mod_timer(&conn->timer, jiffies + MPA_RELEASE);
+}
+
+/*
+ * mpa_detach() was called. The comment at the top of the file says why this is
+ * safe. Runs again until all zero-copy messages are done.
+ */
+static void mpa_loop_release(struct mpa_conn *conn)
+{
+	LIST_HEAD(left);
+
+	if (!test_and_set_bit(MPA_CONN_OFF, &conn->flags))
+		mpa_loop_leave_socket(conn);
+	if (!mpa_tx_idle(conn)) {
+		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) ||
+		    mpa_conn_test(conn, MPA_CONN_ABORT))
+			mpa_tcp_reset(conn->sk);
+		return;
+	}
+
+	timer_shutdown_sync(&conn->timer);
+	mpa_net_startup_end(conn);
+	mpa_count(conn, RELEASED);
+	/* From now on the namespace does not wait for this work item. */
+	mpa_net_unlist(conn);
+	mpa_tx_collect(conn, &left);
+	set_bit(MPA_CONN_RELEASED, &conn->flags);
+	conn->ops->released(conn, &left);
+	mpa_conn_left(conn);
+}
+
+/* End a connection that was aborted, reconnected or lost. */
+static void mpa_loop_look(struct mpa_conn *conn)
+{
+	int err = 0;
+
+	if (conn->state == MPA_STATE_CLOSED)
+		return;
+	if (mpa_conn_test(conn, MPA_CONN_ABORT)) {
+		mpa_conn_fail(conn, MPA_REASON_ABORTED, -ECANCELED);
+		return;
+	}
+	/* After a rejection TCP is the consumer's concern. */
+	if (conn->state == MPA_STATE_REJECTED)
+		return;
+	if (mpa_conn_reconnected(conn))
+		err = -ECONNRESET;
+	/* Startup first reads the octets that came before the loss. */
+	else if (conn->state > MPA_STATE_STARTUP)
+		err = mpa_tcp_lost(conn->sk);
+	if (err)
+		mpa_conn_fail(conn, MPA_REASON_RESET, err);
+}
+
+/* Enter MPA_STATE_CLOSED if both sides closed and all is handed back. */
+static void mpa_loop_finish(struct mpa_conn *conn)
+{
+	if (conn->tx.fin && conn->rx.reported && mpa_tx_idle(conn) &&
+	    inet_sk_state_load(conn->sk) == TCP_CLOSE)
+		mpa_conn_set_state(conn, MPA_STATE_CLOSED);
+}
+
+/* Full operation. Returns true if another round may find something to do. */
+static bool mpa_loop_full(struct mpa_conn *conn)
+{
+	bool more = mpa_rx_run(conn);
+
+	if (conn->rx.drained && !conn->rx.reported)
+		mpa_loop_rx_ended(conn);
+	if (conn->state == MPA_STATE_FULL)
+		more = mpa_tx_run(conn) || more;
+	if (conn->state == MPA_STATE_FULL)
+		mpa_loop_finish(conn);
+	return more;
+}
+
+/*
+ * Run one round. The halves and the connection manager record how a connection
+ * ended; here it is torn down and reported. Returns true if another round may
+ * find something to do.
+ */
+static bool mpa_loop_round(struct mpa_conn *conn)
+{
+	bool more = false;
+
+	mpa_loop_look(conn);
+	switch (conn->state) {
+	case MPA_STATE_ATTACHED:
+	case MPA_STATE_STARTUP:
+	case MPA_STATE_DECIDE:
+		more = mpa_cm_run(conn);
+		break;
+	case MPA_STATE_FULL:
+		more = mpa_loop_full(conn);
+		break;
+	case MPA_STATE_REJECTED:
+	case MPA_STATE_CLOSED:
+		break;
+	}
+	if (conn->state != MPA_STATE_CLOSED)
+		return more;
+	mpa_loop_closed(conn);
+	return false;
+}
+
+/* Run for MPA_ROUNDS or 1 ms at most. Returns true if there is more to do. */
+static bool mpa_loop_run(struct mpa_conn *conn)
+{
+	u64 deadline = local_clock() + NSEC_PER_MSEC;
+	unsigned int i;
+
+	for (i = 0; i < MPA_ROUNDS; i++) {
+		conn->again = false;
+		if (mpa_conn_test(conn, MPA_CONN_DETACH)) {
+			mpa_loop_release(conn);
+			return conn->again &&
+			       !mpa_conn_test(conn, MPA_CONN_RELEASED);
+		}
+		if (!mpa_loop_round(conn) && !conn->again)
+			return mpa_conn_test(conn, MPA_CONN_DETACH);
+		if (local_clock() > deadline)
+			break;
+	}
+	return true;
+}
+
+void mpa_loop_work(struct work_struct *work)
+{
+	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
+	unsigned int memalloc = mpa_memalloc_save(conn->conn_flags);
+	bool more = false;
+
+	WRITE_ONCE(conn->runner, current);
+	if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
+		more = mpa_loop_run(conn);
+	WRITE_ONCE(conn->runner, NULL);
+	/* After clearing runner: from now on mpa_rx_put() queues a new run. */
+	if (mpa_conn_test(conn, MPA_CONN_RELEASED))
+		mpa_rx_free_put(conn);
+	mpa_memalloc_restore(conn->conn_flags, memalloc);
+
+	if (more)
+		mpa_conn_kick_put(conn);
+	else
+		mpa_conn_put(conn);
+}
+
+/* True if @work calls the callbacks of a connection. */
+bool mpa_loop_is_work(const struct work_struct *work)
+{
+	return work->func == mpa_loop_work;
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What TCP calls: the callbacks of a socket that MPA has, and a hook in its
+ * operations (icsk_af_ops) that sees acknowledgments go out. All that they do
+ * is to queue the work item. Also: taking a socket over, and giving it back.
+ *
+ * The hook is a queue_xmit() in a copy of the operations. TCP reads
+ * icsk_af_ops, and MPA installs the copy, with the socket locked. It is removed
+ * with the socket locked, or by a callback that finds TCP closed, whose caller
+ * may hold no lock: so MPA's functions may still run after the original
+ * operations are back, and must read the pointer only once. getsockopt() and
+ * setsockopt() read the pointer, and then the operations, without a lock. So a
+ * copy never changes once a socket has had it, and lasts until the module's
+ * exit, which waits until no task can still use it.
+ */
+#include <linux/indirect_call_wrapper.h>
+#include <linux/kmemleak.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <net/inet_connection_sock.h>
+#include <net/ip.h>
+#include <net/tcp.h>
+#include "mpa_rx_ooo.h"
+
+/*
+ * The upper layer protocol of sockets that MPA has. TCP_ULP and sockmap refuse
+ * such a socket; otherwise they would exchange its callbacks, and restore those
+ * of MPA later. Allocated, since it outlives the module if a socket keeps it.
+ */
+static struct tcp_ulp_ops *mpa_ulp;
+static bool mpa_ulp_kept;
+
+/* The pointer in sk_user_data, which may be another owner's. */
+static struct mpa_conn *mpa_sk_user_data(const struct sock *sk)
+{
+	return (void *)((uintptr_t)sk->sk_user_data & SK_USER_DATA_PTRMASK);
+}
+
+static void mpa_sk_state_change(struct sock *sk);
+
+/*
+ * Returns the connection whose callbacks the socket has, or NULL. While the
+ * socket has MPA's callbacks, sk_user_data is a connection. They are set and
+ * restored together, so testing one is enough. The socket lock, the slock or
+ * sk_callback_lock is held.
+ */
+static struct mpa_conn *mpa_sk_conn(const struct sock *sk)
+{
+	/* Pairs with the release in mpa_sk_unhook(). */
+	if (smp_load_acquire(&sk->sk_state_change) != mpa_sk_state_change)
+		return NULL;
+	return mpa_sk_user_data(sk);
+}
+
+/**
+ * struct mpa_af - operations of an address family
+ * @ops: copy of @orig with MPA's functions, for sockets to use
+ * @orig: the original operations; NULL if the entry is free
+ */
+struct mpa_af {
+	struct inet_connection_sock_af_ops		ops;
+	const struct inet_connection_sock_af_ops	*orig;
+};
+
+/* IPv4, IPv6, and IPv4 on IPv6 sockets */
+static struct mpa_af mpa_afs[3];
+static DEFINE_SPINLOCK(mpa_af_lock);	/* protects making a copy */
+
+/*
+ * A socket with MPA's operations must not accept connections: the new sockets
+ * would inherit and keep the operations. Normally none listens: a socket is
+ * closed before that, and then they are removed. Should one listen all the
+ * same, a SYN is dropped here; mpa_af_syn_recv_sock() refuses the ACK of a
+ * connection that another listener began: with a SYN cookie, or one that has
+ * migrated within a SO_REUSEPORT group.
+ */
+static int mpa_af_conn_request(struct sock *sk, struct sk_buff *skb)
+{
+	return 0;
+}
+
+static bool mpa_af_is_ours(const struct inet_connection_sock_af_ops *ops)
+{
+	return ops->conn_request == mpa_af_conn_request;
+}
+
+/*
+ * Socket lock or slock held. TCP sends a segment, maybe a duplicate ACK. After
+ * the third of these it would delay others by up to a millisecond, in which the
+ * hole is often filled: so it is told to send the next one at once.
+ */
+static void mpa_af_ack_sent(struct sock *sk)
+{
+	struct mpa_conn *conn = mpa_sk_conn(sk);
+
+	if (!conn || !mpa_rx_ooo_news(conn) || !mpa_rx_ooo_allowed(conn) ||
+	    READ_ONCE(conn->rx.blocked) || READ_ONCE(conn->rx.reported))
+		return;
+	mpa_tcp_ack_at_once(sk);
+	mpa_conn_kick(conn);
+}
+
+static int mpa_af_queue_xmit(struct sock *sk, struct sk_buff *skb,
+			     struct flowi *fl)
+{
+	const struct inet_connection_sock_af_ops *ops;
+
+	mpa_af_ack_sent(sk);
+	ops = READ_ONCE(inet_csk(sk)->icsk_af_ops);
+	if (mpa_af_is_ours(ops))
+		ops = container_of(ops, struct mpa_af, ops)->orig;
+	return INDIRECT_CALL_1(ops->queue_xmit, ip_queue_xmit, sk, skb, fl);
+}
+
+/* True if TCP uses MPA's. Context: any; stable while sk is locked and open. */
+bool mpa_af_is_on(const struct sock *sk)
+{
+	return mpa_af_is_ours(READ_ONCE(inet_csk(sk)->icsk_af_ops));
+}
+
+static struct sock * __maybe_unused
+mpa_af_syn_recv_sock(const struct sock *sk, struct sk_buff *skb,
+		     struct request_sock *req, struct dst_entry *dst,
+		     struct request_sock *req_unhash, bool *own_req)
+{
+	dst_release(dst);
+	tcp_listendrop(sk);
+	return NULL;
+}
+
+/* For kernels that pass a seventh argument: see mpa_compat.h. */
+static struct sock * __maybe_unused
+mpa_af_syn_recv_sock_init(const struct sock *sk, struct sk_buff *skb,
+			  struct request_sock *req, struct dst_entry *dst,
+			  struct request_sock *req_unhash, bool *own_req,
+			  void (*opt_child_init)(struct sock *newsk,
+						 const struct sock *sk))
+{
+	return mpa_af_syn_recv_sock(sk, skb, req, dst, req_unhash, own_req);
+}
+
+/*
+ * MPA's copy of @orig; NULL if no entry is free, or if @orig is such a copy
+ * itself, since its queue_xmit() would call itself.
+ */
+static struct mpa_af *mpa_af_of(const struct inet_connection_sock_af_ops *orig)
+{
+	struct mpa_af *af = mpa_afs;
+
+	lockdep_assert_held(&mpa_af_lock);
+
+	if (mpa_af_is_ours(orig))
+		return NULL;
+	while (af->orig && af->orig != orig)
+		if (++af == mpa_afs + ARRAY_SIZE(mpa_afs))
+			return NULL;
+	if (!af->orig) {
+		af->ops = *orig;
+		af->ops.queue_xmit = mpa_af_queue_xmit;
+		af->ops.conn_request = mpa_af_conn_request;
+		af->ops.syn_recv_sock =
+			mpa_syn_recv_sock(mpa_af_syn_recv_sock,
+					  mpa_af_syn_recv_sock_init);
+		af->orig = orig;
+	}
+	return af;
+}
+
+/* Socket lock held, sk_user_data is a connection. May install nothing. */
+void mpa_af_on(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	struct mpa_af *af;
+
+	sock_owned_by_me(sk);
+
+	spin_lock_bh(&mpa_af_lock);
+	af = mpa_af_of(icsk->icsk_af_ops);
+	spin_unlock_bh(&mpa_af_lock);
+	if (!af)
+		return;
+	/*
+	 * Pairs with the address dependency in tcp_setsockopt() and
+	 * tcp_getsockopt(): a reader of the pointer sees a complete copy.
+	 */
+	smp_store_release(&icsk->icsk_af_ops, &af->ops);
+}
+
+/*
+ * Socket lock held; or TCP is closed, with or without a lock. Keeps operations
+ * that were set by others since.
+ */
+static void mpa_af_off(struct sock *sk)
+{
+	const struct inet_connection_sock_af_ops **at, *ops;
+
+	at = &inet_csk(sk)->icsk_af_ops;
+	ops = READ_ONCE(*at);
+	if (mpa_af_is_ours(ops))
+		cmpxchg(at, ops, container_of(ops, struct mpa_af, ops)->orig);
+}
+
+/*
+ * True if the awaited FPDU is complete or cannot grow any further (little
+ * window or memory left, urgent data). A FIN comes with sk_state_change().
+ * Always true before full operation.
+ */
+static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
+{
+	if (READ_ONCE(conn->state) != MPA_STATE_FULL)
+		return true;
+	if (READ_ONCE(conn->rx.blocked))
+		return false;
+	return !before(READ_ONCE(tcp_sk(sk)->rcv_nxt),
+		       READ_ONCE(conn->rx.need)) ||
+	       READ_ONCE(tcp_sk(sk)->urg_data) ||
+	       tcp_epollin_ready(sk, INT_MAX);
+}
+
+/*
+ * Callbacks of the socket. TCP calls them with the slock or the socket lock
+ * held, except sk_error_report(), which is also called with no lock (for
+ * timestamps, by MSG_ERRQUEUE, when zero-copy pages are dropped): such a caller
+ * may have read the pointer before MPA left the socket. So each callback looks
+ * its connection up under sk_callback_lock and, if there is none, calls the
+ * callback that the socket has now.
+ */
+static void mpa_sk_data_ready(struct sock *sk)
+{
+	void (*ready)(struct sock *sk);
+	struct mpa_conn *conn;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	conn = mpa_sk_conn(sk);
+	ready = READ_ONCE(sk->sk_data_ready);
+	if (conn && !mpa_conn_test(conn, MPA_CONN_START)) {
+		conn->data_ready(sk);
+	} else if (conn) {
+		if (mpa_tcp_keep_window_updates(sk) ||
+		    mpa_sk_readable(conn, sk) || mpa_tx_untold(conn))
+			mpa_conn_kick(conn);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn && ready != mpa_sk_data_ready)
+		ready(sk);
+}
+
+/* If TCP has no room that MPA can use, have it call again at the next ACK. */
+static void mpa_sk_room(struct mpa_conn *conn, struct sock *sk)
+{
+	if (READ_ONCE(conn->tx.busy))
+		return;
+	if (mpa_tcp_has_room(sk))
+		mpa_conn_kick(conn);
+	else
+		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+}
+
+static void mpa_sk_write_space(struct sock *sk)
+{
+	void (*space)(struct sock *sk);
+	struct mpa_conn *conn;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	conn = mpa_sk_conn(sk);
+	space = READ_ONCE(sk->sk_write_space);
+	if (conn) {
+		conn->write_space(sk);
+		mpa_sk_room(conn, sk);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn && space != mpa_sk_write_space)
+		space(sk);
+}
+
+/*
+ * Restore TCP's callbacks. Context: as mpa_af_off().
+ *
+ * A socket with a file keeps the ULP: a process may be in getsockopt(), which
+ * reads the pointer twice without a lock, and may sleep in between. For ss the
+ * name is read without a lock, too, but without sleeping: see mpa_sk_exit().
+ */
+static void mpa_sk_unhook(const struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	if (conn->sock->file)
+		WRITE_ONCE(mpa_ulp_kept, true);
+	else
+		cmpxchg(&inet_csk(sk)->icsk_ulp_ops, mpa_ulp, NULL);
+	WRITE_ONCE(sk->sk_data_ready, conn->data_ready);
+	WRITE_ONCE(sk->sk_write_space, conn->write_space);
+	WRITE_ONCE(sk->sk_error_report, conn->error_report);
+	/*
+	 * Pairs with the acquire in mpa_sk_conn(): a callback that finds no
+	 * connection finds the other callbacks restored.
+	 */
+	smp_store_release(&sk->sk_state_change, conn->state_change);
+}
+
+/*
+ * Once TCP is closed its callbacks must be restored: another user of the socket
+ * may make it listen, although MPA has it, and sockets accepted from it would
+ * inherit MPA's callbacks and operations, and keep them. MPA needs none then: a
+ * closed TCP reports and sends nothing more.
+ */
+static void mpa_sk_changed(struct mpa_conn *conn)
+{
+	if (inet_sk_state_load(conn->sk) == TCP_CLOSE) {
+		/*
+		 * Pairs with the test of GONE in mpa_conn_reconnected(): a
+		 * reader that sees GONE also sees TCP_CLOSE.
+		 */
+		smp_mb__before_atomic();
+		set_bit(MPA_CONN_GONE, &conn->flags);
+		/*
+		 * Orders GONE before the restored callbacks: if
+		 * tcp_disconnect() calls these, mpa_conn_reconnected() must see
+		 * GONE when the socket is unlocked.
+		 */
+		smp_mb__after_atomic();
+		mpa_sk_unhook(conn);
+		mpa_af_off(conn->sk);
+	}
+	mpa_conn_kick(conn);
+}
+
+static void mpa_sk_state_change(struct sock *sk)
+{
+	void (*change)(struct sock *sk);
+	struct mpa_conn *conn;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	conn = mpa_sk_conn(sk);
+	change = READ_ONCE(sk->sk_state_change);
+	if (conn) {
+		conn->state_change(sk);
+		mpa_sk_changed(conn);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn && change != mpa_sk_state_change)
+		change(sk);
+}
+
+static void mpa_sk_error_report(struct sock *sk)
+{
+	void (*report)(struct sock *sk);
+	struct mpa_conn *conn;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	conn = mpa_sk_conn(sk);
+	report = READ_ONCE(sk->sk_error_report);
+	if (conn) {
+		conn->error_report(sk);
+		mpa_sk_changed(conn);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+	if (!conn && report != mpa_sk_error_report)
+		report(sk);
+}
+
+int mpa_sk_init(void)
+{
+	mpa_ulp = kzalloc(sizeof(*mpa_ulp), GFP_KERNEL);
+	if (!mpa_ulp)
+		return -ENOMEM;
+	strscpy(mpa_ulp->name, MPA_ULP_NAME);
+	return 0;
+}
+
+/*
+ * Module unload: no socket has MPA's callbacks or operations. A task that has
+ * read such a pointer without a lock may have been preempted, outside of any
+ * RCU section.
+ */
+void mpa_sk_exit(void)
+{
+	synchronize_net();
+	synchronize_rcu_tasks();
+	if (mpa_ulp_kept)
+		kmemleak_ignore(mpa_ulp);
+	else
+		kfree(mpa_ulp);
+}
+
+/* Socket lock held. Save the settings that mpa_sk_off() restores. */
+static void mpa_sk_save(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	conn->allocation = sk->sk_allocation;
+	conn->task_frag = sk->sk_use_task_frag;
+	conn->nagle = !(tcp_sk(sk)->nonagle & TCP_NAGLE_OFF);
+	conn->cork = tcp_sk(sk)->nonagle & TCP_NAGLE_CORK;
+	conn->rcvlowat = sk->sk_rcvlowat;
+}
+
+/*
+ * Take the socket over. Context: process, takes the socket lock. Returns 0,
+ * -ENETDOWN if the namespace is going away, or as mpa_tcp_check().
+ */
+int mpa_sk_on(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	int err;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	err = mpa_tcp_check(conn->sock);
+	/* Last: namespace exit may end a connection that is on the list. */
+	if (!err)
+		err = mpa_net_enlist(conn);
+	if (err)
+		goto unlock;
+
+	conn->data_ready = sk->sk_data_ready;
+	conn->write_space = sk->sk_write_space;
+	conn->state_change = sk->sk_state_change;
+	conn->error_report = sk->sk_error_report;
+	/* NOCOPY: should the socket ever listen, what it accepts has none. */
+	__rcu_assign_sk_user_data_with_flags(sk, conn, SK_USER_DATA_NOCOPY);
+	WRITE_ONCE(sk->sk_data_ready, mpa_sk_data_ready);
+	WRITE_ONCE(sk->sk_write_space, mpa_sk_write_space);
+	WRITE_ONCE(sk->sk_state_change, mpa_sk_state_change);
+	WRITE_ONCE(sk->sk_error_report, mpa_sk_error_report);
+	WRITE_ONCE(inet_csk(sk)->icsk_ulp_ops, mpa_ulp);
+unlock:
+	write_unlock_bh(&sk->sk_callback_lock);
+	if (!err) {
+		mpa_sk_save(conn);
+		mpa_count(conn, ATTACHED);
+	}
+	release_sock(sk);
+	return err;
+}
+
+/*
+ * Undo mpa_sk_on() and what the start has changed. If TCP had closed, the
+ * callbacks were restored before. If sk_user_data shows that the socket has
+ * another owner by now, leave its callbacks and settings alone.
+ */
+void mpa_sk_off(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	bool ours;
+
+	lock_sock(sk);
+	write_lock_bh(&sk->sk_callback_lock);
+	if (mpa_sk_conn(sk) == conn)
+		mpa_sk_unhook(conn);
+	ours = mpa_sk_user_data(sk) == conn;
+	if (ours)
+		sk->sk_user_data = NULL;
+	write_unlock_bh(&sk->sk_callback_lock);
+
+	mpa_af_off(sk);
+	if (!ours)
+		goto unlock;
+	sk->sk_allocation = conn->allocation;
+	sk->sk_use_task_frag = conn->task_frag;
+	WRITE_ONCE(sk->sk_rcvlowat, conn->rcvlowat);
+	if (conn->nagle)
+		tcp_sk(sk)->nonagle &= ~TCP_NAGLE_OFF;
+	if (conn->cork)
+		tcp_sk(sk)->nonagle |= TCP_NAGLE_CORK;
+unlock:
+	release_sock(sk);
+}
