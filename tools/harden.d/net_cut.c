@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * net_cut: a middlebox that cuts TCP segments anew.
+ * net_cut: a middlebox that resegments TCP streams.
  *
  *	net_cut SEED FLIPS DEVICE DEVICE
  *
- * A bridge of two devices. What comes in consecutive segments of a connection
- * is put together, as far as it is there, and leaves in segments of random
- * length, from a single octet to the longest seen in that direction. Sequence
- * numbers stay what they are. In FLIPS of a million segments a bit of the
- * payload is turned over, of which the checksum does not know. All else passes
- * as it is. When it is told to end it says how many such segments came, and how
- * many it made of them.
+ * A bridge of two devices. Octets of consecutive segments of a connection are
+ * joined as they arrive, and leave in segments of random length, from a single
+ * octet to the longest seen in that direction. Sequence numbers do not change.
+ * In FLIPS of a million segments a bit of the payload is flipped after the
+ * checksum was computed. All other packets pass unchanged. On SIGTERM it prints
+ * how many such segments came, and how many it made of them.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -93,7 +92,7 @@ static void put16(uint8_t *at, uint16_t value)
 	at[1] = value;
 }
 
-/* The lengths and checksums of a segment whose octets have changed */
+/* Set the lengths and checksums of a segment whose octets have changed */
 static void seal(struct segment *seg)
 {
 	uint8_t *ip = seg->octets + seg->ip;
@@ -122,7 +121,7 @@ static void flip(struct segment *seg)
 	seg->octets[at] ^= 1 << random_below(8);
 }
 
-/* A device that is down, or a full queue: what is lost is TCP's business. */
+/* A device may be down, or a queue full: TCP handles the loss. */
 static void forward(struct way *way, const void *octets, size_t len)
 {
 	(void)!write(way->to, octets, len);
@@ -136,7 +135,7 @@ static size_t piece_len(const struct way *way, size_t left)
 	return len < left ? len : left;
 }
 
-/* Send @len octets of what is held, from @off on; @last: its end */
+/* Send @len of the held octets, from @off on; @last: up to their end */
 static void send_piece(struct way *way, size_t off, size_t len, bool last)
 {
 	static struct segment piece;
@@ -173,7 +172,7 @@ static void flush(struct way *way)
 	}
 }
 
-/* Where the header of TCP begins, and what is behind the packet; or 0 */
+/* Returns the offset of the TCP header, or 0; @end is the end of the packet */
 static size_t find_tcp(const struct segment *seg, size_t *end)
 {
 	const uint8_t *ip = seg->octets + seg->ip;
@@ -191,7 +190,7 @@ static size_t find_tcp(const struct segment *seg, size_t *end)
 	return ip[0] >> 4 == 6 && ip[6] == IPPROTO_TCP ? seg->ip + 40 : 0;
 }
 
-/* Does it hold octets of a connection, and nothing else of note? */
+/* True if it has octets of a connection, and no flags that need their place */
 static bool has_octets(struct segment *seg)
 {
 	size_t end = 0;
@@ -207,7 +206,7 @@ static bool has_octets(struct segment *seg)
 	       !tcp_of(seg)->urg;
 }
 
-/* Does @seg go on where @held ends? */
+/* True if @seg begins where @held ends */
 static bool goes_on(struct segment *held, struct segment *seg)
 {
 	uint32_t end = ntohl(tcp_of(held)->seq) + held->end - held->data;
@@ -221,7 +220,7 @@ static bool goes_on(struct segment *held, struct segment *seg)
 		       seg->tcp - seg->ip - addresses + 4);
 }
 
-/* Put @seg behind what is held; what its header says is newer. */
+/* Append @seg to the held octets; its header is the newer one. */
 static void join(struct segment *held, struct segment *seg)
 {
 	uint32_t seq = tcp_of(held)->seq;

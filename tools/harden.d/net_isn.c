@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Where the sequence numbers of TCP begin.
+ * Initial sequence numbers of TCP.
  *
- * What is written to /sys/kernel/debug/net_isn is the initial sequence number
- * of all connections made in the writer's namespace from then on, and of those
- * accepted by sockets that began to listen after the first write; 0 leaves it
- * to TCP again. TCP chooses none for a socket that has one already, and takes
- * that of a SYN for one of a connection in TIME_WAIT. net_isn_used says how
- * often in the namespace TCP has been given one for a connection.
+ * A number written to /sys/kernel/debug/net_isn is the initial sequence number
+ * of all connections made in the writer's namespace afterwards, and of those
+ * accepted by sockets that began to listen after the first write; 0 restores
+ * TCP's own choice. TCP chooses none for a socket that has one already, and
+ * uses that of a SYN for a connection in TIME_WAIT. net_isn_used is the number
+ * of connections in the namespace that began with a number set here.
  *
- * Sockets that listen have operations of this module, and keep it.
+ * Listening sockets use operations of this module, and hold a reference on it.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -47,7 +47,7 @@ static u32 isn_use(const struct sock *sk)
 	return first;
 }
 
-/* For IPv4 and IPv6; those of TCP, and the same with another conn_request() */
+/* For IPv4 and IPv6: TCP's operations, and a copy with our conn_request() */
 static const struct inet_connection_sock_af_ops *isn_tcp[2];
 static struct inet_connection_sock_af_ops isn_ops[2];
 
@@ -65,7 +65,7 @@ static int isn_conn_request(struct sock *sk, struct sk_buff *skb)
 	return isn_tcp[isn_family(sk)]->conn_request(sk, skb);
 }
 
-/* The operations of IPv6 are no module's to name, so those there are copied. */
+/* Modules cannot name IPv6's operations, so copy them from a socket. */
 static void isn_listen(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# How many segments hold whole FPDUs when much is sent: each is captured as it
-# is on the wire, before any loss, and each that is sent again counts, too.
+# The share of segments that hold whole FPDUs in bulk transfers. Each segment is
+# captured on the wire before any loss; retransmissions count as well.
 
 # A frame of 1500 octets to a slot, and room for all that may have to wait
 SMALL=(-s 1600 -B 32768)
 
-# bulk MARKERS OCTETS SERVE-OPTION...: MPA cuts so many octets for segments; with
-# source=1 the other side sends as many at the same time
+# bulk MARKERS OCTETS SERVE-OPTION...: MPA cuts OCTETS into segments; with source=1
+# the other side sends OCTETS at the same time
 bulk() {
 	local markers=$1 octets=$2 data=(source=1 size=50000)
 
@@ -20,7 +20,7 @@ bulk() {
 	expect status=0 reason=ok "bytes_rx=$octets"
 }
 
-# judge NAME ADDRESS OCTETS: what that address sent; S has what is said of it
+# judge NAME ADDRESS OCTETS: analyse the segments of ADDRESS; S has the results
 judge() {
 	local said pair
 
@@ -35,7 +35,7 @@ judge() {
 	((S[octets] > $3)) || fail "capture $1 is not complete"
 }
 
-# share PERCENT: at least so many of these segments are aligned
+# share PERCENT: fail unless at least PERCENT of the segments are aligned
 share() {
 	((S[segments] && S[aligned] * 100 >= S[segments] * $1)) ||
 		fail "${S[aligned]} of ${S[segments]} segments are aligned"
@@ -60,7 +60,7 @@ cut_trains() {
 	((S[full] + 2 >= S[segments])) || fail "only ${S[full]} are full"
 }
 
-# What the consumer wants sent from where it lies
+# Payload sent from the consumer's own pages
 own_pages() {
 	local count=500
 	local -A S
@@ -78,9 +78,9 @@ own_pages() {
 	share 100
 }
 
-# few_fragments CASE...: an skb takes fewer pages than a train has, or a ULPDU
-# with markers. The limit is the whole system's, so it is put back whatever comes;
-# fail() leaves the subshell.
+# few_fragments CASE...: with an skb that takes fewer pages than a train has, or a
+# ULPDU with markers. The limit is global: restore it even after fail(), which exits
+# the subshell.
 few_fragments() {
 	local limit status=0
 
@@ -91,8 +91,8 @@ few_fragments() {
 	return $status
 }
 
-# Both send at once, and what is lost of one makes the segments of the other
-# shorter: SACK blocks need room.
+# Both ends send, and loss in one direction shortens segments of the other, which need
+# room for SACK blocks
 both_with_loss() {
 	local markers=$1 octets=6000000
 	local -A S
@@ -137,4 +137,4 @@ test_case align.pages "TX-02 TX-15" own_pages
 test_case align.pages.fragments "TX-02 TX-15" few_fragments own_pages
 test_case align.loss "TX-02 TX-11" both_with_loss 0
 test_case align.loss.markers "TX-02 TX-11" both_with_loss 1
-test_case align.slow "TX-02" slow_receiver 0
+test_case align.slow-reader "TX-02" slow_receiver 0

@@ -91,8 +91,8 @@ crc_wishes() {
 	expect crc=$wanted
 }
 
-# All that a consumer sees is the same with CRC and without
-crc_unseen() {
+# The consumer's results are the same with CRC and without
+crc_transparent() {
 	local crc
 
 	network pair 1500
@@ -132,7 +132,7 @@ sending_option() {
 	expect ulpdus_tx=10 ulpdus_rx=10 bytes_rx=300000
 }
 
-# Lengths of all kinds, one behind the other; not the same as with other numbers
+# Mixed lengths in a row; another number gives other lengths
 mixed_lengths() {
 	local octets
 
@@ -189,7 +189,7 @@ hold_delivery() {
 	((${R[elapsed_ns]} >= 600000000)) || fail "delivery was not on hold"
 }
 
-# No namespace goes beyond what the initial one lets consumers keep
+# rx_mem_max of the initial namespace limits all namespaces
 initial_rx_mem() {
 	local max before
 
@@ -261,7 +261,7 @@ payload_file() {
 nothing_to_send() {
 	local lines
 
-	links_down	# and with them, what was written to "payload"
+	links_down	# and with it the contents of "payload"
 	network pair 1500
 	serve mode=echo
 	ping_ok "$B4"
@@ -274,7 +274,7 @@ nothing_to_send() {
 	ping_ok "$B4"
 }
 
-# Connections without MPA are as ever
+# Connections without MPA behave as without the module
 plain_tcp() {
 	local sum server
 
@@ -312,7 +312,7 @@ SZ-08 SZ-09 SZ-19 SZ-20 VN-06" markers_each_way "${pair% *}" "${pair#* }"
 	test_case "crc.${pair/ /-}" "CR-02 CR-03 CR-05 CR-08 CR-10 CR-11 RF-09 \
 RF-10" crc_wishes "${pair% *}" "${pair#* }"
 done
-test_case crc.unseen "CR-09" crc_unseen
+test_case crc.transparent "CR-09" crc_transparent
 test_case crc.default "CR-03 CR-04 CR-08" crc_default
 test_case mulpdu.576 "SZ-03 SZ-22" mulpdu_of pair 576
 test_case mulpdu.9000 "SZ-03 SZ-22" mulpdu_of pair 9000

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Enhanced startup, RFC 6581: what is negotiated, the RTR, and the way back to
-# Rev 1.
+# Enhanced startup, RFC 6581: negotiation, the RTR, and the fallback to Rev 1
 
 # untagged OPCODE QN: header of the first message of a queue
 untagged() { echo "414${1}00000000${2}0000000100000000"; }
@@ -9,14 +8,14 @@ untagged() { echo "414${1}00000000${2}0000000100000000"; }
 SEND=$(untagged 3 00000000)
 WRITE=c140000000010000000000000000
 READ=$(untagged 1 00000001)$(zeroes 16)00000001$(zeroes 8)
-# The same with a sink of its own
+# RDMA Read of no octets with a sink STag
 READ_TO=$(untagged 1 00000001)112233445566778899aabbcc00000000$(zeroes 12)
 ANSWER=c142$(zeroes 12)
 ANSWER_TO=c142112233445566778899aabbcc
 
 TERMINATE=$(untagged 7 00000002)20	# then code and two octets
 
-# depths IRD ORD IRD ORD: what ping and serve ask for; then what comes of it
+# depths IRD ORD IRD ORD: those of ping and of serve; then the negotiated ones
 depths() {
 	network pair 1500
 	serve rev=2 "ird=$3" "ord=$4"
@@ -183,8 +182,8 @@ mixed_revisions() {
 	expect status=0 revision=2 enhanced=0 peer_pdata=abcd ulpdus_rx=1
 }
 
-# answered REQUEST REPLY ULPDU...: a Request's octets behind the key, those of
-# the Reply, and messages that the server takes without a word
+# answered REQUEST REPLY ULPDU...: octets of a Request and of its Reply after the key,
+# and messages that the server takes without a reply
 answered() {
 	local request=$1 reply=$2 ulpdu steps=(set:crc=1)
 
@@ -223,7 +222,7 @@ short_request() {
 }
 
 # An RTR may have FPDUs right after it, or come octet by octet
-rtr_taken() {
+rtr_accepted() {
 	local rtr answer
 
 	network pair 1500
@@ -272,7 +271,7 @@ rtr_answered() {
 	expect status=0 rtr=read ulpdus_rx=0 ulpdus_tx=0
 }
 
-# rtr_refused KINDS ULPDU...: what a server of these kinds does not take
+# rtr_refused KINDS ULPDU...: ULPDUs that a server of these kinds refuses as RTR
 rtr_refused() {
 	local allowed=$1 ulpdu
 
@@ -337,8 +336,8 @@ rtr_missing() {
 	expect reason=frame mpa_error=6 ulpdus_rx=0
 }
 
-# reply REQUEST REPLY STEP...: the octets behind the key in our Request and in
-# the peer's Reply, then what the peer does; the ping fails
+# reply REQUEST REPLY STEP...: octets after the key in our Request and in the peer's
+# Reply, and further steps of the peer; the ping fails
 reply() {
 	peer_server "data:${REQ_KEY}$1" "send:${REP_KEY}$2" set:crc=1 "${@:3}"
 	ping_to "$B4" rev=2 mode=sink size=42 count=1 "${OPTIONS[@]}" &&
@@ -346,7 +345,7 @@ reply() {
 	peer_served
 }
 
-# accepted_reply REQUEST REPLY STEP...: the same, and it succeeds
+# accepted_reply REQUEST REPLY STEP...: the same, but the ping succeeds
 accepted_reply() {
 	peer_server "data:${REQ_KEY}$1" quiet:0.5 "send:${REP_KEY}$2" \
 		set:crc=1 "${@:3}" data:002a read:46 end:fin
@@ -419,7 +418,7 @@ refused_rev() {
 	ping_ok "$B4"
 }
 
-# falls_back REV: the same with a second connection
+# falls_back REV: a Responder that does not know Rev 2, then a second connection by REV
 falls_back() {
 	local before
 
@@ -434,7 +433,7 @@ falls_back() {
 	served
 }
 
-# Where there is Rev 2 it stays, and what is no refusal of it ends it
+# No fallback if the peer knows Rev 2, or if the failure does not mean that it does not
 no_fallback() {
 	local before OPTIONS=(fallback=1)
 
@@ -450,14 +449,14 @@ no_fallback() {
 	ping_to "$B4" rev=2 fallback=1 && fail "a reject is no success"
 	expect reason=rejected
 	stop_serving
-	ping_to "$B4" rev=2 fallback=1 && fail "nobody listens"
+	ping_to "$B4" rev=2 fallback=1 && fail "connected without a listener"
 	expect reason=refused
 	grown a MpaFallbacks "$before" 0
 }
 
-# is_old COUNTER STEP...: after a first connection that goes so, and ends with
-# that, the second one is by Rev 1
-is_old() {
+# falls_back_after COUNTER STEP...: the first connection ends after STEPs, counted in
+# COUNTER; the second one is by Rev 1
+falls_back_after() {
 	local counter=$1 times=1 before fallbacks
 
 	network pair 1500
@@ -472,14 +471,14 @@ is_old() {
 	ping_ok "$B4" rev=2 fallback=1 rtr=send mode=sink size=42 pdatahex=abcd
 	expect revision=1 enhanced=0 crc=1 ulpdus_tx=1
 	peer_served
-	# The second connection has such an end, too
+	# The second connection ends by FIN, too
 	[[ $counter != MpaEndFin ]] || times=2
 	grown a "$counter" "$before" $times
 	grown a MpaFallbacks "$fallbacks" 1
 }
 
 # A silent peer, and nothing said of time: it suffices for both connections.
-is_old_by_default() {
+falls_back_by_default() {
 	network pair 1500
 	same "$(ns a sysctl -n net.mpa.startup_timeout_ms)" 10000 "the limit"
 	peer_server "$ASKED" pause:$((10 - 3 * SLOW / 2)) end:reset again \
@@ -506,8 +505,8 @@ fallback_given_up() {
 
 # On the wire
 
-# streams PING-OPTION...: run a ping with a capture on the router's wire; sets
-# OURS and THEIRS to what the two sides sent
+# streams PING-OPTION...: run a ping with a capture on the router's wire; OURS and
+# THEIRS are the octets of both sides
 streams() {
 	network routed 1500
 	no_probes
@@ -522,7 +521,7 @@ streams() {
 	THEIRS=$(payloads wire "$B4" | tr -d '\n')
 }
 
-# What is left of both streams is the one FPDU of the ping
+# The rest of both streams is the one FPDU of the ping
 one_fpdu() {
 	same "${#OURS}" 96 "hex digits of the first FPDU"
 	like "$OURS" "002a0000000000000000*" "the first FPDU"
@@ -530,8 +529,8 @@ one_fpdu() {
 	same "$THEIRS" "$OURS" "its echo"
 }
 
-# behind STREAM OCTETS WHAT: take them from the beginning of OURS or THEIRS
-behind() {
+# after STREAM OCTETS WHAT: compare and remove the beginning of OURS or THEIRS
+after() {
 	local -n stream=$1
 
 	same "${stream:0:${#2}}" "$2" "$3"
@@ -543,11 +542,11 @@ read_on_wire() {
 
 	streams ird=5 ord=6 rtr=read,send pdata=ab size=42 count=1
 	expect status=0 ird=5 ord=6 peer_ird=6 peer_ord=5 rtr=read
-	behind OURS "${REQ_KEY}50020006c00540066162" "the Request"
-	behind OURS 002e41410000000000000001000000010000000000000000000000000000000000000000000000010000000000000000ba10e3c9 \
+	after OURS "${REQ_KEY}50020006c00540066162" "the Request"
+	after OURS 002e41410000000000000001000000010000000000000000000000000000000000000000000000010000000000000000ba10e3c9 \
 		"the RTR"
-	behind THEIRS "${REP_KEY}50020006c00640056162" "the Reply"
-	behind THEIRS "$(with_crc "000e$ANSWER")" "the RDMA Read Response"
+	after THEIRS "${REP_KEY}50020006c00640056162" "the Reply"
+	after THEIRS "$(with_crc "000e$ANSWER")" "the RDMA Read Response"
 	one_fpdu
 }
 
@@ -556,9 +555,9 @@ write_on_wire() {
 
 	streams ird=0 ord=16383 rtr=read,write,send size=42 count=1
 	expect status=0 ird=0 ord=16383 peer_ird=16383 peer_ord=0 rtr=write
-	behind OURS "${REQ_KEY}50020004c000ffff" "the Request"
-	behind OURS 000ec140000000010000000000000000ebd34c5f "the RTR"
-	behind THEIRS "${REP_KEY}50020004bfff8000" "the Reply"
+	after OURS "${REQ_KEY}50020004c000ffff" "the Request"
+	after OURS 000ec140000000010000000000000000ebd34c5f "the RTR"
+	after THEIRS "${REP_KEY}50020004bfff8000" "the Reply"
 	one_fpdu
 }
 
@@ -566,9 +565,9 @@ send_on_wire() {
 	local OURS THEIRS OPTIONS=()
 
 	streams rtr=send size=42 count=1
-	behind OURS "${REQ_KEY}50020004c0100010" "the Request"
-	behind OURS 0012414300000000000000000000000100000000587be8c4 "the RTR"
-	behind THEIRS "${REP_KEY}50020004c0100010" "the Reply"
+	after OURS "${REQ_KEY}50020004c0100010" "the Request"
+	after OURS 0012414300000000000000000000000100000000587be8c4 "the RTR"
+	after THEIRS "${REP_KEY}50020004c0100010" "the Reply"
 	one_fpdu
 }
 
@@ -577,8 +576,8 @@ none_on_wire() {
 	local OURS THEIRS OPTIONS=()
 
 	streams rtr=none size=42 count=1
-	behind OURS "${REQ_KEY}5002000400100010" "the Request"
-	behind THEIRS "${REP_KEY}5002000400100010" "the Reply"
+	after OURS "${REQ_KEY}5002000400100010" "the Request"
+	after THEIRS "${REP_KEY}5002000400100010" "the Reply"
 	one_fpdu
 }
 
@@ -588,7 +587,7 @@ terminate_on_wire() {
 
 	streams rtr=send size=42 count=1
 	expect mpa_error=7
-	behind OURS "${REQ_KEY}50020004c0100010" "the Request"
+	after OURS "${REQ_KEY}50020004c0100010" "the Request"
 	same "$OURS" "$(with_crc "0016${TERMINATE}070000")" "the Terminate"
 	same "$THEIRS" "${REP_KEY}5002000480108010" "the Reply"
 	tcpdump -r "$STATE/wire.pcap" -nn 2>/dev/null |
@@ -598,7 +597,7 @@ terminate_on_wire() {
 		fail "no orderly close"
 }
 
-# Markers begin behind the frames, and with the RTR
+# Markers begin after the frames, with the RTR
 markers_on_wire() {
 	local OURS THEIRS OPTIONS=(markers=1)
 
@@ -608,9 +607,9 @@ markers_on_wire() {
 	same "$FPDUS" 31 "FPDUs"
 	walk wire "$B4" 28 1 1500
 	same "$FPDUS" 30 "FPDUs of the echo"
-	behind OURS "${REQ_KEY}d0020008801080107778797a" "the Request"
-	behind OURS "$(with_crc "00000000000e$WRITE")" "the RTR"
-	behind THEIRS "${REP_KEY}d0020008801080107778797a" "the Reply"
+	after OURS "${REQ_KEY}d0020008801080107778797a" "the Request"
+	after OURS "$(with_crc "00000000000e$WRITE")" "the RTR"
+	after THEIRS "${REP_KEY}d0020008801080107778797a" "the Reply"
 }
 
 no_crc_either() {
@@ -622,14 +621,14 @@ no_crc_either() {
 	streams rtr=send size=42 count=1
 	spoil
 	expect crc=0 status=0
-	behind OURS "${REQ_KEY}10020004c0100010" "the Request"
-	behind OURS "0012$SEND" "the RTR"
-	same "${#OURS}" $((8 + 96)) "hex digits behind it"
-	behind THEIRS "${REP_KEY}10020004c0100010" "the Reply"
+	after OURS "${REQ_KEY}10020004c0100010" "the Request"
+	after OURS "0012$SEND" "the RTR"
+	same "${#OURS}" $((8 + 96)) "hex digits after it"
+	after THEIRS "${REP_KEY}10020004c0100010" "the Reply"
 	same "${#THEIRS}" 96 "hex digits of the echo"
 }
 
-enhanced_mistakes() {
+invalid_options() {
 	local line lines
 
 	network pair 1500
@@ -669,7 +668,7 @@ enhanced_mistakes() {
 	LINES
 }
 
-# What ping and serve ask for; depths of the ping, of the server, of the Reply
+# Options of ping and of serve; depths of the ping, of the server, of the Reply
 while read -r name row; do
 	# shellcheck disable=SC2086
 	test_case "enhanced.depths.$name" "E-01 E-02 E-05 E-07 E-11 E-12 E-15 \
@@ -703,7 +702,7 @@ test_case enhanced.rtr.some "E-23 E-26 E-27 E-30" \
 test_case enhanced.rtr.one-common "E-26 E-28 E-30" \
 	chosen send,write send,read send send
 test_case enhanced.rtr.none-common "E-29 E-31 E-44" no_common_kind
-test_case enhanced.rtr.taken "E-30 E-43" rtr_taken
+test_case enhanced.rtr.accepted "E-30 E-43" rtr_accepted
 test_case enhanced.rtr.reserved "E-30 E-43" rtr_reserved_bits
 test_case enhanced.rtr.answered "E-09 E-30" rtr_answered
 test_case enhanced.rtr.missing "E-16 E-31 E-43" rtr_missing
@@ -728,7 +727,7 @@ for size in 0 1 3 507 508; do
 done
 test_case enhanced.pdata.too-long "E-08" pdata_too_long
 test_case enhanced.reject "E-14 E-17 E-37" enhanced_reject
-test_case enhanced.mixed "E-03 E-04 E-38 E-39" mixed_revisions
+test_case enhanced.mixed-revisions "E-03 E-04 E-38 E-39" mixed_revisions
 test_case enhanced.request.short "E-06 E-08 E-43" short_request
 test_case enhanced.flags "E-34 E-35" flags_without_a
 test_case enhanced.reply.no-s "E-42" bad_reply 40020000
@@ -760,16 +759,16 @@ for rev in 0 1; do
 done
 test_case enhanced.fallback.none "E-41" no_fallback
 ASKED=data:${REQ_KEY}50020006c0100010abcd
-test_case enhanced.fallback.closed "E-41" is_old MpaEndFin "$ASKED"
-test_case enhanced.fallback.closed-amid "E-41" is_old MpaErrShortFrame "$ASKED" \
+test_case enhanced.fallback.closed "E-41" falls_back_after MpaEndFin "$ASKED"
+test_case enhanced.fallback.closed-mid-reply "E-41" falls_back_after MpaErrShortFrame "$ASKED" \
 	"send:${REP_KEY:0:20}"
-test_case enhanced.fallback.reset "E-41" is_old MpaErrReset "$ASKED" rst
-test_case enhanced.fallback.revision "E-41" is_old MpaErrRevision "$ASKED" \
+test_case enhanced.fallback.reset "E-41" falls_back_after MpaErrReset "$ASKED" rst
+test_case enhanced.fallback.revision "E-41" falls_back_after MpaErrRevision "$ASKED" \
 	"send:${REP_KEY}40010000" end:reset
-test_case enhanced.fallback.rejected "E-41" is_old MpaRejectsReceived \
+test_case enhanced.fallback.rejected "E-41" falls_back_after MpaRejectsReceived \
 	"$ASKED" "send:${REP_KEY}60010000" end:fin
-test_case enhanced.fallback.silent "E-41" is_old MpaErrTimeout "$ASKED" end:reset
-test_case enhanced.fallback.default "E-41" is_old_by_default
+test_case enhanced.fallback.silent "E-41" falls_back_after MpaErrTimeout "$ASKED" end:reset
+test_case enhanced.fallback.default "E-41" falls_back_by_default
 test_case enhanced.fallback.given-up "E-41" fallback_given_up
 
 test_case enhanced.wire.read "E-01 E-05 E-07 E-22 E-23 E-25 E-26 E-30 E-37" \
@@ -780,4 +779,4 @@ test_case enhanced.wire.none "E-09 E-32 E-33 E-34" none_on_wire
 test_case enhanced.wire.terminate "E-29 E-31 E-44" terminate_on_wire
 test_case enhanced.wire.markers "E-05 E-30" markers_on_wire
 test_case enhanced.wire.no-crc "E-30" no_crc_either
-test_case enhanced.mistakes "E-07 E-08 E-24" enhanced_mistakes
+test_case enhanced.invalid-options "E-07 E-08 E-24" invalid_options

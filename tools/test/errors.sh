@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# What a server makes of FPDUs that a client puts together by hand.
+# The server's reaction to FPDUs that a client builds octet by octet
 
-# received MARKERS OCTETS...: connect, start without (0) or with (1) markers
-# towards the server, send each piece ("crc:HEX": a CRC is added); R has what
-# the server says
+# received MARKERS OCTETS...: connect, start without (0) or with (1) markers towards
+# the server, send each piece ("crc:HEX" appends a CRC); R has the server's result
 received() {
 	local flags=40 steps=() piece
 
@@ -60,7 +59,7 @@ crc_field_ignored() {
 }
 
 # The same with C = 1 on our side only: the field counts
-crc_field_counts() {
+crc_field_checked() {
 	network pair 1500
 	spoil
 	set_sysctl b net.mpa.crc=0
@@ -72,7 +71,7 @@ crc_field_counts() {
 }
 
 # Nothing is passed before the last octet is there
-held_back() {
+incomplete() {
 	local before
 
 	network pair 1500
@@ -113,7 +112,7 @@ ODD_POINTER=crc:0000000001f8$(zeroes 504)0000000001fb
 NEXT=crc:00000000002a4143$(zeroes 40)
 
 test_case fpdu.plain "TD-02 CR-14 CR-15 CR-18 CR-19" accepted 1 0 "$FPDU"
-test_case fpdu.dribbled "RX-10 RX-11 RX-12 RX-13 RX-16" \
+test_case fpdu.one-octet-segments "RX-10 RX-11 RX-12 RX-13 RX-16" \
 	accepted 1 0 "dribble:$FPDU"
 test_case fpdu.many "RX-06 RX-15 FR-01" accepted 20 0 "$(many 20)"
 test_case fpdu.pad "FR-06" accepted 1 0 "$PADDED"
@@ -123,8 +122,8 @@ test_case fpdu.marker.low-bits "MK-06" accepted 1 1 "$LOW_BITS"
 test_case fpdu.marker.boundary "MK-13 MK-14" accepted 2 1 "$TO_BOUNDARY" "$NEXT"
 test_case fpdu.marker.at-end "TD-02" accepted 1 1 "$TO_BOUNDARY" 00000000
 test_case fpdu.marker.before-crc "CR-16 MK-16" accepted 1 1 "$BEFORE_CRC"
-test_case fpdu.held-back "RX-03 RX-09 OO-03 DD-07" held_back
-test_case fpdu.mixed "RX-14 RX-15" mixed_segment
+test_case fpdu.incomplete "RX-03 RX-09 OO-03 DD-07" incomplete
+test_case fpdu.several-in-segment "RX-14 RX-15" mixed_segment
 
 test_case error.crc "ER-01 ER-03 ER-11 CR-20 RX-03 RX-05" \
 	refuses 2 crc MpaErrCrc 0 0 "$BAD_CRC$FPDU"
@@ -146,4 +145,4 @@ test_case error.truncated "ER-01 ER-02 TD-03 OO-06" \
 	refuses 1 closed MpaErrTruncated 1 0 "$FPDU${FPDU:0:40}"
 test_case crc.field.ignored "CR-11 CR-21 CR-22 RF-09 FR-07 CR-13" \
 	crc_field_ignored
-test_case crc.field.counts "CR-05 CR-10 RF-10" crc_field_counts
+test_case crc.field.checked "CR-05 CR-10 RF-10" crc_field_checked

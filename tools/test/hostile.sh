@@ -4,12 +4,12 @@
 # Peers that misbehave, in both roles. Each misbehaviour has the outcome that
 # the specification names, and right after it a good connection works.
 
-# What a good peer does on its connection
+# Steps of a well-behaved peer
 GOOD=(request expect-reply:r=0,rev=1 echo:count=2,size=700 fin end:fin)
 GOOD_REPLY=(expect-request:r=0,rev=1 reply serve)
 
-# A shell that stays in a namespace. There are many small things to be done, and
-# a process for each would take too long.
+# A shell that stays in a namespace: starting a process for each of many small
+# commands would take too long
 
 # stay NS: let it be there
 stay() {
@@ -169,16 +169,16 @@ bad_requests() {
 		request:pd=aabb,len=4 fin end:reset
 	bad_client "PD_Length too short" 4 frame MpaErrEarlyOctets \
 		request:pd=aabbccdd,len=2 end:reset
-	bad_client "an octet behind the Request" 4 frame MpaErrEarlyOctets \
+	bad_client "an octet after the Request" 4 frame MpaErrEarlyOctets \
 		hold request send:00 push end:reset
 	bad_client "two Requests" 4 frame MpaErrEarlyOctets \
 		hold request request push end:reset
-	bad_client "an FPDU behind the Request" 4 frame MpaErrEarlyOctets \
+	bad_client "an FPDU after the Request" 4 frame MpaErrEarlyOctets \
 		hold request:pd=0102 fpdu push end:reset
 }
 
 # The connection ends at each octet of a Request
-cut_requests() {
+truncated_requests() {
 	local at
 
 	hostile_server
@@ -191,7 +191,7 @@ cut_requests() {
 		expect reason=reset ulpdus_rx=0
 		good_client
 	done
-	DOING="FIN behind the Request"
+	DOING="FIN after the Request"
 	client request fin expect-reply:r=0 end:fin
 	finished
 	expect status=0 reason=ok ulpdus_rx=0
@@ -216,7 +216,7 @@ slow_requests() {
 	client send:4d pause:$((SLOW * 3 / 2)).5 send:50 end:reset
 	finished
 	expect mpa_error=4 reason=timeout
-	# The second octet did not start the time anew
+	# The second octet did not restart the timeout
 	((${R[elapsed_ns]} < 3000000000 * SLOW)) || { show_result; fail "late"; }
 	good_client
 }
@@ -233,7 +233,7 @@ bad_fpdus() {
 		fpdu:crc=00000000 end
 	ULPDUS=3 bad_client "CRC of the fourth" 2 crc MpaErrCrc "${OPEN[@]}" \
 		echo:count=3 fpdu:crc=bad end
-	bad_client "CRC, and good FPDUs behind" 2 crc MpaErrCrc "${OPEN[@]}" \
+	bad_client "CRC, then good FPDUs" 2 crc MpaErrCrc "${OPEN[@]}" \
 		hold fpdu:crc=bad fpdu:count=3 push end
 	for len in 0 64769 65535; do
 		bad_client "ULPDU_Length $len" 3 marker MpaErrLength \
@@ -249,7 +249,7 @@ bad_fpdus() {
 		"send:$(zeroes 100 | tr 0 f)" end
 	bad_client "a second Request" 1 closed MpaErrTruncated "${OPEN[@]}" \
 		request fin end
-	bad_client "markers that nobody wants" 3 marker MpaErrLength \
+	bad_client "markers that were not negotiated" 3 marker MpaErrLength \
 		"${OPEN[@]}" set:out=1 fpdu end
 	bad_clients "a bit of an octet" 2..47 "MpaEndFin+46 MpaErrCrc+46" \
 		"${OPEN[@]}" fpdu:flip=% end
@@ -257,7 +257,7 @@ bad_fpdus() {
 		"MpaEndFin+2 MpaErrTruncated+2" "${OPEN[@]}" fpdu:flip=% fin end
 }
 
-cut_fpdus() {
+truncated_fpdus() {
 	local at
 
 	hostile_server
@@ -267,11 +267,11 @@ cut_fpdus() {
 		bad_client "RST at octet $at" 1 reset MpaErrReset "${OPEN[@]}" \
 			limit:$at,rst fpdu
 	done
-	DOING="FIN behind an FPDU"
+	DOING="FIN after an FPDU"
 	client "${OPEN[@]}" fpdu:count=3 fin expect-fpdu:count=3 end:fin
 	finished
 	expect status=0 reason=ok ulpdus_rx=3 ulpdus_tx=3
-	DOING="FIN behind the Reply"
+	DOING="FIN after the Reply"
 	client "${OPEN[@]}" fin end:fin
 	finished
 	expect status=0 reason=ok ulpdus_rx=0
@@ -302,7 +302,7 @@ bad_markers() {
 	# Where only a marker came, the stream ends between two FPDUs
 	bad_clients "FIN at an octet" 1..51 "MpaEndFin+52 MpaErrTruncated+50" \
 		"${OPEN[@]}" limit:%,fin fpdu end
-	DOING="what is to be ignored"
+	DOING="ignored fields"
 	client "${OPEN[@]}" fpdu:size=1000,ptradd=3,reserved=0xbeef \
 		expect-fpdu:size=1000 echo:size=999 fin end:fin
 	finished
@@ -333,7 +333,7 @@ bad_markers_without_crc() {
 	(($(counter b MpaNoCrc) > 0)) || fail "CRC is on"
 }
 
-# However it is cut, it is received
+# FPDUs split at any octet are received
 split_fpdus() {
 	hostile_server markers=1
 	RANGE=1..23 client split:% request:pd=01020304,m=1 \
@@ -347,7 +347,7 @@ split_fpdus() {
 	good_client
 }
 
-# Rev 0: markers and CRC, whatever was asked
+# Rev 0: markers and CRC are used in any case
 bad_rev0() {
 	local open=(request:rev=0,m=1 expect-reply:rev=0,m=1,c=1,r=0)
 
@@ -439,7 +439,7 @@ good_ping() {
 	expect status=0 reason=ok mpa_error=0 mismatches=0
 }
 
-# bad_pings COUNT ERROR REASON: such pings, and a good one after each
+# bad_pings COUNT ERROR REASON: COUNT pings that fail, with a good one after each
 bad_pings() {
 	local n
 
@@ -450,9 +450,8 @@ bad_pings() {
 	done
 }
 
-# bad_server NAME ERROR REASON COUNTS STEP...: a server does so behind our
-# Request; the ping says ERROR and REASON, and COUNTS are counted, one of them
-# for the good ping
+# bad_server NAME ERROR REASON COUNTS STEP...: a server runs STEPs after our Request;
+# the ping fails with ERROR and REASON. COUNTS are counted, including the good ping.
 bad_server() {
 	DOING=$1
 	errors_from
@@ -496,14 +495,14 @@ bad_replies_frame() {
 	bad_server "PD_Length too long" 4 frame \
 		"MpaEndFin+1 MpaErrShortFrame+1" reply:pd=aabb,len=4 fin \
 		end:reset
-	# What is behind the Reply is taken for FPDUs
+	# Octets after the Reply are parsed as FPDUs
 	bad_server "PD_Length too short" 3 marker "MpaEndFin+1 MpaErrLength+1" \
 		reply:pd=aabbffff,len=2 end:rest
 	bad_server "a rejection" 0 rejected "MpaEndFin+1" reply:r=1,pd=0102 \
 		end:fin
 }
 
-cut_replies() {
+truncated_replies() {
 	local at
 
 	hostile_client
@@ -569,7 +568,7 @@ reset_echoes() {
 		limit:%,rst fpdu
 }
 
-# However the echoes are cut, they are received
+# Echoes split at any octet are received
 split_echoes() {
 	local n
 
@@ -600,7 +599,7 @@ bad_echo_markers() {
 		"${open[@]}" fpdu:ptr=4,crc=bad end:rest
 	bad_server "no markers" 2 crc "MpaEndFin+1 MpaErrCrc+1" "${open[@]}" \
 		set:out=0 fpdu:size=1000,count=5 end:rest
-	bad_server "FIN behind a marker and an octet" 1 closed \
+	bad_server "FIN after a marker and an octet" 1 closed \
 		"MpaEndFin+1 MpaErrTruncated+1" "${open[@]}" limit:5,fin fpdu \
 		end:rest
 }
@@ -643,11 +642,11 @@ bad_requests_rev2() {
 			MpaErrPdLength "request:rev=2,s=1,pdsize=100,len=$at" \
 			end:reset
 	done
-	bad_client "509 octets behind enhanced data" 4 frame MpaErrPdLength \
+	bad_client "509 octets after enhanced data" 4 frame MpaErrPdLength \
 		"$request,pdsize=509" end:reset
 	bad_client "revision 3" 4 frame MpaErrRevision request:rev=3,s=1,ird=1 \
 		end:reset
-	bad_client "an RTR behind the Request" 4 frame MpaErrEarlyOctets \
+	bad_client "an RTR after the Request" 4 frame MpaErrEarlyOctets \
 		hold "$request" set:crc=1 fpdu:rtr=send push end:reset
 	bad_clients "FIN at an octet" 0..27 "MpaEndFin+29 MpaErrShortFrame+27" \
 		limit:%,fin "$request,pd=00010203" end:reset
@@ -731,10 +730,10 @@ bad_replies_rev2() {
 
 test_case hostile.request "RF-03 RF-17 RF-18 RF-21 RF-22 RF-24 RF-26 CS-16 \
 CS-24 CS-30 CS-34 CS-37 ER-08 SE-12" bad_requests
-test_case hostile.request.cut "RF-22 RF-26 CS-16 ER-02 ER-08 TD-02" cut_requests
+test_case hostile.request.truncated "RF-22 RF-26 CS-16 ER-02 ER-08 TD-02" truncated_requests
 test_case hostile.request.slow "CS-31 CS-32 ER-08" slow_requests
 test_case hostile.fpdu "ER-03 ER-11 ER-15 CR-10 CR-20 RX-04 SE-12" bad_fpdus
-test_case hostile.fpdu.cut "ER-02 TD-01 TD-02 TD-03 OO-06" cut_fpdus
+test_case hostile.fpdu.truncated "ER-02 TD-01 TD-02 TD-03 OO-06" truncated_fpdus
 test_case hostile.marker "ER-03 ER-04 ER-05 MK-03 MK-06 MK-13 MK-16 MK-18" \
 	bad_markers
 test_case hostile.marker.no-crc "CR-21 ER-04 ER-05 RF-09" \
@@ -746,7 +745,7 @@ test_case hostile.strict.reply "VN-10" strict_reply
 test_case hostile.immediate "CS-05 MK-10 ER-03 ER-04 VN-08" bad_immediate
 test_case hostile.reply "RF-05 RF-17 RF-18 RF-21 RF-22 RF-24 RF-26 CS-26 \
 CS-27 CS-30 CS-34 ER-08" bad_replies_frame
-test_case hostile.reply.cut "RF-22 RF-26 CS-25 CS-26 ER-02 ER-08" cut_replies
+test_case hostile.reply.truncated "RF-22 RF-26 CS-25 CS-26 ER-02 ER-08" truncated_replies
 test_case hostile.reply.slow "CS-32 ER-08" slow_replies
 test_case hostile.echo "ER-02 ER-03 ER-15 TD-02 TD-03" bad_echoes
 test_case hostile.echo.reset "ER-02 TD-03" reset_echoes

@@ -22,10 +22,10 @@ relayed_ping() {
 	TIME=${2-2} B4=$RELAY ping_here mode=echo verify=1 count=2 size=10 "$1"
 }
 
-# altered MARKERS WAY: in each octet of two FPDUs that go this WAY, behind the
-# startup frames, a bit is turned over. Whoever is concerned notices, and nobody
-# gets a ULPDU that is not the one sent.
-altered() {
+# corrupted MARKERS WAY: flip a bit, once in each octet of two FPDUs that go this WAY
+# after the startup frames. One end reports an error, and no consumer gets a ULPDU
+# other than the one sent.
+corrupted() {
 	local at first=20 last=$((51 + 4 * $1))
 
 	network routed 1500
@@ -49,7 +49,7 @@ altered() {
 
 # A consumer that changes its payload
 
-# payload OCTETS OPTION...: random octets go from a to b, who keeps them; the
+# payload OCTETS OPTION...: send random octets from a to b, which captures them; the
 # status is the ping's
 payload() {
 	head -c "$1" /dev/urandom >"$STATE/file"
@@ -62,9 +62,9 @@ captured() {
 	ns b cat "$PING/captured" | cmp - "$STATE/file" || fail "other octets"
 }
 
-# spoiled_early MARKERS ZEROCOPY: the first octet is changed when its FPDU is
-# laid out. It goes out as it was where it had been copied, or nobody gets it.
-spoiled_early() {
+# overwritten_before_send MARKERS ZEROCOPY: the first octet changes when its FPDU is
+# laid out. A copied ULPDU goes out unchanged; any other is not delivered.
+overwritten_before_send() {
 	network pair 1500
 	serve mode=sink capture=1 "markers=$1"
 	payload 20000 size=1000 spoil=early "zerocopy=$2" || true
@@ -77,10 +77,10 @@ spoiled_early() {
 	fi
 }
 
-# spoiled_late MARKERS ZEROCOPY: what was handed back may be changed. Most of it
-# is then still in TCP: the window of the other side is small, and delivery on
+# overwritten_after_sent MARKERS ZEROCOPY: octets handed back may be changed. Most of
+# them are still in TCP then: the other side's window is small, and its delivery is on
 # hold.
-spoiled_late() {
+overwritten_after_sent() {
 	local pages
 
 	network pair 1500
@@ -99,12 +99,12 @@ spoiled_late() {
 }
 
 for pair in "0 there" "0 back" "1 there" "1 back"; do
-	test_case "integrity.altered.${pair/ /.}" "ER-03 ER-11 CR-20 RX-03" \
-		altered "${pair% *}" "${pair#* }"
+	test_case "integrity.corrupted.${pair/ /.}" "ER-03 ER-11 CR-20 RX-03" \
+		corrupted "${pair% *}" "${pair#* }"
 done
 for pair in "0 0" "0 1" "1 0" "1 1"; do
-	test_case "integrity.spoiled.early.${pair/ /-}" "ER-03 CR-10" \
-		spoiled_early "${pair% *}" "${pair#* }"
-	test_case "integrity.spoiled.late.${pair/ /-}" "TX-01 CR-10" \
-		spoiled_late "${pair% *}" "${pair#* }"
+	test_case "integrity.overwritten.before-send.${pair/ /-}" "ER-03 CR-10" \
+		overwritten_before_send "${pair% *}" "${pair#* }"
+	test_case "integrity.overwritten.after-sent.${pair/ /-}" "TX-01 CR-10" \
+		overwritten_after_sent "${pair% *}" "${pair#* }"
 done

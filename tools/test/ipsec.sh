@@ -74,7 +74,7 @@ decoded() {
 	done
 }
 
-# An IKE daemon deletes the associations of an idle connection, and makes others
+# An IKE daemon deletes the associations of an idle connection, and creates new ones
 # when there is traffic again.
 deleted_association() {
 	local space peer

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# What the socket tests share. They run in a guest of tools/vm, as root.
+# Common functions of the socket tests. They run in a guest of tools/vm, as root.
 
 PING=/sys/kernel/debug/mpa_ping
 STATE=/tmp/mpa-test
@@ -14,11 +14,11 @@ declare -A R=()		# the result read last
 REQ_KEY=4d504120494420526571204672616d65
 REP_KEY=4d504120494420526570204672616d65
 
-DOING=			# what a case is at, if it does many things
+DOING=			# current step, if a case has many
 
 fail() {
 	echo "FAILED: ${DOING:+$DOING: }$*"
-	# What a peer_server() has said last
+	# The last output of a peer_server()
 	[[ ! -e $STATE/server ]] || tail -n 3 "$STATE/server"
 	exit 1
 }
@@ -32,7 +32,7 @@ ns() {
 
 set_sysctl() { ns "$1" sysctl -qw "$2" || fail "sysctl $2 in $1"; }
 
-# Networks. One stays up from case to case as long as the cases want the same.
+# Networks. A network stays up until a case needs a different one.
 
 links_down() {
 	local space
@@ -174,7 +174,7 @@ show_result() {
 	echo
 }
 
-# expect KEY=VALUE...: what the result has to say
+# expect KEY=VALUE...: fail unless the result has these values
 expect() {
 	local pair
 
@@ -245,7 +245,7 @@ until_grown() {
 
 # The test peer, tools/peer, which lists its steps
 
-# peer_in NS connect|listen STEP...: with each number of $RANGE, if there is one
+# peer_in NS connect|listen STEP...: once, or for each number of $RANGE
 peer_in() {
 	ns "$1" mpa-peer -t $((5 * SLOW)) ${RANGE:+-f "$RANGE"} "$2" "$B4" \
 		$PORT "${@:3}"
@@ -254,7 +254,7 @@ peer_in() {
 # play STEP...: connect from a to the server, and do that
 play() { peer_in a connect "$@"; }
 
-# client STEP...: the same; all has to be as the steps say
+# client STEP...: play, and fail if anything differs from the steps
 client() {
 	local status=0
 
@@ -282,7 +282,7 @@ peer_served() {
 	rm "$STATE/server"
 }
 
-# with_crc HEX: the same and its CRC32c, bit by bit
+# with_crc HEX: print HEX and its CRC32c, computed bit by bit
 with_crc() {
 	local crc=$((0xffffffff)) at bit
 
@@ -316,7 +316,7 @@ capture_start() {
 	local try
 
 	rm -f "$STATE/$3.err"
-	# Not by ns: the process is to be tcpdump itself
+	# Not by ns(): the pid has to be tcpdump's
 	nsenter --net="/run/netns/$1" -- tcpdump -i "$2" -s 10000 -B 8192 \
 		--immediate-mode -w "$STATE/$3.pcap" "${@:4}" tcp \
 		2>"$STATE/$3.err" &
@@ -331,7 +331,7 @@ capture_start() {
 capture_stop() {
 	local pid
 
-	# What was sent last still has to reach tcpdump
+	# The last packets still have to reach tcpdump
 	sleep 0.3
 	pid=$(cat "$STATE/$1.pid")
 	kill "$pid"
@@ -340,9 +340,9 @@ capture_stop() {
 		fail "tcpdump lost packets: $(cat "$STATE/$1.err")"
 }
 
-# walk CAPTURE FROM FRAME MARKERS MTU: take apart what FROM sent behind a
-# startup frame of FRAME octets. Sets SEGMENTS, ALIGNED, FPDUS, MARKERS and
-# fails for an octet out of place or a packet longer than MTU.
+# walk CAPTURE FROM FRAME MARKERS MTU: parse the octets that FROM sent after a startup
+# frame of FRAME octets. Sets SEGMENTS, ALIGNED, FPDUS, MARKERS; fails for an octet
+# out of place or a packet longer than MTU.
 walk() {
 	local said
 

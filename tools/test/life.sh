@@ -10,7 +10,7 @@ half_close() {
 	served
 	expect status=0 reason=ok ulpdus_tx=5
 	capture_stop close
-	# Both ended with FIN, nobody with RST
+	# Both ends sent a FIN, and neither an RST
 	tcpdump -r "$STATE/close.pcap" -nn 2>/dev/null |
 		awk '/Flags \[[^]]*R/ { reset++ }
 			/Flags \[[^]]*F/ { ended[$3] = 1 }
@@ -18,8 +18,8 @@ half_close() {
 		fail "no orderly close"
 }
 
-# What is queued at the half close is sent before the FIN
-shut_down_behind_data() {
+# Messages queued before the half close are sent before the FIN
+shut_down_after_data() {
 	network pair 1500
 	spoil
 	ns b tc qdisc replace dev vb root netem delay 30ms
@@ -29,8 +29,8 @@ shut_down_behind_data() {
 	expect ulpdus_rx=40 bytes_rx=800000
 }
 
-# The peer's link goes away in the middle; the ping ends in its time
-unplugged() {
+# The network drops all packets during startup; the ping's timeout ends it
+black_hole() {
 	local begun=$SECONDS
 
 	network pair 1500
@@ -151,7 +151,7 @@ counters() {
 		"${HERE-0}" "MpaAttached of the first namespace"
 }
 
-mistakes() {
+invalid_commands() {
 	local line lines errors=0
 
 	network pair 1500
@@ -224,7 +224,7 @@ trace_events() {
 	done
 }
 
-# The commands that are right, once more, with the results' names
+# A valid command, and the names in its result
 result_names() {
 	local name
 
@@ -247,8 +247,8 @@ result_names() {
 }
 
 test_case close.half "TD-01 TD-02 OO-06 ER-02 ER-13" half_close
-test_case close.behind-data "TD-01 TX-01" shut_down_behind_data
-test_case close.unplugged "ER-02 CS-33" unplugged
+test_case close.after-data "TD-01 TX-01" shut_down_after_data
+test_case close.blackhole "ER-02 CS-33" black_hole
 test_case close.reset "ER-01 ER-02 TD-03" reset_by_peer
 test_case race.stop "ER-02 TX-01" stop_under_traffic
 test_case race.unload "TX-01" unload_under_traffic
@@ -256,5 +256,5 @@ test_case race.unload-startup "" unload_in_startup
 test_case race.namespaces "" namespaces_gone
 test_case counters "ER-01 FR-01" counters
 test_case trace "ER-01" trace_events
-test_case commands.mistakes "DD-09" mistakes
+test_case commands.invalid "DD-09" invalid_commands
 test_case commands.results "DD-05 DD-09" result_names

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# ULPDUs passed out of order: what is placed behind a hole of the TCP stream,
-# and that Delivery is as ever. Holes are made by the router.
+# ULPDUs passed out of order after a hole of the TCP stream; Delivery stays in order.
+# The router makes the holes.
 
 TRACE=/sys/kernel/tracing
 
@@ -92,7 +92,7 @@ some_ooo() {
 
 none_ooo() { expect ulpdus_ooo=0 bytes_ooo=0 ooo_suppressed=0; }
 
-# sink ADDRESS OCTETS PING-OPTION...: the receiver has what was sent, in order
+# sink ADDRESS OCTETS PING-OPTION...: the receiver captures OCTETS sent, in order
 sink() {
 	local address=$1 octets=$2
 
@@ -121,9 +121,8 @@ until_ooo() {
 
 sink_ooo() { until_ooo sink "$@"; }
 
-# both_ways ADDRESS SIZE COUNT PING-OPTION...: each octet and the order of the
-# echoes is what was sent. The status says whether each end was passed some
-# out of order.
+# both_ways ADDRESS SIZE COUNT PING-OPTION...: octets and order of the echoes are those
+# sent. True if each end got some ULPDUs out of order.
 both_ways() {
 	local address=$1 size=$2 count=$3 came
 
@@ -141,8 +140,8 @@ both_ways() {
 	((came && R[ulpdus_ooo]))
 }
 
-# one_way DELAY: each loss with octets enough for it, and for some behind. A
-# single hole, or one of 1 ms, may close before anybody has looked.
+# one_way DELAY: each loss rate, with enough octets for a loss and for FPDUs after it.
+# A single hole, or one of 1 ms, may close before MPA looks.
 one_way() {
 	local delay=$1 pair check
 
@@ -177,8 +176,8 @@ overtaken() {
 	sink_ooo "$B6" 300000
 }
 
-# Nothing arrives out of order, nothing is passed so
-nothing_lost() {
+# Nothing arrives out of order, so nothing is passed so
+in_order() {
 	mended
 	sink "$B4" 300000
 	none_ooo
@@ -204,7 +203,7 @@ sizes() {
 	done
 }
 
-# Skbs behind the hole with several segments each: GRO puts them together
+# GRO merges segments: an skb after the hole has several
 coalesced() {
 	mended
 	ns b ethtool -K vb gro on >/dev/null || fail "no GRO"
@@ -212,9 +211,9 @@ coalesced() {
 	sink_ooo "$B4" 800000
 }
 
-# FPDUs anywhere in their segments, as after a middlebox that cuts anew: all of
-# them in one piece for TCP, from a peer that knows no EMSS
-cut_anew() {
+# FPDUs anywhere in their segments, as after a middlebox that resegments: the peer
+# writes all of them at once, without regard to the EMSS
+resegmented() {
 	mended
 	serve mode=sink capture=1 markers=1
 	client request expect-reply:m=1 hold fpdu:size=311,step=7,count=200 \
@@ -223,10 +222,10 @@ cut_anew() {
 	ns b cat "$PING"/captured >"$STATE/payload"
 	stop_serving
 	loses 5% 10ms
-	until_ooo cut_anew_once
+	until_ooo resegmented_once
 }
 
-cut_anew_once() {
+resegmented_once() {
 	serve mode=sink capture=1 ooo=1
 	client request expect-reply:m=1 hold fpdu:size=311,step=7,count=200 \
 		push fin end
@@ -236,10 +235,10 @@ cut_anew_once() {
 	stop_serving
 }
 
-# The path is narrower than its ends know: what was cut for it is cut again
-narrow() {
+# The path MTU is smaller than both ends know: segments are cut again
+pmtu_decrease() {
 	mended
-	# The sender goes on to know the path
+	# The sender caches the path MTU
 	spoil
 	ip -n r link set rb mtu 1000
 	rough delay 10ms
@@ -262,7 +261,7 @@ rev2_once() {
 	stop_serving
 }
 
-# Without CRC no FPDU behind a hole can be told from any other octets
+# Without CRC an FPDU after a hole cannot be recognised
 without_crc() {
 	mended
 	set_sysctl a net.mpa.crc=0
@@ -273,9 +272,9 @@ without_crc() {
 	none_ooo
 }
 
-# Plain TCP beside a connection that passes ULPDUs out of order, with the same
-# loss: its octets are read in order.
-beside_plain() {
+# Plain TCP at the same time as a connection that passes ULPDUs out of order, with the
+# same loss: its octets are read in order.
+with_plain_tcp() {
 	local sum had ping server
 
 	mended
@@ -337,9 +336,9 @@ without_hook() {
 	sink_ooo "$B4" 700000
 }
 
-# delivery OPTION: send what is in payload, and see how Delivery went: DELIVERED.
-# No ULPDU fits behind another in a segment: there, a source is asked for one as
-# long as the rest, and when a train ends depends on the window.
+# delivery OPTION: send the payload; DELIVERED tells how Delivery advanced. Only one
+# ULPDU fits into a segment: otherwise a source would be asked for a ULPDU as long as
+# the rest, and the end of a train would depend on the window.
 delivery() {
 	echo >$TRACE/trace
 	echo 1 >$TRACE/events/mpa/mpa_recv/enable
@@ -375,12 +374,12 @@ netstat_of() {
 			exit }' /proc/net/netstat
 }
 
-# behind_hole COUNT STEP...: an FPDU of a peer, of 1000 octets, does not come,
-# but what follows, up to a push, does; until COUNT ULPDUs of that were passed
-# out of order. All of it is made before, and sent in two pieces, the lost one
-# and the rest: TCP sends nothing new after the first loss, which it may notice soon.
-# STEPS: done before; MODE: of the server
-behind_hole() {
+# after_hole COUNT STEP...: lose an FPDU of 1000 octets of the peer, but nothing after
+# it, up to a push; wait until COUNT ULPDUs after it were passed out of order. The
+# peer prepares all FPDUs and sends them in two pieces, the lost one and the rest: TCP
+# sends nothing new after the first loss, which it may notice soon.
+# STEPS: steps before that; MODE: of the server
+after_hole() {
 	local count=$1 had try
 
 	shift
@@ -388,8 +387,8 @@ behind_hole() {
 	had=$(counter b MpaOooUlpdus)
 	# 1008 octets and two markers, TCP and IP with a time stamp
 	drop_of_length 1068
-	# TCP may take long to send again, as there are losses in a row. The shell
-	# is to be mpa-peer itself, for who ends it
+	# TCP may take long to retransmit after losses in a row. Not by peer_in():
+	# callers kill mpa-peer by its pid.
 	# shellcheck disable=SC2086
 	nsenter --net=/run/netns/a -- mpa-peer -t $((20 * SLOW)) connect "$B4" \
 		$PORT request expect-reply:m=1 ${STEPS-} \
@@ -406,8 +405,8 @@ behind_hole() {
 
 tcp_pages() { awk '/^TCP:/ { print $NF }' /proc/net/sockstat; }
 
-# TCP counts its memory by the megabyte: a connection that nobody reads from
-# takes some, so that there is more in use than a limit says
+# TCP accounts memory by the megabyte: a connection that is never read occupies some,
+# so that usage exceeds the limit
 ballast() {
 	local try
 
@@ -425,9 +424,9 @@ ballast() {
 	fail "only $(tcp_pages) pages"
 }
 
-# TCP gets no memory for what fills the hole, but from what is behind it: it
-# drops its queue, of which all had been passed, and receives it once more
-squeezed() {
+# TCP finds no memory for the octets of the hole, so it prunes its out-of-order queue.
+# All of that had been passed, and is received again.
+queue_pruned() {
 	local memory count pruned before
 
 	mended
@@ -435,7 +434,7 @@ squeezed() {
 	before=$(netstat_of b OfoPruned)
 	set_sysctl b net.ipv4.tcp_rmem="4096 131072 131072"
 	ballast
-	# What TCP has in hand may be enough for once
+	# The memory that TCP has reserved may suffice in one run
 	for count in 8 7 9 10 8 7 9 10; do
 		serve mode=sink capture=1 markers=1
 		client request expect-reply:m=1 fpdu:size=1000 hold \
@@ -443,7 +442,7 @@ squeezed() {
 		served
 		ns b cat "$PING"/captured >"$STATE/payload"
 		stop_serving
-		behind_hole $count fpdu:size=1200,count=$count push fin end
+		after_hole $count fpdu:size=1200,count=$count push fin end
 		sysctl -qw net.ipv4.tcp_mem="1 1 1"
 		drop_no_more
 		until pruned=$(($(netstat_of b OfoPruned) - before)); ((pruned)) ||
@@ -462,9 +461,9 @@ squeezed() {
 	fail "TCP has not dropped its queue"
 }
 
-hole_closes() {
+hole_filled() {
 	mended
-	behind_hole 3 fpdu:size=1200,count=3 push fin end
+	after_hole 3 fpdu:size=1200,count=3 push fin end
 	drop_no_more
 	wait $PEER || fail "mpa-peer: $(tail -n 2 "$STATE/client")"
 	served
@@ -475,7 +474,7 @@ hole_closes() {
 # TCP puts no duplicate ACKs together, by which the module hears of segments. It
 # does so from the beginning of full operation, of which the peer knows when an
 # FPDU comes back: the Reply may get there before.
-acked_at_once() {
+immediate_acks() {
 	local before
 
 	mended
@@ -485,7 +484,7 @@ acked_at_once() {
 	before=$(netstat_of b TCPAckCompressed)
 	# Of a length that leaves the lost one its two markers
 	STEPS="fpdu:size=10 expect-fpdu:size=10" MODE=echo \
-		behind_hole 9 fpdu:size=1200,count=9 push fin end:fin,rest
+		after_hole 9 fpdu:size=1200,count=9 push fin end:fin,rest
 	drop_no_more
 	wait $PEER || fail "mpa-peer: $(tail -n 2 "$STATE/client")"
 	served
@@ -501,21 +500,21 @@ small_buffers() {
 	sink_ooo "$B4" 200000
 }
 
-# What was placed is not delivered when the stream ends before it
-hole_stays() {
+# ULPDUs passed out of order are not delivered if the stream ends before them
+hole_unfilled() {
 	mended
-	behind_hole 3 fpdu:size=1200,count=3 push pause:$((20 * SLOW))
+	after_hole 3 fpdu:size=1200,count=3 push pause:$((20 * SLOW))
 	ns a ss -K dport = "$PORT" >/dev/null || fail "no reset"
 	served
 	expect reason=reset ulpdus_rx=0 bytes_rx=0 ulpdus_ooo=3 ooo_suppressed=0
 	same "$(ns b cat "$PING"/captured | wc -c)" 0 "octets captured"
 }
 
-# The verdict on a bad FPDU falls in its turn; those behind it, found by their
-# markers, are never delivered
-bad_behind_hole() {
+# An error in an FPDU is reported in order; FPDUs after it, found by their markers, are
+# never delivered
+bad_crc_after_hole() {
 	mended
-	behind_hole 3 fpdu:size=1200 fpdu:size=1200,crc=bad \
+	after_hole 3 fpdu:size=1200 fpdu:size=1200,crc=bad \
 		fpdu:size=1200,count=2 push pause:$((20 * SLOW))
 	drop_no_more
 	served
@@ -523,8 +522,7 @@ bad_behind_hole() {
 		ooo_suppressed=1
 }
 
-# The server's end is taken away with a hole open, and the operations of its
-# sockets looked at meanwhile
+# Detach the server's end with a hole open, while ss reads its sockets
 detached() {
 	local round looking
 
@@ -534,7 +532,7 @@ detached() {
 	done &
 	looking=$!
 	for round in 1 2 3; do
-		behind_hole 2 fpdu:size=1200,count=2 push pause:$((20 * SLOW))
+		after_hole 2 fpdu:size=1200,count=2 push pause:$((20 * SLOW))
 		command_in b "stop port=$PORT" || fail "stop, round $round"
 		served
 		expect ulpdus_rx=0 ulpdus_ooo=2
@@ -568,7 +566,7 @@ unloaded() {
 	done
 }
 
-# more_ooo COUNT: than so many, by now
+# more_ooo COUNT: wait until the total exceeds COUNT
 more_ooo() {
 	local try
 
@@ -587,7 +585,7 @@ namespaces_under_loss() {
 	had=$(counter b MpaOooUlpdus)
 	WAY=both rough delay 10ms loss 10%
 	serve mode=echo ooo=1
-	# One alone may lose its SYN often enough to be late
+	# Several clients: a single one may lose its SYN repeatedly
 	for number in 1 2 3; do
 		play request expect-reply:m=1 hold fpdu:size=900,count=250 \
 			push pause:$((5 * SLOW)) >/dev/null &
@@ -613,23 +611,23 @@ test_case ooo.echo.small "OO-20 OO-03" \
 	two_way 4 40 6000 delay 10ms loss 5%
 test_case ooo.reorder "OO-03 OO-10 OO-17" overtaken
 test_case ooo.duplicate "OO-09 OO-17" duplicated
-test_case ooo.none "nothing is passed out of order without a hole" nothing_lost
+test_case ooo.in-order "no hole, so nothing out of order" in_order
 test_case ooo.sizes "OO-19 OO-20 RX-07 RX-08" sizes
 test_case ooo.coalesced "OO-20" coalesced
-test_case ooo.cut-anew "OO-19 OO-03" cut_anew
-test_case ooo.narrow "OO-19 OO-03" narrow
+test_case ooo.resegmented "OO-19 OO-03" resegmented
+test_case ooo.pmtu-decrease "OO-19 OO-03" pmtu_decrease
 test_case ooo.rev2 "OO-01" rev2
 test_case ooo.no-crc "OO-01" without_crc
-test_case ooo.beside-plain "OO-14 TX-14" beside_plain
+test_case ooo.with-plain-tcp "OO-14 TX-14" with_plain_tcp
 test_case ooo.one-side "OO-01" one_side
 test_case ooo.no-hook "OO-03" without_hook
 test_case ooo.delivery "OO-05 OO-12 OO-17" same_delivery
-test_case ooo.squeezed "OO-09 OO-08" squeezed
-test_case ooo.hole.closes "OO-05 OO-11" hole_closes
-test_case ooo.hole.acked "OO-07 OO-11" acked_at_once
+test_case ooo.pruned "OO-09 OO-08" queue_pruned
+test_case ooo.hole.filled "OO-05 OO-11" hole_filled
+test_case ooo.hole.immediate-acks "OO-07 OO-11" immediate_acks
 test_case ooo.small-buffers "OO-08 OO-17" small_buffers
-test_case ooo.hole.stays "OO-06 OO-12" hole_stays
-test_case ooo.hole.bad "OO-07 OO-17" bad_behind_hole
+test_case ooo.hole.unfilled "OO-06 OO-12" hole_unfilled
+test_case ooo.hole.bad-crc "OO-07 OO-17" bad_crc_after_hole
 test_case ooo.detach "OO-15" detached
 test_case ooo.unload "OO-15" unloaded
 test_case ooo.namespace "OO-15" namespaces_under_loss

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# mpa_rdmap: the programs with another mpa_rdmap, and what it makes of segments
-# that no good peer would send.
+# mpa_rdmap: its programs against another mpa_rdmap, and its reaction to invalid
+# segments.
 
-# The case is about mpa_rdmap: what lib.sh does with mpa_ping, it does with
-# that.
+# Make lib.sh use mpa_rdmap instead of mpa_ping
 rdmap() {
 	PING=/sys/kernel/debug/mpa_rdmap
 	modprobe mpa_rdmap || fail "no mpa_rdmap"
@@ -12,7 +11,7 @@ rdmap() {
 	network "${1:-pair}" "${2:-1500}"
 }
 
-# The module goes, with whatever the case has left: other cases unload mpa.
+# Unload mpa_rdmap with all connections left: other cases unload mpa
 rdmap_over() {
 	local status=$?
 
@@ -67,7 +66,7 @@ rdmap_echo() {
 }
 
 # A byte that comes back changed is seen: the peer changes one.
-rdmap_differs() {
+rdmap_mismatch() {
 	local echoed=01000000000000000000000000000000
 
 	rdmap
@@ -75,7 +74,7 @@ rdmap_differs() {
 		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 \
 			"$(echo_pattern 16)")" \
 		"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 $echoed)" end:fin
-	rdmap_connect app=echo rev=1 size=16 && fail "it is not the same"
+	rdmap_connect app=echo rev=1 size=16 && fail "a changed echo was accepted"
 	expect status=-84 reason=mismatch mismatches=1 messages_rx=1
 	peer_served
 }
@@ -116,8 +115,8 @@ rdmap_exchange() {
 	expect iterations=50 bytes_rx=150000 bytes_tx=150000 rtr="$1"
 }
 
-# Without an RTR both sides wait, until time is over; then there is a FIN.
-rdmap_waits() {
+# Without an RTR both sides wait until the timeout, then send a FIN
+rdmap_timeout() {
 	rdmap pair 1500
 	serve app=ucmatose timeout=1
 	client request expect-reply:r=0 quiet:0.7 end:fin
@@ -160,9 +159,9 @@ rdmap_rtr_only() {
 	expect rtr=read ird=1 iterations=3 reads_rx=0
 }
 
-# rtr_beside IRD STEP...: the same from an Initiator that leaves its depths to
-# its ULP, so that no IRD grows
-rtr_beside() {
+# rtr_read IRD STEP...: the same from an Initiator that leaves its depths to its ULP,
+# so that no IRD is raised
+rtr_read() {
 	rdmap pair 1500
 	serve app=echo "ird=$1" rtr=read
 	client request:rev=2,s=1,A=1,D=1,ird=16383,ord=16383 \
@@ -171,11 +170,11 @@ rtr_beside() {
 	expect rtr=read "ird=$1" "reads_rx=$1"
 }
 
-rdmap_rtr_beside_none() {
+rdmap_rtr_read_ird_0() {
 	local read
 
 	read=$(seg_read 7 100 0 0 0 2)
-	rtr_beside 0 "fpdu:ulpdu=$(seg_read 1 0 0 1 0)" \
+	rtr_read 0 "fpdu:ulpdu=$(seg_read 1 0 0 1 0)" \
 		"expect-fpdu:ulpdu=$(seg_tagged c142 1 0)" \
 		"fpdu:ulpdu=$read" \
 		"expect-fpdu:ulpdu=$(seg_complaint 1/2/2 "$read")"
@@ -183,8 +182,8 @@ rdmap_rtr_beside_none() {
 }
 
 # With the RTR comes as much as IRD allows.
-rdmap_rtr_beside_one() {
-	rtr_beside 1 hold "fpdu:ulpdu=$(seg_read 1 0 0 1 0)" \
+rdmap_rtr_read_ird_1() {
+	rtr_read 1 hold "fpdu:ulpdu=$(seg_read 1 0 0 1 0)" \
 		"fpdu:ulpdu=$(seg_read 7 100 0 0 0 2)" push \
 		"expect-fpdu:ulpdu=$(seg_tagged c142 1 0)" \
 		"expect-fpdu:ulpdu=$(seg_tagged c142 7 100)" fin
@@ -200,9 +199,9 @@ rdmap_rtr_mismatch() {
 	expect reason=terminated terminate_rx=2/0/7 messages_rx=0
 }
 
-# The program cannot begin: fifty others have all STags that its buffers try.
-# What they say to mpa_ping is dropped there, so they wait. The Terminate is in
-# place of the RTR.
+# The program cannot begin: fifty other connections hold all STags that its buffers
+# try. The server drops their messages, so they wait. The Terminate takes the place of
+# the RTR.
 rdmap_cannot_begin() {
 	local i before
 
@@ -276,7 +275,7 @@ rdmap_parallel() {
 	done
 }
 
-rdmap_mistakes() {
+rdmap_invalid_options() {
 	local line
 
 	rdmap pair 1500
@@ -315,8 +314,8 @@ seg_read() {
 			"$3" "$4" "$((16#$5))")"
 }
 
-# seg_terminate LAYER/TYPE/CODE [FLAGS ULPDU HEADER]: with so many octets of the
-# ULPDU's header
+# seg_terminate LAYER/TYPE/CODE [FLAGS ULPDU HEADER]: HEADER is the number of octets
+# of the ULPDU's header to include
 seg_terminate() {
 	local layer type code payload
 
@@ -331,8 +330,8 @@ seg_terminate() {
 	seg_untagged 4147 2 1 0 "$payload"
 }
 
-# What a Terminate repeats of a ULPDU: the header of a Read Request too where
-# it was about protection
+# The part of a ULPDU that a Terminate repeats: after a protection error also the
+# header of a Read Request
 seg_complaint() {
 	case $1:${2:0:4} in
 	2/* | 0/0/*) seg_terminate "$1" ;;
@@ -351,7 +350,7 @@ echo_pattern() {
 	done
 }
 
-# What an rping client says of a buffer: NUMBER STAG SIZE
+# rping's advertisement of a buffer: NUMBER STAG SIZE
 rping_advert() {
 	seg_untagged 4143 0 "$1" 0 \
 		"$(printf '%016x%08x%08x' $(($2 << 12)) "$2" "$3")"
@@ -359,7 +358,7 @@ rping_advert() {
 
 SOURCE=256		# STags of an rping client with stag=256
 SINK=257
-GO_ON=$(zeroes 16)	# what rping's server says in between
+GO_ON=$(zeroes 16)	# rping server's go-ahead
 
 # rping_against ERROR ULPDU...: our client, with a buffer of 64 octets to read
 # at 100000 and one to write at 101000, gets these; the last is the mistake.
@@ -422,7 +421,7 @@ echo_short() {
 	expect status=-71 reason=protocol terminate_tx=0/2/255 messages_rx=0
 }
 
-# All Sends that there are, one of them in two segments
+# All kinds of Send, one of them in two segments
 rdmap_sends() {
 	rdmap pair 1500
 	serve app=echo rev=1
@@ -471,8 +470,8 @@ rdmap_invalidated() {
 	peer_served
 }
 
-# The server has begun on two connections; each has an STag of its own. The
-# other one goes on.
+# The server has two connections with STags of their own. A ULPDU for an STag of the
+# first one ends the second one only.
 rdmap_stream() {
 	local error=$1 ulpdu=$2 first before
 
@@ -494,7 +493,7 @@ rdmap_stream() {
 	rdmap_served
 }
 
-# rdmap_reads IRD NUMBER: so many at a time are answered
+# rdmap_reads IRD NUMBER: NUMBER Read Requests at a time are answered
 rdmap_reads() {
 	local i requests=() responses=()
 
@@ -535,8 +534,9 @@ rdmap_no_ord() {
 	expect status=-95 reads_tx=0 terminate_tx=0/0/0
 }
 
-# Our server reads 64 octets of the peer, who answers with these. RTR and
-# round are by hand, so that the STag of its buffer is known.
+# response_against ERROR ULPDU...: our server reads 64 octets of the peer, which
+# answers with these ULPDUs. RTR and first round are explicit, so that the STag of the
+# server's buffer is known.
 response_against() {
 	local error=$1 ulpdu
 
@@ -575,7 +575,7 @@ rdmap_response() {
 }
 
 # Errors of MPA are told by RDMAP.
-rdmap_told() {
+rdmap_mpa_error() {
 	rdmap pair 1500
 	serve app=echo rev=1 markers="$3"
 	client request expect-reply:r=0 \
@@ -601,8 +601,8 @@ rdmap_mulpdu() {
 	((FPDUS > 100)) || fail "only $FPDUS FPDUs"
 }
 
-# Code 4 is for the consumer what code 1 is: it sends nothing more, not even a
-# Terminate message, and the connection is gone.
+# After code 4 a consumer acts as after code 1: it sends nothing more, not even a
+# Terminate message, and the connection is closed
 rdmap_no_frame() {
 	rdmap
 	peer_server expect-request:rev=1 fin end
@@ -651,14 +651,14 @@ rdmap_rtr_sent() {
 
 # Before their turn
 
-# rdmap_ooo NETEM...: a network where much comes behind a hole
+# rdmap_ooo NETEM...: a network that reorders or loses packets
 rdmap_ooo() {
 	rdmap routed 1500
 	spoil
 	lossy "$@"
 }
 
-# What was passed out of order was delivered.
+# Each ULPDU passed out of order was skipped in its place
 expect_ooo() {
 	((R[ulpdus_ooo] > 0)) || fail "nothing was passed out of order"
 	expect "ooo_suppressed=${R[ulpdus_ooo]}" markers_rx=1
@@ -696,9 +696,9 @@ rdmap_ooo_echo() {
 	expect_ooo
 }
 
-# hole NS DEVICE ULPDU [MORE]: what carries its FPDU, with so many octets of
-# markers, does not come in. What comes behind it is found by the marker at 512;
-# it is sent in one piece, as a sender that misses an answer slows down.
+# hole NS DEVICE ULPDU [MORE]: drop the packet with its FPDU, which has MORE octets of
+# markers. The marker at 512 identifies the FPDUs after it; they are sent at once,
+# because a sender without ACKs slows down.
 hole() {
 	local octets=$(((${#3} / 2 + 5) / 4 * 4 + 4 + ${4-0}))
 
@@ -714,7 +714,7 @@ hole() {
 		fail "no filter"
 }
 
-# await_ooo N: wait until so many ULPDUs have come behind it
+# await_ooo N: wait until N ULPDUs were passed out of order
 await_ooo() {
 	until (($(counter "${HOLE[0]}" MpaOooUlpdus) == OOO + $1)); do
 		kill -0 "$PEER" || fail "the peer has gone"
@@ -759,7 +759,7 @@ ooo_server() {
 	expect_ooo
 }
 
-# What a client's rping has to read in the first round
+# The data that rping's server reads from the client in the first round
 rping_text() {
 	local i
 
@@ -788,7 +788,7 @@ rdmap_ooo_write() {
 }
 
 # A mistake waits for its turn, too.
-rdmap_ooo_mistake() {
+rdmap_ooo_invalid() {
 	local late wrong
 
 	late=$(seg_tagged c140 $SINK 101000 "$(zeroes 440)")
@@ -818,8 +818,8 @@ rdmap_ooo_invalidated() {
 		placed_ooo=500
 }
 
-# ooo_read: our server reads 1000 octets of the peer; READ has the steps up to
-# its Request, and WRITTEN those behind the Response, in which OCTETS come back.
+# ooo_read: our server reads 1000 octets of the peer; READ has the steps up to its
+# Request, WRITTEN those after the Response, in which OCTETS come back
 ooo_read() {
 	OCTETS=$(echo_pattern 1000)
 	READ=("fpdu:ulpdu=$(rping_advert 1 99 1000)"
@@ -833,7 +833,7 @@ ooo_read() {
 	serve app=rping rev=1 stag=$SOURCE ooo=1
 }
 
-# The last of a Read Response, and a Send behind it
+# The last segment of a Read Response, and a Send after it
 rdmap_ooo_response() {
 	local late
 
@@ -848,8 +848,8 @@ rdmap_ooo_response() {
 		messages_rx=2 bytes_rx=1032 placed_ooo=560
 }
 
-# Nobody has asked for a Read Response when it comes, but at its turn.
-rdmap_ooo_unasked() {
+# A Read Response that arrives before its Read Request is sent is judged in order
+rdmap_ooo_unsolicited() {
 	ooo_read
 	hole b vb "$(rping_advert 1 99 1000)" 4
 	ooo_client 1 request expect-reply:r=0,m=1 "${READ[0]}" \
@@ -860,7 +860,7 @@ rdmap_ooo_unasked() {
 }
 
 # In a buffer of ours, but not where we have asked for something
-rdmap_ooo_beyond() {
+rdmap_ooo_out_of_bounds() {
 	local late wrong
 
 	late=$(seg_tagged 8142 $SOURCE 100000 "$(zeroes 440)")
@@ -890,8 +890,8 @@ rdmap_ooo_rtr() {
 	expect status=0 rtr=send messages_rx=1
 }
 
-# It ends with the hole open: nothing behind that has been.
-rdmap_ooo_ended() {
+# The connection is reset with the hole open: FPDUs after it have no effect
+rdmap_ooo_reset() {
 	local late
 
 	late=$(seg_untagged 4143 0 1 0 "$(zeroes 16)")
@@ -913,7 +913,7 @@ rdmap_ooo_ended() {
 
 # Lifetimes
 
-# The module goes while connections are in the middle of a message.
+# The module is unloaded while connections are in the middle of a message
 rdmap_unload() {
 	local i before pids=()
 
@@ -948,7 +948,7 @@ rdmap_interrupted() {
 		"expect-fpdu:ulpdu=$(seg_untagged 4143 0 1 0 \
 			"$(echo_pattern 16)")" \
 		"expect-fpdu:ulpdu=$(seg_terminate 0/0/0)" end:fin
-	# Not by ns: the process is to be the one that writes
+	# Not by ns(): the signal has to reach the process that writes
 	nsenter --net=/run/netns/a -- bash -c 'echo "$1" >"$2"' - \
 		"connect addr=$B4 port=$PORT rev=1 size=16 timeout=100" \
 		$PING/cmd 2>/dev/null &
@@ -975,7 +975,7 @@ rdmap_fin_inside() {
 
 test_case rdmap.echo.mtu1500 "RFC 5040 5.3, RFC 5041 5" rdmap_echo 1500 0
 test_case rdmap.echo.mtu576.markers "RFC 5041 5" rdmap_echo 576 1
-test_case rdmap.echo.differs "what came back is compared" rdmap_differs
+test_case rdmap.echo.mismatch "echoes are compared" rdmap_mismatch
 test_case rdmap.rping.rev2 "RFC 5040 5.1, 5.2" rdmap_rping
 test_case rdmap.rping.rev1 "RFC 5040 5.1, 5.2" rdmap_rping rev=1
 test_case rdmap.rping.rev0 "versions 0 of DDP and RDMAP" rdmap_rping rev=0
@@ -985,10 +985,10 @@ test_case rdmap.rdma.rev1 "rdma_client and rdma_server" rdmap_once rev=1
 test_case rdmap.ucmatose.send "the passive side first" rdmap_exchange send
 test_case rdmap.ucmatose.write "the passive side first" rdmap_exchange write
 test_case rdmap.ucmatose.read "the passive side first" rdmap_exchange read
-test_case rdmap.ucmatose.waits "a FIN when time is over" rdmap_waits
+test_case rdmap.ucmatose.timeout "a FIN when time is over" rdmap_timeout
 test_case rdmap.ucmatose.mtu576 "100000 octets each" rdmap_large
 test_case rdmap.parallel "many at once" rdmap_parallel
-test_case rdmap.mistakes "options" rdmap_mistakes
+test_case rdmap.invalid-options "options" rdmap_invalid_options
 test_case rdmap.depths.same "RFC 6581 9.1" rdmap_depths "ird=3 ord=5" \
 	"ird=5 ord=3" 3 5 5 3
 test_case rdmap.depths.bounded "RFC 6581 9.1" rdmap_depths "ird=2 ord=9" \
@@ -996,20 +996,20 @@ test_case rdmap.depths.bounded "RFC 6581 9.1" rdmap_depths "ird=2 ord=9" \
 test_case rdmap.rtr.offer "RFC 6581 9.2" rdmap_rtr read send,read read,write
 test_case rdmap.rtr.none "RFC 6581 9.2" rdmap_rtr none none send,write,read
 test_case rdmap.rtr.read.only "RFC 6581 9.1" rdmap_rtr_only
-test_case rdmap.rtr.read.beside.none "RFC 6581 9.1" \
-	rdmap_rtr_beside_none
-test_case rdmap.rtr.read.beside.one "RFC 6581 9.1" rdmap_rtr_beside_one
+test_case rdmap.rtr.read.ird-0 "RFC 6581 9.1" \
+	rdmap_rtr_read_ird_0
+test_case rdmap.rtr.read.ird-1 "RFC 6581 9.1" rdmap_rtr_read_ird_1
 test_case rdmap.rtr.mismatch "RFC 6581 8" rdmap_rtr_mismatch
 test_case rdmap.rtr.sent.send "RFC 6581 9.3" rdmap_rtr_sent send B
 test_case rdmap.rtr.sent.write "RFC 6581 9.3" rdmap_rtr_sent write C
 test_case rdmap.rtr.sent.read "RFC 6581 9.3" rdmap_rtr_sent read D
-test_case rdmap.rtr.not "a Send that is not empty" \
+test_case rdmap.rtr.nonempty-send "a Send that is not empty" \
 	rdmap_rtr_against "$(seg_untagged 4143 0 1 0 aa)"
-test_case rdmap.rtr.other "one that was not agreed on" \
+test_case rdmap.rtr.wrong-kind "a kind that was not negotiated" \
 	rdmap_rtr_against "$(seg_untagged 4143 0 1 0)"
-test_case rdmap.rtr.read.octets "a Read that is not empty" \
+test_case rdmap.rtr.nonempty-read "a Read that is not empty" \
 	rdmap_rtr_against "$(seg_read 1 0 1 1 0)"
-test_case rdmap.rtr.local "E-36" rdmap_cannot_begin \
+test_case rdmap.rtr.local-error "E-36" rdmap_cannot_begin \
 	expect-request:rev=2,s=1,A=1,C=1 reply:rev=2,s=1,A=1,C=1 \
 	"expect-fpdu:ulpdu=$(seg_terminate 2/0/5)" end:fin
 test_case rdmap.fallback "to Rev 1" rdmap_fallback
@@ -1035,7 +1035,7 @@ stag		1/1/0	1000	101000	8
 stag.zero	1/1/0	0	0	1
 access		1/1/0	$SOURCE	100000	8
 below		1/1/1	$SINK	100fff	8
-behind		1/1/1	$SINK	101040	1
+above		1/1/1	$SINK	101040	1
 across		1/1/1	$SINK	10103f	2
 long		1/1/1	$SINK	101000	65
 wrap		1/1/3	$SINK	ffffffffffffffff	2
@@ -1043,7 +1043,7 @@ wrap.into	1/1/3	$SINK	ffffffffffffffc0	64
 WRITES
 test_case rdmap.write.stream "RFC 5041 8.2" rdmap_stream 1/1/2 \
 	"$(seg_tagged c140 $SOURCE 100000 aa)"
-test_case rdmap.write.inside "the last octet is ours, the next is not" \
+test_case rdmap.write.empty-at-end "no octets at the end, then one after it" \
 	rping_against 1/1/1 "$(seg_tagged c140 $SINK 101040)" \
 	"$(seg_tagged c140 $SINK 101040 aa)"
 
@@ -1055,7 +1055,7 @@ done <<READS
 stag	0/1/0	1000	100000	8
 access	0/1/2	$SINK	101000	8
 below	0/1/1	$SOURCE	fffff	8
-behind	0/1/1	$SOURCE	100040	1
+above	0/1/1	$SOURCE	100040	1
 across	0/1/1	$SOURCE	10003f	2
 long	0/1/1	$SOURCE	100000	4294967295
 wrap	0/1/4	$SOURCE	ffffffffffffffff	2
@@ -1104,7 +1104,7 @@ test_case rdmap.invalidate.first "a segment that is not the last" \
 	echo_against_send 0/1/9 "$(seg_untagged 0146 0 1 0 aa 77)"
 
 # Responses
-test_case rdmap.response.unasked "RFC 5040 5.2.2" \
+test_case rdmap.response.unsolicited "RFC 5040 5.2.2" \
 	rping_against 0/2/6 "$(seg_tagged c142 $SINK 101000 aa)"
 test_case rdmap.response.stag "RFC 5040 5.2.2" response_against 1/1/0 \
 	"$(seg_tagged c142 77 100000 "$(zeroes 64)")"
@@ -1114,7 +1114,7 @@ test_case rdmap.response.long "RFC 5040 5.2.2" response_against 1/1/1 \
 	"$(seg_tagged c142 $SOURCE 100000 "$(zeroes 65)")"
 test_case rdmap.response.short "RFC 5040 5.2.2" response_against 0/2/255 \
 	"$(seg_tagged c142 $SOURCE 100000 "$(zeroes 63)")"
-test_case rdmap.response.open "RFC 5040 5.2.2" response_against 0/2/255 \
+test_case rdmap.response.not-last "RFC 5040 5.2.2" response_against 0/2/255 \
 	"$(seg_tagged 8142 $SOURCE 100000 "$(zeroes 64)")"
 test_case rdmap.response.write "no place for the peer's own Writes" \
 	response_against 1/1/0 \
@@ -1129,19 +1129,19 @@ test_case rdmap.ooo.echo "RFC 5041 5.3, OO-05, OO-17" \
 	rdmap_ooo_echo loss 3% delay 5ms
 test_case rdmap.ooo.write "RFC 5041 5.3, OO-12" rdmap_ooo_write
 test_case rdmap.ooo.response "RFC 5041 5.3, OO-12" rdmap_ooo_response
-test_case rdmap.ooo.unasked "RFC 5041 5.3" rdmap_ooo_unasked
-test_case rdmap.ooo.beyond "RFC 5040 5.2.2" rdmap_ooo_beyond
-test_case rdmap.ooo.mistake "RFC 5041 5.3" rdmap_ooo_mistake
+test_case rdmap.ooo.unsolicited "RFC 5041 5.3" rdmap_ooo_unsolicited
+test_case rdmap.ooo.out-of-bounds "RFC 5040 5.2.2" rdmap_ooo_out_of_bounds
+test_case rdmap.ooo.invalid-segment "RFC 5041 5.3" rdmap_ooo_invalid
 test_case rdmap.ooo.invalidated "RFC 5040 5.3" rdmap_ooo_invalidated
 test_case rdmap.ooo.rtr "RFC 6581 9.3" rdmap_ooo_rtr
-test_case rdmap.ooo.ended "RFC 5041 5.4" rdmap_ooo_ended
+test_case rdmap.ooo.reset-with-hole "RFC 5041 5.4" rdmap_ooo_reset
 
 # Terminates
-test_case rdmap.told.frame "ER-09" rdmap_no_frame
+test_case rdmap.mpa-error.frame "ER-09" rdmap_no_frame
 test_case rdmap.mulpdu "SZ-02 SZ-13" rdmap_mulpdu
-test_case rdmap.told.crc "RFC 5040 6.2.1" rdmap_told crc 2/0/2 0 crc=bad
-test_case rdmap.told.marker "RFC 5040 6.2.1" \
-	rdmap_told marker 2/0/3 1 ptradd=4
+test_case rdmap.mpa-error.crc "RFC 5040 6.2.1" rdmap_mpa_error crc 2/0/2 0 crc=bad
+test_case rdmap.mpa-error.marker "RFC 5040 6.2.1" \
+	rdmap_mpa_error marker 2/0/3 1 ptradd=4
 while read -r name error swapped octets; do
 	test_case "rdmap.terminate.$name" "RFC 5040 4.8" \
 		rdmap_terminated "$error" "$swapped" "$octets"
@@ -1163,6 +1163,6 @@ opcode.siw	0/2/6	1	20060300
 unspecified	0/2/255	0	02ff0000
 local		0/0/0	0	00000000
 TERMINATES
-test_case rdmap.end.inside "FIN in a message" rdmap_fin_inside
+test_case rdmap.fin-inside-message "FIN in a message" rdmap_fin_inside
 test_case rdmap.unload "with connections" rdmap_unload
 test_case rdmap.interrupted "by a signal" rdmap_interrupted

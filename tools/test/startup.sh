@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Startup: what is negotiated, private data, answers, and hostile frames.
+# Startup: negotiation, private data, replies, and invalid frames
 
 
-# Appendix C: M asked for, Rev of the Request and of the Reply; what follows
+# Appendix C: M of both ends, Rev of the Request and of the Reply; then the outcome
 revisions() {
 	local ours=$1 request=$2 theirs=$3 reply=$4 version=$5 in=$6 out=$7
 
@@ -88,7 +88,7 @@ reject() {
 
 refused() {
 	network pair 1500
-	ping_to "$B4" && fail "nobody listens, yet it works"
+	ping_to "$B4" && fail "connected without a listener"
 	expect reason=refused
 }
 
@@ -101,16 +101,16 @@ immediate() {
 	expect revision=none crc=1 markers_tx=1 markers_rx=1 ulpdus_rx=20
 }
 
-# no_match KEY...: who waits for frames gets none
+# An end that expects no startup frames gets one
 immediate_mismatch() {
 	network pair 1500
 	serve mode=echo
-	ping_to "$B4" start=immediate timeout=$((5 * SLOW)) && fail "it works without frames"
+	ping_to "$B4" start=immediate timeout=$((5 * SLOW)) && fail "started without frames"
 	served
 	expect mpa_error=4 reason=frame
 }
 
-# The server's reaction to what a client sends; it serves the next one well.
+# A server's reaction to a client's frame; the next client is served
 hostile_request() {
 	local error=$1 reason=$2
 
@@ -135,7 +135,7 @@ silent_client() {
 	served
 	expect mpa_error=4 reason=timeout
 	grown b MpaErrTimeout "$before" 1
-	# 19 octets of 20; each octet alone does not start the time anew
+	# 19 octets of 20; further octets do not restart the timeout
 	client "send:${REQ_KEY}400100" end:reset
 	served
 	expect mpa_error=4 reason=timeout
@@ -154,7 +154,7 @@ wait_counter() {
 	fail "$2 in $1 is $(counter "$1" "$2"), not $3"
 }
 
-# silent_clients N: each begins behind the one before, and wants to be reset
+# silent_clients N: connect one after the other; each expects to be reset
 silent_clients() {
 	local number attached
 
@@ -249,7 +249,7 @@ hostile_reply() {
 }
 
 # Reserved bits and R of a Request are ignored, and not sent back
-request_bits() {
+request_reserved_bits() {
 	network pair 1500
 	serve mode=echo
 	client "send:${REQ_KEY}7f010000" "data:${REP_KEY}40010000" \
@@ -258,7 +258,7 @@ request_bits() {
 	expect status=0 ulpdus_rx=1 bytes_rx=42
 }
 
-request_dribbled() {
+request_one_octet_segments() {
 	network pair 1500
 	serve mode=echo
 	client "dribble:${REQ_KEY}40010003010203" \
@@ -268,15 +268,15 @@ request_dribbled() {
 }
 
 # Nothing leaves the Responder between its Reply and the first FPDU
-responder_may_send() {
+responder_waits() {
 	network pair 1500
 	serve mode=echo markers=1
 	client quiet:0.5 "send:${REQ_KEY}c0010000" "data:${REP_KEY}c0010000" \
 		quiet:1
 }
 
-# Nothing leaves the Initiator between its Request and the Reply; what is
-# sent with the Reply is kept, and the first octets are those of an FPDU
+# The Initiator sends nothing between its Request and the Reply. Octets in the same
+# segment as the Reply are kept, and its own first octets are those of an FPDU.
 initiator_waits() {
 	network pair 1500
 	peer_server "data:${REQ_KEY}40010000" quiet:0.7 \
@@ -295,7 +295,7 @@ reply_with_data() {
 
 # A reject's private data, and TCP left open: the peer sees no FIN from MPA
 # before its own
-reject_by_hand() {
+reject_no_fin() {
 	network pair 1500
 	peer_server read:20 "send:${REP_KEY}60010002abcd" end:fin
 	ping_to "$B4" && fail "a rejected ping is no success"
@@ -321,7 +321,7 @@ test_case pdata.all-values "RF-23 RF-25 RF-27" private_data_all_values
 test_case pdata.too-long "RF-21" private_data_too_long
 test_case pdata.rev0 "RF-20 RF-23 RF-25" private_data_rev0
 test_case reject "CS-17 CS-18 CS-27 RF-13" reject
-test_case reject.by-hand "CS-27 CS-20" reject_by_hand
+test_case reject.no-fin "CS-27 CS-20" reject_no_fin
 test_case refused "ER-02" refused
 test_case immediate "CS-02 CS-05 MK-10" immediate
 test_case immediate.mismatch "VN-08 CS-16 CS-34" immediate_mismatch
@@ -350,10 +350,10 @@ test_case request.early "RF-22 CS-24" hostile_request 4 frame \
 	"send:${REQ_KEY}40010000$FPDU" end:reset
 test_case request.truncated "RF-22 RF-26" hostile_request 4 frame \
 	"send:${REQ_KEY}40010004aabb" fin end:reset
-test_case request.bits "RF-12 RF-14 RF-15 RF-04 CS-21 CS-23" request_bits
-test_case request.dribbled "CS-15 CS-06 RX-11 RX-12 RX-13" request_dribbled
-test_case responder.may-send "CS-29 CS-15 TX-17" responder_may_send
-test_case initiator.waits "CS-24 CS-28 CS-13 RF-07 TX-17" initiator_waits
+test_case request.reserved-bits "RF-12 RF-14 RF-15 RF-04 CS-21 CS-23" request_reserved_bits
+test_case request.one-octet-segments "CS-15 CS-06 RX-11 RX-12 RX-13" request_one_octet_segments
+test_case responder.waits-for-fpdu "CS-29 CS-15 TX-17" responder_waits
+test_case initiator.waits-for-reply "CS-24 CS-28 CS-13 RF-07 TX-17" initiator_waits
 test_case reply.with-data "CS-28" reply_with_data
 test_case reply.request "CS-30 CS-26 RF-05" \
 	hostile_reply 4 frame "send:${REQ_KEY}40010000" end:reset

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Take apart the FPDUs in what one side of a connection sent, from the hex
-# dump of tcpdump -x. Each TCP segment behind the startup frame is read on its
-# own: it is aligned when it begins with an FPDU and ends with one. Segments may
-# be in ESP without encryption.
+# Parse the FPDUs that one side of a connection sent, from the hex dump of tcpdump -x.
+# Each TCP segment after the startup frame is parsed by itself: it is aligned if it
+# begins with an FPDU and ends with one. Segments may be in ESP without encryption.
 #
 # Variables: frame (octets of the startup frame), markers (0 or 1), mtu; or
 # list=1 to print payloads. Prints: segments, aligned ones, FPDUs, markers.
-# Ends with status 1 for a fault.
+# Exits with status 1 for an error.
 
 function number(text,	i, value) {
 	value = 0
@@ -34,8 +33,8 @@ function marker(at, header,	wanted) {
 		fault("marker " octets(at, 4) ", not " wanted)
 }
 
-# Take the FPDU at a place in the packet, at an offset in the stream: its
-# length with markers, or 0 where it goes beyond the end
+# Parse the FPDU at a place in the packet, at an offset in the stream: its length with
+# markers, or 0 if it extends past the end
 function fpdu(at, offset, end,	header, len, pad, left, begin, step) {
 	begin = at
 	header = markers && offset % 512 == 0 ? at + 4 : at

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# What is on the wire, captured at the router, and what loss does to it.
+# The octets on the wire, captured at the router, and the effects of loss
 
 # Emulation is late at times; TCP would then repeat a segment, and the SACK
 # block for it split one of the other direction.
@@ -62,7 +62,7 @@ small_ones() {
 	aligned
 	same "$FPDUS" 400 "FPDUs"
 	((SEGMENTS < 200)) || fail "$SEGMENTS segments for 400 small FPDUs"
-	# By the formula, whatever room the segment at hand has left
+	# By the formula, independent of the room left in the current segment
 	expect mulpdu=1430
 }
 
@@ -107,7 +107,7 @@ long_ones() {
 	same "$SEGMENTS" 42 "segments"
 }
 
-# The startup frames: from scratch, each in one segment of its own
+# The startup frames: compared octet by octet, each in one segment of its own
 frames_on_wire() {
 	local private lines
 
@@ -134,7 +134,7 @@ no_markers_on_wire() {
 	same "${#lines[1]}" 96 "hex digits of the first FPDU"
 }
 
-# With CRC off the FPDU is as long as ever
+# With CRC off the FPDU has the same length
 no_crc_on_wire() {
 	local lines
 
@@ -175,7 +175,7 @@ ipv6_on_wire() {
 	same "$FPDUS" 100 "FPDUs"
 }
 
-# FIN comes after the last FPDU, DF and SACK are TCP's as ever
+# The FIN comes after the last FPDU; TCP sets DF and uses SACK
 tcp_bits() {
 	local text
 
@@ -189,10 +189,10 @@ tcp_bits() {
 			if (ended && len) late++
 			if (fin) ended++ }
 			END { exit !ended || late }' ||
-		fail "no FIN, or octets behind it"
+		fail "no FIN, or octets after it"
 }
 
-# lossy NETEM...: what the router does to packets, in both directions
+# lossy NETEM...: emulation on the router, in both directions
 lossy() {
 	local device
 

@@ -52,7 +52,7 @@ static void bad_gone(struct bad *b)
 		bad_open(b);
 }
 
-/* Returns false if there is no connection, or not yet. */
+/* Returns false if the connect is not complete or has failed. */
 static bool bad_connected(struct bad *b, uint32_t events)
 {
 	int err = net_error(b->fd);
@@ -90,7 +90,7 @@ static void hold_event(struct bad *b)
 	if (b->done || !len)
 		return;
 	b->done = len;
-	/* What becomes of it is heard of by the next event */
+	/* The next event reports a failure */
 	send(b->fd, frame, len, MSG_NOSIGNAL);
 }
 

@@ -7,27 +7,27 @@
  * talk	connections=N at=M seed=S rounds=N ulpdus=N size=N [vary=1] [piece=N]
  *	[together=1] [wait=FILE] [raw=1] [end=fin|rst]
  *	N connections, at most M at a time: a Request with private data of its
- *	own, the Reply to the octet, then ROUNDS times ULPDUS of SIZE octets
- *	(vary: 1 to SIZE), which have to come back, to the octet. together: none
- *	begins before all are connected. wait: none closes before there is FILE;
- *	"waiting" says that all could. piece: so many octets a segment. raw:
- *	plain TCP, no frames.
+ *	own, a comparison of the whole Reply, then ROUNDS times ULPDUS of SIZE
+ *	octets (vary: 1 to SIZE), whose echoes are compared. together: all
+ *	connect before the first sends. wait: close only when FILE exists;
+ *	"waiting" is printed when all could close. piece: octets per segment.
+ *	raw: plain TCP, no frames.
  * hold	connections=N [again=1] [rev0=1]
- *	Requests that never become whole. again: for each that was reset another
- *	one. rev0: with private data of 65535 octets announced. Until SIGTERM.
+ *	Requests that never complete. again: replace each connection that was
+ *	reset. rev0: announce private data of 65535 octets. Until SIGTERM.
  * deaf	connections=N size=N [stop=N] [piece=N]
- *	FPDUs without end, and not a look at what comes back. stop: so many
- *	octets of the first, and no more. Until SIGTERM.
+ *	Send FPDUs forever and never read. stop: send that many octets of the
+ *	first FPDU only. Until SIGTERM.
  * drip	ms=N [fpdu=1]
  *	One connection, an octet each N ms: of a Request; fpdu: of an FPDU,
- *	whose echo has to come back. Says when it was reset.
+ *	whose echo is compared. Prints the time of the reset.
  * plain	An echo server on plain TCP. Until SIGTERM.
  *
- * sources=N spreads connections over N addresses of ours, from the one in
- * source=ADDRESS on. Two more commands have nothing to do with connections:
+ * sources=N spreads connections over N local addresses, from source=ADDRESS on.
+ * Two more commands use no connections:
  *
- *	mpa-many dirty mb=N hex=OCTETS		write these all over free memory
- *	mpa-many search file=FILE hex=OCTETS	how often they are in FILE
+ *	mpa-many dirty mb=N hex=OCTETS		fill free memory with these
+ *	mpa-many search file=FILE hex=OCTETS	count them in FILE
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Octets that nobody has written on purpose: leave some, and look for them. */
+/* Uninitialised memory: fill free memory with a pattern, and search for it. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

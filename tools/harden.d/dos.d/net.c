@@ -107,7 +107,7 @@ int epoll_new(void)
 	return epoll;
 }
 
-/* Edges only: whoever is told goes on until there is nothing to do */
+/* Edge-triggered: the caller continues until an operation would block */
 void epoll_watch(int epoll, int fd, void *data)
 {
 	struct epoll_event ev = {
@@ -119,7 +119,7 @@ void epoll_watch(int epoll, int fd, void *data)
 		wrong("epoll: %s", strerror(errno));
 }
 
-/* With MSG_EOR TCP puts nothing behind them into the same segment. */
+/* With MSG_EOR TCP adds nothing after them to the same segment. */
 ssize_t net_send(int fd, const uint8_t *octets, size_t len, size_t piece)
 {
 	int flags = MSG_NOSIGNAL;

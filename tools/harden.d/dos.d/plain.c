@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Plain TCP, to compare with: sends back what comes. */
+/* Echo on plain TCP, for comparison. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

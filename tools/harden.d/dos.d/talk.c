@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Good peers, all of whose octets are known before. */
+/* Well-behaved peers, all of whose octets are known in advance. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,10 +16,10 @@ struct link {
 	unsigned long	id;
 	enum state	state;
 	unsigned long	round;
-	uint8_t		*out;		/* what this step sends */
+	uint8_t		*out;		/* octets to send in this step */
 	size_t		out_len;
 	size_t		out_done;
-	uint8_t		*in;		/* what has to come */
+	uint8_t		*in;		/* octets expected in this step */
 	size_t		in_len;
 	size_t		in_done;
 };
@@ -206,7 +206,7 @@ static bool link_recv(struct link *l)
 	return true;
 }
 
-/* All that this step is about has been sent and has come. */
+/* All octets of this step have been sent and received. */
 static void link_next(struct link *l)
 {
 	switch (l->state) {
@@ -291,7 +291,7 @@ static void all_go(void)
 		link_go(&links[i]);
 }
 
-/* What waits for all others */
+/* Continue connections that wait for all others */
 static void look_around(void)
 {
 	static double told = -1;

@@ -13,7 +13,7 @@ static uint64_t dice_next(struct dice *dice)
 	return dice->state * 0x2545f4914f6cdd1dULL;
 }
 
-/* The same numbers for the same three */
+/* The numbers depend on these three only */
 void dice_init(struct dice *dice, uint64_t seed, uint64_t a, uint64_t b)
 {
 	dice->state = (seed + 1) * 0x9e3779b97f4a7c15ULL ^

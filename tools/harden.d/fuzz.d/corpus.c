@@ -31,7 +31,7 @@ static int nr_suspects;
 static long next_session;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where the modules do not say what they reach, a map that stays empty */
+/* Without coverage in the modules, use a map that stays empty */
 void cover_open(void)
 {
 	int fd = open("/sys/kernel/debug/mpa_cover", O_RDWR | O_CLOEXEC);
@@ -77,7 +77,7 @@ void corpus_add(const struct seed *seed)
 	pthread_mutex_unlock(&lock);
 }
 
-/* What there is now is to be done first. */
+/* Run all seeds of the corpus first. */
 void corpus_kept(void)
 {
 	nr_kept = nr_corpus;
@@ -102,7 +102,7 @@ bool corpus_next_kept(struct seed *seed)
 	return is;
 }
 
-/* What was found last is taken more often. */
+/* Recent seeds are picked more often. */
 bool corpus_pick(struct seed *seed, struct rnd *r)
 {
 	int n, i;
@@ -133,7 +133,7 @@ bool corpus_session_due(void)
 	return nr_suspects && next_kept == nr_kept && now_ms() > next_session;
 }
 
-/* Adds what @map has to @known. */
+/* Add @map to @known. */
 static void learn(unsigned char *known, const unsigned char *map,
 		  unsigned int size)
 {
@@ -157,7 +157,7 @@ static void forget(void)
 	memset(cover->edges, 0, sizeof(cover->edges));
 }
 
-/* What one seed has reached first: places, then edges behind them */
+/* Places that one seed reached first, then edges after them */
 static unsigned int news[NEWS];
 static int nr_news;
 
@@ -165,7 +165,7 @@ static void run_alone(struct worker *w, const struct seed *seed)
 {
 	forget();
 	worker_do(w, seed);
-	/* What the other side has still to do */
+	/* The kernel may still be running the last steps */
 	usleep(2000);
 }
 
@@ -184,7 +184,7 @@ static bool is_reached(unsigned int at)
 	return at < COVER_PCS ? cover->pcs[at] : cover->edges[at - COVER_PCS];
 }
 
-/* Forget what was not reached again. */
+/* Forget places that were not reached again. */
 static void sift_news(void)
 {
 	int i, n = 0;
@@ -244,7 +244,7 @@ static void corpus_try(struct worker *w, const struct seed *seed)
 	corpus_add(&least);
 }
 
-/* The same with all suspects; what those kept reach is known by the first. */
+/* Try all suspects. The first session records what the kept seeds reached. */
 void corpus_session(struct worker *w)
 {
 	long began = now_ms(), took;
@@ -257,7 +257,7 @@ void corpus_session(struct worker *w)
 	for (i = 0; i < nr_suspects; i++)
 		corpus_try(w, &suspects[i]);
 	nr_suspects = 0;
-	/* What was seen is not new. */
+	/* Places seen are no longer new. */
 	forget();
 	memcpy(cover->pcs, seen_pcs, sizeof(seen_pcs));
 	memcpy(cover->edges, seen_edges, sizeof(seen_edges));

@@ -31,15 +31,15 @@ struct step {
 };
 
 /**
- * struct setup - who is on the other end
+ * struct setup - the consumer at the other end
  * @name: first word of a seed
  * @command: written to the consumer's cmd file
  * @rdmap: the consumer is mpa_rdmap, else mpa_ping
- * @listens: it is the server
- * @echo: it sends back what it gets
- * @rev: its revision
+ * @listens: it is a server
+ * @echo: it echoes
+ * @rev: revision
  * @immediate: without startup frames
- * @clean: good peers are served there, too
+ * @clean: clean peers connect to it as well
  */
 struct setup {
 	const char	*name;
@@ -60,7 +60,7 @@ extern const int nr_setups;
  * @setup: place in setups[]
  * @space: namespace
  * @nr: steps
- * @step: what is done
+ * @step: operations with their arguments
  */
 struct seed {
 	int		setup;
@@ -87,7 +87,7 @@ void seed_mutate(struct seed *s, const struct seed *other, struct rnd *r);
 
 /* model.c */
 
-/* How FPDUs of a stream end */
+/* Why decoding of a stream stopped */
 enum stop {
 	STOP_CLEAN,
 	STOP_SHORT,
@@ -114,31 +114,31 @@ void model_decode(struct ulpdus *u, const uint8_t *octets, size_t len,
 
 /**
  * struct play - a connection being played
- * @seed: what is done
- * @fd: its socket
- * @pending: octets put together and not sent
+ * @seed: seed to play
+ * @fd: socket
+ * @pending: octets built and not sent
  * @spill: a connection with itself, see send_apart()
- * @patient: wait longer than it takes: for clean peers
- * @nr_pending: how many
+ * @patient: use long timeouts: for clean peers
+ * @nr_pending: length of @pending
  * @out: octets sent
- * @nr_out: how many
+ * @nr_out: length of @out
  * @in: octets received
- * @nr_in: how many
- * @taken: of these, used by an echo
- * @lost_track: more than there is room for, or TCP did not take them
- * @settled: the peer's frame has come, and what it means is in the next two
- * @to: how we send
- * @from: how the peer sends
- * @fpdus: built
- * @back: FPDUs that were seen to come back
- * @missed: some did not
- * @deaf: nothing is read
- * @shut: our FIN is out
- * @reset: we have reset it
+ * @nr_in: length of @in
+ * @taken: octets of @in used by an echo
+ * @lost_track: a buffer overflowed, or TCP did not take octets
+ * @settled: the peer's frame has come; @to and @from are valid
+ * @to: format of the FPDUs we send
+ * @from: format of the peer's FPDUs
+ * @fpdus: FPDUs built
+ * @back: FPDUs received
+ * @missed: not all expected FPDUs were received
+ * @deaf: do not read
+ * @shut: our FIN was sent
+ * @reset: we have reset the connection
  * @urgent: urgent data was sent
- * @fin: the peer's FIN has come
- * @lost: the peer has reset it
- * @silent: wait for the peer to end it
+ * @fin: the peer's FIN was received
+ * @lost: the peer has reset the connection
+ * @silent: wait for the peer to end the connection
  * @sent: decoded from @out
  * @got: decoded from @in
  */
@@ -187,21 +187,21 @@ extern int space_fd[SPACES];
 
 /**
  * struct worker - does one connection at a time
- * @id: its number
- * @play: its connection
- * @slot: where others see what it does
- * @listener: for connections of the kernel, one in each namespace
- * @thread: itself
- * @helper: who gives commands that wait
- * @go: there is one
- * @over: and it has returned
- * @late: it has not yet
- * @told: the seed whose command it is
- * @status: what it returned
- * @rnd: its choices
+ * @id: number of the worker
+ * @play: current connection
+ * @slot: current seed, shown to other tasks
+ * @listener: for connections from the kernel, one in each namespace
+ * @thread: thread of the worker
+ * @helper: thread that writes blocking commands
+ * @go: a command is to be written
+ * @over: the write has returned
+ * @late: the write has not returned in time
+ * @told: seed whose command it is
+ * @status: result of the write
+ * @rnd: random numbers
  * @done: connections so far
- * @last: ms that the last has taken
- * @worst: the same, of the longest
+ * @last: duration of the last connection, in ms
+ * @worst: duration of the longest connection, in ms
  */
 struct worker {
 	int			id;
@@ -231,9 +231,9 @@ int command_write(const struct setup *setup, const char *line);
 
 /* main.c */
 
-/* What a finding is one of */
+/* Kinds of findings */
 enum kind {
-	HOSTILE,	/* what a model does not allow, or no end */
+	HOSTILE,	/* the model rejects the peer, or it does not end */
 	CLEAN,		/* a good peer was not served */
 	COUNTERS,	/* do not add up */
 	MEMORY,		/* too much is held */

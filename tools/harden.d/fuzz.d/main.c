@@ -3,16 +3,15 @@
  * A fuzzer for MPA's consumers in the kernel, over real sockets.
  *
  * Workers play hostile peers, each one connection at a time, in both roles:
- * against servers of mpa_ping and mpa_rdmap, and against clients of these. What
- * a connection does is a seed (seed.c), made from nothing or by altering one
- * of the corpus (mutate.c); those that reach code that none has reached before
- * join the corpus (corpus.c). Two more workers are clean peers of the same
- * servers.
+ * against servers of mpa_ping and mpa_rdmap, and against their clients. The
+ * steps of a connection are a seed (seed.c), generated or altered from one of
+ * the corpus (mutate.c); seeds that reach new code join the corpus (corpus.c).
+ * Two more workers are clean peers of the same servers.
  *
- * Found is what a model (model.c) does not allow, a connection that does not
- * end, a clean peer that is not served, a counter that does not add up, and
- * half of the memory in use; what the kernel says itself is for who runs it in
- * a guest.
+ * Findings are a violation of the model (model.c), a connection that does not
+ * end, a clean peer that is not served, an inconsistent counter, and half of
+ * the memory in use. Reports of the kernel itself are left to the guest's
+ * script.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +96,7 @@ static bool is_time(void)
 
 static long unended[SPACES], unreleased[SPACES];	/* as reported */
 
-/* The sum of those whose names begin so */
+/* Sum of the counters with this prefix */
 static long counters(const char *prefix)
 {
 	char name[64];
@@ -207,7 +206,7 @@ static void show_all(const char *why)
 	}
 }
 
-/* However hostile they are, so few cannot need so much. */
+/* The few connections cannot need this much memory. */
 static void check_memory(void)
 {
 	long now = memory_free();
@@ -331,7 +330,7 @@ static void workers_start(void)
 			misused("no more threads");
 }
 
-/* What there is to say */
+/* Results */
 
 static void progress(const char *prefix)
 {

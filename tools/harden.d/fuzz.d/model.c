@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What is right, from RFC 5044 and RFC 6581 alone: the ULPDUs in a stream, and
- * whether the other side has done what it may.
+ * The rules of RFC 5044 and RFC 6581 alone: the ULPDUs in a stream, and whether
+ * the other side has conformed.
  */
 #include <string.h>
 
@@ -17,16 +17,16 @@ static uint16_t get16(const uint8_t *from)
 }
 
 /**
- * struct reader - a stream being taken apart
- * @octets: all of it
- * @len: how many
+ * struct reader - parser of a stream
+ * @octets: the stream
+ * @len: length of the stream
  * @at: position
- * @markers: there are some
+ * @markers: it has markers
  * @lead: FPDUPTR may count from a leading marker, too
- * @first: where the FPDU began
- * @header: the same, after a leading marker
- * @begun: that is known
- * @stop: why it cannot go on
+ * @first: beginning of the FPDU
+ * @header: its header, after a leading marker
+ * @begun: @first and @header are valid
+ * @stop: why it stopped
  */
 struct reader {
 	const uint8_t	*octets;
@@ -40,7 +40,7 @@ struct reader {
 	enum stop	stop;
 };
 
-/* Step over a marker if there is one; its two low bits count for nothing. */
+/* Step over a marker if there is one; its low two bits are ignored. */
 static bool skip_marker(struct reader *r, bool *wrong)
 {
 	uint16_t ptr = r->begun ? r->at - r->header : 0;
@@ -155,7 +155,7 @@ static const struct setup *setup_of(const struct play *p)
 	return &setups[p->seed->setup];
 }
 
-/* Is what begins at @octets the frame of the given side, whole and allowed? */
+/* True if @octets begin with a complete and valid frame of the given side */
 static bool frame_good(const uint8_t *octets, size_t len, bool reply, int rev)
 {
 	const char *key = reply ? "MPA ID Rep Frame" : "MPA ID Req Frame";
@@ -199,7 +199,7 @@ static const char *judge_frames(const struct play *p)
 	return NULL;
 }
 
-/* What is sent to us is a stream of FPDUs, good as far as it goes. */
+/* We have to receive a stream of FPDUs, valid as far as it goes. */
 static const char *decode_in(struct play *p)
 {
 	size_t skip = setup_of(p)->immediate ? 0 : frame_len(p->in);
@@ -244,7 +244,7 @@ static bool is_plain(const struct play *p)
 	return !p->urgent && !p->reset && !p->lost && !p->lost_track;
 }
 
-/* NULL, or what is wrong with the other side */
+/* Returns NULL, or a violation by the other side */
 const char *play_judge(struct play *p)
 {
 	const struct setup *setup = setup_of(p);
@@ -262,7 +262,7 @@ const char *play_judge(struct play *p)
 	return judge_echo(p);
 }
 
-/* Was all echoed, and the connection closed as it should be? */
+/* True if all FPDUs were echoed, and the connection was closed properly */
 bool play_complete(const struct play *p)
 {
 	return is_plain(p) && p->fin && !p->missed && p->settled &&
@@ -271,8 +271,8 @@ bool play_complete(const struct play *p)
 }
 
 /*
- * A ping that was content has got what it has sent. (mpa_rdmap compares what
- * its messages carry.)
+ * A successful ping has received the octets it sent. (mpa_rdmap compares the
+ * contents of its messages.)
  */
 const char *play_judge_status(struct play *p, int status)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What mpa_cover.ko and the fuzzer share, by mmap() of debugfs' mpa_cover. */
+/* Shared by mpa_cover.ko and the fuzzer, by mmap() of debugfs' mpa_cover. */
 #ifndef MPA_COVER_H
 #define MPA_COVER_H
 
@@ -9,7 +9,7 @@
 #define COVER_TEXT	1000
 
 /**
- * struct cover_slot - what a worker of the fuzzer does just now
+ * struct cover_slot - current connection of a worker of the fuzzer
  * @number: grows from seed to seed, over all slots; 0: nothing
  * @text: the seed
  */
@@ -19,10 +19,10 @@ struct cover_slot {
 };
 
 /**
- * struct cover - what was reached
- * @fresh: grows whenever an octet of the next two is set
+ * struct cover - coverage
+ * @fresh: grows whenever an octet of @pcs or @edges is set
  * @pcs: for each place in the code, by the low bits of its address
- * @edges: for each pair of places that follow each other, hashed
+ * @edges: for each pair of consecutive places, hashed
  * @slots: printed when the kernel panics
  */
 struct cover {

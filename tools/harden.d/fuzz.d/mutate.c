@@ -138,7 +138,7 @@ void seed_make(struct seed *s, struct rnd *r)
 	add_end(s, r);
 }
 
-/* One that has to work, and to be answered in full */
+/* A seed that has to succeed, with all its FPDUs echoed */
 void seed_make_clean(struct seed *s, struct rnd *r)
 {
 	struct step *f;

@@ -38,7 +38,7 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 
 /* Receiving */
 
-/* What there is no room for is read all the same, so that it ends some day. */
+/* Octets that do not fit are read and dropped, so that the connection ends. */
 static ssize_t read_some(struct play *p)
 {
 	static __thread uint8_t dropped[65536];
@@ -53,7 +53,7 @@ static ssize_t read_some(struct play *p)
 	return n;
 }
 
-/* All that is there now */
+/* Read all octets available now */
 static void read_all(struct play *p)
 {
 	ssize_t n = 1;
@@ -121,7 +121,7 @@ static void send_piece(struct play *p, const uint8_t *octets, size_t len)
 	}
 }
 
-/* Each octet that is left there keeps all of the 32 KB that it lies in. */
+/* Each octet left in the socket pins the 32 KB page fragment it is in. */
 static void spill_drain(struct play *p)
 {
 	static __thread uint8_t octets[4096];
@@ -131,8 +131,8 @@ static void spill_drain(struct play *p)
 }
 
 /*
- * What a thread sends lies in pages one behind the other, whichever its socket,
- * and TCP puts together again what touches. So let something else be between.
+ * Sends of a thread use consecutive memory, whatever the socket, and TCP merges
+ * adjacent octets. Use up some memory between two sends.
  */
 static void send_apart(struct play *p)
 {
@@ -152,8 +152,8 @@ static void pause_ms(struct play *p, uint32_t ms)
 }
 
 /*
- * A socket under repair queues what it is given as if it had been sent. So it
- * is lost, what follows lies behind a hole, and TCP sends it again.
+ * A socket under repair queues octets as if they had been sent. So they are
+ * lost, octets after them are received after a hole, and TCP retransmits them.
  */
 static void send_lost(struct play *p, const uint8_t *octets, size_t len)
 {
@@ -170,7 +170,7 @@ static void send_lost(struct play *p, const uint8_t *octets, size_t len)
 
 /*
  * The beginning may be lost. Then the rest goes in two pieces at most: three
- * duplicate ACKs close a hole before anyone looks behind it.
+ * duplicate ACKs would fill the hole before MPA looks past it.
  */
 static void do_push(struct play *p, const uint32_t *arg)
 {
@@ -384,7 +384,7 @@ static void do_raw(struct play *p, const uint32_t *arg)
 	}
 }
 
-/* Altering what is pending */
+/* Operations on pending octets */
 
 static void do_set(struct play *p, const uint32_t *arg)
 {
@@ -509,7 +509,7 @@ static void do_fin(struct play *p)
 	p->shut = true;
 }
 
-/* From these states Linux goes without a word. */
+/* In these states Linux closes a socket without sending an RST. */
 static bool says_rst(int fd)
 {
 	struct tcp_info info = { 0 };
@@ -622,8 +622,8 @@ static bool wait_end(struct play *p)
 }
 
 /*
- * Whatever has happened, our FIN makes the other side close. It would be silent
- * for ever in full operation, so only startup is left to it.
+ * Our FIN makes the other side close, in any state. Without it the other side
+ * would stay silent forever in full operation, so silence applies to startup.
  */
 static const char *finish(struct play *p)
 {
@@ -659,7 +659,7 @@ static void begin(struct play *p, const struct seed *seed, int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
-/* Closes @fd. Returns NULL, or what is wrong with the other side. */
+/* Closes @fd. Returns NULL, or a violation by the other side. */
 const char *play_run(struct play *p, const struct seed *seed, int fd)
 {
 	const char *wrong = NULL;

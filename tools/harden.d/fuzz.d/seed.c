@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Seeds as lines of text: a setup, "crc=0" for the namespace with CRC off, and
- * steps. Numbers that are not named are 0.
+ * steps. Numbers not given are 0.
  *
  * frame	a startup frame: reply=1 or a Request, flags, rev, pd octets of
  *		private data, lie added to PD_Length, key a wrong octet of the
@@ -9,23 +9,23 @@
  *		if one is given
  * fpdu		count FPDUs of size octets each; what: 0 a pattern, else of
  *		RDMAP; lie added to ULPDU_Length, crc: 1 wrong, 2 zero; ptr
- *		added to FPDUPTR of all markers, and what RESERVED is in them,
- *		or of the one marker that is named (from 1 on); pad its octets;
- *		at, xor: an octet of the ULPDU is altered, and the CRC fits
+ *		added to FPDUPTR of all markers, and their RESERVED, or of the
+ *		one marker given (from 1 on); pad its octets; at, xor: an octet
+ *		of the ULPDU is altered, and the CRC matches
  * echo		FPDUs for the next count ULPDUs received, if they come in time
  * raw		count octets of value, or random with random=1
- * set		the two octets at, as counted in what is not yet sent
- * flip		bit of the octet at, in the same
- * cut		the last count octets of the same
- * dup		the count octets from at on come again at the end
+ * set		the two octets at, counted in the pending octets
+ * flip		bit of the octet at, in the pending octets
+ * cut		the last count pending octets
+ * dup		append a copy of the count octets from at on
  * swap		two neighbours of count octets each, from at on
- * push		send what was put together, in pieces of so many octets (0: in
- *		one), ms apart; with lose=N the first N octets are lost, sent
- *		again by TCP later, and what follows goes in two pieces or one;
- *		apart=1: pieces do not follow each other in memory, either
+ * push		send the pending octets, "pieces" octets at a time (0: all at
+ *		once), ms apart; with lose=N the first N octets are lost, retransmitted
+ *		by TCP later, and the rest goes in two pieces or one; apart=1:
+ *		pieces are not adjacent in memory
  * await	until the other side's frame has come
- * take		until there are so many octets, or ms are over
- * back		until as many FPDUs have come as were put together
+ * take		until that many octets have come, or ms are over
+ * back		until as many FPDUs have come as were built
  * pause	ms
  * urgent	an octet of value, urgent
  * deaf		do not read from now on

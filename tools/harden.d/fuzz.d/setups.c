@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The consumers of MPA that are driven, each with settings of its own. */
+/* The consumers of MPA under test, with their settings. */
 #include "fuzz.h"
 
 #define SERVE(_name, _rev, _options, ...)				\

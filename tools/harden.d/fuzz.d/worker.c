@@ -15,7 +15,7 @@
 
 #include "fuzz.h"
 
-#define SERVER_PORT	5100	/* and those behind it */
+#define SERVER_PORT	5100	/* first of consecutive ports */
 #define CLIENT_PORT	6000
 #define PING_S		600	/* more than the patience for anything */
 #define SHOWN		4	/* times that a namespace is shown */
@@ -32,7 +32,7 @@ void enter_space(int space)
 	space_now = space;
 }
 
-/* Of the namespace that we are in: what is late may yet come. */
+/* For the current namespace: late packets may still arrive. */
 void space_show(const char *why)
 {
 	static const char look[] =
@@ -84,7 +84,7 @@ static void server_do(int i, bool start)
 		misused("%s: %s", line, strerror(-status));
 }
 
-/* In each namespace; those that go take what is left of their connections. */
+/* In each namespace; a server that stops ends its connections. */
 void servers_do(bool start)
 {
 	int i, space;
@@ -149,7 +149,7 @@ static void *helper_main(void *arg)
 	return NULL;
 }
 
-/* Another connection of the same client is closed at once. */
+/* Further connections of the same client are closed at once. */
 static bool refuse_more(int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -221,7 +221,7 @@ static void count(struct worker *w, long began)
 		w->worst = w->last;
 }
 
-/* Returns NULL, or what is wrong with the other side. */
+/* Returns NULL, or a violation by the other side. */
 const char *worker_run(struct worker *w, const struct seed *seed)
 {
 	long began = now_ms();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What is done to ends, by threads, by a timer, and in their own callbacks. */
+/* Operations on ends, by threads, by a timer, and in their own callbacks. */
 #include <linux/slab.h>
 
 #include "races.h"
@@ -49,7 +49,7 @@ bool race_put_kept(struct race_world *w)
 	return true;
 }
 
-/* Only who has moved the state calls, so that it says what MPA was told. */
+/* Only the task that changed the state calls MPA, so that both agree. */
 void race_resume(struct race_end *e)
 {
 	struct mpa_conn *conn = race_end_use(e);
@@ -100,7 +100,7 @@ void race_answer(struct race_end *e, struct rnd_state *rnd)
 	race_end_unuse(e);
 }
 
-/* What is allowed in the middle of a connection */
+/* Operations that end or disturb a connection */
 static void act_break(struct race_end *e, struct rnd_state *rnd,
 		      bool in_callback)
 {
@@ -142,8 +142,8 @@ static bool act_is_over(const struct race_end *e)
 }
 
 /*
- * Half of the polite ends are woken by what comes for them alone: whatever we
- * do would make up for a wake-up that was lost.
+ * Only received data wakes half of the polite ends: any other call would hide
+ * a lost wake-up.
  */
 static bool act_leave_alone(const struct race_end *e)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What may come when: the promises of include/net/mpa.h, watched. */
+/* Checks the order of callbacks that include/net/mpa.h promises. */
 #include <linux/delay.h>
 #include <net/inet_connection_sock.h>
 #include <net/net_namespace.h>
 
 #include "races.h"
 
-/* What a TCP socket of the kernel's has when nobody has touched it */
+/* Initial fields of a kernel TCP socket */
 static struct {
 	void (*data_ready)(struct sock *sk);
 	void (*state_change)(struct sock *sk);
@@ -179,8 +179,8 @@ void race_check_leave(struct race_end *e)
 }
 
 /*
- * In closed(): all that MPA took has come back. What it is about to refuse is
- * counted for a moment, but nothing comes back while we are here.
+ * In closed(): all messages that MPA took were handed back. A message about to
+ * be refused is counted for a moment, but none is handed back during closed().
  */
 void race_check_out(struct race_end *e)
 {
@@ -192,7 +192,7 @@ void race_check_out(struct race_end *e)
 		race_found(e, "closed() before all was handed back");
 }
 
-/* All that MPA took has come back; a polite peer's all has come. */
+/* All messages were handed back; a polite peer's messages have all arrived. */
 void race_check_released(struct race_end *e)
 {
 	int out = atomic_read(&e->out);

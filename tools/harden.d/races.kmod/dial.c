@@ -11,12 +11,12 @@
 
 /**
  * struct race_dial - a mpa_connect()
- * @ref: the handle, done() that is to come, and world.dials
- * @list: in there
- * @world: where
+ * @ref: for the handle, for done(), and for world.dials
+ * @list: entry in world.dials
+ * @world: world of the connection
  * @end: for the connection
- * @connector: the handle; who takes it out closes it
- * @done: how often done() was called
+ * @connector: the handle; the task that clears it closes it
+ * @done: number of calls of done()
  */
 struct race_dial {
 	struct kref		ref;
@@ -48,7 +48,7 @@ static void dial_close(struct race_dial *d)
 	dial_put(d);
 }
 
-/* Close a handle; false if there is none. */
+/* Close a handle; returns false if there is none. */
 static bool hang_up(struct race_world *w, bool polite)
 {
 	struct race_dial *d;
@@ -77,7 +77,7 @@ void race_hang_up(struct race_world *w)
 		;
 }
 
-/* What becomes of a polite attempt */
+/* True if a polite attempt may have this result */
 static bool dial_expected(const struct race_dial *d, int err)
 {
 	return d->world->kind != RACE_POLITE || READ_ONCE(race_closing) ||
@@ -161,7 +161,7 @@ static void dial_called(struct race_dial *d, struct mpa_connector *connector,
 	spin_unlock_bh(&w->lock);
 }
 
-/* The port is in the same place for IPv4 and IPv6. */
+/* The port is at the same offset for IPv4 and IPv6. */
 static void race_port(const struct race_world *w, enum race_port_kind port,
 		      struct sockaddr_storage *addr)
 {
@@ -263,7 +263,7 @@ static void dial_any(struct race_world *w, struct race_end *e,
 	}
 }
 
-/* One more connection, if there are not too many. */
+/* Make one more connection, up to the limit. */
 void race_dial(struct race_world *w, struct rnd_state *rnd)
 {
 	struct race_end *e;

@@ -31,7 +31,7 @@ static int world_slot(struct race_world *w, struct race_end *e)
 	return free;
 }
 
-/* NULL if there is no room for one more. Until race_end_gone() */
+/* Returns NULL if there is no free slot. Valid until race_end_gone() */
 struct race_end *race_end_new(struct race_world *w, struct rnd_state *rnd)
 {
 	static atomic_t ids = ATOMIC_INIT(0);
@@ -61,7 +61,7 @@ struct race_end *race_end_new(struct race_world *w, struct rnd_state *rnd)
 	return e;
 }
 
-/* It has no connection, or none any more; not to be used afterwards. */
+/* It has no connection, or no longer one; the caller must not use it. */
 void race_end_gone(struct race_end *e)
 {
 	struct race_world *w = e->world;
@@ -166,14 +166,14 @@ void race_end_detach_sync(struct race_end *e)
 		race_found(e, "mpa_detach_sync() before released()");
 }
 
-/* Is all to arrive? */
+/* True if all its messages have to arrive */
 bool race_end_polite(const struct race_end *e)
 {
 	return e->world->kind == RACE_POLITE &&
 	       !test_bit(RACE_FORCED, &e->seen);
 }
 
-/* Is nothing broken off? */
+/* True if we do not break off its connection */
 bool race_end_calm(const struct race_end *e)
 {
 	return race_calm(e->world) && !test_bit(RACE_FORCED, &e->seen);
@@ -225,7 +225,7 @@ void race_end_show_all(struct race_world *w)
 	end_each(w, race_end_show);
 }
 
-/* The namespace goes. */
+/* Its namespace is going away. */
 static void end_doom(struct race_end *e)
 {
 	unsigned long seen = READ_ONCE(e->seen);
@@ -243,7 +243,7 @@ void race_end_doom_all(struct race_world *w)
 	end_each(w, end_doom);
 }
 
-/* How many have not heard yet that it is over, and ought to? */
+/* Returns the number of ends that closed() has yet to be called for */
 u32 race_end_untold(struct race_world *w)
 {
 	struct race_end *e;
@@ -260,7 +260,7 @@ u32 race_end_untold(struct race_world *w)
 	return nr;
 }
 
-/* It ought to be done: a wake-up was lost, or a message. */
+/* It exceeded its time: a wake-up or a message was lost. */
 static void end_check_time(struct race_end *e)
 {
 	unsigned long limit = e->born + e->world->limit * HZ;
@@ -413,12 +413,12 @@ static bool end_expected(const struct race_end *e, enum mpa_reason reason)
 	}
 }
 
-/* One whose namespace goes under it is told that, or its peer was before. */
+/* When its namespace goes away, it is aborted, or its peer was before it. */
 static void end_check_exit(struct race_end *e, enum mpa_reason reason)
 {
 	if (READ_ONCE(e->world->dying) && reason == MPA_REASON_ABORTED)
 		atomic_inc(&e->world->nr_aborted);
-	if (test_bit(RACE_DOOMED, &e->seen) && e->world->kind == RACE_STILL &&
+	if (test_bit(RACE_DOOMED, &e->seen) && e->world->kind == RACE_NOABORT &&
 	    reason != MPA_REASON_ABORTED && reason != MPA_REASON_RESET)
 		race_found(e, "the namespace went, but ended: %s",
 			   mpa_reason_name(reason));
@@ -456,7 +456,7 @@ static void end_closed(struct mpa_conn *conn, int err)
 	race_check_leave(e);
 }
 
-/* Once more on the same socket; the peer does not know. */
+/* Attach to the same socket again; the peer does not notice. */
 static bool end_again(struct race_end *old)
 {
 	struct race_world *w = old->world;
@@ -482,8 +482,8 @@ static bool end_again(struct race_end *old)
 }
 
 /*
- * A callback that is late to return, since the namespace has gone: nothing that
- * MPA had there may be used any more.
+ * Returns late from a callback, after the namespace has gone: MPA must not use
+ * its memory in the namespace any longer.
  */
 static void end_linger(struct race_world *w)
 {
@@ -512,7 +512,7 @@ static void end_released(struct mpa_conn *conn, struct list_head *left)
 	bool late = end_is_late(e);
 
 	race_check_enter(e, RACE_RELEASED);
-	/* Others use it still; not any more when this is theirs. */
+	/* Waits for tasks that use e->conn; none does after this. */
 	write_lock_bh(&e->use);
 	e->conn = NULL;
 	write_unlock_bh(&e->use);
@@ -577,7 +577,7 @@ static int end_start(const struct race_end *e, struct mpa_conn *conn)
 	return mpa_start_responder(conn, NULL, 0);
 }
 
-/* What it is the end of; there may be callbacks from now on. */
+/* Set socket and connection; callbacks may come from now on. */
 void race_end_has(struct race_end *e, struct socket *sock,
 		  struct mpa_conn *conn)
 {

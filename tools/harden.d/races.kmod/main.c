@@ -2,9 +2,9 @@
 /*
  * Worlds, their actors, and the two files in debugfs/mpa_races:
  *
- * cmd		"start KIND PEER PORT SEED LIMIT" in the namespace of who writes
- *		it (wild, polite, own, noref, still), or "stop", all of them
- * result	what was found, and counted
+ * cmd		"start KIND PEER PORT SEED LIMIT" in the writer's namespace
+ *		(wild, polite, own, noref, noabort), or "stop" for all worlds
+ * result	findings and counters
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -63,7 +63,7 @@ static const char * const kind_names[RACE_KINDS] = {
 	[RACE_POLITE]	= "polite",
 	[RACE_OWN]	= "own",
 	[RACE_NOREF]	= "noref",
-	[RACE_STILL]	= "still",
+	[RACE_NOABORT]	= "noabort",
 };
 
 static DEFINE_MUTEX(worlds_lock);	/* protects both lists */
@@ -88,7 +88,7 @@ void race_found(const struct race_end *e, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Who makes an end does so between these two. */
+/* New ends are made between these two calls. */
 bool race_world_enter(struct race_world *w, enum race_quiet below)
 {
 	down_read(&w->creating);
@@ -189,7 +189,7 @@ static void world_put_kept(struct race_world *w)
 		;
 }
 
-/* Break off what is left; a connection may still come of a mpa_connect(). */
+/* End all connections; a pending mpa_connect() may still make one. */
 static void world_clear(struct race_world *w)
 {
 	unsigned long limit = jiffies + STOP_TIME;
@@ -226,7 +226,7 @@ static u32 world_let_hear(struct race_world *w)
 	}
 }
 
-/* MPA has ended what was there when the namespace went; nobody else does. */
+/* When the namespace went away, only MPA ended its connections. */
 static void world_check_exit(struct race_world *w)
 {
 	u32 untold = world_let_hear(w);
@@ -236,7 +236,7 @@ static void world_check_exit(struct race_world *w)
 			   untold);
 		race_end_show_all(w);
 	}
-	if (w->kind == RACE_STILL && atomic_read(&w->nr_doomed) &&
+	if (w->kind == RACE_NOABORT && atomic_read(&w->nr_doomed) &&
 	    !atomic_read(&w->nr_aborted))
 		race_found(NULL, "no end was aborted at the namespace's exit");
 }
@@ -260,7 +260,7 @@ static void world_stop(struct race_world *w)
 	world_clear(w);
 }
 
-/* Its namespace goes: calls to it may return when that has gone. */
+/* Its namespace goes away: some callbacks return only after that. */
 static void world_exit(struct race_world *w)
 {
 	world_stop_actors(w);
@@ -406,8 +406,8 @@ static int result_show(struct seq_file *seq, void *v)
 DEFINE_SHOW_ATTRIBUTE(result);
 
 /*
- * A namespace goes away that no socket of ours holds. From now on no connection
- * is made; MPA ends those that there are, before the exit, while actors go on.
+ * A namespace without a reference of our sockets goes away. No connection is
+ * made from now on; MPA ends all others before its exit, while actors continue.
  */
 static void __net_exit races_net_pre_exit(struct net *net)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Messages: each is numbered by who sent it, handed back once, in the order of
- * its sender, and arrives once, in that order.
+ * Messages: each sender numbers its own. A message is handed back once, in the
+ * order of its sender, and arrives once, in that order.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -25,18 +25,18 @@ struct msg_hdr {
 
 /**
  * struct race_msg - a message
- * @tx: as MPA has it
- * @end: who sends
- * @actor: more exactly
- * @seq: the how manieth of it
- * @hdr: of the ULPDU
- * @rest: octets of a source still to come
- * @kv: the octets
- * @data: the same
- * @bv: or these
- * @page: in these
- * @nr_pages: so many
- * @len: octets of all
+ * @tx: message of MPA
+ * @end: end that sends it
+ * @actor: actor that sends it
+ * @seq: its number
+ * @hdr: header of the ULPDU
+ * @rest: octets left of a source
+ * @kv: octets in memory
+ * @data: memory of @kv
+ * @bv: octets in pages
+ * @page: pages of @bv
+ * @nr_pages: number of pages
+ * @len: octets in total
  */
 struct race_msg {
 	struct mpa_tx		tx;
@@ -166,7 +166,7 @@ static struct race_msg *msg_new(struct race_end *e, struct rnd_state *rnd,
 	return m;
 }
 
-/* MPA has not taken them, and nobody has heard of them. */
+/* MPA has not taken them, so no callback can follow. */
 static void msg_take_back(struct race_end *e, struct list_head *list,
 			  enum race_actor actor)
 {
@@ -222,8 +222,8 @@ static int msg_send_one(struct mpa_conn *conn, struct list_head *list)
 }
 
 /*
- * They are counted first, since they may be back before the call is. Whoever
- * posts the last message of a polite end closes its half.
+ * Counted before the call, since they may be handed back before it returns. The
+ * actor that posts the last message of a polite end closes its half.
  */
 static void msg_post(struct race_end *e, struct mpa_conn *conn,
 		     struct list_head *list, u32 nr)
@@ -242,7 +242,7 @@ static void msg_post(struct race_end *e, struct mpa_conn *conn,
 		mpa_shutdown(conn);
 }
 
-/* Each actor has numbers of its own, so that none waits for another. */
+/* Each actor has its own numbers, so that none waits for another. */
 void race_msg_send(struct race_end *e, struct rnd_state *rnd,
 		   enum race_actor actor, gfp_t gfp)
 {
@@ -250,7 +250,7 @@ void race_msg_send(struct race_end *e, struct rnd_state *rnd,
 	LIST_HEAD(list);
 	u32 nr;
 
-	/* Who would only find out afterwards */
+	/* mpa_send() would fail */
 	if (!test_bit(RACE_ESTABLISHED, &e->seen))
 		return;
 	nr = msg_list(e, rnd, actor, gfp, &list);
@@ -300,7 +300,7 @@ void race_msg_back(struct race_end *e, struct list_head *done)
 	}
 }
 
-/* The octets behind the header, which lie in pieces as it does */
+/* True if the octets after the header are right, in all pieces of the ULPDU */
 static bool msg_filled(const struct mpa_ulpdu *u, u8 fill)
 {
 	u32 skip = sizeof(struct msg_hdr);
@@ -360,12 +360,12 @@ static void msg_arrived(struct race_end *e, const struct mpa_ulpdu *u)
 	    hdr.fill != msg_fill(be16_to_cpu(hdr.actor), be32_to_cpu(hdr.seq)))
 		race_found(e, "other octets in message %u of %u",
 			   be32_to_cpu(hdr.seq), be16_to_cpu(hdr.actor));
-	/* Those passed out of order have come, but not in turn. */
+	/* ULPDUs passed out of order break the sequence. */
 	if (!e->ooo && !e->raw)
 		msg_in_turn(e, u, &hdr);
 }
 
-/* In recv(): what has arrived */
+/* In recv(): check the messages received */
 void race_msg_check(struct race_end *e, const struct mpa_rx *rx)
 {
 	u32 i;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * mpa_races, a consumer of MPA that does everything at once.
+ * mpa_races, a consumer of MPA that runs all operations concurrently.
  *
  * A world lives in a namespace: threads and a timer, its actors, that pick
- * connections and things to do with them, all from a seed; listeners; and peers
- * that speak TCP only. Each of its connections is an end, which notes what has
- * come and is told by what may not have. In a polite world nothing is broken
- * off, so all has to arrive.
+ * connections and operations, all from a seed; listeners; and peers that speak
+ * TCP only. Each of its connections is an end, which records the callbacks and
+ * checks that they are allowed. In a polite world no connection is broken off,
+ * so all messages have to arrive.
  */
 #ifndef _MPA_RACES_H
 #define _MPA_RACES_H
@@ -29,14 +29,14 @@
 #define RACE_PARKED	12
 #define RACE_LATE	4
 
-/* Who sends: a thread, or one of these */
+/* Senders: a thread, or one of these */
 enum race_actor {
 	RACE_CALLBACK	= RACE_THREADS,
 	RACE_TIMER,
 	RACE_ACTORS,
 };
 
-/* Ports of a world, behind its first */
+/* Ports of a world, as offsets to its first */
 enum race_port_kind {
 	RACE_PORT_MPA,		/* for MPA's Requests */
 	RACE_PORT_IMMEDIATE,	/* for connections without frames */
@@ -51,14 +51,14 @@ enum race_world_kind {
 	RACE_OWN,	/* wild, without mpa_connect() and mpa_listen(); peers
 			 * are others'
 			 */
-	RACE_NOREF,	/* the same, and no socket holds the namespace */
-	RACE_STILL,	/* the same, and nothing is broken off before that */
+	RACE_NOREF,	/* as RACE_OWN, and no socket holds the namespace */
+	RACE_NOABORT,	/* as RACE_NOREF, with no aborts before that */
 	RACE_KINDS,
 };
 
 enum race_quiet {
 	RACE_LIVELY,
-	RACE_NO_DIALS,		/* what others begin is gone on with */
+	RACE_NO_DIALS,		/* connections of others still continue */
 	RACE_NO_ENDS,
 };
 
@@ -80,36 +80,36 @@ struct race_thread {
 };
 
 /**
- * struct race_world - a namespace and what happens there
- * @list: all of them
+ * struct race_world - a namespace and its connections
+ * @list: entry in worlds
  * @net: the namespace
- * @peer: where others listen
+ * @peer: address of the other world
  * @port: the first of the ports
- * @kind: what may happen
+ * @kind: permitted operations
  * @limit: seconds that a polite end may take
- * @seed: of all choices
- * @creating: read by who makes an end; @quiet is set under the other side
+ * @seed: of all random numbers
+ * @creating: read-held while an end is made; write-held to set @quiet
  * @quiet: &enum race_quiet
- * @dying: its namespace goes, and MPA is about to end what is there
- * @gone: has gone, as far as we know
- * @ports: where it listens
- * @raw: a socket that listens, without MPA
- * @raw_thread: accepts there
+ * @dying: its namespace goes away, and MPA is about to end its connections
+ * @gone: its namespace has gone away
+ * @ports: listeners
+ * @raw: a listening socket without MPA
+ * @raw_thread: accepts on @raw
  * @threads: actors
  * @timer: another actor
- * @timer_rnd: its choices
- * @lock: protects all that follows
+ * @timer_rnd: random numbers of @timer
+ * @lock: protects @slots to @nr_parked
  * @slots: ends
  * @dials: connections under way
- * @kept: received octets that were kept
- * @parked: raw sockets that were left open
- * @nr_parked: how many
+ * @kept: batches kept after recv()
+ * @parked: raw sockets left open
+ * @nr_parked: number of @parked
  * @wait: for @slots, @nr_dials and @gone
  * @nr_ends: ends that are not gone
  * @nr_dials: done() that have not been called
  * @nr_doomed: ends in full operation when @dying was set
- * @nr_aborted: ends that have ended so since
- * @nr_late: released() that are to return late, before that
+ * @nr_aborted: ends that were aborted since
+ * @nr_late: released() that return after the namespace has gone
  */
 struct race_world {
 	struct list_head	list;
@@ -129,7 +129,7 @@ struct race_world {
 	struct race_thread	threads[RACE_THREADS];
 	struct timer_list	timer;
 	struct rnd_state	timer_rnd;
-	spinlock_t		lock;	/* protects what follows */
+	spinlock_t		lock;	/* protects slots to nr_parked */
 	struct race_end		*slots[RACE_SLOTS];
 	struct list_head	dials;
 	struct list_head	kept;
@@ -143,7 +143,7 @@ struct race_world {
 	atomic_t		nr_late;
 };
 
-/* race_end.seen: callbacks that came, and what an actor is to see to */
+/* race_end.seen: callbacks that came, and work for actors */
 enum race_seen {
 	RACE_REQUEST,
 	RACE_ESTABLISHED,
@@ -155,7 +155,7 @@ enum race_seen {
 	RACE_RECV = RACE_OFTEN,
 	RACE_SENT,
 	RACE_MULPDU,
-	RACE_PENDING,		/* a Request to be answered */
+	RACE_PENDING,		/* a Request is to be answered */
 	RACE_ANSWERED,
 	RACE_FORCED,		/* broken off: politeness is over */
 	RACE_STUCK,		/* has been reported */
@@ -167,38 +167,39 @@ enum race_detach { RACE_ATTACHED, RACE_DETACH, RACE_DETACH_SYNC };
 
 /**
  * struct race_end - an end of a connection
- * @ref: its slot, its connection or the call that makes it, and who uses it
- * @world: where
- * @slot: in world.slots
- * @id: for messages
+ * @ref: for its slot, its connection or the call that makes it, and its users
+ * @world: world it belongs to
+ * @slot: index in world.slots
+ * @id: number in messages
  * @born: jiffies
  * @initiator: it sends the Request
- * @immediate: there is none
- * @raw: the peer is not ours, or not in step: any error may come
+ * @immediate: without startup frames
+ * @raw: the peer speaks TCP only, or other terms: any error may come
  * @ooo: it has asked for ULPDUs out of order
- * @use: read by who uses @conn; written by released(), so that cannot be over
- * @conn: until released()
+ * @use: read-held while @conn is used; released() takes it for writing, so it
+ *	cannot return before
+ * @conn: connection, until released()
  * @sock: its socket
- * @rnd: choices of its callbacks
- * @detach: who may detach: &enum race_detach
- * @left: a mpa_detach() has returned: one more than callbacks that may come
- * @late: those that came
+ * @rnd: random numbers of its callbacks
+ * @detach: right to detach: &enum race_detach
+ * @left: after mpa_detach() returned: 1 + callbacks that may still come
+ * @late: callbacks that came after it
  * @inside: callbacks running
  * @seen: &enum race_seen
- * @hold: who may hold and resume: &enum race_hold
+ * @hold: right to hold and resume: &enum race_hold
  * @held: mpa_hold() has returned
- * @held_recv: recv() since
- * @quota: messages to be sent, by a polite end
- * @peer_quota: the same of the peer
- * @tickets: messages that somebody set about sending
+ * @held_recv: calls of recv() since
+ * @quota: messages to send, by a polite end
+ * @peer_quota: messages to receive from a polite peer
+ * @tickets: messages that an actor has begun to send
  * @accepted: messages that MPA took
  * @out: messages that MPA has
- * @received: messages of the peer, whole
- * @status: of messages handed back, the first that failed
+ * @received: complete messages of the peer
+ * @status: of messages handed back, the first error
  * @posted: number of the last message of each actor
- * @back: the last that was handed back
- * @got: the last message of each actor of the peer
- * @part: ULPDUs of it still to come begin here, 0 if it is whole
+ * @back: number of the last message handed back
+ * @got: number of the last message of each actor of the peer
+ * @part: remaining ULPDUs of it begin here, 0 if it is complete
  * @pos: &mpa_rx.delivered
  */
 struct race_end {
@@ -320,7 +321,7 @@ u32 race_end_untold(struct race_world *w);
 
 static inline bool race_noref(const struct race_world *w)
 {
-	return w->kind == RACE_NOREF || w->kind == RACE_STILL;
+	return w->kind == RACE_NOREF || w->kind == RACE_NOABORT;
 }
 
 static inline bool race_own(const struct race_world *w)
@@ -328,10 +329,10 @@ static inline bool race_own(const struct race_world *w)
 	return w->kind == RACE_OWN || race_noref(w);
 }
 
-/* Is nothing broken off by us? */
+/* True if we break off no connection */
 static inline bool race_calm(const struct race_world *w)
 {
-	return w->kind == RACE_POLITE || w->kind == RACE_STILL;
+	return w->kind == RACE_POLITE || w->kind == RACE_NOABORT;
 }
 
 /* check.c */

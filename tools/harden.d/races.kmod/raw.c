@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The other kind of peer: TCP alone, and seldom what MPA waits for. */
+/* Peers that speak TCP only, and seldom valid MPA. */
 #include <linux/delay.h>
 #include <linux/in.h>
 #include <linux/kthread.h>
@@ -118,7 +118,7 @@ static void raw_close(struct race_world *w, struct socket *sock,
 	sock_release(sock);
 }
 
-/* Close one of those that were left open; false if there is none. */
+/* Close one of the sockets left open; returns false if there is none. */
 bool race_raw_unpark(struct race_world *w, bool reset)
 {
 	struct socket *sock = NULL;
