@@ -72,8 +72,8 @@ def load(name):
 
 
 def glob_of(suite, name):
-    """What kunit.filter_glob needs to run a case and as little else as can be;
-    a case without parameters may have IDs before the words of its name."""
+    """A kunit.filter_glob that runs a case and as few others as possible; a case
+    without parameters may have IDs before the words of its name."""
     word = name.split()[0]
     for path in glob.glob(os.path.join(TOOLS, os.pardir, "kunit", "*.c")):
         with open(path, encoding="utf-8") as source:

@@ -14,8 +14,8 @@ from streams import Bad
 KUNIT = os.path.join(os.path.dirname(os.path.realpath(__file__)), os.pardir,
                      "kunit")
 
-# An FPDU as a decoder sees it: offset behind the startup frame, size on the
-# wire, ULPDU_Length, whether the CRC is good (None: not in use), markers
+# An FPDU as a decoder sees it: offset after the startup frame, size on the wire,
+# ULPDU_Length, whether the CRC is good (None: not in use), markers
 Fpdu = collections.namedtuple("Fpdu", "offset size length crc markers")
 
 
@@ -45,7 +45,7 @@ class Reference:
         self.built = ctypes.create_string_buffer(1 << 17)
 
     def decode(self, address, have, at, markers, crc):
-        """Verdict, size and ULPDU_Length of what begins at an offset."""
+        """Verdict, size and ULPDU_Length of the FPDU at an offset."""
         length, size = ctypes.c_uint(), ctypes.c_uint()
         verdict = self.library.mpa_ref_decode(
             ctypes.c_void_p(address), ctypes.c_uint(have),
@@ -88,7 +88,7 @@ class Reference:
         return fpdus, complaints, None
 
     def compare(self, at, found, length, markers, crc):
-        """What a sender must not do and a receiver does not look at."""
+        """Violations by the sender that a receiver does not check."""
         end = len(found) - (0 if crc else 4)
         built = self.encode(at, length, markers, crc)
         if found[:end] == built[:end]:
@@ -114,7 +114,7 @@ class Tshark:
             self.command += ["--disable-protocol", protocol]
 
     def others(self):
-        """Protocols that might take an FPDU, or what is in it, for theirs."""
+        """Other protocols that might claim an FPDU, or its contents."""
         listed = subprocess.run(
             ["tshark", "-G", "heuristic-decodes"], env=self.environment,
             check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -138,7 +138,7 @@ class Tshark:
 
 
 class Shown:
-    """What tshark shows of MPA in a capture."""
+    """The fields of MPA that tshark shows in a capture."""
 
     PROTOCOL = re.compile(r'<proto name="iwarp_mpa" .*?size="(\d+)"')
     FIELD = re.compile(r'<field name="(?:iwarp_mpa\.)?(\w+)" '

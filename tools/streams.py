@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The TCP connections of a capture file, for the programs beside this."""
+"""The TCP connections of a capture file, for the programs next to this one."""
 
 import collections
 import struct
@@ -13,7 +13,7 @@ Segment = collections.namedtuple(
 
 
 class Bad(Exception):
-    """Something that is not as it has to be."""
+    """Invalid input."""
 
 
 # Capture file, link layer, IP
@@ -108,7 +108,7 @@ class Direction:
         self.pieces = []        # (offset, payload, frame's number), as captured
         self.highest = 0
         self.longest = 0
-        self.acked = 0          # what the other end has acknowledged
+        self.acked = 0          # octets that the other end has acknowledged
         self.fin = None         # offset of the FIN
         self.reset = False
 
@@ -183,7 +183,7 @@ def connections(path):
         ends = segment.source, segment.to
         key = ends if ends in found else ends[::-1]
         opens = segment.flags & (SYN | ACK) == SYN
-        # The same ports once more
+        # Another connection with the same ports
         if (opens and key in found
                 and found[key][0].isn not in (None, segment.seq)):
             del found[key]

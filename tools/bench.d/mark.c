@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* usage: mark begin|end: what tools/bench-profile counts begins or ends here */
+/* usage: mark begin|end: delimits the code that tools/bench-profile counts */
 #include <string.h>
 #include "mark.h"
 

@@ -3,9 +3,9 @@
  * Plugin of QEMU's TCG for tools/bench-profile: how often the guest executed
  * each instruction of its kernel between two marks. One processor only.
  *
- * A mark is an instruction that does nothing, see mark.h. At each MARK_END
- * "interval N" is written to the file that out= names, N being what was executed
- * while idle, and for each instruction executed since MARK_BEGIN its address, in
+ * A mark is an instruction without effect, see mark.h. At each MARK_END
+ * "interval N" is written to the file that out= names, N being the count while
+ * idle; then for each instruction executed since MARK_BEGIN its address, in
  * hex, and how often. All of user space counts as address 0.
  */
 #include <inttypes.h>
@@ -46,7 +46,7 @@ EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc,
 struct place {
 	uint64_t addr;
 	uint64_t count;
-	uint64_t begin;		/* count at MARK_BEGIN, and what was idle since */
+	uint64_t begin;		/* count at MARK_BEGIN, idle excluded */
 	uint64_t idle;		/* count at MARK_IDLE */
 };
 
@@ -131,7 +131,7 @@ static void end(unsigned int cpu, void *unused)
 		die("cannot write");
 }
 
-/* What mark.h has, 0 if it is another instruction */
+/* The mark of an instruction, 0 if it is none */
 static int mark_of(const struct qemu_plugin_insn *insn)
 {
 	static const uint8_t before[] = { 0x0f, 0x1f, 0x80 };
@@ -160,8 +160,8 @@ static void look_for_mark(struct qemu_plugin_insn *insn)
 }
 
 /*
- * By instructions and not by blocks: a block may be left early, by a fault or
- * to begin anew where it comes upon a device.
+ * By instructions and not by blocks: a block may be left early, by a fault, or
+ * restarted at an access to a device.
  */
 static void translated(uint64_t id, struct qemu_plugin_tb *tb)
 {

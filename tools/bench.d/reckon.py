@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The rows of tools/bench, with what is computed from them."""
+"""The rows of tools/bench, with figures computed from them."""
 
 import re
 
 LETTERS = {"tcp": "A", "mpa": "B", "mpa-crc": "C", "mpa-markers": "D",
            "tcp-crc": "E", "siw-crc": "F", "siw-one": "F1", "siw-gso": "F2",
            "ktls": "G"}
-# What the lines of each kind have to have
+# Required words of the lines of each kind
 NEEDED = {
     "stream": "transport net mtu size conns part octets messages insns fpdus "
               "calls segments emss_start emss_end verified",
@@ -16,7 +16,7 @@ NEEDED = {
     "native": "what size layout ns",
 }
 COMMON = {"net": "veth", "mtu": 1500, "conns": 1, "part": "both"}
-# What makes two rows halves of the same
+# Words that identify a row, but for part=
 SAME = "kind transport net mtu size conns".split()
 COLUMNS = """row kind transport letter net mtu size conns part octets messages
 insns insns_again same boots insn_per_octet tx_insn_per_octet rx_insn_per_octet
@@ -30,7 +30,7 @@ MAIN = {"kind": "stream", "net": "veth", "mtu": 1500, "size": 65536,
 
 
 class Bad(Exception):
-    """The lines are not what they have to be."""
+    """Invalid lines."""
 
 
 # Lines
@@ -47,7 +47,7 @@ def parse_line(line):
     pairs = [word.partition("=") for word in line.split()]
     found = {key: value(text) for key, _, text in pairs}
     if len(found) < len(pairs) or "" in found.values():
-        raise Bad("what is this? " + line)
+        raise Bad("cannot parse: " + line)
     missing = {"row", "kind"} - found.keys()
     if not missing and "skip" not in found:
         if found["kind"] not in NEEDED:
@@ -82,7 +82,7 @@ def yes_no(same):
 
 
 def merge(boots):
-    """A row: the first run of it, and what the others said."""
+    """A row: its first run, and the results of the others."""
     if 1 not in boots or 1 not in boots[1]:
         raise Bad("without its first run: %s" % boots)
     row = dict(boots[1][1])
@@ -135,7 +135,7 @@ def figures(row, rows):
 
 
 def build(text):
-    """The rows of what the guests said, with all figures."""
+    """The rows of the guests' output, with all figures."""
     rows = [merge(boots) for boots in turns(parse(text)).values()]
     wrong = [row["row"] for row in rows
              if row["kind"] == "stream" and "skip" not in row
@@ -171,7 +171,7 @@ def per_octet(rows, transport, **where):
 
 
 def more_per_fpdu(rows):
-    """What an FPDU costs beyond its octets in plain TCP."""
+    """Instructions of an FPDU beyond those of its octets in plain TCP."""
     ours = find(rows, transport="mpa", **MAIN)
     plain = per_octet(rows, "tcp")
     if not ours or plain is None:
@@ -204,7 +204,7 @@ def aligned(**where):
 
 
 def spread(rows):
-    """How far apart the cost of an octet is with few and many connections."""
+    """Ratio of the cost of an octet with many and few connections."""
     many = matching(rows, kind="stream", transport="mpa-crc", part="both")
     alike = [row for row in many if row["conns"] > 1]
     if not alike:
@@ -223,7 +223,7 @@ def memory(rows):
                default=None)
 
 
-# name, what it is, its function, whether quick mode has it
+# name, description, function, whether quick mode has it
 GOALS = [
     ("more_per_fpdu", "(B - A) per FPDU, instructions", more_per_fpdu, True),
     ("c_to_e", "C/E", against("mpa-crc", "tcp-crc"), True),
@@ -255,7 +255,7 @@ def parse_bounds(text):
         if not words:
             continue
         if len(words) != 5 or words[1] not in ("<=", ">="):
-            raise Bad("bounds: what is this? " + line)
+            raise Bad("bounds: cannot parse: " + line)
         limits = [None if word == "-" else float(word) for word in words[2:]]
         if limits[0] is None:
             raise Bad("bounds: without a bound: " + line)
@@ -297,7 +297,7 @@ def judge(rows, bounds, quick=False):
 
 
 def reached(goals, quick=False):
-    """Quick mode watches over what is recorded, though a bound is missed."""
+    """In quick mode a missed bound passes if the record misses it as well."""
     good = ("met", "bound met", "not in quick mode")
     return all(goal["verdict"] in good or (
         quick and goal["verdict"] == "MISSED" and goal["recorded"] is not None)
@@ -324,7 +324,7 @@ def check(row, limit, valid, as_then):
 
 
 def valid_plain(rows):
-    """Plain TCP has to be as good as it can be, or the ratios flatter."""
+    """Plain TCP has to be efficient, or the ratios mislead."""
     for row in matching(rows, kind="stream", transport="tcp", part="both",
                         size=65536, conns=1):
         # Into TCP's buffers and out of them
@@ -366,7 +366,7 @@ def ratios(rows):
 # Two runs against each other
 
 def price(row):
-    """What a row costs, less being better: the better one of two runs."""
+    """Cost of a row, the better one of two runs (lower is better)."""
     if row["kind"] == "memory":
         return row["bytes"]
     if row["kind"] == "align":
@@ -392,7 +392,7 @@ def change(row, known, more, limit):
         return "new"
     if more is None:
         return "LOST"
-    # What has nothing of MPA in it shows how much chance does
+    # Rows without MPA show the size of random differences
     if not ours(row):
         return "not ours"
     # The limit itself is allowed, however it is rounded

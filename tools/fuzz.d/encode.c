@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Messages are laid out as FPDUs, copied, as pages, or gathered, with too few
- * entries and too little memory now and then: what comes out is what the
- * reference sends, the decoder gets it back, and what fails leaves no trace.
+ * Messages are laid out as FPDUs, copied, as pages, or gathered, sometimes with
+ * too few entries and too little memory: the octets are those that the
+ * reference sends, the decoder gets the messages back, and a failure has no
+ * side effect.
  *
  * An input: options, position, room, then the messages.
  */
@@ -36,7 +37,7 @@ struct message {
 	u8		ulpdu[LEN_MAX + 512];
 };
 
-/* what is laid out */
+/* FPDUs laid out */
 struct layout {
 	struct mpa_enc	enc;
 	bool		gather;
@@ -57,7 +58,7 @@ struct layout {
 
 static struct layout layout;
 
-/* Memory behind a piece is out of bounds. */
+/* Memory after a piece is out of bounds. */
 static int refill(struct mpa_enc *enc)
 {
 	struct layout *l = container_of(enc, struct layout, enc);
@@ -256,7 +257,7 @@ static void add(struct layout *l, struct message *m)
 	check_stream(l);
 }
 
-/* What was laid out goes to the decoder as it lies. */
+/* The decoder gets the octets in the pieces in which they were laid out. */
 static void receive(struct layout *l)
 {
 	static struct mpa_ulpdu ulpdu[MESSAGES + 1];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A startup: an Initiator and a Responder, each with what it wants, exchange a
- * Request and a Reply; on its way either may be altered, and is cut into
- * pieces. Each end has to see in what comes what the letter of the
- * specification says; where nothing was altered, both have to agree.
+ * A startup: an Initiator and a Responder, each with its parameters, exchange a
+ * Request and a Reply; each frame may be altered on its way, and is cut into
+ * pieces. Each end has to judge the octets it receives by the letter of the
+ * specification; if nothing was altered, both have to agree.
  *
- * An input: what either end wants, the private data, then for either frame how
- * it is altered (see alter()) and cut.
+ * An input: the parameters of both ends, the private data, then for each frame
+ * how it is altered (see alter()) and cut.
  */
 #include "fuzz.h"
 #include "mpa_frame.h"
@@ -22,7 +22,7 @@ struct octets {
 	u8	at[FRAME_MAX];
 };
 
-/* what a receiver makes of one */
+/* a receiver's result for a frame */
 struct received {
 	enum mpa_reason		reason;
 	struct mpa_frame	frame;
@@ -74,7 +74,7 @@ static void send_frame(struct octets *o, const struct mpa_frame *frame)
 	o->altered = false;
 }
 
-/* Octets are changed, dropped, or there are more of them. */
+/* Change, drop or add octets. */
 static void alter(struct octets *o, struct fuzz_input *in)
 {
 	u32 what, at;
@@ -104,7 +104,7 @@ static void alter(struct octets *o, struct fuzz_input *in)
 	}
 }
 
-/* The key by the letter: which octets are wrong, given a few of them? */
+/* The key by the letter: the error in its first @have octets, if any */
 static int ref_key(const struct octets *o, u32 have, bool reply,
 		   enum mpa_reason *reason)
 {
@@ -201,7 +201,7 @@ static void read_pd(const struct octets *o, struct received *r)
 		return;
 	}
 	r->complete = true;
-	/* What a Responder does; an Initiator takes it for FPDUs. */
+	/* For a Responder an error; an Initiator takes them for FPDUs. */
 	if (have > r->frame.pd_len && !r->frame.reply)
 		r->reason = MPA_REASON_EARLY;
 	if (!mpa_frame_enhanced(&r->frame))
@@ -212,7 +212,7 @@ static void read_pd(const struct octets *o, struct received *r)
 	check_erd(o, &r->frame);
 }
 
-/* A frame comes in, in pieces of so many octets, as mpa_cm.c reads it. */
+/* Receive a frame in pieces of @piece octets, as mpa_cm.c reads it. */
 static void receive(const struct mpa_local_params *local,
 		    const struct octets *o, bool reply, u32 piece,
 		    struct received *r)
@@ -241,7 +241,7 @@ static void receive(const struct mpa_local_params *local,
 		read_pd(o, r);
 }
 
-/* Most private data of the ULP that goes with a frame */
+/* Private data up to the maximum of the revision */
 static u32 some_pd(struct fuzz_input *in, const struct mpa_local_params *local,
 		   u32 rev, bool enhanced)
 {
@@ -253,7 +253,7 @@ static u32 some_pd(struct fuzz_input *in, const struct mpa_local_params *local,
 	return len == 255 ? max : len;
 }
 
-/* C.2.1: a last Reply goes to a refused Request of Rev 0, and to no other. */
+/* C.2.1: a Reply follows a refused Request of Rev 0, and no other one. */
 static void check_refusal(const struct mpa_local_params *local,
 			  const struct received *r)
 {
@@ -293,7 +293,7 @@ static void check_answer(const struct mpa_local_params *local,
 		    erd->rtr);
 }
 
-/* Nothing was altered: what one end does, the other expects. */
+/* Without alterations both ends have to agree. */
 static void check_agreement(const struct mpa_terms *i,
 			    const struct mpa_terms *r, enum mpa_reason reason)
 {
@@ -326,7 +326,7 @@ struct exchange {
 	bool			altered;
 };
 
-/* The Request; returns what the Responder has against it. */
+/* The Request; returns the Responder's error, if any. */
 static enum mpa_reason ask(struct exchange *x, struct fuzz_input *in, u32 piece)
 {
 	static struct octets o;
@@ -342,7 +342,7 @@ static enum mpa_reason ask(struct exchange *x, struct fuzz_input *in, u32 piece)
 	return x->asked.reason;
 }
 
-/* The Reply; returns what the Initiator has against it. */
+/* The Reply; returns the Initiator's error, if any. */
 static enum mpa_reason answer(struct exchange *x, struct fuzz_input *in,
 			      u32 piece)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the targets have in common. With FUZZ_SAY set they say what happened. */
+/* Common code of the targets. With FUZZ_SAY they print their results. */
 #include <stdarg.h>
 #include "fuzz.h"
 #include "mpa_ref.h"
@@ -44,7 +44,7 @@ u64 fuzz_pos(struct fuzz_input *in)
 	}
 }
 
-/* Memory of its own, so that the sanitizer sees what is beyond. */
+/* A separate allocation, so that the sanitizer sees accesses past its end */
 void *fuzz_copy(const void *from, size_t n)
 {
 	void *to = malloc(n);
@@ -126,7 +126,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct fuzz_input in = { .p = data, .end = data + size };
 
-	/* What libFuzzer begins with says nothing. */
+	/* libFuzzer's first input is empty. */
 	if (size)
 		fuzz_one(&in);
 	return 0;

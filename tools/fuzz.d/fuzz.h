@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the targets of tools/fuzz-core have in common. An input is not what goes
- * over the wire but says how to make it: mostly valid, with right CRCs, then
- * broken. So a fuzzer that knows nothing of CRCs gets behind them.
+ * Common code of the targets of tools/fuzz-core. An input is not the octets on
+ * the wire but describes how to make them: mostly valid, with right CRCs, then
+ * broken. So a fuzzer without knowledge of CRCs gets past them.
  */
 #ifndef _FUZZ_H
 #define _FUZZ_H
@@ -20,7 +20,7 @@ struct fuzz_input {
 	const u8	*end;
 };
 
-/* what is counted, for the end */
+/* counters, printed at the end */
 enum fuzz_counter {
 	FUZZ_STREAMS,
 	FUZZ_FPDUS,
@@ -43,10 +43,10 @@ const char *fuzz_reason(enum mpa_reason reason);
 
 __printf(1, 2) void fuzz_say(const char *fmt, ...);
 
-/* The target: what an input does. */
+/* The target: run an input. */
 void fuzz_one(struct fuzz_input *in);
 
-/* what libFuzzer calls */
+/* called by libFuzzer */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A stream arrives with holes, out of order, more than once, and maybe not the
- * same every time: what mpa_ooo_map.c finds behind holes, and what it makes of
- * it when its turn comes, is compared octet by octet by the model of the KUnit
+ * A stream arrives with holes, out of order, more than once, and sometimes with
+ * different octets: the FPDUs that mpa_ooo_map.c finds after holes, and its
+ * verdict on them in order, are compared octet by octet by the model of the KUnit
  * suite.
  *
- * An input: options, position, the lengths of the ULPDUs, then what happens.
+ * An input: options, position, the lengths of the ULPDUs, then the events.
  */
 #include "fuzz.h"
 #include "mpa_ooo_model.h"

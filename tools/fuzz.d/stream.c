@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A stream of FPDUs comes to the decoder, in one piece, in many, an octet too
- * few: each of its paths has to say what the reference says.
+ * The decoder gets a stream of FPDUs, in one piece, in many, an octet too few:
+ * each of its paths has to have the reference's result.
  *
- * An input: options, position, how it is cut, then what the peer sends, FPDU by
- * FPDU; see send_one().
+ * An input: options, position, how it is cut, then the peer's FPDUs, one by
+ * one; see send_one().
  */
 #include "fuzz.h"
 #include "mpa_ref.h"
@@ -28,14 +28,14 @@ struct stream {
 	u8	wire[STREAM_MAX];
 };
 
-/* What the reference makes of it. */
+/* The reference's result */
 struct truth {
 	u32	nr;
 	u32	at[FPDUS + 1];
 	u32	len[FPDUS + 1];
 	u32	size[FPDUS + 1];
 	u32	from[FPDUS + 1];	/* in @ulpdu */
-	enum mpa_ref_verdict verdict;	/* on what is behind those */
+	enum mpa_ref_verdict verdict;	/* on the octets after those */
 	u8	ulpdu[STREAM_MAX + 65536];
 };
 
@@ -180,7 +180,7 @@ static enum mpa_ref_verdict ref_decode(const struct stream *s, u32 at,
 		 len, size);
 }
 
-/* One FPDU more than there is room for is not received. */
+/* An FPDU that exceeds the room is not received. */
 static void find_truth(struct stream *s, struct truth *t)
 {
 	u32 from = 0, at = 0, n;
@@ -244,7 +244,7 @@ static enum mpa_reason truth_reason(const struct truth *t)
 	}
 }
 
-/* What is said of the octets behind those that are good. */
+/* The verdict on the octets after the good FPDUs */
 static void check_end(const struct stream *s, const struct truth *t,
 		      const struct mpa_dec *dec, int err)
 {
@@ -319,7 +319,7 @@ static void check_prefixes(const struct stream *s, const struct truth *t,
 	check_prefix(s, t, k, min(size - 1, seed / 7 % 7));
 }
 
-/* All FPDUs at once, with so many fragments, ULPDUs and octets up to @limit */
+/* All FPDUs at once, limited in fragments, ULPDUs and octets (@limit) */
 struct run {
 	u32			max_frags;
 	u32			max;
@@ -412,7 +412,7 @@ static void check_runs(const struct stream *s, const struct truth *t,
 	}
 }
 
-/* Each FPDU in one piece, with all that is behind it */
+/* Each FPDU in one piece, with all octets after it */
 static void check_flat(const struct stream *s, const struct truth *t, u32 seed)
 {
 	struct kvec v = { .iov_len = s->len };
@@ -432,7 +432,7 @@ static void check_flat(const struct stream *s, const struct truth *t, u32 seed)
 	free(octets);
 }
 
-/* Length and markers alone, as for what was passed before its turn */
+/* Length and markers alone, as for ULPDUs already passed out of order */
 
 struct flat_source {
 	struct mpa_source	src;

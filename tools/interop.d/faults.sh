@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Where siw does not do what the specification says, with the octets; the other
-# end is the test peer. Never sent is what is known to crash its kernel:
+# Deviations of siw from the specification, with the octets; the other end is the test
+# peer. It never sends octets that are known to crash siw's kernel:
 # - a Reply with S and a PD_Length below 4, or one with a PD_Length of 513
 # - a ULPDU_Length shorter than the header it is for
 # - flag A, and then no RTR before the end of the connection, or a bad FPDU in
-#   the segment of the RTR: the end is reported before the connection is, which
-#   cm_work_handler() meets with a BUG().
+#   the segment of the RTR: the end is reported before the connection is, and
+#   cm_work_handler() hits a BUG()
 
 # Accepts, and sends nothing before it has received something
 QUIET=(rping -s -a "$B4" -p 7471)
 EAGER=(ucmatose -b "$B4")
 
-# hand STEP...: the test peer connects to their program; OCTETS is what it read
+# hand STEP...: the test peer connects to siw's program; OCTETS is its output
 hand() {
 	local said status=0
 
@@ -28,7 +28,7 @@ hand() {
 	OCTETS=$(tr -d '\n' <<<"$said")
 }
 
-# hand_listen STEP...: the same, and their program connects
+# hand_listen STEP...: the same with siw's program as client
 hand_listen() {
 	local pid status=0
 
@@ -46,8 +46,8 @@ hand_listen() {
 	OCTETS=$(sed 1d "$STATE/peer" | tr -d '\n')
 }
 
-# judge REV OCTETS FAULTY RIGHT: the octets, and patterns of the shell for
-# them. siw may be mended; which of them it was goes into the table.
+# judge REV OCTETS FAULTY RIGHT: the octets, and shell patterns for them. A later siw
+# may be right; the table shows which pattern matched.
 judge() {
 	local verdict
 
@@ -60,7 +60,7 @@ judge() {
 	row "test peer" "$ROLE" "$1" - - - - "$verdict"
 }
 
-# reply_to REV FRAME FAULTY RIGHT: what is behind the key of their Reply
+# reply_to REV FRAME FAULTY RIGHT: the octets after the key of siw's Reply
 reply_to() {
 	LISTENER=("${QUIET[@]}")
 	hand "send:$REQ_KEY$2" "read:$((16 + ${#4} / 2))"
@@ -101,7 +101,7 @@ request_without_crc() {
 	judge 2 "${OCTETS:32:4}" 1002 5002
 }
 
-# Its Terminate when the Responder's ORD is above what it takes; C is 1
+# siw's Terminate when the Responder's ORD is above its limit; C is 1
 terminate_without_crc() {
 	local fpdu
 

@@ -33,7 +33,7 @@ from_rdma_client() {
 	our_row rdma_client initiator
 }
 
-# from_rping KIND REV CRC USED SIZE COUNT. They compare what comes back.
+# from_rping KIND REV CRC USED SIZE COUNT. rping compares the echoes.
 from_rping() {
 	local KEPT=$KEPT
 
@@ -57,8 +57,8 @@ from_ucmatose() {
 	our_row ucmatose initiator
 }
 
-# Without an RTR neither side may begin, and we give up. Their status says
-# nothing: what is flushed counts as received for ucmatose.
+# Without an RTR neither side may begin, and our end times out. The status of ucmatose
+# is ignored: it counts flushed receives as messages.
 from_ucmatose_waiting() {
 	from stock 7471 ucmatose 2 1 timeout=3 -- ucmatose -s "$B4"
 	expect reason=timeout revision=2 rtr=none messages_tx=0 messages_rx=0 \

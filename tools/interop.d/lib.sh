@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# What the cases share, on top of tools/test/lib.sh: two ends of a network, a
-# which connects and b which listens, with siw at one and us at the other.
+# Common functions of the cases, on top of tools/test/lib.sh: two ends of a network, a
+# which connects and b which listens, with siw at one and our module at the other.
 
 RDMAP=/sys/kernel/debug/mpa_rdmap
 OUT=/root/out
@@ -18,7 +18,7 @@ ends() {
 	network pair 1500
 	if [[ $(cat "$STATE/siw" 2>/dev/null) != "$key" ]]; then
 		without_siw
-		# What is captured is what is on the wire
+		# No offloads: captured packets are those of the wire
 		for dev in a:va b:vb; do
 			ns "${dev%:*}" ethtool -K "${dev#*:}" \
 				tso off gso off gro off >/dev/null
@@ -56,7 +56,7 @@ without_siw() {
 	fail "siw does not unload"
 }
 
-# crc 0|1: what we ask for
+# crc 0|1: our net.mpa.crc
 crc() { set_sysctl "$OURS" "net.mpa.crc=$1"; }
 
 # Their programs
@@ -89,7 +89,7 @@ until_listening() {
 		sleep 0.05
 	done
 	show_theirs
-	fail "nobody listens on $1"
+	fail "no listener on $1"
 }
 
 show_theirs() {
@@ -115,7 +115,7 @@ theirs_good() {
 
 # rdmap_do COMMAND OPTION...
 rdmap_do() {
-	# To stop comes after the connection whose use of CRC is asked for
+	# stop comes after the connection whose R[crc] is read
 	[[ $1 == stop ]] || note_no_crc "$OURS"
 	ns "$OURS" bash -c 'echo "$1" >"$2"' - "$*" $RDMAP/cmd \
 		2>"$STATE/rdmap.err"
@@ -152,8 +152,8 @@ rdmap_served() {
 	show_result
 }
 
-# What wakes siw up is installed only behind its Reply: an FPDU that comes in
-# between lies there until there is another segment. Let the Reply be late.
+# siw installs its callbacks only after its Reply: an FPDU that arrives in between
+# stays unread until the next segment. Delay the Reply.
 late_reply() {
 	local before
 
@@ -186,7 +186,7 @@ record() {
 }
 
 record_stop() {
-	# What was sent last still has to reach it
+	# The last packets still have to reach it
 	sleep 0.3
 	kill "$RECORDER" 2>/dev/null
 	wait "$RECORDER"
@@ -195,8 +195,7 @@ record_stop() {
 	cut_capture
 }
 
-# The packet before the last turn: the number of the one behind which the other
-# side begins to send.
+# Number of the packet before the last change of direction
 last_turn() {
 	tcpdump -nn -r "$1" tcp 2>/dev/null | awk '
 	match($0, /seq [0-9]+:[0-9]+/) {
@@ -213,8 +212,8 @@ last_turn() {
 	END { print turn }'
 }
 
-# A capture that is full ends somewhere. rping has one side send at a time: cut
-# where what was sent is complete.
+# A capture that is full ends anywhere. In rping one side sends at a time: cut the
+# capture where all messages are complete.
 cut_capture() {
 	local pcap=$OUT/$CASE.pcap
 
@@ -226,8 +225,8 @@ cut_capture() {
 	mv "$pcap.cut" "$pcap"
 }
 
-# want FPDUS: what the decoders have to find in the capture; the numbers of
-# FPDUs, the Initiator's first, if all of them were captured
+# want FPDUS: the decoders' expected results for the capture; the numbers of FPDUs,
+# the Initiator's first, if all of them were captured
 want() {
 	local words="rev=${R[revision]} crc=${R[crc]} markers=0+0 decoder=tshark"
 

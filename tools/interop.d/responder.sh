@@ -12,14 +12,14 @@ theirs_listen() {
 	until_listening "$port"
 }
 
-# good REV CRC: what every run that went well has to say
+# good REV CRC: expected result of each successful run
 good() {
 	expect status=0 reason=ok mismatches=0 revision="$1" crc="$2" \
 		markers_tx=0 markers_rx=0 mpa_error=0 terminate_tx=none \
 		terminate_rx=none
 }
 
-# our_row PROGRAM ROLE [RESULT]: and what the capture has to hold
+# our_row PROGRAM ROLE [RESULT]: and the expected contents of the capture
 our_row() {
 	if [[ $2 == responder ]]; then
 		want "${R[ulpdus_tx]}+${R[ulpdus_rx]}"
@@ -46,8 +46,8 @@ to_rdma_server() {
 	our_row rdma_server responder
 }
 
-# to_rping CRC SIZE COUNT [OPTION...]. Their server ends with a status of its
-# own; that it has read and written everything is what we verify.
+# to_rping CRC SIZE COUNT [OPTION...]. The status of siw's server is of no use; check
+# that it has read and written everything.
 to_rping() {
 	local crc=$1 size=$2 count=$3 KEPT=$KEPT
 
@@ -86,7 +86,7 @@ to_ucmatose() {
 	ends stock b
 	crc "$2"
 	theirs_listen 7471 ucmatose -b "$B4" -S "$3" -C "$4"
-	# With Rev 1 it is us who wait
+	# With Rev 1 our end waits
 	(($1 == 1)) || late_reply
 	rdmap port=7471 app=ucmatose rev="$1" size="$3" count="$4" timeout=60 ||
 		{ show_theirs; fail "ucmatose"; }
@@ -107,8 +107,8 @@ to_rping_rtr() {
 # rstream refuses private data that do not begin as its own do
 STREAM_PD=01$(zeroes 39)
 
-# to_private REV: rstream answers with its own. It is no echo, and ends what it
-# gets; without an RTR, for see "never" in faults.sh.
+# to_private REV: rstream replies with its own private data. It is no echo server, and
+# ends the connection; without an RTR, see "never" in faults.sh.
 to_private() {
 	local options=(rev="$1")
 
@@ -125,7 +125,7 @@ to_private() {
 	row rstream responder "$1" 1 0 0 0 "private data both ways"
 }
 
-# to_markers REV: markers in what they send are refused, to our consumer too
+# to_markers REV: siw refuses to send markers, and our consumer reports that
 to_markers() {
 	ends stock b
 	crc 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What arrived behind holes of a TCP stream, and when MPA passed it.
+"""Octets received after holes of a TCP stream, and when MPA passed them.
 
 Stream positions count from the first octet of full operation; times are ns.
 """
@@ -11,7 +11,7 @@ import struct
 
 FRAME = 20      # octets of a startup frame without private data
 
-# Octets of a segment that arrived behind a hole, which closed at `closed`
+# Octets of a segment that arrived after a hole, which was filled at `closed`
 Piece = collections.namedtuple("Piece", "time start end closed")
 # A hole that closed: the stream is complete from `start` to `end` since `time`
 Closed = collections.namedtuple("Closed", "time start end")
@@ -21,7 +21,7 @@ Delivered = collections.namedtuple("Delivered", "time upto")
 
 
 class Bad(Exception):
-    """Something that is not as it has to be."""
+    """Invalid input."""
 
 
 def frames(octets):
@@ -59,8 +59,8 @@ class Holes:
     """A receiver's view of the stream."""
 
     def __init__(self):
-        self.next = 0           # what it waits for
-        self.behind = []        # [start, end] of what is there behind that
+        self.next = 0           # next position expected
+        self.behind = []        # [start, end] of octets received past that
         self.open = []          # (time, start, end) of it, as it arrived
         self.pieces = []
         self.closed = []
@@ -75,7 +75,7 @@ class Holes:
             self._advance(time, end)
 
     def _keep(self, time, start, end):
-        """Take note of what is new in it."""
+        """Record the new octets in it."""
         at = start
         for known, upto in self.behind + [[end, end]]:
             if at < min(known, end):
@@ -133,7 +133,7 @@ def events(text):
 
 
 class Passed:
-    """What was passed out of order, by position; and Delivery, by time."""
+    """Octets passed out of order, by position; and Delivery, by time."""
 
     def __init__(self, ooo, delivered):
         self.ooo = sorted(ooo, key=lambda e: e.start)
@@ -147,7 +147,7 @@ class Passed:
             raise Bad("Delivery went back")
 
     def octets(self, start, end, before):
-        """How many of these octets were passed out of order, before that time."""
+        """How many of these octets were passed out of order before that time."""
         at = max(0, bisect.bisect_right(self.starts, start) - 1)
         total = 0
         while at < len(self.ooo) and self.ooo[at].start < end:
@@ -199,7 +199,7 @@ def delivery_times(view, passed):
 
 
 def figures(view, passed):
-    """All that is to be known of one connection."""
+    """All results for one connection."""
     behind = sum(p.end - p.start for p in view.pieces)
     ooo = sum(passed.octets(p.start, p.end, p.closed) for p in view.pieces)
     whole = sum(h.end - h.start for h in view.closed)

@@ -99,7 +99,7 @@ static void set_full(struct capture *c)
 		      c->longest, c->full);
 }
 
-/* What a segment of the other end says about @s */
+/* Use the ACK fields of the other end's segment for @s */
 static void take_ack(struct side *s, const struct side *other,
 		     const struct header *h)
 {
@@ -175,7 +175,7 @@ static void take_tcp(struct capture *c, const struct header *h, uint64_t time)
 		c->longest = h->packet;
 }
 
-/* Returns if there is TCP in an IP packet. */
+/* Returns true if an IP packet holds TCP; fills @h. */
 static bool take_ip(const struct capture *c, const uint8_t *ip, size_t len,
 		    struct header *h)
 {
@@ -254,7 +254,7 @@ void capture_read(struct capture *c, const char *file, const char *address)
 	set_full(c);
 }
 
-/* The first @len octets of a stream, or as many as there are without a hole */
+/* The first @len octets of a stream, or as many as there are before a hole */
 size_t capture_octets(const struct side *s, uint8_t *to, size_t len)
 {
 	size_t have = 0, n, known, i;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A segment with payload that this end sent, and what it knew then */
+/* A segment with payload, and the state of its sender at that time */
 struct segment {
 	uint64_t	time;		/* us */
 	uint64_t	at;		/* offset in the stream */
@@ -27,7 +27,7 @@ struct side {
 	uint32_t	isn;
 	unsigned int	shift;		/* of its window field */
 	unsigned int	mss;		/* that it told */
-	uint64_t	highest;	/* offset behind all its octets */
+	uint64_t	highest;	/* end of its octets, as an offset */
 	uint64_t	acked;		/* by the other end */
 	uint64_t	edge;		/* up to where the other end takes */
 	struct segment	*segment;
@@ -35,14 +35,14 @@ struct side {
 	size_t		space;
 };
 
-/* A view: @out is what the end with that address sent */
+/* A view: @out are the segments sent by that address */
 struct capture {
 	uint8_t		address[16];
 	size_t		address_len;
 	struct side	out;
 	struct side	in;
 	unsigned int	longest;	/* IP packet of out */
-	unsigned int	full;		/* what an IP packet may have */
+	unsigned int	full;		/* maximal length of an IP packet */
 };
 
 void capture_read(struct capture *c, const char *file, const char *address);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Octets: in what pieces they leave, what comes, and how it ends. */
+/* Octets: how they are split on sending, receiving, and the end. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -11,7 +11,7 @@
 
 #include "peer.h"
 
-/* Between pieces that are to arrive apart */
+/* Between pieces that have to arrive separately */
 #define PIECE_MS	2
 
 void sleep_ms(int ms)
@@ -37,7 +37,7 @@ const char *ending_name(enum ending ending)
 	return names[ending];
 }
 
-/* Each send is a segment of its own, and none waits for ever. */
+/* Each send is a segment of its own, and each wait has a timeout. */
 void conn_init(struct conn *c, int fd, int timeout)
 {
 	struct timeval tv = { timeout / 1000, timeout % 1000 * 1000 };
@@ -72,7 +72,7 @@ void conn_act(struct conn *c, enum action action)
 	conn_close(c);
 }
 
-/* A reset shows here, too; what came before it can still be read. */
+/* A reset shows here, too; octets received before can still be read. */
 static void conn_send_now(struct conn *c, const uint8_t *octets, size_t len)
 {
 	ssize_t n;
@@ -143,7 +143,7 @@ void conn_send(struct conn *c, const uint8_t *octets, size_t len)
 		c->split = 0;
 }
 
-/* What was held back goes in one piece, unless it is to be split. */
+/* Held octets go in one piece, unless they are to be split. */
 void conn_push(struct conn *c)
 {
 	c->holding = false;
@@ -182,7 +182,7 @@ static void conn_receive(struct conn *c)
 		wrong("recv: %s", strerror(errno));
 }
 
-/* Have octets come, or has the other side ended it, within that time? */
+/* True if octets came, or the other side ended it, within @ms */
 bool conn_wait(struct conn *c, int ms)
 {
 	int64_t until = now_ms() + ms;

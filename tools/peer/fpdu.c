@@ -10,7 +10,7 @@
 
 #define MARKER_EVERY	512
 
-/* Castagnoli's, reflected: what each octet comes to, bit by bit */
+/* CRC32c, reflected: the contribution of each octet, computed bit by bit */
 static uint32_t crc_table[256];
 
 static void crc_make_table(void)
@@ -82,8 +82,8 @@ bool fpdu_is_pattern(const struct fpdu *f, unsigned int number, size_t len)
 /*
  * The messages that can be an RTR, RFC 6581 section 9.2, with the headers of
  * RFC 5041 section 4 and RFC 5040 section 4. MSN is 1, an STag is 1; @tagged
- * are the octets in which STags and offsets are, which another peer may choose;
- * but not 0 for an STag, whose last octet is at @stags.
+ * masks the octets of STags and offsets, which another peer may choose; but an
+ * STag, whose last octet is at @stags, must not be 0.
  */
 static const struct rtr {
 	const char	*kind;
@@ -138,12 +138,12 @@ bool fpdu_is_rtr(const struct fpdu *f, const char *kind)
 }
 
 /**
- * struct builder - an FPDU being put together
- * @s: where it goes
- * @f: what it says
+ * struct builder - an FPDU under construction
+ * @s: stream it belongs to
+ * @f: its fields
  * @to: its octets
- * @len: how many there are
- * @start: position of the first
+ * @len: number of octets so far
+ * @start: position of the first octet
  * @header: position of its ULPDU_Length, once @begun
  */
 struct builder {
@@ -156,7 +156,7 @@ struct builder {
 	bool		begun;
 };
 
-/* FPDUPTR as it should be, or as it was asked to be */
+/* The right FPDUPTR, or the one requested */
 static uint16_t marker_ptr(const struct builder *b, bool altered)
 {
 	uint64_t from = b->s->lead ? b->start : b->header;
@@ -206,7 +206,7 @@ static void fpdu_crc(const struct stream *s, struct fpdu *f,
 		f->crc[i] ^= 0xff;
 }
 
-/* Returns the octets written to @to, of which there have to be FPDU_SPACE. */
+/* Returns the octets written to @to, which has to hold FPDU_SPACE. */
 size_t fpdu_build(struct stream *s, struct fpdu *f, uint8_t *to)
 {
 	struct builder b = { .s = s, .f = f, .to = to, .start = s->pos };

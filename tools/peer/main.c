@@ -1,77 +1,78 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mpa-peer: an MPA peer that does what it is told, right or wrong.
+ * mpa-peer: a scripted MPA peer, for valid and for invalid behaviour.
  *
  *	mpa-peer [-t SECONDS] [-f FROM..TO] connect ADDRESS PORT STEP...
  *	mpa-peer [-t SECONDS] [-f FROM..TO] listen ADDRESS PORT STEP...
  *	mpa-peer [-t SECONDS] [-f FROM..TO] relay ADDRESS PORT SERVER PORT WHAT
  *	mpa-peer segments [verbose] CAPTURE ADDRESS
  *
- * The steps are done in order on a TCP connection, made or accepted. Each that
- * waits does so for at most SECONDS (5). With -f all of them are done once for
- * each number from FROM to TO, on a connection each, with % replaced by it.
- * listen first says "listening PORT"; PORT may be 0.
+ * The steps run in order on a TCP connection, made or accepted. Each wait has
+ * a limit of SECONDS (5). With -f all steps run once for each number from FROM
+ * to TO, on a connection each, with % replaced by the number. listen first
+ * prints "listening PORT"; PORT may be 0.
  *
- * The status is 0 when everything was as the steps say, 1 when not (the last
- * line begins with WRONG), 2 for a mistake in the command (MISUSED), 3 when
- * there is no connection.
+ * The status is 0 if everything matched the steps, 1 if not (the last line
+ * begins with WRONG), 2 for an error in the command (MISUSED), 3 without a
+ * connection.
  *
  * relay accepts connections at ADDRESS and passes all octets on to SERVER and
- * back, but turns a bit of octet N over: with there:N of those that go to the
- * server, with back:N of those that come from it.
+ * back, but flips a bit of octet N: with there:N on the way to the server, with
+ * back:N on the way from it.
  *
- * segments says how many of the TCP segments that ADDRESS sent in a capture of
- * one connection, made with tcpdump where it sent them, begin with an FPDU and
- * hold whole ones (aligned); again are those sent again, full those that have no
- * room for 8 octets more, tight those behind which the window had no room for
- * another like them. verbose: why others are not aligned, and the first of them.
+ * segments reads a capture of one connection, made with tcpdump at the sender
+ * ADDRESS, and counts its TCP segments that begin with an FPDU and hold only
+ * whole ones (aligned), the retransmissions (again), those without room for 8
+ * octets more (full), and those after which the window had no room for another
+ * one as long (tight). verbose: also why others are not aligned, with the first
+ * of them.
  *
  * Octets:
  *	send:HEX	send these
- *	read:N		take N octets, and show them, or what there was
- *	data:HEX	these come
+ *	read:N		read N octets, and print those that came
+ *	data:HEX	expect these
  * How octets leave:
  *	hold, push	all steps between send in one piece, at push
- *	dribble, whole	each octet on its own from here on, or no longer
+ *	dribble, whole	each octet in a segment of its own from here on, or not
  *	dribble:HEX	send these so
- *	split:N		the next that is sent is split behind N octets
- *	limit:N,fin	send N octets of what follows, then FIN (rst: RST,
+ *	split:N		split the next octets to be sent after N octets
+ *	limit:N,fin	send N further octets, then FIN (rst: RST,
  *			silence: nothing); from there on skip all steps but
  *			those on time and ends
  * Time and ends:
  *	pause:S		wait S seconds
- *	quiet:S		for S seconds nothing comes, and nothing ends
+ *	quiet:S		for S seconds no octets come, and no end
  *	fin, rst	end our half, or reset the connection
  *	end[:fin|reset][,rest]
- *			the other side ends it so, and nothing comes before;
- *			rest: what comes before is dropped
- *	again		drop the connection, and do what follows on a new one
+ *			the other side ends it so, and no octets come before;
+ *			rest: octets that come before are dropped
+ *	again		drop the connection, and continue on a new one
  * Startup:
  *	request:FIELDS, reply:FIELDS
  *			send such a frame: m, c, r, s, res, or flags for all
  *			of them; rev; len (PD_Length); A, B, ird, C, D, ord
  *			(RFC 6581; sent if one is named); pd=HEX or
- *			pdsize=N (private data behind these); key=HEX,
- *			badkey=N (octet N is wrong). Unless said c=1, rev=1 and
- *			len is right.
+ *			pdsize=N (private data after these); key=HEX,
+ *			badkey=N (octet N is wrong). The defaults are c=1,
+ *			rev=1 and the right len.
  *	expect-request:FIELDS, expect-reply:FIELDS
- *			such a frame comes; what is not named may be anything
+ *			such a frame comes; other fields may have any value
  *	immediate	no frames: markers both ways and CRC
  *	set:out=,in=,crc=,lead=
- *			markers sent, markers received and CRC, 0 or 1; for
- *			what the frames have not agreed on. lead=1: FPDUPTR
- *			counts from an FPDU's leading marker
+ *			markers sent, markers received and CRC, 0 or 1; to
+ *			override the terms of the frames. lead=1: FPDUPTR counts
+ *			from an FPDU's leading marker
  * Full operation:
  *	fpdu:FIELDS	send one: size=N, ulpdu=HEX or rtr=send|write|read (an
  *			RDMAP message of length 0); len (ULPDU_Length), pad
  *			(its octets), crc=bad or crc=HEX; ptr or ptradd (a
- *			FPDUPTR, and what is added to it) and reserved of all
+ *			FPDUPTR, and a summand to it) and reserved of all
  *			its markers, or of marker=N; flip=N (a bit of octet N);
  *			count=N, step=N (each longer by N)
  *	expect-fpdu[:FIELDS]
- *			a good one comes, like what this side sends for size,
- *			ulpdu, rtr, count, step
- *	echo:FIELDS	send FPDUs, and all come back: count, size, step, batch;
+ *			a valid one comes, equal to the one that fpdu sends for
+ *			size, ulpdu, rtr, count, step
+ *	echo:FIELDS	send FPDUs, all are echoed: count, size, step, batch;
  *			or size, and split=every: one for each place to split it
  *	serve[:count=N]	send back each FPDU, up to N of them or to FIN
  *

@@ -13,12 +13,12 @@
 #include "say.h"
 
 #define ULPDU_SPACE	65535
-/* Header, pad and CRC, and a marker for each 508 octets of what they hold */
+/* Header, pad and CRC, and a marker for each 508 octets of them and of ULPDU */
 #define FPDU_SPACE	(ULPDU_SPACE + 9 + 4 * 131)
 
 const char *to_hex(const uint8_t *octets, size_t len);
 
-/* What is behind the ":" of a step: name=value,name=value */
+/* The arguments after the ":" of a step: name=value,name=value */
 bool field_next(char **rest, char **name, char **value);
 long field_number(const char *name, const char *value, long max);
 size_t field_hex(const char *name, const char *value, uint8_t *to, size_t max);
@@ -33,7 +33,7 @@ enum ending {
 
 enum action { SEND_FIN, SEND_RST, SEND_NOTHING };
 
-/* A TCP connection, and how octets are to leave */
+/* A TCP connection, and how octets are sent */
 struct conn {
 	int		fd;
 	enum ending	ended;
@@ -78,7 +78,7 @@ struct frame {
 	uint8_t		key[16];
 	uint16_t	number[NUMBERS];
 	bool		enhanced;	/* IRD_WORD and ORD_WORD are there */
-	uint8_t		pd[65535];	/* behind these */
+	uint8_t		pd[65535];	/* after these */
 	size_t		pd_len;
 	unsigned int	given;		/* fields named by a step, a bit each */
 	bool		pd_given;
@@ -107,7 +107,7 @@ struct fpdu {
 	bool		crc_bad;
 	bool		crc_given;
 	uint8_t		crc[4];		/* as it is on the wire */
-	size_t		markers;	/* how many there are in it */
+	size_t		markers;	/* number of markers in it */
 };
 
 uint32_t crc32c(const uint8_t *octets, size_t len);
@@ -135,10 +135,10 @@ struct peer {
 
 void step_run(struct peer *p, char *text);
 
-/* Judge a capture; returns if there is nothing wrong with it. */
+/* Judge a capture; exits on an error. */
 void segments_main(int argc, char **argv);
 
-/* Pass on what comes from both, but for one bit. */
+/* Relay both directions, and flip one bit. */
 void relay_run(struct conn *client, struct conn *server, const char *what);
 
 #endif

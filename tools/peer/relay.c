@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Two connections, and a bit of what goes from one to the other turned over. */
+/* Two connections, with a bit flipped between them. */
 #include <poll.h>
 #include <string.h>
 
 #include "peer.h"
 
-/* What goes one way */
+/* One direction */
 struct way {
 	struct conn	*from;
 	struct conn	*to;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What a program has to say. */
+/* Output of the program. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef MPA_SAY_H
 #define MPA_SAY_H
 
-/* What is under way, and which octet of a stream, in what is wrong */
+/* The current step, and the octet of a stream, for error messages */
 extern const char *now_doing;
 extern long now_at;
 

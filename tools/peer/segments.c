@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mpa-peer segments: how the FPDUs that one end of a connection sent lie in
- * its TCP segments, and why a segment does not hold whole ones.
+ * mpa-peer segments: alignment of the FPDUs that one end of a connection sent
+ * to its TCP segments, and why a segment does not hold whole ones.
  *
  * The FPDUs are found by following lengths and markers from the first octet of
- * full operation on; their markers and CRCs have to be right. Each segment with
- * payload counts as often as it was sent. Offsets are those of the stream of
- * TCP, the startup frame included.
+ * full operation on; their markers and CRCs have to be right. Each transmission
+ * of a segment with payload counts. Offsets are those of the stream of TCP,
+ * including the startup frame.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ enum cause {
 
 static const char * const cause_names[CAUSES] = {
 	[EDGE]		= "cut at the window's edge",
-	[PROBE]		= "the same after a pause: a probe",
+	[PROBE]		= "sent again after a pause: a probe",
 	[SACK]		= "full, with SACK blocks in it",
 	[OTHER_SACK]	= "as if full with SACK blocks, which are not in it",
 	[FULL]		= "full, without SACK blocks",
@@ -45,7 +45,7 @@ static const char * const cause_names[CAUSES] = {
 	[UNKNOWN]	= "begins where no segment had ended",
 };
 
-/* What is known of an offset */
+/* Properties of an offset */
 #define CAUSE		0x0f	/* why a segment ended there first */
 #define AT_EDGE		0x40	/* the window ended there once */
 #define BEGINS		0x80	/* an FPDU begins, or would */
@@ -194,7 +194,7 @@ static size_t payload(const struct segment *s)
 	return s->end - s->at;
 }
 
-/* What the segment could still hold; 0: full */
+/* Octets that the segment could still hold; 0: full */
 static size_t room(const struct judge *j, const struct segment *s)
 {
 	return j->c->full - s->length;
@@ -238,7 +238,7 @@ static void show(struct judge *j, const struct segment *s, enum cause cause)
 		last--;
 	while (!(j->mark[next] & BEGINS))
 		next++;
-	say("%10llu us, offset %zu%s: %zu octets (room for %zu more, SACK %u), begins at octet %zu of an FPDU, ends behind %zu of %zu; window %lld behind: %s",
+	say("%10llu us, offset %zu%s: %zu octets (room for %zu more, SACK %u), begins at octet %zu of an FPDU, ends after %zu of %zu; window %lld past the end: %s",
 	    (unsigned long long)(s->time % 1000000000),
 	    (size_t)s->at - j->base, s->again ? " again" : "", payload(s),
 	    room(j, s), s->sack, (size_t)s->at - first, (size_t)s->end - last,

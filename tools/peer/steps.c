@@ -34,7 +34,7 @@ static void step_data(struct peer *p, char *args)
 		      ending_name(p->conn.ended));
 }
 
-/* How octets leave */
+/* How octets are sent */
 
 static void step_hold(struct peer *p, char *args)
 {
@@ -125,7 +125,7 @@ static void step_rst(struct peer *p, char *args)
 	conn_act(&p->conn, SEND_RST);
 }
 
-/* Drop what comes up to the end of it. */
+/* Drop all octets up to the end of it. */
 static size_t drop_rest(struct conn *c)
 {
 	size_t n, dropped = 0;
@@ -250,7 +250,7 @@ static void step_immediate(struct peer *p, char *args)
 	p->in = p->out;
 }
 
-/* What a step asks of FPDUs beyond their content */
+/* Arguments of a step other than the FPDU's contents */
 struct wish {
 	unsigned int	count;
 	unsigned int	batch;
@@ -385,7 +385,7 @@ static void need_fpdu(struct peer *p)
 	p->fpdus_in++;
 }
 
-/* Is fpdu the one that @w says, the @i-th of them? */
+/* True if fpdu is the @i-th of those that @w describes */
 static bool is_wanted(struct peer *p, const struct wish *w,
 		      const struct fpdu *wanted, unsigned int i)
 {
@@ -424,7 +424,7 @@ static void take_echoes(struct peer *p, const struct wish *w,
 		need_fpdu(p);
 		if (!fpdu_is_pattern(&fpdu, first + i - from,
 				     w->size + w->step * i))
-			wrong("echo %u is other than what was sent", i);
+			wrong("echo %u differs from the FPDU sent", i);
 	}
 }
 
@@ -472,7 +472,7 @@ static void step_echo(struct peer *p, char *args)
 		echo_batches(p, &w);
 }
 
-/* Send back what comes, up to FIN, or @count of it. */
+/* Echo FPDUs up to FIN, or @count of them. */
 static void step_serve(struct peer *p, char *args)
 {
 	unsigned int count = 0, max = ~0u;
@@ -550,7 +550,7 @@ void step_run(struct peer *p, char *text)
 	if (!step) {
 		step = step_find(steps, text);
 		if (!step)
-			misused("there is no step %s", text);
+			misused("no such step: %s", text);
 		if (p->conn.cut)
 			return;
 	}

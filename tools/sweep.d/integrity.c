@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What the decoder makes of wrong bits in an FPDU, markers, header, PAD and CRC
- * included. Bits are counted as CRC32c takes them, from the least significant
- * one of an octet on, or else as RFC 5044 draws them, from the most significant
- * one on: a burst is a different one then. For the former, CRC32c sees every
- * burst of up to 32 bits, for the latter all but the two in misses[].
+ * The decoder's reaction to wrong bits in an FPDU, including markers, header,
+ * PAD and CRC. Bits are counted in the order of CRC32c, from the least
+ * significant one of an octet on, or as RFC 5044 draws them, from the most
+ * significant one on: a burst is a different one then. In the former order,
+ * CRC32c detects every burst of up to 32 bits, in the latter all but the two in
+ * misses[].
  *
  * usage: integrity [-q] [-j JOBS]	(-q: a sample, in seconds)
  *
- * - Each single bit, and each burst of up to so many bits, all patterns,
- *   through the decoder.
- * - Each burst of up to 32 bits, all patterns, by linear algebra: what the bits
- *   of a window add to the CRC is linearly independent, so no pattern of them
- *   adds nothing.
- * - Bursts of up to 32 bits at random, through the decoder, so that both agree.
- * - With CRC off, which bits are noticed all the same.
+ * - Each single bit, and each short burst, all patterns, through the decoder.
+ * - Each burst of up to 32 bits, all patterns, by linear algebra: the
+ *   contributions of the bits of a window to the CRC are linearly independent,
+ *   so no pattern of them contributes nothing.
+ * - Random bursts of up to 32 bits, through the decoder, to confirm the former.
+ * - With CRC off, the bits that are detected nevertheless.
  */
 #include <stdarg.h>
 #include "kunit/mpa_ref.h"
@@ -25,7 +25,7 @@
 
 enum {
 	PHASES		= MPA_MARKER_INTERVAL / 4,
-	BEHIND		= 2048,		/* octets behind the FPDU */
+	BEHIND		= 2048,		/* octets after the FPDU */
 	FRAGS		= 512,
 	BITS		= 32,		/* of the longest burst */
 };
@@ -96,7 +96,7 @@ static int decode(const struct fpdu *f, u32 behind, u32 cut,
 	return err;
 }
 
-/* with other octets of the stream behind it */
+/* with further octets of the stream after it */
 static struct fpdu send_fpdu(u64 pos, u32 len, bool markers, bool crc)
 {
 	struct fpdu f = {
@@ -193,7 +193,7 @@ static void sweep_flips(const struct fpdu *f)
 	}
 }
 
-/* All that begin and end with a wrong bit, and have @bits in all */
+/* All bursts of @bits bits that begin and end with a wrong bit */
 static void sweep_bursts_of(const struct fpdu *f, u32 bits, enum order order)
 {
 	u32 ends = 1 | 1 << (bits - 1);
@@ -217,7 +217,7 @@ static void sweep_bursts(const struct fpdu *f, u32 max_bits)
 	}
 }
 
-/* What a bit adds to the CRC: computed by the core, or in the field itself */
+/* Contribution of a bit to the CRC: computed by the core, or its own field */
 static u32 syndrome(const struct fpdu *f, u32 at, enum order order)
 {
 	static u8 zeroes[MPA_FPDU_MAX];
@@ -254,8 +254,8 @@ static bool independent(const u32 *vectors, u32 n)
 }
 
 /*
- * Every 32 bits that follow each other, from bit @from on. As drawn, 31 of them
- * are always independent, and 32 where there is no miss.
+ * Every 32 consecutive bits from bit @from on. As drawn, 31 of them are always
+ * independent, and 32 unless there is a miss.
  */
 static void sweep_windows(const struct fpdu *f, u32 from, u32 to,
 			  enum order order)
@@ -314,7 +314,7 @@ static void sample_bursts(const struct fpdu *f, u32 times, u32 *seed)
 	}
 }
 
-/* What is said of the misses is so. */
+/* Check the known misses. */
 static void show_misses(const struct fpdu *f)
 {
 	enum mpa_reason reason;
@@ -378,7 +378,7 @@ static void sweep_short(u64 pos, bool markers)
 	}
 }
 
-/* All patterns of so many bits through the decoder */
+/* All patterns of a short burst through the decoder */
 static void sweep_patterns(u64 pos, bool markers)
 {
 	struct fpdu f;

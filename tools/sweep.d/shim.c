@@ -148,7 +148,7 @@ size_t copy_from_iter(void *to, size_t n, struct iov_iter *i)
 	return done;
 }
 
-/* The octets in @nr entries, one behind the other; returns how many. */
+/* Copy the octets of @nr entries; returns their number. */
 u32 shim_gather(const struct bio_vec *bv, u32 nr, u8 *to)
 {
 	u32 n = 0;

@@ -124,7 +124,7 @@ struct iov_iter {
 	const struct kvec *kvec;	/* or */
 	const struct bio_vec *bvec;
 	unsigned long nr_segs;
-	bool opaque;			/* neither, for whoever asks */
+	bool opaque;			/* neither, as seen by callers */
 };
 
 void *page_address(const struct page *page);

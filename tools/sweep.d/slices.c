@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What is exhaustive takes all processors: one process for each slice of it. */
+/* Exhaustive tests use all processors: one process for each slice. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

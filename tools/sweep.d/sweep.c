@@ -52,7 +52,7 @@ void fail(const struct tried *t, const char *what, ...)
 	exit(1);
 }
 
-/* pieces of @chunk octets, each from a page of its own on */
+/* pieces of @chunk octets, each at the beginning of a page */
 static int refill(struct mpa_enc *enc)
 {
 	u32 pages = DIV_ROUND_UP(chunk, PAGE_SIZE);
@@ -376,7 +376,7 @@ static void sweep_offset(u32 offset)
 		if (quick && len > 20 && !(corner(len) && len % 4 == 1))
 			continue;
 		check_fpdu(pos, len, true, true, quick ? 37 : 1);
-		/* the same stream later, beyond 32 bits */
+		/* the same stream at positions beyond 32 bits */
 		pos += LAP;
 		if (pos < 1ULL << 33)
 			pos += 1ULL << 30;

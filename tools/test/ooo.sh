@@ -328,7 +328,7 @@ client_alone() {
 	read_result a result
 }
 
-# Without the hook a timer and what runs anyway have to do
+# Without the hook MPA looks after a timer, and when it runs for other reasons
 without_hook() {
 	mended
 	set_sysctl b net.mpa.ooo_ack_notify=0

@@ -6,7 +6,7 @@
 
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$VM_DIR/../.." && pwd)
-TREE=${VM_TREE:-$TOP}	# whose modules
+TREE=${VM_TREE:-$TOP}	# the tree to build modules of
 CACHE=${MPA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mpa}
 JOBS=${JOBS:-$(nproc)}
 SRC_TAR=/usr/src/linux-source-6.12.tar.xz
@@ -44,8 +44,8 @@ fragments() {
 	done
 }
 
-# Where the kernel of a flavour is built; the name changes with what it is
-# made from.
+# Build directory of a flavour's kernel; the name depends on its sources and
+# configuration.
 kernel_dir() {
 	local files key
 
@@ -81,7 +81,7 @@ progress() {
 	return "$rc"
 }
 
-# What the modules are made of; arguments are further find expressions.
+# The sources of the modules; arguments are further find expressions
 sources() {
 	(cd "$TREE" && find . \
 		-path ./build -prune -o -path './.*' -prune -o \

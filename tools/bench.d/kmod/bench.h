@@ -1,41 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * mpa_bench: the same traffic over one transport or another, and what it costs.
+ * mpa_bench: the same traffic over different transports, and its cost.
  *
  * A run is a number of connections, each a pair of ends: messages of one size
  * go from the tx end to the rx end (stream), or there and back (pingpong). A
- * transport connects a pair and carries messages; all else is done here, alike
- * for all of them, and modules of their own may bring further transports with
+ * transport connects a pair and carries messages; everything else is done
+ * here, identically for all transports. Other modules may add transports with
  * bench_transport_register().
  *
- * A run has phases. In each, so many messages are sent, and it is over when the
- * last of them has arrived; then nothing is under way, and nothing is measured
- * until the next one begins. The first phases bring windows, slabs and the rest
- * to a steady state; then come a short and a long one, whose difference in
- * instructions is free of what does not grow with the amount; last is one that
- * is not measured, in which each octet is compared as it arrives, and calls of
- * tcp_sendmsg_locked() are counted. In the measured phases the octets that are
- * still in the ring are compared at the end.
+ * A run has phases. Each phase sends a number of messages and ends when the
+ * last of them has arrived; between phases nothing is under way and nothing is
+ * measured. The first phases bring windows, slabs and other state to a steady
+ * state. A short and a long phase follow: the difference of their instructions
+ * is the cost that grows with the amount. The last phase is not measured: it
+ * compares each octet as it arrives, and counts calls of tcp_sendmsg_locked().
+ * After a measured phase the octets still in the ring are compared.
  *
  * Sending: a thread for each tx end calls ->post() with the number of messages
  * of the phase. ->post() takes the octets of each from bench_message(), and
- * sleeps, in bench_wait(), while the transport has no room; whoever makes room
- * calls bench_wake(). Nobody polls.
+ * sleeps in bench_wait() while the transport has no room; the transport calls
+ * bench_wake() when there is room. There is no polling.
  *
  * Receiving: octets go to the ring of the end, in order, those of a message
- * never across its edge. A transport that is asked (pull, as TCP is) has
- * ->recv(), which is called in a loop by a thread for each end that receives,
- * and sleeps until there is something. One that calls (push) does without a
- * thread: it takes octets wherever it is told of them, and so wakes no thread
- * but when a phase is over; that is how a consumer of MPA, or of verbs, is
- * made. Both say what they have taken with bench_place(), which copies, or
- * bench_placed(), where they are in the ring already, and once per call or
- * upcall with bench_act(), which sends the answer in a pingpong: ->post() of
- * one message is then called from ->recv() or the upcall, with none under way
- * in that direction, and must not sleep.
+ * never across its edge. A pull transport (like TCP) has ->recv(): a thread for
+ * each receiving end calls it in a loop, and it sleeps until there is data. A
+ * push transport has no thread: it takes octets in its upcalls, and wakes a
+ * thread only at the end of a phase; consumers of MPA, or of verbs, work like
+ * this. Both report received octets with bench_place(), which copies, or
+ * bench_placed(), if they are in the ring already, and call bench_act() once
+ * per call or upcall, which sends the answer in a pingpong: ->post() of one
+ * message is then called from ->recv() or the upcall, with none under way in
+ * that direction, and must not sleep.
  *
- * Context: process context everywhere, or softirq for push transports, of whose
- * calls one at a time is made for each end.
+ * Context: process context everywhere, or softirq for push transports, which
+ * make one call at a time for each end.
  */
 #ifndef _BENCH_H
 #define _BENCH_H
@@ -61,18 +59,18 @@ struct net;
  * struct bench_end - one end of a connection
  * @run: the run it belongs to
  * @peer: the other end
- * @priv: the transport's own
+ * @priv: private data of the transport
  * @sock: the TCP socket, if the transport has it
  * @thread: sends, or receives
- * @wait: who waits for something to happen at this end
- * @to_post: messages that the thread is to post
- * @tx_off: where in the pattern the next message begins
- * @ring: what was received, BENCH_RING octets in consecutive pages
- * @ring_pos: where the next octet goes
- * @rx_pos: octets received, in all
- * @answered: rx_pos up to where bench_act() has acted
- * @want: rx_pos at which the phase is over
- * @bad: an octet was not what it should be
+ * @wait: the thread waits here for an event at this end
+ * @to_post: messages for the thread to post
+ * @tx_off: position of the next message in the pattern
+ * @ring: received octets, BENCH_RING octets in consecutive pages
+ * @ring_pos: position in @ring of the next octet
+ * @rx_pos: octets received in total
+ * @answered: rx_pos up to which bench_act() has acted
+ * @want: rx_pos at which the phase ends
+ * @bad: a received octet was wrong
  */
 struct bench_end {
 	struct bench_run	*run;
@@ -93,24 +91,24 @@ struct bench_end {
 
 /**
  * struct bench_transport - carries messages
- * @list: of those registered
- * @name: as in transport= of the command
- * @owner: its module
+ * @list: entry in the list of registered transports
+ * @name: transport= of the command
+ * @owner: module of the transport
  * @open: connect a pair, from @tx in bench_tx_net() to bench_addr() in
  *	bench_rx_net(); returns 0 with both ends ready to post and to receive,
  *	or a negative errno with nothing left. May sleep.
- * @attach: the second half of @open where the first one is bench_tcp_connect();
- *	on error the sockets are left. NULL: it is not (kind=memory fails).
+ * @attach: the second half of @open if the first one is bench_tcp_connect(); on
+ *	error the sockets stay open. NULL: not available (kind=memory fails).
  * @post: post @nr messages of bench_size() octets; returns 0 or a negative
  *	errno
  * @recv: pull: wait for octets and take them; returns 0 or a negative errno,
  *	also after @shut. NULL: push.
- * @sink: from now on what arrives at the rx end is discarded in TCP, as its
- *	@sock tells of it: whatever is above TCP is to leave that end. NULL:
- *	not possible (part=tx fails).
+ * @sink: from now on TCP discards what arrives at the rx end, on its @sock; the
+ *	layer above TCP has to detach from that end. NULL: not possible
+ *	(part=tx fails).
  * @shut: make @post and @recv return, at both ends
- * @close: let go of both; threads have ended, no upcall may come after it
- * @fpdus: FPDUs (records) that @tx has sent; NULL: there are none
+ * @close: release both ends; threads have ended, no upcall may follow
+ * @fpdus: FPDUs (records) that @tx has sent; NULL: the transport has none
  */
 struct bench_transport {
 	struct list_head	list;
@@ -151,10 +149,10 @@ void bench_placed(struct bench_end *end, u32 len);
 void bench_place(struct bench_end *end, const void *from, u32 len);
 void bench_act(struct bench_end *end);
 
-/* @p is memory of the consumer's own, not of what is measured. */
+/* @p is the consumer's own memory, and not to be measured. */
 void bench_own(struct bench_end *end, const void *p);
 
-/* Is the run over? */
+/* True if the run is over */
 bool bench_stopped(const struct bench_run *run);
 
 static inline void bench_wake(struct bench_end *end)

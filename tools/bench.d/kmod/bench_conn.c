@@ -72,7 +72,7 @@ int bench_conns_open(struct bench_run *run, u32 nr)
 	return err;
 }
 
-/* Attach what is above TCP to the connections from @first on, up to @nr. */
+/* Attach the layer above TCP to connections @first to @nr. */
 int bench_conns_attach(struct bench_run *run, u32 first, u32 nr)
 {
 	int err = 0;
@@ -97,7 +97,7 @@ static void part_done(struct bench_run *run)
 		complete(&run->done);
 }
 
-/* Post what there is to post. */
+/* Post the messages of each phase. */
 static int sender(void *arg)
 {
 	struct bench_end *end = arg;
@@ -130,7 +130,7 @@ static int receiver(void *arg)
 	return 0;
 }
 
-/* All that the phase has for this end is here. */
+/* This end has received all octets of the phase. */
 static void received_all(struct bench_end *end)
 {
 	end->answered = end->rx_pos;

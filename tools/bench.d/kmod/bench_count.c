@@ -3,8 +3,8 @@
  * Counting: instructions, socket calls, memory.
  *
  * In a guest that counts instructions, a tick of the time stamp counter is one
- * of them; while there is nothing to do the counter goes on to the next timer
- * at once, which is taken off. There is one processor.
+ * instruction; while the guest is idle the counter jumps to the next timer,
+ * which is subtracted. There is one processor.
  */
 #include <linux/kprobes.h>
 #include <linux/mmzone.h>
@@ -64,7 +64,7 @@ int bench_calls_start(struct net *net)
 	return register_kprobe(&calls_probe);
 }
 
-/* How many there were; @sk is the socket of the last. */
+/* Number of calls; @sk is the socket of the last one. */
 u64 bench_calls_stop(struct sock **sk)
 {
 	unregister_kprobe(&calls_probe);
@@ -72,7 +72,7 @@ u64 bench_calls_stop(struct sock **sk)
 	return calls;
 }
 
-/* Octets of memory in use; what a processor has in stock is not. */
+/* Octets of memory in use, without per-CPU page lists */
 u64 bench_count_memory(void)
 {
 	struct pglist_data *node = NODE_DATA(0);

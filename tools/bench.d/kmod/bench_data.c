@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The octets that are sent, and what is to be received.
+ * The octets that are sent, and those expected.
  *
- * The stream of an end is a pattern without structure, again and again; its
- * period is no multiple of a message's or a segment's size, so that an octet
- * out of place is one that is wrong. Messages are sent from one copy of it, and
- * what arrives is compared with another.
+ * The stream of an end repeats a pattern without structure; its period is no
+ * multiple of a message's or a segment's size, so that a misplaced octet is a
+ * wrong one. Messages are sent from one copy of it, and received octets are
+ * compared with another.
  */
 #include <linux/gfp.h>
 #include <linux/math64.h>
@@ -52,7 +52,7 @@ void bench_data_exit(void)
 		free_pages_exact(expected, PATTERN_SIZE);
 }
 
-/* Let one octet of what is sent be wrong, or none. */
+/* Send one wrong octet, or none. */
 void bench_data_corrupt(bool corrupt)
 {
 	source[BENCH_PERIOD / 2] = expected[BENCH_PERIOD / 2] ^ corrupt;
@@ -67,7 +67,7 @@ const void *bench_message(struct bench_end *end)
 }
 EXPORT_SYMBOL_GPL(bench_message);
 
-/* Are the @len octets at @at of the ring those of stream position @pos? */
+/* True if the @len octets at @at of the ring are those of position @pos */
 static bool is_expected(const struct bench_end *end, u32 at, u64 pos, u32 len)
 {
 	u32 off, n;
@@ -81,7 +81,7 @@ static bool is_expected(const struct bench_end *end, u32 at, u64 pos, u32 len)
 	return true;
 }
 
-/* Compare what is in the ring, the latest octets. */
+/* Compare the octets in the ring, the latest ones received. */
 void bench_ring_check(struct bench_end *end)
 {
 	u32 ring_size = end->run->ring_size;

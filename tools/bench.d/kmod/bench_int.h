@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The parts of mpa_bench; see bench.h for what it does. */
+/* The parts of mpa_bench; bench.h describes it. */
 #ifndef _BENCH_INT_H
 #define _BENCH_INT_H
 
@@ -17,10 +17,10 @@ enum bench_kind {
 /**
  * struct bench_opts - a command
  * @transport: name of it
- * @kind: &enum bench_kind
+ * @transport: its name
  * @tx_ns: file descriptor of the namespace of the tx ends
- * @rx_ns: the same, of the rx ends
- * @addr: of the rx ends
+ * @rx_ns: file descriptor of the namespace of the rx ends
+ * @addr: address of the rx ends
  * @size: octets of a message
  * @conns: connections
  * @warm: messages of the first phases, of all connections
@@ -43,7 +43,7 @@ struct bench_opts {
 };
 
 /**
- * struct bench_counts - what a phase has taken, or the difference of two
+ * struct bench_counts - counts of a phase, or the difference of two
  * @messages: messages
  * @insns: instructions
  * @fpdus: FPDUs
@@ -59,13 +59,13 @@ struct bench_counts {
 };
 
 /**
- * struct bench_result - what a run has found
- * @counts: of so many messages
+ * struct bench_result - result of a run
+ * @counts: counts, with the number of their messages
  * @emss_start: EMSS before the first phase
  * @emss_end: EMSS after the last
- * @bytes: memory for an end of an idle connection, beside the socket's
- * @bytes_used: the same, of one that has been used
- * @verified: all octets were what they should be
+ * @bytes: memory for an end of an idle connection, without its socket
+ * @bytes_used: memory for such an end after it was used, without its socket
+ * @verified: all received octets were right
  */
 struct bench_result {
 	struct bench_counts	counts;
@@ -79,20 +79,20 @@ struct bench_result {
 /**
  * struct bench_run - a run
  * @opts: the command
- * @transport: of it
+ * @transport: transport of the command
  * @tx_net: namespace of the tx ends
  * @rx_net: namespace of the rx ends
  * @ring_size: octets of a ring in use
  * @check: compare each octet
- * @stopped: it is over
- * @err: why, if something was wrong
+ * @stopped: the run is over
+ * @err: negative errno if it failed
  * @ends: tx and rx of each connection, in turn
  * @nr: connections that are open
- * @busy: ends that have something to do in this phase
- * @done: none has
- * @own: memory of the consumers' own
- * @sk: a socket of a tx end, or NULL where it is not known yet
- * @result: what was found
+ * @busy: ends that are not done with this phase
+ * @done: completed when @busy reaches zero
+ * @own: consumers' own memory, in octets
+ * @sk: a socket of a tx end, or NULL if not known yet
+ * @result: result so far
  */
 struct bench_run {
 	struct bench_opts	opts;

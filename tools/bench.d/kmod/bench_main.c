@@ -2,10 +2,10 @@
 /*
  * Files in debugfs, mpa_bench/:
  *
- * cmd		commands, written one at a time; returns when it is over
- * result	what the last one has found, one key=value a line
+ * cmd		commands, one per write; returns when the run is over
+ * result	result of the last command, one key=value a line
  *
- * A command is options alone, see bench_opts.c.
+ * A command consists of options, see bench_opts.c.
  */
 #include <linux/debugfs.h>
 #include <linux/mutex.h>
@@ -162,5 +162,5 @@ static void __exit bench_exit(void)
 module_init(bench_init);
 module_exit(bench_exit);
 
-MODULE_DESCRIPTION("MPA beside other transports, and what each costs");
+MODULE_DESCRIPTION("Cost of MPA and of other transports");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * MPA, used as DDP uses it: a message is cut into ULPDUs that fill segments,
- * unless it fits one, and those that are posted together go in a list. What has
- * arrived is copied to where it belongs by the callback that tells of it.
+ * unless it fits one; messages posted together go in a list. recv() copies the
+ * received octets to the ring.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -28,11 +28,11 @@ struct mpa_slot {
 };
 
 /**
- * struct mpa_side - what an end has beside
+ * struct mpa_side - the state of an end
  * @end: the end
  * @conn: its connection; NULL once it is detached
- * @ready: @err says whether it is established
- * @err: or why it is not
+ * @ready: completed when @err is known
+ * @err: 0 if established, or negative errno
  * @nr: slots, a power of 2
  * @posted: messages posted
  * @done: messages handed back

@@ -5,10 +5,10 @@
  * transport=NAME kind=stream|pingpong|memory tx_ns=FD rx_ns=FD addr=IPV4
  *	[size=N] [conns=N] [warm=N] [messages=N] [part=both|tx] [corrupt=0|1]
  *
- * The connections go from namespace tx_ns, a file descriptor of the writer's,
- * to addr in rx_ns. warm and messages are for all connections together. With
- * part=tx the receivers discard in TCP what comes. With corrupt=1 an octet that
- * is sent is not the one that is expected, which has to be noticed.
+ * The connections go from namespace tx_ns, a file descriptor of the writer, to
+ * addr in rx_ns. warm and messages are for all connections together. With
+ * part=tx the receivers discard in TCP. corrupt=1 sends one wrong octet, which
+ * the receiver has to notice.
  */
 #include <linux/inet.h>
 #include <linux/string.h>

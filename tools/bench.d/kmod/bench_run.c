@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A run: its phases, and what they find. */
+/* A run: its phases and their results. */
 #include <linux/delay.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -10,7 +10,7 @@
 
 #define TIMEOUT		(120 * HZ)
 #define SETTLE_MS	100	/* more than an ACK is delayed */
-#define MEMORY_FIRST	1024	/* connections that fill what is there */
+#define MEMORY_FIRST	1024	/* connections that fill partial slabs */
 
 struct net *bench_tx_net(const struct bench_run *run)
 {
@@ -258,7 +258,7 @@ static int use_conns(struct bench_run *run)
 	return err ?: run->err;
 }
 
-/* What an end takes, without what the consumers have of their own */
+/* Memory of an end, without the consumers' own */
 static u32 memory_of_end(struct bench_run *run, u64 before)
 {
 	u32 ends = 2 * (run->opts.conns - MEMORY_FIRST);
@@ -267,7 +267,7 @@ static u32 memory_of_end(struct bench_run *run, u64 before)
 	return div_u64(bench_count_memory() - run->own - before, ends);
 }
 
-/* What the transport takes; the first ends fill what lies about half empty. */
+/* Memory of a transport; the first ends fill partial slabs. */
 static int memory(struct bench_run *run)
 {
 	u32 nr = run->opts.conns;

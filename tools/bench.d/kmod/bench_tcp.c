@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Plain TCP, as well as it can be used; and the same with a digest behind each
- * message, as NVMe over TCP has: one crc32c() pass on each side.
+ * Plain TCP, used as efficiently as possible; and the same with a digest after
+ * each message, like NVMe over TCP: one crc32c() pass on each side.
  */
 #include <linux/crc32c.h>
 #include <linux/in.h>
@@ -124,7 +124,7 @@ void bench_tcp_shut(struct bench_end *tx, struct bench_end *rx)
 	kernel_sock_shutdown(rx->sock, SHUT_RDWR);
 }
 
-/* Say that there is more to come; then TCP may fill its segments. */
+/* MSG_MORE tells TCP that it may fill its segments. */
 static int send(struct bench_end *end, struct kvec *kv, size_t nr, size_t len,
 		bool more)
 {
@@ -139,7 +139,7 @@ static int send(struct bench_end *end, struct kvec *kv, size_t nr, size_t len,
 	return sent == len || bench_stopped(end->run) ? 0 : -EIO;
 }
 
-/* How many of @nr messages go in a call */
+/* Number of messages, of @nr, to pass in one call */
 static u32 post_nr(const struct bench_end *end, u32 nr)
 {
 	return min3(nr, (u32)POST_MAX,
@@ -227,7 +227,7 @@ static void sink_data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Discard what comes as it comes; what is above TCP has left. */
+/* Discard received octets; the layer above TCP has detached. */
 void bench_tcp_sink(struct bench_end *end)
 {
 	struct sock *sk = end->sock->sk;
@@ -374,7 +374,7 @@ struct bench_transport bench_tcp_crc = {
 	.close	= digest_close,
 };
 
-/* Kernel TLS 1.2 with AES-128-GCM; both directions have the same keys. */
+/* Kernel TLS 1.2 with AES-128-GCM; both directions use the same keys. */
 static int tls_start(struct socket *sock)
 {
 	struct tls12_crypto_info_aes_gcm_128 info = {
@@ -402,7 +402,7 @@ static int tls_open(struct bench_end *tx, struct bench_end *rx)
 	if (err)
 		return err;
 	err = tls_start(tx->sock);
-	/* A sink reads what TCP has */
+	/* A sink reads below TLS */
 	if (!err && !rx->run->opts.sink)
 		err = tls_start(rx->sock);
 	if (err)

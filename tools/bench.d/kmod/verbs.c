@@ -3,10 +3,10 @@
  * RDMAP Send of siw as transports of mpa_bench:
  *
  * siw-crc	with CRC, and FPDUs within the EMSS
- * siw-one	the same, each Send posted by itself and completed in a work
- *		queue, as the most usual consumer does it
+ * siw-one	as siw-crc, but each Send is posted by itself and completed in a
+ *		work queue, as most consumers do
  * siw-gso	with CRC, and FPDUs larger than the EMSS, which is not compliant
- *		(RFC 5044, section 5); needs a copy of siw of its own
+ *		(RFC 5044, section 5); needs a modified copy of siw
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -46,7 +46,7 @@ static int post_list(struct verbs_conn *conn, u32 nr)
 	struct verbs_slot *slot;
 	u32 i;
 
-	/* From the last one on, as each names the one behind it */
+	/* Backwards, as each points to the next one */
 	for (i = nr; i--;) {
 		slot = &conn->tx[(conn->posted + i) % conn->nr_tx];
 		slot->next = conn->posted + i + 1;
@@ -151,8 +151,8 @@ static int verbs_sink(struct bench_end *rx)
 }
 
 /*
- * siw does not count them. But each adds the same to the octets of its message,
- * which are padded at the end of the last one only.
+ * siw does not count FPDUs. But each adds the same number of octets to those of
+ * its message, which is padded in its last FPDU only.
  */
 static u64 verbs_fpdus(struct bench_end *tx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A consumer of RDMA verbs: what its parts share. */
+/* A consumer of RDMA verbs: common declarations. */
 #ifndef _BENCH_VERBS_H
 #define _BENCH_VERBS_H
 
@@ -17,12 +17,12 @@ struct sock;
 
 /**
  * struct verbs_slot - a message and its place in a queue
- * @cqe: what is called when it is sent or has come
- * @conn: whose it is
- * @sge: where its octets are
- * @recv: has it received
- * @send: sends it
- * @next: number of the message behind the one sent last
+ * @cqe: completion handler
+ * @conn: connection
+ * @sge: octets of the message
+ * @recv: work request that receives it
+ * @send: work request that sends it
+ * @next: number of the message after the one sent last
  */
 struct verbs_slot {
 	struct ib_cqe			cqe;
@@ -37,28 +37,28 @@ struct verbs_slot {
 
 /**
  * struct verbs_conn - an end of a connection
- * @end: for whom it is made
+ * @end: end of mpa_bench that it serves
  * @id: the connection
  * @pd: protection domain
- * @tx_cq: what has been sent
- * @rx_cq: what has come
+ * @tx_cq: completions of Sends
+ * @rx_cq: completions of receives
  * @list: Sends that are posted in one call
- * @queued: completions are taken in a work queue
+ * @queued: completions run in a work queue
  * @tx: messages to send
- * @nr_tx: how many may be under way
+ * @nr_tx: maximal number of Sends under way
  * @rx: a message for each part of the ring of @end
- * @nr_rx: how many these are
- * @posted: messages sent or under way; who posts
- * @sent: how many have been sent; completions
- * @received: how many have come, and their places been posted again
- * @start: where the stream of TCP began
- * @step: a step of connecting is done
- * @status: its outcome
- * @ending: that the connection ends is no error
- * @left: what comes is not siw's any more
- * @siw_data: what siw had in the socket then
- * @siw_data_ready: the same
- * @siw_state_change: the same
+ * @nr_rx: number of these
+ * @posted: Sends posted; written by the posting thread
+ * @sent: Sends completed; written by completions
+ * @received: messages received, their buffers posted again
+ * @start: sequence number at which the stream of TCP began
+ * @step: completed after each step of connecting
+ * @status: result of the step
+ * @ending: the end of the connection is no error
+ * @left: siw was detached from the socket
+ * @siw_data: siw's sk_user_data
+ * @siw_data_ready: siw's sk_data_ready
+ * @siw_state_change: siw's sk_state_change
  */
 struct verbs_conn {
 	struct bench_end	*end;

@@ -17,7 +17,7 @@ static void step_done(struct verbs_conn *conn, int status)
 	complete(&conn->step);
 }
 
-/* What happens to a connection */
+/* Handle an event of a connection */
 static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct verbs_conn *conn = id->context;
@@ -69,8 +69,8 @@ static int wait_step(struct verbs_conn *conn)
 }
 
 /*
- * siw makes its sockets in the namespace of who calls: be there for a moment.
- * Returns what to go back with.
+ * siw creates its sockets in the namespace of the caller: switch to it for a
+ * moment. Returns the namespaces to switch back to.
  */
 static struct nsproxy *enter(struct nsproxy *space, struct net *net)
 {
@@ -110,7 +110,7 @@ static int connect_in(struct net *net, struct rdma_cm_id *id)
 	return err;
 }
 
-/* At a port of its own */
+/* Listen at a free port */
 static struct rdma_cm_id *listener(struct verbs_conn *conn)
 {
 	struct bench_run *run = conn->end->run;
@@ -157,8 +157,8 @@ static int connect_to(struct verbs_conn *conn, const struct sockaddr *addr)
 }
 
 /*
- * Both are up when it returns 0: what siw gets between its Reply and being up,
- * it looks at only when there is more.
+ * Both ends are established when it returns 0: siw does not look at octets that
+ * arrive between its Reply and that until more arrive.
  */
 int verbs_connect(struct verbs_conn *tx, struct verbs_conn *rx)
 {

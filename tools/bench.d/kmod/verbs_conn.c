@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * An end of a connection: its queues, and what has come of what is in them.
+ * An end of a connection: its queues and their completions.
  *
- * The receiver has the parts of its ring posted ahead, and a Send lands in one
- * of them: that is its destination, from which nobody has to copy. Completions
- * are taken where the driver tells of them, as consumers of MPA take ULPDUs:
- * those of messages that have come in the softirq that brought them, where the
- * buffer is posted again before there can be another message. So there always
- * is one, TCP keeps the sender back, and no credits have to be sent.
+ * The receiver posts all parts of its ring in advance, and a Send lands in one
+ * of them, which is its final destination: nothing is copied. Completions are
+ * handled where the driver reports them, as consumers of MPA handle ULPDUs:
+ * receives in the softirq that delivered them, which posts the buffer again
+ * before there can be another message. So a buffer is always posted, TCP
+ * throttles the sender, and no credits are sent.
  *
- * Or else they are taken in a work queue, as most consumers do (@queued). Then
- * the sender must not run ahead of that. It looks at the other end how far that
- * is, where others have to be sent credits: that flatters siw a little.
+ * With @queued they are handled in a work queue, as most consumers do. Then the
+ * sender must not run ahead of the receiver: it reads the receiver's progress
+ * directly, where a real consumer would be sent credits. That favours siw
+ * slightly.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -77,7 +78,7 @@ static void message_came(struct ib_cq *cq, struct ib_wc *wc)
 		received(conn);
 }
 
-/* Take what there is, and ask to be told of more. */
+/* Handle all completions, and request notification of more. */
 static void completions(struct ib_cq *cq, void *context)
 {
 	const int flags = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
@@ -221,7 +222,7 @@ static int new_qp(struct verbs_conn *conn)
 	return rdma_create_qp(conn->id, conn->pd, &attr);
 }
 
-/* Its device is known: make what it needs of that. */
+/* The device is known: allocate the objects that depend on it. */
 int verbs_conn_open(struct verbs_conn *conn)
 {
 	int err = new_qp(conn);
@@ -242,7 +243,7 @@ static void unmap_rx(struct verbs_conn *conn)
 					    slot->sge.length, DMA_FROM_DEVICE);
 }
 
-/* Whatever of it there is */
+/* Free those of them that exist */
 static void free_device_part(struct verbs_conn *conn)
 {
 	if (conn->id->qp) {

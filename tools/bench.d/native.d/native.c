@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How long the framing core takes for an FPDU, on this machine and with what
- * the kernel has for the CRC: ns per FPDU with everything in the cache, the
- * median of many repetitions. And in how many passes the CRC is computed: one,
- * whatever markers there are, as long as the FPDU lies in one piece.
+ * Time of the framing core for an FPDU, on this machine and with the kernel's
+ * CRC: ns per FPDU with everything in the cache, the median of many
+ * repetitions. Also the number of passes in which the CRC is computed: one,
+ * with any markers, as long as the FPDU is in one piece.
  *
- * stdout gets rows for tools/bench, stderr a table. What is known of another
- * machine stands beside it; of interest is the relation to "contiguous".
- * Status 1 if there are more passes than that.
+ * Rows for tools/bench go to stdout, a table to stderr, with figures of another
+ * machine for comparison; compare the ratio to "contiguous". Status 1 if there
+ * are more passes than expected.
  *
  * Layouts:
  *	contiguous	no markers
  *	pieces		from marker to marker
- *	laid-out	with markers, put between the octets, then one pass
+ *	laid-out	with markers, inserted between the octets, then one pass
  */
 #include <nmmintrin.h>
 #include <sched.h>
@@ -60,7 +60,7 @@ static const struct known known[] = {
 	{ "crc", "laid-out", 1448, 87 }, { "crc", "laid-out", 8948, 597 },
 };
 
-/* What is being measured: an FPDU of @size octets at @pos, and its ULPDU */
+/* The FPDU measured: @size octets at @pos, and its ULPDU */
 static u64 pos;
 static u32 size;
 static u32 len;
@@ -69,8 +69,8 @@ static u32 passes;
 static u32 result;		/* of the job, so that it is done */
 
 /*
- * Copies go to half a page from where they come from, modulo a page: to the
- * same place or right behind it they take ten times as long.
+ * The destination of copies is half a page from their source, modulo a page: at
+ * the same offset or right after it copies take ten times as long.
  */
 static _Alignas(PAGE_SIZE) u8 apart[ROOM + PAGE_SIZE / 2];
 static u8 *const ulpdu = apart + PAGE_SIZE / 2;
@@ -241,7 +241,7 @@ static const struct job jobs[] = {
 	{ "encode", "contiguous", encode, .crc = true, .passes = 1 },
 	{ "encode", "laid-out", encode, .markers = true, .crc = true,
 	  .passes = 1 },
-	/* of the header, and of what follows */
+	/* of the header, and of the rest */
 	{ "gather", "contiguous", gather, .crc = true, .passes = 2 },
 	{ "verify", "contiguous", verify, .crc = true, .passes = 1 },
 	{ "verify", "laid-out", verify, .markers = true, .crc = true,
@@ -271,7 +271,7 @@ static void prepare(u32 octets)
 	if (job->run == gather) {
 		gather();
 		if (result != size || memcmp(fpdu, buffer, size))
-			die("not what is encoded");
+			die("not the encoded octets");
 	}
 	crc = crc32c_by_table(MPA_CRC_INIT, fpdu, size - MPA_CRC_SIZE);
 	if (job->crc &&
@@ -367,7 +367,7 @@ static bool run_job(u32 octets, int run)
 	return true;
 }
 
-/* Not where something else is likely to be put: the last one there is */
+/* To the last processor: other tasks are less likely to run there */
 static void pin(void)
 {
 	cpu_set_t set;

@@ -421,9 +421,9 @@ static const char usage[] =
 "usage: mpa-fuzz [-s SEED] [-t SECONDS] [-n CONNECTIONS] [-w WORKERS]\n"
 "                [-p PATIENCE_MS] [-o CORPUS] [-l PLACES] [-r TIMES] [-m]\n"
 "                NS NS-WITHOUT-CRC [KEPT...]\n"
-"Begins with the seeds in the files KEPT, one a line, and writes all that reach\n"
-"something of their own to CORPUS, and what was reached to PLACES. -r does those\n"
-"KEPT alone, each so often; with -m others use memory, too.";
+"Begins with the seeds in the files KEPT, one a line. Writes those that reach\n"
+"new code to CORPUS, and the places reached to PLACES. -r runs those KEPT alone,\n"
+"each TIMES times; -m: other programs use memory, too.";
 
 static void parse(int argc, char **argv)
 {

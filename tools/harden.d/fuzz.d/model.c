@@ -190,7 +190,7 @@ static const char *judge_frames(const struct play *p)
 	if (p->nr_in >= FRAME_LEN &&
 	    (memcmp(p->in, setup->listens ? "MPA ID Rep Frame" :
 		    "MPA ID Req Frame", 16) || p->in[17] > 2))
-		return "what came is no startup frame";
+		return "the octets are no startup frame";
 	if (!setup->listens || !p->settled || p->in[16] & 0x20)
 		return NULL;
 	/* Rev 1 can be answered in Rev 0. */
@@ -234,7 +234,7 @@ static const char *judge_echo(const struct play *p)
 	if (p->got.nr > p->sent.nr)
 		return "there came more back than was good";
 	if (!same(&p->got, &p->sent, p->got.nr))
-		return "what came back is something else";
+		return "other octets came back";
 	return NULL;
 }
 

@@ -131,8 +131,8 @@ static void spill_drain(struct play *p)
 }
 
 /*
- * Sends of a thread use consecutive memory, whatever the socket, and TCP merges
- * adjacent octets. Use up some memory between two sends.
+ * Sends of a thread use consecutive memory, even on different sockets, and TCP
+ * merges adjacent octets. Use up some memory between two sends.
  */
 static void send_apart(struct play *p)
 {
@@ -429,9 +429,9 @@ static void do_swap(struct play *p, const uint32_t *arg)
 /* The other side's frame, and the ends */
 
 /*
- * What both frames come to: RFC 5044 section 7.1.1; with a Rev 0 peer Appendix
- * C: it sends markers whatever it was asked for. The kernel's Request comes
- * before our Reply.
+ * Set the terms that both frames negotiate: RFC 5044 section 7.1.1, and
+ * Appendix C for a Rev 0 peer, which sends markers in any case. The kernel's
+ * Request comes before our Reply.
  */
 static void settle(struct play *p)
 {

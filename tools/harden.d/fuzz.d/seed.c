@@ -20,9 +20,9 @@
  * dup		append a copy of the count octets from at on
  * swap		two neighbours of count octets each, from at on
  * push		send the pending octets, "pieces" octets at a time (0: all at
- *		once), ms apart; with lose=N the first N octets are lost, retransmitted
- *		by TCP later, and the rest goes in two pieces or one; apart=1:
- *		pieces are not adjacent in memory
+ *		once), ms apart; with lose=N the first N octets are lost and TCP
+ *		retransmits them later, the rest goes in two pieces or one;
+ *		apart=1: pieces are not adjacent in memory
  * await	until the other side's frame has come
  * take		until that many octets have come, or ms are over
  * back		until as many FPDUs have come as were built

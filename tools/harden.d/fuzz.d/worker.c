@@ -45,7 +45,7 @@ void space_show(const char *why)
 		return;
 	say("shown: %s", why);
 	if (system(look))
-		say("shown: there is no more to be seen");
+		say("shown: the commands failed");
 }
 
 static struct sockaddr_in address(uint8_t net, int worker, uint16_t port)

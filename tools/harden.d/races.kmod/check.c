@@ -160,7 +160,7 @@ static void check_held(struct race_end *e)
 void race_check_enter(struct race_end *e, enum race_seen what)
 {
 	if (atomic_inc_return(&e->inside) != 1)
-		race_found(e, "%s() beside another", orders[what].name);
+		race_found(e, "%s() during a callback", orders[what].name);
 	if (test_bit(RACE_RELEASED, &e->seen))
 		race_found(e, "%s() after released()", orders[what].name);
 	check_order(e, what);

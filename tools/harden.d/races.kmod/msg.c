@@ -77,7 +77,7 @@ static int msg_next(struct mpa_tx *tx, u32 max)
 	struct race_msg *m = container_of(tx, struct race_msg, tx);
 
 	if (atomic_read(&m->end->inside))
-		race_found(m->end, "next() beside a callback");
+		race_found(m->end, "next() during a callback");
 	m->hdr.part = cpu_to_be32(m->len - m->rest);
 	tx->hdr = &m->hdr;
 	tx->hdr_len = sizeof(m->hdr);

@@ -86,7 +86,7 @@ static void spin_forever(void *unused)
 		cpu_relax();
 }
 
-/* No processor takes an interrupt any more. */
+/* No processor takes interrupts. */
 static void fault_hang(void)
 {
 	on_each_cpu(spin_forever, NULL, 0);
