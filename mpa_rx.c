@@ -163,21 +163,6 @@ static void mpa_rx_fin(struct mpa_conn *conn, u32 avail)
 	mpa_conn_end(conn, clean ? MPA_REASON_FIN : MPA_REASON_TRUNCATED, 0);
 }
 
-/* Socket lock held. Returns NULL until rx.want octets have been copied. */
-static struct mpa_batch *mpa_rx_take_copy(struct mpa_conn *conn)
-{
-	struct mpa_conn_rx *rx = &conn->rx;
-	struct mpa_batch *b;
-
-	if (rx->copied < rx->want)
-		return NULL;
-	b = mpa_batch_alloc(conn);
-	if (!b)
-		return ERR_PTR(-ENOMEM);
-	mpa_batch_span(b, rx->copy, rx->copied);
-	return b;
-}
-
 /*
  * Socket lock held. There are fewer than rx.want octets: report how the stream
  * ended, or copy and consume them if the window is too small, or wait.
@@ -205,24 +190,6 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 	if (avail == rx->copied || !mpa_rx_stuck(conn))
 		return NULL;
 	err = mpa_rx_copy(conn, avail, true);
-	return ERR_PTR(err);
-}
-
-/* Socket lock held. Pin octets from rx.pos on, rx.want of them or more. */
-static struct mpa_batch *mpa_rx_pin(struct mpa_conn *conn)
-{
-	struct mpa_queue q;
-	struct mpa_batch *b;
-	int err;
-
-	b = mpa_batch_alloc(conn);
-	if (!b)
-		return ERR_PTR(-ENOMEM);
-	mpa_queue_init(&q, conn, false);
-	err = mpa_batch_pin(b, &q, conn->rx.pos, conn->rx.want);
-	if (!err)
-		return b;
-	mpa_batch_free(b);
 	return ERR_PTR(err);
 }
 
@@ -287,6 +254,9 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
+	struct mpa_batch *b;
+	struct mpa_queue q;
+	bool copy;
 	u32 avail;
 	int err;
 
@@ -297,13 +267,29 @@ static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 	avail = mpa_rx_avail(conn);
 	if (avail < rx->want)
 		return mpa_rx_short(conn, avail);
-
 	if (!rx->copy && mpa_rx_ooo_was_passed(conn, rx->pos))
 		return mpa_rx_step(conn, avail);
-	if (!rx->copy && !rx->fragmented)
-		return mpa_rx_pin(conn);
-	err = mpa_rx_copy(conn, rx->want, rx->eaten);
-	return err ? ERR_PTR(err) : mpa_rx_take_copy(conn);
+
+	copy = rx->copy || rx->fragmented;
+	if (copy) {
+		err = mpa_rx_copy(conn, rx->want, rx->eaten);
+		if (err)
+			return ERR_PTR(err);
+	}
+	b = mpa_batch_alloc(conn);
+	if (!b)
+		return ERR_PTR(-ENOMEM);
+	if (copy) {
+		mpa_batch_span(b, rx->copy, rx->copied);
+		return b;
+	}
+	/* Pin octets from rx.pos on, rx.want of them or more. */
+	mpa_queue_init(&q, conn, false);
+	err = mpa_batch_pin(b, &q, rx->pos, rx->want);
+	if (!err)
+		return b;
+	mpa_batch_free(b);
+	return ERR_PTR(err);
 }
 
 /* No lock held. Check an FPDU in rx.copy that was passed out of order. */
