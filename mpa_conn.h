@@ -24,7 +24,7 @@ struct mpa_batch;
 struct mpa_ooo_map;
 struct mpa_train;
 
-/* Counters of a network namespace; mpa_mib_list in mpa_main.c names them. */
+/* Counters of a network namespace; mpa_mib_list in mpa_net.c names them. */
 enum mpa_mib {
 	MPA_MIB_ATTACHED,
 	MPA_MIB_RELEASED,

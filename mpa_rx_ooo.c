@@ -11,8 +11,8 @@
  * order. They become a known range before they are passed, and are passed
  * before anything after them is delivered.
  *
- * Everything here runs in the work item, except mpa_sk_ack_sent(), which TCP
- * calls with the socket locked.
+ * Everything here runs in the work item. TCP's acknowledgments of octets after
+ * holes queue it: see mpa_af_ack_sent() in mpa_sk.c.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Access to a TCP socket, except for sending trains (mpa_tx.c), looking into
- * its queues (mpa_rx_queue.c), and its operations (mpa_sk.c).
+ * its queues (mpa_rx_queue.c), and its callbacks and operations (mpa_sk.c).
  */
 #include <linux/net.h>
 #include <net/hotdata.h>
