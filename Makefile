@@ -72,7 +72,7 @@ ooo:
 	tools/ooo
 
 bench:
-	tools/bench $(if $(filter quick,$(BENCH)),--quick) $(if $(DOC),--doc)
+	tools/bench $(if $(BENCH),--$(BENCH)) $(if $(DOC),--doc)
 
 bench-compare:
 	tools/bench --compare '$(BASE)'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Batches: ULPDUs for one recv(), and the memory that holds them. */
-#ifndef _MPA_BATCH_H
-#define _MPA_BATCH_H
+#ifndef _MPA_RX_BATCH_H
+#define _MPA_RX_BATCH_H
 
 #include <linux/refcount.h>
 #include <linux/skbuff.h>
@@ -71,4 +71,4 @@ int mpa_batch_decode(struct mpa_batch *b, struct mpa_dec *dec, u64 limit);
 void mpa_batch_pass(struct mpa_batch *b);
 u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done);
 
-#endif /* _MPA_BATCH_H */
+#endif /* _MPA_RX_BATCH_H */

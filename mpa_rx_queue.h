@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* TCP's two queues of received octets, as sources of octets. */
-#ifndef _MPA_QUEUE_H
-#define _MPA_QUEUE_H
+#ifndef _MPA_RX_QUEUE_H
+#define _MPA_RX_QUEUE_H
 
 #include <linux/skbuff.h>
 #include "mpa_fpdu.h"
@@ -48,4 +48,4 @@ void mpa_queue_init(struct mpa_queue *q, const struct mpa_conn *conn,
 u32 mpa_queue_copy(struct mpa_queue *q, u64 pos, void *to, u32 len);
 struct sk_buff *mpa_queue_seek(struct mpa_queue *q, u64 pos, u32 *off);
 
-#endif /* _MPA_QUEUE_H */
+#endif /* _MPA_RX_QUEUE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* FPDUs laid out for TCP, in records; see mpa_tx_train.c. */
-#ifndef _MPA_TRAIN_H
-#define _MPA_TRAIN_H
+#ifndef _MPA_TX_TRAIN_H
+#define _MPA_TX_TRAIN_H
 
 #include <linux/bits.h>
 #include <linux/bvec.h>
@@ -101,4 +101,4 @@ static inline bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
 	       tx->len <= iov_iter_count(&tx->data);
 }
 
-#endif /* _MPA_TRAIN_H */
+#endif /* _MPA_TX_TRAIN_H */
