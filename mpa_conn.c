@@ -450,7 +450,7 @@ void mpa_detach(struct mpa_conn *conn)
 EXPORT_SYMBOL_GPL(mpa_detach);
 
 /* released() has returned: drop the consumer's reference. */
-void mpa_conn_left(struct mpa_conn *conn)
+void mpa_conn_drop_consumer(struct mpa_conn *conn)
 {
 	complete_all(&conn->done);
 	if (atomic_dec_and_test(&mpa_leaving))

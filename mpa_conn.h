@@ -155,7 +155,7 @@ struct mpa_conn_tx {
 };
 
 /**
- * struct mpa_conn_rx - receiving half
+ * struct mpa_conn_rx - receive half
  * @batches: passed to the consumer in order or out of order, until
  *	mpa_batch_reap() takes them; protected by mpa_conn.lock
  * @ready: batch decoded and not yet passed, or NULL; this and all that follows
@@ -201,7 +201,7 @@ struct mpa_conn_rx {
 };
 
 /**
- * struct mpa_conn_ooo - receiving half, out of order; written by the work item
+ * struct mpa_conn_ooo - receive half, out of order; written by the work item
  * only
  * @on: ULPDUs are passed out of order
  * @known: what is known of octets after holes; allocated for the first search
@@ -272,8 +272,8 @@ struct mpa_conn_ooo {
  * @ulpdus_tx: ULPDUs given to TCP
  * @ulpdus_rx: ULPDUs delivered
  * @tx: sending half
- * @rx: receiving half, in order
- * @ooo: receiving half, out of order
+ * @rx: receive half, in order
+ * @ooo: receive half, out of order
  */
 struct mpa_conn {
 	struct kref		ref;
@@ -357,7 +357,7 @@ void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_end(struct mpa_conn *conn, enum mpa_reason reason, int err);
 void mpa_conn_fail(struct mpa_conn *conn, enum mpa_reason reason, int err);
-void mpa_conn_left(struct mpa_conn *conn);
+void mpa_conn_drop_consumer(struct mpa_conn *conn);
 void mpa_conn_wait_left(void);
 
 static inline bool mpa_conn_test(const struct mpa_conn *conn,
@@ -478,8 +478,8 @@ int mpa_sk_init(void);
 void mpa_sk_exit(void);
 int mpa_sk_on(struct mpa_conn *conn);
 void mpa_sk_off(struct mpa_conn *conn);
-void mpa_af_on(struct sock *sk);
-bool mpa_af_is_on(const struct sock *sk);
+void mpa_hook_on(struct sock *sk);
+bool mpa_hook_is_on(const struct sock *sk);
 
 /* mpa_cm.c APIs: */
 bool mpa_cm_run(struct mpa_conn *conn);
@@ -515,7 +515,7 @@ static inline bool mpa_tx_hole(const struct mpa_conn *conn)
 }
 
 /* True if mpa_tx_look() has yet to note a hole. Context: any. */
-static inline bool mpa_tx_untold(const struct mpa_conn *conn)
+static inline bool mpa_tx_hole_unseen(const struct mpa_conn *conn)
 {
 	return READ_ONCE(conn->tx.sack) != READ_ONCE(conn->tx.sack_max) &&
 	       mpa_tx_hole(conn);
@@ -526,7 +526,7 @@ void mpa_rx_begin(struct mpa_conn *conn);
 bool mpa_rx_run(struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
 void mpa_rx_finish(struct mpa_conn *conn);
-void mpa_rx_free_put(struct mpa_conn *conn);
+void mpa_rx_free_batches(struct mpa_conn *conn);
 
 /* mpa_listen.c APIs: */
 int mpa_addr_len(const struct sockaddr_storage *addr);

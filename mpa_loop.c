@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The work item of a connection, which does everything but attaching: it runs
- * the connection manager and then both halves in rounds, and is the only one to
- * tear a connection down and to report its end.
+ * The work item of a connection. In each round it runs the connection manager
+ * (startup) or both halves (full operation). It alone tears a connection down
+ * and reports its end.
  *
  * Teardown, in mpa_loop_release(), closes all ways to the connection:
  *
  * (1) The socket: mpa_sk_off() restores its callbacks with the socket lock
  * and the write side of sk_callback_lock held. MPA's callbacks use the
  * connection under the read side, and only while the socket has them.
- * (2) The network stack: the last reference on a zero-copy message queues the
- * work item, which goes on when none is left. A peer that does not read cannot
- * delay this: after MPA_RELEASE TCP is reset, which drops its pages, and
- * packets in flight arrive soon (for the exception see mpa_detach()).
+ * (2) The network stack: dropping the last reference on a zero-copy message
+ * queues the work item, which goes on when none is left. A peer that does not
+ * read cannot delay this: after a second TCP is reset, which drops its pages,
+ * and packets in flight arrive soon (for the exception see mpa_detach()).
  * (3) The timer: timer_shutdown_sync(). Now only the consumer could call in,
  * and mpa_detach() is its last call, except for mpa_rx_put().
  * (4) RELEASED is set before released() is called: from then on the work item
@@ -26,8 +26,9 @@
 #include "mpa_conn.h"
 
 #define MPA_ROUNDS	16	/* of one run of the work item, at most */
-#define MPA_RELEASE	HZ	/* wait for zero-copy pages, then reset */
+#define MPA_RELEASE_WAIT HZ	/* for zero-copy pages, then reset */
 
+/* Log an error of the peer; a FIN, a reset or an abort is not logged. */
 static void mpa_loop_log(struct mpa_conn *conn)
 {
 	struct sockaddr_storage local, peer;
@@ -64,8 +65,9 @@ static void mpa_loop_rx_ended(struct mpa_conn *conn)
 }
 
 /*
- * MPA_STATE_CLOSED: hand every message back, report the end, and then, once,
- * that the connection is closed.
+ * MPA_STATE_CLOSED: report the end, hand every message back, and then report,
+ * once, that the connection is closed. Zero-copy messages are handed back when
+ * the network stack has dropped their pages, which queues the work item.
  */
 static void mpa_loop_closed(struct mpa_conn *conn)
 {
@@ -85,10 +87,11 @@ static void mpa_loop_closed(struct mpa_conn *conn)
 /*
  * True if TCP must be reset when MPA leaves it: after mpa_abort(); if a message
  * was accepted and not sent (TX-01: it is sent, or the connection fails); if
- * octets were consumed and not delivered, for the consumer could not read on;
- * or if the socket is reconnected, as when the work item finds that earlier.
+ * octets were consumed and not delivered, for the consumer could not read on
+ * (after an end it reads nothing more); or if another user has reconnected the
+ * socket, as in mpa_loop_check_lost().
  */
-static bool mpa_loop_broken(struct mpa_conn *conn)
+static bool mpa_loop_must_reset(struct mpa_conn *conn)
 {
 	if (mpa_conn_test(conn, MPA_CONN_ABORT))
 		return true;
@@ -100,19 +103,21 @@ static bool mpa_loop_broken(struct mpa_conn *conn)
 /* First part of the release, which runs once. */
 static void mpa_loop_leave_socket(struct mpa_conn *conn)
 {
-	if (mpa_loop_broken(conn) ||
+	/* mpa_tx_fin() sends a FIN that is due; it fails for lack of memory. */
+	if (mpa_loop_must_reset(conn) ||
 	    (conn->state == MPA_STATE_FULL && mpa_tx_fin(conn))) {
 		mpa_count(conn, RESETS);
 		mpa_tcp_reset(conn->sk);
 	}
-	/* While MPA's callbacks are there, to notice a reconnected socket. */
+	/* Before mpa_sk_off(): MPA's callbacks notice a reconnected socket. */
 	mpa_rx_finish(conn);
 	mpa_sk_off(conn);
 	mpa_cm_free(conn);
 	mpa_tx_cancel(conn, -ECANCELED);
 	timer_delete_sync(&conn->timer);
 	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
-	mod_timer(&conn->timer, jiffies + MPA_RELEASE);
+	/* Bounds the wait for zero-copy pages. */
+	mod_timer(&conn->timer, jiffies + MPA_RELEASE_WAIT);
 }
 
 /*
@@ -135,16 +140,16 @@ static void mpa_loop_release(struct mpa_conn *conn)
 	timer_shutdown_sync(&conn->timer);
 	mpa_net_startup_end(conn);
 	mpa_count(conn, RELEASED);
-	/* From now on the namespace does not wait for this work item. */
+	/* After this the namespace does not wait for this work item. */
 	mpa_net_unlist(conn);
 	mpa_tx_collect(conn, &left);
 	set_bit(MPA_CONN_RELEASED, &conn->flags);
 	conn->ops->released(conn, &left);
-	mpa_conn_left(conn);
+	mpa_conn_drop_consumer(conn);
 }
 
 /* End a connection that was aborted, reconnected or lost. */
-static void mpa_loop_look(struct mpa_conn *conn)
+static void mpa_loop_check_lost(struct mpa_conn *conn)
 {
 	int err = 0;
 
@@ -159,7 +164,7 @@ static void mpa_loop_look(struct mpa_conn *conn)
 		return;
 	if (mpa_conn_reconnected(conn))
 		err = -ECONNRESET;
-	/* Startup first reads the octets that came before the loss. */
+	/* In startup mpa_cm.c notices a loss, after the octets before it. */
 	else if (conn->state > MPA_STATE_STARTUP)
 		err = mpa_tcp_lost(conn->sk);
 	if (err)
@@ -181,6 +186,7 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 
 	if (conn->rx.drained && !conn->rx.reported)
 		mpa_loop_rx_ended(conn);
+	/* Either half may have entered MPA_STATE_CLOSED. */
 	if (conn->state == MPA_STATE_FULL)
 		more = mpa_tx_run(conn) || more;
 	if (conn->state == MPA_STATE_FULL)
@@ -197,7 +203,7 @@ static bool mpa_loop_round(struct mpa_conn *conn)
 {
 	bool more = false;
 
-	mpa_loop_look(conn);
+	mpa_loop_check_lost(conn);
 	switch (conn->state) {
 	case MPA_STATE_ATTACHED:
 	case MPA_STATE_STARTUP:
@@ -248,9 +254,9 @@ void mpa_loop_work(struct work_struct *work)
 	if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
 		more = mpa_loop_run(conn);
 	WRITE_ONCE(conn->runner, NULL);
-	/* After clearing runner: from now on mpa_rx_put() queues a new run. */
+	/* A batch put before this is freed here; one put later queues a run. */
 	if (mpa_conn_test(conn, MPA_CONN_RELEASED))
-		mpa_rx_free_put(conn);
+		mpa_rx_free_batches(conn);
 	mpa_memalloc_restore(conn->conn_flags, memalloc);
 
 	if (more)
@@ -259,7 +265,7 @@ void mpa_loop_work(struct work_struct *work)
 		mpa_conn_put(conn);
 }
 
-/* True if @work calls the callbacks of a connection. */
+/* True if @work is a connection's work item, which calls its callbacks. */
 bool mpa_loop_is_work(const struct work_struct *work)
 {
 	return work->func == mpa_loop_work;

@@ -36,11 +36,11 @@
 #include "mpa_rx_ooo.h"
 
 #define MPA_RX_STEPS	1024	/* FPDUs stepped over with the socket locked */
-#define MPA_RX_WALK	4096	/* mpa_source.steps after which that ends */
-#define MPA_RX_LIMITED	(HZ / 50 + 1)	/* jiffies, then look at rx_mem_max */
+#define MPA_RX_WALK	4096	/* most mpa_source.steps while doing that */
+#define MPA_RX_LIMITED_WAIT (HZ / 50 + 1) /* until rx_mem_max is read again */
 
 /* Octets needed from rx.pos on to read ULPDU_Length. */
-static u32 mpa_rx_header(const struct mpa_conn *conn)
+static u32 mpa_rx_header_size(const struct mpa_conn *conn)
 {
 	if (conn->terms.markers_rx && conn->rx.pos % MPA_MARKER_INTERVAL == 0)
 		return MPA_MARKER_SIZE + MPA_LENGTH_SIZE;
@@ -54,7 +54,7 @@ void mpa_rx_begin(struct mpa_conn *conn)
 
 	lock_sock(sk);
 	conn->rx.seq = tcp_sk(sk)->copied_seq;
-	conn->rx.want = mpa_rx_header(conn);
+	conn->rx.want = mpa_rx_header_size(conn);
 	WRITE_ONCE(conn->rx.need, conn->rx.seq + conn->rx.want);
 	mpa_rx_ooo_begin(conn);
 	release_sock(sk);
@@ -101,9 +101,10 @@ static u32 mpa_rx_copy_octets(struct mpa_conn *conn, u64 pos, void *to, u32 len)
 }
 
 /*
- * Socket lock held. Copy octets until rx.copy has @goal of the FPDU, at most
+ * Socket lock held. Copy until rx.copy has @goal octets of the FPDU, at most
  * rx.want, and consume them if @eat is set. Returns 0, -EINPROGRESS if they lie
- * in so many skbs that the lock must be released in between, or an error.
+ * in so many skbs that the lock must be released in between, -EFAULT if TCP has
+ * octets that cannot be read, or another error.
  */
 static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 {
@@ -112,7 +113,7 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 
 	if (!rx->copy) {
 		/* The FPDU's size is not known before its header is read. */
-		rx->capacity = rx->want > mpa_rx_header(conn) ? rx->want :
+		rx->capacity = rx->want > mpa_rx_header_size(conn) ? rx->want :
 							MPA_FPDU_MAX;
 		rx->copy = kvmalloc(rx->capacity, MPA_GFP_QUIET);
 		if (!rx->copy)
@@ -137,7 +138,7 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 
 /*
  * Socket lock held. True if the window may be too small for the rest of this
- * FPDU, and can be opened: all octets before it are consumed, and no hold.
+ * FPDU, and all octets before it are consumed. False on hold.
  */
 static bool mpa_rx_stuck(const struct mpa_conn *conn)
 {
@@ -164,8 +165,9 @@ static void mpa_rx_fin(struct mpa_conn *conn, u32 avail)
 }
 
 /*
- * Socket lock held. There are fewer than rx.want octets: report how the stream
- * ended, or copy and consume them if the window is too small, or wait.
+ * Socket lock held. There are fewer than rx.want octets: record how the stream
+ * ended, or copy and consume them if the window is too small, or wait. Returns
+ * NULL or an ERR_PTR().
  */
 static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 {
@@ -201,7 +203,7 @@ static void mpa_rx_decoded(struct mpa_conn *conn, const struct mpa_batch *b,
 
 	rx->pos += b->octets;
 	rx->seq += b->octets;
-	rx->want = mpa_rx_header(conn);
+	rx->want = mpa_rx_header_size(conn);
 	if (err == -EBADMSG)
 		mpa_conn_end(conn, dec->reason, 0);
 	else if (err)
@@ -249,7 +251,8 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 
 /*
  * Socket lock held. Returns a batch of octets to decode, or of FPDUs stepped
- * over; NULL if there is nothing to do; or an ERR_PTR().
+ * over; NULL if there is nothing to do, or the end was recorded; or an
+ * ERR_PTR().
  */
 static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 {
@@ -292,7 +295,10 @@ static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 	return ERR_PTR(err);
 }
 
-/* No lock held. Check an FPDU in rx.copy that was passed out of order. */
+/*
+ * No lock held. Check an FPDU in rx.copy that was passed out of order; its CRC
+ * was verified then.
+ */
 static int mpa_rx_decode_passed(struct mpa_conn *conn, struct mpa_batch *b,
 				struct mpa_dec *dec)
 {
@@ -352,7 +358,10 @@ static void mpa_rx_decode(struct mpa_conn *conn, struct mpa_batch *b)
 	mpa_rx_ooo_forget(conn, conn->rx.pos);
 }
 
-/* Move rx.copy into the batch, with the octets of it still to consume. */
+/*
+ * Move rx.copy into the batch; octets of it that were consumed are not consumed
+ * again. mpa_rx_deliver() clears rx.eaten: mpa_loop_must_reset() needs it.
+ */
 static void mpa_rx_give_copy(struct mpa_conn *conn, struct mpa_batch *b)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
@@ -420,6 +429,7 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 	return true;
 }
 
+/* False on hold or after mpa_detach(). */
 static bool mpa_rx_deliver(struct mpa_conn *conn)
 {
 	struct mpa_batch *b = conn->rx.ready;
@@ -462,7 +472,7 @@ static void mpa_rx_discard(struct mpa_conn *conn)
  * consumers of the namespace together. A connection whose consumer keeps no
  * delivered batch always gets one, whatever is kept on others.
  */
-static bool mpa_rx_overdrawn(const struct mpa_conn *conn)
+static bool mpa_rx_over_limit(const struct mpa_conn *conn)
 {
 	u32 pinned = READ_ONCE(conn->rx.pinned);
 
@@ -474,17 +484,17 @@ static bool mpa_rx_overdrawn(const struct mpa_conn *conn)
  * Nothing is passed until a batch is put. mpa_rx_put() queues the work item of
  * its own connection only: for batches of others the timer looks again.
  */
-static void mpa_rx_put_off(struct mpa_conn *conn)
+static void mpa_rx_wait_for_limit(struct mpa_conn *conn)
 {
 	if (READ_ONCE(conn->rx.pinned) > READ_ONCE(conn->sk->sk_rcvbuf) ||
 	    mpa_conn_test(conn, MPA_CONN_HOLD))
 		return;
 	mpa_count(conn, RX_LIMITED);
-	timer_reduce(&conn->timer, jiffies + MPA_RX_LIMITED);
+	timer_reduce(&conn->timer, jiffies + MPA_RX_LIMITED_WAIT);
 }
 
 /* Consume octets that were put, though nothing new can be passed. */
-static void mpa_rx_blocked(struct mpa_conn *conn)
+static void mpa_rx_block(struct mpa_conn *conn)
 {
 	WRITE_ONCE(conn->rx.blocked, true);
 	lock_sock(conn->sk);
@@ -498,7 +508,7 @@ static void mpa_rx_blocked(struct mpa_conn *conn)
  * All ULPDUs before the end were delivered: mpa_loop.c reports it, and then
  * mpa_rx_discard() consumes octets that arrive.
  */
-static bool mpa_rx_drained(struct mpa_conn *conn)
+static bool mpa_rx_set_drained(struct mpa_conn *conn)
 {
 	WRITE_ONCE(conn->rx.blocked, false);
 	conn->rx.drained = true;
@@ -517,10 +527,10 @@ bool mpa_rx_run(struct mpa_conn *conn)
 	}
 	mpa_rx_ooo_pass(conn);
 	if (!rx->ready && !rx->end.error) {
-		if (mpa_rx_overdrawn(conn)) {
-			mpa_rx_blocked(conn);
-			if (mpa_rx_overdrawn(conn)) {
-				mpa_rx_put_off(conn);
+		if (mpa_rx_over_limit(conn)) {
+			mpa_rx_block(conn);
+			if (mpa_rx_over_limit(conn)) {
+				mpa_rx_wait_for_limit(conn);
 				return false;
 			}
 		}
@@ -528,19 +538,22 @@ bool mpa_rx_run(struct mpa_conn *conn)
 		if (conn->state == MPA_STATE_CLOSED)
 			return false;
 	}
-	/* It may deliver ULPDUs of ooo.ready, which must be passed first. */
+	/* rx.ready may deliver ULPDUs of ooo.ready: pass these before. */
 	if (rx->ready && !conn->ooo.ready && mpa_rx_deliver(conn))
 		return true;
 	if (rx->ready)
-		mpa_rx_blocked(conn);
+		mpa_rx_block(conn);
 	else if (rx->end.error)
-		more = mpa_rx_drained(conn);
+		more = mpa_rx_set_drained(conn);
 	else if (!more)
 		more = mpa_rx_ooo_look(conn);
 	return more;
 }
 
-/* Drop octets that were decoded or copied, and not delivered. */
+/*
+ * Drop octets that were decoded or copied, and not delivered. RX_DISCARDED
+ * counts those decoded: the others stay in TCP, or the connection is lost.
+ */
 void mpa_rx_drop(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
@@ -586,7 +599,7 @@ void mpa_rx_finish(struct mpa_conn *conn)
  * Work item, once the connection is released: free batches put since then.
  * mpa_rx_put() cannot: its caller may hold a spinlock, and kvfree() may sleep.
  */
-void mpa_rx_free_put(struct mpa_conn *conn)
+void mpa_rx_free_batches(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
 

@@ -12,7 +12,7 @@
  * before anything after them is delivered.
  *
  * Everything here runs in the work item. TCP's acknowledgments of octets after
- * holes queue it: see mpa_af_ack_sent() in mpa_sk.c.
+ * holes queue it: see mpa_hook_sending() in mpa_sk.c.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -40,7 +40,7 @@ void mpa_rx_ooo_begin(struct mpa_conn *conn)
 	/* A closed socket may listen by now: see mpa_sk_changed(). */
 	if (READ_ONCE(READ_ONCE(conn->mn)->ooo_ack_notify) &&
 	    !mpa_conn_test(conn, MPA_CONN_GONE))
-		mpa_af_on(sk);
+		mpa_hook_on(sk);
 }
 
 static bool mpa_rx_ooo_searching(const struct mpa_conn *conn)
@@ -218,7 +218,7 @@ bool mpa_rx_ooo_look(struct mpa_conn *conn)
 
 	if (!conn->ooo.on)
 		return false;
-	if (!mpa_af_is_on(conn->sk))
+	if (!mpa_hook_is_on(conn->sk))
 		mpa_rx_ooo_poll(conn);
 	if (!mpa_rx_ooo_due(conn))
 		return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What TCP calls: the callbacks of a socket that MPA has, and a hook in its
- * operations (icsk_af_ops) that sees acknowledgments go out. All that they do
- * is to queue the work item. Also: taking a socket over, and giving it back.
+ * What TCP calls: the callbacks of a socket that is lent to MPA, and a hook in
+ * its operations (icsk_af_ops) that sees acknowledgments go out. Mostly they
+ * queue the work item. Also: taking a socket over, and giving it back.
  *
  * The hook is a queue_xmit() in a copy of the operations. TCP reads
  * icsk_af_ops, and MPA installs the copy, with the socket locked. It is removed
@@ -24,7 +24,7 @@
 #include "mpa_rx_ooo.h"
 
 /*
- * The upper layer protocol of sockets that MPA has. TCP_ULP and sockmap refuse
+ * The upper layer protocol of sockets lent to MPA. TCP_ULP and sockmap refuse
  * such a socket; otherwise they would exchange its callbacks, and restore those
  * of MPA later. Allocated, since it outlives the module if a socket keeps it.
  */
@@ -40,8 +40,8 @@ static struct mpa_conn *mpa_sk_user_data(const struct sock *sk)
 static void mpa_sk_state_change(struct sock *sk);
 
 /*
- * Returns the connection whose callbacks the socket has, or NULL. While the
- * socket has MPA's callbacks, sk_user_data is a connection. They are set and
+ * Returns the connection if the socket has MPA's callbacks, otherwise NULL.
+ * While it has them, sk_user_data is a connection. They are set and
  * restored together, so testing one is enough. The socket lock, the slock or
  * sk_callback_lock is held.
  */
@@ -54,43 +54,44 @@ static struct mpa_conn *mpa_sk_conn(const struct sock *sk)
 }
 
 /**
- * struct mpa_af - operations of an address family
+ * struct mpa_hook - operations of an address family
  * @ops: copy of @orig with MPA's functions, for sockets to use
  * @orig: the original operations; NULL if the entry is free
  */
-struct mpa_af {
+struct mpa_hook {
 	struct inet_connection_sock_af_ops		ops;
 	const struct inet_connection_sock_af_ops	*orig;
 };
 
 /* IPv4, IPv6, and IPv4 on IPv6 sockets */
-static struct mpa_af mpa_afs[3];
-static DEFINE_SPINLOCK(mpa_af_lock);	/* protects making a copy */
+static struct mpa_hook mpa_hooks[3];
+static DEFINE_SPINLOCK(mpa_hook_lock);	/* protects filling it */
 
 /*
  * A socket with MPA's operations must not accept connections: the new sockets
  * would inherit and keep the operations. Normally none listens: a socket is
  * closed before that, and then they are removed. Should one listen all the
- * same, a SYN is dropped here; mpa_af_syn_recv_sock() refuses the ACK of a
+ * same, a SYN is dropped here; mpa_hook_syn_recv_sock() refuses the ACK of a
  * connection that another listener began: with a SYN cookie, or one that has
  * migrated within a SO_REUSEPORT group.
  */
-static int mpa_af_conn_request(struct sock *sk, struct sk_buff *skb)
+static int mpa_hook_conn_request(struct sock *sk, struct sk_buff *skb)
 {
 	return 0;
 }
 
-static bool mpa_af_is_ours(const struct inet_connection_sock_af_ops *ops)
+static bool mpa_hook_is_ours(const struct inet_connection_sock_af_ops *ops)
 {
-	return ops->conn_request == mpa_af_conn_request;
+	return ops->conn_request == mpa_hook_conn_request;
 }
 
 /*
  * Socket lock or slock held. TCP sends a segment, maybe a duplicate ACK. After
- * the third of these it would delay others by up to a millisecond, in which the
- * hole is often filled: so it is told to send the next one at once.
+ * three duplicate ACKs it would delay further ones by up to a millisecond, in
+ * which the hole is often filled: so it is told to send the next one at once.
+ * The work item is queued if octets after a hole may be searched now.
  */
-static void mpa_af_ack_sent(struct sock *sk)
+static void mpa_hook_sending(struct sock *sk)
 {
 	struct mpa_conn *conn = mpa_sk_conn(sk);
 
@@ -101,28 +102,28 @@ static void mpa_af_ack_sent(struct sock *sk)
 	mpa_conn_kick(conn);
 }
 
-static int mpa_af_queue_xmit(struct sock *sk, struct sk_buff *skb,
-			     struct flowi *fl)
+static int mpa_hook_queue_xmit(struct sock *sk, struct sk_buff *skb,
+			       struct flowi *fl)
 {
 	const struct inet_connection_sock_af_ops *ops;
 
-	mpa_af_ack_sent(sk);
+	mpa_hook_sending(sk);
 	ops = READ_ONCE(inet_csk(sk)->icsk_af_ops);
-	if (mpa_af_is_ours(ops))
-		ops = container_of(ops, struct mpa_af, ops)->orig;
+	if (mpa_hook_is_ours(ops))
+		ops = container_of(ops, struct mpa_hook, ops)->orig;
 	return INDIRECT_CALL_1(ops->queue_xmit, ip_queue_xmit, sk, skb, fl);
 }
 
-/* True if TCP uses MPA's. Context: any; stable while sk is locked and open. */
-bool mpa_af_is_on(const struct sock *sk)
+/* True if TCP uses the hook. Stable while sk is locked and open. */
+bool mpa_hook_is_on(const struct sock *sk)
 {
-	return mpa_af_is_ours(READ_ONCE(inet_csk(sk)->icsk_af_ops));
+	return mpa_hook_is_ours(READ_ONCE(inet_csk(sk)->icsk_af_ops));
 }
 
 static struct sock * __maybe_unused
-mpa_af_syn_recv_sock(const struct sock *sk, struct sk_buff *skb,
-		     struct request_sock *req, struct dst_entry *dst,
-		     struct request_sock *req_unhash, bool *own_req)
+mpa_hook_syn_recv_sock(const struct sock *sk, struct sk_buff *skb,
+		       struct request_sock *req, struct dst_entry *dst,
+		       struct request_sock *req_unhash, bool *own_req)
 {
 	dst_release(dst);
 	tcp_listendrop(sk);
@@ -131,53 +132,54 @@ mpa_af_syn_recv_sock(const struct sock *sk, struct sk_buff *skb,
 
 /* For kernels that pass a seventh argument: see mpa_compat.h. */
 static struct sock * __maybe_unused
-mpa_af_syn_recv_sock_init(const struct sock *sk, struct sk_buff *skb,
-			  struct request_sock *req, struct dst_entry *dst,
-			  struct request_sock *req_unhash, bool *own_req,
-			  void (*opt_child_init)(struct sock *newsk,
-						 const struct sock *sk))
+mpa_hook_syn_recv_sock_init(const struct sock *sk, struct sk_buff *skb,
+			    struct request_sock *req, struct dst_entry *dst,
+			    struct request_sock *req_unhash, bool *own_req,
+			    void (*opt_child_init)(struct sock *newsk,
+						   const struct sock *sk))
 {
-	return mpa_af_syn_recv_sock(sk, skb, req, dst, req_unhash, own_req);
+	return mpa_hook_syn_recv_sock(sk, skb, req, dst, req_unhash, own_req);
 }
 
 /*
  * MPA's copy of @orig; NULL if no entry is free, or if @orig is such a copy
  * itself, since its queue_xmit() would call itself.
  */
-static struct mpa_af *mpa_af_of(const struct inet_connection_sock_af_ops *orig)
+static struct mpa_hook *
+mpa_hook_of(const struct inet_connection_sock_af_ops *orig)
 {
-	struct mpa_af *af = mpa_afs;
+	struct mpa_hook *af = mpa_hooks;
 
-	lockdep_assert_held(&mpa_af_lock);
+	lockdep_assert_held(&mpa_hook_lock);
 
-	if (mpa_af_is_ours(orig))
+	if (mpa_hook_is_ours(orig))
 		return NULL;
 	while (af->orig && af->orig != orig)
-		if (++af == mpa_afs + ARRAY_SIZE(mpa_afs))
+		if (++af == mpa_hooks + ARRAY_SIZE(mpa_hooks))
 			return NULL;
 	if (!af->orig) {
 		af->ops = *orig;
-		af->ops.queue_xmit = mpa_af_queue_xmit;
-		af->ops.conn_request = mpa_af_conn_request;
+		af->ops.queue_xmit = mpa_hook_queue_xmit;
+		af->ops.conn_request = mpa_hook_conn_request;
 		af->ops.syn_recv_sock =
-			mpa_syn_recv_sock(mpa_af_syn_recv_sock,
-					  mpa_af_syn_recv_sock_init);
+			mpa_syn_recv_sock(mpa_hook_syn_recv_sock,
+					  mpa_hook_syn_recv_sock_init);
 		af->orig = orig;
 	}
 	return af;
 }
 
-/* Socket lock held, sk_user_data is a connection. May install nothing. */
-void mpa_af_on(struct sock *sk)
+/* Socket lock held, sk_user_data is a connection. No effect without a copy. */
+void mpa_hook_on(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
-	struct mpa_af *af;
+	struct mpa_hook *af;
 
 	sock_owned_by_me(sk);
 
-	spin_lock_bh(&mpa_af_lock);
-	af = mpa_af_of(icsk->icsk_af_ops);
-	spin_unlock_bh(&mpa_af_lock);
+	spin_lock_bh(&mpa_hook_lock);
+	af = mpa_hook_of(icsk->icsk_af_ops);
+	spin_unlock_bh(&mpa_hook_lock);
 	if (!af)
 		return;
 	/*
@@ -191,20 +193,21 @@ void mpa_af_on(struct sock *sk)
  * Socket lock held; or TCP is closed, with or without a lock. Keeps operations
  * that were set by others since.
  */
-static void mpa_af_off(struct sock *sk)
+static void mpa_hook_off(struct sock *sk)
 {
 	const struct inet_connection_sock_af_ops **at, *ops;
 
 	at = &inet_csk(sk)->icsk_af_ops;
 	ops = READ_ONCE(*at);
-	if (mpa_af_is_ours(ops))
-		cmpxchg(at, ops, container_of(ops, struct mpa_af, ops)->orig);
+	if (mpa_hook_is_ours(ops))
+		cmpxchg(at, ops, container_of(ops, struct mpa_hook, ops)->orig);
 }
 
 /*
- * True if the awaited FPDU is complete or cannot grow any further (little
- * window or memory left, urgent data). A FIN comes with sk_state_change().
- * Always true before full operation.
+ * True if TCP has the octets up to rx.need (the FPDU, or first its header), or
+ * cannot get more (little window or memory left, urgent data). False while
+ * nothing can be passed. A FIN comes with sk_state_change(). Always true before
+ * full operation.
  */
 static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
 {
@@ -238,7 +241,7 @@ static void mpa_sk_data_ready(struct sock *sk)
 		conn->data_ready(sk);
 	} else if (conn) {
 		if (mpa_tcp_keep_window_updates(sk) ||
-		    mpa_sk_readable(conn, sk) || mpa_tx_untold(conn))
+		    mpa_sk_readable(conn, sk) || mpa_tx_hole_unseen(conn))
 			mpa_conn_kick(conn);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
@@ -247,7 +250,7 @@ static void mpa_sk_data_ready(struct sock *sk)
 }
 
 /* If TCP has no room that MPA can use, have it call again at the next ACK. */
-static void mpa_sk_room(struct mpa_conn *conn, struct sock *sk)
+static void mpa_sk_kick_sender(struct mpa_conn *conn, struct sock *sk)
 {
 	if (READ_ONCE(conn->tx.busy))
 		return;
@@ -267,7 +270,7 @@ static void mpa_sk_write_space(struct sock *sk)
 	space = READ_ONCE(sk->sk_write_space);
 	if (conn) {
 		conn->write_space(sk);
-		mpa_sk_room(conn, sk);
+		mpa_sk_kick_sender(conn, sk);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
 	if (!conn && space != mpa_sk_write_space)
@@ -275,7 +278,7 @@ static void mpa_sk_write_space(struct sock *sk)
 }
 
 /*
- * Restore TCP's callbacks. Context: as mpa_af_off().
+ * Restore the previous callbacks. Context: as mpa_hook_off().
  *
  * A socket with a file keeps the ULP: a process may be in getsockopt(), which
  * reads the pointer twice without a lock, and may sleep in between. For ss the
@@ -321,7 +324,7 @@ static void mpa_sk_changed(struct mpa_conn *conn)
 		 */
 		smp_mb__after_atomic();
 		mpa_sk_unhook(conn);
-		mpa_af_off(conn->sk);
+		mpa_hook_off(conn->sk);
 	}
 	mpa_conn_kick(conn);
 }
@@ -454,7 +457,7 @@ void mpa_sk_off(struct mpa_conn *conn)
 		sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
 
-	mpa_af_off(sk);
+	mpa_hook_off(sk);
 	if (!ours)
 		goto unlock;
 	sk->sk_allocation = conn->allocation;
