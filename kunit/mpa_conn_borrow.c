@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Another user of a socket that MPA has borrowed closes it, makes it listen, or
- * connects it to another peer; and a later owner of a socket that MPA had.
+ * Another user of an attached socket disconnects it, makes it listen, or
+ * reconnects it; and a later owner uses a socket after the detach.
  */
 #include <linux/delay.h>
 #include <linux/tcp.h>
@@ -12,7 +12,7 @@
 #include "mpa_conn_ooo.h"
 
 #define BORROW_PATIENCE	(20 * HZ)
-#define BORROW_UNREAD	100		/* octets of another peer's stream */
+#define BORROW_UNREAD	100		/* octets of the new stream */
 
 static int borrow_disconnect(struct socket *sock)
 {
@@ -21,7 +21,7 @@ static int borrow_disconnect(struct socket *sock)
 	return kernel_connect(sock, &nowhere, sizeof(nowhere), 0);
 }
 
-/* Out-of-order receiving has begun. Returns its operations. */
+/* Begin out-of-order receiving. Returns MPA's icsk_af_ops; @orig: TCP's. */
 static const void *borrow_ooo(struct kunit *test, const void **orig)
 {
 	struct conn_test *t = test->priv;
@@ -35,7 +35,7 @@ static const void *borrow_ooo(struct kunit *test, const void **orig)
 	return ours;
 }
 
-/* The connection is lost, and the socket listens, with @ops if there are any.*/
+/* Disconnect the socket, and make it listen: with @ops, unless it is NULL. */
 static void borrow_listen(struct kunit *test, const void *ops)
 {
 	struct conn_test *t = test->priv;
@@ -49,7 +49,7 @@ static void borrow_listen(struct kunit *test, const void *ops)
 	WRITE_ONCE(sk->sk_rcvtimeo, BORROW_PATIENCE);
 }
 
-/* The ACK of a SYN cookie arrives, and octets with it. */
+/* The ACK of a SYN cookie arrives, followed by data. */
 static void borrow_cookie(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -63,7 +63,7 @@ static void borrow_cookie(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->pool, 10), 0);
 }
 
-/* What the socket accepts then has nothing of MPA, and works. */
+/* The accepted socket works, without any callback or operations of MPA. */
 void conn_borrow_cookie(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -89,7 +89,7 @@ static unsigned long borrow_drops(void)
 			       LINUX_MIB_LISTENDROPS);
 }
 
-/* Should a socket with our operations ever listen, it accepts nothing. */
+/* A socket that listens with MPA's operations accepts nothing. */
 void conn_borrow_ops_left(struct kunit *test)
 {
 	unsigned long drops = borrow_drops();
@@ -109,7 +109,7 @@ void conn_borrow_ops_left(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), orig);
 }
 
-/* Closed before full operation: it does not get our operations. */
+/* Disconnected before full operation: MPA's operations are not set. */
 void conn_borrow_late_begin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -124,7 +124,7 @@ void conn_borrow_late_begin(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), orig);
 }
 
-/* MPA has left the socket, which has our operations all the same. */
+/* Set MPA's operations @ops, and @data, on a socket that MPA has left. */
 static void borrow_put_ops(struct kunit *test, const void *ops, void *data)
 {
 	struct conn_test *t = test->priv;
@@ -137,8 +137,8 @@ static void borrow_put_ops(struct kunit *test, const void *ops, void *data)
 }
 
 /*
- * With another owner, or none, the socket sends; and when MPA has it again, it
- * gets those back that TCP had given it.
+ * With MPA's operations, and another owner or none, the socket sends. The
+ * detach after the next attach restores TCP's own operations.
  */
 void conn_borrow_ops_foreign(struct kunit *test)
 {
@@ -171,7 +171,7 @@ void conn_borrow_ops_foreign(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), orig);
 }
 
-/* The later owner's callback, for each of the four */
+/* Each of the four callbacks of the later owner */
 static void borrow_called(struct sock *sk)
 {
 	u32 *calls = sk->sk_user_data;
@@ -220,8 +220,8 @@ static const struct borrow_callbacks borrow_owner = {
 };
 
 /*
- * A caller without a lock has read a callback before the detach, and calls it
- * when the socket has another owner: that one is called.
+ * A caller without a lock reads a callback of MPA before the detach, and calls
+ * it once the socket has another owner: the owner's callback is called.
  */
 void conn_borrow_late_callbacks(struct kunit *test)
 {
@@ -251,7 +251,7 @@ void conn_borrow_late_callbacks(struct kunit *test)
 	borrow_set(sk, &orig, NULL);
 }
 
-/* The socket was closed, and has another owner before MPA leaves it. */
+/* A disconnected socket gets another owner before the detach. */
 void conn_borrow_owner(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -282,7 +282,7 @@ void conn_borrow_owner(struct kunit *test)
 	borrow_set(sk, &orig, NULL);
 }
 
-/* The work item has something to do, and waits for the socket's lock. */
+/* True if the work item waits for the socket lock, within some seconds. */
 static bool borrow_waits(struct sock *sk)
 {
 	u32 i;
@@ -295,7 +295,7 @@ static bool borrow_waits(struct sock *sk)
 	return false;
 }
 
-/* Octets of the other stream that are there to be read. */
+/* Returns the number of unread octets of the new stream. */
 static u32 borrow_unread(const struct conn_test *t)
 {
 	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
@@ -304,8 +304,8 @@ static u32 borrow_unread(const struct conn_test *t)
 }
 
 /*
- * Socket lock held. Connected to another peer (which there is none: TCP is told
- * that there is), from which octets have come.
+ * Socket lock held. Reconnects the socket and receives BORROW_UNREAD octets.
+ * The new peer does not exist: TCP_REPAIR makes TCP assume it, and the octets.
  */
 static int borrow_reconnect(struct conn_test *t)
 {
@@ -348,7 +348,7 @@ static void borrow_take_over(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, n, BORROW_UNREAD);
 }
 
-/* The work item unlocks the socket, and it is reconnected at that moment. */
+/* The socket is reconnected at the moment when the work item unlocks it. */
 static void borrow_release_cb(struct sock *sk)
 {
 	struct conn_test *t = container_of(sk->sk_prot, struct conn_test,
@@ -360,8 +360,8 @@ static void borrow_release_cb(struct sock *sk)
 }
 
 /*
- * That was after the work item looked for octets in order: it does not look for
- * others in the new stream. It would find one FPDU, a bad one.
+ * Reconnected after the work item has looked for octets in order: it does not
+ * search after holes in the new stream, where it would find a bad FPDU.
  */
 void conn_borrow_search(struct kunit *test)
 {
@@ -385,7 +385,7 @@ void conn_borrow_search(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_OOO_BAD), bad);
 }
 
-/* Brings the connection to where the work item, queued again, does @at. */
+/* Bring the connection to the point where the next round does @at. */
 static void borrow_prepare(struct kunit *test, enum conn_borrow at)
 {
 	struct conn_test *t = test->priv;
@@ -399,7 +399,7 @@ static void borrow_prepare(struct kunit *test, enum conn_borrow at)
 	case BORROW_BLOCKED:
 		conn_default(test);
 		t->a.keep = true;
-		/* One is put before the other stream comes, one is kept. */
+		/* One batch is put before the reconnect, one is kept. */
 		for (i = 1; i <= 2; i++) {
 			conn_peer_send(test, 10);
 			KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a,
@@ -419,7 +419,7 @@ static void borrow_prepare(struct kunit *test, enum conn_borrow at)
 	conn_settle(&t->a);
 }
 
-/* The FIN that is due at the end is not sent on another stream. */
+/* A pending FIN is not sent in the new stream. */
 void conn_borrow_fin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -429,7 +429,7 @@ void conn_borrow_fin(struct kunit *test)
 	conn_settle(&t->a);
 	sk = t->sock[0]->sk;
 	lock_sock(sk);
-	/* As mpa_shutdown(), but the work item runs with the detach only. */
+	/* As mpa_shutdown(), but only mpa_detach() queues the work item. */
 	set_bit(MPA_CONN_SHUTDOWN, &t->a.conn->flags);
 	mpa_detach(t->a.conn);
 	borrow_take_over(test);
@@ -440,8 +440,8 @@ void conn_borrow_fin(struct kunit *test)
 }
 
 /*
- * When the work item has the lock, the stream is not the connection's any more:
- * none of its octets is consumed, then or later.
+ * The socket is reconnected while the work item waits for its lock: no octet of
+ * the new stream is consumed, then or later.
  */
 void conn_borrow_reconnect(struct kunit *test)
 {

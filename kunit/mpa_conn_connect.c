@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* mpa_connect() that starts MPA, and falls back to Rev 1. */
+/* mpa_connect() that starts MPA, and the fallback to Rev 1. */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -46,7 +46,7 @@ static int connect_setup(struct socket *sock, void *ctx)
 	struct conn_sock *s = ctx;
 	struct conn_test *t = container_of(s, struct conn_test, helper);
 
-	/* The second attempt is not to run into what the first one had to. */
+	/* The case shortens the timeout for the first attempt only. */
 	if (s->setups)
 		WRITE_ONCE(t->mn->startup_timeout_ms, t->timeout_ms);
 	s->made = sock;
@@ -56,7 +56,7 @@ static int connect_setup(struct socket *sock, void *ctx)
 	return s->setups > 1 ? s->setup_err : 0;
 }
 
-/* Where the end of the case may come at the same time. */
+/* Close the handle, unless the end of the case does so at the same time. */
 static void connect_close_once(struct conn_sock *s)
 {
 	struct mpa_connector *connector = xchg(&s->connector, NULL);
@@ -81,7 +81,7 @@ static void connect_done(void *ctx, struct socket *sock,
 	connect_count(s, &s->done);
 }
 
-/* No callback of the connection comes before done(). */
+/* Count callbacks of the connection that come before done(): an error. */
 static void connect_hook(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct conn_test *t = container_of(c, struct conn_test, a);
@@ -104,7 +104,7 @@ static struct mpa_sock_params connect_params(struct conn_test *t, u32 flags)
 	};
 }
 
-/* What the connection asks for, and a listener to ask. */
+/* Set the connection's parameters, and make a listener to connect to. */
 static void connect_prepare(struct kunit *test, u8 rev)
 {
 	struct conn_test *t = test->priv;
@@ -132,7 +132,7 @@ static void connect_call(struct kunit *test, u32 flags)
 	t->helper.connector = connector;
 }
 
-/* The connection that is asked for becomes the peer's. */
+/* The raw peer accepts the connection. */
 static void connect_accept(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -158,7 +158,7 @@ static void connect_expect_request(struct kunit *test, u8 rev)
 			  sizeof(pd));
 }
 
-/* An attempt whose Request the peer has read. */
+/* Begin an attempt, up to the peer's reading of the Request. */
 static void connect_begin(struct kunit *test, u8 rev, u32 flags)
 {
 	connect_prepare(test, rev);
@@ -178,7 +178,7 @@ static void connect_reply(struct kunit *test, u8 rev)
 				sizeof(pd));
 }
 
-/* done() has been called once; the socket is the case's. */
+/* Expect one done(). Its socket becomes t->sock[0]. */
 static void connect_expect_done(struct kunit *test, int err)
 {
 	struct conn_test *t = test->priv;
@@ -201,7 +201,7 @@ static void connect_close(struct kunit *test)
 	t->helper.connector = NULL;
 }
 
-/* Full operation with the raw peer, by @rev, after @setups sockets. */
+/* Expect full operation with the raw peer in @rev, after @setups sockets. */
 static void connect_expect_full(struct kunit *test, u8 rev, u32 setups)
 {
 	struct conn_test *t = test->priv;
@@ -224,7 +224,7 @@ static void connect_expect_full(struct kunit *test, u8 rev, u32 setups)
 	conn_expect_alive(test, &t->a);
 }
 
-/* done() of a reclaim-safe one, though it did not ask for it in start. */
+/* MPA_F_MEMALLOC of the attempt alone makes done() reclaim-safe. */
 void conn_connect_memalloc(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -235,7 +235,7 @@ void conn_connect_memalloc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->helper.waits, 0);
 }
 
-/* By revision @arg; the handle means nothing to the connection. */
+/* Revision @arg. Closing the handle does not affect the connection. */
 void conn_connect_established(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -251,7 +251,7 @@ void conn_connect_established(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, t->sock[0]->sk->sk_user_data);
 }
 
-/* Detached in done(): the only callback is released(). */
+/* mpa_detach() in done(): the only callback is released(). */
 void conn_connect_detached(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -266,7 +266,7 @@ void conn_connect_detached(struct kunit *test)
 	connect_close(test);
 }
 
-/* A Reply that rejects is no reason to ask again. */
+/* A rejecting Reply of Rev 2 causes no fallback. */
 void conn_connect_rejected(struct kunit *test)
 {
 	static const u8 pd[] = { 0x80, 0x02, 0x80, 0x14, 1, 2, 3 };
@@ -285,10 +285,10 @@ void conn_connect_rejected(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-/* What the peer does with the Request of Rev 2. */
+/* Answers of the peer to a Request of Rev 2 */
 
 struct connect_act {
-	u32		octets;		/* of the frame; then FIN, if less */
+	u32		octets;		/* sent of the frame; FIN if not all */
 	u8		flags;
 	u8		rev;
 	u8		pd_len;
@@ -349,13 +349,13 @@ static void connect_begin_act(struct kunit *test, u32 flags)
 		WRITE_ONCE(t->mn->startup_timeout_ms, 200);
 	connect_call(test, flags);
 	connect_accept(test);
-	/* On a slow machine the timer may be first. */
+	/* On a slow machine the startup timer may expire before the Request. */
 	if (!act->silent)
 		connect_expect_request(test, MPA_REV_2);
 	connect_act(test, act);
 }
 
-/* It is asked again, as one that knows Rev 1 only. */
+/* The peer gets a second connection and a Request of Rev 1. */
 void conn_connect_fallback(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -394,19 +394,19 @@ static void connect_no_fallback(struct kunit *test, u32 flags)
 	KUNIT_EXPECT_EQ(test, t->helper.setups, 1);
 }
 
-/* Nobody asked for it. */
+/* Without MPA_F_FALLBACK there is no fallback. */
 void conn_connect_no_flag(struct kunit *test)
 {
 	connect_no_fallback(test, 0);
 }
 
-/* It is no sign of a peer that is old. */
+/* Errors that do not indicate a peer of Rev 1 cause no fallback. */
 void conn_connect_other_error(struct kunit *test)
 {
 	connect_no_fallback(test, MPA_F_FALLBACK);
 }
 
-/* A Reply of Rev 2 that does not do, and a reset right behind it. */
+/* A Reply of Rev 2 that negotiation refuses, and a reset right after it. */
 void conn_connect_reset_behind(struct kunit *test)
 {
 	static const u8 pd[] = { 0, 5, 0, 5 };
@@ -415,7 +415,7 @@ void conn_connect_reset_behind(struct kunit *test)
 
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	sk = t->helper.made->sk;
-	/* The work item sees both at once. */
+	/* Own the socket, so that the work item finds both at once. */
 	mpa_peer_own(sk);
 	conn_peer_frame(test, true, PEER_C | PEER_S, 2, pd, sizeof(pd));
 	mpa_peer_reset(&t->peer);
@@ -425,7 +425,7 @@ void conn_connect_reset_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->helper.setups, 1);
 }
 
-/* A peer that knows Rev 1 only, and has enough of it at the second time. */
+/* The peer also closes the second connection: no third attempt. */
 void conn_connect_fallback_once(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -440,7 +440,7 @@ void conn_connect_fallback_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->helper.setups, 2);
 }
 
-/* The Reply to the Request of Rev 1 is the one that counts. */
+/* The Reply to the Request of Rev 1 is the one that is reported. */
 void conn_connect_fallback_rejected(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -466,7 +466,7 @@ static void connect_stop_listening(struct conn_test *t)
 	t->sock[1] = NULL;
 }
 
-/* Nobody listens: the first time, or @arg, only the second time. */
+/* The port is closed: at the first attempt, or (@arg) at the second only. */
 void conn_connect_refused(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -487,8 +487,8 @@ void conn_connect_refused(struct kunit *test)
 
 /*
  * An attempt that is over, or failed in mpa_connect(), keeps no reference on
- * the namespace. Sockets of other cases may give up theirs at the same time, so
- * there are many attempts.
+ * the namespace. Sockets of other cases may drop theirs at the same time and
+ * hide a leak, so many attempts are made.
  */
 void conn_connect_net(struct kunit *test)
 {
@@ -528,7 +528,7 @@ void conn_connect_setup_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.nr_log, 0);
 }
 
-/* Too much private data for what is started, though not for any frame. */
+/* Private data too long for an enhanced frame, but not for one of Rev 0. */
 void conn_connect_pd_too_long(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -592,7 +592,7 @@ void conn_connect_params(struct kunit *test)
 	bad.pd_len = MPA_PD_MAX_REV0 + 1;
 	connect_refused_params(test, &bad, -EMSGSIZE);
 
-	/* Listening starts nothing. */
+	/* mpa_listen() does not take parameters for a start. */
 	bad = good;
 	bad.flags = 0;
 	bad.local = good.peer;
@@ -601,13 +601,13 @@ void conn_connect_params(struct kunit *test)
 			-EINVAL);
 }
 
-/* Cancelled: exactly one done(), and no other callback. */
+/* Expect one done() with -ECANCELED, and no other callback. */
 static void connect_expect_cancelled(struct kunit *test, u32 setups)
 {
 	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 
-	/* It waits for a done() that is to come. */
+	/* Waits for the done() of the closed attempt. */
 	mpa_barrier();
 	KUNIT_EXPECT_EQ(test, connect_read(s, &s->done), 1);
 	connect_expect_done(test, -ECANCELED);
@@ -615,7 +615,7 @@ static void connect_expect_cancelled(struct kunit *test, u32 setups)
 	KUNIT_EXPECT_EQ(test, t->a.nr_log, 0);
 }
 
-/* Before TCP is connected: the listener answers no more. */
+/* Closed before TCP is connected: the listener's backlog is full. */
 void conn_connect_close_early(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -642,7 +642,7 @@ void conn_connect_close_early(struct kunit *test)
 	connect_expect_cancelled(test, 1);
 }
 
-/* While the Reply is waited for, of the first or, @arg, the second attempt. */
+/* Closed before the Reply of the first or (@arg) the second attempt. */
 void conn_connect_close_waiting(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -660,7 +660,7 @@ void conn_connect_close_waiting(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
 }
 
-/* Stop here until the case says go. */
+/* Wait here until the case completes s->go. */
 static void connect_stop(struct conn_sock *s)
 {
 	s->cpu = raw_smp_processor_id();
@@ -683,7 +683,7 @@ static void connect_stop_second(struct conn_sock *s)
 		connect_stop(s);
 }
 
-/* While the second connection is being made. */
+/* Closed while setup() prepares the second socket. */
 void conn_connect_close_between(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -719,7 +719,7 @@ static void connect_hold_close(struct conn_sock *s)
 	WRITE_ONCE(sk->sk_prot, &s->held);
 }
 
-/* While the first socket is being closed. */
+/* Closed while the first socket is being closed. */
 void conn_connect_close_releasing(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -731,7 +731,7 @@ void conn_connect_close_releasing(struct kunit *test)
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	connect_expect_stop(test);
 	connect_close(test);
-	/* Nothing comes of it now; if it did, it would do so at once. */
+	/* There is no second attempt; it would begin at once. */
 	KUNIT_EXPECT_FALSE(test, wait_event_timeout(s->wait,
 						    connect_read(s, setups) > 1,
 						    HZ / 5));
@@ -739,7 +739,7 @@ void conn_connect_close_releasing(struct kunit *test)
 	connect_expect_cancelled(test, 1);
 }
 
-/* TCP is connected, and the attempt waits to put MPA on the socket. */
+/* True if TCP is connected, but mpa_attach() has not taken the socket yet. */
 static bool connect_is_attaching(const struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -748,7 +748,7 @@ static bool connect_is_attaching(const struct socket *sock)
 	       !READ_ONCE(sk->sk_user_data);
 }
 
-/* On another processor than the attempt. Returns whether it was in time. */
+/* Runs on another CPU than the attempt. True if it closes in time. */
 static long connect_close_attaching(void *arg)
 {
 	struct conn_test *t = arg;
@@ -769,7 +769,7 @@ static long connect_close_attaching(void *arg)
 	return attaching;
 }
 
-/* Just before MPA is put on the second socket. */
+/* Closed just before mpa_attach() takes the second socket. */
 void conn_connect_close_attaching(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -788,7 +788,7 @@ void conn_connect_close_attaching(struct kunit *test)
 	connect_expect_cancelled(test, 2);
 }
 
-/* In done(): it is too late, the connection is the consumer's. */
+/* Closed in done(), which is too late: the consumer owns the connection. */
 void conn_connect_close_in_done(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -800,7 +800,7 @@ void conn_connect_close_in_done(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, t->helper.connector);
 }
 
-/* In a done() that has an error. */
+/* Closed in a done() that reports an error. */
 void conn_connect_close_in_error(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -814,7 +814,7 @@ void conn_connect_close_in_error(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, t->helper.connector);
 }
 
-/* In the first callback of the connection. */
+/* Close the handle in the first callback of the connection. */
 static void connect_hook_close(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct conn_test *t = container_of(c, struct conn_test, a);
@@ -836,7 +836,7 @@ void conn_connect_close_in_callback(struct kunit *test)
 
 /* Closed at any time */
 
-/* A peer that closes first, and answers a Request of Rev 1 then. */
+/* The peer closes its first connection, and answers by Rev 1 on the next. */
 static void connect_race_accepted(void *ctx, struct socket *sock)
 {
 	struct conn_sock *s = ctx;
@@ -866,7 +866,7 @@ static void connect_race_listen(struct kunit *test)
 	t->helper.listener = l;
 }
 
-/* done() has come once, with a connection or without. */
+/* Expect one done(), with a connection or an error. */
 static void connect_race_expect(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -911,7 +911,7 @@ void conn_connect_race(struct kunit *test)
 	u32 i;
 
 	connect_prepare(test, MPA_REV_2);
-	/* The raw listener has found a port that is free. */
+	/* The raw listener only served to find a free port. */
 	connect_stop_listening(t);
 	for (i = 0; i < CONNECT_ROUNDS; i++) {
 		connect_race_listen(test);

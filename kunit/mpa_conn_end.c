@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Ending: graceful, aborted, detached, in any state and from any callback. */
+/* Graceful close, abort and detach, in any state and from any callback. */
 #include <linux/delay.h>
 #include <linux/string.h>
 #include <net/tcp.h>
@@ -7,7 +7,7 @@
 
 #define END_PATIENCE	(20 * HZ)
 
-/* Where a connection can be when its end comes. */
+/* States of a connection when it is detached or aborted */
 enum end_state {
 	END_ATTACHED,
 	END_REQUEST_SENT,
@@ -113,7 +113,7 @@ static void end_reach(struct kunit *test, enum end_state state)
 	}
 }
 
-/* released() has come once, and nothing after it. */
+/* Expect one released(), as the last callback. */
 static void end_expect_released(struct kunit *test, struct mpa_consumer *c)
 {
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait(c, EV_RELEASED, 1));
@@ -122,7 +122,7 @@ static void end_expect_released(struct kunit *test, struct mpa_consumer *c)
 	KUNIT_EXPECT_EQ(test, c->log[c->nr_log - 1], EV_RELEASED);
 }
 
-/* In each state: the socket comes back as it was. */
+/* mpa_detach() in each state restores the socket. */
 void conn_end_detach(struct kunit *test)
 {
 	const u8 options = TCP_NAGLE_OFF | TCP_NAGLE_CORK;
@@ -153,7 +153,7 @@ void conn_end_detach(struct kunit *test)
 	}
 }
 
-/* The same, waiting for it. */
+/* mpa_detach_sync() in each state returns after released(). */
 void conn_end_detach_sync(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -169,7 +169,7 @@ void conn_end_detach_sync(struct kunit *test)
 	}
 }
 
-/* Within some seconds: what is on its way to the peer may be held up. */
+/* True if the peer's TCP closes within some seconds: a RST may be delayed. */
 static bool end_peer_closed(const struct mpa_peer *peer)
 {
 	u32 i;
@@ -182,7 +182,7 @@ static bool end_peer_closed(const struct mpa_peer *peer)
 	return false;
 }
 
-/* The peer is reset, in END_SHUTDOWN maybe behind a FIN. */
+/* Expect a reset of the peer, in END_SHUTDOWN possibly after a FIN. */
 static void end_expect_reset(struct kunit *test, enum end_state state)
 {
 	struct conn_test *t = test->priv;
@@ -194,7 +194,7 @@ static void end_expect_reset(struct kunit *test, enum end_state state)
 		KUNIT_EXPECT_EQ_MSG(test, err, -ECONNRESET, "state %d", state);
 }
 
-/* Aborted in each state, then detached: TCP is gone in every one. */
+/* mpa_abort() in each state, twice: TCP is reset. */
 void conn_end_abort(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -224,19 +224,19 @@ static int end_disconnect(struct socket *sock)
 	return kernel_connect(sock, &nowhere, sizeof(nowhere), 0);
 }
 
-/* What the owner of the socket must not do. */
+/* Disconnect the socket of a connection and make it listen: a misuse. */
 static void end_make_listen(struct kunit *test, struct socket *sock)
 {
 	struct conn_test *t = test->priv;
 
 	KUNIT_ASSERT_EQ(test, end_disconnect(sock), 0);
-	/* Until then the loss may still be answered with a reset. */
+	/* Before closed() MPA could still reset the listening socket. */
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_ASSERT_EQ(test, kernel_listen(sock, 1), 0);
 	WRITE_ONCE(sock->sk->sk_rcvtimeo, 20 * HZ);
 }
 
-/* A connection to @sock, which listens on a port that it was given. */
+/* Returns a socket that is connected to @sock, which listens. */
 static struct socket *end_connect_to(struct kunit *test, struct socket *sock)
 {
 	struct sockaddr_in sin = {
@@ -253,7 +253,7 @@ static struct socket *end_connect_to(struct kunit *test, struct socket *sock)
 	return peer;
 }
 
-/* What the socket accepts then has nothing of ours. */
+/* The accepted socket has no callback of MPA. */
 void conn_end_listen(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -276,7 +276,7 @@ void conn_end_listen(struct kunit *test)
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
 }
 
-/* Stays in recv() until it may go on. */
+/* Stay in recv() until the case completes t->helper.go. */
 static void end_hook_wait(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct conn_test *t = container_of(c, struct conn_test, a);
@@ -287,7 +287,7 @@ static void end_hook_wait(struct mpa_consumer *c, enum consumer_event ev)
 	wait_for_completion_timeout(&t->helper.go, END_PATIENCE);
 }
 
-/* To sock[1], which says nothing. */
+/* Reconnect sock[0] to sock[1], which sends nothing. */
 static int end_connect_anew(struct conn_test *t)
 {
 	struct sockaddr_storage addr;
@@ -298,7 +298,7 @@ static int end_connect_anew(struct conn_test *t)
 				     sizeof(struct sockaddr_in), 0);
 }
 
-/* It was lost, although TCP is connected. */
+/* Expect that the connection is lost, although TCP is connected. */
 static void end_expect_lost(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -309,8 +309,8 @@ static void end_expect_lost(struct kunit *test)
 }
 
 /*
- * The socket is connected anew while the work item is busy in recv(), so that
- * it sees no TCP that is closed; until t->helper.go.
+ * Reconnect the socket while the work item is in recv(), which it leaves at
+ * t->helper.go: so it never sees TCP closed.
  */
 static int end_reconnect_meanwhile(struct kunit *test)
 {
@@ -334,7 +334,7 @@ void conn_end_reconnect(struct kunit *test)
 	end_expect_lost(test);
 }
 
-/* It sees one, but does not look before the start. */
+/* Reconnected before the start, which is when MPA looks at the state of TCP. */
 void conn_end_reconnect_start(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -348,8 +348,8 @@ void conn_end_reconnect_start(struct kunit *test)
 }
 
 /*
- * A stream that is not ours gets nothing that was meant for ours; @arg: not the
- * FIN, but a message.
+ * A pending FIN or (@arg) message of the connection is not sent in the new
+ * stream.
  */
 void conn_end_reconnect_detach(struct kunit *test)
 {
@@ -378,7 +378,7 @@ static u32 end_unread(const struct conn_test *t)
 	return READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
 }
 
-/* Nor are octets of it taken for those that the consumer keeps. */
+/* Octets of the new stream are not consumed in place of kept batches. */
 void conn_end_reconnect_kept(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -404,14 +404,14 @@ void conn_end_reconnect_kept(struct kunit *test)
 	mpa_peer_exit(&other);
 }
 
-/* In one round the connection is lost and another MULPDU would be told of. */
+/* The connection is lost in a round that would also report a new MULPDU. */
 void conn_end_once(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
 	conn_default(test);
 	conn_settle(&t->a);
-	t->a.conn->rx.seq -= 100;	/* these TCP does not have any more */
+	t->a.conn->rx.seq -= 100;	/* octets that TCP no longer has */
 	t->a.conn->mulpdu++;
 	mpa_resume(t->a.conn);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
@@ -428,7 +428,7 @@ static void end_hook_detach(struct mpa_consumer *c, enum consumer_event ev)
 	WRITE_ONCE(c->detached, true);
 }
 
-/* Calls everything that any callback may call. */
+/* Make all calls that any callback may make. */
 static void end_hook_all(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct socket *sock = mpa_conn_socket(c->conn);
@@ -453,7 +453,7 @@ static void end_hook_abort(struct mpa_consumer *c, enum consumer_event ev)
 		mpa_abort(c->conn);
 }
 
-/* The state from which end_fire() has callback @ev called. */
+/* Bring the connection to the state from which end_fire() causes @ev. */
 static void end_prepare(struct kunit *test, enum consumer_event ev)
 {
 	switch (ev) {
@@ -546,7 +546,7 @@ static void end_hook_slow(struct mpa_consumer *c, enum consumer_event ev)
 {
 	if (ev != EV_RECV)
 		return;
-	c->startup.rev = 77;	/* says that it is in here */
+	c->startup.rev = 77;	/* tells the case that recv() is running */
 	msleep(200);
 	c->startup.rev = 78;
 }
@@ -575,7 +575,7 @@ void conn_end_running(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 78);
 }
 
-/* Nothing that arrives after mpa_detach() is passed on. */
+/* Octets and a RST after mpa_detach() cause no callback but released(). */
 void conn_end_no_more(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -608,7 +608,7 @@ void conn_end_barrier(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_RELEASED), 1);
 }
 
-/* Both sides close, one after the other; @arg: who is first. */
+/* Both sides close, one after the other; @arg: the Responder is first. */
 void conn_end_graceful(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -664,7 +664,7 @@ void conn_end_states(struct kunit *test)
 	}
 }
 
-/* @arg: IPv6. */
+/* @arg: IPv6 */
 void conn_end_addresses(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -692,7 +692,7 @@ static unsigned long end_counter(struct conn_test *t, u32 field)
 	return snmp_fold_field(t->mn->mib, field);
 }
 
-/* A connection with two ULPDUs each way and a CRC error, in numbers. */
+/* Counters of a connection with two ULPDUs each way and a CRC error. */
 void conn_end_counters(struct kunit *test)
 {
 	static const struct {

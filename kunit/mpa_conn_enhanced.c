@@ -20,7 +20,7 @@ static void enh_attach(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 	conn_attach(test, MPA_F_ENHANCED);
 }
 
-/* Enhanced data as it is on the wire, and private data of the ULP behind it. */
+/* Write enhanced data in wire format, then the ULP's private data. */
 static u32 enh_pd(u8 *to, u32 word, const u8 *pd, u32 len)
 {
 	to[0] = word >> 24;
@@ -52,7 +52,7 @@ static void enh_expect_frame(struct kunit *test, bool reply, u8 flags,
 	conn_expect_frame(test, reply, flags | PEER_S, 2, octets, len);
 }
 
-/* What the consumer was told of the peer's frame. */
+/* Check the fields of the peer's frame that were reported to the consumer. */
 static void enh_expect_startup(struct kunit *test, u16 ird, u16 ord, u8 rtr,
 			       const u8 *pd, u32 len)
 {
@@ -82,7 +82,7 @@ static void enh_expect_info(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 	KUNIT_EXPECT_EQ(test, info.rtr, rtr);
 }
 
-/* Request and Reply with @arg octets of the ULP's, 512 in all at most. */
+/* Request and Reply with @arg octets of the ULP's private data, at most 508. */
 void conn_enh_initiator(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -122,10 +122,10 @@ void conn_enh_responder(struct kunit *test)
 }
 
 /**
- * struct enh_early - who accepts a Request before it is there
- * @work: tries again and again
+ * struct enh_early - mpa_accept() while the Request arrives
+ * @work: calls mpa_accept() repeatedly
  * @t: the case
- * @err: what came of it
+ * @err: last result of mpa_accept()
  */
 struct enh_early {
 	struct work_struct	work;
@@ -144,7 +144,7 @@ static void enh_accept_early(struct work_struct *work)
 	} while (early->err == -ENOTCONN && time_before(jiffies, end));
 }
 
-/* Whatever the moment, the Reply has enhanced data, as the Request had. */
+/* At any moment of mpa_accept() the Reply has enhanced data, as the Request. */
 void conn_enh_accept_early(struct kunit *test)
 {
 	static const u8 pd[] = { 0xc0, 0x05, 0xc0, 0x07 };
@@ -170,7 +170,7 @@ void conn_enh_accept_early(struct kunit *test)
 	}
 }
 
-/* The four octets count, too; but not in what has none of them. */
+/* Enhanced data takes 4 of 512 octets; frames without it have all 512. */
 void conn_enh_pd_too_long(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -194,7 +194,7 @@ void conn_enh_pd_too_long(struct kunit *test)
 	conn_expect_frame(test, true, PEER_C, 1, t->pool, 512);
 }
 
-/* Frames come an octet at a time. */
+/* A frame arrives one octet at a time. */
 void conn_enh_dribble(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -218,7 +218,7 @@ void conn_enh_dribble(struct kunit *test)
 	enh_expect_startup(test, 6, 4, MPA_RTR_SEND, t->pool, 3);
 }
 
-/* Frames that close the connection. */
+/* Frames that close the connection */
 
 static void enh_expect_closed(struct kunit *test, enum mpa_reason reason)
 {
@@ -234,7 +234,7 @@ static void enh_expect_closed(struct kunit *test, enum mpa_reason reason)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REJECTED), 0);
 }
 
-/* S, and too few octets: the 20 of the frame are read, and not one more. */
+/* S with PD_Length below 4: only the 20 octets of the header are read. */
 void conn_enh_short(struct kunit *test)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
@@ -264,8 +264,8 @@ void conn_enh_short(struct kunit *test)
 }
 
 struct enh_bad {
-	bool		initiator;	/* we are */
-	bool		enhanced;	/* we ask for it, or support it */
+	bool		initiator;	/* role of the connection */
+	bool		enhanced;	/* MPA_F_ENHANCED */
 	u8		flags;		/* of the peer's frame */
 	u8		rev;
 	u32		pd_len;
@@ -289,7 +289,7 @@ static const struct enh_bad enh_bads[] = {
 				   MPA_REASON_PD_LENGTH },
 };
 
-/* A frame, @arg, that has to close the connection. */
+/* Frame @arg closes the connection. */
 void conn_enh_bad(struct kunit *test)
 {
 	const struct enh_bad *bad = &enh_bads[conn_arg(test)];
@@ -308,7 +308,7 @@ void conn_enh_bad(struct kunit *test)
 	enh_expect_closed(test, bad->reason);
 }
 
-/* A Request of a revision above ours; @arg is our own. */
+/* A Request of a higher revision than the Responder's, which is @arg. */
 void conn_enh_refused(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -354,7 +354,7 @@ static void enh_expect_pd(struct kunit *test, u8 rev, u32 len)
 	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, len), 0);
 }
 
-/* Who supports Rev 2 is asked without: @arg, flags and revision. */
+/* A Request without S to an enhanced Responder. @arg: flags, revision */
 void conn_enh_old_request(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -375,7 +375,7 @@ void conn_enh_old_request(struct kunit *test)
 	enh_expect_plain(test, rev);
 }
 
-/* Nothing enhanced is wanted of Rev 2; the Reply's revision is @arg. */
+/* An Initiator of Rev 2 without enhanced data; the Reply's revision is @arg. */
 void conn_enh_plain(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -394,7 +394,7 @@ void conn_enh_plain(struct kunit *test)
 	enh_expect_plain(test, rev);
 }
 
-/* In Rev 1 the bit is reserved, and the octets are the ULP's. */
+/* In Rev 1 bit S is reserved, and all private data is the ULP's. */
 void conn_enh_rev1(struct kunit *test)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
@@ -420,7 +420,7 @@ void conn_enh_rev1(struct kunit *test)
 /* Negotiation that fails: codes 6 and 7 */
 
 struct enh_error {
-	u8		rtr;		/* ours */
+	u8		rtr;		/* of the connection */
 	u32		reply;
 	enum mpa_error	error;
 	enum mpa_reason	reason;
@@ -436,7 +436,7 @@ static const struct enh_error enh_errors[] = {
 	[ENH_ERROR_A] = { 0, 0x80078005, MPA_ERR_RTR, MPA_REASON_RTR },
 };
 
-/* What a consumer does then: a Terminate message, and no more. */
+/* As a consumer after failed negotiation: send Terminate, and shut down. */
 static void enh_hook_terminate(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct conn_test *t = container_of(c, struct conn_test, a);
@@ -470,7 +470,7 @@ void conn_enh_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
 	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
 
-	/* What the peer sends is not passed, and its FIN is heard. */
+	/* ULPDUs of the peer are not passed; its FIN is processed. */
 	mpa_resume(t->a.conn);
 	conn_peer_send(test, 100);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
@@ -487,7 +487,7 @@ void conn_enh_error(struct kunit *test)
 
 /* The RTR */
 
-/* It is the Initiator's first FPDU; before it comes nothing at all. */
+/* The RTR is the Initiator's first FPDU; nothing is sent before it. */
 void conn_enh_rtr(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -508,7 +508,7 @@ void conn_enh_rtr(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-/* The Responder is silent until it has come. */
+/* The Responder sends nothing until the RTR has arrived. */
 void conn_enh_may_send(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -532,7 +532,7 @@ void conn_enh_may_send(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-/* Both ends are ours. */
+/* MPA on both ends. */
 void conn_enh_two(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -625,7 +625,7 @@ void conn_enh_set_responder(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 1, 0), -EALREADY);
 }
 
-/* Before the Request is there, and later than in the callback. */
+/* mpa_set_enhanced() before the Request, and after request() has returned. */
 void conn_enh_set_late(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -649,7 +649,7 @@ void conn_enh_set_late(struct kunit *test)
 
 /* Rejecting */
 
-/* The Reply has the depths that would have been needed. */
+/* A rejecting Reply has the depths set by mpa_set_enhanced(). */
 void conn_enh_reject(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -683,7 +683,7 @@ void conn_enh_rejected(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
-/* By a peer that does not know S: private data only. @arg: flags, revision. */
+/* A rejecting Reply without enhanced data. @arg: flags, revision */
 void conn_enh_rejected_plain(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -736,7 +736,7 @@ void conn_enh_params(struct kunit *test)
 	t->a.params.ird_max = 0x4000;
 	enh_refused_params(test);
 
-	/* A Responder supports at least one kind of RTR. */
+	/* A Responder must support at least one kind of RTR. */
 	t->a.params = good;
 	conn_attach(test, MPA_F_ENHANCED);
 	KUNIT_EXPECT_EQ(test, mpa_start_responder(t->a.conn, NULL, 0),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the cases of suite mpa_conn have in common. */
+/* Functions that the cases of suite mpa_conn share. */
 #include <linux/bvec.h>
 #include <linux/delay.h>
 #include <linux/gfp.h>
@@ -45,12 +45,12 @@ static void conn_check_consumer(struct kunit *test, struct mpa_consumer *c)
 	KUNIT_EXPECT_LE(test, mpa_consumer_count(c, EV_ENDED), 1);
 	KUNIT_EXPECT_LE(test, mpa_consumer_count(c, EV_CLOSED), 1);
 	KUNIT_EXPECT_EQ(test, c->overlaps, 0);
-	/* One may have been about to begin. */
+	/* One callback may have been about to begin. */
 	KUNIT_EXPECT_LE(test, c->late, 1);
 	KUNIT_EXPECT_EQ(test, c->disorder, 0);
 }
 
-/* What a callback may have changed must not change what exit finds. */
+/* Remove the hook, put kept batches, detach. True if released() has come. */
 static bool conn_release(struct kunit *test, struct mpa_consumer *c)
 {
 	u32 i;
@@ -77,7 +77,7 @@ static void conn_settings(struct conn_test *t)
 	WRITE_ONCE(t->mn->ooo_ack_notify, t->ooo_ack_notify);
 }
 
-/* From now on nothing is accepted or connected any more. */
+/* Close listener and connection attempt: no further sockets are made. */
 static void conn_close_helper(struct conn_sock *s)
 {
 	struct mpa_connector *connector = xchg(&s->connector, NULL);
@@ -114,7 +114,7 @@ static void conn_free(struct conn_test *t)
 	kvfree(t);
 }
 
-/* Runs also when a case has broken off: nothing may be left behind. */
+/* Runs also after an assertion has failed: must free everything. */
 void conn_exit(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -143,7 +143,7 @@ u32 conn_arg(struct kunit *test)
 	return ((const struct conn_row *)test->param_value)->arg;
 }
 
-/* sock[0] is for the connection, the other end is the peer's. */
+/* Make two connected sockets: sock[0] for the connection, one for the peer. */
 void conn_pair(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -189,7 +189,7 @@ void conn_attach_to(struct kunit *test, struct mpa_consumer *c,
 	c->conn = conn;
 }
 
-/* A connection on a fresh socket, with a raw peer. */
+/* Attach to sock[0], which is made with a raw peer unless it exists. */
 void conn_attach(struct kunit *test, u32 flags)
 {
 	struct conn_test *t = test->priv;
@@ -233,7 +233,7 @@ void conn_peer_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
 	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, len), 0);
 }
 
-/* The next octets that the peer gets are exactly this frame. */
+/* Expect exactly this frame as the next octets that the peer receives. */
 void conn_expect_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
 		       const u8 *pd, u32 pd_len)
 {
@@ -261,7 +261,10 @@ static void conn_frames(struct kunit *test, enum conn_role role, u8 ours,
 	conn_expect_frame(test, true, ours | (peers & PEER_C), 1, NULL, 0);
 }
 
-/* Full operation, still on hold, with a raw peer. May be attached already. */
+/*
+ * Enter full operation with a raw peer, on hold. Attaches unless the case has
+ * done so.
+ */
 void conn_full(struct kunit *test, enum conn_role role, u32 flags,
 	       u8 peer_flags)
 {
@@ -286,7 +289,7 @@ void conn_full(struct kunit *test, enum conn_role role, u32 flags,
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
 }
 
-/* What most cases need: Initiator, all on, delivering. */
+/* For most cases: Initiator, markers and CRC both ways, not on hold. */
 void conn_default(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -295,7 +298,7 @@ void conn_default(struct kunit *test)
 	mpa_resume(t->a.conn);
 }
 
-/* On both sockets, with each other, delivering; @a is the Initiator. */
+/* Connect t->a, the Initiator, with t->b, on both sockets, not on hold. */
 void conn_start_two(struct kunit *test, u32 a_flags, u32 b_flags)
 {
 	struct conn_test *t = test->priv;
@@ -321,7 +324,7 @@ void conn_two(struct kunit *test, u32 a_flags, u32 b_flags)
 	conn_start_two(test, a_flags, b_flags);
 }
 
-/* What is on its way has arrived, and the work item has nothing to do. */
+/* Wait until octets on their way have arrived and the work item is idle. */
 void conn_settle(struct mpa_consumer *c)
 {
 	int i;
@@ -333,7 +336,7 @@ void conn_settle(struct mpa_consumer *c)
 	}
 }
 
-/* Segments with data that have been sent, each counted once. */
+/* Returns the number of segments with data sent, retransmissions excluded. */
 u32 conn_segments(const struct conn_test *t)
 {
 	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
@@ -351,7 +354,7 @@ void conn_detach(struct kunit *test, struct mpa_consumer *c)
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_detach(c));
 }
 
-/* Add an FPDU to what the peer sends next. Returns its length. */
+/* Add an FPDU to the octets that the peer sends next. Returns its length. */
 u32 conn_fpdu(struct kunit *test, u32 len)
 {
 	struct conn_test *t = test->priv;
@@ -384,7 +387,7 @@ void conn_peer_send(struct kunit *test, u32 len)
 	conn_flush(test);
 }
 
-/* The first @nr ULPDUs of the peer, and no others, have been delivered. */
+/* Expect delivery of the first @nr ULPDUs of the peer, and of no others. */
 void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr)
 {
 	struct conn_test *t = test->priv;
@@ -401,7 +404,7 @@ void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr)
 	KUNIT_ASSERT_EQ(test, c->disorder, 0);
 }
 
-/* The peer takes the next FPDU. Returns the ULPDU's length; it is at buf. */
+/* The peer receives the next FPDU. Returns its length; the ULPDU is in buf. */
 u32 conn_take(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -424,7 +427,7 @@ u32 conn_take(struct kunit *test)
 	return len;
 }
 
-/* The peer receives the next ULPDU of the connection, of @len octets. */
+/* Expect that the peer receives the next ULPDU, of @len octets. */
 void conn_expect_tx(struct kunit *test, u32 len)
 {
 	struct conn_test *t = test->priv;
@@ -435,7 +438,7 @@ void conn_expect_tx(struct kunit *test, u32 len)
 			    "ULPDU %u", k);
 }
 
-/* Neither octet nor FIN has left the connection that the peer has not seen. */
+/* Expect that the connection sends no more octets, and no FIN. */
 void conn_expect_silence(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -446,7 +449,7 @@ void conn_expect_silence(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, mpa_peer_silent(&t->peer));
 }
 
-/* The next message; the caller posts it. */
+/* Prepare the next message; the caller posts it. */
 struct conn_msg *conn_msg(struct kunit *test, u32 len)
 {
 	struct conn_test *t = test->priv;
@@ -468,7 +471,7 @@ struct conn_msg *conn_msg(struct kunit *test, u32 len)
 	return msg;
 }
 
-/* The same with its payload in a page that can be sent as it is. */
+/* Prepare the next message, with its payload in a page for zero copy. */
 struct conn_msg *conn_page_msg(struct kunit *test, u32 len)
 {
 	struct conn_msg *msg = conn_msg(test, len);
@@ -508,7 +511,7 @@ struct conn_msg *conn_post(struct kunit *test, u32 len)
 	return msg;
 }
 
-/* @nr messages have been handed back, in order, the last with @status. */
+/* Expect @nr messages handed back, in order, the last with @status. */
 void conn_expect_done(struct kunit *test, struct mpa_consumer *c, u32 nr,
 		      int status)
 {
@@ -524,8 +527,8 @@ void conn_expect_done(struct kunit *test, struct mpa_consumer *c, u32 nr,
 }
 
 /*
- * @nr messages have been handed back, in order: first those that TCP took,
- * then, with @err, one or more others.
+ * Expect @nr messages handed back, in order: first those that TCP took, then
+ * one or more with @err.
  */
 void conn_expect_statuses(struct kunit *test, struct mpa_consumer *c, u32 nr,
 			  int err)
@@ -550,7 +553,7 @@ void conn_expect_end(struct kunit *test, struct mpa_consumer *c,
 	KUNIT_ASSERT_EQ(test, c->end.error, error);
 }
 
-/* Nothing has ended, in either direction: an FPDU goes through each way. */
+/* Expect both halves alive: an FPDU goes through each way. */
 void conn_expect_alive(struct kunit *test, struct mpa_consumer *c)
 {
 	struct conn_test *t = test->priv;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* ULPDUs that arrive behind a hole in the stream are found, and passed once. */
+/* ULPDUs after a hole in the stream are found, and passed exactly once. */
 #include <linux/delay.h>
 #include <linux/tcp.h>
 #include <net/inet_connection_sock.h>
@@ -7,10 +7,10 @@
 #include "mpa_conn_ooo.h"
 #include "mpa_ooo_map.h"
 
-/* In a second, where no packets pay for them; see mpa_rx_ooo_paid() */
+/* Steps of a search per second without packets; see mpa_rx_ooo_paid() */
 #define OOO_STEPS	4000000
 
-/* From here on the peer's octets are put into the stream by hand. */
+/* From here on the case injects the segments of the peer. */
 void gap_begin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -30,7 +30,7 @@ void gap_open(struct kunit *test, enum conn_role role, u32 flags)
 	gap_begin(test);
 }
 
-/* What most cases need: Initiator, ULPDUs wanted also out of order. */
+/* For most cases: Initiator with MPA_F_OOO, not on hold. */
 void gap_default(struct kunit *test)
 {
 	gap_open(test, CONN_INITIATOR, MPA_F_OOO);
@@ -50,7 +50,7 @@ void gap_put(struct kunit *test, u32 from, u32 to)
 	gap_put_as(test, from, to, 0);
 }
 
-/* In segments of @chunk octets. */
+/* Octets @from to @to of the buffer arrive in segments of @chunk octets. */
 static void ooo_put_split(struct kunit *test, u32 from, u32 to, u32 chunk)
 {
 	for (; from < to; from += chunk)
@@ -63,19 +63,19 @@ void gap_fpdus(struct kunit *test, u32 nr, u32 len)
 		conn_fpdu(test, len);
 }
 
-/* Stream position of FPDU @k, or where the last one ends. */
+/* Stream position of FPDU @k, or of the end of the last one. */
 u64 gap_pos(const struct conn_test *t, u32 k)
 {
 	return k < t->nr_out ? t->out_from[k] : t->out_pos;
 }
 
-/* Where FPDU @k is in the buffer. */
+/* Offset of FPDU @k in the buffer. */
 u32 gap_at(const struct conn_test *t, u32 k)
 {
 	return gap_pos(t, k) - t->base;
 }
 
-/* ULPDU @i of those passed is what the peer sent as number @k. */
+/* Expect that ULPDU @i of those passed is number @k of those sent. */
 void gap_same(struct kunit *test, u32 i, u32 k)
 {
 	struct conn_test *t = test->priv;
@@ -88,7 +88,7 @@ void gap_same(struct kunit *test, u32 i, u32 k)
 			    "ULPDU %u", k);
 }
 
-/* Number @from to @to, and no other, have been passed before their turn. */
+/* Expect that ULPDUs @from to @to, and no others, are passed out of order. */
 void gap_ooo(struct kunit *test, u32 from, u32 to)
 {
 	struct conn_test *t = test->priv;
@@ -104,7 +104,7 @@ void gap_ooo(struct kunit *test, u32 from, u32 to)
 	KUNIT_ASSERT_EQ(test, t->a.disorder, 0);
 }
 
-/* Nothing of what lies behind the hole has been passed. */
+/* Expect that no ULPDU after the hole is passed. */
 void gap_none(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -126,7 +126,7 @@ static void ooo_info(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.ooo_suppressed, t->a.nr_ooo);
 }
 
-/* All that the peer has sent has been passed, and delivered. */
+/* Expect that all ULPDUs of the peer are passed, once, and delivered. */
 void gap_all(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -138,7 +138,7 @@ void gap_all(struct kunit *test)
 	ooo_info(test);
 }
 
-/* The same; and the peer goes on by itself. */
+/* gap_all(); then the peer's own TCP goes on. */
 void gap_alive(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -148,7 +148,7 @@ void gap_alive(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-/* Three ULPDUs have been passed behind a hole. */
+/* Open a connection, and have three ULPDUs passed after a hole. */
 void gap_three(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -159,7 +159,7 @@ void gap_three(struct kunit *test)
 	gap_ooo(test, 1, 4);
 }
 
-/* Behind a hole: passed. The hole closes: delivered. @arg: segments. */
+/* ULPDUs after a hole are passed; once it is filled, they are delivered. */
 static void ooo_found(struct kunit *test, u32 flags)
 {
 	struct conn_test *t = test->priv;
@@ -196,7 +196,7 @@ void conn_ooo_ipv6(struct kunit *test)
 	ooo_found(test, 0);
 }
 
-/* For conn_ooo_off(): why nothing is passed behind a hole. */
+/* Open a connection that passes nothing out of order. */
 static void ooo_open_off(struct kunit *test, enum conn_ooo_off why)
 {
 	struct conn_test *t = test->priv;
@@ -220,7 +220,7 @@ void conn_ooo_off(struct kunit *test)
 	ooo_open_off(test, conn_arg(test));
 	gap_fpdus(test, 4, 700);
 	gap_put(test, gap_at(t, 1), t->buf_len);
-	/* Longer than TCP waits with an ACK, and we with looking. */
+	/* Longer than a delayed ACK of TCP, and a search of MPA, may take. */
 	msleep(50);
 	gap_none(test);
 	gap_put(test, 0, gap_at(t, 1));
@@ -233,7 +233,7 @@ const void *gap_af_ops(const struct socket *sock)
 	return READ_ONCE(inet_csk(sock->sk)->icsk_af_ops);
 }
 
-/* What is behind a hole was there before full operation. */
+/* ULPDUs after a hole have arrived before full operation. */
 void conn_ooo_startup(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -258,7 +258,7 @@ void conn_ooo_startup(struct kunit *test)
 	gap_alive(test);
 }
 
-/* We have sent our FIN; the peer goes on. */
+/* The connection has sent its FIN; the peer goes on sending. */
 void conn_ooo_shutdown(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -277,7 +277,7 @@ void conn_ooo_shutdown(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.err, 0);
 }
 
-/* Of three FPDUs the second is the hole: is the third passed in a while? */
+/* True if, after a hole, the third FPDU is passed within some 200 ms. */
 static bool ooo_in_a_while(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -296,8 +296,8 @@ static bool ooo_in_a_while(struct kunit *test)
 }
 
 /*
- * Without the hook the connection looks behind holes by itself as long as
- * anything arrives; for a test that is slow that may be over.
+ * Without the hook MPA searches after holes while octets arrive. If the test is
+ * slow, that time may be over, so it tries repeatedly.
  */
 void conn_ooo_timer(struct kunit *test)
 {
@@ -317,7 +317,7 @@ void conn_ooo_timer(struct kunit *test)
 	gap_alive(test);
 }
 
-/* The flag sets M in our frame, in each role. */
+/* MPA_F_OOO sets M in the frame of either role. */
 void conn_ooo_frame(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -331,15 +331,15 @@ void conn_ooo_frame(struct kunit *test)
 	gap_alive(test);
 }
 
-/* FPDUs and segments of a short stream; both as many. */
+/* FPDUs of a short stream, and segments: as many of one as of the other */
 #define OOO_SHORT	5
 
 /**
  * struct ooo_short - a short stream, cut into segments
- * @pos: where each FPDU begins; then where the last ends
- * @cut: where each segment begins; then where the last ends
- * @have: segments that have arrived
- * @found: FPDUs that must have been passed
+ * @pos: stream positions of the FPDUs, and of the end of the last
+ * @cut: stream positions of the segments, and of the end of the last
+ * @have: bits of the segments that have arrived
+ * @found: bits of the FPDUs that must have been passed
  */
 struct ooo_short {
 	u64	pos[OOO_SHORT + 1];
@@ -348,7 +348,7 @@ struct ooo_short {
 	u32	found;
 };
 
-/* Octets @from to @to have arrived in one piece, and none just before. */
+/* Find the FPDUs in octets @from to @to, which have arrived without a hole. */
 static void ooo_find(struct ooo_short *s, u64 from, u64 to, bool in_order)
 {
 	bool known = in_order;
@@ -366,7 +366,7 @@ static void ooo_find(struct ooo_short *s, u64 from, u64 to, bool in_order)
 	}
 }
 
-/* Whatever can be found must be: in order, or from the first marker on. */
+/* Find all FPDUs that MPA must find: in order, or from the first marker on. */
 static void ooo_find_all(struct ooo_short *s)
 {
 	u32 i, from = 0;
@@ -380,7 +380,7 @@ static void ooo_find_all(struct ooo_short *s)
 	}
 }
 
-/* FPDUs of the short stream that have been passed. */
+/* Bits of the FPDUs of the short stream that have been passed. */
 static u32 ooo_passed(const struct conn_test *t, const struct ooo_short *s)
 {
 	u32 i, k, passed = 0;
@@ -392,7 +392,7 @@ static u32 ooo_passed(const struct conn_test *t, const struct ooo_short *s)
 	return passed;
 }
 
-/* Where segment @i of try @n begins. */
+/* Offset in the buffer where segment @i of try @n begins. */
 static u32 ooo_cut(const struct conn_test *t, enum conn_ooo_cut how, u32 n,
 		   u32 i)
 {
@@ -429,7 +429,7 @@ static void ooo_make_short(struct kunit *test, struct ooo_short *s, u32 n)
 	s->found = 0;
 }
 
-/* Segment @i arrives: all that can be passed now is, and nothing else. */
+/* Segment @i arrives: expect exactly the FPDUs that can be passed now. */
 static void ooo_arrive(struct kunit *test, struct ooo_short *s, u32 n, u32 i)
 {
 	struct conn_test *t = test->priv;
@@ -446,7 +446,7 @@ static void ooo_arrive(struct kunit *test, struct ooo_short *s, u32 n, u32 i)
 			    "try %u, segments %x", n, s->have);
 }
 
-/* Of the segments that are left, number @n. */
+/* Take segment number @n of those left. */
 static u32 ooo_pick(u32 *left, u32 n)
 {
 	u32 i = 0;
@@ -481,7 +481,7 @@ void conn_ooo_orders(struct kunit *test)
 	KUNIT_EXPECT_GT(test, t->a.nr_ooo, 120);
 }
 
-/* A stream in segments that arrive in any order, some of them twice. */
+/* The segments of a stream arrive in random order, some octets twice. */
 void conn_ooo_shuffled(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -529,7 +529,7 @@ void conn_ooo_octets(struct kunit *test)
 	gap_alive(test);
 }
 
-/* Set how much the socket may hold; returns how much it was. */
+/* Set sk_rcvbuf. Returns the previous value. */
 static int ooo_rcvbuf(struct conn_test *t, int to)
 {
 	struct sock *sk = t->sock[0]->sk;
@@ -543,7 +543,7 @@ static int ooo_rcvbuf(struct conn_test *t, int to)
 	return was;
 }
 
-/* The window becomes larger than in other cases, and the buffer ample. */
+/* Open a connection with a larger window and receive buffer than usual. */
 static void ooo_widen(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -560,7 +560,7 @@ static void ooo_widen(struct kunit *test)
 	gap_begin(test);
 }
 
-/* The longest FPDU there is, in segments of @arg octets. */
+/* The longest possible FPDU, in segments of @arg octets. */
 void conn_ooo_long(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -578,8 +578,8 @@ void conn_ooo_long(struct kunit *test)
 }
 
 /*
- * An FPDU begins with a marker, which comes later than the rest, and to which
- * no other marker points.
+ * An FPDU without other markers begins with a marker, which arrives after the
+ * rest.
  */
 void conn_ooo_leading(struct kunit *test)
 {
@@ -597,7 +597,7 @@ void conn_ooo_leading(struct kunit *test)
 	gap_alive(test);
 }
 
-/* More FPDUs than fit into a batch, or are stepped over at a time. */
+/* More FPDUs than a batch holds, or than one round steps over. */
 void conn_ooo_many(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -614,7 +614,7 @@ void conn_ooo_many(struct kunit *test)
 	gap_alive(test);
 }
 
-/* TCP does not join skbs that have clones, also when the hole closes. */
+/* Clone TCP's skbs, so that TCP does not join them when the hole is filled. */
 static void ooo_clone(struct conn_test *t, struct sk_buff_head *clones)
 {
 	struct sock *sk = t->sock[0]->sk;
@@ -631,8 +631,8 @@ static void ooo_clone(struct conn_test *t, struct sk_buff_head *clones)
 }
 
 /*
- * Each octet in an skb: the socket is not locked for thousands at once, to step
- * over FPDUs or (@arg) to copy a single one.
+ * Each octet in an skb of its own: MPA does not keep the socket locked while it
+ * steps over thousands of them, or (@arg) copies them for a single FPDU.
  */
 void conn_ooo_scattered(struct kunit *test)
 {
@@ -653,14 +653,14 @@ void conn_ooo_scattered(struct kunit *test)
 	recvs = mpa_consumer_count(&t->a, EV_RECV);
 	gap_put(test, 0, gap_at(t, 1));
 	gap_all(test);
-	/* The first FPDU takes one, and one would do for all others. */
+	/* recv() once for the first FPDU; at once, once for all others. */
 	if (!single)
 		KUNIT_EXPECT_GT(test, mpa_consumer_count(&t->a, EV_RECV),
 				recvs + 2);
 	__skb_queue_purge(&clones);
 }
 
-/* More pieces than are remembered: what is passed of the rest is in order. */
+/* More ranges than are recorded: ULPDUs of the rest are passed in order. */
 void conn_ooo_bounded(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -685,14 +685,14 @@ void conn_ooo_bounded(struct kunit *test)
 	gap_alive(test);
 }
 
-/* Octets @from to @to of the buffer arrive, but for every second one. */
+/* Every second octet of @from to @to of the buffer arrives. */
 static void ooo_put_odd(struct kunit *test, u32 from, u32 to)
 {
 	for (from |= 1; from < to; from += 2)
 		gap_put(test, from, from + 1);
 }
 
-/* All that has arrived has been looked at. */
+/* True once all octets that have arrived have been searched. */
 static bool ooo_searched(struct conn_test *t)
 {
 	const struct mpa_conn_ooo *ooo = &t->a.conn->ooo;
@@ -709,8 +709,8 @@ static bool ooo_searched(struct conn_test *t)
 }
 
 /*
- * Single octets tell nothing, and to look at all of them for each one more
- * would keep a processor busy: what that costs has to be paid for by time.
+ * No FPDU is found among single octets, and searching all of them for each one
+ * that arrives would keep a CPU busy: searches are limited by their cost.
  */
 void conn_ooo_paced(struct kunit *test)
 {
@@ -730,7 +730,7 @@ void conn_ooo_paced(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, ooo_searched(t));
 	}
 	KUNIT_EXPECT_GT(test, steps, 10 * 3000);
-	/* A search does not pay for those before it. */
+	/* The cost is that of one search, not of all before it. */
 	KUNIT_EXPECT_LT(test, t->a.conn->ooo.cost, 2 * first);
 	KUNIT_EXPECT_GE(test, t->a.conn->ooo.begun - begun,
 			steps / (OOO_STEPS / HZ));
@@ -739,8 +739,8 @@ void conn_ooo_paced(struct kunit *test)
 }
 
 /*
- * A search that is not paid for yet is made when it is, although no packet
- * comes. The timer for SACK blocks, four seconds after a hole, is too late.
+ * A delayed search runs when its time has come, although no packet arrives. The
+ * timer for SACK blocks, four seconds after a hole, would be too late.
  */
 void conn_ooo_due(struct kunit *test)
 {
@@ -751,7 +751,7 @@ void conn_ooo_due(struct kunit *test)
 	gap_fpdus(test, 3, 700);
 	gap_put(test, gap_at(t, 1), gap_at(t, 2));
 	gap_ooo(test, 1, 2);
-	/* As if the last one had taken a quarter of a second */
+	/* As if the last search had cost a quarter of a second */
 	begun = jiffies;
 	t->a.conn->ooo.begun = begun;
 	t->a.conn->ooo.cost = OOO_STEPS / 4;
@@ -762,7 +762,7 @@ void conn_ooo_due(struct kunit *test)
 	gap_alive(test);
 }
 
-/* Alter the ULPDUs of FPDUs @from to @to, but no length, marker or CRC. */
+/* Alter the ULPDUs of FPDUs @from to @to, but not length, markers and CRC. */
 void gap_alter(struct conn_test *t, u32 from, u32 to)
 {
 	u32 k, i;
@@ -773,7 +773,7 @@ void gap_alter(struct conn_test *t, u32 from, u32 to)
 				t->buf[i] ^= 0x55;
 }
 
-/* Of the ULPDUs kept, all are what the peer has sent first. */
+/* True if a kept ULPDU has the octets that the peer sent first. */
 static bool ooo_kept_ulpdu(const struct conn_test *t,
 			   const struct mpa_ulpdu *u)
 {
@@ -807,8 +807,8 @@ void gap_kept_same(struct kunit *test)
 }
 
 /*
- * What was passed comes again with other octets: they are of no interest. @arg:
- * they come with what closes the hole, and TCP puts them into the stream.
+ * Passed ULPDUs are received again with other octets, which are ignored. @arg:
+ * in one segment with the hole, so that TCP puts them into the stream.
  */
 void conn_ooo_altered(struct kunit *test)
 {
@@ -857,8 +857,8 @@ void conn_ooo_overlap(struct kunit *test)
 }
 
 /*
- * TCP joins a segment to a small one in front of it, and leaves in its queue
- * what is covered then. On hold, since what has a clone is not joined to.
+ * TCP joins a segment to a small skb before it, and leaves in its queue the
+ * skbs that it covers then. On hold: TCP would not join to an skb with a clone.
  */
 void conn_ooo_covered(struct kunit *test)
 {
@@ -880,7 +880,7 @@ void conn_ooo_covered(struct kunit *test)
 	gap_alive(test);
 }
 
-/* The same with more than are looked for, and an FPDU to be copied together. */
+/* More covered skbs than MPA looks for, and an FPDU that has to be copied. */
 void conn_ooo_covered_many(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -920,7 +920,7 @@ u32 gap_queued(struct conn_test *t)
 	return octets;
 }
 
-/* A few octets from @at on arrive, for which TCP drops all after them. */
+/* 100 octets at @at arrive; TCP drops all octets after them to take these. */
 void gap_drop(struct kunit *test, u32 at)
 {
 	struct conn_test *t = test->priv;
@@ -931,7 +931,7 @@ void gap_drop(struct kunit *test, u32 at)
 	ooo_rcvbuf(t, rcvbuf);
 }
 
-/* TCP drops what it has behind the hole, and receives other octets then. */
+/* TCP drops the octets after a hole, and then receives other ones. */
 void conn_ooo_dropped(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -949,7 +949,7 @@ void conn_ooo_dropped(struct kunit *test)
 	gap_alive(test);
 }
 
-/* TCP takes octets @from to @to in order, as soon as it has room. */
+/* Repeat octets @from to @to, in order, until TCP has room for them. */
 static void ooo_press(struct kunit *test, u32 from, u32 to)
 {
 	struct conn_test *t = test->priv;
@@ -965,7 +965,7 @@ static void ooo_press(struct kunit *test, u32 from, u32 to)
 	KUNIT_FAIL(test, "TCP does not take octet %u", from);
 }
 
-/* All that the peer's window lets through has been sent and acknowledged. */
+/* Wait until the peer's window is zero and all octets are acknowledged. */
 static void ooo_shut(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -981,11 +981,11 @@ static void ooo_shut(struct kunit *test)
 }
 
 /*
- * TCP has no memory for a segment: it drops those after the hole, too, and
- * takes back its window, while the peer's window is shut. The peer's window
- * updates then begin at the hole, below what TCP has seen before (SND.WL1). If
- * the segment waits until the socket is unlocked (the argument), TCP looks at
- * an ACK from after the hole before it announces the window.
+ * TCP has no memory for a segment: it drops those after the hole as well, and
+ * retracts its window, while the peer's window is zero. The peer's window
+ * updates then begin at the hole, below the sequence number of the last update
+ * (SND.WL1). If the segment waits in the backlog (@arg), TCP processes an ACK
+ * from after the hole before it announces the window.
  */
 void conn_ooo_window_retracted(struct kunit *test)
 {
@@ -1003,7 +1003,7 @@ void conn_ooo_window_retracted(struct kunit *test)
 	ooo_shut(test);
 	gap_put(test, gap_at(t, 2), t->buf_len);
 	ooo_rcvbuf(t, 1);
-	/* The peer's is locked as well, to make the segments. */
+	/* Nested: mpa_inject() locks the peer's socket to make a segment. */
 	if (locked)
 		lock_sock_nested(t->sock[0]->sk, SINGLE_DEPTH_NESTING);
 	gap_put(test, gap_at(t, 1), gap_at(t, 2));
@@ -1022,8 +1022,8 @@ void conn_ooo_window_retracted(struct kunit *test)
 }
 
 /*
- * What was passed is dropped by TCP, received again, and then larger than what
- * the socket may hold, so that it is copied together.
+ * TCP drops passed octets and receives them again. The FPDU is larger than the
+ * receive buffer, so it is copied.
  */
 void conn_ooo_copied(struct kunit *test)
 {
@@ -1049,7 +1049,7 @@ void conn_ooo_copied(struct kunit *test)
 			copied);
 }
 
-/* TCP's sequence number wraps at each place in turn. */
+/* TCP's sequence number wraps, at various stream positions. */
 void conn_ooo_wrap(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

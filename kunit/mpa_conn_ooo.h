@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the cases of ULPDUs behind a hole have in common. */
+/* Functions that the cases of ULPDUs after a hole share. */
 #ifndef _MPA_CONN_OOO_H
 #define _MPA_CONN_OOO_H
 
 #include "mpa_conn_test.h"
 
-/* A stream of the peer, made by hand. */
+/* The peer's stream, whose segments the case injects. */
 void gap_begin(struct kunit *test);
 void gap_open(struct kunit *test, enum conn_role role, u32 flags);
 void gap_default(struct kunit *test);
@@ -17,7 +17,7 @@ u32 gap_at(const struct conn_test *t, u32 k);
 void gap_three(struct kunit *test);
 void gap_alter(struct conn_test *t, u32 from, u32 to);
 
-/* What has been passed and delivered. */
+/* Checks of the ULPDUs that have been passed and delivered. */
 void gap_same(struct kunit *test, u32 i, u32 k);
 void gap_ooo(struct kunit *test, u32 from, u32 to);
 void gap_none(struct kunit *test);

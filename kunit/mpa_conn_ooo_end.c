@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What becomes of ULPDUs that were passed before their turn: errors, ends of
- * the stream and of the connection; and who else uses the socket meanwhile.
+ * ULPDUs passed out of order: errors, ends of the stream and of the connection,
+ * and other users of the socket.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -13,7 +13,7 @@
 #include "mpa_compat.h"
 #include "mpa_conn_ooo.h"
 
-/* Put the CRC of FPDU @k right again. */
+/* Compute the CRC of FPDU @k again. */
 static void ooo_new_crc(struct conn_test *t, u32 k)
 {
 	u32 from = gap_at(t, k), len = gap_at(t, k + 1) - from - 4;
@@ -22,7 +22,7 @@ static void ooo_new_crc(struct conn_test *t, u32 k)
 			   t->buf + from + len);
 }
 
-/* The stream ends in front of ULPDUs passed ooo: they are not delivered. */
+/* Expect an end before ULPDUs passed ooo: only @delivered are delivered. */
 static void ooo_undelivered(struct kunit *test, u32 delivered)
 {
 	struct conn_test *t = test->priv;
@@ -34,7 +34,7 @@ static void ooo_undelivered(struct kunit *test, u32 delivered)
 	KUNIT_EXPECT_EQ(test, t->a.disorder, 0);
 }
 
-/* The receive half has failed; the other still works. */
+/* Expect the end of the receive half; the sending half still works. */
 static void ooo_failed(struct kunit *test, enum mpa_error error,
 		       enum mpa_reason reason, u32 delivered)
 {
@@ -53,8 +53,8 @@ static void ooo_failed(struct kunit *test, enum mpa_error error,
 }
 
 /*
- * The third FPDU is bad: it is not passed, what follows is found behind it.
- * @arg: it comes again and is good, before its turn.
+ * The third FPDU is bad: it is not passed, but those after it are found. @arg:
+ * a good one is received before the stream reaches it.
  */
 void conn_ooo_bad_crc(struct kunit *test)
 {
@@ -82,8 +82,8 @@ void conn_ooo_bad_crc(struct kunit *test)
 }
 
 /*
- * ULPDU_Length of the second FPDU, in the hole, is @arg. It leads into what was
- * passed, or beyond all there is: nobody waits for that.
+ * ULPDU_Length of the second FPDU, in the hole, is @arg. It leads into a passed
+ * FPDU, or beyond all octets received: an error at once, without waiting.
  */
 void conn_ooo_into(struct kunit *test)
 {
@@ -99,8 +99,8 @@ void conn_ooo_into(struct kunit *test)
 }
 
 /*
- * The same, where the length has come before all the rest. @arg: TCP drops what
- * was passed, so that nothing follows the octets that lead into it.
+ * ULPDU_Length of the second FPDU leads into a passed FPDU, and has been read
+ * before the hole. @arg: TCP drops the passed FPDU.
  */
 void conn_ooo_into_late(struct kunit *test)
 {
@@ -121,7 +121,7 @@ void conn_ooo_into_late(struct kunit *test)
 	ooo_failed(test, MPA_ERR_MARKER, MPA_REASON_MARKER, 1);
 }
 
-/* Make FPDU @k longer by @more, with its CRC, right, inside of the next one. */
+/* Lengthen FPDU @k by @more: its CRC, which is right, lies in the next one. */
 static void ooo_lengthen(struct conn_test *t, u32 k, u32 more)
 {
 	u32 from = gap_at(t, k), crc = gap_at(t, k + 1) - 4 + more;
@@ -133,8 +133,8 @@ static void ooo_lengthen(struct conn_test *t, u32 k, u32 more)
 }
 
 /*
- * The same with a CRC that is right (@arg), which is found in what was passed.
- * With one that is wrong, that is the error.
+ * A length leads into a passed FPDU, where a CRC is found that is right (@arg):
+ * the length is the error. If the CRC is wrong, the CRC is the error.
  */
 void conn_ooo_into_crc(struct kunit *test)
 {
@@ -157,8 +157,8 @@ void conn_ooo_into_crc(struct kunit *test)
 }
 
 /*
- * What closes the hole has, for what was passed, another length or another
- * marker, and a CRC that is right.
+ * The segment that fills the hole has another marker for a passed FPDU, with a
+ * right CRC.
  */
 void conn_ooo_changed_marker(struct kunit *test)
 {
@@ -174,7 +174,7 @@ void conn_ooo_changed_marker(struct kunit *test)
 	ooo_failed(test, MPA_ERR_MARKER, MPA_REASON_MARKER, 2);
 }
 
-/* FPDU @k has a leading marker; those after it count from there. */
+/* FPDU @k has a leading marker; let the markers after it count from there. */
 static void ooo_from_lead(struct kunit *test, u32 k)
 {
 	struct conn_test *t = test->priv;
@@ -188,7 +188,7 @@ static void ooo_from_lead(struct kunit *test, u32 k)
 	ooo_new_crc(t, k);
 }
 
-/* Rev 0, as a Responder, or no startup frames, or Rev 1. */
+/* Open a connection: Rev 0 as Responder, no startup frames, or Rev 1. */
 static void ooo_open_rev(struct kunit *test, s8 rev)
 {
 	struct conn_test *t = test->priv;
@@ -214,7 +214,7 @@ static void ooo_open_rev(struct kunit *test, s8 rev)
 
 /*
  * The peer counts FPDUPTR from leading markers. @arg: the revision in use. One
- * FPDU is passed out of order, in one piece, the other one in order, in many.
+ * FPDU arrives after a hole, in one segment, the other in order, in many.
  */
 void conn_ooo_from_lead(struct kunit *test)
 {
@@ -245,8 +245,8 @@ void conn_ooo_from_lead(struct kunit *test)
 }
 
 /*
- * @arg: the other length. It leads beyond what was passed; or it is seen later
- * that it does not lead to where the next FPDU begins.
+ * The segment that fills the hole has length @arg for a passed FPDU. It leads
+ * beyond the passed FPDUs; or later not to the beginning of the next FPDU.
  */
 void conn_ooo_changed_length(struct kunit *test)
 {
@@ -265,7 +265,7 @@ void conn_ooo_changed_length(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.nr_rx, 4);
 }
 
-/* On hold nothing is passed, whether in order or not. */
+/* On hold nothing is passed, neither in order nor out of order. */
 void conn_ooo_hold(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -289,7 +289,7 @@ void conn_ooo_hold(struct kunit *test)
 	gap_alive(test);
 }
 
-/* MPA has left the socket: nobody holds what TCP has behind holes. */
+/* Expect no clones of TCP's skbs after MPA has left the socket. */
 static void ooo_unshared(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -304,7 +304,7 @@ static void ooo_unshared(struct kunit *test)
 	release_sock(sk);
 }
 
-/* The owner of the socket reads all from the hole on. */
+/* After the detach, the socket's owner reads all octets from the hole on. */
 void conn_ooo_detach(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -325,7 +325,7 @@ void conn_ooo_detach(struct kunit *test)
 	mpa_peer_exit(&own);
 }
 
-/* TCP is gone: of the three that were passed none is delivered. */
+/* Expect TCP closed, and none of the three passed ULPDUs delivered. */
 static void ooo_lost(struct kunit *test, enum mpa_reason reason)
 {
 	struct conn_test *t = test->priv;
@@ -354,7 +354,7 @@ void conn_ooo_reset(struct kunit *test)
 	ooo_lost(test, MPA_REASON_RESET);
 }
 
-/* A FIN where the hole is, @arg octets before what was passed. */
+/* A FIN in the hole, @arg octets before the passed ULPDUs. */
 void conn_ooo_fin_before(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -368,7 +368,7 @@ void conn_ooo_fin_before(struct kunit *test)
 	conn_expect_tx(test, 900);
 }
 
-/* A FIN behind the hole waits for all before it; @arg octets are missing. */
+/* A FIN after the hole is reported in order; @arg octets before it lack. */
 void conn_ooo_fin_behind(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -391,7 +391,7 @@ void conn_ooo_fin_behind(struct kunit *test)
 	conn_expect_tx(test, 900);
 }
 
-/* Urgent data behind the hole is no better than before it. */
+/* Urgent data after the hole is an error at once. */
 void conn_ooo_urgent(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -403,7 +403,7 @@ void conn_ooo_urgent(struct kunit *test)
 	ooo_undelivered(test, 0);
 }
 
-/* Kept past Delivery (@arg 0), or past released(). */
+/* Batches kept after Delivery (@arg 0), or after released(). */
 void conn_ooo_keep(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -434,7 +434,7 @@ void conn_ooo_keep(struct kunit *test)
 		gap_alive(test);
 }
 
-/* Three FPDUs, two of them behind a hole. Returns how many were passed then. */
+/* Three FPDUs, two after a hole. Returns how many were passed out of order. */
 static u32 ooo_round(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -450,7 +450,7 @@ static u32 ooo_round(struct kunit *test)
 	return ooo;
 }
 
-/* More kept than the receive buffer: no more of that, but all in order. */
+/* Once kept batches fill the receive buffer, nothing is passed out of order. */
 void conn_ooo_keep_much(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -487,7 +487,7 @@ void conn_ooo_rx_mem(struct kunit *test)
 	gap_alive(test);
 }
 
-/* A Responder may send when the first FPDU has come in its turn. */
+/* A Responder may send once the first FPDU has been received in order. */
 void conn_ooo_may_send(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -504,7 +504,7 @@ void conn_ooo_may_send(struct kunit *test)
 	conn_expect_done(test, &t->a, 1, 0);
 }
 
-/* We send, too, while there is a hole. */
+/* The connection also sends while there is a hole. */
 void conn_ooo_two_way(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -524,7 +524,7 @@ void conn_ooo_two_way(struct kunit *test)
 	gap_alive(test);
 }
 
-/* What TCP does not take never gets here. */
+/* MPA never sees segments that TCP drops. */
 void conn_ooo_stray(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -547,7 +547,7 @@ void conn_ooo_stray(struct kunit *test)
 	gap_alive(test);
 }
 
-/* An IPv6 socket, connected to the IPv4 socket of the peer. */
+/* Connect an IPv6 socket to the IPv4 socket of the peer. */
 static void ooo_pair_mapped(struct kunit *test)
 {
 	struct sockaddr_storage addr = {}, to = {};
@@ -580,7 +580,7 @@ static void ooo_pair(struct kunit *test, enum conn_ooo_family family)
 		conn_pair(test);
 }
 
-/* The socket has its own operations again when it is given back. */
+/* The detach restores the operations of the socket. */
 void conn_ooo_af_ops(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -594,7 +594,7 @@ void conn_ooo_af_ops(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), ops);
 }
 
-/* An IPv6 socket that talks IPv4 becomes an IPv4 one. */
+/* Make an IPv6 socket with an IPv4-mapped address an IPv4 socket. */
 static int ooo_addrform(struct socket *sock)
 {
 	int val = PF_INET;
@@ -604,7 +604,7 @@ static int ooo_addrform(struct socket *sock)
 						sizeof(val));
 }
 
-/* Operations that the socket has been given meanwhile are left alone. */
+/* The detach leaves operations alone that IPV6_ADDRFORM has set. */
 void conn_ooo_addrform(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -623,7 +623,7 @@ void conn_ooo_addrform(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(sock), gap_af_ops(t->peer.sock));
 }
 
-/* The operations of the address family are asked, and refuse this level. */
+/* getsockopt() reaches icsk_af_ops, which refuse this level. */
 static int ooo_ask_once(struct socket *sock)
 {
 	return READ_ONCE(sock->ops)->getsockopt(sock, SOL_RAW, 0, NULL, NULL);
@@ -650,7 +650,7 @@ static int ooo_ask(void *arg)
 	return 0;
 }
 
-/* Attached to the same socket again, for another stream. */
+/* Attach to the same socket again, with stream positions from 0. */
 static void ooo_again(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -700,10 +700,10 @@ void conn_ooo_sockopt(struct kunit *test)
 }
 
 /**
- * struct ooo_arrivals - segments that arrive while something else is done
- * @work: makes them arrive
+ * struct ooo_arrivals - segments that arrive while the case does something else
+ * @work: injects the segments
  * @t: the case
- * @seed: their order
+ * @seed: seed of their order
  */
 struct ooo_arrivals {
 	struct work_struct	work;
@@ -749,7 +749,7 @@ static void ooo_race_round(struct kunit *test, struct ooo_arrivals *a, u32 n)
 	ooo_unshared(test);
 }
 
-/* Detached at any time. */
+/* The connection is detached at any time. */
 void conn_ooo_race(struct kunit *test)
 {
 	struct ooo_arrivals *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);

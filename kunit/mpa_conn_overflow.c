@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Suite mpa_conn: more half-open startups than net.mpa.startup_max. */
+/* More half-open startups than net.mpa.startup_max. */
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
-/* Room for @max; the other connection, b, has a peer that says nothing. */
+/* Set the limit to @max; the peer of the other connection, b, sends nothing. */
 static void overflow_init_flags(struct kunit *test, int max, u32 flags)
 {
 	struct conn_test *t = test->priv;
@@ -41,7 +41,7 @@ static void overflow_start_a(struct kunit *test, enum conn_role role)
 	conn_settle(&t->a);
 }
 
-/* Startup of a, a Responder, goes on to its end. */
+/* Finish the startup of a, a Responder. */
 static void overflow_establish(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -53,7 +53,7 @@ static void overflow_establish(struct kunit *test)
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
 }
 
-/* The oldest goes, and says why; the one that came behind it is served. */
+/* The oldest startup ends, with the reason; the later one is established. */
 void conn_overflow_oldest(struct kunit *test)
 {
 	const u32 mib = MPA_MIB_REASON + MPA_REASON_STARTUP_OVERFLOW;
@@ -75,7 +75,7 @@ void conn_overflow_oldest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
-/* As many as there is room for. */
+/* With two startups and a limit of two, none is ended. */
 void conn_overflow_room(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -89,7 +89,7 @@ void conn_overflow_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
 
-/* The limit is lowered: so many go as are too many. */
+/* The limit is lowered: the next startup ends those above it. */
 void conn_overflow_lowered(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -106,7 +106,7 @@ void conn_overflow_lowered(struct kunit *test)
 	overflow_establish(test);
 }
 
-/* Whose Request is complete does not count, whatever the consumer does. */
+/* A startup with a complete Request does not count, whatever happens next. */
 void conn_overflow_decide(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -122,7 +122,7 @@ void conn_overflow_decide(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
 
-/* Nor does an Initiator. */
+/* An Initiator does not count. */
 void conn_overflow_initiator(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -137,7 +137,7 @@ void conn_overflow_initiator(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
 
-/* It has to go, but its Request has come before that was carried out. */
+/* A startup is chosen to be ended, but its Request is complete first. */
 void conn_overflow_late(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -149,7 +149,7 @@ void conn_overflow_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
-/* A refused peer that does not close takes a place, and ends as refused. */
+/* A refused peer that does not close counts; the reason stays REVISION. */
 void conn_overflow_refused(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -159,14 +159,14 @@ void conn_overflow_refused(struct kunit *test)
 	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
 	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
 	conn_settle(&t->a);
-	/* Time does not end it. */
+	/* No timeout ends it. */
 	mod_timer(&t->a.conn->timer, jiffies + 60 * HZ);
 	overflow_start_b(test);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
 
-/* The same before TCP takes the refusal: the send buffer is full. */
+/* A refused peer is ended before TCP takes the refusal: the buffer is full. */
 void conn_overflow_refusal_unsent(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -188,7 +188,7 @@ void conn_overflow_refusal_unsent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
 
-/* Whoever leaves makes room: by an end, by mpa_abort(), by mpa_detach(). */
+/* A startup that ends by a reset, mpa_abort() or mpa_detach() makes room. */
 void conn_overflow_leave(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Two ends of a connection's life at the same time, in any order. */
+/* mpa_detach() races with another call or event that ends the connection. */
 #include <linux/delay.h>
 #include <linux/workqueue.h>
 #include "mpa_conn_test.h"
 
 /**
- * struct race_work - what happens elsewhere meanwhile
- * @work: does it
+ * struct race_work - an act that races with the case
+ * @work: performs the act
  * @t: the case
- * @act: what
- * @delay_us: how much later
+ * @act: the act
+ * @delay_us: delay before the act, in microseconds
  */
 struct race_work {
 	struct work_struct	work;
@@ -53,7 +53,7 @@ static void race_nothing(struct conn_test *t)
 {
 }
 
-/* A connection with traffic both ways, and batches kept. */
+/* Open a connection with traffic both ways, and batches kept. */
 static void race_begin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -70,7 +70,7 @@ static void race_begin(struct kunit *test)
 		conn_fpdu(test, 700);
 }
 
-/* @act elsewhere, mpa_detach() or more here. */
+/* @act in a work item races with @here and mpa_detach() in this task. */
 static void race(struct kunit *test, void (*act)(struct conn_test *t),
 		 void (*here)(struct conn_test *t))
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Receiving: from the peer's segments to recv(), and how that ends. */
+/* Receiving: from the peer's segments to recv(), and how the stream ends. */
 #include <linux/tcp.h>
 #include <linux/unaligned.h>
 #include <net/tcp.h>
@@ -7,7 +7,7 @@
 
 #define RECV_HALF	(MPA_ULPDU_MAX / 2)	/* octets of an FPDU */
 
-/* The work item has seen all that has arrived. */
+/* Wait until the work item has processed all octets that have arrived. */
 static void recv_calm(struct conn_test *t)
 {
 	while (work_busy(&t->a.conn->work))
@@ -28,7 +28,7 @@ static u32 recv_consumed(struct conn_test *t)
 	return tcp_sk(t->sock[0]->sk)->copied_seq;
 }
 
-/* Put the CRC right again after the FPDU at @from has been altered. */
+/* Compute the CRC again after the FPDU at @from has been altered. */
 static void recv_new_crc(struct conn_test *t, u32 from)
 {
 	u32 len = t->buf_len - from - 4;
@@ -61,7 +61,7 @@ void conn_recv_held(struct kunit *test)
 	conn_expect_rx(test, &t->a, 3);
 }
 
-/* On hold the window closes, and nothing is lost. */
+/* On hold the window closes; after mpa_resume() all ULPDUs are delivered. */
 void conn_recv_held_window(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -82,7 +82,7 @@ void conn_recv_held_window(struct kunit *test)
 	conn_expect_rx(test, &t->a, nr);
 }
 
-/* FPDUs with a marker inside, in two segments, cut behind each octet. */
+/* FPDUs with a marker inside, in two segments, cut after each octet. */
 void conn_recv_split(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -104,7 +104,7 @@ void conn_recv_split(struct kunit *test)
 	conn_expect_rx(test, &t->a, nr);
 }
 
-/* Segments of @arg octets, with no regard to FPDUs. */
+/* Segments of @arg octets, regardless of FPDU boundaries. */
 void conn_recv_chunks(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -120,7 +120,7 @@ void conn_recv_chunks(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-/* The last octet decides. */
+/* Nothing is passed before the last octet of an FPDU has arrived. */
 void conn_recv_last_octet(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -136,7 +136,7 @@ void conn_recv_last_octet(struct kunit *test)
 	conn_expect_rx(test, &t->a, 1);
 }
 
-/* A segment with a tail, whole FPDUs and a head: only the head has to wait. */
+/* A segment with a tail, whole FPDUs and a head: only the head waits. */
 void conn_recv_mixed(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -171,7 +171,7 @@ void conn_recv_many(struct kunit *test)
 	conn_expect_rx(test, &t->a, 1000);
 }
 
-/* An FPDU that is longer than the window can ever be; @arg: markers. */
+/* FPDUs that are longer than the window can ever be; @arg: markers */
 void conn_recv_window(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -190,7 +190,7 @@ void conn_recv_window(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-/* An FPDU that lies in more pieces than a batch has room for is copied. */
+/* An FPDU in more pieces than a batch has room for is copied. */
 void conn_recv_pieces(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -213,7 +213,7 @@ void conn_recv_pieces(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-/* Has all that the peer sent arrived? */
+/* True if the connection's TCP has acknowledged all octets of the peer. */
 static bool recv_all_acked(const struct conn_test *t)
 {
 	const struct tcp_sock *tp = tcp_sk(t->peer.sock->sk);
@@ -222,8 +222,8 @@ static bool recv_all_acked(const struct conn_test *t)
 }
 
 /*
- * An FPDU that is longer than the window has come but for its last @left
- * octets, and some of it is consumed. Returns its length.
+ * An FPDU that is longer than the window arrives, but for its last @left
+ * octets, and part of it is consumed. Returns its length.
  */
 static u32 recv_but(struct kunit *test, u32 len, u32 left)
 {
@@ -274,7 +274,7 @@ void conn_recv_window_crc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
 }
 
-/* A stream that lacks octets is of no use to anybody. */
+/* Part of an FPDU was consumed but not delivered: the detach resets TCP. */
 void conn_recv_window_detach(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -284,11 +284,11 @@ void conn_recv_window_detach(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
-/* Nor is one of which the last FPDU is whole by then, but delivery is held. */
+/* The same if the FPDU is complete, but not delivered because of a hold. */
 void conn_recv_window_detach_held(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	/* In a hold nothing is consumed: all but the end has to be there. */
+	/* On hold nothing is consumed: all but the end must arrive before. */
 	u32 i, size = recv_but(test, 20000, 100);
 
 	mpa_hold(t->a.conn);
@@ -301,7 +301,7 @@ void conn_recv_window_detach_held(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
-/* While delivery is held nothing is consumed, also of such an FPDU. */
+/* On hold nothing is consumed, not even of an FPDU longer than the window. */
 void conn_recv_window_held(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -324,7 +324,7 @@ static void recv_hook_hold(struct mpa_consumer *c, enum consumer_event ev)
 		mpa_hold(c->conn);
 }
 
-/* mpa_hold() from recv(): no other before mpa_resume(). */
+/* mpa_hold() in recv(): no other recv() before mpa_resume(). */
 void conn_recv_hold_inside(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -351,7 +351,7 @@ void conn_recv_hold_inside(struct kunit *test)
 	conn_expect_rx(test, &t->a, 10);
 }
 
-/* All lengths around the corners, up to the longest. */
+/* Lengths around the corner cases, up to the longest. */
 void conn_recv_lengths(struct kunit *test)
 {
 	static const u32 len[] = {
@@ -370,7 +370,7 @@ void conn_recv_lengths(struct kunit *test)
 }
 
 /*
- * TCP's sequence number wraps @arg octets into full operation, and so inside
+ * TCP's sequence number wraps @arg and more octets into full operation: in
  * every part of an FPDU in turn.
  */
 void conn_recv_wrap(struct kunit *test)
@@ -393,7 +393,7 @@ void conn_recv_wrap(struct kunit *test)
 	}
 }
 
-/* Nothing has been sent yet: let it be as if both streams had got to @pos. */
+/* Before any FPDU is sent: move both stream positions to @pos. */
 static void recv_far(struct kunit *test, u64 pos)
 {
 	struct conn_test *t = test->priv;
@@ -409,8 +409,8 @@ static void recv_far(struct kunit *test, u64 pos)
 }
 
 /*
- * The streams pass 2^@arg: markers and positions go on, in batches, in what is
- * kept, in what is sent and where a message is done.
+ * The stream positions pass 2^@arg: check markers, and the positions of
+ * batches, of kept batches, of FPDUs sent and of messages handed back.
  */
 void conn_recv_far(struct kunit *test)
 {
@@ -439,7 +439,7 @@ void conn_recv_far(struct kunit *test)
 	}
 }
 
-/* Batch @i is still what the peer sent as ULPDU number @k. */
+/* True if kept batch @i still has the octets of the peer's ULPDU @k. */
 static bool recv_kept_same(struct conn_test *t, u32 i, u32 k)
 {
 	const struct mpa_ulpdu *u = &t->a.kept[i]->ulpdu[0];
@@ -469,7 +469,7 @@ static void recv_keep(struct kunit *test, u32 nr)
 	t->a.keep = false;
 }
 
-/* What is kept stays, and is consumed from TCP in order. */
+/* Kept batches stay unchanged, and are consumed from TCP in order. */
 void conn_recv_keep(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -497,7 +497,7 @@ void conn_recv_keep(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-/* A consumer that keeps too much closes the window; nothing is lost. */
+/* Kept batches close the window; all ULPDUs are delivered in the end. */
 void conn_recv_keep_window(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -520,8 +520,8 @@ void conn_recv_keep_window(struct kunit *test)
 }
 
 /*
- * A copied FPDU counts, too: its octets do not fill TCP's queue any longer, so
- * nothing else keeps more from being passed.
+ * A copied FPDU counts as kept memory. Its octets no longer fill TCP's queue,
+ * so nothing else would limit what is passed.
  */
 void conn_recv_keep_copied(struct kunit *test)
 {
@@ -552,7 +552,7 @@ void conn_recv_keep_stuck(struct kunit *test)
 	struct sock *sk;
 	u32 i, consumed;
 
-	t->opts.rcvbuf = 8192;	/* with 4096 too much is kept */
+	t->opts.rcvbuf = 8192;	/* with 4096 the limit would be reached */
 	t->opts.sndbuf = 200000;
 	conn_default(test);
 	sk = t->sock[0]->sk;
@@ -587,7 +587,7 @@ void conn_recv_keep_released(struct kunit *test)
 	}
 }
 
-/* The receive half has failed; the rest works to its graceful end. */
+/* Expect the end of the receive half; the sending half closes gracefully. */
 static void recv_failed(struct kunit *test, enum mpa_error error,
 			enum mpa_reason reason)
 {
@@ -611,7 +611,7 @@ static void recv_failed(struct kunit *test, enum mpa_error error,
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
 }
 
-/* One more FPDU, whose CRC is wrong */
+/* Send one more FPDU, with a wrong CRC. */
 static void recv_send_bad(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -621,7 +621,7 @@ static void recv_send_bad(struct kunit *test)
 	conn_flush(test);
 }
 
-/* The peer goes on for more than a window, up to its FIN. */
+/* The peer sends more than a window of octets, then its FIN. */
 static void recv_go_on(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -632,7 +632,7 @@ static void recv_go_on(struct kunit *test)
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 }
 
-/* What it sent was dropped, so that its FIN got here. */
+/* Expect that MPA has discarded these octets, and received the FIN. */
 static void recv_discarded(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -648,7 +648,7 @@ static void recv_small(struct conn_test *t)
 	t->opts.sndbuf = 200000;
 }
 
-/* After an error what comes is dropped. */
+/* After an error, octets that arrive are discarded. */
 void conn_recv_discard(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -662,14 +662,14 @@ void conn_recv_discard(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
 }
 
-/* So it is when delivery was on hold as the error came. */
+/* After an error found on hold, octets that arrive are discarded. */
 void conn_recv_discard_held(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
 	recv_small(t);
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
-	/* In one go: both are decoded before it turns out to be held. */
+	/* In one write: both are decoded before the hold is noticed. */
 	conn_fpdu(test, 40);
 	recv_send_bad(test);
 	conn_settle(&t->a);
@@ -682,7 +682,7 @@ void conn_recv_discard_held(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 1);
 }
 
-/* Only what has come last cannot be read; TCP does not join it with more. */
+/* Make only the last skb unreadable; TCP does not join it with others. */
 static void recv_last_unreadable(struct conn_test *t)
 {
 	struct sock *sk = t->sock[0]->sk;
@@ -694,7 +694,7 @@ static void recv_last_unreadable(struct conn_test *t)
 	release_sock(sk);
 }
 
-/* As in memory of a device, which whoever else has the socket may bind. */
+/* Octets in device memory, which another user of the socket may bind to it. */
 void conn_recv_unreadable(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -728,7 +728,7 @@ void conn_recv_bad_crc(struct kunit *test)
 	recv_failed(test, MPA_ERR_CRC, MPA_REASON_CRC);
 }
 
-/* The CRC is right, the marker is not. */
+/* A wrong marker under a right CRC. */
 void conn_recv_bad_marker(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -745,7 +745,7 @@ void conn_recv_bad_marker(struct kunit *test)
 	recv_failed(test, MPA_ERR_MARKER, MPA_REASON_MARKER);
 }
 
-/* A damaged marker spoils the CRC first. */
+/* A damaged marker is found as a wrong CRC. */
 void conn_recv_bad_marker_crc(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -758,7 +758,7 @@ void conn_recv_bad_marker_crc(struct kunit *test)
 	recv_failed(test, MPA_ERR_CRC, MPA_REASON_CRC);
 }
 
-/* ULPDU_Length of @arg: an error without waiting for more. */
+/* ULPDU_Length @arg is an error at once, without waiting for more octets. */
 void conn_recv_bad_length(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -784,7 +784,7 @@ void conn_recv_urgent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
 }
 
-/* Reserved and ignored octets, under a CRC that is right. */
+/* Reserved bits and pad are ignored, if the CRC is right. */
 void conn_recv_ignored(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -803,7 +803,7 @@ void conn_recv_ignored(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-/* FIN between two FPDUs; the sending half is not concerned. */
+/* FIN between two FPDUs; the sending half goes on. */
 void conn_recv_fin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -828,7 +828,7 @@ void conn_recv_fin(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-/* FIN behind each octet of an FPDU that is not whole. */
+/* FIN after each octet of an incomplete FPDU. */
 void conn_recv_truncated(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -851,7 +851,7 @@ void conn_recv_truncated(struct kunit *test)
 	}
 }
 
-/* The stream ends where a marker is due, after @tail. */
+/* The stream ends with @tail where a marker is due. */
 static void recv_fin_after(struct kunit *test, const void *tail, u32 len,
 			   enum mpa_reason reason)
 {
@@ -869,7 +869,7 @@ static void recv_fin_after(struct kunit *test, const void *tail, u32 len,
 	conn_expect_rx(test, &t->a, 1);
 }
 
-/* The stream ends with @arg zero octets where a marker would be. */
+/* The stream ends with @arg zero octets where a marker is due. */
 void conn_recv_lone_marker(struct kunit *test)
 {
 	static const u8 marker[4];
@@ -878,7 +878,7 @@ void conn_recv_lone_marker(struct kunit *test)
 		       MPA_REASON_FIN : MPA_REASON_TRUNCATED);
 }
 
-/* The stream ends with a marker that only an FPDU of four octets allows. */
+/* The stream ends with a marker that is right only inside an FPDU. */
 void conn_recv_lone_marker_wrong(struct kunit *test)
 {
 	static const u8 marker[4] = { 0, 0, 0, 4 };
@@ -886,7 +886,7 @@ void conn_recv_lone_marker_wrong(struct kunit *test)
 	recv_fin_after(test, marker, sizeof(marker), MPA_REASON_TRUNCATED);
 }
 
-/* A FIN waits for what is before it. */
+/* A FIN is reported after the ULPDUs before it, which wait on hold. */
 void conn_recv_held_fin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -903,7 +903,7 @@ void conn_recv_held_fin(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.log[t->a.nr_log - 1], EV_ENDED);
 }
 
-/* A FIN with nothing before it needs no resume. */
+/* A FIN with nothing before it is reported on hold. */
 void conn_recv_held_only_fin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -913,7 +913,7 @@ void conn_recv_held_only_fin(struct kunit *test)
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
 }
 
-/* A reset does not wait. */
+/* A reset is reported on hold, and waiting ULPDUs are dropped. */
 void conn_recv_held_reset(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -931,7 +931,7 @@ void conn_recv_held_reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
 }
 
-/* The same with so much waiting that the window is shut. */
+/* A reset is reported on hold with the window shut. */
 void conn_recv_held_full_reset(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -947,7 +947,7 @@ void conn_recv_held_full_reset(struct kunit *test)
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
 }
 
-/* Detaching leaves to the consumer what was not passed to it. */
+/* The detach leaves octets of ULPDUs that were not passed in the socket. */
 void conn_recv_detach_unread(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -972,7 +972,7 @@ void conn_recv_detach_unread(struct kunit *test)
 	mpa_peer_exit(&own);
 }
 
-/* The same with a batch that the consumer still has. */
+/* The detach consumes the octets of a batch that the consumer still keeps. */
 void conn_recv_detach_kept(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -988,7 +988,7 @@ void conn_recv_detach_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, recv_consumed(t) - consumed, t->out_pos);
 }
 
-/* What a Responder posts waits for the first FPDU of the peer. */
+/* Messages that a Responder posts wait for the first FPDU of the peer. */
 void conn_may_send_first(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -1014,7 +1014,7 @@ void conn_may_send_first(struct kunit *test)
 	conn_expect_rx(test, &t->a, 1);
 }
 
-/* After a first FPDU that is not valid nothing may be sent, ever. */
+/* After an invalid first FPDU a Responder sends nothing at all. */
 void conn_may_send_bad(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -1036,7 +1036,7 @@ void conn_may_send_bad(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
 }
 
-/* The peer's FIN, and there was no FPDU. */
+/* The peer's FIN arrives before any FPDU. */
 void conn_may_send_fin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -1050,7 +1050,7 @@ void conn_may_send_fin(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-/* mpa_shutdown() before sending is allowed: first the queue, then the FIN. */
+/* mpa_shutdown() before the first FPDU: the FIN follows the queued messages. */
 void conn_may_send_shutdown(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A consumer that changes its memory while MPA has it, or as soon as it is
- * handed back. Over loopback, where TCP's pages are the receiver's as well.
+ * A consumer changes the memory of a message before, or right after, it is
+ * handed back. Over loopback, where the receiver gets TCP's pages themselves.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -26,7 +26,7 @@ static u8 *scribble_page(struct kunit *test)
 	return page_address(t->page[0]);
 }
 
-/* A message of octets of the page, to be sent in this way */
+/* Prepare a message with its payload in the page, for zero copy or not. */
 static struct conn_msg *scribble_msg(struct kunit *test, u32 len)
 {
 	struct conn_test *t = test->priv;
@@ -45,7 +45,7 @@ static struct conn_msg *scribble_msg(struct kunit *test, u32 len)
 	return msg;
 }
 
-/* With markers FPDUs are copied, without they are gathered. */
+/* FPDUs with markers are copied, FPDUs without are gathered. */
 static void scribble_start(struct kunit *test)
 {
 	conn_two(test, 0, conn_arg(test) == SCRIBBLE_COPIED ? MPA_F_MARKERS :
@@ -53,8 +53,8 @@ static void scribble_start(struct kunit *test)
 }
 
 /*
- * The second ULPDU is changed when the third is asked for: it is laid out, and
- * TCP has nothing of it yet.
+ * Change the second ULPDU when the third is asked for: the second has been laid
+ * out, but not yet been given to TCP.
  */
 static int scribble_next(struct mpa_tx *tx, u32 max)
 {
@@ -77,7 +77,7 @@ static struct conn_msg *scribble_source(struct kunit *test)
 	return msg;
 }
 
-/* So many ULPDUs are there, of the octets of the pool. */
+/* Expect @nr ULPDUs with the octets of the pool. */
 static void scribble_expect(struct kunit *test, u32 nr)
 {
 	struct conn_test *t = test->priv;
@@ -88,8 +88,8 @@ static void scribble_expect(struct kunit *test, u32 nr)
 }
 
 /*
- * What is copied goes out as it was; what TCP copies after the CRC was
- * computed, or sends as it is, is a wrong CRC, and nobody gets it.
+ * A copied ULPDU is sent unchanged. One that TCP copies after the CRC has been
+ * computed, or sends without a copy, has a wrong CRC and is not delivered.
  */
 void conn_scribble_laid_out(struct kunit *test)
 {
@@ -107,7 +107,7 @@ void conn_scribble_laid_out(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg->asked, SCRIBBLE_NR);
 }
 
-/* With CRC off nobody notices. */
+/* Without CRC the change is not detected. */
 void conn_scribble_no_crc(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -126,7 +126,7 @@ void conn_scribble_no_crc(struct kunit *test)
 	}
 }
 
-/* What the receiver keeps of its only batch is as it was sent. */
+/* Expect the octets as sent in the batch that the receiver keeps. */
 static void scribble_check_kept(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -143,8 +143,8 @@ static void scribble_check_kept(struct kunit *test)
 }
 
 /*
- * What is changed when the receiver has verified it changes nothing there: the
- * stack does not let it share the sender's pages.
+ * A change after the receiver has verified the FPDU does not change the
+ * receiver's batch, which does not share the sender's pages.
  */
 void conn_scribble_kept(struct kunit *test)
 {
@@ -164,7 +164,7 @@ void conn_scribble_kept(struct kunit *test)
 	mpa_consumer_put(&t->b, 0);
 }
 
-/* What is changed once it was handed back changes nothing that was sent. */
+/* A change after the message is handed back does not change sent octets. */
 void conn_scribble_handed_back(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -186,7 +186,7 @@ static bool scribble_over(struct conn_test *t, u32 nr)
 	       mpa_consumer_count(&t->b, EV_ENDED);
 }
 
-/* All octets of the page are inverted again and again until it is back. */
+/* Invert all octets of the page repeatedly until the message is handed back. */
 static void scribble_once(struct kunit *test)
 {
 	unsigned long until = jiffies + 10 * HZ;
@@ -204,7 +204,7 @@ static void scribble_once(struct kunit *test)
 	}
 }
 
-/* Whatever is delivered was in that memory, octet by octet. */
+/* Expect that each octet delivered was in that memory at some time. */
 static void scribble_check(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -222,7 +222,7 @@ static void scribble_check(struct kunit *test)
 		   mpa_reason_name(t->b.end.reason));
 }
 
-/* Any time between mpa_send() and the end of it */
+/* Changes at any time between mpa_send() and sent(). */
 void conn_scribble_race(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

@@ -9,7 +9,7 @@
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
-/* Initiator, delivering; @arg: markers in what we send. */
+/* Open a connection as Initiator; @arg: the connection sends markers. */
 static void send_full(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -50,7 +50,7 @@ static void send_refused(struct kunit *test, struct conn_msg *msg, int err)
 	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), err);
 }
 
-/* What is refused is refused whole, and nothing of it is sent. */
+/* mpa_send() refuses invalid messages, and sends nothing of them. */
 void conn_send_refused(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -80,7 +80,7 @@ void conn_send_refused(struct kunit *test)
 	iov_iter_ubuf(&user->tx.data, ITER_SOURCE, NULL, user->tx.len);
 	send_refused(test, user, -EINVAL);
 
-	/* One bad message in a list: none is taken. */
+	/* One bad message in a list: none is accepted. */
 	list_add_tail(&conn_msg(test, 10)->tx.list, &list);
 	list_add_tail(&msg->tx.list, &list);
 	KUNIT_EXPECT_EQ(test, mpa_send_list(t->a.conn, &list), -EINVAL);
@@ -90,7 +90,7 @@ void conn_send_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
-/* An FPDU not longer than the EMSS is whole in one segment. */
+/* An FPDU not longer than the EMSS is sent whole in one segment. */
 void conn_send_aligned(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -122,7 +122,7 @@ void conn_send_packed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_segments(t) - before, 20);
 }
 
-/* No Nagle: a small FPDU leaves although another is not acknowledged. */
+/* No Nagle: a small FPDU is sent although another is not acknowledged. */
 void conn_send_nodelay(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -142,7 +142,7 @@ void conn_send_nodelay(struct kunit *test)
 		conn_expect_tx(test, 20);
 }
 
-/* All that fits, and a header of its own. */
+/* A source: the longest ULPDU that fits, each with its own header. */
 int conn_next(struct mpa_tx *tx, u32 max)
 {
 	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
@@ -160,7 +160,7 @@ int conn_next(struct mpa_tx *tx, u32 max)
 	return msg->left ? 1 : 0;
 }
 
-/* A source of @len octets beside the headers. */
+/* Prepare a source of @len octets besides the headers. */
 struct conn_msg *conn_source(struct kunit *test, u32 len)
 {
 	struct conn_msg *msg = conn_msg(test, len + CONN_HDR);
@@ -170,7 +170,7 @@ struct conn_msg *conn_source(struct kunit *test, u32 len)
 	return msg;
 }
 
-/* L is exact: an octet more would not fit the segment. */
+/* The length offered to a source is exact: the ULPDU fills the segment. */
 void conn_send_source(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -207,8 +207,8 @@ void conn_send_source(struct kunit *test)
 }
 
 /*
- * Little room behind a small FPDU is not offered to a source, more is. @arg:
- * octets that are left of the segment.
+ * Room after a small FPDU is offered to a source unless it is too small. @arg:
+ * octets left in the segment.
  */
 void conn_send_source_room(struct kunit *test)
 {
@@ -234,7 +234,7 @@ void conn_send_source_room(struct kunit *test)
 	KUNIT_EXPECT_GE(test, msg->max, 128);
 }
 
-/* A source that stops early, and what was posted behind it. */
+/* A source stops early; the message posted after it is sent. */
 void conn_send_source_stops(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -254,7 +254,7 @@ void conn_send_source_stops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.done[0]->status, 0);
 	KUNIT_EXPECT_EQ(test, msg->asked, 3);
 
-	/* It may have nothing at all. */
+	/* A source may have nothing at all. */
 	msg = conn_source(test, 10);
 	msg->stop = 1;
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
@@ -262,7 +262,7 @@ void conn_send_source_stops(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-/* A source has an error when it is asked for the @stop-th time. */
+/* Call number @stop of a source's next() returns error @err. */
 static void send_source_fails(struct kunit *test, u32 stop, int err, int status)
 {
 	struct conn_test *t = test->priv;
@@ -285,13 +285,13 @@ static void send_source_fails(struct kunit *test, u32 stop, int err, int status)
 			-ENOTCONN);
 }
 
-/* The error of a source fails the connection. */
+/* An error of a source fails the connection. */
 void conn_send_source_fails(struct kunit *test)
 {
 	send_source_fails(test, 1, -EIO, -EIO);
 }
 
-/* Also one that would be a reason for MPA to wait. */
+/* -EAGAIN of a source fails the connection: MPA does not try again. */
 void conn_send_source_again(struct kunit *test)
 {
 	send_source_fails(test, 1, -EAGAIN, -EIO);
@@ -316,7 +316,7 @@ static int send_next_detach(struct mpa_tx *tx, u32 max)
 	return conn_next(tx, max);
 }
 
-/* A source, too, may detach. */
+/* A source may detach its connection in next(). */
 void conn_send_source_detach(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -336,7 +336,7 @@ void conn_send_source_detach(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
-/* Being handed back is the credit to post again. */
+/* sent() posts the message again, a hundred times. */
 static void send_hook_again(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct mpa_tx *tx = c->done[0];
@@ -369,7 +369,7 @@ void conn_send_credit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.conn->ulpdus_tx, 101);
 }
 
-/* A message that was handed back before, with its data as they were. */
+/* Post a message again that was handed back, with the same data. */
 static void send_repost(struct kunit *test, struct conn_msg *msg)
 {
 	struct conn_test *t = test->priv;
@@ -380,7 +380,7 @@ static void send_repost(struct kunit *test, struct conn_msg *msg)
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
 }
 
-/* A source begins from its first octet when it is posted again. */
+/* A source that is posted again begins with its first octet. */
 void conn_send_source_twice(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -415,7 +415,7 @@ static void send_work_run(struct work_struct *work)
 		w->err = mpa_send(w->t->a.conn, &w->t->msg[w->first + i].tx);
 }
 
-/* Four at once post; each FPDU is whole, each message comes back once. */
+/* Four work items post: each FPDU is whole, each message is sent() once. */
 void conn_send_threads(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -444,7 +444,7 @@ void conn_send_threads(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-/* What TCP does not take waits in the consumer's memory. */
+/* Messages that TCP has no room for wait in the consumer's memory. */
 void conn_send_backpressure(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -465,7 +465,7 @@ void conn_send_backpressure(struct kunit *test)
 	conn_expect_done(test, &t->a, 25, 0);
 }
 
-/* Any context that does not sleep may post. */
+/* Messages may be posted in atomic context. */
 void conn_send_atomic(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -484,7 +484,7 @@ void conn_send_atomic(struct kunit *test)
 	conn_expect_done(test, &t->a, 1, 0);
 }
 
-/* Whatever is allocated neither waits for memory nor is kept from reserves. */
+/* Record an error if an allocation in a callback may wait for memory. */
 static void send_memalloc_hook(struct mpa_consumer *c, enum consumer_event ev)
 {
 	if (conn_may_wait())
@@ -492,8 +492,8 @@ static void send_memalloc_hook(struct mpa_consumer *c, enum consumer_event ev)
 }
 
 /*
- * Reclaim-safe sockets work as the others, and are put back as they were; all
- * that the work item does, callbacks included, may use reserves of memory.
+ * A reclaim-safe connection works like others, and restores its socket. The
+ * work item may use memory reserves all the time, callbacks included.
  */
 void conn_send_memalloc(struct kunit *test)
 {
@@ -521,7 +521,7 @@ void conn_send_memalloc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.hook_err, 0);
 }
 
-/* RFC 5044 section 4.5, by hand. */
+/* The MULPDU by the formulas of RFC 5044 section 4.5. */
 static u32 send_formula(u32 emss, bool markers)
 {
 	int mulpdu = emss - 6 - emss % 4;
@@ -555,7 +555,7 @@ void conn_send_mulpdu(struct kunit *test)
 		send_check_mulpdu(test);
 		conn_post(test, mpa_mulpdu(t->a.conn));
 		conn_expect_tx(test, t->msg[0].len);
-		/* Longer ones are sent, too. */
+		/* ULPDUs longer than the MULPDU are sent as well. */
 		conn_post(test, min(t->msg[0].len + 1, MPA_ULPDU_MAX));
 		conn_expect_tx(test, t->msg[1].len);
 		conn_expect_alive(test, &t->a);
@@ -563,7 +563,7 @@ void conn_send_mulpdu(struct kunit *test)
 	}
 }
 
-/* The path gets narrower, and wide again. */
+/* The path MTU decreases, and increases again. */
 void conn_send_mtu(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -592,7 +592,7 @@ void conn_send_mtu(struct kunit *test)
 	send_check_mulpdu(test);
 }
 
-/* The very first FPDU behind the change is cut for the new EMSS. */
+/* The first FPDU after the change already fits the new EMSS. */
 void conn_send_mtu_source(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -610,7 +610,7 @@ void conn_send_mtu_source(struct kunit *test)
 	KUNIT_EXPECT_GE(test, msg->max, 1430);
 }
 
-/* A message of all kinds, one connection to another and back. */
+/* Messages of many lengths from one connection to another, and one back. */
 void conn_send_both(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -634,7 +634,7 @@ void conn_send_both(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(t->a.rx, t->pool + 100, 999));
 }
 
-/* Pages that nobody else has a reference to any more. */
+/* Expect that only the case has references on the pages. */
 static void send_pages_free(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -646,8 +646,8 @@ static void send_pages_free(struct kunit *test)
 }
 
 /*
- * Plain messages, and one of @nr page messages after the other behind them:
- * these stay in TCP, for the peer acknowledges nothing.
+ * Post plain messages, then @nr messages with pages, one by one. The latter
+ * stay in TCP: the peer acknowledges nothing.
  */
 static void send_pages(struct kunit *test, u32 nr)
 {
@@ -674,7 +674,7 @@ static void send_pages(struct kunit *test, u32 nr)
 		KUNIT_ASSERT_GT(test, page_count(t->page[i]), 1);
 }
 
-/* A message is handed back when the stack has dropped its pages. */
+/* A message is handed back once the stack has dropped its pages. */
 void conn_zerocopy_pages(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -693,7 +693,7 @@ void conn_zerocopy_pages(struct kunit *test)
 	send_pages_free(test);
 }
 
-/* TCP counts the octets of what is given to it, and no page for each piece. */
+/* TCP accounts for the octets of zero copy, not for a page per fragment. */
 void conn_zerocopy_weight(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -708,7 +708,7 @@ void conn_zerocopy_weight(struct kunit *test)
 	conn_expect_done(test, &t->a, t->nr_msg, 0);
 }
 
-/* Slab and vmalloc memory is copied, and handed back at once. */
+/* Messages in slab and vmalloc memory are copied, and handed back at once. */
 void conn_zerocopy_copied(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -742,7 +742,7 @@ static void send_pages_put(void *data)
 	put_page(data);
 }
 
-/* A message of 15 pages, from @skip octets behind the beginning of one on */
+/* Send 15 pages' worth of octets, beginning @skip octets after @page. */
 static void send_15_pages(struct kunit *test, struct page *page, u32 skip)
 {
 	struct conn_msg *msg = conn_msg(test, CONN_HDR + 15 * PAGE_SIZE);
@@ -760,8 +760,9 @@ static void send_15_pages(struct kunit *test, struct page *page, u32 skip)
 }
 
 /*
- * More pages than an skb has room for, beside header and CRC, are copied: here
- * 15 fit, but not 16, nor what @arg, markers, makes of 15.
+ * Messages with more pages than an skb has room for, besides header and CRC,
+ * are copied: 15 pages fit, but not 16, nor 15 that markers (@arg) cut in
+ * pieces.
  */
 void conn_zerocopy_limit(struct kunit *test)
 {
@@ -787,8 +788,8 @@ void conn_zerocopy_limit(struct kunit *test)
 }
 
 /*
- * Each marker is a fragment and cuts a page in two. Of 15 fragments 7 markers
- * leave room for one page, 8 do not.
+ * Each marker takes a fragment and cuts a page in two. With 15 fragments, 7
+ * markers leave room for one page, 8 do not.
  */
 void conn_zerocopy_pieces(struct kunit *test)
 {
@@ -809,7 +810,7 @@ void conn_zerocopy_pieces(struct kunit *test)
 	conn_expect_done(test, &t->a, 2, 0);
 }
 
-/* released() comes when the pages are free, not before. */
+/* released() comes once the pages are free, not before. */
 void conn_zerocopy_detach(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -828,7 +829,7 @@ void conn_zerocopy_detach(struct kunit *test)
 	send_pages_free(test);
 }
 
-/* A peer that is silent delays released() for a second at most. */
+/* A silent peer delays released() by a second at most. */
 void conn_zerocopy_detach_reset(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -841,7 +842,7 @@ void conn_zerocopy_detach_reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
-/* A peer that goes instead of reading. */
+/* The peer resets instead of reading. */
 void conn_zerocopy_reset(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -855,7 +856,7 @@ void conn_zerocopy_reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.left, 0);
 }
 
-/* Aborted while the pages are out: handed back only when they are free. */
+/* mpa_abort() while TCP has pages: handed back once they are free. */
 void conn_zerocopy_abort(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -867,7 +868,7 @@ void conn_zerocopy_abort(struct kunit *test)
 	send_pages_free(test);
 }
 
-/* A queue that TCP cannot take, with a peer that does not read. */
+/* Post more messages than TCP has room for; the peer does not read. */
 static void send_queue(struct kunit *test, u32 nr, u32 len)
 {
 	struct conn_test *t = test->priv;
@@ -900,8 +901,8 @@ void conn_queue_abort(struct kunit *test)
 }
 
 /*
- * TX-01: a message that was accepted is sent, or the connection fails. @arg:
- * octets of each; MPA lays out short ones in a page of its own.
+ * TX-01: an accepted message is sent, or the connection fails. @arg: octets of
+ * each message; MPA lays out short ones in a page of its own.
  */
 void conn_queue_detach(struct kunit *test)
 {
@@ -916,7 +917,7 @@ void conn_queue_detach(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
-/* Nor does it count as sent because it was sent before. */
+/* A message posted again is not counted as sent because of the first time. */
 void conn_queue_detach_again(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -950,7 +951,7 @@ void conn_queue_reset(struct kunit *test)
 			-ENOTCONN);
 }
 
-/* A queue is sent to its end, then comes the FIN; receiving goes on. */
+/* mpa_shutdown(): the FIN follows the queued messages; receiving goes on. */
 void conn_queue_shutdown(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Suite mpa_conn: what connections share. Workqueues, memory that consumers
- * keep, and the wait of the module's exit.
+ * Resources that connections share: workqueues, memory that consumers keep, and
+ * the wait of the module's exit.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -23,7 +23,7 @@ struct blocked;
 
 /**
  * struct blocked_conn - a connection whose recv() blocks
- * @all: what it has in common with the others
+ * @all: data shared with the other connections
  * @conn: the connection
  * @sock: its socket
  * @far: the socket of its peer
@@ -38,13 +38,13 @@ struct blocked_conn {
 /**
  * struct blocked - connections whose recv() waits for an echo
  * @wait: woken by each callback
- * @echoed: the echo has come
- * @inside: calls of recv() that have begun
- * @released: connections that have been released
- * @connected: done() has been called, with err 0
- * @accepted: accepted() has been called
- * @nr: connections made
- * @c: these
+ * @echoed: completed when the echo has arrived
+ * @inside: number of calls of recv() that have begun
+ * @released: number of connections released
+ * @connected: completed by done() with err 0
+ * @accepted: completed by accepted()
+ * @nr: number of connections made
+ * @c: the connections
  */
 struct blocked {
 	wait_queue_head_t	wait;
@@ -63,7 +63,7 @@ static void blocked_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 
 	atomic_inc(&c->all->inside);
 	wake_up(&c->all->wait);
-	/* blocked_close() completes it, too: making 256 of these is slow. */
+	/* No timeout: blocked_close() completes it, and setup is slow. */
 	wait_for_completion_state(&c->all->echoed, TASK_IDLE);
 }
 
@@ -86,9 +86,9 @@ static const struct mpa_ops blocked_ops = {
 };
 
 /*
- * The octets are there and the work item is idle. It should not be queued again
- * while it is in recv(): that counts as another one that is running. If it does
- * not become idle, the queue runs as many as it may.
+ * Wait until the octets have arrived and the work item is idle. It should not
+ * be queued again while it is in recv(): the workqueue would count it twice. If
+ * it does not become idle, the workqueue already runs as many items as it may.
  */
 static int blocked_settle(struct blocked_conn *c, u32 octets)
 {
@@ -104,7 +104,7 @@ static int blocked_settle(struct blocked_conn *c, u32 octets)
 	return -ETIMEDOUT;
 }
 
-/* A connection without startup frames that has one ULPDU to deliver. */
+/* Open a connection without startup frames, with one ULPDU to deliver. */
 static int blocked_open(struct blocked *all)
 {
 	const struct mpa_peer_opts opts = { .rcvbuf = 4096, .sndbuf = 4096 };
@@ -210,7 +210,7 @@ static bool blocked_connect(struct blocked *all)
 	return both;
 }
 
-/* The callbacks of all others wait until this connection has its echo. */
+/* The callbacks of all other connections wait for the echo on this one. */
 static void blocked_hook(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct conn_test *t = container_of(c, struct conn_test, a);
@@ -231,9 +231,9 @@ static bool blocked_echo(struct conn_test *t, struct conn_msg *msg, u32 size)
 }
 
 /*
- * All callbacks that a workqueue runs side by side on a processor wait for an
- * echo over a connection that is used for writing out memory. Making such a
- * connection does not wait for them either.
+ * As many callbacks as a workqueue runs at the same time on a CPU wait for an
+ * echo over a reclaim-safe connection. Neither that connection nor the making
+ * of another one waits for these callbacks.
  */
 void conn_shared_blocked(struct kunit *test)
 {
@@ -251,7 +251,7 @@ void conn_shared_blocked(struct kunit *test)
 	init_completion(&all->accepted);
 	t->shared = all;
 
-	/* The loopback device, and so the callbacks, are where we are. */
+	/* The loopback device, and so the callbacks, run on this CPU. */
 	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
 		  PEER_M | PEER_C);
@@ -261,7 +261,7 @@ void conn_shared_blocked(struct kunit *test)
 	while (!err && all->nr < BLOCKED)
 		err = blocked_open(all);
 	blocked = all->nr;
-	/* Some were queued twice, so that fewer fill the queue. */
+	/* Some were queued twice, so that fewer fill the workqueue. */
 	if (err == -ETIMEDOUT && blocked > BLOCKED / 2) {
 		err = 0;
 		blocked--;
@@ -283,7 +283,7 @@ void conn_shared_blocked(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, echoed);
 }
 
-/* Batches kept past released(), the first with a copy made by vmalloc(). */
+/* Keep a batch after released(), with a copy made by vmalloc(). */
 static u8 *shared_kept_copy(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -308,8 +308,8 @@ static u8 *shared_kept_copy(struct kunit *test)
 static DEFINE_SPINLOCK(shared_lock);
 
 /*
- * The last mpa_rx_put() comes after released(), with a spinlock held: nothing
- * is freed there that vfree() may sleep for. A work item does it, later.
+ * The last mpa_rx_put() comes after released(), with a spinlock held. vfree()
+ * may sleep, so a work item frees the memory later.
  */
 void conn_shared_put_atomic(struct kunit *test)
 {
@@ -329,9 +329,9 @@ void conn_shared_put_atomic(struct kunit *test)
 }
 
 /*
- * TCP makes a probe of the path's MTU from the pages of what is queued, without
- * the message they belong to, which could be handed back while the probe is
- * still under way. So they are copied where TCP may probe.
+ * TCP builds an MTU probe from queued pages, without a reference on the message
+ * that they belong to, which could be handed back while the probe is still on
+ * its way. So MPA copies messages if TCP may probe.
  */
 void conn_shared_mtu_probe(struct kunit *test)
 {
@@ -368,8 +368,8 @@ static int shared_exit(void *data)
 /*
  * A reference on a connection is left after released() and mpa_barrier(): that
  * of a batch which the consumer keeps, or (@arg) that of the network stack,
- * preempted between its last reference on a zero-copy message and queueing the
- * work item. The wait of the module's exit is not over before that has run.
+ * preempted between dropping its last reference on a zero-copy message and
+ * queueing the work item. The module's exit waits until the reference is put.
  */
 void conn_shared_late_put(struct kunit *test)
 {
@@ -405,7 +405,7 @@ static s64 shared_rx_mem(const struct conn_test *t)
 	return percpu_counter_sum(&t->mn->rx_mem);
 }
 
-/* Keeps a batch of each of @nr ULPDUs of the peer, as far as it gets them. */
+/* The peer sends @nr ULPDUs; the consumer keeps each one that is passed. */
 static void shared_keep(struct kunit *test, u32 nr)
 {
 	struct conn_test *t = test->priv;
@@ -428,8 +428,8 @@ static void shared_put(struct conn_test *t)
 }
 
 /*
- * The namespace's limit for memory in kept batches: one more batch at most, no
- * delivery beyond it, and delivery of everything once the batches are put.
+ * At the namespace's limit for memory in kept batches one more batch at most is
+ * passed. Everything is delivered once the limit is raised.
  */
 void conn_shared_rx_mem(struct kunit *test)
 {
@@ -460,9 +460,10 @@ void conn_shared_rx_mem(struct kunit *test)
 }
 
 /*
- * The limit is used up by others. A connection that keeps nothing goes on, one
- * that does goes on when the others let go, without a mpa_rx_put() of its own.
- * With MPA_F_MEMALLOC (@arg) it does not wait for others.
+ * Other connections use up the limit. A connection that keeps no batch goes on.
+ * One that keeps batches goes on once the others put theirs, without a
+ * mpa_rx_put() of its own; with MPA_F_MEMALLOC (@arg) it does not wait for
+ * them.
  */
 void conn_shared_rx_mem_others(struct kunit *test)
 {
@@ -488,7 +489,7 @@ void conn_shared_rx_mem_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
 }
 
-/* Batches kept past released() do not count for the namespace, which may go. */
+/* Batches kept after released() do not count: the namespace may be gone. */
 void conn_shared_rx_mem_released(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

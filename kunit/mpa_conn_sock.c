@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* mpa_connect() and mpa_listen(). */
+/* mpa_connect() and mpa_listen() */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/in6.h>
@@ -115,7 +115,7 @@ static struct mpa_sock_params sock_params(struct kunit *test, u16 port)
 	return params;
 }
 
-/* Listens on a port that is free; returns it. */
+/* Listen on a free port, and return it. */
 static u16 sock_listen(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -167,7 +167,7 @@ static void sock_give(struct conn_test *t)
 	t->helper.server = NULL;
 }
 
-/* Both ends, from nothing to ULPDUs. */
+/* Connect, accept, start MPA on both ends and send a ULPDU. */
 void conn_sock_connect(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -191,7 +191,7 @@ void conn_sock_connect(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(t->b.rx, t->pool, 5000));
 }
 
-/* Nor may a consumer wait for memory that it writes out by the connection. */
+/* No callback of mpa_connect() and mpa_listen() may wait for memory. */
 void conn_sock_memalloc(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -202,7 +202,7 @@ void conn_sock_memalloc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->waits, 0);
 }
 
-/* Nobody listens there any more. */
+/* The listener is closed: done() reports -ECONNREFUSED. */
 void conn_sock_refused(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -214,7 +214,7 @@ void conn_sock_refused(struct kunit *test)
 	sock_expect_done(test, -ECONNREFUSED);
 }
 
-/* The address is taken. */
+/* mpa_listen() reports that the address is in use. */
 void conn_sock_in_use(struct kunit *test)
 {
 	struct mpa_sock_params params = sock_params(test, sock_listen(test));
@@ -251,7 +251,7 @@ void conn_sock_params(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->helper.done, 0);
 }
 
-/* A connection attempt is given up; done() comes all the same, once. */
+/* A connection attempt is closed: done() comes once, with -ECANCELED. */
 void conn_sock_cancel(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -259,7 +259,7 @@ void conn_sock_cancel(struct kunit *test)
 	struct sockaddr_storage addr;
 	u32 i;
 
-	/* A listener that accepts nothing answers no more than two. */
+	/* The backlog of a listener that does not accept holds two. */
 	t->opts.ipv6 = conn_arg(test);
 	KUNIT_ASSERT_EQ(test, mpa_peer_listen(&t->opts, &t->sock[0], &addr),
 			0);
@@ -281,8 +281,8 @@ void conn_sock_cancel(struct kunit *test)
 }
 
 /*
- * A consumer that serves a socket may have it locked; to lockdep ours are not
- * of its class.
+ * A consumer may hold the lock of a socket that it serves: MPA's sockets have
+ * another class for lockdep.
  */
 void conn_sock_nested(struct kunit *test)
 {
@@ -299,7 +299,7 @@ void conn_sock_nested(struct kunit *test)
 	sock_expect_done(test, 0);
 }
 
-/* A socket that knows nothing of MPA connects to @port. */
+/* Connect a socket without MPA to @port. */
 static void sock_connect_plain(struct kunit *test, u16 port,
 			       struct socket **sock)
 {
@@ -312,7 +312,7 @@ static void sock_connect_plain(struct kunit *test, u16 port,
 					     sizeof(struct sockaddr_in), 0), 0);
 }
 
-/* On another processor than accepted(), which returns just now. */
+/* Runs on another CPU than accepted(), which returns at the same time. */
 static long sock_close_returning(void *arg)
 {
 	struct conn_sock *s = arg;
@@ -349,7 +349,7 @@ static void sock_close(struct kunit *test)
 	s->server = NULL;
 }
 
-/* What is released while it is being closed is not run again. */
+/* A listener closed as accepted() returns is freed once, and not run again. */
 void conn_sock_close(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -361,7 +361,7 @@ void conn_sock_close(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->extra, 0);
 }
 
-/* A listener that MPA does not know, on the same port */
+/* Make a listener without MPA, on the same port. */
 static void sock_listen_plain(struct kunit *test, u16 port,
 			      struct socket **sock)
 {
@@ -376,7 +376,7 @@ static void sock_listen_plain(struct kunit *test, u16 port,
 	KUNIT_ASSERT_EQ(test, kernel_listen(*sock, 4), 0);
 }
 
-/* While sockets migrate: MPA's listener goes, @destroy: by tcp_abort(). */
+/* Close MPA's listener, or (@destroy) tcp_abort() it: sockets migrate. */
 static void sock_listener_goes(struct conn_sock *s, bool destroy)
 {
 	u8 migrate = READ_ONCE(init_net.ipv4.sysctl_tcp_migrate_req);
@@ -392,8 +392,9 @@ static void sock_listener_goes(struct conn_sock *s, bool destroy)
 }
 
 /*
- * Of three that connect the first is accepted, which takes long. When MPA's
- * listener has gone the others wait for another one, and have nothing of MPA.
+ * Three sockets connect; accepted() of the first takes long. When MPA's
+ * listener is closed, the others migrate to another listener, without MPA's
+ * callbacks.
  */
 static void sock_migrate(struct kunit *test, bool destroy)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A peer on this host that changes pages when TCP has sent them. Over loopback
- * and veth they are what lies in our receive queue.
+ * A peer on this host changes pages after TCP has sent them. Over loopback and
+ * veth the receive queue has these pages.
  */
 #include <linux/mm.h>
 #include <linux/tcp.h>
@@ -13,7 +13,7 @@
 enum {
 	SPLICE_PIECE	= 5,
 	SPLICE_PIECES	= 40,		/* more than a batch has room for */
-	SPLICE_MORE	= 60000,	/* octets behind the FPDU */
+	SPLICE_MORE	= 60000,	/* octets after the FPDU */
 };
 
 static struct page *splice_page(struct kunit *test)
@@ -25,7 +25,7 @@ static struct page *splice_page(struct kunit *test)
 	return t->page[0];
 }
 
-/* Octets of the buffer go out in a page that the peer keeps. */
+/* Send octets of the buffer in a page that the peer keeps. */
 static void splice_write(struct kunit *test, u32 from, u32 len, bool shared)
 {
 	struct page *page = splice_page(test);
@@ -36,7 +36,7 @@ static void splice_write(struct kunit *test, u32 from, u32 len, bool shared)
 			0);
 }
 
-/* The page gets another length, or an FPDU of that length if there is room. */
+/* Write another length to the page, and if it has room, such an FPDU. */
 static void splice_change(struct conn_test *t, u32 len)
 {
 	u8 *to = page_address(t->page[0]);
@@ -48,7 +48,7 @@ static void splice_change(struct conn_test *t, u32 len)
 			       t->rx_markers, t->crc);
 }
 
-/* What is behind @from in the buffer, and more octets than any FPDU wants. */
+/* Send the buffer from @from on, and more octets than any FPDU can have. */
 static void splice_rest(struct kunit *test, u32 from)
 {
 	struct conn_test *t = test->priv;
@@ -59,7 +59,7 @@ static void splice_rest(struct kunit *test, u32 from)
 			0);
 }
 
-/* The connection waits for an FPDU of @size octets; it has copied none. */
+/* Wait until MPA waits for an FPDU of @size octets, and has copied none. */
 static void splice_waits(struct kunit *test, u32 size)
 {
 	struct conn_test *t = test->priv;
@@ -72,7 +72,7 @@ static void splice_waits(struct kunit *test, u32 size)
 	KUNIT_ASSERT_NULL(test, rx->copy);
 }
 
-/* Nothing of it is passed; the other direction works to its graceful end. */
+/* Expect @nr ULPDUs and an error; the sending half closes gracefully. */
 static void splice_failed(struct kunit *test, u32 nr)
 {
 	struct conn_test *t = test->priv;
@@ -88,7 +88,7 @@ static void splice_failed(struct kunit *test, u32 nr)
 	KUNIT_EXPECT_EQ(test, t->a.err, 0);
 }
 
-/* All that was sent is in the receive queue. */
+/* Wait until all octets of the peer are in the receive queue. */
 static void splice_arrived(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -103,7 +103,7 @@ static void splice_arrived(struct kunit *test)
 	KUNIT_FAIL_AND_ABORT(test, "the peer's octets do not arrive");
 }
 
-/* On hold one FPDU is looked at, but not what comes behind it. */
+/* On hold, MPA decodes one FPDU, but not the octets after it. */
 static void splice_hold(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -117,8 +117,8 @@ static void splice_hold(struct kunit *test)
 }
 
 /*
- * The head of an FPDU in more pieces than a batch has room for, so that the
- * FPDU will be copied. The copy says something else.
+ * The head of an FPDU comes in more pieces than a batch has room for, so that
+ * the FPDU is copied. The copy has another length.
  */
 void conn_splice_pieces(struct kunit *test)
 {
@@ -146,7 +146,7 @@ void conn_splice_pieces(struct kunit *test)
 	splice_failed(test, 1);
 }
 
-/* An FPDU that is longer than the window is copied, and consumed, in steps. */
+/* An FPDU longer than the window is copied, and consumed, in steps. */
 void conn_splice_window(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -165,7 +165,7 @@ void conn_splice_window(struct kunit *test)
 	splice_failed(test, 0);
 }
 
-/* The batch that is kept has what the peer sent, and nothing else. */
+/* True if the kept batch has the octets that the peer sent. */
 static bool splice_kept_same(const struct conn_test *t)
 {
 	const struct mpa_ulpdu *ulpdu = t->a.kept[0]->ulpdu;
@@ -182,7 +182,7 @@ static bool splice_kept_same(const struct conn_test *t)
 	return was == t->pool + t->out_len[0];
 }
 
-/* The last octets of an FPDU, or all, are changed when it was verified. */
+/* The last octets of an FPDU, or all, are changed after it is verified. */
 void conn_splice_kept(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -211,8 +211,8 @@ void conn_splice_kept(struct kunit *test)
 }
 
 /*
- * Octets are changed that were passed out of order. When the stream reaches
- * them only lengths and markers are looked at, which have not changed.
+ * Octets are changed after they are passed out of order. When the stream
+ * reaches them, MPA checks only lengths and markers, which have not changed.
  */
 void conn_splice_ooo(struct kunit *test)
 {
@@ -239,7 +239,7 @@ void conn_splice_ooo(struct kunit *test)
 	gap_alive(test);
 }
 
-/* All that comes is shared; @arg: the receive buffer. */
+/* All octets arrive in shared pages; @arg: size of the receive buffer. */
 void conn_splice_all(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -261,7 +261,7 @@ void conn_splice_all(struct kunit *test)
 	conn_expect_alive(test, &t->a);
 }
 
-/* Nobody can write to what MPA sends, nor to what write() does. */
+/* No process can write to pages that MPA or write() sends: no copy. */
 void conn_splice_own(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

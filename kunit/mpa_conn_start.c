@@ -7,7 +7,7 @@
 #include "mpa_conn_test.h"
 #include "mpa_vectors.h"
 
-static u8 start_count;	/* calls of the data_ready() that was there before */
+static u8 start_count;	/* calls of data_ready() of the previous owner */
 
 static void start_data_ready(struct sock *sk)
 {
@@ -84,7 +84,7 @@ void conn_attach_ulp(struct kunit *test)
 	start_refused(test, t->sock[0], -EBUSY);
 }
 
-/* One that is put over ours would restore our callbacks when we are gone. */
+/* Another ULP on top would restore MPA's callbacks after the detach. */
 void conn_attach_no_ulp(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -95,7 +95,7 @@ void conn_attach_no_ulp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, start_set_ulp(test), 0);
 }
 
-/* A process may be looking at it: it stays, and does not keep MPA away. */
+/* MPA's ULP stays: a process may be reading it. It permits another attach. */
 void conn_attach_ulp_kept(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -156,7 +156,7 @@ void conn_attach_params(struct kunit *test)
 	t->a.params = good;
 }
 
-/* What the callbacks of a role need is asked for when it is taken. */
+/* Callbacks that a role needs are checked when the role is taken. */
 void conn_attach_callbacks(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -177,7 +177,7 @@ void conn_attach_callbacks(struct kunit *test)
 	t->a.params.ops = &mpa_consumer_ops;
 }
 
-/* Before the start MPA reads nothing, and calls what was there. */
+/* Before the start MPA reads nothing, and calls the previous callbacks. */
 void conn_attach_untouched(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -233,7 +233,7 @@ void conn_start_cork(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, tp->nonagle & TCP_NAGLE_OFF);
 }
 
-/* MPA_F_REV0 alone asks for Rev 0: a revision left out is Rev 1. */
+/* A revision that is not set means Rev 1: Rev 0 requires MPA_F_REV0. */
 void conn_start_rev_unset(struct kunit *test)
 {
 	conn_attach(test, 0);
@@ -241,7 +241,7 @@ void conn_start_rev_unset(struct kunit *test)
 	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
 }
 
-/* Octets that are there already are the first of the frame. */
+/* Octets that arrive before the start are the first of the frame. */
 void conn_start_unread(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -253,7 +253,7 @@ void conn_start_unread(struct kunit *test)
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
 }
 
-/* The consumer left streaming data unread: MPA does not skip any of it. */
+/* The consumer leaves streaming data unread: MPA does not skip it. */
 void conn_start_streaming(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -290,7 +290,7 @@ void conn_start_wrong_state(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-/* Request with @arg octets of private data, in one segment. */
+/* A Request with @arg octets of private data is sent in one segment. */
 void conn_start_initiator(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -355,7 +355,7 @@ void conn_start_pd_too_long(struct kunit *test)
 	conn_expect_frame(test, true, PEER_C, 1, t->pool, 512);
 }
 
-/* Rev 0: at most pd_max octets each way, which the consumer sets. */
+/* Rev 0: private data of at most pd_max octets, which the consumer sets. */
 void conn_start_rev0_pd(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -389,7 +389,7 @@ void conn_start_rev0_pd_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
 }
 
-/* Frames come an octet at a time. */
+/* A frame arrives one octet at a time. */
 void conn_start_dribble(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -412,7 +412,7 @@ void conn_start_dribble(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, 40), 0);
 }
 
-/* No frames: the first octets each way are a marker. */
+/* Without startup frames the first octets each way are a marker. */
 void conn_start_immediately(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -426,7 +426,7 @@ void conn_start_immediately(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, t->a.conn->terms.crc);
 	KUNIT_EXPECT_TRUE(test, info.markers_tx);
 	KUNIT_EXPECT_TRUE(test, info.markers_rx);
-	/* Nobody has to wait for the other. */
+	/* Neither end waits for the other. */
 	conn_post(test, 700);
 	conn_expect_tx(test, 700);
 	KUNIT_EXPECT_NULL(test, memchr_inv(t->peer.in, 0, 4));
@@ -435,7 +435,7 @@ void conn_start_immediately(struct kunit *test)
 	conn_expect_rx(test, &t->a, 1);
 }
 
-/* RFC 5044 section 7.1.5: a last message in streaming mode. */
+/* RFC 5044 section 7.1.5: a last message in streaming mode */
 void conn_start_last_message(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -453,7 +453,7 @@ void conn_start_last_message(struct kunit *test)
 	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
 }
 
-/* A frame that has to close the connection, in either role. */
+/* Expect that a frame closes the connection, in either role. */
 static void start_bad_frame(struct kunit *test, bool initiator,
 			    const u8 *frame, u32 len, enum mpa_reason reason)
 {
@@ -474,7 +474,7 @@ static void start_bad_frame(struct kunit *test, bool initiator,
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
 }
 
-/* Each octet of the key, one after the other, is wrong. */
+/* A key with one wrong octet, for each of its octets. */
 void conn_start_key(struct kunit *test)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
@@ -489,7 +489,7 @@ void conn_start_key(struct kunit *test)
 	}
 }
 
-/* A wrong octet closes at once, without waiting for the rest. */
+/* A wrong octet closes the connection at once, without the rest. */
 void conn_start_key_prefix(struct kunit *test)
 {
 	start_bad_frame(test, false, "GET / HTTP", 4, MPA_REASON_KEY);
@@ -514,7 +514,7 @@ void conn_start_pd_513(struct kunit *test)
 	start_bad_frame(test, initiator, frame, len, MPA_REASON_PD_LENGTH);
 }
 
-/* An Initiator closes at a revision it does not know. */
+/* An Initiator closes the connection at an unknown revision. */
 void conn_start_revision_reply(struct kunit *test)
 {
 	u8 frame[PEER_FRAME];
@@ -523,7 +523,7 @@ void conn_start_revision_reply(struct kunit *test)
 	start_bad_frame(test, true, frame, len, MPA_REASON_REVISION);
 }
 
-/* A Responder resets at a revision above its own, without a Reply. */
+/* A Responder resets TCP at a revision above its own, without a Reply. */
 void conn_start_revision_request(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -538,7 +538,7 @@ void conn_start_revision_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
 }
 
-/* A strict Responder answers a Rev 0 Request by Rev 1, then closes. */
+/* A strict Responder answers a Rev 0 Request with Rev 1, then closes. */
 void conn_start_strict_request(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -555,7 +555,7 @@ void conn_start_strict_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
 }
 
-/* The peer closes after the refusal: graceful on both sides. */
+/* The peer closes after the refusal: both sides close gracefully. */
 void conn_start_refusal_fin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -593,7 +593,7 @@ void conn_start_strict_reply(struct kunit *test)
 	conn_attach(test, MPA_F_STRICT);
 	conn_start(test, CONN_INITIATOR);
 	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
-	/* Private data that nobody reads must not make it a reset. */
+	/* Unread private data must not turn the close into a reset. */
 	conn_peer_frame(test, true, PEER_M | PEER_C, 0, t->pool, 100);
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
 	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
@@ -603,7 +603,7 @@ void conn_start_strict_reply(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, READ_ONCE(t->peer.sock->sk->sk_err), 0);
 }
 
-/* The peer's FIN inside its frame, behind every octet. */
+/* The peer's FIN arrives inside its frame, after each octet in turn. */
 void conn_start_truncated(struct kunit *test)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
@@ -626,7 +626,7 @@ void conn_start_truncated(struct kunit *test)
 	}
 }
 
-/* The peer closes or resets without having said anything. */
+/* The peer closes or resets before it sends any octet. */
 void conn_start_gone(struct kunit *test)
 {
 	bool fin = conn_arg(test);
@@ -644,7 +644,7 @@ void conn_start_gone(struct kunit *test)
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 }
 
-/* CS-24: octets behind a Request, in the same segment. */
+/* CS-24: an octet after a Request, in the same segment. */
 void conn_start_early(struct kunit *test)
 {
 	u8 frame[PEER_FRAME + 1];
@@ -654,7 +654,7 @@ void conn_start_early(struct kunit *test)
 	start_bad_frame(test, false, frame, sizeof(frame), MPA_REASON_EARLY);
 }
 
-/* CS-24: an octet while the consumer decides. */
+/* CS-24: an octet arrives while the consumer decides. */
 void conn_start_early_decide(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -723,7 +723,7 @@ void conn_start_vectors(struct kunit *test)
 	}
 }
 
-/* @arg octets of the frame come, and no more. */
+/* Only @arg octets of the Request arrive. */
 void conn_start_timeout(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -757,7 +757,7 @@ void conn_start_timeout_initiator(struct kunit *test)
 	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
 }
 
-/* The timer was needed in between, as it is where memory is short. */
+/* The timer also runs for another purpose, as it does when memory is short. */
 void conn_start_timeout_retry(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -774,7 +774,7 @@ void conn_start_timeout_retry(struct kunit *test)
 					      msecs_to_jiffies(300)));
 }
 
-/* An octet now and then does not put the end off. */
+/* Single octets that keep arriving do not extend the startup timeout. */
 void conn_start_timeout_dribble(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -797,8 +797,8 @@ void conn_start_timeout_dribble(struct kunit *test)
 }
 
 /*
- * Own the socket while the startup timer is still running. Returns whether
- * that was in time.
+ * Own the socket while the startup timer is still running. True if that was in
+ * time.
  */
 static bool start_own_before_timer(struct conn_test *t)
 {
@@ -814,7 +814,7 @@ static bool start_own_before_timer(struct conn_test *t)
 	return false;
 }
 
-/* A frame that arrived in time is read, however late the work item runs. */
+/* A frame that arrives in time is read, however late the work item runs. */
 void conn_start_late(struct kunit *test)
 {
 	bool reply = conn_arg(test) == CONN_INITIATOR;
@@ -841,7 +841,7 @@ void conn_start_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
-/* The consumer may think for as long as it likes. */
+/* There is no timeout while the consumer decides. */
 void conn_start_no_timer(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -861,7 +861,7 @@ void conn_start_no_timer(struct kunit *test)
 	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
 }
 
-/* C: bit 0 of @arg is ours, bit 1 the peer's; bit 2: we are the Responder. */
+/* @arg: bit 0: our C, bit 1: the peer's C, bit 2: MPA is the Responder */
 void conn_start_crc(struct kunit *test)
 {
 	u32 arg = conn_arg(test);
@@ -879,7 +879,7 @@ void conn_start_crc(struct kunit *test)
 	mpa_resume(t->a.conn);
 	conn_expect_alive(test, &t->a);
 
-	/* A CRC field of the wrong value matters only where CRCs are on. */
+	/* A wrong value of the CRC field matters only if CRCs are on. */
 	conn_fpdu(test, 60);
 	t->buf[t->buf_len - 1] ^= 1;
 	conn_flush(test);
@@ -891,7 +891,7 @@ void conn_start_crc(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
 }
 
-/* M: bit 0 of @arg is ours, bit 1 the peer's; bit 2: we are the Responder. */
+/* @arg: bit 0: our M, bit 1: the peer's M, bit 2: MPA is the Responder */
 void conn_start_markers(struct kunit *test)
 {
 	u32 arg = conn_arg(test);
@@ -932,7 +932,7 @@ static void start_terms(struct kunit *test, s8 peer_rev)
 	conn_expect_tx(test, 1200);
 }
 
-/* Figure 17 and C.2.4: a Rev 0 Request; @arg has its flags. */
+/* Figure 17 and C.2.4: a Rev 0 Request; @arg: its flags */
 void conn_start_rev0_request(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -952,7 +952,7 @@ void conn_start_rev0_request(struct kunit *test)
 	start_terms(test, 0);
 }
 
-/* C.2.5: Rev 1 Request, Rev 0 Reply; @arg: M bit of our Request. */
+/* C.2.5: Rev 1 Request, Rev 0 Reply; @arg: M of the Request */
 void conn_start_rev0_reply(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -969,7 +969,7 @@ void conn_start_rev0_reply(struct kunit *test)
 	start_terms(test, 0);
 }
 
-/* We are a Rev 0 Responder and get a Rev 1 Request: C.2.2. */
+/* C.2.2: a Rev 0 Responder receives a Rev 1 Request. */
 void conn_start_rev0_responder(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -988,7 +988,7 @@ void conn_start_rev0_responder(struct kunit *test)
 	start_terms(test, 1);
 }
 
-/* We announce Rev 0 and get a Rev 1 Reply: nothing that we could speak. */
+/* A Rev 0 Initiator receives a Rev 1 Reply, which it does not support. */
 void conn_start_rev0_initiator(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -1000,7 +1000,7 @@ void conn_start_rev0_initiator(struct kunit *test)
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 }
 
-/* Detached: TCP is as it was, and can be used. */
+/* Detach; expect the callbacks restored, and TCP in working order. */
 static void start_given_back(struct kunit *test,
 			     void (*ready)(struct sock *sk), const u8 *unread,
 			     u32 len)
@@ -1022,7 +1022,7 @@ static void start_given_back(struct kunit *test,
 				     9), 0);
 }
 
-/* The peer has closed its sending half before MPA is attached. */
+/* The peer has closed its sending half before mpa_attach(). */
 void conn_start_close_wait(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -1038,7 +1038,7 @@ void conn_start_close_wait(struct kunit *test)
 	KUNIT_EXPECT_NE(test, t->a.err, 0);
 }
 
-/* A FIN right behind the Request: accepted, and then nothing to come. */
+/* A FIN right after the Request: accepted, then reported as the end. */
 void conn_start_request_fin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -1060,7 +1060,7 @@ void conn_start_request_fin(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.err, 0);
 }
 
-/* Reply, FPDUs and FIN at once. */
+/* Reply and FIN arrive at once, with (@arg) or without an FPDU. */
 void conn_start_reply_fin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -1082,7 +1082,7 @@ void conn_start_reply_fin(struct kunit *test)
 	conn_expect_tx(test, 100);
 }
 
-/* A Request that TCP cannot take whole, and a peer that reads nothing. */
+/* TCP has no room for the whole Request, and the peer does not read. */
 void conn_start_timeout_send(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -1098,7 +1098,7 @@ void conn_start_timeout_send(struct kunit *test)
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 }
 
-/* R=1 in a Reply; the octets behind it are the consumer's. */
+/* A Reply with R = 1; the octets after it are left to the consumer. */
 void conn_start_rejected(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -1147,7 +1147,7 @@ void conn_start_reject(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
-/* FPDUs right behind an accepting Reply are kept. */
+/* FPDUs right after an accepting Reply wait until mpa_resume(). */
 void conn_start_data_with_reply(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

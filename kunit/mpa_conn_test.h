@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the cases of suite mpa_conn have in common. */
+/* Declarations that the cases of suite mpa_conn share. */
 #ifndef _MPA_CONN_TEST_H
 #define _MPA_CONN_TEST_H
 
@@ -19,47 +19,47 @@ enum {
 	CONN_POOL	= 65536 + 256,
 	CONN_BUF	= 512 * 1024,
 	CONN_MSGS	= 256,
-	CONN_HDR	= 18,		/* a header of DDP, untagged */
+	CONN_HDR	= 18,		/* untagged header of DDP */
 	CONN_PAGES	= 16,
 };
 
-/* How a connection is started. */
+/* How a connection is started */
 enum conn_role {
 	CONN_INITIATOR,
 	CONN_RESPONDER,
 	CONN_IMMEDIATE,
 };
 
-/* For conn_enh_bad(): what is wrong with a frame. */
+/* For conn_enh_bad(): the fault of a frame */
 enum conn_enh_bad {
 	ENH_BAD_NO_S,		/* Reply without S */
 	ENH_BAD_REV_1,		/* Reply of Rev 1 */
-	ENH_BAD_REV_1_S,	/* the same, its reserved bit is set */
+	ENH_BAD_REV_1_S,	/* Reply of Rev 1, with S, which is reserved */
 	ENH_BAD_REV_3,		/* Reply of Rev 3 */
-	ENH_BAD_S,		/* Reply with S, asked without */
+	ENH_BAD_S,		/* Reply with S to a Request without */
 	ENH_BAD_REQUEST,	/* Request with S, not supported */
 	ENH_BAD_PD_513,		/* Request with 513 octets */
 	ENH_BAD_PD_513_REPLY,	/* Reply with 513 octets */
 };
 
-/* For conn_enh_error(): why negotiation fails. */
+/* For conn_enh_error(): why negotiation fails */
 enum conn_enh_error {
 	ENH_ERROR_IRD,
 	ENH_ERROR_RTR,		/* no kind in common */
-	ENH_ERROR_NO_A,		/* A was not answered */
-	ENH_ERROR_A,		/* A was not asked for */
+	ENH_ERROR_NO_A,		/* A in the Request only */
+	ENH_ERROR_A,		/* A in the Reply only */
 };
 
-/* For conn_connect_*(): what the peer does with a Request of Rev 2. */
+/* For conn_connect_*(): the peer's answer to a Request of Rev 2 */
 enum conn_connect_act {
 	CONNECT_FIN,
 	CONNECT_FIN_IN_KEY,
 	CONNECT_FIN_IN_PD,
 	CONNECT_RESET,
 	CONNECT_REV_1,		/* Reply of Rev 1 */
-	CONNECT_REV_1_R,	/* the same, rejecting */
+	CONNECT_REV_1_R,	/* rejecting Reply of Rev 1 */
 	CONNECT_REV_0,		/* Reply of Rev 0 */
-	CONNECT_NO_S_R,		/* Reply of Rev 2 without S, rejecting */
+	CONNECT_NO_S_R,		/* rejecting Reply of Rev 2 without S */
 	CONNECT_SILENT,
 	CONNECT_NO_KEY,
 	CONNECT_NO_S,
@@ -67,36 +67,36 @@ enum conn_connect_act {
 	CONNECT_NO_A,
 };
 
-/* For conn_ooo_off(): why nothing is passed behind a hole. */
+/* For conn_ooo_off(): why nothing is passed out of order */
 enum conn_ooo_off {
-	OOO_OFF_FLAG,		/* not asked for */
-	OOO_OFF_MARKERS,	/* nor markers */
-	OOO_OFF_CRC,		/* no CRC */
+	OOO_OFF_FLAG,		/* without MPA_F_OOO, with markers */
+	OOO_OFF_MARKERS,	/* without MPA_F_OOO and markers */
+	OOO_OFF_CRC,		/* with MPA_F_OOO, without CRC */
 };
 
-/* For conn_ooo_orders(): where a short stream is cut into segments. */
+/* For conn_ooo_orders(): where a short stream is cut into segments */
 enum conn_ooo_cut {
 	OOO_CUT_FPDUS,		/* between FPDUs */
-	OOO_CUT_NEAR,		/* some octets from there */
+	OOO_CUT_NEAR,		/* up to 6 octets off the end of an FPDU */
 	OOO_CUT_EVEN,		/* in equal parts */
 	OOO_CUT_RANDOM,
 };
 
-/* For conn_ooo_af_ops(): of what kind the socket is. */
+/* For conn_ooo_af_ops(): address family of the socket */
 enum conn_ooo_family {
 	OOO_IPV4,
 	OOO_IPV6,
-	OOO_MAPPED,		/* IPv6, to an IPv4 address */
+	OOO_MAPPED,		/* IPv6 socket, IPv4-mapped address */
 };
 
-/* For conn_borrow_reconnect(): what MPA does when the stream is another. */
+/* For conn_borrow_reconnect(): what MPA does when the socket is reconnected */
 enum conn_borrow {
 	BORROW_STARTUP,		/* reads a frame */
-	BORROW_BLOCKED,		/* consumes, with delivery on hold */
-	BORROW_DISCARD,		/* discards, after an error */
+	BORROW_BLOCKED,		/* consumes octets of batches, on hold */
+	BORROW_DISCARD,		/* discards octets after an error */
 };
 
-/* For conn_train_full(): what is to be sent. */
+/* For conn_train_full(): the messages to be sent */
 enum conn_train_full {
 	TRAIN_SOURCE,
 	TRAIN_SOURCE_MARKERS,
@@ -104,27 +104,27 @@ enum conn_train_full {
 	TRAIN_PAIRS,		/* two FPDUs fill a segment */
 };
 
-/* For conn_train_between(): what comes between full segments. */
+/* For conn_train_between(): the FPDU between full segments */
 enum conn_train_between {
 	TRAIN_SMALL,
 	TRAIN_LONG,		/* longer than a segment */
 	TRAIN_PAGES,		/* zero copy */
 };
 
-/* For conn_train_apart(): what happens while a train is laid out. */
+/* For conn_train_apart(): the event while a train is laid out */
 enum conn_train_apart {
-	TRAIN_HOLE,		/* in what the peer sends */
-	TRAIN_MTU,		/* the path gets narrower */
+	TRAIN_HOLE,		/* a hole in the peer's stream */
+	TRAIN_MTU,		/* the path MTU decreases */
 };
 
-/* For conn_scribble_*(): how FPDUs are sent. */
+/* For conn_scribble_*(): how FPDUs are sent */
 enum conn_scribble {
-	SCRIBBLE_COPIED,	/* first, then the CRC is computed */
-	SCRIBBLE_GATHERED,	/* by TCP, afterwards */
+	SCRIBBLE_COPIED,	/* MPA copies, then computes the CRC */
+	SCRIBBLE_GATHERED,	/* TCP copies after the CRC is computed */
 	SCRIBBLE_PAGES,		/* zero copy */
 };
 
-/* Could who allocates here wait for memory, or be kept from reserves? */
+/* True if an allocation here may wait for memory, or may not use reserves. */
 static inline bool conn_may_wait(void)
 {
 	const unsigned int safe = PF_MEMALLOC | PF_MEMALLOC_NOIO;
@@ -133,10 +133,10 @@ static inline bool conn_may_wait(void)
 }
 
 /**
- * struct conn_row - a case
- * @desc: requirement IDs, then what is shown
- * @run: shows it
- * @arg: which one of several, for @run
+ * struct conn_row - parameters of a test case
+ * @desc: requirement IDs, then what is tested
+ * @run: runs the test
+ * @arg: variant of the test, for conn_arg()
  */
 struct conn_row {
 	const char	*desc;
@@ -148,14 +148,14 @@ struct conn_row {
  * struct conn_msg - a message to be sent
  * @tx: the message
  * @kv: its payload
- * @bv: or its payload, in pages
+ * @bv: its payload, if in pages
  * @len: octets of the ULPDU
  * @conn: source: connection to be detached
- * @left: source: octets not asked for yet
- * @max: source: for how many it was asked first
- * @asked: source: how often it was asked
- * @stop: source: the time at which it has no more
- * @err: source: what it says then
+ * @left: source: octets not yet passed to MPA
+ * @max: source: longest ULPDU that the first call of next() allowed
+ * @asked: source: number of calls of next()
+ * @stop: source: number of the call that returns @err
+ * @err: source: value that this call returns
  */
 struct conn_msg {
 	struct mpa_tx	tx;
@@ -171,39 +171,39 @@ struct conn_msg {
 };
 
 /**
- * struct conn_sock - what mpa_connect() and mpa_listen() have said
+ * struct conn_sock - results of mpa_connect() and mpa_listen()
  * @wait: woken by each callback
- * @lock: protects what the callbacks write
- * @listener: to be closed at the end
- * @connector: the same
+ * @lock: protects the fields that callbacks write
+ * @listener: to be closed at the end of the case
+ * @connector: to be closed at the end of the case
  * @client: socket of done()
  * @server: first socket of accepted()
- * @extra: other sockets of accepted(), closed at once
- * @done: calls of done()
- * @err: what it said
- * @setups: calls of setup()
- * @setup_err: what it has to return
+ * @extra: number of other sockets of accepted(), which are closed at once
+ * @done: number of calls of done()
+ * @err: argument err of done()
+ * @setups: number of calls of setup()
+ * @setup_err: value that setup() returns
  * @reuseport: setup() sets SO_REUSEPORT
- * @flags: of the parameters
- * @waits: callbacks in which who allocates may have to wait
+ * @flags: flags of the parameters
+ * @waits: number of callbacks in which conn_may_wait() was true
  * @stop: accepted() waits for @go
- * @delay: microseconds from then on until the listener is closed
+ * @delay: time between @go and the close of the listener, in microseconds
  * @addr: address to connect to
  * @made: socket of the last setup()
  * @hook: called by setup()
  * @conn: connection of done()
- * @close_in_done: done() has to close the handle
- * @detach_in_done: done() has to detach the connection
- * @early: callbacks of the connection before done()
- * @at: a callback waits for @go
- * @go: it may go on
- * @cpu: where it is
+ * @close_in_done: done() closes the handle
+ * @detach_in_done: done() detaches the connection
+ * @early: number of callbacks of the connection before done()
+ * @at: completed when a callback begins to wait for @go
+ * @go: completed when that callback may continue
+ * @cpu: CPU on which that callback runs
  * @prot: operations of a socket
- * @held: the same, with one that waits
+ * @held: copy of @prot in which one operation is replaced
  */
 struct conn_sock {
 	wait_queue_head_t	wait;
-	spinlock_t		lock;	/* see above */
+	spinlock_t		lock;	/* fields that callbacks write */
 	struct mpa_listener	*listener;
 	struct mpa_connector	*connector;
 	struct socket		*client;
@@ -233,12 +233,12 @@ struct conn_sock {
 };
 
 /**
- * struct conn_asker - somebody else who uses the socket
- * @task: does so, until the end
+ * struct conn_asker - another user of the socket, who calls getsockopt()
+ * @task: calls it, until the end of the case
  * @sock: the socket
- * @answer: of TCP alone to the question
- * @asked: how often
- * @wrong: how often the answer was another
+ * @answer: result without MPA on the socket
+ * @asked: number of calls
+ * @wrong: number of calls with another result
  */
 struct conn_asker {
 	struct task_struct	*task;
@@ -251,33 +251,33 @@ struct conn_asker {
 /**
  * struct conn_test - a connection (or two) under test, and the raw peer
  * @a: consumer of the first connection
- * @b: of the second, where there are two
+ * @b: consumer of the second connection, if there are two
  * @sock: sockets to be closed at the end
  * @peer: the raw peer
  * @helper: for mpa_connect() and mpa_listen()
  * @opts: how the sockets are connected
  * @pool: octets of ULPDUs: number k begins at pool[k % 256]
- * @buf: octets that the peer is going to send
- * @buf_len: how many
+ * @buf: octets that the peer sends next
+ * @buf_len: number of octets in @buf
  * @msg: messages
- * @nr_msg: how many have been posted
- * @nr_plain: of these, before the first with pages
+ * @nr_msg: number of messages posted
+ * @nr_plain: number of messages before the first with pages
  * @page: pages for zero copy
  * @rx_markers: the peer inserts markers
  * @tx_markers: the connection inserts markers
  * @crc: CRCs are in use
  * @out_pos: stream position of the peer's next FPDU
- * @nr_out: ULPDUs that the peer has sent
- * @out_len: their lengths
+ * @nr_out: number of ULPDUs that the peer has sent
+ * @out_len: lengths of these ULPDUs
  * @out_from: stream positions of their FPDUs
- * @in_pos: stream position of the next FPDU that the peer is to receive
- * @nr_in: ULPDUs that it has received
- * @asker: who asks the socket for its options
- * @inject: the peer's octets, put into the stream by hand: those of @buf
- * @base: stream position of the first of these
- * @base_nr: ULPDUs that the peer had sent before
- * @mn: the namespace, for its settings
- * @timeout_ms: sysctl before the case
+ * @in_pos: stream position of the next FPDU that the peer receives
+ * @nr_in: number of ULPDUs that the peer has received
+ * @asker: another user of the socket, who calls getsockopt()
+ * @inject: injects segments of @buf into the peer's stream
+ * @base: stream position of the first octet of @buf
+ * @base_nr: number of ULPDUs that the peer sent before it
+ * @mn: MPA's namespace, for its settings
+ * @timeout_ms: sysctl before the case, in milliseconds
  * @startup_max: sysctl before the case, if it was changed
  * @crc_sysctl: sysctl before the case
  * @ooo_ack_notify: sysctl before the case
@@ -326,7 +326,7 @@ struct conn_test {
 int conn_init(struct kunit *test);
 void conn_exit(struct kunit *test);
 
-/* Connections. */
+/* Connections */
 void conn_pair(struct kunit *test);
 void conn_reopen(struct kunit *test);
 void conn_attach_to(struct kunit *test, struct mpa_consumer *c,
@@ -344,13 +344,13 @@ u32 conn_arg(struct kunit *test);
 u32 conn_segments(const struct conn_test *t);
 unsigned long conn_counter(const struct conn_test *t, enum mpa_mib field);
 
-/* Frames of the peer. */
+/* Startup frames of the peer, and of the connection as the peer sees them */
 void conn_peer_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
 		     const u8 *pd, u32 pd_len);
 void conn_expect_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
 		       const u8 *pd, u32 pd_len);
 
-/* FPDUs of the peer, and of the connection as the peer sees them. */
+/* FPDUs of the peer, and of the connection as the peer sees them */
 u32 conn_fpdu(struct kunit *test, u32 len);
 void conn_flush(struct kunit *test);
 void conn_peer_send(struct kunit *test, u32 len);
@@ -359,7 +359,7 @@ u32 conn_take(struct kunit *test);
 void conn_expect_tx(struct kunit *test, u32 len);
 void conn_expect_silence(struct kunit *test);
 
-/* Messages of the connection. */
+/* Messages of the connection */
 struct conn_msg *conn_msg(struct kunit *test, u32 len);
 struct conn_msg *conn_page_msg(struct kunit *test, u32 len);
 void conn_post_many(struct kunit *test, u32 nr, u32 len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Trains: what TCP is given in one call, and where it cuts that. */
+/* Trains: the FPDUs that TCP gets in one call, and where it cuts them. */
 #include <linux/delay.h>
 #include <linux/ip.h>
 #include <linux/jiffies.h>
@@ -15,28 +15,28 @@ enum {
 	TRAIN_SEGMENTS	= 2048,
 	TRAIN_FPDUS	= 256,
 	TRAIN_EMSS	= 1448,		/* of 1460, with timestamps */
-	TRAIN_FULL	= 1442,		/* the ULPDU that fills it */
-	TRAIN_SACK	= 28,		/* three blocks, and timestamps */
+	TRAIN_FULL	= 1442,		/* ULPDU that fills a segment */
+	TRAIN_SACK	= 28,		/* three blocks, besides timestamps */
 };
 
 /**
- * struct train - segments with data, as they arrive, and FPDUs
- * @tap: sees them
+ * struct train - segments with data that were sent, and their FPDUs
+ * @tap: called for each packet
  * @lock: protects @nr and @seq
- * @port: of the connection
+ * @port: port of the connection
  * @base: sequence number of the first octet in full operation
- * @emss: of the connection
- * @seq: where segments begin
- * @nr: how many
- * @pos: where FPDUs begin, and where the last one ends
- * @nr_fpdus: how many the peer has taken
- * @calls: counter, from before
- * @records: the same
- * @sent: conn_segments(), from before
+ * @emss: EMSS of the connection
+ * @seq: sequence numbers of the segments
+ * @nr: number of segments
+ * @pos: stream positions of the FPDUs, and of the end of the last
+ * @nr_fpdus: number of FPDUs that the peer has received
+ * @calls: MPA_MIB_TX_CALLS at train_mark()
+ * @records: MPA_MIB_TX_RECORDS at train_mark()
+ * @sent: conn_segments() at train_mark()
  */
 struct train {
 	struct packet_type	tap;
-	spinlock_t		lock;	/* see above */
+	spinlock_t		lock;	/* nr, seq */
 	__be16			port;
 	u32			base;
 	u32			emss;
@@ -49,7 +49,7 @@ struct train {
 	u32			sent;
 };
 
-/* Octets of a segment, or of several that are still in one piece. */
+/* Record the segments of an skb: with GSO there may be several. */
 static void train_note(struct train *tr, const struct sk_buff *skb)
 {
 	u32 seq, end, len, gso = skb_shinfo(skb)->gso_size;
@@ -86,7 +86,7 @@ static void train_untap(void *data)
 	kvfree(tr);
 }
 
-/* Counters begin here; nothing is under way. */
+/* Record the counters; nothing is being sent. */
 static void train_mark(struct conn_test *t, struct train *tr)
 {
 	tr->calls = conn_counter(t, MPA_MIB_TX_CALLS);
@@ -94,7 +94,7 @@ static void train_mark(struct conn_test *t, struct train *tr)
 	tr->sent = conn_segments(t);
 }
 
-/* An Initiator, delivering, whose segments are seen before its peer is told. */
+/* Open a connection as Initiator, with a tap for its segments. */
 static struct train *train_open(struct kunit *test, u8 peer_flags)
 {
 	struct train *tr = kvzalloc(sizeof(*tr), GFP_KERNEL);
@@ -133,7 +133,7 @@ static struct train *train_open_1448(struct kunit *test, u8 peer_flags)
 	return tr;
 }
 
-/* The peer takes the next FPDU. */
+/* The peer receives the next FPDU. */
 static u32 train_take(struct kunit *test, struct train *tr)
 {
 	struct conn_test *t = test->priv;
@@ -144,7 +144,7 @@ static u32 train_take(struct kunit *test, struct train *tr)
 	return len;
 }
 
-/* The peer takes @nr ULPDUs that are messages. */
+/* The peer receives @nr ULPDUs that are messages. */
 static void train_take_messages(struct kunit *test, struct train *tr, u32 nr)
 {
 	struct conn_test *t = test->priv;
@@ -159,7 +159,7 @@ static void train_take_messages(struct kunit *test, struct train *tr, u32 nr)
 	}
 }
 
-/* The peer takes all ULPDUs of a source. */
+/* The peer receives all ULPDUs of a source. */
 static void train_take_source(struct kunit *test, struct train *tr,
 			      const struct conn_msg *msg)
 {
@@ -186,7 +186,7 @@ static struct conn_msg *train_source(struct kunit *test, u32 len)
 	return msg;
 }
 
-/* Since train_mark(), when all has been handed back. */
+/* Expect these numbers since train_mark(), with all messages handed back. */
 static void train_expect(struct kunit *test, struct train *tr, u32 calls,
 			 u32 records, u32 segments)
 {
@@ -200,7 +200,7 @@ static void train_expect(struct kunit *test, struct train *tr, u32 calls,
 	KUNIT_EXPECT_EQ(test, segments, conn_segments(t) - tr->sent);
 }
 
-/* The FPDU in which an octet of the stream lies. */
+/* Returns the FPDU in which the octet at @pos lies. */
 static u32 train_fpdu_at(const struct train *tr, u32 pos)
 {
 	u32 k;
@@ -211,8 +211,8 @@ static u32 train_fpdu_at(const struct train *tr, u32 pos)
 }
 
 /*
- * Segments of the first @end octets begin with an FPDU, or within one that is
- * longer than the EMSS.
+ * Expect that segments of the first @end octets begin with an FPDU, or inside
+ * one that is longer than the EMSS.
  */
 static void train_expect_aligned(struct kunit *test, struct train *tr, u32 end)
 {
@@ -221,7 +221,7 @@ static void train_expect_aligned(struct kunit *test, struct train *tr, u32 end)
 	KUNIT_ASSERT_LT(test, tr->nr, TRAIN_SEGMENTS);
 	for (i = 0; i < tr->nr; i++) {
 		pos = tr->seq[i] - tr->base;
-		/* beyond it, or in the startup frame */
+		/* after @end, or in the startup frame */
 		if (pos >= end)
 			continue;
 		k = train_fpdu_at(tr, pos);
@@ -243,7 +243,7 @@ static bool train_begins(const struct train *tr, u32 pos)
 	return false;
 }
 
-/* A segment begins with each FPDU. */
+/* Expect that a segment begins with each FPDU. */
 static void train_expect_apart(struct kunit *test, const struct train *tr)
 {
 	u32 k;
@@ -253,7 +253,7 @@ static void train_expect_apart(struct kunit *test, const struct train *tr)
 				      "FPDU %u", k);
 }
 
-/* What fills segments goes to TCP in one call. @arg: how it is posted. */
+/* FPDUs that fill segments go to TCP in one call. @arg: how they are posted */
 void conn_train_full(struct kunit *test)
 {
 	enum conn_train_full what = conn_arg(test);
@@ -297,7 +297,7 @@ static struct conn_msg *train_other(struct kunit *test,
 	}
 }
 
-/* Between full segments there is another FPDU. */
+/* Another kind of FPDU between full segments. */
 void conn_train_between(struct kunit *test)
 {
 	enum conn_train_between what = conn_arg(test);
@@ -317,7 +317,7 @@ void conn_train_between(struct kunit *test)
 	}
 	KUNIT_ASSERT_EQ(test, mpa_send_list(t->a.conn, &list), 0);
 	train_take_messages(test, tr, 11);
-	/* A small one goes with the full ones before it. */
+	/* A small FPDU goes to TCP with the full ones before it. */
 	train_expect(test, tr, what == TRAIN_SMALL ? 2 : 3, 11,
 		     what == TRAIN_LONG ? 14 : 11);
 	train_expect_aligned(test, tr, t->in_pos);
@@ -326,7 +326,7 @@ void conn_train_between(struct kunit *test)
 			conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy);
 }
 
-/* A page among small FPDUs, for all of which a segment has room. */
+/* Zero copy among small FPDUs that would all fit into one segment. */
 void conn_train_pages(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -348,7 +348,7 @@ void conn_train_pages(struct kunit *test)
 			conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy);
 }
 
-/* No FPDU fills a segment: each is given by itself. @arg: octets too few. */
+/* No FPDU fills a segment: one call for each. @arg: EMSS less by so much */
 void conn_train_odd(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -371,7 +371,7 @@ void conn_train_odd(struct kunit *test)
 	train_expect_aligned(test, tr, t->in_pos);
 }
 
-/* More segments than a train has records for, none of which is full */
+/* More segments than a train has records for, none of them full. */
 void conn_train_many(struct kunit *test)
 {
 	struct train *tr = train_open_1448(test, 0);
@@ -383,7 +383,7 @@ void conn_train_many(struct kunit *test)
 
 static const u16 train_headers[] = { CONN_HDR, 64, 65, TRAIN_FULL, 0 };
 
-/* Full ULPDUs, whose headers differ in length. */
+/* A source of full ULPDUs whose headers differ in length. */
 static int train_next_header(struct mpa_tx *tx, u32 max)
 {
 	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
@@ -393,7 +393,7 @@ static int train_next_header(struct mpa_tx *tx, u32 max)
 	return msg->asked < 25;
 }
 
-/* How a ULPDU lies in memory is seen to for each one. */
+/* Each ULPDU is gathered or laid out by the length of its own header. */
 void conn_train_headers(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -419,7 +419,7 @@ void conn_train_headers(struct kunit *test)
 	train_expect_aligned(test, tr, t->in_pos);
 }
 
-/* ULPDUs that fill a segment, though they might be longer. */
+/* A source of ULPDUs that fill a segment, although longer ones are allowed. */
 static int train_next_narrow(struct mpa_tx *tx, u32 max)
 {
 	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
@@ -430,7 +430,7 @@ static int train_next_narrow(struct mpa_tx *tx, u32 max)
 	return ++msg->asked < 20;
 }
 
-/* A source is never asked for less than 128 octets. */
+/* A source is never offered less than 128 octets. */
 void conn_train_narrow(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -452,7 +452,10 @@ void conn_train_narrow(struct kunit *test)
 	train_expect_aligned(test, tr, t->in_pos);
 }
 
-/* All that was sent is acknowledged, and what was not sent must wait. */
+/*
+ * Wait until octets are unsent with all sent ones acknowledged: the window is
+ * shut. Returns the number of unsent octets.
+ */
 static u32 train_wait_shut(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -472,8 +475,8 @@ static u32 train_wait_shut(struct kunit *test)
 }
 
 /*
- * The peer does not read. TCP gets what the window has room for, and one
- * segment's worth to ask for more with.
+ * The peer does not read. TCP gets octets that fit the window, and one
+ * segment's worth for window probes.
  */
 void conn_train_window(struct kunit *test)
 {
@@ -487,7 +490,7 @@ void conn_train_window(struct kunit *test)
 	unsent = train_wait_shut(test);
 	KUNIT_EXPECT_GT(test, unsent, 0);
 	KUNIT_EXPECT_LE(test, unsent, TRAIN_EMSS);
-	/* Without what waits: TCP may send parts of it, to ask with. */
+	/* Without the unsent octets: TCP may send parts of them as probes. */
 	end = tcp_sk(t->sock[0]->sk)->write_seq - tr->base - TRAIN_EMSS;
 	KUNIT_EXPECT_GT(test, end, 4 * TRAIN_EMSS);
 	KUNIT_EXPECT_LT(test, mpa_consumer_done(&t->a), 100);
@@ -496,7 +499,7 @@ void conn_train_window(struct kunit *test)
 	conn_expect_done(test, &t->a, 150, 0);
 }
 
-/* TCP has not memory enough for a record, and takes it little by little. */
+/* TCP lacks memory for a whole record, and takes it in parts. */
 void conn_train_short(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -506,7 +509,7 @@ void conn_train_short(struct kunit *test)
 	t->opts.sndbuf = 8192;
 	tr = train_open_1448(test, 0);
 	taken = conn_counter(t, MPA_MIB_TX_SHORT);
-	/* Less than the window: TCP probes one that is closed with a piece. */
+	/* Less than the window: TCP would probe with part of an FPDU. */
 	conn_post_many(test, 40, TRAIN_FULL);
 	train_take_messages(test, tr, 40);
 	conn_expect_done(test, &t->a, 40, 0);
@@ -516,8 +519,9 @@ void conn_train_short(struct kunit *test)
 }
 
 /*
- * TCP has room for part of a train, and no ACK comes that would make more: it
- * sends all that it has taken. A tail loss probe would send the rest, too.
+ * TCP has room for part of a train, and no ACK comes that would make more room:
+ * TCP sends all octets it has taken. The RTT is raised to prevent a tail loss
+ * probe, which would send the rest as well.
  */
 void conn_train_uncorked(struct kunit *test)
 {
@@ -549,7 +553,7 @@ static void train_put_page(void *page)
 	put_page(page);
 }
 
-/* MPA drops the pages of a train, to the last, when TCP has taken it. */
+/* MPA drops all references on the pages of a train once TCP has taken it. */
 void conn_train_page_refs(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -573,7 +577,7 @@ void conn_train_page_refs(struct kunit *test)
 	mpa_peer_go_on(&t->peer);
 	train_take_messages(test, tr, 80);
 	conn_expect_done(test, &t->a, 80, 0);
-	/* A CPU frees what another has read when it next receives a packet. */
+	/* A CPU frees skbs that another CPU read once it receives a packet. */
 	for_each_online_cpu(cpu) {
 		set_cpus_allowed_ptr(current, cpumask_of(cpu));
 		conn_expect_alive(test, &t->a);
@@ -582,7 +586,7 @@ void conn_train_page_refs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, page_count(page), 1);
 }
 
-/* A copy of the peer's first FPDU: what it takes is put into the buffer. */
+/* Copy the peer's first FPDU: conn_take() overwrites the buffer. */
 static u8 *train_first(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -604,7 +608,7 @@ static void train_expect_mulpdu(struct kunit *test, u32 mulpdu)
 	KUNIT_EXPECT_EQ(test, info.emss, mulpdu + TRAIN_EMSS - TRAIN_FULL);
 }
 
-/* The consumer is told by mulpdu(), and hears the same when it asks. */
+/* Expect that mulpdu() and mpa_mulpdu() report @mulpdu. */
 static void train_told(struct kunit *test, u32 times, u32 mulpdu)
 {
 	struct conn_test *t = test->priv;
@@ -615,8 +619,8 @@ static void train_told(struct kunit *test, u32 times, u32 mulpdu)
 }
 
 /*
- * While there is a hole, segments have room for SACK blocks, and TCP gets them
- * one by one. So it is for four seconds more. The MULPDU is what fits then.
+ * While there is a hole, and for four seconds after it, segments leave room for
+ * SACK blocks, TCP gets them one by one, and the MULPDU is smaller.
  */
 void conn_train_sack(struct kunit *test)
 {
@@ -635,13 +639,13 @@ void conn_train_sack(struct kunit *test)
 	conn_settle(&t->a);
 	begun = jiffies;
 	gap_put(test, gap_at(t, 1), t->buf_len);
-	/* At once, and although nothing is sent. */
+	/* mpa_mulpdu() is smaller at once, although nothing is sent. */
 	train_expect_mulpdu(test, max);
 	conn_post_many(test, 20, mpa_mulpdu(t->a.conn));
 	train_take_messages(test, tr, 20);
 	train_expect(test, tr, 20, 20, 20);
 	train_told(test, 1, max);
-	/* A longer one is cut by TCP alone. */
+	/* TCP alone cuts a longer FPDU. */
 	conn_post(test, 5000);
 	KUNIT_ASSERT_EQ(test, train_take(test, tr), 5000);
 	train_expect(test, tr, 21, 21, 24);
@@ -664,7 +668,7 @@ void conn_train_sack(struct kunit *test)
 	train_expect_aligned(test, tr, t->in_pos);
 }
 
-/* A hole that is closed while nothing can be delivered is told of, too. */
+/* A hole that is filled on hold is noticed as well. */
 void conn_train_sack_held(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -683,7 +687,7 @@ void conn_train_sack_held(struct kunit *test)
 	conn_expect_rx(test, &t->a, 3);
 }
 
-/* Full operation begins with a hole: the first MULPDU is what fits. */
+/* Full operation begins with a hole: the first MULPDU is the smaller one. */
 void conn_train_sack_begin(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
@@ -731,7 +735,7 @@ static int train_next_disturbed(struct mpa_tx *tx, u32 max)
 	return conn_next(tx, max);
 }
 
-/* TCP would cut elsewhere than the train was laid out: FPDUs remain apart. */
+/* The EMSS decreases after layout: a segment still begins with each FPDU. */
 void conn_train_apart(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
