@@ -4,7 +4,7 @@
 
 #include <kunit/test.h>
 
-/* a case without parameters whose name tells which requirements it shows */
+/* A case without parameters. @title: requirement IDs, a colon, the test */
 #define MPA_CASE(fn, title) \
 	{ .run_case = (fn), .name = (title), .module_name = KBUILD_MODNAME }
 

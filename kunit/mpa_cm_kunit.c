@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Request and Reply frames, and what two ends agree on with them. */
+/* Request and Reply frames, and the terms that two ends negotiate with them. */
 #include <kunit/test.h>
 #include <linux/string.h>
 #include "mpa_case.h"
@@ -72,7 +72,7 @@ static const struct cm_role cm_roles[] = {
 
 KUNIT_ARRAY_PARAM_DESC(cm_role, cm_roles, desc);
 
-/* A wrong octet is seen when it arrives; only the tenth tells the roles. */
+/* A wrong octet fails as it arrives; the tenth tells Reply from Request. */
 static void cm_wrong_key(struct kunit *test)
 {
 	const struct cm_role *r = test->param_value;
@@ -107,7 +107,7 @@ static void cm_wrong_key(struct kunit *test)
 	}
 }
 
-/* Both ends Initiator, or both Responder: told as soon as it can be. */
+/* Two Initiators or two Responders: an error as of the tenth octet. */
 static void cm_wrong_role(struct kunit *test)
 {
 	const struct cm_role *r = test->param_value;
@@ -127,7 +127,7 @@ static void cm_wrong_role(struct kunit *test)
 	}
 }
 
-/* Nothing is read of a frame before its 20 octets are there. */
+/* A frame is read only once all of its 20 octets have arrived. */
 static void cm_in_parts(struct kunit *test)
 {
 	const struct cm_role *r = test->param_value;
@@ -153,7 +153,7 @@ static void cm_in_parts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE, reason);
 }
 
-/* What we send: every octet of it */
+/* Frames sent: every octet */
 
 struct cm_sent {
 	const char	*desc;
@@ -162,9 +162,9 @@ struct cm_sent {
 	bool		crc;
 	bool		reject;
 	u16		pd_len;
-	u8		asked_flags;	/* of the Request, for Replies */
+	u8		asked_flags;	/* in the Request; for Replies */
 	u8		asked_rev;
-	u8		flags;		/* what our frame has to say */
+	u8		flags;		/* in the frame sent */
 	u8		want_rev;
 };
 
@@ -180,7 +180,7 @@ static const struct cm_sent cm_requests[] = {
 		.flags = 0xc0, .want_rev = 1,
 	},
 	{
-		.desc = "CR-03 RF-11 VN-01: Rev 1, administrator wants no CRC",
+		.desc = "CR-03 RF-11 VN-01: Rev 1, CRC off by administrator",
 		.rev = 1,
 		.flags = 0x00, .want_rev = 1,
 	},
@@ -243,55 +243,55 @@ static const struct cm_sent cm_replies[] = {
 		.flags = 0x60, .want_rev = 1,
 	},
 	{
-		.desc = "RF-06 MK-21: M is our own, not the peer's",
+		.desc = "RF-06 MK-21: M set, Request without M",
 		.rev = 1, .crc = true, .markers = true,
 		.asked_flags = 0x40, .asked_rev = 1,
 		.flags = 0xc0, .want_rev = 1,
 	},
 	{
-		.desc = "RF-06 MK-21: the peer's M is not ours",
+		.desc = "RF-06 MK-21: M clear, Request with M",
 		.rev = 1, .crc = true,
 		.asked_flags = 0xc0, .asked_rev = 1,
 		.flags = 0x40, .want_rev = 1,
 	},
 	{
-		.desc = "RF-14: nothing of the Request's other bits",
+		.desc = "RF-14: other bits of the Request not copied",
 		.rev = 1, .crc = true,
 		.asked_flags = 0x7f, .asked_rev = 1,
 		.flags = 0x40, .want_rev = 1,
 	},
 	{
-		.desc = "RF-10: C when asked for, though we do without",
+		.desc = "RF-10: C set, Request with C, local CRC off",
 		.rev = 1,
 		.asked_flags = 0x40, .asked_rev = 1,
 		.flags = 0x40, .want_rev = 1,
 	},
 	{
-		.desc = "RF-09 CR-03: no C when both do without",
+		.desc = "RF-09 CR-03: C clear, CRC off at both ends",
 		.rev = 1,
 		.asked_flags = 0x00, .asked_rev = 1,
 		.flags = 0x00, .want_rev = 1,
 	},
 	{
-		.desc = "CR-05: C though the peer does without",
+		.desc = "CR-05: C set, Request without C",
 		.rev = 1, .crc = true,
 		.asked_flags = 0x00, .asked_rev = 1,
 		.flags = 0x40, .want_rev = 1,
 	},
 	{
-		.desc = "VN-11 VN-13: to Rev 0, M and C in any case",
+		.desc = "VN-11 VN-13: Request Rev 0, M and C always set",
 		.rev = 1,
 		.asked_flags = 0x00, .asked_rev = 0,
 		.flags = 0xc0, .want_rev = 0,
 	},
 	{
-		.desc = "VN-11: to Rev 0, rejected",
+		.desc = "VN-11: Request Rev 0, rejected",
 		.rev = 1, .crc = true, .reject = true,
 		.asked_flags = 0xc0, .asked_rev = 0,
 		.flags = 0xe0, .want_rev = 0,
 	},
 	{
-		.desc = "VN-05 VN-15: we are Rev 0, asked with Rev 1",
+		.desc = "VN-05 VN-15: local Rev 0, Request Rev 1",
 		.rev = 0,
 		.asked_flags = 0x40, .asked_rev = 1,
 		.flags = 0xc0, .want_rev = 0,
@@ -314,11 +314,11 @@ static void cm_send_reply(struct kunit *test)
 	cm_expect_sent(test, s, &frame, true);
 }
 
-/* What we accept */
+/* Frames accepted */
 
 struct cm_verdict {
 	const char	*desc;
-	u8		rev;		/* ours */
+	u8		rev;		/* local revision */
 	bool		strict;
 	u16		pd_max;
 	bool		reply;
@@ -326,7 +326,7 @@ struct cm_verdict {
 	u8		got_rev;
 	u16		pd_len;
 	enum mpa_reason	reason;
-	int		last_reply;	/* octets 16 and 17, -1: none owed */
+	int		last_reply;	/* octets 16, 17; -1: no Reply */
 };
 
 static const struct cm_verdict cm_verdicts[] = {
@@ -357,7 +357,7 @@ static const struct cm_verdict cm_verdicts[] = {
 		.last_reply = 0x6001,
 	},
 	{
-		.desc = "VN-09: Request Rev 0, strict, we know Rev 2",
+		.desc = "VN-09: Request Rev 0, strict, local Rev 2",
 		.rev = 2, .strict = true, .got_rev = 0,
 		.reason = MPA_REASON_REVISION,
 		.last_reply = 0x6001,
@@ -375,17 +375,17 @@ static const struct cm_verdict cm_verdicts[] = {
 		.last_reply = -1,
 	},
 	{
-		.desc = "VN-15: we are Rev 0, Request Rev 1",
+		.desc = "VN-15: local Rev 0, Request Rev 1",
 		.rev = 0, .got_rev = 1,
 		.last_reply = -1,
 	},
 	{
-		.desc = "VN-15: we are Rev 0 and strict, Request Rev 0",
+		.desc = "VN-15: local Rev 0 and strict, Request Rev 0",
 		.rev = 0, .strict = true, .got_rev = 0,
 		.last_reply = -1,
 	},
 	{
-		.desc = "RF-18: we are Rev 0, Request Rev 2",
+		.desc = "RF-18: local Rev 0, Request Rev 2",
 		.rev = 0, .got_rev = 2,
 		.reason = MPA_REASON_REVISION,
 		.last_reply = -1,
@@ -402,24 +402,24 @@ static const struct cm_verdict cm_verdicts[] = {
 		.last_reply = -1,
 	},
 	{
-		.desc = "VN-14: Reply Rev 0, we asked by Rev 2 without S",
+		.desc = "VN-14: Reply Rev 0, Request Rev 2 without S",
 		.rev = 2, .reply = true, .got_rev = 0,
 		.last_reply = -1,
 	},
 	{
-		.desc = "VN-10: Reply Rev 0, strict, by Rev 2 without S",
+		.desc = "VN-10: Reply Rev 0, strict, Request Rev 2 without S",
 		.rev = 2, .strict = true, .reply = true, .got_rev = 0,
 		.reason = MPA_REASON_REVISION,
 		.last_reply = -1,
 	},
 	{
-		.desc = "CS-27: Reply Rev 0 that rejects, strict",
+		.desc = "CS-27: rejecting Reply Rev 0, strict",
 		.rev = 1, .strict = true, .reply = true, .got_rev = 0,
 		.got_flags = 0xe0,
 		.last_reply = -1,
 	},
 	{
-		.desc = "RF-18: Reply Rev 2 that rejects",
+		.desc = "RF-18: rejecting Reply Rev 2",
 		.rev = 1, .reply = true, .got_rev = 2, .got_flags = 0x20,
 		.reason = MPA_REASON_REVISION,
 		.last_reply = -1,
@@ -431,19 +431,19 @@ static const struct cm_verdict cm_verdicts[] = {
 		.last_reply = -1,
 	},
 	{
-		.desc = "VN-18 RF-18: we are Rev 0, Reply Rev 1",
+		.desc = "VN-18 RF-18: local Rev 0, Reply Rev 1",
 		.rev = 0, .reply = true, .got_rev = 1,
 		.reason = MPA_REASON_REVISION,
 		.last_reply = -1,
 	},
 	{
-		.desc = "we are Rev 0, Reply Rev 1 that rejects",
+		.desc = "local Rev 0, rejecting Reply Rev 1",
 		.rev = 0, .reply = true, .got_rev = 1, .got_flags = 0x20,
 		.reason = MPA_REASON_REVISION,
 		.last_reply = -1,
 	},
 	{
-		.desc = "RF-13: Reply Rev 1 that rejects",
+		.desc = "RF-13: rejecting Reply Rev 1",
 		.rev = 1, .reply = true, .got_rev = 1, .got_flags = 0x20,
 		.pd_len = 512,
 		.last_reply = -1,
@@ -466,13 +466,13 @@ static const struct cm_verdict cm_verdicts[] = {
 		.last_reply = -1,
 	},
 	{
-		.desc = "RF-22: a limit for Rev 0 is none for Rev 1",
+		.desc = "RF-22: Request Rev 1, limit for Rev 0 above 512",
 		.rev = 1, .pd_max = 65535, .got_rev = 1, .pd_len = 513,
 		.reason = MPA_REASON_PD_LENGTH,
 		.last_reply = -1,
 	},
 	{
-		.desc = "RF-21: a low limit for Rev 0 is none for Rev 1",
+		.desc = "RF-21: Request Rev 1, limit for Rev 0 below 512",
 		.rev = 1, .pd_max = 10, .got_rev = 1, .pd_len = 512,
 		.last_reply = -1,
 	},
@@ -533,7 +533,7 @@ static void cm_judge(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, have, want, sizeof(want));
 }
 
-/* Figures 15 to 17: who agrees on what with whom */
+/* Figures 15 to 17: the terms of each pair of ends */
 
 enum cm_type { RDMAC, STRICT, PERMISSIVE };
 
@@ -559,7 +559,7 @@ static const struct cm_pair cm_pairs[] = {
 	{ "VN-06: strict M=0, strict M=1", STRICT, 0, STRICT, 1, 1, 0, 1 },
 	{ "VN-06: strict M=1, strict M=0", STRICT, 1, STRICT, 0, 1, 1, 0 },
 	{ "VN-06: strict M=1, strict M=1", STRICT, 1, STRICT, 1, 1, 1, 1 },
-	{ "VN-11 VN-13: RDMAC, permissive wanting M=0", RDMAC, 1,
+	{ "VN-11 VN-13: RDMAC, permissive M=0", RDMAC, 1,
 	  PERMISSIVE, 0, 0, 1, 1 },
 	{ "VN-11: RDMAC, permissive M=1", RDMAC, 1, PERMISSIVE, 1, 0, 1, 1 },
 	{ "VN-05 VN-14: permissive M=0, RDMAC", PERMISSIVE, 0, RDMAC, 1,
@@ -603,7 +603,7 @@ static struct mpa_local_params cm_local_of(enum cm_type type, bool markers,
 	};
 }
 
-/* @frame over the wire, into @got; the receiver's verdict */
+/* Transfer @frame into @got; returns the receiver's verdict. */
 static enum mpa_reason cm_transfer(struct kunit *test,
 				   const struct mpa_frame *frame, bool reply,
 				   const struct mpa_local_params *receiver,
@@ -618,7 +618,7 @@ static enum mpa_reason cm_transfer(struct kunit *test,
 	return mpa_frame_judge(receiver, got);
 }
 
-/* Plays the exchange; false when either end gives up. */
+/* Run the exchange; returns false if either end gives up. */
 static bool cm_negotiate(struct kunit *test, const struct mpa_local_params *ini,
 			 const struct mpa_local_params *resp,
 			 struct mpa_terms *at_ini, struct mpa_terms *at_resp)
@@ -630,7 +630,7 @@ static bool cm_negotiate(struct kunit *test, const struct mpa_local_params *ini,
 
 	mpa_frame_request(ini, 0, &req);
 	if (cm_transfer(test, &req, false, resp, &got_req)) {
-		/* the last Reply must mean the same to the Initiator */
+		/* the Initiator must reject it for the same reason */
 		KUNIT_ASSERT_TRUE(test,
 				  mpa_frame_refuse(resp, &got_req, &reply));
 		KUNIT_EXPECT_EQ(test, MPA_REASON_REVISION,
@@ -702,7 +702,7 @@ static void cm_crc_is_or(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->crc, at_resp.crc);
 }
 
-/* Peers of rddp-01 have Rev 0 with M and C as they like, section (d) 4. */
+/* A peer of rddp-01 has Rev 0 and chooses M and C freely, section (d) 4. */
 static void cm_rddp_initiator(struct kunit *test)
 {
 	const struct mpa_local_params local = { .rev = 1, .crc = true };
@@ -718,7 +718,7 @@ static void cm_rddp_initiator(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, terms.markers_tx);
 }
 
-/* C.2.5: CRCs and markers are on, whatever else the Reply of Rev 0 says. */
+/* C.2.5: CRC and markers are on, whatever the flags of a Rev 0 Reply. */
 static void cm_rev0_reply(struct kunit *test)
 {
 	const struct mpa_frame theirs = { .reply = true, .rev = 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A consumer of MPA that writes down what it is told. */
+/* A consumer of MPA that records its callbacks. */
 #include <linux/kernel.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -14,7 +14,7 @@ static struct mpa_consumer *consumer_enter(struct mpa_conn *conn,
 	struct mpa_consumer *c = mpa_conn_ctx(conn);
 
 	might_sleep();
-	/* mpa_connect() has started this one. */
+	/* mpa_connect() has started this connection */
 	if (!READ_ONCE(c->conn))
 		WRITE_ONCE(c->conn, conn);
 	if (atomic_inc_return(&c->inside) != 1)
@@ -26,7 +26,7 @@ static struct mpa_consumer *consumer_enter(struct mpa_conn *conn,
 	return c;
 }
 
-/* Nothing of @c is touched after released() has been counted. */
+/* @c must not be touched after released() has been counted. */
 static void consumer_leave(struct mpa_consumer *c, enum consumer_event ev)
 {
 	if (c->hook)
@@ -89,7 +89,7 @@ static void consumer_rejected(struct mpa_conn *conn,
 	consumer_leave(c, EV_REJECTED);
 }
 
-/* Of the ULPDUs so far, those below @pos. */
+/* Number of ULPDUs received below stream position @pos */
 static u32 consumer_below(const struct mpa_consumer *c, u64 pos)
 {
 	u32 i = c->nr_rx;
@@ -99,13 +99,13 @@ static u32 consumer_below(const struct mpa_consumer *c, u64 pos)
 	return i;
 }
 
-/* Where the FPDU of ULPDU @i ends. */
+/* Stream position at which the FPDU of ULPDU @i ends */
 static u64 consumer_end(const struct mpa_consumer *c, u32 i)
 {
 	return c->pos[i] + mpa_ref_size(c->pos[i], c->len[i], c->markers);
 }
 
-/* Write down a ULPDU whose octets are the last in @rx. */
+/* Record a ULPDU whose octets are the last in @rx. */
 static void consumer_insert(struct mpa_consumer *c, u64 pos, u32 len)
 {
 	u32 i = consumer_below(c, pos), after = c->nr_rx - i;
@@ -117,7 +117,7 @@ static void consumer_insert(struct mpa_consumer *c, u64 pos, u32 len)
 	c->len[i] = len;
 	c->at[i] = c->rx_len - len;
 	c->nr_rx++;
-	/* It shares no octet with another, and so is none of them. */
+	/* it must not overlap the next ULPDU, nor be the same one */
 	if (after && consumer_end(c, i) > c->pos[i + 1])
 		c->disorder++;
 	if (i && consumer_end(c, i - 1) > pos)
@@ -143,7 +143,7 @@ static void consumer_ulpdu(struct mpa_consumer *c, const struct mpa_ulpdu *u)
 	consumer_insert(c, u->pos, u->len);
 }
 
-/* ULPDUs of one call are in order, and all out of order or all in order. */
+/* ULPDUs of one call are sorted, and all in order or all out of order. */
 static void consumer_ulpdus(struct mpa_consumer *c, const struct mpa_rx *rx)
 {
 	bool ooo = rx->nr && rx->ulpdu[0].pos >= rx->delivered;
@@ -166,8 +166,8 @@ static void consumer_ulpdus(struct mpa_consumer *c, const struct mpa_rx *rx)
 }
 
 /*
- * Delivery goes on where it had stopped, from one ULPDU to the next. It stops
- * inside of one only where the stream, received again, is another.
+ * Delivery continues where it stopped, one ULPDU after the other. It may stop
+ * inside a ULPDU only if the peer sent the stream again with other contents.
  */
 static void consumer_deliver(struct mpa_consumer *c, u64 delivered)
 {
@@ -364,7 +364,7 @@ bool mpa_consumer_wait_done(struct mpa_consumer *c, u32 nr)
 				  CONSUMER_PATIENCE);
 }
 
-/* Put batch @i of those kept. */
+/* Put kept batch @i. */
 void mpa_consumer_put(struct mpa_consumer *c, u32 i)
 {
 	struct mpa_rx *rx = c->kept[i];
@@ -374,7 +374,7 @@ void mpa_consumer_put(struct mpa_consumer *c, u32 i)
 		mpa_rx_put(rx);
 }
 
-/* Detach, and wait for released(). */
+/* Detach, and wait for released(). Returns true if it was called in time. */
 bool mpa_consumer_detach(struct mpa_consumer *c)
 {
 	if (!c->conn)

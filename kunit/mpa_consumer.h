@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A consumer of MPA that writes down what it is told. */
+/* A consumer of MPA that records its callbacks. */
 #ifndef _MPA_CONSUMER_H
 #define _MPA_CONSUMER_H
 
@@ -30,51 +30,50 @@ enum {
 };
 
 /**
- * struct mpa_consumer - a connection and what has become of it
+ * struct mpa_consumer - a connection and a record of its callbacks
  * @conn: the connection; set by the first callback, if not before
  * @params: given to mpa_attach()
  * @hook: called at the end of each callback; may call any API function
- * @hook_on: for the hook: the callback in which it is to act
- * @hook_err: for the hook: what a call has returned
- * @keep: keep each batch, in @kept
- * @keep_ooo: keep each batch that was passed out of order
+ * @hook_on: for the hook: callback in which it acts
+ * @hook_err: for the hook: result of the call it made
+ * @keep: keep every batch in @kept
+ * @keep_ooo: keep every batch that was passed out of order
  * @wait: woken by each callback
- * @lock: protects @count and what was written before it was raised
+ * @lock: protects @count and all members written before @count is raised
  * @count: callbacks that have returned, per kind
- * @seen_rx: @nr_rx as of then
- * @seen_ooo: @nr_ooo as of then
- * @seen_delivered: @delivered as of then
- * @seen_done: @nr_done as of then
- * @log: the same, in order
- * @nr_log: entries
- * @inside: callbacks running just now; more than one is a fault
- * @overlaps: that happened
+ * @seen_rx: @nr_rx when that callback last returned, per kind
+ * @seen_ooo: @nr_ooo when that callback last returned, per kind
+ * @seen_delivered: @delivered when that callback last returned, per kind
+ * @seen_done: @nr_done when that callback last returned, per kind
+ * @log: kinds of the callbacks that have returned, in order
+ * @nr_log: number of entries in @log
+ * @inside: callbacks running now; more than one is a fault
+ * @overlaps: number of times that two callbacks ran at once
  * @detached: mpa_detach() has returned
- * @late: callbacks, but released(), that began after that
- * @startup: octets of private data, revision, marker bit
- * @pd: the private data
- * @enhanced: the enhanced data, where there is any
- * @end: what ended() said
- * @err: what closed() said
- * @mulpdu: what mulpdu() said last
- * @markers: the peer inserts markers
- * @rx: octets of all ULPDUs, as they were passed
- * @rx_len: how many
- * @pos: stream position of each ULPDU, in the order of the stream
- * @len: length of each of these
- * @at: where its octets are in @rx
- * @nr_rx: ULPDUs
- * @nr_ooo: of these, passed out of order
- * @delivered: the last mpa_rx.delivered
- * @nr_delivered: ULPDUs below it
- * @disorder: a ULPDU was not where it had to be, was passed twice, or was not
- *	whole, or Delivery was of what had not been passed; or closed() was not
- *	the last callback before released()
+ * @late: callbacks, but released(), that began after mpa_detach()
+ * @startup: private data length, revision and marker bit of the peer
+ * @pd: octets of the private data
+ * @enhanced: the peer's enhanced data, if any
+ * @end: argument of ended()
+ * @err: argument of closed()
+ * @mulpdu: last argument of mulpdu()
+ * @markers: true if the peer inserts markers
+ * @rx: octets of all ULPDUs, in the order in which they were passed
+ * @rx_len: number of octets in @rx
+ * @pos: stream position of each ULPDU, sorted
+ * @len: length of each ULPDU in @pos, in octets
+ * @at: offset in @rx of each ULPDU in @pos
+ * @nr_rx: number of ULPDUs
+ * @nr_ooo: number of ULPDUs that were passed out of order
+ * @delivered: last value of mpa_rx.delivered
+ * @nr_delivered: number of ULPDUs below @delivered
+ * @disorder: number of faults: ULPDUs misplaced, incomplete or passed twice,
+ *	Delivery of octets not passed, callbacks but released() after closed()
  * @kept: batches kept
- * @nr_kept: how many
+ * @nr_kept: number of batches in @kept
  * @done: messages handed back, in order
- * @nr_done: how many
- * @left: of these, in released()
+ * @nr_done: number of messages in @done
+ * @left: number of messages in @done that released() handed back
  */
 struct mpa_consumer {
 	struct mpa_conn		*conn;
@@ -86,7 +85,7 @@ struct mpa_consumer {
 	bool			keep;
 	bool			keep_ooo;
 	wait_queue_head_t	wait;
-	spinlock_t		lock;	/* see above */
+	spinlock_t		lock;	/* protects @count, see there */
 	u32			count[EV_NR];
 	u32			seen_rx;
 	u32			seen_ooo;

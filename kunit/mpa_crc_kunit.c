@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The CRC of an FPDU, against known answers and one bit at a time. */
+/* CRC of an FPDU: known answers, splits, single bit errors. */
 #include <kunit/test.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
 #include "mpa_fpdu.h"
 #include "mpa_ref.h"
 
-/* @len octets, the first is @first, each of the others @step more */
+/* @len octets: the first is @first, each next one is @step larger */
 struct crc_answer {
 	const char	*desc;
-	const char	*data;		/* or, if NULL, made up of: */
+	const char	*data;		/* NULL: use @first and @step */
 	u8		first;
 	u8		step;
 	u32		len;
-	u8		field[4];	/* as it stands on the wire */
+	u8		field[4];	/* the CRC field on the wire */
 };
 
-/* RFC 3720 appendix B.4, and the check value everybody quotes */
+/* RFC 3720 appendix B.4, and the customary check value of CRC32C */
 static const struct crc_answer crc_answers[] = {
 	{
 		.desc = "CR-01 CR-14: check value",
@@ -51,7 +51,7 @@ static const struct crc_answer crc_answers[] = {
 		.field = { 0x56, 0x3a, 0x96, 0xd9 },
 	},
 	{
-		.desc = "CR-14: of nothing",
+		.desc = "CR-14: no octets",
 		.len = 0,
 		.field = { 0, 0, 0, 0 },
 	},
@@ -94,7 +94,7 @@ struct crc_size {
 	u32		len;
 };
 
-/* around the sizes at which fast implementations change their ways */
+/* around the sizes at which fast implementations switch methods */
 static const struct crc_size crc_sizes[] = {
 	{ "CR-14: 508 octets, from marker to marker", 508 },
 	{ "CR-14: 512 octets", 512 },
@@ -118,7 +118,7 @@ static void crc_sizes_agree(struct kunit *test)
 	want = mpa_ref_crc(data, s->len);
 	KUNIT_EXPECT_EQ(test, want,
 			crc_value(mpa_crc_update(crc, data, s->len)));
-	/* and in pieces that get longer and longer */
+	/* and in pieces of growing size */
 	for (at = 0; at < s->len; at += n) {
 		n = min(at / 3 + 1, s->len - at);
 		crc = mpa_crc_update(crc, data + at, n);
@@ -126,7 +126,7 @@ static void crc_sizes_agree(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, want, crc_value(crc));
 }
 
-/* every length up to 96 at every alignment */
+/* Every length up to 96 at every alignment */
 static void crc_alignments_agree(struct kunit *test)
 {
 	u8 *data = crc_random(test, 128);
@@ -144,7 +144,7 @@ static void crc_alignments_agree(struct kunit *test)
 	}
 }
 
-/* two pieces, wherever the cut is */
+/* Two pieces, cut at every octet */
 static void crc_pieces_agree(struct kunit *test)
 {
 	const u32 len = 700;
@@ -161,7 +161,7 @@ static void crc_pieces_agree(struct kunit *test)
 	}
 }
 
-/* no single bit can change without a change of the CRC */
+/* Every single bit error must change the CRC. */
 static void crc_bits_count(struct kunit *test)
 {
 	const u32 len = 52;

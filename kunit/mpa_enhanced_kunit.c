@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Enhanced startup, RFC 6581: frames, and what two ends agree on with them. */
+/* Enhanced startup, RFC 6581: frames and the terms that two ends negotiate. */
 #include <kunit/test.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -16,7 +16,7 @@ enum {
 	ENH_FRAME	= 24,		/* a frame with enhanced data */
 };
 
-/* Octets of section 9, made of the numbers in its figure. */
+/* The four octets of section 9, computed from the figure's bit numbers */
 static u32 enh_word(bool a, u16 ird, u16 ord, u8 rtr)
 {
 	u32 word = ird * 0x10000u + ord;
@@ -45,7 +45,7 @@ static u32 enh_read_word(const u8 *from)
 	return from[0] << 24 | from[1] << 16 | from[2] << 8 | from[3];
 }
 
-/* The four octets alone */
+/* Enhanced data alone: four octets */
 
 struct enh_data {
 	const char	*desc;
@@ -54,15 +54,16 @@ struct enh_data {
 	u16		ird;
 	u16		ord;
 	u8		rtr;
-	bool		one_way;	/* we never send this */
+	bool		one_way;	/* received only, never sent */
 };
 
 static const struct enh_data enh_datas[] = {
-	{ "E-07 E-32 E-34: nothing", 0, 0, 0, 0, 0 },
+	{ "E-07 E-32 E-34: all zero", 0, 0, 0, 0, 0 },
 	{ "E-07: IRD 1, ORD 2", 0x00010002, 0, 1, 2, 0 },
-	{ "E-07: depths are big endian", 0x12342345, 0, 0x1234, 0x2345, 0 },
-	{ "E-07: highest depths", 0x3ffe3ffe, 0, 0x3ffe, 0x3ffe, 0 },
-	{ "E-18 E-20: depths of the ULP", 0x3fff3fff, 0, ULP, ULP, 0 },
+	{ "E-07: IRD and ORD are big endian",
+	  0x12342345, 0, 0x1234, 0x2345, 0 },
+	{ "E-07: highest IRD and ORD", 0x3ffe3ffe, 0, 0x3ffe, 0x3ffe, 0 },
+	{ "E-18 E-20: IRD and ORD 0x3FFF", 0x3fff3fff, 0, ULP, ULP, 0 },
 	{ "E-22 E-23: A and B", 0xc0050007, 1, 5, 7, BY_SEND },
 	{ "E-22 E-23: A and C", 0x80058007, 1, 5, 7, BY_WRITE },
 	{ "E-22 E-23: A and D", 0x80054007, 1, 5, 7, BY_READ },
@@ -72,7 +73,7 @@ static const struct enh_data enh_datas[] = {
 	{ "E-35: C and D without A", 0x0005c007, 0, 5, 7, 0, true },
 	{ "E-35 E-43: B, C and D without A", 0x7fffffff, 0, ULP, ULP, 0,
 	  true },
-	{ "E-43: A alone", 0x80050007, 1, 5, 7, 0 },
+	{ "E-43: A without B, C and D", 0x80050007, 1, 5, 7, 0 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(enh_data, enh_datas, desc);
@@ -113,7 +114,7 @@ static void enh_write(struct kunit *test)
 				enh_read_word(wire + 20));
 }
 
-/* Every 16 bits in either half: read, and written again as far as it counts. */
+/* All 16-bit values of either half: read, and the valid bits written again */
 static void enh_all_words(struct kunit *test)
 {
 	u32 i, word, want;
@@ -136,7 +137,7 @@ static void enh_all_words(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2 * 65536, i);
 }
 
-/* A frame without S, or of Rev 1, ends behind its 20 octets. */
+/* A frame without S, or of Rev 1, has 20 octets and no enhanced data. */
 static void enh_not_written(struct kunit *test)
 {
 	struct mpa_frame frame = {
@@ -156,7 +157,7 @@ static void enh_not_written(struct kunit *test)
 	}
 }
 
-/* Our Request: octets 16 to 23 */
+/* Requests sent: octets 16 to 23 */
 
 struct enh_request {
 	const char		*desc;
@@ -165,7 +166,7 @@ struct enh_request {
 	bool			markers;
 	bool			crc;
 	struct mpa_enhanced	erd;
-	u16			pd_len;		/* of the ULP */
+	u16			pd_len;		/* without the enhanced data */
 	u32			fixed;		/* octets 16 to 19 */
 	u32			word;		/* octets 20 to 23 */
 };
@@ -177,7 +178,7 @@ static const struct enh_request enh_requests[] = {
 	  3, 0x40020003 },
 	{ "E-01 E-02 E-05 E-22 E-23: all kinds of RTR", 2, 1, 0, 1,
 	  { 5, 7, ANY }, 0, 0x50020004, 0xc005c007 },
-	{ "E-10 E-32 E-34: no RTR asked for", 2, 1, 0, 1, { 5, 7, 0 },
+	{ "E-10 E-32 E-34: no RTR requested", 2, 1, 0, 1, { 5, 7, 0 },
 	  0, 0x50020004, 0x00050007 },
 	{ "E-10 E-22 E-23: RTR by Send", 2, 1, 0, 1, { 5, 7, BY_SEND },
 	  0, 0x50020004, 0xc0050007 },
@@ -185,11 +186,12 @@ static const struct enh_request enh_requests[] = {
 	  0, 0x50020004, 0x80058007 },
 	{ "E-22 E-23: RTR by RDMA Read", 2, 1, 0, 1, { 5, 7, BY_READ },
 	  0, 0x50020004, 0x80054007 },
-	{ "E-05 E-08: 508 octets of the ULP", 2, 1, 0, 1, { 0, 0, BY_WRITE },
+	{ "E-05 E-08: 508 octets of ULP private data",
+	  2, 1, 0, 1, { 0, 0, BY_WRITE },
 	  508, 0x50020200, 0x80008000 },
 	{ "E-01 RF-06: markers, no CRC", 2, 1, 1, 0, { 1, 1, 0 },
 	  1, 0x90020005, 0x00010001 },
-	{ "E-18 E-20: depths left to the ULP", 2, 1, 0, 1,
+	{ "E-18 E-20: IRD and ORD left to the ULP", 2, 1, 0, 1,
 	  { ULP, ULP, BY_READ }, 0, 0x50020004, 0xbfff7fff },
 };
 
@@ -214,54 +216,58 @@ static void enh_send_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->word, enh_read_word(wire + 20));
 }
 
-/* Our Reply: octets 16 to 23 */
+/* Replies sent: octets 16 to 23 */
 
 struct enh_answer {
 	const char		*desc;
 	struct mpa_enhanced	can;
-	u32			asked;		/* octets of the Request */
+	u32			asked;		/* octets 20 to 23 of Request */
 	bool			reject;
-	u32			word;		/* octets of the Reply */
+	u32			word;		/* octets 20 to 23 of Reply */
 };
 
 static const struct enh_answer enh_answers[] = {
-	{ "E-12 E-33 E-34: ORD is above the peer's IRD", { 9, 9, ANY },
+	{ "E-12 E-33 E-34: ORD above the peer's IRD", { 9, 9, ANY },
 	  0x00050007, 0, 0x00070005 },
-	{ "E-12: ORD is below the peer's IRD", { 9, 3, ANY },
+	{ "E-12: ORD below the peer's IRD", { 9, 3, ANY },
 	  0x00050007, 0, 0x00070003 },
-	{ "E-12: IRD is below the peer's ORD", { 2, 3, ANY },
+	{ "E-12: IRD below the peer's ORD", { 2, 3, ANY },
 	  0x00050007, 0, 0x00020003 },
-	{ "E-12: the peer's IRD is 0", { 9, 9, ANY },
+	{ "E-12: peer's IRD 0", { 9, 9, ANY },
 	  0x00000007, 0, 0x00070000 },
-	{ "E-18: IRD is the ULP's", { 9, 3, ANY },
+	{ "E-18: IRD left to the ULP", { 9, 3, ANY },
 	  0x00053fff, 0, 0x3fff0003 },
-	{ "E-20: ORD is the ULP's", { 9, 3, ANY },
+	{ "E-20: ORD left to the ULP", { 9, 3, ANY },
 	  0x3fff0007, 0, 0x00073fff },
-	{ "E-18 E-20: both are the ULP's, and rejected", { 9, 3, ANY },
+	{ "E-18 E-20: IRD and ORD left to the ULP, rejected", { 9, 3, ANY },
 	  0x3fff3fff, 1, 0x3fff3fff },
-	{ "E-12: not the ULP's because we like to", { ULP, ULP, ANY },
+	{ "E-12: IRD and ORD 0x3FFF locally only", { ULP, ULP, ANY },
 	  0x00050007, 0, 0x00070005 },
-	{ "E-14 E-17: rejected, what we need is in it", { 2, 20, ANY },
+	{ "E-14 E-17: rejected, Reply with the Responder's own IRD and ORD",
+	  { 2, 20, ANY },
 	  0x00050007, 1, 0x00020014 },
-	{ "E-25 E-26 E-27: kinds that both support", { 9, 9, ANY },
+	{ "E-25 E-26 E-27: all offered RTR kinds supported", { 9, 9, ANY },
 	  0xc0050007, 0, 0xc0070005 },
-	{ "E-25 E-26 E-27: several kinds that both support",
+	{ "E-25 E-26 E-27: some offered RTR kinds supported",
 	  { 9, 9, BY_WRITE | BY_READ }, 0xc005c007, 0, 0x8007c005 },
-	{ "E-26: one of those offered", { 9, 9, BY_WRITE }, 0xc005c007, 0,
+	{ "E-26: one offered RTR kind supported",
+	  { 9, 9, BY_WRITE }, 0xc005c007, 0,
 	  0x80078005 },
-	{ "E-28 E-29: none of those offered", { 9, 9, BY_WRITE | BY_READ },
+	{ "E-28 E-29: no offered RTR kind supported",
+	  { 9, 9, BY_WRITE | BY_READ },
 	  0xc0050007, 0, 0x8007c005 },
-	{ "E-29: none of those offered, rejected", { 9, 9, BY_SEND },
+	{ "E-29: no offered RTR kind supported, rejected", { 9, 9, BY_SEND },
 	  0x80058007, 1, 0xc0090009 },
-	{ "E-29 E-43: A, but no kind offered", { 9, 9, BY_SEND }, 0x80050007, 0,
+	{ "E-29 E-43: A without an RTR kind", { 9, 9, BY_SEND }, 0x80050007, 0,
 	  0xc0070005 },
-	{ "E-13: RDMA Read takes an IRD of 1", { 9, 9, BY_READ }, 0x80054000, 0,
+	{ "E-13: RTR by RDMA Read needs IRD 1",
+	  { 9, 9, BY_READ }, 0x80054000, 0,
 	  0x80014005 },
-	{ "E-13: RDMA Read takes an IRD of 1, though ours is 0",
+	{ "E-13: RTR by RDMA Read needs IRD 1, local IRD 0",
 	  { 0, 9, BY_READ }, 0x80054007, 0, 0x80014005 },
-	{ "E-13: without A it takes none", { 9, 9, BY_READ }, 0x00050000, 0,
+	{ "E-13: no A, IRD 0", { 9, 9, BY_READ }, 0x00050000, 0,
 	  0x00000005 },
-	{ "E-13: RDMA Write takes none", { 0, 9, ANY }, 0x80058007, 0,
+	{ "E-13: RTR by RDMA Write, IRD 0", { 0, 9, ANY }, 0x80058007, 0,
 	  0x80008005 },
 	{ "E-33 E-34 E-35: B, C and D without A", { 9, 9, ANY },
 	  0x4005c007, 0, 0x00070005 },
@@ -306,19 +312,20 @@ struct enh_plain {
 	const char	*desc;
 	u8		asked_flags;
 	u8		asked_rev;
-	bool		enhanced;	/* we support it */
+	bool		enhanced;	/* enhanced startup is supported */
 	u32		fixed;		/* octets 16 to 19 */
 };
 
 static const struct enh_plain enh_plains[] = {
 	{ "E-37 E-38: Rev 2 without S", 0x40, 2, 1, 0x40020000 },
-	{ "E-38 E-39: Rev 2 without S, we do not support it", 0x40, 2, 0,
+	{ "E-38 E-39: Rev 2 without S, enhanced startup not supported",
+	  0x40, 2, 0,
 	  0x40020000 },
 	{ "E-04 E-38: Rev 1", 0x40, 1, 1, 0x40010000 },
-	{ "E-04 E-38 RF-15: Rev 1, where S is reserved", 0x5f, 1, 1,
+	{ "E-04 E-38 RF-15: Rev 1, reserved bit in place of S", 0x5f, 1, 1,
 	  0x40010000 },
 	{ "E-04 E-38 VN-11: Rev 0", 0xc0, 0, 1, 0xc0000000 },
-	{ "E-38 VN-11 RF-15: Rev 0, where S is reserved", 0xd0, 0, 1,
+	{ "E-38 VN-11 RF-15: Rev 0, reserved bit in place of S", 0xd0, 0, 1,
 	  0xc0000000 },
 };
 
@@ -353,7 +360,7 @@ static void enh_reply_plain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, terms.rtr);
 }
 
-/* Our answer, from every value that matters, against the rules of section 9 */
+/* Replies for all combinations of boundary values, by the rules of section 9 */
 
 static const u16 enh_depths[] = { 0, 1, 7, 0x3ffe, ULP };
 
@@ -395,7 +402,7 @@ static u32 enh_answer_to(const struct mpa_enhanced *can, u32 asked,
 	return enh_read_word(wire + 20);
 }
 
-/* Number @i of all values of four depths: Initiator's, then Responder's. */
+/* Combination @i of four depths: the Initiator's two, the Responder's two */
 static void enh_nth_depths(u32 i, u16 *depth)
 {
 	u32 k;
@@ -408,7 +415,7 @@ static void enh_nth_depths(u32 i, u16 *depth)
 
 enum {
 	ENH_DEPTHS	= 5 * 5 * 5 * 5,
-	/* kinds of both ends, the Initiator's may be none; A; rejected */
+	/* RTR kinds of both ends (the Initiator's may be 0), A, rejected */
 	ENH_KINDS	= 8 * 8 * 2 * 2,
 };
 
@@ -442,11 +449,11 @@ static void enh_all_answers(struct kunit *test)
 			enh_answer_case(test, i, k);
 }
 
-/* What we accept */
+/* Frames accepted */
 
 struct enh_verdict {
 	const char	*desc;
-	u8		rev;		/* ours */
+	u8		rev;		/* local revision */
 	bool		enhanced;
 	bool		reply;
 	u8		got_flags;
@@ -459,13 +466,13 @@ static const struct enh_verdict enh_verdicts[] = {
 	{ "E-01 E-37: Request with S", 2, 1, false, 0x50, 2, 4,
 	  MPA_REASON_NONE },
 	{ "E-37: Reply with S", 2, 1, true, 0x50, 2, 4, MPA_REASON_NONE },
-	{ "E-17: Reply with S that rejects", 2, 1, true, 0x70, 2, 4,
+	{ "E-17: rejecting Reply with S", 2, 1, true, 0x70, 2, 4,
 	  MPA_REASON_NONE },
-	{ "E-08: Request with S, 512 octets in all", 2, 1, false, 0x50, 2, 512,
+	{ "E-08: Request with S, PD_Length 512", 2, 1, false, 0x50, 2, 512,
 	  MPA_REASON_NONE },
-	{ "E-08: Request with S, 513 octets", 2, 1, false, 0x50, 2, 513,
+	{ "E-08: Request with S, PD_Length 513", 2, 1, false, 0x50, 2, 513,
 	  MPA_REASON_PD_LENGTH },
-	{ "E-08: Reply with S, 513 octets", 2, 1, true, 0x50, 2, 513,
+	{ "E-08: Reply with S, PD_Length 513", 2, 1, true, 0x50, 2, 513,
 	  MPA_REASON_PD_LENGTH },
 	{ "E-05 E-06 E-43: Request with S, PD_Length 0", 2, 1, false, 0x50, 2,
 	  0, MPA_REASON_PD_LENGTH },
@@ -483,52 +490,58 @@ static const struct enh_verdict enh_verdicts[] = {
 	  MPA_REASON_PD_LENGTH },
 	{ "E-06: Reply with S, PD_Length 3", 2, 1, true, 0x50, 2, 3,
 	  MPA_REASON_PD_LENGTH },
-	{ "E-37 E-42: Reply without S, asked with it", 2, 1, true, 0x40, 2, 4,
+	{ "E-37 E-42: Reply without S, Request with S", 2, 1, true, 0x40, 2, 4,
 	  MPA_REASON_ENHANCED },
-	{ "E-42 CS-27: Reply without S that rejects", 2, 1, true, 0x60, 2, 0,
+	{ "E-42 CS-27: rejecting Reply without S", 2, 1, true, 0x60, 2, 0,
 	  MPA_REASON_NONE },
-	{ "E-42 RF-22: Reply without S that rejects, 513 octets", 2, 1, true,
+	{ "E-42 RF-22: rejecting Reply without S, PD_Length 513", 2, 1, true,
 	  0x60, 2, 513, MPA_REASON_PD_LENGTH },
-	{ "E-38 CS-27: Reply with S that rejects, asked without", 2, 0, true,
+	{ "E-38 CS-27: rejecting Reply with S, Request without S", 2, 0, true,
 	  0x70, 2, 4, MPA_REASON_NONE },
-	{ "E-06: Reply with S that rejects, PD_Length 3", 2, 1, true, 0x70, 2,
+	{ "E-06: rejecting Reply with S, PD_Length 3", 2, 1, true, 0x70, 2,
 	  3, MPA_REASON_PD_LENGTH },
-	{ "E-38: Reply with S, asked without", 2, 0, true, 0x50, 2, 4,
+	{ "E-38: Reply with S, Request without S", 2, 0, true, 0x50, 2, 4,
 	  MPA_REASON_ENHANCED },
 	{ "E-40: Request with S, not supported", 2, 0, false, 0x50, 2, 4,
 	  MPA_REASON_ENHANCED },
 	{ "E-40: Request with S, PD_Length 0, not supported", 2, 0, false,
 	  0x50, 2, 0, MPA_REASON_ENHANCED },
-	{ "E-40 RF-18: Request with S, we know Rev 1 only", 1, 0, false, 0x50,
+	{ "E-40 RF-18: Request with S, local Rev 1", 1, 0, false, 0x50,
 	  2, 4, MPA_REASON_REVISION },
 	{ "E-38: Request Rev 2 without S", 2, 1, false, 0x40, 2, 0,
 	  MPA_REASON_NONE },
-	{ "E-39: Reply Rev 2 without S, asked without", 2, 0, true, 0x40, 2, 0,
+	{ "E-39: Reply Rev 2 without S, Request without S",
+	  2, 0, true, 0x40, 2, 0,
 	  MPA_REASON_NONE },
-	{ "E-39: Reply Rev 1, asked by Rev 2 without S", 2, 0, true, 0x40, 1,
+	{ "E-39: Reply Rev 1, Request Rev 2 without S", 2, 0, true, 0x40, 1,
 	  0, MPA_REASON_NONE },
-	{ "E-02 E-42: Reply Rev 1, asked with S", 2, 1, true, 0x40, 1, 0,
+	{ "E-02 E-42: Reply Rev 1, Request with S", 2, 1, true, 0x40, 1, 0,
 	  MPA_REASON_REVISION },
-	{ "E-02 E-42: Reply Rev 1 with S, asked with it", 2, 1, true, 0x50, 1,
+	{ "E-02 E-42: Reply Rev 1 with S, Request with S", 2, 1, true, 0x50, 1,
 	  4, MPA_REASON_REVISION },
-	{ "E-02: Reply Rev 0, asked with S", 2, 1, true, 0xc0, 0, 0,
+	{ "E-02: Reply Rev 0, Request with S", 2, 1, true, 0xc0, 0, 0,
 	  MPA_REASON_REVISION },
-	{ "E-02 CS-27: Reply Rev 1 that rejects, asked with S", 2, 1, true,
+	{ "E-02 CS-27: rejecting Reply Rev 1, Request with S", 2, 1, true,
 	  0x60, 1, 0, MPA_REASON_NONE },
-	{ "E-02 CS-27: Reply Rev 0 that rejects, asked with S", 2, 1, true,
+	{ "E-02 CS-27: rejecting Reply Rev 0, Request with S", 2, 1, true,
 	  0xe0, 0, 0, MPA_REASON_NONE },
-	{ "E-02 RF-18: Reply Rev 3 that rejects", 2, 1, true, 0x70, 3, 4,
+	{ "E-02 RF-18: rejecting Reply Rev 3", 2, 1, true, 0x70, 3, 4,
 	  MPA_REASON_REVISION },
 	{ "E-04: Request Rev 1", 2, 1, false, 0x40, 1, 512, MPA_REASON_NONE },
-	{ "E-02 E-04: Request Rev 1, where S is reserved", 2, 1, false, 0x50,
+	{ "E-02 E-04: Request Rev 1, reserved bit in place of S",
+	  2, 1, false, 0x50,
 	  1, 0, MPA_REASON_NONE },
-	{ "E-04: Request Rev 1, we do not do without S", 2, 0, false, 0x40, 1,
+	{ "E-04: Request Rev 1, enhanced startup not supported",
+	  2, 0, false, 0x40, 1,
 	  0, MPA_REASON_NONE },
-	{ "E-02 RF-15: Request Rev 1, we know Rev 1 only", 1, 0, false, 0x50,
+	{ "E-02 RF-15: Request Rev 1, reserved bit in place of S, local Rev 1",
+	  1, 0, false, 0x50,
 	  1, 3, MPA_REASON_NONE },
-	{ "E-02 RF-15: Reply Rev 1, where S is reserved", 1, 0, true, 0x50,
+	{ "E-02 RF-15: Reply Rev 1, reserved bit in place of S",
+	  1, 0, true, 0x50,
 	  1, 3, MPA_REASON_NONE },
-	{ "E-02 VN-11: Request Rev 0, where S is reserved", 2, 1, false, 0xd0,
+	{ "E-02 VN-11: Request Rev 0, reserved bit in place of S",
+	  2, 1, false, 0xd0,
 	  0, 0, MPA_REASON_NONE },
 	{ "E-02 RF-18: Request Rev 3", 2, 1, false, 0x50, 3, 4,
 	  MPA_REASON_REVISION },
@@ -555,7 +568,7 @@ static void enh_judge(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mpa_frame_refuse(&local, &got, &last));
 }
 
-/* What the Initiator makes of the Reply */
+/* Terms that the Initiator derives from the Reply */
 
 struct enh_settle {
 	const char		*desc;
@@ -569,7 +582,7 @@ struct enh_settle {
 };
 
 static const struct enh_settle enh_settles[] = {
-	{ "E-15: ORD is at most the Responder's IRD", { 5, 7, 0 }, 0,
+	{ "E-15: ORD limited to the Responder's IRD", { 5, 7, 0 }, 0,
 	  0x00040005, MPA_REASON_NONE, 5, 4, 0 },
 	{ "E-15: ORD does not grow", { 5, 7, 0 }, 0,
 	  0x00090005, MPA_REASON_NONE, 5, 7, 0 },
@@ -577,21 +590,25 @@ static const struct enh_settle enh_settles[] = {
 	  MPA_REASON_NONE, 5, 0, 0 },
 	{ "E-15: IRD grows to the Responder's ORD", { 5, 7, 0 }, 9,
 	  0x00070009, MPA_REASON_NONE, 9, 7, 0 },
-	{ "E-16: IRD cannot grow that far", { 5, 7, 0 }, 9,
+	{ "E-16: Responder's ORD above ird_max", { 5, 7, 0 }, 9,
 	  0x0007000a, MPA_REASON_IRD, 10, 7, 0 },
-	{ "E-16: IRD cannot grow", { 5, 7, 0 }, 0, 0x00070006,
+	{ "E-16: Responder's ORD above IRD, no ird_max",
+	  { 5, 7, 0 }, 0, 0x00070006,
 	  MPA_REASON_IRD, 6, 7, 0 },
-	{ "E-16: before the choice of an RTR", { 5, 7, BY_WRITE }, 0,
+	{ "E-16: Responder's ORD above IRD, RTR kind not supported",
+	  { 5, 7, BY_WRITE }, 0,
 	  0xc0070006, MPA_REASON_IRD, 6, 7, 0 },
-	{ "E-16: the highest ORD", { 0x3ffd, 7, 0 }, 0x3ffd, 0x00073ffe,
+	{ "E-16: Responder's ORD 0x3FFE, ird_max 0x3FFD",
+	  { 0x3ffd, 7, 0 }, 0x3ffd, 0x00073ffe,
 	  MPA_REASON_IRD, 0x3ffe, 7, 0 },
-	{ "E-19: IRD 0x3FFF leaves our ORD alone", { 5, 7, 0 }, 0,
+	{ "E-19: Responder's IRD 0x3FFF, ORD unchanged", { 5, 7, 0 }, 0,
 	  0x3fff0005, MPA_REASON_NONE, 5, 7, 0 },
-	{ "E-21: ORD 0x3FFF leaves our IRD alone", { 5, 7, 0 }, 0,
+	{ "E-21: Responder's ORD 0x3FFF, IRD unchanged", { 5, 7, 0 }, 0,
 	  0x00073fff, MPA_REASON_NONE, 5, 7, 0 },
-	{ "E-18 E-19 E-20 E-21: all is the ULP's", { ULP, ULP, 0 }, 0,
+	{ "E-18 E-19 E-20 E-21: IRD and ORD left to the ULP",
+	  { ULP, ULP, 0 }, 0,
 	  0x3fff3fff, MPA_REASON_NONE, ULP, ULP, 0 },
-	{ "E-15: our ORD was the ULP's, the Responder limits it all the same",
+	{ "E-15: ORD left to the ULP, limited by the Responder",
 	  { 5, ULP, 0 }, 0, 0x00030005, MPA_REASON_NONE, 5, 3, 0 },
 	{ "E-30: RTR by Send", { 5, 7, BY_SEND }, 0, 0xc0070005,
 	  MPA_REASON_NONE, 5, 7, BY_SEND },
@@ -599,23 +616,26 @@ static const struct enh_settle enh_settles[] = {
 	  MPA_REASON_NONE, 5, 7, BY_WRITE },
 	{ "E-30: RTR by RDMA Read", { 5, 7, BY_READ }, 0, 0x80074005,
 	  MPA_REASON_NONE, 5, 7, BY_READ },
-	{ "E-30: RDMA Write before all", { 5, 7, ANY }, 0, 0xc007c005,
+	{ "E-30: RDMA Write preferred to RDMA Read and Send",
+	  { 5, 7, ANY }, 0, 0xc007c005,
 	  MPA_REASON_NONE, 5, 7, BY_WRITE },
-	{ "E-30: RDMA Read before Send", { 5, 7, ANY }, 0, 0xc0074005,
+	{ "E-30: RDMA Read preferred to Send", { 5, 7, ANY }, 0, 0xc0074005,
 	  MPA_REASON_NONE, 5, 7, BY_READ },
-	{ "E-28 E-30: only what we can", { 5, 7, BY_SEND }, 0, 0xc007c005,
+	{ "E-28 E-30: only the RTR kind supported is used",
+	  { 5, 7, BY_SEND }, 0, 0xc007c005,
 	  MPA_REASON_NONE, 5, 7, BY_SEND },
-	{ "E-31: none that we can", { 5, 7, BY_SEND }, 0, 0x8007c005,
+	{ "E-31: no RTR kind supported", { 5, 7, BY_SEND }, 0, 0x8007c005,
 	  MPA_REASON_RTR, 5, 7, 0 },
-	{ "E-31 E-43: A, but no kind", { 5, 7, ANY }, 0, 0x80070005,
+	{ "E-31 E-43: A without an RTR kind", { 5, 7, ANY }, 0, 0x80070005,
 	  MPA_REASON_RTR, 5, 7, 0 },
-	{ "E-25 E-31 E-42: A was not answered", { 5, 7, ANY }, 0, 0x00070005,
+	{ "E-25 E-31 E-42: Reply without A, Request with A",
+	  { 5, 7, ANY }, 0, 0x00070005,
 	  MPA_REASON_RTR, 5, 7, 0 },
 	{ "E-35 E-42: B, C and D without A", { 5, 7, ANY }, 0, 0x4007c005,
 	  MPA_REASON_RTR, 5, 7, 0 },
-	{ "E-33: A that was not asked for", { 5, 7, 0 }, 0, 0xc007c005,
+	{ "E-33: Reply with A, Request without A", { 5, 7, 0 }, 0, 0xc007c005,
 	  MPA_REASON_RTR, 5, 7, 0 },
-	{ "E-35: B, C and D, nothing was asked for", { 5, 7, 0 }, 0,
+	{ "E-35: B, C and D without A, Request without A", { 5, 7, 0 }, 0,
 	  0x4007c005, MPA_REASON_NONE, 5, 7, 0 },
 };
 
@@ -651,7 +671,7 @@ static void enh_settle_initiator(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->rtr, terms.rtr);
 }
 
-/* Every Reply that a peer may send, sensible or not, against the rules */
+/* All enhanced data of a Reply, valid or not, by the rules of section 9 */
 
 static enum mpa_reason enh_want_depths(const struct mpa_enhanced *want,
 				       u16 ird_max, u16 ird, u16 ord,
@@ -667,7 +687,7 @@ static enum mpa_reason enh_want_depths(const struct mpa_enhanced *want,
 	return ord > ird_max ? MPA_REASON_IRD : MPA_REASON_NONE;
 }
 
-/* Of the last two the one that the Responder's IRD has room for. */
+/* Kinds in order of preference; an IRD of 0 makes RDMA Read the last. */
 static enum mpa_reason enh_want_rtr(u8 offered, bool a, u8 flagged, u16 ird,
 				    struct mpa_terms *terms)
 {
@@ -721,7 +741,7 @@ static void enh_all_replies(struct kunit *test)
 			enh_settle_case(test, i, k);
 }
 
-/* Our two ends with each other: nothing is overrun, and both know it */
+/* Two ends of MPA: neither exceeds the other's IRD, both agree */
 
 static bool enh_within(u16 ord, u16 ird)
 {
@@ -766,7 +786,7 @@ static void enh_all_pairs(struct kunit *test)
 			enh_pair_case(test, i, k);
 }
 
-/* The Responder's own values: those of its Reply, and those left alone. */
+/* The Responder's own terms: taken from its Reply, or unchanged */
 
 struct enh_own {
 	const char		*desc;
@@ -778,17 +798,21 @@ struct enh_own {
 };
 
 static const struct enh_own enh_owns[] = {
-	{ "E-12: what its Reply says", { 9, 9, BY_WRITE }, 0x80058007, 7, 5,
+	{ "E-12: IRD and ORD of its Reply",
+	  { 9, 9, BY_WRITE }, 0x80058007, 7, 5,
 	  BY_WRITE },
-	{ "E-18: IRD stays with an ORD of 0x3FFF", { 9, 9, ANY }, 0x00053fff,
+	{ "E-18: ORD 0x3FFF in the Reply, IRD unchanged",
+	  { 9, 9, ANY }, 0x00053fff,
 	  9, 5, 0 },
-	{ "E-20: ORD stays with an IRD of 0x3FFF", { 9, 9, ANY }, 0x3fff0007,
+	{ "E-20: IRD 0x3FFF in the Reply, ORD unchanged",
+	  { 9, 9, ANY }, 0x3fff0007,
 	  7, 9, 0 },
-	{ "E-13: IRD for an RTR by RDMA Read", { 9, 9, BY_READ }, 0x80054000, 1,
+	{ "E-13: IRD 1 for an RTR by RDMA Read",
+	  { 9, 9, BY_READ }, 0x80054000, 1,
 	  5, BY_READ },
-	{ "E-30: each kind that may come", { 9, 9, BY_SEND | BY_READ },
+	{ "E-30: all RTR kinds of the Reply", { 9, 9, BY_SEND | BY_READ },
 	  0xc005c007, 7, 5, BY_SEND | BY_READ },
-	{ "E-35: none without A", { 9, 9, ANY }, 0x4005c007, 7, 5, 0 },
+	{ "E-35: no RTR without A", { 9, 9, ANY }, 0x4005c007, 7, 5, 0 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(enh_own, enh_owns, desc);
@@ -812,7 +836,7 @@ static void enh_settle_responder(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, o->rtr, terms.rtr);
 }
 
-/* A consumer puts these numbers into its Terminate message as they are. */
+/* Consumers put these numbers into Terminate messages unchanged. */
 static void enh_codes(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 5, MPA_ERR_LOCAL);
@@ -823,20 +847,21 @@ static void enh_codes(struct kunit *test)
 static struct kunit_case enh_cases[] = {
 	KUNIT_CASE_PARAM(enh_read, enh_data_gen_params),
 	KUNIT_CASE_PARAM(enh_write, enh_data_gen_params),
-	MPA_CASE(enh_all_words, "E-07 E-35: every 16 bits in either half"),
-	MPA_CASE(enh_not_written, "E-02 E-39: not without S, nor in Rev 1"),
+	MPA_CASE(enh_all_words, "E-07 E-35: all 16-bit values of either half"),
+	MPA_CASE(enh_not_written,
+		 "E-02 E-39: no enhanced data without S or in Rev 1"),
 	KUNIT_CASE_PARAM(enh_send_request, enh_request_gen_params),
 	KUNIT_CASE_PARAM(enh_send_reply, enh_answer_gen_params),
 	KUNIT_CASE_PARAM(enh_reply_plain, enh_plain_gen_params),
 	MPA_CASE(enh_all_answers,
-		 "E-12 E-18 E-20 E-25 E-26 E-27 E-29 E-33 E-34: every answer"),
+		 "E-12 E-18 E-20 E-25 E-26 E-27 E-29 E-33 E-34: all Replies"),
 	KUNIT_CASE_PARAM(enh_judge, enh_verdict_gen_params),
 	KUNIT_CASE_PARAM(enh_settle_initiator, enh_settle_gen_params),
 	MPA_CASE(enh_all_replies,
-		 "E-15 E-16 E-19 E-21 E-30 E-31 E-43: every Reply"),
+		 "E-15 E-16 E-19 E-21 E-30 E-31 E-43: all Replies received"),
 	KUNIT_CASE_PARAM(enh_settle_responder, enh_own_gen_params),
-	MPA_CASE(enh_all_pairs, "E-12 E-15 E-24 E-29: every two ends"),
-	MPA_CASE(enh_codes, "E-44: numbers of the error codes"),
+	MPA_CASE(enh_all_pairs, "E-12 E-15 E-24 E-29: all pairs of ends"),
+	MPA_CASE(enh_codes, "E-44: values of the error codes"),
 	{}
 };
 

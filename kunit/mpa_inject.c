@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * TCP segments made by hand. They go through all of IP and TCP, and are there
- * when mpa_inject() returns, unless somebody has the socket locked: then TCP
- * sees them, in order, as soon as it is unlocked.
+ * TCP segments built by the test. They pass through IP and TCP. TCP has
+ * processed them when mpa_inject() returns, unless another task holds the
+ * socket lock: then TCP processes them, in order, when the lock is released.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -25,8 +25,8 @@ void mpa_inject_begin(struct mpa_inject *in, struct socket *from)
 }
 
 /*
- * Socket lock held. @from believes to have sent everything before @end, so that
- * it takes an ACK for it, and goes on behind it.
+ * Socket lock held. Set @from's send state as if it had sent all octets before
+ * @end, so that it accepts ACKs for them and continues at @end.
  */
 static void inject_sent(struct sock *from, u32 end)
 {
@@ -40,8 +40,8 @@ static void inject_sent(struct sock *from, u32 end)
 }
 
 /*
- * A header without options: also where timestamps were agreed upon, Linux takes
- * a segment that has none.
+ * A header without options: Linux accepts segments without a timestamp even if
+ * timestamps were negotiated.
  */
 static void inject_header(struct tcphdr *th, struct sock *from, u32 seq,
 			  u32 len, u32 flags)
@@ -83,7 +83,7 @@ static int inject_pages(struct sk_buff *skb, const u8 *data, u32 len)
 	return 0;
 }
 
-/* In a page that its owner may still write to, which TCP is told. */
+/* In a page that its owner may still write to; the skb is marked as shared. */
 static int inject_shared(struct sk_buff *skb, struct page *page,
 			 const u8 *data, u32 len)
 {
@@ -96,7 +96,7 @@ static int inject_shared(struct sk_buff *skb, struct page *page,
 	return 0;
 }
 
-/* An skb with the payload, and with room for the headers. */
+/* Allocate an skb with the payload and room for the headers. */
 static struct sk_buff *inject_alloc(struct mpa_inject *in, const void *data,
 				    u32 len, u32 flags)
 {
@@ -170,7 +170,7 @@ static void inject_ipv6(struct sk_buff *skb, const struct sock *from)
 }
 #endif
 
-/* As if it had been sent on the loopback device, with the route it came by. */
+/* As if sent on the loopback device, with the route of the connection */
 static int inject_receive(struct sk_buff *skb, struct sock *from)
 {
 	struct dst_entry *dst = sk_dst_get(from);
@@ -214,13 +214,13 @@ static void inject_headers(struct mpa_inject *in, struct sk_buff *skb, u32 at,
 /**
  * mpa_inject() - put a segment into a connection
  * @in: the stream
- * @at: which octet of it is the first of the segment
+ * @at: offset in the stream of the segment's first octet
  * @data: octets of the segment
- * @len: how many
+ * @len: number of octets
  * @flags: INJECT_*
  *
- * Return: 0, or a negative errno if there is no segment. What TCP makes of it
- * is not known.
+ * Return: 0, or a negative errno if the segment could not be built. Does not
+ * tell how TCP processed it.
  */
 int mpa_inject(struct mpa_inject *in, u32 at, const void *data, u32 len,
 	       u32 flags)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * TCP segments made by hand, in any order, put into a connection on the
+ * TCP segments built by the test, in any order, put into a connection on the
  * loopback device as if its other end had sent them.
  */
 #ifndef _MPA_INJECT_H
@@ -15,17 +15,17 @@ struct socket;
 enum {
 	INJECT_FIN	= BIT(0),
 	INJECT_URGENT	= BIT(1),	/* the last octet is urgent */
-	INJECT_PAGES	= BIT(2),	/* in pages, that TCP may join */
+	INJECT_PAGES	= BIT(2),	/* in pages, which TCP may coalesce */
 	INJECT_BAD_SUM	= BIT(3),	/* wrong checksum */
-	INJECT_STRAY	= BIT(4),	/* not acceptable: will not be acked */
+	INJECT_STRAY	= BIT(4),	/* not acceptable: never acknowledged */
 	INJECT_SHARED	= BIT(5),	/* in @page, as splice() does */
 };
 
 /**
- * struct mpa_inject - a stream to be put into a connection
- * @from: the end that seems to send it; still answers and closes by itself
+ * struct mpa_inject - a stream whose segments are injected
+ * @from: apparent sender; still answers and closes by itself
  * @seq: sequence number of the first octet
- * @page: for INJECT_SHARED
+ * @page: holds the payload of INJECT_SHARED segments
  */
 struct mpa_inject {
 	struct socket	*from;

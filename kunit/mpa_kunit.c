@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* One module for all suites; each registers itself. */
+/* One module for all suites; each suite registers itself. */
 #include <linux/module.h>
 #include "mpa_compat.h"
 

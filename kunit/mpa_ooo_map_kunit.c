@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* FPDUs found behind holes by the module: arrivals of all kinds, damage. */
+/* FPDUs found after holes: arrivals in any order, damage, hostile streams. */
 #include <kunit/test.h>
 #include <linux/random.h>
 #include <linux/string.h>
@@ -13,9 +13,9 @@
 struct ooo_short {
 	const char	*desc;
 	u64		start;
-	u16		len[6];		/* ULPDUs, up to the first 0 */
-	u32		step;		/* between places where it is cut */
-	bool		marker;		/* there is one */
+	u16		len[6];		/* ULPDU lengths; 0 ends them */
+	u32		step;		/* octets between cuts */
+	bool		marker;		/* the stream has a marker */
 };
 
 static const struct ooo_short ooo_shorts[] = {
@@ -25,15 +25,17 @@ static const struct ooo_short ooo_shorts[] = {
 	  true },
 	{ "OO-03 OO-17 RX-07: marker before the CRC", (1ULL << 32) - 36,
 	  { 8, 18, 11, 2 }, 1, true },
-	{ "OO-03 OO-17: from the first octet on", 0, { 20, 6, 460, 14, 1 }, 13,
+	{ "OO-03 OO-17: from the start of the stream",
+	  0, { 20, 6, 460, 14, 1 }, 13,
 	  true },
-	{ "OO-03 OO-17: in the last one, behind two octets", 4 * 512 - 44,
+	{ "OO-03 OO-17: marker in the last FPDU, after two octets",
+	  4 * 512 - 44,
 	  { 2, 25, 6 }, 1, true },
-	{ "OO-19: no marker, nothing is found", (7ULL << 40) + 4,
+	{ "OO-19: no marker, nothing found", (7ULL << 40) + 4,
 	  { 12, 1, 20, 9 }, 1, false },
-	{ "OO-03 OO-17: two markers in one", (1ULL << 33) - 500,
+	{ "OO-03 OO-17: two markers in one FPDU", (1ULL << 33) - 500,
 	  { 14, 980, 14, 40 }, 23, true },
-	{ "OO-03 OO-17: marker in each", 512 - 24, { 400, 520, 504 }, 29,
+	{ "OO-03 OO-17: marker in each FPDU", 512 - 24, { 400, 520, 504 }, 29,
 	  true },
 };
 
@@ -46,7 +48,7 @@ static void ooo_send_lens(struct ooo_model *m, u64 start, const u16 *len)
 		ooo_send(m, *len++);
 }
 
-/* The @k-th order of @nr segments. */
+/* Permutation @k of @nr segments */
 static void ooo_order(u32 k, u32 nr, u32 *order)
 {
 	u32 left[8];
@@ -64,7 +66,7 @@ static void ooo_order(u32 k, u32 nr, u32 *order)
 	}
 }
 
-/* The stream, cut at @cut[], in all orders; @cut[0] is its beginning. */
+/* The stream, cut at @cut[], in all orders; @cut[0] is its start. */
 static void ooo_play_orders(struct ooo_model *m, const u32 *cut, u32 nr)
 {
 	u32 orders = nr == 4 ? 24 : 6;
@@ -102,7 +104,7 @@ static void ooo_three_segments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->marker, m->what[2] > 0);
 }
 
-/* Every 9th place, 9 times; where these begin is another one every time. */
+/* Cuts 9 steps apart, 9 times; the first cut differs each time. */
 static void ooo_four_segments(struct kunit *test)
 {
 	const struct ooo_short *s = test->param_value;
@@ -130,16 +132,16 @@ static void ooo_four_segments(struct kunit *test)
 
 /**
  * struct ooo_net - a sender and its network
- * @desc: what it shows
- * @seed: 0: a new one every time
+ * @desc: test description
+ * @seed: random seed; 0: a new one each time
  * @start: stream position of the first octet
- * @octets: how long the stream is, about
- * @longest: ULPDU
+ * @octets: approximate length of the stream
+ * @longest: longest ULPDU
  * @segment: longest segment
- * @window: octets sent that have not all arrived
- * @loss: of a hundred segments, how many are lost
- * @again: how many are sent once more, cut elsewhere
- * @drop: how often TCP drops what is behind a hole
+ * @window: most octets sent and not received
+ * @loss: percentage of segments that are lost
+ * @again: percentage of segments sent again, cut differently
+ * @drop: percentage of steps in which TCP drops octets after the hole
  */
 struct ooo_net {
 	const char	*desc;
@@ -178,7 +180,7 @@ static u32 ooo_below(u32 *state, u32 bound)
 	return mpa_ref_random(state) % bound;
 }
 
-/* Lengths: small ones, any, and the longest */
+/* Lengths: small, arbitrary, or the longest */
 static u32 ooo_random_len(u32 *state, u32 longest)
 {
 	switch (ooo_below(state, 4)) {
@@ -191,7 +193,7 @@ static u32 ooo_random_len(u32 *state, u32 longest)
 	}
 }
 
-/* A segment, lost or not, between @from and @to. */
+/* Send the segment from @from to @to; it may be lost. */
 static u32 ooo_segment(struct ooo_model *m, const struct ooo_net *n, u32 from,
 		       u32 to, u32 *state)
 {
@@ -205,7 +207,7 @@ static u32 ooo_segment(struct ooo_model *m, const struct ooo_net *n, u32 from,
 	return to;
 }
 
-/* New octets, what was sent before cut anew, or the first that is missing. */
+/* Send new octets, resend some with other cuts, or resend the first missing. */
 static u32 ooo_next_segment(struct ooo_model *m, const struct ooo_net *n,
 			    u32 sent, u32 *state)
 {
@@ -240,24 +242,26 @@ static void ooo_bad_network(struct kunit *test)
 		KUNIT_EXPECT_GT(test, m->ooo, m->end / 20);
 }
 
-/* Damage, before the octets are in order */
+/* Damaged FPDUs, before the stream reaches them */
 
 struct ooo_damage {
 	const char	*desc;
 	u64		start;
 	u16		len[6];
-	u32		victim;		/* the FPDU that is damaged */
-	bool		marker;		/* it has one */
+	u32		victim;		/* index of the damaged FPDU */
+	bool		marker;		/* the victim has a marker */
 };
 
 static const struct ooo_damage ooo_damages[] = {
-	{ "OO-03 OO-17 ER-04: marker inside", 476, { 10, 30, 5, 14, 508 }, 1,
+	{ "OO-03 OO-17 ER-04: marker inside the FPDU",
+	  476, { 10, 30, 5, 14, 508 }, 1,
 	  true },
 	{ "OO-03 OO-17 ER-04: leading marker", 5 * 512 - 32,
 	  { 26, 12, 1, 520 }, 1, true },
 	{ "OO-03 OO-17 ER-04: marker before the CRC", (1ULL << 32) - 40,
 	  { 12, 18, 10, 700 }, 1, true },
-	{ "OO-03 OO-17: no marker in it", 512 - 20, { 10, 20, 30, 40, 420 },
+	{ "OO-03 OO-17: no marker in the FPDU",
+	  512 - 20, { 10, 20, 30, 40, 420 },
 	  3, false },
 };
 
@@ -265,7 +269,7 @@ KUNIT_ARRAY_PARAM_DESC(ooo_damage, ooo_damages, desc);
 
 static const u8 ooo_wrong[] = { 0x01, 0x04, 0x80, 0xff };
 
-/* The stream of a case, and memory for another form of it. */
+/* Send the stream of a case; returns memory for a damaged copy. */
 static u8 *ooo_send_damage(struct kunit *test, u32 *victim)
 {
 	const struct ooo_damage *d = test->param_value;
@@ -281,7 +285,7 @@ static u8 *ooo_send_damage(struct kunit *test, u32 *victim)
 	return stream;
 }
 
-/* The CRC of the FPDU at @at, as long as it says it is now. */
+/* Recompute the CRC of the FPDU at @at, whose ULPDU_Length may have changed. */
 static void ooo_fix_crc(struct ooo_model *m, u8 *stream, u32 at)
 {
 	u32 head = (m->start + at) % 512 ? 0 : 4;
@@ -296,7 +300,7 @@ static void ooo_fix_crc(struct ooo_model *m, u8 *stream, u32 at)
 				   stream + at + size - 4);
 }
 
-/* All of it arrives as it is in @stream, in one of four orders. */
+/* The whole stream arrives as in @stream, in one of four orders. */
 static void ooo_arrive_damaged(struct ooo_model *m, const u8 *stream,
 			       u32 order, u32 at)
 {
@@ -312,7 +316,7 @@ static void ooo_arrive_damaged(struct ooo_model *m, const u8 *stream,
 	ooo_expect_verdict(m);
 }
 
-/* Each octet of an FPDU is wrong, under a wrong CRC or a right one. */
+/* Damage each octet of an FPDU, with a wrong CRC and with a right one. */
 static void ooo_wrong_octet(struct kunit *test)
 {
 	const struct ooo_damage *d = test->param_value;
@@ -346,7 +350,7 @@ static void ooo_wrong_octet(struct kunit *test)
 	KUNIT_EXPECT_GT(test, ooo, 0);
 }
 
-/* What was bad once waits for its turn, and is judged as it is then. */
+/* An FPDU found bad out of order is judged again when the stream reaches it. */
 static void ooo_good_later(struct kunit *test)
 {
 	struct ooo_model *m = test->priv;
@@ -373,7 +377,7 @@ static void ooo_good_later(struct kunit *test)
 	KUNIT_EXPECT_GT(test, bad, 0);
 }
 
-/* Everything but the first octets has been passed, and is dropped. */
+/* Pass all FPDUs after octet 8, then drop their octets from TCP's queue. */
 static void ooo_pass_and_drop(struct ooo_model *m)
 {
 	ooo_rewind(m);
@@ -383,8 +387,8 @@ static void ooo_pass_and_drop(struct ooo_model *m)
 }
 
 /*
- * What was passed arrives once more, with one octet altered. What was passed
- * stands; if lengths or markers are others now, that is an error.
+ * FPDUs that were passed arrive again with one octet altered. The ULPDUs passed
+ * stay valid; altered lengths or markers are an error.
  */
 static void ooo_altered_octet(struct kunit *test)
 {
@@ -421,8 +425,9 @@ static void ooo_altered_octet(struct kunit *test)
 }
 
 /*
- * The same with other lengths, under CRCs that are right, of FPDUs that were
- * passed and of the one before them: nothing but the count of FPDUs may tell.
+ * FPDUs that were passed, and the one before them, arrive again with other
+ * lengths and right CRCs, so that only the number of FPDUs can show the
+ * difference.
  */
 static void ooo_altered_length(struct kunit *test)
 {
@@ -456,7 +461,7 @@ struct ooo_seed {
 	u32		seed;
 };
 
-/* Known ones: two accidents in a row may make something that is valid. */
+/* Known seeds: two random alterations in a row may form a valid FPDU. */
 static const struct ooo_seed ooo_seeds[] = {
 	{ "OO-03 OO-09 OO-17: seed 11", 11 },
 	{ "OO-03 OO-09 OO-17: seed 12", 12 },
@@ -464,7 +469,7 @@ static const struct ooo_seed ooo_seeds[] = {
 
 KUNIT_ARRAY_PARAM_DESC(ooo_seed, ooo_seeds, desc);
 
-/* An octet of some FPDU, often in its framing, with the CRC wrong or right */
+/* Alter an octet of an FPDU, often its framing, with a wrong or right CRC. */
 static void ooo_alter(struct ooo_model *m, u8 *stream, u32 *state)
 {
 	u32 at = ooo_below(state, m->end / 4);
@@ -478,7 +483,7 @@ static void ooo_alter(struct ooo_model *m, u8 *stream, u32 *state)
 		ooo_fix_crc(m, stream, 4 * at);
 }
 
-/* A segment of a stream that may be another one every time. */
+/* Send a segment of the stream, which may be altered each time. */
 static void ooo_altered_segment(struct ooo_model *m, u8 *stream, u32 *state)
 {
 	u32 from = m->next - min(m->next, 100);
@@ -494,7 +499,7 @@ static void ooo_altered_segment(struct ooo_model *m, u8 *stream, u32 *state)
 		      stream, ooo_below(state, 2));
 }
 
-/* Segments are altered at random, sent again as they were, or otherwise. */
+/* Segments altered at random, and sent again unaltered or altered otherwise. */
 static void ooo_altered_network(struct kunit *test)
 {
 	const struct ooo_seed *s = test->param_value;
@@ -523,23 +528,23 @@ static void ooo_altered_network(struct kunit *test)
 	KUNIT_EXPECT_LT(test, good, 190);
 }
 
-/* FPDUs that a hostile peer hides in others */
+/* FPDUs that a hostile peer hides inside others */
 
 struct ooo_hidden {
 	const char	*desc;
 	u64		start;
-	u32		from;		/* the first octet after the hole */
-	u32		error;		/* where the error has to be */
+	u32		from;		/* first octet after the hole */
+	u32		error;		/* where the error is expected */
 };
 
 static const struct ooo_hidden ooo_hiddens[] = {
-	{ "OO-17 ER-04 ER-06: passed, the one around it is an error",
+	{ "OO-17 ER-04 ER-06: hidden FPDU passed, FPDU around it is bad",
 	  3 * 512 + 4, 36, 16 },
-	{ "OO-17 ER-04 ER-06: the one around it is whole, but not found",
+	{ "OO-17 ER-04 ER-06: FPDU around it is whole but not found",
 	  3 * 512 + 4, 8, 16 },
-	{ "OO-17 ER-04 ER-06: the one around it was passed",
+	{ "OO-17 ER-04 ER-06: FPDU around it passed out of order",
 	  4 * 512 - 32, 8, 328 },
-	{ "OO-17 ER-04 ER-06: the one around it is passed in order",
+	{ "OO-17 ER-04 ER-06: FPDU around it passed in order",
 	  3 * 512 + 4, 0, 324 },
 };
 
@@ -551,8 +556,8 @@ enum {
 };
 
 /*
- * Four FPDUs. In the ULPDU of the second there is one more, with nothing but
- * zeros behind it; the marker in the third points to that.
+ * Four FPDUs. The ULPDU of the second contains another FPDU, followed by zeros;
+ * the marker in the third points to it.
  */
 static u8 *ooo_send_hidden(struct kunit *test, u64 start)
 {
@@ -603,7 +608,7 @@ static void ooo_hidden_fpdu(struct kunit *test)
 
 /* The search alone */
 
-/* Octets that no marker among them makes anything of, behind a hole */
+/* Fill octets after a hole in which no marker points to an FPDU. */
 static void ooo_fill(struct ooo_model *m, u64 start, u32 end)
 {
 	ooo_begin(m, start);
@@ -624,21 +629,21 @@ static bool ooo_find_first(struct ooo_model *m, struct mpa_dec *dec)
 struct ooo_start {
 	const char	*desc;
 	u64		start;
-	u32		hole;		/* behind the first octet; 0: none */
+	u32		hole;		/* hole after this octet; 0: none */
 };
 
 static const struct ooo_start ooo_starts[] = {
 	{ "OO-03: first octets of the stream", 0 },
 	{ "OO-03: across 2^32", (1ULL << 32) - 1024 },
-	{ "OO-03: late in the stream", 1ULL << 55 },
+	{ "OO-03: at stream position 2^55", 1ULL << 55 },
 	{ "OO-03: across a hole", 1ULL << 20, 100 * 512 + 99 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(ooo_start, ooo_starts, desc);
 
 /*
- * A marker says anything. All that looks like ULPDU_Length is 16. An FPDU that
- * would have an earlier marker, which does not point to it, is none.
+ * Any FPDUPTR. Every possible ULPDU_Length reads 16. An FPDU is not found if it
+ * would contain an earlier marker that does not point to it.
  */
 static void ooo_any_fpduptr(struct kunit *test)
 {
@@ -674,7 +679,7 @@ static void ooo_any_fpduptr(struct kunit *test)
 	}
 }
 
-/* Any ULPDU_Length: found if it can be one, and once the FPDU is whole. */
+/* Any ULPDU_Length: the FPDU is found if it is valid and whole. */
 static void ooo_any_length(struct kunit *test)
 {
 	struct ooo_model *m = test->priv;
@@ -704,7 +709,7 @@ static void ooo_any_length(struct kunit *test)
 	}
 }
 
-/* Work that leads to nothing is done in steps: many beginnings that are bad. */
+/* A search that finds only bad candidates is split into bounded steps. */
 static void ooo_steps(struct kunit *test)
 {
 	struct ooo_model *m = test->priv;
@@ -724,7 +729,7 @@ static void ooo_steps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bad, m->map.nr);
 	KUNIT_EXPECT_EQ(test, MPA_POS_NONE, m->map.at);
 
-	/* Islands with nothing in them, and one that has something */
+	/* ranges without an FPDU, and one with an FPDU */
 	ooo_fill(m, 4, 200 * 100);
 	for (i = 0; i < m->end; i += 40)
 		m->have[i] = 0;
@@ -749,7 +754,7 @@ static void ooo_steps(struct kunit *test)
 
 enum {
 	OOO_BLOCK	= 512,	/* an FPDU with its leading marker ... */
-	OOO_BLOCK_LEN	= 502,	/* ... of such a ULPDU */
+	OOO_BLOCK_LEN	= 502,	/* ... has a ULPDU of this length */
 };
 
 static void ooo_send_blocks(struct ooo_model *m, u64 start, u32 nr)
@@ -764,7 +769,7 @@ static void ooo_arrive_block(struct ooo_model *m, u32 nr)
 	ooo_arrive(m, nr * OOO_BLOCK, (nr + 1) * OOO_BLOCK);
 }
 
-/* More islands than can be remembered: the rest waits until there is room. */
+/* More ranges than the map can hold: FPDUs wait until ranges are freed. */
 static void ooo_ranges_used_up(struct kunit *test)
 {
 	u32 nr = MPA_OOO_RANGES + 30;
@@ -779,11 +784,11 @@ static void ooo_ranges_used_up(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, ooo * OOO_BLOCK, m->ooo);
 		KUNIT_ASSERT_EQ(test, ooo, m->map.nr);
 	}
-	/* What would make one of two has to wait, too. */
+	/* an FPDU that would join two ranges has to wait as well */
 	ooo_arrive_block(m, 100);
 	KUNIT_EXPECT_EQ(test, MPA_OOO_RANGES, m->map.nr);
 
-	/* One is free, hence that can be passed, which leaves two free. */
+	/* passing into the free range frees two ranges */
 	ooo_arrive_block(m, 0);
 	KUNIT_EXPECT_EQ(test, (MPA_OOO_RANGES + 3) * OOO_BLOCK, m->ooo);
 	KUNIT_EXPECT_TRUE(test, m->full);
@@ -793,7 +798,7 @@ static void ooo_ranges_used_up(struct kunit *test)
 	ooo_expect_all(m);
 }
 
-/* The same by FPDUs that are bad; their turn frees them. */
+/* Bad FPDUs use up all ranges; reaching them frees the ranges. */
 static void ooo_bad_used_up(struct kunit *test)
 {
 	struct ooo_model *m = test->priv;
@@ -819,7 +824,7 @@ static void ooo_bad_used_up(struct kunit *test)
 	ooo_expect_all(m);
 }
 
-/* An FPDU without a marker follows one that is known, but was dropped. */
+/* An FPDU without a marker is found after a known one that TCP dropped. */
 static void ooo_follows_dropped(struct kunit *test)
 {
 	struct ooo_model *m = test->priv;
@@ -839,16 +844,16 @@ static void ooo_follows_dropped(struct kunit *test)
 	ooo_expect_all(m);
 }
 
-/* The account */
+/* The map against a simple model */
 
 enum { OOO_UNITS = 96 };
 
 /**
- * struct ooo_account - the same kept in another way
- * @map: what is tested
- * @pos: stream position of the first unit, of four octets
- * @kind: of each unit, 0 is new
- * @size: of the FPDU passed that begins there
+ * struct ooo_account - a simple model of the map
+ * @map: the map under test
+ * @pos: stream position of the first unit; a unit has four octets
+ * @kind: kind of each unit; 0: new
+ * @size: size of the passed FPDU that begins at each unit
  */
 struct ooo_account {
 	struct mpa_ooo_map map;
@@ -862,7 +867,7 @@ static u64 account_pos(const struct ooo_account *a, u32 unit)
 	return unit < OOO_UNITS ? a->pos + 4 * unit : MPA_POS_NONE;
 }
 
-/* All from @unit on, to where the stream has come */
+/* Compare all units; the stream has reached @unit. */
 static void account_check(struct kunit *test, struct ooo_account *a, u32 unit)
 {
 	u64 passed = MPA_POS_NONE;
@@ -892,7 +897,7 @@ static void account_check(struct kunit *test, struct ooo_account *a, u32 unit)
 	KUNIT_ASSERT_EQ(test, nr, a->map.nr);
 }
 
-/* One to four FPDUs from @unit on, as far as there is room. */
+/* Pass one to four FPDUs from @unit on, as far as there is room. */
 static void account_pass(struct ooo_account *a, u32 unit, u32 *state)
 {
 	u32 nr = 1 + ooo_below(state, 4);
@@ -913,7 +918,7 @@ static void account_pass(struct ooo_account *a, u32 unit, u32 *state)
 				   a->pos + 4 * to, done);
 }
 
-/* The stream reaches all of it, FPDU by FPDU. */
+/* The stream reaches all units, FPDU by FPDU. */
 static void account_reach(struct kunit *test, struct ooo_account *a,
 			  u32 *state)
 {
@@ -970,10 +975,10 @@ static void ooo_account(struct kunit *test)
 
 /**
  * struct ooo_sequence - FPDUs as the stream reaches them
- * @desc: what it shows
- * @nr: how many were passed before; they are from 100 to 140
- * @fpdu: position and size of each
- * @result: 0 for a new one, 1 for one passed, -1: they do not agree
+ * @desc: test description
+ * @nr: number of FPDUs passed before, at positions 100 to 140
+ * @fpdu: position and size of each FPDU reached
+ * @result: 0: new; 1: passed; -1: disagrees with what was passed
  */
 struct ooo_sequence {
 	const char	*desc;
@@ -983,24 +988,32 @@ struct ooo_sequence {
 };
 
 static const struct ooo_sequence ooo_sequences[] = {
-	{ "OO-17: two are two", 2, { { 100, 20 }, { 120, 20 }, { 140, 8 } },
+	{ "OO-17: two passed FPDUs, equal sizes",
+	  2, { { 100, 20 }, { 120, 20 }, { 140, 8 } },
 	  { 1, 1, 0 } },
-	{ "OO-17: of any size", 2, { { 100, 8 }, { 108, 32 }, { 140, 8 } },
+	{ "OO-17: two passed FPDUs, unequal sizes",
+	  2, { { 100, 8 }, { 108, 32 }, { 140, 8 } },
 	  { 1, 1, 0 } },
-	{ "OO-17: one in front", 1, { { 60, 40 }, { 100, 40 }, { 140, 8 } },
+	{ "OO-17: new FPDU before a passed one",
+	  1, { { 60, 40 }, { 100, 40 }, { 140, 8 } },
 	  { 0, 1, 0 } },
-	{ "OO-17 ER-04: one instead of two", 2, { { 100, 40 } }, { -1 } },
-	{ "OO-17 ER-04: two instead of one", 1, { { 100, 20 } }, { -1 } },
-	{ "OO-17 ER-04: two instead of three", 3,
+	{ "OO-17 ER-04: one FPDU, two passed", 2, { { 100, 40 } }, { -1 } },
+	{ "OO-17 ER-04: two FPDUs, one passed", 1, { { 100, 20 } }, { -1 } },
+	{ "OO-17 ER-04: two FPDUs, three passed", 3,
 	  { { 100, 16 }, { 116, 24 } }, { 1, -1 } },
-	{ "OO-17 ER-04: three instead of two", 2,
+	{ "OO-17 ER-04: three FPDUs, two passed", 2,
 	  { { 100, 16 }, { 116, 12 } }, { 1, -1 } },
-	{ "OO-17 ER-04: out of its end", 2, { { 100, 20 }, { 120, 24 } },
+	{ "OO-17 ER-04: second FPDU extends past the passed range",
+	  2, { { 100, 20 }, { 120, 24 } },
 	  { 1, -1 } },
-	{ "OO-17 ER-04: far out of its end", 1, { { 100, 400 } }, { -1 } },
-	{ "OO-17 ER-04: into its beginning", 1, { { 80, 24 } }, { -1 } },
-	{ "OO-17 ER-04: over all of it", 1, { { 80, 200 } }, { -1 } },
-	{ "OO-17 ER-04: to its end", 1, { { 80, 60 } }, { -1 } },
+	{ "OO-17 ER-04: FPDU extends far past the passed range",
+	  1, { { 100, 400 } }, { -1 } },
+	{ "OO-17 ER-04: FPDU overlaps the start of the passed range",
+	  1, { { 80, 24 } }, { -1 } },
+	{ "OO-17 ER-04: FPDU covers the passed range",
+	  1, { { 80, 200 } }, { -1 } },
+	{ "OO-17 ER-04: FPDU from before the passed range to its end",
+	  1, { { 80, 60 } }, { -1 } },
 };
 
 KUNIT_ARRAY_PARAM_DESC(ooo_sequence, ooo_sequences, desc);
@@ -1042,8 +1055,8 @@ static struct kunit_case ooo_cases[] = {
 	KUNIT_CASE(ooo_any_length),
 	KUNIT_CASE(ooo_steps),
 	KUNIT_CASE(ooo_ranges_used_up),
-	MPA_CASE(ooo_bad_used_up, "OO-17 OO-19: ranges used up by bad ones"),
-	MPA_CASE(ooo_follows_dropped, "OO-03 OO-09: follows a dropped one"),
+	MPA_CASE(ooo_bad_used_up, "OO-17 OO-19: ranges used up by bad FPDUs"),
+	MPA_CASE(ooo_follows_dropped, "OO-03 OO-09: FPDU after a dropped one"),
 	KUNIT_CASE(ooo_account),
 	KUNIT_CASE_PARAM(ooo_reach, ooo_sequence_gen_params),
 	{}

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A stream that arrives with holes; see mpa_ooo_model.h. */
+/* Model of a stream that arrives with holes; see mpa_ooo_model.h. */
 #include <linux/mm.h>
 #include <linux/string.h>
 #include "mpa_ooo_model.h"
 
-/* What the receiver knows of an octet. */
+/* Receiver's state of an octet */
 enum {
 	OOO_PASSED	= 1,
-	OOO_WANTED	= 2,	/* is to be passed by the search going on */
-	OOO_DEAD	= 4,	/* of a beginning that is not tried again */
+	OOO_WANTED	= 2,	/* to be passed by the current search */
+	OOO_DEAD	= 4,	/* begins an FPDU not tried again */
 };
 
-/* Called for failures only. */
+/* Called for failures only */
 const char *ooo_where(struct ooo_model *m)
 {
 	snprintf(m->where, sizeof(m->where),
@@ -32,7 +32,7 @@ static u32 run_of(const u8 *octets, u8 value, u32 from, u32 to)
 	return p ? p - octets - from : to - from;
 }
 
-/* how many octets are there from @at on, without a hole */
+/* Number of octets from @at on without a hole */
 static u32 ooo_contiguous(const struct ooo_model *m, u32 at)
 {
 	return run_of(m->have, 1, at, m->end);
@@ -43,7 +43,7 @@ static struct ooo_model *model_of(struct mpa_source *src)
 	return container_of(src, struct ooo_model, src);
 }
 
-/* Where @pos lies, or -1 if that is not in what @m->src shows. */
+/* Offset of @pos in the stream, or -1 if @m->src does not cover it */
 static s64 ooo_place(const struct ooo_model *m, u64 pos)
 {
 	u32 from = m->behind ? m->next : m->at;
@@ -91,7 +91,7 @@ static void src_read(struct mpa_source *src, u64 pos, void *to, u32 len)
 	memcpy(to, m->data + at, len);
 }
 
-/* Octets arrive as they are in @stream; are they what TCP keeps? */
+/* Octets arrive as in @stream; @newer: they replace those in TCP's queue. */
 static void tcp_receive(struct ooo_model *m, u32 from, u32 to,
 			const u8 *stream, bool newer)
 {
@@ -106,9 +106,9 @@ static void tcp_receive(struct ooo_model *m, u32 from, u32 to,
 	m->next += ooo_contiguous(m, m->next);
 }
 
-/* What a receiver has to make of octets */
+/* Expected results */
 
-/* the pool is not a multiple of this long, so ULPDUs differ */
+/* the pool's length is not a multiple of this, so that ULPDUs differ */
 static const u8 *ooo_ulpdu(const struct ooo_model *m, u32 at)
 {
 	return m->pool + at / 4 % 1021;
@@ -119,7 +119,7 @@ static bool ref_leads(const struct ooo_model *m, u32 at)
 	return (m->start + at) % 512 == 0;
 }
 
-/* Octets from an FPDU's first one to behind ULPDU_Length. */
+/* Number of octets of an FPDU up to and including ULPDU_Length */
 static u32 ref_head(const struct ooo_model *m, u32 at)
 {
 	return ref_leads(m, at) ? 6 : 2;
@@ -136,15 +136,15 @@ static bool ref_length_bad(u32 len)
 	return !len || len > 64768;
 }
 
-/* Any size will do for an FPDU that is longer than the stream. */
+/* Any size is right for an FPDU that is longer than the stream. */
 static u32 ref_size(const struct ooo_model *m, u32 at, u32 len)
 {
 	return len > m->end ? len : mpa_ref_size(m->start + at, len, true);
 }
 
 /*
- * Length and size of an FPDU, if it is whole; otherwise @size is what is needed
- * to get any further.
+ * Length and size of an FPDU if it is whole; otherwise @size is the number of
+ * octets needed for the next step.
  */
 static enum mpa_ref_verdict ref_whole(const struct ooo_model *m, u32 at,
 				      u32 have, u32 *len, u32 *size)
@@ -159,7 +159,7 @@ static enum mpa_ref_verdict ref_whole(const struct ooo_model *m, u32 at,
 	return have < *size ? MPA_REF_MORE : MPA_REF_GOOD;
 }
 
-/* As mpa_ref_decode(), which is not asked about what is as it was sent. */
+/* Like mpa_ref_decode(), which is called only for octets that were altered. */
 static enum mpa_ref_verdict ref_verdict(struct ooo_model *m, u32 at, u32 have,
 					const u8 **ulpdu, u32 *len, u32 *size)
 {
@@ -188,8 +188,8 @@ static bool ref_marked(const struct ooo_model *m, u32 at, u32 size)
 }
 
 /*
- * All is as it was sent: an FPDU is found if it is whole and has a marker, or
- * if the one before it was found.
+ * No octet was altered: an FPDU is found if it is whole and has a marker, or if
+ * the FPDU before it was found.
  */
 static void ref_search_sent(struct ooo_model *m)
 {
@@ -212,7 +212,7 @@ static void ref_search_sent(struct ooo_model *m)
 	}
 }
 
-/* Where the FPDU begins that the marker at @marker points to. */
+/* Offset of the FPDU that the marker at @marker points to */
 static s64 ref_points_to(const struct ooo_model *m, u32 marker)
 {
 	u32 back = m->data[marker + 2] * 256 + m->data[marker + 3];
@@ -223,7 +223,7 @@ static s64 ref_points_to(const struct ooo_model *m, u32 marker)
 	return (m->start + at) % 512 == 4 ? at - 4 : at;
 }
 
-/* No marker of the FPDU at @fpdu stands before @marker. */
+/* True if no marker of the FPDU at @fpdu comes before @marker */
 static bool ref_first_marker(const struct ooo_model *m, u32 fpdu, u32 marker)
 {
 	for (; fpdu < marker; fpdu++)
@@ -233,9 +233,9 @@ static bool ref_first_marker(const struct ooo_model *m, u32 fpdu, u32 marker)
 }
 
 /*
- * From @at on, octet by octet as long as they are there and new: where the
- * first FPDU begins that its first marker points to. Otherwise -1, and @at
- * is where that ended.
+ * Search from @at on, octet by octet while octets are present and new, for the
+ * first FPDU that its first marker points to. Returns -1 if there is none; @at
+ * is then where the search stopped.
  */
 static s64 ref_search_marker(const struct ooo_model *m, u32 *at)
 {
@@ -256,7 +256,7 @@ static s64 ref_search_marker(const struct ooo_model *m, u32 *at)
 	return -1;
 }
 
-/* Judge the FPDU at @at; returns where the search goes on. */
+/* Judge the FPDU at @at; returns where the search continues. */
 static u32 ref_search_try(struct ooo_model *m, u32 at)
 {
 	u32 have = ooo_contiguous(m, at);
@@ -282,7 +282,7 @@ static u32 ref_search_try(struct ooo_model *m, u32 at)
 	return at + 4;
 }
 
-/* Anything may have arrived: the rules of the search, octet by octet. */
+/* Octets may be altered: apply the rules of the search octet by octet. */
 static void ref_search_altered(struct ooo_model *m)
 {
 	u32 at = m->next;
@@ -319,7 +319,7 @@ static int ooo_decode(struct ooo_model *m, struct mpa_dec *dec, u32 have)
 	return mpa_fpdu_decode(dec, &in);
 }
 
-/* The ULPDU is the one sent, and was not passed before. */
+/* The ULPDU must be the one sent, and not have been passed before. */
 static void ooo_pass(struct ooo_model *m, const struct mpa_dec *dec)
 {
 	u32 at = dec->pos - m->start;
@@ -351,14 +351,14 @@ static void ooo_pass_found(struct ooo_model *m, const struct mpa_dec *dec)
 {
 	u32 at = dec->pos - m->start;
 
-	/* Not a word on those that did not find room. */
+	/* no statement about FPDUs for which no range was left */
 	OOO_ASSERT_EQ(m, OOO_WANTED, m->state[at]);
 	ooo_pass(m, dec);
 	m->wanted -= dec->size;
 	m->ooo += dec->size;
 }
 
-/* Verify what was found, as many as are whole; as mpa_rx_ooo.c does. */
+/* Verify the FPDUs found, as many as are whole, like mpa_rx_ooo.c. */
 static void ooo_verify(struct ooo_model *m, u64 pos)
 {
 	u64 limit = mpa_ooo_map_limit(&m->map, pos);
@@ -398,7 +398,7 @@ static u32 count_state(const struct ooo_model *m, u8 state)
 	return n;
 }
 
-/* What is remembered is what happened, sorted, and as little as possible. */
+/* The ranges must match the model, be sorted, and be as few as possible. */
 static void ooo_check_ranges(struct ooo_model *m)
 {
 	const struct mpa_range *r = m->map.range;
@@ -425,7 +425,7 @@ static void ooo_check_ranges(struct ooo_model *m)
 	OOO_ASSERT_EQ(m, dead, count_state(m, OOO_DEAD));
 }
 
-/* Ranges were used up: what was not passed has to wait, and none knows it. */
+/* No range was left: FPDUs not passed wait, and nothing records them. */
 static void ooo_forget_wanted(struct ooo_model *m)
 {
 	const struct mpa_range *r;
@@ -440,8 +440,8 @@ static void ooo_forget_wanted(struct ooo_model *m)
 }
 
 /**
- * ooo_search - Pass what can be found behind holes: all that, and no more
- * @m: the stream; what is in order has been passed
+ * ooo_search - pass exactly the FPDUs that can be found after holes
+ * @m: the stream; FPDUs in order have been passed
  */
 void ooo_search(struct ooo_model *m)
 {
@@ -481,7 +481,7 @@ static enum mpa_reason ref_reason(enum mpa_ref_verdict verdict, u32 len)
 	return ref_length_bad(len) ? MPA_REASON_LENGTH : MPA_REASON_MARKER;
 }
 
-/* What the turn of an FPDU that was not passed has to give. */
+/* Expected result when the stream reaches an FPDU that was not passed */
 static int ref_turn(struct ooo_model *m, enum mpa_reason *reason)
 {
 	enum mpa_ref_verdict verdict;
@@ -503,7 +503,7 @@ static int ref_turn(struct ooo_model *m, enum mpa_reason *reason)
 	return 0;
 }
 
-/* The stream has come to an FPDU that was not passed. */
+/* The stream reaches an FPDU that was not passed. */
 static int ooo_turn_new(struct ooo_model *m, struct mpa_dec *dec)
 {
 	u64 limit = mpa_ooo_map_next_passed(&m->map, dec->pos);
@@ -525,7 +525,7 @@ static int ooo_turn_new(struct ooo_model *m, struct mpa_dec *dec)
 	return err;
 }
 
-/* FPDUs passed have to end where the last one ended, as many as there were. */
+/* True unless the FPDUs end where the passed range ends, in equal number */
 static bool ref_disagrees(const struct ooo_model *m, u32 size, u32 left)
 {
 	u32 nr = 0;
@@ -537,8 +537,8 @@ static bool ref_disagrees(const struct ooo_model *m, u32 size, u32 left)
 }
 
 /*
- * What the turn of a passed FPDU has to give whose octets are others now. If it
- * leads too far, it is not waited for.
+ * Expected result when the stream reaches a passed FPDU whose octets changed.
+ * An FPDU that extends past the passed range is not waited for.
  */
 static int ref_turn_altered(struct ooo_model *m, u32 *size)
 {
@@ -559,7 +559,7 @@ static int ref_turn_altered(struct ooo_model *m, u32 *size)
 	return 0;
 }
 
-/* What is there of a passed FPDU; the count is lost once it was altered. */
+/* Octets of a passed FPDU; after an alteration the number of FPDUs is lost. */
 static void ref_turn_passed(struct ooo_model *m, int err,
 			    const struct mpa_dec *dec)
 {
@@ -581,7 +581,7 @@ static void ref_turn_passed(struct ooo_model *m, int err,
 	m->diverged |= size != kept;
 }
 
-/* No more is looked at than length and markers. */
+/* Checks ULPDU_Length and markers only */
 static int ooo_turn_step(struct ooo_model *m, struct mpa_dec *dec)
 {
 	int err;
@@ -606,7 +606,7 @@ static int ooo_turn_decode(struct ooo_model *m, struct mpa_dec *dec)
 	return min(err, 0);
 }
 
-/* The stream has come to an FPDU that was passed. */
+/* The stream reaches an FPDU that was passed. */
 static int ooo_turn_passed(struct ooo_model *m, struct mpa_dec *dec)
 {
 	int err;
@@ -622,7 +622,7 @@ static int ooo_turn_passed(struct ooo_model *m, struct mpa_dec *dec)
 	return err;
 }
 
-/* One FPDU that is in order; returns whether there was one. */
+/* Process one FPDU that is in order; returns false if there is none. */
 static bool ooo_turn(struct ooo_model *m)
 {
 	struct mpa_dec dec;
@@ -650,14 +650,14 @@ static bool ooo_turn(struct ooo_model *m)
 /* Streams and arrivals */
 
 /**
- * ooo_arrive_as - A segment arrives
+ * ooo_arrive_as - a segment arrives
  * @m: the stream
- * @from: its first octet
- * @to: the one behind its last
- * @stream: the octets of the stream as this segment has them
- * @newer: they replace what is there already behind a hole
+ * @from: offset of its first octet
+ * @to: offset after its last octet
+ * @stream: contents of the stream for this segment
+ * @newer: the segment replaces octets in TCP's queue after a hole
  *
- * The receiver passes what is in order, then what it finds behind holes.
+ * The receiver passes FPDUs in order, then those found after holes.
  */
 void ooo_arrive_as(struct ooo_model *m, u32 from, u32 to, const u8 *stream,
 		   bool newer)
@@ -669,13 +669,13 @@ void ooo_arrive_as(struct ooo_model *m, u32 from, u32 to, const u8 *stream,
 	ooo_search(m);
 }
 
-/* A segment arrives as it was sent; what is there already stays. */
+/* A segment arrives as it was sent; octets already received are kept. */
 void ooo_arrive(struct ooo_model *m, u32 from, u32 to)
 {
 	ooo_arrive_as(m, from, to, m->sent, false);
 }
 
-/* TCP drops what is behind a hole, from @from on. */
+/* TCP drops the octets from @from on that come after a hole. */
 void ooo_drop(struct ooo_model *m, u32 from)
 {
 	from = max(from, m->next);
@@ -683,7 +683,7 @@ void ooo_drop(struct ooo_model *m, u32 from)
 		memset(m->have + from, 0, m->end - from);
 }
 
-/* All has come out, and nothing of it is remembered. */
+/* All ULPDUs were delivered, and the map is empty. */
 void ooo_expect_all(struct ooo_model *m)
 {
 	OOO_ASSERT_EQ(m, MPA_REASON_NONE, m->reason);
@@ -693,8 +693,9 @@ void ooo_expect_all(struct ooo_model *m)
 }
 
 /*
- * All has arrived: it has come out, or there is an error, or the last length
- * that was read asks for more. What was passed otherwise is an error.
+ * After the whole stream has arrived: all ULPDUs were delivered, or an error
+ * was reported, or the last ULPDU_Length read asks for more. ULPDUs that were
+ * passed and disagree are an error.
  */
 void ooo_expect_verdict(struct ooo_model *m)
 {
@@ -710,7 +711,7 @@ void ooo_expect_verdict(struct ooo_model *m)
 			      ref_size(m, m->at, ref_length(m, m->at)));
 }
 
-/* Nothing has been received. */
+/* Restart the receiver: nothing has been received. */
 void ooo_rewind(struct ooo_model *m)
 {
 	memset(&m->map, 0, sizeof(m->map));
@@ -730,7 +731,7 @@ void ooo_rewind(struct ooo_model *m)
 	m->batch = 1 + m->run / 3 % 3 * 15;
 }
 
-/* A new stream. */
+/* Begin a new stream. */
 void ooo_begin(struct ooo_model *m, u64 start)
 {
 	ooo_rewind(m);
@@ -741,7 +742,7 @@ void ooo_begin(struct ooo_model *m, u64 start)
 	m->run = 0;
 }
 
-/* An FPDU with a given ULPDU, not known as one that was sent */
+/* Append an FPDU with the given ULPDU, which the model does not record. */
 void ooo_send_ulpdu(struct ooo_model *m, const u8 *ulpdu, u32 len)
 {
 	OOO_ASSERT_LE(m, m->end + len + len / 100 + 16, OOO_STREAM);
@@ -749,7 +750,7 @@ void ooo_send_ulpdu(struct ooo_model *m, const u8 *ulpdu, u32 len)
 				 len, true, true);
 }
 
-/* One more FPDU */
+/* Append an FPDU. */
 void ooo_send(struct ooo_model *m, u32 len)
 {
 	u32 at = m->end;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A stream that arrives with holes: what TCP has of it, a receiver that passes
- * ULPDUs out of order by means of mpa_ooo_map.c, and what it has to do, found
- * octet by octet. Every arrival is checked; what a case adds are the arrivals.
+ * Model of a stream that arrives with holes: TCP's queues, a receiver that
+ * passes ULPDUs out of order with mpa_ooo_map.c, and the expected results,
+ * computed octet by octet. The model checks every arrival; a test case supplies
+ * the arrivals.
  */
 #ifndef _MPA_OOO_MODEL_H
 #define _MPA_OOO_MODEL_H
@@ -14,44 +15,44 @@
 enum {
 	OOO_STREAM	= 288 * 1024,
 	OOO_POOL	= 65536 + 1024,
-	OOO_FRAGS	= 136,		/* an FPDU in one piece has fewer */
+	OOO_FRAGS	= 136,		/* above those of any FPDU */
 };
 
 /**
  * struct ooo_model - a stream and its receiver
- * @test: for assertions
- * @map: what is tested
- * @src: what TCP has, as mpa_ooo_map.c sees it
- * @behind: @src is what lies behind holes, otherwise what is in order
- * @start: stream position of the first octet; other places count from there
- * @end: octets sent
- * @next: all before has arrived (RCV.NXT)
- * @at: all before has been passed and delivered
- * @batch: FPDUs that are verified in one go
- * @decodes: FPDUs passed before are decoded, not stepped over, at their turn
- * @mixed: one time so, one time so
- * @altered: something arrived that was not sent so
- * @diverged: the stream has come to FPDUs passed, and they look different now
- * @full: there were no ranges left in the last search
- * @reason: the error, and the end
- * @wanted: octets that the search going on has to pass
+ * @test: the test, for assertions
+ * @map: the map under test
+ * @src: TCP's octets as mpa_ooo_map.c sees them
+ * @behind: @src covers octets after holes; otherwise those in order
+ * @start: stream position of the first octet; offsets count from it
+ * @end: number of octets sent
+ * @next: all octets before this offset have arrived (RCV.NXT)
+ * @at: all ULPDUs before this offset have been delivered
+ * @batch: FPDUs verified in one call
+ * @decodes: decode passed FPDUs when the stream reaches them, do not step over
+ * @mixed: switch @decodes after each FPDU
+ * @altered: octets have arrived that differ from those sent
+ * @diverged: the stream has reached passed FPDUs whose octets differ now
+ * @full: the last search had no range left
+ * @reason: the error that ended the stream
+ * @wanted: octets that the current search has to pass
  * @ooo: octets of FPDUs passed out of order
- * @bad: FPDUs that were bad before their turn
- * @read: octets that mpa_ooo_map.c has read
- * @run: how often the stream was received; for messages
- * @what: what is special about this time; for messages
- * @where: such a message
- * @frag: fragments of an FPDU being decoded
- * @len: of the FPDU sent that begins at a place, in units of four octets
- * @size: the same of the FPDU
- * @kept: size of the FPDU passed that begins there
- * @pool: ULPDUs are taken from here
- * @ref_ulpdu: what the reference makes of an FPDU
- * @sent: the stream
- * @data: what has arrived
- * @placed: what was passed
- * @have: there is an octet
- * @state: what the receiver knows of it
+ * @bad: FPDUs found bad before the stream reached them
+ * @read: octets read by mpa_ooo_map.c
+ * @run: number of the current reception, for messages
+ * @what: parameters of the current reception, for messages
+ * @where: buffer for such a message
+ * @frag: fragments of the FPDU being decoded
+ * @len: length of the ULPDU sent at each offset, index: offset / 4
+ * @size: size of the FPDU sent at each offset, index: offset / 4
+ * @kept: size of the passed FPDU at each offset, index: offset / 4
+ * @pool: source of the ULPDUs' octets
+ * @ref_ulpdu: ULPDU as decoded by the reference
+ * @sent: octets sent
+ * @data: octets received
+ * @placed: octets of ULPDUs passed
+ * @have: 1 for each octet that has arrived
+ * @state: receiver's state of each octet
  */
 struct ooo_model {
 	struct kunit		*test;

@@ -15,7 +15,7 @@
 #include "mpa_compat.h"
 #include "mpa_peer.h"
 
-/* More than any answer takes, on any kernel; nothing waits for this long. */
+/* Bound for an answer on any kernel; no test waits this long on success */
 #define PEER_PATIENCE	(20 * HZ)
 
 int mpa_peer_lo_up(void)
@@ -29,7 +29,7 @@ int mpa_peer_lo_up(void)
 	return err;
 }
 
-/* Returns the MTU from before, or an error. */
+/* Set the MTU of lo; returns the previous MTU, or a negative errno. */
 int mpa_peer_lo_mtu(int mtu)
 {
 	struct net_device *lo = init_net.loopback_dev;
@@ -98,7 +98,7 @@ static int peer_loopback(const struct mpa_peer_opts *opts,
 	return sizeof(struct sockaddr_in);
 }
 
-/* A listener that accepts nothing by itself, and the address it got. */
+/* A listener whose connections the test accepts itself, and its address */
 int mpa_peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
 		    struct sockaddr_storage *addr)
 {
@@ -131,7 +131,7 @@ static int peer_connect(const struct mpa_peer_opts *opts, struct socket *sock,
 	return err;
 }
 
-/* Bound to a port of its own, and connected by hand. */
+/* A socket in repair mode, bound to a free port */
 static int peer_repair(const struct mpa_peer_opts *opts, struct socket **sock,
 		       struct sockaddr_storage *addr)
 {
@@ -149,7 +149,7 @@ static int peer_repair(const struct mpa_peer_opts *opts, struct socket **sock,
 	return min(err, 0);
 }
 
-/* The next octet to be sent will be @snd, the next to be received @rcv. */
+/* Set the sequence numbers of the next octet sent and received. */
 static int peer_repair_seq(struct socket *sock, u32 snd, u32 rcv)
 {
 	int err;
@@ -161,7 +161,7 @@ static int peer_repair_seq(struct socket *sock, u32 snd, u32 rcv)
 	return err ?: peer_setsockopt(sock, SOL_TCP, TCP_QUEUE_SEQ, snd);
 }
 
-/* What the handshake would have said of the windows. */
+/* Set the window values that a handshake would have set. */
 static int peer_repair_window(struct socket *sock, u32 seq)
 {
 	struct tcp_repair_window window = {
@@ -178,7 +178,7 @@ static int peer_repair_window(struct socket *sock, u32 seq)
 				      TCP_REPAIR_OFF_NO_WP);
 }
 
-/* Connected without a handshake. */
+/* Connect without a handshake. */
 static int peer_repair_connect(struct socket *a, struct sockaddr_storage *to_a,
 			       struct socket *b, struct sockaddr_storage *to_b,
 			       u32 seq)
@@ -194,7 +194,7 @@ static int peer_repair_connect(struct socket *a, struct sockaddr_storage *to_a,
 	return err ?: peer_repair_window(b, seq);
 }
 
-/* Two connected sockets whose sequence numbers both begin at opts->seq. */
+/* Connect two sockets whose sequence numbers both start at opts->seq. */
 static int peer_pair_at(const struct mpa_peer_opts *opts,
 			struct socket **client, struct socket **server)
 {
@@ -235,9 +235,9 @@ static u32 peer_cookie(const struct sockaddr_in *from,
 }
 
 /*
- * A socket that has had a SYN cookie of @listener's port, IPv4: what it sends
- * first is the ACK. Another listener on that port may have sent the cookie,
- * which @listener knows of.
+ * Connect a socket over IPv4 with a SYN cookie of @listener's port: its first
+ * segment is the ACK. Marks @listener as having sent cookies recently, as if
+ * another listener on the port had sent this one.
  */
 int mpa_peer_cookie(const struct mpa_peer_opts *opts, struct socket *listener,
 		    struct socket **sock)
@@ -285,7 +285,7 @@ static int peer_accept(struct socket *listener, struct socket **server)
 	return 0;
 }
 
-/* Two connected sockets. */
+/* Connect two sockets. */
 int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
 		  struct socket **server)
 {
@@ -320,7 +320,7 @@ int mpa_peer_init(struct mpa_peer *peer, struct socket *sock)
 	return 0;
 }
 
-/* The next that connects to a listener of mpa_peer_listen(). */
+/* Accept the next connection of a listener made by mpa_peer_listen(). */
 int mpa_peer_accept(struct mpa_peer *peer, struct socket *listener)
 {
 	struct socket *sock;
@@ -334,14 +334,14 @@ int mpa_peer_accept(struct mpa_peer *peer, struct socket *listener)
 	return err;
 }
 
-/* Close at once, and leave nothing behind. */
+/* Close at once with a reset, leaving no TIME_WAIT socket. */
 void mpa_peer_close(struct socket *sock)
 {
 	sock_no_linger(sock->sk);
 	sock_release(sock);
 }
 
-/* Returns whether nobody else has it. */
+/* Returns true if no other task owned the socket. */
 static bool sock_own(struct sock *sk)
 {
 	bool was_free;
@@ -361,9 +361,9 @@ static void sock_disown(struct sock *sk)
 }
 
 /*
- * As if somebody had the socket locked, but without lockdep: the test waits for
- * others that take the lock of another one. Who has it really gives it up soon,
- * and would not know that it is not theirs any more.
+ * Own the socket lock without lockdep: the test, while it is owner, waits for
+ * tasks that take the lock of another socket. Takes the lock only while it is
+ * free, because the present owner would not notice that it lost the lock.
  */
 void mpa_peer_own(struct sock *sk)
 {
@@ -374,12 +374,12 @@ void mpa_peer_own(struct sock *sk)
 void mpa_peer_disown(struct sock *sk)
 {
 	sock_disown(sk);
-	/* What has come meanwhile */
+	/* process the segments that arrived while the socket was owned */
 	lock_sock(sk);
 	release_sock(sk);
 }
 
-/* From now on TCP takes nothing in, and acknowledges nothing. */
+/* From now on TCP accepts and acknowledges nothing from the other end. */
 void mpa_peer_stop(struct mpa_peer *peer)
 {
 	peer->deaf = true;
@@ -429,7 +429,7 @@ int mpa_peer_write(struct mpa_peer *peer, const void *buf, u32 len)
 	return 0;
 }
 
-/* In segments of @chunk octets. */
+/* Write in segments of @chunk octets. */
 int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
 			 u32 chunk)
 {
@@ -446,8 +446,8 @@ int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
 }
 
 /*
- * The first octets of @page, which TCP sends as they are. @shared: it is told
- * that they may be changed, as splice() does.
+ * Send the first octets of @page without a copy. @shared: mark the page as
+ * writable by others, as splice() does.
  */
 int mpa_peer_write_page(struct mpa_peer *peer, struct page *page, u32 len,
 			bool shared)
@@ -466,7 +466,7 @@ int mpa_peer_write_page(struct mpa_peer *peer, struct page *page, u32 len,
 	return min(n, 0);
 }
 
-/* One piece of at most a page, in a page of its own. */
+/* Send one piece of at most a page, in a page of its own. */
 static int peer_write_piece(struct mpa_peer *peer, const u8 *buf, u32 len,
 			    bool shared)
 {
@@ -482,8 +482,8 @@ static int peer_write_piece(struct mpa_peer *peer, const u8 *buf, u32 len,
 }
 
 /*
- * In pieces of @chunk octets that nobody can join: however TCP merges the
- * segments, each piece remains a fragment of its own.
+ * Write in pieces of @chunk octets that cannot be coalesced: each piece stays a
+ * fragment of its own, however TCP merges the segments.
  */
 int mpa_peer_write_scattered(struct mpa_peer *peer, const u8 *buf, u32 len,
 			     u32 chunk, bool shared)
@@ -521,7 +521,7 @@ static int peer_recv(struct mpa_peer *peer, u32 len, int flags)
 	return n;
 }
 
-/* Read until @until octets are there; -ENODATA if the FIN came before. */
+/* Read until @until octets have arrived; -ENODATA if the FIN came first. */
 int mpa_peer_read(struct mpa_peer *peer, u32 until)
 {
 	int n;
@@ -536,7 +536,7 @@ int mpa_peer_read(struct mpa_peer *peer, u32 until)
 	return 0;
 }
 
-/* Read all until the end: 0 if that was a FIN, or the error. */
+/* Read up to the end of the stream; returns 0 for a FIN, or the error. */
 int mpa_peer_read_end(struct mpa_peer *peer)
 {
 	int n;
@@ -549,7 +549,7 @@ int mpa_peer_read_end(struct mpa_peer *peer)
 	return n;
 }
 
-/* Neither octet nor FIN nor error has come? */
+/* True if no octet, FIN or error has arrived */
 bool mpa_peer_silent(struct mpa_peer *peer)
 {
 	return peer_recv(peer, 1, MSG_DONTWAIT) == -EAGAIN;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The other end of a connection: a plain TCP socket on the loopback device,
- * written and read octet by octet. Shares nothing with the module.
+ * which the test reads and writes octet by octet. Shares no code with the
+ * module.
  */
 #ifndef _MPA_PEER_H
 #define _MPA_PEER_H
@@ -23,10 +24,10 @@ enum {
 /**
  * struct mpa_peer - a raw end of a TCP connection
  * @sock: its socket
- * @in: octets read so far
- * @have: how many
- * @used: of these, looked at by the test
- * @deaf: what comes in waits, and is not acknowledged
+ * @in: octets read
+ * @have: number of octets read
+ * @used: number of octets that the test has examined
+ * @deaf: TCP accepts and acknowledges nothing, see mpa_peer_stop()
  */
 struct mpa_peer {
 	struct socket	*sock;
@@ -37,12 +38,12 @@ struct mpa_peer {
 };
 
 /**
- * struct mpa_peer_opts - how two ends are connected; 0 leaves it to TCP
- * @ipv6: over ::1, not 127.0.0.1
+ * struct mpa_peer_opts - how two ends are connected; 0: TCP's default
+ * @ipv6: use ::1 instead of 127.0.0.1
  * @maxseg: TCP_MAXSEG of both ends
  * @rcvbuf: SO_RCVBUF of both ends
  * @sndbuf: SO_SNDBUF of both ends
- * @seq: first sequence number each way; IPv4 only
+ * @seq: initial sequence number of each direction; IPv4 only
  */
 struct mpa_peer_opts {
 	bool	ipv6;

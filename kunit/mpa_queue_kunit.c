@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What one hold of the socket lock may cost: TCP's queues are filled by hand
- * with skbs of eight octets, and the steps that are made in them are counted.
+ * Work per hold of the socket lock: the test fills TCP's queues with skbs of
+ * eight octets and counts the steps taken in them.
  */
 #include <kunit/test.h>
 #include <linux/net.h>
@@ -16,25 +16,25 @@
 #include "mpa_rx_queue.h"
 #include "mpa_ref.h"
 
-/* Of the first octet; it wraps. */
+/* sequence number of the first octet; wraps within the test */
 #define QUEUE_SEQ	0xffff8000
 
 enum {
 	QUEUE_SKB	= 8,		/* octets in each */
 	QUEUE_DATA	= 136 * 1024,
-	QUEUE_FPDU	= 1024,		/* with a marker inside it ... */
-	QUEUE_LEN	= 1010,		/* ... of such a ULPDU */
+	QUEUE_FPDU	= 1024,		/* an FPDU with a marker inside ... */
+	QUEUE_LEN	= 1010,		/* ... has a ULPDU of this length */
 };
 
 /**
  * struct queue_test - a socket that has received octets
- * @conn: its connection, as far as a queue looks at it
- * @sock: it
- * @map: what is known of octets behind holes
- * @data: the stream
- * @nr: skbs in the queues
- * @longest: most steps of a search in one hold of the socket lock
- * @total: steps of all holds
+ * @conn: its connection, with the members that a queue reads
+ * @sock: the socket
+ * @map: FPDUs found after holes
+ * @data: octets of the stream
+ * @nr: number of skbs in the queues
+ * @longest: most search steps in one hold of the socket lock
+ * @total: search steps in all holds
  */
 struct queue_test {
 	struct mpa_conn	conn;
@@ -63,7 +63,7 @@ static int queue_init(struct kunit *test)
 				&t->sock);
 }
 
-/* Closing it frees what is in its queues. */
+/* Closing the socket frees its queues. */
 static void queue_exit(struct kunit *test)
 {
 	struct queue_test *t = test->priv;
@@ -109,7 +109,7 @@ static void queue_add(struct kunit *test, struct sk_buff *skb, u32 at,
 	t->nr++;
 }
 
-/* Octets @from to @to of the stream have arrived, the last ones last. */
+/* Octets @from to @to of the stream arrive, in that order. */
 static void queue_fill(struct kunit *test, u32 from, u32 to, bool behind)
 {
 	struct queue_test *t = test->priv;
@@ -123,7 +123,7 @@ static void queue_fill(struct kunit *test, u32 from, u32 to, bool behind)
 	}
 }
 
-/* One hold of the socket lock: is there an FPDU? */
+/* One hold of the socket lock; returns true if an FPDU was found. */
 static bool queue_find(struct queue_test *t, struct mpa_dec *dec)
 {
 	struct mpa_queue q;
@@ -139,7 +139,7 @@ static bool queue_find(struct queue_test *t, struct mpa_dec *dec)
 	return found;
 }
 
-/* A search, in which the FPDUs that are claimed turn out to be none. */
+/* Search until an FPDU is found; treat those of the longest ULPDU as bad. */
 static bool queue_search(struct queue_test *t, struct mpa_dec *dec)
 {
 	while (t->map.at != MPA_POS_NONE) {
@@ -154,22 +154,23 @@ static bool queue_search(struct queue_test *t, struct mpa_dec *dec)
 
 struct queue_claim {
 	const char	*desc;
-	u32		to;		/* where these end */
-	bool		limit;		/* by an FPDU passed, not by a hole */
+	u32		to;		/* offset at which these FPDUs end */
+	bool		limit;		/* ended by passed FPDU, not hole */
 };
 
 static const struct queue_claim queue_claims[] = {
-	{ "OO-03: the longest ULPDU at each marker, before one passed",
+	{ "OO-03: longest ULPDU at each marker, before a passed FPDU",
 	  512 + 65024, true },
-	{ "OO-03: the longest ULPDU at each marker, all there",
+	{ "OO-03: longest ULPDU at each marker, no hole",
 	  512 + 131072, false },
 };
 
 KUNIT_ARRAY_PARAM_DESC(queue_claim, queue_claims, desc);
 
 /*
- * At each marker seems to begin an FPDU with the longest ULPDU. Whatever is
- * behind it is found all the same, in little work, none of it at a time.
+ * At each marker there seems to be an FPDU with the longest ULPDU. FPDUs after
+ * them are still found, with little work in total and a bounded part of it per
+ * hold.
  */
 static void queue_search_claims(struct kunit *test)
 {
@@ -201,7 +202,7 @@ static void queue_search_claims(struct kunit *test)
 	KUNIT_EXPECT_LE(test, t->total, 6 * t->nr);
 }
 
-/* FPDUs passed before are stepped over: length, end, marker inside. */
+/* Steps over passed FPDUs read only ULPDU_Length, end and inner marker. */
 static void queue_step_over(struct kunit *test)
 {
 	struct queue_test *t = test->priv;
@@ -229,7 +230,7 @@ static void queue_step_over(struct kunit *test)
 	KUNIT_EXPECT_LE(test, q.src.steps, 4 * t->nr);
 }
 
-/* All but the last octets has been passed, and is kept by the consumer. */
+/* All but the last octets were passed, and the consumer keeps them. */
 static void queue_near_its_end(struct kunit *test)
 {
 	struct queue_test *t = test->priv;
@@ -250,7 +251,7 @@ static void queue_near_its_end(struct kunit *test)
 	KUNIT_EXPECT_LE(test, q.src.steps, 30);
 }
 
-/* An FPDU in as many skbs as are looked at, wherever the queue was left at. */
+/* An FPDU in as many skbs as a queue examines, after any earlier position */
 static void queue_have_from_elsewhere(struct kunit *test)
 {
 	const u32 len = MPA_QUEUE_STEPS * QUEUE_SKB;
@@ -270,7 +271,7 @@ static void queue_have_from_elsewhere(struct kunit *test)
 	KUNIT_EXPECT_LE(test, more, len + QUEUE_SKB);
 }
 
-/* What is copied in one hold of the socket lock, and in the next. */
+/* One hold of the socket lock copies a bounded part, the next one the rest. */
 static void queue_copy_in_parts(struct kunit *test)
 {
 	const u32 len = (MPA_QUEUE_COPY + 500) * QUEUE_SKB;
@@ -294,7 +295,7 @@ static void queue_copy_in_parts(struct kunit *test)
 	kvfree(to);
 }
 
-/* Octets in neighbouring pieces of memory that came in skbs of their own */
+/* Octets adjacent in memory that arrived in different skbs */
 static void queue_pin_neighbours(struct kunit *test)
 {
 	struct queue_test *t = test->priv;
@@ -334,7 +335,8 @@ static void queue_pin_neighbours(struct kunit *test)
 
 static struct kunit_case queue_cases[] = {
 	KUNIT_CASE_PARAM(queue_search_claims, queue_claim_gen_params),
-	MPA_CASE(queue_step_over, "OO-17: FPDUs in many skbs stepped over"),
+	MPA_CASE(queue_step_over,
+		 "OO-17: passed FPDUs in many skbs are stepped over"),
 	KUNIT_CASE(queue_near_its_end),
 	KUNIT_CASE(queue_have_from_elsewhere),
 	KUNIT_CASE(queue_copy_in_parts),

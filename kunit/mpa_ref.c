@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* FPDUs by the letter of RFC 5044, one octet after the other. */
+/* FPDUs by the letter of RFC 5044, octet by octet. */
 #include "mpa_ref.h"
 
 /* Section 4.4: reflected polynomial 0x11edc6f41, one bit at a time. */
@@ -16,7 +16,7 @@ u32 mpa_ref_crc(const u8 *data, size_t len)
 	return ~crc;
 }
 
-/* A sender that writes octets; with no @to it only counts them. */
+/* A sender that writes octets; counts them only if @to is NULL. */
 struct ref_sender {
 	u8	*to;
 	u32	sent;
@@ -71,7 +71,7 @@ static void ref_body(struct ref_sender *s, const u8 *ulpdu, u32 len)
 	ref_due_marker(s);
 }
 
-/* How long the FPDU is, found by sending it nowhere. */
+/* Size of the FPDU, found by encoding without output. */
 u32 mpa_ref_size(u64 pos, u32 len, bool markers)
 {
 	struct ref_sender s = { .pos = pos, .markers = markers };
@@ -96,7 +96,7 @@ u32 mpa_ref_encode(u8 *to, u64 pos, const u8 *ulpdu, u32 len, bool markers,
 	return s.sent;
 }
 
-/* A receiver that takes out the markers, and tells of bad ones at the end. */
+/* A receiver that removes markers, and reports bad ones at the end. */
 struct ref_receiver {
 	const u8	*from;
 	u32		have;
@@ -183,17 +183,17 @@ static enum mpa_ref_verdict ref_decode(struct ref_receiver *r, bool crc,
 }
 
 /**
- * mpa_ref_decode - What a receiver has to make of some octets
- * @from: the octets
- * @have: how many there are
- * @pos: stream position of the first
+ * mpa_ref_decode - decode an FPDU
+ * @from: octets received
+ * @have: number of octets at @from
+ * @pos: stream position of the first octet
  * @markers: markers are in use
  * @crc: CRCs are checked
  * @ulpdu: result: the ULPDU
- * @len: result: its length
- * @size: result: how many octets the FPDU has
+ * @len: result: length of the ULPDU
+ * @size: result: size of the FPDU
  *
- * Return: what a receiver has to do with them
+ * Return: what a receiver must do with the octets
  */
 enum mpa_ref_verdict mpa_ref_decode(const u8 *from, u32 have, u64 pos,
 				    bool markers, bool crc, u8 *ulpdu,
@@ -207,7 +207,7 @@ enum mpa_ref_verdict mpa_ref_decode(const u8 *from, u32 have, u64 pos,
 	return ref_decode(&r, crc, ulpdu, len, size);
 }
 
-/* mpa_ref_decode() where FPDUPTR may count from the FPDU's first octet, too */
+/* mpa_ref_decode() if FPDUPTR may also count from the FPDU's first octet */
 enum mpa_ref_verdict mpa_ref_decode_drafts(const u8 *from, u32 have, u64 pos,
 					   bool markers, bool crc, u8 *ulpdu,
 					   u32 *len, u32 *size)
@@ -220,7 +220,7 @@ enum mpa_ref_verdict mpa_ref_decode_drafts(const u8 *from, u32 have, u64 pos,
 	return ref_decode(&r, crc, ulpdu, len, size);
 }
 
-/* the ULPDUs of the known-answer vectors */
+/* The ULPDUs of the known-answer vectors */
 void mpa_ref_pattern(u8 *to, u32 len, u32 first)
 {
 	u32 i;
@@ -234,7 +234,7 @@ static u8 ref_digit(char c)
 	return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-/* Lower-case hexadecimal, NULL behind the last line. Returns the octets. */
+/* Lower-case hexadecimal lines, NULL after the last. Returns the octets. */
 u32 mpa_ref_unhex(u8 *to, const char *const *lines)
 {
 	const char *c;
@@ -246,7 +246,7 @@ u32 mpa_ref_unhex(u8 *to, const char *const *lines)
 	return n;
 }
 
-/* xorshift32: the same octets from the same seed, everywhere */
+/* xorshift32: equal seeds give equal octets on all machines */
 u32 mpa_ref_random(u32 *state)
 {
 	*state ^= *state << 13;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * FPDUs by the letter of RFC 5044, one octet after the other: what the module
- * is compared with. Shares no code, no constant and no formula with it.
+ * FPDUs by the letter of RFC 5044, octet by octet: the reference for the
+ * module. Shares no code, constant or formula with it.
  */
 #ifndef _MPA_REF_H
 #define _MPA_REF_H
 
 #include <linux/types.h>
 
-/* what mpa_ref_decode() finds; from 2 on, the error codes of section 8 */
+/* Results of mpa_ref_decode(); values from 2 on are error codes of section 8 */
 enum mpa_ref_verdict {
 	MPA_REF_GOOD	= 0,
 	MPA_REF_MORE	= 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* FPDUs taken apart by the module: known answers, splits, damage. */
+/* Decoding of FPDUs: known answers, splits, damage. */
 #include <kunit/test.h>
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -15,21 +15,21 @@ enum {
 	RX_STREAM	= 140 * 1024,
 	RX_FRAGS	= 4096,
 	RX_PIECES	= 4096,
-	RX_RUN		= 16,		/* FPDUs that follow each other */
+	RX_RUN		= 16,		/* FPDUs of a run */
 };
 
 /**
- * struct rx_test - what a case receives
- * @dec: what is tested
- * @frag: its fragments
- * @piece: the octets it is given
+ * struct rx_test - data of a receive case
+ * @dec: decoder under test
+ * @frag: fragments for @dec
+ * @piece: pieces of the octets received
  * @ulpdu: the ULPDU sent
  * @copy: the ULPDU received, put together
- * @ref_ulpdu: what the reference has received
+ * @ref_ulpdu: the ULPDU decoded by the reference
  * @wire: octets on the wire
- * @run_at: where the FPDUs of a run are there, and where the last one ends
- * @run_len: lengths of their ULPDUs
- * @run: what has come out of them
+ * @run_at: offset of each FPDU of a run, and the end of the last one
+ * @run_len: ULPDU length of each FPDU of a run
+ * @run: results of decoding a run
  */
 struct rx_test {
 	struct mpa_dec	dec;
@@ -72,7 +72,7 @@ static void rx_expect_stream(struct rx_test *t, u64 pos, bool markers,
 	};
 }
 
-/* Decode what is in the first @nr pieces. */
+/* Decode the first @nr pieces. */
 static int rx_decode(struct rx_test *t, u32 nr)
 {
 	struct mpa_octets in = { .v = t->piece, .nr = nr };
@@ -83,14 +83,14 @@ static int rx_decode(struct rx_test *t, u32 nr)
 	return mpa_fpdu_decode(&t->dec, &in);
 }
 
-/* Decode @n octets of the wire, in one piece. */
+/* Decode the first @n octets of the wire, in one piece. */
 static int rx_decode_plain(struct rx_test *t, u32 n)
 {
 	t->piece[0] = (struct kvec) { t->wire, n };
 	return rx_decode(t, 1);
 }
 
-/* The ULPDU of the last FPDU decoded; it must lie where TCP put it. */
+/* Gather the ULPDU of the last FPDU; its octets must not have been copied. */
 static u32 rx_gather(struct kunit *test)
 {
 	struct rx_test *t = test->priv;
@@ -122,7 +122,7 @@ static void rx_expect_ulpdu(struct kunit *test, int err, u32 size,
 	KUNIT_ASSERT_EQ_MSG(test, 0, memcmp(t->copy, ulpdu, len), "%s", what);
 }
 
-/* Nothing of a bad FPDU can be got at. */
+/* No part of a bad FPDU is accessible. */
 static void rx_expect_bad(struct kunit *test, int err, enum mpa_reason reason,
 			  const char *what)
 {
@@ -133,7 +133,7 @@ static void rx_expect_bad(struct kunit *test, int err, enum mpa_reason reason,
 	KUNIT_ASSERT_EQ_MSG(test, 0, t->dec.nr_frags, "%s", what);
 }
 
-/* With fewer octets than the FPDU has there is nothing, not even an error. */
+/* With fewer octets than the FPDU has there is no result and no error. */
 static void rx_expect_more(struct kunit *test, int err, u32 have, u32 size)
 {
 	struct rx_test *t = test->priv;
@@ -232,11 +232,11 @@ struct rx_fpdu {
 static const struct rx_fpdu rx_fpdus[] = {
 	{ "RX-10 RX-13: figure 5", 0, 42, true, true },
 	{ "RX-10 RX-14: figure 6", 492, 42, true, true },
-	{ "RX-10 MK-17: marker behind two octets", 508, 6, true, true },
+	{ "RX-10 MK-17: marker after two octets", 508, 6, true, true },
 	{ "RX-10 MK-18: marker between PAD and CRC", 0, 504, true, true },
 	{ "RX-10 MK-18: marker between ULPDU and CRC", 508, 2, true, true },
 	{ "RX-10: smallest FPDU", 4 * 512 + 12, 1, true, true },
-	{ "RX-10: no marker in it, ends at one", 492, 14, true, true },
+	{ "RX-10: no marker, ends at a marker position", 492, 14, true, true },
 	{ "RX-10 MK-16: three markers", 1460, 1442, true, true },
 	{ "RX-10 MK-12: across 2^32", (1ULL << 32) - 20, 42, true, true },
 	{ "RX-10 MK-08: without markers", 508, 301, false, true },
@@ -254,7 +254,7 @@ static u32 rx_send(struct rx_test *t, const struct rx_fpdu *f)
 			      f->crc);
 }
 
-/* Two pieces, cut at every octet; and only the first of them. */
+/* Two pieces, cut at every octet; and the first of them alone. */
 static void rx_split_in_two(struct kunit *test)
 {
 	const struct rx_fpdu *f = test->param_value;
@@ -273,8 +273,8 @@ static void rx_split_in_two(struct kunit *test)
 }
 
 /*
- * Every marker, header, PAD and CRC split in every way: @n octets lie in a
- * piece of their own, wherever they are, between two empty ones.
+ * Split every marker, header, PAD and CRC in every way: @n octets at any offset
+ * form a piece between two empty pieces.
  */
 static void rx_split_out(struct kunit *test)
 {
@@ -300,7 +300,7 @@ static void rx_split_out(struct kunit *test)
 	}
 }
 
-/* Pieces of the same size, from single octets on. */
+/* Pieces of equal size, from single octets up. */
 static void rx_split_evenly(struct kunit *test)
 {
 	static const u32 sizes[] = { 1, 2, 3, 4, 5, 7, 31, 508, 512 };
@@ -323,7 +323,7 @@ static void rx_split_evenly(struct kunit *test)
 	}
 }
 
-/* The octets may begin anywhere in the first piece. */
+/* The octets may begin at any offset in the first piece. */
 static void rx_begins_anywhere(struct kunit *test)
 {
 	const struct rx_fpdu *f = test->param_value;
@@ -344,12 +344,12 @@ static void rx_begins_anywhere(struct kunit *test)
 	}
 }
 
-/* Every offset modulo 512, in slices; lengths around the corners */
+/* All offsets modulo 512, in slices; lengths around the corners */
 
 struct rx_slice {
 	const char	*desc;
 	u32		from;
-	u64		far;		/* added to the offset */
+	u64		far;		/* added to each offset */
 };
 
 static const struct rx_slice rx_slices[] = {
@@ -383,7 +383,7 @@ static void rx_one_length(struct kunit *test, u64 pos, u32 len)
 			ref_len, what);
 }
 
-/* Lengths 1 to 20, and those whose end comes near one of two markers. */
+/* Lengths 1 to 20, and those whose FPDU ends near one of two markers. */
 static void rx_corners(struct kunit *test)
 {
 	const struct rx_slice *s = test->param_value;
@@ -412,7 +412,7 @@ static void rx_corners(struct kunit *test)
 
 struct rx_seed {
 	const char	*desc;
-	u32		seed;		/* 0: a new one every time */
+	u32		seed;		/* 0: a new one each time */
 	bool		markers;
 	bool		crc;
 };
@@ -428,7 +428,7 @@ static const struct rx_seed rx_seeds[] = {
 
 KUNIT_ARRAY_PARAM_DESC(rx_seed, rx_seeds, desc);
 
-/* Lengths: mostly small, some as on Ethernet, a few long ones. */
+/* Lengths: mostly small, some of Ethernet size, a few long ones. */
 static u32 rx_random_len(u32 *seed)
 {
 	switch (mpa_ref_random(seed) % 16) {
@@ -441,7 +441,7 @@ static u32 rx_random_len(u32 *seed)
 	}
 }
 
-/* Sends ULPDUs that begin anywhere in t->ulpdu, as @state says. */
+/* Send ULPDUs taken from random offsets in t->ulpdu. */
 static u32 rx_send_random(struct rx_test *t, const struct rx_seed *s,
 			  u32 *state)
 {
@@ -457,7 +457,7 @@ static u32 rx_send_random(struct rx_test *t, const struct rx_seed *s,
 	return end;
 }
 
-/* Pieces of a stream that arrived: from @from to @to, cut at random. */
+/* Cut the octets from @from to @to into random pieces. */
 static u32 rx_cut_random(struct rx_test *t, u32 from, u32 to, u32 *state)
 {
 	u32 nr;
@@ -474,8 +474,8 @@ static u32 rx_cut_random(struct rx_test *t, u32 from, u32 to, u32 *state)
 }
 
 /*
- * A stream arrives in pieces of all sizes; every ULPDU comes out, in order,
- * as soon as it is there.
+ * A stream arrives in pieces of all sizes; every ULPDU is decoded, in order, as
+ * soon as it is complete.
  */
 static void rx_random_stream(struct kunit *test)
 {
@@ -518,7 +518,7 @@ static void rx_random_stream(struct kunit *test)
 
 /* Damage */
 
-/* With CRC on, no single wrong bit gets through. */
+/* With CRC on, every single bit error is detected. */
 static void rx_any_bit_wrong(struct kunit *test)
 {
 	struct rx_fpdu f = *(const struct rx_fpdu *)test->param_value;
@@ -556,8 +556,8 @@ static const struct rx_fpdu rx_crc_off[] = {
 KUNIT_ARRAY_PARAM_DESC(rx_crc_off, rx_crc_off, desc);
 
 /*
- * With CRC off the markers are what is left to check: for every octet that
- * may be damaged, the verdict is the reference's.
+ * With CRC off only lengths and markers are checked: for damage to any octet
+ * the result must be that of the reference.
  */
 static void rx_any_octet_wrong(struct kunit *test)
 {
@@ -599,10 +599,10 @@ struct rx_marker {
 	const char	*desc;
 	u64		pos;
 	u32		len;
-	u32		at;		/* the marker's first octet */
-	u32		value;		/* what is put there */
+	u32		at;		/* offset of the marker */
+	u32		value;		/* new value of the marker */
 	bool		good;
-	bool		from_lead;	/* may it count from there? */
+	bool		from_lead;	/* valid if counted from there */
 };
 
 static const struct rx_marker rx_markers[] = {
@@ -611,29 +611,34 @@ static const struct rx_marker rx_markers[] = {
 	{ "MK-06: low bits of FPDUPTR", 492, 42, 20, 0x00000015, true },
 	{ "MK-06: low bits of a zero FPDUPTR", 512, 42, 0, 0x00000003, true },
 	{ "MK-06: low bits, second marker", 0, 600, 512, 0x000001ff, true },
-	{ "ER-04 MK-13: zero inside an FPDU", 492, 42, 20, 0, false },
+	{ "ER-04 MK-13: zero FPDUPTR inside an FPDU", 492, 42, 20, 0, false },
 	{ "ER-04 MK-13: leading marker not zero", 512, 42, 0, 0x200, false },
-	{ "ER-04 ER-05: four too many", 492, 42, 20, 0x18, false },
-	{ "ER-04 ER-05: four too few", 492, 42, 20, 0x10, false },
-	{ "ER-04 MK-04: from the leading marker", 0, 600, 512, 0x200, false },
-	{ "ER-04 MK-16: from the marker before", 0, 1100, 1024, 0x200, false },
-	{ "ER-04 MK-18: before the CRC", 508, 2, 4, 0x8, false },
-	{ "ER-04: top bit", 492, 42, 20, 0x8014, false },
-	{ "MK-04: the drafts, from ULPDU_Length", 0, 600, 512, 0x1fc, true,
+	{ "ER-04 ER-05: FPDUPTR four too large", 492, 42, 20, 0x18, false },
+	{ "ER-04 ER-05: FPDUPTR four too small", 492, 42, 20, 0x10, false },
+	{ "ER-04 MK-04: FPDUPTR from the leading marker",
+	  0, 600, 512, 0x200, false },
+	{ "ER-04 MK-16: FPDUPTR from the previous marker",
+	  0, 1100, 1024, 0x200, false },
+	{ "ER-04 MK-18: wrong FPDUPTR before the CRC", 508, 2, 4, 0x8, false },
+	{ "ER-04: top bit of FPDUPTR", 492, 42, 20, 0x8014, false },
+	{ "MK-04: drafts, FPDUPTR from ULPDU_Length", 0, 600, 512, 0x1fc, true,
 	  true },
-	{ "MK-04: the drafts, from the leading marker", 0, 600, 512, 0x200,
+	{ "MK-04: drafts, FPDUPTR from the leading marker", 0, 600, 512, 0x200,
 	  true, true },
-	{ "MK-04: the drafts, second marker, before the CRC", 0, 1014, 1024,
+	{ "MK-04: drafts, second marker, before the CRC", 0, 1014, 1024,
 	  0x400, true, true },
-	{ "ER-04 MK-04: the drafts, before the leading marker", 0, 600, 512,
+	{ "ER-04 MK-04: drafts, FPDUPTR from before the leading marker",
+	  0, 600, 512,
 	  0x204, false, true },
-	{ "ER-04 MK-04: the drafts, after ULPDU_Length", 0, 600, 512, 0x1f8,
+	{ "ER-04 MK-04: drafts, FPDUPTR from after ULPDU_Length",
+	  0, 600, 512, 0x1f8,
 	  false, true },
-	{ "ER-04 MK-13: the drafts, leading marker not zero", 512, 42, 0, 4,
+	{ "ER-04 MK-13: drafts, leading marker not zero", 512, 42, 0, 4,
 	  false, true },
-	{ "ER-04 MK-04: the drafts, no leading marker", 492, 42, 20, 0x18,
+	{ "ER-04 MK-04: drafts, no leading marker", 492, 42, 20, 0x18,
 	  false, true },
-	{ "ER-04 MK-04: the drafts, not the first marker", 492, 600, 532,
+	{ "ER-04 MK-04: drafts, FPDUPTR from a marker that does not lead",
+	  492, 600, 532,
 	  0x218, false, true },
 };
 
@@ -680,20 +685,20 @@ struct rx_length {
 };
 
 static const struct rx_length rx_lengths[] = {
-	{ "ER-15: 0", 0, 4, false, false },
-	{ "ER-15: 0, leading marker", 0, 512, true, false },
-	{ "SZ-05: 1", 1, 4, false, true },
-	{ "SZ-05: 1, leading marker", 1, 0, true, true },
-	{ "SZ-05: 64768", 64768, 4, false, true },
-	{ "SZ-05: 64768, leading marker", 64768, 512, true, true },
-	{ "ER-15: 64769", 64769, 4, false, false },
-	{ "ER-15: 64769, leading marker", 64769, 0, true, false },
-	{ "ER-15: 65535", 65535, 12, true, false },
+	{ "ER-15: ULPDU_Length 0", 0, 4, false, false },
+	{ "ER-15: ULPDU_Length 0, leading marker", 0, 512, true, false },
+	{ "SZ-05: ULPDU_Length 1", 1, 4, false, true },
+	{ "SZ-05: ULPDU_Length 1, leading marker", 1, 0, true, true },
+	{ "SZ-05: ULPDU_Length 64768", 64768, 4, false, true },
+	{ "SZ-05: ULPDU_Length 64768, leading marker", 64768, 512, true, true },
+	{ "ER-15: ULPDU_Length 64769", 64769, 4, false, false },
+	{ "ER-15: ULPDU_Length 64769, leading marker", 64769, 0, true, false },
+	{ "ER-15: ULPDU_Length 65535", 65535, 12, true, false },
 };
 
 KUNIT_ARRAY_PARAM_DESC(rx_length, rx_lengths, desc);
 
-/* ULPDU_Length is judged as soon as it is there, and not before. */
+/* ULPDU_Length is checked as soon as both of its octets have arrived. */
 static void rx_length_checked(struct kunit *test)
 {
 	const struct rx_length *l = test->param_value;
@@ -718,7 +723,7 @@ static void rx_length_checked(struct kunit *test)
 			t->dec.size);
 }
 
-/* CRC on: nothing is said of a bad FPDU before its last octet is there. */
+/* CRC on: a bad FPDU is not reported before its last octet has arrived. */
 static void rx_verified_whole(struct kunit *test)
 {
 	struct rx_test *t = test->priv;
@@ -751,7 +756,7 @@ static void rx_too_few_frags(struct kunit *test)
 		t->piece[nr] = (struct kvec) {
 			t->wire + 700 * nr, min(700, size - 700 * nr),
 		};
-	/* five markers inside it, and cut four times */
+	/* five markers inside, and four cuts */
 	for (i = 0; i < 10; i++) {
 		rx_expect_stream(t, 0, true, true);
 		t->dec.max_frags = i;
@@ -763,7 +768,7 @@ static void rx_too_few_frags(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 10, t->dec.nr_frags);
 }
 
-/* Octets in one piece and without markers are one fragment. */
+/* Octets in one piece and without markers form one fragment. */
 static void rx_one_frag(struct kunit *test)
 {
 	struct rx_test *t = test->priv;
@@ -777,7 +782,7 @@ static void rx_one_frag(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, (void *)t->wire + 2, t->frag[0].iov_base);
 }
 
-/* FPDUs that follow each other, in one go */
+/* Consecutive FPDUs, decoded in one call */
 
 struct rx_run {
 	const char	*desc;
@@ -798,7 +803,7 @@ static const struct rx_run rx_runs[] = {
 
 KUNIT_ARRAY_PARAM_DESC(rx_run, rx_runs, desc);
 
-/* Sends RX_RUN ULPDUs; number k begins at t->ulpdu[k]. Returns the octets. */
+/* Send RX_RUN ULPDUs; ULPDU k begins at t->ulpdu[k]. Returns the octets. */
 static u32 rx_run_send(struct rx_test *t, const struct rx_run *r)
 {
 	static const u32 lengths[RX_RUN] = {
@@ -817,7 +822,7 @@ static u32 rx_run_send(struct rx_test *t, const struct rx_run *r)
 	return at;
 }
 
-/* How many of the first @have octets' FPDUs are whole. */
+/* Number of FPDUs that are whole within the first @have octets */
 static u32 rx_run_whole(const struct rx_test *t, u32 have)
 {
 	u32 k;
@@ -827,7 +832,7 @@ static u32 rx_run_whole(const struct rx_test *t, u32 have)
 	return k;
 }
 
-/* All of it, in two pieces cut at @at, or a part of it: the first @have. */
+/* The first @have octets, in two pieces cut at @at. */
 static void rx_run_cut(struct rx_test *t, struct mpa_octets *in, u32 at,
 		       u32 have)
 {
@@ -846,7 +851,7 @@ static int rx_run_decode(struct rx_test *t, const struct rx_run *r,
 	return mpa_fpdu_decode_run(&t->dec, in, limit, t->run, max, nr);
 }
 
-/* The octets of ULPDU @k, with its fragments behind those of the one before. */
+/* Gather ULPDU @k, whose fragments follow those of the ULPDU before it. */
 static void rx_run_gather(struct kunit *test, u32 k, const struct kvec *frag)
 {
 	struct rx_test *t = test->priv;
@@ -864,7 +869,7 @@ static void rx_run_gather(struct kunit *test, u32 k, const struct kvec *frag)
 	KUNIT_ASSERT_EQ(test, 0, memcmp(t->copy, t->ulpdu + k, n));
 }
 
-/* The first @want ULPDUs have come out, and no other. */
+/* Exactly the first @want ULPDUs have been decoded. */
 static void rx_run_expect(struct kunit *test, const struct rx_run *r, u32 nr,
 			  u32 want, const char *what)
 {
@@ -896,7 +901,7 @@ static void rx_skip(struct mpa_octets *o, size_t n)
 	o->off = n;
 }
 
-/* What mpa_fpdu_decode() says of FPDU @k; it must not be said otherwise. */
+/* The result must equal that of mpa_fpdu_decode() for FPDU @k. */
 static void rx_run_same(struct kunit *test, int err, u32 k,
 			const struct mpa_octets *in)
 {
@@ -913,7 +918,7 @@ static void rx_run_same(struct kunit *test, int err, u32 k,
 		KUNIT_ASSERT_EQ(test, dec.reason, t->dec.reason);
 }
 
-/* Cut at every octet; and only the octets up to there. */
+/* Cut at every octet; and the octets before the cut alone. */
 static void rx_run_split(struct kunit *test)
 {
 	const struct rx_run *r = test->param_value;
@@ -939,7 +944,7 @@ static void rx_run_split(struct kunit *test)
 	}
 }
 
-/* Pieces of the same size, from single octets on. */
+/* Pieces of equal size, from single octets up. */
 static void rx_run_pieces(struct kunit *test)
 {
 	static const u32 sizes[] = { 1, 2, 3, 5, 17, 508, 513 };
@@ -963,7 +968,7 @@ static void rx_run_pieces(struct kunit *test)
 	}
 }
 
-/* No FPDU reaches beyond the limit, wherever that is. */
+/* No FPDU extends past the limit, for every limit. */
 static void rx_run_limit(struct kunit *test)
 {
 	const struct rx_run *r = test->param_value;
@@ -1006,7 +1011,7 @@ static void rx_run_room(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, err);
 		rx_run_expect(test, r, nr, max, "results");
 	}
-	/* now there are all of them */
+	/* now with room for all results */
 	total = t->run[RX_RUN - 1].frag + t->run[RX_RUN - 1].nr_frags - t->frag;
 	for (frags = 0; frags < total; frags++) {
 		rx_run_decode(t, r, &in, U64_MAX, RX_RUN, &nr);
@@ -1025,7 +1030,7 @@ static void rx_run_room(struct kunit *test)
 	}
 }
 
-/* The verdict of @nr ULPDUs and a bad FPDU behind them, in one piece or two. */
+/* @nr ULPDUs and then the error of a bad FPDU, in one piece or two. */
 static void rx_run_expect_bad(struct kunit *test, const struct rx_run *r,
 			      u32 k, enum mpa_reason reason, const char *what)
 {
@@ -1044,7 +1049,7 @@ static void rx_run_expect_bad(struct kunit *test, const struct rx_run *r,
 	}
 }
 
-/* Whichever FPDU is bad: those in front of it come out. */
+/* For each position of a bad FPDU: the ULPDUs before it are decoded. */
 static void rx_run_bad(struct kunit *test)
 {
 	const struct rx_run *r = test->param_value;
@@ -1066,7 +1071,7 @@ static void rx_run_bad(struct kunit *test)
 	}
 }
 
-/* The same with markers, under a right CRC. */
+/* A bad marker under a right CRC, for each FPDU of the run. */
 static void rx_run_bad_marker(struct kunit *test)
 {
 	const struct rx_run *r = test->param_value;
@@ -1101,7 +1106,8 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE_PARAM(rx_any_octet_wrong, rx_crc_off_gen_params),
 	KUNIT_CASE_PARAM(rx_wrong_marker, rx_marker_gen_params),
 	KUNIT_CASE_PARAM(rx_length_checked, rx_length_gen_params),
-	MPA_CASE(rx_verified_whole, "RX-03 RX-09 CR-19: verified whole"),
+	MPA_CASE(rx_verified_whole,
+		 "RX-03 RX-09 CR-19: FPDU verified as a whole"),
 	KUNIT_CASE(rx_too_few_frags),
 	KUNIT_CASE(rx_one_frag),
 	KUNIT_CASE_PARAM(rx_run_split, rx_run_gen_params),

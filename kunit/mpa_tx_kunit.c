@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* FPDUs laid out by the module, against known answers and the reference. */
+/* Layout of FPDUs, against known answers and the reference. */
 #include <crypto/sha2.h>
 #include <kunit/test.h>
 #include <linux/bvec.h>
@@ -18,26 +18,26 @@ enum {
 	TX_PAGES	= 2048,
 	TX_STREAM	= 140 * 1024,	/* the longest stream of the vectors */
 	TX_SEGMENTS	= 512,
-	TX_HDR		= 18,		/* a header of DDP, untagged */
-	TX_HDR_LISTED	= 64,		/* the longest that is listed */
+	TX_HDR		= 18,		/* an untagged DDP header */
+	TX_HDR_LISTED	= 64,		/* longest header gathered */
 };
 
 /**
- * struct tx_test - where a case lays out its FPDUs
- * @enc: what is tested
- * @bv: its entries
- * @page: every block of memory handed out, with a reference of our own
- * @nr_pages: how many
- * @chunk: octets to hand out at a time
- * @left: times that refill() still succeeds
- * @payload: of @page, the one that a payload lies in
+ * struct tx_test - data of a send case
+ * @enc: encoder under test
+ * @bv: entries for @enc
+ * @page: every block of memory handed out, with a reference of the test's
+ * @nr_pages: number of blocks in @page
+ * @chunk: octets per block handed out
+ * @left: number of refill() calls that still succeed
+ * @payload: the block of @page that holds a payload
  * @ulpdu: octets of ULPDUs
- * @want: what the reference makes of them
- * @have: what the module has made of them, put together
- * @seg: segments of a payload
- * @seg_kv: the same as kvec
- * @list: entries of FPDUs whose pieces are listed
- * @around: memory for what is around their ULPDUs
+ * @want: FPDUs encoded by the reference
+ * @have: FPDUs encoded by the module, put together
+ * @seg: segments of a payload, as bio_vec
+ * @seg_kv: segments of a payload, as kvec
+ * @list: entries of gathered FPDUs
+ * @around: memory for headers, pads and CRCs of gathered FPDUs
  */
 struct tx_test {
 	struct mpa_enc	enc;
@@ -86,7 +86,7 @@ static int tx_refill(struct mpa_enc *enc)
 	return 0;
 }
 
-/* Ends what has been laid out; all references must balance. */
+/* Drop the FPDUs laid out; all references must balance. */
 static void tx_drop(struct kunit *test)
 {
 	struct tx_test *t = test->priv;
@@ -147,8 +147,8 @@ static u32 tx_gather(struct tx_test *t)
 }
 
 /*
- * Entries are not empty, stay within the memory that was there for copies,
- * and, as each has one reference, within one page of a payload.
+ * Entries are not empty, stay within the memory handed out for copies and, as
+ * each holds one reference, within one page of a payload.
  */
 static void tx_expect_entries(struct kunit *test)
 {
@@ -165,7 +165,7 @@ static void tx_expect_entries(struct kunit *test)
 	}
 }
 
-/* What is at t->have must be the first @size octets at t->want. */
+/* t->have must equal the first @size octets of t->want. */
 static void tx_expect_wanted(struct kunit *test, u32 size, const char *what)
 {
 	struct tx_test *t = test->priv;
@@ -177,7 +177,7 @@ static void tx_expect_wanted(struct kunit *test, u32 size, const char *what)
 			    what, i, t->have[i], t->want[i]);
 }
 
-/* What has been laid out must be the first @size octets at t->want. */
+/* The FPDUs laid out must equal the first @size octets of t->want. */
 static void tx_compare(struct kunit *test, u32 size, const char *what)
 {
 	tx_expect_entries(test);
@@ -185,7 +185,7 @@ static void tx_compare(struct kunit *test, u32 size, const char *what)
 	tx_expect_wanted(test, size, what);
 }
 
-/* One ULPDU of the first @len octets at t->ulpdu, some of them as header. */
+/* Lay out a ULPDU of the first @len octets of t->ulpdu, @hdr_len as header. */
 static int tx_encode(struct tx_test *t, u32 len, u32 hdr_len)
 {
 	struct kvec kv = {
@@ -263,7 +263,7 @@ static void tx_known_fpdu(struct kunit *test)
 	}
 	mpa_ref_unhex(t->want, v->crc_field);
 	KUNIT_EXPECT_MEMEQ(test, t->have + v->size - 4, t->want, 4);
-	/* with a marker right behind it the PAD is further in front */
+	/* with a marker directly after it the PAD is four octets earlier */
 	if (!v->nr_markers ||
 	    v->marker_at[v->nr_markers - 1] != v->size - 8)
 		KUNIT_EXPECT_MEMEQ(test, t->have + v->size - 4 - v->pad, zero,
@@ -295,12 +295,12 @@ static void tx_known_stream(struct kunit *test)
 				get_unaligned_be32(t->have + at));
 }
 
-/* Every offset modulo 512, in slices; lengths around the corners */
+/* All offsets modulo 512, in slices; lengths around the corners */
 
 struct tx_slice {
 	const char	*desc;
 	u32		from;
-	u64		far;		/* added to the offset */
+	u64		far;		/* added to each offset */
 };
 
 static const struct tx_slice tx_slices[] = {
@@ -338,8 +338,8 @@ static void tx_one_length(struct kunit *test, u64 pos, u32 len)
 }
 
 /*
- * Lengths 1 to 40, and those whose end comes near one of the next three
- * markers: the FPDU ends up to 16 octets before or behind it.
+ * Lengths 1 to 40, and those whose FPDU ends up to 16 octets before or after
+ * one of the next three markers.
  */
 static void tx_corners(struct kunit *test)
 {
@@ -365,7 +365,7 @@ static void tx_corners(struct kunit *test)
 	}
 }
 
-/* Long ULPDUs, some octets at a time */
+/* Long ULPDUs */
 
 struct tx_length {
 	const char	*desc;
@@ -380,7 +380,8 @@ static const struct tx_length tx_lengths[] = {
 	{ "SZ-05 MK-16: 64767 octets at 256", 256, 64767, true },
 	{ "SZ-05 MK-16: 64766 octets at 508", 508, 64766, true },
 	{ "SZ-05 MK-08: 64768 octets without markers", 0, 64768, false },
-	{ "SZ-06: 9000 octets, MULPDU of Ethernet or not", 1460, 9000, true },
+	{ "SZ-06: 9000 octets, above the MULPDU of Ethernet",
+	  1460, 9000, true },
 	{ "SZ-05 FR-08: 1 octet", 4, 1, false },
 	{ "SZ-05 FR-08: 2 octets", 512, 2, true },
 };
@@ -403,7 +404,7 @@ static void tx_long(struct kunit *test)
 			mpa_fpdu_size(l->pos, l->len, l->markers));
 }
 
-/* The memory for copies comes in chunks of any size from 16 octets on. */
+/* The memory for copies comes in blocks of any size from 16 octets on. */
 
 struct tx_chunk {
 	const char	*desc;
@@ -459,7 +460,7 @@ static void tx_chunked(struct kunit *test)
 	tx_compare(test, size, c->desc);
 }
 
-/* What continues in the same memory is one entry. */
+/* Octets that continue in the same block share an entry. */
 static void tx_merged(struct kunit *test)
 {
 	struct tx_test *t = test->priv;
@@ -473,7 +474,7 @@ static void tx_merged(struct kunit *test)
 	tx_compare(test, size, "in one entry");
 }
 
-/* Every kind of payload */
+/* All kinds of payload */
 
 enum tx_kind { TX_KVEC, TX_BVEC, TX_ZEROCOPY };
 
@@ -483,9 +484,9 @@ struct tx_source {
 	bool		markers;
 	u32		hdr_len;
 	u32		len;
-	u32		seg;		/* octets to a segment, */
-	u32		gap;		/* between two, */
-	u32		nr_empty;	/* empty segments before each */
+	u32		seg;		/* octets per segment */
+	u32		gap;		/* octets between two segments */
+	u32		nr_empty;	/* empty segments before each one */
 };
 
 static const struct tx_source tx_sources[] = {
@@ -505,13 +506,13 @@ static const struct tx_source tx_sources[] = {
 	  20000, U32_MAX },
 	{ "MK-09: pieces of pages", TX_ZEROCOPY, true, 14, 5000, 300, 3000 },
 	{ "MK-17: pieces of one octet", TX_ZEROCOPY, true, 2, 250, 1, 1 },
-	{ "MK-09: pieces, and empty ones", TX_ZEROCOPY, true, 14, 9000, 150,
+	{ "MK-09: pieces, empty segments", TX_ZEROCOPY, true, 14, 9000, 150,
 	  500, 2 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(tx_source, tx_sources, desc);
 
-/* Puts @len octets at @octets into segments; returns how many these are. */
+/* Split @len octets at @octets into segments; returns their number. */
 static u32 tx_segments(struct kunit *test, const struct tx_source *s,
 		       const u8 *octets, u32 len)
 {
@@ -547,7 +548,7 @@ static u32 tx_segments(struct kunit *test, const struct tx_source *s,
 	return nr;
 }
 
-/* How many of the octets laid out lie where the payload does. */
+/* Number of octets laid out that lie in the payload itself */
 static u32 tx_in_place(struct tx_test *t)
 {
 	u32 n = 0;
@@ -575,7 +576,7 @@ static void tx_from_source(struct kunit *test)
 	else
 		iov_iter_bvec(&data, ITER_SOURCE, t->seg, nr, 2 * len);
 
-	/* twice, as from a source that MPA cuts ULPDUs from */
+	/* twice, as from a source */
 	t->enc.markers = s->markers;
 	size = mpa_ref_encode(t->want, 0, t->ulpdu, s->hdr_len + len,
 			      s->markers, true);
@@ -605,12 +606,12 @@ static void tx_header_only(struct kunit *test)
 	tx_compare(test, size, "header only");
 }
 
-/* After an error all is as it was. */
+/* After an error the encoder's state is unchanged. */
 
 struct tx_failure {
 	const char	*desc;
 	bool		zerocopy;
-	bool		entries;	/* run out of entries, or of memory */
+	bool		entries;	/* no entries; else no memory */
 	int		err;
 };
 
@@ -693,7 +694,7 @@ static void tx_memory_reused(struct kunit *test)
 	tx_compare(test, size, "after a failed attempt");
 }
 
-/* The payload is what the iterator counts, not what its segments have. */
+/* The iterator's count limits the payload, not the length of its segments. */
 static void tx_short_payload(struct kunit *test)
 {
 	static const struct tx_source pages = { .seg = U32_MAX };
@@ -714,7 +715,7 @@ static void tx_short_payload(struct kunit *test)
 	}
 }
 
-/* FPDUs whose pieces are listed, for TCP to copy them */
+/* Gathered FPDUs: TCP copies the ULPDUs */
 
 static void tx_list_begin(struct tx_test *t, bool crc)
 {
@@ -734,8 +735,8 @@ static bool tx_is_around(const struct tx_test *t, const void *p)
 }
 
 /*
- * Put what is listed together. Returns how many octets that are; @copied gets
- * how many are not where they were before.
+ * Put the gathered octets together. Returns their number; @copied gets the
+ * number of octets that are not in the consumer's memory.
  */
 static u32 tx_listed(struct kunit *test, u32 *copied)
 {
@@ -755,7 +756,7 @@ static u32 tx_listed(struct kunit *test, u32 *copied)
 	return n;
 }
 
-/* What is listed is the first @size octets at t->want, @inplace not copied. */
+/* t->list must equal the first @size octets of t->want, @inplace not copied. */
 static void tx_expect_listed(struct kunit *test, u32 size, u32 inplace,
 			     const char *what)
 {
@@ -768,7 +769,7 @@ static void tx_expect_listed(struct kunit *test, u32 size, u32 inplace,
 	KUNIT_ASSERT_EQ_MSG(test, 508 + size, t->enc.pos, "%s", what);
 }
 
-/* One ULPDU of the first octets at t->ulpdu, the header a copy of its own. */
+/* Gather a ULPDU of the first octets of t->ulpdu, with a copied header. */
 static int tx_list(struct tx_test *t, u32 len, u32 hdr_len)
 {
 	struct kvec kv = {
@@ -799,7 +800,7 @@ static void tx_list_one(struct kunit *test, u32 len, u32 hdr_len, bool crc)
 	tx_expect_listed(test, size, len - hdr_len, what);
 }
 
-/* All headers, with short and with long ULPDUs. */
+/* All header lengths, with short and long ULPDUs */
 static void tx_list_lengths(struct kunit *test)
 {
 	static const u32 lengths[] = {
@@ -822,7 +823,7 @@ static void tx_list_lengths(struct kunit *test)
 	tx_list_one(test, 64768, 64, false);
 }
 
-/* One behind the other: the tail of one and the head of the next are one. */
+/* Consecutive FPDUs: the tail of one and the head of the next are joined. */
 static void tx_list_stream(struct kunit *test)
 {
 	struct tx_test *t = test->priv;
@@ -844,7 +845,7 @@ static void tx_list_stream(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 2 * (k + 1) + 1,
 				t->enc.kv_next - t->enc.kv);
 	}
-	tx_expect_listed(test, at, inplace, "one behind the other");
+	tx_expect_listed(test, at, inplace, "consecutive");
 }
 
 static const struct tx_source tx_lists[] = {
@@ -864,7 +865,7 @@ static const struct tx_source tx_lists[] = {
 
 KUNIT_ARRAY_PARAM_DESC(tx_list, tx_lists, desc);
 
-/* An iterator of @len octets at @octets, as @s says. */
+/* Make an iterator of @len octets at @octets, in the segments of @s. */
 static void tx_source_iter(struct kunit *test, const struct tx_source *s,
 			   struct iov_iter *data, const u8 *octets, u32 len)
 {
@@ -909,13 +910,13 @@ static void tx_list_from_source(struct kunit *test)
 	tx_list_twice(test, test->param_value, false);
 }
 
-/* After an error all is as it was. */
+/* After an error the encoder's state is unchanged. */
 
 struct tx_list_failure {
 	const char	*desc;
 	enum tx_kind	kind;
-	bool		behind;		/* another FPDU */
-	bool		entries;	/* run out of entries, or of memory */
+	bool		behind;		/* the second FPDU fails */
+	bool		entries;	/* no entries; else no memory */
 };
 
 static const struct tx_list_failure tx_list_failures[] = {
@@ -944,8 +945,8 @@ static void tx_expect_unlisted(struct kunit *test, const struct mpa_enc *before,
 }
 
 /*
- * Again and again with one more entry or octet than before, until it is enough;
- * returns how often that was too few.
+ * Repeat with one more entry or octet each time until it succeeds; returns the
+ * number of failures.
  */
 static u32 tx_list_until(struct kunit *test, const struct tx_list_failure *f,
 			 struct iov_iter *data, u32 first)
@@ -992,7 +993,7 @@ static void tx_list_all_or_nothing(struct kunit *test)
 	size = first + mpa_ref_encode(t->want + first, 508 + first, t->ulpdu,
 				      2000, false, true);
 	tries = tx_list_until(test, f, &data, first);
-	/* seven pieces, what is in front of them, and behind */
+	/* seven pieces, one entry before them and one after */
 	if (f->entries)
 		KUNIT_EXPECT_EQ(test, 9 - f->behind, tries);
 	else
@@ -1003,7 +1004,7 @@ static void tx_list_all_or_nothing(struct kunit *test)
 	tx_expect_listed(test, size, inplace, f->desc);
 }
 
-/* Nothing is written behind the memory there is. */
+/* Nothing is written past the end of the memory. */
 static void tx_list_memory(struct kunit *test)
 {
 	struct tx_test *t = test->priv;
@@ -1039,7 +1040,7 @@ static void tx_list_short(struct kunit *test)
 	tx_expect_unlisted(test, &before, 0, 99, &data);
 }
 
-/* What is listed: no markers, a short header, and memory that is mapped. */
+/* Gathering requires no markers, a short header and mapped memory. */
 static void tx_list_possible(struct kunit *test)
 {
 	struct tx_test *t = test->priv;
@@ -1077,7 +1078,7 @@ static void tx_fill_one(struct kunit *test, u32 offset, u32 room, bool markers)
 		KUNIT_ASSERT_GT(test, size, room);
 }
 
-/* mpa_fpdu_fill() gives the longest ULPDU that fits, at every offset. */
+/* mpa_fpdu_fill() returns the longest ULPDU that fits, at every offset. */
 static void tx_fill_is_exact(struct kunit *test)
 {
 	static const u32 rooms[] = {
@@ -1153,7 +1154,7 @@ static const struct tx_emss tx_emsses[] = {
 
 KUNIT_ARRAY_PARAM_DESC(tx_emss, tx_emsses, desc);
 
-/* An FPDU of MULPDU octets is never longer than EMSS, wherever it begins. */
+/* An FPDU of MULPDU octets never exceeds EMSS, at any stream position. */
 static void tx_mulpdu_fits(struct kunit *test)
 {
 	const struct tx_emss *e = test->param_value;
@@ -1186,14 +1187,15 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_all_or_nothing, tx_failure_gen_params),
 	KUNIT_CASE(tx_memory_reused),
 	KUNIT_CASE(tx_short_payload),
-	MPA_CASE(tx_list_lengths, "FR-01 FR-02 FR-05 SZ-05: pieces, lengths"),
+	MPA_CASE(tx_list_lengths,
+		 "FR-01 FR-02 FR-05 SZ-05: gathered FPDUs, all lengths"),
 	KUNIT_CASE(tx_list_stream),
 	KUNIT_CASE_PARAM(tx_list_from_source, tx_list_gen_params),
 	KUNIT_CASE_PARAM(tx_list_all_or_nothing, tx_list_failure_gen_params),
 	KUNIT_CASE(tx_list_memory),
 	KUNIT_CASE(tx_list_short),
 	KUNIT_CASE(tx_list_possible),
-	MPA_CASE(tx_fill_is_exact, "SZ-11: the longest ULPDU for some room"),
+	MPA_CASE(tx_fill_is_exact, "SZ-11: longest ULPDU for the given room"),
 	KUNIT_CASE_PARAM(tx_known_mulpdu, tx_mulpdu_gen_params),
 	KUNIT_CASE_PARAM(tx_mulpdu_fits, tx_emss_gen_params),
 	{}
