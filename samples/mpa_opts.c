@@ -21,12 +21,12 @@
 
 #include "mpa_opts.h"
 
-/* Private data in hexadecimal, and the rest */
+/* Private data in hexadecimal, and the rest of the command */
 #define CMD_MAX		(2 * MPA_PD_MAX_REV0 + 4096)
 
 static DEFINE_RATELIMIT_STATE(complaints, 5 * HZ, 100);
 
-/* One line in the log for a mistyped command */
+/* Log one line about a mistyped command. */
 int mpa_opts_complain(const char *fmt, ...)
 {
 	struct va_format vaf = { .fmt = fmt };
@@ -78,7 +78,7 @@ int mpa_opts_word(const struct mpa_option *option, struct mpa_opts *opts,
 	return 0;
 }
 
-/* A bit for each word; commas between them, or "none" */
+/* One bit per word; words are separated by commas, or "none". */
 int mpa_opts_word_list(const struct mpa_option *option, struct mpa_opts *opts,
 		       char *val)
 {
@@ -125,7 +125,7 @@ int mpa_opts_pdatahex(const struct mpa_option *option, struct mpa_opts *opts,
 	return 0;
 }
 
-/* Looked up when the port is known, too */
+/* Resolved after parsing, when the port is known */
 int mpa_opts_addr(const struct mpa_option *option, struct mpa_opts *opts,
 		  char *val)
 {
@@ -133,7 +133,7 @@ int mpa_opts_addr(const struct mpa_option *option, struct mpa_opts *opts,
 	return 0;
 }
 
-/* The part behind "%" names a device, whatever the address is. */
+/* The part after "%" names a device, for either address family. */
 static int parse_dev(struct net *net, struct mpa_opts *opts, const char *name)
 {
 	struct net_device *dev;
@@ -184,7 +184,7 @@ static int find_option(const struct mpa_syntax *syntax, const char *name)
 	return -ENOENT;
 }
 
-/* Was there an option of that name? */
+/* True if the option of that name was given */
 bool mpa_opts_given(const struct mpa_syntax *syntax,
 		    const struct mpa_opts *opts, const char *name)
 {
@@ -251,8 +251,8 @@ static int check_needs(const struct mpa_syntax *syntax,
 }
 
 /*
- * Take a command apart. @line is changed; @opts has the defaults. If it fails
- * there is nothing to free.
+ * Parse a command. @line is changed; @opts holds the defaults. On failure there
+ * is nothing to free.
  */
 int mpa_opts_parse(const struct mpa_syntax *syntax, struct net *net,
 		   char *line, struct mpa_opts *opts)
@@ -283,13 +283,13 @@ void mpa_opts_free(struct mpa_opts *opts)
 	opts->pd = NULL;
 }
 
-/* The namespace of who writes a command, or reads a result */
+/* Namespace of the current task: for writing commands and reading results */
 struct net *mpa_opts_net(void)
 {
 	return current->nsproxy->net_ns;
 }
 
-/* write() of a file that takes commands: @run one, a line that it may change */
+/* write() of a file that takes commands; @run may change the line it gets. */
 ssize_t mpa_opts_write(const char __user *from, size_t len,
 		       int (*run)(struct net *net, char *line))
 {
@@ -309,7 +309,7 @@ ssize_t mpa_opts_write(const char __user *from, size_t len,
 	return err ?: len;
 }
 
-/* A peer that has vanished is noticed some day. */
+/* Keepalive: detects a peer that has vanished. */
 int mpa_opts_sock_setup(struct socket *sock, void *ctx)
 {
 	sock_set_keepalive(sock->sk);

@@ -11,16 +11,16 @@ struct net;
 struct socket;
 
 /**
- * struct mpa_opts - what all samples have; the first member of their options
- * @cmd: which command; one bit
- * @given: options that were there, by their place in the table
- * @addr_text: what addr= says, while the command is taken apart
- * @addr: where to listen, or to connect to; family AF_UNSPEC: anywhere
- * @dev: device that the address named, or 0
- * @port: its port, host byte order
- * @has_pd: private data was given, even if none
+ * struct mpa_opts - options of all samples; first member of a sample's options
+ * @cmd: bit of the command
+ * @given: options that were given: one bit per index in the table
+ * @addr_text: value of addr=, until it is resolved
+ * @addr: address to listen on or to connect to; AF_UNSPEC: any
+ * @dev: ifindex of the device that the address names, or 0
+ * @port: port, host byte order
+ * @has_pd: private data was given; it may be empty
  * @pd: private data
- * @pd_len: octets of it
+ * @pd_len: length of @pd in octets
  */
 struct mpa_opts {
 	unsigned int		cmd;
@@ -35,14 +35,14 @@ struct mpa_opts {
 };
 
 /**
- * struct mpa_option - an option
- * @name: what is before the "="
- * @cmds: commands that have it
- * @parse: reads what is behind it; has complained if it fails
- * @offset: where the value goes in the options of the sample
- * @min: smallest number
- * @max: largest number
- * @words: or these words, for 0, 1, ...
+ * struct mpa_option - an option of a command
+ * @name: its name, before the "="
+ * @cmds: bits of the commands that accept it
+ * @parse: parses the value after the "="; logs the error on failure
+ * @offset: offset of the value in the sample's options
+ * @min: smallest valid number
+ * @max: largest valid number
+ * @words: if set, valid words in place of numbers, for 0, 1, ...
  */
 struct mpa_option {
 	const char	*name;
@@ -59,7 +59,7 @@ struct mpa_option {
  * struct mpa_command - a command
  * @name: its name
  * @cmd: its bit
- * @needs: options that it cannot do without
+ * @needs: options that must be given
  */
 struct mpa_command {
 	const char	*name;
@@ -70,9 +70,9 @@ struct mpa_command {
 /**
  * struct mpa_syntax - the commands of a sample
  * @options: the options of all commands
- * @nr_options: how many
+ * @nr_options: number of options
  * @commands: the commands
- * @nr_commands: how many
+ * @nr_commands: number of commands
  */
 struct mpa_syntax {
 	const struct mpa_option		*options;
@@ -92,7 +92,7 @@ ssize_t mpa_opts_write(const char __user *from, size_t len,
 		       int (*run)(struct net *net, char *line));
 int mpa_opts_sock_setup(struct socket *sock, void *ctx);
 
-/* For struct mpa_option */
+/* Parsers for struct mpa_option */
 int mpa_opts_number(const struct mpa_option *option, struct mpa_opts *opts,
 		    char *val);
 int mpa_opts_word(const struct mpa_option *option, struct mpa_opts *opts,

@@ -75,8 +75,8 @@
  * socket holds a reference on its namespace.
  *
  * Locks: ping_net.lock, servers_lock (a mutex each) and the lock of a server
- * are not nested. MPA's locks are taken inside the last two. What belongs to
- * one connection needs no lock: its callbacks run one at a time.
+ * are not nested. MPA's locks are taken inside the last two. The data of a
+ * connection needs no lock: its callbacks run one at a time.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>

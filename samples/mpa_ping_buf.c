@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Octets in pages: what is sent, and what was captured. */
+/* Octets in pages: octets to send, and captured octets. */
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/minmax.h>
@@ -50,7 +50,7 @@ void ping_buf_put(struct ping_buf *buf)
 		kref_put(&buf->ref, buf_free);
 }
 
-/* Where the next @room octets go; the caller adds to @len what it wrote. */
+/* Room for the next @room octets; the caller adds those written to @len. */
 void *ping_buf_tail(struct ping_buf *buf, size_t *room)
 {
 	size_t off = offset_in_page(buf->len);
@@ -86,7 +86,7 @@ int ping_buf_append(struct ping_buf *buf, const void *data, size_t len)
 	return 0;
 }
 
-/* Are the octets at @data other than those from @off on? */
+/* True if @data differs from the octets in @buf from @off on */
 bool ping_buf_differs(const struct ping_buf *buf, size_t off,
 		      const void *data, size_t len)
 {

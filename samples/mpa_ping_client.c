@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * "ping": connect, send ULPDUs, take their echoes.
+ * "ping": connect, send ULPDUs, check their echoes.
  *
- * ULPDU number s begins with s, in eight octets where it is long enough; the
- * rest comes from the octets of a fixed pattern (or of the payload), so nothing
- * is written per ULPDU. Everything after the connect happens in callbacks, so
- * echoes are taken while there is more to send.
+ * ULPDU number s begins with s, in eight octets if it is long enough. The other
+ * octets are those of a fixed pattern (or of the payload), so no octet is
+ * written per ULPDU. Everything after the connect runs in callbacks, so echoes
+ * are received while there is more to send.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -18,16 +18,16 @@
 
 #include "mpa_ping.h"
 
-#define PATTERN_STEP	509		/* from one ULPDU to the next */
-#define DEPTH		256		/* ULPDUs under way */
+#define PATTERN_STEP	509		/* offset between two ULPDUs */
+#define DEPTH		256		/* default of depth= */
 
 /**
  * struct ping_slot - a message under way
  * @tx: the message
- * @client: whose
- * @hdr: number of the ULPDU, its first octets
- * @len: octets of the ULPDU
- * @posted: when
+ * @client: the ping that it belongs to
+ * @hdr: first octets of the ULPDU: its number
+ * @len: length of the ULPDU in octets
+ * @posted: time at which it was posted
  */
 struct ping_slot {
 	struct mpa_tx		tx;
@@ -41,28 +41,28 @@ struct ping_slot {
  * struct ping_client - a ping
  * @net: namespace it belongs to
  * @opts: the command
- * @deadline: when it has to be over, jiffies
- * @connected: @sock or @connect_err is set; with fallback=1 @conn, too
- * @sock: the socket
- * @connect_err: why there is none
- * @conn: its MPA
- * @over: nothing is waited for any more; also @finished
- * @finished: @res says how it went
- * @shut: all is done but for the peer's FIN
- * @response: the peer owes an answer to our RTR
+ * @deadline: time limit of the command, jiffies
+ * @connected: @sock or @connect_err is set; with fallback=1 @conn as well
+ * @sock: socket of the connection
+ * @connect_err: errno if connecting failed
+ * @conn: MPA on @sock
+ * @over: completed when the connection has ended, with @finished
+ * @finished: @res is final
+ * @shut: sending half closed; only the peer's FIN is outstanding
+ * @response: the peer owes a Response to our RTR
  * @rdma: our RTR, or the Terminate message
- * @res: how it goes
- * @place: where ULPDUs are placed, if they are
- * @data: where ULPDUs come from: the pattern or the payload
- * @source: if MPA cuts
- * @slots: a ring, @depth long; ULPDU s is in s % @depth
- * @depth: ULPDUs under way at most
- * @messages: to be posted
- * @posted: posted
- * @sent: handed back
- * @echoed: ULPDUs that came back
- * @rx_off: octets of @data in these
- * @rx_lengths: hash of their lengths, in order
+ * @res: result so far
+ * @place: buffer where ULPDUs are placed, or NULL
+ * @data: source of the octets: the pattern or the payload
+ * @source: the message of source=1 and payload=1
+ * @slots: ring of @depth slots; ULPDU s uses slot s % @depth
+ * @depth: most ULPDUs under way
+ * @messages: number of messages to post
+ * @posted: number of messages posted
+ * @sent: number of messages handed back
+ * @echoed: number of ULPDUs echoed
+ * @rx_off: offset in @data after the echoes received
+ * @rx_lengths: hash of the lengths of the echoes, in order
  */
 struct ping_client {
 	struct net		*net;
@@ -92,7 +92,7 @@ struct ping_client {
 	u32			rx_lengths;
 };
 
-/* The pattern, twice: a ULPDU may begin anywhere in the first half */
+/* The pattern, twice: a ULPDU may begin anywhere in the first half. */
 static struct ping_buf *pattern;
 
 static bool is_source(const struct ping_client *p)
@@ -105,7 +105,7 @@ static bool is_echo(const struct ping_client *p)
 	return p->opts->mode == PING_MODE_ECHO;
 }
 
-/* The payload goes as it is. */
+/* Octets of a number before the data; the payload is sent without a number. */
 u32 ping_hdr_len(const struct ping_opts *opts, u32 len)
 {
 	return !opts->payload && len >= sizeof(__be64) ? sizeof(__be64) : 0;
@@ -163,7 +163,7 @@ static struct ping_slot *slot_fill(struct ping_client *p, u64 seq)
 	return slot;
 }
 
-/* A slot is free when it was handed back and its echo is there. */
+/* A slot is free when its message was handed back and its echo has arrived. */
 static u64 client_room(const struct ping_client *p)
 {
 	u64 freed = is_echo(p) ? min(p->sent, p->echoed) : p->sent;
@@ -212,7 +212,7 @@ static bool client_done(const struct ping_client *p)
 	       p->echoed == (is_source(p) ? p->source.pieces : p->messages);
 }
 
-/* Post what can be posted; when all is done, close our half. */
+/* Post as much as possible; close the sending half when all is done. */
 static void client_step(struct ping_client *p)
 {
 	int err;
@@ -238,7 +238,7 @@ static void client_handed_back(struct ping_client *p, struct mpa_tx *tx)
 	p->sent++;
 	if (is_source(p))
 		ping_source_handed_back(&p->source);
-	if (tx->status)		/* ended() says why */
+	if (tx->status)		/* ended() gives the reason */
 		return;
 	if (is_source(p)) {
 		p->res.ulpdus_tx += p->source.pieces;
@@ -277,7 +277,7 @@ static size_t echo_offset(const struct ping_client *p)
 	return p->opts->payload ? p->rx_off : p->rx_off % PING_PATTERN_SIZE;
 }
 
-/* Compare the number, and with verify=1 all that follows it. */
+/* Compare the number and, with verify=1, all octets after it. */
 static bool echo_differs(const struct ping_client *p,
 			 const struct mpa_ulpdu *ulpdu)
 {
@@ -324,7 +324,7 @@ static void client_take(struct ping_client *p, const struct mpa_ulpdu *ulpdu,
 {
 	u64 expected = is_source(p) ? p->source.pieces : p->posted;
 
-	/* The answer to our RTR comes before all echoes. */
+	/* the answer to our RTR comes before all echoes */
 	if (p->response && ping_rdma_is_response(ulpdu)) {
 		p->response = false;
 		return;
@@ -339,7 +339,7 @@ static void client_take(struct ping_client *p, const struct mpa_ulpdu *ulpdu,
 		p->res.mismatches++;
 }
 
-/* Place what was passed, then take what is delivered. */
+/* Place the ULPDUs passed, then process those that are delivered. */
 static int client_take_placed(struct ping_client *p, const struct mpa_rx *rx,
 			      ktime_t now)
 {
@@ -424,7 +424,7 @@ static void client_mulpdu(struct mpa_conn *conn, u32 mulpdu)
 	p->res.mulpdu_changes++;
 }
 
-/* RFC 6581 section 8: say why, then close; closed() is the end of it. */
+/* RFC 6581 section 8: send a Terminate, then close; closed() ends the ping. */
 static void client_terminate(struct ping_client *p, const struct mpa_end *end)
 {
 	p->shut = true;
@@ -472,9 +472,9 @@ static const struct mpa_ops client_ops = {
 	.released	= client_released,
 };
 
-/* The writer's side */
+/* Task that writes the command */
 
-/* 0, -ETIMEDOUT at the deadline, or -EINTR */
+/* Returns 0, -ETIMEDOUT at the deadline, or -EINTR. */
 static int client_wait(const struct ping_client *p, struct completion *what)
 {
 	long left = (long)(p->deadline - jiffies);
@@ -485,7 +485,7 @@ static int client_wait(const struct ping_client *p, struct completion *what)
 	return left ? -EINTR : -ETIMEDOUT;
 }
 
-/* What happened before MPA had a connection */
+/* Reason for a failure before MPA had a connection */
 static const char *early_reason(int err)
 {
 	switch (err) {
@@ -501,7 +501,7 @@ static const char *early_reason(int err)
 	}
 }
 
-/* With fallback=1 there is a connection already. */
+/* With fallback=1 @conn is set. */
 static void client_connected(void *ctx, struct socket *sock,
 			     struct mpa_conn *conn, int err)
 {
@@ -553,7 +553,7 @@ static int client_connect(struct ping_client *p)
 	return err ?: p->connect_err;
 }
 
-/* Start MPA, unless mpa_connect() has done that. */
+/* Start MPA, unless mpa_connect() has started it. */
 static int client_attach(struct ping_client *p)
 {
 	const struct ping_opts *opts = p->opts;
@@ -582,7 +582,7 @@ static void client_detach(struct ping_client *p)
 		p->res.info = info;
 }
 
-/* The whole ping. What the callbacks have said comes first. */
+/* Run the whole ping. A failure reported by a callback takes precedence. */
 static void client_go(struct ping_client *p)
 {
 	const char *reason;
@@ -604,7 +604,7 @@ static void client_go(struct ping_client *p)
 		ping_result_fail(&p->res, err, reason);
 }
 
-/* Get rid of a failed connection at once. */
+/* Close a failed connection at once. */
 static void client_close(struct ping_client *p)
 {
 	if (!p->sock)
@@ -666,7 +666,7 @@ static void client_free(struct ping_client *p)
 	kfree(p);
 }
 
-/* There is nothing to send: no connection was made for it. */
+/* Nothing to send, or too much: fail before connecting. */
 static void client_refuse(struct ping_client *p, int err)
 {
 	if (err == -ENODATA)
@@ -677,7 +677,7 @@ static void client_refuse(struct ping_client *p, int err)
 	ping_result_fail(&p->res, err, "closed");
 }
 
-/* Do a ping; returns its status. */
+/* Run a ping; returns its status. */
 int ping_client_run(struct net *net, const struct ping_opts *opts)
 {
 	struct ping_client *p;

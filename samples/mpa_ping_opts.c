@@ -12,7 +12,7 @@
 #define STOP	PING_CMD_STOP
 #define PING	PING_CMD_PING
 
-/* A number of ULPDUs in one call that still makes sense */
+/* Most ULPDUs in one call */
 #define BATCH_MAX	1024
 
 #define RTR_ALL	(MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ)
@@ -97,7 +97,7 @@ static bool given(const struct ping_opts *opts, const char *name)
 	return mpa_opts_given(&syntax, &opts->base, name);
 }
 
-/* An immediate start has nothing to negotiate. */
+/* start=immediate has no frames to negotiate with. */
 static int check_immediate(const struct ping_opts *opts)
 {
 	static const char * const none[] = { "rev", "pdata", "pdatahex",
@@ -114,7 +114,7 @@ static int check_immediate(const struct ping_opts *opts)
 	       mpa_opts_complain("start=immediate: no markers=0");
 }
 
-/* What only Rev 2 has; a Responder has to take some kind of RTR. */
+/* Options of Rev 2 only; a Responder must accept at least one kind of RTR. */
 static int check_enhanced(const struct ping_opts *opts)
 {
 	static const char * const only[] = { "ird", "ord", "rtr", "ird_max",
@@ -130,14 +130,14 @@ static int check_enhanced(const struct ping_opts *opts)
 	return 0;
 }
 
-/* What is passed before its turn has to be put somewhere. */
+/* ULPDUs passed out of order must be placed. */
 static int check_place(const struct ping_opts *opts)
 {
 	return opts->place || !opts->ooo ? 0 :
 	       mpa_opts_complain("ooo=1: no place=0");
 }
 
-/* Only a peer that wants no echoes can do with anything else. */
+/* size= and count= apply to source=1, which requires a peer without echoes. */
 static int check_serve(const struct ping_opts *opts)
 {
 	static const char * const only[] = { "size", "count" };
@@ -185,7 +185,7 @@ static int check_opts(const struct ping_opts *opts)
 	       check_ping(opts);
 }
 
-/* Those that depend on what was given */
+/* Defaults that depend on other options */
 static void set_defaults(struct ping_opts *opts)
 {
 	if (opts->immediate && !given(opts, "markers"))
@@ -196,12 +196,12 @@ static void set_defaults(struct ping_opts *opts)
 		opts->rtr = RTR_ALL;
 	if (opts->payload && !given(opts, "size"))
 		opts->size = 0;
-	/* To fall back may take net.mpa.startup_timeout_ms first */
+	/* a fallback may first take net.mpa.startup_timeout_ms */
 	if (!given(opts, "timeout"))
 		opts->timeout = opts->fallback ? 30 : 10;
 }
 
-/* Take a command apart. @line is changed. */
+/* Parse a command. @line is changed. */
 int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts)
 {
 	int err;
@@ -224,7 +224,7 @@ int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts)
 	return err;
 }
 
-/* The part of the parameters that comes from the command */
+/* Set the parameters that come from the command. */
 void ping_opts_params(const struct ping_opts *opts, struct mpa_params *params)
 {
 	params->flags = opts->markers ? MPA_F_MARKERS : 0;
@@ -243,7 +243,7 @@ void ping_opts_params(const struct ping_opts *opts, struct mpa_params *params)
 	params->ird_max = opts->ird_max;
 }
 
-/* Octets of ULPDU @seq, which may have @max; with mix=, any number of them */
+/* Length of ULPDU @seq: @max, or with mix= random and at most @max */
 u32 ping_opts_len(const struct ping_opts *opts, u64 seq, u32 max)
 {
 	u32 rnd = jhash_2words(seq, seq >> 32, opts->mix);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ULPDUs, placed by their stream position as they come, acted on in its order.
+ * ULPDUs are placed by stream position as they are passed, and processed in
+ * order.
  *
  * The buffer is a ring of pages, indexed by the position modulo its size. At
- * the position of an FPDU stand the length of its ULPDU, two octets as in the
- * FPDU itself, and its octets; so they always fit in front of the next one. A
- * bit for each position where an FPDU can begin says which ULPDUs are there
- * and were not acted on yet: a sorted list of them that no peer can make grow.
+ * the position of an FPDU it holds the ULPDU's length in two octets, as in the
+ * FPDU, and then its octets, so they never extend to the next FPDU. A bitmap
+ * with one bit per position where an FPDU can begin marks ULPDUs that were
+ * placed and not processed yet: a sorted list that no peer can make grow.
  */
 #include <linux/bitmap.h>
 #include <linux/gfp.h>
@@ -22,18 +23,18 @@
 #define PLACE_LENGTH	sizeof(u16)
 #define PLACE_FRAGS	(DIV_ROUND_UP(MPA_ULPDU_MAX, PAGE_SIZE) + 1)
 
-/* Octets of the FPDU that is received last, which the window does not bound */
+/* Room for the FPDU received last, which the window does not bound */
 #define PLACE_MIN	SZ_128K
 
 /**
- * struct ping_place - where ULPDUs are placed
- * @from: stream position below which all were handed out
- * @size: octets of the ring, a power of two
- * @page: its pages; each comes with the first octets in it
- * @begins: a ULPDU is there that was not handed out: a bit for each
- *	%PLACE_UNIT octets of the ring
+ * struct ping_place - ring buffer where ULPDUs are placed
+ * @from: stream position below which all ULPDUs were handed out
+ * @size: size of the ring in octets, a power of two
+ * @page: its pages, allocated when first written to
+ * @begins: bitmap of ULPDUs placed and not handed out, one bit per %PLACE_UNIT
+ *	octets of the ring
  * @ulpdu: the ULPDU handed out last
- * @frag: where its octets are
+ * @frag: its fragments
  */
 struct ping_place {
 	u64			from;
@@ -45,8 +46,8 @@ struct ping_place {
 };
 
 /*
- * Twice what TCP may have received: a window of it behind what is delivered and
- * still to be acted on, which can have been a window as well.
+ * Two receive windows: one after the delivered position, and one of ULPDUs that
+ * are delivered and not processed yet.
  */
 static u64 place_size(struct sock *sk)
 {
@@ -92,7 +93,7 @@ static unsigned long place_bit(const struct ping_place *place, u64 pos)
 	return (pos & (place->size - 1)) / PLACE_UNIT;
 }
 
-/* Where the octets from @pos on are, @room of them; NULL without memory. */
+/* Address of octet @pos, with @room octets in its page; NULL without memory */
 static u8 *place_at(struct ping_place *place, u64 pos, size_t *room)
 {
 	size_t off = pos & (place->size - 1);
@@ -123,8 +124,8 @@ static int place_octets(struct ping_place *place, u64 pos,
 }
 
 /*
- * MPA passes each ULPDU once, none behind its Delivery, and none further ahead
- * than a receive window.
+ * MPA passes each ULPDU once, never below its Delivery, and at most a receive
+ * window ahead of it.
  */
 static int place_check(const struct ping_place *place,
 		       const struct mpa_ulpdu *ulpdu)
@@ -158,7 +159,7 @@ static int place_put(struct ping_place *place, const struct mpa_ulpdu *ulpdu)
 	return err;
 }
 
-/* Place all that was passed, whether it is delivered or not. */
+/* Place all ULPDUs passed, whether delivered or not. */
 int ping_place_put(struct ping_place *place, const struct mpa_rx *rx)
 {
 	unsigned int i;
@@ -169,7 +170,7 @@ int ping_place_put(struct ping_place *place, const struct mpa_rx *rx)
 	return err;
 }
 
-/* Its length and its octets are at @pos. */
+/* The ULPDU placed at @pos: its length, then its octets */
 static const struct mpa_ulpdu *place_get(struct ping_place *place, u64 pos)
 {
 	struct mpa_ulpdu *ulpdu = &place->ulpdu;
@@ -189,7 +190,7 @@ static const struct mpa_ulpdu *place_get(struct ping_place *place, u64 pos)
 	return ulpdu;
 }
 
-/* Step over positions where no ULPDU begins; returns if there is one. */
+/* Skip positions where no ULPDU begins; returns true if one was found. */
 static bool place_skip(struct ping_place *place, u64 delivered)
 {
 	unsigned long bit, end, found;
@@ -208,9 +209,8 @@ static bool place_skip(struct ping_place *place, u64 delivered)
 }
 
 /*
- * The next ULPDU to act on, in order of position, or NULL if there is none
- * below @delivered. It stays where it is until the next call, or until more is
- * placed.
+ * The next ULPDU to process, in stream order, or NULL if there is none below
+ * @delivered. It stays valid until the next call, or until more is placed.
  */
 const struct mpa_ulpdu *ping_place_next(struct ping_place *place, u64 delivered)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The messages of RDMAP that belong to enhanced startup: those without octets,
- * and Terminate. Each is a DDP segment of its own, and the first of its queue.
+ * The messages of RDMAP that enhanced startup uses: those without payload, and
+ * Terminate. Each is one DDP segment, and the first of its queue.
  */
 #include "mpa_rdmap_wire.c"	/* an object file can be in one module only */
 
@@ -9,15 +9,15 @@
 
 #include "mpa_ping.h"
 
-/* Of DDP and RDMAP, with MPA of Rev 1 and of Rev 2 */
+/* Of DDP and RDMAP, with MPA Rev 1 and Rev 2 */
 #define VERSION		1
 
 /**
- * struct rdma_message - such a message, received
+ * struct rdma_message - a received RDMAP message
  * @hdr: its header
- * @len: octets behind it
- * @octets: all of it
- * @rest: the octets behind the header
+ * @len: number of octets after the header
+ * @octets: the whole message
+ * @rest: the octets after the header
  */
 struct rdma_message {
 	struct rdmap_hdr	hdr;
@@ -58,7 +58,7 @@ static void rtr_by_read(struct ping_rdma *msg)
 	msg->tx.hdr_len += rdmap_read_put(msg->octets + msg->tx.hdr_len, &read);
 }
 
-/* The RTR of a kind. There are peers that take no STag of 0. */
+/* Build an RTR of @kind. Some peers do not accept an STag of 0. */
 void ping_rdma_rtr(struct ping_rdma *msg, u8 kind)
 {
 	struct rdmap_hdr hdr = header(kind == MPA_RTR_WRITE ? RDMAP_OP_WRITE :
@@ -84,7 +84,7 @@ void ping_rdma_terminate(struct ping_rdma *msg, enum mpa_error error)
 
 /* Receiving */
 
-/* False if it is longer than any of these messages, or of another form. */
+/* False if the ULPDU is longer than any of these messages, or malformed */
 static bool rdma_get(struct rdma_message *m, const struct mpa_ulpdu *ulpdu)
 {
 	u32 i, hdr_len, pos = 0;
@@ -115,8 +115,8 @@ static bool is_empty_read(const struct rdma_message *m)
 }
 
 /*
- * Which kind of RTR is that: MPA_RTR_*, or 0 for none. The STag and offset of a
- * tagged message without octets must not be checked (RFC 5041 section 5.2).
+ * Kind of RTR, MPA_RTR_*, or 0 if the ULPDU is none. The STag and offset of a
+ * tagged message without payload must not be checked (RFC 5041 section 5.2).
  */
 u8 ping_rdma_rtr_kind(const struct mpa_ulpdu *ulpdu)
 {
@@ -133,7 +133,7 @@ u8 ping_rdma_rtr_kind(const struct mpa_ulpdu *ulpdu)
 	return 0;
 }
 
-/* The answer to an RTR by RDMA Read, which is at @request */
+/* Build the Response to the RTR by RDMA Read at @request. */
 void ping_rdma_response(struct ping_rdma *msg, const struct mpa_ulpdu *request)
 {
 	struct rdmap_hdr hdr = header(RDMAP_OP_RESPONSE);
@@ -148,7 +148,7 @@ void ping_rdma_response(struct ping_rdma *msg, const struct mpa_ulpdu *request)
 	rdma_init(msg, &hdr);
 }
 
-/* Is that the answer to an RTR by RDMA Read? */
+/* True if the ULPDU is the Response to an RTR by RDMA Read */
 bool ping_rdma_is_response(const struct mpa_ulpdu *ulpdu)
 {
 	struct rdma_message m;
@@ -157,7 +157,7 @@ bool ping_rdma_is_response(const struct mpa_ulpdu *ulpdu)
 	       !m.len;
 }
 
-/* The code of MPA with which the peer ends the connection, if this does */
+/* MPA error code of a Terminate from the peer, or 0 if the ULPDU is none */
 enum mpa_error ping_rdma_terminated(const struct mpa_ulpdu *ulpdu)
 {
 	struct rdma_message m;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* How a connection went, and its form as text. */
+/* Result of a connection, and its text form. */
 #include "mpa_show.c"	/* an object file can be in one module only */
 
 #include <linux/errno.h>
@@ -19,7 +19,7 @@ void ping_result_init(struct ping_result *res)
 	};
 }
 
-/* The peer's frame. Without memory for its private data there is none. */
+/* Copy the peer's frame; omits the private data if there is no memory. */
 void ping_result_peer(struct ping_result *res, const struct mpa_startup *peer)
 {
 	res->peer_rev = peer->rev;
@@ -30,7 +30,7 @@ void ping_result_peer(struct ping_result *res, const struct mpa_startup *peer)
 	res->pd_len = res->pd ? peer->pd_len : 0;
 }
 
-/* The first failure counts. */
+/* Only the first failure is recorded. */
 void ping_result_fail(struct ping_result *res, int status, const char *reason)
 {
 	if (res->status)
@@ -70,7 +70,7 @@ static const char *end_reason(const struct mpa_end *end)
 	return "closed";
 }
 
-/* The connection has ended when it should not. */
+/* Record an end of the connection that was not expected. */
 void ping_result_end(struct ping_result *res, const struct mpa_end *end)
 {
 	res->mpa_error = end->error;
@@ -94,7 +94,7 @@ void ping_result_free(struct ping_result *res)
 	kfree(res);
 }
 
-/* Keep it as the last one of its namespace; takes over the private data. */
+/* Make it the last result of its namespace; takes over the private data. */
 void ping_result_publish(struct ping_result *res, struct net *net,
 			 enum ping_side side)
 {
@@ -142,7 +142,7 @@ static void show_enhanced(struct seq_file *seq, const struct ping_result *res)
 	show_kinds(seq, "peer_rtr", peer->rtr);
 }
 
-/* One key=value a line; scripts rely on the names. */
+/* One key=value per line; scripts rely on the keys. */
 void ping_result_show(struct seq_file *seq, const struct ping_result *res)
 {
 	seq_printf(seq, "status=%d\n", res->status);
@@ -166,6 +166,6 @@ void ping_result_show(struct seq_file *seq, const struct ping_result *res)
 	mpa_show_addresses(seq, &res->info);
 	show_enhanced(seq, res);
 	mpa_show_ooo(seq, &res->info);
-	/* The key of before, for scripts that read it */
+	/* deprecated key, for scripts that read it */
 	mpa_show_u64(seq, "octets_ooo", res->info.bytes_ooo);
 }

@@ -9,23 +9,23 @@
 
 #include "mpa_ping.h"
 
-/* Echoes under way above which no more ULPDUs are taken. The receive buffer
- * bounds their octets; this bounds how many messages these can be cut into.
+/* Limit of echoes under way, at which delivery is put on hold. The receive
+ * buffer bounds their octets, this their number.
  */
 #define PENDING_MAX	4096
 
-/* The same for octets of copies, which the receive buffer does not bound */
+/* Limit of copied octets, which the receive buffer does not bound */
 #define COPIED_MAX	SZ_4M
 
-/* How long a peer may take to close, behind a Terminate message */
+/* Time that a peer has to close after a Terminate message */
 #define DRAIN		(2 * HZ)
 
-/* How long a peer may be silent before lazy=1 takes what there is */
+/* Time without new octets after which lazy=1 resumes delivery */
 #define QUIET		(HZ / 5)
 
 /**
  * struct ping_server - a listening socket and its connections
- * @base: what all samples have; the first member
+ * @base: server data of all samples; the first member
  * @opts: the command
  */
 struct ping_server {
@@ -35,25 +35,25 @@ struct ping_server {
 
 /**
  * struct ping_link - an accepted connection
- * @base: what all samples have
+ * @base: link data of all samples
  * @sock: its socket
- * @hold: ends hold=, and the pauses of lazy=1
- * @drain: ends the wait for the FIN of a peer that was refused
- * @res: how it goes
- * @capture: what was received, or NULL
- * @place: where ULPDUs are placed, or NULL: they are acted on where they lie
- * @delivered: stream position up to which those may be acted on
- * @pending: ULPDUs posted and not handed back
- * @copied: octets of these that are copies
- * @held: delivery is on hold until there are fewer
- * @first: the first ULPDU of enhanced startup is still to come
- * @refused: it was none; what comes behind it is dropped
- * @ended: nothing more is received
- * @published: the result is out
- * @came: sequence number up to which the peer has sent; lazy=1
- * @quiet: since when that has not changed, jiffies
- * @source: what is sent on our own account; source=1
- * @rdma: an answer to an RTR, or a Terminate message
+ * @hold: timer of hold= and of the pauses of lazy=1
+ * @drain: ends the wait for the FIN of a refused peer
+ * @res: result so far
+ * @capture: octets received, or NULL
+ * @place: buffer where ULPDUs are placed; NULL: processed without a copy
+ * @delivered: stream position up to which placed ULPDUs may be processed
+ * @pending: number of ULPDUs posted and not handed back
+ * @copied: octets of those ULPDUs that are copies
+ * @held: delivery is on hold until @pending and @copied are lower
+ * @first: the first ULPDU of enhanced startup is still outstanding
+ * @refused: that ULPDU was invalid; later ones are dropped
+ * @ended: the receive half has ended
+ * @published: the result has been published
+ * @came: sequence number up to which the peer has sent, for lazy=1
+ * @quiet: time of the last change of @came, jiffies
+ * @source: message that the server sends itself, for source=1
+ * @rdma: the answer to an RTR, or a Terminate message
  */
 struct ping_link {
 	struct mpa_link		base;
@@ -80,9 +80,9 @@ struct ping_link {
 struct echo_batch;
 
 /**
- * struct echo - a ULPDU on its way back
+ * struct echo - a ULPDU to be sent back
  * @tx: the message
- * @batch: what its octets belong to
+ * @batch: the batch of its octets
  */
 struct echo {
 	struct mpa_tx		tx;
@@ -90,14 +90,15 @@ struct echo {
 };
 
 /**
- * struct echo_batch - ULPDUs that came together and are sent from where they
- * lie. So memory is bounded by what TCP lets the peer send: the window opens
- * when the batch is put. Or a copy of one that was placed, whose place the
- * peer can have overwritten while it is sent.
+ * struct echo_batch - ULPDUs to be sent back
  * @rx: the batch, or NULL
- * @copy: the copy, behind @echo
- * @left: of @echo, still to be handed back
- * @echo: a message for each
+ * @copy: the copy, stored after @echo
+ * @left: number of @echo not handed back
+ * @echo: one message per ULPDU
+ *
+ * Either a batch, sent from where its ULPDUs lie: the window opens when the
+ * batch is put, so the receive buffer bounds the memory. Or a copy of a ULPDU
+ * that was placed, because the peer may overwrite its place during sending.
  */
 struct echo_batch {
 	struct mpa_rx		*rx;
@@ -126,8 +127,8 @@ static void link_publish(struct ping_link *l)
 }
 
 /*
- * It is over. The result is there before our FIN is, so that whoever waits
- * for that FIN finds it. Nothing is to be done with @l after this.
+ * The connection is done. Publishes the result before sending our FIN, so that
+ * a task that waits for the FIN finds it. Do not use @l after this.
  */
 static void link_finish(struct ping_link *l)
 {
@@ -163,7 +164,7 @@ static void link_request(struct mpa_conn *conn, const struct mpa_startup *req)
 		link_fail(l, err, "closed");
 }
 
-/* lazy=1: take no more until link_is_due() */
+/* lazy=1: pass no more ULPDUs until link_is_due() */
 static void link_pause(struct ping_link *l)
 {
 	l->quiet = jiffies;
@@ -171,7 +172,7 @@ static void link_pause(struct ping_link *l)
 	mod_timer(&l->hold, jiffies + 1);
 }
 
-/* Has the peer filled the window? If it does not send, it need not, either. */
+/* True if the peer filled the window, ended, or sent nothing for a while */
 static bool link_is_due(struct ping_link *l)
 {
 	const struct sock *sk = l->sock->sk;
@@ -212,7 +213,7 @@ static int link_init_place(struct ping_link *l)
 	return l->place ? 0 : -ENOMEM;
 }
 
-/* Send on our own account; it waits for the first FPDU of the peer. */
+/* Send the server's own message; MPA waits for the peer's first FPDU. */
 static int link_post_source(struct ping_link *l)
 {
 	int err;
@@ -249,7 +250,7 @@ static void link_established(struct mpa_conn *conn,
 	mod_timer(&l->hold, jiffies + msecs_to_jiffies(hold));
 }
 
-/* It is not under way any more; the last of a batch takes that along. */
+/* Drop an echo that is no longer under way; the last one frees the batch. */
 static void echo_drop(struct ping_link *l, struct echo *echo)
 {
 	struct echo_batch *batch = echo->batch;
@@ -308,7 +309,7 @@ static void echo_init(struct echo *echo, struct echo_batch *batch,
 	iov_iter_kvec(&echo->tx.data, ITER_SOURCE, frag, nr_frags, len);
 }
 
-/* Add the ULPDUs of @rx from @first on to @list. */
+/* Add the ULPDUs of @rx, from index @first, to @list. */
 static int echo_batch_add(struct ping_link *l, struct mpa_rx *rx,
 			  unsigned int first, struct list_head *list)
 {
@@ -360,19 +361,19 @@ static int echo_copy_add(struct ping_link *l, const struct mpa_ulpdu *ulpdu,
 	return 0;
 }
 
-/* Enough echoes are under way. */
+/* True if too many echoes are under way */
 static bool link_is_full(const struct ping_link *l)
 {
 	return l->pending > PENDING_MAX || l->copied > COPIED_MAX;
 }
 
-/* There is room for more again. */
+/* True if there is room for more echoes */
 static bool link_has_room(const struct ping_link *l)
 {
 	return l->pending <= PENDING_MAX / 2 && l->copied <= COPIED_MAX / 2;
 }
 
-/* Send the echoes in @list, or drop them when there was an error. */
+/* Send the echoes in @list, or drop them if @err is set. */
 static int link_send(struct ping_link *l, struct list_head *list, int err)
 {
 	struct mpa_tx *tx, *next;
@@ -388,7 +389,7 @@ static int link_send(struct ping_link *l, struct list_head *list, int err)
 	return err;
 }
 
-/* What does not fit into the buffer is not captured. */
+/* Octets that do not fit into the buffer are not captured. */
 static void link_capture(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 {
 	u32 i;
@@ -408,9 +409,8 @@ static int link_send_rdma(struct ping_link *l)
 }
 
 /*
- * Enhanced startup has failed here. The result is out, and the connection ends
- * with the peer's FIN, so that no RST overtakes what we have said; a peer that
- * does not close is not waited for.
+ * Enhanced startup failed. Publishes the result; the connection ends with the
+ * peer's FIN, so that no RST overtakes octets we have sent, or after a timeout.
  */
 static void link_refuse(struct ping_link *l, enum mpa_error error)
 {
@@ -424,8 +424,9 @@ static void link_refuse(struct ping_link *l, enum mpa_error error)
 
 /*
  * The first ULPDU of enhanced startup: an RTR of a kind that our Reply allows,
- * if there is to be one, or the Terminate message of an Initiator that cannot
- * do with our Reply. Returns if it was taken, or an errno.
+ * if one was negotiated, or the Terminate message of an Initiator that cannot
+ * use our Reply. Returns 1 if it was one of these, 0 if not, or a negative
+ * errno.
  */
 static int link_first(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 {
@@ -453,8 +454,8 @@ static int link_first(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 }
 
 /*
- * Take what startup wants to have first. Returns if the ULPDU is none of that
- * but the ping's, which is counted here, or an errno.
+ * Handle the first ULPDU of enhanced startup. Returns 1 if the ULPDU is one of
+ * the ping's, which is counted here, 0 if not, or a negative errno.
  */
 static int link_take(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 {
@@ -474,7 +475,7 @@ static bool link_is_echo(const struct ping_link *l)
 	return link_opts(l)->mode == PING_MODE_ECHO;
 }
 
-/* What is passed in order is delivered as well. */
+/* ULPDUs that are passed in order are delivered as well. */
 static int link_act(struct ping_link *l, struct mpa_rx *rx)
 {
 	unsigned int i, first = 0;
@@ -492,7 +493,7 @@ static int link_act(struct ping_link *l, struct mpa_rx *rx)
 	return link_send(l, &list, min(err, 0));
 }
 
-/* Act on what is delivered from where it was placed, while there is room. */
+/* Process delivered ULPDUs from where they were placed, while there is room. */
 static int link_act_placed(struct ping_link *l)
 {
 	const struct mpa_ulpdu *ulpdu;
@@ -526,7 +527,7 @@ static void link_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 		link_fail(l, err, "closed");
 }
 
-/* Echoes were handed back: go on with what had to wait for that. */
+/* Echoes were handed back: process ULPDUs that had to wait. */
 static int link_go_on(struct ping_link *l)
 {
 	int err = 0;
@@ -566,14 +567,14 @@ static void link_ended(struct mpa_conn *conn, const struct mpa_end *end)
 	struct ping_link *l = mpa_conn_ctx(conn);
 
 	l->ended = true;
-	/* A FIN in startup is an error, too, and one instead of an RTR */
+	/* a FIN during startup, or in place of an RTR, is an error */
 	if (end->err || (l->first && l->res.info.rtr))
 		ping_result_end(&l->res, end);
 	if (!l->pending || (l->res.status && !l->refused))
 		link_finish(l);
 }
 
-/* Our rejecting Reply is on its way; the connection is closed behind it. */
+/* Our rejecting Reply is being sent; the connection is closed after it. */
 static void link_rejected(struct mpa_conn *conn,
 			  const struct mpa_startup *reply)
 {
@@ -601,7 +602,7 @@ static void link_released(struct mpa_conn *conn, struct list_head *left)
 	timer_shutdown_sync(&l->hold);
 	timer_shutdown_sync(&l->drain);
 	echo_done_list(l, left);
-	if (!l->published)	/* "stop", or the module goes */
+	if (!l->published)	/* "stop", or the module is unloaded */
 		ping_result_fail(&l->res, -ECANCELED, "closed");
 	link_publish(l);
 	link_free(l);
@@ -656,7 +657,7 @@ static int link_attach(struct ping_link *l)
 	return 0;
 }
 
-/* Once it is started, @l is the callbacks'. */
+/* Once started, @l belongs to the callbacks. */
 static void link_start(struct ping_link *l)
 {
 	int err;
@@ -690,7 +691,7 @@ static void server_accepted(void *ctx, struct socket *sock)
 	link_free(l);
 }
 
-/* The private data of @opts is the server's if this returns 0. */
+/* On success the server owns the private data of @opts. */
 int ping_server_start(struct net *net, struct ping_opts *opts)
 {
 	struct ping_server *s;

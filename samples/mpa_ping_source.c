@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The one message of source=1 and payload=1, which MPA cuts into ULPDUs. */
+/* The message of source=1 and payload=1, which MPA cuts into ULPDUs. */
 #include <linux/errno.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
@@ -37,7 +37,7 @@ static int source_next(struct mpa_tx *tx, u32 max)
 	struct ping_source *src = container_of(tx, struct ping_source, tx);
 	u32 len = source_piece(src, max);
 
-	/* Wrong: the first ULPDU is still MPA's. */
+	/* a deliberate error: MPA still owns the first ULPDU */
 	if (src->opts->spoil == PING_SPOIL_EARLY && src->pieces == 1)
 		source_invert(src, 0, 1);
 	src->hdr = cpu_to_be64(src->pieces);
@@ -49,19 +49,19 @@ static int source_next(struct mpa_tx *tx, u32 max)
 	src->octets += len;
 	src->left -= len;
 	src->lengths = lengths_add(src->lengths, len);
-	/* Without a size it is count that ends it. */
+	/* without a size, count= ends the message */
 	if (!src->opts->size && !src->opts->payload)
 		return src->pieces < src->opts->count;
 	return src->left > 0;
 }
 
-/* The hash of the lengths of ULPDUs that came back, in order */
+/* Hash of the lengths of received ULPDUs, in order */
 u32 ping_source_lengths(u32 hash, const struct mpa_ulpdu *ulpdu)
 {
 	return lengths_add(hash, ulpdu->len);
 }
 
-/* The pattern as often as needed */
+/* Repeat the pattern as often as needed. */
 static int source_repeat(struct ping_source *src, const struct ping_buf *data)
 {
 	unsigned int i, nr = DIV_ROUND_UP(src->left, PAGE_SIZE);
@@ -75,7 +75,7 @@ static int source_repeat(struct ping_source *src, const struct ping_buf *data)
 	return 0;
 }
 
-/* @data is the payload or the pattern, and stays while @src is there. */
+/* @data is the payload or the pattern, and must outlive @src. */
 int ping_source_init(struct ping_source *src, const struct ping_opts *opts,
 		     const struct ping_buf *data)
 {
@@ -98,7 +98,7 @@ int ping_source_post(struct ping_source *src, struct mpa_conn *conn)
 	return mpa_send(conn, &src->tx);
 }
 
-/* Now the octets are ours again. */
+/* The octets belong to the sample again. */
 void ping_source_handed_back(const struct ping_source *src)
 {
 	if (src->opts->spoil == PING_SPOIL_LATE)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A consumer of MPA that speaks DDP (RFC 5041) and RDMAP (RFC 5040), enough of
- * them for the stock programs of rdma-core to talk to. It uses nothing but
- * include/net/mpa.h, and shows how that is meant to be used. Files in debugfs,
- * mpa_rdmap/; who writes or reads one does so in its own network namespace:
+ * A consumer of MPA that implements as much of DDP (RFC 5041) and RDMAP (RFC
+ * 5040) as the programs of rdma-core need. Of MPA it uses only
+ * include/net/mpa.h, and shows how to use it. It has these files in debugfs, in
+ * mpa_rdmap/. Each belongs to the network namespace of the task that opens it:
  *
  * cmd		commands, written one at a time
- * result	how the last "connect" went, one key=value a line
- * serve_result	how the last accepted connection went
+ * result	result of the last "connect", one key=value per line
+ * serve_result	result of the last accepted connection
  *
  * Commands:
  *
@@ -17,39 +17,38 @@
  *
  * stop port=P
  *
- *	Ends all serves on that port, and their connections.
+ *	Ends all serve commands on that port, and their connections.
  *
  * connect addr=A port=P [app=echo|rping|rdma_client|ucmatose] [OPTION...]
  *
- *	Connects, does what app= says and closes. The write fails with the
+ *	Connects, runs the program app= and closes. The write fails with the
  *	status of the result.
  *
  * Options of both:
  *
- * app=		whose part to play, see below; echo if not given
- * rev=0|1|2	our revision of MPA; 2 if not given, with enhanced startup
- * markers=0|1	want markers in what we receive; 0 if not given
- * ooo=0|1	have segments passed that come behind a hole in the stream; that
- *		takes markers. 0 if not given
- * ird=N ord=N	RDMA Read Requests under way, incoming and outgoing; 16 if not
- *		given. With rev=2 they are negotiated, else they hold as given.
- * rtr=LIST	rev=2: what may be the Initiator's first FPDU, out of
- *		send,write,read with commas between, or none (connect only);
- *		all three if not given. connect: offered, serve: taken.
+ * app=		program to run, see below; default: echo
+ * rev=0|1|2	our revision of MPA; default: 2, with enhanced startup
+ * markers=0|1	ask the peer for markers; default: 0
+ * ooo=0|1	pass segments out of order, which requires markers; default: 0
+ * ird=N ord=N	RDMA Read Requests under way, incoming and outgoing; default:
+ *		16. Negotiated with rev=2, otherwise used as given.
+ * rtr=LIST	rev=2: kinds of RTR that connect offers and serve accepts:
+ *		send,write,read separated by commas, or none (connect only);
+ *		default: all three
  * pdata=STR pdatahex=HEX	private data of our Request or Reply
- * size=N count=N	octets of a message, and how many; see below
- * depth=N	echo: messages under way, and buffers for them; 4 if not given
- * timeout=S	seconds for all of a connection; connect: 10, with fallback=1
- *		30, serve: 60
- * stag=N	STags of our buffers are N, N + 1, ...; random if not given
+ * size=N count=N	octets of a message, and number of messages; see below
+ * depth=N	echo: messages under way, and buffers for them; default: 4
+ * timeout=S	limit for the whole connection, in seconds; default: connect
+ *		10, with fallback=1 30, serve 60
+ * stag=N	STags of our buffers are N, N + 1, ...; default: random
  *
  * Options of connect:
  *
- * ird_max=N	rev=2: IRD may grow up to here where the peer needs it
- * fallback=0|1	rev=2: ask a peer again for Rev 1 if it does not take Rev 2
- * verify=0|1	compare what came back with what was sent; 1 if not given
+ * ird_max=N	rev=2: value up to which IRD may grow if the peer needs it
+ * fallback=0|1	rev=2: try Rev 1 if the peer does not accept Rev 2
+ * verify=0|1	compare the octets that come back with those sent; default: 1
  *
- * The programs. "They" is the program of that name in rdma-core, or another
+ * Programs. The peer is the program of that name in rdma-core, or another
  * mpa_rdmap:
  *
  * echo		connect sends count (1) Sends of size (64) octets; serve sends
@@ -57,52 +56,52 @@
  * rping	connect is "rping -c -C count -S size -V", serve "rping -s": the
  *		client names a buffer, the server reads it by RDMA Read; the
  *		client names another, the server writes it by RDMA Write.
- *		count (1), size (64, up to 65536); serve takes what comes
+ *		count (1), size (64, up to 65536); serve accepts any of these
  * rdma_client, rdma_server
  *		one Send of 16 octets each way, the client's first
  * ucmatose	count (10) Sends of size (100) octets each way, the server's
  *		first; both ends have to agree on them (ucmatose -C count -S
- *		size). What it sends is not looked at. A Responder may send
- *		nothing before it has received something, so serve needs a
+ *		size). The octets received are not checked. A Responder must
+ *		not send before it has received an FPDU, so serve needs a
  *		client that sends an RTR, or waits until the timeout.
  *
  * Results:
  *
  * status	0 or a negative errno
- * reason	the same as a word: ok, refused, rejected, reset, closed,
+ * reason	a word for status: ok, refused, rejected, reset, closed,
  *		timeout, crc, marker, frame, ird, rtr, local, memory,
- *		terminated (the peer sent a Terminate), protocol (we did,
- *		because of what the peer sent), mismatch
- * number	counts the results of a side in the namespace: a new one is told
- *		by it
+ *		terminated (the peer sent a Terminate), protocol (we sent one,
+ *		because of an error of the peer), mismatch
+ * number	number of this result, counted per side in the namespace; tells
+ *		a new result from an old one
  * iterations	rounds of the program
  * messages_tx messages_rx	Sends
  * writes_tx writes_rx	RDMA Writes
  * reads_tx reads_rx	our RDMA Reads, and the peer's that were answered
- * bytes_tx bytes_rx	payload of all these. RTRs are not counted in any.
- * placed_ooo	bytes of RDMA Writes and RDMA Reads that were placed before
- *		their turn; bytes_rx counts them at their turn
- * mismatches	what came back other than it was sent
+ * bytes_tx bytes_rx	payload of all these messages; RTRs are not counted
+ * placed_ooo	bytes of RDMA Writes and RDMA Reads that were placed out of
+ *		order; bytes_rx counts them when they are delivered
+ * mismatches	number of messages that came back altered
  * terminate_tx terminate_rx	layer/type/code, decimal, or none
- * terminate_swapped	1: siw's way, layer and type were the other way round
- * rtr		kind that was sent, or received: send, write, read, or none
- * ird ord	in use
+ * terminate_swapped	1: layer and type were swapped, as siw does
+ * rtr		kind of RTR sent or received: send, write, read, or none
+ * ird ord	values in use
  * revision markers_tx markers_rx emss mulpdu ulpdus_tx ulpdus_rx
  * ulpdus_ooo bytes_ooo ooo_suppressed
- * mpa_error peer_pdata elapsed_ns local peer	as those of mpa_ping
- * octets_tx octets_rx octets_ooo placed_early	bytes_tx and so on: names of
- *		before, printed last
+ * mpa_error peer_pdata elapsed_ns local peer	as in mpa_ping
+ * octets_tx octets_rx octets_ooo placed_early	old names of bytes_tx, bytes_rx,
+ *		bytes_ooo and placed_ooo, printed last
  *
- * What is ours to choose in the protocol: an STag belongs to one connection,
- * and its Tagged Offsets begin at STag * 4096. A connection that goes wrong
- * ends with a Terminate where one can be sent, and our FIN behind it; the peer
- * has two seconds to close its side before the connection is reset.
+ * Choices that the protocol leaves open: an STag belongs to one connection, and
+ * its Tagged Offsets begin at STag * 4096. After an error the connection ends
+ * with a Terminate, if one can be sent, and our FIN; the peer has two seconds
+ * to close its side before the connection is reset.
  *
  * Locks: rdmap_net.lock and servers_lock (a mutex each) are taken alone. A
- * server's lock is taken inside servers_lock, and MPA's inside it. What belongs
- * to one stream needs none: its callbacks run one at a time. But its timer too
- * sends a Terminate and closes: the stream's lock is for that, and MPA's inside
- * it.
+ * server's lock is taken inside servers_lock, and MPA's inside it. The data of
+ * a stream needs no lock, because its callbacks run one at a time. Its timer,
+ * however, also sends a Terminate and closes: the stream's lock serializes
+ * that, and MPA's locks are taken inside it.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -185,7 +184,7 @@ static int __net_init rdmap_net_init(struct net *net)
 	return 0;
 }
 
-/* No connection is left: each socket holds the namespace. */
+/* No connection is left: each socket holds a reference on the namespace. */
 static void __net_exit rdmap_net_exit(struct net *net)
 {
 	struct rdmap_net *rn = rdmap_net(net);

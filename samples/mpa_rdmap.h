@@ -18,10 +18,10 @@
 #include "mpa_opts.h"
 #include "mpa_rdmap_wire.h"
 
-#define RDMAP_DEPTH		16		/* IRD and ORD, if not given */
+#define RDMAP_DEPTH		16		/* default of ird= and ord= */
 #define RDMAP_SIZE_MAX		SZ_1M		/* octets of a Send */
-#define RDMAP_RPING_MAX		SZ_64K		/* octets of an rping */
-#define RDMAP_ECHO_MAX		SZ_16M		/* octets of all echo buffers */
+#define RDMAP_RPING_MAX		SZ_64K		/* largest size= of rping */
+#define RDMAP_ECHO_MAX		SZ_16M		/* octets of echo buffers */
 
 enum rdmap_cmd {
 	RDMAP_CMD_SERVE		= BIT(0),
@@ -40,22 +40,22 @@ enum rdmap_program {
 
 /**
  * struct rdmap_opts - a command
- * @base: what all samples have
+ * @base: options that all samples have
  * @app: &enum rdmap_program
- * @rev: our revision
- * @markers: our M bit
- * @ooo: have segments passed before their turn
- * @ird: Read Requests that we take
- * @ord: Read Requests that we make
- * @rtr: MPA_RTR_*
+ * @rev: revision of MPA
+ * @markers: M bit of our frame
+ * @ooo: pass segments out of order
+ * @ird: most RDMA Read Requests of the peer under way
+ * @ord: most of our RDMA Read Requests under way
+ * @rtr: kinds of RTR, MPA_RTR_*
  * @size: octets of a message
- * @count: messages
- * @depth: messages under way
- * @timeout: seconds for a connection
- * @stag: the first of our STags, or 0
- * @ird_max: connect: what IRD may grow to
- * @fallback: connect: Rev 1 after Rev 2
- * @verify: connect: compare what comes back
+ * @count: number of messages
+ * @depth: most messages under way
+ * @timeout: limit for a connection, in seconds
+ * @stag: first STag of our buffers, or 0: random
+ * @ird_max: connect: value up to which @ird may grow
+ * @fallback: connect: try Rev 1 after Rev 2
+ * @verify: connect: compare the octets that come back
  */
 struct rdmap_opts {
 	struct mpa_opts	base;
@@ -77,11 +77,11 @@ struct rdmap_opts {
 };
 
 /**
- * struct rdmap_count - messages of one direction
+ * struct rdmap_count - counts of one direction
  * @messages: Sends
  * @writes: RDMA Writes
  * @reads: RDMA Reads
- * @octets: payload of all these
+ * @octets: payload of all these messages
  */
 struct rdmap_count {
 	u64	messages;
@@ -91,28 +91,28 @@ struct rdmap_count {
 };
 
 /**
- * struct rdmap_result - how a connection went
- * @number: counts the results of a side
+ * struct rdmap_result - result of a connection
+ * @number: number of this result, counted per side
  * @status: 0 or a negative errno
- * @reason: the same as a word
- * @mpa_error: code of RFC 5044 or RFC 6581
- * @info: what was negotiated
- * @ird: Read Requests taken
- * @ord: Read Requests made
- * @rtr: MPA_RTR_* that was sent or received
- * @start: when it began
- * @elapsed: how long it took, ns
+ * @reason: a word for @status
+ * @mpa_error: error code of RFC 5044 or RFC 6581
+ * @info: what was negotiated, and counts
+ * @ird: IRD in use
+ * @ord: ORD in use
+ * @rtr: RTR that was sent or received, MPA_RTR_*
+ * @start: time at which the connection began
+ * @elapsed: duration, ns
  * @iterations: rounds of the program
- * @tx: what was sent
- * @rx: what was received; reads are those answered
- * @placed_ooo: octets placed before their turn
- * @mismatches: what came back other than it was sent
- * @term_tx: error in the Terminate that we sent, or 0
- * @term_rx: error in the peer's, or 0
- * @term_swapped: its nibbles are swapped
+ * @tx: messages sent
+ * @rx: messages received; reads are those answered
+ * @placed_ooo: octets placed out of order
+ * @mismatches: messages that came back altered
+ * @term_tx: error in our Terminate, or 0
+ * @term_rx: error in the peer's Terminate, or 0
+ * @term_swapped: layer and type in the peer's Terminate were swapped
  * @peer_rev: revision in the peer's frame
- * @pd: its private data
- * @pd_len: octets of it
+ * @pd: private data in the peer's frame
+ * @pd_len: length of @pd in octets
  */
 struct rdmap_result {
 	u64			number;
@@ -145,13 +145,13 @@ enum rdmap_side {
 };
 
 /**
- * struct rdmap_net - what is kept for a namespace
- * @lock: protects all of it
- * @last: the last results
- * @results: how many there have been
+ * struct rdmap_net - state of a namespace
+ * @lock: protects all other members
+ * @last: last result of each side
+ * @results: number of results of each side
  */
 struct rdmap_net {
-	struct mutex		lock;	/* protects all of it */
+	struct mutex		lock;	/* protects all other members */
 	struct rdmap_result	*last[RDMAP_SIDES];
 	u64			results[RDMAP_SIDES];
 };
@@ -161,17 +161,17 @@ struct rdmap_stream;
 /* struct rdmap_region.access */
 #define RDMAP_REMOTE_READ	BIT(0)
 #define RDMAP_REMOTE_WRITE	BIT(1)
-#define RDMAP_READ_SINK		BIT(2)	/* our own RDMA Reads write to it */
+#define RDMAP_READ_SINK		BIT(2)	/* sink of our own RDMA Reads */
 
 /**
  * struct rdmap_region - a tagged buffer
  * @list: in rdmap_stream.regions
- * @stream: where it may be used
+ * @stream: the stream whose peer may use it
  * @stag: its STag
- * @access: RDMAP_REMOTE_READ and so on; 0: it was invalidated
+ * @access: RDMAP_REMOTE_READ and so on; 0: invalidated
  * @base: Tagged Offset of its first octet
  * @mem: its octets
- * @len: how many
+ * @len: length of @mem in octets
  */
 struct rdmap_region {
 	struct list_head	list;
@@ -187,8 +187,8 @@ struct rdmap_region {
  * struct rdmap_recv - an untagged buffer
  * @list: in rdmap_stream.recvs
  * @mem: its octets
- * @size: how many there may be
- * @len: how many came
+ * @size: size of @mem in octets
+ * @len: octets received
  */
 struct rdmap_recv {
 	struct list_head	list;
@@ -198,25 +198,25 @@ struct rdmap_recv {
 };
 
 /**
- * struct rdmap_msg - a message to send, cut by MPA
- * @tx: MPA's part
- * @list: a Read Request that waits for its Response
- * @stream: whose
- * @kv: the octets at @mem
+ * struct rdmap_msg - a message to send, cut into segments by MPA
+ * @tx: the message of MPA
+ * @list: entry in rdmap_stream.reads, while it awaits its Response
+ * @stream: the stream that sends it
+ * @kv: describes @mem
  * @opcode: &enum rdmap_op
- * @busy: it was posted and not handed back
- * @owned: it is the stream's own: freed when it is handed back
- * @is_rtr: it answers an RTR: neither IRD nor a result counts it
+ * @busy: posted and not handed back
+ * @owned: owned by the stream, which frees it when it is handed back
+ * @is_rtr: answers an RTR; neither IRD nor a result counts it
  * @mem: octets to send
- * @len: how many
- * @stag: where an RDMA Write or Read Response goes
- * @to: and from which offset on
- * @read: what a Read Request says
- * @msn: number in its queue
- * @done: octets of @len cut; of a Read Request, octets that came back
- * @cut: MPA has got all of it
- * @answered: the Response to a Read Request is there
- * @hdr: headers of the ULPDU that is being sent
+ * @len: number of octets to send
+ * @stag: STag that an RDMA Write or Read Response goes to
+ * @to: Tagged Offset that it goes to
+ * @read: contents of a Read Request
+ * @msn: message sequence number
+ * @done: octets of @len cut; for a Read Request, octets that came back
+ * @cut: MPA has cut the whole message
+ * @answered: the Response to a Read Request has arrived
+ * @hdr: header of the segment being sent
  */
 struct rdmap_msg {
 	struct mpa_tx		tx;
@@ -240,12 +240,12 @@ struct rdmap_msg {
 };
 
 /**
- * struct rdmap_app - a program's part. Each call but the first may be missing.
- * @begin: full operation begins; delivery does when it returns
+ * struct rdmap_app - callbacks of a program; all but @begin are optional
+ * @begin: full operation begins; delivery begins when it returns
  * @received: a Send has filled a buffer, which is the program's again
- * @sent: a Send or RDMA Write is in TCP, its message can be used again
- * @read: an RDMA Read is complete, its message can be used again
- * @end: all is over; free what @begin has made. Also if that failed
+ * @sent: a Send or RDMA Write was handed back, the message is free again
+ * @read: an RDMA Read is complete, the message is free again
+ * @end: the stream has ended; free what @begin allocated, even if it failed
  */
 struct rdmap_app {
 	int	(*begin)(struct rdmap_stream *s);
@@ -257,47 +257,47 @@ struct rdmap_app {
 
 /* struct rdmap_stream.flags */
 enum rdmap_stream_flag {
-	RDMAP_FAILED,		/* @res says why */
-	RDMAP_TERMINATED,	/* nothing is sent behind our Terminate */
-	RDMAP_ENDING,		/* closed here; when time is over it is reset */
+	RDMAP_FAILED,		/* @res has the reason */
+	RDMAP_TERMINATED,	/* nothing is sent after our Terminate */
+	RDMAP_ENDING,		/* closed here; reset at the deadline */
 };
 
 /**
  * struct rdmap_stream - an RDMAP stream on a connection
  * @net: namespace it belongs to
  * @opts: the command
- * @app: the program
- * @app_data: the program's own
- * @over: called when nothing of it is in use any more; may free it
- * @sock: its socket
- * @conn: its MPA
- * @deadline: when it is to be over, jiffies
- * @timer: ends what takes too long
- * @lock: taken for ending it: one Terminate, and our FIN behind that
+ * @app: callbacks of the program
+ * @app_data: data of the program
+ * @over: called when the stream is no longer used; may free it
+ * @sock: socket of the connection
+ * @conn: MPA on @sock
+ * @deadline: time limit of the connection, jiffies
+ * @timer: ends a connection at @deadline
+ * @lock: serializes the end: one Terminate, then our FIN
  * @flags: &enum rdmap_stream_flag
- * @res: how it goes
- * @begun: the program has
- * @idle: the peer may close now
- * @clean: it has
- * @deaf: nothing more is taken from the peer
- * @version: of DDP and RDMAP
- * @msn_tx: number of the next message, by queue
- * @msn_rx: the same that the peer is at
+ * @res: result so far
+ * @begun: the program has begun
+ * @idle: a FIN of the peer is expected from now on
+ * @clean: the peer closed when that was expected
+ * @deaf: further ULPDUs of the peer are dropped
+ * @version: version of DDP and RDMAP
+ * @msn_tx: number of the next message sent, by queue
+ * @msn_rx: number of the next message received, by queue
  * @recvs: buffers for Sends
- * @mo: octets of a Send in the first of these
- * @await_rtr: kinds of RTR of which the peer's first segment is one
+ * @mo: octets received of the Send that fills the first of @recvs
+ * @await_rtr: kinds of RTR allowed as the peer's first segment
  * @rtr: our RTR
  * @regions: tagged buffers
- * @ooo: segments whose turn is still to come, by position
+ * @ooo: segments passed out of order and not delivered, by stream position
  * @reads: our Read Requests that await their Response, in order
  * @nr_reads: number of @reads, without an RTR
- * @answering: the peer's Read Requests whose Response is not all sent, but
- *	for an RTR
- * @answers: Responses not handed back
- * @held: no more is taken until there are fewer
+ * @answering: the peer's Read Requests whose Response is not sent completely,
+ *	without an RTR
+ * @answers: number of Responses not handed back
+ * @held: delivery is on hold until @answers is lower
  * @term: our Terminate
- * @term_err: its error
- * @term_octets: its octets
+ * @term_err: error of our Terminate
+ * @term_octets: octets of our Terminate
  */
 struct rdmap_stream {
 	struct net		*net;
@@ -309,7 +309,7 @@ struct rdmap_stream {
 	struct mpa_conn		*conn;
 	unsigned long		deadline;
 	struct timer_list	timer;
-	spinlock_t		lock;	/* for ending it */
+	spinlock_t		lock;	/* serializes the end */
 	unsigned long		flags;
 	struct rdmap_result	res;
 	bool			begun;
@@ -341,12 +341,12 @@ struct rdmap_stream {
 /**
  * struct rdmap_seg - a DDP segment that has been received
  * @hdr: its header
- * @hdr_len: octets of that
- * @ulpdu: all of it
+ * @hdr_len: length of @hdr on the wire
+ * @ulpdu: the whole segment
  * @len: octets of payload
- * @octets: its first octets
- * @nr_octets: how many there are of these
- * @placed: the payload was, before its turn, and is here no more
+ * @octets: first octets of the segment
+ * @nr_octets: number of octets in @octets
+ * @placed: the payload was placed out of order, and is not here
  */
 struct rdmap_seg {
 	struct rdmap_hdr	hdr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Which program is whose part, and what the programs have in common. */
+/* The programs of either side, and functions that they share. */
 #include <linux/errno.h>
 #include <linux/mm.h>
 
@@ -19,14 +19,14 @@ const struct rdmap_app *rdmap_app(const struct rdmap_opts *opts)
 	return apps[opts->app][opts->base.cmd == RDMAP_CMD_CONNECT];
 }
 
-/* It cannot go on; the peer may have done something strange, or we. */
+/* End the stream: a protocol error of the peer, or a local failure. */
 void rdmap_app_fail(struct rdmap_stream *s, int err)
 {
 	rdmap_fail(s, err, err == -EPROTO ? "protocol" : "closed");
 	rdmap_finish(s, RDMAP_ERR_LOCAL, NULL);
 }
 
-/* A Send of what @msg has */
+/* Send the octets of @msg. */
 void rdmap_app_send(struct rdmap_stream *s, struct rdmap_msg *msg)
 {
 	int err;
@@ -37,7 +37,7 @@ void rdmap_app_send(struct rdmap_stream *s, struct rdmap_msg *msg)
 		rdmap_app_fail(s, err);
 }
 
-/* All is done, for the side that is the first to close. */
+/* All is done, on the side that closes first. */
 void rdmap_app_close(struct rdmap_stream *s)
 {
 	s->idle = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* "connect": MPA connects and starts, the program does the rest. */
+/* "connect": MPA connects and starts, then the program runs. */
 #include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
@@ -11,8 +11,8 @@
 /**
  * struct rdmap_client - a "connect"
  * @stream: its stream
- * @connected: there is a connection, or @err says why not
- * @over: the stream is over
+ * @connected: completed when connecting has succeeded or failed, see @err
+ * @over: completed when the stream has ended
  * @err: result of connecting
  */
 struct rdmap_client {
@@ -61,7 +61,7 @@ static struct mpa_connector *client_connect(struct rdmap_client *c)
 	return mpa_connect(&params, client_connected);
 }
 
-/* What happened before there was a connection of MPA */
+/* Reason for a failure before MPA had a connection */
 static const char *early_reason(int err)
 {
 	switch (err) {
@@ -78,7 +78,7 @@ static const char *early_reason(int err)
 	}
 }
 
-/* 0, -ETIMEDOUT, -EINTR, or what TCP says */
+/* Returns 0, -ETIMEDOUT, -EINTR, or an error of TCP. */
 static int client_wait_connected(struct rdmap_client *c,
 				 struct mpa_connector *connector)
 {
@@ -89,7 +89,7 @@ static int client_wait_connected(struct rdmap_client *c,
 	mpa_connect_close(connector);
 	if (left <= 0)
 		wait_for_completion(&c->connected);
-	/* It may have come nevertheless */
+	/* the connection may have been established nevertheless */
 	if (!c->err || left > 0)
 		return c->err;
 	return left ? -EINTR : -ETIMEDOUT;
@@ -112,7 +112,7 @@ static void client_go(struct rdmap_client *c)
 	wait_for_completion(&c->over);
 }
 
-/* Do a "connect"; returns its status. */
+/* Run a "connect"; returns its status. */
 int rdmap_client_run(struct net *net, const struct rdmap_opts *opts)
 {
 	struct rdmap_client *c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* "echo": what was sent comes back. No program of rdma-core does this. */
+/* "echo": the server sends each message back. Not a program of rdma-core. */
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -9,7 +9,7 @@
 #include "mpa_rdmap.h"
 
 /**
- * struct echo_slot - a message and a buffer
+ * struct echo_slot - a message and a receive buffer
  * @recv: the buffer
  * @msg: the message
  */
@@ -22,9 +22,9 @@ struct echo_slot {
  * struct echo - either side of an echo
  * @posted: client: messages sent
  * @echoed: client: messages that came back
- * @octets: of the buffers, and of the client's messages
+ * @octets: memory of the buffers and of the client's messages
  * @nr: number of slots
- * @slot: message n of a client is in n % @nr
+ * @slot: the slots; message n of a client uses slot n % @nr
  */
 struct echo {
 	u32			posted;
@@ -44,7 +44,7 @@ static void echo_free(struct rdmap_stream *s)
 	kvfree(e);
 }
 
-/* A buffer in each slot, and another for a message if @client */
+/* Allocate a receive buffer per slot, and a message buffer if @client. */
 static struct echo *echo_new(struct rdmap_stream *s, bool client)
 {
 	u32 nr = s->opts->depth, size = s->opts->size;
@@ -56,7 +56,7 @@ static struct echo *echo_new(struct rdmap_stream *s, bool client)
 		return NULL;
 	s->app_data = e;
 	e->nr = nr;
-	/* At most RDMAP_ECHO_MAX, and one octet more, as there may be none */
+	/* at most RDMAP_ECHO_MAX; one more, as the size may be 0 */
 	e->octets = kvzalloc((size_t)nr * size * (1 + client) + 1, GFP_KERNEL);
 	if (!e->octets)
 		return NULL;
@@ -79,7 +79,7 @@ static void echo_fill(u8 *mem, u32 len, u32 number)
 		mem[i] = i * 7 + (i >> 8) + number * 31;
 }
 
-/* A slot is free when its message was handed back, and has come back. */
+/* A slot is free when its message was handed back and its echo has arrived. */
 static bool echo_may_post(const struct rdmap_stream *s, const struct echo *e)
 {
 	return e->posted < s->opts->count && e->posted - e->echoed < e->nr &&
@@ -149,7 +149,7 @@ static int echo_server_begin(struct rdmap_stream *s)
 	return echo_new(s, false) ? 0 : -ENOMEM;
 }
 
-/* Back from where it is; the buffer is posted again when that is sent. */
+/* Echo from the receive buffer, which is posted again after sending. */
 static void echo_server_received(struct rdmap_stream *s,
 				 struct rdmap_recv *recv)
 {

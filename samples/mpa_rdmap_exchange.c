@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * "rdma_client", "rdma_server" and "ucmatose": one side sends all that it has;
- * the other side, when it has it, does the same. The first one then closes.
- * rdma_client goes first, and so does the side of ucmatose that serves.
+ * "rdma_client", "rdma_server" and "ucmatose": one side sends all its messages;
+ * the other side does so after it has received them. Then the first side
+ * closes. rdma_client sends first, and so does the side of ucmatose that
+ * serves.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -11,18 +12,18 @@
 
 #include "mpa_rdmap.h"
 
-#define RDMA_SIZE	16	/* of rdma_client and rdma_server */
+#define RDMA_SIZE	16	/* of rdma_client, rdma_server: octets */
 
 /**
- * struct exchange - either side
- * @first: we begin
+ * struct exchange - either side of an exchange
+ * @first: this side sends first
  * @size: octets of a message
  * @count: messages each way
- * @posted: messages sent
- * @sent: of these, handed back
- * @received: messages that came
- * @recv: where they go; they are not looked at
- * @octets: what we send, all in @size octets, and behind it @recv's
+ * @posted: messages posted
+ * @sent: messages handed back
+ * @received: messages received
+ * @recv: receive buffer of all messages, whose contents are ignored
+ * @octets: @size octets to send, then those of @recv
  * @nr: number of messages under way
  * @msg: message n is in n % @nr
  */
@@ -74,7 +75,7 @@ static struct exchange *exchange_new(struct rdmap_stream *s)
 		x->size = RDMA_SIZE;
 		x->count = 1;
 	}
-	/* An octet more, as there may be none */
+	/* one more, as the size may be 0 */
 	x->octets = kvzalloc(2 * (size_t)x->size + 1, GFP_KERNEL);
 	if (!x->octets)
 		return NULL;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DDP segments that have come before their turn, which MPA finds behind a hole
- * in TCP's stream and passes once. The payload of RDMA Writes and RDMA Read
- * Responses is placed as it comes (RFC 5041 section 5.3); nothing else is done,
- * counted or told before Delivery has come to the segment. Then it is taken
- * like one that has just arrived, all checks included: what is between may
- * have changed what they say. So this is kept of it:
+ * DDP segments passed out of order: MPA finds them after a hole in TCP's
+ * stream, and passes each once. The payload of RDMA Writes and RDMA Read
+ * Responses is placed as it arrives (RFC 5041 section 5.3). A segment is
+ * counted and processed, all checks included, when it is delivered: segments
+ * before it may change the result of a check, for example by invalidating an
+ * STag. Until then a struct rdmap_ooo keeps
  *
- * - placed: the headers
- * - not placed: all of it. That is what is not tagged, what came before an RTR
- *   was taken, and what did not pass a check, as it may at its turn.
+ * - of a segment that was placed, the headers
+ * - of any other segment, the whole ULPDU: it is untagged, or arrived before
+ *   the RTR, or failed a check that it may pass when it is delivered
  *
- * None can be refused. But all are octets of TCP's receive window, each of them
- * once, so that is what bounds them: a struct rdmap_ooo, and the octets of
- * the ULPDU, for the 8 octets or more of its FPDU. Where there is no memory for
- * one the connection is reset.
+ * No segment can be refused. TCP's receive window bounds the memory, as it
+ * contains each segment once: one struct rdmap_ooo and the octets of the ULPDU
+ * for an FPDU of at least 8 octets. If there is no memory for a segment, the
+ * connection is reset.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -25,13 +25,13 @@
 #include "mpa_rdmap.h"
 
 /**
- * struct rdmap_ooo - a segment whose turn is still to come
+ * struct rdmap_ooo - a segment that is not delivered yet
  * @node: in rdmap_stream.ooo
- * @pos: its position
- * @len: octets of its ULPDU
+ * @pos: stream position of its FPDU
+ * @len: length of its ULPDU in octets
  * @placed: the payload was placed, and is not here
- * @kept: octets of the ULPDU that are here
- * @octets: these
+ * @kept: number of octets kept
+ * @octets: the first @kept octets of the ULPDU
  */
 struct rdmap_ooo {
 	struct rb_node	node;
@@ -54,7 +54,7 @@ static struct rdmap_ooo *ooo_first(const struct rdmap_stream *s)
 			     node);
 }
 
-/* Is it for what a Read Request under way has asked for? */
+/* True if a Read Request under way has asked for this segment */
 static bool is_asked_for(const struct rdmap_stream *s,
 			 const struct rdmap_seg *seg)
 {
@@ -62,7 +62,7 @@ static bool is_asked_for(const struct rdmap_stream *s,
 	u64 off;
 
 	list_for_each_entry(msg, &s->reads, list) {
-		/* Far above any size if it is below */
+		/* wraps to more than any size if it is below */
 		off = seg->hdr.to - msg->read.sink_to;
 		if (seg->hdr.stag == msg->read.sink_stag &&
 		    off <= msg->read.size && seg->len <= msg->read.size - off)
@@ -71,7 +71,7 @@ static bool is_asked_for(const struct rdmap_stream *s,
 	return false;
 }
 
-/* What has to be allowed for it to be placed now; 0: it has to wait. */
+/* Access rights needed to place the segment now; 0: it must wait */
 static u32 ooo_access(const struct rdmap_stream *s,
 		      const struct rdmap_seg *seg)
 {
@@ -85,7 +85,7 @@ static u32 ooo_access(const struct rdmap_stream *s,
 	}
 }
 
-/* Returns whether it was placed. Before an RTR is taken there is nowhere. */
+/* Returns true if the segment was placed. Places nothing before an RTR. */
 static bool ooo_place(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu)
 {
 	struct rdmap_seg seg;
@@ -105,7 +105,7 @@ static bool ooo_place(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu)
 	return true;
 }
 
-/* It cannot be had once more, and there is no going on without it. */
+/* A segment is passed only once, so the stream cannot continue without it. */
 static void ooo_lost(struct rdmap_stream *s)
 {
 	s->deaf = true;
@@ -113,7 +113,7 @@ static void ooo_lost(struct rdmap_stream *s)
 	mpa_abort(s->conn);
 }
 
-/* @ulpdu is passed before its turn. */
+/* Keep a ULPDU that was passed out of order. */
 void rdmap_ooo_keep(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu)
 {
 	bool placed = ooo_place(s, ulpdu);
@@ -151,7 +151,7 @@ static void ooo_take(struct rdmap_stream *s, struct rdmap_ooo *ooo)
 	rdmap_take(s, &ulpdu, ooo->placed);
 }
 
-/* All below @delivered have their turn now, in the order of the stream. */
+/* Process all segments below @delivered, in stream order. */
 void rdmap_ooo_turn(struct rdmap_stream *s, u64 delivered)
 {
 	struct rdmap_ooo *ooo;
@@ -163,7 +163,7 @@ void rdmap_ooo_turn(struct rdmap_stream *s, u64 delivered)
 	}
 }
 
-/* The connection is gone, and no turn will come: as if they had never been. */
+/* The connection has ended: free the segments that were not delivered. */
 void rdmap_ooo_drop(struct rdmap_stream *s)
 {
 	struct rdmap_ooo *ooo, *next;

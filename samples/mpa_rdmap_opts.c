@@ -68,8 +68,9 @@ static bool given(const struct rdmap_opts *opts, const char *name)
 }
 
 /*
- * To fall back takes all of the first startup where the peer keeps silent, by
- * net.mpa.startup_timeout_ms as long as a connect otherwise.
+ * A fallback takes the whole first startup if the peer is silent: by default of
+ * net.mpa.startup_timeout_ms as long as the limit for a connect without a
+ * fallback.
  */
 static u32 default_timeout(const struct rdmap_opts *opts)
 {
@@ -78,7 +79,7 @@ static u32 default_timeout(const struct rdmap_opts *opts)
 	return opts->fallback ? 30 : 10;
 }
 
-/* What the stock programs do without being told */
+/* Defaults of the rdma-core programs */
 static void set_app_defaults(struct rdmap_opts *opts)
 {
 	u32 size = 64, count = 1;
@@ -135,7 +136,7 @@ static int check_startup(const struct rdmap_opts *opts)
 	return 0;
 }
 
-/* Take a command apart. @line is changed. */
+/* Parse a command. @line is changed. */
 int rdmap_opts_parse(struct net *net, char *line, struct rdmap_opts *opts)
 {
 	int err;
@@ -157,7 +158,7 @@ int rdmap_opts_parse(struct net *net, char *line, struct rdmap_opts *opts)
 	return err;
 }
 
-/* What to ask of MPA */
+/* Set the parameters for MPA. */
 void rdmap_opts_params(const struct rdmap_opts *opts,
 		       struct mpa_params *params)
 {

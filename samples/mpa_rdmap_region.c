@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Tagged buffers, and the STags by which peers name them. An STag is known to
- * the whole module, so that one of another stream is told from one that does
- * not exist; what is behind it is for its own stream alone.
+ * Tagged buffers, and the STags by which peers name them. STags are unique in
+ * the module, so that an STag of another stream can be told from one that does
+ * not exist; only its own stream may access the buffer.
  */
 #include <linux/err.h>
 #include <linux/overflow.h>
@@ -24,7 +24,7 @@ static int stag_take(struct rdmap_region *region, u32 stag)
 	return xa_insert(&stags, stag, region, GFP_KERNEL);
 }
 
-/* A peer is not to guess them; 0 is none, as some hardware wants it. */
+/* Peers must not be able to guess STags; 0 is invalid for some hardware. */
 static int stag_choose(struct rdmap_region *region)
 {
 	u32 wanted = region->stream->opts->stag;
@@ -38,7 +38,7 @@ static int stag_choose(struct rdmap_region *region)
 	return err;
 }
 
-/* Let the peer, or our own RDMA Reads, use @len octets at @mem. */
+/* Register @len octets at @mem for the peer, or for our own RDMA Reads. */
 struct rdmap_region *rdmap_region_new(struct rdmap_stream *s, void *mem,
 				      u32 len, u32 access)
 {
@@ -61,7 +61,7 @@ struct rdmap_region *rdmap_region_new(struct rdmap_stream *s, void *mem,
 	return region;
 }
 
-/* Nobody may use it from now on; the program still knows it. */
+/* Revoke all access; the program keeps the buffer. */
 static void region_disable(struct rdmap_region *region)
 {
 	if (!region->access)
@@ -87,8 +87,8 @@ static bool stag_exists(u32 stag)
 }
 
 /*
- * The stream's buffer of that name. Returns 0, or the error of RDMAP: the STag
- * does not exist, or is another stream's.
+ * Find the stream's buffer by STag. Returns 0, or the error of RDMAP: the STag
+ * does not exist, or belongs to another stream.
  */
 u32 rdmap_region_find(struct rdmap_stream *s, u32 stag,
 		      struct rdmap_region **region)
@@ -104,7 +104,7 @@ u32 rdmap_region_find(struct rdmap_stream *s, u32 stag,
 	return stag_exists(stag) ? RDMAP_ERR_STREAM : RDMAP_ERR_STAG;
 }
 
-/* Are the @len octets from @to on in it? Returns 0 or the error of RDMAP. */
+/* Check that @len octets from @to on are in it: 0 or the error of RDMAP. */
 u32 rdmap_region_check(const struct rdmap_region *region, u64 to, u32 len)
 {
 	u64 end;
@@ -117,8 +117,8 @@ u32 rdmap_region_check(const struct rdmap_region *region, u64 to, u32 len)
 }
 
 /*
- * The buffer that a peer wants to invalidate. What our own RDMA Reads write to
- * was never the peer's. Returns 0 or the error of RDMAP.
+ * Find the buffer that a peer wants to invalidate; the sink of our own RDMA
+ * Reads is not the peer's. Returns 0 or the error of RDMAP.
  */
 u32 rdmap_region_yield(struct rdmap_stream *s, u32 stag,
 		       struct rdmap_region **region)
@@ -130,9 +130,9 @@ u32 rdmap_region_yield(struct rdmap_stream *s, u32 stag,
 }
 
 /*
- * The peer is done with it. Read Requests that came before have passed their
- * check: their Responses go on reading it, which the program has to keep
- * until the end of the stream.
+ * Invalidate a buffer for the peer. Read Requests that arrived before have
+ * passed their check: their Responses continue to read the buffer, so the
+ * program must keep it until the stream ends.
  */
 void rdmap_region_invalidate(struct rdmap_region *region)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* How a connection went, and its form as text. */
+/* Result of a connection, and its text form. */
 #include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -18,7 +18,7 @@ void rdmap_result_init(struct rdmap_result *res)
 	};
 }
 
-/* The peer's frame. Without memory for its private data there is none. */
+/* Copy the peer's frame; omits the private data if there is no memory. */
 void rdmap_result_peer(struct rdmap_result *res,
 		       const struct mpa_startup *peer)
 {
@@ -36,7 +36,7 @@ void rdmap_result_free(struct rdmap_result *res)
 	kfree(res);
 }
 
-/* From now on it is what "result" shows. The private data moves along. */
+/* Make it the result that "result" shows; takes over the private data. */
 void rdmap_result_publish(struct rdmap_result *res, struct net *net,
 			  enum rdmap_side side)
 {
@@ -99,7 +99,7 @@ static void show_term(struct seq_file *seq, const char *name, u32 err)
 			   rdmap_err_type(err), rdmap_err_code(err));
 }
 
-/* One key=value a line; scripts rely on the names. */
+/* One key=value per line; scripts rely on the keys. */
 void rdmap_result_show(struct seq_file *seq, const struct rdmap_result *res)
 {
 	mpa_show_u64(seq, "number", res->number);
@@ -119,7 +119,7 @@ void rdmap_result_show(struct seq_file *seq, const struct rdmap_result *res)
 	mpa_show_pd(seq, res->pd, res->pd_len);
 	mpa_show_u64(seq, "elapsed_ns", res->elapsed);
 	mpa_show_addresses(seq, &res->info);
-	/* Keys of before, for scripts that read them */
+	/* deprecated keys, for scripts that read them */
 	mpa_show_u64(seq, "octets_tx", res->tx.octets);
 	mpa_show_u64(seq, "octets_rx", res->rx.octets);
 	mpa_show_u64(seq, "octets_ooo", res->info.bytes_ooo);

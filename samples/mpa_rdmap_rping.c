@@ -10,9 +10,9 @@
  *	    <- RDMA Write to sink
  *			<- Send: done
  *
- * Each Send has an address, an STag and a length, those of a buffer of the
- * client's where it names one. The octets are text that ends with a zero: the
- * server of rdma-core writes what it has read up to there.
+ * Each Send contains an address, an STag and a length: of a buffer of the
+ * client, if the Send names one. The buffer holds text that ends with a zero:
+ * the server of rdma-core writes back the text up to there.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -25,10 +25,10 @@
 #include "mpa_rdmap.h"
 
 /**
- * struct rping_info - what a Send says
- * @to: Tagged Offset, to others an address
+ * struct rping_info - contents of a Send
+ * @to: Tagged Offset, an address in rdma-core
  * @stag: STag
- * @len: octets
+ * @len: length in octets
  */
 struct rping_info {
 	__be64	to;
@@ -39,18 +39,18 @@ struct rping_info {
 #define RPING_HALVES	2
 
 /**
- * struct rping - either side
- * @second: in the second half of a round
+ * struct rping - either side of rping
+ * @second: the second half of a round is under way
  * @reading: server: the RDMA Read is under way
- * @len: server: octets that it was for
- * @source: client: buffer that is read from
- * @sink: client: buffer that is written to; server: the only one
- * @info_rx: what the last Send said
- * @recv: buffer for that
- * @info: what our Sends say, in each half; the server names no buffer
- * @send: the Sends
- * @rdma: server: the RDMA Read, the RDMA Write
- * @octets: of the buffers
+ * @len: server: length of that RDMA Read in octets
+ * @source: client: buffer that the server reads
+ * @sink: client: buffer that the server writes; server: its only buffer
+ * @info_rx: contents of the last Send received
+ * @recv: receive buffer at @info_rx
+ * @info: contents of our Sends, per half; the server names no buffer
+ * @send: the Sends, per half
+ * @rdma: server: the RDMA Read and the RDMA Write
+ * @octets: memory of the buffers
  */
 struct rping {
 	bool			second;
@@ -87,7 +87,7 @@ static struct rping *rping_new(struct rdmap_stream *s, size_t octets)
 
 /* Client */
 
-/* Printable, and another for each round */
+/* Printable text, different in each round */
 static void rping_fill(u8 *mem, u32 len, u64 round)
 {
 	u32 i, c = (u32)round % 94;
@@ -97,7 +97,7 @@ static void rping_fill(u8 *mem, u32 len, u64 round)
 	mem[i] = 0;
 }
 
-/* Name a buffer to the server: one to read, with new text, or one to write */
+/* Name a buffer to the server: one with new text to read, or one to write. */
 static void rping_advertise(struct rdmap_stream *s)
 {
 	struct rping *r = s->app_data;
@@ -149,7 +149,7 @@ static void rping_check(struct rdmap_stream *s, const struct rping *r)
 	s->res.iterations++;
 }
 
-/* The server has read, or written. */
+/* The server has read or written the buffer. */
 static void rping_client_received(struct rdmap_stream *s,
 				  struct rdmap_recv *recv)
 {
@@ -206,7 +206,7 @@ static int rping_read(struct rdmap_stream *s, struct rping *r, u32 len)
 	return rdmap_post_read(s, msg);
 }
 
-/* What was read, as far as there is room for it, and "done" behind it */
+/* Write the octets read, as far as there is room, and then send "done". */
 static int rping_write(struct rdmap_stream *s, struct rping *r, u32 len)
 {
 	struct rdmap_msg *msg = &r->rdma[1];
@@ -231,7 +231,7 @@ static void rping_server_received(struct rdmap_stream *s,
 	u32 len = be32_to_cpu(r->info_rx.len);
 	int err = -EPROTO;
 
-	/* What the RDMA Read of this round was for is still to be asked. */
+	/* an error while the RDMA Read of this round is under way */
 	if (recv->len != sizeof(r->info_rx) || r->reading) {
 		rdmap_app_fail(s, err);
 		return;
@@ -251,7 +251,7 @@ static void rping_server_received(struct rdmap_stream *s,
 		rdmap_app_fail(s, err);
 }
 
-/* The text is here: "go on" */
+/* The text has been read: send "go on". */
 static void rping_server_read(struct rdmap_stream *s, struct rdmap_msg *msg)
 {
 	struct rping *r = s->app_data;

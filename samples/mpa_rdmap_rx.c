@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DDP segments whose turn it is. All that can be wrong with one is checked
- * before an octet of it is placed, and it is placed from where MPA has it:
- * that is the only copy, unless it has waited for its turn. Each function that
- * takes a segment returns the error for a Terminate, or 0.
+ * DDP segments that are delivered. A segment is checked completely before any
+ * of its octets are placed, and placed from the memory where MPA has it: the
+ * only copy, unless the segment had to wait for its delivery. Each function
+ * that takes a segment returns the error for a Terminate, or 0.
  */
 #include <linux/bug.h>
 #include <linux/errno.h>
@@ -13,7 +13,7 @@
 
 #include "mpa_rdmap.h"
 
-/* @len octets of a ULPDU from @off on, which the caller knows to be there */
+/* Copy @len octets of a ULPDU from @off on. Callers have checked the length. */
 void rdmap_ulpdu_copy(const struct mpa_ulpdu *ulpdu, u32 off, void *to,
 		      u32 len)
 {
@@ -31,7 +31,7 @@ static void place(const struct rdmap_seg *seg, void *to)
 		rdmap_ulpdu_copy(seg->ulpdu, seg->hdr_len, to, seg->len);
 }
 
-/* Untagged segments: one after the other, in each queue */
+/* Untagged segments must be in order, per queue. */
 static u32 check_order(const struct rdmap_stream *s,
 		       const struct rdmap_seg *seg, u32 mo)
 {
@@ -89,8 +89,8 @@ static u32 take_send(struct rdmap_stream *s, const struct rdmap_seg *seg)
 }
 
 /*
- * The errors of RDMAP, by their names in DDP. DDP has none for access rights:
- * there the STag is not valid for what is wanted.
+ * Translate an error of RDMAP into one of DDP. DDP has no error for access
+ * rights: the STag is reported as not valid.
  */
 static u32 tagged_err(u32 err)
 {
@@ -106,7 +106,7 @@ static u32 tagged_err(u32 err)
 	}
 }
 
-/* Where the payload of a tagged segment goes, if it may. */
+/* Find and check the buffer for the payload of a tagged segment. */
 u32 rdmap_sink_find(struct rdmap_stream *s, const struct rdmap_seg *seg,
 		    u32 access, void **to)
 {
@@ -126,7 +126,7 @@ u32 rdmap_sink_find(struct rdmap_stream *s, const struct rdmap_seg *seg,
 	return 0;
 }
 
-/* One without payload goes nowhere, and is not looked at (RFC 5041, 7.1). */
+/* A segment without payload is not checked (RFC 5041 section 7.1). */
 static u32 place_tagged(struct rdmap_stream *s, const struct rdmap_seg *seg,
 			u32 access)
 {
@@ -152,7 +152,7 @@ static u32 take_write(struct rdmap_stream *s, const struct rdmap_seg *seg)
 	return err;
 }
 
-/* It has to be what the oldest Read Request has asked for. */
+/* The Response must match the oldest Read Request. */
 static u32 check_response(const struct rdmap_msg *msg,
 			  const struct rdmap_seg *seg)
 {
@@ -193,7 +193,7 @@ static u32 take_response(struct rdmap_stream *s, const struct rdmap_seg *seg)
 	return 0;
 }
 
-/* Where a Read Request reads; one for no octets names nothing. */
+/* Find the source of a Read Request; a request for no octets names none. */
 static u32 find_source(struct rdmap_stream *s, const struct rdmap_read *read,
 		       void **mem)
 {
@@ -214,7 +214,7 @@ static u32 find_source(struct rdmap_stream *s, const struct rdmap_read *read,
 	return err;
 }
 
-/* Our IRD says how many buffers this queue has, besides that for an RTR. */
+/* This queue has as many buffers as our IRD, and one for an RTR. */
 static u32 take_request(struct rdmap_stream *s, const struct rdmap_seg *seg,
 			bool is_rtr)
 {
@@ -244,7 +244,7 @@ static u32 take_read(struct rdmap_stream *s, const struct rdmap_seg *seg)
 	return take_request(s, seg, false);
 }
 
-/* The peer gives up, and expects nothing more than our FIN. */
+/* The peer gives up, and expects only our FIN. */
 static u32 take_terminate(struct rdmap_stream *s, const struct rdmap_seg *seg)
 {
 	u32 err;
@@ -273,7 +273,7 @@ static u32 (*const takers[RDMAP_OPS])(struct rdmap_stream *s,
 	[RDMAP_OP_TERMINATE]	= take_terminate,
 };
 
-/* The kind of RTR that a segment is, or 0 */
+/* Kind of RTR of a segment, or 0 */
 static u8 rtr_kind(const struct rdmap_seg *seg)
 {
 	static const u8 no_read[4];
@@ -286,7 +286,7 @@ static u8 rtr_kind(const struct rdmap_seg *seg)
 	case RDMAP_OP_WRITE:
 		return seg->len ? 0 : MPA_RTR_WRITE;
 	case RDMAP_OP_READ:
-		/* RDMA Read Message Size, behind the Data Sink */
+		/* RDMA Read Message Size, after the Data Sink */
 		if (seg->len != RDMAP_READ_LEN ||
 		    memcmp(seg->octets + seg->hdr_len + 12, no_read, 4))
 			return 0;
@@ -295,7 +295,7 @@ static u8 rtr_kind(const struct rdmap_seg *seg)
 	return 0;
 }
 
-/* It is for us, not for the program: a Send takes no buffer of that. */
+/* The RTR is handled here: it takes no buffer of the program. */
 static u32 take_rtr(struct rdmap_stream *s, const struct rdmap_seg *seg)
 {
 	u8 kind = rtr_kind(seg);
@@ -315,7 +315,7 @@ static u32 take_rtr(struct rdmap_stream *s, const struct rdmap_seg *seg)
 	return err;
 }
 
-/* Read the headers. Returns whether there are any; else none is sent back. */
+/* Read the headers. Returns false if there are none, so none are sent back. */
 bool rdmap_seg_get(struct rdmap_seg *seg, const struct mpa_ulpdu *ulpdu)
 {
 	seg->ulpdu = ulpdu;
@@ -345,7 +345,7 @@ static u32 take_seg(struct rdmap_stream *s, struct rdmap_seg *seg,
 	return takers[seg->hdr.opcode](s, seg);
 }
 
-/* A Terminate repeats the header of DDP, and that of a Read Request. */
+/* A Terminate repeats the DDP header, and the header of a Read Request. */
 static void trim_headers(struct rdmap_seg *seg)
 {
 	if (!seg->nr_octets)
@@ -362,7 +362,7 @@ static void refuse(struct rdmap_stream *s, struct rdmap_seg *seg, u32 err)
 	rdmap_finish(s, err, seg);
 }
 
-/* It is the turn of @ulpdu, whose payload may have been placed before. */
+/* Process @ulpdu, now delivered; its payload may have been placed before. */
 void rdmap_take(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu,
 		bool placed)
 {
@@ -378,7 +378,7 @@ void rdmap_take(struct rdmap_stream *s, const struct mpa_ulpdu *ulpdu,
 		refuse(s, &seg, err);
 }
 
-/* Delivery is by position, whenever it was that a segment came. */
+/* Delivery is by position, in whatever order segments were passed. */
 void rdmap_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	struct rdmap_stream *s = mpa_conn_ctx(conn);

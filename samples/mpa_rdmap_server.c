@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* "serve": accept connections, each a stream. */
+/* "serve": accept connections; each gets a stream. */
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -9,7 +9,7 @@
 
 /**
  * struct rdmap_server - a listening socket and its connections
- * @base: what all samples have; the first member
+ * @base: server data of all samples; the first member
  * @opts: the command
  */
 struct rdmap_server {
@@ -19,7 +19,7 @@ struct rdmap_server {
 
 /**
  * struct rdmap_link - an accepted connection
- * @base: what all samples have
+ * @base: link data of all samples
  * @stream: its stream
  */
 struct rdmap_link {
@@ -27,7 +27,7 @@ struct rdmap_link {
 	struct rdmap_stream	stream;
 };
 
-/* The result is there before the socket is closed. */
+/* Publishes the result before the socket is closed. */
 static void link_over(struct rdmap_stream *stream)
 {
 	struct rdmap_link *l = container_of(stream, struct rdmap_link, stream);
@@ -86,12 +86,12 @@ static void server_accepted(void *ctx, struct socket *sock)
 		link_over(&l->stream);
 		return;
 	}
-	/* Once it is started, @l is the callbacks'. */
+	/* once started, @l belongs to the callbacks */
 	if (mpa_start_responder(l->stream.conn, NULL, 0))
 		mpa_detach(l->stream.conn);
 }
 
-/* The private data of @opts is the server's if this returns 0. */
+/* On success the server owns the private data of @opts. */
 int rdmap_server_start(struct net *net, struct rdmap_opts *opts)
 {
 	struct rdmap_server *s;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A stream: the callbacks of its connection, and its end. That is always the
- * same: our last message, our FIN, the peer's FIN, mpa_detach(), released().
- * What does not come in time is not waited for.
+ * A stream: the callbacks of its connection, and its end. A stream always ends
+ * in these steps: our last message, our FIN, the peer's FIN, mpa_detach(),
+ * released(). Timeouts bound the steps that depend on the peer.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -12,9 +12,9 @@
 
 #include "mpa_rdmap.h"
 
-#define DRAIN	(2 * HZ)	/* how long the peer may take to close */
+#define DRAIN	(2 * HZ)	/* time that the peer has to close */
 
-/* The first failure counts. Called by the timer too. */
+/* Only the first failure is recorded. The timer calls this as well. */
 void rdmap_fail(struct rdmap_stream *s, int status, const char *reason)
 {
 	if (test_and_set_bit(RDMAP_FAILED, &s->flags))
@@ -24,10 +24,10 @@ void rdmap_fail(struct rdmap_stream *s, int status, const char *reason)
 }
 
 /*
- * Say what is wrong by a Terminate with @err, if that is not 0, and close; the
- * peer has a while to do the same. The callbacks and the timer may both want
- * to: who is first does it, and the FIN is behind the Terminate. Returns 0, an
- * errno, or 1: it was done before.
+ * Send a Terminate with @err unless that is 0, and close; the peer has a while
+ * to close as well. Callbacks and the timer may both call this: the first call
+ * does it, and the lock keeps the FIN after the Terminate. Returns 0, a
+ * negative errno, or 1 if the stream was ending already.
  */
 static int stream_end(struct rdmap_stream *s, u32 err,
 		      const struct rdmap_seg *seg)
@@ -45,14 +45,14 @@ static int stream_end(struct rdmap_stream *s, u32 err,
 	return told ?: closed;
 }
 
-/* It has failed, in a callback. */
+/* End the stream after a failure, in a callback. */
 void rdmap_finish(struct rdmap_stream *s, u32 err, const struct rdmap_seg *seg)
 {
 	s->deaf = true;
 	stream_end(s, err, seg);
 }
 
-/* The program is done: close our half behind all that is posted. */
+/* The program is done: send our FIN after all messages posted. */
 void rdmap_close(struct rdmap_stream *s)
 {
 	int err = mpa_shutdown(s->conn);
@@ -61,13 +61,13 @@ void rdmap_close(struct rdmap_stream *s)
 		rdmap_fail(s, err, "closed");
 }
 
-/* A Responder that still waits for the first FPDU can send a FIN, no more. */
+/* A Responder that still waits for the first FPDU can only send a FIN. */
 static u32 time_over(const struct rdmap_stream *s)
 {
 	return READ_ONCE(s->begun) ? RDMAP_ERR_LOCAL : 0;
 }
 
-/* Softirq: neither a Terminate nor mpa_abort() waits for anything. */
+/* Softirq: neither a Terminate nor mpa_abort() sleeps. */
 static void stream_timer(struct timer_list *timer)
 {
 	struct rdmap_stream *s = container_of(timer, struct rdmap_stream,
@@ -76,27 +76,27 @@ static void stream_timer(struct timer_list *timer)
 
 	rdmap_fail(s, -ETIMEDOUT, "timeout");
 	err = stream_end(s, time_over(s), NULL);
-	/* A callback that was a bit faster has set the timer anew. */
+	/* a callback was faster and has restarted the timer */
 	if (!err || (err > 0 && timer_pending(timer)))
 		return;
 	mpa_abort(s->conn);
 	mpa_detach(s->conn);
 }
 
-/* A signal has come: as if time were over */
+/* A signal has arrived: end the stream as at the deadline. */
 void rdmap_interrupt(struct rdmap_stream *s)
 {
 	rdmap_fail(s, -EINTR, "closed");
 	mod_timer(&s->timer, jiffies);
 }
 
-/* A buffer for a Send; they are used in the order of this. */
+/* Post a buffer for a Send; buffers are used in the order of posting. */
 void rdmap_post_recv(struct rdmap_stream *s, struct rdmap_recv *recv)
 {
 	list_add_tail(&recv->list, &s->recvs);
 }
 
-/* Without negotiation the administrators of both sides have to agree. */
+/* Without negotiation the administrators of both ends must agree. */
 static u16 depth_in_use(const struct mpa_info *info, u16 negotiated, u16 given)
 {
 	if (!info->enhanced || negotiated == MPA_DEPTH_ULP)
@@ -109,7 +109,7 @@ static void stream_negotiated(struct rdmap_stream *s)
 	const struct mpa_info *info = &s->res.info;
 
 	mpa_get_info(s->conn, &s->res.info);
-	/* Both layers of RFC 5040 are version 1, those of RDMAC version 0 */
+	/* both layers are version 1 in RFC 5040, version 0 in RDMAC */
 	s->version = info->rev != MPA_REV_0;
 	s->res.ird = depth_in_use(info, info->ird, s->opts->ird);
 	s->res.ord = depth_in_use(info, info->ord, s->opts->ord);
@@ -117,16 +117,16 @@ static void stream_negotiated(struct rdmap_stream *s)
 		s->await_rtr = info->rtr;
 }
 
-/* Until then it was enhanced startup: RFC 6581 section 9.3. */
+/* Up to here this was enhanced startup: RFC 6581 section 9.3. */
 static u32 begin_error(const struct mpa_info *info)
 {
 	return info->enhanced ? RDMAP_ERR_MPA(MPA_ERR_LOCAL) : RDMAP_ERR_LOCAL;
 }
 
 /*
- * The program begins, behind our RTR. At the Responder that is when the first
- * FPDU is there: what were sent before would wait for that, and our FIN for
- * what was sent.
+ * The program begins, after our RTR. A Responder's program begins when the
+ * first FPDU has arrived: MPA would hold its messages until then, and our FIN
+ * after them.
  */
 void rdmap_begin(struct rdmap_stream *s)
 {
@@ -144,7 +144,7 @@ void rdmap_begin(struct rdmap_stream *s)
 	rdmap_finish(s, begin_error(info), NULL);
 }
 
-/* It has a connection now, which is to be over in time. */
+/* Attach the stream to its connection, and start the deadline. */
 void rdmap_use(struct rdmap_stream *s, struct mpa_conn *conn)
 {
 	s->conn = conn;
@@ -207,7 +207,7 @@ static const char *end_reason(const struct mpa_end *end)
 	return words[end->error] ?: "closed";
 }
 
-/* RFC 5040 section 6.2.1: what the LLP has found is the peer's to know. */
+/* RFC 5040 section 6.2.1: report errors of the LLP to the peer. */
 static u32 end_terminate(const struct mpa_end *end)
 {
 	switch (end->error) {
@@ -221,7 +221,7 @@ static u32 end_terminate(const struct mpa_end *end)
 	}
 }
 
-/* Between two messages, and where the program expects it? */
+/* True if the peer closed between two messages and the program expects it */
 static bool end_is_clean(const struct rdmap_stream *s,
 			 const struct mpa_end *end)
 {
@@ -259,10 +259,10 @@ static void stream_released(struct mpa_conn *conn, struct list_head *left)
 {
 	struct rdmap_stream *s = mpa_conn_ctx(conn);
 
-	/* It knows the connection; from here on nobody does. */
+	/* @timer knows the connection; after this no code uses it */
 	timer_shutdown_sync(&s->timer);
 	rdmap_take_back(s, left);
-	if (!s->clean)	/* "stop", or the module goes */
+	if (!s->clean)	/* "stop", or the module is unloaded */
 		rdmap_fail(s, -ECANCELED, "closed");
 	mpa_get_info(conn, &s->res.info);
 	s->over(s);
@@ -301,7 +301,7 @@ void rdmap_stream_init(struct rdmap_stream *s, struct net *net,
 	rdmap_result_init(&s->res);
 }
 
-/* The program's part and the socket; what has failed is closed at once. */
+/* Free the program's data and the socket; a failed connection is reset. */
 void rdmap_stream_free(struct rdmap_stream *s)
 {
 	rdmap_ooo_drop(s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Messages on their way out. Each is a source: MPA asks for its next DDP
- * segment when there is room for one, and says how long that may be.
+ * Sending messages. Each is a source: MPA asks for its next DDP segment when
+ * there is room for one, and gives the largest length.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -9,7 +9,7 @@
 
 #include "mpa_rdmap.h"
 
-/* Responses not yet handed back, above which the peer gets no further */
+/* Responses not handed back at which delivery is put on hold */
 #define ANSWERS_MAX	256
 
 static bool is_tagged(const struct rdmap_msg *msg)
@@ -23,7 +23,7 @@ static enum rdmap_queue queue_of(const struct rdmap_msg *msg)
 	return msg->opcode == RDMAP_OP_READ ? RDMAP_QN_READ : RDMAP_QN_SEND;
 }
 
-/* The header of the next segment; returns its length. */
+/* Write the header of the next segment; returns its length. */
 static u32 msg_hdr(struct rdmap_msg *msg, bool last)
 {
 	struct rdmap_hdr hdr = {
@@ -45,7 +45,7 @@ static u32 msg_hdr(struct rdmap_msg *msg, bool last)
 	return rdmap_hdr_put(msg->hdr, &hdr);
 }
 
-/* The whole of a Read Request; its length is far below any MULPDU. */
+/* A Read Request in one segment; its length is far below any MULPDU. */
 static int read_next(struct mpa_tx *tx, struct rdmap_msg *msg)
 {
 	u32 len = msg_hdr(msg, true);
@@ -77,7 +77,7 @@ static int msg_next(struct mpa_tx *tx, u32 max)
 	tx->hdr_len = msg_hdr(msg, last);
 	msg->done += tx->len;
 	msg->cut = last;
-	/* From here on the peer may know, and ask for more. */
+	/* from now on the peer may know, and ask for more */
 	if (last && msg->opcode == RDMAP_OP_RESPONSE && !msg->is_rtr)
 		s->answering--;
 	return !last;
@@ -105,7 +105,7 @@ static int msg_send(struct rdmap_stream *s, struct rdmap_msg *msg)
 	return err;
 }
 
-/* Send it, or write it. @msg and its octets are the stream's until sent(). */
+/* Post a Send or RDMA Write. The stream owns @msg and octets until sent(). */
 int rdmap_post(struct rdmap_stream *s, struct rdmap_msg *msg)
 {
 	return msg_send(s, msg);
@@ -120,11 +120,11 @@ static void read_init(struct rdmap_msg *msg)
 }
 
 /*
- * Do the RDMA Read that @msg->read says, into a region of ours. @msg is the
- * stream's until read(). Returns -EBUSY where as many are under way as ORD
- * allows: one that waited here for its turn would be overtaken by what is
- * posted later, and messages go in the order of their posting (RFC 5040
- * section 5.5). The program can try again in read().
+ * Post the RDMA Read described by @msg->read, into a buffer of ours. The stream
+ * owns @msg until read(). Returns -EBUSY if as many are under way as ORD
+ * allows: a request that waited here would be overtaken by messages posted
+ * later, but messages must go in the order of their posting (RFC 5040 section
+ * 5.5). The program can try again in read().
  */
 int rdmap_post_read(struct rdmap_stream *s, struct rdmap_msg *msg)
 {
@@ -143,7 +143,7 @@ int rdmap_post_read(struct rdmap_stream *s, struct rdmap_msg *msg)
 	return 0;
 }
 
-/* A Read is complete when its Response is there and its Request is ours. */
+/* A Read is complete after its Response, and when its Request is handed back */
 static void read_finish(struct rdmap_stream *s, struct rdmap_msg *msg)
 {
 	if (!msg->answered || msg->busy || msg == &s->rtr)
@@ -153,7 +153,7 @@ static void read_finish(struct rdmap_stream *s, struct rdmap_msg *msg)
 		s->app->read(s, msg);
 }
 
-/* The Response to the oldest of our Read Requests is there. */
+/* The Response to the oldest of our Read Requests has arrived. */
 void rdmap_read_done(struct rdmap_stream *s, struct rdmap_msg *msg)
 {
 	list_del(&msg->list);
@@ -163,7 +163,7 @@ void rdmap_read_done(struct rdmap_stream *s, struct rdmap_msg *msg)
 	read_finish(s, msg);
 }
 
-/* The very first message: no payload, of the kind that was negotiated */
+/* Post the RTR: the first message, without payload, of the negotiated kind. */
 int rdmap_post_rtr(struct rdmap_stream *s, u8 rtr)
 {
 	struct rdmap_msg *msg = &s->rtr;
@@ -171,11 +171,11 @@ int rdmap_post_rtr(struct rdmap_stream *s, u8 rtr)
 	s->res.rtr = rtr;
 	switch (rtr) {
 	case MPA_RTR_READ:
-		/* Not validated, but some hardware takes no STag of 0. */
+		/* not checked, but some hardware rejects an STag of 0 */
 		msg->read.sink_stag = 1;
 		msg->read.source_stag = 1;
 		read_init(msg);
-		/* It was agreed on, and does not count against ORD. */
+		/* negotiated, so it does not count against ORD */
 		list_add_tail(&msg->list, &s->reads);
 		break;
 	case MPA_RTR_WRITE:
@@ -189,7 +189,7 @@ int rdmap_post_rtr(struct rdmap_stream *s, u8 rtr)
 	return msg_send(s, msg);
 }
 
-/* The Response to a Read Request of the peer's, or to its RTR */
+/* Post the Response to a Read Request of the peer, or to its RTR. */
 int rdmap_answer(struct rdmap_stream *s, const struct rdmap_read *read,
 		 void *mem, bool is_rtr)
 {
@@ -283,15 +283,15 @@ void rdmap_sent(struct mpa_conn *conn, struct list_head *done)
 	take_back(mpa_conn_ctx(conn), done, true);
 }
 
-/* The connection is gone: the program has nothing to do with them any more. */
+/* The connection has ended: take messages back without telling the program. */
 void rdmap_take_back(struct rdmap_stream *s, struct list_head *left)
 {
 	take_back(s, left, false);
 }
 
 /*
- * Send a Terminate; sources under way stop at their next segment. @seg is what
- * it complains of, if anything. Called once, under the stream's lock.
+ * Send a Terminate; sources under way stop at their next segment. @seg is the
+ * segment in error, or NULL. Called once, under the stream's lock.
  */
 int rdmap_terminate(struct rdmap_stream *s, u32 err,
 		    const struct rdmap_seg *seg)

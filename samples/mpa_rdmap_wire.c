@@ -7,7 +7,7 @@
 
 #include "mpa_rdmap_wire.h"
 
-/* First octet, of DDP; the rest of it is reserved */
+/* First octet, of DDP; its other bits are reserved */
 #define DDP_TAGGED	BIT(7)
 #define DDP_LAST	BIT(6)
 #define DDP_VERSION	GENMASK(1, 0)
@@ -16,7 +16,7 @@
 #define RDMAP_VERSION_SHIFT	6
 #define RDMAP_OPCODE		GENMASK(3, 0)
 
-/* Third octet of a Terminate: what follows of the segment complained of */
+/* Third octet of a Terminate: parts of the segment in error that follow */
 #define TERM_LENGTH	BIT(7)
 #define TERM_DDP	BIT(6)
 #define TERM_RDMAP	BIT(5)
@@ -39,7 +39,7 @@ static u32 op_queue(u8 opcode)
 	}
 }
 
-/* Returns its length. */
+/* Write a header; returns its length. */
 u32 rdmap_hdr_put(u8 *octets, const struct rdmap_hdr *hdr)
 {
 	octets[0] = hdr->ddp_version;
@@ -59,7 +59,7 @@ u32 rdmap_hdr_put(u8 *octets, const struct rdmap_hdr *hdr)
 	return RDMAP_UNTAGGED_LEN;
 }
 
-/* Returns its length, or 0 if the @len octets of the ULPDU do not hold it. */
+/* Read a header; returns its length, or 0 if @len octets do not hold it. */
 u32 rdmap_hdr_get(struct rdmap_hdr *hdr, const u8 *octets, u32 len)
 {
 	u32 hdr_len;
@@ -89,8 +89,8 @@ u32 rdmap_hdr_get(struct rdmap_hdr *hdr, const u8 *octets, u32 len)
 }
 
 /*
- * What can be said without knowing the stream, but for the one version that
- * both layers have; DDP looks first. Returns an error or 0.
+ * Check a header without knowledge of the stream, apart from the version, which
+ * both layers share. Checks DDP first. Returns an error or 0.
  */
 u32 rdmap_hdr_check(const struct rdmap_hdr *hdr, u8 version)
 {
@@ -126,7 +126,7 @@ void rdmap_read_get(struct rdmap_read *read, const u8 *octets)
 	read->source_to = get_unaligned_be64(octets + 20);
 }
 
-/* RFC 5040, figure 10: does a Terminate repeat the headers? */
+/* RFC 5040 figure 10: true if a Terminate repeats the headers for this error */
 static bool err_has_hdr(u32 err)
 {
 	if (rdmap_err_layer(err) == RDMAP_LAYER_RDMA)
@@ -141,9 +141,9 @@ static bool err_has_read(u32 err)
 }
 
 /*
- * The part of a Terminate that follows its DDP header. @hdr has the headers of
- * the segment complained of, a ULPDU of @ulpdu_len octets; @hdr_len 0 if there
- * is none, and %RDMAP_HDR_MAX for a Read Request. Returns the length.
+ * Write the part of a Terminate after its DDP header. @hdr holds the headers of
+ * the segment in error, a ULPDU of @ulpdu_len octets; @hdr_len is 0 if there is
+ * none, and %RDMAP_HDR_MAX for a Read Request. Returns the length.
  */
 u32 rdmap_term_put(u8 *octets, u32 err, u32 ulpdu_len, const u8 *hdr,
 		   u32 hdr_len)
@@ -170,13 +170,13 @@ static u32 swap_nibbles(u32 err)
 }
 
 /*
- * Linux siw, on machines of the little-endian kind, swaps layer and type, and
- * mirrors the bits for what follows. Seen by these bits, where there are any:
- * the mirrored ones are in a part that is reserved. Without them nothing
- * follows; of what siw sends so, these are the errors of MPA. The first two are
- * no errors of RDMAP. The others are, and one who leaves the headers out has
- * them read as MPA's: 0/2/6 (opcode) and 0/2/7 (catastrophic) cannot be told
- * from those.
+ * Linux siw on little-endian machines swaps layer and type, and mirrors the
+ * bits that tell what follows. If such bits are set they show it, because the
+ * mirrored ones are reserved. If none is set nothing follows, and the only
+ * errors that siw sends so are those of MPA. As received, the first two are no
+ * errors of RDMAP. The others are, and a peer that omits the headers has them
+ * read as MPA's: 0/2/6 (opcode) and 0/2/7 (catastrophic) cannot be told from
+ * those.
  */
 static bool term_is_swapped(u32 err, u8 bits)
 {
@@ -193,7 +193,7 @@ static bool term_is_swapped(u32 err, u8 bits)
 	}
 }
 
-/* Returns the error that a Terminate tells of, or 0 if it is too short. */
+/* Returns the error in a Terminate, or 0 if it is too short. */
 u32 rdmap_term_get(const u8 *octets, u32 len, bool *swapped)
 {
 	u32 err;

@@ -5,11 +5,11 @@
 
 #include <linux/types.h>
 
-#define RDMAP_TAGGED_LEN	14	/* headers of DDP */
+#define RDMAP_TAGGED_LEN	14	/* DDP header, tagged */
 #define RDMAP_UNTAGGED_LEN	18
-#define RDMAP_READ_LEN		28	/* what a Read Request carries */
+#define RDMAP_READ_LEN		28	/* payload of a Read Request */
 #define RDMAP_HDR_MAX		(RDMAP_UNTAGGED_LEN + RDMAP_READ_LEN)
-/* DDP header, Terminate Control, length, and the headers it complains of */
+/* DDP header, Terminate Control, length, and headers of the segment in error */
 #define RDMAP_TERM_MAX		(RDMAP_UNTAGGED_LEN + 6 + RDMAP_HDR_MAX)
 
 enum rdmap_op {
@@ -37,12 +37,12 @@ enum rdmap_queue {
  * @tagged: the T flag
  * @ddp_version: version of DDP
  * @version: version of RDMAP
- * @opcode: &enum rdmap_op, or more
- * @stag: tagged: where it goes; untagged: STag to invalidate
- * @to: tagged: where in it
- * @qn: untagged: queue
- * @msn: untagged: number of the message in it
- * @mo: untagged: offset in the message
+ * @opcode: &enum rdmap_op, or an unknown one
+ * @stag: tagged: STag of the buffer; untagged: STag to invalidate
+ * @to: tagged: Tagged Offset
+ * @qn: untagged: queue number
+ * @msn: untagged: message sequence number
+ * @mo: untagged: message offset
  */
 struct rdmap_hdr {
 	bool	last;
@@ -58,12 +58,12 @@ struct rdmap_hdr {
 };
 
 /**
- * struct rdmap_read - what a Read Request asks for
+ * struct rdmap_read - contents of a Read Request
  * @sink_stag: STag to write to
- * @sink_to: from here on
- * @size: octets
+ * @sink_to: Tagged Offset to write to
+ * @size: number of octets
  * @source_stag: STag to read
- * @source_to: from here on
+ * @source_to: Tagged Offset to read from
  */
 struct rdmap_read {
 	u32	sink_stag;
@@ -73,7 +73,7 @@ struct rdmap_read {
 	u64	source_to;
 };
 
-/* The layer that has found an error, and its types of error */
+/* Layer that found an error, and its error types */
 enum {
 	RDMAP_LAYER_RDMA	= 0,
 	RDMAP_LAYER_DDP		= 1,
@@ -90,8 +90,8 @@ enum {
 };
 
 /*
- * An error, as the Terminate Control field has it: layer, type, code. The bit
- * above tells the first of them, 0/0/0, from no error.
+ * An error as in the Terminate Control field: layer, type, code. The bit above
+ * them tells error 0/0/0 from no error.
  */
 #define RDMAP_ERR(layer, type, code) \
 	(BIT(16) | (layer) << 12 | (type) << 8 | (code))

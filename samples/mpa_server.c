@@ -11,14 +11,14 @@
 static DEFINE_MUTEX(servers_lock);	/* protects servers */
 static LIST_HEAD(servers);
 
-/* A connection is gone, and all that was its own; @s may be, too. */
+/* The connection and its resources are gone; @s may be freed after this. */
 void mpa_server_put(struct mpa_server *s)
 {
 	if (refcount_dec_and_test(&s->ref))
 		complete(&s->gone);
 }
 
-/* To be called in accepted() alone */
+/* Only called in accepted() */
 void mpa_link_add(struct mpa_link *l, struct mpa_server *s)
 {
 	l->server = s;
@@ -29,8 +29,9 @@ void mpa_link_add(struct mpa_link *l, struct mpa_server *s)
 }
 
 /*
- * To be called before the socket is released and before released() returns, for
- * server_close() uses what is on the list. mpa_server_put() is to follow.
+ * Call before the socket is released and before released() returns, because
+ * server_close() uses the connections on the list. Call mpa_server_put()
+ * afterwards.
  */
 void mpa_link_remove(struct mpa_link *l)
 {
@@ -48,7 +49,7 @@ static struct mpa_listener *server_listen_at(struct mpa_server *s, int family)
 		.setup		= mpa_opts_sock_setup,
 		.ctx		= s,
 	};
-	/* The same place in both families */
+	/* the port is at the same offset in both families */
 	struct sockaddr_in *sin = (struct sockaddr_in *)&params.local;
 
 	if (family) {
@@ -58,7 +59,7 @@ static struct mpa_listener *server_listen_at(struct mpa_server *s, int family)
 	return mpa_listen(&params, s->accepted);
 }
 
-/* Anywhere: :: takes IPv4 as well, unless net.ipv6.bindv6only says no. */
+/* Any address: :: accepts IPv4 as well, unless net.ipv6.bindv6only is set. */
 static struct mpa_listener *server_listen(struct mpa_server *s)
 {
 	struct mpa_listener *listener;
@@ -71,7 +72,7 @@ static struct mpa_listener *server_listen(struct mpa_server *s)
 	return listener;
 }
 
-/* If it fails, all of @s is still the caller's. */
+/* On failure the caller still owns @s. */
 int mpa_server_start(struct mpa_server *s, struct net *net)
 {
 	int err;
@@ -92,10 +93,10 @@ int mpa_server_start(struct mpa_server *s, struct net *net)
 }
 
 /*
- * 1. No connection is added any more, and none is between accept and start.
- * 2. Each one that is there is reset; a connection stays valid while it is on
- *    the list.
- * 3. The last one to be released says so.
+ * 1. Stop the listener. No connection is added after that, and none is between
+ *    accept and start.
+ * 2. Reset the connections on the list. Each stays valid while it is there.
+ * 3. Wait until the last connection has been released.
  */
 static void server_close(struct mpa_server *s)
 {
@@ -139,16 +140,16 @@ static int servers_close(struct net *net, u32 port)
 	return 0;
 }
 
-/* Close those on a port of a namespace, and their connections. */
+/* Close the servers on a port of a namespace, and their connections. */
 int mpa_server_stop(struct net *net, u32 port)
 {
 	return servers_close(net, port);
 }
 
-/* Close all. No callback is running any more when it returns. */
+/* Close all servers. No callback is running when it returns. */
 void mpa_server_exit(void)
 {
 	servers_close(NULL, 0);
-	/* The last released() may still be returning. */
+	/* the last released() may still be returning */
 	mpa_barrier();
 }

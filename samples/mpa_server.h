@@ -12,19 +12,20 @@
 #include "mpa_opts.h"
 
 /**
- * struct mpa_server - a listening socket and its connections; the first member
- *	of what a sample has for that, which is freed with it
- * @list: in servers
- * @net: its namespace
- * @opts: the command, for the sample to set. Its private data is the server's
+ * struct mpa_server - a listening socket and its connections
+ * @list: entry in servers
+ * @net: namespace of the listening socket
+ * @opts: the command; set by the sample. Its private data belongs to the server
  *	once that is started.
  * @accepted: adds a connection and starts it, or releases the socket; its
- *	context is the server. For the sample to set
- * @listener: takes connections
- * @ref: one for @list, one for each of @links
+ *	context is the server. Set by the sample.
+ * @listener: listener of MPA
+ * @ref: one reference for @list, one for each of @links
  * @lock: protects @links
- * @links: connections
- * @gone: no connection is left
+ * @links: list of connections
+ * @gone: completed when no connection is left
+ *
+ * The first member of a sample's own server, which is freed with it.
  */
 struct mpa_server {
 	struct list_head	list;
@@ -39,10 +40,10 @@ struct mpa_server {
 };
 
 /**
- * struct mpa_link - an accepted connection; part of what a sample has for that
- * @list: in mpa_server.links
- * @server: where it belongs
- * @conn: its MPA, there when @accepted returns
+ * struct mpa_link - an accepted connection; part of the link of a sample
+ * @list: entry in mpa_server.links
+ * @server: server that accepted it
+ * @conn: its MPA connection, set when @accepted returns
  */
 struct mpa_link {
 	struct list_head	list;

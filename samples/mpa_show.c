@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the results of the samples show alike, one key=value a line. */
+/* Result lines that the samples share, one key=value per line. */
 #include "mpa_show.h"
 
 void mpa_show_u64(struct seq_file *seq, const char *name, u64 val)
@@ -17,7 +17,7 @@ void mpa_show_pd(struct seq_file *seq, const u8 *pd, u32 len)
 	seq_putc(seq, '\n');
 }
 
-/* What is in use, or if it did not get so far, what the peer has said */
+/* Revision in use; if none was agreed on, that of the peer's frame */
 void mpa_show_revision(struct seq_file *seq, const struct mpa_info *info,
 		       int peer_rev)
 {

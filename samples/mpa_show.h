@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the results of the samples show alike. */
+/* Result lines that the samples share. */
 #ifndef _MPA_SHOW_H
 #define _MPA_SHOW_H
 
