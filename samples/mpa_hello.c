@@ -23,16 +23,18 @@ static int hello_start(struct socket *sock, struct mpa_tx *hello)
 
 	if (!IS_ERR(conn) && mpa_start_responder(conn, NULL, 0))
 		mpa_detach(conn);
-	return PTR_ERR_OR_ZERO(conn);
+	return PTR_ERR_OR_ZERO(conn);	/* 0: released() frees @hello */
 }
 
 static void hello_request(struct mpa_conn *conn, const struct mpa_startup *req)
 {
-	mpa_accept(conn, NULL, 0);
+	if (mpa_accept(conn, NULL, 0))
+		mpa_detach(conn);	/* no timer runs in this state */
 }
 
 static void hello_begin(struct mpa_conn *conn, const struct mpa_startup *reply)
 {
+	/* Queued until the peer's first FPDU: we are the Responder. */
 	mpa_send(conn, mpa_conn_ctx(conn));
 	mpa_resume(conn);	/* from now on recv() is called */
 }
