@@ -31,7 +31,7 @@ need-kdir:
 	@[ -n "$(KDIR)" ] || { \
 	echo "No kernel to build for. Install the headers of the running one:"; \
 	echo "    apt-get install linux-headers-$(shell uname -r)"; \
-	echo "or those of Debian's newest: apt-get install linux-headers-amd64"; \
+	echo "or those of Debian 12's Linux 6.12: apt-get install linux-headers-6.12-amd64"; \
 	echo "or name a kernel's build directory: make KDIR=DIR"; \
 	echo "(make demo and make check build a kernel of their own)"; \
 	exit 1; } >&2
@@ -143,7 +143,9 @@ help:
 	@echo "                      ONLY='PART...' some parts"
 	@echo "make interop          against siw, and with outside decoders; ONLY=JOB one job"
 	@echo "make ooo              benefit and cost of passing ULPDUs out of order"
-	@echo "make bench            cost of MPA; BENCH=quick the goals alone,"
+	@echo "make bench            cost of MPA; BENCH=quick the goals alone, BENCH=recorded"
+	@echo "                      all rows: with both, a goal may be missed that the record"
+	@echo "                      misses as well,"
 	@echo "                      DOC=1 with the documentation's tables and plot"
 	@echo "make bench-compare BASE=COMMIT  rows that cost more than there"
 	@echo "make bench-profile ROW=NAME  the instructions of a row by function;"
