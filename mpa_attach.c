@@ -120,9 +120,10 @@ EXPORT_SYMBOL_GPL(mpa_conn_socket);
  * As mpa_detach() (RFC 5044 A.1); returns after released() has returned.
  *
  * Context: process, sleeps; no lock may be held that a callback takes. Must not
- * be called from a callback of any connection: then it warns, and detaches
+ * be called from a callback of any connection, nor from done() or accepted().
+ * Only in a callback of a connection is that detected: it warns, and detaches
  * without waiting.
- * Return: 0, or %-EDEADLK: called from a callback
+ * Return: 0, or %-EDEADLK: called from a callback of a connection
  */
 int mpa_detach_sync(struct mpa_conn *conn)
 {

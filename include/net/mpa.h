@@ -9,9 +9,12 @@
  * - The socket belongs to the consumer. MPA borrows it from mpa_attach() until
  *   released(), which returns it with its callbacks restored.
  * - All callbacks of a connection run in process context, one at a time, with
- *   no lock of MPA or of the socket held. Every callback may call every
- *   function declared here, except those that wait: mpa_detach_sync(),
- *   mpa_listen_close_sync() and mpa_barrier().
+ *   no lock of MPA or of the socket held. They may call the functions declared
+ *   here, with two exceptions. No callback, done() and accepted() included, may
+ *   call those that wait: mpa_detach_sync(), mpa_listen_close_sync() and
+ *   mpa_barrier(). After mpa_detach(), hence in released(), only
+ *   mpa_conn_ctx(), mpa_conn_socket() and mpa_rx_put() may be called for the
+ *   connection, the first two until released() returns.
  * - released() is the last callback. From then on MPA touches neither the
  *   socket nor any memory of the consumer.
  */
@@ -249,18 +252,20 @@ struct mpa_rx {
 };
 
 /* mpa_tx.flags */
-#define MPA_TX_ZEROCOPY		BIT(0)	/* send the pages without a copy */
+#define MPA_TX_ZEROCOPY		BIT(0)	/* send the pages of an ITER_BVEC */
 
 /**
  * struct mpa_tx - one message to send: a ULPDU, or a source of ULPDUs
  * @list: links messages, for mpa_send_list() and for the list given to sent()
  * @hdr: first octets of the ULPDU; may be NULL if @hdr_len is 0
  * @hdr_len: octets at @hdr
- * @flags: %MPA_TX_ZEROCOPY or 0
+ * @flags: %MPA_TX_ZEROCOPY or 0. With %MPA_TX_ZEROCOPY the pages of @data are
+ *	sent without a copy, if it is an ITER_BVEC.
  * @len: octets of @data that belong to the ULPDU, after @hdr. The ULPDU has
  *	@hdr_len + @len octets, 1 to %MPA_ULPDU_MAX.
  * @data: where these octets are; MPA advances it by @len for each ULPDU. Any
- *	kernel iterator that is a source (ITER_KVEC, ITER_BVEC, ...).
+ *	kernel iterator that is a source (ITER_KVEC, ITER_BVEC, ...). If @len is
+ *	0 and there is no @next it need not be set, but its memory must be zero.
  * @next: NULL for a single ULPDU. Otherwise the message is a source: MPA calls
  *	this function for each ULPDU when there is room to send one, in the
  *	context of the callbacks. It sets @hdr, @hdr_len and @len so that
@@ -289,10 +294,14 @@ struct mpa_rx {
  * page_count(), and must not free or remap a page by other means than dropping
  * references: the network stack reports that it has finished with an skb just
  * before it drops the skb's references on the pages, and MPA may hold some
- * until TCP has taken the messages queued after this one. Slab and vmalloc
- * memory is copied, and so is all memory while net.ipv4.tcp_mtu_probing is not
- * 0: TCP's probes refer to pages, but do not delay handing back the message. Do
- * not set that sysctl while zero-copy messages are under way.
+ * until TCP has taken the messages queued after this one.
+ *
+ * Only pages of an ITER_BVEC are sent without a copy. The octets at @hdr, other
+ * iterators (ITER_KVEC, ...) and slab pages are copied, and so is a ULPDU whose
+ * pages and markers need more fragments than an skb has. Everything is copied
+ * while net.ipv4.tcp_mtu_probing is not 0: TCP's probes refer to pages, but do
+ * not delay handing back the message. Do not set that sysctl while zero-copy
+ * messages are under way.
  */
 struct mpa_tx {
 	struct list_head	list;
@@ -337,7 +346,9 @@ struct mpa_tx {
  *	FPDU.
  * @closed: TCP is closed in both directions: @err is 0 if both sides closed
  *	gracefully, else a negative errno. Comes at most once, after ended()
- *	and after the messages have been handed back.
+ *	and after the messages have been handed back, and only after this end's
+ *	mpa_shutdown() and the peer's FIN, or when the connection is lost,
+ *	aborted or fails in startup. MPA sets no time limit in full operation.
  * @released: the last callback: no other one is running, and none will come. It
  *	follows mpa_detach(), and nothing else. @left has the messages that were
  *	not handed back before, in order, with their status. The socket and the
@@ -379,6 +390,7 @@ struct mpa_ops {
 #define MPA_F_STRICT	BIT(1)	/* refuse Rev 0 peers: not permissive */
 #define MPA_F_MEMALLOC	BIT(2)	/* used for writing out memory: reclaim-safe */
 #define MPA_F_ENHANCED	BIT(3)	/* Rev 2: enhanced startup (S=1) */
+/* BIT(4): MPA_F_FALLBACK, below */
 #define MPA_F_OOO	BIT(5)	/* pass ULPDUs out of order; sets M=1 */
 #define MPA_F_REV0	BIT(6)	/* announce Rev 0, as an RDMAC peer does */
 
@@ -491,7 +503,15 @@ struct mpa_info {
 	struct sockaddr_storage peer;
 };
 
-/* Lifetime: attach, start, (accept or reject), ..., detach. */
+/*
+ * The contract of each function (context, locks, return codes) is in the
+ * kernel-doc above its definition: in mpa_attach.c, mpa_conn.c, mpa_cm.c,
+ * mpa_main.c, mpa_tx.c, mpa_rx_batch.c, mpa_connect.c and mpa_listen.c.
+ *
+ * Lifetime: attach, start, (accept or reject), ..., detach. For the states, and
+ * how to end a connection gracefully, see "The consumer's view" in
+ * Documentation/networking/mpa-design.rst.
+ */
 struct mpa_conn *mpa_attach(struct socket *sock,
 			    const struct mpa_params *params);
 void *mpa_conn_ctx(const struct mpa_conn *conn);
