@@ -407,7 +407,8 @@ EXPORT_SYMBOL_GPL(mpa_listen_close);
  * is free.
  *
  * Context: process context, sleeps. Must not be called from accepted(), which
- * would wait for itself: then it warns and does not wait.
+ * would wait for itself: then it warns and does not wait. Nor from any other
+ * callback: see &struct mpa_ops.
  * Return: 0, or %-EDEADLK: called from accepted()
  */
 int mpa_listen_close_sync(struct mpa_listener *listener)
