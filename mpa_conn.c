@@ -81,7 +81,7 @@ static void mpa_conn_free(struct kref *ref)
 		wake_up_all(&mpa_live_wait);
 }
 
-int mpa_conn_init(void)
+int __init mpa_conn_init(void)
 {
 	mpa_conn_cache = KMEM_CACHE(mpa_conn, 0);
 	if (!mpa_conn_cache)

@@ -70,23 +70,23 @@ static int __init mpa_init(void)
 
 	if (err)
 		return err;
-	err = mpa_conn_init();
-	if (err)
-		goto exit_crc;
 	err = mpa_sk_init();
 	if (err)
-		goto exit_conn;
-	err = mpa_net_register();
+		goto exit_crc;
+	err = mpa_conn_init();
 	if (err)
 		goto exit_sk;
+	err = mpa_net_register();
+	if (err)
+		goto exit_conn;
 	if (IS_ENABLED(CONFIG_PREEMPTION) && !IS_ENABLED(CONFIG_TASKS_RCU))
 		__module_get(THIS_MODULE);
 	return 0;
 
-exit_sk:
-	mpa_sk_exit();
 exit_conn:
 	mpa_conn_exit();
+exit_sk:
+	mpa_sk_exit();
 exit_crc:
 	mpa_crc_exit();
 	return err;

@@ -3,6 +3,7 @@
  * MPA in each network namespace: its connections, the limit on startups, the
  * memory that consumers keep, counters (mpa_stat) and sysctls (net.mpa).
  */
+#include <linux/init.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <linux/swap.h>
@@ -426,7 +427,7 @@ static struct pernet_operations mpa_net_ops = {
 	.size		= sizeof(struct mpa_net),
 };
 
-int mpa_net_register(void)
+int __init mpa_net_register(void)
 {
 	int err;
 

@@ -14,6 +14,7 @@
  * exit, which waits until no task can still use it.
  */
 #include <linux/indirect_call_wrapper.h>
+#include <linux/init.h>
 #include <linux/kmemleak.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -363,7 +364,7 @@ static void mpa_sk_error_report(struct sock *sk)
 		report(sk);
 }
 
-int mpa_sk_init(void)
+int __init mpa_sk_init(void)
 {
 	mpa_ulp = kzalloc(sizeof(*mpa_ulp), GFP_KERNEL);
 	if (!mpa_ulp)
