@@ -557,6 +557,7 @@ static int connect_check(const struct mpa_sock_params *params)
 struct mpa_connector *mpa_connect(const struct mpa_sock_params *params,
 				  mpa_connected_fn done)
 {
+	u32 flags = params->flags;
 	struct mpa_connector *c;
 	unsigned int noio;
 	int err;
@@ -566,11 +567,13 @@ struct mpa_connector *mpa_connect(const struct mpa_sock_params *params,
 		return ERR_PTR(err);
 
 	err = -ENOMEM;
-	noio = mpa_noio_save(params->flags);
+	if (params->start)
+		flags |= params->start->flags & MPA_F_MEMALLOC;
+	noio = mpa_noio_save(flags);
 	c = connector_new(params, done);
 	if (c)
 		err = connect_start(c);
-	mpa_noio_restore(params->flags, noio);
+	mpa_noio_restore(flags, noio);
 	if (!err)
 		return c;
 	if (c) {

@@ -224,12 +224,27 @@ static void connect_expect_full(struct kunit *test, u8 rev, u32 setups)
 	conn_expect_alive(test, &t->a);
 }
 
-/* MPA_F_MEMALLOC of the attempt alone makes done() reclaim-safe. */
+static void connect_no_io(struct conn_sock *s)
+{
+	s->waits += !(current->flags & PF_MEMALLOC_NOIO);
+}
+
+/*
+ * MPA_F_MEMALLOC of the attempt (@arg) or of the connection makes the call and
+ * done() reclaim-safe.
+ */
 void conn_connect_memalloc(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
+	u32 flags = conn_arg(test);
 
-	connect_begin(test, MPA_REV_1, MPA_F_MEMALLOC);
+	connect_prepare(test, MPA_REV_1);
+	if (!flags)
+		t->a.params.flags |= MPA_F_MEMALLOC;
+	t->helper.hook = connect_no_io;
+	connect_call(test, flags);
+	connect_accept(test);
+	connect_expect_request(test, MPA_REV_1);
 	connect_reply(test, MPA_REV_1);
 	connect_expect_full(test, MPA_REV_1, 1);
 	KUNIT_EXPECT_EQ(test, t->helper.waits, 0);

@@ -669,7 +669,9 @@ KUNIT_ARRAY_PARAM_DESC(enhanced, enhanced_rows, desc);
 static const struct conn_row connect_rows[] = {
 	{ "E-39: established, Rev 1", conn_connect_established, MPA_REV_1 },
 	{ "E-37: established, Rev 2", conn_connect_established, MPA_REV_2 },
-	{ "reclaim-safe", conn_connect_memalloc },
+	{ "reclaim-safe, flag of the attempt", conn_connect_memalloc,
+	  MPA_F_MEMALLOC },
+	{ "reclaim-safe, flag of the connection", conn_connect_memalloc, 0 },
 	{ "E-17: rejected", conn_connect_rejected },
 	{ "E-41: FIN", conn_connect_fallback, CONNECT_FIN },
 	{ "E-41: FIN inside the key", conn_connect_fallback,
