@@ -90,6 +90,8 @@ static const struct conn_row frame_rows[] = {
 	  conn_start_refusal_fin },
 	{ "VN-09: peer does not close after the refusal",
 	  conn_start_refusal_stays },
+	{ "VN-09: peer goes on sending after the refusal",
+	  conn_start_refusal_flood },
 	{ "RF-17 RF-18: Reply, Rev 2", conn_start_revision_reply, 2 },
 	{ "RF-17 RF-18: Reply, Rev 255", conn_start_revision_reply, 255 },
 	{ "VN-10 TD-05: strict, Reply, Rev 0", conn_start_strict_reply },

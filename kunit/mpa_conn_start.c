@@ -586,6 +586,28 @@ void conn_start_refusal_stays(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, time_before(jiffies, began + 20 * HZ));
 }
 
+/* A peer that goes on sending after the refusal is reset after 64 KB. */
+void conn_start_refusal_flood(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	unsigned long before;
+	int i;
+
+	conn_attach(test, MPA_F_STRICT);
+	before = conn_counter(t, MPA_MIB_RX_DISCARDED);
+	conn_start(test, CONN_RESPONDER);
+	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
+	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	for (i = 0; i < 200; i++)
+		if (mpa_peer_write(&t->peer, t->pool, 5000))
+			break;
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	before = conn_counter(t, MPA_MIB_RX_DISCARDED) - before;
+	KUNIT_EXPECT_GE(test, before, SZ_64K);
+	KUNIT_EXPECT_LE(test, before, SZ_64K + 64);
+}
+
 void conn_start_strict_reply(struct kunit *test)
 {
 	struct conn_test *t = test->priv;

@@ -407,6 +407,7 @@ void conn_start_revision_request(struct kunit *test);
 void conn_start_strict_request(struct kunit *test);
 void conn_start_refusal_fin(struct kunit *test);
 void conn_start_refusal_stays(struct kunit *test);
+void conn_start_refusal_flood(struct kunit *test);
 void conn_start_strict_reply(struct kunit *test);
 void conn_start_truncated(struct kunit *test);
 void conn_start_gone(struct kunit *test);
