@@ -319,12 +319,10 @@ struct mpa_conn {
 };
 
 /* mpa_net.c APIs: */
-extern struct mpa_net mpa_net_none;
 int mpa_net_register(void);
 void mpa_net_unregister(void);
 void mpa_net_exit_none(void);
 struct mpa_net *mpa_net(struct net *net);
-int mpa_net_startup_max(const struct mpa_net *mn);
 int mpa_net_startup_timeout(const struct mpa_net *mn);
 void mpa_net_startup_begin(struct mpa_conn *conn);
 void mpa_net_startup_end(struct mpa_conn *conn);

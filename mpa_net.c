@@ -25,7 +25,7 @@ static unsigned int mpa_net_id __read_mostly;
  * Stands for the namespace of connections that have left theirs, because it is
  * going away or because they are being released.
  */
-struct mpa_net mpa_net_none = {
+static struct mpa_net mpa_net_none = {
 	.lock			= __SPIN_LOCK_UNLOCKED(mpa_net_none.lock),
 	.conns			= LIST_HEAD_INIT(mpa_net_none.conns),
 	.startups		= LIST_HEAD_INIT(mpa_net_none.startups),
@@ -41,7 +41,7 @@ struct mpa_net *mpa_net(struct net *net)
 }
 
 /* The limits of the initial namespace hold in all others, too. */
-int mpa_net_startup_max(const struct mpa_net *mn)
+static int mpa_net_startup_max(const struct mpa_net *mn)
 {
 	return min(READ_ONCE(mn->startup_max),
 		   READ_ONCE(mpa_net(&init_net)->startup_max));

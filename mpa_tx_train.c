@@ -104,7 +104,7 @@ static const struct ubuf_info_ops mpa_tx_ubuf_ops = {
 };
 
 /* Set up the ubuf of @tx, before the first of its own pages is given to TCP. */
-void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
+static void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	if (tx->state & MPA_TX_PAGES)
 		return;

@@ -89,7 +89,6 @@ struct mpa_tcp_room;
 
 int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room);
 void mpa_train_drop(struct mpa_conn *conn);
-void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx);
 void mpa_tx_ubuf_put(struct mpa_tx *tx);
 
 /* True if @tx describes octets that are there, at most @max of them. */
