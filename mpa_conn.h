@@ -79,8 +79,9 @@ struct mpa_stats {
  * @startup_timeout_ms: net.mpa.startup_timeout_ms
  * @startup_max: net.mpa.startup_max
  * @rx_mem_max: net.mpa.rx_mem_max, in octets
- * @rx_mem: memory in octets that batches passed to consumers pin: the sum of
- *	rx.pinned and ooo.pinned over the connections
+ * @rx_mem: memory in octets that batches passed to consumers pin, and that
+ *	copies of FPDUs take: the sum of rx.pinned, ooo.pinned and rx.capacity
+ *	over the connections
  */
 struct mpa_net {
 	spinlock_t		lock;	/* see @lock above */
@@ -163,7 +164,7 @@ struct mpa_conn_tx {
  * @copy: buffer that the next FPDU is copied to, or NULL
  * @copied: octets in @copy
  * @eaten: octets in @copy, or in the copy of @ready, already consumed
- * @capacity: size of @copy in octets
+ * @capacity: size of @copy in octets; protected by mpa_conn.lock, like @pinned
  * @fragmented: the next FPDU lies in too many pieces for a batch: copy it
  * @want: octets from @seq on that the next step of decoding needs
  * @seq: TCP sequence number after the last FPDU decoded
@@ -561,6 +562,7 @@ bool mpa_tcp_has_room(const struct sock *sk);
 bool mpa_tcp_space(struct sock *sk);
 int mpa_tcp_read(struct mpa_conn *conn, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);
+bool mpa_tcp_window_is_small(const struct sock *sk);
 bool mpa_tcp_fin(const struct sock *sk);
 int mpa_tcp_send_fin(struct mpa_conn *conn);
 void mpa_tcp_ack_at_once(struct sock *sk);

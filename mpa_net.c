@@ -61,7 +61,8 @@ void mpa_net_rx_mem_add(struct mpa_net *mn, s64 octets)
 
 /*
  * Work item only: the exit of the namespace waits for work items. True if the
- * batches kept by consumers in the namespace pin more than net.mpa.rx_mem_max.
+ * batches kept by consumers in the namespace, and FPDUs being copied, take more
+ * than net.mpa.rx_mem_max.
  * False with MPA_F_MEMALLOC: other consumers may wait for such a connection
  * before they put their batches.
  */
@@ -365,7 +366,7 @@ static void mpa_net_leave(struct mpa_conn *conn)
 	s64 pinned;
 
 	spin_lock_bh(&conn->lock);
-	pinned = (s64)conn->rx.pinned + conn->ooo.pinned;
+	pinned = (s64)conn->rx.pinned + conn->ooo.pinned + conn->rx.capacity;
 	mpa_net_rx_mem_add(conn->mn, -pinned);
 	WRITE_ONCE(conn->mn, &mpa_net_none);
 	mpa_net_rx_mem_add(&mpa_net_none, pinned);

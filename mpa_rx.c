@@ -20,14 +20,16 @@
  *
  * Memory that a peer can make a connection hold: its receive buffer; as much
  * again in rx.pinned, for clones of skbs that TCP has collapsed since and for
- * copies; with MPA_F_OOO as much in ooo.pinned; one buffer of MPA_FPDU_MAX
- * octets; and one batch in order, one out of order.
+ * copies; with MPA_F_OOO as much in ooo.pinned; one copy of an FPDU, at most
+ * twice as long as what has arrived of it; and one batch in order, one out of
+ * order.
  *
  * rx.pinned is not charged to the socket: TCP has normally charged the same
  * skbs, and charging them twice would halve the window. Instead
- * net.mpa.rx_mem_max bounds the sum over all connections of a namespace. At
- * that limit a connection gets no batch while its consumer keeps one, and
- * nothing is passed out of order.
+ * net.mpa.rx_mem_max bounds the sum over all connections of a namespace, to
+ * which copies of FPDUs count as well. At that limit a connection gets no batch
+ * while its consumer keeps one, nothing is passed out of order, and an FPDU is
+ * copied only if TCP could not get the rest of it otherwise.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -37,6 +39,7 @@
 
 #define MPA_RX_STEPS	1024	/* FPDUs stepped over with the socket locked */
 #define MPA_RX_WALK	4096	/* most mpa_source.steps while doing that */
+#define MPA_RX_COPY_MIN	256	/* less than the skb of a single octet takes */
 #define MPA_RX_LIMITED_WAIT (HZ / 50 + 1) /* until rx_mem_max is read again */
 
 /* Octets needed from rx.pos on to read ULPDU_Length. */
@@ -100,6 +103,39 @@ static u32 mpa_rx_copy_octets(struct mpa_conn *conn, u64 pos, void *to, u32 len)
 	return mpa_queue_copy(&q, pos, to, len);
 }
 
+/* rx.capacity counts to the memory of the namespace, as rx.pinned does. */
+static void mpa_rx_set_capacity(struct mpa_conn *conn, u32 capacity)
+{
+	spin_lock_bh(&conn->lock);
+	mpa_net_rx_mem_add(conn->mn, (s64)capacity - conn->rx.capacity);
+	conn->rx.capacity = capacity;
+	spin_unlock_bh(&conn->lock);
+}
+
+/*
+ * Make room in rx.copy for @octets of the FPDU. What the header says is still
+ * to come gets no memory: a peer could claim 64 KB on each connection.
+ */
+static int mpa_rx_grow_copy(struct mpa_conn *conn, u32 octets)
+{
+	struct mpa_conn_rx *rx = &conn->rx;
+	u32 capacity = max(octets, MPA_RX_COPY_MIN);
+	u8 *copy;
+
+	if (octets <= rx->capacity)
+		return 0;
+	if (octets < rx->want)
+		capacity = roundup_pow_of_two(capacity);
+	copy = kvrealloc(rx->copy, capacity, MPA_GFP_QUIET);
+	if (!copy)
+		return -ENOMEM;
+	if (!rx->copy)
+		mpa_count(conn, RX_COPIED);
+	rx->copy = copy;
+	mpa_rx_set_capacity(conn, capacity);
+	return 0;
+}
+
 /*
  * Socket lock held. Copy until rx.copy has @goal octets of the FPDU, at most
  * rx.want, and consume them if @eat is set. Returns 0, -EINPROGRESS if they lie
@@ -110,20 +146,15 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
 	u32 n, left;
+	int err;
 
-	if (!rx->copy) {
-		/* The FPDU's size is not known before its header is read. */
-		rx->capacity = rx->want > mpa_rx_header_size(conn) ? rx->want :
-							MPA_FPDU_MAX;
-		rx->copy = kvmalloc(rx->capacity, MPA_GFP_QUIET);
-		if (!rx->copy)
-			return -ENOMEM;
-		mpa_count(conn, RX_COPIED);
-	}
-
-	left = min(goal, rx->want) - rx->copied;
+	goal = min(goal, rx->want);
+	left = goal - rx->copied;
 	if (!left)
 		return 0;
+	err = mpa_rx_grow_copy(conn, goal);
+	if (err)
+		return err;
 	n = mpa_rx_copy_octets(conn, rx->pos + rx->copied,
 			       rx->copy + rx->copied, left);
 	if (!n)
@@ -137,14 +168,18 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 }
 
 /*
- * Socket lock held. True if the window may be too small for the rest of this
- * FPDU, and all octets before it are consumed. False on hold.
+ * Socket lock held. True if the rest of this FPDU may not arrive before its
+ * first octets are consumed: for lack of window, or of memory for TCP. The
+ * latter shows as a window of zero when TCP has had to drop a segment; before
+ * that, octets are moved out of TCP's memory only while there is room in ours.
+ * False on hold, and while octets before the FPDU are not consumed.
  */
 static bool mpa_rx_stuck(const struct mpa_conn *conn)
 {
-	return tcp_epollin_ready(conn->sk, INT_MAX) &&
-	       !conn->rx.pinned &&
-	       !mpa_conn_test(conn, MPA_CONN_HOLD);
+	if (conn->rx.pinned || mpa_conn_test(conn, MPA_CONN_HOLD))
+		return false;
+	return mpa_tcp_window_is_small(conn->sk) ||
+	       (tcp_under_memory_pressure(conn->sk) && !mpa_net_rx_full(conn));
 }
 
 /*
@@ -321,16 +356,20 @@ static int mpa_rx_decode_passed(struct mpa_conn *conn, struct mpa_batch *b,
 }
 
 /*
- * True if the FPDU is now shorter than what was consumed of it, or longer than
- * the buffer: a process that shares the pages (splice()) changed ULPDU_Length.
+ * True if the copied FPDU is shorter than what was consumed of it, or longer
+ * than it was: a process that shares the pages (splice()) changed ULPDU_Length.
  */
-static bool mpa_rx_length_changed(const struct mpa_conn_rx *rx,
+static bool mpa_rx_length_changed(const struct mpa_conn *conn,
 				  const struct mpa_batch *b,
 				  const struct mpa_dec *dec)
 {
+	const struct mpa_conn_rx *rx = &conn->rx;
+
 	if (!rx->copy)
 		return false;
-	return b->octets ? b->octets < rx->eaten : dec->size > rx->capacity;
+	if (b->octets)
+		return b->octets < rx->eaten;
+	return rx->want > mpa_rx_header_size(conn) && dec->size > rx->want;
 }
 
 /* No lock held. Decode the FPDUs of @b that are whole. */
@@ -349,13 +388,20 @@ static void mpa_rx_decode(struct mpa_conn *conn, struct mpa_batch *b)
 	else
 		err = mpa_batch_decode(b, &dec,
 				       mpa_rx_ooo_limit(conn, dec.pos));
-	if (mpa_rx_length_changed(&conn->rx, b, &dec)) {
+	if (mpa_rx_length_changed(conn, b, &dec)) {
 		dec.reason = MPA_REASON_LENGTH;
 		err = -EBADMSG;
 		b->octets = 0;
 	}
 	mpa_rx_decoded(conn, b, &dec, err);
 	mpa_rx_ooo_forget(conn, conn->rx.pos);
+}
+
+static void mpa_rx_forget_copy(struct mpa_conn *conn)
+{
+	conn->rx.copy = NULL;
+	conn->rx.copied = 0;
+	mpa_rx_set_capacity(conn, 0);
 }
 
 /*
@@ -371,8 +417,7 @@ static void mpa_rx_give_copy(struct mpa_conn *conn, struct mpa_batch *b)
 	b->copy = rx->copy;
 	b->octets -= rx->eaten;
 	b->truesize += rx->capacity;
-	rx->copy = NULL;
-	rx->copied = 0;
+	mpa_rx_forget_copy(conn);
 }
 
 /*
@@ -565,8 +610,7 @@ void mpa_rx_drop(struct mpa_conn *conn)
 	rx->ready = NULL;
 	mpa_rx_ooo_drop(conn);
 	kvfree(rx->copy);
-	rx->copy = NULL;
-	rx->copied = 0;
+	mpa_rx_forget_copy(conn);
 	rx->eaten = 0;
 }
 

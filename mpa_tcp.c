@@ -222,6 +222,21 @@ u32 mpa_tcp_unread(struct sock *sk)
 	return octets;
 }
 
+/*
+ * Socket lock held. True if the window, or the receive buffer, may have no room
+ * for another segment: tcp_epollin_ready() without TCP's memory as a whole.
+ */
+bool mpa_tcp_window_is_small(const struct sock *sk)
+{
+	int rcvbuf = READ_ONCE(sk->sk_rcvbuf);
+
+	sock_owned_by_me(sk);
+
+	return tcp_receive_window(tcp_sk(sk)) <=
+	       inet_csk(sk)->icsk_ack.rcv_mss ||
+	       atomic_read(&sk->sk_rmem_alloc) > rcvbuf - (rcvbuf >> 3);
+}
+
 /* True if the peer's FIN has been received. */
 bool mpa_tcp_fin(const struct sock *sk)
 {

@@ -848,6 +848,18 @@ static const struct conn_row ooo_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(ooo, ooo_rows, desc);
 
+static const struct conn_row bounds_rows[] = {
+	{ "a copied FPDU takes memory as it arrives", conn_bounds_copy, false },
+	{ "a copied FPDU arrives, net.mpa.rx_mem_max used up",
+	  conn_bounds_copy, true },
+	{ "detach, an FPDU partly copied", conn_bounds_copy_detach },
+	{ "TCP short of memory, part of an FPDU", conn_bounds_pressure, false },
+	{ "TCP short of memory, net.mpa.rx_mem_max used up",
+	  conn_bounds_pressure, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(bounds, bounds_rows, desc);
+
 #define CONN_CASE(title) {						\
 	.run_case = conn_run, .name = #title,				\
 	.generate_params = title##_gen_params,				\
@@ -882,6 +894,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(enhanced),
 	CONN_CASE(connect),
 	CONN_CASE(ooo),
+	CONN_CASE(bounds),
 	{}
 };
 

@@ -729,4 +729,9 @@ void conn_ooo_addrform(struct kunit *test);
 void conn_ooo_sockopt(struct kunit *test);
 void conn_ooo_race(struct kunit *test);
 
+/* mpa_conn_bounds.c */
+void conn_bounds_copy(struct kunit *test);
+void conn_bounds_copy_detach(struct kunit *test);
+void conn_bounds_pressure(struct kunit *test);
+
 #endif /* _MPA_CONN_TEST_H */

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Memory that a peer can take from one connection: FPDUs that must be copied. */
+#include <net/tcp.h>
+#include "mpa_conn_test.h"
+
+enum {
+	BOUNDS_COPY_MIN	= 256,
+};
+
+/* What other connections of the namespace take */
+static s64 bounds_others;
+
+/* Memory that the connection takes. */
+static s64 bounds_mem(const struct conn_test *t)
+{
+	return percpu_counter_sum(&t->mn->rx_mem) - bounds_others;
+}
+
+static void bounds_give_back(void *rx_mem)
+{
+	percpu_counter_sub(rx_mem, bounds_others);
+	bounds_others = 0;
+}
+
+/* With conn_arg() other connections use up net.mpa.rx_mem_max. */
+static void bounds_use_up(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	bounds_others = conn_arg(test) ? (s64)t->mn->rx_mem_max + 1 : 0;
+	percpu_counter_add(&t->mn->rx_mem, bounds_others);
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, bounds_give_back,
+						  &t->mn->rx_mem));
+}
+
+/* Octets @from to @to of the buffer arrive and are processed. */
+static void bounds_arrive(struct kunit *test, u32 from, u32 to)
+{
+	struct conn_test *t = test->priv;
+	const struct tcp_sock *tp = tcp_sk(t->peer.sock->sk);
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + from,
+					     to - from), 0);
+	for (i = 0; i < 10000; i++) {
+		if (READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq))
+			break;
+		usleep_range(1000, 2000);
+	}
+	KUNIT_ASSERT_LT(test, i, 10000);
+	conn_settle(&t->a);
+}
+
+/* The FPDU of @size octets of which @from have arrived is delivered. */
+static void bounds_delivered(struct kunit *test, u32 from, u32 size)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + from,
+					     size - from), 0);
+	t->buf_len = 0;
+	conn_expect_rx(test, &t->a, 1);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, bounds_mem(t), 0);
+	conn_expect_alive(test, &t->a);
+}
+
+/*
+ * An FPDU longer than the window. Its copy takes memory for what has arrived,
+ * not for what ULPDU_Length claims; and it arrives though other connections
+ * have used up the limit.
+ */
+void conn_bounds_copy(struct kunit *test)
+{
+	static const u32 ends[] = { 1, 10, 300, 3000, 20000, 40000 };
+	struct conn_test *t = test->priv;
+	u32 i, size, from = 0;
+
+	t->opts.rcvbuf = 4096;
+	t->opts.sndbuf = 200000;
+	conn_default(test);
+	bounds_use_up(test);
+	size = conn_fpdu(test, MPA_ULPDU_MAX);
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		bounds_arrive(test, from, ends[i]);
+		from = ends[i];
+		KUNIT_EXPECT_LE(test, bounds_mem(t),
+				max_t(u32, 2 * from, BOUNDS_COPY_MIN));
+	}
+	KUNIT_EXPECT_GE(test, bounds_mem(t), 30000);
+	bounds_delivered(test, from, size);
+}
+
+/* The connection is detached with part of an FPDU copied. */
+void conn_bounds_copy_detach(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	t->opts.rcvbuf = 4096;
+	conn_default(test);
+	conn_fpdu(test, MPA_ULPDU_MAX);
+	bounds_arrive(test, 0, 20000);
+	KUNIT_EXPECT_GE(test, bounds_mem(t), 10000);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, bounds_mem(t), 0);
+}
+
+static long bounds_tcp_mem[2];
+
+static void bounds_end_pressure(void *arg)
+{
+	struct proto *prot = arg;
+
+	memcpy(prot->sysctl_mem, bounds_tcp_mem, sizeof(bounds_tcp_mem));
+	WRITE_ONCE(*prot->memory_pressure, 0);
+}
+
+/* TCP as a whole is short of memory, as it is above the second of tcp_mem. */
+static void bounds_begin_pressure(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sock *sk = t->sock[0]->sk;
+	struct proto *prot = sk->sk_prot;
+
+	memcpy(bounds_tcp_mem, prot->sysctl_mem, sizeof(bounds_tcp_mem));
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, bounds_end_pressure,
+						  prot));
+	/* TCP counts in parts for each processor: the sum may be negative. */
+	prot->sysctl_mem[0] = LONG_MIN;
+	prot->sysctl_mem[1] = LONG_MIN;
+	prot->enter_memory_pressure(sk);
+	KUNIT_ASSERT_TRUE(test, tcp_under_memory_pressure(sk));
+}
+
+/*
+ * TCP is short of memory, but the window is open. MPA takes the first octets of
+ * an FPDU out of TCP's memory, into less of its own; not if other connections
+ * have used up the limit, since the FPDU arrives without that.
+ */
+void conn_bounds_pressure(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 size, part = 10;
+
+	t->opts.rcvbuf = SZ_512K;
+	t->opts.sndbuf = 200000;
+	t->opts.maxseg = 1400;
+	conn_default(test);
+	bounds_use_up(test);
+	bounds_begin_pressure(test);
+	size = conn_fpdu(test, 40000);
+	bounds_arrive(test, 0, part);
+	KUNIT_EXPECT_TRUE(test, tcp_under_memory_pressure(t->sock[0]->sk));
+	KUNIT_EXPECT_EQ(test, t->a.conn->rx.copied, conn_arg(test) ? 0 : part);
+	KUNIT_EXPECT_EQ(test, bounds_mem(t),
+			conn_arg(test) ? 0 : BOUNDS_COPY_MIN);
+	bounds_delivered(test, part, size);
+}
