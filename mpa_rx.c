@@ -38,7 +38,7 @@
 #include "mpa_rx_ooo.h"
 
 #define MPA_RX_STEPS	1024	/* FPDUs stepped over with the socket locked */
-#define MPA_RX_WALK	4096	/* most mpa_source.steps while doing that */
+#define MPA_RX_WALK	4096	/* mpa_source.steps before the last of them */
 #define MPA_RX_COPY_MIN	256	/* less than the skb of a single octet takes */
 #define MPA_RX_LIMITED_WAIT (HZ / 50 + 1) /* until rx_mem_max is read again */
 
@@ -281,7 +281,13 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 	if (b->already_passed)
 		return b;
 	mpa_batch_free(b);
-	return err == -EAGAIN ? mpa_rx_short(conn, avail) : NULL;
+	if (err != -EAGAIN)
+		return NULL;
+	if (avail < conn->rx.want)
+		return mpa_rx_short(conn, avail);
+	/* It lies in too many skbs for one hold of the lock. */
+	conn->rx.fragmented = true;
+	return ERR_PTR(-EINPROGRESS);
 }
 
 /*
@@ -305,10 +311,10 @@ static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 	avail = mpa_rx_avail(conn);
 	if (avail < rx->want)
 		return mpa_rx_short(conn, avail);
-	if (!rx->copy && mpa_rx_ooo_was_passed(conn, rx->pos))
+	copy = rx->copy || rx->fragmented;
+	if (!copy && mpa_rx_ooo_was_passed(conn, rx->pos))
 		return mpa_rx_step(conn, avail);
 
-	copy = rx->copy || rx->fragmented;
 	if (copy) {
 		err = mpa_rx_copy(conn, rx->want, rx->eaten);
 		if (err)

@@ -150,15 +150,22 @@ int mpa_batch_copy(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 len)
 /*
  * Socket lock held. The next octets lie in pages that a process may write to.
  * Verified octets must not change, so these are copied if the batch lacks some
- * of @want. Few more are copied, since the batch may end long before those.
+ * of @want. Few more are copied, since the batch may end long before those. Of
+ * those in a great many skbs fewer are copied: then the batch counts as full,
+ * and mpa_rx_copy() copies the FPDU.
  */
 static int mpa_batch_copy_shared(struct mpa_batch *b, struct mpa_queue *q,
 				 u64 pos, u32 want)
 {
+	int err;
+
 	if (b->len >= want)
 		return 0;
-	return mpa_batch_copy(b, q, pos + b->len,
-			      max_t(u32, want, MPA_BATCH_SHARED) - b->len);
+	err = mpa_batch_copy(b, q, pos + b->len,
+			     max_t(u32, want, MPA_BATCH_SHARED) - b->len);
+	if (!err && b->len < want)
+		b->full = true;
+	return err;
 }
 
 /*

@@ -213,8 +213,8 @@ static u64 queue_src_next(struct mpa_source *src, u64 pos)
 }
 
 /*
- * After a hole, octets in more than MPA_QUEUE_STEPS skbs are treated as if
- * another hole followed.
+ * Octets in more than MPA_QUEUE_STEPS skbs are treated as if a hole followed:
+ * a longer walk would keep the socket locked for as long as a peer likes.
  */
 static u32 queue_src_have(struct mpa_source *src, u64 pos, u32 max)
 {
@@ -225,7 +225,7 @@ static u32 queue_src_have(struct mpa_source *src, u64 pos, u32 max)
 	if (queue_noted(q, queue_seq(q, pos), max))
 		return max;
 	while (have < max) {
-		if (q->behind && have && src->steps - begun >= MPA_QUEUE_STEPS)
+		if (have && src->steps - begun >= MPA_QUEUE_STEPS)
 			return have;
 		skb = mpa_queue_seek(q, pos + have, &off);
 		if (!skb)

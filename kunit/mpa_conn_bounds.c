@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory that a peer can take from one connection: FPDUs that must be copied. */
+/*
+ * Memory and time that a peer can take from one connection: FPDUs that must be
+ * copied, and FPDUs passed out of order that the stream reaches in many pieces.
+ */
 #include <net/tcp.h>
-#include "mpa_conn_test.h"
+#include "mpa_conn_ooo.h"
 
 enum {
 	BOUNDS_COPY_MIN	= 256,
+	BOUNDS_STEPS	= 1024,		/* FPDUs stepped over in one hold */
+	BOUNDS_PIECE	= 16,
 };
 
 /* What other connections of the namespace take */
@@ -157,4 +162,103 @@ void conn_bounds_pressure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bounds_mem(t),
 			conn_arg(test) ? 0 : BOUNDS_COPY_MIN);
 	bounds_delivered(test, part, size);
+}
+
+/*
+ * An FPDU that was passed out of order, dropped by TCP and received again in
+ * many pieces: MPA does not step over it in one hold of the socket lock, but
+ * copies it.
+ */
+void conn_bounds_passed_pieces(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sk_buff_head clones;
+	unsigned long copied;
+	u32 at, from, first;
+
+	__skb_queue_head_init(&clones);
+	gap_widen(test);
+	gap_rcvbuf(t, SZ_16M);
+	first = t->base_nr;
+	conn_fpdu(test, 40);
+	conn_fpdu(test, MPA_ULPDU_MAX);
+	conn_fpdu(test, 500);
+	from = gap_at(t, first + 1);
+	gap_put_split(test, from, t->buf_len, 8000);
+	gap_ooo(test, first + 1, first + 3);
+	gap_drop(test, from);
+	copied = conn_counter(t, MPA_MIB_RX_COPIED);
+	for (at = t->buf_len - t->buf_len % BOUNDS_PIECE; at > from;
+	     at -= BOUNDS_PIECE)
+		gap_put(test, at, min(at + BOUNDS_PIECE, t->buf_len));
+	gap_clone(t, &clones);
+	gap_put(test, 0, from + BOUNDS_PIECE);
+	gap_alive(test);
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_RX_COPIED), copied + 1);
+	__skb_queue_purge(&clones);
+}
+
+/* Clone the last skb received, so that TCP does not append to it. */
+static void bounds_clone_last(struct conn_test *t, struct sk_buff_head *clones)
+{
+	struct sock *sk = t->sock[0]->sk;
+	struct sk_buff *skb, *clone = NULL;
+
+	lock_sock(sk);
+	skb = skb_peek_tail(&sk->sk_receive_queue);
+	if (skb)
+		clone = skb_clone(skb, GFP_KERNEL);
+	if (clone)
+		__skb_queue_tail(clones, clone);
+	release_sock(sk);
+}
+
+/*
+ * An FPDU in pages that a process may write to, in more pieces than are looked
+ * at in one hold of the lock.
+ */
+void conn_bounds_shared_pieces(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	struct sk_buff_head clones;
+	u32 at;
+
+	__skb_queue_head_init(&clones);
+	gap_default(test);
+	gap_rcvbuf(t, SZ_16M);
+	conn_fpdu(test, 30000);
+	for (at = 0; at < t->buf_len; at += BOUNDS_PIECE) {
+		t->inject.page = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, t->inject.page);
+		gap_put_as(test, at, min(at + BOUNDS_PIECE, t->buf_len),
+			   INJECT_SHARED);
+		put_page(t->inject.page);
+		bounds_clone_last(t, &clones);
+	}
+	KUNIT_EXPECT_GT(test, skb_queue_len(&clones), BOUNDS_STEPS);
+	gap_alive(test);
+	__skb_queue_purge(&clones);
+}
+
+/* Not more than BOUNDS_STEPS FPDUs are stepped over in one hold of the lock. */
+void conn_bounds_passed_many(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+	u32 first, recvs, nr = 3 * BOUNDS_STEPS;
+
+	gap_widen(test);
+	first = t->base_nr;
+	conn_fpdu(test, 10);
+	/* A search begins at an FPDU with a marker. */
+	conn_fpdu(test, 600);
+	gap_fpdus(test, nr - 1, 10);
+	gap_put_split(test, gap_at(t, first + 1), t->buf_len, 8000);
+	gap_ooo(test, first + 1, first + 1 + nr);
+	recvs = mpa_consumer_count(&t->a, EV_RECV);
+	gap_put(test, 0, gap_at(t, first + 1));
+	gap_all(test);
+	recvs = mpa_consumer_count(&t->a, EV_RECV) - recvs;
+	/* One of them for the first FPDU */
+	KUNIT_EXPECT_GE(test, recvs, 1 + nr / BOUNDS_STEPS);
+	gap_alive(test);
 }

@@ -856,6 +856,11 @@ static const struct conn_row bounds_rows[] = {
 	{ "TCP short of memory, part of an FPDU", conn_bounds_pressure, false },
 	{ "TCP short of memory, net.mpa.rx_mem_max used up",
 	  conn_bounds_pressure, true },
+	{ "a passed FPDU, dropped by TCP, comes again in many pieces",
+	  conn_bounds_passed_pieces },
+	{ "an FPDU in many pieces that a process may write to",
+	  conn_bounds_shared_pieces },
+	{ "3072 passed FPDUs reached at once", conn_bounds_passed_many },
 };
 
 KUNIT_ARRAY_PARAM_DESC(bounds, bounds_rows, desc);

@@ -51,7 +51,7 @@ void gap_put(struct kunit *test, u32 from, u32 to)
 }
 
 /* Octets @from to @to of the buffer arrive in segments of @chunk octets. */
-static void ooo_put_split(struct kunit *test, u32 from, u32 to, u32 chunk)
+void gap_put_split(struct kunit *test, u32 from, u32 to, u32 chunk)
 {
 	for (; from < to; from += chunk)
 		gap_put(test, from, min(from + chunk, to));
@@ -525,12 +525,12 @@ void conn_ooo_octets(struct kunit *test)
 		gap_put(test, at, at + 1);
 	}
 	gap_ooo(test, 1, 3);
-	ooo_put_split(test, 0, from, 1);
+	gap_put_split(test, 0, from, 1);
 	gap_alive(test);
 }
 
 /* Set sk_rcvbuf. Returns the previous value. */
-static int ooo_rcvbuf(struct conn_test *t, int to)
+int gap_rcvbuf(struct conn_test *t, int to)
 {
 	struct sock *sk = t->sock[0]->sk;
 	int was;
@@ -544,7 +544,7 @@ static int ooo_rcvbuf(struct conn_test *t, int to)
 }
 
 /* Open a connection with a larger window and receive buffer than usual. */
-static void ooo_widen(struct kunit *test)
+void gap_widen(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	u32 i;
@@ -553,7 +553,7 @@ static void ooo_widen(struct kunit *test)
 	t->opts.sndbuf = 212992;
 	conn_full(test, CONN_INITIATOR, MPA_F_OOO, PEER_C);
 	mpa_resume(t->a.conn);
-	ooo_rcvbuf(t, SZ_4M);
+	gap_rcvbuf(t, SZ_4M);
 	for (i = 0; i < 12; i++)
 		conn_peer_send(test, 30000);
 	conn_expect_rx(test, &t->a, 12);
@@ -566,12 +566,12 @@ void conn_ooo_long(struct kunit *test)
 	struct conn_test *t = test->priv;
 	u32 first;
 
-	ooo_widen(test);
+	gap_widen(test);
 	first = t->base_nr;
 	conn_fpdu(test, 40);
 	conn_fpdu(test, MPA_ULPDU_MAX);
 	conn_fpdu(test, 500);
-	ooo_put_split(test, gap_at(t, first + 1), t->buf_len, conn_arg(test));
+	gap_put_split(test, gap_at(t, first + 1), t->buf_len, conn_arg(test));
 	gap_ooo(test, first + 1, first + 3);
 	gap_put(test, 0, gap_at(t, first + 1));
 	gap_alive(test);
@@ -608,14 +608,14 @@ void conn_ooo_many(struct kunit *test)
 	conn_fpdu(test, 500);
 	for (i = 2; i < 800; i++)
 		conn_fpdu(test, 1 + i % 30);
-	ooo_put_split(test, gap_at(t, 1), t->buf_len, 1400);
+	gap_put_split(test, gap_at(t, 1), t->buf_len, 1400);
 	gap_ooo(test, 1, 800);
 	gap_put(test, 0, gap_at(t, 1));
 	gap_alive(test);
 }
 
 /* Clone TCP's skbs, so that TCP does not join them when the hole is filled. */
-static void ooo_clone(struct conn_test *t, struct sk_buff_head *clones)
+void gap_clone(struct conn_test *t, struct sk_buff_head *clones)
 {
 	struct sock *sk = t->sock[0]->sk;
 	struct sk_buff *skb, *clone;
@@ -643,13 +643,13 @@ void conn_ooo_scattered(struct kunit *test)
 
 	__skb_queue_head_init(&clones);
 	gap_default(test);
-	ooo_rcvbuf(t, SZ_16M);
+	gap_rcvbuf(t, SZ_16M);
 	gap_fpdus(test, single ? 2 : 9, single ? 5000 : 640);
 	for (at = t->buf_len; at-- > gap_at(t, 1);)
 		gap_put(test, at, at + 1);
 	if (!single)
 		gap_ooo(test, 1, 9);
-	ooo_clone(t, &clones);
+	gap_clone(t, &clones);
 	recvs = mpa_consumer_count(&t->a, EV_RECV);
 	gap_put(test, 0, gap_at(t, 1));
 	gap_all(test);
@@ -666,7 +666,7 @@ void conn_ooo_bounded(struct kunit *test)
 	struct conn_test *t = test->priv;
 	u32 i, first, nr = MPA_OOO_RANGES + 20;
 
-	ooo_widen(test);
+	gap_widen(test);
 	first = t->base_nr;
 	for (i = 0; i < nr; i++) {
 		conn_fpdu(test, 30);
@@ -718,7 +718,7 @@ void conn_ooo_paced(struct kunit *test)
 	u32 i, first, at = 6000, steps = 0;
 	unsigned long begun;
 
-	ooo_widen(test);
+	gap_widen(test);
 	gap_fpdus(test, 10, 700);
 	ooo_put_odd(test, 0, at);
 	KUNIT_ASSERT_TRUE(test, ooo_searched(t));
@@ -897,7 +897,7 @@ void conn_ooo_covered_many(struct kunit *test)
 	for (i = 0; i < 12; i++)
 		gap_put(test, at + 65 + 20 * i, at + 75 + 20 * i);
 	gap_put_as(test, at + 60, joined, INJECT_PAGES);
-	ooo_put_split(test, joined, t->buf_len, 200);
+	gap_put_split(test, joined, t->buf_len, 200);
 	KUNIT_EXPECT_EQ(test, gap_queued(t), t->buf_len - at - 50 + 120);
 	mpa_resume(t->a.conn);
 	conn_settle(&t->a);
@@ -924,11 +924,11 @@ u32 gap_queued(struct conn_test *t)
 void gap_drop(struct kunit *test, u32 at)
 {
 	struct conn_test *t = test->priv;
-	int rcvbuf = ooo_rcvbuf(t, SOCK_MIN_RCVBUF);
+	int rcvbuf = gap_rcvbuf(t, SOCK_MIN_RCVBUF);
 
 	gap_put(test, at, at + 100);
 	KUNIT_ASSERT_EQ(test, gap_queued(t), 100);
-	ooo_rcvbuf(t, rcvbuf);
+	gap_rcvbuf(t, rcvbuf);
 }
 
 /* TCP drops the octets after a hole, and then receives other ones. */
@@ -1002,7 +1002,7 @@ void conn_ooo_window_retracted(struct kunit *test)
 	conn_post_many(test, 8, 8000);
 	ooo_shut(test);
 	gap_put(test, gap_at(t, 2), t->buf_len);
-	ooo_rcvbuf(t, 1);
+	gap_rcvbuf(t, 1);
 	/* Nested: mpa_inject() locks the peer's socket to make a segment. */
 	if (locked)
 		lock_sock_nested(t->sock[0]->sk, SINGLE_DEPTH_NESTING);
@@ -1038,7 +1038,7 @@ void conn_ooo_copied(struct kunit *test)
 	gap_put(test, gap_at(t, 1), t->buf_len);
 	gap_ooo(test, 1, 3);
 	copied = snmp_fold_field(t->mn->mib, MPA_MIB_RX_COPIED);
-	ooo_rcvbuf(t, SOCK_MIN_RCVBUF);
+	gap_rcvbuf(t, SOCK_MIN_RCVBUF);
 	gap_put(test, 100, 200);
 	KUNIT_ASSERT_EQ(test, gap_queued(t), 100);
 	gap_alter(t, 1, 3);

@@ -733,5 +733,8 @@ void conn_ooo_race(struct kunit *test);
 void conn_bounds_copy(struct kunit *test);
 void conn_bounds_copy_detach(struct kunit *test);
 void conn_bounds_pressure(struct kunit *test);
+void conn_bounds_passed_pieces(struct kunit *test);
+void conn_bounds_shared_pieces(struct kunit *test);
+void conn_bounds_passed_many(struct kunit *test);
 
 #endif /* _MPA_CONN_TEST_H */

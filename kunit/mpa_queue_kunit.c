@@ -251,17 +251,21 @@ static void queue_near_its_end(struct kunit *test)
 	KUNIT_EXPECT_LE(test, q.src.steps, 30);
 }
 
-/* An FPDU in as many skbs as a queue examines, after any earlier position */
+/*
+ * An FPDU in as many skbs as a queue examines, after any earlier position; in
+ * the receive queue and after a hole.
+ */
 static void queue_have_from_elsewhere(struct kunit *test)
 {
 	const u32 len = MPA_QUEUE_STEPS * QUEUE_SKB;
+	const bool *after_hole = test->param_value;
 	struct queue_test *t = test->priv;
 	u32 at_end, have, more;
 	struct mpa_queue q;
 
-	queue_fill(test, 512, 512 + 2 * len, true);
+	queue_fill(test, *after_hole ? 512 : 0, 512 + 2 * len, *after_hole);
 	lock_sock(t->conn.sk);
-	mpa_queue_init(&q, &t->conn, true);
+	mpa_queue_init(&q, &t->conn, *after_hole);
 	at_end = q.src.have(&q.src, 512 + 2 * len - QUEUE_SKB, QUEUE_SKB);
 	have = q.src.have(&q.src, 512, len);
 	more = q.src.have(&q.src, 512, 2 * len);
@@ -270,6 +274,10 @@ static void queue_have_from_elsewhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, len, have);
 	KUNIT_EXPECT_LE(test, more, len + QUEUE_SKB);
 }
+
+static const bool queue_after_hole[] = { false, true };
+
+KUNIT_ARRAY_PARAM(queue_after_hole, queue_after_hole, NULL);
 
 /* One hold of the socket lock copies a bounded part, the next one the rest. */
 static void queue_copy_in_parts(struct kunit *test)
@@ -338,7 +346,8 @@ static struct kunit_case queue_cases[] = {
 	MPA_CASE(queue_step_over,
 		 "OO-17: passed FPDUs in many skbs are stepped over"),
 	KUNIT_CASE(queue_near_its_end),
-	KUNIT_CASE(queue_have_from_elsewhere),
+	KUNIT_CASE_PARAM(queue_have_from_elsewhere,
+			 queue_after_hole_gen_params),
 	KUNIT_CASE(queue_copy_in_parts),
 	KUNIT_CASE(queue_pin_neighbours),
 	{}
