@@ -9,7 +9,7 @@ ifeq ($(KDIR),)
 KDIR := $(shell ls -d /lib/modules/*/build 2>/dev/null | sort -V | tail -n 1)
 endif
 ifeq ($(KDIR),)
-KDIR := $(shell tools/vm/kernel --if-built plain 2>/dev/null)
+KDIR := $(shell tests/vm/kernel --if-built plain 2>/dev/null)
 endif
 endif
 
@@ -43,13 +43,13 @@ modules_install: need-kdir
 	$(BUILD) modules_install
 
 demo:
-	tools/demo
+	tests/demo/demo.sh
 
 check:
-	tools/check $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long) \
+	tests/check.sh $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long) \
 		$(if $(ONLY),--only '$(ONLY)') $(if $(CASE),--case '$(CASE)')
 
-HARDEN = tools/harden $(if $(SEED),--seed $(SEED)) \
+HARDEN = tests/harden.sh $(if $(SEED),--seed $(SEED)) \
 	$(if $(MINUTES),--minutes $(MINUTES)) $(if $(COUNT),--count $(COUNT)) \
 	$(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long)
 
@@ -60,54 +60,54 @@ fuzz net faults races kcsan dos exit_order:
 	$(HARDEN) $(if $(ONLY),--only '$(ONLY)') $@
 
 dos-cost:
-	tools/harden.d/dos.d/cost
+	tests/dos/cost.sh
 
 soak:
 	$(HARDEN) --soak $(if $(SLICE),--slice $(SLICE)) $(ONLY)
 
 interop:
-	tools/interop $(if $(ONLY),'$(ONLY)')
+	tests/interop/interop.sh $(if $(ONLY),'$(ONLY)')
 
 ooo:
-	tools/ooo
+	tests/bench/ooo/ooo.sh
 
 bench:
-	tools/bench $(if $(BENCH),--$(BENCH)) $(if $(DOC),--doc)
+	tests/bench/bench.sh $(if $(BENCH),--$(BENCH)) $(if $(DOC),--doc)
 
 bench-compare:
-	tools/bench --compare '$(BASE)'
+	tests/bench/bench.sh --compare '$(BASE)'
 
 bench-profile:
-	tools/bench-profile $(if $(LINES),--lines $(LINES)) \
+	tests/bench/bench-profile.py $(if $(LINES),--lines $(LINES)) \
 		$(if $(OF),--of '$(OF)' --again) \
 		$(if $(THAN),--than '$(THAN)') '$(ROW)'
 
 shell:
-	tools/vm/run --shell $(if $(KERNEL),--kernel $(KERNEL))
+	tests/vm/run --shell $(if $(KERNEL),--kernel $(KERNEL))
 
 coverage:
-	tools/coverage
+	tests/mutants/coverage.sh
 
 fuzz-core:
-	tools/fuzz-core $(if $(MINUTES),--minutes $(MINUTES)) \
+	tests/fuzz/core/fuzz-core.sh $(if $(MINUTES),--minutes $(MINUTES)) \
 		$(if $(SEED),--seed $(SEED)) $(ONLY)
 
 integrity:
-	tools/integrity
+	tests/core/integrity.sh
 
 lint:
-	tools/lint $(if $(ONLY),'$(ONLY)')
+	tests/static/lint.sh $(if $(ONLY),'$(ONLY)')
 
 mutants:
-	tools/deps check
-	tools/mutants
+	tests/runner/deps.sh check
+	tests/mutants/mutants.py
 
 conformance:
-	tools/deps check
-	tools/conformance --break $(or $(SEED),1) build/check/results.tap
+	tests/runner/deps.sh check
+	tests/mutants/conformance.py --break $(or $(SEED),1) build/check/results.tap
 
 htmldocs:
-	tools/htmldocs
+	tests/static/htmldocs.sh
 
 clean:
 	$(if $(KDIR),$(BUILD) clean)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Configuration of Sphinx for "make htmldocs"; tools/htmldocs sets KERNEL_SOURCE.
+"""Configuration of Sphinx for "make htmldocs"; tests/static/htmldocs.sh sets KERNEL_SOURCE.
 
 kerneldoc and automarkup are the kernel's own extensions, as is its kernel-doc.
 """

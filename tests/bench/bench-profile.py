@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Instructions of a row of the benchmark, by function.
+
+ROW is a row of the benchmark, or mpa-ping/SIZE/NETWORK/MARKERS: mpa_ping sends
+ULPDUs of SIZE octets (mulpdu: that fill segments) to a NETWORK of
+tests/net/socket/lib.sh (pair, routed), with MARKERS (0, 1).
+
+The guest runs the row with two amounts of data. The table shows the difference:
+instructions by function of the kernel, largest first; instructions per octet and
+per FPDU (per segment without FPDUs); calls of the function for one; and the same by
+module. All of it is in build/bench-profile/ROW.txt. A function's instructions are
+its own, including functions that the compiler inlined, without those it calls.
+"""
+
+import argparse
+import bisect
+import collections
+import os
+import re
+import subprocess
+import sys
+
+BENCH = os.path.dirname(os.path.realpath(__file__))
+TESTS = os.path.dirname(BENCH)
+TOP = os.path.dirname(TESTS)
+OUT = os.path.join(TOP, "build/bench-profile")
+HEX = re.compile("[0-9a-f]+")
+USER = ("(user space)", "")
+# Tolerance of the sum: mpa_ping is timed outside the marks
+OFF = {True: 0.005, False: 0.0005}
+IDLE = "idle"
+
+
+def fail(message):
+    sys.exit(f"bench-profile: {message}")
+
+
+def run(*command, **how):
+    done = subprocess.run(command, check=False, text=True, **how)
+    if done.returncode:
+        fail(f"{command[0]}: status {done.returncode}")
+    return done.stdout
+
+
+def ask(*command):
+    return run(*command, stdout=subprocess.PIPE).strip()
+
+
+def is_mpa_ping(row):
+    return row.startswith("mpa-ping/")
+
+
+# Measuring
+
+def build(name, *how):
+    """Compile NAME.c of tests/bench with the machine's compiler."""
+    made = os.path.join(OUT, name)
+    source = os.path.join(BENCH, name.partition(".")[0] + ".c")
+    run("gcc", "-std=gnu11", "-O2", "-Wall", *how, "-o", made, source)
+    return made
+
+
+def of_mpa_ping():
+    """Files that the guest needs for a row of mpa_ping, and its command"""
+    mark = build("mark", "-static")
+    return ["--file", f"{mark}:/root/mark"], "profile-guest.sh"
+
+
+def of_benchmark():
+    """The same for a row of the benchmark"""
+    consumers = ask(f"{BENCH}/modules.sh", "plain")
+    copies = ask(f"{TESTS}/interop/copies.sh", "plain")
+    flag = os.path.join(OUT, "wanted")
+    with open(flag, "w"):
+        pass
+    return ["--file", f"{consumers}:/root/modules",
+            "--file", f"{copies}:/root/copies",
+            "--file", f"{flag}:/root/bench.profile"], "guest.sh full"
+
+
+def measure(row, kernel, kept):
+    """Run the guest; its results are in kept."""
+    os.makedirs(kept, exist_ok=True)
+    plugin = build("profile.so", "-shared", "-fPIC", "-fvisibility=hidden")
+    files, command = of_mpa_ping() if is_mpa_ping(row) else of_benchmark()
+    script = os.path.join(OUT, "guest")
+    with open(script, "w") as file:
+        file.write(f"#!/bin/sh\nexec /root/bench/{command} '{row}'\n")
+    log = os.path.join(kept, "log")
+    print(f"bench-profile: measuring (log: {log})", file=sys.stderr)
+    with open(log, "w") as file:
+        run(f"{TESTS}/vm/run", "--icount", "--mem", "1536", "--kernel", kernel,
+            "--timeout", "100000",
+            "--qemu", "-plugin", "--qemu", f"file={plugin},out={kept}/counts",
+            "--file", f"{TESTS}/net/socket:/root/test",
+            "--file", f"{BENCH}:/root/bench", *files,
+            "--get", f"/root/out:{kept}/out", "--", script,
+            stdout=file, stderr=subprocess.STDOUT)
+
+
+# Measured counts
+
+def pairs(path):
+    """The lines "key=value ..." of a file."""
+    with open(path) as file:
+        return [dict(pair.split("=", 1) for pair in line.split())
+                for line in file]
+
+
+def intervals(path):
+    """Instructions executed between marks: [{address: times}], without idle"""
+    found = []
+    with open(path) as file:
+        for line in file:
+            first, number = line.split()
+            if first == "interval":
+                found.append(collections.Counter({IDLE: int(number)}))
+            else:
+                found[-1][int(first, 16)] = int(number)
+    return found
+
+
+def times_of(row, kept):
+    """For each run the executions of code that grow with the amount"""
+    found = intervals(f"{kept}/counts")
+    if is_mpa_ping(row):
+        runs = [found[-2:]]
+    else:
+        # Each run has five phases; the third and fourth are measured. Runs that
+        # verify the octets may come before.
+        runs = [found[at + 2:at + 4] for at in range(0, len(found), 5)]
+        each = max(len(runs) // len(pairs(f"{kept}/out/rows")), 1)
+        runs = runs[each - 1::each]
+    if not runs or len(runs[-1]) < 2:
+        fail(f"{row} is not measured between marks, see {kept}/log")
+    for few, many in runs:
+        many.subtract(few)
+    return [many for few, many in runs]
+
+
+def amounts_of(row, kept):
+    """The guest's results of the last run: {key: number}"""
+    if not is_mpa_ping(row):
+        last = pairs(f"{kept}/out/rows")[-1]
+        return {key: int(number) for key, number in last.items()
+                if number.isdecimal()}
+    few, many = pairs(f"{kept}/out/measured")[-2:]
+    return {key: int(many[key]) - int(few[key]) for key in many}
+
+
+class Symbols:
+    """Functions by address, as the guest's /proc/kallsyms has them."""
+
+    def __init__(self, path):
+        self.names = {}
+        with open(path) as file:
+            for line in file:
+                addr, kind, name, *module = line.split()
+                if kind in "tTwW":
+                    # The first of several names for an address
+                    self.names.setdefault(int(addr, 16),
+                                          (name, "".join(module).strip("[]")))
+        self.starts = sorted(self.names)
+
+    def function(self, addr):
+        """(start, (name, module)) of the code at an address"""
+        if not addr:
+            return 0, USER
+        i = bisect.bisect_right(self.starts, addr) - 1
+        if i < 0:
+            return addr, (f"{addr:x}", "")
+        return self.starts[i], self.names[self.starts[i]]
+
+
+class Profile:
+    """Where the instructions of a row went."""
+
+    def __init__(self, row, kept):
+        if not os.path.exists(f"{kept}/out/kallsyms"):
+            fail(f"{row} has not been measured, see {kept}/log")
+        self.row = row
+        self.runs = times_of(row, kept)
+        self.times = self.runs[-1]
+        self.symbols = Symbols(f"{kept}/out/kallsyms")
+        self.amounts = amounts_of(row, kept)
+        self.idle = self.times.pop(IDLE)
+        self.functions, self.calls = self.by_function(self.times)
+        self.sum = sum(self.functions.values())
+        self.base = "octet" if "octets" in self.amounts else "round"
+        self.unit = next((unit for unit in ("fpdu", "segment", "round")
+                          if self.amounts.get(unit + "s")), "octet")
+
+    def per(self, unit):
+        return self.amounts[unit + "s"]
+
+    def by_function(self, times):
+        """{(name, module): instructions}, {(name, module): calls}"""
+        functions, calls = collections.Counter(), collections.Counter()
+        for addr, number in times.items():
+            start, key = self.symbols.function(addr)
+            functions[key] += number
+            calls[key] += number if addr == start and addr else 0
+        return functions, calls
+
+    def by_module(self):
+        modules = collections.Counter()
+        for (name, module), number in self.functions.items():
+            modules[module or (name if name == USER[0] else "(kernel)")] += \
+                number
+        return modules
+
+    def good(self):
+        """The sum has to be the count of the guest's clock."""
+        off = abs(self.sum - self.amounts["insns"])
+        return off <= self.sum * OFF[is_mpa_ping(self.row)]
+
+    def less(self, other):
+        """Show only what this costs more than another, for as many octets."""
+        share = self.per(self.base) / other.per(self.base)
+        for mine, others in ((self.functions, other.functions),
+                             (self.calls, other.calls)):
+            for key, number in others.items():
+                mine[key] -= number * share
+        self.sum -= other.sum * share
+        self.idle -= other.idle * share
+        self.amounts["insns"] -= other.amounts["insns"] * share
+
+
+# Showing it
+
+class Table:
+    def __init__(self, profile):
+        self.profile = profile
+
+    def figures(self, number):
+        profile = self.profile
+        return (f"{number:12.0f} {number / profile.sum:7.2%} "
+                f"{number / profile.per(profile.base):9.4f} "
+                f"{number / profile.per(profile.unit):10.2f}")
+
+    def head(self):
+        profile = self.profile
+        return (f"{'insns':>12} {'share':>7} {'/' + profile.base:>9} "
+                f"{'/' + profile.unit:>10} {'calls':>8} function")
+
+    def functions(self):
+        profile = self.profile
+        ranked = sorted(profile.functions.items(), key=lambda pair: -pair[1])
+        for key, number in ranked:
+            calls = profile.calls[key] / profile.per(profile.unit)
+            name = f"{key[0]} [{key[1]}]" if key[1] else key[0]
+            if round(number):
+                yield f"{self.figures(number)} {calls:8.3f} {name}"
+
+    def ends(self):
+        profile = self.profile
+        yield f"{self.figures(profile.sum)} the sum"
+        yield f"{self.figures(profile.amounts['insns'])} counted by the guest"
+        yield f"{self.figures(profile.idle)} while idle, in neither"
+        yield "by module:"
+        for name, number in profile.by_module().most_common():
+            if round(number):
+                yield f"{self.figures(number)} {name}"
+
+
+def report(profile, title, lines, path, compared):
+    table = Table(profile)
+    functions, ends = list(table.functions()), list(table.ends())
+    title += ": " + " ".join(f"{key}={number}" for key, number
+                             in profile.amounts.items() if key != "insns")
+    with open(path, "w") as file:
+        print(title, table.head(), *functions, *ends, sep="\n", file=file)
+    if len(functions) > lines:
+        # Where something is compared the end is of interest as well
+        first = lines // 2 if compared else lines
+        functions[first:len(functions) - (lines - first)] = [
+            f"... {len(functions) - lines} more, in {path}"]
+    print(title, table.head(), *functions, *ends, sep="\n")
+
+
+def binary(module, kernel):
+    """The file of a module, or of the kernel"""
+    kdir = ask(f"{TESTS}/vm/kernel", kernel)
+    if not module:
+        return f"{kdir}/vmlinux"
+    for top in (ask(f"{TESTS}/vm/modules", kernel),
+                ask(f"{BENCH}/modules.sh", kernel), kdir):
+        for where, _, files in os.walk(top):
+            for file in files:
+                if file.replace("-", "_") == f"{module}.ko":
+                    return os.path.join(where, file)
+    return fail(f"no module {module}")
+
+
+def show_function(profile, name, kernel):
+    """
+    Each instruction of a function, how often it was executed and how often for
+    an FPDU; as it is before the kernel patches itself.
+    """
+    known = profile.symbols.names
+    start = next((addr for addr in map(profile.symbols.function, profile.times)
+                  if addr[0] and addr[1][0] == name), [None])[0]
+    if start is None:
+        fail(f"{name} was not executed")
+    text = ask("objdump", "-dr", "--no-show-raw-insn", f"--disassemble={name}",
+               binary(known[start][1], kernel))
+    base = last = None
+    for line in text.splitlines():
+        addr, colon, what = line.strip().partition(":")
+        if not colon or not HEX.fullmatch(addr):
+            continue
+        addr, what = int(addr, 16), what.strip()
+        if not what.startswith("R_X86"):
+            base = addr if base is None else base
+            last = addr
+            times = profile.times.get(start + addr - base, 0)
+            print(f"{times:10d} {times / profile.per(profile.unit):9.3f} "
+                  f"+{addr - base:x} {what}")
+        elif last is not None and last < addr < last + 16:
+            print(f"{'':22} {what.split()[-1]}")
+
+
+def show_runs(profile):
+    """Additional cost of the first run of a row over the last, by function"""
+    more = collections.Counter(profile.runs[0])
+    more.pop(IDLE, None)
+    more.subtract(profile.times)
+    functions, _ = profile.by_function(more)
+    for (name, _), number in functions.most_common():
+        if number:
+            print(f"{number:10d} {name}")
+    print(f"{sum(functions.values()):10d} the sum")
+
+
+def kept_of(row):
+    return os.path.join(OUT, row.replace("/", "-"))
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--kernel", default="plain", metavar="FLAVOUR", help="of the guest")
+    add("--lines", type=int, default=60, metavar="N", help="number of functions")
+    add("--again", action="store_true",
+        help="the row as it was measured last")
+    add("--than", metavar="ROW",
+        help="additional cost of ROW over this one, as measured last")
+    add("--of", metavar="FUNCTION", help="each instruction of it")
+    add("--runs", action="store_true",
+        help="additional cost of the first run over the last")
+    add("row", metavar="ROW")
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    run(f"{TESTS}/runner/deps.sh", "modules", "kernel", "guest", "bench")
+    if not args.again:
+        measure(args.row, args.kernel, kept_of(args.row))
+    profile, title, path = (Profile(args.row, kept_of(args.row)), args.row,
+                            kept_of(args.row))
+    if not profile.good():
+        fail("%s: instructions are missing, %d are shown, the guest counted %d"
+             % (args.row, profile.sum, profile.amounts["insns"]))
+    if args.of:
+        show_function(profile, args.of, args.kernel)
+        return
+    if args.runs:
+        show_runs(profile)
+        return
+    if args.than:
+        profile.less(Profile(args.than, kept_of(args.than)))
+        title += " less " + args.than
+        path += "-less"
+    report(profile, title, args.lines, f"{path}.txt", args.than)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Instructions that MPA costs, compared with TCP, siw and others; see
+# Documentation/networking/mpa-performance.rst. Prints tables and whether the goals
+# in tests/bench/bounds are met; these, results and a plot are in build/bench.
+# The guests count instructions, so the same sources give the same figures. The
+# status is 1 if a goal was missed.
+#
+# usage: bench.sh [--quick | --recorded] [--doc]
+#        bench.sh --compare COMMIT
+#
+# --quick measures little more than the goals need. With it and with --recorded a goal
+# may be missed if its recorded value misses it as well. --doc puts the tables and the
+# plot into Documentation/networking. --compare measures the same rows of this tree
+# and of COMMIT, and fails if a row costs 2 % more in this tree.
+set -euo pipefail
+. "$(dirname "$0")/../vm/lib.sh"
+
+OUT=$TOP/build/bench
+BASE=$TOP/build/bench-base
+PARTS=$TOP/tests/bench
+
+# part NAME SCRIPT: the output of a script of /root/bench goes to NAME/rows. Between
+# runs only the modules in the guest may differ, so even the script's name is fixed.
+# shellcheck disable=SC2317
+part() {
+	printf '#!/bin/bash\nexec /root/bench/%s.sh %s\n' "$2" "$mode" >"$out/$2.sh"
+	VM_KEEP=$out/$1.guest VM_BOOT_TIMEOUT=600 "$VM_DIR/run" --kernel plain \
+		--icount --mem 1536 --timeout 100000 \
+		--file "$TOP/tests/net/socket:/root/test" --file "$PARTS:/root/bench" \
+		--file "$consumers:/root/modules" --file "$copies:/root/copies" \
+		--get "/root/out:$out/$1" -- "$out/$2.sh"
+}
+
+# Build all files that the guests need
+build() {
+	"$VM_DIR/modules" plain >/dev/null
+	consumers=$("$PARTS/modules.sh" plain)
+}
+
+# measure OUT LABEL: the guests side by side, for out/rows. Unless mode is quick each
+# is booted twice.
+measure() {
+	local out=$1 label=$2 name pid pids=() rc=0 names=(count align)
+
+	mkdir -p "$out"
+	[[ $mode == quick ]] || names+=(count-again align-again)
+	for name in "${names[@]}"; do
+		progress "$out/$name.log" "$label, $name" \
+			part "$name" "$(script_of "$name")" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || rc=1
+	done
+	cat "$out"/{count,align}/rows >"$out/rows" || true
+	[[ $mode == quick ]] ||
+		sed 's/$/ boot=2/' "$out"/{count,align}-again/rows >>"$out/rows"
+	return $rc
+}
+
+not_measured() { die "not measured; the logs are in ${1#"$TOP"/}"; }
+
+script_of() {
+	case $1 in
+	count*) echo guest ;;
+	*) echo align ;;
+	esac
+}
+
+# shellcheck disable=SC2317
+native() { "$PARTS/native.sh" >"$OUT/native.rows"; }
+
+# The commit measured, and whether the tree differs from it
+commit() {
+	git -C "$TOP" describe --always --abbrev=12 --exclude '*' --dirty \
+		2>/dev/null || echo unknown
+}
+
+report() {
+	local status=0
+
+	"$PARTS/report.py" ${quick:+--quick} ${recorded:+--recorded} --commit "$(commit)" "$OUT" || status=$?
+	((status <= 1)) || exit $status
+	# Quick rows do not fill it
+	[[ -n $quick ]] || (cd "$OUT" && gnuplot "$PARTS/plot.gp")
+	say "$SECONDS s; results.csv, results.json, tables.rst and the like are in build/bench"
+	return $status
+}
+
+doc() {
+	local text=$TOP/Documentation/networking/mpa-performance
+
+	"$PARTS/report.py" --doc "$text.rst" "$OUT"
+	cp "$OUT/mpa-performance.svg" "$text.svg"
+}
+
+bench() {
+	local status=0
+
+	prepare "$OUT"
+	build
+	measure "$OUT" "$mode" || not_measured "$OUT"
+	# On its own, because it measures time
+	if [[ -z $quick ]]; then
+		progress "$OUT/native.log" "native, time" native
+		cat "$OUT/native.rows" >>"$OUT/rows"
+	fi
+	report || status=$?
+	[[ -z $with_doc ]] || doc
+	exit $status
+}
+
+# The sources of a commit, as they were
+check_out() {
+	[[ $(cat "$BASE/.commit" 2>/dev/null) != "$1" ]] || return 0
+	rm -rf "$BASE"
+	mkdir -p "$BASE"
+	git -C "$TOP" archive "$1" | tar -C "$BASE" -x
+	echo "$1" >"$BASE/.commit"
+}
+
+compare() {
+	local commit
+
+	commit=$(git -C "$TOP" rev-parse --verify --quiet "$1^{commit}") ||
+		die "no commit '$1'"
+	prepare "$OUT-compare"
+	build
+	measure "$OUT-compare/new" "this tree" || not_measured "$OUT-compare/new"
+	check_out "$commit"
+	export VM_TREE=$BASE
+	build || die "nothing to compare with: the benchmark needs more than $1 has"
+	# The other commit may lack features that some rows need
+	measure "$OUT-compare/base" "$1" ||
+		say "not all of $1 could be measured, see build/bench-compare/base"
+	[[ -s $OUT-compare/base/rows ]] || not_measured "$OUT-compare/base"
+	"$PARTS/report.py" --compare "$OUT-compare"/{base,new}
+	exit
+}
+
+prepare() {
+	"$TOP/tests/runner/deps.sh" modules kernel guest bench
+	mkdir -p "$1"
+	exec 7>"$1.lock"
+	flock -n 7 || die "this runs already in this tree"
+	# Not the built modules, nor the results of tests/bench/bench-profile.py
+	find "$1" -mindepth 1 -maxdepth 1 ! -name 'modules*' ! -name profile \
+		-exec rm -rf {} +
+	copies=$("$TOP/tests/interop/copies.sh" plain)
+	"$VM_DIR/userland" >/dev/null
+}
+
+usage() {
+	sed -n '9,10s/^# //p' "$0" >&2
+	exit 2
+}
+
+mode=full quick='' recorded='' with_doc='' base='' consumers='' copies=''
+while (($#)); do
+	case $1 in
+	--quick) mode=quick quick=1 ;;
+	--recorded) recorded=1 ;;
+	--doc) with_doc=1 ;;
+	--compare) mode=quick base=${2:?--compare wants a commit}; shift ;;
+	*) usage ;;
+	esac
+	shift
+done
+[[ -z $quick || -z $with_doc ]] || die "the documentation has all rows"
+if [[ -n $base ]]; then
+	compare "$base"
+else
+	bench
+fi

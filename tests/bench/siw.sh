@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154
+# The rows of siw; they use functions of guest.sh. siw-crc is unmodified siw with CRC;
+# siw-one is the same, but each Send is posted by itself and its completion handled in
+# a work queue. siw-gso is not compliant: its FPDUs are larger than a segment.
+
+SIW=			# the loaded copy of siw
+SIW_NETWORK=		# its network
+
+# siw releases connections with a delay
+siw_unload() {
+	local link try
+
+	for link in $(rdma link show | sed -nE 's/^link ([^/]*).*/\1/p'); do
+		rdma link delete "$link"
+	done
+	SIW_NETWORK=
+	[[ -n $SIW ]] || return 0
+	SIW=
+	for ((try = 0; try < 200; try++)); do
+		rmmod siw 2>/dev/null && return
+		sleep 0.05
+	done
+	fail "siw does not unload"
+}
+
+# siw_load crc|gso: load this copy of siw
+siw_load() {
+	insmod "/root/copies/$1/siw.ko" || fail "siw ($1) does not load"
+	SIW=$1
+	[[ -d /sys/module/mpa_bench_verbs ]] ||
+		insmod /root/modules/mpa_bench_verbs.ko ||
+		fail "no consumer of verbs"
+}
+
+# siw_link NS NETDEV
+siw_link() {
+	ns "$1" rdma link add "siw_$1" type siw netdev "$2" ||
+		fail "no siw on $2"
+}
+
+# RDMA CM looks for the neighbour but once.
+siw_link_veth() {
+	bench tcp kind=stream size=64 warm=1 messages=4
+	siw_link a va
+	siw_link b vb
+}
+
+# RDMA CM identifies devices by their hardware addresses, and lo has none. But packets
+# of a namespace to any of its own addresses go over lo.
+siw_link_lo() {
+	if ! ip -n a link show own >/dev/null 2>&1; then
+		ip link add own netns a type dummy
+		ip -n a addr add 10.0.0.1/24 dev own
+		ip -n a link set own up
+	fi
+	siw_link a own
+	ADDR=10.0.0.1
+}
+
+# siw_on COPY veth|lo MTU: the network, with that copy of siw on it
+siw_on() {
+	[[ "$SIW $SIW_NETWORK" != "$*" ]] || return 0
+	siw_unload
+	network "$2" "$3"
+	siw_load "$1"
+	"siw_link_$2"
+	SIW_NETWORK="$2 $3"
+}
+
+# Octets of a row; those of the others would take it minutes
+siw_octets() {
+	case $1 in
+	64) echo 262144 ;;
+	1408) echo 2883584 ;;
+	*) echo 8388608 ;;
+	esac
+}
+
+# siw_copy crc|one|gso: which copy of siw it takes
+siw_copy() { echo "${1/one/crc}"; }
+
+# siw_stream HOW NET MTU SIZE PART
+siw_stream() {
+	local name="stream/$2/$3/$4/siw-$1"
+
+	[[ $5 == both ]] || name+="/$5"
+	wanted "$name" || return 0
+	siw_on "$(siw_copy "$1")" "$2" "$3"
+	stream "siw-$1" "$2" "$3" "$4" "$5" "$(siw_octets "$4")"
+}
+
+# siw_pingpong HOW NET SIZE
+siw_pingpong() {
+	wanted "pingpong/$2/$3/siw-$1" || return 0
+	siw_on "$(siw_copy "$1")" "$2" 1500
+	pingpong "siw-$1" "$2" "$3" 2000
+}
+
+# siw_notices HOW: siw has to notice a wrong octet, and only the gso copy may send
+# FPDUs of several segments.
+siw_notices() {
+	local large=0
+
+	siw_on "$(siw_copy "$1")" veth 1500
+	bench "siw-$1" kind=stream size=65536 warm=1 messages=64 corrupt=1
+	((!R[verified])) || fail "siw-$1: not noticed"
+	[[ $1 != gso ]] || large=1
+	(((R[segments] >= 2 * R[fpdus]) == large)) ||
+		fail "siw-$1: ${R[fpdus]} FPDUs in ${R[segments]} segments"
+	bench "siw-$1" kind=pingpong size=64 messages=2048 corrupt=1
+	((!R[verified])) || fail "siw-$1, pingpong: not noticed"
+}
+
+siw_quick() {
+	local how
+
+	for how in crc gso; do
+		siw_stream $how veth 1500 65536 both
+		siw_stream $how veth 1500 65536 tx
+		siw_stream $how veth 1500 64 both
+		siw_pingpong $how veth 64
+	done
+	siw_stream one veth 1500 64 both
+}
+
+# siw_full_on HOW NET MTU...
+siw_full_on() {
+	local mtu size
+
+	for mtu in "${@:3}"; do
+		for size in 65536 8192 1408 64; do
+			siw_stream "$1" "$2" "$mtu" $size both
+		done
+		siw_stream "$1" "$2" "$mtu" 65536 tx
+	done
+	siw_pingpong "$1" "$2" 64
+}
+
+siw_full() {
+	local net
+
+	for net in veth lo; do
+		siw_full_on crc $net 1500 9000
+		siw_full_on one $net 1500
+		siw_full_on gso $net 1500 9000
+	done
+}
+
+siw_rows() {
+	local how
+
+	if ((!${#PATTERNS[@]})); then
+		for how in crc one gso; do
+			siw_notices $how
+		done
+	fi
+	"siw_$MODE"
+	siw_unload
+}

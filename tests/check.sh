@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck disable=SC2317
+# All tests; see "make help". Results in build/check/results.tap, logs next to it.
+#
+# usage: check.sh [--kernel FLAVOUR] [--long] [--only JOB | --case CASE]
+#
+# JOB is a shell pattern for the names of jobs (kunit-plain-*). CASE is one case,
+# named as in the results: mpa_conn.ooo of KUnit, with all rows of its table, or
+# socket.error.crc; it runs on the plain kernel unless --kernel is given.
+# Without --kernel everything runs on the plain kernel, and the KUnit suites and
+# the socket tests of tests/net/socket/debug-subset on the debug kernel as well. --long
+# adds the exhaustive sweeps, and the tests of the guest on the debug kernel.
+set -euo pipefail
+. "$(dirname "$0")/vm/lib.sh"
+. "$TOP/tests/static/static.sh"
+. "$TOP/tests/runner/jobs.sh"
+
+OUT=$TOP/build/check
+BOX=1500		# seconds for a job on the debug kernel, if the plain one runs too
+
+flavours() { if [[ -n $flavour ]]; then echo "$flavour"; else echo plain debug; fi; }
+
+# Appends the flavour to the names of cases, if it is not the plain kernel
+mark() {
+	if [[ $1 == plain ]]; then
+		cat
+	else
+		sed -E "s/^((not )?ok [^#]*[^# ]) *(#.*)?$/\1 ($1) \3/; s/ +$//"
+	fi
+}
+
+# Guests. Each function below prints results; its stderr goes into a log.
+
+guest() {
+	local name=$1
+
+	shift
+	VM_KEEP=$OUT/$name.guest "$VM_DIR/run" --smp 2 "$@"
+}
+
+suites() {
+	cat "$TOP"/kunit/*.c | tr '\n' ' ' |
+		grep -oE 'struct kunit_suite \w+ = \{[^}]*' |
+		sed -nE 's/.*\.name\s*=\s*"([^"]*)".*/\1/p'
+}
+
+# job_kunit KERNEL NAME LIMIT SUITE...
+job_kunit() {
+	local kernel=$1 name=$2 limit=$3 rc=0 glob
+
+	shift 3
+	# It knows one pattern, and no choice in it
+	glob='mpa_*'
+	(($# > 1)) || glob=$1
+	: >"$OUT/$name.ktap"
+	guest "$name" --kernel "$kernel" --timeout "$limit" \
+		--append "kunit.filter_glob=$glob" \
+		--get "/root/results:$OUT/$name.ktap" \
+		-- "$TOP/tests/runner/check-kunit.sh" >"$OUT/$name.out" || rc=$?
+	"$TOP/tests/runner/ktap.py" "${@%%.*}" <"$OUT/$name.ktap" | mark "$kernel" || true
+	healthy "$name" "$rc"
+}
+
+job_socket() {
+	local kernel=$1 shard=$2 limit=$3 name=socket-$1-${2%/*} rc=0
+
+	shift 3
+	{
+		echo "#!/bin/bash"
+		printf 'SHARD=%q exec /root/test/run-all.sh' "$shard"
+		((!$#)) || printf ' %q' "$@"
+		echo
+	} >"$OUT/$name.sh"
+	guest "$name" --kernel "$kernel" --timeout "$limit" \
+		--file "$TOP/tests/net/socket:/root/test" -- "$OUT/$name.sh" \
+		>"$OUT/$name.out" || rc=$?
+	judged "$name" socket "$rc" | mark "$kernel"
+}
+
+job_selftest() { "$VM_DIR/selftest" "$1" | mark "$1"; }
+
+# A program that prints TAP itself and fails if a case fails
+job_tap() {
+	local name=$1 rc=0 results
+
+	shift
+	results=$("$@") || rc=$?
+	sed -nE "s/^(not )?ok( [0-9]+)?( -)? /\1ok /p" <<<"$results"
+	((!rc)) || grep -q '^not ok' <<<"$results" ||
+		echo "not ok $name.status $rc"
+}
+
+job_status() {
+	local name=$1
+
+	shift
+	if "$@" >&2; then echo "ok $name"; else echo "not ok $name"; fi
+}
+
+# socket_jobs KERNEL LIMIT SHARDS [NAME...]
+socket_jobs() {
+	local kernel=$1 limit=$2 shards=$3 i
+
+	shift 3
+	for ((i = 1; i <= shards; i++)); do
+		job "socket-$kernel-$i" job_socket "$kernel" "$i/$shards" \
+			"$limit" "$@"
+	done
+}
+
+# One guest for all suites; with --only a guest for one of them (kunit-plain-mpa_rx)
+kunit_jobs() {
+	local suite all
+
+	mapfile -t all < <(suites)
+	if [[ $only != kunit-$1-* ]]; then
+		job "kunit-$1" job_kunit "$1" "kunit-$1" "$2" "${all[@]}"
+		return
+	fi
+	for suite in "${all[@]}"; do
+		job "kunit-$1-$suite" job_kunit "$1" "kunit-$1-$suite" "$2" \
+			"$suite"
+	done
+}
+
+# The case of --case alone; ktap misses a suite that is not there itself
+job_case() {
+	local results
+
+	if [[ $one != socket.* ]]; then
+		job_kunit "$2" "$1" 300 "$one"
+		return
+	fi
+	results=$(job_socket "$2" 1/1 300 "${one#socket.}")
+	echo "$results"
+	grep -qE '^(not )?ok socket\.' <<<"$results" ||
+		echo "not ok $one no such case"
+}
+
+debug_box() {
+	local subset=()
+
+	mapfile -t subset < <(sed "/^#/d; ${long:+s/^long //;} /^long /d" \
+		"$TOP/tests/net/socket/debug-subset")
+	kunit_jobs debug $BOX
+	socket_jobs debug $BOX 1 "${subset[@]}"
+	[[ -z $long ]] || job selftest-debug job_selftest debug
+}
+
+full() {
+	job "selftest-$1" job_selftest "$1"
+	socket_jobs "$1" 1800 $((2 * JOBS))
+	kunit_jobs "$1" 1200
+}
+
+# The longest first, and jobs without a guest between them
+run_jobs() {
+	local part
+
+	if [[ -n $one ]]; then
+		part=socket-$flavour-1
+		[[ $one == socket.* ]] || part=kunit-$flavour-case
+		job "$part" job_case "$part" "$flavour"
+		return
+	fi
+	[[ -n $flavour ]] || debug_box
+	for part in "${STATIC[@]}"; do
+		job "$part" "static_$part"
+	done
+	job tools job_tap tools "$TOP/tests/runner/selftest.py"
+	job bench job_tap bench "$TOP/tests/bench/bench-test.py"
+	job ktap job_tap ktap "$TOP/tests/runner/ktap-test.sh"
+	job decode job_tap decode "$TOP/tests/interop/decode-test.py"
+	job peer job_tap peer "$TOP/tests/peer/test.sh"
+	job fuzz-core job_tap fuzz-core "$TOP/tests/fuzz/core/fuzz-core.sh" --jobs 2
+	if [[ -n $long ]]; then
+		job sweep job_status "sweep.full every offset, length and split" \
+			"$TOP/tests/core/sweep.sh"
+		job integrity job_status "integrity.full every wrong bit" \
+			"$TOP/tests/core/integrity.sh"
+	else
+		job sweep job_status "sweep.sample offsets, lengths and splits" \
+			"$TOP/tests/core/sweep.sh" -q
+		job integrity job_status "integrity.sample wrong bits" \
+			"$TOP/tests/core/integrity.sh" -q
+	fi
+	full "${flavour:-plain}"
+}
+
+conformance() {
+	[[ -x $TOP/tests/mutants/conformance.py && $only == '*' && -z $one ]] || return 0
+	names+=(conformance)
+	job_status "conformance.table every requirement has its case" \
+		"$TOP/tests/mutants/conformance.py" "$OUT/results.tap" \
+		>"$OUT/conformance.tap" 2>"$OUT/conformance.log"
+	tail -n 40 "$OUT/conformance.log" >&2
+	cat "$OUT/conformance.tap" >>"$OUT/results.tap"
+}
+
+prepare() {
+	local kernel
+
+	"$TOP/tests/runner/deps.sh" modules kernel guest check decode fuzz-core
+	rm -rf "$OUT"
+	mkdir -p "$OUT"
+	for kernel in $(flavours); do
+		"$VM_DIR/kernel" "$kernel" >/dev/null
+	done
+	"$VM_DIR/userland" >/dev/null
+	for kernel in $(flavours); do
+		"$VM_DIR/modules" "$kernel" >/dev/null ||
+			echo "not ok build.$kernel the modules do not build"
+	done >"$OUT/results.tap"
+}
+
+main() {
+	while (($#)); do
+		case $1 in
+		--kernel) flavour=${2?}; shift ;;
+		--long) long=1 ;;
+		--only) only=${2?}; shift ;;
+		--case) one=${2?}; shift ;;
+		*)
+			sed -n '4,13s/^# \{0,1\}//p' "$0" >&2
+			exit 2
+			;;
+		esac
+		shift
+	done
+	[[ -z $one ]] || flavour=${flavour:-plain}
+	mkdir -p "$OUT"
+	exec 7>"$OUT.lock"
+	flock -n 7 || die "another make check runs in this tree"
+	prepare
+	# Without modules no test can run
+	[[ ! -s $OUT/results.tap ]] || { finish; exit; }
+	begin_jobs
+	run_jobs
+	end_jobs
+	conformance
+	finish
+	exit
+}
+
+flavour='' long='' only='*' one=''
+main "$@"

@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Interoperability: siw with the programs of rdma-core, in a guest; and independent
+# decoders for its captures, and for captures of mpa_ping in another guest. Results
+# in build/interop: results.tap, table, a capture and a log of each case.
+#
+# usage: interop.sh [PATTERN...]
+#
+# With shell patterns only the matching cases run, without those of mpa_ping.
+set -euo pipefail
+. "$(dirname "$0")/../vm/lib.sh"
+
+OUT=$TOP/build/interop
+KERNEL=plain
+HEAD='case	peer	role	rev	crc	markers	messages	octets	result'
+
+# guest NAME OPTION... -- SCRIPT: its output is in NAME.out. The guest's health is a
+# case as well.
+guest() {
+	local name=$1 rc=0
+
+	shift
+	VM_KEEP=$OUT/$name.guest "$VM_DIR/run" --kernel $KERNEL --smp 2 \
+		--file "$TOP/tests/net/socket:/root/test" "$@" \
+		>"$OUT/$name.out" || rc=$?
+	if ((rc <= 1)); then
+		echo "ok vm.$name the guest had nothing to report"
+	else
+		echo "not ok vm.$name status $rc: see build/interop/$name.log"
+	fi >"$OUT/$name.vm"
+	return $rc
+}
+
+siw() {
+	{
+		echo "#!/bin/bash"
+		printf 'exec /root/interop/guest.sh'
+		((!$#)) || printf ' %q' "$@"
+		echo
+	} >"$OUT/script"
+	guest siw --mem 1024 --timeout 1500 \
+		--file "$TOP/tests/interop/siw:/root/interop" \
+		--file "$copies:/root/copies" --get "/root/out:$OUT/siw" \
+		-- "$OUT/script" || true
+}
+
+captures() {
+	local rc=0
+
+	guest ping --mem 1024 --timeout 1500 --get "/root/captures:$OUT/ping" \
+		-- "$TOP/tests/interop/captures.sh" || rc=$?
+	if ((!rc)); then
+		echo "ok captures.ping all pings succeeded"
+	else
+		echo "not ok captures.ping status $rc: see build/interop/ping.log"
+	fi
+}
+
+captured() {
+	find "$OUT/siw" "$OUT/ping" -name '*.pcap' "$@" 2>/dev/null | sort
+}
+
+# The faults are siw's and those of the test peer, which provokes them.
+decode() {
+	local pcaps
+
+	mapfile -t pcaps < <(captured ! -name 'fault.*')
+	if ((!${#pcaps[@]})); then
+		[[ -n $(captured) ]] ||
+			echo "not ok decode.none nothing was captured"
+		return
+	fi
+	"$TOP/tests/interop/decode.py" --immediate 5045 "${pcaps[@]}" \
+		>"$OUT/decode.log" || true
+	sed -nE 's/^(not )?ok( [0-9]+)?( -)? /\1ok /p' "$OUT/decode.log"
+}
+
+# One line for a capture of mpa_ping, from the decoders' results: the Initiator's
+# direction and the Responder's
+decoded() {
+	awk -v OFS='\t' '
+	function value(name) {
+		if (!match($0, " " name "=[^ ]*"))
+			return ""
+		return substr($0, RSTART + length(name) + 2,
+			      RLENGTH - length(name) - 2)
+	}
+	{ name = $1 == "not" ? $3 : $2 }
+	name !~ /^decode\.(single|batch|rev2|loss)/ { next }
+	{
+		sub(/\.[0-9]+$/, "", name)
+		sub(/^decode\./, "", name)
+		if (!(name in rev))
+			order[n++] = name
+		rev[name] = value("rev")
+		crc[name] = value("crc")
+		marks[name] = value("markers")
+		split(value("fpdus"), f, "+")
+		split(value("octets"), o, "+")
+		fpdus[name] += f[1] + f[2]
+		octets[name] += o[1] + o[2]
+		by[name] = value("decoder")
+		if ($1 == "not")
+			bad[name] = 1
+	}
+	END {
+		for (i = 0; i < n; i++) {
+			name = order[i]
+			print name, "mpa_ping", "both", rev[name], crc[name],
+				marks[name], fpdus[name], octets[name],
+				(bad[name] ? "decoded wrong by " : "ok, by ") by[name]
+		}
+	}' "$OUT/decode.tap"
+}
+
+table() {
+	echo "$HEAD"
+	cat "$OUT/siw/table" 2>/dev/null || true
+	decoded
+}
+
+finish() {
+	local good bad
+
+	table >"$OUT/table"
+	column -t -s $'\t' "$OUT/table"
+	cat "$OUT/results.tap"
+	good=$(grep -c '^ok' "$OUT/results.tap" || true)
+	bad=$(grep -c '^not ok' "$OUT/results.tap" || true)
+	echo "$good passed, $bad failed"
+	((bad == 0 && good > 0))
+}
+
+prepare() {
+	"$TOP/tests/runner/deps.sh" modules kernel guest decode
+	mkdir -p "$OUT"
+	exec 7>"$OUT.lock"
+	flock -n 7 || die "another make interop runs in this tree"
+	rm -rf "$OUT"
+	mkdir -p "$OUT"
+	copies=$("$TOP/tests/interop/copies.sh" $KERNEL)
+	"$VM_DIR/userland" >/dev/null
+	"$VM_DIR/modules" $KERNEL >/dev/null
+}
+
+main() {
+	prepare
+	(($#)) || captures >"$OUT/ping.tap" 2>"$OUT/ping.log" &
+	progress "$OUT/siw.log" "siw, in a guest" siw "$@"
+	wait
+	say "decode the captures"
+	decode >"$OUT/decode.tap"
+	cat "$OUT/siw.out" "$OUT"/*.vm "$OUT"/*.tap |
+		grep -E '^(not )?ok ' >"$OUT/results.tap.part"
+	mv "$OUT/results.tap.part" "$OUT/results.tap"
+	grep '^#' "$OUT/siw.out" >&2 || true
+	finish
+}
+
+copies=
+main "$@"

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * MPA, used as DDP uses it: a message is cut into ULPDUs that fill segments,
+ * unless it fits one; messages posted together go in a list. recv() copies the
+ * received octets to the ring.
+ */
+#include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/slab.h>
+#include <net/mpa.h>
+
+#include "bench_int.h"
+
+#define SLOTS_OCTETS	SZ_1M		/* in messages under way, about */
+#define SLOTS_MIN	16
+#define SLOTS_MAX	4096
+#define LIST_LEN	256		/* messages in a call */
+#define TIMEOUT		(30 * HZ)
+
+/**
+ * struct mpa_slot - a message under way
+ * @tx: the message
+ * @kv: its octets
+ */
+struct mpa_slot {
+	struct mpa_tx		tx;
+	struct kvec		kv;
+};
+
+/**
+ * struct mpa_side - the state of an end
+ * @end: the end
+ * @conn: its connection; NULL once it is detached
+ * @ready: completed when @err is known
+ * @err: 0 if established, or negative errno
+ * @nr: slots, a power of 2
+ * @posted: messages posted
+ * @done: messages handed back
+ * @slot: a ring of them
+ */
+struct mpa_side {
+	struct bench_end	*end;
+	struct mpa_conn		*conn;
+	struct completion	ready;
+	int			err;
+	u32			nr;
+	u32			posted;
+	u32			done;
+	struct mpa_slot		slot[];
+};
+
+static u32 slots(const struct bench_end *end)
+{
+	u32 nr = clamp(SLOTS_OCTETS / end->run->opts.size, SLOTS_MIN,
+		       SLOTS_MAX);
+
+	return end->run->opts.kind == BENCH_STREAM ? rounddown_pow_of_two(nr) :
+	       1;
+}
+
+static u32 slots_free(const struct mpa_side *m)
+{
+	return m->nr - (m->posted - READ_ONCE(m->done));
+}
+
+/* MPA asks for a ULPDU of at most @max octets of the message. */
+static int mpa_next(struct mpa_tx *tx, u32 max)
+{
+	size_t left = iov_iter_count(&tx->data);
+
+	tx->hdr_len = 0;
+	tx->len = min_t(size_t, left, max);
+	return left > max;
+}
+
+static struct mpa_tx *slot_fill(struct mpa_side *m, u32 nr, bool cut)
+{
+	struct mpa_slot *slot = &m->slot[nr & (m->nr - 1)];
+	u32 size = m->end->run->opts.size;
+
+	slot->kv.iov_base = (void *)bench_message(m->end);
+	slot->kv.iov_len = size;
+	slot->tx.hdr_len = 0;
+	slot->tx.len = size;
+	slot->tx.flags = 0;
+	slot->tx.next = cut ? mpa_next : NULL;
+	iov_iter_kvec(&slot->tx.data, ITER_SOURCE, &slot->kv, 1, size);
+	return &slot->tx;
+}
+
+static int post_list(struct mpa_side *m, u32 nr)
+{
+	bool cut = m->end->run->opts.size > mpa_mulpdu(m->conn);
+	LIST_HEAD(list);
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		list_add_tail(&slot_fill(m, m->posted + i, cut)->list, &list);
+	m->posted += nr;
+	return mpa_send_list(m->conn, &list);
+}
+
+static int mpa_post(struct bench_end *end, u32 nr)
+{
+	struct mpa_side *m = end->priv;
+	int err = 0;
+	u32 n;
+
+	for (; nr && !err; nr -= n) {
+		n = min3(nr, slots_free(m), (u32)LIST_LEN);
+		if (n)
+			err = post_list(m, n);
+		else if (!bench_wait(end, slots_free(m) >= m->nr / 2))
+			break;
+	}
+	return err;
+}
+
+static void end_ready(struct mpa_side *m, int err)
+{
+	m->err = err;
+	complete(&m->ready);
+	if (err)
+		bench_fail(m->end->run, err);
+}
+
+static void op_request(struct mpa_conn *conn, const struct mpa_startup *req)
+{
+	struct mpa_side *m = mpa_conn_ctx(conn);
+	int err = mpa_accept(conn, NULL, 0);
+
+	if (err)
+		end_ready(m, err);
+}
+
+static void op_established(struct mpa_conn *conn,
+			   const struct mpa_startup *reply)
+{
+	end_ready(mpa_conn_ctx(conn), 0);
+	mpa_resume(conn);
+}
+
+static void op_rejected(struct mpa_conn *conn, const struct mpa_startup *reply)
+{
+	end_ready(mpa_conn_ctx(conn), -ECONNREFUSED);
+}
+
+static u8 *place_ulpdu(u8 *to, const struct mpa_ulpdu *ulpdu)
+{
+	const struct kvec *frag = ulpdu->frag, *end = frag + ulpdu->nr_frags;
+
+	for (; frag < end; frag++) {
+		memcpy(to, frag->iov_base, frag->iov_len);
+		to += frag->iov_len;
+	}
+	return to;
+}
+
+/* ULPDUs up to @last, or up to the edge of the ring; returns the first left. */
+static const struct mpa_ulpdu *place_ulpdus(struct bench_end *end,
+					    const struct mpa_ulpdu *ulpdu,
+					    const struct mpa_ulpdu *last)
+{
+	u8 *begin, *to;
+	u32 room;
+
+	begin = bench_room(end, &room);
+	for (to = begin; ulpdu < last && ulpdu->len <= room; ulpdu++) {
+		to = place_ulpdu(to, ulpdu);
+		room -= ulpdu->len;
+	}
+	bench_placed(end, to - begin);
+	return ulpdu;
+}
+
+static void op_recv(struct mpa_conn *conn, struct mpa_rx *rx)
+{
+	const struct mpa_ulpdu *ulpdu = rx->ulpdu, *last = ulpdu + rx->nr;
+	struct mpa_side *m = mpa_conn_ctx(conn);
+	const struct mpa_ulpdu *from;
+
+	while (ulpdu < last) {
+		from = ulpdu;
+		ulpdu = place_ulpdus(m->end, from, last);
+		if (ulpdu == from) {	/* beyond the end of a message */
+			bench_fail(m->end->run, -EMSGSIZE);
+			return;
+		}
+	}
+	bench_act(m->end);
+}
+
+static void op_sent(struct mpa_conn *conn, struct list_head *done)
+{
+	struct mpa_side *m = mpa_conn_ctx(conn);
+	struct mpa_tx *tx;
+	u32 nr = 0;
+
+	list_for_each_entry(tx, done, list) {
+		if (tx->status)
+			bench_fail(m->end->run, tx->status);
+		nr++;
+	}
+	WRITE_ONCE(m->done, m->done + nr);
+	if (slots_free(m) >= m->nr / 2)
+		bench_wake(m->end);
+}
+
+static void op_ended(struct mpa_conn *conn, const struct mpa_end *end)
+{
+}
+
+static void op_released(struct mpa_conn *conn, struct list_head *left)
+{
+}
+
+static const struct mpa_ops bench_mpa_ops = {
+	.request	= op_request,
+	.established	= op_established,
+	.rejected	= op_rejected,
+	.recv		= op_recv,
+	.sent		= op_sent,
+	.ended		= op_ended,
+	.released	= op_released,
+};
+
+static int end_attach(struct bench_end *end, u32 flags)
+{
+	struct mpa_params params = {
+		.ops	= &bench_mpa_ops,
+		.flags	= flags,
+		.rev	= MPA_REV_1,	/* older commits took 0 for Rev 0 */
+	};
+	u32 nr = slots(end);
+	struct mpa_side *m;
+
+	m = kvzalloc(struct_size(m, slot, nr), GFP_KERNEL);
+	if (!m)
+		return -ENOMEM;
+	m->end = end;
+	m->nr = nr;
+	init_completion(&m->ready);
+	params.ctx = m;
+	m->conn = mpa_attach(end->sock, &params);
+	if (IS_ERR(m->conn)) {
+		int err = PTR_ERR(m->conn);
+
+		kvfree(m);
+		return err;
+	}
+	end->priv = m;
+	if (end->run->opts.kind == BENCH_MEMORY)
+		bench_own(end, m);
+	return 0;
+}
+
+static void end_detach(struct bench_end *end)
+{
+	struct mpa_side *m = end->priv;
+
+	if (m && m->conn)
+		mpa_detach_sync(m->conn);
+	if (m)
+		m->conn = NULL;
+}
+
+static void end_free(struct bench_end *end)
+{
+	end_detach(end);
+	kvfree(end->priv);
+	end->priv = NULL;
+}
+
+static void mpa_close(struct bench_end *tx, struct bench_end *rx)
+{
+	end_free(tx);
+	end_free(rx);
+	bench_tcp_close(tx, rx);
+}
+
+/* The markers are those of the row; the use of CRCs is for the guest to see. */
+static int end_check(struct bench_end *end, bool markers)
+{
+	struct mpa_side *m = end->priv;
+	struct mpa_info info;
+
+	if (!wait_for_completion_timeout(&m->ready, TIMEOUT))
+		return -ETIMEDOUT;
+	if (m->err)
+		return m->err;
+	mpa_get_info(m->conn, &info);
+	if (info.markers_tx != markers || info.markers_rx != markers)
+		return -EPROTOTYPE;
+	return 0;
+}
+
+static int start(struct bench_end *tx, struct bench_end *rx)
+{
+	struct mpa_side *mtx = tx->priv, *mrx = rx->priv;
+
+	return mpa_start_responder(mrx->conn, NULL, 0) ?:
+	       mpa_start_initiator(mtx->conn, NULL, 0);
+}
+
+static int attach(struct bench_end *tx, struct bench_end *rx, bool markers)
+{
+	u32 flags = markers ? MPA_F_MARKERS : 0;
+	int err;
+
+	err = end_attach(tx, flags) ?: end_attach(rx, flags);
+	if (!err)
+		err = start(tx, rx);
+	if (!err)
+		err = end_check(tx, markers) ?: end_check(rx, markers);
+	if (err) {
+		end_free(tx);
+		end_free(rx);
+	}
+	return err;
+}
+
+static int plain_attach(struct bench_end *tx, struct bench_end *rx)
+{
+	return attach(tx, rx, false);
+}
+
+static int markers_attach(struct bench_end *tx, struct bench_end *rx)
+{
+	return attach(tx, rx, true);
+}
+
+static int mpa_open(struct bench_end *tx, struct bench_end *rx)
+{
+	int err;
+
+	err = bench_tcp_connect(tx, rx);
+	if (err)
+		return err;
+	err = tx->run->transport->attach(tx, rx);
+	if (err)
+		bench_tcp_close(tx, rx);
+	return err;
+}
+
+static int mpa_sink(struct bench_end *rx)
+{
+	end_detach(rx);
+	return 0;
+}
+
+/* Posting ends with the run, and nothing else waits. */
+static void mpa_shut(struct bench_end *tx, struct bench_end *rx)
+{
+	kernel_sock_shutdown(rx->sock, SHUT_RDWR);
+}
+
+static u64 mpa_fpdus(struct bench_end *tx)
+{
+	struct mpa_side *m = tx->priv;
+	struct mpa_info info;
+
+	mpa_get_info(m->conn, &info);
+	return info.ulpdus_tx;
+}
+
+#define BENCH_MPA(_name, _attach) {	\
+	.name	= _name,		\
+	.owner	= THIS_MODULE,		\
+	.open	= mpa_open,		\
+	.attach	= _attach,		\
+	.post	= mpa_post,		\
+	.sink	= mpa_sink,		\
+	.shut	= mpa_shut,		\
+	.close	= mpa_close,		\
+	.fpdus	= mpa_fpdus,		\
+}
+
+struct bench_transport bench_mpa = BENCH_MPA("mpa", plain_attach);
+struct bench_transport bench_mpa_crc = BENCH_MPA("mpa-crc", plain_attach);
+struct bench_transport bench_mpa_markers =
+	BENCH_MPA("mpa-markers", markers_attach);

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# Common functions of the socket tests. They run in a guest of tests/vm, as root.
+
+PING=/sys/kernel/debug/mpa_ping
+STATE=/tmp/mpa-test
+PORT=5044
+SLOW=1			# the debug kernel is
+[[ ! -e /sys/kernel/debug/kmemleak ]] || SLOW=4
+mkdir -p "$STATE"
+
+declare -A R=()		# the result read last
+
+REQ_KEY=4d504120494420526571204672616d65
+REP_KEY=4d504120494420526570204672616d65
+
+DOING=			# current step, if a case has many
+
+fail() {
+	echo "FAILED: ${DOING:+$DOING: }$*"
+	# The last output of a peer_server()
+	[[ ! -e $STATE/server ]] || tail -n 3 "$STATE/server"
+	exit 1
+}
+
+ns() {
+	local space=$1
+
+	shift
+	nsenter --net="/run/netns/$space" -- "$@"
+}
+
+set_sysctl() { ns "$1" sysctl -qw "$2" || fail "sysctl $2 in $1"; }
+
+# Networks. A network stays up until a case needs a different one.
+
+links_down() {
+	local space
+
+	for space in a b r; do
+		[[ ! -e /run/netns/$space ]] || ip netns del "$space"
+	done
+	rm -f "$STATE"/network "$STATE"/no-crc.*
+}
+
+# Drop the network after this case: something in it was changed.
+spoil() { : >"$STATE/network"; }
+
+new_space() {
+	local space
+
+	for space; do
+		ip netns add "$space"
+		ip -n "$space" link set lo up
+		ns "$space" sysctl -qw net.ipv6.conf.default.accept_dad=0 \
+			net.ipv6.conf.all.accept_dad=0
+	done
+}
+
+# network KIND MTU: a and b connected (pair), through the router r (routed),
+# or a alone (lo).
+network() {
+	local key="$1 ${2-}"
+
+	if [[ $(cat "$STATE/network" 2>/dev/null) != "$key" ]]; then
+		links_down
+		"network_$1" "${2-}" || fail "no network $key"
+		echo "$key" >"$STATE/network"
+	fi
+	"names_$1"
+}
+
+names_lo() { A4=127.0.0.1 B4=127.0.0.1 B6=::1 SERVER=a; }
+names_pair() { A4=10.0.0.1 B4=10.0.0.2 A6=fd00::1 B6=fd00::2 SERVER=b; }
+names_routed() { A4=10.0.1.1 B4=10.0.2.1 A6=fd01::1 B6=fd02::1 SERVER=b; }
+
+network_lo() { new_space a; }
+
+# address NS DEV MTU IPV4 IPV6
+address() {
+	ip -n "$1" -batch - <<-ADDRESSES
+		addr add $4/24 dev $2
+		link set $2 mtu $3 up
+	ADDRESSES
+	(($3 < 1280)) || ip -n "$1" addr add "$5/64" dev "$2" nodad
+}
+
+network_pair() {
+	new_space a b
+	ip link add va netns a type veth peer name vb netns b
+	address a va "$1" 10.0.0.1 fd00::1
+	address b vb "$1" 10.0.0.2 fd00::2
+}
+
+# Sender, router, receiver, with each wire segment a packet of its own.
+network_routed() {
+	local end
+
+	new_space a b r
+	ns r sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	ip link add va netns a type veth peer name ra netns r
+	ip link add vb netns b type veth peer name rb netns r
+	address a va "$1" 10.0.1.1 fd01::1
+	address r ra "$1" 10.0.1.2 fd01::2
+	address r rb "$1" 10.0.2.2 fd02::2
+	address b vb "$1" 10.0.2.1 fd02::1
+	for end in a:va r:ra r:rb b:vb; do
+		ns "${end%:*}" ethtool -K "${end#*:}" \
+			tso off gso off gro off >/dev/null || return
+	done
+	ip -n a route add default via 10.0.1.2
+	ip -n b route add default via 10.0.2.2
+	if (($1 >= 1280)); then
+		ip -n a route add default via fd01::2
+		ip -n b route add default via fd02::2
+	fi
+}
+
+# mpa_ping
+
+command_in() {
+	note_no_crc "$1"
+	ns "$1" bash -c 'echo "$1" >"$2"' - "$2" $PING/cmd
+}
+
+# Consumers do not see whether CRCs are in use. Administrators do, and so do the
+# tests: R[crc] is 0 if there was a connection without since this was called.
+note_no_crc() { counter "$1" MpaNoCrc >"$STATE/no-crc.$1"; }
+
+# serve OPTION...: start a server on the server's side; it ends with the case.
+serve() {
+	BEFORE=$(last_served)
+	serve_in "$SERVER" "port=$PORT" "$@"
+}
+
+serve_in() {
+	local space=$1
+
+	shift
+	command_in "$space" "serve $*" || fail "serve $* in $space"
+	echo "$space ${1#port=}" >>"$STATE/serving"
+}
+
+stop_serving() {
+	local space port
+
+	[[ -e $STATE/serving ]] || return 0
+	while read -r space port; do
+		[[ ! -e /run/netns/$space ]] ||
+			command_in "$space" "stop port=$port" 2>/dev/null
+	done <"$STATE/serving"
+	rm "$STATE/serving"
+}
+
+read_result() {
+	local key value text noted now
+
+	text=$(ns "$1" cat "$PING/$2") || fail "no $2 in $1"
+	R=()
+	while IFS='=' read -r key value; do
+		[[ -z $key ]] || R[$key]=$value
+	done <<<"$text"
+	noted=$(cat "$STATE/no-crc.$1" 2>/dev/null)
+	now=$(counter "$1" MpaNoCrc)
+	R[crc]=$((${now:-0} <= ${noted:-0}))
+}
+
+show_result() {
+	local key
+
+	for key in "${!R[@]}"; do
+		echo -n "$key=${R[$key]} "
+	done
+	echo
+}
+
+# expect KEY=VALUE...: fail unless the result has these values
+expect() {
+	local pair
+
+	for pair; do
+		[[ ${R[${pair%%=*}]-none} == "${pair#*=}" ]] && continue
+		show_result
+		fail "$pair expected, ${pair%%=*}=${R[${pair%%=*}]-(nothing)} found"
+	done
+}
+
+# ping ADDRESS OPTION...: run it from a; R has the result, the status is kept
+ping_to() {
+	local address=$1 status=0
+
+	shift
+	[[ " $*" == *" timeout="* ]] || set -- "$@" timeout=$((10 * SLOW))
+	command_in a "ping addr=$address port=$PORT $*" 2>"$STATE/ping.err" ||
+		status=$?
+	read_result a result
+	return $status
+}
+
+ping_ok() {
+	ping_to "$@" || { show_result; fail "ping $*"; }
+	expect status=0 reason=ok mismatches=0 mpa_error=0
+}
+
+last_served() { ns "$SERVER" cat $PING/serve_result 2>/dev/null; }
+
+# The connection that the server has finished since it was started, or since
+# this was called last; R has its result.
+served() {
+	local try
+
+	for ((try = 0; try < 100 * SLOW; try++)); do
+		[[ $(last_served) == "$BEFORE" ]] || break
+		sleep 0.05
+	done
+	((try < 100 * SLOW)) || fail "the server has not finished a connection"
+	BEFORE=$(last_served)
+	read_result "$SERVER" serve_result
+}
+
+# Counters
+
+counter() {
+	ns "$1" awk -v name="$2" '$1 == name { print $2 }' /proc/net/mpa_stat
+}
+
+# grown NS NAME BEFORE AMOUNT
+grown() {
+	local now
+
+	now=$(counter "$1" "$2")
+	((now - $3 == $4)) || fail "$2 in $1 went from $3 to $now, not by $4"
+}
+
+# until_grown NS NAME BEFORE AMOUNT: wait until it is that much more, or above
+until_grown() {
+	local try
+
+	for ((try = 0; try < 200 * SLOW; try++)); do
+		(($(counter "$1" "$2") - $3 < $4)) || return 0
+		sleep 0.05
+	done
+	fail "$2 in $1 does not grow by $4"
+}
+
+# The test peer, tests/peer, which lists its steps
+
+# peer_in NS connect|listen STEP...: once, or for each number of $RANGE
+peer_in() {
+	ns "$1" mpa-peer -t $((5 * SLOW)) ${RANGE:+-f "$RANGE"} "$2" "$B4" \
+		$PORT "${@:3}"
+}
+
+# play STEP...: connect from a to the server, and do that
+play() { peer_in a connect "$@"; }
+
+# client STEP...: play, and fail if anything differs from the steps
+client() {
+	local status=0
+
+	play "$@" >"$STATE/client" || status=$?
+	((status == 0)) || { tail "$STATE/client"; fail "mpa-peer: $status"; }
+}
+
+# peer_server STEP...: do that on connections accepted on the server's side
+peer_server() {
+	: >"$STATE/server"
+	peer_in "$SERVER" listen "$@" >"$STATE/server" &
+	PEER=$!
+	until [[ $(<"$STATE/server") == listening* ]]; do
+		kill -0 "$PEER" || fail "mpa-peer does not listen"
+		sleep 0.05
+	done
+}
+
+# All was as these steps say.
+peer_served() {
+	local status=0
+
+	wait "$PEER" || status=$?
+	((status == 0)) || fail "mpa-peer: status $status"
+	rm "$STATE/server"
+}
+
+# with_crc HEX: print HEX and its CRC32c, computed bit by bit
+with_crc() {
+	local crc=$((0xffffffff)) at bit
+
+	for ((at = 0; at < ${#1}; at += 2)); do
+		((crc ^= 16#${1:at:2}))
+		for ((bit = 0; bit < 8; bit++)); do
+			((crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1))
+		done
+	done
+	((crc ^= 0xffffffff))
+	printf '%s%02x%02x%02x%02x' "$1" $((crc & 255)) $((crc >> 8 & 255)) \
+		$((crc >> 16 & 255)) $((crc >> 24))
+}
+
+# zeroes N: that many octets
+zeroes() { (($1 == 0)) || printf "%0$(($1 * 2))d" 0; }
+
+# same GOT WANTED WHAT
+same() { [[ $1 == "$2" ]] || fail "$3: '$1', not '$2'"; }
+
+# like GOT PATTERN WHAT
+like() {
+	# shellcheck disable=SC2053
+	[[ $1 == $2 ]] || fail "$3: '$1', not '$2'"
+}
+
+# Captures
+
+# capture_start NS DEVICE NAME [OPTION...]
+capture_start() {
+	local try
+
+	rm -f "$STATE/$3.err"
+	# Not by ns(): the pid has to be tcpdump's
+	nsenter --net="/run/netns/$1" -- tcpdump -i "$2" -s 10000 -B 8192 \
+		--immediate-mode -w "$STATE/$3.pcap" "${@:4}" tcp \
+		2>"$STATE/$3.err" &
+	echo $! >"$STATE/$3.pid"
+	for ((try = 0; try < 100 * SLOW; try++)); do
+		grep -q '^tcpdump: listening' "$STATE/$3.err" 2>/dev/null && return
+		sleep 0.05
+	done
+	fail "tcpdump does not start: $(cat "$STATE/$3.err")"
+}
+
+capture_stop() {
+	local pid
+
+	# The last packets still have to reach tcpdump
+	sleep 0.3
+	pid=$(cat "$STATE/$1.pid")
+	kill "$pid"
+	wait "$pid"
+	grep -q '^0 packets dropped by kernel' "$STATE/$1.err" ||
+		fail "tcpdump lost packets: $(cat "$STATE/$1.err")"
+}
+
+# walk CAPTURE FROM FRAME MARKERS MTU: parse the octets that FROM sent after a startup
+# frame of FRAME octets. Sets SEGMENTS, ALIGNED, FPDUS, MARKERS; fails for an octet
+# out of place or a packet longer than MTU.
+walk() {
+	local said
+
+	said=$(tcpdump -r "$STATE/$1.pcap" -nn -t -x "src host $2" 2>/dev/null |
+		awk -v frame="$3" -v markers="$4" -v mtu="$5" \
+			-f "$TESTS/walk.awk") || fail "capture $1: $said"
+	echo "$1, $2: $said"
+	read -r SEGMENTS ALIGNED FPDUS MARKERS <<<"$said"
+}
+
+# payloads CAPTURE FROM: the payload of each segment, a line of hex each
+payloads() {
+	tcpdump -r "$STATE/$1.pcap" -nn -t -x "src host $2" 2>/dev/null |
+		awk -v list=1 -f "$TESTS/walk.awk"
+}
+
+# An FPDU without markers, 48 octets with a ULPDU of 42; its CRC was computed
+# once, by another program
+FPDU=002a4143$(zeroes 40)92efe534

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# build.sh: compile the test peer, if it has changed, and print its name.
+set -euo pipefail
+
+from=$(cd "$(dirname "$0")" && pwd)
+to=$(cd "$from/../.." && pwd)/build/mpa-peer
+
+mkdir -p "${to%/*}"
+exec 9>"$to.lock"
+flock 9
+if [[ ! -e $to || -n $(find "$from" -newer "$to" -print -quit) ]]; then
+	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static -o "$to.new" \
+		"$from"/*.c >&2
+	mv "$to.new" "$to"
+fi
+echo "$to"

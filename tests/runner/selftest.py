@@ -1,0 +1,600 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Test the tools; the result is TAP.
+
+The captures are built from the octets printed in RFC 5044, figures 5 and 6,
+with zeroes between them.
+"""
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, "mutants"))
+# pylint: disable=wrong-import-position,import-error
+import breakage  # noqa: E402
+
+FIGURE5 = bytes.fromhex(
+    "00000000002a4143000000000000000000000001" + "00" * 28 + "52239983")
+FIGURE6 = bytes.fromhex(
+    "002a4143000000000000000000000002000000000000001400000000" + "00" * 20
+    + "84925898")
+REQUEST = b"MPA ID Req Frame" + bytes.fromhex("c0010003") + b"abc"
+REPLY = b"MPA ID Rep Frame" + bytes.fromhex("c0010000")
+# From figure 5 to figure 6: ULPDU_Length 434, zeroes, CRC
+BETWEEN = bytes.fromhex("01b2") + bytes(434)
+
+
+def crc32c(octets):
+    """Bit by bit, unlike the program under test."""
+    crc = 0xFFFFFFFF
+    for octet in octets:
+        crc ^= octet
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return struct.pack("<I", crc ^ 0xFFFFFFFF)
+
+
+BETWEEN += bytes(-len(BETWEEN) % 4)
+BETWEEN += crc32c(BETWEEN)
+# A Responder's FPDU at offset 0, with a marker
+ECHO = FIGURE5
+
+
+def packet(forward, seq, flags, payload, window=0, options=b""):
+    a, b = (b"\x0a\0\0\1", 1000), (b"\x0a\0\1\2", 5044)
+    source, to = (a, b) if forward else (b, a)
+    tcp = struct.pack(">HHIIBBHHH", source[1], to[1], seq & 0xFFFFFFFF, 0,
+                      0x50 + 4 * len(options), flags, window, 0, 0)
+    tcp += options + payload
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, 6, 0)
+    return bytes(12) + b"\x08\0" + ip + source[0] + to[0] + tcp
+
+
+def capture(forward, back, isn=0xFFFFFF00, window=0):
+    """A connection whose directions consist of these segments.
+
+    A segment is its octets, or its offset (or None), octets and TCP options.
+    """
+    mss = bytes.fromhex("020405b4")
+    frames = [packet(True, isn, 2, b"", options=mss),
+              packet(False, isn, 18, b"", window, mss)]
+    for direction, segments in ((True, forward), (False, back)):
+        offset = 0
+        for segment in segments:
+            options = b""
+            if isinstance(segment, tuple):
+                at, segment, *more = segment
+                offset = offset if at is None else at
+                options = b"".join(more)
+            frames.append(packet(direction, isn + 1 + offset, 16, segment,
+                                 options=options))
+            offset += len(segment)
+    pcap = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    for frame in frames:
+        pcap += struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame
+    return pcap
+
+
+def run(tool, contents, *options, behind=()):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(contents)
+        file.flush()
+        done = subprocess.run(
+            [os.path.join(TESTS, tool), *options, file.name, *behind],
+            capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def changed(octets, at):
+    return octets[:at] + bytes([octets[at] ^ 1]) + octets[at + 1:]
+
+
+FPDUS = [FIGURE5, BETWEEN, FIGURE6]
+GOOD = [REQUEST] + FPDUS
+WHOLE = FIGURE5 + BETWEEN + FIGURE6
+START = len(REQUEST)
+
+# name, segments of the Initiator, of the Responder, options, status, words
+ALIGNMENT = [
+    ("aligned", GOOD, [REPLY, ECHO], ["--min", "100"], 0,
+     "3 segments (0 retransmitted), 100.00 % begin with an FPDU, "
+     "100.00 % hold"),
+    ("markers", GOOD, [REPLY, ECHO], [], 0, "3 FPDUs, markers on (2), CRC on"),
+    ("packed", [REQUEST, WHOLE], [REPLY, ECHO], ["--min", "100"], 0,
+     "1 segments"),
+    ("split", [REQUEST, WHOLE[:99], WHOLE[99:]], [REPLY, ECHO],
+     ["--min", "100"], 1, "50.00 % begin with an FPDU, 0.00 % hold"),
+    ("joined", [REQUEST + FIGURE5, BETWEEN, FIGURE6], [REPLY, ECHO],
+     ["--min", "100"], 1, "66.67 % begin"),
+    ("retransmitted", GOOD + [(START, FIGURE5)], [REPLY, ECHO],
+     ["--min", "100"], 0, "4 segments (1 retransmitted), 100.00 % begin"),
+    ("altered", GOOD + [(START, changed(FIGURE5, 9))], [REPLY, ECHO], [], 1,
+     "a retransmission differs"),
+    ("reordered", [REQUEST, (START + len(WHOLE) - 52, FIGURE6),
+                   (START, FIGURE5), (START + 52, BETWEEN)], [REPLY, ECHO],
+     ["--min", "100"], 0, "3 segments (0 retransmitted), 100.00 %"),
+    ("hole", [REQUEST, FIGURE5, (START + 52 + len(BETWEEN), FIGURE6)],
+     [REPLY, ECHO], [], 1, "octets are missing"),
+    ("crc", [REQUEST, changed(FIGURE5, 10), BETWEEN, FIGURE6], [REPLY, ECHO],
+     [], 1, "stream offset 0: wrong CRC"),
+    ("marker", [REQUEST, FIGURE5, BETWEEN, changed(FIGURE6, 23)],
+     [REPLY, ECHO], [], 1, "marker 0000 0015, not 0000 0014"),
+    ("reserved", [REQUEST, changed(FIGURE5, 0), BETWEEN, FIGURE6],
+     [REPLY, ECHO], [], 1, "marker 0100 0000, not 0000 0000"),
+    ("pad", [REQUEST, FIGURE5[:4] + b"\0\x01\xaa\x01" + crc32c(
+        FIGURE5[:4] + b"\0\x01\xaa\x01")], [REPLY], [], 1, "pad 01"),
+    ("length", [REQUEST, bytes(60)], [REPLY], [], 1, "ULPDU_Length 0"),
+    ("cut", [REQUEST, FIGURE5[:-1]], [REPLY], [], 1, "cut short"),
+    ("mtu", GOOD, [REPLY, ECHO], ["--mtu", str(39 + len(BETWEEN))], 1,
+     "an IP packet of %d octets" % (40 + len(BETWEEN))),
+    ("mtu-kept", GOOD, [REPLY, ECHO], ["--mtu", str(40 + len(BETWEEN))], 0,
+     "3 FPDUs"),
+    ("frame-split", [REQUEST[:7], REQUEST[7:]] + FPDUS, [REPLY, ECHO], [], 1,
+     "the Request is cut at octet 7"),
+    ("reserved-flags", [changed(REQUEST, 16)] + FPDUS, [REPLY, ECHO], [], 1,
+     "has flags c1"),
+    ("no-frames", FPDUS, [ECHO], ["--min", "100"], 0, "3 FPDUs"),
+    ("no-mpa", [b"GET / HTTP/1.0"], [b"HTTP/1.0 200"], [], 1,
+     "no MPA connection"),
+    ("no-reply", [REQUEST], [], [], 1, "not a Request and a Reply"),
+    ("two-requests", [REQUEST], [REQUEST], [], 1, "not a Request and a Reply"),
+]
+
+# The same captures for the judge in the guests: name, status, words
+SEGMENTS = [
+    ("aligned", 0, "segments=3 begin=3 aligned=3 again=0 again_aligned=0"),
+    ("markers", 0, "fpdus=3 markers=2 octets=%d" % len(WHOLE)),
+    ("packed", 0, "segments=1 begin=1 aligned=1"),
+    ("split", 0, "segments=2 begin=1 aligned=0"),
+    ("joined", 0, "segments=3 begin=2 aligned=2"),
+    ("retransmitted", 0, "segments=4 begin=4 aligned=4 again=1 "
+     "again_aligned=1"),
+    ("altered", 1, "a retransmission differs at 0"),
+    ("hole", 1, "octets are missing"),
+    ("crc", 1, "wrong CRC in the FPDU at 0"),
+    ("marker", 1, "is 00000015, not 00000014"),
+    ("reserved", 1, "the marker at 0 is 01000000, not 00000000"),
+    ("length", 1, "ULPDU_Length 0 at 0"),
+    ("cut", 1, "the last FPDU is cut short"),
+    ("no-frames", 0, "segments=3 begin=3 aligned=3"),
+    ("no-reply", 1, "no startup frame of the other end"),
+]
+
+# An FPDU as long as three full segments
+LONG = bytes.fromhex("1116") + bytes(4374)
+LONG += crc32c(LONG)
+
+
+def cut(*places):
+    """That, cut at these places."""
+    return [LONG[a:b] for a, b in zip((0, *places), (*places, len(LONG)))]
+
+
+PLAIN = [REQUEST[:16] + b"\0" + REQUEST[17:]], [REPLY[:16] + b"\0" + REPLY[17:]]
+BLOCKS = bytes.fromhex("0101050a") + bytes(8)
+AT = len(REQUEST)
+
+# Why a segment holds no whole FPDU: name, segments of the Initiator after its
+# Request, the window, a line of the table: first, between, rest, again
+CAUSES = [
+    ("full", cut(1460, 2920), 0, "1 1 1 0 full, without SACK blocks"),
+    ("sack", [(None, LONG[:1448], BLOCKS)] + cut(1448, 2908, 4368)[1:], 0,
+     "1 0 0 0 full, with SACK blocks in it"),
+    ("other-sack", cut(1448, 2908, 4368), 0, "1 0 0 0 as if full with SACK"),
+    ("edge", cut(1000, 2460, 3920), AT + 1000,
+     "1 0 0 0 cut at the window's edge"),
+    ("short", cut(1000, 2460, 3920), AT + 1001,
+     "1 0 0 0 less than full, short of"),
+    ("again", cut(1460, 2920) + [(AT, LONG[:1460]), LONG[1460:2920]], 0,
+     "2 2 1 2 full, without SACK blocks"),
+    ("again-resegmented", [BETWEEN, (AT, BETWEEN[:99]), BETWEEN[99:]], 0,
+     "1 0 1 2 less than full, short of"),
+    ("unknown", [BETWEEN, (AT + 99, BETWEEN[99:])], 0,
+     "0 0 1 1 begins where no segment"),
+]
+
+TABLE = """\
+   SZ-01, MUST, "words", "``mpa_mulpdu()``: ``mpa_tx.words, and more``"
+   SZ-02, MUST, "words", "``mpa_mulpdu()``: ``socket.echo``"
+   SZ-03, MUST, "words", "does not apply: none of it here"
+   TX-16, info, "words", "below MPA: ``socket.echo``"
+"""
+RESULTS = "ok mpa_tx.SZ-01 SZ-14: words, and more\n%s\n"
+ECHO = "ok socket.echo SZ-02 TX-16"
+
+# name, results after those of mpa_tx, original text in the table and its
+# replacement, complaint
+CONFORMANCE = [
+    ("complete", ECHO, "", "", ""),
+    ("unrun", "ok socket.other SZ-02 TX-16", "", "",
+     "SZ-02: socket.echo did not run"),
+    ("failed", "not " + ECHO, "", "", "SZ-02: socket.echo failed"),
+    ("failed-once", ECHO + "\nnot " + ECHO + " (debug)", "", "",
+     "SZ-02: socket.echo failed"),
+    ("skipped", ECHO + " # SKIP no device", "", "",
+     "SZ-02: socket.echo did not run"),
+    ("untagged", "ok socket.echo TX-16", "", "",
+     "SZ-02: socket.echo does not carry it"),
+    ("unknown", ECHO + " SZ-99", "", "", "SZ-99: a case carries it"),
+    ("excused", ECHO + " SZ-03", "", "",
+     "SZ-03: does not apply, but socket.echo carries it"),
+    ("function", ECHO, "mpa_mulpdu()``: ``s", "mpa_mulpdus()``: ``s",
+     "SZ-02: there is no mpa_mulpdus()"),
+    ("no-function", ECHO, "``mpa_mulpdu()``: ``s", "``s",
+     "SZ-02: no function keeps it"),
+    ("no-case", ECHO, ": ``socket.echo``\"\n   SZ-03", "\"\n   SZ-03",
+     "SZ-02: MUST, and no case"),
+    ("side", ECHO + "\nok mpa_rx.x SZ-02", "``: ``socket.echo",
+     "``: ``mpa_rx.x", "SZ-02: mpa_rx.x drives the other side alone"),
+]
+
+
+def alignment_cases():
+    for name, forward, back, options, status, words in ALIGNMENT:
+        got = run("interop/alignment.py", capture(forward, back), *options)
+        yield "alignment." + name, got[0] == status and words in got[1], got[1]
+
+
+def segments_cases():
+    """mpa-peer segments; in its captures A sends 10.0.0.1."""
+    peer = subprocess.run([os.path.join(TESTS, "peer", "build.sh")], text=True,
+                          capture_output=True, check=True).stdout.strip()
+    captures = {name: (forward, back) for name, forward, back, *_ in ALIGNMENT}
+    for name, status, words in SEGMENTS:
+        got = run(peer, capture(*captures[name]), "segments",
+                  behind=["10.0.0.1"])
+        yield "segments." + name, got[0] == status and words in got[1], got[1]
+    for name, segments, window, line in CAUSES:
+        got = run(peer, capture(PLAIN[0] + segments, PLAIN[1], window=window),
+                  "segments", "verbose", behind=["10.0.0.1"])
+        said = re.sub(" +", " ", got[1])
+        yield "segments.why." + name, not got[0] and "\n " + line in said, said
+
+
+def conformance_cases():
+    for name, results, old, new, words in CONFORMANCE:
+        with tempfile.NamedTemporaryFile() as file:
+            file.write((RESULTS % results).encode())
+            file.flush()
+            # The table comes last; it has 4 rows, not all of them
+            _, said = run("mutants/conformance.py",
+                          TABLE.replace(old or "\0", new, 1).encode(),
+                          file.name)
+        said = "".join(line + "\n" for line in said.splitlines()
+                       if "the table has" not in line
+                       and "SZ-14: a case carries it" not in line)
+        faults = re.findall(r"^conformance: (?!\d+ req).*$", said, re.M)
+        good = faults and words in said if words else not faults
+        yield "conformance." + name, good, said
+
+
+def readme_cases():
+    """The README shows code that the build compiles."""
+    with open(os.path.join(TESTS, os.pardir, "README.md"),
+              encoding="utf-8") as readme:
+        shown = re.search(r"^```c\n(.*?)\n```$", readme.read(), re.S | re.M)
+    with open(os.path.join(TESTS, os.pardir, "samples", "mpa_hello.c"),
+              encoding="utf-8") as sample:
+        code = re.search(r"/\* README: begin \*/\n(.*?)\n+/\* README: end",
+                         sample.read(), re.S)
+    yield ("readme.sample", shown and code and shown[1] == code[1],
+           "README.md and samples/mpa_hello.c differ")
+
+
+def counter_cases():
+    """The documentation lists all counters, and no others."""
+    with open(os.path.join(TESTS, os.pardir, "mpa_net.c"),
+              encoding="utf-8") as source:
+        made = re.findall(r'"(Mpa\w+)"', source.read())
+    with open(os.path.join(TESTS, os.pardir, "Documentation", "networking",
+                           "mpa.rst"), encoding="utf-8") as text:
+        named = re.findall(r"^(Mpa\w+) ", text.read(), re.M)
+    yield ("docs.counters", made and made == named,
+           "mpa_net.c and mpa.rst differ in %s" % (set(made) ^ set(named)))
+
+
+def mutant_cases():
+    """The breakages, those for the fuzzer too, fit the sources as they are."""
+    mutants = breakage.load("mutants/mutants.py")
+    for where in ("mutants/breakages", "fuzz/wire/planted"):
+        for mutant in mutants.load(os.path.join(TESTS, where)).values():
+            times = mutant.fits(os.path.join(TESTS, os.pardir))
+            yield ("mutants." + mutant.name, times == 1,
+                   "its text is in %s %d times" % (mutant.file, times))
+
+
+def arrival(time, start, end, isn=0xFFFFFF00):
+    """A record of a capture with ns: octets of a stream after a frame."""
+    frame = packet(True, isn + 21 + start, 16, bytes(end - start))
+    return struct.pack("<IIII", 7, time, len(frame), len(frame)) + frame
+
+
+# Segments of 100 octets: the second is lost and comes last, the fifth twice
+OOO_PCAP = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
+OOO_PCAP += struct.pack("<IIII", 7, 0, 54, 54) + packet(
+    True, 0xFFFFFF00, 2, b"")
+OOO_PCAP += b"".join(arrival(1000 * time, at, at + 100) for time, at in (
+    (10, 0), (20, 200), (30, 300), (40, 400), (50, 400), (60, 100)))
+OOO_TRACE = """
+ kworker/0:1-9 [000] ..... 7.000011: mpa_recv: conn=0a ulpdus=1 delivered=100
+ kworker/0:1-9 [000] ..... 7.000012: mpa_recv: conn=0b ulpdus=1 delivered=9999
+ kworker/0:1-9 [000] ..... 7.000024: mpa_recv_ooo: conn=0a ulpdus=1 from=200 to=300
+ kworker/0:1-9 [000] ..... 7.000036: mpa_recv_ooo: conn=0a ulpdus=1 from=300 to=400
+%s kworker/0:1-9 [000] ..... 7.000067: mpa_recv: conn=0a ulpdus=2 delivered=500
+"""
+LATE = (" kworker/0:1-9 [000] ..... 7.000063: mpa_recv_ooo: conn=0a ulpdus=1"
+        " from=400 to=500\n")
+TWICE = LATE.replace("400", "390")
+OOO_FIGURES = {"holes": 1, "behind": 300, "ooo": 200, "work": 400,
+               "left": 200, "wait_p50": 4000, "wait_p95": 6000,
+               "all_p50": 6000, "all_p95": 27000, "deliver_p50": 7000,
+               "deliver_kb": 17500}
+
+
+def ooo_cases():
+    """tests/bench/ooo/ooo.sh on a capture and the module's output."""
+    sys.path.insert(0, os.path.join(TESTS, "bench", "ooo"))
+    import stream   # pylint: disable=import-error,import-outside-toplevel
+    view = stream.holes(OOO_PCAP)
+    found = stream.figures(view, stream.Passed(*stream.events(OOO_TRACE % "")))
+    wrong = {key: found[key] for key, value in OOO_FIGURES.items()
+             if found[key] != value}
+    yield "ooo.figures", not wrong, str(wrong)
+    # Passed when the hole had closed is not passed out of order
+    late = stream.figures(view, stream.Passed(*stream.events(OOO_TRACE % LATE)))
+    yield "ooo.late", late["ooo"] == 200, str(late)
+    for name, trace in (("twice", OOO_TRACE % TWICE),
+                        ("back", OOO_TRACE.replace("=100", "=600") % "")):
+        try:
+            stream.Passed(*stream.events(trace))
+            yield "ooo." + name, False, "not noticed"
+        except stream.Bad as bad:
+            yield "ooo." + name, True, str(bad)
+
+
+# Five phases, of which the third and fourth count: 40 calls of run(), of two
+# instructions, and 40 instructions of placed(), which no call is seen of
+PROFILE_COUNTS = "".join("""interval %d
+ffffffff81000100 %d
+ffffffff81000104 %d
+ffffffffa0000020 %d
+0 7
+""" % (5, calls, calls, calls + once) for calls, once in (
+    (99, 9), (99, 9), (10, 9), (50, 9), (99, 9)))
+PROFILE_SYMBOLS = """ffffffff81000000 T before
+ffffffff81000100 t run
+ffffffff81000100 T alias
+ffffffff81000104 D no_function
+ffffffffa0000000 t placed\t[mpa]
+"""
+PROFILE_ROW = "row=r run=1 octets=400 fpdus=20 insns=%d mtu=1500\n"
+
+
+def profile_cases():
+    """tests/bench/bench-profile.py on counts."""
+    tool = breakage.load("bench/bench-profile.py")
+    with tempfile.TemporaryDirectory() as kept:
+        os.mkdir(os.path.join(kept, "out"))
+        for name, text in (("counts", PROFILE_COUNTS),
+                           ("out/kallsyms", PROFILE_SYMBOLS),
+                           ("out/rows", PROFILE_ROW % 120)):
+            with open(os.path.join(kept, name), "w", encoding="ascii") as file:
+                file.write(text)
+        made, other = tool.Profile("r", kept), tool.Profile("r", kept)
+    yield ("profile.functions", +made.functions == {
+        ("run", ""): 80, ("placed", "mpa"): 40}, str(made.functions))
+    yield "profile.calls", made.calls["run", ""] == 40, str(made.calls)
+    yield "profile.good", made.good(), str(made.sum)
+    made.amounts["insns"] += 1
+    yield "profile.missing", not made.good(), str(made.sum)
+    other.amounts["octets"] //= 2
+    made.less(other)
+    yield ("profile.less", made.functions["run", ""] == -80,
+           str(made.functions))
+
+
+# tests/static/findings.py: name, output of a checker for a.c, expected complaint
+LINT_KNOWN = "a.c:2:5: warning: seen before [old]\n"
+LINT = [
+    ("known", LINT_KNOWN, ""),
+    ("new", LINT_KNOWN + "a.c:2:5: style: look [new,-x]", "a.c:2: style: look"),
+    ("elsewhere", LINT_KNOWN + "a.c:1:5: style: look [old]", "a.c:1: style"),
+    ("stale", "", "no longer found: old a.c int x = 1;"),
+    ("kernel", LINT_KNOWN + "/usr/b.h:1:2: warning: look [new]", ""),
+    ("broken", LINT_KNOWN + "a.c:2:1: fatal error: no b.h", "error: no b.h"),
+    ("rule", LINT_KNOWN + "rule: error: status 2", "rule: error: status 2"),
+]
+
+
+def lint_cases():
+    """tests/static/lint.sh on the output of checkers."""
+    with tempfile.TemporaryDirectory() as top:
+        judge = os.path.join(top, "findings.py")
+        shutil.copy(os.path.join(TESTS, "static", "findings.py"), judge)
+        for name, text in (("a.c", "\nint x = 1;\n"),
+                           ("known", "# why\ntool old a.c int x = 1;\n")):
+            with open(os.path.join(top, name), "w", encoding="ascii") as file:
+                file.write(text)
+        for name, told, words in LINT:
+            done = subprocess.run(
+                [judge, "tool", top], input=told, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, check=False)
+            good = "\nnot ok" in done.stdout and words in done.stdout \
+                if words else done.stdout == "ok lint.tool 0 findings\n"
+            yield ("lint." + name, good and done.returncode == bool(words),
+                   done.stdout)
+
+
+# Parts of tests/harden.sh: name, output, status of the guest, expected results
+HARDEN = [
+    ("good", "1..1\nok - good.case\n# n=$SEED.$SECONDS_MAX.$COUNT", 0, ""),
+    ("fails", "1..2\nok - fails.a\nnot ok - fails.b", 1, "fails.b"),
+    ("no-plan", "ok - no-plan.case", 0, "no-plan.plan 1 cases ran of 0"),
+    ("stops", "1..2\nok - stops.case", 0, "stops.plan 1 cases ran of 2"),
+    ("none", "1..0", 0, "none.none there was no case"),
+    ("report", "1..1\nok - report.case", 125, "vm.report status 125"),
+    ("late", "1..1\nok - late.case", 124, "vm.late time is over"),
+    ("dies", "1..1\nok - dies.case", 3, "vm.dies status 3"),
+]
+# Parts with further lines of output, and settings of their conf
+HARDEN_MORE = [
+    ("chosen", "1..2\nok - chosen.a\nnot ok - chosen.${1-b}", "CASES=1"),
+    ("cut", "1..2\nok - cut.a", "CASES=1"),
+    ("unprepared", "", "prepare() { false; }"),
+    ("picky", "1..1\nok - picky.case", "KERNELS='*debug*'"),
+    ("later", "1..1\nok - later.case", "LATER=1"),
+    ("soak", "slice 3, 60 s: good\nnot ok - soak.3.good seed 5\n1..1", ""),
+]
+# Options, status, output: cases and parts that are chosen or cannot be, and the
+# command that repeats a failure
+HARDEN_SAID = [
+    ("only", "--only a*|x --seed 7 --minutes 2 chosen", 1,
+     "not ok chosen.a*|x\n"),
+    ("again", "--only x --seed 7 --minutes 2 chosen", 1,
+     "\nagain: make chosen SEED=7 MINUTES=2 ONLY='x'\n"),
+    ("again-all", "--count 9 --seed 3 --kernel kcsan stops", 1,
+     "\nagain: make stops SEED=3 KERNEL=kcsan COUNT=9\n"),
+    ("again-whole", "cut", 1, "\nagain: make cut SEED=1\n"),
+    ("again-slice", "--soak --seed 7 good fails", 1,
+     "\nagain: make soak SEED=7 KERNEL=debug SLICE=3 ONLY='good fails'\n"),
+    ("again-unprepared", "--soak --seed 7 unprepared", 1,
+     "\nagain: make soak SEED=7 KERNEL=debug MINUTES=10 ONLY='unprepared'\n"),
+    ("no-cases", "--only x good", 1, "good has no cases to choose from\n"),
+    ("no-part", "--only x", 1, "--only is for a part\n"),
+    ("kernel", "--kernel plain good picky", 1,
+     "no picky on the plain kernel, only on *debug*\n"),
+    ("kernel-good", "--kernel debug picky", 0, "2 passed, 0 failed\n"),
+    ("kernel-all", "--soak --kernel kcsan", 1, "no picky on the kcsan kernel"),
+    ("parts", "--seed 1", 1, " late no-plan "),
+    ("parts-long", "--seed 1 --long", 1, " late later no-plan "),
+    ("number", "--minutes 1h good", 1, "--minutes wants a number, not '1h'\n"),
+    ("usage", "--help", 2, "usage: harden"),
+]
+# In the place of tests/vm/run: the script, here
+HARDEN_RUN = """#!/bin/bash
+sed "s:/root/harden.d:$HARDEN_PARTS:; s:/root/kept:$HARDEN_OUT/work:" \
+    "${@: -1}" | bash
+"""
+
+
+def write(top, name, text):
+    """A program there."""
+    with open(os.path.join(top, name), "w", encoding="ascii") as file:
+        file.write(text)
+    os.chmod(file.name, 0o755)
+
+
+def harden(top, *options):
+    """tests/harden.sh with the parts in this directory, without guests."""
+    done = subprocess.run(
+        [os.path.join(TESTS, "harden.sh"), *options], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, check=False, env=dict(
+            os.environ, HARDEN_PARTS=top, HARDEN_OUT=os.path.join(top, "out"),
+            HARDEN_RUN=os.path.join(top, "run")))
+    return done.returncode, done.stdout
+
+
+# A slice of the parts above that passes, and one in which all but one fail. Functions
+# that would look at this machine are replaced, and no process is killed.
+SOAK = """
+. "$0/runner/soak.sh"
+ip() { [[ $* != "netns list" ]] || echo space; }
+elsewhere() { echo 1 somebody; }
+kill() { echo "# kill $*"; }
+choose() {
+    chosen=("good 5") slice_seconds=60
+    (($1 == 1)) || chosen=("good=short=alone 6" "fails 7" "no-plan 7" "stops 7"
+        "none 7" "dies 7")
+    (($1 < 3)) || exit
+}
+HERE=$1 WORK=$1/slices SECONDS_MAX=1000
+slices
+cat "$WORK"/*.good/out
+"""
+SOAK_SAID = """ok - soak.1.good seed 5, 60 s: status 0
+ok - soak.2.good seed 6, 60 s: status 0
+# 2.fails: not ok - fails.b
+not ok - soak.2.fails seed 7, 60 s: status 1
+not ok - soak.2.no-plan seed 7, 60 s: status 1
+not ok - soak.2.stops seed 7, 60 s: status 1
+not ok - soak.2.none seed 7, 60 s: status 1
+not ok - soak.2.dies seed 7, 60 s: status 3
+# slice 2 left the process somebody
+# kill -9 1
+# slice 2 left the namespace space
+# slices=2
+# n=5.60.0
+# n=6.0.0
+"""
+
+
+def soak_cases(top):
+    """The choices of a soak, and its results for its parts."""
+    done = subprocess.run(["bash", "-c", SOAK, TESTS, top],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+    missing = set(SOAK_SAID.splitlines()) - set(done.stdout.splitlines())
+    yield "harden.soak-parts", not missing, "%s\nno: %s" % (done.stdout, missing)
+    drawn = [subprocess.run(
+        [os.path.join(TESTS, "runner", "soak.sh"), "--choices", "a", "b",
+         "c=alone"], stdout=subprocess.PIPE, text=True, check=True,
+        env=dict(os.environ, SEED=seed)).stdout for seed in ("7", "7", "32775")]
+    yield "harden.soak-again", drawn[0] == drawn[1], str(drawn)
+    yield "harden.soak-other", drawn[0] != drawn[2], str(drawn)
+    kinds = {re.sub(r"\d+", "", line.partition("s, ")[2]).replace(" ", "")
+             for line in drawn[0].splitlines()}
+    yield "harden.soak-beside", kinds == {"a", "b", "ab", "c=alone"}, drawn[0]
+
+
+def harden_cases():
+    """tests/harden.sh on the output of a part, and of its guest."""
+    parts = [(name, lines, status, "LIMIT=9") for name, lines, status, _ in HARDEN]
+    parts += [(name, lines, 0, conf) for name, lines, conf in HARDEN_MORE]
+    with tempfile.TemporaryDirectory() as top:
+        for name, lines, status, conf in parts:
+            write(top, name + ".sh", "cat <<END\n%s\nEND\nexit %d\n" % (lines, status))
+            write(top, name + ".conf", conf + "\n")
+        write(top, "run", HARDEN_RUN)
+        os.remove(os.path.join(top, "soak.conf"))
+        for name, _, _, words in HARDEN:
+            status, said = harden(top, name)
+            good = status == 1 and "not ok " + words in said if words else (
+                status == 0 and said.endswith("2 passed, 0 failed\n"))
+            yield "harden." + name, good, said
+        for name, options, figure in (
+                ("short", (), "n=1.0.0"),
+                ("seed", ("--seed", "7", "--minutes", "2"), "n=7.120.0"),
+                ("count", ("--seed", "7", "--count", "09"), "n=7.0.9")):
+            _, said = harden(top, *options, "good")
+            yield "harden." + name, "\ngood: %s\n" % figure in said, said
+        for name, options, wanted, words in HARDEN_SAID:
+            status, said = harden(top, *options.split())
+            yield ("harden." + name, status == wanted and words in said,
+                   "status %d: %s" % (status, said))
+        yield from soak_cases(top)
+        status, said = harden(top)
+        yield ("harden.all", status == 1
+               and said.endswith("16 passed, 10 failed\n"), said)
+
+
+def main():
+    cases = [*alignment_cases(), *segments_cases(), *ooo_cases(),
+             *conformance_cases(), *profile_cases(), *readme_cases(),
+             *counter_cases(), *mutant_cases(), *lint_cases(), *harden_cases()]
+    print("1..%d" % len(cases))
+    for name, good, said in cases:
+        if not good:
+            print("".join("# %s\n" % line for line in said.splitlines()),
+                  end="")
+        print("%sok - tools.%s" % ("" if good else "not ", name))
+    return not all(good for _, good, _ in cases)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

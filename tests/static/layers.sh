@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# layers.sh DIR: calls between the objects of mpa.ko go down only. Kbuild lists them
+# from the top layer to the bottom; DIR has them, built. Data counts as well. Prints
+# one case for each object: a symbol of an object above it makes it fail.
+set -euo pipefail
+
+dir=${1:?usage: layers.sh DIR}
+top=$(dirname "$0")/../..
+mapfile -t order < <(sed -nE 's/^mpa-y [+:]= (mpa_\w+)\.o$/\1/p' "$top/Kbuild")
+sources=$(cd "$top" && printf '%s\n' mpa_*.c | grep -v '\.mod\.c$' | sort)
+if [[ $(printf '%s.c\n' "${order[@]}" | sort) != "$sources" ]]; then
+	echo "not ok layers.order Kbuild lists other objects than ${sources//$'\n'/ }"
+	exit 1
+fi
+
+for name in "${order[@]}"; do
+	symbols=$(nm -P "$dir/$name.o") || exit 2
+	sed "s/^/$name /" <<<"$symbols"
+done >"$dir/layers.symbols"
+
+awk -v order="${order[*]}" '
+BEGIN {
+	n = split(order, name)
+	for (i = 1; i <= n; i++)
+		layer[name[i]] = i
+}
+$3 ~ /^[A-TV-Z]$/ { owner[$2] = $1 }
+$3 == "U" { used[$1] = used[$1] " " $2 }
+END {
+	for (i = 1; i <= n; i++) {
+		up = ""
+		nr = split(used[name[i]], symbol, " ")
+		for (k = 1; k <= nr; k++)
+			if (symbol[k] in owner && layer[owner[symbol[k]]] < i)
+				up = up " " symbol[k] " (" owner[symbol[k]] ")"
+		if (up) {
+			print "not ok layers." name[i] " uses from above:" up
+			bad = 1
+		} else {
+			print "ok layers." name[i]
+		}
+	}
+	exit bad
+}' "$dir/layers.symbols"

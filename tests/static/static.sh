@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# shellcheck disable=SC2034
+# The checks that need no guest, for tests/check.sh; each prints results.
+
+STATIC=(build cppcheck checkpatch spelling kernel_doc)
+
+# Types that netdev's robot omits, and those that only make sense in a patch
+IGNORED=COMMIT_LOG_LONG_LINE,MACRO_ARG_REUSE,ALLOC_SIZEOF_STRUCT,\
+NO_AUTHOR_SIGN_OFF,GIT_COMMIT_ID,CAMELCASE,FILE_PATH_CHANGES,BAD_REPORTED_BY_LINK
+
+kernel_sources() {
+	sources -name '*.[ch]' -printf '%P\n'
+	(cd "$TOP" && grep -rl --include='*.c' -E \
+		'<(linux/(module|slab)|net/net_namespace)\.h>' tests/modules tests/fuzz/wire)
+}
+
+# Per file: trace events read best in a form of their own, and a file that
+# bridges versions has to compare them.
+ignored() {
+	echo -n "$IGNORED"
+	case $1 in
+	include/trace/*) echo ,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE ;;
+	*_compat.h) echo ,LINUX_VERSION_CODE,CONSTANT_COMPARISON ;;
+	esac
+}
+
+# One build of everything, with sparse looking at each file as it is compiled
+static_build() {
+	local kdir farm=$TOP/build/check/build.d log=$TOP/build/check/build.make
+
+	kdir=$("$VM_DIR/kernel" "${flavour:-plain}")
+	sync_farm "$farm"
+	make -C "$kdir" M="$farm" "${MODULE_CONFIG[@]}" W=1 C=2 \
+		CF=-D__CHECK_ENDIAN__ modules >"$log" 2>&1 ||
+		{ cat "$log" >&2; echo "not ok build.w1 see build/check/build.make"; return; }
+	if grep -E "(warning|error): |WARNING: " "$log" >&2; then
+		echo "not ok build.w1 see build/check/build.make"
+	else
+		echo "ok build.w1 no warning with W=1, nor from sparse"
+	fi
+	"$TOP/tests/static/layers.sh" "$farm" || [[ $? == 1 ]] || echo "not ok layers.status"
+}
+
+static_checkpatch() {
+	local file
+
+	kernel_sources | while read -r file; do
+		if (cd "$TOP" && "$(kernel_source)/scripts/checkpatch.pl" --no-tree \
+			--quiet --strict --max-line-length=80 --terse \
+			--ignore "$(ignored "$file")" -f "$file") >&2; then
+			echo "ok checkpatch.$file"
+		else
+			echo "not ok checkpatch.$file"
+		fi
+	done
+}
+
+# Its findings are judged as those of tests/static/lint.sh, with a planted one.
+static_cppcheck() {
+	local parts=$TOP/tests/static sources
+
+	mapfile -t sources < <(kernel_sources | grep '\.c$')
+	(cd "$TOP" && cppcheck -q -j2 --inline-suppr -D__KERNEL__ -DMODULE \
+		--enable=warning,style,performance,portability \
+		--suppressions-list="$parts/cppcheck" \
+		--include="$parts/cppcheck.h" -Iinclude -I. -Isamples \
+		--template='{file}:{line}:{column}: {severity}: {message} [{id}]' \
+		"${sources[@]}" tests/peer/*.c tests/static/planted.c) \
+		>"$OUT/cppcheck.said" 2>&1 || echo "not ok lint.cppcheck.ran"
+	"$parts/findings.py" cppcheck "$TOP" <"$OUT/cppcheck.said" || true
+}
+
+# Apart from checkpatch, which takes minutes for it
+static_spelling() {
+	local file
+
+	(cd "$TOP" && find . -path ./build -prune -o -path ./.git -prune -o \
+		-type f \( -name '*.[ch]' -o -name '*.rst' -o -name '*.md' \) \
+		! -name '*.mod.c' -printf '%P\n') | while read -r file; do
+		if (cd "$TOP" && codespell "$file") >&2; then
+			echo "ok spelling.$file"
+		else
+			echo "not ok spelling.$file"
+		fi
+	done
+}
+
+static_kernel_doc() {
+	local file
+
+	kernel_sources | while read -r file; do
+		if (cd "$TOP" && "$(kernel_source)/scripts/kernel-doc" -none -Wall -Werror \
+			"$file") >&2; then
+			echo "ok kernel_doc.$file"
+		else
+			echo "not ok kernel_doc.$file"
+		fi
+	done
+}
