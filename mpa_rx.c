@@ -426,42 +426,37 @@ static void mpa_rx_give_copy(struct mpa_conn *conn, struct mpa_batch *b)
 	mpa_rx_forget_copy(conn);
 }
 
-/*
- * Socket lock held. Returns as mpa_rx_collect(). Consuming takes time, so
- * ULPDUs that were passed out of order are delivered before it.
- */
-static struct mpa_batch *mpa_rx_take(struct mpa_conn *conn)
-{
-	struct mpa_batch *b = NULL;
-
-	if (mpa_conn_reconnected(conn))
-		return ERR_PTR(-ECONNRESET);
-	mpa_tcp_keep_window_updates(conn->sk);
-	if (mpa_rx_ooo_was_passed(conn, conn->rx.pos) && conn->rx.pinned)
-		b = mpa_rx_collect(conn);
-	if (b || conn->rx.end.error)
-		return b;
-	mpa_rx_consume(conn);
-	return mpa_rx_collect(conn);
-}
-
 /* Collect octets and decode them. True if another step may find work. */
 static bool mpa_rx_fill(struct mpa_conn *conn)
 {
-	struct mpa_batch *b;
+	struct mpa_batch *b = NULL;
 
 	WRITE_ONCE(conn->rx.blocked, false);
 	lock_sock(conn->sk);
-	b = mpa_rx_take(conn);
+	if (mpa_conn_reconnected(conn)) {
+		b = ERR_PTR(-ECONNRESET);
+		goto unlock;
+	}
+	mpa_tcp_keep_window_updates(conn->sk);
+	/* ULPDUs passed before are delivered first: consuming takes time. */
+	if (mpa_rx_ooo_was_passed(conn, conn->rx.pos) && conn->rx.pinned)
+		b = mpa_rx_collect(conn);
+	if (!b && !conn->rx.end.error) {
+		mpa_rx_consume(conn);
+		b = mpa_rx_collect(conn);
+	}
+unlock:
 	release_sock(conn->sk);
 
-	if (b == ERR_PTR(-EINPROGRESS))
+	switch (PTR_ERR_OR_ZERO(b)) {
+	case 0:
+		break;
+	case -EINPROGRESS:
 		return true;
-	if (b == ERR_PTR(-ENOMEM)) {
+	case -ENOMEM:
 		mpa_conn_retry(conn);
 		return false;
-	}
-	if (IS_ERR(b)) {
+	default:
 		mpa_conn_fail(conn, MPA_REASON_RESET, PTR_ERR(b));
 		return false;
 	}

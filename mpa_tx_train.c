@@ -176,22 +176,6 @@ static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 	return 1;
 }
 
-/* Have @tx describe its next ULPDU. Returns as mpa_train_ask(). */
-static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx)
-{
-	int ret = 1;
-
-	if (tx->state & MPA_TX_CUT)
-		return 1;
-	if (tx->next)
-		ret = mpa_train_ask(conn, tx, mpa_train_max(conn->tx.train));
-	else
-		tx->state |= MPA_TX_LAST;
-	if (ret > 0)
-		tx->state |= MPA_TX_CUT;
-	return ret;
-}
-
 /*
  * Pages in the first @len octets of @iter, or 0 if one of them must not be
  * given to TCP (slab), or if there are too many for an skb.
@@ -299,43 +283,6 @@ static void mpa_train_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
 	list_add_tail(&tx->list, &conn->tx.sending);
 }
 
-/*
- * Lay out one FPDU: with @zc in the consumer's pages, otherwise copied to page
- * fragments, mostly as one piece, so that one CRC pass covers it.
- */
-static int mpa_train_encode(struct mpa_conn *conn, struct mpa_tx *tx, bool zc)
-{
-	struct mpa_train *train = conn->tx.train;
-	int err;
-
-	if (train->gather)
-		return -ENOBUFS;
-	err = mpa_fpdu_encode(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
-			      tx->len, zc);
-	if (err)
-		return err;
-	if (zc) {
-		mpa_tx_ubuf_init(conn, tx);
-		mpa_count(conn, TX_ZEROCOPY);
-	} else if (tx->flags & MPA_TX_ZEROCOPY) {
-		mpa_count(conn, TX_COPIED);
-	}
-	return 0;
-}
-
-/*
- * Have TCP copy the ULPDU from where it is, to few, large fragments. If pages
- * are given to TCP, each becomes a fragment.
- */
-static int mpa_train_gather(struct mpa_train *train, struct mpa_tx *tx)
-{
-	if (train->nr && !train->gather)
-		return -ENOBUFS;
-	train->gather = true;
-	return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
-			       tx->len);
-}
-
 /* True if the encoder and the consumer (zero copy) allow @tx to be gathered. */
 static __always_inline bool mpa_train_may_gather(const struct mpa_train *train,
 						 const struct mpa_tx *tx)
@@ -346,47 +293,19 @@ static __always_inline bool mpa_train_may_gather(const struct mpa_train *train,
 }
 
 /*
- * True if @tx may be gathered, and that pays: it is large, or follows others in
- * a train that is gathered, or is alone, so that a page fragment for it would
- * be too much.
+ * True if @tx may be gathered, and that pays: it follows others in a train that
+ * is gathered; or it begins a train, and is large, or is alone, so that a page
+ * fragment for it would be too much.
  */
 static bool mpa_train_should_gather(const struct mpa_conn *conn,
 				    const struct mpa_tx *tx)
 {
 	const struct mpa_train *train = conn->tx.train;
 
-	return (train->gather || tx->len >= MPA_TRAIN_GATHER ||
-		(!train->nr && mpa_tx_queue_empty(conn))) &&
+	return (train->gather ||
+		(!train->nr && (tx->len >= MPA_TRAIN_GATHER ||
+				mpa_tx_queue_empty(conn)))) &&
 	       mpa_train_may_gather(train, tx);
-}
-
-/* Lay out or gather one FPDU. Returns 0 or an error; -ENOBUFS: train full. */
-static int mpa_train_fpdu(struct mpa_conn *conn, struct mpa_tx *tx)
-{
-	struct mpa_train *train = conn->tx.train;
-	u32 size = mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len,
-				 train->enc.markers);
-	bool zc = mpa_train_zerocopy(conn, tx, size);
-	struct mpa_record *record;
-	int err = -ENOBUFS;
-
-	record = mpa_train_record(train, size, zc ? tx : NULL);
-	if (!record)
-		return -ENOBUFS;
-
-	if (mpa_train_should_gather(conn, tx))
-		err = mpa_train_gather(train, tx);
-	if (err == -ENOBUFS) {
-		/* Too many pieces even for an empty train: copy it. */
-		if (!train->nr)
-			train->gather = false;
-		err = mpa_train_encode(conn, tx, zc);
-	}
-	if (err)
-		return err;
-	mpa_train_add(train, record, size);
-	tx->state &= ~MPA_TX_CUT;
-	return 0;
 }
 
 /* True if ULPDUs of @tx that each fill a segment can follow in this record. */
@@ -454,18 +373,69 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 	return 1;
 }
 
-/* Lay out or gather the next ULPDU of @tx. Returns 0 or an error. */
+/*
+ * Lay out or gather the next ULPDU of @tx as an FPDU. Returns 0, also if a
+ * source has no more; -ENOBUFS if the train is full; or another error.
+ */
 static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 {
-	int ret = mpa_train_cut(conn, tx);
+	struct mpa_train *train = conn->tx.train;
+	struct mpa_enc *enc = &train->enc;
+	struct mpa_record *record;
+	int err = -ENOBUFS;
+	u32 size;
+	bool zc;
 
-	if (ret < 0)
-		return ret;
-	if (ret) {
-		ret = mpa_train_fpdu(conn, tx);
-		if (ret)
-			return ret;
+	if (!tx->next) {
+		tx->state |= MPA_TX_LAST;
+	} else if (!(tx->state & MPA_TX_CUT)) {
+		int more = mpa_train_ask(conn, tx, mpa_train_max(train));
+
+		if (more < 0)
+			return more;
+		if (!more) {
+			mpa_train_laid_out(conn, tx);
+			return 0;
+		}
+		tx->state |= MPA_TX_CUT;
 	}
+
+	size = mpa_fpdu_size(enc->pos, tx->hdr_len + tx->len, enc->markers);
+	zc = mpa_train_zerocopy(conn, tx, size);
+	record = mpa_train_record(train, size, zc ? tx : NULL);
+	if (!record)
+		return -ENOBUFS;
+
+	/*
+	 * Gathered, TCP copies the ULPDU from where it is to few, large
+	 * fragments. If pages are given to TCP, each becomes a fragment.
+	 */
+	if (mpa_train_should_gather(conn, tx)) {
+		train->gather = true;
+		err = mpa_fpdu_gather(enc, tx->hdr, tx->hdr_len, &tx->data,
+				      tx->len);
+		/* Too many pieces even for an empty train: copy it. */
+		if (err == -ENOBUFS && !train->nr)
+			train->gather = false;
+	}
+	/*
+	 * Laid out, it is in the consumer's pages, or copied to page fragments,
+	 * mostly as one piece, so that one CRC pass covers it.
+	 */
+	if (err == -ENOBUFS && !train->gather) {
+		err = mpa_fpdu_encode(enc, tx->hdr, tx->hdr_len, &tx->data,
+				      tx->len, zc);
+		if (!err && zc) {
+			mpa_tx_ubuf_init(conn, tx);
+			mpa_count(conn, TX_ZEROCOPY);
+		} else if (!err && tx->flags & MPA_TX_ZEROCOPY) {
+			mpa_count(conn, TX_COPIED);
+		}
+	}
+	if (err)
+		return err;
+	mpa_train_add(train, record, size);
+	tx->state &= ~MPA_TX_CUT;
 	if (tx->state & MPA_TX_LAST)
 		mpa_train_laid_out(conn, tx);
 	return 0;
