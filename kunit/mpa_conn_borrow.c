@@ -11,6 +11,13 @@
 #include <net/tcp.h>
 #include "mpa_conn_ooo.h"
 
+/* What MPA does when the socket is reconnected */
+enum conn_borrow {
+	BORROW_STARTUP,		/* reads a frame */
+	BORROW_BLOCKED,		/* consumes octets of batches, on hold */
+	BORROW_DISCARD,		/* discards octets after an error */
+};
+
 #define BORROW_PATIENCE	(20 * HZ)
 #define BORROW_UNREAD	100		/* octets of the new stream */
 
@@ -64,9 +71,8 @@ static void borrow_cookie(struct kunit *test)
 }
 
 /* The accepted socket works, without any callback or operations of MPA. */
-void conn_borrow_cookie(struct kunit *test)
+static void borrow_listen_cookie(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_peer child = {};
 	const void *orig;
 
@@ -90,10 +96,9 @@ static unsigned long borrow_drops(void)
 }
 
 /* A socket that listens with MPA's operations accepts nothing. */
-void conn_borrow_ops_left(struct kunit *test)
+static void borrow_ops_left(struct kunit *test, struct conn_test *t)
 {
 	unsigned long drops = borrow_drops();
-	struct conn_test *t = test->priv;
 	struct socket *child;
 	const void *orig;
 	u32 i;
@@ -110,9 +115,8 @@ void conn_borrow_ops_left(struct kunit *test)
 }
 
 /* Disconnected before full operation: MPA's operations are not set. */
-void conn_borrow_late_begin(struct kunit *test)
+static void borrow_late_begin(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	const void *orig;
 
 	conn_attach(test, MPA_F_OOO);
@@ -140,9 +144,8 @@ static void borrow_put_ops(struct kunit *test, const void *ops, void *data)
  * With MPA's operations, and another owner or none, the socket sends. The
  * detach after the next attach restores TCP's own operations.
  */
-void conn_borrow_ops_foreign(struct kunit *test)
+static void borrow_ops_foreign(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_peer own = {};
 	const void *ours, *orig;
 	u8 *data;
@@ -223,9 +226,8 @@ static const struct borrow_callbacks borrow_owner = {
  * A caller without a lock reads a callback of MPA before the detach, and calls
  * it once the socket has another owner: the owner's callback is called.
  */
-void conn_borrow_late_callbacks(struct kunit *test)
+static void borrow_late_callbacks(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct borrow_callbacks ours, orig;
 	struct sock *sk;
 	u32 *calls;
@@ -252,9 +254,8 @@ void conn_borrow_late_callbacks(struct kunit *test)
 }
 
 /* A disconnected socket gets another owner before the detach. */
-void conn_borrow_owner(struct kunit *test)
+static void borrow_other_owner(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct borrow_callbacks orig, now;
 	struct sock *sk;
 	u32 *calls;
@@ -363,9 +364,8 @@ static void borrow_release_cb(struct sock *sk)
  * Reconnected after the work item has looked for octets in order: it does not
  * search after holes in the new stream, where it would find a bad FPDU.
  */
-void conn_borrow_search(struct kunit *test)
+static void borrow_search(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 	unsigned long bad;
 	struct sock *sk;
@@ -420,9 +420,8 @@ static void borrow_prepare(struct kunit *test, enum conn_borrow at)
 }
 
 /* A pending FIN is not sent in the new stream. */
-void conn_borrow_fin(struct kunit *test)
+static void borrow_fin(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sock *sk;
 
 	conn_default(test);
@@ -443,9 +442,8 @@ void conn_borrow_fin(struct kunit *test)
  * The socket is reconnected while the work item waits for its lock: no octet of
  * the new stream is consumed, then or later.
  */
-void conn_borrow_reconnect(struct kunit *test)
+static void borrow_reconnected(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	enum conn_borrow at = conn_arg(test);
 	struct sock *sk;
 
@@ -463,3 +461,23 @@ void conn_borrow_reconnect(struct kunit *test)
 	mpa_barrier();
 	KUNIT_EXPECT_EQ(test, borrow_unread(t), BORROW_UNREAD);
 }
+
+static const struct conn_row borrow_rows[] = {
+	{ "disconnected, then listening, SYN cookie", borrow_listen_cookie },
+	{ "listening with MPA's operations, SYN cookie", borrow_ops_left },
+	{ "disconnected before full operation", borrow_late_begin },
+	{ "MPA's operations, another owner or none", borrow_ops_foreign },
+	{ "callbacks read before the detach, called after it",
+	  borrow_late_callbacks },
+	{ "disconnected, then callbacks of another owner", borrow_other_owner },
+	{ "reconnected: MPA searches after holes", borrow_search },
+	{ "reconnected: MPA sends its FIN", borrow_fin },
+	{ "reconnected: MPA reads a frame",
+	  borrow_reconnected, BORROW_STARTUP },
+	{ "reconnected: MPA consumes on hold",
+	  borrow_reconnected, BORROW_BLOCKED },
+	{ "reconnected: MPA discards after an error",
+	  borrow_reconnected, BORROW_DISCARD },
+};
+
+CONN_ROWS(borrow);

@@ -76,10 +76,9 @@ static void bounds_delivered(struct kunit *test, u32 from, u32 size)
  * not for what ULPDU_Length claims; and it arrives though other connections
  * have used up the limit.
  */
-void conn_bounds_copy(struct kunit *test)
+static void bounds_copied(struct kunit *test, struct conn_test *t)
 {
 	static const u32 ends[] = { 1, 10, 300, 3000, 20000, 40000 };
-	struct conn_test *t = test->priv;
 	u32 i, size, from = 0;
 
 	t->opts.rcvbuf = 4096;
@@ -98,10 +97,8 @@ void conn_bounds_copy(struct kunit *test)
 }
 
 /* The connection is detached with part of an FPDU copied. */
-void conn_bounds_copy_detach(struct kunit *test)
+static void bounds_copied_detach(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	t->opts.rcvbuf = 4096;
 	conn_default(test);
 	conn_fpdu(test, MPA_ULPDU_MAX);
@@ -144,9 +141,8 @@ static void bounds_begin_pressure(struct kunit *test)
  * an FPDU out of TCP's memory, into less of its own; not if other connections
  * have used up the limit, since the FPDU arrives without that.
  */
-void conn_bounds_pressure(struct kunit *test)
+static void bounds_pressure(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 size, part = 10;
 
 	t->opts.rcvbuf = SZ_512K;
@@ -169,9 +165,8 @@ void conn_bounds_pressure(struct kunit *test)
  * many pieces: MPA does not step over it in one hold of the socket lock, but
  * copies it.
  */
-void conn_bounds_passed_pieces(struct kunit *test)
+static void bounds_passed_pieces(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sk_buff_head clones;
 	unsigned long copied;
 	u32 at, from, first;
@@ -217,9 +212,8 @@ static void bounds_clone_last(struct conn_test *t, struct sk_buff_head *clones)
  * An FPDU in pages that a process may write to, in more pieces than are looked
  * at in one hold of the lock.
  */
-void conn_bounds_shared_pieces(struct kunit *test)
+static void bounds_shared_pieces(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sk_buff_head clones;
 	u32 at;
 
@@ -241,9 +235,8 @@ void conn_bounds_shared_pieces(struct kunit *test)
 }
 
 /* Not more than BOUNDS_STEPS FPDUs are stepped over in one hold of the lock. */
-void conn_bounds_passed_many(struct kunit *test)
+static void bounds_passed_many(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 first, recvs, nr = 3 * BOUNDS_STEPS;
 
 	gap_widen(test);
@@ -262,3 +255,20 @@ void conn_bounds_passed_many(struct kunit *test)
 	KUNIT_EXPECT_GE(test, recvs, 1 + nr / BOUNDS_STEPS);
 	gap_alive(test);
 }
+
+static const struct conn_row bounds_rows[] = {
+	{ "a copied FPDU takes memory as it arrives", bounds_copied, false },
+	{ "a copied FPDU arrives, net.mpa.rx_mem_max used up",
+	  bounds_copied, true },
+	{ "detach, an FPDU partly copied", bounds_copied_detach },
+	{ "TCP short of memory, part of an FPDU", bounds_pressure, false },
+	{ "TCP short of memory, net.mpa.rx_mem_max used up",
+	  bounds_pressure, true },
+	{ "a passed FPDU, dropped by TCP, comes again in many pieces",
+	  bounds_passed_pieces },
+	{ "an FPDU in many pieces that a process may write to",
+	  bounds_shared_pieces },
+	{ "3072 passed FPDUs reached at once", bounds_passed_many },
+};
+
+CONN_ROWS(bounds);

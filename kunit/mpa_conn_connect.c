@@ -11,6 +11,23 @@
 #include <net/sock.h>
 #include "mpa_conn_test.h"
 
+/* The peer's answer to a Request of Rev 2 */
+enum conn_connect_act {
+	CONNECT_FIN,
+	CONNECT_FIN_IN_KEY,
+	CONNECT_FIN_IN_PD,
+	CONNECT_RESET,
+	CONNECT_REV_1,		/* Reply of Rev 1 */
+	CONNECT_REV_1_R,	/* rejecting Reply of Rev 1 */
+	CONNECT_REV_0,		/* Reply of Rev 0 */
+	CONNECT_NO_S_R,		/* rejecting Reply of Rev 2 without S */
+	CONNECT_SILENT,
+	CONNECT_NO_KEY,
+	CONNECT_NO_S,
+	CONNECT_SHORT_PD,
+	CONNECT_NO_A,
+};
+
 enum {
 	CONNECT_PD	= 40,
 	CONNECT_PATIENCE = 20 * HZ,
@@ -233,9 +250,8 @@ static void connect_no_io(struct conn_sock *s)
  * MPA_F_MEMALLOC of the attempt (@arg) or of the connection makes the call and
  * done() reclaim-safe.
  */
-void conn_connect_memalloc(struct kunit *test)
+static void connect_memalloc(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 flags = conn_arg(test);
 
 	connect_prepare(test, MPA_REV_1);
@@ -251,9 +267,8 @@ void conn_connect_memalloc(struct kunit *test)
 }
 
 /* Revision @arg. Closing the handle does not affect the connection. */
-void conn_connect_established(struct kunit *test)
+static void connect_established(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u8 rev = conn_arg(test);
 
 	connect_begin(test, rev, 0);
@@ -267,10 +282,8 @@ void conn_connect_established(struct kunit *test)
 }
 
 /* mpa_detach() in done(): the only callback is released(). */
-void conn_connect_detached(struct kunit *test)
+static void connect_detached(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	connect_begin(test, MPA_REV_2, 0);
 	t->helper.detach_in_done = true;
 	connect_reply(test, MPA_REV_2);
@@ -282,10 +295,9 @@ void conn_connect_detached(struct kunit *test)
 }
 
 /* A rejecting Reply of Rev 2 causes no fallback. */
-void conn_connect_rejected(struct kunit *test)
+static void connect_rejected(struct kunit *test, struct conn_test *t)
 {
 	static const u8 pd[] = { 0x80, 0x02, 0x80, 0x14, 1, 2, 3 };
-	struct conn_test *t = test->priv;
 
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	conn_peer_frame(test, true, PEER_C | PEER_R | PEER_S, 2, pd,
@@ -371,9 +383,8 @@ static void connect_begin_act(struct kunit *test, u32 flags)
 }
 
 /* The peer gets a second connection and a Request of Rev 1. */
-void conn_connect_fallback(struct kunit *test)
+static void connect_fallback(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long before;
 
 	conn_attach(test, 0);
@@ -410,22 +421,21 @@ static void connect_no_fallback(struct kunit *test, u32 flags)
 }
 
 /* Without MPA_F_FALLBACK there is no fallback. */
-void conn_connect_no_flag(struct kunit *test)
+static void connect_no_flag(struct kunit *test, struct conn_test *t)
 {
 	connect_no_fallback(test, 0);
 }
 
 /* Errors that do not indicate a peer of Rev 1 cause no fallback. */
-void conn_connect_other_error(struct kunit *test)
+static void connect_other_error(struct kunit *test, struct conn_test *t)
 {
 	connect_no_fallback(test, MPA_F_FALLBACK);
 }
 
 /* A Reply of Rev 2 that negotiation refuses, and a reset right after it. */
-void conn_connect_reset_behind(struct kunit *test)
+static void connect_reset_after_reply(struct kunit *test, struct conn_test *t)
 {
 	static const u8 pd[] = { 0, 5, 0, 5 };
-	struct conn_test *t = test->priv;
 	struct sock *sk;
 
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
@@ -441,10 +451,8 @@ void conn_connect_reset_behind(struct kunit *test)
 }
 
 /* The peer also closes the second connection: no third attempt. */
-void conn_connect_fallback_once(struct kunit *test)
+static void connect_fallback_once(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	connect_accept(test);
@@ -456,10 +464,8 @@ void conn_connect_fallback_once(struct kunit *test)
 }
 
 /* The Reply to the Request of Rev 1 is the one that is reported. */
-void conn_connect_fallback_rejected(struct kunit *test)
+static void connect_fallback_rejected(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	conn_peer_frame(test, true, PEER_C | PEER_R, 1, t->pool, 5);
 	connect_accept(test);
@@ -482,10 +488,8 @@ static void connect_stop_listening(struct conn_test *t)
 }
 
 /* The port is closed: at the first attempt, or (@arg) at the second only. */
-void conn_connect_refused(struct kunit *test)
+static void connect_refused(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	if (conn_arg(test))
 		connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	else
@@ -505,9 +509,8 @@ void conn_connect_refused(struct kunit *test)
  * the namespace. Sockets of other cases may drop theirs at the same time and
  * hide a leak, so many attempts are made.
  */
-void conn_connect_net(struct kunit *test)
+static void connect_net(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_sock_params params;
 	unsigned int before;
 	u32 i;
@@ -531,10 +534,8 @@ void conn_connect_net(struct kunit *test)
 			before + CONNECT_ROUNDS / 2);
 }
 
-void conn_connect_setup_fails(struct kunit *test)
+static void connect_setup_fails(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	t->helper.setup_err = -EPERM;
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
@@ -544,9 +545,8 @@ void conn_connect_setup_fails(struct kunit *test)
 }
 
 /* Private data too long for an enhanced frame, but not for one of Rev 0. */
-void conn_connect_pd_too_long(struct kunit *test)
+static void connect_pd_too_long(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_sock_params params;
 	struct mpa_connector *c;
 
@@ -578,9 +578,8 @@ static void connect_accepted(void *ctx, struct socket *sock)
 	sock_release(sock);
 }
 
-void conn_connect_params(struct kunit *test)
+static void connect_bad_params(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_params old = { .rev = MPA_REV_1 };
 	struct mpa_ops ops = mpa_consumer_ops;
 	struct mpa_sock_params good, bad;
@@ -631,9 +630,8 @@ static void connect_expect_cancelled(struct kunit *test, u32 setups)
 }
 
 /* Closed before TCP is connected: the listener's backlog is full. */
-void conn_connect_close_early(struct kunit *test)
+static void connect_close_early(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sockaddr_storage addr;
 	struct socket *sock;
 	u32 i;
@@ -658,10 +656,8 @@ void conn_connect_close_early(struct kunit *test)
 }
 
 /* Closed before the Reply of the first or (@arg) the second attempt. */
-void conn_connect_close_waiting(struct kunit *test)
+static void connect_close_waiting(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	if (conn_arg(test)) {
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
@@ -699,10 +695,8 @@ static void connect_stop_second(struct conn_sock *s)
 }
 
 /* Closed while setup() prepares the second socket. */
-void conn_connect_close_between(struct kunit *test)
+static void connect_close_between(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	t->helper.hook = connect_stop_second;
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
@@ -735,9 +729,8 @@ static void connect_hold_close(struct conn_sock *s)
 }
 
 /* Closed while the first socket is being closed. */
-void conn_connect_close_releasing(struct kunit *test)
+static void connect_close_releasing(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 	const u32 *setups = &s->setups;
 
@@ -785,9 +778,8 @@ static long connect_close_attaching(void *arg)
 }
 
 /* Closed just before mpa_attach() takes the second socket. */
-void conn_connect_close_attaching(struct kunit *test)
+static void connect_close_before_attach(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 cpu;
 
 	t->helper.hook = connect_stop_second;
@@ -804,10 +796,8 @@ void conn_connect_close_attaching(struct kunit *test)
 }
 
 /* Closed in done(), which is too late: the consumer owns the connection. */
-void conn_connect_close_in_done(struct kunit *test)
+static void connect_close_in_done(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	t->helper.close_in_done = true;
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	connect_reply(test, MPA_REV_2);
@@ -816,10 +806,8 @@ void conn_connect_close_in_done(struct kunit *test)
 }
 
 /* Closed in a done() that reports an error. */
-void conn_connect_close_in_error(struct kunit *test)
+static void connect_close_in_error(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	t->helper.close_in_done = true;
 	t->helper.setup_err = -EPERM;
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
@@ -838,10 +826,8 @@ static void connect_hook_close(struct mpa_consumer *c, enum consumer_event ev)
 		connect_close_once(&t->helper);
 }
 
-void conn_connect_close_in_callback(struct kunit *test)
+static void connect_close_in_callback(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	t->a.hook = connect_hook_close;
 	connect_reply(test, MPA_REV_2);
@@ -920,9 +906,8 @@ static void connect_race_reset(struct kunit *test)
 	s->setups = 0;
 }
 
-void conn_connect_race(struct kunit *test)
+static void connect_race(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	connect_prepare(test, MPA_REV_2);
@@ -938,3 +923,61 @@ void conn_connect_race(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, t->helper.early, 0);
 }
+
+static const struct conn_row connect_rows[] = {
+	{ "E-39: established, Rev 1", connect_established, MPA_REV_1 },
+	{ "E-37: established, Rev 2", connect_established, MPA_REV_2 },
+	{ "reclaim-safe, flag of the attempt",
+	  connect_memalloc, MPA_F_MEMALLOC },
+	{ "reclaim-safe, flag of the connection", connect_memalloc, 0 },
+	{ "E-17: rejected", connect_rejected },
+	{ "E-41: FIN", connect_fallback, CONNECT_FIN },
+	{ "E-41: FIN inside the key", connect_fallback, CONNECT_FIN_IN_KEY },
+	{ "E-41: FIN inside the private data",
+	  connect_fallback, CONNECT_FIN_IN_PD },
+	{ "E-41: RST", connect_fallback, CONNECT_RESET },
+	{ "E-41: Rev 1", connect_fallback, CONNECT_REV_1 },
+	{ "E-41: Rev 1, R 1", connect_fallback, CONNECT_REV_1_R },
+	{ "E-41: Rev 0", connect_fallback, CONNECT_REV_0 },
+	{ "E-41: R 1, without S", connect_fallback, CONNECT_NO_S_R },
+	{ "E-41: R 1, twice", connect_fallback_rejected },
+	{ "E-41: silence", connect_fallback, CONNECT_SILENT },
+	{ "E-41: FIN, twice", connect_fallback_once },
+	{ "no MPA_F_FALLBACK: FIN", connect_no_flag, CONNECT_FIN },
+	{ "no MPA_F_FALLBACK: FIN inside the key",
+	  connect_no_flag, CONNECT_FIN_IN_KEY },
+	{ "no MPA_F_FALLBACK: RST", connect_no_flag, CONNECT_RESET },
+	{ "no MPA_F_FALLBACK: Rev 1", connect_no_flag, CONNECT_REV_1 },
+	{ "no MPA_F_FALLBACK: silence", connect_no_flag, CONNECT_SILENT },
+	{ "CS-34: no fallback: wrong key",
+	  connect_other_error, CONNECT_NO_KEY },
+	{ "E-42: no fallback: Reply without S",
+	  connect_other_error, CONNECT_NO_S },
+	{ "E-06: no fallback: PD_Length 3",
+	  connect_other_error, CONNECT_SHORT_PD },
+	{ "E-31 E-42: no fallback: A is not answered",
+	  connect_other_error, CONNECT_NO_A },
+	{ "no fallback: RST after a Reply of Rev 2",
+	  connect_reset_after_reply },
+	{ "refused", connect_refused, false },
+	{ "refused the second time", connect_refused, true },
+	{ "refused, namespace reference dropped", connect_net },
+	{ "setup() fails the second time", connect_setup_fails },
+	{ "E-08: 509 octets of private data", connect_pd_too_long },
+	{ "parameters of mpa_connect()", connect_bad_params },
+	{ "closed before TCP is connected", connect_close_early },
+	{ "closed before the Reply", connect_close_waiting, false },
+	{ "closed before the second Reply", connect_close_waiting, true },
+	{ "closed between the attempts", connect_close_between },
+	{ "closed while the first socket is being closed",
+	  connect_close_releasing },
+	{ "closed before the second mpa_attach()",
+	  connect_close_before_attach },
+	{ "closed in done()", connect_close_in_done },
+	{ "closed in done(), with an error", connect_close_in_error },
+	{ "closed in established()", connect_close_in_callback },
+	{ "detached in done()", connect_detached },
+	{ "closed at any time", connect_race },
+};
+
+CONN_ROWS(connect);

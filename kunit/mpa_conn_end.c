@@ -123,10 +123,9 @@ static void end_expect_released(struct kunit *test, struct mpa_consumer *c)
 }
 
 /* mpa_detach() in each state restores the socket. */
-void conn_end_detach(struct kunit *test)
+static void end_detach(struct kunit *test, struct conn_test *t)
 {
 	const u8 options = TCP_NAGLE_OFF | TCP_NAGLE_CORK;
-	struct conn_test *t = test->priv;
 	void (*ready)(struct sock *sk);
 	enum end_state state;
 	struct sock *sk;
@@ -154,9 +153,8 @@ void conn_end_detach(struct kunit *test)
 }
 
 /* mpa_detach_sync() in each state returns after released(). */
-void conn_end_detach_sync(struct kunit *test)
+static void end_detach_sync(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	enum end_state state;
 
 	for (state = END_ATTACHED; state < END_NR; state++) {
@@ -195,9 +193,8 @@ static void end_expect_reset(struct kunit *test, enum end_state state)
 }
 
 /* mpa_abort() in each state, twice: TCP is reset. */
-void conn_end_abort(struct kunit *test)
+static void end_abort(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	enum end_state state;
 
 	for (state = END_ATTACHED; state < END_REJECTED; state++) {
@@ -254,9 +251,8 @@ static struct socket *end_connect_to(struct kunit *test, struct socket *sock)
 }
 
 /* The accepted socket has no callback of MPA. */
-void conn_end_listen(struct kunit *test)
+static void end_listen(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	void (*change)(struct sock *sk);
 	void (*ready)(struct sock *sk);
 	struct socket *peer, *child;
@@ -324,9 +320,8 @@ static int end_reconnect_meanwhile(struct kunit *test)
 	return end_disconnect(t->sock[0]) ?: end_connect_anew(t);
 }
 
-void conn_end_reconnect(struct kunit *test)
+static void end_reconnect(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	int err = end_reconnect_meanwhile(test);
 
 	complete(&t->helper.go);
@@ -335,10 +330,8 @@ void conn_end_reconnect(struct kunit *test)
 }
 
 /* Reconnected before the start, which is when MPA looks at the state of TCP. */
-void conn_end_reconnect_start(struct kunit *test)
+static void end_reconnect_start(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	KUNIT_ASSERT_EQ(test, end_disconnect(t->sock[0]), 0);
 	conn_settle(&t->a);
@@ -351,9 +344,8 @@ void conn_end_reconnect_start(struct kunit *test)
  * A pending FIN or (@arg) message of the connection is not sent in the new
  * stream.
  */
-void conn_end_reconnect_detach(struct kunit *test)
+static void end_reconnect_detach(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	int err = end_reconnect_meanwhile(test);
 	struct mpa_peer other;
 
@@ -379,9 +371,8 @@ static u32 end_unread(const struct conn_test *t)
 }
 
 /* Octets of the new stream are not consumed in place of kept batches. */
-void conn_end_reconnect_kept(struct kunit *test)
+static void end_reconnect_kept(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	const u8 octets[100] = {};
 	struct mpa_peer other;
 	u32 i;
@@ -405,10 +396,8 @@ void conn_end_reconnect_kept(struct kunit *test)
 }
 
 /* The connection is lost in a round that would also report a new MULPDU. */
-void conn_end_once(struct kunit *test)
+static void end_once(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_default(test);
 	conn_settle(&t->a);
 	t->a.conn->rx.seq -= 100;	/* octets that TCP no longer has */
@@ -527,17 +516,17 @@ static void end_from_callbacks(struct kunit *test,
 	}
 }
 
-void conn_end_callback_detach(struct kunit *test)
+static void end_callback_detach(struct kunit *test, struct conn_test *t)
 {
 	end_from_callbacks(test, end_hook_detach);
 }
 
-void conn_end_callback_all(struct kunit *test)
+static void end_callback_all(struct kunit *test, struct conn_test *t)
 {
 	end_from_callbacks(test, end_hook_all);
 }
 
-void conn_end_callback_abort(struct kunit *test)
+static void end_callback_abort(struct kunit *test, struct conn_test *t)
 {
 	end_from_callbacks(test, end_hook_abort);
 }
@@ -552,9 +541,8 @@ static void end_hook_slow(struct mpa_consumer *c, enum consumer_event ev)
 }
 
 /* mpa_detach() does not wait for a callback, mpa_detach_sync() does. */
-void conn_end_running(struct kunit *test)
+static void end_running(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	conn_default(test);
@@ -576,10 +564,8 @@ void conn_end_running(struct kunit *test)
 }
 
 /* Octets and a RST after mpa_detach() cause no callback but released(). */
-void conn_end_no_more(struct kunit *test)
+static void end_no_more(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_default(test);
 	conn_expect_alive(test, &t->a);
 	conn_settle(&t->a);
@@ -595,10 +581,8 @@ void conn_end_no_more(struct kunit *test)
 }
 
 /* mpa_barrier() waits for every detached connection. */
-void conn_end_barrier(struct kunit *test)
+static void end_barrier(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_two(test, 0, 0);
 	conn_post(test, 50000);
 	mpa_detach(t->b.conn);
@@ -609,9 +593,8 @@ void conn_end_barrier(struct kunit *test)
 }
 
 /* Both sides close, one after the other; @arg: the Responder is first. */
-void conn_end_graceful(struct kunit *test)
+static void end_graceful(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_consumer *first = conn_arg(test) ? &t->b : &t->a;
 	struct mpa_consumer *second = conn_arg(test) ? &t->a : &t->b;
 	struct mpa_info info;
@@ -642,7 +625,7 @@ static void end_check_info(struct kunit *test, enum mpa_state state)
 	KUNIT_EXPECT_EQ(test, info.state, state);
 }
 
-void conn_end_states(struct kunit *test)
+static void end_states(struct kunit *test, struct conn_test *t)
 {
 	static const struct {
 		enum end_state at;
@@ -665,9 +648,8 @@ void conn_end_states(struct kunit *test)
 }
 
 /* @arg: IPv6 */
-void conn_end_addresses(struct kunit *test)
+static void end_addresses(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sockaddr_storage local = {}, peer = {};
 	struct mpa_info info;
 
@@ -693,7 +675,7 @@ static unsigned long end_counter(struct conn_test *t, u32 field)
 }
 
 /* Counters of a connection with two ULPDUs each way and a CRC error. */
-void conn_end_counters(struct kunit *test)
+static void end_counters(struct kunit *test, struct conn_test *t)
 {
 	static const struct {
 		u32 field;
@@ -709,7 +691,6 @@ void conn_end_counters(struct kunit *test)
 		{ MPA_MIB_REASON + MPA_REASON_CRC, 1 },
 		{ MPA_MIB_REASON + MPA_REASON_FIN, 0 },
 	};
-	struct conn_test *t = test->priv;
 	unsigned long before[ARRAY_SIZE(rows)];
 	u32 i;
 
@@ -734,7 +715,7 @@ void conn_end_counters(struct kunit *test)
 				    rows[i].field);
 }
 
-void conn_end_reasons(struct kunit *test)
+static void end_reasons(struct kunit *test, struct conn_test *t)
 {
 	int reason, other;
 
@@ -747,3 +728,41 @@ void conn_end_reasons(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, mpa_reason_name(reason), "unknown");
 	KUNIT_EXPECT_STREQ(test, mpa_reason_name(-1), "unknown");
 }
+
+static const struct conn_row end_rows[] = {
+	{ "mpa_detach() in each state", end_detach },
+	{ "mpa_detach_sync() in each state", end_detach_sync },
+	{ "CS-36 CS-38: mpa_abort() in each state", end_abort },
+	{ "another user disconnects the socket, then listens", end_listen },
+	{ "another user reconnects the socket", end_reconnect },
+	{ "another user reconnects the socket, before the start",
+	  end_reconnect_start },
+	{ "another user reconnects the socket, FIN pending",
+	  end_reconnect_detach, 0 },
+	{ "another user reconnects the socket, message pending",
+	  end_reconnect_detach, 1 },
+	{ "another user reconnects the socket, batches kept",
+	  end_reconnect_kept },
+	{ "no callback after closed()", end_once },
+	{ "mpa_detach() from each callback", end_callback_detach },
+	{ "all calls from each callback", end_callback_all },
+	{ "CS-36 CS-38: mpa_abort() from each callback", end_callback_abort },
+	{ "mpa_detach() while a callback is running", end_running, false },
+	{ "mpa_detach_sync() while a callback is running", end_running, true },
+	{ "no callback but released() after mpa_detach()", end_no_more },
+	{ "mpa_barrier() waits for detached connections", end_barrier },
+	{ "TD-01 TD-02: graceful close, Initiator first", end_graceful, 0 },
+	{ "TD-01 TD-02: graceful close, Responder first", end_graceful, 1 },
+};
+
+CONN_ROWS(end);
+
+static const struct conn_row info_rows[] = {
+	{ "states", end_states },
+	{ "addresses, IPv4", end_addresses, false },
+	{ "addresses, IPv6", end_addresses, true },
+	{ "ER-01: counters", end_counters },
+	{ "ER-01: names of reasons", end_reasons },
+};
+
+CONN_ROWS(info);

@@ -6,6 +6,26 @@
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
+/* Why negotiation fails */
+enum conn_enh_error {
+	ENH_ERROR_IRD,
+	ENH_ERROR_RTR,		/* no kind in common */
+	ENH_ERROR_NO_A,		/* A in the Request only */
+	ENH_ERROR_A,		/* A in the Reply only */
+};
+
+/* The fault of a frame */
+enum conn_enh_bad {
+	ENH_BAD_NO_S,		/* Reply without S */
+	ENH_BAD_REV_1,		/* Reply of Rev 1 */
+	ENH_BAD_REV_1_S,	/* Reply of Rev 1, with S, which is reserved */
+	ENH_BAD_REV_3,		/* Reply of Rev 3 */
+	ENH_BAD_S,		/* Reply with S to a Request without */
+	ENH_BAD_REQUEST,	/* Request with S, not supported */
+	ENH_BAD_PD_513,		/* Request with 513 octets */
+	ENH_BAD_PD_513_REPLY,	/* Reply with 513 octets */
+};
+
 enum {
 	ENH_ANY		= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
 	ENH_PD		= 512,
@@ -83,9 +103,8 @@ static void enh_expect_info(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 }
 
 /* Request and Reply with @arg octets of the ULP's private data, at most 508. */
-void conn_enh_initiator(struct kunit *test)
+static void enh_initiator(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 len = conn_arg(test);
 
 	enh_attach(test, 5, 7, ENH_ANY);
@@ -101,9 +120,8 @@ void conn_enh_initiator(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-void conn_enh_responder(struct kunit *test)
+static void enh_responder(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 len = conn_arg(test);
 
 	enh_attach(test, 4, 9, MPA_RTR_WRITE | MPA_RTR_READ);
@@ -145,10 +163,9 @@ static void enh_accept_early(struct work_struct *work)
 }
 
 /* At any moment of mpa_accept() the Reply has enhanced data, as the Request. */
-void conn_enh_accept_early(struct kunit *test)
+static void enh_accept_at_once(struct kunit *test, struct conn_test *t)
 {
 	static const u8 pd[] = { 0xc0, 0x05, 0xc0, 0x07 };
-	struct conn_test *t = test->priv;
 	struct enh_early early = { .t = t };
 	u8 frame[PEER_FRAME + sizeof(pd)];
 	u32 i, len;
@@ -171,10 +188,8 @@ void conn_enh_accept_early(struct kunit *test)
 }
 
 /* Enhanced data takes 4 of 512 octets; frames without it have all 512. */
-void conn_enh_pd_too_long(struct kunit *test)
+static void enh_pd_too_long(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	enh_attach(test, 5, 7, ENH_ANY);
 	KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 509),
 			-EMSGSIZE);
@@ -195,9 +210,8 @@ void conn_enh_pd_too_long(struct kunit *test)
 }
 
 /* A frame arrives one octet at a time. */
-void conn_enh_dribble(struct kunit *test)
+static void enh_dribble(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	bool reply = conn_arg(test) == CONN_INITIATOR;
 	u8 octets[4 + 3], frame[PEER_FRAME + sizeof(octets)];
 	u32 len;
@@ -235,10 +249,9 @@ static void enh_expect_closed(struct kunit *test, enum mpa_reason reason)
 }
 
 /* S with PD_Length below 4: only the 20 octets of the header are read. */
-void conn_enh_short(struct kunit *test)
+static void enh_short(struct kunit *test, struct conn_test *t)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
-	struct conn_test *t = test->priv;
 	const struct tcp_sock *tp;
 	u8 frame[PEER_FRAME + 8];
 	u32 pd_len, seq;
@@ -290,10 +303,9 @@ static const struct enh_bad enh_bads[] = {
 };
 
 /* Frame @arg closes the connection. */
-void conn_enh_bad(struct kunit *test)
+static void enh_bad_frame(struct kunit *test, struct conn_test *t)
 {
 	const struct enh_bad *bad = &enh_bads[conn_arg(test)];
-	struct conn_test *t = test->priv;
 
 	t->a.params.rev = MPA_REV_2;
 	t->a.params.enhanced.rtr = MPA_RTR_WRITE;
@@ -309,9 +321,8 @@ void conn_enh_bad(struct kunit *test)
 }
 
 /* A Request of a higher revision than the Responder's, which is @arg. */
-void conn_enh_refused(struct kunit *test)
+static void enh_refused(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u8 rev = conn_arg(test);
 
 	t->a.params.rev = rev;
@@ -355,9 +366,8 @@ static void enh_expect_pd(struct kunit *test, u8 rev, u32 len)
 }
 
 /* A Request without S to an enhanced Responder. @arg: flags, revision */
-void conn_enh_old_request(struct kunit *test)
+static void enh_old_request(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u8 flags = conn_arg(test) >> 8;
 	u8 rev = conn_arg(test);
 	u8 ours = rev ? PEER_C : PEER_C | PEER_M;
@@ -376,9 +386,8 @@ void conn_enh_old_request(struct kunit *test)
 }
 
 /* An Initiator of Rev 2 without enhanced data; the Reply's revision is @arg. */
-void conn_enh_plain(struct kunit *test)
+static void enh_plain(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u8 rev = conn_arg(test);
 
 	t->a.params.rev = MPA_REV_2;
@@ -395,10 +404,9 @@ void conn_enh_plain(struct kunit *test)
 }
 
 /* In Rev 1 bit S is reserved, and all private data is the ULP's. */
-void conn_enh_rev1(struct kunit *test)
+static void enh_rev1(struct kunit *test, struct conn_test *t)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
-	struct conn_test *t = test->priv;
 
 	conn_attach(test, 0);
 	conn_start(test, conn_arg(test));
@@ -447,10 +455,9 @@ static void enh_hook_terminate(struct mpa_consumer *c, enum consumer_event ev)
 	mpa_shutdown(c->conn);
 }
 
-void conn_enh_error(struct kunit *test)
+static void enh_negotiation_error(struct kunit *test, struct conn_test *t)
 {
 	const struct enh_error *e = &enh_errors[conn_arg(test)];
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
 	t->a.params.ird_max = 5;
@@ -488,10 +495,8 @@ void conn_enh_error(struct kunit *test)
 /* The RTR */
 
 /* The RTR is the Initiator's first FPDU; nothing is sent before it. */
-void conn_enh_rtr(struct kunit *test)
+static void enh_rtr(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	enh_attach(test, 5, 7, ENH_ANY);
 	conn_start(test, CONN_INITIATOR);
 	enh_expect_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
@@ -509,10 +514,8 @@ void conn_enh_rtr(struct kunit *test)
 }
 
 /* The Responder sends nothing until the RTR has arrived. */
-void conn_enh_may_send(struct kunit *test)
+static void enh_may_send(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	enh_attach(test, 5, 7, MPA_RTR_WRITE);
 	conn_start(test, CONN_RESPONDER);
 	enh_peer_frame(test, false, PEER_C, 0x80058007, NULL, 0);
@@ -533,9 +536,8 @@ void conn_enh_may_send(struct kunit *test)
 }
 
 /* MPA on both ends. */
-void conn_enh_two(struct kunit *test)
+static void enh_two(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long before;
 	struct mpa_info info;
 
@@ -581,10 +583,8 @@ static void enh_expect_invalid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0, 0, ENH_ANY + 1, 0), -EINVAL);
 }
 
-void conn_enh_set_initiator(struct kunit *test)
+static void enh_set_initiator(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	enh_attach(test, 5, 7, ENH_ANY);
 	enh_expect_invalid(test);
 	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 2, 3, MPA_RTR_SEND, 4), 0);
@@ -610,10 +610,8 @@ static void enh_hook_set(struct mpa_consumer *c, enum consumer_event ev)
 		c->hook_err = mpa_accept(c->conn, NULL, 0);
 }
 
-void conn_enh_set_responder(struct kunit *test)
+static void enh_set_responder(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	enh_attach(test, 5, 7, MPA_RTR_WRITE);
 	t->a.hook = enh_hook_set;
 	conn_start(test, CONN_RESPONDER);
@@ -626,10 +624,8 @@ void conn_enh_set_responder(struct kunit *test)
 }
 
 /* mpa_set_enhanced() before the Request, and after request() has returned. */
-void conn_enh_set_late(struct kunit *test)
+static void enh_set_late(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	enh_attach(test, 5, 7, MPA_RTR_WRITE);
 	conn_start(test, CONN_RESPONDER);
 	conn_settle(&t->a);
@@ -650,10 +646,8 @@ void conn_enh_set_late(struct kunit *test)
 /* Rejecting */
 
 /* A rejecting Reply has the depths set by mpa_set_enhanced(). */
-void conn_enh_reject(struct kunit *test)
+static void enh_reject(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	enh_attach(test, 5, 7, MPA_RTR_WRITE);
 	conn_start(test, CONN_RESPONDER);
 	enh_peer_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
@@ -668,10 +662,8 @@ void conn_enh_reject(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
 }
 
-void conn_enh_rejected(struct kunit *test)
+static void enh_rejected(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	enh_attach(test, 5, 7, MPA_RTR_WRITE);
 	conn_start(test, CONN_INITIATOR);
 	enh_expect_frame(test, false, PEER_C, 0x80058007, NULL, 0);
@@ -684,9 +676,8 @@ void conn_enh_rejected(struct kunit *test)
 }
 
 /* A rejecting Reply without enhanced data. @arg: flags, revision */
-void conn_enh_rejected_plain(struct kunit *test)
+static void enh_rejected_plain(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u8 flags = conn_arg(test) >> 8;
 	u8 rev = conn_arg(test);
 
@@ -712,9 +703,8 @@ static void enh_refused_params(struct kunit *test)
 			-EINVAL);
 }
 
-void conn_enh_params(struct kunit *test)
+static void enh_params(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_params good = t->a.params;
 
 	conn_pair(test);
@@ -744,3 +734,77 @@ void conn_enh_params(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0, 0, MPA_RTR_SEND, 0), 0);
 	conn_start(test, CONN_RESPONDER);
 }
+
+static const struct conn_row enhanced_rows[] = {
+	{ "E-01 E-02 E-05 E-07 E-22 E-23 E-37: Request", enh_initiator, 0 },
+	{ "E-11 E-15 E-17: Request, 1 octet of private data",
+	  enh_initiator, 1 },
+	{ "E-08: Request, 508 octets of private data", enh_initiator, 508 },
+	{ "E-01 E-02 E-05 E-07 E-12 E-25 E-26 E-27 E-37: Reply",
+	  enh_responder, 0 },
+	{ "E-11 E-17: Reply, 1 octet of private data", enh_responder, 1 },
+	{ "E-08: Reply, 508 octets of private data", enh_responder, 508 },
+	{ "E-08: 509 octets of private data are refused", enh_pd_too_long },
+	{ "CS-43: Reply, octet by octet", enh_dribble, CONN_INITIATOR },
+	{ "CS-43: Request, octet by octet", enh_dribble, CONN_RESPONDER },
+	{ "E-05 E-06 E-43: Request, PD_Length below 4",
+	  enh_short, CONN_RESPONDER },
+	{ "E-05 E-06 E-43: Reply, PD_Length below 4",
+	  enh_short, CONN_INITIATOR },
+	{ "E-37 E-42: Reply without S", enh_bad_frame, ENH_BAD_NO_S },
+	{ "E-02 E-42: Reply, Rev 1", enh_bad_frame, ENH_BAD_REV_1 },
+	{ "E-02 E-42: Reply, Rev 1, S is reserved",
+	  enh_bad_frame, ENH_BAD_REV_1_S },
+	{ "E-02 RF-18: Reply, Rev 3", enh_bad_frame, ENH_BAD_REV_3 },
+	{ "E-38: Reply with S to a Request without", enh_bad_frame, ENH_BAD_S },
+	{ "E-40: Request with S, not supported",
+	  enh_bad_frame, ENH_BAD_REQUEST },
+	{ "E-08 RF-22: Request, 513 octets in all",
+	  enh_bad_frame, ENH_BAD_PD_513 },
+	{ "E-08 RF-22: Reply, 513 octets in all",
+	  enh_bad_frame, ENH_BAD_PD_513_REPLY },
+	{ "E-40 RF-18: Request, Rev 2 with S, Responder of Rev 1",
+	  enh_refused, MPA_REV_1 },
+	{ "E-02 RF-18: Request, Rev 3", enh_refused, MPA_REV_2 },
+	{ "E-04 E-38: Request, Rev 1", enh_old_request, PEER_C << 8 | 1 },
+	{ "E-04 E-38 RF-15: Request, Rev 1, all reserved bits set",
+	  enh_old_request, (PEER_C | 0x1f) << 8 | 1 },
+	{ "E-38 E-39: Request, Rev 2 without S",
+	  enh_old_request, PEER_C << 8 | 2 },
+	{ "E-38 VN-11: Request, Rev 0",
+	  enh_old_request, (PEER_M | PEER_C) << 8 },
+	{ "E-03 E-39: Request without S, Reply, Rev 2", enh_plain, 2 },
+	{ "E-39: Request without S, Reply, Rev 1", enh_plain, 1 },
+	{ "E-39 VN-14: Request without S, Reply, Rev 0", enh_plain, 0 },
+	{ "E-02 RF-15: Rev 1, Reply, S is reserved", enh_rev1, CONN_INITIATOR },
+	{ "E-02 RF-15: Rev 1, Request, S is reserved",
+	  enh_rev1, CONN_RESPONDER },
+	{ "E-16 E-44 ER-11: insufficient IRD",
+	  enh_negotiation_error, ENH_ERROR_IRD },
+	{ "E-31 E-44 ER-11: no RTR in common",
+	  enh_negotiation_error, ENH_ERROR_RTR },
+	{ "E-31 E-42 E-44: A is not answered",
+	  enh_negotiation_error, ENH_ERROR_NO_A },
+	{ "E-33 E-44: A was not asked for",
+	  enh_negotiation_error, ENH_ERROR_A },
+	{ "E-09 E-30: the RTR is the first FPDU", enh_rtr },
+	{ "CS-29 E-30: the Responder waits for the RTR", enh_may_send },
+	{ "E-11 E-12 E-15 E-30: two connections", enh_two },
+	{ "E-10: mpa_set_enhanced(), Initiator", enh_set_initiator },
+	{ "E-10: mpa_set_enhanced() from request()", enh_set_responder },
+	{ "E-10 E-24: mpa_set_enhanced() before the answer", enh_set_late },
+	{ "E-05: mpa_accept() while the Request arrives", enh_accept_at_once },
+	{ "E-08 E-14: mpa_reject()", enh_reject },
+	{ "E-17 CS-27: Reply with R 1", enh_rejected },
+	{ "E-42 CS-27: Reply with R 1, without S",
+	  enh_rejected_plain, (PEER_C | PEER_R) << 8 | 2 },
+	{ "E-42 CS-27: Reply with R 1, Rev 1",
+	  enh_rejected_plain, (PEER_C | PEER_R) << 8 | 1 },
+	{ "E-42 CS-27: Reply with R 1, Rev 1, S is reserved",
+	  enh_rejected_plain, (PEER_C | PEER_R | PEER_S) << 8 | 1 },
+	{ "E-42 CS-27: Reply with R 1, Rev 0",
+	  enh_rejected_plain, (PEER_M | PEER_C | PEER_R) << 8 },
+	{ "E-02 E-24 E-43: parameters", enh_params },
+};
+
+CONN_ROWS(enhanced);

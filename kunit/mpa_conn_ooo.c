@@ -7,6 +7,21 @@
 #include "mpa_conn_ooo.h"
 #include "mpa_ooo_map.h"
 
+/* Where a short stream is cut into segments */
+enum conn_ooo_cut {
+	OOO_CUT_FPDUS,		/* between FPDUs */
+	OOO_CUT_NEAR,		/* up to 6 octets off the end of an FPDU */
+	OOO_CUT_EVEN,		/* in equal parts */
+	OOO_CUT_RANDOM,
+};
+
+/* Why nothing is passed out of order */
+enum conn_ooo_off {
+	OOO_OFF_FLAG,		/* without MPA_F_OOO, with markers */
+	OOO_OFF_MARKERS,	/* without MPA_F_OOO and markers */
+	OOO_OFF_CRC,		/* with MPA_F_OOO, without CRC */
+};
+
 /* Steps of a search per second without packets; see mpa_rx_ooo_paid() */
 #define OOO_STEPS	4000000
 
@@ -183,15 +198,13 @@ static void ooo_found(struct kunit *test, u32 flags)
 	KUNIT_EXPECT_EQ(test, t->a.nr_ooo, 3);
 }
 
-void conn_ooo_found(struct kunit *test)
+static void ooo_after_hole(struct kunit *test, struct conn_test *t)
 {
 	ooo_found(test, conn_arg(test));
 }
 
-void conn_ooo_ipv6(struct kunit *test)
+static void ooo_ipv6(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	t->opts.ipv6 = true;
 	ooo_found(test, 0);
 }
@@ -213,10 +226,8 @@ static void ooo_open_off(struct kunit *test, enum conn_ooo_off why)
 	gap_begin(test);
 }
 
-void conn_ooo_off(struct kunit *test)
+static void ooo_off(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	ooo_open_off(test, conn_arg(test));
 	gap_fpdus(test, 4, 700);
 	gap_put(test, gap_at(t, 1), t->buf_len);
@@ -234,9 +245,8 @@ const void *gap_af_ops(const struct socket *sock)
 }
 
 /* ULPDUs after a hole have arrived before full operation. */
-void conn_ooo_startup(struct kunit *test)
+static void ooo_startup(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 second;
 
 	conn_attach(test, MPA_F_OOO);
@@ -259,10 +269,8 @@ void conn_ooo_startup(struct kunit *test)
 }
 
 /* The connection has sent its FIN; the peer goes on sending. */
-void conn_ooo_shutdown(struct kunit *test)
+static void ooo_shutdown(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_default(test);
 	KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
 	KUNIT_ASSERT_EQ(test, mpa_peer_read_end(&t->peer), 0);
@@ -299,9 +307,8 @@ static bool ooo_in_a_while(struct kunit *test)
  * Without the hook MPA searches after holes while octets arrive. If the test is
  * slow, that time may be over, so it tries repeatedly.
  */
-void conn_ooo_timer(struct kunit *test)
+static void ooo_timer(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	const void *ops;
 	u32 i;
 
@@ -318,9 +325,8 @@ void conn_ooo_timer(struct kunit *test)
 }
 
 /* MPA_F_OOO sets M in the frame of either role. */
-void conn_ooo_frame(struct kunit *test)
+static void ooo_frame(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
 	gap_open(test, conn_arg(test), MPA_F_OOO);
@@ -458,9 +464,8 @@ static u32 ooo_pick(u32 *left, u32 n)
 }
 
 /* All orders in which five segments can arrive; @arg: where they are cut. */
-void conn_ooo_orders(struct kunit *test)
+static void ooo_orders(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 n, i, order, left;
 	struct ooo_short s;
 
@@ -482,9 +487,8 @@ void conn_ooo_orders(struct kunit *test)
 }
 
 /* The segments of a stream arrive in random order, some octets twice. */
-void conn_ooo_shuffled(struct kunit *test)
+static void ooo_shuffled(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 seed = conn_arg(test), i, n, from, left = 40;
 	u8 order[40];
 
@@ -508,9 +512,8 @@ void conn_ooo_shuffled(struct kunit *test)
 }
 
 /* Single octets, @arg: the last one first. */
-void conn_ooo_octets(struct kunit *test)
+static void ooo_octets(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, from, nr;
 
 	gap_default(test);
@@ -561,9 +564,8 @@ void gap_widen(struct kunit *test)
 }
 
 /* The longest possible FPDU, in segments of @arg octets. */
-void conn_ooo_long(struct kunit *test)
+static void ooo_long(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 first;
 
 	gap_widen(test);
@@ -581,10 +583,8 @@ void conn_ooo_long(struct kunit *test)
  * An FPDU without other markers begins with a marker, which arrives after the
  * rest.
  */
-void conn_ooo_leading(struct kunit *test)
+static void ooo_leading(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_default(test);
 	conn_fpdu(test, 502);
 	gap_fpdus(test, 2, 700);
@@ -598,9 +598,8 @@ void conn_ooo_leading(struct kunit *test)
 }
 
 /* More FPDUs than a batch holds, or than one round steps over. */
-void conn_ooo_many(struct kunit *test)
+static void ooo_many(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	gap_default(test);
@@ -634,9 +633,8 @@ void gap_clone(struct conn_test *t, struct sk_buff_head *clones)
  * Each octet in an skb of its own: MPA does not keep the socket locked while it
  * steps over thousands of them, or (@arg) copies them for a single FPDU.
  */
-void conn_ooo_scattered(struct kunit *test)
+static void ooo_scattered(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	bool single = conn_arg(test);
 	struct sk_buff_head clones;
 	u32 at, recvs;
@@ -661,9 +659,8 @@ void conn_ooo_scattered(struct kunit *test)
 }
 
 /* More ranges than are recorded: ULPDUs of the rest are passed in order. */
-void conn_ooo_bounded(struct kunit *test)
+static void ooo_bounded(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, first, nr = MPA_OOO_RANGES + 20;
 
 	gap_widen(test);
@@ -712,9 +709,8 @@ static bool ooo_searched(struct conn_test *t)
  * No FPDU is found among single octets, and searching all of them for each one
  * that arrives would keep a CPU busy: searches are limited by their cost.
  */
-void conn_ooo_paced(struct kunit *test)
+static void ooo_paced(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, first, at = 6000, steps = 0;
 	unsigned long begun;
 
@@ -742,9 +738,8 @@ void conn_ooo_paced(struct kunit *test)
  * A delayed search runs when its time has come, although no packet arrives. The
  * timer for SACK blocks, four seconds after a hole, would be too late.
  */
-void conn_ooo_due(struct kunit *test)
+static void ooo_due(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long begun;
 
 	gap_default(test);
@@ -810,9 +805,8 @@ void gap_kept_same(struct kunit *test)
  * Passed ULPDUs are received again with other octets, which are ignored. @arg:
  * in one segment with the hole, so that TCP puts them into the stream.
  */
-void conn_ooo_altered(struct kunit *test)
+static void ooo_altered(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 hole;
 
 	gap_default(test);
@@ -833,14 +827,13 @@ void conn_ooo_altered(struct kunit *test)
 }
 
 /* Segments that overlap each other in every way. */
-void conn_ooo_overlap(struct kunit *test)
+static void ooo_overlap(struct kunit *test, struct conn_test *t)
 {
 	static const u16 seg[][2] = {
 		{ 1500, 1700 }, { 1400, 1600 }, { 1650, 2100 }, { 1500, 1700 },
 		{ 1450, 1650 }, { 1300, 2500 }, { 2499, 2501 }, { 2400, 2800 },
 		{ 1300, 2800 }, { 900, 1000 }, { 800, 1350 }, { 700, 900 },
 	};
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	gap_default(test);
@@ -860,9 +853,8 @@ void conn_ooo_overlap(struct kunit *test)
  * TCP joins a segment to a small skb before it, and leaves in its queue the
  * skbs that it covers then. On hold: TCP would not join to an skb with a clone.
  */
-void conn_ooo_covered(struct kunit *test)
+static void ooo_covered(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 at;
 
 	gap_default(test);
@@ -881,9 +873,8 @@ void conn_ooo_covered(struct kunit *test)
 }
 
 /* More covered skbs than MPA looks for, and an FPDU that has to be copied. */
-void conn_ooo_covered_many(struct kunit *test)
+static void ooo_covered_many(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 at, i, joined;
 
 	gap_default(test);
@@ -932,10 +923,8 @@ void gap_drop(struct kunit *test, u32 at)
 }
 
 /* TCP drops the octets after a hole, and then receives other ones. */
-void conn_ooo_dropped(struct kunit *test)
+static void ooo_dropped(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_default(test);
 	gap_fpdus(test, 4, 2000);
 	gap_put(test, gap_at(t, 1), gap_at(t, 3));
@@ -987,9 +976,8 @@ static void ooo_shut(struct kunit *test)
  * (SND.WL1). If the segment waits in the backlog (@arg), TCP processes an ACK
  * from after the hole before it announces the window.
  */
-void conn_ooo_window_retracted(struct kunit *test)
+static void ooo_window_retracted(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	bool locked = conn_arg(test);
 	u32 i;
 
@@ -1025,9 +1013,8 @@ void conn_ooo_window_retracted(struct kunit *test)
  * TCP drops passed octets and receives them again. The FPDU is larger than the
  * receive buffer, so it is copied.
  */
-void conn_ooo_copied(struct kunit *test)
+static void ooo_copied(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long copied;
 	u32 at;
 
@@ -1050,9 +1037,8 @@ void conn_ooo_copied(struct kunit *test)
 }
 
 /* TCP's sequence number wraps, at various stream positions. */
-void conn_ooo_wrap(struct kunit *test)
+static void ooo_wrap(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 at;
 
 	for (at = 1; at < 2900; at += 131) {
@@ -1069,3 +1055,58 @@ void conn_ooo_wrap(struct kunit *test)
 		conn_reopen(test);
 	}
 }
+
+static const struct conn_row ooo_rows[] = {
+	{ "OO-03 OO-04 OO-05 OO-17 RX-07 RX-08: after a hole",
+	  ooo_after_hole, 0 },
+	{ "OO-03 OO-04 OO-05 OO-17: after a hole, in pages",
+	  ooo_after_hole, INJECT_PAGES },
+	{ "OO-03 OO-04 OO-05 OO-17: after a hole, IPv6", ooo_ipv6 },
+	{ "OO-03 OO-05 OO-17: after a hole, before full operation",
+	  ooo_startup },
+	{ "OO-03 OO-05 OO-17: after a hole, after our FIN", ooo_shutdown },
+	{ "OO-03 OO-04 OO-05 OO-17: after a hole, without the hook",
+	  ooo_timer },
+	{ "OO-16: not asked for", ooo_off, OOO_OFF_FLAG },
+	{ "OO-16: not asked for, no markers", ooo_off, OOO_OFF_MARKERS },
+	{ "OO-16: without CRC", ooo_off, OOO_OFF_CRC },
+	{ "OO-01: M in the Request", ooo_frame, CONN_INITIATOR },
+	{ "OO-01: M in the Reply", ooo_frame, CONN_RESPONDER },
+	{ "OO-03 OO-17 OO-20: all orders, cut between FPDUs",
+	  ooo_orders, OOO_CUT_FPDUS },
+	{ "OO-03 OO-17 OO-19: all orders, cut near FPDUs",
+	  ooo_orders, OOO_CUT_NEAR },
+	{ "OO-03 OO-17 OO-19: all orders, equal parts",
+	  ooo_orders, OOO_CUT_EVEN },
+	{ "OO-03 OO-17 OO-19: all orders, cut anywhere",
+	  ooo_orders, OOO_CUT_RANDOM },
+	{ "OO-09 OO-17: any order, some twice", ooo_shuffled, 1 },
+	{ "OO-09 OO-17: another order, some twice", ooo_shuffled, 2 },
+	{ "OO-03 OO-19: single octets", ooo_octets, 0 },
+	{ "OO-03 OO-19: single octets, the last one first", ooo_octets, 1 },
+	{ "OO-03 OO-19: 64768 octets in segments of 500", ooo_long, 500 },
+	{ "OO-03 OO-19: 64768 octets in segments of 8000", ooo_long, 8000 },
+	{ "OO-03 MK-16 RX-07: a leading marker arrives alone", ooo_leading, 0 },
+	{ "OO-03 MK-16: a leading marker arrives later", ooo_leading, 200 },
+	{ "OO-03 OO-20: 800 FPDUs", ooo_many },
+	{ "more skbs than one round steps over", ooo_scattered, false },
+	{ "RX-10 RX-16: more skbs than one round copies", ooo_scattered, true },
+	{ "OO-17: more pieces than are remembered", ooo_bounded },
+	{ "searches without result are rate limited", ooo_paced },
+	{ "a delayed search runs without another packet", ooo_due },
+	{ "OO-09: received again with other octets", ooo_altered, 0 },
+	{ "OO-09: the hole is closed with other octets", ooo_altered, 1 },
+	{ "OO-09: segments overlap", ooo_overlap },
+	{ "OO-09: segments cover others", ooo_covered },
+	{ "OO-09: segments cover many others", ooo_covered_many },
+	{ "OO-09: dropped by TCP, received again with other octets",
+	  ooo_dropped },
+	{ "TCP retracts its window while the peer's is zero",
+	  ooo_window_retracted, false },
+	{ "TCP retracts its window, segment in the backlog",
+	  ooo_window_retracted, true },
+	{ "OO-09: dropped by TCP, received again, copied", ooo_copied },
+	{ "OO-03 OO-04 MK-12: sequence number wraps", ooo_wrap },
+};
+
+CONN_ROWS(ooo);

@@ -13,6 +13,13 @@
 #include "mpa_compat.h"
 #include "mpa_conn_ooo.h"
 
+/* Address family of the socket */
+enum conn_ooo_family {
+	OOO_IPV4,
+	OOO_IPV6,
+	OOO_MAPPED,		/* IPv6 socket, IPv4-mapped address */
+};
+
 /* Compute the CRC of FPDU @k again. */
 static void ooo_new_crc(struct conn_test *t, u32 k)
 {
@@ -56,10 +63,8 @@ static void ooo_failed(struct kunit *test, enum mpa_error error,
  * The third FPDU is bad: it is not passed, but those after it are found. @arg:
  * a good one is received before the stream reaches it.
  */
-void conn_ooo_bad_crc(struct kunit *test)
+static void ooo_bad_crc(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_default(test);
 	gap_fpdus(test, 5, 700);
 	gap_alter(t, 2, 3);
@@ -85,10 +90,8 @@ void conn_ooo_bad_crc(struct kunit *test)
  * ULPDU_Length of the second FPDU, in the hole, is @arg. It leads into a passed
  * FPDU, or beyond all octets received: an error at once, without waiting.
  */
-void conn_ooo_into(struct kunit *test)
+static void ooo_into(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_default(test);
 	gap_fpdus(test, 4, 700);
 	gap_put(test, gap_at(t, 2), t->buf_len);
@@ -102,9 +105,8 @@ void conn_ooo_into(struct kunit *test)
  * ULPDU_Length of the second FPDU leads into a passed FPDU, and has been read
  * before the hole. @arg: TCP drops the passed FPDU.
  */
-void conn_ooo_into_late(struct kunit *test)
+static void ooo_into_late(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 seen;
 
 	gap_default(test);
@@ -136,10 +138,8 @@ static void ooo_lengthen(struct conn_test *t, u32 k, u32 more)
  * A length leads into a passed FPDU, where a CRC is found that is right (@arg):
  * the length is the error. If the CRC is wrong, the CRC is the error.
  */
-void conn_ooo_into_crc(struct kunit *test)
+static void ooo_into_crc(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_default(test);
 	gap_fpdus(test, 2, 300);
 	gap_fpdus(test, 2, 500);
@@ -160,9 +160,8 @@ void conn_ooo_into_crc(struct kunit *test)
  * The segment that fills the hole has another marker for a passed FPDU, with a
  * right CRC.
  */
-void conn_ooo_changed_marker(struct kunit *test)
+static void ooo_changed_marker(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 marker;
 
 	gap_three(test);
@@ -216,9 +215,8 @@ static void ooo_open_rev(struct kunit *test, s8 rev)
  * The peer counts FPDUPTR from leading markers. @arg: the revision in use. One
  * FPDU arrives after a hole, in one segment, the other in order, in many.
  */
-void conn_ooo_from_lead(struct kunit *test)
+static void ooo_count_from_lead(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	s8 rev = (s8)conn_arg(test);
 	u32 at;
 
@@ -248,9 +246,8 @@ void conn_ooo_from_lead(struct kunit *test)
  * The segment that fills the hole has length @arg for a passed FPDU. It leads
  * beyond the passed FPDUs; or later not to the beginning of the next FPDU.
  */
-void conn_ooo_changed_length(struct kunit *test)
+static void ooo_changed_length(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 len = conn_arg(test);
 
 	gap_three(test);
@@ -266,10 +263,8 @@ void conn_ooo_changed_length(struct kunit *test)
 }
 
 /* On hold nothing is passed, neither in order nor out of order. */
-void conn_ooo_hold(struct kunit *test)
+static void ooo_hold(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_full(test, CONN_INITIATOR, MPA_F_OOO, PEER_C);
 	gap_begin(test);
 	gap_fpdus(test, 4, 700);
@@ -305,9 +300,8 @@ static void ooo_unshared(struct kunit *test)
 }
 
 /* After the detach, the socket's owner reads all octets from the hole on. */
-void conn_ooo_detach(struct kunit *test)
+static void ooo_detach(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_peer own = {};
 
 	gap_three(test);
@@ -336,29 +330,23 @@ static void ooo_lost(struct kunit *test, enum mpa_reason reason)
 	KUNIT_EXPECT_EQ(test, t->a.nr_rx, 3);
 }
 
-void conn_ooo_abort(struct kunit *test)
+static void ooo_abort(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_three(test);
 	mpa_abort(t->a.conn);
 	ooo_lost(test, MPA_REASON_ABORTED);
 }
 
-void conn_ooo_reset(struct kunit *test)
+static void ooo_reset(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_three(test);
 	mpa_peer_reset(&t->peer);
 	ooo_lost(test, MPA_REASON_RESET);
 }
 
 /* A FIN in the hole, @arg octets before the passed ULPDUs. */
-void conn_ooo_fin_before(struct kunit *test)
+static void ooo_fin_in_hole(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_three(test);
 	gap_put_as(test, 0, gap_at(t, 1) - conn_arg(test), INJECT_FIN);
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, conn_arg(test) ?
@@ -369,9 +357,8 @@ void conn_ooo_fin_before(struct kunit *test)
 }
 
 /* A FIN after the hole is reported in order; @arg octets before it lack. */
-void conn_ooo_fin_behind(struct kunit *test)
+static void ooo_fin_after_hole(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	bool cut = conn_arg(test);
 
 	gap_three(test);
@@ -392,10 +379,8 @@ void conn_ooo_fin_behind(struct kunit *test)
 }
 
 /* Urgent data after the hole is an error at once. */
-void conn_ooo_urgent(struct kunit *test)
+static void ooo_urgent(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_three(test);
 	conn_fpdu(test, 700);
 	gap_put_as(test, gap_at(t, 4), t->buf_len, INJECT_URGENT);
@@ -404,9 +389,8 @@ void conn_ooo_urgent(struct kunit *test)
 }
 
 /* Batches kept after Delivery (@arg 0), or after released(). */
-void conn_ooo_keep(struct kunit *test)
+static void ooo_keep(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, first;
 
 	gap_default(test);
@@ -451,9 +435,8 @@ static u32 ooo_round(struct kunit *test)
 }
 
 /* Once kept batches fill the receive buffer, nothing is passed out of order. */
-void conn_ooo_keep_much(struct kunit *test)
+static void ooo_keep_much(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, kept;
 
 	t->opts.rcvbuf = 32768;
@@ -473,9 +456,8 @@ void conn_ooo_keep_much(struct kunit *test)
 }
 
 /* Above net.mpa.rx_mem_max no ULPDU is passed ooo, but all are delivered. */
-void conn_ooo_rx_mem(struct kunit *test)
+static void ooo_rx_mem(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	s64 others;
 
 	gap_default(test);
@@ -488,10 +470,8 @@ void conn_ooo_rx_mem(struct kunit *test)
 }
 
 /* A Responder may send once the first FPDU has been received in order. */
-void conn_ooo_may_send(struct kunit *test)
+static void ooo_may_send(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	gap_open(test, CONN_RESPONDER, MPA_F_OOO);
 	gap_fpdus(test, 4, 700);
 	conn_post(test, 300);
@@ -505,9 +485,8 @@ void conn_ooo_may_send(struct kunit *test)
 }
 
 /* The connection also sends while there is a hole. */
-void conn_ooo_two_way(struct kunit *test)
+static void ooo_two_way(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, k;
 
 	gap_default(test);
@@ -525,9 +504,8 @@ void conn_ooo_two_way(struct kunit *test)
 }
 
 /* MPA never sees segments that TCP drops. */
-void conn_ooo_stray(struct kunit *test)
+static void ooo_stray(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 from, len;
 
 	gap_default(test);
@@ -581,9 +559,8 @@ static void ooo_pair(struct kunit *test, enum conn_ooo_family family)
 }
 
 /* The detach restores the operations of the socket. */
-void conn_ooo_af_ops(struct kunit *test)
+static void ooo_af_ops(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	const void *ops;
 
 	ooo_pair(test, conn_arg(test));
@@ -605,9 +582,8 @@ static int ooo_addrform(struct socket *sock)
 }
 
 /* The detach leaves operations alone that IPV6_ADDRFORM has set. */
-void conn_ooo_addrform(struct kunit *test)
+static void ooo_change_family(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct socket *sock;
 
 	ooo_pair(test, OOO_MAPPED);
@@ -683,9 +659,8 @@ static void ooo_attach_detach(struct kunit *test)
 }
 
 /* getsockopt() reads the operations without a lock. */
-void conn_ooo_sockopt(struct kunit *test)
+static void ooo_sockopt(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct task_struct *task;
 
 	ooo_pair(test, conn_arg(test));
@@ -750,7 +725,7 @@ static void ooo_race_round(struct kunit *test, struct ooo_arrivals *a, u32 n)
 }
 
 /* The connection is detached at any time. */
-void conn_ooo_race(struct kunit *test)
+static void ooo_race(struct kunit *test, struct conn_test *t)
 {
 	struct ooo_arrivals *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
 	u32 i;
@@ -763,3 +738,63 @@ void conn_ooo_race(struct kunit *test)
 		conn_reopen(test);
 	}
 }
+
+static const struct conn_row ooo_end_rows[] = {
+	{ "OO-03 MK-04: FPDUPTR from the leading marker, no startup frames",
+	  ooo_count_from_lead, (u8)MPA_REV_NONE },
+	{ "OO-03 MK-04: FPDUPTR from the leading marker, Rev 0",
+	  ooo_count_from_lead, MPA_REV_0 },
+	{ "ER-04 MK-04: FPDUPTR from the leading marker, Rev 1",
+	  ooo_count_from_lead, MPA_REV_1 },
+	{ "OO-03 ER-03: bad CRC, reported in order", ooo_bad_crc, 0 },
+	{ "OO-03: bad CRC, received again before the stream reaches it",
+	  ooo_bad_crc, 1 },
+	{ "ER-04 ER-06: a length leads into a passed FPDU",
+	  ooo_into_crc, true },
+	{ "ER-03: a length leads into a passed FPDU, bad CRC",
+	  ooo_into_crc, false },
+	{ "ER-04 ER-06: a length leads beyond the octets received",
+	  ooo_into, 5000 },
+	{ "ER-04 ER-06: a length leads beyond the window",
+	  ooo_into, MPA_ULPDU_MAX },
+	{ "ER-04 ER-06: a length before the hole leads into a passed FPDU",
+	  ooo_into_late, false },
+	{ "ER-04 ER-06: a length leads into a passed FPDU that TCP drops",
+	  ooo_into_late, true },
+	{ "ER-04: a marker of a passed FPDU changes", ooo_changed_marker },
+	{ "ER-04: the length of a passed FPDU grows",
+	  ooo_changed_length, 2000 },
+	{ "ER-04: the length of a passed FPDU shrinks",
+	  ooo_changed_length, 600 },
+	{ "ER-04 ER-15: the length of a passed FPDU becomes 0",
+	  ooo_changed_length, 0 },
+	{ "nothing is passed on hold", ooo_hold },
+	{ "OO-17: detach", ooo_detach },
+	{ "OO-17: mpa_abort()", ooo_abort },
+	{ "OO-17 TD-03 ER-02: reset by the peer", ooo_reset },
+	{ "OO-06 OO-17 TD-02: FIN in the hole", ooo_fin_in_hole, 0 },
+	{ "OO-06 OO-17 TD-03: FIN in the hole, inside an FPDU",
+	  ooo_fin_in_hole, 5 },
+	{ "OO-06 TD-02: FIN after the hole", ooo_fin_after_hole, 0 },
+	{ "OO-06 TD-03: FIN after the hole, inside an FPDU",
+	  ooo_fin_after_hole, 5 },
+	{ "urgent data after the hole", ooo_urgent },
+	{ "batches kept after Delivery", ooo_keep, 0 },
+	{ "batches kept after released()", ooo_keep, 1 },
+	{ "batches kept up to the receive buffer", ooo_keep_much },
+	{ "net.mpa.rx_mem_max used up", ooo_rx_mem },
+	{ "CS-29: the first FPDU in order", ooo_may_send },
+	{ "OO-03: two-way traffic", ooo_two_way },
+	{ "OO-08: segments that TCP does not take", ooo_stray },
+	{ "operations are restored, IPv4", ooo_af_ops, OOO_IPV4 },
+	{ "operations are restored, IPv6", ooo_af_ops, OOO_IPV6 },
+	{ "operations are restored, IPv4 mapped", ooo_af_ops, OOO_MAPPED },
+	{ "operations replaced by IPV6_ADDRFORM", ooo_change_family },
+	{ "attach and detach under getsockopt(), IPv4", ooo_sockopt, OOO_IPV4 },
+	{ "attach and detach under getsockopt(), IPv6", ooo_sockopt, OOO_IPV6 },
+	{ "attach and detach under getsockopt(), IPv4 mapped",
+	  ooo_sockopt, OOO_MAPPED },
+	{ "detach, segments in any order", ooo_race },
+};
+
+CONN_ROWS(ooo_end);

@@ -54,10 +54,9 @@ static void overflow_establish(struct kunit *test)
 }
 
 /* The oldest startup ends, with the reason; the later one is established. */
-void conn_overflow_oldest(struct kunit *test)
+static void overflow_oldest(struct kunit *test, struct conn_test *t)
 {
 	const u32 mib = MPA_MIB_REASON + MPA_REASON_STARTUP_OVERFLOW;
-	struct conn_test *t = test->priv;
 	unsigned long before;
 
 	overflow_init(test, 1);
@@ -76,10 +75,8 @@ void conn_overflow_oldest(struct kunit *test)
 }
 
 /* With two startups and a limit of two, none is ended. */
-void conn_overflow_room(struct kunit *test)
+static void overflow_room(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	overflow_init(test, 2);
 	overflow_start_b(test);
 	overflow_start_a(test, CONN_RESPONDER);
@@ -90,10 +87,8 @@ void conn_overflow_room(struct kunit *test)
 }
 
 /* The limit is lowered: the next startup ends those above it. */
-void conn_overflow_lowered(struct kunit *test)
+static void overflow_lowered(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	overflow_init(test, 2);
 	overflow_start_b(test);
 	WRITE_ONCE(t->mn->startup_max, 1);
@@ -107,10 +102,8 @@ void conn_overflow_lowered(struct kunit *test)
 }
 
 /* A startup with a complete Request does not count, whatever happens next. */
-void conn_overflow_decide(struct kunit *test)
+static void overflow_decide(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	overflow_init(test, 1);
 	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
 	conn_start(test, CONN_RESPONDER);
@@ -123,10 +116,8 @@ void conn_overflow_decide(struct kunit *test)
 }
 
 /* An Initiator does not count. */
-void conn_overflow_initiator(struct kunit *test)
+static void overflow_initiator(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	overflow_init(test, 1);
 	overflow_start_a(test, CONN_INITIATOR);
 	overflow_start_b(test);
@@ -138,10 +129,8 @@ void conn_overflow_initiator(struct kunit *test)
 }
 
 /* A startup is chosen to be ended, but its Request is complete first. */
-void conn_overflow_late(struct kunit *test)
+static void overflow_late(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	overflow_init(test, 1);
 	overflow_start_a(test, CONN_RESPONDER);
 	set_bit(MPA_CONN_STARTUP_OVERFLOW, &t->a.conn->flags);
@@ -150,10 +139,8 @@ void conn_overflow_late(struct kunit *test)
 }
 
 /* A refused peer that does not close counts; the reason stays REVISION. */
-void conn_overflow_refused(struct kunit *test)
+static void overflow_refused(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	overflow_init_flags(test, 1, MPA_F_STRICT);
 	overflow_start_a(test, CONN_RESPONDER);
 	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
@@ -167,9 +154,8 @@ void conn_overflow_refused(struct kunit *test)
 }
 
 /* A refused peer is ended before TCP takes the refusal: the buffer is full. */
-void conn_overflow_refusal_unsent(struct kunit *test)
+static void overflow_refusal_unsent(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sock *sk;
 
 	t->opts.rcvbuf = 4096;
@@ -189,10 +175,8 @@ void conn_overflow_refusal_unsent(struct kunit *test)
 }
 
 /* A startup that ends by a reset, mpa_abort() or mpa_detach() makes room. */
-void conn_overflow_leave(struct kunit *test)
+static void overflow_leave(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	overflow_init(test, 1);
 	overflow_start_a(test, CONN_RESPONDER);
 	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
@@ -213,3 +197,20 @@ void conn_overflow_leave(struct kunit *test)
 	overflow_start_b(test);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
 }
+
+static const struct conn_row overflow_rows[] = {
+	{ "the oldest startup is ended", overflow_oldest },
+	{ "as many startups as net.mpa.startup_max", overflow_room },
+	{ "net.mpa.startup_max lowered below the startups", overflow_lowered },
+	{ "a startup with a complete Request is not ended", overflow_decide },
+	{ "an Initiator is not ended", overflow_initiator },
+	{ "a Request completes before its startup is ended", overflow_late },
+	{ "a refused startup is ended", overflow_refused },
+	{ "VN-09: a refused startup is ended, refusal unsent",
+	  overflow_refusal_unsent },
+	{ "room after a reset", overflow_leave, 0 },
+	{ "room after mpa_abort()", overflow_leave, 1 },
+	{ "room after mpa_detach()", overflow_leave, 2 },
+};
+
+CONN_ROWS(overflow);

@@ -118,27 +118,37 @@ static void race_hold(struct conn_test *t)
 	}
 }
 
-void conn_race_reset(struct kunit *test)
+static void race_reset(struct kunit *test, struct conn_test *t)
 {
 	race(test, race_peer_reset, race_nothing);
 }
 
-void conn_race_reset_abort(struct kunit *test)
+static void race_reset_abort(struct kunit *test, struct conn_test *t)
 {
 	race(test, race_peer_reset, race_abort);
 }
 
-void conn_race_close(struct kunit *test)
+static void race_close(struct kunit *test, struct conn_test *t)
 {
 	race(test, race_peer_close, race_shutdown);
 }
 
-void conn_race_put(struct kunit *test)
+static void race_batches_put(struct kunit *test, struct conn_test *t)
 {
 	race(test, race_put, race_nothing);
 }
 
-void conn_race_write(struct kunit *test)
+static void race_write(struct kunit *test, struct conn_test *t)
 {
 	race(test, race_peer_write, race_hold);
 }
+
+static const struct conn_row race_rows[] = {
+	{ "detach, reset by the peer", race_reset },
+	{ "detach, abort, reset by the peer", race_reset_abort },
+	{ "detach, shutdown, closed by the peer", race_close },
+	{ "detach, batches put", race_batches_put },
+	{ "detach, hold and resume, data", race_write },
+};
+
+CONN_ROWS(race);

@@ -37,10 +37,8 @@ static void recv_new_crc(struct conn_test *t, u32 from)
 			   t->buf + from + len);
 }
 
-void conn_recv_held(struct kunit *test)
+static void recv_held(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
 	conn_peer_send(test, 100);
 	conn_peer_send(test, 900);
@@ -62,9 +60,8 @@ void conn_recv_held(struct kunit *test)
 }
 
 /* On hold the window closes; after mpa_resume() all ULPDUs are delivered. */
-void conn_recv_held_window(struct kunit *test)
+static void recv_held_window(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, nr = 60, consumed;
 
 	t->opts.rcvbuf = 8192;
@@ -83,9 +80,8 @@ void conn_recv_held_window(struct kunit *test)
 }
 
 /* FPDUs with a marker inside, in two segments, cut after each octet. */
-void conn_recv_split(struct kunit *test)
+static void recv_split(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	bool markers = conn_arg(test);
 	u32 cut, at, size, nr = 0;
 
@@ -105,9 +101,8 @@ void conn_recv_split(struct kunit *test)
 }
 
 /* Segments of @arg octets, regardless of FPDU boundaries. */
-void conn_recv_chunks(struct kunit *test)
+static void recv_chunks(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, chunk = conn_arg(test);
 
 	conn_default(test);
@@ -121,9 +116,8 @@ void conn_recv_chunks(struct kunit *test)
 }
 
 /* Nothing is passed before the last octet of an FPDU has arrived. */
-void conn_recv_last_octet(struct kunit *test)
+static void recv_last_octet(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 size;
 
 	conn_default(test);
@@ -137,9 +131,8 @@ void conn_recv_last_octet(struct kunit *test)
 }
 
 /* A segment with a tail, whole FPDUs and a head: only the head waits. */
-void conn_recv_mixed(struct kunit *test)
+static void recv_mixed(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 first, end;
 
 	conn_default(test);
@@ -159,9 +152,8 @@ void conn_recv_mixed(struct kunit *test)
 }
 
 /* Many small FPDUs in one segment. */
-void conn_recv_many(struct kunit *test)
+static void recv_many(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	conn_default(test);
@@ -172,10 +164,8 @@ void conn_recv_many(struct kunit *test)
 }
 
 /* FPDUs that are longer than the window can ever be; @arg: markers */
-void conn_recv_window(struct kunit *test)
+static void recv_window(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	t->opts.rcvbuf = 4096;
 	t->opts.sndbuf = 200000;
 	conn_full(test, CONN_INITIATOR, conn_arg(test) ? MPA_F_MARKERS : 0,
@@ -191,9 +181,8 @@ void conn_recv_window(struct kunit *test)
 }
 
 /* An FPDU in more pieces than a batch has room for is copied. */
-void conn_recv_pieces(struct kunit *test)
+static void recv_pieces(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long copied;
 
 	t->opts.rcvbuf = 200000;
@@ -249,10 +238,8 @@ static u32 recv_half(struct kunit *test)
 	return recv_but(test, MPA_ULPDU_MAX, RECV_HALF);
 }
 
-void conn_recv_window_truncated(struct kunit *test)
+static void recv_window_truncated(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	recv_half(test);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_TRUNCATED);
@@ -261,9 +248,8 @@ void conn_recv_window_truncated(struct kunit *test)
 	conn_expect_tx(test, 100);
 }
 
-void conn_recv_window_crc(struct kunit *test)
+static void recv_window_crc(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 size = recv_half(test);
 
 	t->buf[size - 100] ^= 1;
@@ -275,19 +261,16 @@ void conn_recv_window_crc(struct kunit *test)
 }
 
 /* Part of an FPDU was consumed but not delivered: the detach resets TCP. */
-void conn_recv_window_detach(struct kunit *test)
+static void recv_window_detach(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	recv_half(test);
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
 /* The same if the FPDU is complete, but not delivered because of a hold. */
-void conn_recv_window_detach_held(struct kunit *test)
+static void recv_window_detach_held(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	/* On hold nothing is consumed: all but the end must arrive before. */
 	u32 i, size = recv_but(test, 20000, 100);
 
@@ -302,9 +285,8 @@ void conn_recv_window_detach_held(struct kunit *test)
 }
 
 /* On hold nothing is consumed, not even of an FPDU longer than the window. */
-void conn_recv_window_held(struct kunit *test)
+static void recv_window_held(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 consumed;
 
 	t->opts.rcvbuf = 4096;
@@ -325,9 +307,8 @@ static void recv_hook_hold(struct mpa_consumer *c, enum consumer_event ev)
 }
 
 /* mpa_hold() in recv(): no other recv() before mpa_resume(). */
-void conn_recv_hold_inside(struct kunit *test)
+static void recv_hold_inside(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	conn_default(test);
@@ -352,13 +333,12 @@ void conn_recv_hold_inside(struct kunit *test)
 }
 
 /* Lengths around the corner cases, up to the longest. */
-void conn_recv_lengths(struct kunit *test)
+static void recv_lengths(struct kunit *test, struct conn_test *t)
 {
 	static const u32 len[] = {
 		1, 2, 3, 4, 5, 121, 122, 123, 128, 499, 500, 501, 502, 503,
 		504, 505, 506, 507, 508, 509, 510, 511, 512, 1442, 64768,
 	};
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	conn_full(test, CONN_INITIATOR, conn_arg(test) ? MPA_F_MARKERS : 0,
@@ -373,9 +353,8 @@ void conn_recv_lengths(struct kunit *test)
  * TCP's sequence number wraps @arg and more octets into full operation: in
  * every part of an FPDU in turn.
  */
-void conn_recv_wrap(struct kunit *test)
+static void recv_wrap(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 at, i;
 
 	for (at = conn_arg(test); at < conn_arg(test) + 24; at += 2) {
@@ -412,9 +391,8 @@ static void recv_far(struct kunit *test, u64 pos)
  * The stream positions pass 2^@arg: check markers, and the positions of
  * batches, of kept batches, of FPDUs sent and of messages handed back.
  */
-void conn_recv_far(struct kunit *test)
+static void recv_long_streams(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u64 past = 1ULL << conn_arg(test);
 	struct mpa_info info;
 	u32 at, i;
@@ -470,9 +448,8 @@ static void recv_keep(struct kunit *test, u32 nr)
 }
 
 /* Kept batches stay unchanged, and are consumed from TCP in order. */
-void conn_recv_keep(struct kunit *test)
+static void recv_keep_put(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 consumed, i;
 
 	conn_default(test);
@@ -498,9 +475,8 @@ void conn_recv_keep(struct kunit *test)
 }
 
 /* Kept batches close the window; all ULPDUs are delivered in the end. */
-void conn_recv_keep_window(struct kunit *test)
+static void recv_keep_window(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, kept;
 
 	t->opts.rcvbuf = 8192;
@@ -523,9 +499,8 @@ void conn_recv_keep_window(struct kunit *test)
  * A copied FPDU counts as kept memory. Its octets no longer fill TCP's queue,
  * so nothing else would limit what is passed.
  */
-void conn_recv_keep_copied(struct kunit *test)
+static void recv_keep_copied(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	t->opts.rcvbuf = 4096;
@@ -546,9 +521,8 @@ void conn_recv_keep_copied(struct kunit *test)
 }
 
 /* The window is not opened for an FPDU after one that the consumer keeps. */
-void conn_recv_keep_stuck(struct kunit *test)
+static void recv_keep_stuck(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sock *sk;
 	u32 i, consumed;
 
@@ -570,9 +544,8 @@ void conn_recv_keep_stuck(struct kunit *test)
 }
 
 /* Batches outlive the connection. */
-void conn_recv_keep_released(struct kunit *test)
+static void recv_keep_released(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	conn_default(test);
@@ -649,10 +622,8 @@ static void recv_small(struct conn_test *t)
 }
 
 /* After an error, octets that arrive are discarded. */
-void conn_recv_discard(struct kunit *test)
+static void recv_discard(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	recv_small(t);
 	conn_default(test);
 	recv_send_bad(test);
@@ -663,10 +634,8 @@ void conn_recv_discard(struct kunit *test)
 }
 
 /* After an error found on hold, octets that arrive are discarded. */
-void conn_recv_discard_held(struct kunit *test)
+static void recv_discard_held(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	recv_small(t);
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
 	/* In one write: both are decoded before the hold is noticed. */
@@ -695,9 +664,8 @@ static void recv_last_unreadable(struct conn_test *t)
 }
 
 /* Octets in device memory, which another user of the socket may bind to it. */
-void conn_recv_unreadable(struct kunit *test)
+static void recv_unreadable(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 half;
 
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
@@ -715,10 +683,8 @@ void conn_recv_unreadable(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
 }
 
-void conn_recv_bad_crc(struct kunit *test)
+static void recv_bad_crc(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_default(test);
 	conn_fpdu(test, 40);
 	conn_fpdu(test, 40);
@@ -729,9 +695,8 @@ void conn_recv_bad_crc(struct kunit *test)
 }
 
 /* A wrong marker under a right CRC. */
-void conn_recv_bad_marker(struct kunit *test)
+static void recv_bad_marker(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 from;
 
 	conn_default(test);
@@ -746,10 +711,8 @@ void conn_recv_bad_marker(struct kunit *test)
 }
 
 /* A damaged marker is found as a wrong CRC. */
-void conn_recv_bad_marker_crc(struct kunit *test)
+static void recv_bad_marker_crc(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_default(test);
 	conn_fpdu(test, 400);
 	conn_fpdu(test, 400);
@@ -759,10 +722,8 @@ void conn_recv_bad_marker_crc(struct kunit *test)
 }
 
 /* ULPDU_Length @arg is an error at once, without waiting for more octets. */
-void conn_recv_bad_length(struct kunit *test)
+static void recv_bad_length(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_default(test);
 	conn_fpdu(test, 40);
 	put_unaligned_be16(conn_arg(test), t->buf + t->buf_len);
@@ -771,10 +732,8 @@ void conn_recv_bad_length(struct kunit *test)
 	recv_failed(test, MPA_ERR_MARKER, MPA_REASON_LENGTH);
 }
 
-void conn_recv_urgent(struct kunit *test)
+static void recv_urgent(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_default(test);
 	conn_peer_send(test, 40);
 	conn_expect_rx(test, &t->a, 1);
@@ -785,9 +744,8 @@ void conn_recv_urgent(struct kunit *test)
 }
 
 /* Reserved bits and pad are ignored, if the CRC is right. */
-void conn_recv_ignored(struct kunit *test)
+static void recv_ignored(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 from;
 
 	conn_default(test);
@@ -804,9 +762,8 @@ void conn_recv_ignored(struct kunit *test)
 }
 
 /* FIN between two FPDUs; the sending half goes on. */
-void conn_recv_fin(struct kunit *test)
+static void recv_fin(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
 	conn_default(test);
@@ -829,9 +786,8 @@ void conn_recv_fin(struct kunit *test)
 }
 
 /* FIN after each octet of an incomplete FPDU. */
-void conn_recv_truncated(struct kunit *test)
+static void recv_truncated(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 n, first, size;
 
 	for (n = 1; n < 20; n++) {
@@ -870,7 +826,7 @@ static void recv_fin_after(struct kunit *test, const void *tail, u32 len,
 }
 
 /* The stream ends with @arg zero octets where a marker is due. */
-void conn_recv_lone_marker(struct kunit *test)
+static void recv_lone_marker(struct kunit *test, struct conn_test *t)
 {
 	static const u8 marker[4];
 
@@ -879,7 +835,7 @@ void conn_recv_lone_marker(struct kunit *test)
 }
 
 /* The stream ends with a marker that is right only inside an FPDU. */
-void conn_recv_lone_marker_wrong(struct kunit *test)
+static void recv_lone_marker_wrong(struct kunit *test, struct conn_test *t)
 {
 	static const u8 marker[4] = { 0, 0, 0, 4 };
 
@@ -887,10 +843,8 @@ void conn_recv_lone_marker_wrong(struct kunit *test)
 }
 
 /* A FIN is reported after the ULPDUs before it, which wait on hold. */
-void conn_recv_held_fin(struct kunit *test)
+static void recv_held_fin(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
 	conn_peer_send(test, 50);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
@@ -904,20 +858,16 @@ void conn_recv_held_fin(struct kunit *test)
 }
 
 /* A FIN with nothing before it is reported on hold. */
-void conn_recv_held_only_fin(struct kunit *test)
+static void recv_held_only_fin(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
 }
 
 /* A reset is reported on hold, and waiting ULPDUs are dropped. */
-void conn_recv_held_reset(struct kunit *test)
+static void recv_held_reset(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
 	conn_peer_send(test, 50);
 	conn_settle(&t->a);
@@ -932,9 +882,8 @@ void conn_recv_held_reset(struct kunit *test)
 }
 
 /* A reset is reported on hold with the window shut. */
-void conn_recv_held_full_reset(struct kunit *test)
+static void recv_held_full_reset(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	t->opts.rcvbuf = 8192;
@@ -948,9 +897,8 @@ void conn_recv_held_full_reset(struct kunit *test)
 }
 
 /* The detach leaves octets of ULPDUs that were not passed in the socket. */
-void conn_recv_detach_unread(struct kunit *test)
+static void recv_detach_unread(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_peer own = {};
 	u32 size;
 
@@ -973,9 +921,8 @@ void conn_recv_detach_unread(struct kunit *test)
 }
 
 /* The detach consumes the octets of a batch that the consumer still keeps. */
-void conn_recv_detach_kept(struct kunit *test)
+static void recv_detach_kept(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 consumed;
 
 	conn_default(test);
@@ -989,10 +936,8 @@ void conn_recv_detach_kept(struct kunit *test)
 }
 
 /* Messages that a Responder posts wait for the first FPDU of the peer. */
-void conn_may_send_first(struct kunit *test)
+static void may_send_first(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
 	if (!conn_arg(test))
 		mpa_resume(t->a.conn);
@@ -1015,10 +960,8 @@ void conn_may_send_first(struct kunit *test)
 }
 
 /* After an invalid first FPDU a Responder sends nothing at all. */
-void conn_may_send_bad(struct kunit *test)
+static void may_send_bad(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
 	mpa_resume(t->a.conn);
 	conn_post(test, 300);
@@ -1037,10 +980,8 @@ void conn_may_send_bad(struct kunit *test)
 }
 
 /* The peer's FIN arrives before any FPDU. */
-void conn_may_send_fin(struct kunit *test)
+static void may_send_fin(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
 	mpa_resume(t->a.conn);
 	conn_post(test, 300);
@@ -1051,10 +992,8 @@ void conn_may_send_fin(struct kunit *test)
 }
 
 /* mpa_shutdown() before the first FPDU: the FIN follows the queued messages. */
-void conn_may_send_shutdown(struct kunit *test)
+static void may_send_shutdown(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
 	mpa_resume(t->a.conn);
 	conn_post(test, 300);
@@ -1065,3 +1004,99 @@ void conn_may_send_shutdown(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
 	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
 }
+
+static const struct conn_row recv_rows[] = {
+	{ "DD-01 DD-07 OO-04 OO-05: held on entry, hold and resume",
+	  recv_held },
+	{ "RX-13: held, the window closes", recv_held_window },
+	{ "RX-10 RX-13 RX-14: split after each octet, markers",
+	  recv_split, true },
+	{ "RX-10 RX-13 RX-14: split after each octet", recv_split, false },
+	{ "RX-11 RX-16: single octets", recv_chunks, 1 },
+	{ "RX-10 RX-12: segments of 7 octets", recv_chunks, 7 },
+	{ "RX-10 RX-12: segments of 513 octets", recv_chunks, 513 },
+	{ "RX-03 RX-09: the last octet is missing", recv_last_octet },
+	{ "RX-01 RX-06 RX-15 OO-03: tail, whole FPDUs, head", recv_mixed },
+	{ "RX-15 DD-02 MK-17 OO-17: 1000 FPDUs in one write", recv_many },
+	{ "RX-12 RX-13: FPDU in more pieces than a batch has room for",
+	  recv_pieces },
+	{ "RX-16: FPDU larger than the window", recv_window, false },
+	{ "RX-16: FPDU larger than the window, markers", recv_window, true },
+	{ "TD-03: FPDU larger than the window, cut short",
+	  recv_window_truncated },
+	{ "ER-03: FPDU larger than the window, CRC", recv_window_crc },
+	{ "FPDU larger than the window, detach", recv_window_detach },
+	{ "FPDU larger than the window, held, detach",
+	  recv_window_detach_held },
+	{ "FPDU larger than the window, held", recv_window_held },
+	{ "mpa_hold() from recv()", recv_hold_inside },
+	{ "FR-01 SZ-05 DD-02 DD-04: lengths", recv_lengths, false },
+	{ "FR-01 SZ-05 DD-02 DD-03 DD-04 MK-16: lengths, markers",
+	  recv_lengths, true },
+	{ "MK-03 MK-06 FR-06: reserved octets and pad", recv_ignored },
+	{ "MK-11 MK-12: sequence number wraps in the first FPDUs",
+	  recv_wrap, 1 },
+	{ "MK-11 MK-12: sequence number wraps around the second marker",
+	  recv_wrap, 496 },
+	{ "MK-11 MK-12 MK-09: both streams pass 2^31", recv_long_streams, 31 },
+	{ "MK-11 MK-12 MK-09: both streams pass 2^32", recv_long_streams, 32 },
+	{ "MK-11 MK-12 MK-09: both streams pass 2^48", recv_long_streams, 48 },
+};
+
+CONN_ROWS(recv);
+
+static const struct conn_row keep_rows[] = {
+	{ "kept batches, put out of order", recv_keep_put },
+	{ "batches kept up to the window", recv_keep_window },
+	{ "batches kept up to the window, copied", recv_keep_copied },
+	{ "one batch kept, then an FPDU larger than the window",
+	  recv_keep_stuck },
+	{ "batches kept after released()", recv_keep_released },
+	{ "detach, octets not passed yet", recv_detach_unread },
+	{ "detach, a batch kept", recv_detach_kept },
+};
+
+CONN_ROWS(keep);
+
+static const struct conn_row error_rows[] = {
+	{ "ER-01 ER-03 ER-11 ER-12 ER-13 ER-14 TD-04 RX-05 CR-20: wrong CRC",
+	  recv_bad_crc },
+	{ "ER-01 ER-04 ER-05 ER-11 ER-12 RX-02: wrong marker, right CRC",
+	  recv_bad_marker },
+	{ "ER-03 MK-18: damaged marker is a CRC error", recv_bad_marker_crc },
+	{ "ER-15 RX-04: ULPDU_Length 0", recv_bad_length, 0 },
+	{ "ER-15 RX-04: ULPDU_Length 64769", recv_bad_length, 64769 },
+	{ "ER-15 RX-04: ULPDU_Length 65535", recv_bad_length, 65535 },
+	{ "urgent data", recv_urgent },
+	{ "TD-03 ER-11: FIN after more octets than the window", recv_discard },
+	{ "TD-03 ER-11: FIN after more octets than the window, on hold",
+	  recv_discard_held },
+	{ "the rest of an FPDU in device memory", recv_unreadable },
+};
+
+CONN_ROWS(error);
+
+static const struct conn_row fin_rows[] = {
+	{ "TD-01 TD-02 TD-03 ER-02 DD-12 OO-06: between FPDUs", recv_fin },
+	{ "TD-03 ER-02: inside an FPDU", recv_truncated },
+	{ "TD-02: after a marker that nothing follows", recv_lone_marker, 4 },
+	{ "TD-03: inside a marker that nothing follows", recv_lone_marker, 3 },
+	{ "TD-03: after a marker that is not zero", recv_lone_marker_wrong },
+	{ "TD-02: while delivery is held", recv_held_fin },
+	{ "TD-02: while held, nothing before it", recv_held_only_fin },
+	{ "TD-03 ER-02: RST while delivery is held", recv_held_reset },
+	{ "TD-03 ER-02: RST while held and the window is shut",
+	  recv_held_full_reset },
+};
+
+CONN_ROWS(fin);
+
+static const struct conn_row may_send_rows[] = {
+	{ "CS-23 CS-29: from the first FPDU on", may_send_first, false },
+	{ "CS-29: from the first FPDU on, on hold", may_send_first, true },
+	{ "CS-29: a bad first FPDU", may_send_bad },
+	{ "CS-29: FIN before the first FPDU", may_send_fin },
+	{ "CS-29: mpa_shutdown() before the first FPDU", may_send_shutdown },
+};
+
+CONN_ROWS(may_send);

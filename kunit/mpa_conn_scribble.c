@@ -8,6 +8,13 @@
 #include <linux/string.h>
 #include "mpa_conn_test.h"
 
+/* How FPDUs are sent */
+enum conn_scribble {
+	SCRIBBLE_COPIED,	/* MPA copies, then computes the CRC */
+	SCRIBBLE_GATHERED,	/* TCP copies after the CRC is computed */
+	SCRIBBLE_PAGES,		/* zero copy */
+};
+
 enum {
 	SCRIBBLE_LEN	= 1000,
 	SCRIBBLE_NR	= 4,		/* in a page */
@@ -91,9 +98,8 @@ static void scribble_expect(struct kunit *test, u32 nr)
  * A copied ULPDU is sent unchanged. One that TCP copies after the CRC has been
  * computed, or sends without a copy, has a wrong CRC and is not delivered.
  */
-void conn_scribble_laid_out(struct kunit *test)
+static void scribble_laid_out(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 
 	scribble_start(test);
@@ -108,9 +114,8 @@ void conn_scribble_laid_out(struct kunit *test)
 }
 
 /* Without CRC the change is not detected. */
-void conn_scribble_no_crc(struct kunit *test)
+static void scribble_no_crc(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	conn_attach(test, 0);
@@ -146,9 +151,8 @@ static void scribble_check_kept(struct kunit *test)
  * A change after the receiver has verified the FPDU does not change the
  * receiver's batch, which does not share the sender's pages.
  */
-void conn_scribble_kept(struct kunit *test)
+static void scribble_kept(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 
 	scribble_start(test);
@@ -165,9 +169,8 @@ void conn_scribble_kept(struct kunit *test)
 }
 
 /* A change after the message is handed back does not change sent octets. */
-void conn_scribble_handed_back(struct kunit *test)
+static void scribble_handed_back(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 
 	scribble_start(test);
@@ -223,9 +226,8 @@ static void scribble_check(struct kunit *test)
 }
 
 /* Changes at any time between mpa_send() and sent(). */
-void conn_scribble_race(struct kunit *test)
+static void scribble_race(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	scribble_start(test);
@@ -241,3 +243,27 @@ void conn_scribble_race(struct kunit *test)
 	if (mpa_consumer_count(&t->b, EV_ENDED))
 		conn_expect_end(test, &t->b, MPA_ERR_CRC, MPA_REASON_CRC);
 }
+
+static const struct conn_row scribble_rows[] = {
+	{ "changed after layout: copied", scribble_laid_out, SCRIBBLE_COPIED },
+	{ "ER-03: changed after layout: gathered",
+	  scribble_laid_out, SCRIBBLE_GATHERED },
+	{ "ER-03: changed after layout: pages",
+	  scribble_laid_out, SCRIBBLE_PAGES },
+	{ "CR-21: changed after layout: no CRC", scribble_no_crc },
+	{ "changed after sent(): copied",
+	  scribble_handed_back, SCRIBBLE_COPIED },
+	{ "changed after sent(): gathered",
+	  scribble_handed_back, SCRIBBLE_GATHERED },
+	{ "changed after sent(): pages", scribble_handed_back, SCRIBBLE_PAGES },
+	{ "changed after verification: copied",
+	  scribble_kept, SCRIBBLE_COPIED },
+	{ "changed after verification: gathered",
+	  scribble_kept, SCRIBBLE_GATHERED },
+	{ "changed after verification: pages", scribble_kept, SCRIBBLE_PAGES },
+	{ "changed continuously: copied", scribble_race, SCRIBBLE_COPIED },
+	{ "changed continuously: gathered", scribble_race, SCRIBBLE_GATHERED },
+	{ "changed continuously: pages", scribble_race, SCRIBBLE_PAGES },
+};
+
+CONN_ROWS(scribble);

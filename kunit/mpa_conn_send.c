@@ -19,13 +19,12 @@ static void send_full(struct kunit *test)
 	mpa_resume(t->a.conn);
 }
 
-void conn_send_lengths(struct kunit *test)
+static void send_lengths(struct kunit *test, struct conn_test *t)
 {
 	static const u32 len[] = {
 		1, 2, 3, 4, 5, 17, 18, 19, 128, 500, 501, 502, 503, 504, 505,
 		506, 507, 508, 509, 510, 511, 512, 1442, 20000, 64768,
 	};
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 	u32 i;
 
@@ -51,9 +50,8 @@ static void send_refused(struct kunit *test, struct conn_msg *msg, int err)
 }
 
 /* mpa_send() refuses invalid messages, and sends nothing of them. */
-void conn_send_refused(struct kunit *test)
+static void send_refused_messages(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg, *user;
 	LIST_HEAD(list);
 
@@ -91,9 +89,8 @@ void conn_send_refused(struct kunit *test)
 }
 
 /* An FPDU not longer than the EMSS is sent whole in one segment. */
-void conn_send_aligned(struct kunit *test)
+static void send_aligned(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, mulpdu, before;
 
 	t->opts.maxseg = 1460;
@@ -107,9 +104,8 @@ void conn_send_aligned(struct kunit *test)
 }
 
 /* Small FPDUs share segments, and none is cut. */
-void conn_send_packed(struct kunit *test)
+static void send_packed(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, before;
 
 	t->opts.maxseg = 1460;
@@ -123,9 +119,8 @@ void conn_send_packed(struct kunit *test)
 }
 
 /* No Nagle: a small FPDU is sent although another is not acknowledged. */
-void conn_send_nodelay(struct kunit *test)
+static void send_nodelay(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	const struct tcp_sock *peer;
 	u32 i, before;
 
@@ -171,9 +166,8 @@ struct conn_msg *conn_source(struct kunit *test, u32 len)
 }
 
 /* The length offered to a source is exact: the ULPDU fills the segment. */
-void conn_send_source(struct kunit *test)
+static void send_source(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 len, before, nr = 0, at = 0;
 	struct conn_msg *msg;
 	struct mpa_info info;
@@ -210,9 +204,8 @@ void conn_send_source(struct kunit *test)
  * Room after a small FPDU is offered to a source unless it is too small. @arg:
  * octets left in the segment.
  */
-void conn_send_source_room(struct kunit *test)
+static void send_source_room(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 room = conn_arg(test);
 	struct conn_msg *msg;
 	struct mpa_info info;
@@ -235,9 +228,8 @@ void conn_send_source_room(struct kunit *test)
 }
 
 /* A source stops early; the message posted after it is sent. */
-void conn_send_source_stops(struct kunit *test)
+static void send_source_stops(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 
 	t->opts.maxseg = 1460;
@@ -286,23 +278,23 @@ static void send_source_fails(struct kunit *test, u32 stop, int err, int status)
 }
 
 /* An error of a source fails the connection. */
-void conn_send_source_fails(struct kunit *test)
+static void send_source_error(struct kunit *test, struct conn_test *t)
 {
 	send_source_fails(test, 1, -EIO, -EIO);
 }
 
 /* -EAGAIN of a source fails the connection: MPA does not try again. */
-void conn_send_source_again(struct kunit *test)
+static void send_source_again(struct kunit *test, struct conn_test *t)
 {
 	send_source_fails(test, 1, -EAGAIN, -EIO);
 }
 
-void conn_send_source_no_memory(struct kunit *test)
+static void send_source_no_memory(struct kunit *test, struct conn_test *t)
 {
 	send_source_fails(test, 3, -ENOMEM, -EIO);
 }
 
-void conn_send_source_no_room(struct kunit *test)
+static void send_source_no_room(struct kunit *test, struct conn_test *t)
 {
 	send_source_fails(test, 3, -ENOBUFS, -EIO);
 }
@@ -317,9 +309,8 @@ static int send_next_detach(struct mpa_tx *tx, u32 max)
 }
 
 /* A source may detach its connection in next(). */
-void conn_send_source_detach(struct kunit *test)
+static void send_source_detach(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 
 	t->opts.maxseg = 1460;
@@ -352,9 +343,8 @@ static void send_hook_again(struct mpa_consumer *c, enum consumer_event ev)
 		c->disorder++;
 }
 
-void conn_send_credit(struct kunit *test)
+static void send_credit(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	send_full(test);
@@ -381,9 +371,8 @@ static void send_repost(struct kunit *test, struct conn_msg *msg)
 }
 
 /* A source that is posted again begins with its first octet. */
-void conn_send_source_twice(struct kunit *test)
+static void send_source_twice(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 	u32 i, at;
 
@@ -416,9 +405,8 @@ static void send_work_run(struct work_struct *work)
 }
 
 /* Four work items post: each FPDU is whole, each message is sent() once. */
-void conn_send_threads(struct kunit *test)
+static void send_threads(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct send_work w[4] = {};
 	u32 i, octets = 0;
 
@@ -445,9 +433,8 @@ void conn_send_threads(struct kunit *test)
 }
 
 /* Messages that TCP has no room for wait in the consumer's memory. */
-void conn_send_backpressure(struct kunit *test)
+static void send_backpressure(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sock *sk;
 	u32 i;
 
@@ -466,9 +453,8 @@ void conn_send_backpressure(struct kunit *test)
 }
 
 /* Messages may be posted in atomic context. */
-void conn_send_atomic(struct kunit *test)
+static void send_atomic(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 	int err;
 
@@ -495,9 +481,8 @@ static void send_memalloc_hook(struct mpa_consumer *c, enum consumer_event ev)
  * A reclaim-safe connection works like others, and restores its socket. The
  * work item may use memory reserves all the time, callbacks included.
  */
-void conn_send_memalloc(struct kunit *test)
+static void send_memalloc(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sock *sk;
 	gfp_t allocation;
 	bool task_frag;
@@ -543,10 +528,9 @@ static void send_check_mulpdu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.emss, tcp_sk(t->sock[0]->sk)->mss_cache);
 }
 
-void conn_send_mulpdu(struct kunit *test)
+static void send_mulpdu(struct kunit *test, struct conn_test *t)
 {
 	static const int maxseg[] = { 100, 140, 152, 548, 1460, 8960, 0 };
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(maxseg); i++) {
@@ -564,9 +548,8 @@ void conn_send_mulpdu(struct kunit *test)
 }
 
 /* The path MTU decreases, and increases again. */
-void conn_send_mtu(struct kunit *test)
+static void send_mtu(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 wide;
 	int mtu;
 
@@ -593,9 +576,8 @@ void conn_send_mtu(struct kunit *test)
 }
 
 /* The first FPDU after the change already fits the new EMSS. */
-void conn_send_mtu_source(struct kunit *test)
+static void send_mtu_source(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 	int mtu;
 
@@ -611,9 +593,8 @@ void conn_send_mtu_source(struct kunit *test)
 }
 
 /* Messages of many lengths from one connection to another, and one back. */
-void conn_send_both(struct kunit *test)
+static void send_both(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i, at = 0;
 
 	conn_two(test, conn_arg(test) & 1 ? MPA_F_MARKERS : 0,
@@ -675,9 +656,8 @@ static void send_pages(struct kunit *test, u32 nr)
 }
 
 /* A message is handed back once the stack has dropped its pages. */
-void conn_zerocopy_pages(struct kunit *test)
+static void zerocopy_pages(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	send_pages(test, 4);
@@ -694,9 +674,8 @@ void conn_zerocopy_pages(struct kunit *test)
 }
 
 /* TCP accounts for the octets of zero copy, not for a page per fragment. */
-void conn_zerocopy_weight(struct kunit *test)
+static void zerocopy_weight(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	int i, weight;
 
 	send_pages(test, CONN_PAGES / 2);
@@ -709,9 +688,8 @@ void conn_zerocopy_weight(struct kunit *test)
 }
 
 /* Messages in slab and vmalloc memory are copied, and handed back at once. */
-void conn_zerocopy_copied(struct kunit *test)
+static void zerocopy_copied(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u8 *slab = kunit_kmalloc(test, 1024, GFP_KERNEL);
 	struct conn_msg *msg;
 	unsigned long before;
@@ -764,10 +742,9 @@ static void send_15_pages(struct kunit *test, struct page *page, u32 skip)
  * are copied: 15 pages fit, but not 16, nor 15 that markers (@arg) cut in
  * pieces.
  */
-void conn_zerocopy_limit(struct kunit *test)
+static void zerocopy_limit(struct kunit *test, struct conn_test *t)
 {
 	unsigned int order = get_order(16 * PAGE_SIZE);
-	struct conn_test *t = test->priv;
 	unsigned long before;
 	struct page *page;
 	int err;
@@ -791,9 +768,8 @@ void conn_zerocopy_limit(struct kunit *test)
  * Each marker takes a fragment and cuts a page in two. With 15 fragments, 7
  * markers leave room for one page, 8 do not.
  */
-void conn_zerocopy_pieces(struct kunit *test)
+static void zerocopy_pieces(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long before;
 	struct conn_msg *msg;
 	u32 i;
@@ -811,9 +787,8 @@ void conn_zerocopy_pieces(struct kunit *test)
 }
 
 /* released() comes once the pages are free, not before. */
-void conn_zerocopy_detach(struct kunit *test)
+static void zerocopy_detach(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	send_pages(test, 2);
@@ -830,10 +805,8 @@ void conn_zerocopy_detach(struct kunit *test)
 }
 
 /* A silent peer delays released() by a second at most. */
-void conn_zerocopy_detach_reset(struct kunit *test)
+static void zerocopy_detach_reset(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	send_pages(test, 2);
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_EQ(test, t->a.left, 2);
@@ -843,10 +816,8 @@ void conn_zerocopy_detach_reset(struct kunit *test)
 }
 
 /* The peer resets instead of reading. */
-void conn_zerocopy_reset(struct kunit *test)
+static void zerocopy_reset(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	send_pages(test, 2);
 	mpa_peer_reset(&t->peer);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
@@ -857,10 +828,8 @@ void conn_zerocopy_reset(struct kunit *test)
 }
 
 /* mpa_abort() while TCP has pages: handed back once they are free. */
-void conn_zerocopy_abort(struct kunit *test)
+static void zerocopy_abort(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	send_pages(test, 2);
 	mpa_abort(t->a.conn);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
@@ -881,10 +850,8 @@ static void send_queue(struct kunit *test, u32 nr, u32 len)
 	KUNIT_ASSERT_LT(test, mpa_consumer_done(&t->a), nr);
 }
 
-void conn_queue_abort(struct kunit *test)
+static void queue_abort(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	send_queue(test, 30, 16000);
 	mpa_abort(t->a.conn);
 	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
@@ -904,9 +871,8 @@ void conn_queue_abort(struct kunit *test)
  * TX-01: an accepted message is sent, or the connection fails. @arg: octets of
  * each message; MPA lays out short ones in a page of its own.
  */
-void conn_queue_detach(struct kunit *test)
+static void queue_detach(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 done, nr = 250;
 
 	send_queue(test, nr, conn_arg(test));
@@ -918,9 +884,8 @@ void conn_queue_detach(struct kunit *test)
 }
 
 /* A message posted again is not counted as sent because of the first time. */
-void conn_queue_detach_again(struct kunit *test)
+static void queue_detach_again(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 
 	t->opts.rcvbuf = 8192;
@@ -937,10 +902,8 @@ void conn_queue_detach_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, msg->tx.status, -ECANCELED);
 }
 
-void conn_queue_reset(struct kunit *test)
+static void queue_reset(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	send_queue(test, 30, 16000);
 	mpa_peer_reset(&t->peer);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
@@ -952,9 +915,8 @@ void conn_queue_reset(struct kunit *test)
 }
 
 /* mpa_shutdown(): the FIN follows the queued messages; receiving goes on. */
-void conn_queue_shutdown(struct kunit *test)
+static void queue_shutdown(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	send_queue(test, 25, 16000);
@@ -975,3 +937,81 @@ void conn_queue_shutdown(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->a.err, 0);
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
 }
+
+static const struct conn_row send_rows[] = {
+	{ "FR-01 FR-02 FR-05 SZ-05 DD-01: lengths", send_lengths, false },
+	{ "FR-01 FR-02 FR-05 SZ-05 MK-09 MK-14 MK-16: lengths, markers",
+	  send_lengths, true },
+	{ "SZ-04 SZ-05: invalid messages are refused", send_refused_messages },
+	{ "TX-02 TX-04 TX-06 SZ-10: full FPDUs, one to a segment",
+	  send_aligned, false },
+	{ "TX-02 TX-04 TX-06 SZ-10: full FPDUs with markers, one to a segment",
+	  send_aligned, true },
+	{ "TX-03 TX-10: small FPDUs, whole", send_packed, false },
+	{ "TX-03 TX-10: small FPDUs with markers, whole", send_packed, true },
+	{ "TX-08: no Nagle", send_nodelay },
+	{ "SZ-11 SZ-13 TX-06: source, exact length offered",
+	  send_source, false },
+	{ "SZ-11 SZ-13 TX-06: source, exact length offered, markers",
+	  send_source, true },
+	{ "SZ-17 SZ-18: little room left in the segment",
+	  send_source_room, 132 },
+	{ "SZ-12 TX-10: some room left in the segment", send_source_room, 136 },
+	{ "source that stops early", send_source_stops },
+	{ "TX-01: source that fails", send_source_error },
+	{ "TX-01: source that fails: -EAGAIN", send_source_again },
+	{ "TX-01: source that fails: -ENOMEM", send_source_no_memory },
+	{ "TX-01: source that fails: -ENOBUFS", send_source_no_room },
+	{ "TX-01: source that detaches", send_source_detach },
+	{ "source posted again", send_source_twice },
+	{ "posting again from sent()", send_credit },
+	{ "posting from several threads", send_threads },
+	{ "backpressure", send_backpressure },
+	{ "posting with BH off", send_atomic },
+	{ "reclaim-safe", send_memalloc },
+	{ "SZ-01 SZ-03 SZ-06 SZ-09 SZ-15 SZ-16 SZ-19 SZ-20: MULPDU",
+	  send_mulpdu, false },
+	{ "SZ-01 SZ-03 SZ-06 SZ-08 SZ-15 SZ-16 SZ-19 SZ-20: MULPDU, markers",
+	  send_mulpdu, true },
+	{ "FR-09 SZ-14 SZ-22 TX-07 TX-12: the MTU changes", send_mtu, false },
+	{ "FR-09 SZ-14 SZ-22 TX-07 TX-12: the MTU changes, markers",
+	  send_mtu, true },
+	{ "SZ-14 SZ-22 TX-07: the MTU changes, source", send_mtu_source },
+	{ "FR-01 DD-01 DD-02: two connections", send_both, 0 },
+	{ "FR-01 DD-01 DD-02 MK-21: two connections, markers one way",
+	  send_both, 1 },
+	{ "FR-01 DD-01 DD-02 MK-07: two connections, markers", send_both, 3 },
+};
+
+CONN_ROWS(send);
+
+static const struct conn_row zerocopy_rows[] = {
+	{ "pages, handed back when they are free", zerocopy_pages, false },
+	{ "pages with markers, handed back when they are free",
+	  zerocopy_pages, true },
+	{ "sk_wmem_queued of pages", zerocopy_weight, false },
+	{ "sk_wmem_queued of pages with markers", zerocopy_weight, true },
+	{ "slab and vmalloc are copied", zerocopy_copied },
+	{ "more pages than an skb has room for", zerocopy_limit, false },
+	{ "more pages than an skb has room for, markers",
+	  zerocopy_limit, true },
+	{ "a page that markers cut into too many pieces",
+	  zerocopy_pieces, true },
+	{ "detach", zerocopy_detach },
+	{ "detach, and the peer does not read", zerocopy_detach_reset },
+	{ "reset by the peer", zerocopy_reset },
+	{ "abort", zerocopy_abort },
+};
+
+CONN_ROWS(zerocopy);
+
+static const struct conn_row queue_rows[] = {
+	{ "TX-01: mpa_abort()", queue_abort },
+	{ "TX-01: mpa_detach()", queue_detach, 16000 },
+	{ "TX-01: mpa_detach(), short messages", queue_detach, 400 },
+	{ "TX-01: detach, a message posted again", queue_detach_again },
+	{ "TX-01 ER-02: reset by the peer", queue_reset },
+	{ "TX-01 TD-01: mpa_shutdown()", queue_shutdown },
+};
+
+CONN_ROWS(queue);

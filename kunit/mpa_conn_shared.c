@@ -235,9 +235,8 @@ static bool blocked_echo(struct conn_test *t, struct conn_msg *msg, u32 size)
  * echo over a reclaim-safe connection. Neither that connection nor the making
  * of another one waits for these callbacks.
  */
-void conn_shared_blocked(struct kunit *test)
+static void shared_blocked(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 	struct blocked *all;
 	bool inside = false, connected = false, echoed = false;
@@ -311,9 +310,8 @@ static DEFINE_SPINLOCK(shared_lock);
  * The last mpa_rx_put() comes after released(), with a spinlock held. vfree()
  * may sleep, so a work item frees the memory later.
  */
-void conn_shared_put_atomic(struct kunit *test)
+static void shared_put_atomic(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u8 *copy = shared_kept_copy(test);
 	bool mapped;
 	u32 i;
@@ -333,9 +331,8 @@ void conn_shared_put_atomic(struct kunit *test)
  * that they belong to, which could be handed back while the probe is still on
  * its way. So MPA copies messages if TCP may probe.
  */
-void conn_shared_mtu_probe(struct kunit *test)
+static void shared_mtu_probe(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long pages, copied;
 	struct conn_msg *msg;
 
@@ -371,10 +368,9 @@ static int shared_exit(void *data)
  * preempted between dropping its last reference on a zero-copy message and
  * queueing the work item. The module's exit waits until the reference is put.
  */
-void conn_shared_late_put(struct kunit *test)
+static void shared_late_put(struct kunit *test, struct conn_test *t)
 {
 	DECLARE_COMPLETION_ONSTACK(left);
-	struct conn_test *t = test->priv;
 	struct task_struct *task;
 	struct mpa_conn *conn;
 
@@ -431,9 +427,8 @@ static void shared_put(struct conn_test *t)
  * At the namespace's limit for memory in kept batches one more batch at most is
  * passed. Everything is delivered once the limit is raised.
  */
-void conn_shared_rx_mem(struct kunit *test)
+static void shared_rx_mem_limit(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long limited, max;
 	s64 one;
 
@@ -465,9 +460,8 @@ void conn_shared_rx_mem(struct kunit *test)
  * mpa_rx_put() of its own; with MPA_F_MEMALLOC (@arg) it does not wait for
  * them.
  */
-void conn_shared_rx_mem_others(struct kunit *test)
+static void shared_rx_mem_others(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long max;
 	s64 others;
 
@@ -490,10 +484,8 @@ void conn_shared_rx_mem_others(struct kunit *test)
 }
 
 /* Batches kept after released() do not count: the namespace may be gone. */
-void conn_shared_rx_mem_released(struct kunit *test)
+static void shared_rx_mem_released(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_default(test);
 	shared_keep(test, 1);
 	KUNIT_EXPECT_GT(test, shared_rx_mem(t), 0);
@@ -503,3 +495,22 @@ void conn_shared_rx_mem_released(struct kunit *test)
 	mpa_conn_wait_none();
 	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
 }
+
+static const struct conn_row shared_rows[] = {
+	{ "256 blocked callbacks do not delay MPA_F_MEMALLOC", shared_blocked },
+	{ "last mpa_rx_put() in atomic context, after released()",
+	  shared_put_atomic },
+	{ "the module's exit waits for kept batches", shared_late_put, 0 },
+	{ "the module's exit waits for a late last reference",
+	  shared_late_put, 1 },
+	{ "no zero copy with net.ipv4.tcp_mtu_probing", shared_mtu_probe, 0 },
+	{ "no zero copy once TCP probes the MTU", shared_mtu_probe, 1 },
+	{ "net.mpa.rx_mem_max bounds kept batches", shared_rx_mem_limit },
+	{ "net.mpa.rx_mem_max used up by other connections",
+	  shared_rx_mem_others, 0 },
+	{ "net.mpa.rx_mem_max does not stop MPA_F_MEMALLOC",
+	  shared_rx_mem_others, MPA_F_MEMALLOC },
+	{ "rx_mem after released()", shared_rx_mem_released },
+};
+
+CONN_ROWS(shared);

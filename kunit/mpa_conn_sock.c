@@ -168,9 +168,8 @@ static void sock_give(struct conn_test *t)
 }
 
 /* Connect, accept, start MPA on both ends and send a ULPDU. */
-void conn_sock_connect(struct kunit *test)
+static void sock_connect_listen(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 
 	sock_connect(test, sock_listen(test));
@@ -192,20 +191,18 @@ void conn_sock_connect(struct kunit *test)
 }
 
 /* No callback of mpa_connect() and mpa_listen() may wait for memory. */
-void conn_sock_memalloc(struct kunit *test)
+static void sock_memalloc(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 
 	s->flags = MPA_F_MEMALLOC;
-	conn_sock_connect(test);
+	sock_connect_listen(test, t);
 	KUNIT_EXPECT_EQ(test, s->waits, 0);
 }
 
 /* The listener is closed: done() reports -ECONNREFUSED. */
-void conn_sock_refused(struct kunit *test)
+static void sock_refused(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u16 port = sock_listen(test);
 
 	KUNIT_EXPECT_EQ(test, mpa_listen_close_sync(t->helper.listener), 0);
@@ -215,7 +212,7 @@ void conn_sock_refused(struct kunit *test)
 }
 
 /* mpa_listen() reports that the address is in use. */
-void conn_sock_in_use(struct kunit *test)
+static void sock_in_use(struct kunit *test, struct conn_test *t)
 {
 	struct mpa_sock_params params = sock_params(test, sock_listen(test));
 
@@ -224,10 +221,9 @@ void conn_sock_in_use(struct kunit *test)
 			-EADDRINUSE);
 }
 
-void conn_sock_params(struct kunit *test)
+static void sock_refused_params(struct kunit *test, struct conn_test *t)
 {
 	struct mpa_sock_params good = sock_params(test, 0), bad;
-	struct conn_test *t = test->priv;
 
 	sock_loopback(&good.peer, conn_arg(test), 9);
 	bad = good;
@@ -252,9 +248,8 @@ void conn_sock_params(struct kunit *test)
 }
 
 /* A connection attempt is closed: done() comes once, with -ECANCELED. */
-void conn_sock_cancel(struct kunit *test)
+static void sock_cancel(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 	struct sockaddr_storage addr;
 	u32 i;
@@ -284,7 +279,7 @@ void conn_sock_cancel(struct kunit *test)
  * A consumer may hold the lock of a socket that it serves: MPA's sockets have
  * another class for lockdep.
  */
-void conn_sock_nested(struct kunit *test)
+static void sock_nested(struct kunit *test, struct conn_test *t)
 {
 	struct socket *other;
 	u16 port;
@@ -350,9 +345,8 @@ static void sock_close(struct kunit *test)
 }
 
 /* A listener closed as accepted() returns is freed once, and not run again. */
-void conn_sock_close(struct kunit *test)
+static void sock_close_listener(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 
 	s->stop = true;
@@ -426,12 +420,32 @@ static void sock_migrate(struct kunit *test, bool destroy)
 		mpa_peer_close(far[i]);
 }
 
-void conn_sock_migrate(struct kunit *test)
+static void sock_migrate_closed(struct kunit *test, struct conn_test *t)
 {
 	sock_migrate(test, false);
 }
 
-void conn_sock_migrate_destroyed(struct kunit *test)
+static void sock_migrate_destroyed(struct kunit *test, struct conn_test *t)
 {
 	sock_migrate(test, true);
 }
+
+static const struct conn_row sock_rows[] = {
+	{ "DD-09: mpa_connect() and mpa_listen(), IPv4",
+	  sock_connect_listen, false },
+	{ "DD-09: mpa_connect() and mpa_listen(), IPv6",
+	  sock_connect_listen, true },
+	{ "reclaim-safe", sock_memalloc },
+	{ "refused, IPv4", sock_refused, false },
+	{ "refused, IPv6", sock_refused, true },
+	{ "address in use", sock_in_use },
+	{ "parameters and setup()", sock_refused_params },
+	{ "closed while connecting", sock_cancel },
+	{ "with another socket locked", sock_nested },
+	{ "listener closed during accepted()", sock_close_listener },
+	{ "listener closed, waiting sockets migrate", sock_migrate_closed },
+	{ "listener destroyed, waiting sockets migrate",
+	  sock_migrate_destroyed },
+};
+
+CONN_ROWS(sock);

@@ -120,10 +120,9 @@ static void splice_hold(struct kunit *test)
  * The head of an FPDU comes in more pieces than a batch has room for, so that
  * the FPDU is copied. The copy has another length.
  */
-void conn_splice_pieces(struct kunit *test)
+static void splice_pieces(struct kunit *test, struct conn_test *t)
 {
 	u32 head = SPLICE_PIECES * SPLICE_PIECE;
-	struct conn_test *t = test->priv;
 	u32 size;
 
 	t->opts.rcvbuf = 200000;
@@ -147,9 +146,8 @@ void conn_splice_pieces(struct kunit *test)
 }
 
 /* An FPDU longer than the window is copied, and consumed, in steps. */
-void conn_splice_window(struct kunit *test)
+static void splice_window(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 head = 100, size;
 
 	t->opts.rcvbuf = 4096;
@@ -183,9 +181,8 @@ static bool splice_kept_same(const struct conn_test *t)
 }
 
 /* The last octets of an FPDU, or all, are changed after it is verified. */
-void conn_splice_kept(struct kunit *test)
+static void splice_kept(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 size, last;
 
 	t->opts.rcvbuf = 200000;
@@ -214,9 +211,8 @@ void conn_splice_kept(struct kunit *test)
  * Octets are changed after they are passed out of order. When the stream
  * reaches them, MPA checks only lengths and markers, which have not changed.
  */
-void conn_splice_ooo(struct kunit *test)
+static void splice_ooo(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 from, len, i;
 
 	gap_default(test);
@@ -240,9 +236,8 @@ void conn_splice_ooo(struct kunit *test)
 }
 
 /* All octets arrive in shared pages; @arg: size of the receive buffer. */
-void conn_splice_all(struct kunit *test)
+static void splice_all(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	t->opts.rcvbuf = conn_arg(test);
@@ -262,9 +257,8 @@ void conn_splice_all(struct kunit *test)
 }
 
 /* No process can write to pages that MPA or write() sends: no copy. */
-void conn_splice_own(struct kunit *test)
+static void splice_own(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long copied;
 
 	conn_two(test, 0, MPA_F_MARKERS);
@@ -279,3 +273,21 @@ void conn_splice_own(struct kunit *test)
 			snmp_fold_field(t->a.conn->mn->mib,
 					MPA_MIB_RX_COPIED));
 }
+
+static const struct conn_row splice_rows[] = {
+	{ "ER-15: length raised before the copy, many pieces",
+	  splice_pieces, 60000 },
+	{ "ER-15: length raised before the copy, small window",
+	  splice_window, 60000 },
+	{ "ER-15: length lowered before the copy, small window",
+	  splice_window, 40 },
+	{ "RX-03 RX-05: changed after verification", splice_kept, 1000 },
+	{ "RX-03 RX-05: last octets changed after verification",
+	  splice_kept, 20000 },
+	{ "RX-03 RX-05: changed after passing out of order", splice_ooo },
+	{ "RX-01: FPDUs of all lengths", splice_all, 200000 },
+	{ "RX-01: FPDUs of all lengths, small window", splice_all, 4096 },
+	{ "octets that MPA has sent are not copied", splice_own },
+};
+
+CONN_ROWS(splice);

@@ -26,7 +26,7 @@ static void start_refused(struct kunit *test, struct socket *sock, int err)
 	KUNIT_EXPECT_PTR_EQ(test, sock->sk->sk_user_data, owner);
 }
 
-void conn_attach_not_tcp(struct kunit *test)
+static void attach_not_tcp(struct kunit *test, struct conn_test *t)
 {
 	struct socket *sock;
 	int err = sock_create_kern(&init_net, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
@@ -37,7 +37,7 @@ void conn_attach_not_tcp(struct kunit *test)
 	sock_release(sock);
 }
 
-void conn_attach_not_connected(struct kunit *test)
+static void attach_not_connected(struct kunit *test, struct conn_test *t)
 {
 	struct socket *sock;
 	int err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
@@ -50,10 +50,8 @@ void conn_attach_not_connected(struct kunit *test)
 	sock_release(sock);
 }
 
-void conn_attach_user_data(struct kunit *test)
+static void attach_user_data(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_pair(test);
 	t->sock[0]->sk->sk_user_data = t;
 	start_refused(test, t->sock[0], -EBUSY);
@@ -75,20 +73,16 @@ static int start_set_ulp(struct kunit *test)
 	return err;
 }
 
-void conn_attach_ulp(struct kunit *test)
+static void attach_ulp(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_pair(test);
 	KUNIT_ASSERT_EQ(test, start_set_ulp(test), 0);
 	start_refused(test, t->sock[0], -EBUSY);
 }
 
 /* Another ULP on top would restore MPA's callbacks after the detach. */
-void conn_attach_no_ulp(struct kunit *test)
+static void attach_no_ulp(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	KUNIT_EXPECT_EQ(test, start_set_ulp(test), -EEXIST);
 	conn_detach(test, &t->a);
@@ -96,9 +90,8 @@ void conn_attach_no_ulp(struct kunit *test)
 }
 
 /* MPA's ULP stays: a process may be reading it. It permits another attach. */
-void conn_attach_ulp_kept(struct kunit *test)
+static void attach_ulp_kept(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct file *file;
 
 	conn_pair(test);
@@ -113,19 +106,16 @@ void conn_attach_ulp_kept(struct kunit *test)
 	fput(file);
 }
 
-void conn_attach_twice(struct kunit *test)
+static void attach_twice(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	start_refused(test, t->sock[0], -EBUSY);
 	KUNIT_EXPECT_PTR_EQ(test, mpa_conn_socket(t->a.conn), t->sock[0]);
 	KUNIT_EXPECT_PTR_EQ(test, mpa_conn_ctx(t->a.conn), &t->a);
 }
 
-void conn_attach_params(struct kunit *test)
+static void attach_params(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_params good = t->a.params;
 	struct mpa_ops ops = *good.ops;
 
@@ -157,9 +147,8 @@ void conn_attach_params(struct kunit *test)
 }
 
 /* Callbacks that a role needs are checked when the role is taken. */
-void conn_attach_callbacks(struct kunit *test)
+static void attach_callbacks(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_ops ops = *t->a.params.ops;
 	struct conn_msg *msg = conn_msg(test, 10);
 
@@ -178,9 +167,8 @@ void conn_attach_callbacks(struct kunit *test)
 }
 
 /* Before the start MPA reads nothing, and calls the previous callbacks. */
-void conn_attach_untouched(struct kunit *test)
+static void attach_untouched(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	static const char hello[] = "streaming";
 	struct mpa_peer own = {};
 	struct sock *sk;
@@ -213,9 +201,8 @@ void conn_attach_untouched(struct kunit *test)
 }
 
 /* TCP_CORK of the previous owner must not hold back what MPA sends. */
-void conn_start_cork(struct kunit *test)
+static void start_cork(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct tcp_sock *tp;
 
 	conn_pair(test);
@@ -234,7 +221,7 @@ void conn_start_cork(struct kunit *test)
 }
 
 /* A revision that is not set means Rev 1: Rev 0 requires MPA_F_REV0. */
-void conn_start_rev_unset(struct kunit *test)
+static void start_rev_unset(struct kunit *test, struct conn_test *t)
 {
 	conn_attach(test, 0);
 	conn_start(test, CONN_INITIATOR);
@@ -242,10 +229,8 @@ void conn_start_rev_unset(struct kunit *test)
 }
 
 /* Octets that arrive before the start are the first of the frame. */
-void conn_start_unread(struct kunit *test)
+static void start_unread(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
 	conn_settle(&t->a);
@@ -254,9 +239,8 @@ void conn_start_unread(struct kunit *test)
 }
 
 /* The consumer leaves streaming data unread: MPA does not skip it. */
-void conn_start_streaming(struct kunit *test)
+static void start_streaming(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u8 reply[PEER_FRAME];
 
 	conn_attach(test, 0);
@@ -269,9 +253,8 @@ void conn_start_streaming(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
 }
 
-void conn_start_wrong_state(struct kunit *test)
+static void start_wrong_state(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg = conn_msg(test, 10);
 
 	conn_attach(test, 0);
@@ -291,9 +274,8 @@ void conn_start_wrong_state(struct kunit *test)
 }
 
 /* A Request with @arg octets of private data is sent in one segment. */
-void conn_start_initiator(struct kunit *test)
+static void start_initiator(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 len = conn_arg(test);
 
 	conn_attach(test, MPA_F_MARKERS);
@@ -312,9 +294,8 @@ void conn_start_initiator(struct kunit *test)
 }
 
 /* Request and Reply with @arg octets of private data. */
-void conn_start_responder(struct kunit *test)
+static void start_responder(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 len = conn_arg(test);
 
 	conn_attach(test, MPA_F_MARKERS);
@@ -336,10 +317,8 @@ void conn_start_responder(struct kunit *test)
 	conn_expect_silence(test);
 }
 
-void conn_start_pd_too_long(struct kunit *test)
+static void start_pd_too_long(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 513),
 			-EMSGSIZE);
@@ -356,9 +335,8 @@ void conn_start_pd_too_long(struct kunit *test)
 }
 
 /* Rev 0: private data of at most pd_max octets, which the consumer sets. */
-void conn_start_rev0_pd(struct kunit *test)
+static void start_rev0_pd(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 max = conn_arg(test);
 
 	t->a.params.pd_max = max;
@@ -375,10 +353,8 @@ void conn_start_rev0_pd(struct kunit *test)
 }
 
 /* A Rev 0 peer sends one octet more than the consumer allows. */
-void conn_start_rev0_pd_over(struct kunit *test)
+static void start_rev0_pd_over(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	t->a.params.pd_max = 1000;
 	conn_attach(test, 0);
 	conn_start(test, CONN_RESPONDER);
@@ -390,9 +366,8 @@ void conn_start_rev0_pd_over(struct kunit *test)
 }
 
 /* A frame arrives one octet at a time. */
-void conn_start_dribble(struct kunit *test)
+static void start_dribble(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	bool reply = conn_arg(test) == CONN_INITIATOR;
 	u32 len;
 
@@ -413,9 +388,8 @@ void conn_start_dribble(struct kunit *test)
 }
 
 /* Without startup frames the first octets each way are a marker. */
-void conn_start_immediately(struct kunit *test)
+static void start_immediately(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
 	conn_full(test, CONN_IMMEDIATE, 0, 0);
@@ -436,10 +410,8 @@ void conn_start_immediately(struct kunit *test)
 }
 
 /* RFC 5044 section 7.1.5: a last message in streaming mode */
-void conn_start_last_message(struct kunit *test)
+static void start_last_message(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 3000),
 			0);
@@ -475,7 +447,7 @@ static void start_bad_frame(struct kunit *test, bool initiator,
 }
 
 /* A key with one wrong octet, for each of its octets. */
-void conn_start_key(struct kunit *test)
+static void start_key(struct kunit *test, struct conn_test *t)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
 	u8 frame[PEER_FRAME];
@@ -490,12 +462,12 @@ void conn_start_key(struct kunit *test)
 }
 
 /* A wrong octet closes the connection at once, without the rest. */
-void conn_start_key_prefix(struct kunit *test)
+static void start_key_prefix(struct kunit *test, struct conn_test *t)
 {
 	start_bad_frame(test, false, "GET / HTTP", 4, MPA_REASON_KEY);
 }
 
-void conn_start_role(struct kunit *test)
+static void start_role(struct kunit *test, struct conn_test *t)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
 	u8 frame[PEER_FRAME];
@@ -504,10 +476,9 @@ void conn_start_role(struct kunit *test)
 	start_bad_frame(test, initiator, frame, len, MPA_REASON_ROLE);
 }
 
-void conn_start_pd_513(struct kunit *test)
+static void start_pd_513(struct kunit *test, struct conn_test *t)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
-	struct conn_test *t = test->priv;
 	u8 frame[PEER_FRAME + 513];
 	u32 len = mpa_peer_frame(frame, initiator, PEER_C, 1, t->pool, 513);
 
@@ -515,7 +486,7 @@ void conn_start_pd_513(struct kunit *test)
 }
 
 /* An Initiator closes the connection at an unknown revision. */
-void conn_start_revision_reply(struct kunit *test)
+static void start_revision_reply(struct kunit *test, struct conn_test *t)
 {
 	u8 frame[PEER_FRAME];
 	u32 len = mpa_peer_frame(frame, true, PEER_C, conn_arg(test), NULL, 0);
@@ -524,10 +495,8 @@ void conn_start_revision_reply(struct kunit *test)
 }
 
 /* A Responder resets TCP at a revision above its own, without a Reply. */
-void conn_start_revision_request(struct kunit *test)
+static void start_revision_request(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	conn_start(test, CONN_RESPONDER);
 	conn_peer_frame(test, false, PEER_C, conn_arg(test), t->pool, 100);
@@ -539,10 +508,8 @@ void conn_start_revision_request(struct kunit *test)
 }
 
 /* A strict Responder answers a Rev 0 Request with Rev 1, then closes. */
-void conn_start_strict_request(struct kunit *test)
+static void start_strict_request(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, MPA_F_STRICT);
 	conn_start(test, CONN_RESPONDER);
 	conn_peer_frame(test, false, PEER_M | PEER_C, 0, t->pool, 100);
@@ -556,10 +523,8 @@ void conn_start_strict_request(struct kunit *test)
 }
 
 /* The peer closes after the refusal: both sides close gracefully. */
-void conn_start_refusal_fin(struct kunit *test)
+static void start_refusal_fin(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, MPA_F_STRICT);
 	conn_start(test, CONN_RESPONDER);
 	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
@@ -571,9 +536,8 @@ void conn_start_refusal_fin(struct kunit *test)
 }
 
 /* A peer that does not close is reset, long before the startup timer. */
-void conn_start_refusal_stays(struct kunit *test)
+static void start_refusal_stays(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long began = jiffies;
 
 	conn_attach(test, MPA_F_STRICT);
@@ -587,9 +551,8 @@ void conn_start_refusal_stays(struct kunit *test)
 }
 
 /* A peer that goes on sending after the refusal is reset after 64 KB. */
-void conn_start_refusal_flood(struct kunit *test)
+static void start_refusal_flood(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long before;
 	int i;
 
@@ -608,10 +571,8 @@ void conn_start_refusal_flood(struct kunit *test)
 	KUNIT_EXPECT_LE(test, before, SZ_64K + 64);
 }
 
-void conn_start_strict_reply(struct kunit *test)
+static void start_strict_reply(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, MPA_F_STRICT);
 	conn_start(test, CONN_INITIATOR);
 	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
@@ -626,10 +587,9 @@ void conn_start_strict_reply(struct kunit *test)
 }
 
 /* The peer's FIN arrives inside its frame, after each octet in turn. */
-void conn_start_truncated(struct kunit *test)
+static void start_truncated(struct kunit *test, struct conn_test *t)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
-	struct conn_test *t = test->priv;
 	u8 frame[PEER_FRAME + 10];
 	u32 len = mpa_peer_frame(frame, initiator, PEER_C, 1, t->pool, 10);
 	u32 n;
@@ -649,10 +609,9 @@ void conn_start_truncated(struct kunit *test)
 }
 
 /* The peer closes or resets before it sends any octet. */
-void conn_start_gone(struct kunit *test)
+static void start_gone(struct kunit *test, struct conn_test *t)
 {
 	bool fin = conn_arg(test);
-	struct conn_test *t = test->priv;
 
 	conn_attach(test, 0);
 	conn_start(test, CONN_RESPONDER);
@@ -667,7 +626,7 @@ void conn_start_gone(struct kunit *test)
 }
 
 /* CS-24: an octet after a Request, in the same segment. */
-void conn_start_early(struct kunit *test)
+static void start_early(struct kunit *test, struct conn_test *t)
 {
 	u8 frame[PEER_FRAME + 1];
 
@@ -677,10 +636,8 @@ void conn_start_early(struct kunit *test)
 }
 
 /* CS-24: an octet arrives while the consumer decides. */
-void conn_start_early_decide(struct kunit *test)
+static void start_early_decide(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	conn_start(test, CONN_RESPONDER);
 	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
@@ -692,10 +649,9 @@ void conn_start_early_decide(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
 }
 
-void conn_start_urgent(struct kunit *test)
+static void start_urgent(struct kunit *test, struct conn_test *t)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
-	struct conn_test *t = test->priv;
 
 	conn_attach(test, 0);
 	conn_start(test, conn_arg(test));
@@ -735,7 +691,7 @@ static void start_vector(struct kunit *test, const struct mpa_frame_vector *v)
 }
 
 /* The startup frames of the known-answer vectors, over a socket. */
-void conn_start_vectors(struct kunit *test)
+static void start_vectors(struct kunit *test, struct conn_test *t)
 {
 	u32 i;
 
@@ -746,9 +702,8 @@ void conn_start_vectors(struct kunit *test)
 }
 
 /* Only @arg octets of the Request arrive. */
-void conn_start_timeout(struct kunit *test)
+static void start_timeout(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long began;
 	u8 frame[PEER_FRAME];
 
@@ -767,10 +722,8 @@ void conn_start_timeout(struct kunit *test)
 	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
 }
 
-void conn_start_timeout_initiator(struct kunit *test)
+static void start_timeout_initiator(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 100);
 	conn_start(test, CONN_INITIATOR);
@@ -780,9 +733,8 @@ void conn_start_timeout_initiator(struct kunit *test)
 }
 
 /* The timer also runs for another purpose, as it does when memory is short. */
-void conn_start_timeout_retry(struct kunit *test)
+static void start_timeout_retry(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long began;
 
 	conn_attach(test, 0);
@@ -797,9 +749,8 @@ void conn_start_timeout_retry(struct kunit *test)
 }
 
 /* Single octets that keep arriving do not extend the startup timeout. */
-void conn_start_timeout_dribble(struct kunit *test)
+static void start_timeout_dribble(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u8 frame[PEER_FRAME + 512];
 	u32 len = mpa_peer_frame(frame, false, PEER_C, 1, t->pool, 512);
 	u32 i;
@@ -837,10 +788,9 @@ static bool start_own_before_timer(struct conn_test *t)
 }
 
 /* A frame that arrives in time is read, however late the work item runs. */
-void conn_start_late(struct kunit *test)
+static void start_late(struct kunit *test, struct conn_test *t)
 {
 	bool reply = conn_arg(test) == CONN_INITIATOR;
-	struct conn_test *t = test->priv;
 	bool owned = false;
 	u32 ms, i;
 
@@ -864,10 +814,8 @@ void conn_start_late(struct kunit *test)
 }
 
 /* There is no timeout while the consumer decides. */
-void conn_start_no_timer(struct kunit *test)
+static void start_no_timer(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 100);
 	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
@@ -884,10 +832,9 @@ void conn_start_no_timer(struct kunit *test)
 }
 
 /* @arg: bit 0: our C, bit 1: the peer's C, bit 2: MPA is the Responder */
-void conn_start_crc(struct kunit *test)
+static void start_crc(struct kunit *test, struct conn_test *t)
 {
 	u32 arg = conn_arg(test);
-	struct conn_test *t = test->priv;
 	u8 peer = arg & 2 ? PEER_C : 0;
 	unsigned long before;
 
@@ -914,10 +861,9 @@ void conn_start_crc(struct kunit *test)
 }
 
 /* @arg: bit 0: our M, bit 1: the peer's M, bit 2: MPA is the Responder */
-void conn_start_markers(struct kunit *test)
+static void start_markers(struct kunit *test, struct conn_test *t)
 {
 	u32 arg = conn_arg(test);
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
 	conn_full(test, arg & 4 ? CONN_RESPONDER : CONN_INITIATOR,
@@ -955,10 +901,8 @@ static void start_terms(struct kunit *test, s8 peer_rev)
 }
 
 /* Figure 17 and C.2.4: a Rev 0 Request; @arg: its flags */
-void conn_start_rev0_request(struct kunit *test)
+static void start_rev0_request(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	WRITE_ONCE(t->mn->crc, 0);
 	conn_start(test, CONN_RESPONDER);
@@ -975,9 +919,8 @@ void conn_start_rev0_request(struct kunit *test)
 }
 
 /* C.2.5: Rev 1 Request, Rev 0 Reply; @arg: M of the Request */
-void conn_start_rev0_reply(struct kunit *test)
+static void start_rev0_reply(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u8 flags = conn_arg(test) ? PEER_M | PEER_C : PEER_C;
 
 	conn_attach(test, conn_arg(test) ? MPA_F_MARKERS : 0);
@@ -992,10 +935,8 @@ void conn_start_rev0_reply(struct kunit *test)
 }
 
 /* C.2.2: a Rev 0 Responder receives a Rev 1 Request. */
-void conn_start_rev0_responder(struct kunit *test)
+static void start_rev0_responder(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, MPA_F_REV0);
 	conn_start(test, CONN_RESPONDER);
 	conn_peer_frame(test, false, 0, 1, NULL, 0);
@@ -1011,10 +952,8 @@ void conn_start_rev0_responder(struct kunit *test)
 }
 
 /* A Rev 0 Initiator receives a Rev 1 Reply, which it does not support. */
-void conn_start_rev0_initiator(struct kunit *test)
+static void start_rev0_initiator(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, MPA_F_REV0);
 	conn_start(test, CONN_INITIATOR);
 	conn_expect_frame(test, false, PEER_M | PEER_C, 0, NULL, 0);
@@ -1045,10 +984,8 @@ static void start_given_back(struct kunit *test,
 }
 
 /* The peer has closed its sending half before mpa_attach(). */
-void conn_start_close_wait(struct kunit *test)
+static void start_close_wait(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_pair(test);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	usleep_range(2000, 3000);
@@ -1061,10 +998,8 @@ void conn_start_close_wait(struct kunit *test)
 }
 
 /* A FIN right after the Request: accepted, then reported as the end. */
-void conn_start_request_fin(struct kunit *test)
+static void start_request_fin(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
@@ -1083,10 +1018,8 @@ void conn_start_request_fin(struct kunit *test)
 }
 
 /* Reply and FIN arrive at once, with (@arg) or without an FPDU. */
-void conn_start_reply_fin(struct kunit *test)
+static void start_reply_fin(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, 0);
 	conn_start(test, CONN_INITIATOR);
 	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
@@ -1105,10 +1038,8 @@ void conn_start_reply_fin(struct kunit *test)
 }
 
 /* TCP has no room for the whole Request, and the peer does not read. */
-void conn_start_timeout_send(struct kunit *test)
+static void start_timeout_send(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	t->opts.rcvbuf = 4096;
 	t->opts.sndbuf = 4096;
 	t->a.params.pd_max = MPA_PD_MAX_REV0;
@@ -1121,9 +1052,8 @@ void conn_start_timeout_send(struct kunit *test)
 }
 
 /* A Reply with R = 1; the octets after it are left to the consumer. */
-void conn_start_rejected(struct kunit *test)
+static void start_rejected(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	void (*ready)(struct sock *sk);
 	u32 len;
 
@@ -1145,9 +1075,8 @@ void conn_start_rejected(struct kunit *test)
 }
 
 /* mpa_reject(), with @arg octets of private data. */
-void conn_start_reject(struct kunit *test)
+static void start_reject(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	void (*ready)(struct sock *sk);
 
 	conn_pair(test);
@@ -1170,10 +1099,8 @@ void conn_start_reject(struct kunit *test)
 }
 
 /* FPDUs right after an accepting Reply wait until mpa_resume(). */
-void conn_start_data_with_reply(struct kunit *test)
+static void start_data_with_reply(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_attach(test, MPA_F_MARKERS);
 	conn_start(test, CONN_INITIATOR);
 	conn_expect_frame(test, false, PEER_M | PEER_C, 1, NULL, 0);
@@ -1189,3 +1116,150 @@ void conn_start_data_with_reply(struct kunit *test)
 	mpa_resume(t->a.conn);
 	conn_expect_rx(test, &t->a, 2);
 }
+
+static const struct conn_row attach_rows[] = {
+	{ "DD-09: not TCP", attach_not_tcp },
+	{ "DD-09: not connected, listening", attach_not_connected },
+	{ "DD-09: sk_user_data has an owner", attach_user_data },
+	{ "DD-09: a ULP is on the socket", attach_ulp },
+	{ "no TCP ULP can be set on an attached socket", attach_no_ulp },
+	{ "a socket with a file keeps MPA's ULP after detach",
+	  attach_ulp_kept },
+	{ "DD-09: MPA is attached already", attach_twice },
+	{ "CS-08: parameters: callbacks, revision, flags", attach_params },
+	{ "parameters: request(), sent()", attach_callbacks },
+	{ "CS-01 CS-04 CS-39: nothing is touched before the start",
+	  attach_untouched },
+};
+
+CONN_ROWS(attach);
+
+static const struct conn_row startup_rows[] = {
+	{ "TX-08: TCP_CORK set before the start", start_cork },
+	{ "RF-16: no revision asked for", start_rev_unset },
+	{ "CS-01 CS-03: a Request that arrived before the start",
+	  start_unread },
+	{ "CS-41: streaming data that was not read", start_streaming },
+	{ "CS-11: calls in the wrong state", start_wrong_state },
+	{ "CS-06 CS-13 RF-01 RF-02 RF-11 RF-14 RF-16 RF-20: Request",
+	  start_initiator, 0 },
+	{ "CS-14 CS-24 CS-28: Request, 1 octet of private data",
+	  start_initiator, 1 },
+	{ "RF-21 RF-23 RF-25 RF-27 MK-20: Request, 512 octets of private data",
+	  start_initiator, 512 },
+	{ "CS-06 CS-10 CS-15 CS-21 RF-01 RF-04 RF-14 RF-16: Reply",
+	  start_responder, 0 },
+	{ "CS-09 CS-22 CS-35 DD-10 DD-11: Reply, 1 octet of private data",
+	  start_responder, 1 },
+	{ "RF-21 RF-23 RF-25 RF-27 MK-20: Reply, 512 octets of private data",
+	  start_responder, 512 },
+	{ "RF-21: 513 octets of private data are refused", start_pd_too_long },
+	{ "RF-21 RF-25: Rev 0, 512 octets", start_rev0_pd, 512 },
+	{ "RF-21 RF-25: Rev 0, 65535 octets", start_rev0_pd, 65535 },
+	{ "RF-21 RF-22: Rev 0, more than the consumer allows",
+	  start_rev0_pd_over },
+	{ "CS-43: Reply, octet by octet", start_dribble, CONN_INITIATOR },
+	{ "CS-43: Request, octet by octet", start_dribble, CONN_RESPONDER },
+	{ "CS-05 MK-10 MK-19: no startup frames", start_immediately },
+	{ "CS-42: last streaming message", start_last_message },
+	{ "CS-28: FPDUs together with the Reply", start_data_with_reply },
+	{ "TD-02: FIN after the Request", start_request_fin },
+	{ "TD-02: FIN after the Reply", start_reply_fin, 0 },
+	{ "TD-02: FPDU and FIN after the Reply", start_reply_fin, 1 },
+	{ "ER-02: FIN before MPA was attached", start_close_wait },
+};
+
+CONN_ROWS(startup);
+
+static const struct conn_row frame_rows[] = {
+	{ "CS-16 CS-34 CS-37 RF-03 ER-08: wrong key in a Request",
+	  start_key, CONN_RESPONDER },
+	{ "CS-25 CS-26 CS-34 RF-05 ER-08: wrong key in a Reply",
+	  start_key, CONN_INITIATOR },
+	{ "CS-37 RF-03: first octets of another protocol", start_key_prefix },
+	{ "CS-12 CS-30: Initiator meets Initiator",
+	  start_role, CONN_INITIATOR },
+	{ "CS-30: Responder gets a Reply", start_role, CONN_RESPONDER },
+	{ "RF-22 RF-24 RF-26: Request, PD_Length 513",
+	  start_pd_513, CONN_RESPONDER },
+	{ "RF-22 RF-24 RF-26: Reply, PD_Length 513",
+	  start_pd_513, CONN_INITIATOR },
+	{ "CS-16 RF-17 RF-18: Request, Rev 2", start_revision_request, 2 },
+	{ "CS-16 RF-17 RF-18: Request, Rev 255", start_revision_request, 255 },
+	{ "VN-09: strict, Request, Rev 0", start_strict_request },
+	{ "VN-09 TD-05: peer closes after the refusal", start_refusal_fin },
+	{ "VN-09: peer does not close after the refusal", start_refusal_stays },
+	{ "VN-09: peer goes on sending after the refusal",
+	  start_refusal_flood },
+	{ "RF-17 RF-18: Reply, Rev 2", start_revision_reply, 2 },
+	{ "RF-17 RF-18: Reply, Rev 255", start_revision_reply, 255 },
+	{ "VN-10 TD-05: strict, Reply, Rev 0", start_strict_reply },
+	{ "RF-22: FIN inside a Request", start_truncated, CONN_RESPONDER },
+	{ "RF-22: FIN inside a Reply", start_truncated, CONN_INITIATOR },
+	{ "ER-02: FIN instead of a Request", start_gone, true },
+	{ "ER-02: RST instead of a Request", start_gone, false },
+	{ "CS-24 RF-22: octets after a Request", start_early },
+	{ "CS-24: octets while the consumer decides", start_early_decide },
+	{ "CS-16: urgent data instead of a Request",
+	  start_urgent, CONN_RESPONDER },
+	{ "CS-26: urgent data instead of a Reply",
+	  start_urgent, CONN_INITIATOR },
+	{ "RF-03 RF-05 RF-12 RF-13 RF-15 RF-17 RF-18 RF-22: vectors",
+	  start_vectors },
+};
+
+CONN_ROWS(frame);
+
+static const struct conn_row timeout_rows[] = {
+	{ "CS-31: no Request", start_timeout, 0 },
+	{ "CS-32: 19 octets of a Request", start_timeout, 19 },
+	{ "CS-32: no Reply", start_timeout_initiator },
+	{ "no Request, timer also used for an allocation retry",
+	  start_timeout_retry },
+	{ "CS-32: a Request that arrives too slowly", start_timeout_dribble },
+	{ "CS-32: a Request that the peer does not read", start_timeout_send },
+	{ "CS-31: a Request in time, read late", start_late, CONN_RESPONDER },
+	{ "CS-32: a Reply in time, read late", start_late, CONN_INITIATOR },
+	{ "CS-31: no timeout while the consumer decides", start_no_timer },
+};
+
+CONN_ROWS(timeout);
+
+static const struct conn_row terms_rows[] = {
+	{ "RF-09 CR-02 CR-03 CR-11 CR-13 CR-21 CR-22: Initiator, C 0 and 0",
+	  start_crc, 0 },
+	{ "RF-10 CR-05: Initiator, C 1 and 0", start_crc, 1 },
+	{ "RF-10 CR-05 CR-10: Initiator, C 0 and 1", start_crc, 2 },
+	{ "RF-10 CR-01 CR-04: Initiator, C 1 and 1", start_crc, 3 },
+	{ "RF-09 CR-11 CR-13 CR-21 CR-22: Responder, C 0 and 0", start_crc, 4 },
+	{ "RF-10 CR-05: Responder, C 1 and 0", start_crc, 5 },
+	{ "RF-10 CR-05 CR-10: Responder, C 0 and 1", start_crc, 6 },
+	{ "RF-10 CR-01 CR-04: Responder, C 1 and 1", start_crc, 7 },
+	{ "RF-06 RF-07 MK-19: Initiator, M 0 and 0", start_markers, 0 },
+	{ "RF-06 RF-07 MK-21: Initiator, M 1 and 0", start_markers, 1 },
+	{ "RF-06 RF-08 MK-21: Initiator, M 0 and 1", start_markers, 2 },
+	{ "CS-02 RF-06 RF-08 MK-07: Initiator, M 1 and 1", start_markers, 3 },
+	{ "RF-06 RF-07 MK-08: Responder, M 0 and 0", start_markers, 4 },
+	{ "RF-06 RF-07 MK-21: Responder, M 1 and 0", start_markers, 5 },
+	{ "RF-06 RF-08 MK-21: Responder, M 0 and 1", start_markers, 6 },
+	{ "CS-02 RF-06 RF-08 MK-07: Responder, M 1 and 1", start_markers, 7 },
+	{ "VN-07 VN-11 VN-12 VN-13 RF-19 DD-05: Request, Rev 0",
+	  start_rev0_request, PEER_M | PEER_C },
+	{ "VN-11 VN-13: Request, Rev 0, of an rddp peer with M 0",
+	  start_rev0_request, 0 },
+	{ "VN-05 VN-06 VN-14 RF-19 DD-05: Reply, Rev 0, M was 0",
+	  start_rev0_reply, 0 },
+	{ "VN-05 VN-06 VN-14: Reply, Rev 0, M was 1", start_rev0_reply, 1 },
+	{ "VN-15: Rev 0 Responder, Request, Rev 1", start_rev0_responder },
+	{ "RF-18 VN-18: Rev 0 Initiator, Reply, Rev 1", start_rev0_initiator },
+};
+
+CONN_ROWS(terms);
+
+static const struct conn_row reject_rows[] = {
+	{ "CS-20 CS-27 RF-13: Reply with R 1", start_rejected },
+	{ "CS-17 CS-19 CS-20: mpa_reject()", start_reject, 0 },
+	{ "CS-18 CS-38: mpa_reject(), private data", start_reject, 512 },
+};
+
+CONN_ROWS(reject);

@@ -30,99 +30,7 @@ enum conn_role {
 	CONN_IMMEDIATE,
 };
 
-/* For conn_enh_bad(): the fault of a frame */
-enum conn_enh_bad {
-	ENH_BAD_NO_S,		/* Reply without S */
-	ENH_BAD_REV_1,		/* Reply of Rev 1 */
-	ENH_BAD_REV_1_S,	/* Reply of Rev 1, with S, which is reserved */
-	ENH_BAD_REV_3,		/* Reply of Rev 3 */
-	ENH_BAD_S,		/* Reply with S to a Request without */
-	ENH_BAD_REQUEST,	/* Request with S, not supported */
-	ENH_BAD_PD_513,		/* Request with 513 octets */
-	ENH_BAD_PD_513_REPLY,	/* Reply with 513 octets */
-};
-
-/* For conn_enh_error(): why negotiation fails */
-enum conn_enh_error {
-	ENH_ERROR_IRD,
-	ENH_ERROR_RTR,		/* no kind in common */
-	ENH_ERROR_NO_A,		/* A in the Request only */
-	ENH_ERROR_A,		/* A in the Reply only */
-};
-
-/* For conn_connect_*(): the peer's answer to a Request of Rev 2 */
-enum conn_connect_act {
-	CONNECT_FIN,
-	CONNECT_FIN_IN_KEY,
-	CONNECT_FIN_IN_PD,
-	CONNECT_RESET,
-	CONNECT_REV_1,		/* Reply of Rev 1 */
-	CONNECT_REV_1_R,	/* rejecting Reply of Rev 1 */
-	CONNECT_REV_0,		/* Reply of Rev 0 */
-	CONNECT_NO_S_R,		/* rejecting Reply of Rev 2 without S */
-	CONNECT_SILENT,
-	CONNECT_NO_KEY,
-	CONNECT_NO_S,
-	CONNECT_SHORT_PD,
-	CONNECT_NO_A,
-};
-
-/* For conn_ooo_off(): why nothing is passed out of order */
-enum conn_ooo_off {
-	OOO_OFF_FLAG,		/* without MPA_F_OOO, with markers */
-	OOO_OFF_MARKERS,	/* without MPA_F_OOO and markers */
-	OOO_OFF_CRC,		/* with MPA_F_OOO, without CRC */
-};
-
-/* For conn_ooo_orders(): where a short stream is cut into segments */
-enum conn_ooo_cut {
-	OOO_CUT_FPDUS,		/* between FPDUs */
-	OOO_CUT_NEAR,		/* up to 6 octets off the end of an FPDU */
-	OOO_CUT_EVEN,		/* in equal parts */
-	OOO_CUT_RANDOM,
-};
-
-/* For conn_ooo_af_ops(): address family of the socket */
-enum conn_ooo_family {
-	OOO_IPV4,
-	OOO_IPV6,
-	OOO_MAPPED,		/* IPv6 socket, IPv4-mapped address */
-};
-
-/* For conn_borrow_reconnect(): what MPA does when the socket is reconnected */
-enum conn_borrow {
-	BORROW_STARTUP,		/* reads a frame */
-	BORROW_BLOCKED,		/* consumes octets of batches, on hold */
-	BORROW_DISCARD,		/* discards octets after an error */
-};
-
-/* For conn_train_full(): the messages to be sent */
-enum conn_train_full {
-	TRAIN_SOURCE,
-	TRAIN_SOURCE_MARKERS,
-	TRAIN_MESSAGES,
-	TRAIN_PAIRS,		/* two FPDUs fill a segment */
-};
-
-/* For conn_train_between(): the FPDU between full segments */
-enum conn_train_between {
-	TRAIN_SMALL,
-	TRAIN_LONG,		/* longer than a segment */
-	TRAIN_PAGES,		/* zero copy */
-};
-
-/* For conn_train_apart(): the event while a train is laid out */
-enum conn_train_apart {
-	TRAIN_HOLE,		/* a hole in the peer's stream */
-	TRAIN_MTU,		/* the path MTU decreases */
-};
-
-/* For conn_scribble_*(): how FPDUs are sent */
-enum conn_scribble {
-	SCRIBBLE_COPIED,	/* MPA copies, then computes the CRC */
-	SCRIBBLE_GATHERED,	/* TCP copies after the CRC is computed */
-	SCRIBBLE_PAGES,		/* zero copy */
-};
+struct conn_test;
 
 /* True if an allocation here may wait for memory, or may not use reserves. */
 static inline bool conn_may_wait(void)
@@ -133,16 +41,24 @@ static inline bool conn_may_wait(void)
 }
 
 /**
- * struct conn_row - parameters of a test case
+ * struct conn_row - a row of a case: a test, or a variant of one
  * @desc: requirement IDs, then what is tested
  * @run: runs the test
  * @arg: variant of the test, for conn_arg()
  */
 struct conn_row {
 	const char	*desc;
-	void		(*run)(struct kunit *test);
+	void		(*run)(struct kunit *test, struct conn_test *t);
 	u32		arg;
 };
+
+/* Define the rows of case mpa_conn.@title: those in @title_rows. */
+#define CONN_ROWS(title)						\
+const void *conn_##title##_rows(const void *prev, char *desc)		\
+{									\
+	return conn_next_row(title##_rows, ARRAY_SIZE(title##_rows),	\
+			     prev, desc);				\
+}
 
 /**
  * struct conn_msg - a message to be sent
@@ -374,367 +290,38 @@ void conn_expect_end(struct kunit *test, struct mpa_consumer *c,
 		     enum mpa_error error, enum mpa_reason reason);
 void conn_expect_alive(struct kunit *test, struct mpa_consumer *c);
 
-/* mpa_conn_start.c */
-void conn_attach_not_tcp(struct kunit *test);
-void conn_attach_not_connected(struct kunit *test);
-void conn_attach_user_data(struct kunit *test);
-void conn_attach_ulp(struct kunit *test);
-void conn_attach_no_ulp(struct kunit *test);
-void conn_attach_ulp_kept(struct kunit *test);
-void conn_attach_twice(struct kunit *test);
-void conn_attach_params(struct kunit *test);
-void conn_attach_callbacks(struct kunit *test);
-void conn_attach_untouched(struct kunit *test);
-void conn_start_cork(struct kunit *test);
-void conn_start_rev_unset(struct kunit *test);
-void conn_start_unread(struct kunit *test);
-void conn_start_streaming(struct kunit *test);
-void conn_start_wrong_state(struct kunit *test);
-void conn_start_initiator(struct kunit *test);
-void conn_start_responder(struct kunit *test);
-void conn_start_pd_too_long(struct kunit *test);
-void conn_start_rev0_pd(struct kunit *test);
-void conn_start_rev0_pd_over(struct kunit *test);
-void conn_start_dribble(struct kunit *test);
-void conn_start_immediately(struct kunit *test);
-void conn_start_last_message(struct kunit *test);
-void conn_start_key(struct kunit *test);
-void conn_start_key_prefix(struct kunit *test);
-void conn_start_role(struct kunit *test);
-void conn_start_pd_513(struct kunit *test);
-void conn_start_revision_reply(struct kunit *test);
-void conn_start_revision_request(struct kunit *test);
-void conn_start_strict_request(struct kunit *test);
-void conn_start_refusal_fin(struct kunit *test);
-void conn_start_refusal_stays(struct kunit *test);
-void conn_start_refusal_flood(struct kunit *test);
-void conn_start_strict_reply(struct kunit *test);
-void conn_start_truncated(struct kunit *test);
-void conn_start_gone(struct kunit *test);
-void conn_start_early(struct kunit *test);
-void conn_start_early_decide(struct kunit *test);
-void conn_start_urgent(struct kunit *test);
-void conn_start_vectors(struct kunit *test);
-void conn_start_timeout(struct kunit *test);
-void conn_start_timeout_initiator(struct kunit *test);
-void conn_start_timeout_retry(struct kunit *test);
-void conn_start_timeout_dribble(struct kunit *test);
-void conn_start_late(struct kunit *test);
-void conn_start_no_timer(struct kunit *test);
-void conn_start_crc(struct kunit *test);
-void conn_start_markers(struct kunit *test);
-void conn_start_rev0_request(struct kunit *test);
-void conn_start_rev0_reply(struct kunit *test);
-void conn_start_rev0_responder(struct kunit *test);
-void conn_start_rev0_initiator(struct kunit *test);
-void conn_start_close_wait(struct kunit *test);
-void conn_start_request_fin(struct kunit *test);
-void conn_start_reply_fin(struct kunit *test);
-void conn_start_timeout_send(struct kunit *test);
-void conn_start_rejected(struct kunit *test);
-void conn_start_reject(struct kunit *test);
-void conn_start_data_with_reply(struct kunit *test);
+const void *conn_next_row(const struct conn_row *rows, size_t nr,
+			  const void *prev, char *desc);
 
-/* mpa_conn_overflow.c */
-void conn_overflow_oldest(struct kunit *test);
-void conn_overflow_room(struct kunit *test);
-void conn_overflow_lowered(struct kunit *test);
-void conn_overflow_decide(struct kunit *test);
-void conn_overflow_initiator(struct kunit *test);
-void conn_overflow_late(struct kunit *test);
-void conn_overflow_refused(struct kunit *test);
-void conn_overflow_refusal_unsent(struct kunit *test);
-void conn_overflow_leave(struct kunit *test);
-
-/* mpa_conn_shared.c */
-void conn_shared_blocked(struct kunit *test);
-void conn_shared_put_atomic(struct kunit *test);
-void conn_shared_late_put(struct kunit *test);
-void conn_shared_mtu_probe(struct kunit *test);
-void conn_shared_rx_mem(struct kunit *test);
-void conn_shared_rx_mem_others(struct kunit *test);
-void conn_shared_rx_mem_released(struct kunit *test);
-
-/* mpa_conn_recv.c */
-void conn_recv_held(struct kunit *test);
-void conn_recv_held_window(struct kunit *test);
-void conn_recv_split(struct kunit *test);
-void conn_recv_chunks(struct kunit *test);
-void conn_recv_last_octet(struct kunit *test);
-void conn_recv_mixed(struct kunit *test);
-void conn_recv_many(struct kunit *test);
-void conn_recv_window(struct kunit *test);
-void conn_recv_pieces(struct kunit *test);
-void conn_recv_window_truncated(struct kunit *test);
-void conn_recv_window_crc(struct kunit *test);
-void conn_recv_window_detach(struct kunit *test);
-void conn_recv_window_detach_held(struct kunit *test);
-void conn_recv_window_held(struct kunit *test);
-void conn_recv_hold_inside(struct kunit *test);
-void conn_recv_lengths(struct kunit *test);
-void conn_recv_wrap(struct kunit *test);
-void conn_recv_far(struct kunit *test);
-void conn_recv_keep(struct kunit *test);
-void conn_recv_keep_window(struct kunit *test);
-void conn_recv_keep_copied(struct kunit *test);
-void conn_recv_keep_stuck(struct kunit *test);
-void conn_recv_keep_released(struct kunit *test);
-void conn_recv_discard(struct kunit *test);
-void conn_recv_discard_held(struct kunit *test);
-void conn_recv_unreadable(struct kunit *test);
-void conn_recv_bad_crc(struct kunit *test);
-void conn_recv_bad_marker(struct kunit *test);
-void conn_recv_bad_marker_crc(struct kunit *test);
-void conn_recv_bad_length(struct kunit *test);
-void conn_recv_urgent(struct kunit *test);
-void conn_recv_ignored(struct kunit *test);
-void conn_recv_fin(struct kunit *test);
-void conn_recv_truncated(struct kunit *test);
-void conn_recv_lone_marker(struct kunit *test);
-void conn_recv_lone_marker_wrong(struct kunit *test);
-void conn_recv_held_fin(struct kunit *test);
-void conn_recv_held_only_fin(struct kunit *test);
-void conn_recv_held_reset(struct kunit *test);
-void conn_recv_held_full_reset(struct kunit *test);
-void conn_recv_detach_unread(struct kunit *test);
-void conn_recv_detach_kept(struct kunit *test);
-void conn_may_send_first(struct kunit *test);
-void conn_may_send_bad(struct kunit *test);
-void conn_may_send_fin(struct kunit *test);
-void conn_may_send_shutdown(struct kunit *test);
-
-/* mpa_conn_send.c */
-void conn_send_lengths(struct kunit *test);
-void conn_send_refused(struct kunit *test);
-void conn_send_aligned(struct kunit *test);
-void conn_send_packed(struct kunit *test);
-void conn_send_nodelay(struct kunit *test);
-void conn_send_source(struct kunit *test);
-void conn_send_source_room(struct kunit *test);
-void conn_send_source_stops(struct kunit *test);
-void conn_send_source_fails(struct kunit *test);
-void conn_send_source_again(struct kunit *test);
-void conn_send_source_no_memory(struct kunit *test);
-void conn_send_source_no_room(struct kunit *test);
-void conn_send_source_detach(struct kunit *test);
-void conn_send_source_twice(struct kunit *test);
-void conn_send_credit(struct kunit *test);
-void conn_send_threads(struct kunit *test);
-void conn_send_backpressure(struct kunit *test);
-void conn_send_atomic(struct kunit *test);
-void conn_send_memalloc(struct kunit *test);
-void conn_send_mulpdu(struct kunit *test);
-void conn_send_mtu(struct kunit *test);
-void conn_send_mtu_source(struct kunit *test);
-void conn_send_both(struct kunit *test);
-void conn_zerocopy_pages(struct kunit *test);
-void conn_zerocopy_weight(struct kunit *test);
-void conn_zerocopy_copied(struct kunit *test);
-void conn_zerocopy_limit(struct kunit *test);
-void conn_zerocopy_pieces(struct kunit *test);
-void conn_zerocopy_detach(struct kunit *test);
-void conn_zerocopy_detach_reset(struct kunit *test);
-void conn_zerocopy_reset(struct kunit *test);
-void conn_zerocopy_abort(struct kunit *test);
-void conn_queue_abort(struct kunit *test);
-void conn_queue_detach(struct kunit *test);
-void conn_queue_detach_again(struct kunit *test);
-void conn_queue_reset(struct kunit *test);
-void conn_queue_shutdown(struct kunit *test);
-
-/* mpa_conn_scribble.c */
-void conn_scribble_laid_out(struct kunit *test);
-void conn_scribble_no_crc(struct kunit *test);
-void conn_scribble_handed_back(struct kunit *test);
-void conn_scribble_kept(struct kunit *test);
-void conn_scribble_race(struct kunit *test);
-
-/* mpa_conn_splice.c */
-void conn_splice_pieces(struct kunit *test);
-void conn_splice_window(struct kunit *test);
-void conn_splice_kept(struct kunit *test);
-void conn_splice_ooo(struct kunit *test);
-void conn_splice_all(struct kunit *test);
-void conn_splice_own(struct kunit *test);
-
-/* mpa_conn_train.c */
-void conn_train_full(struct kunit *test);
-void conn_train_between(struct kunit *test);
-void conn_train_pages(struct kunit *test);
-void conn_train_odd(struct kunit *test);
-void conn_train_many(struct kunit *test);
-void conn_train_headers(struct kunit *test);
-void conn_train_narrow(struct kunit *test);
-void conn_train_window(struct kunit *test);
-void conn_train_short(struct kunit *test);
-void conn_train_uncorked(struct kunit *test);
-void conn_train_page_refs(struct kunit *test);
-void conn_train_sack(struct kunit *test);
-void conn_train_sack_held(struct kunit *test);
-void conn_train_sack_begin(struct kunit *test);
-void conn_train_apart(struct kunit *test);
-
-/* mpa_conn_end.c */
-void conn_end_detach(struct kunit *test);
-void conn_end_detach_sync(struct kunit *test);
-void conn_end_abort(struct kunit *test);
-void conn_end_listen(struct kunit *test);
-void conn_end_reconnect(struct kunit *test);
-void conn_end_reconnect_start(struct kunit *test);
-void conn_end_reconnect_detach(struct kunit *test);
-void conn_end_reconnect_kept(struct kunit *test);
-void conn_end_once(struct kunit *test);
-void conn_end_callback_detach(struct kunit *test);
-void conn_end_callback_all(struct kunit *test);
-void conn_end_callback_abort(struct kunit *test);
-void conn_end_running(struct kunit *test);
-void conn_end_no_more(struct kunit *test);
-void conn_end_barrier(struct kunit *test);
-void conn_end_graceful(struct kunit *test);
-void conn_end_states(struct kunit *test);
-void conn_end_addresses(struct kunit *test);
-void conn_end_counters(struct kunit *test);
-void conn_end_reasons(struct kunit *test);
-
-/* mpa_conn_borrow.c */
-void conn_borrow_cookie(struct kunit *test);
-void conn_borrow_ops_left(struct kunit *test);
-void conn_borrow_late_begin(struct kunit *test);
-void conn_borrow_ops_foreign(struct kunit *test);
-void conn_borrow_late_callbacks(struct kunit *test);
-void conn_borrow_owner(struct kunit *test);
-void conn_borrow_search(struct kunit *test);
-void conn_borrow_fin(struct kunit *test);
-void conn_borrow_reconnect(struct kunit *test);
-
-/* mpa_conn_race.c */
-void conn_race_reset(struct kunit *test);
-void conn_race_reset_abort(struct kunit *test);
-void conn_race_close(struct kunit *test);
-void conn_race_put(struct kunit *test);
-void conn_race_write(struct kunit *test);
-
-/* mpa_conn_sock.c */
-void conn_sock_connect(struct kunit *test);
-void conn_sock_memalloc(struct kunit *test);
-void conn_sock_refused(struct kunit *test);
-void conn_sock_in_use(struct kunit *test);
-void conn_sock_params(struct kunit *test);
-void conn_sock_cancel(struct kunit *test);
-void conn_sock_nested(struct kunit *test);
-void conn_sock_close(struct kunit *test);
-void conn_sock_migrate(struct kunit *test);
-void conn_sock_migrate_destroyed(struct kunit *test);
-
-/* mpa_conn_enhanced.c */
-void conn_enh_initiator(struct kunit *test);
-void conn_enh_responder(struct kunit *test);
-void conn_enh_accept_early(struct kunit *test);
-void conn_enh_pd_too_long(struct kunit *test);
-void conn_enh_dribble(struct kunit *test);
-void conn_enh_short(struct kunit *test);
-void conn_enh_bad(struct kunit *test);
-void conn_enh_refused(struct kunit *test);
-void conn_enh_old_request(struct kunit *test);
-void conn_enh_plain(struct kunit *test);
-void conn_enh_rev1(struct kunit *test);
-void conn_enh_error(struct kunit *test);
-void conn_enh_rtr(struct kunit *test);
-void conn_enh_may_send(struct kunit *test);
-void conn_enh_two(struct kunit *test);
-void conn_enh_set_initiator(struct kunit *test);
-void conn_enh_set_responder(struct kunit *test);
-void conn_enh_set_late(struct kunit *test);
-void conn_enh_reject(struct kunit *test);
-void conn_enh_rejected(struct kunit *test);
-void conn_enh_rejected_plain(struct kunit *test);
-void conn_enh_params(struct kunit *test);
-
-/* mpa_conn_connect.c */
-void conn_connect_established(struct kunit *test);
-void conn_connect_memalloc(struct kunit *test);
-void conn_connect_rejected(struct kunit *test);
-void conn_connect_fallback(struct kunit *test);
-void conn_connect_no_flag(struct kunit *test);
-void conn_connect_other_error(struct kunit *test);
-void conn_connect_reset_behind(struct kunit *test);
-void conn_connect_fallback_once(struct kunit *test);
-void conn_connect_fallback_rejected(struct kunit *test);
-void conn_connect_refused(struct kunit *test);
-void conn_connect_net(struct kunit *test);
-void conn_connect_setup_fails(struct kunit *test);
-void conn_connect_pd_too_long(struct kunit *test);
-void conn_connect_params(struct kunit *test);
-void conn_connect_detached(struct kunit *test);
-void conn_connect_close_early(struct kunit *test);
-void conn_connect_close_waiting(struct kunit *test);
-void conn_connect_close_between(struct kunit *test);
-void conn_connect_close_releasing(struct kunit *test);
-void conn_connect_close_attaching(struct kunit *test);
-void conn_connect_close_in_done(struct kunit *test);
-void conn_connect_close_in_error(struct kunit *test);
-void conn_connect_close_in_callback(struct kunit *test);
-void conn_connect_race(struct kunit *test);
-
-/* mpa_conn_ooo.c */
-void conn_ooo_found(struct kunit *test);
-void conn_ooo_ipv6(struct kunit *test);
-void conn_ooo_off(struct kunit *test);
-void conn_ooo_startup(struct kunit *test);
-void conn_ooo_shutdown(struct kunit *test);
-void conn_ooo_timer(struct kunit *test);
-void conn_ooo_frame(struct kunit *test);
-void conn_ooo_orders(struct kunit *test);
-void conn_ooo_shuffled(struct kunit *test);
-void conn_ooo_octets(struct kunit *test);
-void conn_ooo_long(struct kunit *test);
-void conn_ooo_leading(struct kunit *test);
-void conn_ooo_many(struct kunit *test);
-void conn_ooo_scattered(struct kunit *test);
-void conn_ooo_bounded(struct kunit *test);
-void conn_ooo_paced(struct kunit *test);
-void conn_ooo_due(struct kunit *test);
-void conn_ooo_altered(struct kunit *test);
-void conn_ooo_overlap(struct kunit *test);
-void conn_ooo_covered(struct kunit *test);
-void conn_ooo_covered_many(struct kunit *test);
-void conn_ooo_dropped(struct kunit *test);
-void conn_ooo_window_retracted(struct kunit *test);
-void conn_ooo_copied(struct kunit *test);
-void conn_ooo_wrap(struct kunit *test);
-
-/* mpa_conn_ooo_end.c */
-void conn_ooo_bad_crc(struct kunit *test);
-void conn_ooo_into(struct kunit *test);
-void conn_ooo_into_late(struct kunit *test);
-void conn_ooo_into_crc(struct kunit *test);
-void conn_ooo_changed_marker(struct kunit *test);
-void conn_ooo_from_lead(struct kunit *test);
-void conn_ooo_changed_length(struct kunit *test);
-void conn_ooo_hold(struct kunit *test);
-void conn_ooo_detach(struct kunit *test);
-void conn_ooo_abort(struct kunit *test);
-void conn_ooo_reset(struct kunit *test);
-void conn_ooo_fin_before(struct kunit *test);
-void conn_ooo_fin_behind(struct kunit *test);
-void conn_ooo_urgent(struct kunit *test);
-void conn_ooo_keep(struct kunit *test);
-void conn_ooo_keep_much(struct kunit *test);
-void conn_ooo_rx_mem(struct kunit *test);
-void conn_ooo_may_send(struct kunit *test);
-void conn_ooo_two_way(struct kunit *test);
-void conn_ooo_stray(struct kunit *test);
-void conn_ooo_af_ops(struct kunit *test);
-void conn_ooo_addrform(struct kunit *test);
-void conn_ooo_sockopt(struct kunit *test);
-void conn_ooo_race(struct kunit *test);
-
-/* mpa_conn_bounds.c */
-void conn_bounds_copy(struct kunit *test);
-void conn_bounds_copy_detach(struct kunit *test);
-void conn_bounds_pressure(struct kunit *test);
-void conn_bounds_passed_pieces(struct kunit *test);
-void conn_bounds_shared_pieces(struct kunit *test);
-void conn_bounds_passed_many(struct kunit *test);
+/* The rows of each case, see CONN_ROWS() */
+const void *conn_attach_rows(const void *prev, char *desc);
+const void *conn_startup_rows(const void *prev, char *desc);
+const void *conn_frame_rows(const void *prev, char *desc);
+const void *conn_timeout_rows(const void *prev, char *desc);
+const void *conn_overflow_rows(const void *prev, char *desc);
+const void *conn_shared_rows(const void *prev, char *desc);
+const void *conn_terms_rows(const void *prev, char *desc);
+const void *conn_reject_rows(const void *prev, char *desc);
+const void *conn_recv_rows(const void *prev, char *desc);
+const void *conn_keep_rows(const void *prev, char *desc);
+const void *conn_error_rows(const void *prev, char *desc);
+const void *conn_fin_rows(const void *prev, char *desc);
+const void *conn_may_send_rows(const void *prev, char *desc);
+const void *conn_send_rows(const void *prev, char *desc);
+const void *conn_train_rows(const void *prev, char *desc);
+const void *conn_zerocopy_rows(const void *prev, char *desc);
+const void *conn_scribble_rows(const void *prev, char *desc);
+const void *conn_splice_rows(const void *prev, char *desc);
+const void *conn_queue_rows(const void *prev, char *desc);
+const void *conn_end_rows(const void *prev, char *desc);
+const void *conn_borrow_rows(const void *prev, char *desc);
+const void *conn_info_rows(const void *prev, char *desc);
+const void *conn_race_rows(const void *prev, char *desc);
+const void *conn_sock_rows(const void *prev, char *desc);
+const void *conn_enhanced_rows(const void *prev, char *desc);
+const void *conn_connect_rows(const void *prev, char *desc);
+const void *conn_ooo_rows(const void *prev, char *desc);
+const void *conn_ooo_end_rows(const void *prev, char *desc);
+const void *conn_bounds_rows(const void *prev, char *desc);
 
 #endif /* _MPA_CONN_TEST_H */

@@ -11,6 +11,27 @@
 #include "mpa_conn_ooo.h"
 #include "mpa_tx_train.h"
 
+/* The event while a train is laid out */
+enum conn_train_apart {
+	TRAIN_HOLE,		/* a hole in the peer's stream */
+	TRAIN_MTU,		/* the path MTU decreases */
+};
+
+/* The FPDU between full segments */
+enum conn_train_between {
+	TRAIN_SMALL,
+	TRAIN_LONG,		/* longer than a segment */
+	TRAIN_PAGES,		/* zero copy */
+};
+
+/* The messages to be sent */
+enum conn_train_full {
+	TRAIN_SOURCE,
+	TRAIN_SOURCE_MARKERS,
+	TRAIN_MESSAGES,
+	TRAIN_PAIRS,		/* two FPDUs fill a segment */
+};
+
 enum {
 	TRAIN_SEGMENTS	= 2048,
 	TRAIN_FPDUS	= 256,
@@ -254,10 +275,9 @@ static void train_expect_apart(struct kunit *test, const struct train *tr)
 }
 
 /* FPDUs that fill segments go to TCP in one call. @arg: how they are posted */
-void conn_train_full(struct kunit *test)
+static void train_full(struct kunit *test, struct conn_test *t)
 {
 	enum conn_train_full what = conn_arg(test);
-	struct conn_test *t = test->priv;
 	struct train *tr;
 	u32 segments;
 
@@ -298,10 +318,9 @@ static struct conn_msg *train_other(struct kunit *test,
 }
 
 /* Another kind of FPDU between full segments. */
-void conn_train_between(struct kunit *test)
+static void train_between(struct kunit *test, struct conn_test *t)
 {
 	enum conn_train_between what = conn_arg(test);
-	struct conn_test *t = test->priv;
 	unsigned long zerocopy;
 	struct train *tr;
 	LIST_HEAD(list);
@@ -327,9 +346,8 @@ void conn_train_between(struct kunit *test)
 }
 
 /* Zero copy among small FPDUs that would all fit into one segment. */
-void conn_train_pages(struct kunit *test)
+static void train_pages(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	unsigned long zerocopy;
 	struct train *tr;
 	LIST_HEAD(list);
@@ -349,9 +367,8 @@ void conn_train_pages(struct kunit *test)
 }
 
 /* No FPDU fills a segment: one call for each. @arg: EMSS less by so much */
-void conn_train_odd(struct kunit *test)
+static void train_odd(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 	struct train *tr;
 	u32 mulpdu;
@@ -372,7 +389,7 @@ void conn_train_odd(struct kunit *test)
 }
 
 /* More segments than a train has records for, none of them full. */
-void conn_train_many(struct kunit *test)
+static void train_many(struct kunit *test, struct conn_test *t)
 {
 	struct train *tr = train_open_1448(test, 0);
 
@@ -394,9 +411,8 @@ static int train_next_header(struct mpa_tx *tx, u32 max)
 }
 
 /* Each ULPDU is gathered or laid out by the length of its own header. */
-void conn_train_headers(struct kunit *test)
+static void train_source_headers(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 at = 0, hdr_len, i, len;
 	struct conn_msg *msg;
 	struct train *tr;
@@ -431,9 +447,8 @@ static int train_next_narrow(struct mpa_tx *tx, u32 max)
 }
 
 /* A source is never offered less than 128 octets. */
-void conn_train_narrow(struct kunit *test)
+static void train_narrow(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 	struct train *tr;
 	u32 i;
@@ -478,9 +493,8 @@ static u32 train_wait_shut(struct kunit *test)
  * The peer does not read. TCP gets octets that fit the window, and one
  * segment's worth for window probes.
  */
-void conn_train_window(struct kunit *test)
+static void train_window(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct train *tr;
 	u32 unsent, end;
 
@@ -500,9 +514,8 @@ void conn_train_window(struct kunit *test)
 }
 
 /* TCP lacks memory for a whole record, and takes it in parts. */
-void conn_train_short(struct kunit *test)
+static void train_short(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct train *tr;
 	unsigned long taken;
 
@@ -523,9 +536,8 @@ void conn_train_short(struct kunit *test)
  * TCP sends all octets it has taken. The RTT is raised to prevent a tail loss
  * probe, which would send the rest as well.
  */
-void conn_train_uncorked(struct kunit *test)
+static void train_uncorked(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct train *tr;
 	struct sock *sk;
 
@@ -554,9 +566,8 @@ static void train_put_page(void *page)
 }
 
 /* MPA drops all references on the pages of a train once TCP has taken it. */
-void conn_train_page_refs(struct kunit *test)
+static void train_page_refs(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	const struct mpa_train *laid;
 	struct train *tr;
 	struct page *page;
@@ -622,10 +633,9 @@ static void train_told(struct kunit *test, u32 times, u32 mulpdu)
  * While there is a hole, and for four seconds after it, segments leave room for
  * SACK blocks, TCP gets them one by one, and the MULPDU is smaller.
  */
-void conn_train_sack(struct kunit *test)
+static void train_sack(struct kunit *test, struct conn_test *t)
 {
 	const u32 max = TRAIN_FULL - TRAIN_SACK;
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 	unsigned long begun;
 	struct train *tr;
@@ -669,10 +679,8 @@ void conn_train_sack(struct kunit *test)
 }
 
 /* A hole that is filled on hold is noticed as well. */
-void conn_train_sack_held(struct kunit *test)
+static void train_sack_held(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	train_open_1448(test, 0);
 	mpa_hold(t->a.conn);
 	gap_begin(test);
@@ -688,9 +696,8 @@ void conn_train_sack_held(struct kunit *test)
 }
 
 /* Full operation begins with a hole: the first MULPDU is the smaller one. */
-void conn_train_sack_begin(struct kunit *test)
+static void train_sack_begin(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 reply;
 
 	t->opts.maxseg = 1460;
@@ -736,9 +743,8 @@ static int train_next_disturbed(struct mpa_tx *tx, u32 max)
 }
 
 /* The EMSS decreases after layout: a segment still begins with each FPDU. */
-void conn_train_apart(struct kunit *test)
+static void train_apart(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 	struct train *tr;
 
@@ -760,3 +766,39 @@ void conn_train_apart(struct kunit *test)
 	train_expect(test, tr, 20, 20, 40);
 	train_expect_apart(test, tr);
 }
+
+static const struct conn_row train_rows[] = {
+	{ "TX-04 TX-06 SZ-11: source, full segments in one call",
+	  train_full, TRAIN_SOURCE },
+	{ "TX-04 TX-06 SZ-11: source, full segments in one call, markers",
+	  train_full, TRAIN_SOURCE_MARKERS },
+	{ "TX-04 TX-06: messages, full segments in one call",
+	  train_full, TRAIN_MESSAGES },
+	{ "TX-03 TX-04 TX-10: two messages a segment, in one call",
+	  train_full, TRAIN_PAIRS },
+	{ "TX-04 TX-06: a small FPDU ends a run of full segments",
+	  train_between, TRAIN_SMALL },
+	{ "TX-04 TX-07: an FPDU longer than the EMSS in its own call",
+	  train_between, TRAIN_LONG },
+	{ "TX-04 TX-06: zero copy in its own call",
+	  train_between, TRAIN_PAGES },
+	{ "TX-04 TX-06 TX-10: zero copy among small FPDUs", train_pages },
+	{ "TX-04 TX-06: EMSS no multiple of four", train_odd, 1 },
+	{ "TX-04 TX-06: EMSS no multiple of four, but of two", train_odd, 2 },
+	{ "TX-03 TX-04: more segments than records", train_many },
+	{ "TX-04 TX-06: source, headers of all lengths", train_source_headers },
+	{ "SZ-15: source, EMSS below the least MULPDU", train_narrow },
+	{ "TX-04 TX-06: the window shuts", train_window },
+	{ "TX-01 TX-04 TX-06: TCP takes part of a record", train_short },
+	{ "TCP takes part of a train", train_uncorked },
+	{ "references on the pages of a train", train_page_refs },
+	{ "TX-04 TX-06 SZ-01 SZ-09 SZ-14: room for SACK blocks", train_sack },
+	{ "SZ-01 SZ-14: a hole while delivery is held", train_sack_held },
+	{ "SZ-01 SZ-09 SZ-14: a hole before full operation", train_sack_begin },
+	{ "TX-04 TX-06: a hole while a train is laid out",
+	  train_apart, TRAIN_HOLE },
+	{ "TX-04 TX-07: the MTU changes while a train is laid out",
+	  train_apart, TRAIN_MTU },
+};
+
+CONN_ROWS(train);

@@ -57,7 +57,8 @@ CASE_OF = {
     "sender": re.compile(r"mpa_tx\.|mpa_conn\.(send|train|zerocopy|queue|scribble) |"
                          r"socket\.(wire|align|mulpdu|pmtu)\."),
     "receiver": re.compile(r"mpa_(rx|ooo)\.|mpa_conn\.(recv|keep|error|fin|"
-                           r"splice|ooo) |socket\.(fpdu|error|ooo|crc\.field)\."),
+                           r"splice|ooo|ooo_end) |"
+                           r"socket\.(fpdu|error|ooo|crc\.field)\."),
 }
 
 ROW = re.compile(r"^   (?=(?:%s)-\d\d, )" % GROUPS)
