@@ -6,7 +6,8 @@
 # usage: check.sh [--kernel FLAVOUR] [--long] [--only JOB | --case CASE]
 #
 # JOB is a shell pattern for the names of jobs (kunit-plain-*). CASE is one case,
-# named as in the results: mpa_conn.ooo of KUnit, with all rows of its table, or
+# named as in the results: mpa_conn.ooo of KUnit, with all rows of its table,
+# "mpa_conn.ooo all orders, *" for some rows, without their IDs, or
 # socket.error.crc; it runs on the plain kernel unless --kernel is given.
 # Without --kernel everything runs on the plain kernel, and the KUnit suites and
 # the socket tests of tests/net/socket/debug-subset on the debug kernel as well. --long
@@ -45,17 +46,20 @@ suites() {
 		sed -nE 's/.*\.name\s*=\s*"([^"]*)".*/\1/p'
 }
 
-# job_kunit KERNEL NAME LIMIT SUITE...
+# job_kunit KERNEL NAME LIMIT SUITE...; a single one may be SUITE.CASE ROW
 job_kunit() {
-	local kernel=$1 name=$2 limit=$3 rc=0 glob
+	local kernel=$1 name=$2 limit=$3 rc=0 glob row
 
 	shift 3
 	# It knows one pattern, and no choice in it
-	glob='mpa_*'
-	(($# > 1)) || glob=$1
+	glob='mpa_*' row='*'
+	if (($# == 1)); then
+		glob=${1%% *}
+		[[ $1 != *' '* ]] || row="*${1#* }"
+	fi
 	: >"$OUT/$name.ktap"
 	guest "$name" --kernel "$kernel" --timeout "$limit" \
-		--append "kunit.filter_glob=$glob" \
+		--append "kunit.filter_glob=$glob mpa_kunit.row=${row// /?}" \
 		--get "/root/results:$OUT/$name.ktap" \
 		-- "$TOP/tests/runner/check-kunit.sh" >"$OUT/$name.out" || rc=$?
 	"$TOP/tests/runner/ktap.py" "${@%%.*}" <"$OUT/$name.ktap" | mark "$kernel" || true
@@ -222,7 +226,7 @@ main() {
 		--only) only=${2?}; shift ;;
 		--case) one=${2?}; shift ;;
 		*)
-			sed -n '4,13s/^# \{0,1\}//p' "$0" >&2
+			sed -n '4,14s/^# \{0,1\}//p' "$0" >&2
 			exit 2
 			;;
 		esac
