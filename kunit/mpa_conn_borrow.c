@@ -67,7 +67,7 @@ static void borrow_cookie(struct kunit *test)
 	mpa_peer_exit(&t->peer);
 	KUNIT_ASSERT_EQ(test, 0, mpa_peer_cookie(&t->opts, t->sock[0], &sock));
 	KUNIT_ASSERT_EQ(test, mpa_peer_init(&t->peer, sock), 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->pool, 10), 0);
+	conn_write(test, t->pool, 10);
 }
 
 /* The accepted socket works, without any callback or operations of MPA. */
@@ -393,8 +393,7 @@ static void borrow_prepare(struct kunit *test, enum conn_borrow at)
 
 	switch (at) {
 	case BORROW_STARTUP:
-		conn_attach(test, 0);
-		conn_start(test, CONN_RESPONDER);
+		conn_begin(test, CONN_RESPONDER, 0);
 		break;
 	case BORROW_BLOCKED:
 		conn_default(test);
@@ -402,8 +401,7 @@ static void borrow_prepare(struct kunit *test, enum conn_borrow at)
 		/* One batch is put before the reconnect, one is kept. */
 		for (i = 1; i <= 2; i++) {
 			conn_peer_send(test, 10);
-			KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a,
-									 i));
+			conn_wait_rx(test, &t->a, i);
 		}
 		mpa_hold(t->a.conn);
 		conn_peer_send(test, 10);

@@ -46,8 +46,7 @@ static void bounds_arrive(struct kunit *test, u32 from, u32 to)
 	const struct tcp_sock *tp = tcp_sk(t->peer.sock->sk);
 	u32 i;
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + from,
-					     to - from), 0);
+	conn_write(test, t->buf + from, to - from);
 	for (i = 0; i < 10000; i++) {
 		if (READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq))
 			break;
@@ -62,8 +61,7 @@ static void bounds_delivered(struct kunit *test, u32 from, u32 size)
 {
 	struct conn_test *t = test->priv;
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + from,
-					     size - from), 0);
+	conn_write(test, t->buf + from, size - from);
 	t->buf_len = 0;
 	conn_expect_rx(test, &t->a, 1);
 	conn_settle(&t->a);
@@ -81,8 +79,7 @@ static void bounds_copied(struct kunit *test, struct conn_test *t)
 	static const u32 ends[] = { 1, 10, 300, 3000, 20000, 40000 };
 	u32 i, size, from = 0;
 
-	t->opts.rcvbuf = 4096;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 4096, 200000);
 	conn_default(test);
 	bounds_use_up(test);
 	size = conn_fpdu(test, MPA_ULPDU_MAX);
@@ -145,8 +142,7 @@ static void bounds_pressure(struct kunit *test, struct conn_test *t)
 {
 	u32 size, part = 10;
 
-	t->opts.rcvbuf = SZ_512K;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, SZ_512K, 200000);
 	t->opts.maxseg = 1400;
 	conn_default(test);
 	bounds_use_up(test);

@@ -308,7 +308,7 @@ static void connect_rejected(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, t->a.enhanced.ird, 2);
 	KUNIT_EXPECT_EQ(test, t->a.enhanced.ord, 20);
 	KUNIT_EXPECT_EQ(test, t->a.startup.pd_len, 3);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 	conn_expect_silence(test);
 }
 
@@ -358,8 +358,7 @@ static void connect_act(struct kunit *test, const struct connect_act *act)
 	mpa_peer_frame(t->buf, true, act->flags, act->rev, pd, act->pd_len);
 	if (act->reason == MPA_REASON_KEY)
 		t->buf[0] ^= 1;
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, act->octets),
-			0);
+	conn_write(test, t->buf, act->octets);
 	if (act->reset)
 		mpa_peer_reset(&t->peer);
 	else if (act->octets < 20 + act->pd_len && !act->silent)
@@ -389,7 +388,7 @@ static void connect_fallback(struct kunit *test, struct conn_test *t)
 
 	conn_attach(test, 0);
 	conn_reopen(test);
-	before = snmp_fold_field(t->mn->mib, MPA_MIB_FALLBACKS);
+	before = conn_counter(t, MPA_MIB_FALLBACKS);
 	connect_begin_act(test, MPA_F_FALLBACK);
 	if (t->peer.sock)
 		KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
@@ -399,9 +398,8 @@ static void connect_fallback(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, connect_read(&t->helper, &t->helper.done), 0);
 	connect_reply(test, MPA_REV_1);
 	connect_expect_full(test, MPA_REV_1, 2);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
-	KUNIT_EXPECT_EQ(test, snmp_fold_field(t->mn->mib, MPA_MIB_FALLBACKS),
-			before + 1);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_FALLBACKS), before + 1);
 }
 
 static void connect_no_fallback(struct kunit *test, u32 flags)
@@ -415,7 +413,7 @@ static void connect_no_fallback(struct kunit *test, u32 flags)
 			   mpa_reason_name(act->reason));
 	connect_expect_done(test, 0);
 	KUNIT_EXPECT_EQ(test, t->helper.setups, 1);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_EQ(test, t->helper.setups, 1);
 }
@@ -475,7 +473,7 @@ static void connect_fallback_rejected(struct kunit *test, struct conn_test *t)
 	connect_expect_done(test, 0);
 	KUNIT_EXPECT_EQ(test, t->helper.setups, 2);
 	KUNIT_EXPECT_EQ(test, t->a.startup.pd_len, 7);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 	conn_expect_silence(test);
 }
 
@@ -667,8 +665,7 @@ static void connect_close_waiting(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, connect_read(&t->helper, &t->helper.done), 0);
 	connect_close(test);
 	connect_expect_cancelled(test, conn_arg(test) ? 2 : 1);
-	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	conn_expect_over(test);
 }
 
 /* Wait here until the case completes s->go. */

@@ -25,12 +25,7 @@ enum end_state {
 
 static void end_decide(struct kunit *test)
 {
-	struct conn_test *t = test->priv;
-
-	conn_attach(test, 0);
-	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	conn_get_request(test, 0);
 }
 
 static void end_startup(struct kunit *test, enum end_state state)
@@ -48,7 +43,7 @@ static void end_startup(struct kunit *test, enum end_state state)
 		return;
 	conn_start(test, CONN_RESPONDER);
 	mpa_peer_frame(t->buf, false, PEER_C, 1, NULL, 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, 19), 0);
+	conn_write(test, t->buf, 19);
 	conn_settle(&t->a);
 }
 
@@ -66,7 +61,7 @@ static void end_failed(struct kunit *test)
 	struct conn_test *t = test->priv;
 
 	conn_default(test);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, "\0\0\0\0\0\0", 6), 0);
+	conn_write(test, "\0\0\0\0\0\0", 6);
 	CONN_WAIT(test, &t->a, EV_ENDED, 1);
 }
 
@@ -118,7 +113,7 @@ static void end_expect_released(struct kunit *test, struct mpa_consumer *c)
 {
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait(c, EV_RELEASED, 1));
 	mpa_barrier();
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(c, EV_RELEASED), 1);
+	CONN_COUNT(test, c, EV_RELEASED, 1);
 	KUNIT_EXPECT_EQ(test, c->log[c->nr_log - 1], EV_RELEASED);
 }
 
@@ -160,8 +155,7 @@ static void end_detach_sync(struct kunit *test, struct conn_test *t)
 	for (state = END_ATTACHED; state < END_NR; state++) {
 		end_reach(test, state);
 		KUNIT_EXPECT_EQ(test, mpa_detach_sync(t->a.conn), 0);
-		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RELEASED),
-				1);
+		CONN_COUNT(test, &t->a, EV_RELEASED, 1);
 		end_expect_released(test, &t->a);
 		conn_reopen(test);
 	}
@@ -204,7 +198,7 @@ static void end_abort(struct kunit *test, struct conn_test *t)
 		KUNIT_ASSERT_TRUE_MSG(test, mpa_consumer_wait(&t->a, EV_CLOSED,
 							      1),
 				      "state %d", state);
-		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 1);
+		CONN_COUNT(test, &t->a, EV_ENDED, 1);
 		KUNIT_EXPECT_EQ(test, t->a.err, -ECANCELED);
 		if (state != END_FAILED)
 			conn_expect_end(test, &t->a, MPA_ERR_TCP,
@@ -380,7 +374,7 @@ static void end_reconnect_kept(struct kunit *test, struct conn_test *t)
 	conn_default(test);
 	t->a.keep = true;
 	conn_peer_send(test, 10);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 1));
+	conn_wait_rx(test, &t->a, 1);
 	KUNIT_ASSERT_EQ(test, end_disconnect(t->sock[0]), 0);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_ASSERT_EQ(test, end_connect_anew(t), 0);
@@ -556,8 +550,7 @@ static void end_running(struct kunit *test, struct conn_test *t)
 	} else {
 		mpa_detach(t->a.conn);
 		KUNIT_EXPECT_EQ(test, READ_ONCE(t->a.startup.rev), 77);
-		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RELEASED),
-				0);
+		CONN_COUNT(test, &t->a, EV_RELEASED, 0);
 	}
 	end_expect_released(test, &t->a);
 	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 78);
@@ -576,8 +569,8 @@ static void end_no_more(struct kunit *test, struct conn_test *t)
 	end_expect_released(test, &t->a);
 	KUNIT_EXPECT_EQ(test, t->a.late, 0);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_CLOSED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	CONN_COUNT(test, &t->a, EV_CLOSED, 0);
 }
 
 /* mpa_barrier() waits for every detached connection. */
@@ -588,8 +581,8 @@ static void end_barrier(struct kunit *test, struct conn_test *t)
 	mpa_detach(t->b.conn);
 	mpa_detach(t->a.conn);
 	mpa_barrier();
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RELEASED), 1);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_RELEASED), 1);
+	CONN_COUNT(test, &t->a, EV_RELEASED, 1);
+	CONN_COUNT(test, &t->b, EV_RELEASED, 1);
 }
 
 /* Both sides close, one after the other; @arg: the Responder is first. */
@@ -601,10 +594,10 @@ static void end_graceful(struct kunit *test, struct conn_test *t)
 
 	conn_two(test, MPA_F_MARKERS, MPA_F_MARKERS);
 	conn_post(test, 1000);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 1));
+	conn_wait_rx(test, &t->b, 1);
 	KUNIT_ASSERT_EQ(test, mpa_shutdown(first->conn), 0);
 	conn_expect_end(test, second, MPA_ERR_TCP, MPA_REASON_FIN);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(second, EV_CLOSED), 0);
+	CONN_COUNT(test, second, EV_CLOSED, 0);
 	KUNIT_ASSERT_EQ(test, mpa_shutdown(second->conn), 0);
 	conn_expect_end(test, first, MPA_ERR_TCP, MPA_REASON_FIN);
 	CONN_WAIT(test, first, EV_CLOSED, 1);
@@ -671,7 +664,7 @@ static void end_addresses(struct kunit *test, struct conn_test *t)
 
 static unsigned long end_counter(struct conn_test *t, u32 field)
 {
-	return snmp_fold_field(t->mn->mib, field);
+	return conn_counter(t, field);
 }
 
 /* Counters of a connection with two ULPDUs each way and a CRC error. */

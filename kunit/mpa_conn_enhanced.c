@@ -225,9 +225,9 @@ static void enh_dribble(struct kunit *test, struct conn_test *t)
 	KUNIT_ASSERT_EQ(test, mpa_peer_write_split(&t->peer, frame, len - 1,
 						   1), 0);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, frame + len - 1, 1), 0);
+	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	conn_write(test, frame + len - 1, 1);
 	CONN_WAIT(test, &t->a, reply ? EV_ESTABLISHED : EV_REQUEST, 1);
 	enh_expect_startup(test, 6, 4, MPA_RTR_SEND, t->pool, 3);
 }
@@ -241,11 +241,10 @@ static void enh_expect_closed(struct kunit *test, enum mpa_reason reason)
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, reason);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_EXPECT_NE(test, t->a.err, 0);
-	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REJECTED), 0);
+	conn_expect_over(test);
+	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	CONN_COUNT(test, &t->a, EV_REJECTED, 0);
 }
 
 /* S with PD_Length below 4: only the 20 octets of the header are read. */
@@ -267,8 +266,7 @@ static void enh_short(struct kunit *test, struct conn_test *t)
 		memset(frame, 0x3f, sizeof(frame));
 		mpa_peer_frame(frame, initiator, PEER_C | PEER_S, 2, NULL,
 			       pd_len);
-		KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, frame,
-						     sizeof(frame)), 0);
+		conn_write(test, frame, sizeof(frame));
 		enh_expect_closed(test, MPA_REASON_PD_LENGTH);
 		KUNIT_EXPECT_EQ(test, READ_ONCE(tp->copied_seq) - seq,
 				PEER_FRAME);
@@ -327,13 +325,12 @@ static void enh_refused(struct kunit *test, struct conn_test *t)
 
 	t->a.params.rev = rev;
 	t->a.params.enhanced.rtr = MPA_RTR_WRITE;
-	conn_attach(test, rev == MPA_REV_2 ? MPA_F_ENHANCED : 0);
-	conn_start(test, CONN_RESPONDER);
+	conn_begin(test, CONN_RESPONDER, rev == MPA_REV_2 ? MPA_F_ENHANCED : 0);
 	conn_peer_frame(test, false, PEER_C | PEER_S, rev + 1, t->pool, 10);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
+	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
 }
 
 /* Without enhanced data */
@@ -408,10 +405,7 @@ static void enh_rev1(struct kunit *test, struct conn_test *t)
 {
 	bool initiator = conn_arg(test) == CONN_INITIATOR;
 
-	conn_attach(test, 0);
-	conn_start(test, conn_arg(test));
-	if (initiator)
-		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_begin(test, conn_arg(test), 0);
 	conn_peer_frame(test, initiator, PEER_C | PEER_S, 1, t->pool, 3);
 	CONN_WAIT(test, &t->a, initiator ? EV_ESTABLISHED : EV_REQUEST, 1);
 	enh_expect_pd(test, 1, 3);
@@ -474,8 +468,7 @@ static void enh_negotiation_error(struct kunit *test, struct conn_test *t)
 	t->crc = true;
 	conn_expect_tx(test, 40);
 	conn_expect_done(test, &t->a, 1, 0);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	conn_expect_fin(test);
 
 	/* ULPDUs of the peer are not passed; its FIN is processed. */
 	mpa_resume(t->a.conn);
@@ -488,8 +481,8 @@ static void enh_negotiation_error(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_TRUE(test, info.enhanced);
 	KUNIT_EXPECT_EQ(test, info.theirs.ird, e->reply >> 16 & 0x3fff);
 	KUNIT_EXPECT_EQ(test, info.theirs.ord, e->reply & 0x3fff);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	CONN_COUNT(test, &t->a, EV_RECV, 0);
 }
 
 /* The RTR */
@@ -543,7 +536,7 @@ static void enh_two(struct kunit *test, struct conn_test *t)
 
 	conn_attach(test, 0);
 	conn_reopen(test);
-	before = snmp_fold_field(t->mn->mib, MPA_MIB_ENHANCED);
+	before = conn_counter(t, MPA_MIB_ENHANCED);
 	t->a.params.rev = MPA_REV_2;
 	t->a.params.enhanced = (struct mpa_enhanced) { 5, 7, ENH_ANY };
 	t->b.params.rev = MPA_REV_2;
@@ -555,12 +548,11 @@ static void enh_two(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, info.ird, 7);
 	KUNIT_EXPECT_EQ(test, info.ord, 3);
 	KUNIT_EXPECT_EQ(test, info.rtr, MPA_RTR_SEND);
-	KUNIT_EXPECT_EQ(test, snmp_fold_field(t->mn->mib, MPA_MIB_ENHANCED),
-			before + 2);
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_ENHANCED), before + 2);
 	conn_post(test, 18);
-	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 1));
+	conn_wait_rx(test, &t->b, 1);
 	KUNIT_EXPECT_EQ(test, mpa_send(t->b.conn, &conn_msg(test, 20)->tx), 0);
-	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 1));
+	conn_wait_rx(test, &t->a, 1);
 }
 
 /* mpa_set_enhanced() */
@@ -659,7 +651,7 @@ static void enh_reject(struct kunit *test, struct conn_test *t)
 	enh_expect_frame(test, true, PEER_C | PEER_R, 0x80024014, t->pool, 508);
 	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
 	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 }
 
 static void enh_rejected(struct kunit *test, struct conn_test *t)
@@ -671,8 +663,8 @@ static void enh_rejected(struct kunit *test, struct conn_test *t)
 	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
 	enh_expect_startup(test, 2, 20, MPA_RTR_SEND, t->pool, 9);
 	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 }
 
 /* A rejecting Reply without enhanced data. @arg: flags, revision */
@@ -688,8 +680,8 @@ static void enh_rejected_plain(struct kunit *test, struct conn_test *t)
 	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
 	enh_expect_pd(test, rev, 9);
 	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 }
 
 /* mpa_attach(), mpa_start_responder() */

@@ -53,11 +53,8 @@ static void conn_check_consumer(struct kunit *test, struct mpa_consumer *c)
 /* Remove the hook, put kept batches, detach. True if released() has come. */
 static bool conn_release(struct kunit *test, struct mpa_consumer *c)
 {
-	u32 i;
-
 	WRITE_ONCE(c->hook, NULL);
-	for (i = 0; i < c->nr_kept; i++)
-		mpa_consumer_put(c, i);
+	mpa_consumer_put_all(c);
 	if (mpa_consumer_detach(c))
 		return true;
 	KUNIT_FAIL(test, "released() does not come; memory is left behind");
@@ -228,9 +225,9 @@ void conn_peer_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
 		     const u8 *pd, u32 pd_len)
 {
 	struct conn_test *t = test->priv;
-	u32 len = mpa_peer_frame(t->buf, reply, flags, rev, pd, pd_len);
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, len), 0);
+	conn_write(test, t->buf, mpa_peer_frame(t->buf, reply, flags, rev, pd,
+						pd_len));
 }
 
 /* Expect exactly this frame as the next octets that the peer receives. */
@@ -245,20 +242,39 @@ void conn_expect_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
 	t->peer.used += len;
 }
 
-static void conn_frames(struct kunit *test, enum conn_role role, u8 ours,
-			u8 peers)
+/* Flags of the frame that the connection sends */
+static u8 conn_flags(const struct conn_test *t, u32 flags)
+{
+	if (flags & MPA_F_REV0)
+		return PEER_M | PEER_C;
+	return (flags & (MPA_F_MARKERS | MPA_F_OOO) ? PEER_M : 0) |
+	       (t->mn->crc ? PEER_C : 0);
+}
+
+/*
+ * Attach, unless the case has done so, and start in @role. The peer receives
+ * the Request of an Initiator.
+ */
+void conn_begin(struct kunit *test, enum conn_role role, u32 flags)
 {
 	struct conn_test *t = test->priv;
 
-	if (role == CONN_INITIATOR) {
-		conn_expect_frame(test, false, ours, 1, NULL, 0);
-		conn_peer_frame(test, true, peers, 1, NULL, 0);
-		return;
-	}
-	conn_peer_frame(test, false, peers, 1, NULL, 0);
+	if (!t->a.conn)
+		conn_attach(test, flags);
+	conn_start(test, role);
+	if (role == CONN_INITIATOR)
+		conn_expect_frame(test, false, conn_flags(t, flags),
+				  flags & MPA_F_REV0 ? 0 : 1, NULL, 0);
+}
+
+/* Start as Responder, up to the consumer's decision on a Request. */
+void conn_get_request(struct kunit *test, u32 flags)
+{
+	struct conn_test *t = test->priv;
+
+	conn_begin(test, CONN_RESPONDER, flags);
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	conn_expect_frame(test, true, ours | (peers & PEER_C), 1, NULL, 0);
 }
 
 /*
@@ -271,10 +287,8 @@ void conn_full(struct kunit *test, enum conn_role role, u32 flags,
 	struct conn_test *t = test->priv;
 	u8 ours;
 
-	if (!t->a.conn)
-		conn_attach(test, flags);
-	ours = (flags & (MPA_F_MARKERS | MPA_F_OOO) ? PEER_M : 0) |
-	       (t->mn->crc ? PEER_C : 0);
+	conn_begin(test, role, flags);
+	ours = conn_flags(t, flags);
 	if (role == CONN_IMMEDIATE) {
 		ours = PEER_M | PEER_C;
 		peer_flags = ours;
@@ -282,20 +296,32 @@ void conn_full(struct kunit *test, enum conn_role role, u32 flags,
 	t->rx_markers = ours & PEER_M;
 	t->tx_markers = peer_flags & PEER_M;
 	t->crc = (ours | peer_flags) & PEER_C;
-
-	conn_start(test, role);
-	if (role != CONN_IMMEDIATE)
-		conn_frames(test, role, ours, peer_flags);
+	if (role == CONN_INITIATOR) {
+		conn_peer_frame(test, true, peer_flags, 1, NULL, 0);
+	} else if (role == CONN_RESPONDER) {
+		conn_peer_frame(test, false, peer_flags, 1, NULL, 0);
+		CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+		KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+		conn_expect_frame(test, true, ours | (peer_flags & PEER_C), 1,
+				  NULL, 0);
+	}
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+}
+
+/* conn_full(), then not on hold. */
+void conn_open(struct kunit *test, enum conn_role role, u32 flags,
+	       u8 peer_flags)
+{
+	struct conn_test *t = test->priv;
+
+	conn_full(test, role, flags, peer_flags);
+	mpa_resume(t->a.conn);
 }
 
 /* For most cases: Initiator, markers and CRC both ways, not on hold. */
 void conn_default(struct kunit *test)
 {
-	struct conn_test *t = test->priv;
-
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
-	mpa_resume(t->a.conn);
+	conn_open(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
 }
 
 /* Connect t->a, the Initiator, with t->b, on both sockets, not on hold. */
@@ -373,11 +399,19 @@ u32 conn_fpdu(struct kunit *test, u32 len)
 	return size;
 }
 
+/* The peer sends @len octets. */
+void conn_write(struct kunit *test, const void *octets, u32 len)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, octets, len), 0);
+}
+
 void conn_flush(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, t->buf_len), 0);
+	conn_write(test, t->buf, t->buf_len);
 	t->buf_len = 0;
 }
 
@@ -387,13 +421,18 @@ void conn_peer_send(struct kunit *test, u32 len)
 	conn_flush(test);
 }
 
+void conn_wait_rx(struct kunit *test, struct mpa_consumer *c, u32 nr)
+{
+	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(c, nr));
+}
+
 /* Expect delivery of the first @nr ULPDUs of the peer, and of no others. */
 void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr)
 {
 	struct conn_test *t = test->priv;
 	u32 k;
 
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(c, nr));
+	conn_wait_rx(test, c, nr);
 	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(c), nr);
 	for (k = 0; k < nr; k++) {
 		KUNIT_ASSERT_EQ(test, c->len[k], t->out_len[k]);
@@ -449,6 +488,24 @@ void conn_expect_silence(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, mpa_peer_silent(&t->peer));
 }
 
+/* Expect a FIN of the connection as the next that the peer receives. */
+void conn_expect_fin(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+}
+
+/* Expect a FIN or a RST of the connection, with no octets before it. */
+void conn_expect_over(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+}
+
 /* Prepare the next message; the caller posts it. */
 struct conn_msg *conn_msg(struct kunit *test, u32 len)
 {
@@ -502,12 +559,18 @@ void conn_post_many(struct kunit *test, u32 nr, u32 len)
 	KUNIT_ASSERT_TRUE(test, list_empty(&list));
 }
 
-struct conn_msg *conn_post(struct kunit *test, u32 len)
+void conn_send(struct kunit *test, struct conn_msg *msg)
 {
-	struct conn_msg *msg = conn_msg(test, len);
 	struct conn_test *t = test->priv;
 
 	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+}
+
+struct conn_msg *conn_post(struct kunit *test, u32 len)
+{
+	struct conn_msg *msg = conn_msg(test, len);
+
+	conn_send(test, msg);
 	return msg;
 }
 
@@ -562,5 +625,5 @@ void conn_expect_alive(struct kunit *test, struct mpa_consumer *c)
 	conn_expect_rx(test, c, t->nr_out);
 	conn_post(test, 100);
 	conn_expect_tx(test, 100);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_count(c, EV_ENDED), 0);
+	CONN_COUNT(test, c, EV_ENDED, 0);
 }

@@ -38,10 +38,7 @@ void gap_begin(struct kunit *test)
 
 void gap_open(struct kunit *test, enum conn_role role, u32 flags)
 {
-	struct conn_test *t = test->priv;
-
-	conn_full(test, role, flags, PEER_M | PEER_C);
-	mpa_resume(t->a.conn);
+	conn_open(test, role, flags, PEER_M | PEER_C);
 	gap_begin(test);
 }
 
@@ -221,8 +218,7 @@ static void ooo_open_off(struct kunit *test, enum conn_ooo_off why)
 	}
 	conn_attach(test, MPA_F_OOO);
 	WRITE_ONCE(t->mn->crc, 0);
-	conn_full(test, CONN_INITIATOR, MPA_F_OOO, PEER_M);
-	mpa_resume(t->a.conn);
+	conn_open(test, CONN_INITIATOR, MPA_F_OOO, PEER_M);
 	gap_begin(test);
 }
 
@@ -249,9 +245,7 @@ static void ooo_startup(struct kunit *test, struct conn_test *t)
 {
 	u32 second;
 
-	conn_attach(test, MPA_F_OOO);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_M | PEER_C, 1, NULL, 0);
+	conn_begin(test, CONN_INITIATOR, MPA_F_OOO);
 	gap_begin(test);
 	t->rx_markers = true;
 	t->crc = true;
@@ -552,10 +546,8 @@ void gap_widen(struct kunit *test)
 	struct conn_test *t = test->priv;
 	u32 i;
 
-	t->opts.rcvbuf = 212992;
-	t->opts.sndbuf = 212992;
-	conn_full(test, CONN_INITIATOR, MPA_F_OOO, PEER_C);
-	mpa_resume(t->a.conn);
+	conn_buffers(t, 212992, 212992);
+	conn_open(test, CONN_INITIATOR, MPA_F_OOO, PEER_C);
 	gap_rcvbuf(t, SZ_4M);
 	for (i = 0; i < 12; i++)
 		conn_peer_send(test, 30000);
@@ -981,8 +973,7 @@ static void ooo_window_retracted(struct kunit *test, struct conn_test *t)
 	bool locked = conn_arg(test);
 	u32 i;
 
-	t->opts.rcvbuf = 8192;
-	t->opts.sndbuf = 16384;
+	conn_buffers(t, 8192, 16384);
 	gap_open(test, CONN_INITIATOR, 0);
 	gap_fpdus(test, 4, 1000);
 	mpa_hold(t->a.conn);
@@ -1024,7 +1015,7 @@ static void ooo_copied(struct kunit *test, struct conn_test *t)
 	conn_fpdu(test, 300);
 	gap_put(test, gap_at(t, 1), t->buf_len);
 	gap_ooo(test, 1, 3);
-	copied = snmp_fold_field(t->mn->mib, MPA_MIB_RX_COPIED);
+	copied = conn_counter(t, MPA_MIB_RX_COPIED);
 	gap_rcvbuf(t, SOCK_MIN_RCVBUF);
 	gap_put(test, 100, 200);
 	KUNIT_ASSERT_EQ(test, gap_queued(t), 100);
@@ -1032,8 +1023,7 @@ static void ooo_copied(struct kunit *test, struct conn_test *t)
 	for (at = 0; at < t->buf_len; at += 900)
 		ooo_press(test, at, min(at + 900, t->buf_len));
 	gap_all(test);
-	KUNIT_EXPECT_GT(test, snmp_fold_field(t->mn->mib, MPA_MIB_RX_COPIED),
-			copied);
+	KUNIT_EXPECT_GT(test, conn_counter(t, MPA_MIB_RX_COPIED), copied);
 }
 
 /* TCP's sequence number wraps, at various stream positions. */

@@ -75,7 +75,7 @@ static void ooo_bad_crc(struct kunit *test, struct conn_test *t)
 	gap_same(test, 0, 1);
 	gap_same(test, 1, 3);
 	gap_same(test, 2, 4);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 	if (!conn_arg(test)) {
 		gap_put(test, 0, gap_at(t, 1));
 		ooo_failed(test, MPA_ERR_CRC, MPA_REASON_CRC, 2);
@@ -114,7 +114,7 @@ static void ooo_into_late(struct kunit *test, struct conn_test *t)
 	seen = gap_at(t, 1) + 10;
 	put_unaligned_be16(9000, t->buf + gap_at(t, 1));
 	gap_put(test, 0, seen);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 1));
+	conn_wait_rx(test, &t->a, 1);
 	gap_put(test, gap_at(t, 2), t->buf_len);
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a, 2));
 	if (conn_arg(test))
@@ -197,8 +197,7 @@ static void ooo_open_rev(struct kunit *test, s8 rev)
 			 CONN_INITIATOR, MPA_F_OOO);
 		return;
 	}
-	conn_attach(test, MPA_F_OOO);
-	conn_start(test, CONN_RESPONDER);
+	conn_begin(test, CONN_RESPONDER, MPA_F_OOO);
 	conn_peer_frame(test, false, PEER_M | PEER_C, 0, NULL, 0);
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
 	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
@@ -368,7 +367,7 @@ static void ooo_fin_after_hole(struct kunit *test, struct conn_test *t)
 	}
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	gap_ooo(test, 1, 4);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 	gap_put(test, 0, gap_at(t, 1));
 	conn_expect_end(test, &t->a, MPA_ERR_TCP,
 			cut ? MPA_REASON_TRUNCATED : MPA_REASON_FIN);
@@ -391,7 +390,7 @@ static void ooo_urgent(struct kunit *test, struct conn_test *t)
 /* Batches kept after Delivery (@arg 0), or after released(). */
 static void ooo_keep(struct kunit *test, struct conn_test *t)
 {
-	u32 i, first;
+	u32 first;
 
 	gap_default(test);
 	first = tcp_sk(t->sock[0]->sk)->copied_seq;
@@ -412,8 +411,7 @@ static void ooo_keep(struct kunit *test, struct conn_test *t)
 		mpa_barrier();
 		gap_kept_same(test);
 	}
-	for (i = 0; i < t->a.nr_kept; i++)
-		mpa_consumer_put(&t->a, i);
+	mpa_consumer_put_all(&t->a);
 	if (!conn_arg(test))
 		gap_alive(test);
 }
@@ -719,8 +717,7 @@ static void ooo_race_round(struct kunit *test, struct ooo_arrivals *a, u32 n)
 	flush_work(&a->work);
 	KUNIT_ASSERT_TRUE(test, released);
 	KUNIT_EXPECT_LE(test, t->a.nr_delivered, t->a.nr_rx);
-	for (i = 0; i < t->a.nr_kept; i++)
-		mpa_consumer_put(&t->a, i);
+	mpa_consumer_put_all(&t->a);
 	ooo_unshared(test);
 }
 

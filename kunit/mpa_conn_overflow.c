@@ -62,7 +62,7 @@ static void overflow_oldest(struct kunit *test, struct conn_test *t)
 	overflow_init(test, 1);
 	before = conn_counter(t, mib);
 	overflow_start_b(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+	CONN_COUNT(test, &t->b, EV_ENDED, 0);
 	overflow_start_a(test, CONN_RESPONDER);
 	conn_expect_end(test, &t->b, MPA_ERR_FRAME,
 			MPA_REASON_STARTUP_OVERFLOW);
@@ -71,7 +71,7 @@ static void overflow_oldest(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, t->helper.client->sk->sk_err, ECONNRESET);
 	KUNIT_EXPECT_EQ(test, before + 1, conn_counter(t, mib));
 	overflow_establish(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 }
 
 /* With two startups and a limit of two, none is ended. */
@@ -83,7 +83,7 @@ static void overflow_room(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 2);
 	overflow_establish(test);
 	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+	CONN_COUNT(test, &t->b, EV_ENDED, 0);
 }
 
 /* The limit is lowered: the next startup ends those above it. */
@@ -93,7 +93,7 @@ static void overflow_lowered(struct kunit *test, struct conn_test *t)
 	overflow_start_b(test);
 	WRITE_ONCE(t->mn->startup_max, 1);
 	conn_settle(&t->b);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+	CONN_COUNT(test, &t->b, EV_ENDED, 0);
 	overflow_start_a(test, CONN_RESPONDER);
 	conn_expect_end(test, &t->b, MPA_ERR_FRAME,
 			MPA_REASON_STARTUP_OVERFLOW);
@@ -111,8 +111,8 @@ static void overflow_decide(struct kunit *test, struct conn_test *t)
 	overflow_start_b(test);
 	conn_settle(&t->a);
 	overflow_establish(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	CONN_COUNT(test, &t->b, EV_ENDED, 0);
 }
 
 /* An Initiator does not count. */
@@ -125,7 +125,7 @@ static void overflow_initiator(struct kunit *test, struct conn_test *t)
 	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
 	conn_peer_frame(test, true, PEER_C, 1, NULL, 0);
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+	CONN_COUNT(test, &t->b, EV_ENDED, 0);
 }
 
 /* A startup is chosen to be ended, but its Request is complete first. */
@@ -135,7 +135,7 @@ static void overflow_late(struct kunit *test, struct conn_test *t)
 	overflow_start_a(test, CONN_RESPONDER);
 	set_bit(MPA_CONN_STARTUP_OVERFLOW, &t->a.conn->flags);
 	overflow_establish(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 }
 
 /* A refused peer that does not close counts; the reason stays REVISION. */
@@ -150,7 +150,7 @@ static void overflow_refused(struct kunit *test, struct conn_test *t)
 	mod_timer(&t->a.conn->timer, jiffies + 60 * HZ);
 	overflow_start_b(test);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+	CONN_COUNT(test, &t->b, EV_ENDED, 0);
 }
 
 /* A refused peer is ended before TCP takes the refusal: the buffer is full. */
@@ -158,8 +158,7 @@ static void overflow_refusal_unsent(struct kunit *test, struct conn_test *t)
 {
 	struct sock *sk;
 
-	t->opts.rcvbuf = 4096;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 4096, 200000);
 	overflow_init_flags(test, 1, MPA_F_STRICT);
 	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 60000),
 			0);
@@ -171,7 +170,7 @@ static void overflow_refusal_unsent(struct kunit *test, struct conn_test *t)
 	conn_settle(&t->a);
 	overflow_start_b(test);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+	CONN_COUNT(test, &t->b, EV_ENDED, 0);
 }
 
 /* A startup that ends by a reset, mpa_abort() or mpa_detach() makes room. */
@@ -195,7 +194,7 @@ static void overflow_leave(struct kunit *test, struct conn_test *t)
 	}
 	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 0);
 	overflow_start_b(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->b, EV_ENDED), 0);
+	CONN_COUNT(test, &t->b, EV_ENDED, 0);
 }
 
 static const struct conn_row overflow_rows[] = {

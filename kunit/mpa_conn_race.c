@@ -43,10 +43,7 @@ static void race_peer_write(struct conn_test *t)
 
 static void race_put(struct conn_test *t)
 {
-	u32 i;
-
-	for (i = 0; i < t->a.nr_kept; i++)
-		mpa_consumer_put(&t->a, i);
+	mpa_consumer_put_all(&t->a);
 }
 
 static void race_nothing(struct conn_test *t)

@@ -18,8 +18,7 @@ static void recv_write(struct kunit *test, u32 from, u32 to)
 {
 	struct conn_test *t = test->priv;
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + from,
-					     to - from), 0);
+	conn_write(test, t->buf + from, to - from);
 	recv_calm(t);
 }
 
@@ -43,7 +42,7 @@ static void recv_held(struct kunit *test, struct conn_test *t)
 	conn_peer_send(test, 100);
 	conn_peer_send(test, 900);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+	CONN_COUNT(test, &t->a, EV_RECV, 0);
 	mpa_resume(t->a.conn);
 	conn_expect_rx(test, &t->a, 2);
 	KUNIT_EXPECT_EQ(test, t->a.pos[0], 0);
@@ -64,8 +63,7 @@ static void recv_held_window(struct kunit *test, struct conn_test *t)
 {
 	u32 i, nr = 60, consumed;
 
-	t->opts.rcvbuf = 8192;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 8192, 200000);
 	conn_full(test, CONN_INITIATOR, 0, PEER_C);
 	consumed = recv_consumed(t);
 	for (i = 0; i < nr; i++)
@@ -85,8 +83,7 @@ static void recv_split(struct kunit *test, struct conn_test *t)
 	bool markers = conn_arg(test);
 	u32 cut, at, size, nr = 0;
 
-	conn_full(test, CONN_INITIATOR, markers ? MPA_F_MARKERS : 0, PEER_C);
-	mpa_resume(t->a.conn);
+	conn_open(test, CONN_INITIATOR, markers ? MPA_F_MARKERS : 0, PEER_C);
 	for (cut = 1; cut < 516; cut++) {
 		size = conn_fpdu(test, 500);
 		at = min(cut, size - 1);
@@ -95,7 +92,7 @@ static void recv_split(struct kunit *test, struct conn_test *t)
 		recv_write(test, at, size);
 		t->buf_len = 0;
 		nr++;
-		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, nr));
+		conn_wait_rx(test, &t->a, nr);
 	}
 	conn_expect_rx(test, &t->a, nr);
 }
@@ -143,7 +140,7 @@ static void recv_mixed(struct kunit *test, struct conn_test *t)
 	conn_fpdu(test, 400);
 	recv_write(test, 0, first - 100);
 	recv_write(test, first - 100, end + 50);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 3));
+	conn_wait_rx(test, &t->a, 3);
 	conn_settle(&t->a);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 3);
 	recv_write(test, end + 50, t->buf_len);
@@ -166,11 +163,9 @@ static void recv_many(struct kunit *test, struct conn_test *t)
 /* FPDUs that are longer than the window can ever be; @arg: markers */
 static void recv_window(struct kunit *test, struct conn_test *t)
 {
-	t->opts.rcvbuf = 4096;
-	t->opts.sndbuf = 200000;
-	conn_full(test, CONN_INITIATOR, conn_arg(test) ? MPA_F_MARKERS : 0,
+	conn_buffers(t, 4096, 200000);
+	conn_open(test, CONN_INITIATOR, conn_arg(test) ? MPA_F_MARKERS : 0,
 		  PEER_C);
-	mpa_resume(t->a.conn);
 	conn_fpdu(test, 100);
 	conn_fpdu(test, MPA_ULPDU_MAX);
 	conn_fpdu(test, 100);
@@ -185,10 +180,9 @@ static void recv_pieces(struct kunit *test, struct conn_test *t)
 {
 	unsigned long copied;
 
-	t->opts.rcvbuf = 200000;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 200000, 200000);
 	conn_default(test);
-	copied = snmp_fold_field(t->mn->mib, MPA_MIB_RX_COPIED);
+	copied = conn_counter(t, MPA_MIB_RX_COPIED);
 	conn_fpdu(test, 100);
 	conn_fpdu(test, MPA_ULPDU_MAX);
 	conn_fpdu(test, 100);
@@ -197,8 +191,7 @@ static void recv_pieces(struct kunit *test, struct conn_test *t)
 			0);
 	t->buf_len = 0;
 	conn_expect_rx(test, &t->a, 3);
-	KUNIT_EXPECT_GT(test, snmp_fold_field(t->mn->mib, MPA_MIB_RX_COPIED),
-			copied);
+	KUNIT_EXPECT_GT(test, conn_counter(t, MPA_MIB_RX_COPIED), copied);
 	conn_expect_alive(test, &t->a);
 }
 
@@ -219,12 +212,11 @@ static u32 recv_but(struct kunit *test, u32 len, u32 left)
 	struct conn_test *t = test->priv;
 	u32 size, consumed, i;
 
-	t->opts.rcvbuf = 4096;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 4096, 200000);
 	conn_default(test);
 	consumed = recv_consumed(t);
 	size = conn_fpdu(test, len);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size - left), 0);
+	conn_write(test, t->buf, size - left);
 	for (i = 0; i < 10000 && !recv_all_acked(t); i++)
 		usleep_range(1000, 2000);
 	KUNIT_ASSERT_TRUE(test, recv_all_acked(t));
@@ -253,9 +245,7 @@ static void recv_window_crc(struct kunit *test, struct conn_test *t)
 	u32 size = recv_half(test);
 
 	t->buf[size - 100] ^= 1;
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer,
-					     t->buf + size - RECV_HALF,
-					     RECV_HALF), 0);
+	conn_write(test, t->buf + size - RECV_HALF, RECV_HALF);
 	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
 }
@@ -275,8 +265,7 @@ static void recv_window_detach_held(struct kunit *test, struct conn_test *t)
 	u32 i, size = recv_but(test, 20000, 100);
 
 	mpa_hold(t->a.conn);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + size - 100,
-					     100), 0);
+	conn_write(test, t->buf + size - 100, 100);
 	for (i = 0; i < 1000 && !READ_ONCE(t->a.conn->rx.ready); i++)
 		conn_settle(&t->a);
 	KUNIT_ASSERT_NOT_NULL(test, t->a.conn->rx.ready);
@@ -289,8 +278,7 @@ static void recv_window_held(struct kunit *test, struct conn_test *t)
 {
 	u32 consumed;
 
-	t->opts.rcvbuf = 4096;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 4096, 200000);
 	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
 	consumed = recv_consumed(t);
 	conn_peer_send(test, MPA_ULPDU_MAX);
@@ -316,16 +304,13 @@ static void recv_hold_inside(struct kunit *test, struct conn_test *t)
 	for (i = 0; i < 5; i++) {
 		conn_peer_send(test, 100);
 		conn_settle(&t->a);
-		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV),
-				i + 1);
+		CONN_COUNT(test, &t->a, EV_RECV, i + 1);
 		conn_peer_send(test, 100);
 		conn_settle(&t->a);
-		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV),
-				i + 1);
+		CONN_COUNT(test, &t->a, EV_RECV, i + 1);
 		mpa_resume(t->a.conn);
 		conn_settle(&t->a);
-		KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV),
-				i + 2);
+		CONN_COUNT(test, &t->a, EV_RECV, i + 2);
 		t->a.count[EV_RECV]--;
 		mpa_resume(t->a.conn);
 	}
@@ -341,9 +326,8 @@ static void recv_lengths(struct kunit *test, struct conn_test *t)
 	};
 	u32 i;
 
-	conn_full(test, CONN_INITIATOR, conn_arg(test) ? MPA_F_MARKERS : 0,
+	conn_open(test, CONN_INITIATOR, conn_arg(test) ? MPA_F_MARKERS : 0,
 		  PEER_C);
-	mpa_resume(t->a.conn);
 	for (i = 0; i < ARRAY_SIZE(len); i++)
 		conn_peer_send(test, len[i]);
 	conn_expect_rx(test, &t->a, ARRAY_SIZE(len));
@@ -440,8 +424,7 @@ static void recv_keep(struct kunit *test, u32 nr)
 	t->a.keep = true;
 	for (i = 0; i < nr; i++) {
 		conn_peer_send(test, 1000);
-		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a,
-								 i + 1));
+		conn_wait_rx(test, &t->a, i + 1);
 	}
 	KUNIT_ASSERT_EQ(test, t->a.nr_kept, nr);
 	t->a.keep = false;
@@ -479,8 +462,7 @@ static void recv_keep_window(struct kunit *test, struct conn_test *t)
 {
 	u32 i, kept;
 
-	t->opts.rcvbuf = 8192;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 8192, 200000);
 	conn_default(test);
 	t->a.keep = true;
 	for (i = 0; i < 100; i++)
@@ -490,8 +472,7 @@ static void recv_keep_window(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_LT(test, kept, 100);
 	KUNIT_EXPECT_GT(test, kept, 0);
 	t->a.keep = false;
-	for (i = 0; i < t->a.nr_kept; i++)
-		mpa_consumer_put(&t->a, i);
+	mpa_consumer_put_all(&t->a);
 	conn_expect_rx(test, &t->a, 100);
 }
 
@@ -503,12 +484,11 @@ static void recv_keep_copied(struct kunit *test, struct conn_test *t)
 {
 	u32 i;
 
-	t->opts.rcvbuf = 4096;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 4096, 200000);
 	conn_default(test);
 	t->a.keep = true;
 	conn_peer_send(test, 20000);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 1));
+	conn_wait_rx(test, &t->a, 1);
 	t->a.keep = false;
 	KUNIT_ASSERT_GT(test, 20000, t->sock[0]->sk->sk_rcvbuf);
 	conn_peer_send(test, 100);
@@ -576,9 +556,8 @@ static void recv_failed(struct kunit *test, enum mpa_error error,
 	conn_post(test, 200);
 	conn_expect_tx(test, 200);
 	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_CLOSED), 0);
+	conn_expect_fin(test);
+	CONN_COUNT(test, &t->a, EV_CLOSED, 0);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
@@ -617,8 +596,7 @@ static void recv_discarded(struct kunit *test)
 
 static void recv_small(struct conn_test *t)
 {
-	t->opts.rcvbuf = 8192;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 8192, 200000);
 }
 
 /* After an error, octets that arrive are discarded. */
@@ -630,7 +608,7 @@ static void recv_discard(struct kunit *test, struct conn_test *t)
 	recv_go_on(test);
 	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
 	recv_discarded(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+	CONN_COUNT(test, &t->a, EV_RECV, 0);
 }
 
 /* After an error found on hold, octets that arrive are discarded. */
@@ -648,7 +626,7 @@ static void recv_discard_held(struct kunit *test, struct conn_test *t)
 	conn_settle(&t->a);
 	recv_go_on(test);
 	recv_discarded(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 1);
+	CONN_COUNT(test, &t->a, EV_RECV, 1);
 }
 
 /* Make only the last skb unreadable; TCP does not join it with others. */
@@ -794,9 +772,7 @@ static void recv_truncated(struct kunit *test, struct conn_test *t)
 		conn_default(test);
 		first = conn_fpdu(test, 40);
 		size = conn_fpdu(test, 10);
-		KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf,
-						     first + min(n, size - 1)),
-				0);
+		conn_write(test, t->buf, first + min(n, size - 1));
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 		conn_expect_end(test, &t->a, MPA_ERR_TCP,
 				MPA_REASON_TRUNCATED);
@@ -849,8 +825,8 @@ static void recv_held_fin(struct kunit *test, struct conn_test *t)
 	conn_peer_send(test, 50);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	CONN_COUNT(test, &t->a, EV_RECV, 0);
 	mpa_resume(t->a.conn);
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
 	conn_expect_rx(test, &t->a, 1);
@@ -875,10 +851,10 @@ static void recv_held_reset(struct kunit *test, struct conn_test *t)
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_EXPECT_EQ(test, t->a.err, -ECONNRESET);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+	CONN_COUNT(test, &t->a, EV_RECV, 0);
 	mpa_resume(t->a.conn);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RECV), 0);
+	CONN_COUNT(test, &t->a, EV_RECV, 0);
 }
 
 /* A reset is reported on hold with the window shut. */
@@ -886,8 +862,7 @@ static void recv_held_full_reset(struct kunit *test, struct conn_test *t)
 {
 	u32 i;
 
-	t->opts.rcvbuf = 8192;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 8192, 200000);
 	conn_full(test, CONN_INITIATOR, 0, PEER_C);
 	for (i = 0; i < 40; i++)
 		conn_peer_send(test, 2000);
@@ -909,7 +884,7 @@ static void recv_detach_unread(struct kunit *test, struct conn_test *t)
 	mpa_hold(t->a.conn);
 	conn_settle(&t->a);
 	size = conn_fpdu(test, 300);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size), 0);
+	conn_write(test, t->buf, size);
 	conn_settle(&t->a);
 	conn_detach(test, &t->a);
 
@@ -962,8 +937,7 @@ static void may_send_first(struct kunit *test, struct conn_test *t)
 /* After an invalid first FPDU a Responder sends nothing at all. */
 static void may_send_bad(struct kunit *test, struct conn_test *t)
 {
-	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
-	mpa_resume(t->a.conn);
+	conn_open(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
 	conn_post(test, 300);
 	conn_post(test, 300);
 	conn_fpdu(test, 64);
@@ -982,8 +956,7 @@ static void may_send_bad(struct kunit *test, struct conn_test *t)
 /* The peer's FIN arrives before any FPDU. */
 static void may_send_fin(struct kunit *test, struct conn_test *t)
 {
-	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
-	mpa_resume(t->a.conn);
+	conn_open(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
 	conn_post(test, 300);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
@@ -994,15 +967,13 @@ static void may_send_fin(struct kunit *test, struct conn_test *t)
 /* mpa_shutdown() before the first FPDU: the FIN follows the queued messages. */
 static void may_send_shutdown(struct kunit *test, struct conn_test *t)
 {
-	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
-	mpa_resume(t->a.conn);
+	conn_open(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
 	conn_post(test, 300);
 	KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
 	conn_expect_silence(test);
 	conn_peer_send(test, 64);
 	conn_expect_tx(test, 300);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	conn_expect_fin(test);
 }
 
 static const struct conn_row recv_rows[] = {

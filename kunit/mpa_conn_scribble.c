@@ -77,10 +77,9 @@ static int scribble_next(struct mpa_tx *tx, u32 max)
 static struct conn_msg *scribble_source(struct kunit *test)
 {
 	struct conn_msg *msg = scribble_msg(test, SCRIBBLE_NR * SCRIBBLE_LEN);
-	struct conn_test *t = test->priv;
 
 	msg->tx.next = scribble_next;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	return msg;
 }
 
@@ -89,7 +88,7 @@ static void scribble_expect(struct kunit *test, u32 nr)
 {
 	struct conn_test *t = test->priv;
 
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, nr));
+	conn_wait_rx(test, &t->b, nr);
 	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(&t->b), nr);
 	KUNIT_ASSERT_EQ(test, 0, memcmp(t->b.rx, t->pool, nr * SCRIBBLE_LEN));
 }
@@ -158,7 +157,7 @@ static void scribble_kept(struct kunit *test, struct conn_test *t)
 	scribble_start(test);
 	t->b.keep = true;
 	msg = scribble_msg(test, SCRIBBLE_LEN);
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	scribble_expect(test, 1);
 	memset(page_address(t->page[0]), 0x5a, PAGE_SIZE);
 	scribble_check_kept(test);
@@ -176,7 +175,7 @@ static void scribble_handed_back(struct kunit *test, struct conn_test *t)
 	scribble_start(test);
 	mpa_hold(t->b.conn);
 	msg = scribble_msg(test, SCRIBBLE_LEN);
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	conn_expect_done(test, &t->a, 1, 0);
 	memset(page_address(t->page[0]), 0x5a, PAGE_SIZE);
 	mpa_resume(t->b.conn);
@@ -198,7 +197,7 @@ static void scribble_once(struct kunit *test)
 	unsigned long *word = msg->kv.iov_base;
 	u32 i;
 
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	while (!scribble_over(t, t->nr_msg)) {
 		KUNIT_ASSERT_TRUE(test, time_before(jiffies, until));
 		for (i = 0; i < PAGE_SIZE / sizeof(*word); i++)
@@ -237,7 +236,7 @@ static void scribble_race(struct kunit *test, struct conn_test *t)
 		scribble_once(test);
 	}
 	if (conn_arg(test) == SCRIBBLE_COPIED)
-		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, i));
+		conn_wait_rx(test, &t->b, i);
 	conn_settle(&t->b);
 	scribble_check(test);
 	if (mpa_consumer_count(&t->b, EV_ENDED))

@@ -12,11 +12,8 @@
 /* Open a connection as Initiator; @arg: the connection sends markers. */
 static void send_full(struct kunit *test)
 {
-	struct conn_test *t = test->priv;
-
-	conn_full(test, CONN_INITIATOR, 0,
+	conn_open(test, CONN_INITIATOR, 0,
 		  PEER_C | (conn_arg(test) ? PEER_M : 0));
-	mpa_resume(t->a.conn);
 }
 
 static void send_lengths(struct kunit *test, struct conn_test *t)
@@ -85,7 +82,7 @@ static void send_refused_messages(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, list_count_nodes(&list), 2);
 	conn_expect_silence(test);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 }
 
 /* An FPDU not longer than the EMSS is sent whole in one segment. */
@@ -177,7 +174,7 @@ static void send_source(struct kunit *test, struct conn_test *t)
 	mpa_get_info(t->a.conn, &info);
 	before = conn_segments(t);
 	msg = conn_source(test, 50000);
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	while (at < 50000) {
 		u64 pos = t->in_pos;
 
@@ -236,7 +233,7 @@ static void send_source_stops(struct kunit *test, struct conn_test *t)
 	send_full(test);
 	msg = conn_source(test, 50000);
 	msg->stop = 3;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	conn_take(test);
 	conn_take(test);
 	t->nr_in = 1;
@@ -249,7 +246,7 @@ static void send_source_stops(struct kunit *test, struct conn_test *t)
 	/* A source may have nothing at all. */
 	msg = conn_source(test, 10);
 	msg->stop = 1;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	conn_expect_done(test, &t->a, 3, 0);
 	conn_expect_silence(test);
 }
@@ -266,12 +263,12 @@ static void send_source_fails(struct kunit *test, u32 stop, int err, int status)
 	msg = conn_source(test, 10000);
 	msg->stop = stop;
 	msg->err = err;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	conn_expect_done(test, &t->a, 1, status);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_EXPECT_EQ(test, t->a.err, status);
 	KUNIT_EXPECT_EQ(test, msg->asked, stop);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 1);
+	CONN_COUNT(test, &t->a, EV_ENDED, 1);
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
 			-ENOTCONN);
@@ -318,7 +315,7 @@ static void send_source_detach(struct kunit *test, struct conn_test *t)
 	msg = conn_source(test, 60000);
 	msg->tx.next = send_next_detach;
 	msg->conn = t->a.conn;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
 	conn_expect_done(test, &t->a, 1, -ECANCELED);
 	KUNIT_EXPECT_EQ(test, msg->asked, 4);
@@ -362,12 +359,10 @@ static void send_credit(struct kunit *test, struct conn_test *t)
 /* Post a message again that was handed back, with the same data. */
 static void send_repost(struct kunit *test, struct conn_msg *msg)
 {
-	struct conn_test *t = test->priv;
-
 	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, &msg->kv, 1, msg->kv.iov_len);
 	msg->left = msg->kv.iov_len;
 	msg->asked = 0;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 }
 
 /* A source that is posted again begins with its first octet. */
@@ -438,8 +433,7 @@ static void send_backpressure(struct kunit *test, struct conn_test *t)
 	struct sock *sk;
 	u32 i;
 
-	t->opts.rcvbuf = 8192;
-	t->opts.sndbuf = 16384;
+	conn_buffers(t, 8192, 16384);
 	send_full(test);
 	sk = t->sock[0]->sk;
 	conn_post_many(test, 25, 16000);
@@ -492,9 +486,8 @@ static void send_memalloc(struct kunit *test, struct conn_test *t)
 	allocation = sk->sk_allocation;
 	task_frag = sk->sk_use_task_frag;
 	t->a.hook = send_memalloc_hook;
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
+	conn_open(test, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
 		  PEER_M | PEER_C);
-	mpa_resume(t->a.conn);
 	KUNIT_EXPECT_FALSE(test, sk->sk_allocation & __GFP_IO);
 	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
 	conn_expect_alive(test, &t->a);
@@ -586,7 +579,7 @@ static void send_mtu_source(struct kunit *test, struct conn_test *t)
 	KUNIT_ASSERT_GT(test, mtu, 1500);
 	t->lo_mtu = mtu;
 	msg = conn_source(test, 5000);
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	conn_take(test);
 	KUNIT_EXPECT_LE(test, t->in_pos, 1448);
 	KUNIT_EXPECT_GE(test, msg->max, 1430);
@@ -601,7 +594,7 @@ static void send_both(struct kunit *test, struct conn_test *t)
 		 conn_arg(test) & 2 ? MPA_F_MARKERS : 0);
 	for (i = 0; i < 100; i++)
 		conn_post(test, 1 + i * i);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 100));
+	conn_wait_rx(test, &t->b, 100);
 	for (i = 0; i < 100; i++) {
 		KUNIT_ASSERT_EQ(test, t->b.len[i], 1 + i * i);
 		KUNIT_ASSERT_EQ(test, 0, memcmp(t->b.rx + at, t->pool + i,
@@ -611,7 +604,7 @@ static void send_both(struct kunit *test, struct conn_test *t)
 	conn_expect_done(test, &t->a, 100, 0);
 	KUNIT_ASSERT_EQ(test, mpa_send(t->b.conn, &conn_msg(test, 999)->tx),
 			0);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 1));
+	conn_wait_rx(test, &t->a, 1);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(t->a.rx, t->pool + 100, 999));
 }
 
@@ -645,7 +638,7 @@ static void send_pages(struct kunit *test, u32 nr)
 	for (i = 0; i < nr; i++) {
 		struct conn_msg *msg = conn_page_msg(test, 3000);
 
-		KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+		conn_send(test, msg);
 	}
 	conn_settle(&t->a);
 	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
@@ -699,7 +692,7 @@ static void zerocopy_copied(struct kunit *test, struct conn_test *t)
 	before = conn_counter(t, MPA_MIB_TX_COPIED);
 	msg = conn_msg(test, 3000);
 	msg->tx.flags = MPA_TX_ZEROCOPY;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 
 	msg = conn_msg(test, CONN_HDR + 1024);
 	memcpy(slab, msg->kv.iov_base, 1024);
@@ -707,7 +700,7 @@ static void zerocopy_copied(struct kunit *test, struct conn_test *t)
 		      offset_in_page(slab));
 	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, 1024);
 	msg->tx.flags = MPA_TX_ZEROCOPY;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	conn_expect_done(test, &t->a, 2, 0);
 	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_COPIED) - before, 2);
 	memset(slab, 0, 1024);
@@ -732,7 +725,7 @@ static void send_15_pages(struct kunit *test, struct page *page, u32 skip)
 		      skip + msg->tx.len);
 	iov_iter_advance(&msg->tx.data, skip);
 	msg->tx.flags = MPA_TX_ZEROCOPY;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	conn_expect_tx(test, msg->len);
 	conn_expect_done(test, &t->a, t->nr_msg, 0);
 }
@@ -778,10 +771,10 @@ static void zerocopy_pieces(struct kunit *test, struct conn_test *t)
 	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	for (i = 0; i < 2; i++) {
 		msg = conn_page_msg(test, i ? 3700 : 3500);
-		KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+		conn_send(test, msg);
 		conn_expect_tx(test, msg->len);
-		KUNIT_EXPECT_EQ(test, 1, conn_counter(t, MPA_MIB_TX_ZEROCOPY) -
-					 before);
+		KUNIT_EXPECT_EQ(test, 1,
+				conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before);
 	}
 	conn_expect_done(test, &t->a, 2, 0);
 }
@@ -794,7 +787,7 @@ static void zerocopy_detach(struct kunit *test, struct conn_test *t)
 	send_pages(test, 2);
 	mpa_detach(t->a.conn);
 	flush_work(&t->a.conn->work);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_RELEASED), 0);
+	CONN_COUNT(test, &t->a, EV_RELEASED, 0);
 	mpa_peer_go_on(&t->peer);
 	for (i = 0; i < CONN_PAGES; i++)
 		conn_expect_tx(test, 3000);
@@ -842,8 +835,7 @@ static void send_queue(struct kunit *test, u32 nr, u32 len)
 {
 	struct conn_test *t = test->priv;
 
-	t->opts.rcvbuf = 8192;
-	t->opts.sndbuf = 16384;
+	conn_buffers(t, 8192, 16384);
 	send_full(test);
 	conn_post_many(test, nr, len);
 	conn_settle(&t->a);
@@ -888,8 +880,7 @@ static void queue_detach_again(struct kunit *test, struct conn_test *t)
 {
 	struct conn_msg *msg;
 
-	t->opts.rcvbuf = 8192;
-	t->opts.sndbuf = 16384;
+	conn_buffers(t, 8192, 16384);
 	send_full(test);
 	msg = conn_post(test, 900);
 	conn_expect_tx(test, 900);
@@ -926,12 +917,11 @@ static void queue_shutdown(struct kunit *test, struct conn_test *t)
 			-EPIPE);
 	for (i = 0; i < 25; i++)
 		conn_expect_tx(test, 16000);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	conn_expect_fin(test);
 	conn_expect_done(test, &t->a, 25, 0);
 	conn_peer_send(test, 700);
 	conn_expect_rx(test, &t->a, 1);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_CLOSED), 0);
+	CONN_COUNT(test, &t->a, EV_CLOSED, 0);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_EXPECT_EQ(test, t->a.err, 0);

@@ -252,9 +252,8 @@ static void shared_blocked(struct kunit *test, struct conn_test *t)
 
 	/* The loopback device, and so the callbacks, run on this CPU. */
 	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
+	conn_open(test, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
 		  PEER_M | PEER_C);
-	mpa_resume(t->a.conn);
 	msg = conn_msg(test, 100);
 	conn_fpdu(test, 100);
 	while (!err && all->nr < BLOCKED)
@@ -344,7 +343,7 @@ static void shared_mtu_probe(struct kunit *test, struct conn_test *t)
 	else
 		WRITE_ONCE(init_net.ipv4.sysctl_tcp_mtu_probing, 1);
 	msg = conn_page_msg(test, 1000);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_done(&t->a, 1));
 	WRITE_ONCE(init_net.ipv4.sysctl_tcp_mtu_probing, 0);
 	inet_csk(t->sock[0]->sk)->icsk_mtup.enabled = 0;
@@ -416,11 +415,8 @@ static void shared_keep(struct kunit *test, u32 nr)
 
 static void shared_put(struct conn_test *t)
 {
-	u32 i;
-
 	t->a.keep = false;
-	for (i = 0; i < t->a.nr_kept; i++)
-		mpa_consumer_put(&t->a, i);
+	mpa_consumer_put_all(&t->a);
 }
 
 /*
@@ -465,9 +461,8 @@ static void shared_rx_mem_others(struct kunit *test, struct conn_test *t)
 	unsigned long max;
 	s64 others;
 
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS | conn_arg(test),
+	conn_open(test, CONN_INITIATOR, MPA_F_MARKERS | conn_arg(test),
 		  PEER_M | PEER_C);
-	mpa_resume(t->a.conn);
 	max = t->mn->rx_mem_max;
 	others = max + 1;
 	percpu_counter_add(&t->mn->rx_mem, others);
@@ -477,7 +472,7 @@ static void shared_rx_mem_others(struct kunit *test, struct conn_test *t)
 	shared_keep(test, 2);
 	KUNIT_EXPECT_EQ(test, t->a.nr_kept, conn_arg(test) ? 2 : 1);
 	percpu_counter_sub(&t->mn->rx_mem, others);
-	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_ulpdus(&t->a, 4));
+	conn_wait_rx(test, &t->a, 4);
 	shared_put(t);
 	conn_settle(&t->a);
 	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);

@@ -186,7 +186,7 @@ static void sock_connect_listen(struct kunit *test, struct conn_test *t)
 	sock_give(t);
 	conn_start_two(test, 0, MPA_F_MARKERS);
 	conn_post(test, 5000);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 1));
+	conn_wait_rx(test, &t->b, 1);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(t->b.rx, t->pool, 5000));
 }
 

@@ -53,10 +53,8 @@ static void splice_rest(struct kunit *test, u32 from)
 {
 	struct conn_test *t = test->priv;
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + from,
-					     t->buf_len - from), 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->pool, SPLICE_MORE),
-			0);
+	conn_write(test, t->buf + from, t->buf_len - from);
+	conn_write(test, t->pool, SPLICE_MORE);
 }
 
 /* Wait until MPA waits for an FPDU of @size octets, and has copied none. */
@@ -125,8 +123,7 @@ static void splice_pieces(struct kunit *test, struct conn_test *t)
 	u32 head = SPLICE_PIECES * SPLICE_PIECE;
 	u32 size;
 
-	t->opts.rcvbuf = 200000;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 200000, 200000);
 	splice_hold(test);
 	size = conn_fpdu(test, 3994);
 	splice_write(test, 0, SPLICE_PIECE, false);
@@ -150,10 +147,8 @@ static void splice_window(struct kunit *test, struct conn_test *t)
 {
 	u32 head = 100, size;
 
-	t->opts.rcvbuf = 4096;
-	t->opts.sndbuf = 200000;
-	conn_full(test, CONN_INITIATOR, 0, PEER_C);
-	mpa_resume(t->a.conn);
+	conn_buffers(t, 4096, 200000);
+	conn_open(test, CONN_INITIATOR, 0, PEER_C);
 	size = conn_fpdu(test, 20000);
 	splice_write(test, 0, head, false);
 	splice_waits(test, size);
@@ -185,14 +180,12 @@ static void splice_kept(struct kunit *test, struct conn_test *t)
 {
 	u32 size, last;
 
-	t->opts.rcvbuf = 200000;
-	t->opts.sndbuf = 200000;
+	conn_buffers(t, 200000, 200000);
 	conn_default(test);
 	t->a.keep = true;
 	size = conn_fpdu(test, conn_arg(test));
 	last = min(size, 2000);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, size - last),
-			0);
+	conn_write(test, t->buf, size - last);
 	splice_write(test, size - last, last, true);
 	t->buf_len = 0;
 	conn_expect_rx(test, &t->a, 1);
@@ -213,7 +206,7 @@ static void splice_kept(struct kunit *test, struct conn_test *t)
  */
 static void splice_ooo(struct kunit *test, struct conn_test *t)
 {
-	u32 from, len, i;
+	u32 from, len;
 
 	gap_default(test);
 	t->a.keep_ooo = true;
@@ -230,8 +223,7 @@ static void splice_ooo(struct kunit *test, struct conn_test *t)
 	gap_put(test, 0, from);
 	gap_all(test);
 	gap_kept_same(test);
-	for (i = 0; i < t->a.nr_kept; i++)
-		mpa_consumer_put(&t->a, i);
+	mpa_consumer_put_all(&t->a);
 	gap_alive(test);
 }
 
@@ -265,10 +257,9 @@ static void splice_own(struct kunit *test, struct conn_test *t)
 	copied = snmp_fold_field(t->a.conn->mn->mib, MPA_MIB_RX_COPIED);
 	conn_post(test, 100);
 	conn_post(test, 1000);
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn,
-				       &conn_page_msg(test, 1000)->tx), 0);
+	conn_send(test, conn_page_msg(test, 1000));
 	conn_post(test, 20000);
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(&t->b, 4));
+	conn_wait_rx(test, &t->b, 4);
 	KUNIT_EXPECT_EQ(test, copied,
 			snmp_fold_field(t->a.conn->mn->mib,
 					MPA_MIB_RX_COPIED));

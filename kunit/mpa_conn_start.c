@@ -179,7 +179,7 @@ static void attach_untouched(struct kunit *test, struct conn_test *t)
 	WRITE_ONCE(sk->sk_data_ready, start_data_ready);
 	conn_attach(test, 0);
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, hello, 9), 0);
+	conn_write(test, hello, 9);
 	conn_settle(&t->a);
 	KUNIT_EXPECT_NE(test, READ_ONCE(start_count), 0);
 	KUNIT_ASSERT_EQ(test, mpa_peer_init(&own, t->sock[0]), 0);
@@ -223,9 +223,7 @@ static void start_cork(struct kunit *test, struct conn_test *t)
 /* A revision that is not set means Rev 1: Rev 0 requires MPA_F_REV0. */
 static void start_rev_unset(struct kunit *test, struct conn_test *t)
 {
-	conn_attach(test, 0);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_begin(test, CONN_INITIATOR, 0);
 }
 
 /* Octets that arrive before the start are the first of the frame. */
@@ -244,13 +242,13 @@ static void start_streaming(struct kunit *test, struct conn_test *t)
 	u8 reply[PEER_FRAME];
 
 	conn_attach(test, 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, "streaming", 9), 0);
+	conn_write(test, "streaming", 9);
 	conn_start(test, CONN_INITIATOR);
 	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
 	mpa_peer_frame(reply, true, PEER_C, 1, NULL, 0);
 	mpa_peer_write(&t->peer, reply, sizeof(reply));
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_KEY);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
 }
 
 static void start_wrong_state(struct kunit *test, struct conn_test *t)
@@ -298,8 +296,7 @@ static void start_responder(struct kunit *test, struct conn_test *t)
 {
 	u32 len = conn_arg(test);
 
-	conn_attach(test, MPA_F_MARKERS);
-	conn_start(test, CONN_RESPONDER);
+	conn_begin(test, CONN_RESPONDER, MPA_F_MARKERS);
 	conn_expect_silence(test);
 	conn_peer_frame(test, false, PEER_M | PEER_C, 1, t->pool, len);
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
@@ -356,13 +353,11 @@ static void start_rev0_pd(struct kunit *test, struct conn_test *t)
 static void start_rev0_pd_over(struct kunit *test, struct conn_test *t)
 {
 	t->a.params.pd_max = 1000;
-	conn_attach(test, 0);
-	conn_start(test, CONN_RESPONDER);
+	conn_begin(test, CONN_RESPONDER, 0);
 	conn_peer_frame(test, false, PEER_M | PEER_C, 0, t->pool, 1001);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_PD_LENGTH);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
+	conn_expect_over(test);
 }
 
 /* A frame arrives one octet at a time. */
@@ -371,17 +366,14 @@ static void start_dribble(struct kunit *test, struct conn_test *t)
 	bool reply = conn_arg(test) == CONN_INITIATOR;
 	u32 len;
 
-	conn_attach(test, 0);
-	conn_start(test, conn_arg(test));
-	if (reply)
-		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_begin(test, conn_arg(test), 0);
 	len = mpa_peer_frame(t->buf, reply, PEER_C, 1, t->pool, 40);
 	KUNIT_ASSERT_EQ(test, mpa_peer_write_split(&t->peer, t->buf, len - 1,
 						   1), 0);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf + len - 1, 1), 0);
+	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	conn_write(test, t->buf + len - 1, 1);
 	CONN_WAIT(test, &t->a, reply ? EV_ESTABLISHED : EV_REQUEST, 1);
 	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, 40);
 	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, 40), 0);
@@ -436,14 +428,13 @@ static void start_bad_frame(struct kunit *test, bool initiator,
 	if (initiator)
 		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
 	memmove(t->buf, frame, len);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, len), 0);
+	conn_write(test, t->buf, len);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, reason);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_EXPECT_NE(test, t->a.err, 0);
-	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	conn_expect_over(test);
+	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
 }
 
 /* A key with one wrong octet, for each of its octets. */
@@ -497,36 +488,32 @@ static void start_revision_reply(struct kunit *test, struct conn_test *t)
 /* A Responder resets TCP at a revision above its own, without a Reply. */
 static void start_revision_request(struct kunit *test, struct conn_test *t)
 {
-	conn_attach(test, 0);
-	conn_start(test, CONN_RESPONDER);
+	conn_begin(test, CONN_RESPONDER, 0);
 	conn_peer_frame(test, false, PEER_C, conn_arg(test), t->pool, 100);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
+	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
 }
 
 /* A strict Responder answers a Rev 0 Request with Rev 1, then closes. */
 static void start_strict_request(struct kunit *test, struct conn_test *t)
 {
-	conn_attach(test, MPA_F_STRICT);
-	conn_start(test, CONN_RESPONDER);
+	conn_begin(test, CONN_RESPONDER, MPA_F_STRICT);
 	conn_peer_frame(test, false, PEER_M | PEER_C, 0, t->pool, 100);
 	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	conn_expect_fin(test);
 	mpa_peer_reset(&t->peer);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_REQUEST), 0);
+	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
 }
 
 /* The peer closes after the refusal: both sides close gracefully. */
 static void start_refusal_fin(struct kunit *test, struct conn_test *t)
 {
-	conn_attach(test, MPA_F_STRICT);
-	conn_start(test, CONN_RESPONDER);
+	conn_begin(test, CONN_RESPONDER, MPA_F_STRICT);
 	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
 	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
 	KUNIT_ASSERT_EQ(test, mpa_peer_read_end(&t->peer), 0);
@@ -573,13 +560,10 @@ static void start_refusal_flood(struct kunit *test, struct conn_test *t)
 
 static void start_strict_reply(struct kunit *test, struct conn_test *t)
 {
-	conn_attach(test, MPA_F_STRICT);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_begin(test, CONN_INITIATOR, MPA_F_STRICT);
 	/* Unread private data must not turn the close into a reset. */
 	conn_peer_frame(test, true, PEER_M | PEER_C, 0, t->pool, 100);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	conn_expect_fin(test);
 	KUNIT_EXPECT_EQ(test, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
@@ -595,11 +579,8 @@ static void start_truncated(struct kunit *test, struct conn_test *t)
 	u32 n;
 
 	for (n = 1; n < len; n += n < 15 ? 5 : 1) {
-		conn_attach(test, 0);
-		conn_start(test, conn_arg(test));
-		if (initiator)
-			conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
-		KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, frame, n), 0);
+		conn_begin(test, conn_arg(test), 0);
+		conn_write(test, frame, n);
 		KUNIT_ASSERT_EQ(test, kernel_sock_shutdown(t->peer.sock,
 							   SHUT_WR), 0);
 		conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_SHORT);
@@ -613,8 +594,7 @@ static void start_gone(struct kunit *test, struct conn_test *t)
 {
 	bool fin = conn_arg(test);
 
-	conn_attach(test, 0);
-	conn_start(test, CONN_RESPONDER);
+	conn_begin(test, CONN_RESPONDER, 0);
 	conn_settle(&t->a);
 	if (fin)
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
@@ -638,25 +618,16 @@ static void start_early(struct kunit *test, struct conn_test *t)
 /* CS-24: an octet arrives while the consumer decides. */
 static void start_early_decide(struct kunit *test, struct conn_test *t)
 {
-	conn_attach(test, 0);
-	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, "", 1), 0);
+	conn_get_request(test, 0);
+	conn_write(test, "", 1);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_EARLY);
 	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
-	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
+	conn_expect_over(test);
 }
 
 static void start_urgent(struct kunit *test, struct conn_test *t)
 {
-	bool initiator = conn_arg(test) == CONN_INITIATOR;
-
-	conn_attach(test, 0);
-	conn_start(test, conn_arg(test));
-	if (initiator)
-		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_begin(test, conn_arg(test), 0);
 	KUNIT_ASSERT_EQ(test, mpa_peer_urgent(&t->peer, 0x4d), 0);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_URGENT);
 	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
@@ -678,7 +649,7 @@ static void start_vector(struct kunit *test, const struct mpa_frame_vector *v)
 	if (v->reply)
 		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
 	mpa_ref_unhex(t->buf, v->wire);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, v->size), 0);
+	conn_write(test, t->buf, v->size);
 	wait_event_timeout(t->a.wait, start_vector_good(&t->a) ||
 			   mpa_consumer_count(&t->a, EV_ENDED), 10 * HZ);
 	KUNIT_EXPECT_EQ_MSG(test, start_vector_good(&t->a), v->valid, "%s",
@@ -713,8 +684,7 @@ static void start_timeout(struct kunit *test, struct conn_test *t)
 	began = jiffies;
 	conn_start(test, CONN_RESPONDER);
 	if (conn_arg(test))
-		KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, frame,
-						     conn_arg(test)), 0);
+		conn_write(test, frame, conn_arg(test));
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
 	KUNIT_EXPECT_EQ(test, t->a.end.err, -ETIMEDOUT);
 	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, began +
@@ -810,7 +780,7 @@ static void start_late(struct kunit *test, struct conn_test *t)
 	mpa_peer_disown(t->sock[0]->sk);
 	CONN_WAIT(test, &t->a, reply ? EV_ESTABLISHED : EV_REQUEST, 1);
 	KUNIT_EXPECT_EQ(test, t->a.startup.pd_len, 40);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 }
 
 /* There is no timeout while the consumer decides. */
@@ -823,7 +793,7 @@ static void start_no_timer(struct kunit *test, struct conn_test *t)
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
 	KUNIT_EXPECT_FALSE(test, timer_pending(&t->a.conn->timer));
 	msleep(250);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, t->timeout_ms);
 	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
@@ -937,8 +907,7 @@ static void start_rev0_reply(struct kunit *test, struct conn_test *t)
 /* C.2.2: a Rev 0 Responder receives a Rev 1 Request. */
 static void start_rev0_responder(struct kunit *test, struct conn_test *t)
 {
-	conn_attach(test, MPA_F_REV0);
-	conn_start(test, CONN_RESPONDER);
+	conn_begin(test, CONN_RESPONDER, MPA_F_REV0);
 	conn_peer_frame(test, false, 0, 1, NULL, 0);
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
 	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 1);
@@ -954,9 +923,7 @@ static void start_rev0_responder(struct kunit *test, struct conn_test *t)
 /* A Rev 0 Initiator receives a Rev 1 Reply, which it does not support. */
 static void start_rev0_initiator(struct kunit *test, struct conn_test *t)
 {
-	conn_attach(test, MPA_F_REV0);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_M | PEER_C, 0, NULL, 0);
+	conn_begin(test, CONN_INITIATOR, MPA_F_REV0);
 	conn_peer_frame(test, true, PEER_M | PEER_C, 1, NULL, 0);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 }
@@ -989,9 +956,7 @@ static void start_close_wait(struct kunit *test, struct conn_test *t)
 	conn_pair(test);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	usleep_range(2000, 3000);
-	conn_attach(test, 0);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_begin(test, CONN_INITIATOR, 0);
 	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_EXPECT_NE(test, t->a.err, 0);
@@ -1020,9 +985,7 @@ static void start_request_fin(struct kunit *test, struct conn_test *t)
 /* Reply and FIN arrive at once, with (@arg) or without an FPDU. */
 static void start_reply_fin(struct kunit *test, struct conn_test *t)
 {
-	conn_attach(test, 0);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_begin(test, CONN_INITIATOR, 0);
 	t->crc = true;
 	t->buf_len = mpa_peer_frame(t->buf, true, PEER_C, 1, NULL, 0);
 	if (conn_arg(test))
@@ -1040,8 +1003,7 @@ static void start_reply_fin(struct kunit *test, struct conn_test *t)
 /* TCP has no room for the whole Request, and the peer does not read. */
 static void start_timeout_send(struct kunit *test, struct conn_test *t)
 {
-	t->opts.rcvbuf = 4096;
-	t->opts.sndbuf = 4096;
+	conn_buffers(t, 4096, 4096);
 	t->a.params.pd_max = MPA_PD_MAX_REV0;
 	conn_attach(test, MPA_F_REV0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 200);
@@ -1059,19 +1021,17 @@ static void start_rejected(struct kunit *test, struct conn_test *t)
 
 	conn_pair(test);
 	ready = t->sock[0]->sk->sk_data_ready;
-	conn_attach(test, 0);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_begin(test, CONN_INITIATOR, 0);
 	len = mpa_peer_frame(t->buf, true, PEER_C | PEER_R, 1, t->pool, 30);
 	memcpy(t->buf + len, "why not", 7);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, t->buf, len + 7), 0);
+	conn_write(test, t->buf, len + 7);
 	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
 	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, 30);
 	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, 30), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
 	conn_expect_silence(test);
 	start_given_back(test, ready, "why not", 7);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 }
 
 /* mpa_reject(), with @arg octets of private data. */
@@ -1081,29 +1041,24 @@ static void start_reject(struct kunit *test, struct conn_test *t)
 
 	conn_pair(test);
 	ready = t->sock[0]->sk->sk_data_ready;
-	conn_attach(test, MPA_F_MARKERS);
-	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	conn_get_request(test, MPA_F_MARKERS);
 	KUNIT_ASSERT_EQ(test, mpa_reject(t->a.conn, t->pool, conn_arg(test)),
 			0);
 	conn_expect_frame(test, true, PEER_M | PEER_C | PEER_R, 1, t->pool,
 			  conn_arg(test));
 	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
 	conn_expect_silence(test);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, "all right", 9), 0);
+	conn_write(test, "all right", 9);
 	conn_settle(&t->a);
 	start_given_back(test, ready, "all right", 9);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ESTABLISHED), 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 }
 
 /* FPDUs right after an accepting Reply wait until mpa_resume(). */
 static void start_data_with_reply(struct kunit *test, struct conn_test *t)
 {
-	conn_attach(test, MPA_F_MARKERS);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_M | PEER_C, 1, NULL, 0);
+	conn_begin(test, CONN_INITIATOR, MPA_F_MARKERS);
 	t->rx_markers = true;
 	t->crc = true;
 	t->buf_len = mpa_peer_frame(t->buf, true, PEER_C, 1, t->pool, 3);

@@ -239,6 +239,15 @@ struct conn_test {
 #define CONN_WAIT(test, c, ev, times) \
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait(c, ev, times))
 
+#define CONN_COUNT(test, c, ev, times) \
+	KUNIT_EXPECT_EQ(test, mpa_consumer_count(c, ev), times)
+
+static inline void conn_buffers(struct conn_test *t, int rcvbuf, int sndbuf)
+{
+	t->opts.rcvbuf = rcvbuf;
+	t->opts.sndbuf = sndbuf;
+}
+
 int conn_init(struct kunit *test);
 void conn_exit(struct kunit *test);
 
@@ -249,6 +258,10 @@ void conn_attach_to(struct kunit *test, struct mpa_consumer *c,
 		    struct socket *sock, u32 flags);
 void conn_attach(struct kunit *test, u32 flags);
 void conn_start(struct kunit *test, enum conn_role role);
+void conn_begin(struct kunit *test, enum conn_role role, u32 flags);
+void conn_get_request(struct kunit *test, u32 flags);
+void conn_open(struct kunit *test, enum conn_role role, u32 flags,
+	       u8 peer_flags);
 void conn_full(struct kunit *test, enum conn_role role, u32 flags,
 	       u8 peer_flags);
 void conn_default(struct kunit *test);
@@ -268,17 +281,22 @@ void conn_expect_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
 
 /* FPDUs of the peer, and of the connection as the peer sees them */
 u32 conn_fpdu(struct kunit *test, u32 len);
+void conn_write(struct kunit *test, const void *octets, u32 len);
 void conn_flush(struct kunit *test);
 void conn_peer_send(struct kunit *test, u32 len);
+void conn_wait_rx(struct kunit *test, struct mpa_consumer *c, u32 nr);
 void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr);
 u32 conn_take(struct kunit *test);
 void conn_expect_tx(struct kunit *test, u32 len);
 void conn_expect_silence(struct kunit *test);
+void conn_expect_fin(struct kunit *test);
+void conn_expect_over(struct kunit *test);
 
 /* Messages of the connection */
 struct conn_msg *conn_msg(struct kunit *test, u32 len);
 struct conn_msg *conn_page_msg(struct kunit *test, u32 len);
 void conn_post_many(struct kunit *test, u32 nr, u32 len);
+void conn_send(struct kunit *test, struct conn_msg *msg);
 struct conn_msg *conn_post(struct kunit *test, u32 len);
 int conn_next(struct mpa_tx *tx, u32 max);
 struct conn_msg *conn_source(struct kunit *test, u32 len);

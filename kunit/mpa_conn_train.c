@@ -133,8 +133,7 @@ static struct train *train_open(struct kunit *test, u8 peer_flags)
 
 	if (!t->opts.sndbuf)
 		t->opts.sndbuf = 200000;
-	conn_full(test, CONN_INITIATOR, 0, PEER_C | peer_flags);
-	mpa_resume(t->a.conn);
+	conn_open(test, CONN_INITIATOR, 0, PEER_C | peer_flags);
 	mpa_get_info(t->a.conn, &info);
 	tr->emss = info.emss;
 	tr->base = tcp_sk(t->sock[0]->sk)->write_seq;
@@ -201,9 +200,8 @@ static void train_take_source(struct kunit *test, struct train *tr,
 static struct conn_msg *train_source(struct kunit *test, u32 len)
 {
 	struct conn_msg *msg = conn_source(test, len);
-	struct conn_test *t = test->priv;
 
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	return msg;
 }
 
@@ -420,7 +418,7 @@ static void train_source_headers(struct kunit *test, struct conn_test *t)
 	tr = train_open_1448(test, 0);
 	msg = conn_msg(test, CONN_HDR + 40000);
 	msg->tx.next = train_next_header;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	for (i = 0; i < 25; i++) {
 		hdr_len = train_headers[i % ARRAY_SIZE(train_headers)];
 		len = train_take(test, tr) - hdr_len;
@@ -460,7 +458,7 @@ static void train_narrow(struct kunit *test, struct conn_test *t)
 	msg->tx.next = train_next_narrow;
 	msg->max = U32_MAX;
 	msg->left = tr->emss - 6;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	for (i = 0; i < 20; i++)
 		KUNIT_ASSERT_EQ(test, train_take(test, tr), msg->left);
 	KUNIT_EXPECT_EQ(test, msg->max, 128);
@@ -714,11 +712,11 @@ static void train_sack_begin(struct kunit *test, struct conn_test *t)
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
 	train_expect_mulpdu(test, TRAIN_FULL - TRAIN_SACK);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_MULPDU), 0);
+	CONN_COUNT(test, &t->a, EV_MULPDU, 0);
 	mpa_resume(t->a.conn);
 	gap_put(test, reply, reply + gap_at(t, 1));
 	conn_expect_rx(test, &t->a, 2);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(&t->a, EV_MULPDU), 0);
+	CONN_COUNT(test, &t->a, EV_MULPDU, 0);
 }
 
 static void train_disturb(struct conn_test *t, struct conn_msg *msg)
@@ -758,7 +756,7 @@ static void train_apart(struct kunit *test, struct conn_test *t)
 	msg = conn_source(test, 20 * (TRAIN_FULL - CONN_HDR));
 	msg->conn = t->a.conn;
 	msg->tx.next = train_next_disturbed;
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	conn_send(test, msg);
 	train_take_source(test, tr, msg);
 	KUNIT_EXPECT_EQ(test, msg->err, 0);
 	KUNIT_EXPECT_EQ(test, msg->asked, 20);

@@ -374,6 +374,14 @@ void mpa_consumer_put(struct mpa_consumer *c, u32 i)
 		mpa_rx_put(rx);
 }
 
+void mpa_consumer_put_all(struct mpa_consumer *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->nr_kept; i++)
+		mpa_consumer_put(c, i);
+}
+
 /* Detach, and wait for released(). Returns true if it was called in time. */
 bool mpa_consumer_detach(struct mpa_consumer *c)
 {

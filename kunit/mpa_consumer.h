@@ -137,6 +137,7 @@ bool mpa_consumer_wait_ooo(struct mpa_consumer *c, u32 nr);
 bool mpa_consumer_wait_delivered(struct mpa_consumer *c, u64 pos);
 bool mpa_consumer_wait_done(struct mpa_consumer *c, u32 nr);
 void mpa_consumer_put(struct mpa_consumer *c, u32 i);
+void mpa_consumer_put_all(struct mpa_consumer *c);
 bool mpa_consumer_detach(struct mpa_consumer *c);
 
 #endif /* _MPA_CONSUMER_H */
