@@ -72,22 +72,6 @@ static void enh_expect_frame(struct kunit *test, bool reply, u8 flags,
 	conn_expect_frame(test, reply, flags | PEER_S, 2, octets, len);
 }
 
-/* Check the fields of the peer's frame that were reported to the consumer. */
-static void enh_expect_startup(struct kunit *test, u16 ird, u16 ord, u8 rtr,
-			       const u8 *pd, u32 len)
-{
-	struct conn_test *t = test->priv;
-	const struct mpa_startup *s = &t->a.startup;
-
-	KUNIT_EXPECT_EQ(test, s->rev, 2);
-	KUNIT_ASSERT_NOT_NULL(test, s->enhanced);
-	KUNIT_EXPECT_EQ(test, s->enhanced->ird, ird);
-	KUNIT_EXPECT_EQ(test, s->enhanced->ord, ord);
-	KUNIT_EXPECT_EQ(test, s->enhanced->rtr, rtr);
-	KUNIT_ASSERT_EQ(test, s->pd_len, len);
-	KUNIT_EXPECT_EQ(test, memcmp(s->pd, pd, len), 0);
-}
-
 static void enh_expect_info(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 {
 	struct conn_test *t = test->priv;
@@ -100,43 +84,6 @@ static void enh_expect_info(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 	KUNIT_EXPECT_EQ(test, info.ird, ird);
 	KUNIT_EXPECT_EQ(test, info.ord, ord);
 	KUNIT_EXPECT_EQ(test, info.rtr, rtr);
-}
-
-/* Request and Reply with @arg octets of the ULP's private data, at most 508. */
-static void enh_initiator(struct kunit *test, struct conn_test *t)
-{
-	u32 len = conn_arg(test);
-
-	enh_attach(test, 5, 7, ENH_ANY);
-	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, len), 0);
-	enh_expect_frame(test, false, PEER_C, 0xc005c007, t->pool, len);
-	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, conn_segments(t), 1);
-
-	enh_peer_frame(test, true, PEER_C, 0x80048003, t->pool + 1, len);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	enh_expect_startup(test, 4, 3, MPA_RTR_WRITE, t->pool + 1, len);
-	enh_expect_info(test, 5, 4, MPA_RTR_WRITE);
-	conn_expect_silence(test);
-}
-
-static void enh_responder(struct kunit *test, struct conn_test *t)
-{
-	u32 len = conn_arg(test);
-
-	enh_attach(test, 4, 9, MPA_RTR_WRITE | MPA_RTR_READ);
-	conn_start(test, CONN_RESPONDER);
-	enh_peer_frame(test, false, PEER_C, 0xc005c007, t->pool, len);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	enh_expect_startup(test, 5, 7, ENH_ANY, t->pool, len);
-	conn_expect_silence(test);
-
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, t->pool + 1, len), 0);
-	enh_expect_frame(test, true, PEER_C, 0x8004c005, t->pool + 1, len);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	KUNIT_EXPECT_EQ(test, conn_segments(t), 1);
-	enh_expect_info(test, 4, 5, MPA_RTR_WRITE | MPA_RTR_READ);
-	conn_expect_silence(test);
 }
 
 /**
@@ -185,51 +132,6 @@ static void enh_accept_at_once(struct kunit *test, struct conn_test *t)
 		enh_expect_frame(test, true, PEER_C, 0x8004c005, t->pool, 9);
 		conn_reopen(test);
 	}
-}
-
-/* Enhanced data takes 4 of 512 octets; frames without it have all 512. */
-static void enh_pd_too_long(struct kunit *test, struct conn_test *t)
-{
-	enh_attach(test, 5, 7, ENH_ANY);
-	KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 509),
-			-EMSGSIZE);
-	conn_start(test, CONN_RESPONDER);
-	enh_peer_frame(test, false, PEER_C, 0x00050007, t->pool, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, t->pool, 509), -EMSGSIZE);
-	KUNIT_EXPECT_EQ(test, mpa_reject(t->a.conn, t->pool, 509), -EMSGSIZE);
-	conn_expect_silence(test);
-	conn_reopen(test);
-
-	enh_attach(test, 5, 7, ENH_ANY);
-	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, t->pool, 512), 0);
-	conn_expect_frame(test, true, PEER_C, 1, t->pool, 512);
-}
-
-/* A frame arrives one octet at a time. */
-static void enh_dribble(struct kunit *test, struct conn_test *t)
-{
-	bool reply = conn_arg(test) == CONN_INITIATOR;
-	u8 octets[4 + 3], frame[PEER_FRAME + sizeof(octets)];
-	u32 len;
-
-	enh_attach(test, 5, 7, MPA_RTR_SEND);
-	conn_start(test, conn_arg(test));
-	if (reply)
-		enh_expect_frame(test, false, PEER_C, 0xc0050007, NULL, 0);
-	enh_pd(octets, 0xc0060004, t->pool, 3);
-	len = mpa_peer_frame(frame, reply, PEER_C | PEER_S, 2, octets, 7);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write_split(&t->peer, frame, len - 1,
-						   1), 0);
-	conn_settle(&t->a);
-	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-	conn_write(test, frame + len - 1, 1);
-	CONN_WAIT(test, &t->a, reply ? EV_ESTABLISHED : EV_REQUEST, 1);
-	enh_expect_startup(test, 6, 4, MPA_RTR_SEND, t->pool, 3);
 }
 
 /* Frames that close the connection */
@@ -331,92 +233,6 @@ static void enh_refused(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
 	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
-}
-
-/* Without enhanced data */
-
-static void enh_expect_plain(struct kunit *test, u8 rev)
-{
-	struct conn_test *t = test->priv;
-	struct mpa_info info;
-
-	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.rev, rev);
-	KUNIT_EXPECT_EQ(test, info.peer_rev, rev);
-	KUNIT_EXPECT_FALSE(test, info.enhanced);
-	KUNIT_EXPECT_EQ(test, info.ird, 0);
-	KUNIT_EXPECT_EQ(test, info.ord, 0);
-	KUNIT_EXPECT_EQ(test, info.rtr, 0);
-	t->crc = true;
-	mpa_resume(t->a.conn);
-	conn_expect_alive(test, &t->a);
-}
-
-static void enh_expect_pd(struct kunit *test, u8 rev, u32 len)
-{
-	struct conn_test *t = test->priv;
-
-	KUNIT_EXPECT_EQ(test, t->a.startup.rev, rev);
-	KUNIT_EXPECT_NULL(test, t->a.startup.enhanced);
-	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, len);
-	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, len), 0);
-}
-
-/* A Request without S to an enhanced Responder. @arg: flags, revision */
-static void enh_old_request(struct kunit *test, struct conn_test *t)
-{
-	u8 flags = conn_arg(test) >> 8;
-	u8 rev = conn_arg(test);
-	u8 ours = rev ? PEER_C : PEER_C | PEER_M;
-
-	enh_attach(test, 5, 7, ENH_ANY);
-	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, flags, rev, t->pool, 512);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	enh_expect_pd(test, rev, 512);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, t->pool, 512), 0);
-	conn_expect_frame(test, true, ours, rev, t->pool, 512);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	t->rx_markers = ours & PEER_M;
-	t->tx_markers = flags & PEER_M;
-	enh_expect_plain(test, rev);
-}
-
-/* An Initiator of Rev 2 without enhanced data; the Reply's revision is @arg. */
-static void enh_plain(struct kunit *test, struct conn_test *t)
-{
-	u8 rev = conn_arg(test);
-
-	t->a.params.rev = MPA_REV_2;
-	conn_attach(test, 0);
-	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 512), 0);
-	conn_expect_frame(test, false, PEER_C, 2, t->pool, 512);
-	conn_peer_frame(test, true, rev ? PEER_C : PEER_C | PEER_M, rev,
-			t->pool, 4);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	enh_expect_pd(test, rev, 4);
-	t->rx_markers = !rev;
-	t->tx_markers = !rev;
-	enh_expect_plain(test, rev);
-}
-
-/* In Rev 1 bit S is reserved, and all private data is the ULP's. */
-static void enh_rev1(struct kunit *test, struct conn_test *t)
-{
-	bool initiator = conn_arg(test) == CONN_INITIATOR;
-
-	conn_begin(test, conn_arg(test), 0);
-	conn_peer_frame(test, initiator, PEER_C | PEER_S, 1, t->pool, 3);
-	CONN_WAIT(test, &t->a, initiator ? EV_ESTABLISHED : EV_REQUEST, 1);
-	enh_expect_pd(test, 1, 3);
-	if (initiator) {
-		enh_expect_plain(test, 1);
-		return;
-	}
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	enh_expect_plain(test, 1);
 }
 
 /* Negotiation that fails: codes 6 and 7 */
@@ -654,36 +470,6 @@ static void enh_reject(struct kunit *test, struct conn_test *t)
 	CONN_COUNT(test, &t->a, EV_ENDED, 0);
 }
 
-static void enh_rejected(struct kunit *test, struct conn_test *t)
-{
-	enh_attach(test, 5, 7, MPA_RTR_WRITE);
-	conn_start(test, CONN_INITIATOR);
-	enh_expect_frame(test, false, PEER_C, 0x80058007, NULL, 0);
-	enh_peer_frame(test, true, PEER_C | PEER_R, 0xc0020014, t->pool, 9);
-	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
-	enh_expect_startup(test, 2, 20, MPA_RTR_SEND, t->pool, 9);
-	conn_expect_silence(test);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
-}
-
-/* A rejecting Reply without enhanced data. @arg: flags, revision */
-static void enh_rejected_plain(struct kunit *test, struct conn_test *t)
-{
-	u8 flags = conn_arg(test) >> 8;
-	u8 rev = conn_arg(test);
-
-	enh_attach(test, 5, 7, MPA_RTR_WRITE);
-	conn_start(test, CONN_INITIATOR);
-	enh_expect_frame(test, false, PEER_C, 0x80058007, NULL, 0);
-	conn_peer_frame(test, true, flags, rev, t->pool, 9);
-	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
-	enh_expect_pd(test, rev, 9);
-	conn_expect_silence(test);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
-}
-
 /* mpa_attach(), mpa_start_responder() */
 
 static void enh_refused_params(struct kunit *test)
@@ -728,17 +514,6 @@ static void enh_params(struct kunit *test, struct conn_test *t)
 }
 
 static const struct conn_row enhanced_rows[] = {
-	{ "E-01 E-02 E-05 E-07 E-22 E-23 E-37: Request", enh_initiator, 0 },
-	{ "E-11 E-15 E-17: Request, 1 octet of private data",
-	  enh_initiator, 1 },
-	{ "E-08: Request, 508 octets of private data", enh_initiator, 508 },
-	{ "E-01 E-02 E-05 E-07 E-12 E-25 E-26 E-27 E-37: Reply",
-	  enh_responder, 0 },
-	{ "E-11 E-17: Reply, 1 octet of private data", enh_responder, 1 },
-	{ "E-08: Reply, 508 octets of private data", enh_responder, 508 },
-	{ "E-08: 509 octets of private data are refused", enh_pd_too_long },
-	{ "CS-43: Reply, octet by octet", enh_dribble, CONN_INITIATOR },
-	{ "CS-43: Request, octet by octet", enh_dribble, CONN_RESPONDER },
 	{ "E-05 E-06 E-43: Request, PD_Length below 4",
 	  enh_short, CONN_RESPONDER },
 	{ "E-05 E-06 E-43: Reply, PD_Length below 4",
@@ -758,19 +533,6 @@ static const struct conn_row enhanced_rows[] = {
 	{ "E-40 RF-18: Request, Rev 2 with S, Responder of Rev 1",
 	  enh_refused, MPA_REV_1 },
 	{ "E-02 RF-18: Request, Rev 3", enh_refused, MPA_REV_2 },
-	{ "E-04 E-38: Request, Rev 1", enh_old_request, PEER_C << 8 | 1 },
-	{ "E-04 E-38 RF-15: Request, Rev 1, all reserved bits set",
-	  enh_old_request, (PEER_C | 0x1f) << 8 | 1 },
-	{ "E-38 E-39: Request, Rev 2 without S",
-	  enh_old_request, PEER_C << 8 | 2 },
-	{ "E-38 VN-11: Request, Rev 0",
-	  enh_old_request, (PEER_M | PEER_C) << 8 },
-	{ "E-03 E-39: Request without S, Reply, Rev 2", enh_plain, 2 },
-	{ "E-39: Request without S, Reply, Rev 1", enh_plain, 1 },
-	{ "E-39 VN-14: Request without S, Reply, Rev 0", enh_plain, 0 },
-	{ "E-02 RF-15: Rev 1, Reply, S is reserved", enh_rev1, CONN_INITIATOR },
-	{ "E-02 RF-15: Rev 1, Request, S is reserved",
-	  enh_rev1, CONN_RESPONDER },
 	{ "E-16 E-44 ER-11: insufficient IRD",
 	  enh_negotiation_error, ENH_ERROR_IRD },
 	{ "E-31 E-44 ER-11: no RTR in common",
@@ -787,15 +549,6 @@ static const struct conn_row enhanced_rows[] = {
 	{ "E-10 E-24: mpa_set_enhanced() before the answer", enh_set_late },
 	{ "E-05: mpa_accept() while the Request arrives", enh_accept_at_once },
 	{ "E-08 E-14: mpa_reject()", enh_reject },
-	{ "E-17 CS-27: Reply with R 1", enh_rejected },
-	{ "E-42 CS-27: Reply with R 1, without S",
-	  enh_rejected_plain, (PEER_C | PEER_R) << 8 | 2 },
-	{ "E-42 CS-27: Reply with R 1, Rev 1",
-	  enh_rejected_plain, (PEER_C | PEER_R) << 8 | 1 },
-	{ "E-42 CS-27: Reply with R 1, Rev 1, S is reserved",
-	  enh_rejected_plain, (PEER_C | PEER_R | PEER_S) << 8 | 1 },
-	{ "E-42 CS-27: Reply with R 1, Rev 0",
-	  enh_rejected_plain, (PEER_M | PEER_C | PEER_R) << 8 },
 	{ "E-02 E-24 E-43: parameters", enh_params },
 };
 

@@ -140,6 +140,11 @@ u32 conn_arg(struct kunit *test)
 	return ((const struct conn_row *)test->param_value)->arg;
 }
 
+const void *conn_data(struct kunit *test)
+{
+	return ((const struct conn_row *)test->param_value)->data;
+}
+
 /* Make two connected sockets: sock[0] for the connection, one for the peer. */
 void conn_pair(struct kunit *test)
 {

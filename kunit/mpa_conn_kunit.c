@@ -39,12 +39,12 @@ static void conn_run(struct kunit *test)
 
 static struct kunit_case conn_cases[] = {
 	CONN_CASE(attach),
+	CONN_CASE(exchange),
 	CONN_CASE(startup),
 	CONN_CASE(frame),
 	CONN_CASE(timeout),
 	CONN_CASE(overflow),
 	CONN_CASE(shared),
-	CONN_CASE(terms),
 	CONN_CASE(reject),
 	CONN_CASE(recv),
 	CONN_CASE(keep),

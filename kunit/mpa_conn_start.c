@@ -220,12 +220,6 @@ static void start_cork(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_FALSE(test, tp->nonagle & TCP_NAGLE_OFF);
 }
 
-/* A revision that is not set means Rev 1: Rev 0 requires MPA_F_REV0. */
-static void start_rev_unset(struct kunit *test, struct conn_test *t)
-{
-	conn_begin(test, CONN_INITIATOR, 0);
-}
-
 /* Octets that arrive before the start are the first of the frame. */
 static void start_unread(struct kunit *test, struct conn_test *t)
 {
@@ -271,84 +265,6 @@ static void start_wrong_state(struct kunit *test, struct conn_test *t)
 	conn_expect_silence(test);
 }
 
-/* A Request with @arg octets of private data is sent in one segment. */
-static void start_initiator(struct kunit *test, struct conn_test *t)
-{
-	u32 len = conn_arg(test);
-
-	conn_attach(test, MPA_F_MARKERS);
-	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, len), 0);
-	conn_expect_frame(test, false, PEER_M | PEER_C, 1, t->pool, len);
-	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, conn_segments(t), 1);
-
-	conn_peer_frame(test, true, PEER_C, 1, t->pool + 1, len);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 1);
-	KUNIT_EXPECT_FALSE(test, t->a.startup.markers);
-	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, len);
-	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool + 1, len), 0);
-	conn_expect_silence(test);
-}
-
-/* Request and Reply with @arg octets of private data. */
-static void start_responder(struct kunit *test, struct conn_test *t)
-{
-	u32 len = conn_arg(test);
-
-	conn_begin(test, CONN_RESPONDER, MPA_F_MARKERS);
-	conn_expect_silence(test);
-	conn_peer_frame(test, false, PEER_M | PEER_C, 1, t->pool, len);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 1);
-	KUNIT_EXPECT_TRUE(test, t->a.startup.markers);
-	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, len);
-	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, len), 0);
-	conn_expect_silence(test);
-
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, t->pool + 1, len), 0);
-	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
-	conn_expect_frame(test, true, PEER_M | PEER_C, 1, t->pool + 1, len);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	KUNIT_EXPECT_EQ(test, conn_segments(t), 1);
-	conn_expect_silence(test);
-}
-
-static void start_pd_too_long(struct kunit *test, struct conn_test *t)
-{
-	conn_attach(test, 0);
-	KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 513),
-			-EMSGSIZE);
-	KUNIT_EXPECT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 65536),
-			-EMSGSIZE);
-	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, t->pool, 513), -EMSGSIZE);
-	KUNIT_EXPECT_EQ(test, mpa_reject(t->a.conn, t->pool, 513), -EMSGSIZE);
-	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, t->pool, 512), 0);
-	conn_expect_frame(test, true, PEER_C, 1, t->pool, 512);
-}
-
-/* Rev 0: private data of at most pd_max octets, which the consumer sets. */
-static void start_rev0_pd(struct kunit *test, struct conn_test *t)
-{
-	u32 max = conn_arg(test);
-
-	t->a.params.pd_max = max;
-	conn_attach(test, MPA_F_REV0);
-	if (max < MPA_PD_MAX_REV0)
-		KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, t->pool,
-							  max + 1), -EMSGSIZE);
-	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, max), 0);
-	conn_expect_frame(test, false, PEER_M | PEER_C, 0, t->pool, max);
-	conn_peer_frame(test, true, PEER_M | PEER_C, 0, t->pool, max);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, max);
-	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, max), 0);
-}
-
 /* A Rev 0 peer sends one octet more than the consumer allows. */
 static void start_rev0_pd_over(struct kunit *test, struct conn_test *t)
 {
@@ -358,25 +274,6 @@ static void start_rev0_pd_over(struct kunit *test, struct conn_test *t)
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_PD_LENGTH);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	conn_expect_over(test);
-}
-
-/* A frame arrives one octet at a time. */
-static void start_dribble(struct kunit *test, struct conn_test *t)
-{
-	bool reply = conn_arg(test) == CONN_INITIATOR;
-	u32 len;
-
-	conn_begin(test, conn_arg(test), 0);
-	len = mpa_peer_frame(t->buf, reply, PEER_C, 1, t->pool, 40);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write_split(&t->peer, t->buf, len - 1,
-						   1), 0);
-	conn_settle(&t->a);
-	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-	conn_write(test, t->buf + len - 1, 1);
-	CONN_WAIT(test, &t->a, reply ? EV_ESTABLISHED : EV_REQUEST, 1);
-	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, 40);
-	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, 40), 0);
 }
 
 /* Without startup frames the first octets each way are a marker. */
@@ -801,125 +698,6 @@ static void start_no_timer(struct kunit *test, struct conn_test *t)
 	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
 }
 
-/* @arg: bit 0: our C, bit 1: the peer's C, bit 2: MPA is the Responder */
-static void start_crc(struct kunit *test, struct conn_test *t)
-{
-	u32 arg = conn_arg(test);
-	u8 peer = arg & 2 ? PEER_C : 0;
-	unsigned long before;
-
-	conn_attach(test, 0);
-	WRITE_ONCE(t->mn->crc, arg & 1);
-	before = conn_counter(t, MPA_MIB_NO_CRC);
-	conn_full(test, arg & 4 ? CONN_RESPONDER : CONN_INITIATOR, 0, peer);
-	KUNIT_EXPECT_EQ(test, t->crc, !!(arg & 3));
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_NO_CRC),
-			before + !t->crc);
-	mpa_resume(t->a.conn);
-	conn_expect_alive(test, &t->a);
-
-	/* A wrong value of the CRC field matters only if CRCs are on. */
-	conn_fpdu(test, 60);
-	t->buf[t->buf_len - 1] ^= 1;
-	conn_flush(test);
-	if (!t->crc) {
-		conn_expect_rx(test, &t->a, 2);
-		return;
-	}
-	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
-}
-
-/* @arg: bit 0: our M, bit 1: the peer's M, bit 2: MPA is the Responder */
-static void start_markers(struct kunit *test, struct conn_test *t)
-{
-	u32 arg = conn_arg(test);
-	struct mpa_info info;
-
-	conn_full(test, arg & 4 ? CONN_RESPONDER : CONN_INITIATOR,
-		  arg & 1 ? MPA_F_MARKERS : 0,
-		  PEER_C | (arg & 2 ? PEER_M : 0));
-	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.markers_rx, !!(arg & 1));
-	KUNIT_EXPECT_EQ(test, info.markers_tx, !!(arg & 2));
-	KUNIT_EXPECT_EQ(test, info.rev, 1);
-	KUNIT_EXPECT_EQ(test, info.peer_rev, 1);
-	mpa_resume(t->a.conn);
-	conn_peer_send(test, 1200);
-	conn_expect_rx(test, &t->a, 1);
-	conn_post(test, 1200);
-	conn_expect_tx(test, 1200);
-	conn_expect_alive(test, &t->a);
-}
-
-static void start_terms(struct kunit *test, s8 peer_rev)
-{
-	struct conn_test *t = test->priv;
-	struct mpa_info info;
-
-	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.rev, 0);
-	KUNIT_EXPECT_EQ(test, info.peer_rev, peer_rev);
-	KUNIT_EXPECT_TRUE(test, t->a.conn->terms.crc);
-	KUNIT_EXPECT_EQ(test, info.markers_tx, t->tx_markers);
-	KUNIT_EXPECT_EQ(test, info.markers_rx, t->rx_markers);
-	mpa_resume(t->a.conn);
-	conn_peer_send(test, 1200);
-	conn_expect_rx(test, &t->a, 1);
-	conn_post(test, 1200);
-	conn_expect_tx(test, 1200);
-}
-
-/* Figure 17 and C.2.4: a Rev 0 Request; @arg: its flags */
-static void start_rev0_request(struct kunit *test, struct conn_test *t)
-{
-	conn_attach(test, 0);
-	WRITE_ONCE(t->mn->crc, 0);
-	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, conn_arg(test), 0, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 0);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	conn_expect_frame(test, true, PEER_M | PEER_C, 0, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	t->crc = true;
-	t->rx_markers = true;
-	t->tx_markers = conn_arg(test) & PEER_M;
-	start_terms(test, 0);
-}
-
-/* C.2.5: Rev 1 Request, Rev 0 Reply; @arg: M of the Request */
-static void start_rev0_reply(struct kunit *test, struct conn_test *t)
-{
-	u8 flags = conn_arg(test) ? PEER_M | PEER_C : PEER_C;
-
-	conn_attach(test, conn_arg(test) ? MPA_F_MARKERS : 0);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, flags, 1, NULL, 0);
-	conn_peer_frame(test, true, PEER_M | PEER_C, 0, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	t->crc = true;
-	t->rx_markers = true;
-	t->tx_markers = true;
-	start_terms(test, 0);
-}
-
-/* C.2.2: a Rev 0 Responder receives a Rev 1 Request. */
-static void start_rev0_responder(struct kunit *test, struct conn_test *t)
-{
-	conn_begin(test, CONN_RESPONDER, MPA_F_REV0);
-	conn_peer_frame(test, false, 0, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_EXPECT_EQ(test, t->a.startup.rev, 1);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	conn_expect_frame(test, true, PEER_M | PEER_C, 0, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	t->crc = true;
-	t->rx_markers = true;
-	t->tx_markers = true;
-	start_terms(test, 1);
-}
-
 /* A Rev 0 Initiator receives a Rev 1 Reply, which it does not support. */
 static void start_rev0_initiator(struct kunit *test, struct conn_test *t)
 {
@@ -1091,30 +869,12 @@ CONN_ROWS(attach);
 
 static const struct conn_row startup_rows[] = {
 	{ "TX-08: TCP_CORK set before the start", start_cork },
-	{ "RF-16: no revision asked for", start_rev_unset },
 	{ "CS-01 CS-03: a Request that arrived before the start",
 	  start_unread },
 	{ "CS-41: streaming data that was not read", start_streaming },
 	{ "CS-11: calls in the wrong state", start_wrong_state },
-	{ "CS-06 CS-13 RF-01 RF-02 RF-11 RF-14 RF-16 RF-20: Request",
-	  start_initiator, 0 },
-	{ "CS-14 CS-24 CS-28: Request, 1 octet of private data",
-	  start_initiator, 1 },
-	{ "RF-21 RF-23 RF-25 RF-27 MK-20: Request, 512 octets of private data",
-	  start_initiator, 512 },
-	{ "CS-06 CS-10 CS-15 CS-21 RF-01 RF-04 RF-14 RF-16: Reply",
-	  start_responder, 0 },
-	{ "CS-09 CS-22 CS-35 DD-10 DD-11: Reply, 1 octet of private data",
-	  start_responder, 1 },
-	{ "RF-21 RF-23 RF-25 RF-27 MK-20: Reply, 512 octets of private data",
-	  start_responder, 512 },
-	{ "RF-21: 513 octets of private data are refused", start_pd_too_long },
-	{ "RF-21 RF-25: Rev 0, 512 octets", start_rev0_pd, 512 },
-	{ "RF-21 RF-25: Rev 0, 65535 octets", start_rev0_pd, 65535 },
 	{ "RF-21 RF-22: Rev 0, more than the consumer allows",
 	  start_rev0_pd_over },
-	{ "CS-43: Reply, octet by octet", start_dribble, CONN_INITIATOR },
-	{ "CS-43: Request, octet by octet", start_dribble, CONN_RESPONDER },
 	{ "CS-05 MK-10 MK-19: no startup frames", start_immediately },
 	{ "CS-42: last streaming message", start_last_message },
 	{ "CS-28: FPDUs together with the Reply", start_data_with_reply },
@@ -1149,6 +909,7 @@ static const struct conn_row frame_rows[] = {
 	{ "RF-17 RF-18: Reply, Rev 2", start_revision_reply, 2 },
 	{ "RF-17 RF-18: Reply, Rev 255", start_revision_reply, 255 },
 	{ "VN-10 TD-05: strict, Reply, Rev 0", start_strict_reply },
+	{ "RF-18 VN-18: Rev 0 Initiator, Reply, Rev 1", start_rev0_initiator },
 	{ "RF-22: FIN inside a Request", start_truncated, CONN_RESPONDER },
 	{ "RF-22: FIN inside a Reply", start_truncated, CONN_INITIATOR },
 	{ "ER-02: FIN instead of a Request", start_gone, true },
@@ -1179,37 +940,6 @@ static const struct conn_row timeout_rows[] = {
 };
 
 CONN_ROWS(timeout);
-
-static const struct conn_row terms_rows[] = {
-	{ "RF-09 CR-02 CR-03 CR-11 CR-13 CR-21 CR-22: Initiator, C 0 and 0",
-	  start_crc, 0 },
-	{ "RF-10 CR-05: Initiator, C 1 and 0", start_crc, 1 },
-	{ "RF-10 CR-05 CR-10: Initiator, C 0 and 1", start_crc, 2 },
-	{ "RF-10 CR-01 CR-04: Initiator, C 1 and 1", start_crc, 3 },
-	{ "RF-09 CR-11 CR-13 CR-21 CR-22: Responder, C 0 and 0", start_crc, 4 },
-	{ "RF-10 CR-05: Responder, C 1 and 0", start_crc, 5 },
-	{ "RF-10 CR-05 CR-10: Responder, C 0 and 1", start_crc, 6 },
-	{ "RF-10 CR-01 CR-04: Responder, C 1 and 1", start_crc, 7 },
-	{ "RF-06 RF-07 MK-19: Initiator, M 0 and 0", start_markers, 0 },
-	{ "RF-06 RF-07 MK-21: Initiator, M 1 and 0", start_markers, 1 },
-	{ "RF-06 RF-08 MK-21: Initiator, M 0 and 1", start_markers, 2 },
-	{ "CS-02 RF-06 RF-08 MK-07: Initiator, M 1 and 1", start_markers, 3 },
-	{ "RF-06 RF-07 MK-08: Responder, M 0 and 0", start_markers, 4 },
-	{ "RF-06 RF-07 MK-21: Responder, M 1 and 0", start_markers, 5 },
-	{ "RF-06 RF-08 MK-21: Responder, M 0 and 1", start_markers, 6 },
-	{ "CS-02 RF-06 RF-08 MK-07: Responder, M 1 and 1", start_markers, 7 },
-	{ "VN-07 VN-11 VN-12 VN-13 RF-19 DD-05: Request, Rev 0",
-	  start_rev0_request, PEER_M | PEER_C },
-	{ "VN-11 VN-13: Request, Rev 0, of an rddp peer with M 0",
-	  start_rev0_request, 0 },
-	{ "VN-05 VN-06 VN-14 RF-19 DD-05: Reply, Rev 0, M was 0",
-	  start_rev0_reply, 0 },
-	{ "VN-05 VN-06 VN-14: Reply, Rev 0, M was 1", start_rev0_reply, 1 },
-	{ "VN-15: Rev 0 Responder, Request, Rev 1", start_rev0_responder },
-	{ "RF-18 VN-18: Rev 0 Initiator, Reply, Rev 1", start_rev0_initiator },
-};
-
-CONN_ROWS(terms);
 
 static const struct conn_row reject_rows[] = {
 	{ "CS-20 CS-27 RF-13: Reply with R 1", start_rejected },

@@ -45,11 +45,13 @@ static inline bool conn_may_wait(void)
  * @desc: requirement IDs, then what is tested
  * @run: runs the test
  * @arg: variant of the test, for conn_arg()
+ * @data: parameters of the test, for conn_data()
  */
 struct conn_row {
 	const char	*desc;
 	void		(*run)(struct kunit *test, struct conn_test *t);
 	u32		arg;
+	const void	*data;
 };
 
 /* Define the rows of case mpa_conn.@title: those in @title_rows. */
@@ -270,6 +272,7 @@ void conn_two(struct kunit *test, u32 a_flags, u32 b_flags);
 void conn_settle(struct mpa_consumer *c);
 void conn_detach(struct kunit *test, struct mpa_consumer *c);
 u32 conn_arg(struct kunit *test);
+const void *conn_data(struct kunit *test);
 u32 conn_segments(const struct conn_test *t);
 unsigned long conn_counter(const struct conn_test *t, enum mpa_mib field);
 
@@ -313,12 +316,12 @@ const void *conn_next_row(const struct conn_row *rows, size_t nr,
 
 /* The rows of each case, see CONN_ROWS() */
 const void *conn_attach_rows(const void *prev, char *desc);
+const void *conn_exchange_rows(const void *prev, char *desc);
 const void *conn_startup_rows(const void *prev, char *desc);
 const void *conn_frame_rows(const void *prev, char *desc);
 const void *conn_timeout_rows(const void *prev, char *desc);
 const void *conn_overflow_rows(const void *prev, char *desc);
 const void *conn_shared_rows(const void *prev, char *desc);
-const void *conn_terms_rows(const void *prev, char *desc);
 const void *conn_reject_rows(const void *prev, char *desc);
 const void *conn_recv_rows(const void *prev, char *desc);
 const void *conn_keep_rows(const void *prev, char *desc);
