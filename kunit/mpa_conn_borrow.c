@@ -21,13 +21,6 @@ enum conn_borrow {
 #define BORROW_PATIENCE	(20 * HZ)
 #define BORROW_UNREAD	100		/* octets of the new stream */
 
-static int borrow_disconnect(struct socket *sock)
-{
-	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
-
-	return kernel_connect(sock, &nowhere, sizeof(nowhere), 0);
-}
-
 /* Begin out-of-order receiving. Returns MPA's icsk_af_ops; @orig: TCP's. */
 static const void *borrow_ooo(struct kunit *test, const void **orig)
 {
@@ -48,7 +41,7 @@ static void borrow_listen(struct kunit *test, const void *ops)
 	struct conn_test *t = test->priv;
 	struct sock *sk = t->sock[0]->sk;
 
-	KUNIT_ASSERT_EQ(test, borrow_disconnect(t->sock[0]), 0);
+	KUNIT_ASSERT_EQ(test, conn_disconnect(t->sock[0]), 0);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	if (ops)
 		WRITE_ONCE(inet_csk(sk)->icsk_af_ops, ops);
@@ -101,13 +94,10 @@ static void borrow_ops_left(struct kunit *test, struct conn_test *t)
 	unsigned long drops = borrow_drops();
 	struct socket *child;
 	const void *orig;
-	u32 i;
 
 	borrow_listen(test, borrow_ooo(test, &orig));
 	borrow_cookie(test);
-	for (i = 0; i < 1000 && borrow_drops() == drops; i++)
-		usleep_range(1000, 2000);
-	KUNIT_EXPECT_NE(test, borrow_drops(), drops);
+	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(borrow_drops() != drops));
 	KUNIT_EXPECT_EQ(test, kernel_accept(t->sock[0], &child, O_NONBLOCK),
 			-EAGAIN);
 	conn_detach(test, &t->a);
@@ -121,7 +111,7 @@ static void borrow_late_begin(struct kunit *test, struct conn_test *t)
 
 	conn_attach(test, MPA_F_OOO);
 	orig = gap_af_ops(t->sock[0]);
-	KUNIT_ASSERT_EQ(test, borrow_disconnect(t->sock[0]), 0);
+	KUNIT_ASSERT_EQ(test, conn_disconnect(t->sock[0]), 0);
 	conn_settle(&t->a);
 	conn_start(test, CONN_IMMEDIATE);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
@@ -266,7 +256,7 @@ static void borrow_other_owner(struct kunit *test, struct conn_test *t)
 	sk = t->sock[0]->sk;
 	borrow_save(sk, &orig);
 	conn_default(test);
-	KUNIT_ASSERT_EQ(test, borrow_disconnect(t->sock[0]), 0);
+	KUNIT_ASSERT_EQ(test, conn_disconnect(t->sock[0]), 0);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	borrow_set(sk, &borrow_owner, calls);
 	WRITE_ONCE(sk->sk_rcvlowat, 7);
@@ -281,27 +271,6 @@ static void borrow_other_owner(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_TRUE(test, sk->sk_allocation == GFP_NOIO);
 	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
 	borrow_set(sk, &orig, NULL);
-}
-
-/* True if the work item waits for the socket lock, within some seconds. */
-static bool borrow_waits(struct sock *sk)
-{
-	u32 i;
-
-	for (i = 0; i < 10000; i++) {
-		if (wq_has_sleeper(&sk->sk_lock.wq))
-			return true;
-		usleep_range(1000, 2000);
-	}
-	return false;
-}
-
-/* Returns the number of unread octets of the new stream. */
-static u32 borrow_unread(const struct conn_test *t)
-{
-	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
-
-	return READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
 }
 
 /*
@@ -337,11 +306,11 @@ static int borrow_reconnect(struct conn_test *t)
  * Socket lock held; releases it. While the work item waits for the lock,
  * another user reconnects the socket.
  */
-static void borrow_take_over(struct kunit *test)
+static void borrow_reconnect_waiting(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	struct sock *sk = t->sock[0]->sk;
-	bool waits = borrow_waits(sk);
+	bool waits = CONN_UNTIL(wq_has_sleeper(&sk->sk_lock.wq));
 	int n = borrow_reconnect(t);
 
 	release_sock(sk);
@@ -429,7 +398,7 @@ static void borrow_fin(struct kunit *test, struct conn_test *t)
 	/* As mpa_shutdown(), but only mpa_detach() queues the work item. */
 	set_bit(MPA_CONN_SHUTDOWN, &t->a.conn->flags);
 	mpa_detach(t->a.conn);
-	borrow_take_over(test);
+	borrow_reconnect_waiting(test);
 	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
@@ -452,12 +421,12 @@ static void borrow_reconnected(struct kunit *test, struct conn_test *t)
 		mpa_consumer_put(&t->a, 0);
 	else
 		mpa_resume(t->a.conn);
-	borrow_take_over(test);
+	borrow_reconnect_waiting(test);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, borrow_unread(t), BORROW_UNREAD);
+	KUNIT_EXPECT_EQ(test, conn_unread(t), BORROW_UNREAD);
 	conn_detach(test, &t->a);
 	mpa_barrier();
-	KUNIT_EXPECT_EQ(test, borrow_unread(t), BORROW_UNREAD);
+	KUNIT_EXPECT_EQ(test, conn_unread(t), BORROW_UNREAD);
 }
 
 static const struct conn_row borrow_rows[] = {

@@ -161,27 +161,18 @@ static void end_detach_sync(struct kunit *test, struct conn_test *t)
 	}
 }
 
-/* True if the peer's TCP closes within some seconds: a RST may be delayed. */
-static bool end_peer_closed(const struct mpa_peer *peer)
-{
-	u32 i;
-
-	for (i = 0; i < 10000; i++) {
-		if (inet_sk_state_load(peer->sock->sk) == TCP_CLOSE)
-			return true;
-		usleep_range(1000, 2000);
-	}
-	return false;
-}
-
 /* Expect a reset of the peer, in END_SHUTDOWN possibly after a FIN. */
 static void end_expect_reset(struct kunit *test, enum end_state state)
 {
 	struct conn_test *t = test->priv;
+	const struct sock *peer = t->peer.sock->sk;
 	int err = mpa_peer_read_end(&t->peer);
 
+	/* A RST may be delayed. */
 	if (state == END_SHUTDOWN && !err)
-		KUNIT_EXPECT_TRUE(test, end_peer_closed(&t->peer));
+		KUNIT_EXPECT_TRUE(test,
+				  CONN_UNTIL(inet_sk_state_load(peer) ==
+					     TCP_CLOSE));
 	else
 		KUNIT_EXPECT_EQ_MSG(test, err, -ECONNRESET, "state %d", state);
 }
@@ -208,19 +199,12 @@ static void end_abort(struct kunit *test, struct conn_test *t)
 	}
 }
 
-static int end_disconnect(struct socket *sock)
-{
-	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
-
-	return kernel_connect(sock, &nowhere, sizeof(nowhere), 0);
-}
-
 /* Disconnect the socket of a connection and make it listen: a misuse. */
 static void end_make_listen(struct kunit *test, struct socket *sock)
 {
 	struct conn_test *t = test->priv;
 
-	KUNIT_ASSERT_EQ(test, end_disconnect(sock), 0);
+	KUNIT_ASSERT_EQ(test, conn_disconnect(sock), 0);
 	/* Before closed() MPA could still reset the listening socket. */
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_ASSERT_EQ(test, kernel_listen(sock, 1), 0);
@@ -278,7 +262,7 @@ static void end_hook_wait(struct mpa_consumer *c, enum consumer_event ev)
 }
 
 /* Reconnect sock[0] to sock[1], which sends nothing. */
-static int end_connect_anew(struct conn_test *t)
+static int end_reconnect_socket(struct conn_test *t)
 {
 	struct sockaddr_storage addr;
 	int err;
@@ -289,7 +273,7 @@ static int end_connect_anew(struct conn_test *t)
 }
 
 /* Expect that the connection is lost, although TCP is connected. */
-static void end_expect_lost(struct kunit *test)
+static void end_expect_reconnected(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
@@ -302,7 +286,7 @@ static void end_expect_lost(struct kunit *test)
  * Reconnect the socket while the work item is in recv(), which it leaves at
  * t->helper.go: so it never sees TCP closed.
  */
-static int end_reconnect_meanwhile(struct kunit *test)
+static int end_reconnect_in_recv(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 
@@ -311,27 +295,27 @@ static int end_reconnect_meanwhile(struct kunit *test)
 	conn_peer_send(test, 10);
 	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->helper.at,
 							  END_PATIENCE), 0);
-	return end_disconnect(t->sock[0]) ?: end_connect_anew(t);
+	return conn_disconnect(t->sock[0]) ?: end_reconnect_socket(t);
 }
 
 static void end_reconnect(struct kunit *test, struct conn_test *t)
 {
-	int err = end_reconnect_meanwhile(test);
+	int err = end_reconnect_in_recv(test);
 
 	complete(&t->helper.go);
 	KUNIT_ASSERT_EQ(test, err, 0);
-	end_expect_lost(test);
+	end_expect_reconnected(test);
 }
 
 /* Reconnected before the start, which is when MPA looks at the state of TCP. */
 static void end_reconnect_start(struct kunit *test, struct conn_test *t)
 {
 	conn_attach(test, 0);
-	KUNIT_ASSERT_EQ(test, end_disconnect(t->sock[0]), 0);
+	KUNIT_ASSERT_EQ(test, conn_disconnect(t->sock[0]), 0);
 	conn_settle(&t->a);
-	KUNIT_ASSERT_EQ(test, end_connect_anew(t), 0);
+	KUNIT_ASSERT_EQ(test, end_reconnect_socket(t), 0);
 	conn_start(test, CONN_INITIATOR);
-	end_expect_lost(test);
+	end_expect_reconnected(test);
 }
 
 /*
@@ -340,7 +324,7 @@ static void end_reconnect_start(struct kunit *test, struct conn_test *t)
  */
 static void end_reconnect_detach(struct kunit *test, struct conn_test *t)
 {
-	int err = end_reconnect_meanwhile(test);
+	int err = end_reconnect_in_recv(test);
 	struct mpa_peer other;
 
 	if (conn_arg(test))
@@ -357,35 +341,26 @@ static void end_reconnect_detach(struct kunit *test, struct conn_test *t)
 	mpa_peer_exit(&other);
 }
 
-static u32 end_unread(const struct conn_test *t)
-{
-	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
-
-	return READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
-}
-
 /* Octets of the new stream are not consumed in place of kept batches. */
 static void end_reconnect_kept(struct kunit *test, struct conn_test *t)
 {
 	const u8 octets[100] = {};
 	struct mpa_peer other;
-	u32 i;
 
 	conn_default(test);
 	t->a.keep = true;
 	conn_peer_send(test, 10);
 	conn_wait_rx(test, &t->a, 1);
-	KUNIT_ASSERT_EQ(test, end_disconnect(t->sock[0]), 0);
+	KUNIT_ASSERT_EQ(test, conn_disconnect(t->sock[0]), 0);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_ASSERT_EQ(test, end_connect_anew(t), 0);
+	KUNIT_ASSERT_EQ(test, end_reconnect_socket(t), 0);
 	KUNIT_ASSERT_EQ(test, mpa_peer_accept(&other, t->sock[1]), 0);
 	KUNIT_EXPECT_EQ(test, mpa_peer_write(&other, octets,
 					     sizeof(octets)), 0);
-	for (i = 0; i < 1000 && end_unread(t) < sizeof(octets); i++)
-		usleep_range(1000, 2000);
+	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(conn_unread(t) == sizeof(octets)));
 	mpa_detach(t->a.conn);
 	end_expect_released(test, &t->a);
-	KUNIT_EXPECT_EQ(test, end_unread(t), sizeof(octets));
+	KUNIT_EXPECT_EQ(test, conn_unread(t), sizeof(octets));
 	mpa_peer_exit(&other);
 }
 
@@ -537,13 +512,10 @@ static void end_hook_slow(struct mpa_consumer *c, enum consumer_event ev)
 /* mpa_detach() does not wait for a callback, mpa_detach_sync() does. */
 static void end_running(struct kunit *test, struct conn_test *t)
 {
-	u32 i;
-
 	conn_default(test);
 	t->a.hook = end_hook_slow;
 	conn_peer_send(test, 10);
-	for (i = 0; i < 1000 && READ_ONCE(t->a.startup.rev) != 77; i++)
-		usleep_range(1000, 2000);
+	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(READ_ONCE(t->a.startup.rev) == 77));
 	if (conn_arg(test)) {
 		KUNIT_EXPECT_EQ(test, mpa_detach_sync(t->a.conn), 0);
 		KUNIT_EXPECT_EQ(test, t->a.startup.rev, 78);
@@ -662,11 +634,6 @@ static void end_addresses(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(&info.peer, &peer, sizeof(peer)));
 }
 
-static unsigned long end_counter(struct conn_test *t, u32 field)
-{
-	return conn_counter(t, field);
-}
-
 /* Counters of a connection with two ULPDUs each way and a CRC error. */
 static void end_counters(struct kunit *test, struct conn_test *t)
 {
@@ -690,7 +657,7 @@ static void end_counters(struct kunit *test, struct conn_test *t)
 	conn_attach(test, 0);
 	conn_reopen(test);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		before[i] = end_counter(t, rows[i].field);
+		before[i] = conn_counter(t, rows[i].field);
 	conn_default(test);
 	for (i = 0; i < 2; i++) {
 		conn_peer_send(test, 20);
@@ -703,7 +670,7 @@ static void end_counters(struct kunit *test, struct conn_test *t)
 	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
 	conn_reopen(test);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		KUNIT_EXPECT_EQ_MSG(test, end_counter(t, rows[i].field),
+		KUNIT_EXPECT_EQ_MSG(test, conn_counter(t, rows[i].field),
 				    before[i] + rows[i].more, "counter %u",
 				    rows[i].field);
 }

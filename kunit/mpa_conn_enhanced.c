@@ -6,26 +6,6 @@
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
-/* Why negotiation fails */
-enum conn_enh_error {
-	ENH_ERROR_IRD,
-	ENH_ERROR_RTR,		/* no kind in common */
-	ENH_ERROR_NO_A,		/* A in the Request only */
-	ENH_ERROR_A,		/* A in the Reply only */
-};
-
-/* The fault of a frame */
-enum conn_enh_bad {
-	ENH_BAD_NO_S,		/* Reply without S */
-	ENH_BAD_REV_1,		/* Reply of Rev 1 */
-	ENH_BAD_REV_1_S,	/* Reply of Rev 1, with S, which is reserved */
-	ENH_BAD_REV_3,		/* Reply of Rev 3 */
-	ENH_BAD_S,		/* Reply with S to a Request without */
-	ENH_BAD_REQUEST,	/* Request with S, not supported */
-	ENH_BAD_PD_513,		/* Request with 513 octets */
-	ENH_BAD_PD_513_REPLY,	/* Reply with 513 octets */
-};
-
 enum {
 	ENH_ANY		= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
 	ENH_PD		= 512,
@@ -136,19 +116,6 @@ static void enh_accept_at_once(struct kunit *test, struct conn_test *t)
 
 /* Frames that close the connection */
 
-static void enh_expect_closed(struct kunit *test, enum mpa_reason reason)
-{
-	struct conn_test *t = test->priv;
-
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, reason);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_NE(test, t->a.err, 0);
-	conn_expect_over(test);
-	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-	CONN_COUNT(test, &t->a, EV_REJECTED, 0);
-}
-
 /* S with PD_Length below 4: only the 20 octets of the header are read. */
 static void enh_short(struct kunit *test, struct conn_test *t)
 {
@@ -169,13 +136,14 @@ static void enh_short(struct kunit *test, struct conn_test *t)
 		mpa_peer_frame(frame, initiator, PEER_C | PEER_S, 2, NULL,
 			       pd_len);
 		conn_write(test, frame, sizeof(frame));
-		enh_expect_closed(test, MPA_REASON_PD_LENGTH);
+		conn_expect_bad_frame(test, MPA_REASON_PD_LENGTH);
 		KUNIT_EXPECT_EQ(test, READ_ONCE(tp->copied_seq) - seq,
 				PEER_FRAME);
 		conn_reopen(test);
 	}
 }
 
+/* A frame that closes the connection */
 struct enh_bad {
 	bool		initiator;	/* role of the connection */
 	bool		enhanced;	/* MPA_F_ENHANCED */
@@ -185,27 +153,9 @@ struct enh_bad {
 	enum mpa_reason	reason;
 };
 
-static const struct enh_bad enh_bads[] = {
-	[ENH_BAD_NO_S] = { true, true, PEER_C, 2, 4, MPA_REASON_ENHANCED },
-	[ENH_BAD_REV_1] = { true, true, PEER_C, 1, 4, MPA_REASON_REVISION },
-	[ENH_BAD_REV_1_S] = { true, true, PEER_C | PEER_S, 1, 4,
-			      MPA_REASON_REVISION },
-	[ENH_BAD_REV_3] = { true, true, PEER_C | PEER_S, 3, 4,
-			    MPA_REASON_REVISION },
-	[ENH_BAD_S] = { true, false, PEER_C | PEER_S, 2, 4,
-			MPA_REASON_ENHANCED },
-	[ENH_BAD_REQUEST] = { false, false, PEER_C | PEER_S, 2, 4,
-			      MPA_REASON_ENHANCED },
-	[ENH_BAD_PD_513] = { false, true, PEER_C | PEER_S, 2, 513,
-			     MPA_REASON_PD_LENGTH },
-	[ENH_BAD_PD_513_REPLY] = { true, true, PEER_C | PEER_S, 2, 513,
-				   MPA_REASON_PD_LENGTH },
-};
-
-/* Frame @arg closes the connection. */
 static void enh_bad_frame(struct kunit *test, struct conn_test *t)
 {
-	const struct enh_bad *bad = &enh_bads[conn_arg(test)];
+	const struct enh_bad *bad = conn_data(test);
 
 	t->a.params.rev = MPA_REV_2;
 	t->a.params.enhanced.rtr = MPA_RTR_WRITE;
@@ -217,7 +167,7 @@ static void enh_bad_frame(struct kunit *test, struct conn_test *t)
 		conn_expect_frame(test, false, PEER_C, 2, NULL, 0);
 	conn_peer_frame(test, bad->initiator, bad->flags, bad->rev, t->pool,
 			bad->pd_len);
-	enh_expect_closed(test, bad->reason);
+	conn_expect_bad_frame(test, bad->reason);
 }
 
 /* A Request of a higher revision than the Responder's, which is @arg. */
@@ -237,21 +187,12 @@ static void enh_refused(struct kunit *test, struct conn_test *t)
 
 /* Negotiation that fails: codes 6 and 7 */
 
+/* A Reply that is refused */
 struct enh_error {
 	u8		rtr;		/* of the connection */
 	u32		reply;
 	enum mpa_error	error;
 	enum mpa_reason	reason;
-};
-
-static const struct enh_error enh_errors[] = {
-	[ENH_ERROR_IRD] = { MPA_RTR_WRITE, 0x80078006, MPA_ERR_IRD,
-			    MPA_REASON_IRD },
-	[ENH_ERROR_RTR] = { MPA_RTR_SEND, 0x8007c005, MPA_ERR_RTR,
-			    MPA_REASON_RTR },
-	[ENH_ERROR_NO_A] = { ENH_ANY, 0x00070005, MPA_ERR_RTR,
-			     MPA_REASON_RTR },
-	[ENH_ERROR_A] = { 0, 0x80078005, MPA_ERR_RTR, MPA_REASON_RTR },
 };
 
 /* As a consumer after failed negotiation: send Terminate, and shut down. */
@@ -267,7 +208,7 @@ static void enh_hook_terminate(struct mpa_consumer *c, enum consumer_event ev)
 
 static void enh_negotiation_error(struct kunit *test, struct conn_test *t)
 {
-	const struct enh_error *e = &enh_errors[conn_arg(test)];
+	const struct enh_error *e = conn_data(test);
 	struct mpa_info info;
 
 	t->a.params.ird_max = 5;
@@ -513,34 +454,45 @@ static void enh_params(struct kunit *test, struct conn_test *t)
 	conn_start(test, CONN_RESPONDER);
 }
 
+#define ENH_BAD(title, ...) \
+	{ title, enh_bad_frame, .data = &(const struct enh_bad){ __VA_ARGS__ } }
+
+#define ENH_ERROR(title, ...)						\
+	{ title, enh_negotiation_error,					\
+	  .data = &(const struct enh_error){ __VA_ARGS__ } }
+
 static const struct conn_row enhanced_rows[] = {
 	{ "E-05 E-06 E-43: Request, PD_Length below 4",
 	  enh_short, CONN_RESPONDER },
 	{ "E-05 E-06 E-43: Reply, PD_Length below 4",
 	  enh_short, CONN_INITIATOR },
-	{ "E-37 E-42: Reply without S", enh_bad_frame, ENH_BAD_NO_S },
-	{ "E-02 E-42: Reply, Rev 1", enh_bad_frame, ENH_BAD_REV_1 },
-	{ "E-02 E-42: Reply, Rev 1, S is reserved",
-	  enh_bad_frame, ENH_BAD_REV_1_S },
-	{ "E-02 RF-18: Reply, Rev 3", enh_bad_frame, ENH_BAD_REV_3 },
-	{ "E-38: Reply with S to a Request without", enh_bad_frame, ENH_BAD_S },
-	{ "E-40: Request with S, not supported",
-	  enh_bad_frame, ENH_BAD_REQUEST },
-	{ "E-08 RF-22: Request, 513 octets in all",
-	  enh_bad_frame, ENH_BAD_PD_513 },
-	{ "E-08 RF-22: Reply, 513 octets in all",
-	  enh_bad_frame, ENH_BAD_PD_513_REPLY },
+	ENH_BAD("E-37 E-42: Reply without S",
+		true, true, PEER_C, 2, 4, MPA_REASON_ENHANCED),
+	ENH_BAD("E-02 E-42: Reply, Rev 1",
+		true, true, PEER_C, 1, 4, MPA_REASON_REVISION),
+	ENH_BAD("E-02 E-42: Reply, Rev 1, S is reserved",
+		true, true, PEER_C | PEER_S, 1, 4, MPA_REASON_REVISION),
+	ENH_BAD("E-02 RF-18: Reply, Rev 3",
+		true, true, PEER_C | PEER_S, 3, 4, MPA_REASON_REVISION),
+	ENH_BAD("E-38: Reply with S to a Request without",
+		true, false, PEER_C | PEER_S, 2, 4, MPA_REASON_ENHANCED),
+	ENH_BAD("E-40: Request with S, not supported",
+		false, false, PEER_C | PEER_S, 2, 4, MPA_REASON_ENHANCED),
+	ENH_BAD("E-08 RF-22: Request, 513 octets in all",
+		false, true, PEER_C | PEER_S, 2, 513, MPA_REASON_PD_LENGTH),
+	ENH_BAD("E-08 RF-22: Reply, 513 octets in all",
+		true, true, PEER_C | PEER_S, 2, 513, MPA_REASON_PD_LENGTH),
 	{ "E-40 RF-18: Request, Rev 2 with S, Responder of Rev 1",
 	  enh_refused, MPA_REV_1 },
 	{ "E-02 RF-18: Request, Rev 3", enh_refused, MPA_REV_2 },
-	{ "E-16 E-44 ER-11: insufficient IRD",
-	  enh_negotiation_error, ENH_ERROR_IRD },
-	{ "E-31 E-44 ER-11: no RTR in common",
-	  enh_negotiation_error, ENH_ERROR_RTR },
-	{ "E-31 E-42 E-44: A is not answered",
-	  enh_negotiation_error, ENH_ERROR_NO_A },
-	{ "E-33 E-44: A was not asked for",
-	  enh_negotiation_error, ENH_ERROR_A },
+	ENH_ERROR("E-16 E-44 ER-11: insufficient IRD",
+		  MPA_RTR_WRITE, 0x80078006, MPA_ERR_IRD, MPA_REASON_IRD),
+	ENH_ERROR("E-31 E-44 ER-11: no RTR in common",
+		  MPA_RTR_SEND, 0x8007c005, MPA_ERR_RTR, MPA_REASON_RTR),
+	ENH_ERROR("E-31 E-42 E-44: A is not answered",
+		  ENH_ANY, 0x00070005, MPA_ERR_RTR, MPA_REASON_RTR),
+	ENH_ERROR("E-33 E-44: A was not asked for",
+		  0, 0x80078005, MPA_ERR_RTR, MPA_REASON_RTR),
 	{ "E-09 E-30: the RTR is the first FPDU", enh_rtr },
 	{ "CS-29 E-30: the Responder waits for the RTR", enh_may_send },
 	{ "E-11 E-12 E-15 E-30: two connections", enh_two },

@@ -355,6 +355,22 @@ void conn_two(struct kunit *test, u32 a_flags, u32 b_flags)
 	conn_start_two(test, a_flags, b_flags);
 }
 
+/* As another user of the socket would do, with AF_UNSPEC. */
+int conn_disconnect(struct socket *sock)
+{
+	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+
+	return kernel_connect(sock, &nowhere, sizeof(nowhere), 0);
+}
+
+/* Returns the number of octets that TCP has received and that are unread. */
+u32 conn_unread(const struct conn_test *t)
+{
+	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
+
+	return READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
+}
+
 /* Wait until octets on their way have arrived and the work item is idle. */
 void conn_settle(struct mpa_consumer *c)
 {
@@ -429,6 +445,21 @@ void conn_peer_send(struct kunit *test, u32 len)
 void conn_wait_rx(struct kunit *test, struct mpa_consumer *c, u32 nr)
 {
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(c, nr));
+}
+
+/* True if a ULPDU has these octets. */
+bool conn_same(const struct mpa_ulpdu *ulpdu, const u8 *octets, u32 len)
+{
+	const struct kvec *frag = ulpdu->frag;
+	u32 i, at = 0;
+
+	if (ulpdu->len != len)
+		return false;
+	for (i = 0; i < ulpdu->nr_frags; at += frag[i++].iov_len)
+		if (at + frag[i].iov_len > len ||
+		    memcmp(frag[i].iov_base, octets + at, frag[i].iov_len))
+			return false;
+	return at == len;
 }
 
 /* Expect delivery of the first @nr ULPDUs of the peer, and of no others. */
@@ -509,6 +540,19 @@ void conn_expect_over(struct kunit *test)
 
 	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+}
+
+/* After a detach the socket's owner reads these octets, which MPA left. */
+void conn_expect_left(struct kunit *test, const void *octets, u32 len)
+{
+	struct conn_test *t = test->priv;
+	struct mpa_peer own = {};
+
+	KUNIT_ASSERT_EQ(test, mpa_peer_init(&own, t->sock[0]), 0);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read(&own, len), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(own.in, octets, len), 0);
+	own.sock = NULL;
+	mpa_peer_exit(&own);
 }
 
 /* Prepare the next message; the caller posts it. */
@@ -619,6 +663,20 @@ void conn_expect_end(struct kunit *test, struct mpa_consumer *c,
 	KUNIT_ASSERT_STREQ(test, mpa_reason_name(c->end.reason),
 			   mpa_reason_name(reason));
 	KUNIT_ASSERT_EQ(test, c->end.error, error);
+}
+
+/* Expect the connection closed because of the peer's startup frame. */
+void conn_expect_bad_frame(struct kunit *test, enum mpa_reason reason)
+{
+	struct conn_test *t = test->priv;
+
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, reason);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	KUNIT_EXPECT_NE(test, t->a.err, 0);
+	conn_expect_over(test);
+	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	CONN_COUNT(test, &t->a, EV_REJECTED, 0);
 }
 
 /* Expect both halves alive: an FPDU goes through each way. */

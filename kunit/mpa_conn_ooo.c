@@ -280,7 +280,7 @@ static void ooo_shutdown(struct kunit *test, struct conn_test *t)
 }
 
 /* True if, after a hole, the third FPDU is passed within some 200 ms. */
-static bool ooo_in_a_while(struct kunit *test)
+static bool ooo_found_in_time(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	u32 ooo = mpa_consumer_ooo(&t->a), i;
@@ -312,7 +312,7 @@ static void ooo_timer(struct kunit *test, struct conn_test *t)
 	gap_default(test);
 	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), ops);
 	for (i = 0; i < 20; i++)
-		if (ooo_in_a_while(test))
+		if (ooo_found_in_time(test))
 			break;
 	KUNIT_EXPECT_LT(test, i, 20);
 	gap_alive(test);
@@ -764,18 +764,11 @@ void gap_alter(struct conn_test *t, u32 from, u32 to)
 static bool ooo_kept_ulpdu(const struct conn_test *t,
 			   const struct mpa_ulpdu *u)
 {
-	const u8 *was;
-	u32 k = t->base_nr, i;
+	u32 k = t->base_nr;
 
 	while (gap_pos(t, k) < u->pos)
 		k++;
-	was = t->pool + k % 256;
-	for (i = 0; i < u->nr_frags; i++) {
-		if (memcmp(u->frag[i].iov_base, was, u->frag[i].iov_len))
-			return false;
-		was += u->frag[i].iov_len;
-	}
-	return was == t->pool + k % 256 + t->out_len[k];
+	return conn_same(u, t->pool + k % 256, t->out_len[k]);
 }
 
 void gap_kept_same(struct kunit *test)
@@ -931,7 +924,7 @@ static void ooo_dropped(struct kunit *test, struct conn_test *t)
 }
 
 /* Repeat octets @from to @to, in order, until TCP has room for them. */
-static void ooo_press(struct kunit *test, u32 from, u32 to)
+static void ooo_repeat(struct kunit *test, u32 from, u32 to)
 {
 	struct conn_test *t = test->priv;
 	struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
@@ -947,18 +940,14 @@ static void ooo_press(struct kunit *test, u32 from, u32 to)
 }
 
 /* Wait until the peer's window is zero and all octets are acknowledged. */
-static void ooo_shut(struct kunit *test)
+static void ooo_wait_zero_window(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
-	u32 i;
 
-	for (i = 0; i < 1000; i++) {
-		conn_settle(&t->a);
-		if (!READ_ONCE(tp->snd_wnd) && !READ_ONCE(tp->packets_out))
-			return;
-	}
-	KUNIT_FAIL(test, "the peer's window stays open");
+	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(!READ_ONCE(tp->snd_wnd) &&
+					   !READ_ONCE(tp->packets_out)));
+	conn_settle(&t->a);
 }
 
 /*
@@ -979,7 +968,7 @@ static void ooo_window_retracted(struct kunit *test, struct conn_test *t)
 	mpa_hold(t->a.conn);
 	gap_put(test, 0, gap_at(t, 1));
 	conn_post_many(test, 8, 8000);
-	ooo_shut(test);
+	ooo_wait_zero_window(test);
 	gap_put(test, gap_at(t, 2), t->buf_len);
 	gap_rcvbuf(t, 1);
 	/* Nested: mpa_inject() locks the peer's socket to make a segment. */
@@ -1021,7 +1010,7 @@ static void ooo_copied(struct kunit *test, struct conn_test *t)
 	KUNIT_ASSERT_EQ(test, gap_queued(t), 100);
 	gap_alter(t, 1, 3);
 	for (at = 0; at < t->buf_len; at += 900)
-		ooo_press(test, at, min(at + 900, t->buf_len));
+		ooo_repeat(test, at, min(at + 900, t->buf_len));
 	gap_all(test);
 	KUNIT_EXPECT_GT(test, conn_counter(t, MPA_MIB_RX_COPIED), copied);
 }

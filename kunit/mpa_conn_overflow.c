@@ -174,7 +174,7 @@ static void overflow_refusal_unsent(struct kunit *test, struct conn_test *t)
 }
 
 /* A startup that ends by a reset, mpa_abort() or mpa_detach() makes room. */
-static void overflow_leave(struct kunit *test, struct conn_test *t)
+static void overflow_makes_room(struct kunit *test, struct conn_test *t)
 {
 	overflow_init(test, 1);
 	overflow_start_a(test, CONN_RESPONDER);
@@ -207,9 +207,9 @@ static const struct conn_row overflow_rows[] = {
 	{ "a refused startup is ended", overflow_refused },
 	{ "VN-09: a refused startup is ended, refusal unsent",
 	  overflow_refusal_unsent },
-	{ "room after a reset", overflow_leave, 0 },
-	{ "room after mpa_abort()", overflow_leave, 1 },
-	{ "room after mpa_detach()", overflow_leave, 2 },
+	{ "room after a reset", overflow_makes_room, 0 },
+	{ "room after mpa_abort()", overflow_makes_room, 1 },
+	{ "room after mpa_detach()", overflow_makes_room, 2 },
 };
 
 CONN_ROWS(overflow);

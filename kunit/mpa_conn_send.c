@@ -251,49 +251,34 @@ static void send_source_stops(struct kunit *test, struct conn_test *t)
 	conn_expect_silence(test);
 }
 
-/* Call number @stop of a source's next() returns error @err. */
-static void send_source_fails(struct kunit *test, u32 stop, int err, int status)
-{
-	struct conn_test *t = test->priv;
-	struct conn_msg *msg;
-
-	t->opts.maxseg = 1460;
-	send_full(test);
-	mpa_hold(t->a.conn);
-	msg = conn_source(test, 10000);
-	msg->stop = stop;
-	msg->err = err;
-	conn_send(test, msg);
-	conn_expect_done(test, &t->a, 1, status);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.err, status);
-	KUNIT_EXPECT_EQ(test, msg->asked, stop);
-	CONN_COUNT(test, &t->a, EV_ENDED, 1);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
-			-ENOTCONN);
-}
-
-/* An error of a source fails the connection. */
+/*
+ * Error @arg of the first or a later call of next() fails the connection. MPA
+ * does not try again, whichever error it is.
+ */
 static void send_source_error(struct kunit *test, struct conn_test *t)
 {
-	send_source_fails(test, 1, -EIO, -EIO);
-}
+	struct conn_msg *msg;
+	u32 stop;
 
-/* -EAGAIN of a source fails the connection: MPA does not try again. */
-static void send_source_again(struct kunit *test, struct conn_test *t)
-{
-	send_source_fails(test, 1, -EAGAIN, -EIO);
-}
-
-static void send_source_no_memory(struct kunit *test, struct conn_test *t)
-{
-	send_source_fails(test, 3, -ENOMEM, -EIO);
-}
-
-static void send_source_no_room(struct kunit *test, struct conn_test *t)
-{
-	send_source_fails(test, 3, -ENOBUFS, -EIO);
+	for (stop = 1; stop <= 3; stop += 2) {
+		t->opts.maxseg = 1460;
+		send_full(test);
+		mpa_hold(t->a.conn);
+		msg = conn_source(test, 10000);
+		msg->stop = stop;
+		msg->err = -(int)conn_arg(test);
+		conn_send(test, msg);
+		conn_expect_done(test, &t->a, 1, -EIO);
+		CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+		KUNIT_EXPECT_EQ(test, t->a.err, -EIO);
+		KUNIT_EXPECT_EQ(test, msg->asked, stop);
+		CONN_COUNT(test, &t->a, EV_ENDED, 1);
+		KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+		KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn,
+					       &conn_msg(test, 9)->tx),
+				-ENOTCONN);
+		conn_reopen(test);
+	}
 }
 
 static int send_next_detach(struct mpa_tx *tx, u32 max)
@@ -657,7 +642,7 @@ static void zerocopy_pages(struct kunit *test, struct conn_test *t)
 	conn_post(test, 50);
 	conn_settle(&t->a);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), t->nr_plain);
-	mpa_peer_go_on(&t->peer);
+	mpa_peer_continue(&t->peer);
 	for (i = 0; i < CONN_PAGES; i++)
 		conn_expect_tx(test, 3000);
 	conn_expect_tx(test, 50);
@@ -674,7 +659,7 @@ static void zerocopy_weight(struct kunit *test, struct conn_test *t)
 	send_pages(test, CONN_PAGES / 2);
 	weight = READ_ONCE(t->a.conn->sk->sk_wmem_queued);
 	KUNIT_EXPECT_LT(test, weight, 2 * 3000 * CONN_PAGES);
-	mpa_peer_go_on(&t->peer);
+	mpa_peer_continue(&t->peer);
 	for (i = 0; i < CONN_PAGES; i++)
 		conn_expect_tx(test, 3000);
 	conn_expect_done(test, &t->a, t->nr_msg, 0);
@@ -788,7 +773,7 @@ static void zerocopy_detach(struct kunit *test, struct conn_test *t)
 	mpa_detach(t->a.conn);
 	flush_work(&t->a.conn->work);
 	CONN_COUNT(test, &t->a, EV_RELEASED, 0);
-	mpa_peer_go_on(&t->peer);
+	mpa_peer_continue(&t->peer);
 	for (i = 0; i < CONN_PAGES; i++)
 		conn_expect_tx(test, 3000);
 	conn_detach(test, &t->a);
@@ -804,7 +789,7 @@ static void zerocopy_detach_reset(struct kunit *test, struct conn_test *t)
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_EQ(test, t->a.left, 2);
 	send_pages_free(test);
-	mpa_peer_go_on(&t->peer);
+	mpa_peer_continue(&t->peer);
 	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
@@ -948,10 +933,10 @@ static const struct conn_row send_rows[] = {
 	  send_source_room, 132 },
 	{ "SZ-12 TX-10: some room left in the segment", send_source_room, 136 },
 	{ "source that stops early", send_source_stops },
-	{ "TX-01: source that fails", send_source_error },
-	{ "TX-01: source that fails: -EAGAIN", send_source_again },
-	{ "TX-01: source that fails: -ENOMEM", send_source_no_memory },
-	{ "TX-01: source that fails: -ENOBUFS", send_source_no_room },
+	{ "TX-01: source that fails", send_source_error, EIO },
+	{ "TX-01: source that fails: -EAGAIN", send_source_error, EAGAIN },
+	{ "TX-01: source that fails: -ENOMEM", send_source_error, ENOMEM },
+	{ "TX-01: source that fails: -ENOBUFS", send_source_error, ENOBUFS },
 	{ "TX-01: source that detaches", send_source_detach },
 	{ "source posted again", send_source_twice },
 	{ "posting again from sent()", send_credit },

@@ -93,15 +93,10 @@ static const struct mpa_ops blocked_ops = {
 static int blocked_settle(struct blocked_conn *c, u32 octets)
 {
 	const struct tcp_sock *tp = tcp_sk(c->sock->sk);
-	u32 i;
 
-	for (i = 0; i < 10000; i++) {
-		if (READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq) >=
-		    octets && !work_busy(&c->conn->work))
-			return 0;
-		usleep_range(1000, 2000);
-	}
-	return -ETIMEDOUT;
+	return CONN_UNTIL(READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq) >=
+			  octets && !work_busy(&c->conn->work)) ?
+	       0 : -ETIMEDOUT;
 }
 
 /* Open a connection without startup frames, with one ULPDU to deliver. */
@@ -313,16 +308,13 @@ static void shared_put_atomic(struct kunit *test, struct conn_test *t)
 {
 	u8 *copy = shared_kept_copy(test);
 	bool mapped;
-	u32 i;
 
 	spin_lock(&shared_lock);
 	mpa_consumer_put(&t->a, 0);
 	mapped = vmalloc_to_page(copy);
 	spin_unlock(&shared_lock);
 	KUNIT_EXPECT_TRUE(test, mapped);
-	for (i = 0; i < 1000 && vmalloc_to_page(copy); i++)
-		usleep_range(1000, 2000);
-	KUNIT_EXPECT_NULL(test, vmalloc_to_page(copy));
+	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(!vmalloc_to_page(copy)));
 }
 
 /*

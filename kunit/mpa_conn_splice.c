@@ -62,11 +62,9 @@ static void splice_waits(struct kunit *test, u32 size)
 {
 	struct conn_test *t = test->priv;
 	const struct mpa_conn_rx *rx = &t->a.conn->rx;
-	u32 i;
 
-	for (i = 0; i < 1000 && READ_ONCE(rx->want) != size; i++)
-		conn_settle(&t->a);
-	KUNIT_ASSERT_EQ(test, rx->want, size);
+	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(READ_ONCE(rx->want) == size));
+	conn_settle(&t->a);
 	KUNIT_ASSERT_NULL(test, rx->copy);
 }
 
@@ -90,28 +88,20 @@ static void splice_failed(struct kunit *test, u32 nr)
 static void splice_arrived(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
+	const struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
 	u32 end = tcp_sk(t->peer.sock->sk)->write_seq;
-	u32 i;
 
-	for (i = 0; i < 1000; i++) {
-		if (READ_ONCE(tcp_sk(t->sock[0]->sk)->rcv_nxt) == end)
-			return;
-		conn_settle(&t->a);
-	}
-	KUNIT_FAIL_AND_ABORT(test, "the peer's octets do not arrive");
+	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(READ_ONCE(tp->rcv_nxt) == end));
 }
 
 /* On hold, MPA decodes one FPDU, but not the octets after it. */
 static void splice_hold(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
-	u32 i;
 
 	conn_full(test, CONN_INITIATOR, 0, PEER_C);
 	conn_peer_send(test, 100);
-	for (i = 0; i < 1000 && !READ_ONCE(t->a.conn->rx.ready); i++)
-		conn_settle(&t->a);
-	KUNIT_ASSERT_NOT_NULL(test, t->a.conn->rx.ready);
+	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(READ_ONCE(t->a.conn->rx.ready)));
 }
 
 /*
@@ -161,18 +151,7 @@ static void splice_window(struct kunit *test, struct conn_test *t)
 /* True if the kept batch has the octets that the peer sent. */
 static bool splice_kept_same(const struct conn_test *t)
 {
-	const struct mpa_ulpdu *ulpdu = t->a.kept[0]->ulpdu;
-	const u8 *was = t->pool;
-	u32 i;
-
-	for (i = 0; i < ulpdu->nr_frags; i++) {
-		const struct kvec *frag = &ulpdu->frag[i];
-
-		if (memcmp(frag->iov_base, was, frag->iov_len))
-			return false;
-		was += frag->iov_len;
-	}
-	return was == t->pool + t->out_len[0];
+	return conn_same(t->a.kept[0]->ulpdu, t->pool, t->out_len[0]);
 }
 
 /* The last octets of an FPDU, or all, are changed after it is verified. */

@@ -174,7 +174,8 @@ static void attach_untouched(struct kunit *test, struct conn_test *t)
 	struct sock *sk;
 
 	conn_pair(test);
-	sk = t->sock[0]->sk;
+	own.sock = t->sock[0];
+	sk = own.sock->sk;
 	WRITE_ONCE(start_count, 0);
 	WRITE_ONCE(sk->sk_data_ready, start_data_ready);
 	conn_attach(test, 0);
@@ -182,12 +183,8 @@ static void attach_untouched(struct kunit *test, struct conn_test *t)
 	conn_write(test, hello, 9);
 	conn_settle(&t->a);
 	KUNIT_EXPECT_NE(test, READ_ONCE(start_count), 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_init(&own, t->sock[0]), 0);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read(&own, 9), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(own.in, hello, 9), 0);
+	conn_expect_left(test, hello, 9);
 	KUNIT_EXPECT_EQ(test, mpa_peer_write(&own, hello, 9), 0);
-	own.sock = NULL;
-	mpa_peer_exit(&own);
 	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, 9), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(t->peer.in, hello, 9), 0);
 	t->peer.used = 9;
@@ -320,18 +317,10 @@ static void start_bad_frame(struct kunit *test, bool initiator,
 {
 	struct conn_test *t = test->priv;
 
-	conn_attach(test, 0);
-	conn_start(test, initiator ? CONN_INITIATOR : CONN_RESPONDER);
-	if (initiator)
-		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_begin(test, initiator ? CONN_INITIATOR : CONN_RESPONDER, 0);
 	memmove(t->buf, frame, len);
 	conn_write(test, t->buf, len);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, reason);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_NE(test, t->a.err, 0);
-	conn_expect_over(test);
-	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	conn_expect_bad_frame(test, reason);
 }
 
 /* A key with one wrong octet, for each of its octets. */
@@ -394,6 +383,14 @@ static void start_revision_request(struct kunit *test, struct conn_test *t)
 	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
 }
 
+/* A strict Responder refuses a Request of Rev 0. */
+static void start_refuse(struct kunit *test)
+{
+	conn_begin(test, CONN_RESPONDER, MPA_F_STRICT);
+	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
+	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+}
+
 /* A strict Responder answers a Rev 0 Request with Rev 1, then closes. */
 static void start_strict_request(struct kunit *test, struct conn_test *t)
 {
@@ -410,9 +407,7 @@ static void start_strict_request(struct kunit *test, struct conn_test *t)
 /* The peer closes after the refusal: both sides close gracefully. */
 static void start_refusal_fin(struct kunit *test, struct conn_test *t)
 {
-	conn_begin(test, CONN_RESPONDER, MPA_F_STRICT);
-	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
-	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	start_refuse(test);
 	KUNIT_ASSERT_EQ(test, mpa_peer_read_end(&t->peer), 0);
 	KUNIT_EXPECT_EQ(test, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
@@ -426,9 +421,7 @@ static void start_refusal_stays(struct kunit *test, struct conn_test *t)
 
 	conn_attach(test, MPA_F_STRICT);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 60 * MSEC_PER_SEC);
-	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
-	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	start_refuse(test);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
 	KUNIT_EXPECT_TRUE(test, time_before(jiffies, began + 20 * HZ));
@@ -442,9 +435,7 @@ static void start_refusal_flood(struct kunit *test, struct conn_test *t)
 
 	conn_attach(test, MPA_F_STRICT);
 	before = conn_counter(t, MPA_MIB_RX_DISCARDED);
-	conn_start(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
-	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	start_refuse(test);
 	for (i = 0; i < 200; i++)
 		if (mpa_peer_write(&t->peer, t->pool, 5000))
 			break;
@@ -541,10 +532,8 @@ static void start_vector(struct kunit *test, const struct mpa_frame_vector *v)
 {
 	struct conn_test *t = test->priv;
 
-	conn_attach(test, v->strict ? MPA_F_STRICT : 0);
-	conn_start(test, v->reply ? CONN_INITIATOR : CONN_RESPONDER);
-	if (v->reply)
-		conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_begin(test, v->reply ? CONN_INITIATOR : CONN_RESPONDER,
+		   v->strict ? MPA_F_STRICT : 0);
 	mpa_ref_unhex(t->buf, v->wire);
 	conn_write(test, t->buf, v->size);
 	wait_event_timeout(t->a.wait, start_vector_good(&t->a) ||
@@ -712,17 +701,13 @@ static void start_given_back(struct kunit *test,
 			     u32 len)
 {
 	struct conn_test *t = test->priv;
-	struct mpa_peer own = {};
+	struct mpa_peer own = { .sock = t->sock[0] };
 
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_PTR_EQ(test, t->sock[0]->sk->sk_data_ready, ready);
 	KUNIT_EXPECT_NULL(test, t->sock[0]->sk->sk_user_data);
-	KUNIT_ASSERT_EQ(test, mpa_peer_init(&own, t->sock[0]), 0);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read(&own, len), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(own.in, unread, len), 0);
+	conn_expect_left(test, unread, len);
 	KUNIT_EXPECT_EQ(test, mpa_peer_write(&own, "still TCP", 9), 0);
-	own.sock = NULL;
-	mpa_peer_exit(&own);
 	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, t->peer.used + 9), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(t->peer.in + t->peer.used, "still TCP",
 				     9), 0);

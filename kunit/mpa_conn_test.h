@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/bvec.h>
 #include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/sched.h>
 #include <net/mpa.h>
 #include <net/sock.h>
@@ -244,6 +245,16 @@ struct conn_test {
 #define CONN_COUNT(test, c, ev, times) \
 	KUNIT_EXPECT_EQ(test, mpa_consumer_count(c, ev), times)
 
+/* True once @cond holds; false if it does not within some 10 seconds. */
+#define CONN_UNTIL(cond)						\
+({									\
+	u32 _tries = 10000;						\
+									\
+	while (!(cond) && --_tries)					\
+		usleep_range(1000, 2000);				\
+	_tries > 0;							\
+})
+
 static inline void conn_buffers(struct conn_test *t, int rcvbuf, int sndbuf)
 {
 	t->opts.rcvbuf = rcvbuf;
@@ -270,6 +281,8 @@ void conn_default(struct kunit *test);
 void conn_start_two(struct kunit *test, u32 a_flags, u32 b_flags);
 void conn_two(struct kunit *test, u32 a_flags, u32 b_flags);
 void conn_settle(struct mpa_consumer *c);
+int conn_disconnect(struct socket *sock);
+u32 conn_unread(const struct conn_test *t);
 void conn_detach(struct kunit *test, struct mpa_consumer *c);
 u32 conn_arg(struct kunit *test);
 const void *conn_data(struct kunit *test);
@@ -287,6 +300,7 @@ u32 conn_fpdu(struct kunit *test, u32 len);
 void conn_write(struct kunit *test, const void *octets, u32 len);
 void conn_flush(struct kunit *test);
 void conn_peer_send(struct kunit *test, u32 len);
+bool conn_same(const struct mpa_ulpdu *ulpdu, const u8 *octets, u32 len);
 void conn_wait_rx(struct kunit *test, struct mpa_consumer *c, u32 nr);
 void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr);
 u32 conn_take(struct kunit *test);
@@ -294,6 +308,7 @@ void conn_expect_tx(struct kunit *test, u32 len);
 void conn_expect_silence(struct kunit *test);
 void conn_expect_fin(struct kunit *test);
 void conn_expect_over(struct kunit *test);
+void conn_expect_left(struct kunit *test, const void *octets, u32 len);
 
 /* Messages of the connection */
 struct conn_msg *conn_msg(struct kunit *test, u32 len);
@@ -309,6 +324,7 @@ void conn_expect_statuses(struct kunit *test, struct mpa_consumer *c, u32 nr,
 			  int err);
 void conn_expect_end(struct kunit *test, struct mpa_consumer *c,
 		     enum mpa_error error, enum mpa_reason reason);
+void conn_expect_bad_frame(struct kunit *test, enum mpa_reason reason);
 void conn_expect_alive(struct kunit *test, struct mpa_consumer *c);
 
 const void *conn_next_row(const struct conn_row *rows, size_t nr,

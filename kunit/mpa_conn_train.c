@@ -469,7 +469,7 @@ static void train_narrow(struct kunit *test, struct conn_test *t)
  * Wait until octets are unsent with all sent ones acknowledged: the window is
  * shut. Returns the number of unsent octets.
  */
-static u32 train_wait_shut(struct kunit *test)
+static u32 train_wait_zero_window(struct kunit *test)
 {
 	struct conn_test *t = test->priv;
 	struct sock *sk = t->sock[0]->sk;
@@ -499,7 +499,7 @@ static void train_window(struct kunit *test, struct conn_test *t)
 	t->opts.rcvbuf = 32768;
 	tr = train_open_1448(test, 0);
 	conn_post_many(test, 150, TRAIN_FULL);
-	unsent = train_wait_shut(test);
+	unsent = train_wait_zero_window(test);
 	KUNIT_EXPECT_GT(test, unsent, 0);
 	KUNIT_EXPECT_LE(test, unsent, TRAIN_EMSS);
 	/* Without the unsent octets: TCP may send parts of them as probes. */
@@ -552,7 +552,7 @@ static void train_uncorked(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_FALSE(test, sk_stream_memory_free(sk));
 	KUNIT_EXPECT_EQ(test, tcp_sk(sk)->snd_nxt, tcp_sk(sk)->write_seq);
 	release_sock(sk);
-	mpa_peer_go_on(&t->peer);
+	mpa_peer_continue(&t->peer);
 	train_take_messages(test, tr, 40);
 	conn_expect_done(test, &t->a, 40, 0);
 	train_expect_aligned(test, tr, t->in_pos);
@@ -583,7 +583,7 @@ static void train_page_refs(struct kunit *test, struct conn_test *t)
 	get_page(page);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, train_put_page,
 							   page));
-	mpa_peer_go_on(&t->peer);
+	mpa_peer_continue(&t->peer);
 	train_take_messages(test, tr, 80);
 	conn_expect_done(test, &t->a, 80, 0);
 	/* A CPU frees skbs that another CPU read once it receives a packet. */

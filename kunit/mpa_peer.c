@@ -382,21 +382,21 @@ void mpa_peer_disown(struct sock *sk)
 /* From now on TCP accepts and acknowledges nothing from the other end. */
 void mpa_peer_stop(struct mpa_peer *peer)
 {
-	peer->deaf = true;
+	peer->stopped = true;
 	mpa_peer_own(peer->sock->sk);
 }
 
-void mpa_peer_go_on(struct mpa_peer *peer)
+void mpa_peer_continue(struct mpa_peer *peer)
 {
-	if (!peer->deaf)
+	if (!peer->stopped)
 		return;
-	peer->deaf = false;
+	peer->stopped = false;
 	mpa_peer_disown(peer->sock->sk);
 }
 
 void mpa_peer_reset(struct mpa_peer *peer)
 {
-	if (peer->deaf)
+	if (peer->stopped)
 		sock_disown(peer->sock->sk);
 	mpa_peer_close(peer->sock);
 	peer->sock = NULL;

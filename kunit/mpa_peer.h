@@ -27,14 +27,14 @@ enum {
  * @in: octets read
  * @have: number of octets read
  * @used: number of octets that the test has examined
- * @deaf: TCP accepts and acknowledges nothing, see mpa_peer_stop()
+ * @stopped: TCP accepts and acknowledges nothing, see mpa_peer_stop()
  */
 struct mpa_peer {
 	struct socket	*sock;
 	u8		*in;
 	u32		have;
 	u32		used;
-	bool		deaf;
+	bool		stopped;
 };
 
 /**
@@ -69,7 +69,7 @@ void mpa_peer_reset(struct mpa_peer *peer);
 void mpa_peer_own(struct sock *sk);
 void mpa_peer_disown(struct sock *sk);
 void mpa_peer_stop(struct mpa_peer *peer);
-void mpa_peer_go_on(struct mpa_peer *peer);
+void mpa_peer_continue(struct mpa_peer *peer);
 int mpa_peer_write(struct mpa_peer *peer, const void *buf, u32 len);
 int mpa_peer_write_split(struct mpa_peer *peer, const u8 *buf, u32 len,
 			 u32 chunk);
