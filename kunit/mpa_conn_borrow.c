@@ -18,7 +18,6 @@ enum conn_borrow {
 	BORROW_DISCARD,		/* discards octets after an error */
 };
 
-#define BORROW_PATIENCE	(20 * HZ)
 #define BORROW_UNREAD	100		/* octets of the new stream */
 
 /* Begin out-of-order receiving. Returns MPA's icsk_af_ops; @orig: TCP's. */
@@ -46,7 +45,7 @@ static void borrow_listen(struct kunit *test, const void *ops)
 	if (ops)
 		WRITE_ONCE(inet_csk(sk)->icsk_af_ops, ops);
 	KUNIT_ASSERT_EQ(test, kernel_listen(t->sock[0], 2), 0);
-	WRITE_ONCE(sk->sk_rcvtimeo, BORROW_PATIENCE);
+	WRITE_ONCE(sk->sk_rcvtimeo, CONN_PATIENCE);
 }
 
 /* The ACK of a SYN cookie arrives, followed by data. */

@@ -30,25 +30,8 @@ enum conn_connect_act {
 
 enum {
 	CONNECT_PD	= 40,
-	CONNECT_PATIENCE = 20 * HZ,
 	CONNECT_ROUNDS	= 48,
 };
-
-static u32 connect_read(struct conn_sock *s, const u32 *what)
-{
-	u32 n;
-
-	spin_lock_bh(&s->lock);
-	n = *what;
-	spin_unlock_bh(&s->lock);
-	return n;
-}
-
-static bool connect_wait(struct conn_sock *s, const u32 *what, u32 times)
-{
-	return wait_event_timeout(s->wait, connect_read(s, what) >= times,
-				  CONNECT_PATIENCE);
-}
 
 static void connect_count(struct conn_sock *s, u32 *what)
 {
@@ -103,7 +86,7 @@ static void connect_hook(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct conn_test *t = container_of(c, struct conn_test, a);
 
-	if (!connect_read(&t->helper, &t->helper.done))
+	if (!conn_sock_read(&t->helper, &t->helper.done))
 		t->helper.early++;
 }
 
@@ -201,8 +184,8 @@ static void connect_expect_done(struct kunit *test, int err)
 	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 
-	KUNIT_ASSERT_TRUE(test, connect_wait(s, &s->done, 1));
-	KUNIT_EXPECT_EQ(test, connect_read(s, &s->done), 1);
+	KUNIT_ASSERT_TRUE(test, conn_sock_wait(s, &s->done, 1));
+	KUNIT_EXPECT_EQ(test, conn_sock_read(s, &s->done), 1);
 	KUNIT_ASSERT_EQ(test, s->err, err);
 	KUNIT_ASSERT_EQ(test, !s->client, !!err);
 	KUNIT_EXPECT_EQ(test, s->early, 0);
@@ -272,7 +255,7 @@ static void connect_established(struct kunit *test, struct conn_test *t)
 	u8 rev = conn_arg(test);
 
 	connect_begin(test, rev, 0);
-	KUNIT_EXPECT_EQ(test, connect_read(&t->helper, &t->helper.done), 0);
+	KUNIT_EXPECT_EQ(test, conn_sock_read(&t->helper, &t->helper.done), 0);
 	connect_reply(test, rev);
 	connect_expect_full(test, rev, 1);
 	connect_close(test);
@@ -395,7 +378,7 @@ static void connect_fallback(struct kunit *test, struct conn_test *t)
 	connect_accept(test);
 	connect_expect_request(test, MPA_REV_1);
 	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, connect_read(&t->helper, &t->helper.done), 0);
+	KUNIT_EXPECT_EQ(test, conn_sock_read(&t->helper, &t->helper.done), 0);
 	connect_reply(test, MPA_REV_1);
 	connect_expect_full(test, MPA_REV_1, 2);
 	CONN_COUNT(test, &t->a, EV_ENDED, 0);
@@ -621,7 +604,7 @@ static void connect_expect_cancelled(struct kunit *test, u32 setups)
 
 	/* Waits for the done() of the closed attempt. */
 	mpa_barrier();
-	KUNIT_EXPECT_EQ(test, connect_read(s, &s->done), 1);
+	KUNIT_EXPECT_EQ(test, conn_sock_read(s, &s->done), 1);
 	connect_expect_done(test, -ECANCELED);
 	KUNIT_EXPECT_EQ(test, s->setups, setups);
 	KUNIT_EXPECT_EQ(test, t->a.nr_log, 0);
@@ -637,18 +620,14 @@ static void connect_close_early(struct kunit *test, struct conn_test *t)
 	connect_prepare(test, MPA_REV_2);
 	addr = t->helper.addr;
 	for (i = 0; i < 2; i++) {
-		KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET,
-						       SOCK_STREAM,
-						       IPPROTO_TCP, &sock), 0);
-		KUNIT_EXPECT_EQ(test, kernel_connect(sock, mpa_sockaddr(&addr),
-						     sizeof(struct sockaddr_in),
-						     0), 0);
+		KUNIT_ASSERT_EQ(test, 0, mpa_peer_connect(&t->opts, &addr,
+							  &sock));
 		mpa_peer_close(sock);
 	}
 	connect_call(test, MPA_F_FALLBACK);
 	/* The work item has run: it waits for TCP. */
 	mpa_barrier();
-	KUNIT_EXPECT_EQ(test, connect_read(&t->helper, &t->helper.done), 0);
+	KUNIT_EXPECT_EQ(test, conn_sock_read(&t->helper, &t->helper.done), 0);
 	connect_close(test);
 	connect_expect_cancelled(test, 1);
 }
@@ -662,33 +641,16 @@ static void connect_close_waiting(struct kunit *test, struct conn_test *t)
 		connect_accept(test);
 		connect_expect_request(test, MPA_REV_1);
 	}
-	KUNIT_EXPECT_EQ(test, connect_read(&t->helper, &t->helper.done), 0);
+	KUNIT_EXPECT_EQ(test, conn_sock_read(&t->helper, &t->helper.done), 0);
 	connect_close(test);
 	connect_expect_cancelled(test, conn_arg(test) ? 2 : 1);
 	conn_expect_over(test);
 }
 
-/* Wait here until the case completes s->go. */
-static void connect_stop(struct conn_sock *s)
-{
-	s->cpu = raw_smp_processor_id();
-	complete(&s->at);
-	wait_for_completion_timeout(&s->go, CONNECT_PATIENCE);
-}
-
-static void connect_expect_stop(struct kunit *test)
-{
-	struct conn_test *t = test->priv;
-
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->helper.at,
-							  CONNECT_PATIENCE),
-			0);
-}
-
 static void connect_stop_second(struct conn_sock *s)
 {
 	if (s->setups == 2)
-		connect_stop(s);
+		conn_sock_stop(s);
 }
 
 /* Closed while setup() prepares the second socket. */
@@ -697,7 +659,7 @@ static void connect_close_between(struct kunit *test, struct conn_test *t)
 	t->helper.hook = connect_stop_second;
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	connect_expect_stop(test);
+	conn_wait_stopped(test);
 	connect_close(test);
 	complete(&t->helper.go);
 	connect_expect_cancelled(test, 2);
@@ -708,7 +670,7 @@ static void connect_held_close(struct sock *sk, long timeout)
 	struct conn_sock *s = container_of(sk->sk_prot, struct conn_sock,
 					   held);
 
-	connect_stop(s);
+	conn_sock_stop(s);
 	WRITE_ONCE(sk->sk_prot, s->prot);
 	s->prot->close(sk, timeout);
 }
@@ -734,12 +696,13 @@ static void connect_close_releasing(struct kunit *test, struct conn_test *t)
 	s->hook = connect_hold_close;
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	connect_expect_stop(test);
+	conn_wait_stopped(test);
 	connect_close(test);
 	/* There is no second attempt; it would begin at once. */
-	KUNIT_EXPECT_FALSE(test, wait_event_timeout(s->wait,
-						    connect_read(s, setups) > 1,
-						    HZ / 5));
+	KUNIT_EXPECT_FALSE(test,
+			   wait_event_timeout(s->wait,
+					      conn_sock_read(s, setups) > 1,
+					      HZ / 5));
 	complete(&s->go);
 	connect_expect_cancelled(test, 1);
 }
@@ -782,7 +745,7 @@ static void connect_close_before_attach(struct kunit *test, struct conn_test *t)
 	t->helper.hook = connect_stop_second;
 	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	connect_expect_stop(test);
+	conn_wait_stopped(test);
 	cpu = cpumask_any_but(cpu_online_mask, t->helper.cpu);
 	if (cpu >= nr_cpu_ids) {
 		complete(&t->helper.go);
@@ -872,7 +835,7 @@ static void connect_race_expect(struct kunit *test)
 	u32 told;
 
 	mpa_barrier();
-	KUNIT_ASSERT_EQ(test, connect_read(s, &s->done), 1);
+	KUNIT_ASSERT_EQ(test, conn_sock_read(s, &s->done), 1);
 	told = mpa_consumer_count(&t->a, EV_ESTABLISHED) +
 	       mpa_consumer_count(&t->a, EV_ENDED);
 	if (s->err)

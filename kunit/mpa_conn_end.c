@@ -5,8 +5,6 @@
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
-#define END_PATIENCE	(20 * HZ)
-
 /* States of a connection when it is detached or aborted */
 enum end_state {
 	END_ATTACHED,
@@ -214,17 +212,13 @@ static void end_make_listen(struct kunit *test, struct socket *sock)
 /* Returns a socket that is connected to @sock, which listens. */
 static struct socket *end_connect_to(struct kunit *test, struct socket *sock)
 {
-	struct sockaddr_in sin = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-		.sin_port = inet_sk(sock->sk)->inet_sport,
-	};
+	struct conn_test *t = test->priv;
+	struct sockaddr_storage addr = {};
 	struct socket *peer;
 
-	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
-					       IPPROTO_TCP, &peer), 0);
-	KUNIT_EXPECT_EQ(test, kernel_connect(peer, (struct sockaddr *)&sin,
-					     sizeof(sin), 0), 0);
+	KUNIT_ASSERT_GT(test, kernel_getsockname(sock,
+						 (struct sockaddr *)&addr), 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_connect(&t->opts, &addr, &peer), 0);
 	return peer;
 }
 
@@ -255,10 +249,8 @@ static void end_hook_wait(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct conn_test *t = container_of(c, struct conn_test, a);
 
-	if (ev != EV_RECV)
-		return;
-	complete(&t->helper.at);
-	wait_for_completion_timeout(&t->helper.go, END_PATIENCE);
+	if (ev == EV_RECV)
+		conn_sock_stop(&t->helper);
 }
 
 /* Reconnect sock[0] to sock[1], which sends nothing. */
@@ -293,8 +285,7 @@ static int end_reconnect_in_recv(struct kunit *test)
 	conn_default(test);
 	t->a.hook = end_hook_wait;
 	conn_peer_send(test, 10);
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->helper.at,
-							  END_PATIENCE), 0);
+	conn_wait_stopped(test);
 	return conn_disconnect(t->sock[0]) ?: end_reconnect_socket(t);
 }
 

@@ -135,6 +135,39 @@ void conn_exit(struct kunit *test)
 	conn_free(t);
 }
 
+u32 conn_sock_read(struct conn_sock *s, const u32 *what)
+{
+	u32 n;
+
+	spin_lock_bh(&s->lock);
+	n = *what;
+	spin_unlock_bh(&s->lock);
+	return n;
+}
+
+bool conn_sock_wait(struct conn_sock *s, const u32 *what, u32 times)
+{
+	return wait_event_timeout(s->wait, conn_sock_read(s, what) >= times,
+				  CONN_PATIENCE);
+}
+
+/* For a callback: wait here until the case completes @go. */
+void conn_sock_stop(struct conn_sock *s)
+{
+	s->cpu = raw_smp_processor_id();
+	complete(&s->at);
+	wait_for_completion_timeout(&s->go, CONN_PATIENCE);
+}
+
+/* Wait until a callback is in conn_sock_stop(). */
+void conn_wait_stopped(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&t->helper.at,
+							     CONN_PATIENCE));
+}
+
 u32 conn_arg(struct kunit *test)
 {
 	return ((const struct conn_row *)test->param_value)->arg;

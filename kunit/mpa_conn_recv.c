@@ -112,21 +112,6 @@ static void recv_chunks(struct kunit *test, struct conn_test *t)
 	conn_expect_alive(test, &t->a);
 }
 
-/* Nothing is passed before the last octet of an FPDU has arrived. */
-static void recv_last_octet(struct kunit *test, struct conn_test *t)
-{
-	u32 size;
-
-	conn_default(test);
-	size = conn_fpdu(test, 128);
-	recv_write(test, 0, size - 1);
-	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
-	recv_write(test, size - 1, size);
-	t->buf_len = 0;
-	conn_expect_rx(test, &t->a, 1);
-}
-
 /* A segment with a tail, whole FPDUs and a head: only the head waits. */
 static void recv_mixed(struct kunit *test, struct conn_test *t)
 {
@@ -953,13 +938,13 @@ static const struct conn_row recv_rows[] = {
 	{ "DD-01 DD-07 OO-04 OO-05: held on entry, hold and resume",
 	  recv_held },
 	{ "RX-13: held, the window closes", recv_held_window },
-	{ "RX-10 RX-13 RX-14: split after each octet, markers",
+	{ "RX-03 RX-09 RX-10 RX-13 RX-14: split after each octet, markers",
 	  recv_split, true },
-	{ "RX-10 RX-13 RX-14: split after each octet", recv_split, false },
+	{ "RX-03 RX-09 RX-10 RX-13 RX-14: split after each octet",
+	  recv_split, false },
 	{ "RX-11 RX-16: single octets", recv_chunks, 1 },
 	{ "RX-10 RX-12: segments of 7 octets", recv_chunks, 7 },
 	{ "RX-10 RX-12: segments of 513 octets", recv_chunks, 513 },
-	{ "RX-03 RX-09: the last octet is missing", recv_last_octet },
 	{ "RX-01 RX-06 RX-15 OO-03: tail, whole FPDUs, head", recv_mixed },
 	{ "RX-15 DD-02 MK-17 OO-17: 1000 FPDUs in one write", recv_many },
 	{ "RX-12 RX-13: FPDU in more pieces than a batch has room for",

@@ -633,12 +633,17 @@ static void send_pages(struct kunit *test, u32 nr)
 		KUNIT_ASSERT_GT(test, page_count(t->page[i]), 1);
 }
 
-/* A message is handed back once the stack has dropped its pages. */
+/*
+ * A message is handed back once the stack has dropped its pages. TCP accounts
+ * for their octets, not for a page per fragment.
+ */
 static void zerocopy_pages(struct kunit *test, struct conn_test *t)
 {
 	u32 i;
 
-	send_pages(test, 4);
+	send_pages(test, CONN_PAGES / 2);
+	KUNIT_EXPECT_LT(test, READ_ONCE(t->a.conn->sk->sk_wmem_queued),
+			2 * 3000 * CONN_PAGES);
 	conn_post(test, 50);
 	conn_settle(&t->a);
 	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), t->nr_plain);
@@ -649,20 +654,6 @@ static void zerocopy_pages(struct kunit *test, struct conn_test *t)
 	conn_expect_alive(test, &t->a);
 	conn_expect_done(test, &t->a, t->nr_msg, 0);
 	send_pages_free(test);
-}
-
-/* TCP accounts for the octets of zero copy, not for a page per fragment. */
-static void zerocopy_weight(struct kunit *test, struct conn_test *t)
-{
-	int i, weight;
-
-	send_pages(test, CONN_PAGES / 2);
-	weight = READ_ONCE(t->a.conn->sk->sk_wmem_queued);
-	KUNIT_EXPECT_LT(test, weight, 2 * 3000 * CONN_PAGES);
-	mpa_peer_continue(&t->peer);
-	for (i = 0; i < CONN_PAGES; i++)
-		conn_expect_tx(test, 3000);
-	conn_expect_done(test, &t->a, t->nr_msg, 0);
 }
 
 /* Messages in slab and vmalloc memory are copied, and handed back at once. */
@@ -964,8 +955,6 @@ static const struct conn_row zerocopy_rows[] = {
 	{ "pages, handed back when they are free", zerocopy_pages, false },
 	{ "pages with markers, handed back when they are free",
 	  zerocopy_pages, true },
-	{ "sk_wmem_queued of pages", zerocopy_weight, false },
-	{ "sk_wmem_queued of pages with markers", zerocopy_weight, true },
 	{ "slab and vmalloc are copied", zerocopy_copied },
 	{ "more pages than an skb has room for", zerocopy_limit, false },
 	{ "more pages than an skb has room for, markers",

@@ -11,7 +11,6 @@
 
 enum {
 	SOCK_TOS	= 0x10,
-	SOCK_PATIENCE	= 20 * HZ,
 	SOCK_CLOSES	= 64,
 };
 
@@ -21,6 +20,7 @@ static void sock_accepted(void *ctx, struct socket *sock)
 
 	spin_lock_bh(&s->lock);
 	s->waits += conn_may_wait();
+	s->accepted++;
 	if (s->server)
 		s->extra++;
 	else
@@ -29,11 +29,8 @@ static void sock_accepted(void *ctx, struct socket *sock)
 	if (sock)
 		sock_release(sock);
 	wake_up_all(&s->wait);
-	if (!s->stop)
-		return;
-	s->cpu = raw_smp_processor_id();
-	complete(&s->at);
-	wait_for_completion_timeout(&s->go, SOCK_PATIENCE);
+	if (s->stop)
+		conn_sock_stop(s);
 }
 
 static void sock_done(void *ctx, struct socket *sock,
@@ -62,26 +59,6 @@ static int sock_setup(struct socket *sock, void *ctx)
 		sock_set_reuseport(sock->sk);
 	WRITE_ONCE(sock->sk->sk_priority, 5);
 	return 0;
-}
-
-static bool sock_is(struct conn_sock *s, const u32 *what, u32 value)
-{
-	bool is;
-
-	spin_lock_bh(&s->lock);
-	is = *what == value;
-	spin_unlock_bh(&s->lock);
-	return is;
-}
-
-static bool sock_has(struct conn_sock *s, struct socket **what)
-{
-	bool has;
-
-	spin_lock_bh(&s->lock);
-	has = *what;
-	spin_unlock_bh(&s->lock);
-	return has;
 }
 
 static void sock_loopback(struct sockaddr_storage *addr, bool ipv6, u16 port)
@@ -152,9 +129,8 @@ static void sock_expect_done(struct kunit *test, int err)
 	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 
-	KUNIT_ASSERT_TRUE(test, wait_event_timeout(s->wait,
-						   sock_is(s, &s->done, 1),
-						   SOCK_PATIENCE));
+	KUNIT_ASSERT_TRUE(test, conn_sock_wait(s, &s->done, 1));
+	KUNIT_EXPECT_EQ(test, conn_sock_read(s, &s->done), 1);
 	KUNIT_ASSERT_EQ(test, s->err, err);
 	KUNIT_ASSERT_EQ(test, !s->client, !!err);
 }
@@ -174,9 +150,7 @@ static void sock_connect_listen(struct kunit *test, struct conn_test *t)
 
 	sock_connect(test, sock_listen(test));
 	sock_expect_done(test, 0);
-	KUNIT_ASSERT_TRUE(test, wait_event_timeout(s->wait,
-						   sock_has(s, &s->server),
-						   SOCK_PATIENCE));
+	KUNIT_ASSERT_TRUE(test, conn_sock_wait(s, &s->accepted, 1));
 	KUNIT_EXPECT_EQ(test, s->setups, 2);
 	KUNIT_EXPECT_EQ(test, s->client->sk->sk_priority, 5);
 	KUNIT_EXPECT_TRUE(test, s->client->sk->sk_net_refcnt);
@@ -298,13 +272,11 @@ static void sock_nested(struct kunit *test, struct conn_test *t)
 static void sock_connect_plain(struct kunit *test, u16 port,
 			       struct socket **sock)
 {
+	struct conn_test *t = test->priv;
 	struct sockaddr_storage addr;
 
 	sock_loopback(&addr, false, port);
-	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
-					       IPPROTO_TCP, sock), 0);
-	KUNIT_ASSERT_EQ(test, kernel_connect(*sock, mpa_sockaddr(&addr),
-					     sizeof(struct sockaddr_in), 0), 0);
+	KUNIT_ASSERT_EQ(test, mpa_peer_connect(&t->opts, &addr, sock), 0);
 }
 
 /* Runs on another CPU than accepted(), which returns at the same time. */
@@ -329,8 +301,7 @@ static void sock_close(struct kunit *test)
 	u32 cpu;
 
 	sock_connect_plain(test, sock_listen(test), &s->client);
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&s->at,
-							  SOCK_PATIENCE), 0);
+	conn_wait_stopped(test);
 	cpu = cpumask_any_but(cpu_online_mask, s->cpu);
 	if (cpu >= nr_cpu_ids) {
 		complete(&s->go);
@@ -402,8 +373,7 @@ static void sock_migrate(struct kunit *test, bool destroy)
 	s->reuseport = true;
 	port = sock_listen(test);
 	sock_connect_plain(test, port, &s->client);
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&s->at,
-							  SOCK_PATIENCE), 0);
+	conn_wait_stopped(test);
 	for (i = 0; i < ARRAY_SIZE(far); i++)
 		sock_connect_plain(test, port, &far[i]);
 	sock_listen_plain(test, port, &t->sock[0]);

@@ -16,6 +16,8 @@
 #include "mpa_peer.h"
 #include "mpa_ref.h"
 
+#define CONN_PATIENCE	(20 * HZ)
+
 enum {
 	CONN_POOL	= 65536 + 256,
 	CONN_BUF	= 512 * 1024,
@@ -97,6 +99,7 @@ struct conn_msg {
  * @connector: to be closed at the end of the case
  * @client: socket of done()
  * @server: first socket of accepted()
+ * @accepted: number of calls of accepted()
  * @extra: number of other sockets of accepted(), which are closed at once
  * @done: number of calls of done()
  * @err: argument err of done()
@@ -127,6 +130,7 @@ struct conn_sock {
 	struct mpa_connector	*connector;
 	struct socket		*client;
 	struct socket		*server;
+	u32			accepted;
 	u32			extra;
 	u32			done;
 	int			err;
@@ -260,6 +264,12 @@ static inline void conn_buffers(struct conn_test *t, int rcvbuf, int sndbuf)
 	t->opts.rcvbuf = rcvbuf;
 	t->opts.sndbuf = sndbuf;
 }
+
+/* The helper's callbacks: counters, and a wait for the case in one of them */
+u32 conn_sock_read(struct conn_sock *s, const u32 *what);
+bool conn_sock_wait(struct conn_sock *s, const u32 *what, u32 times);
+void conn_sock_stop(struct conn_sock *s);
+void conn_wait_stopped(struct kunit *test);
 
 int conn_init(struct kunit *test);
 void conn_exit(struct kunit *test);

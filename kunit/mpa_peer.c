@@ -116,18 +116,19 @@ int mpa_peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
 	return min(err, 0);
 }
 
-static int peer_connect(const struct mpa_peer_opts *opts, struct socket *sock,
-			struct sockaddr_storage *addr, struct socket **server)
+/* A socket that is connected to a listener */
+int mpa_peer_connect(const struct mpa_peer_opts *opts,
+		     struct sockaddr_storage *addr, struct socket **sock)
 {
 	int len = opts->ipv6 ? sizeof(struct sockaddr_in6) :
 			       sizeof(struct sockaddr_in);
-	int err = peer_create(opts, server);
+	int err = peer_create(opts, sock);
 
 	if (err)
 		return err;
-	err = kernel_connect(*server, mpa_sockaddr(addr), len, 0);
+	err = kernel_connect(*sock, mpa_sockaddr(addr), len, 0);
 	if (err)
-		sock_release(*server);
+		sock_release(*sock);
 	return err;
 }
 
@@ -298,7 +299,7 @@ int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
 	err = mpa_peer_listen(opts, &listener, &addr);
 	if (err)
 		return err;
-	err = peer_connect(opts, listener, &addr, client);
+	err = mpa_peer_connect(opts, &addr, client);
 	if (!err) {
 		err = peer_accept(listener, server);
 		if (err)

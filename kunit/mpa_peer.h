@@ -57,6 +57,8 @@ int mpa_peer_lo_up(void);
 int mpa_peer_lo_mtu(int mtu);
 int mpa_peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
 		    struct sockaddr_storage *addr);
+int mpa_peer_connect(const struct mpa_peer_opts *opts,
+		     struct sockaddr_storage *addr, struct socket **sock);
 int mpa_peer_pair(const struct mpa_peer_opts *opts, struct socket **client,
 		  struct socket **server);
 int mpa_peer_cookie(const struct mpa_peer_opts *opts, struct socket *listener,
