@@ -67,12 +67,20 @@ static void race_begin(struct kunit *test)
 		conn_fpdu(test, 700);
 }
 
-/* @act in a work item races with @here and mpa_detach() in this task. */
-static void race(struct kunit *test, void (*act)(struct conn_test *t),
-		 void (*here)(struct conn_test *t))
+/**
+ * struct race_acts - what races with mpa_detach()
+ * @act: done in a work item
+ * @here: done just before mpa_detach(), in the same task
+ */
+struct race_acts {
+	void	(*act)(struct conn_test *t);
+	void	(*here)(struct conn_test *t);
+};
+
+static void race(struct kunit *test, struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-	struct race_work work = { .t = t, .act = act };
+	const struct race_acts *acts = conn_data(test);
+	struct race_work work = { .t = t, .act = acts->act };
 	u32 i;
 
 	INIT_WORK_ONSTACK(&work.work, race_run);
@@ -80,7 +88,7 @@ static void race(struct kunit *test, void (*act)(struct conn_test *t),
 		race_begin(test);
 		work.delay_us = i * 40;
 		queue_work(system_unbound_wq, &work.work);
-		here(t);
+		acts->here(t);
 		mpa_detach(t->a.conn);
 		flush_work(&work.work);
 		if (!mpa_consumer_wait(&t->a, EV_RELEASED, 1))
@@ -115,37 +123,16 @@ static void race_hold(struct conn_test *t)
 	}
 }
 
-static void race_reset(struct kunit *test, struct conn_test *t)
-{
-	race(test, race_peer_reset, race_nothing);
-}
-
-static void race_reset_abort(struct kunit *test, struct conn_test *t)
-{
-	race(test, race_peer_reset, race_abort);
-}
-
-static void race_close(struct kunit *test, struct conn_test *t)
-{
-	race(test, race_peer_close, race_shutdown);
-}
-
-static void race_batches_put(struct kunit *test, struct conn_test *t)
-{
-	race(test, race_put, race_nothing);
-}
-
-static void race_write(struct kunit *test, struct conn_test *t)
-{
-	race(test, race_peer_write, race_hold);
-}
+#define RACE(title, ...)						\
+	{ title, race, .data = &(const struct race_acts){ __VA_ARGS__ } }
 
 static const struct conn_row race_rows[] = {
-	{ "detach, reset by the peer", race_reset },
-	{ "detach, abort, reset by the peer", race_reset_abort },
-	{ "detach, shutdown, closed by the peer", race_close },
-	{ "detach, batches put", race_batches_put },
-	{ "detach, hold and resume, data", race_write },
+	RACE("detach, reset by the peer", race_peer_reset, race_nothing),
+	RACE("detach, abort, reset by the peer", race_peer_reset, race_abort),
+	RACE("detach, shutdown, closed by the peer", race_peer_close,
+	     race_shutdown),
+	RACE("detach, batches put", race_put, race_nothing),
+	RACE("detach, hold and resume, data", race_peer_write, race_hold),
 };
 
 CONN_ROWS(race);
