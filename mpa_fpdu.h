@@ -14,6 +14,7 @@
 #include <linux/types.h>
 #include <linux/uio.h>
 #include <net/mpa.h>
+#include "mpa_wire.h"
 
 /* mpa_crc.c APIs: */
 int mpa_crc_init(void);
@@ -34,10 +35,49 @@ static inline __le32 mpa_crc_field(u32 crc)
 	return cpu_to_le32(~crc);
 }
 
+/*
+ * Offsets in an FPDU count from the first octet of ULPDU_Length, as FPDUPTR
+ * does; a leading marker is before it and not counted. FPDUs and markers begin
+ * at multiples of four, so a marker never splits ULPDU_Length, PAD or CRC.
+ */
+enum {
+	MPA_ALIGN	= 4,
+	/* most octets of framing before the ULPDU */
+	MPA_HEAD_MAX	= MPA_MARKER_SIZE + MPA_LENGTH_SIZE,
+};
+
+#define MPA_NO_MARKER	U32_MAX
+
+/* Octets from @pos to the next marker, 0 if one stands at @pos */
+static inline u32 mpa_marker_distance(u64 pos)
+{
+	return -pos & (MPA_MARKER_INTERVAL - 1);
+}
+
+static inline bool mpa_marker_leads(u64 pos, bool markers)
+{
+	return markers && !mpa_marker_distance(pos);
+}
+
+/* Offset from ULPDU_Length of the first marker that is not a leading one */
+static inline u32 mpa_marker_first(u64 pos, bool markers)
+{
+	if (!markers)
+		return MPA_NO_MARKER;
+	return mpa_marker_distance(pos) ?: MPA_MARKER_PAYLOAD;
+}
+
+static inline u32 mpa_pad_size(u32 len)
+{
+	return -(MPA_LENGTH_SIZE + len) & (MPA_ALIGN - 1);
+}
+
 /* mpa_fpdu.c APIs: */
 u32 mpa_fpdu_size(u64 pos, u32 len, bool markers);
 u32 mpa_fpdu_fill(u64 pos, u32 room, bool markers);
 u32 mpa_mulpdu_of(u32 emss, bool markers);
+
+/* mpa_fpdu_enc.c APIs: */
 
 /**
  * struct mpa_enc - FPDUs being laid out for TCP
@@ -104,6 +144,8 @@ static inline bool mpa_fpdu_can_gather(const struct mpa_enc *enc, u32 hdr_len,
 	return !enc->markers && len && hdr_len <= MPA_GATHER_HDR &&
 	       mpa_iter_is_flat(data);
 }
+
+/* mpa_fpdu_dec.c APIs: */
 
 /**
  * struct mpa_octets - consecutive octets of a stream, in pieces

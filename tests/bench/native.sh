@@ -28,7 +28,7 @@ crc_source() {
 
 build() {
 	cd "${VM_TREE:-$TOP}"
-	"$SHIM/headers.sh" "$work/include" mpa_crc.c mpa_fpdu.c mpa_wire.h mpa_fpdu.h mpa_compat.h \
+	"$SHIM/headers.sh" "$work/include" mpa_crc.c mpa_fpdu*.c mpa_wire.h mpa_fpdu.h mpa_compat.h \
 		include/net/mpa.h
 	crc_source >"$work/crc.S"
 	gcc -c -I"$HERE/include" -o "$work/crc.o" "$work/crc.S"
@@ -40,7 +40,7 @@ build() {
 		-I"$work/include" -Iinclude -I. -I"$SHIM" \
 		-D'EXPORT_SYMBOL_IF_KUNIT(symbol)=struct shim_export' \
 		-include "$SHIM/shim.h" -o "$work/native" "$HERE/native.c" \
-		mpa_crc.c mpa_fpdu.c "$work/shim.o" "$work/crc.o"
+		mpa_crc.c mpa_fpdu*.c "$work/shim.o" "$work/crc.o"
 }
 
 if ! grep -qw pclmulqdq /proc/cpuinfo; then

@@ -15,5 +15,6 @@ trap 'rm -rf "$tmp"' EXIT INT TERM
 cd "$top"
 shim=tests/core
 "$shim/cc.sh" "$tmp/include" -O2 -g -o "$tmp/integrity" "$shim/integrity.c" \
-	"$shim/slices.c" "$shim/shim.c" kunit/mpa_ref.c mpa_crc.c mpa_fpdu.c
+	"$shim/slices.c" "$shim/shim.c" kunit/mpa_ref.c mpa_crc.c \
+	mpa_fpdu.c mpa_fpdu_enc.c mpa_fpdu_dec.c
 "$tmp/integrity" "$@"

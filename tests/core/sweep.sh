@@ -18,5 +18,5 @@ shim=tests/core
 # shellcheck disable=SC2086
 "$shim/cc.sh" "$tmp/include" -O2 -g ${SWEEP_CFLAGS:-} -o "$tmp/sweep" \
 	"$shim/sweep.c" "$shim/slices.c" "$shim/shim.c" kunit/mpa_ref.c \
-	mpa_crc.c mpa_fpdu.c mpa_frame.c
+	mpa_crc.c mpa_fpdu.c mpa_fpdu_enc.c mpa_fpdu_dec.c mpa_frame.c
 "$tmp/sweep" "$@"

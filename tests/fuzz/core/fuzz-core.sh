@@ -14,7 +14,7 @@ set -euo pipefail
 
 HERE=$TOP/tests/fuzz/core
 OUT=$TOP/build/fuzz-core
-CORE=(mpa_crc.c mpa_fpdu.c mpa_frame.c mpa_ooo_map.c)
+CORE=(mpa_crc.c mpa_fpdu.c mpa_fpdu_enc.c mpa_fpdu_dec.c mpa_frame.c mpa_ooo_map.c)
 TARGETS=(stream frame ooo encode)
 # Inputs of the short form, and the share of the time in the long one
 declare -A RUNS=([stream]=12000 [frame]=200000 [ooo]=8000 [encode]=15000)
