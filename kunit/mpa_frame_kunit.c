@@ -1,0 +1,1054 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Request and Reply frames, and the terms that two ends negotiate with them.
+ *
+ * Tables have octets 16 to 19 of a frame (flags, revision, PD_Length) as one
+ * number, and octets 20 to 23 (the enhanced data of RFC 6581) as another.
+ */
+#include <kunit/test.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include "mpa_case.h"
+#include "mpa_frame.h"
+#include "mpa_ref.h"
+#include "mpa_vectors.h"
+
+enum {
+	REQUEST		= false,
+	REPLY		= true,
+	BY_SEND		= MPA_RTR_SEND,
+	BY_WRITE	= MPA_RTR_WRITE,
+	BY_READ		= MPA_RTR_READ,
+	ANY		= BY_SEND | BY_WRITE | BY_READ,
+	ULP		= 0x3fff,
+	FRAME_ENHANCED	= 24,		/* with enhanced data */
+	UNTOUCHED	= 0x5a5a5a5a,
+};
+
+#define ENHANCED(...) \
+	{ .rev = 2, .crc = true, .enhanced = true, .erd = { __VA_ARGS__ } }
+
+/* The keys of section 7.1: "MPA ID Req Frame" and "MPA ID Rep Frame" */
+static const u8 frame_keys[][16] = {
+	[REQUEST] = {
+		0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
+		0x65, 0x71, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
+	},
+	[REPLY] = {
+		0x4d, 0x50, 0x41, 0x20, 0x49, 0x44, 0x20, 0x52,
+		0x65, 0x70, 0x20, 0x46, 0x72, 0x61, 0x6d, 0x65,
+	},
+};
+
+static void frame_octets(u8 *to, bool reply, u32 fixed)
+{
+	memcpy(to, frame_keys[reply], 16);
+	put_unaligned_be32(fixed, to + 16);
+}
+
+/* The frame that has these octets */
+static struct mpa_frame frame_of(bool reply, u32 fixed, u32 erd)
+{
+	struct mpa_frame frame = {
+		.reply = reply, .flags = fixed >> 24, .rev = fixed >> 16,
+		.pd_len = fixed,
+	};
+	u8 pd[4];
+
+	put_unaligned_be32(erd, pd);
+	mpa_frame_read_erd(pd, &frame);
+	return frame;
+}
+
+/* Enhanced data is @erd; without S or in Rev 1 there is none. */
+static void frame_expect(struct kunit *test, const struct mpa_frame *frame,
+			 bool reply, u32 fixed, u32 erd)
+{
+	u8 want[20], wire[FRAME_ENHANCED + 4];
+
+	memset(wire, 0x5a, sizeof(wire));
+	mpa_frame_write(wire, frame);
+	frame_octets(want, reply, fixed);
+	KUNIT_EXPECT_MEMEQ(test, wire, want, sizeof(want));
+	KUNIT_EXPECT_EQ(test, erd, get_unaligned_be32(wire + 20));
+	KUNIT_EXPECT_EQ(test, UNTOUCHED, get_unaligned_be32(wire + 24));
+}
+
+/* Known answers */
+
+KUNIT_ARRAY_PARAM_DESC(frame_vector, mpa_frame_vectors, desc);
+
+static void frame_known(struct kunit *test)
+{
+	const struct mpa_frame_vector *v = test->param_value;
+	struct mpa_local_params local = {
+		.rev = 1, .crc = true, .strict = v->strict,
+	};
+	enum mpa_reason reason = MPA_REASON_NONE;
+	struct mpa_frame frame;
+	u8 wire[1024];
+	int err;
+
+	KUNIT_ASSERT_LE(test, v->size, sizeof(wire));
+	mpa_ref_unhex(wire, v->wire);
+	err = mpa_frame_read(wire, 20, v->reply, &frame, &reason);
+	if (err) {
+		KUNIT_EXPECT_EQ(test, -EBADMSG, err);
+		KUNIT_EXPECT_FALSE(test, v->valid);
+		KUNIT_EXPECT_NE(test, MPA_REASON_NONE, reason);
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, v->size, 20 + frame.pd_len);
+	reason = mpa_frame_judge(&local, &frame);
+	KUNIT_EXPECT_EQ(test, v->valid, reason == MPA_REASON_NONE);
+}
+
+/* The key */
+
+struct frame_role {
+	const char	*desc;
+	bool		reply;
+};
+
+static const struct frame_role frame_roles[] = {
+	{ "RF-03: Responder, Request expected", REQUEST },
+	{ "RF-05: Initiator, Reply expected", REPLY },
+};
+
+KUNIT_ARRAY_PARAM_DESC(frame_role, frame_roles, desc);
+
+/* A wrong octet fails as it arrives; the tenth tells Reply from Request. */
+static void frame_wrong_key(struct kunit *test)
+{
+	const struct frame_role *r = test->param_value;
+	struct mpa_frame frame;
+	u8 wire[20];
+	u32 have, bit;
+
+	for (bit = 0; bit < 16 * 8; bit++) {
+		frame_octets(wire, r->reply, 0x40010000);
+		wire[bit / 8] ^= 1 << bit % 8;
+		for (have = 0; have <= 20; have++) {
+			enum mpa_reason want = MPA_REASON_NONE;
+			enum mpa_reason reason = MPA_REASON_NONE;
+
+			/* 'p' and 'q' differ in one bit */
+			if (have > bit / 8)
+				want = bit == 9 * 8 ? MPA_REASON_ROLE :
+						      MPA_REASON_KEY;
+			KUNIT_ASSERT_EQ(test, want ? -EBADMSG : -EAGAIN,
+					mpa_frame_read(wire, have, r->reply,
+						       &frame, &reason));
+			KUNIT_ASSERT_EQ(test, want, reason);
+		}
+	}
+}
+
+/* A frame is read only once all of its 20 octets have arrived. */
+static void frame_in_parts(struct kunit *test)
+{
+	const struct frame_role *r = test->param_value;
+	enum mpa_reason reason = MPA_REASON_NONE;
+	struct mpa_frame frame;
+	u8 wire[20];
+	u32 have;
+
+	frame_octets(wire, r->reply, 0xfffefdfc);
+	for (have = 0; have < 20; have++) {
+		memset(&frame, 0x5a, sizeof(frame));
+		KUNIT_EXPECT_EQ(test, -EAGAIN,
+				mpa_frame_read(wire, have, r->reply, &frame,
+					       &reason));
+		KUNIT_EXPECT_EQ(test, 0x5a, frame.rev);
+	}
+	KUNIT_ASSERT_EQ(test, 0,
+			mpa_frame_read(wire, have, r->reply, &frame, &reason));
+	KUNIT_EXPECT_EQ(test, r->reply, frame.reply);
+	KUNIT_EXPECT_EQ(test, 0xff, frame.flags);
+	KUNIT_EXPECT_EQ(test, 0xfe, frame.rev);
+	KUNIT_EXPECT_EQ(test, 0xfdfc, frame.pd_len);
+	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE, reason);
+}
+
+/* Enhanced data alone */
+
+struct frame_erd {
+	const char	*desc;
+	u32		octets;
+	bool		p2p;
+	u16		ird;
+	u16		ord;
+	u8		rtr;
+};
+
+static const struct frame_erd frame_erds[] = {
+	{ "E-07 E-32 E-34: all zero", 0, 0, 0, 0, 0 },
+	{ "E-07: IRD 1, ORD 2", 0x00010002, 0, 1, 2, 0 },
+	{ "E-07: IRD and ORD are big endian",
+	  0x12342345, 0, 0x1234, 0x2345, 0 },
+	{ "E-07: highest IRD and ORD", 0x3ffe3ffe, 0, 0x3ffe, 0x3ffe, 0 },
+	{ "E-18 E-20: IRD and ORD 0x3FFF", 0x3fff3fff, 0, ULP, ULP, 0 },
+	{ "E-22 E-23: A and B", 0xc0050007, 1, 5, 7, BY_SEND },
+	{ "E-22 E-23: A and C", 0x80058007, 1, 5, 7, BY_WRITE },
+	{ "E-22 E-23: A and D", 0x80054007, 1, 5, 7, BY_READ },
+	{ "E-07 E-23: all bits", 0xffffffff, 1, ULP, ULP, ANY },
+	{ "E-35: B without A", 0x40050007, 0, 5, 7, 0 },
+	{ "E-35: C and D without A", 0x0005c007, 0, 5, 7, 0 },
+	{ "E-35 E-43: B, C and D without A", 0x7fffffff, 0, ULP, ULP, 0 },
+	{ "E-43: A without B, C and D", 0x80050007, 1, 5, 7, 0 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(frame_erd, frame_erds, desc);
+
+/* Read and written again; B, C and D without A are ignored and never sent. */
+static void frame_erd(struct kunit *test)
+{
+	const struct frame_erd *e = test->param_value;
+	struct mpa_frame frame = frame_of(REQUEST, 0x10020004, e->octets);
+
+	KUNIT_EXPECT_EQ(test, e->p2p, frame.p2p);
+	KUNIT_EXPECT_EQ(test, e->ird, frame.erd.ird);
+	KUNIT_EXPECT_EQ(test, e->ord, frame.erd.ord);
+	KUNIT_EXPECT_EQ(test, e->rtr, frame.erd.rtr);
+	frame_expect(test, &frame, REQUEST, 0x10020004,
+		     e->p2p ? e->octets : e->octets & 0x3fff3fff);
+}
+
+/* Requests sent */
+
+struct frame_request {
+	const char		*desc;
+	struct mpa_local_params	local;
+	u16			pd_len;		/* without enhanced data */
+	u32			fixed;
+	u32			erd;
+};
+
+static const struct frame_request frame_requests[] = {
+	{ "RF-01 RF-02 RF-16 CR-04 RF-11 RF-14 VN-01: Rev 1",
+	  { .rev = 1, .crc = true }, 0, 0x40010000 },
+	{ "RF-06 RF-14: Rev 1, markers",
+	  { .rev = 1, .crc = true, .markers = true }, 0, 0xc0010000 },
+	{ "CR-03 RF-11 VN-01: Rev 1, CRC off by administrator",
+	  { .rev = 1 }, 0, 0x00010000 },
+	{ "RF-20 RF-21: Rev 1, private data",
+	  { .rev = 1, .crc = true }, 0x0102, 0x40010102 },
+	{ "VN-01 VN-16 VN-07: Rev 0 always has M and C",
+	  { .rev = 0 }, 0, 0xc0000000 },
+	{ "E-03 E-39: Rev 1, nothing enhanced",
+	  { .rev = 1, .crc = true, .erd = { 5, 7, ANY } }, 0, 0x40010000 },
+	{ "E-39: Rev 2, nothing enhanced",
+	  { .rev = 2, .crc = true, .erd = { 5, 7, ANY } }, 3, 0x40020003 },
+	{ "E-01 E-02 E-05 E-22 E-23: all kinds of RTR",
+	  ENHANCED(5, 7, ANY), 0, 0x50020004, 0xc005c007 },
+	{ "E-10 E-32 E-34: no RTR requested",
+	  ENHANCED(5, 7, 0), 0, 0x50020004, 0x00050007 },
+	{ "E-05 E-08: 508 octets of ULP private data",
+	  ENHANCED(0, 0, BY_WRITE), 508, 0x50020200, 0x80008000 },
+	{ "E-01 RF-06: markers, no CRC",
+	  { .rev = 2, .markers = true, .enhanced = true, .erd = { 1, 1, 0 } },
+	  1, 0x90020005, 0x00010001 },
+	{ "E-18 E-20: IRD and ORD left to the ULP",
+	  ENHANCED(ULP, ULP, BY_READ), 0, 0x50020004, 0xbfff7fff },
+};
+
+KUNIT_ARRAY_PARAM_DESC(frame_request, frame_requests, desc);
+
+static void frame_request(struct kunit *test)
+{
+	const struct frame_request *r = test->param_value;
+	struct mpa_frame frame;
+
+	memset(&frame, 0xff, sizeof(frame));
+	mpa_frame_request(&r->local, r->pd_len, &frame);
+	frame_expect(test, &frame, REQUEST, r->fixed,
+		     r->local.enhanced ? r->erd : UNTOUCHED);
+}
+
+/* Replies sent, with 13 octets of private data */
+
+struct frame_reply {
+	const char		*desc;
+	struct mpa_local_params	local;
+	bool			reject;
+	u32			asked;		/* the Request */
+	u32			asked_erd;
+	u32			fixed;
+	u32			erd;
+};
+
+static const struct frame_reply frame_replies[] = {
+	{ "RF-01 RF-04 RF-13 RF-16: Rev 1, accepted",
+	  { .rev = 1, .crc = true }, 0, 0x40010000, 0, 0x4001000d },
+	{ "RF-13: Rev 1, rejected",
+	  { .rev = 1, .crc = true }, 1, 0x40010000, 0, 0x6001000d },
+	{ "RF-06 MK-21: M set, Request without M",
+	  { .rev = 1, .crc = true, .markers = true }, 0, 0x40010000, 0,
+	  0xc001000d },
+	{ "RF-06 MK-21: M clear, Request with M",
+	  { .rev = 1, .crc = true }, 0, 0xc0010000, 0, 0x4001000d },
+	{ "RF-14: other bits of the Request not copied",
+	  { .rev = 1, .crc = true }, 0, 0x7f010000, 0, 0x4001000d },
+	{ "RF-10: C set, Request with C, local CRC off",
+	  { .rev = 1 }, 0, 0x40010000, 0, 0x4001000d },
+	{ "RF-09 CR-03: C clear, CRC off at both ends",
+	  { .rev = 1 }, 0, 0x00010000, 0, 0x0001000d },
+	{ "CR-05: C set, Request without C",
+	  { .rev = 1, .crc = true }, 0, 0x00010000, 0, 0x4001000d },
+	{ "VN-11 VN-13: Request Rev 0, M and C always set",
+	  { .rev = 1 }, 0, 0x00000000, 0, 0xc000000d },
+	{ "VN-11: Request Rev 0, rejected",
+	  { .rev = 1, .crc = true }, 1, 0xc0000000, 0, 0xe000000d },
+	{ "VN-05 VN-15: local Rev 0, Request Rev 1",
+	  { .rev = 0 }, 0, 0x40010000, 0, 0xc000000d },
+	{ "E-37 E-38: Rev 2 without S",
+	  ENHANCED(5, 7, ANY), 0, 0x40020000, 0, 0x4002000d },
+	{ "E-38 E-39: Rev 2 without S, enhanced startup not supported",
+	  { .rev = 2, .crc = true, .erd = { 5, 7, ANY } }, 0, 0x40020000, 0,
+	  0x4002000d },
+	{ "E-04 E-38 RF-15: Rev 1, reserved bit in place of S",
+	  ENHANCED(5, 7, ANY), 0, 0x5f010000, 0, 0x4001000d },
+	{ "E-38 VN-11 RF-15: Rev 0, reserved bit in place of S",
+	  ENHANCED(5, 7, ANY), 0, 0xd0000000, 0, 0xc000000d },
+	{ "E-12 E-33 E-34: ORD above the peer's IRD",
+	  ENHANCED(9, 9, ANY), 0, 0x50020004, 0x00050007,
+	  0x50020011, 0x00070005 },
+	{ "E-12: ORD below the peer's IRD",
+	  ENHANCED(9, 3, ANY), 0, 0x50020004, 0x00050007,
+	  0x50020011, 0x00070003 },
+	{ "E-18: IRD left to the ULP",
+	  ENHANCED(9, 3, ANY), 0, 0x50020004, 0x00053fff,
+	  0x50020011, 0x3fff0003 },
+	{ "E-20: ORD left to the ULP",
+	  ENHANCED(9, 3, ANY), 0, 0x50020004, 0x3fff0007,
+	  0x50020011, 0x00073fff },
+	{ "E-14 E-17: rejected, Reply with the Responder's own IRD and ORD",
+	  ENHANCED(2, 20, ANY), 1, 0x50020004, 0x00050007,
+	  0x70020011, 0x00020014 },
+	{ "E-25 E-26 E-27: all offered RTR kinds supported",
+	  ENHANCED(9, 9, ANY), 0, 0x50020004, 0xc0050007,
+	  0x50020011, 0xc0070005 },
+	{ "E-26: one offered RTR kind supported",
+	  ENHANCED(9, 9, BY_WRITE), 0, 0x50020004, 0xc005c007,
+	  0x50020011, 0x80078005 },
+	{ "E-28 E-29: no offered RTR kind supported",
+	  ENHANCED(9, 9, BY_WRITE | BY_READ), 0, 0x50020004, 0xc0050007,
+	  0x50020011, 0x8007c005 },
+	{ "E-29: no offered RTR kind supported, rejected",
+	  ENHANCED(9, 9, BY_SEND), 1, 0x50020004, 0x80058007,
+	  0x70020011, 0xc0090009 },
+	{ "E-29 E-43: A without an RTR kind",
+	  ENHANCED(9, 9, BY_SEND), 0, 0x50020004, 0x80050007,
+	  0x50020011, 0xc0070005 },
+	{ "E-13: RTR by RDMA Read needs IRD 1",
+	  ENHANCED(9, 9, BY_READ), 0, 0x50020004, 0x80054000,
+	  0x50020011, 0x80014005 },
+	{ "E-33 E-34 E-35: B, C and D without A",
+	  ENHANCED(9, 9, ANY), 0, 0x50020004, 0x4005c007,
+	  0x50020011, 0x00070005 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(frame_reply, frame_replies, desc);
+
+static void frame_reply(struct kunit *test)
+{
+	const struct frame_reply *r = test->param_value;
+	struct mpa_frame req = frame_of(REQUEST, r->asked, r->asked_erd);
+	struct mpa_terms terms;
+	struct mpa_frame frame;
+
+	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE,
+			mpa_frame_judge(&r->local, &req));
+	memset(&frame, 0xff, sizeof(frame));
+	mpa_frame_answer(&r->local, &req, r->reject, 13, &frame);
+	frame_expect(test, &frame, REPLY, r->fixed, r->erd ?: UNTOUCHED);
+	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE,
+			mpa_frame_settle(&r->local, &frame, &req, &terms));
+	KUNIT_EXPECT_EQ(test, frame.rev, terms.rev);
+	KUNIT_EXPECT_EQ(test, r->erd != 0, terms.enhanced);
+}
+
+/* Frames accepted */
+
+static const struct mpa_local_params
+	rev0		= { .rev = 0, .crc = true },
+	rev0_strict	= { .rev = 0, .crc = true, .strict = true },
+	rev0_pd_10	= { .rev = 0, .crc = true, .pd_max = 10 },
+	rev1		= { .rev = 1, .crc = true },
+	rev1_strict	= { .rev = 1, .crc = true, .strict = true },
+	rev1_pd_10	= { .rev = 1, .crc = true, .pd_max = 10 },
+	rev1_pd_2000	= { .rev = 1, .crc = true, .pd_max = 2000 },
+	rev1_pd_65535	= { .rev = 1, .crc = true, .pd_max = 65535 },
+	rev2		= { .rev = 2, .crc = true },
+	rev2_strict	= { .rev = 2, .crc = true, .strict = true },
+	enhanced	= ENHANCED(5, 7, ANY);
+
+struct frame_verdict {
+	const char			*desc;
+	const struct mpa_local_params	*local;
+	bool				reply;
+	u32				fixed;
+	enum mpa_reason			reason;
+};
+
+static const struct frame_verdict frame_verdicts[] = {
+	{ "RF-17 RF-19: Request Rev 1",
+	  &rev1, REQUEST, 0x00010000, MPA_REASON_NONE },
+	{ "RF-12 RF-15: Request, all other bits set",
+	  &rev1, REQUEST, 0x3f010000, MPA_REASON_NONE },
+	{ "RF-15: Reply, reserved bits set",
+	  &rev1, REPLY, 0x1f010000, MPA_REASON_NONE },
+	{ "VN-02 VN-11: Request Rev 0, permissive",
+	  &rev1, REQUEST, 0x00000000, MPA_REASON_NONE },
+	{ "VN-09 RF-18: Request Rev 0, strict",
+	  &rev1_strict, REQUEST, 0x00000000, MPA_REASON_REVISION },
+	{ "VN-09: Request Rev 0, strict, local Rev 2",
+	  &rev2_strict, REQUEST, 0x00000000, MPA_REASON_REVISION },
+	{ "RF-18: Request Rev 2",
+	  &rev1, REQUEST, 0x00020000, MPA_REASON_REVISION },
+	{ "RF-18: Request Rev 255, private data too long",
+	  &rev1_strict, REQUEST, 0x00ff0258, MPA_REASON_REVISION },
+	{ "VN-15: local Rev 0, Request Rev 1",
+	  &rev0, REQUEST, 0x00010000, MPA_REASON_NONE },
+	{ "VN-15: local Rev 0 and strict, Request Rev 0",
+	  &rev0_strict, REQUEST, 0x00000000, MPA_REASON_NONE },
+	{ "RF-18: local Rev 0, Request Rev 2",
+	  &rev0, REQUEST, 0x00020000, MPA_REASON_REVISION },
+	{ "VN-14: Reply Rev 0, permissive",
+	  &rev1, REPLY, 0x00000000, MPA_REASON_NONE },
+	{ "RF-18: Reply Rev 0, strict",
+	  &rev1_strict, REPLY, 0x00000000, MPA_REASON_REVISION },
+	{ "VN-14: Reply Rev 0, Request Rev 2 without S",
+	  &rev2, REPLY, 0x00000000, MPA_REASON_NONE },
+	{ "VN-10: Reply Rev 0, strict, Request Rev 2 without S",
+	  &rev2_strict, REPLY, 0x00000000, MPA_REASON_REVISION },
+	{ "CS-27: rejecting Reply Rev 0, strict",
+	  &rev1_strict, REPLY, 0xe0000000, MPA_REASON_NONE },
+	{ "RF-18: rejecting Reply Rev 2",
+	  &rev1, REPLY, 0x20020000, MPA_REASON_REVISION },
+	{ "RF-18: Reply Rev 2",
+	  &rev1, REPLY, 0x00020000, MPA_REASON_REVISION },
+	{ "VN-18 RF-18: local Rev 0, Reply Rev 1",
+	  &rev0, REPLY, 0x00010000, MPA_REASON_REVISION },
+	{ "local Rev 0, rejecting Reply Rev 1",
+	  &rev0, REPLY, 0x20010000, MPA_REASON_REVISION },
+	{ "RF-13: rejecting Reply Rev 1",
+	  &rev1, REPLY, 0x20010200, MPA_REASON_NONE },
+	{ "RF-21: Request, 512 octets of private data",
+	  &rev1, REQUEST, 0x00010200, MPA_REASON_NONE },
+	{ "RF-22 RF-24: Request, 513 octets",
+	  &rev1, REQUEST, 0x00010201, MPA_REASON_PD_LENGTH },
+	{ "RF-22 RF-26: Reply, 65535 octets",
+	  &rev1, REPLY, 0x0001ffff, MPA_REASON_PD_LENGTH },
+	{ "RF-22: Request Rev 1, limit for Rev 0 above 512",
+	  &rev1_pd_65535, REQUEST, 0x00010201, MPA_REASON_PD_LENGTH },
+	{ "RF-21: Request Rev 1, limit for Rev 0 below 512",
+	  &rev1_pd_10, REQUEST, 0x00010200, MPA_REASON_NONE },
+	{ "RF-21: Request Rev 0, up to the limit",
+	  &rev1_pd_2000, REQUEST, 0x000007d0, MPA_REASON_NONE },
+	{ "RF-25: Request Rev 0, above the limit",
+	  &rev1_pd_2000, REQUEST, 0x000007d1, MPA_REASON_PD_LENGTH },
+	{ "RF-25: Request Rev 0, above a low limit",
+	  &rev0_pd_10, REQUEST, 0x0000000b, MPA_REASON_PD_LENGTH },
+	{ "RF-21: Request Rev 0, no limit given, 512 octets",
+	  &rev1, REQUEST, 0x00000200, MPA_REASON_NONE },
+	{ "RF-22: Request Rev 0, no limit given, 513 octets",
+	  &rev1, REQUEST, 0x00000201, MPA_REASON_PD_LENGTH },
+
+	{ "E-01 E-37: Request with S",
+	  &enhanced, REQUEST, 0x50020004, MPA_REASON_NONE },
+	{ "E-37: Reply with S",
+	  &enhanced, REPLY, 0x50020004, MPA_REASON_NONE },
+	{ "E-17: rejecting Reply with S",
+	  &enhanced, REPLY, 0x70020004, MPA_REASON_NONE },
+	{ "E-08: Request with S, PD_Length 512",
+	  &enhanced, REQUEST, 0x50020200, MPA_REASON_NONE },
+	{ "E-08: Request with S, PD_Length 513",
+	  &enhanced, REQUEST, 0x50020201, MPA_REASON_PD_LENGTH },
+	{ "E-08: Reply with S, PD_Length 513",
+	  &enhanced, REPLY, 0x50020201, MPA_REASON_PD_LENGTH },
+	{ "E-05 E-06 E-43: Request with S, PD_Length 0",
+	  &enhanced, REQUEST, 0x50020000, MPA_REASON_PD_LENGTH },
+	{ "E-06: Request with S, PD_Length 1",
+	  &enhanced, REQUEST, 0x50020001, MPA_REASON_PD_LENGTH },
+	{ "E-06: Request with S, PD_Length 3",
+	  &enhanced, REQUEST, 0x50020003, MPA_REASON_PD_LENGTH },
+	{ "E-06: Reply with S, PD_Length 0",
+	  &enhanced, REPLY, 0x50020000, MPA_REASON_PD_LENGTH },
+	{ "E-06: Reply with S, PD_Length 3",
+	  &enhanced, REPLY, 0x50020003, MPA_REASON_PD_LENGTH },
+	{ "E-06: rejecting Reply with S, PD_Length 3",
+	  &rev2, REPLY, 0x70020003, MPA_REASON_PD_LENGTH },
+	{ "E-37 E-42: Reply without S, Request with S",
+	  &enhanced, REPLY, 0x40020004, MPA_REASON_ENHANCED },
+	{ "E-42 CS-27: rejecting Reply without S",
+	  &enhanced, REPLY, 0x60020000, MPA_REASON_NONE },
+	{ "E-42 RF-22: rejecting Reply without S, PD_Length 513",
+	  &enhanced, REPLY, 0x60020201, MPA_REASON_PD_LENGTH },
+	{ "E-38 CS-27: rejecting Reply with S, Request without S",
+	  &rev2, REPLY, 0x70020004, MPA_REASON_NONE },
+	{ "E-38: Reply with S, Request without S",
+	  &rev2, REPLY, 0x50020004, MPA_REASON_ENHANCED },
+	{ "E-40: Request with S, not supported",
+	  &rev2, REQUEST, 0x50020004, MPA_REASON_ENHANCED },
+	{ "E-40: Request with S, PD_Length 0, not supported",
+	  &rev2, REQUEST, 0x50020000, MPA_REASON_ENHANCED },
+	{ "E-40 RF-18: Request with S, local Rev 1",
+	  &rev1, REQUEST, 0x50020004, MPA_REASON_REVISION },
+	{ "E-38: Request Rev 2 without S",
+	  &enhanced, REQUEST, 0x40020000, MPA_REASON_NONE },
+	{ "E-39: Reply Rev 2 without S, Request without S",
+	  &rev2, REPLY, 0x40020000, MPA_REASON_NONE },
+	{ "E-39: Reply Rev 1, Request Rev 2 without S",
+	  &rev2, REPLY, 0x40010000, MPA_REASON_NONE },
+	{ "E-02 E-42: Reply Rev 1, Request with S",
+	  &enhanced, REPLY, 0x40010000, MPA_REASON_REVISION },
+	{ "E-02 E-42: Reply Rev 1 with S, Request with S",
+	  &enhanced, REPLY, 0x50010004, MPA_REASON_REVISION },
+	{ "E-02: Reply Rev 0, Request with S",
+	  &enhanced, REPLY, 0xc0000000, MPA_REASON_REVISION },
+	{ "E-02 CS-27: rejecting Reply Rev 1, Request with S",
+	  &enhanced, REPLY, 0x60010000, MPA_REASON_NONE },
+	{ "E-02 CS-27: rejecting Reply Rev 0, Request with S",
+	  &enhanced, REPLY, 0xe0000000, MPA_REASON_NONE },
+	{ "E-02 RF-18: rejecting Reply Rev 3",
+	  &enhanced, REPLY, 0x70030004, MPA_REASON_REVISION },
+	{ "E-04: Request Rev 1, enhanced startup supported",
+	  &enhanced, REQUEST, 0x40010200, MPA_REASON_NONE },
+	{ "E-04: Request Rev 1, enhanced startup not supported",
+	  &rev2, REQUEST, 0x40010000, MPA_REASON_NONE },
+	{ "E-02 E-04: Request Rev 1, reserved bit in place of S",
+	  &enhanced, REQUEST, 0x50010000, MPA_REASON_NONE },
+	{ "E-02 RF-15: Request Rev 1, reserved bit in place of S, local Rev 1",
+	  &rev1, REQUEST, 0x50010003, MPA_REASON_NONE },
+	{ "E-02 RF-15: Reply Rev 1, reserved bit in place of S",
+	  &rev1, REPLY, 0x50010003, MPA_REASON_NONE },
+	{ "E-02 VN-11: Request Rev 0, reserved bit in place of S",
+	  &enhanced, REQUEST, 0xd0000000, MPA_REASON_NONE },
+	{ "E-02 RF-18: Request Rev 3",
+	  &enhanced, REQUEST, 0x50030004, MPA_REASON_REVISION },
+	{ "E-02 RF-18: Reply Rev 3",
+	  &enhanced, REPLY, 0x50030004, MPA_REASON_REVISION },
+};
+
+KUNIT_ARRAY_PARAM_DESC(frame_verdict, frame_verdicts, desc);
+
+/* Appendix C.2.1: only a refused Request of Rev 0 gets a last Reply. */
+static void frame_judge(struct kunit *test)
+{
+	const struct frame_verdict *v = test->param_value;
+	struct mpa_frame got = frame_of(v->reply, v->fixed, 0);
+	bool answered = !got.reply && !got.rev &&
+			v->reason == MPA_REASON_REVISION;
+	struct mpa_frame last;
+
+	KUNIT_EXPECT_EQ(test, v->reason, mpa_frame_judge(v->local, &got));
+	KUNIT_ASSERT_EQ(test, answered,
+			mpa_frame_refuse(v->local, &got, &last));
+	if (answered)
+		frame_expect(test, &last, REPLY, 0x60010000, UNTOUCHED);
+}
+
+/* Figures 15 to 17: the terms of each pair of ends; CRC by section 7.1 */
+
+static const struct mpa_local_params
+	rdmac		= { .rev = 0, .crc = true, .markers = true },
+	strict_0	= { .rev = 1, .crc = true, .strict = true },
+	strict_1	= { .rev = 1, .crc = true, .strict = true,
+			    .markers = true },
+	permissive_0	= { .rev = 1, .crc = true },
+	permissive_1	= { .rev = 1, .crc = true, .markers = true },
+	rdmac_no_crc	= { .rev = 0 },
+	strict_no_crc	= { .rev = 1, .strict = true },
+	permissive_no_crc = { .rev = 1 };
+
+/**
+ * struct frame_pair - two ends and the terms they agree on
+ * @desc: test description
+ * @ini: the Initiator
+ * @resp: the Responder
+ * @rev: revision in use, -1 if there is no connection
+ * @m_to_ini: the Responder inserts markers
+ * @m_to_resp: the Initiator inserts markers
+ * @no_crc: CRC is off
+ */
+struct frame_pair {
+	const char			*desc;
+	const struct mpa_local_params	*ini;
+	const struct mpa_local_params	*resp;
+	int				rev;
+	bool				m_to_ini;
+	bool				m_to_resp;
+	bool				no_crc;
+};
+
+static const struct frame_pair frame_pairs[] = {
+	{ "VN-06: RDMAC, RDMAC", &rdmac, &rdmac, 0, 1, 1 },
+	{ "VN-09: RDMAC, strict M=0", &rdmac, &strict_0, -1 },
+	{ "VN-09: RDMAC, strict M=1", &rdmac, &strict_1, -1 },
+	{ "VN-06: strict M=0, RDMAC", &strict_0, &rdmac, -1 },
+	{ "VN-06: strict M=1, RDMAC", &strict_1, &rdmac, -1 },
+	{ "VN-06: strict M=0, strict M=0", &strict_0, &strict_0, 1, 0, 0 },
+	{ "VN-06: strict M=0, strict M=1", &strict_0, &strict_1, 1, 0, 1 },
+	{ "VN-06: strict M=1, strict M=0", &strict_1, &strict_0, 1, 1, 0 },
+	{ "VN-06: strict M=1, strict M=1", &strict_1, &strict_1, 1, 1, 1 },
+	{ "VN-11 VN-13: RDMAC, permissive M=0",
+	  &rdmac, &permissive_0, 0, 1, 1 },
+	{ "VN-11: RDMAC, permissive M=1", &rdmac, &permissive_1, 0, 1, 1 },
+	{ "VN-05 VN-14: permissive M=0, RDMAC",
+	  &permissive_0, &rdmac, 0, 1, 1 },
+	{ "VN-05 VN-14: permissive M=1, RDMAC",
+	  &permissive_1, &rdmac, 0, 1, 1 },
+	{ "VN-06: permissive M=0, permissive M=0",
+	  &permissive_0, &permissive_0, 1, 0, 0 },
+	{ "VN-06: permissive M=0, permissive M=1",
+	  &permissive_0, &permissive_1, 1, 0, 1 },
+	{ "VN-06: permissive M=1, permissive M=0",
+	  &permissive_1, &permissive_0, 1, 1, 0 },
+	{ "VN-06: permissive M=1, permissive M=1",
+	  &permissive_1, &permissive_1, 1, 1, 1 },
+	{ "VN-17: strict M=0, permissive M=0",
+	  &strict_0, &permissive_0, 1, 0, 0 },
+	{ "VN-17: strict M=0, permissive M=1",
+	  &strict_0, &permissive_1, 1, 0, 1 },
+	{ "VN-17: strict M=1, permissive M=0",
+	  &strict_1, &permissive_0, 1, 1, 0 },
+	{ "VN-17: strict M=1, permissive M=1",
+	  &strict_1, &permissive_1, 1, 1, 1 },
+	{ "VN-17: permissive M=0, strict M=0",
+	  &permissive_0, &strict_0, 1, 0, 0 },
+	{ "VN-17: permissive M=0, strict M=1",
+	  &permissive_0, &strict_1, 1, 0, 1 },
+	{ "VN-17: permissive M=1, strict M=0",
+	  &permissive_1, &strict_0, 1, 1, 0 },
+	{ "VN-17: permissive M=1, strict M=1",
+	  &permissive_1, &strict_1, 1, 1, 1 },
+	{ "CR-05 CR-11 RF-09: C=0, C=0",
+	  &strict_no_crc, &strict_no_crc, 1, 0, 0, true },
+	{ "CR-05 CR-10 RF-10: C=0, C=1",
+	  &strict_no_crc, &strict_0, 1, 0, 0 },
+	{ "CR-05 CR-10 RF-10: C=1, C=0",
+	  &strict_0, &strict_no_crc, 1, 0, 0 },
+	{ "VN-07: RDMAC, C=0", &rdmac_no_crc, &permissive_no_crc, 0, 1, 1 },
+	{ "VN-07: C=0, RDMAC", &permissive_no_crc, &rdmac_no_crc, 0, 1, 1 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(frame_pair, frame_pairs, desc);
+
+/* Transfer @frame into @got; returns the receiver's verdict. */
+static enum mpa_reason frame_transfer(struct kunit *test,
+				      const struct mpa_frame *frame,
+				      const struct mpa_local_params *receiver,
+				      struct mpa_frame *got)
+{
+	enum mpa_reason reason;
+	u8 wire[FRAME_ENHANCED];
+
+	mpa_frame_write(wire, frame);
+	KUNIT_ASSERT_EQ(test, 0,
+			mpa_frame_read(wire, 20, frame->reply, got, &reason));
+	return mpa_frame_judge(receiver, got);
+}
+
+/* Run the exchange; returns false if either end gives up. */
+static bool frame_negotiate(struct kunit *test, const struct frame_pair *p,
+			    struct mpa_terms *at_ini,
+			    struct mpa_terms *at_resp)
+{
+	struct mpa_frame req, got_req, reply, got_reply;
+
+	mpa_frame_request(p->ini, 0, &req);
+	if (frame_transfer(test, &req, p->resp, &got_req)) {
+		/* the Initiator must reject it for the same reason */
+		KUNIT_ASSERT_TRUE(test,
+				  mpa_frame_refuse(p->resp, &got_req, &reply));
+		KUNIT_EXPECT_EQ(test, MPA_REASON_REVISION,
+				frame_transfer(test, &reply, p->ini,
+					       &got_reply));
+		return false;
+	}
+	mpa_frame_answer(p->resp, &got_req, false, 0, &reply);
+	if (frame_transfer(test, &reply, p->ini, &got_reply))
+		return false;
+	mpa_frame_settle(p->ini, &req, &got_reply, at_ini);
+	mpa_frame_settle(p->resp, &reply, &got_req, at_resp);
+	return true;
+}
+
+static void frame_pair(struct kunit *test)
+{
+	const struct frame_pair *p = test->param_value;
+	struct mpa_terms at_ini, at_resp;
+
+	if (!frame_negotiate(test, p, &at_ini, &at_resp)) {
+		KUNIT_EXPECT_EQ(test, -1, p->rev);
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, p->rev, at_ini.rev);
+	KUNIT_EXPECT_EQ(test, p->rev, at_resp.rev);
+	KUNIT_EXPECT_EQ(test, p->m_to_ini, at_ini.markers_rx);
+	KUNIT_EXPECT_EQ(test, p->m_to_ini, at_resp.markers_tx);
+	KUNIT_EXPECT_EQ(test, p->m_to_resp, at_ini.markers_tx);
+	KUNIT_EXPECT_EQ(test, p->m_to_resp, at_resp.markers_rx);
+	KUNIT_EXPECT_EQ(test, !p->no_crc, at_ini.crc);
+	KUNIT_EXPECT_EQ(test, !p->no_crc, at_resp.crc);
+}
+
+/* A peer of Rev 0 that is no RDMAC: it chooses M and C freely */
+
+struct frame_rev0 {
+	const char	*desc;
+	bool		reply;
+	u32		fixed;
+};
+
+static const struct frame_rev0 frame_rev0s[] = {
+	{ "RF-07 VN-07 VN-14: Rev 0 Reply, M=0 and C=0", REPLY, 0x00000000 },
+	{ "RF-07 VN-13: Rev 0 Request with M=0", REQUEST, 0x40000000 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(frame_rev0, frame_rev0s, desc);
+
+/* C.2.5 and section (d) 4: CRC is on, and markers are expected. */
+static void frame_rev0(struct kunit *test)
+{
+	const struct frame_rev0 *r = test->param_value;
+	struct mpa_frame theirs = frame_of(r->reply, r->fixed, 0);
+	const struct mpa_local_params local = { .rev = 1 };
+	struct mpa_terms terms;
+	struct mpa_frame ours;
+
+	if (r->reply)
+		mpa_frame_request(&local, 0, &ours);
+	else
+		mpa_frame_answer(&local, &theirs, false, 0, &ours);
+	mpa_frame_settle(&local, &ours, &theirs, &terms);
+	KUNIT_EXPECT_EQ(test, 0, terms.rev);
+	KUNIT_EXPECT_TRUE(test, terms.crc);
+	KUNIT_EXPECT_TRUE(test, terms.markers_rx);
+	KUNIT_EXPECT_FALSE(test, terms.markers_tx);
+}
+
+/* Enhanced terms that the Initiator derives from the Reply */
+
+struct frame_settle {
+	const char		*desc;
+	struct mpa_enhanced	want;
+	u16			ird_max;
+	u32			reply_erd;
+	enum mpa_reason		reason;
+	struct mpa_enhanced	terms;
+};
+
+static const struct frame_settle frame_settles[] = {
+	{ "E-15: ORD limited to the Responder's IRD",
+	  { 5, 7, 0 }, 0, 0x00040005, MPA_REASON_NONE, { 5, 4, 0 } },
+	{ "E-15: IRD grows to the Responder's ORD",
+	  { 5, 7, 0 }, 9, 0x00070009, MPA_REASON_NONE, { 9, 7, 0 } },
+	{ "E-16: Responder's ORD above ird_max",
+	  { 5, 7, 0 }, 9, 0x0007000a, MPA_REASON_IRD, { 10, 7, 0 } },
+	{ "E-16: Responder's ORD 0x3FFE, ird_max 0x3FFD",
+	  { 0x3ffd, 7, 0 }, 0x3ffd, 0x00073ffe,
+	  MPA_REASON_IRD, { 0x3ffe, 7, 0 } },
+	{ "E-19: Responder's IRD 0x3FFF, ORD unchanged",
+	  { 5, 7, 0 }, 0, 0x3fff0005, MPA_REASON_NONE, { 5, 7, 0 } },
+	{ "E-21: Responder's ORD 0x3FFF, IRD unchanged",
+	  { 5, 7, 0 }, 0, 0x00073fff, MPA_REASON_NONE, { 5, 7, 0 } },
+	{ "E-30: RTR by Send",
+	  { 5, 7, BY_SEND }, 0, 0xc0070005,
+	  MPA_REASON_NONE, { 5, 7, BY_SEND } },
+	{ "E-30: RDMA Write preferred to RDMA Read and Send",
+	  { 5, 7, ANY }, 0, 0xc007c005, MPA_REASON_NONE, { 5, 7, BY_WRITE } },
+	{ "E-30: RDMA Read preferred to Send",
+	  { 5, 7, ANY }, 0, 0xc0074005, MPA_REASON_NONE, { 5, 7, BY_READ } },
+	{ "E-31: no RTR kind supported",
+	  { 5, 7, BY_SEND }, 0, 0x8007c005, MPA_REASON_RTR, { 5, 7, 0 } },
+	{ "E-25 E-31 E-42: Reply without A, Request with A",
+	  { 5, 7, ANY }, 0, 0x00070005, MPA_REASON_RTR, { 5, 7, 0 } },
+	{ "E-33: Reply with A, Request without A",
+	  { 5, 7, 0 }, 0, 0xc007c005, MPA_REASON_RTR, { 5, 7, 0 } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(frame_settle, frame_settles, desc);
+
+static enum mpa_reason frame_initiate(const struct mpa_enhanced *want,
+				      u16 ird_max, u32 reply_erd,
+				      struct mpa_terms *terms)
+{
+	const struct mpa_local_params local = {
+		.rev = 2, .crc = true, .enhanced = true, .erd = *want,
+		.ird_max = ird_max,
+	};
+	struct mpa_frame reply = frame_of(REPLY, 0x50020004, reply_erd);
+	struct mpa_frame req;
+
+	mpa_frame_request(&local, 0, &req);
+	return mpa_frame_settle(&local, &req, &reply, terms);
+}
+
+static void frame_settle(struct kunit *test)
+{
+	const struct frame_settle *s = test->param_value;
+	struct mpa_terms terms;
+
+	KUNIT_EXPECT_EQ(test, s->reason,
+			frame_initiate(&s->want, s->ird_max, s->reply_erd,
+				       &terms));
+	KUNIT_EXPECT_EQ(test, 2, terms.rev);
+	KUNIT_EXPECT_TRUE(test, terms.enhanced);
+	KUNIT_EXPECT_TRUE(test, terms.crc);
+	KUNIT_EXPECT_EQ(test, s->terms.ird, terms.ird);
+	KUNIT_EXPECT_EQ(test, s->terms.ord, terms.ord);
+	KUNIT_EXPECT_EQ(test, s->terms.rtr, terms.rtr);
+}
+
+/* All combinations of boundary values, by the rules of RFC 6581 section 9 */
+
+/**
+ * struct frame_mix - enhanced data of both ends
+ * @ird: IRD of the Initiator
+ * @ord: ORD of the Initiator
+ * @resp_ird: IRD of the Responder
+ * @resp_ord: ORD of the Responder
+ * @rtr: kinds of RTR of the Initiator
+ * @resp_rtr: kinds of RTR of the Responder
+ * @a: flag A is set
+ * @other: one more bit, for the test's use
+ */
+struct frame_mix {
+	u16	ird;
+	u16	ord;
+	u16	resp_ird;
+	u16	resp_ord;
+	u8	rtr;
+	u8	resp_rtr;
+	bool	a;
+	bool	other;
+};
+
+static void frame_each_mix(struct kunit *test,
+			   void (*check)(struct kunit *test,
+					 const struct frame_mix *m))
+{
+	static const u16 depths[] = { 0, 1, 7, 0x3ffe, ULP };
+	u32 i, k;
+
+	for (i = 0; i < 5 * 5 * 5 * 5; i++)
+		for (k = 0; k < 8 * 8 * 2 * 2; k++)
+			check(test, &(struct frame_mix) {
+				.ird = depths[i % 5],
+				.ord = depths[i / 5 % 5],
+				.resp_ird = depths[i / 25 % 5],
+				.resp_ord = depths[i / 125],
+				.rtr = k % 8,
+				.resp_rtr = k / 8 % 8,
+				.a = k & 64,
+				.other = k & 128,
+			});
+}
+
+/* The four octets of section 9, computed from the figure's bit numbers */
+static u32 ref_erd(bool a, u16 ird, u16 ord, u8 rtr)
+{
+	u32 octets = ird * 0x10000u + ord;
+
+	if (a)
+		octets += 0x80000000;
+	if (rtr & BY_SEND)
+		octets += 0x40000000;
+	if (rtr & BY_WRITE)
+		octets += 0x8000;
+	if (rtr & BY_READ)
+		octets += 0x4000;
+	return octets;
+}
+
+static u16 ref_reply_depth(u16 ours, u16 asked, bool reject)
+{
+	if (asked == ULP)
+		return ULP;
+	if (reject || ours < asked)
+		return ours;
+	return asked;
+}
+
+/* The Responder's Reply; @m->other: it rejects */
+static u32 ref_reply(const struct frame_mix *m)
+{
+	u16 ird = ref_reply_depth(m->resp_ird, m->ord, m->other);
+	u16 ord = ref_reply_depth(m->resp_ord, m->ird, m->other);
+	u8 rtr = m->resp_rtr & m->rtr ? m->resp_rtr & m->rtr : m->resp_rtr;
+
+	if (!m->a)
+		return ref_erd(false, ird, ord, 0);
+	if (rtr & BY_READ && ird == 0)
+		ird = 1;
+	return ref_erd(true, ird, ord, rtr);
+}
+
+/* Its own terms are those of its Reply, except depths left to the ULP. */
+static void frame_check_reply(struct kunit *test, const struct frame_mix *m)
+{
+	const struct mpa_local_params local =
+		ENHANCED(m->resp_ird, m->resp_ord, m->resp_rtr);
+	u32 asked = ref_erd(m->a, m->ird, m->ord, m->rtr);
+	struct mpa_frame req = frame_of(REQUEST, 0x50020004, asked);
+	u32 want = ref_reply(m);
+	u8 wire[FRAME_ENHANCED];
+	struct mpa_frame reply;
+	struct mpa_terms terms;
+
+	if (!m->resp_rtr)
+		return;
+	mpa_frame_answer(&local, &req, m->other, 0, &reply);
+	mpa_frame_write(wire, &reply);
+	KUNIT_ASSERT_EQ_MSG(test, want, get_unaligned_be32(wire + 20),
+			    "asked %08x, IRD %u, ORD %u, kinds %u", asked,
+			    m->resp_ird, m->resp_ord, m->resp_rtr);
+	KUNIT_ASSERT_EQ(test, MPA_REASON_NONE,
+			mpa_frame_settle(&local, &reply, &req, &terms));
+	KUNIT_ASSERT_TRUE(test, terms.enhanced);
+	KUNIT_ASSERT_EQ(test, terms.ird,
+			m->ord == ULP ? m->resp_ird : want >> 16 & ULP);
+	KUNIT_ASSERT_EQ(test, terms.ord,
+			m->ird == ULP ? m->resp_ord : want & ULP);
+	KUNIT_ASSERT_EQ(test, terms.rtr, reply.erd.rtr);
+}
+
+static void frame_all_replies(struct kunit *test)
+{
+	frame_each_mix(test, frame_check_reply);
+}
+
+static enum mpa_reason ref_depths(const struct frame_mix *m, u16 ird_max,
+				  struct mpa_terms *terms)
+{
+	terms->ord = m->ord;
+	terms->ird = m->ird;
+	if (m->resp_ird != ULP && m->resp_ird < m->ord)
+		terms->ord = m->resp_ird;
+	if (m->resp_ord == ULP || m->resp_ord <= m->ird)
+		return MPA_REASON_NONE;
+	terms->ird = m->resp_ord;
+	return m->resp_ord > ird_max ? MPA_REASON_IRD : MPA_REASON_NONE;
+}
+
+/* Kinds in order of preference; an IRD of 0 makes RDMA Read the last. */
+static enum mpa_reason ref_rtr(const struct frame_mix *m,
+			       struct mpa_terms *terms)
+{
+	u8 order[] = { BY_WRITE, BY_READ, BY_SEND };
+	u32 i;
+
+	if (!m->resp_ird)
+		swap(order[1], order[2]);
+	if (!m->rtr || !m->a)
+		return !m->rtr == !m->a ? MPA_REASON_NONE : MPA_REASON_RTR;
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		if (m->rtr & order[i] && m->resp_rtr & order[i]) {
+			terms->rtr = order[i];
+			return MPA_REASON_NONE;
+		}
+	return MPA_REASON_RTR;
+}
+
+/* Any enhanced data of a Reply, valid or not */
+static void frame_check_terms(struct kunit *test, const struct frame_mix *m)
+{
+	const struct mpa_enhanced ours = { m->ird, m->ord, m->rtr };
+	u32 erd = ref_erd(m->a, m->resp_ird, m->resp_ord, m->resp_rtr);
+	u16 ird_max = m->other ? 7 : 0;
+	struct mpa_terms want = {}, terms;
+	enum mpa_reason reason;
+
+	reason = ref_depths(m, ird_max, &want);
+	if (!reason)
+		reason = ref_rtr(m, &want);
+	KUNIT_ASSERT_EQ_MSG(test, reason,
+			    frame_initiate(&ours, ird_max, erd, &terms),
+			    "reply %08x, IRD %u to %u, kinds %u", erd, m->ird,
+			    ird_max, m->rtr);
+	KUNIT_ASSERT_EQ(test, want.ird, terms.ird);
+	KUNIT_ASSERT_EQ(test, want.ord, terms.ord);
+	KUNIT_ASSERT_EQ(test, want.rtr, terms.rtr);
+}
+
+static void frame_all_terms(struct kunit *test)
+{
+	frame_each_mix(test, frame_check_terms);
+}
+
+static bool ref_within(u16 ord, u16 ird)
+{
+	return ord <= ird || ord == ULP || ird == ULP;
+}
+
+/* Two ends of MPA: neither exceeds the other's IRD, both agree. */
+static void frame_check_pair(struct kunit *test, const struct frame_mix *m)
+{
+	const struct mpa_local_params ini = ENHANCED(m->ird, m->ord, m->rtr);
+	const struct mpa_local_params resp =
+		ENHANCED(m->resp_ird, m->resp_ord, m->resp_rtr);
+	struct mpa_terms at_ini, at_resp;
+	struct mpa_frame req, reply;
+	enum mpa_reason reason;
+
+	if (!m->resp_rtr || m->a || m->other)
+		return;
+	mpa_frame_request(&ini, 0, &req);
+	mpa_frame_answer(&resp, &req, false, 0, &reply);
+	KUNIT_ASSERT_EQ(test, 0, mpa_frame_judge(&resp, &req));
+	KUNIT_ASSERT_EQ(test, 0, mpa_frame_judge(&ini, &reply));
+	KUNIT_ASSERT_EQ(test, 0,
+			mpa_frame_settle(&resp, &reply, &req, &at_resp));
+	reason = mpa_frame_settle(&ini, &req, &reply, &at_ini);
+	KUNIT_ASSERT_EQ(test, reason == MPA_REASON_RTR,
+			m->rtr && !(m->rtr & m->resp_rtr));
+	KUNIT_ASSERT_NE(test, MPA_REASON_IRD, reason);
+	KUNIT_ASSERT_TRUE(test, ref_within(at_ini.ord, at_resp.ird));
+	KUNIT_ASSERT_TRUE(test, ref_within(at_resp.ord, at_ini.ird));
+	KUNIT_ASSERT_EQ(test, at_ini.rtr, at_ini.rtr & at_resp.rtr);
+	KUNIT_ASSERT_EQ(test, !m->rtr, !at_resp.rtr);
+	KUNIT_ASSERT_EQ(test, !reason && m->rtr, !!at_ini.rtr);
+}
+
+static void frame_all_pairs(struct kunit *test)
+{
+	frame_each_mix(test, frame_check_pair);
+}
+
+/* Consumers put these numbers into Terminate messages unchanged. */
+static void frame_codes(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 5, MPA_ERR_LOCAL);
+	KUNIT_EXPECT_EQ(test, 6, MPA_ERR_IRD);
+	KUNIT_EXPECT_EQ(test, 7, MPA_ERR_RTR);
+}
+
+static struct kunit_case frame_cases[] = {
+	KUNIT_CASE_PARAM(frame_known, frame_vector_gen_params),
+	KUNIT_CASE_PARAM(frame_wrong_key, frame_role_gen_params),
+	KUNIT_CASE_PARAM(frame_in_parts, frame_role_gen_params),
+	KUNIT_CASE_PARAM(frame_erd, frame_erd_gen_params),
+	KUNIT_CASE_PARAM(frame_request, frame_request_gen_params),
+	KUNIT_CASE_PARAM(frame_reply, frame_reply_gen_params),
+	KUNIT_CASE_PARAM(frame_judge, frame_verdict_gen_params),
+	KUNIT_CASE_PARAM(frame_pair, frame_pair_gen_params),
+	KUNIT_CASE_PARAM(frame_rev0, frame_rev0_gen_params),
+	KUNIT_CASE_PARAM(frame_settle, frame_settle_gen_params),
+	MPA_CASE(frame_all_replies,
+		 "E-12 E-18 E-20 E-25 E-26 E-27 E-29 E-33 E-34: all Replies"),
+	MPA_CASE(frame_all_terms,
+		 "E-15 E-16 E-19 E-21 E-30 E-31 E-43: all Replies received"),
+	MPA_CASE(frame_all_pairs, "E-12 E-15 E-24 E-29: all pairs of ends"),
+	MPA_CASE(frame_codes, "E-44: values of the error codes"),
+	{}
+};
+
+static struct kunit_suite frame_suite = {
+	.name = "mpa_frame",
+	.test_cases = frame_cases,
+};
+
+kunit_test_suite(frame_suite);
