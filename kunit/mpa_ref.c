@@ -16,6 +16,16 @@ u32 mpa_ref_crc(const u8 *data, size_t len)
 	return ~crc;
 }
 
+/* Make the CRC of an altered FPDU right. */
+void mpa_ref_fix_crc(u8 *fpdu, u32 size)
+{
+	u32 sum = mpa_ref_crc(fpdu, size - 4);
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		fpdu[size - 4 + i] = sum >> 8 * i;
+}
+
 /* A sender that writes octets; counts them only if @to is NULL. */
 struct ref_sender {
 	u8	*to;

@@ -6,7 +6,6 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <linux/uio.h>
-#include <linux/unaligned.h>
 #include "mpa_case.h"
 #include "mpa_fpdu.h"
 #include "mpa_ref.h"
@@ -19,13 +18,24 @@ enum {
 	TX_STREAM	= 140 * 1024,	/* the longest stream of the vectors */
 	TX_SEGMENTS	= 512,
 	TX_HDR		= 18,		/* an untagged DDP header */
-	TX_HDR_LISTED	= 64,		/* longest header gathered */
 };
+
+/* What becomes of the payload */
+enum tx_way {
+	COPY,		/* mpa_fpdu_encode() copies it */
+	TAKE,		/* mpa_fpdu_encode() takes references to its pages */
+	GATHER,		/* mpa_fpdu_gather() points to it */
+};
+
+/* Kind of its iterator */
+enum tx_kind { KVEC, BVEC };
 
 /**
  * struct tx_test - data of a send case
  * @enc: encoder under test
- * @bv: entries for @enc
+ * @bv: entries for @enc, of FPDUs laid out
+ * @list: entries for @enc, of gathered FPDUs
+ * @around: memory for headers, pads and CRCs of gathered FPDUs
  * @page: every block of memory handed out, with a reference of the test's
  * @nr_pages: number of blocks in @page
  * @chunk: octets per block handed out
@@ -33,15 +43,16 @@ enum {
  * @payload: the block of @page that holds a payload
  * @ulpdu: octets of ULPDUs
  * @want: FPDUs encoded by the reference
+ * @size: number of octets in @want
  * @have: FPDUs encoded by the module, put together
  * @seg: segments of a payload, as bio_vec
  * @seg_kv: segments of a payload, as kvec
- * @list: entries of gathered FPDUs
- * @around: memory for headers, pads and CRCs of gathered FPDUs
  */
 struct tx_test {
 	struct mpa_enc	enc;
 	struct bio_vec	bv[TX_ENTRIES];
+	struct kvec	list[TX_ENTRIES];
+	u8		around[TX_STREAM];
 	struct page	*page[TX_PAGES];
 	u32		nr_pages;
 	u32		chunk;
@@ -49,11 +60,10 @@ struct tx_test {
 	struct page	*payload;
 	u8		ulpdu[MPA_ULPDU_MAX];
 	u8		want[TX_STREAM];
+	u32		size;
 	u8		have[TX_STREAM];
 	struct bio_vec	seg[TX_SEGMENTS];
 	struct kvec	seg_kv[TX_SEGMENTS];
-	struct kvec	list[TX_ENTRIES];
-	u8		around[TX_STREAM];
 };
 
 static struct page *tx_page(struct tx_test *t, u32 size)
@@ -86,21 +96,25 @@ static int tx_refill(struct mpa_enc *enc)
 	return 0;
 }
 
-/* Drop the FPDUs laid out; all references must balance. */
-static void tx_drop(struct kunit *test)
+static void tx_drop_entries(struct tx_test *t)
 {
-	struct tx_test *t = test->priv;
-
 	while (t->enc.nr)
 		put_page(t->enc.bv[--t->enc.nr].bv_page);
-	if (t->enc.frag.page)
-		put_page(t->enc.frag.page);
-	t->enc.frag = (struct page_frag) {};
-	while (t->nr_pages) {
-		KUNIT_EXPECT_EQ(test, 1,
-				page_count(t->page[--t->nr_pages]));
-		put_page(t->page[t->nr_pages]);
-	}
+}
+
+/* Begin a stream at @pos; keeps memory that is left of another one. */
+static void tx_begin(struct tx_test *t, u64 pos, bool markers, bool crc)
+{
+	tx_drop_entries(t);
+	t->size = 0;
+	t->enc = (struct mpa_enc) {
+		.pos = pos, .markers = markers, .crc = crc,
+		.bv = t->bv, .max = TX_ENTRIES,
+		.frag = t->enc.frag, .refill = tx_refill,
+		.kv = t->list, .kv_next = t->list,
+		.kv_end = t->list + TX_ENTRIES,
+		.buf = t->around, .buf_end = t->around + TX_STREAM,
+	};
 }
 
 static int tx_init(struct kunit *test)
@@ -115,184 +129,173 @@ static int tx_init(struct kunit *test)
 		t->ulpdu[i] = mpa_ref_random(&seed);
 	t->chunk = 32768;
 	t->left = U32_MAX;
-	t->enc = (struct mpa_enc) {
-		.markers = true, .crc = true,
-		.bv = t->bv, .max = TX_ENTRIES, .refill = tx_refill,
-	};
+	tx_begin(t, 0, true, true);
 	test->priv = t;
 	return 0;
 }
 
+/* All references must balance. */
 static void tx_exit(struct kunit *test)
 {
-	if (!test->priv)
+	struct tx_test *t = test->priv;
+
+	if (!t)
 		return;
-	tx_drop(test);
-	kvfree(test->priv);
+	tx_drop_entries(t);
+	if (t->enc.frag.page)
+		put_page(t->enc.frag.page);
+	while (t->nr_pages) {
+		KUNIT_EXPECT_EQ(test, 1,
+				page_count(t->page[--t->nr_pages]));
+		put_page(t->page[t->nr_pages]);
+	}
+	kvfree(t);
 }
 
-static u32 tx_gather(struct tx_test *t)
+/* Sending */
+
+/* Have the reference send a ULPDU after those before. */
+static void tx_want(struct tx_test *t, u64 pos, const u8 *ulpdu, u32 len)
 {
+	t->size += mpa_ref_encode(t->want + t->size, pos, ulpdu, len,
+				  t->enc.markers, t->enc.crc);
+}
+
+static int tx_lay_out(struct tx_test *t, enum tx_way way, const void *hdr,
+		      u32 hdr_len, struct iov_iter *data, u32 len)
+{
+	if (way == GATHER)
+		return mpa_fpdu_gather(&t->enc, hdr, hdr_len, data, len);
+	return mpa_fpdu_encode(&t->enc, hdr, hdr_len, data, len,
+			       way == TAKE);
+}
+
+/*
+ * Send a ULPDU of the first @len octets of t->ulpdu, of which the first
+ * @hdr_len are a header that does not outlive the call.
+ */
+static int tx_send(struct tx_test *t, enum tx_way way, u32 len, u32 hdr_len)
+{
+	struct kvec kv = {
+		.iov_base = t->ulpdu + hdr_len, .iov_len = len - hdr_len,
+	};
+	u8 hdr[MPA_GATHER_HDR];
+	struct iov_iter data;
+	int err;
+
+	tx_want(t, t->enc.pos, t->ulpdu, len);
+	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, kv.iov_len);
+	memcpy(hdr, t->ulpdu, hdr_len);
+	err = tx_lay_out(t, way, hdr, hdr_len, &data, kv.iov_len);
+	memset(hdr, 0, sizeof(hdr));
+	return err;
+}
+
+/*
+ * Put the octets laid out together. Entries are not empty, stay within the
+ * memory handed out for copies and, as each holds one reference, within one
+ * page of a payload.
+ */
+static u32 tx_collect_pages(struct kunit *test, u32 *in_place)
+{
+	struct tx_test *t = test->priv;
 	const struct bio_vec *v;
 	u32 n = 0;
-	u32 i;
 
-	for (i = 0; i < t->enc.nr; i++) {
-		v = &t->bv[i];
+	for (v = t->bv; v < t->bv + t->enc.nr; n += v++->bv_len) {
+		bool taken = compound_head(v->bv_page) == t->payload;
+
+		KUNIT_ASSERT_GT(test, v->bv_len, 0);
+		KUNIT_ASSERT_LE(test, v->bv_offset + v->bv_len,
+				taken ? PAGE_SIZE : t->chunk);
+		KUNIT_ASSERT_LE(test, n + v->bv_len, TX_STREAM);
 		memcpy(t->have + n, page_address(v->bv_page) + v->bv_offset,
 		       v->bv_len);
-		n += v->bv_len;
+		if (taken)
+			*in_place += v->bv_len;
+	}
+	return n;
+}
+
+static u32 tx_collect_list(struct kunit *test, u32 *in_place)
+{
+	struct tx_test *t = test->priv;
+	const struct kvec *v;
+	u32 n = 0;
+
+	for (v = t->list; v < t->enc.kv_next; n += v++->iov_len) {
+		const u8 *p = v->iov_base;
+
+		KUNIT_ASSERT_GT(test, v->iov_len, 0);
+		KUNIT_ASSERT_LE(test, n + v->iov_len, TX_STREAM);
+		memcpy(t->have + n, p, v->iov_len);
+		if (p < t->around || p >= t->enc.buf)
+			*in_place += v->iov_len;
 	}
 	return n;
 }
 
 /*
- * Entries are not empty, stay within the memory handed out for copies and, as
- * each holds one reference, within one page of a payload.
+ * The octets sent must be the first @size ones of the reference, and @in_place
+ * of them not copied.
  */
-static void tx_expect_entries(struct kunit *test)
+static void tx_expect_first(struct kunit *test, enum tx_way way, u32 size,
+			    u32 in_place, const char *what)
 {
 	struct tx_test *t = test->priv;
-	const struct bio_vec *v;
-
-	for (v = t->bv; v < t->bv + t->enc.nr; v++) {
-		u32 max = t->chunk;
-
-		if (compound_head(v->bv_page) == t->payload)
-			max = PAGE_SIZE;
-		KUNIT_ASSERT_GT(test, v->bv_len, 0);
-		KUNIT_ASSERT_LE(test, v->bv_offset + v->bv_len, max);
-	}
-}
-
-/* t->have must equal the first @size octets of t->want. */
-static void tx_expect_wanted(struct kunit *test, u32 size, const char *what)
-{
-	struct tx_test *t = test->priv;
+	u32 have, found = 0;
 	u32 i;
 
+	have = way == GATHER ? tx_collect_list(test, &found) :
+				  tx_collect_pages(test, &found);
+	KUNIT_ASSERT_EQ_MSG(test, size, have, "%s", what);
 	for (i = 0; i < size && t->have[i] == t->want[i]; i++)
 		;
 	KUNIT_ASSERT_EQ_MSG(test, size, i, "%s: octet %u is %02x, not %02x",
 			    what, i, t->have[i], t->want[i]);
+	KUNIT_ASSERT_EQ_MSG(test, in_place, found, "%s", what);
 }
 
-/* The FPDUs laid out must equal the first @size octets of t->want. */
-static void tx_compare(struct kunit *test, u32 size, const char *what)
+/* Copied FPDUs must be those of the reference. */
+static void tx_expect_copied(struct kunit *test, const char *what)
 {
-	tx_expect_entries(test);
-	KUNIT_ASSERT_EQ_MSG(test, size, tx_gather(test->priv), "%s", what);
-	tx_expect_wanted(test, size, what);
-}
+	struct tx_test *t = test->priv;
 
-/* Lay out a ULPDU of the first @len octets of t->ulpdu, @hdr_len as header. */
-static int tx_encode(struct tx_test *t, u32 len, u32 hdr_len)
-{
-	struct kvec kv = {
-		.iov_base = t->ulpdu + hdr_len, .iov_len = len - hdr_len,
-	};
-	struct iov_iter data;
-
-	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, kv.iov_len);
-	return mpa_fpdu_encode(&t->enc, t->ulpdu, hdr_len, &data,
-			       len - hdr_len, false);
-}
-
-static void tx_expect_hash(struct kunit *test, const u8 *data, u32 len,
-			   const char *const *want_hex)
-{
-	u8 want[SHA256_DIGEST_SIZE];
-	u8 have[SHA256_DIGEST_SIZE];
-
-	KUNIT_ASSERT_EQ(test, sizeof(want), mpa_ref_unhex(want, want_hex));
-	sha256(data, len, have);
-	KUNIT_EXPECT_MEMEQ(test, have, want, sizeof(want));
+	tx_expect_first(test, COPY, t->size, 0, what);
 }
 
 /* Known answers */
 
 KUNIT_ARRAY_PARAM_DESC(fpdu_vector, mpa_fpdu_vectors, desc);
 
-static void tx_expect_markers(struct kunit *test,
-			      const struct mpa_fpdu_vector *v)
-{
-	struct tx_test *t = test->priv;
-	u32 seq;
-	u32 i;
-
-	for (i = 0; i < v->nr_markers; i++) {
-		KUNIT_EXPECT_EQ(test, v->fpduptr[i],
-				get_unaligned_be32(t->have + v->marker_at[i]));
-		if (!v->marker_seq)
-			continue;
-		seq = v->seq_start + (u32)v->pos + v->marker_at[i];
-		KUNIT_EXPECT_EQ(test, v->marker_seq[i], seq);
-		seq = v->marker_seq[i] - v->fpduptr[i] - v->seq_start;
-		if (v->fpduptr[i])
-			KUNIT_EXPECT_EQ(test, v->len,
-					get_unaligned_be16(t->have + seq -
-							   (u32)v->pos));
-	}
-}
-
+/* Octets of the module and of the reference are those of the vector. */
 static void tx_known_fpdu(struct kunit *test)
 {
 	const struct mpa_fpdu_vector *v = test->param_value;
+	u8 want[SHA256_DIGEST_SIZE], have[SHA256_DIGEST_SIZE];
 	struct tx_test *t = test->priv;
-	static const u8 zero[4];
+	u32 k;
 
-	if (v->ulpdu)
-		mpa_ref_unhex(t->ulpdu, v->ulpdu);
-	else
-		mpa_ref_pattern(t->ulpdu, v->len, 0);
-	t->enc.pos = v->pos;
-	t->enc.markers = v->markers;
-	t->enc.crc = v->crc;
-
-	KUNIT_EXPECT_EQ(test, v->size,
-			mpa_fpdu_size(v->pos, v->len, v->markers));
-	KUNIT_ASSERT_EQ(test, 0, tx_encode(t, v->len, min(v->len, TX_HDR)));
-	KUNIT_EXPECT_EQ(test, v->pos + v->size, t->enc.pos);
-	KUNIT_ASSERT_EQ(test, v->size, tx_gather(t));
-
+	tx_begin(t, v->pos, v->markers, v->crc);
+	for (k = 0; k < v->nr; k++) {
+		if (v->ulpdu)
+			mpa_ref_unhex(t->ulpdu, v->ulpdu);
+		else
+			mpa_ref_pattern(t->ulpdu, v->len[k], k);
+		KUNIT_ASSERT_EQ(test, 0, tx_send(t, COPY, v->len[k],
+						 min(v->len[k], TX_HDR)));
+		KUNIT_EXPECT_EQ(test, v->pos + t->size, t->enc.pos);
+	}
+	KUNIT_ASSERT_EQ(test, v->size, t->size);
+	tx_expect_copied(test, v->desc);
 	if (v->wire) {
 		mpa_ref_unhex(t->want, v->wire);
-		KUNIT_EXPECT_MEMEQ(test, t->have, t->want, v->size);
-	} else {
-		tx_expect_hash(test, t->have, v->size, v->sha256);
+		tx_expect_copied(test, "known octets");
+		return;
 	}
-	mpa_ref_unhex(t->want, v->crc_field);
-	KUNIT_EXPECT_MEMEQ(test, t->have + v->size - 4, t->want, 4);
-	/* with a marker directly after it the PAD is four octets earlier */
-	if (!v->nr_markers ||
-	    v->marker_at[v->nr_markers - 1] != v->size - 8)
-		KUNIT_EXPECT_MEMEQ(test, t->have + v->size - 4 - v->pad, zero,
-				   v->pad);
-	tx_expect_markers(test, v);
-}
-
-KUNIT_ARRAY_PARAM_DESC(stream_vector, mpa_stream_vectors, desc);
-
-static void tx_known_stream(struct kunit *test)
-{
-	const struct mpa_stream_vector *v = test->param_value;
-	struct tx_test *t = test->priv;
-	u32 at;
-	u32 i;
-
-	t->enc.markers = v->markers;
-	t->enc.crc = v->crc;
-	for (i = 0; i < v->nr; i++) {
-		KUNIT_EXPECT_EQ(test, v->pos[i], t->enc.pos);
-		mpa_ref_pattern(t->ulpdu, v->len[i], i);
-		KUNIT_ASSERT_EQ(test, 0, tx_encode(t, v->len[i], 1));
-	}
-	KUNIT_EXPECT_EQ(test, v->size, t->enc.pos);
-	KUNIT_ASSERT_EQ(test, v->size, tx_gather(t));
-	tx_expect_hash(test, t->have, v->size, v->sha256);
-	for (i = 0, at = 0; i < v->nr_markers; i++, at += 512)
-		KUNIT_EXPECT_EQ(test, v->fpduptr[i],
-				get_unaligned_be32(t->have + at));
+	mpa_ref_unhex(want, v->sha256);
+	sha256(t->have, v->size, have);
+	KUNIT_EXPECT_MEMEQ(test, have, want, sizeof(want));
 }
 
 /* All offsets modulo 512, in slices; lengths around the corners */
@@ -317,24 +320,19 @@ static const struct tx_slice tx_slices[] = {
 
 KUNIT_ARRAY_PARAM_DESC(tx_slice, tx_slices, desc);
 
-static void tx_one_length(struct kunit *test, u64 pos, u32 len)
+static void tx_one_length(struct kunit *test, u64 pos, u32 len, bool markers)
 {
 	struct tx_test *t = test->priv;
 	char what[64];
-	u32 size;
 
 	snprintf(what, sizeof(what), "offset %llu, ULPDU of %u", pos, len);
-	size = mpa_ref_encode(t->want, pos, t->ulpdu, len, true, true);
-	KUNIT_ASSERT_EQ_MSG(test, size, mpa_fpdu_size(pos, len, true), "%s",
-			    what);
-
-	while (t->enc.nr)
-		put_page(t->bv[--t->enc.nr].bv_page);
-	t->enc.pos = pos;
-	KUNIT_ASSERT_EQ_MSG(test, 0, tx_encode(t, len, len % 29 % len), "%s",
-			    what);
-	KUNIT_ASSERT_EQ_MSG(test, pos + size, t->enc.pos, "%s", what);
-	tx_compare(test, size, what);
+	tx_begin(t, pos, markers, true);
+	KUNIT_ASSERT_EQ_MSG(test, 0, tx_send(t, COPY, len, len % 29 % len),
+			    "%s", what);
+	KUNIT_ASSERT_EQ_MSG(test, t->size, mpa_fpdu_size(pos, len, markers),
+			    "%s", what);
+	KUNIT_ASSERT_EQ_MSG(test, pos + t->size, t->enc.pos, "%s", what);
+	tx_expect_copied(test, what);
 }
 
 /*
@@ -344,28 +342,23 @@ static void tx_one_length(struct kunit *test, u64 pos, u32 len)
 static void tx_corners(struct kunit *test)
 {
 	const struct tx_slice *s = test->param_value;
-	u32 offset;
-	s32 dist;
-	s32 near;
-	s32 len;
-	u32 k;
+	s32 dist, near, len;
+	u32 offset, k;
 
 	for (offset = s->from; offset < s->from + 64; offset += 4) {
 		for (len = 1; len <= 40; len++)
-			tx_one_length(test, s->far + offset, len);
+			tx_one_length(test, s->far + offset, len, true);
 		dist = (512 - offset) % 512;
 		for (k = 0; k < 3; k++, dist += 512) {
 			for (near = -16; near <= 16; near++) {
 				len = dist - 6 - 4 * k + near;
 				if (len > 40)
 					tx_one_length(test, s->far + offset,
-						      len);
+						      len, true);
 			}
 		}
 	}
 }
-
-/* Long ULPDUs */
 
 struct tx_length {
 	const char	*desc;
@@ -391,17 +384,8 @@ KUNIT_ARRAY_PARAM_DESC(tx_length, tx_lengths, desc);
 static void tx_long(struct kunit *test)
 {
 	const struct tx_length *l = test->param_value;
-	struct tx_test *t = test->priv;
-	u32 size;
 
-	t->enc.markers = l->markers;
-	t->enc.pos = l->pos;
-	size = mpa_ref_encode(t->want, l->pos, t->ulpdu, l->len, l->markers,
-			      true);
-	KUNIT_ASSERT_EQ(test, 0, tx_encode(t, l->len, 0));
-	tx_compare(test, size, l->desc);
-	KUNIT_EXPECT_EQ(test, size,
-			mpa_fpdu_size(l->pos, l->len, l->markers));
+	tx_one_length(test, l->pos, l->len, l->markers);
 }
 
 /* The memory for copies comes in blocks of any size from 16 octets on. */
@@ -428,102 +412,129 @@ static const struct tx_chunk tx_chunks[] = {
 
 KUNIT_ARRAY_PARAM_DESC(tx_chunk, tx_chunks, desc);
 
-/* ULPDUs that fill a stream of about @size octets; returns its length. */
-static u32 tx_random_stream(struct kunit *test, u32 size, u32 seed)
+/* ULPDUs that fill a stream of about @size octets */
+static void tx_random_stream(struct kunit *test, u32 size, u32 seed)
 {
 	struct tx_test *t = test->priv;
-	u32 at = 0;
-	u32 len;
-	u32 k;
+	u32 len, k;
 
-	for (k = 0; at < size; k++) {
+	for (k = 0; t->size < size; k++) {
 		len = 1 + mpa_ref_random(&seed) % (k % 4 ? 90 : 1500);
-		at += mpa_ref_encode(t->want + at, t->enc.pos, t->ulpdu, len,
-				     t->enc.markers, t->enc.crc);
 		KUNIT_ASSERT_EQ(test, 0,
-				tx_encode(t, len, min(len, TX_HDR)));
-		KUNIT_ASSERT_EQ(test, at, t->enc.pos);
+				tx_send(t, COPY, len, min(len, TX_HDR)));
+		KUNIT_ASSERT_EQ(test, t->size, t->enc.pos);
 	}
-	return at;
 }
 
 static void tx_chunked(struct kunit *test)
 {
 	const struct tx_chunk *c = test->param_value;
 	struct tx_test *t = test->priv;
-	u32 size;
 
 	t->chunk = c->chunk;
-	t->enc.markers = c->markers;
-	t->enc.crc = c->crc;
-	size = tx_random_stream(test, min(40000, c->chunk * 200), 18);
-	tx_compare(test, size, c->desc);
+	tx_begin(t, 0, c->markers, c->crc);
+	tx_random_stream(test, min(40000, c->chunk * 200), 18);
+	tx_expect_copied(test, c->desc);
 }
 
 /* Octets that continue in the same block share an entry. */
 static void tx_merged(struct kunit *test)
 {
 	struct tx_test *t = test->priv;
-	u32 size;
 
-	size = tx_random_stream(test, 20000, 19);
-	KUNIT_ASSERT_LT(test, size, t->chunk);
+	tx_random_stream(test, 20000, 19);
+	KUNIT_ASSERT_LT(test, t->size, t->chunk);
 	KUNIT_EXPECT_EQ(test, 1, t->enc.nr);
-	KUNIT_EXPECT_EQ(test, size, t->enc.bv[0].bv_len);
-	KUNIT_EXPECT_EQ(test, size, t->enc.frag.offset);
-	tx_compare(test, size, "in one entry");
+	KUNIT_EXPECT_EQ(test, t->size, t->enc.frag.offset);
+	tx_expect_copied(test, "in one entry");
+}
+
+static void tx_header_only(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+
+	tx_want(t, 0, t->ulpdu, 28);
+	KUNIT_ASSERT_EQ(test, 0, tx_lay_out(t, COPY, t->ulpdu, 28, NULL, 0));
+	tx_expect_copied(test, "header only");
 }
 
 /* All kinds of payload */
 
-enum tx_kind { TX_KVEC, TX_BVEC, TX_ZEROCOPY };
-
+/**
+ * struct tx_source - a payload of two ULPDUs
+ * @desc: test description
+ * @way: what becomes of it
+ * @kind: kind of its iterator
+ * @markers: markers are in use
+ * @hdr_len: octets of each ULPDU that are not part of it
+ * @len: octets of each ULPDU that are part of it
+ * @seg: octets per segment
+ * @gap: octets between two segments
+ * @nr_empty: empty segments before each one
+ */
 struct tx_source {
 	const char	*desc;
+	enum tx_way	way;
 	enum tx_kind	kind;
 	bool		markers;
 	u32		hdr_len;
 	u32		len;
-	u32		seg;		/* octets per segment */
-	u32		gap;		/* octets between two segments */
-	u32		nr_empty;	/* empty segments before each one */
+	u32		seg;
+	u32		gap;
+	u32		nr_empty;
 };
 
 static const struct tx_source tx_sources[] = {
-	{ "FR-01: kvec, one segment", TX_KVEC, true, 14, 5000, U32_MAX },
-	{ "FR-01: kvec, no header", TX_KVEC, true, 0, 5000, U32_MAX },
-	{ "FR-01: kvec, segments of 1", TX_KVEC, true, 14, 250, 1, 3 },
-	{ "FR-01: kvec, segments of 700", TX_KVEC, true, 18, 5000, 700 },
-	{ "FR-01: kvec, empty segments", TX_KVEC, true, 18, 900, 11, 1, 2 },
-	{ "FR-01: bvec, one segment", TX_BVEC, true, 14, 5000, U32_MAX },
-	{ "FR-01: bvec, segments of 13", TX_BVEC, false, 14, 1800, 13, 40 },
-	{ "FR-01: bvec, empty segments", TX_BVEC, true, 1, 9000, 300, 1, 1 },
-	{ "MK-09: pages", TX_ZEROCOPY, true, 14, 20000, 4096 },
-	{ "MK-09: pages, no header", TX_ZEROCOPY, true, 0, 20000, 4096 },
-	{ "MK-08: pages, no markers", TX_ZEROCOPY, false, 14, 20000, 4096 },
-	{ "MK-09: pages, one segment", TX_ZEROCOPY, true, 18, 20000, U32_MAX },
-	{ "MK-08: pages, one segment, no markers", TX_ZEROCOPY, false, 18,
-	  20000, U32_MAX },
-	{ "MK-09: pieces of pages", TX_ZEROCOPY, true, 14, 5000, 300, 3000 },
-	{ "MK-17: pieces of one octet", TX_ZEROCOPY, true, 2, 250, 1, 1 },
-	{ "MK-09: pieces, empty segments", TX_ZEROCOPY, true, 14, 9000, 150,
-	  500, 2 },
+	{ "FR-01: kvec, one segment", COPY, KVEC, true, 14, 5000, U32_MAX },
+	{ "FR-01: kvec, no header", COPY, KVEC, true, 0, 5000, U32_MAX },
+	{ "FR-01: kvec, segments of 1", COPY, KVEC, true, 14, 250, 1, 3 },
+	{ "FR-01: kvec, segments of 700", COPY, KVEC, true, 18, 5000, 700 },
+	{ "FR-01: kvec, empty segments", COPY, KVEC, true, 18, 900, 11, 1, 2 },
+	{ "FR-01: bvec, one segment", COPY, BVEC, true, 14, 5000, U32_MAX },
+	{ "FR-01: bvec, segments of 13", COPY, BVEC, false, 14, 1800, 13, 40 },
+	{ "FR-01: bvec, empty segments",
+	  COPY, BVEC, true, 1, 9000, 300, 1, 1 },
+	{ "MK-09: pages", TAKE, BVEC, true, 14, 20000, 4096 },
+	{ "MK-09: pages, no header", TAKE, BVEC, true, 0, 20000, 4096 },
+	{ "MK-08: pages, no markers", TAKE, BVEC, false, 14, 20000, 4096 },
+	{ "MK-09: pages, one segment", TAKE, BVEC, true, 18, 20000, U32_MAX },
+	{ "MK-08: pages, one segment, no markers",
+	  TAKE, BVEC, false, 18, 20000, U32_MAX },
+	{ "MK-09: pieces of pages", TAKE, BVEC, true, 14, 5000, 300, 3000 },
+	{ "MK-17: pieces of one octet", TAKE, BVEC, true, 2, 250, 1, 1 },
+	{ "MK-09: pieces, empty segments",
+	  TAKE, BVEC, true, 14, 9000, 150, 500, 2 },
+	{ "FR-01 MK-08: gathered kvec, one segment",
+	  GATHER, KVEC, false, 14, 5000, U32_MAX },
+	{ "FR-01 MK-08: gathered kvec, no header",
+	  GATHER, KVEC, false, 0, 5001, U32_MAX },
+	{ "FR-01 MK-08: gathered kvec, segments of 1",
+	  GATHER, KVEC, false, 14, 250, 1, 3 },
+	{ "FR-01 MK-08: gathered kvec, segments of 700",
+	  GATHER, KVEC, false, 18, 5002, 700 },
+	{ "FR-01 MK-08: gathered kvec, empty segments",
+	  GATHER, KVEC, false, 64, 903, 11, 1, 2 },
+	{ "FR-01 MK-08: gathered bvec, one segment",
+	  GATHER, BVEC, false, 14, 5000, U32_MAX },
+	{ "FR-01 MK-08: gathered bvec, segments of 13",
+	  GATHER, BVEC, false, 1, 1800, 13, 40 },
+	{ "FR-01 MK-08: gathered bvec, pages",
+	  GATHER, BVEC, false, 64, 20000, 4096 },
+	{ "FR-01 MK-08: gathered bvec, empty segments",
+	  GATHER, BVEC, false, 0, 9003, 300, 1, 1 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(tx_source, tx_sources, desc);
 
-/* Split @len octets at @octets into segments; returns their number. */
-static u32 tx_segments(struct kunit *test, const struct tx_source *s,
-		       const u8 *octets, u32 len)
+/* Make an iterator of @len octets at @octets, in the segments of @s. */
+static void tx_source_iter(struct kunit *test, const struct tx_source *s,
+			   struct iov_iter *data, const u8 *octets, u32 len)
 {
 	struct tx_test *t = test->priv;
+	u32 at = 100, nr = 0;
 	struct page *page;
-	u32 at = 100;
-	u32 nr = 0;
-	u32 left;
+	u32 left, n, e;
 	u8 *base;
-	u32 n;
-	u32 e;
 
 	page = tx_page(t, 32 * PAGE_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, page);
@@ -545,126 +556,152 @@ static u32 tx_segments(struct kunit *test, const struct tx_source *s,
 		memcpy(base + at, octets + len - left, n);
 		at += n + s->gap;
 	}
-	return nr;
+	if (s->kind == BVEC)
+		iov_iter_bvec(data, ITER_SOURCE, t->seg, nr, len);
+	else
+		iov_iter_kvec(data, ITER_SOURCE, t->seg_kv, nr, len);
 }
 
-/* Number of octets laid out that lie in the payload itself */
-static u32 tx_in_place(struct tx_test *t)
+/* Two ULPDUs from one payload */
+static void tx_send_source(struct kunit *test, const struct tx_source *s,
+			   bool crc)
 {
-	u32 n = 0;
-	u32 i;
+	struct tx_test *t = test->priv;
+	u64 pos = s->markers ? 0 : 508;
+	struct iov_iter data;
+	u32 k;
 
-	for (i = 0; i < t->enc.nr; i++)
-		if (compound_head(t->bv[i].bv_page) == t->payload)
-			n += t->bv[i].bv_len;
-	return n;
+	tx_source_iter(test, s, &data, t->ulpdu + s->hdr_len, 2 * s->len);
+	tx_begin(t, pos, s->markers, crc);
+	for (k = 0; k < 2; k++) {
+		memcpy(t->have, t->ulpdu, s->hdr_len);
+		memcpy(t->have + s->hdr_len,
+		       t->ulpdu + s->hdr_len + k * s->len, s->len);
+		tx_want(t, t->enc.pos, t->have, s->hdr_len + s->len);
+		if (s->way == GATHER)
+			KUNIT_ASSERT_TRUE(test,
+					  mpa_fpdu_can_gather(&t->enc,
+							      s->hdr_len, &data,
+							      s->len));
+		KUNIT_ASSERT_EQ(test, 0,
+				tx_lay_out(t, s->way, t->ulpdu, s->hdr_len,
+					   &data, s->len));
+	}
+	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
+	KUNIT_EXPECT_EQ(test, pos + t->size, t->enc.pos);
+	tx_expect_first(test, s->way, t->size,
+			s->way == COPY ? 0 : 2 * s->len, s->desc);
 }
 
 static void tx_from_source(struct kunit *test)
 {
-	const struct tx_source *s = test->param_value;
-	u32 len = s->len;
-	struct tx_test *t = test->priv;
-	struct iov_iter data;
-	u32 size;
-	u32 nr;
-	u32 k;
-
-	nr = tx_segments(test, s, t->ulpdu + s->hdr_len, 2 * len);
-	if (s->kind == TX_KVEC)
-		iov_iter_kvec(&data, ITER_SOURCE, t->seg_kv, nr, 2 * len);
-	else
-		iov_iter_bvec(&data, ITER_SOURCE, t->seg, nr, 2 * len);
-
-	/* twice, as from a source */
-	t->enc.markers = s->markers;
-	size = mpa_ref_encode(t->want, 0, t->ulpdu, s->hdr_len + len,
-			      s->markers, true);
-	memmove(t->ulpdu + s->hdr_len, t->ulpdu + s->hdr_len + len, len);
-	size += mpa_ref_encode(t->want + size, size, t->ulpdu,
-			       s->hdr_len + len, s->markers, true);
-	for (k = 0; k < 2; k++)
-		KUNIT_ASSERT_EQ(test, 0,
-				mpa_fpdu_encode(&t->enc, t->ulpdu, s->hdr_len,
-						&data, len,
-						s->kind == TX_ZEROCOPY));
-	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
-	tx_compare(test, size, s->desc);
-	KUNIT_EXPECT_EQ(test, s->kind == TX_ZEROCOPY ? 2 * len : 0,
-			tx_in_place(t));
-}
-
-static void tx_header_only(struct kunit *test)
-{
-	struct tx_test *t = test->priv;
-	u32 size;
-
-	size = mpa_ref_encode(t->want, 0, t->ulpdu, 28, true, true);
-	KUNIT_ASSERT_EQ(test, 0,
-			mpa_fpdu_encode(&t->enc, t->ulpdu, 28, NULL, 0,
-					false));
-	tx_compare(test, size, "header only");
+	tx_send_source(test, test->param_value, true);
+	tx_send_source(test, test->param_value, false);
 }
 
 /* After an error the encoder's state is unchanged. */
 
 struct tx_failure {
 	const char	*desc;
-	bool		zerocopy;
+	enum tx_way	way;
+	enum tx_kind	kind;
+	bool		second;		/* not the first FPDU */
 	bool		entries;	/* no entries; else no memory */
-	int		err;
 };
 
 static const struct tx_failure tx_failures[] = {
-	{ "too few entries, copying", false, true, -ENOBUFS },
-	{ "too few entries, pages", true, true, -ENOBUFS },
-	{ "no memory, copying", false, false, -ENOMEM },
-	{ "no memory, pages", true, false, -ENOMEM },
+	{ "too few entries, copying", COPY, BVEC, true, true },
+	{ "too few entries, pages", TAKE, BVEC, true, true },
+	{ "no memory, copying", COPY, BVEC, true, false },
+	{ "no memory, pages", TAKE, BVEC, true, false },
+	{ "too few entries, gathered kvec", GATHER, KVEC, false, true },
+	{ "too few entries, gathered kvec, second FPDU",
+	  GATHER, KVEC, true, true },
+	{ "too few entries, gathered bvec", GATHER, BVEC, false, true },
+	{ "too few entries, gathered bvec, second FPDU",
+	  GATHER, BVEC, true, true },
+	{ "no memory, gathered", GATHER, KVEC, false, false },
+	{ "no memory, gathered, second FPDU", GATHER, KVEC, true, false },
 };
 
 KUNIT_ARRAY_PARAM_DESC(tx_failure, tx_failures, desc);
 
-static void tx_all_or_nothing(struct kunit *test)
+/* Allow @room entries, or blocks or octets of memory, more than @before. */
+static void tx_limit(struct tx_test *t, const struct tx_failure *f,
+		     const struct mpa_enc *before, u32 room)
 {
-	static const struct tx_source pages = { .seg = 300, .gap = 600 };
-	const struct tx_failure *f = test->param_value;
+	if (f->entries) {
+		t->enc.max = before->nr + room;
+		t->enc.kv_end = before->kv_next + room;
+	} else {
+		t->left = room;
+		t->enc.buf_end = before->buf + room;
+		memset(before->buf, 0xa5, 64);
+	}
+}
+
+/*
+ * Repeat with more room each time until it succeeds; returns the number of
+ * failures. Nothing is written past the end of the memory.
+ */
+static u32 tx_until_room(struct kunit *test, const struct tx_failure *f,
+			 struct iov_iter *data, u32 len)
+{
 	struct tx_test *t = test->priv;
-	struct iov_iter data;
-	u32 tries = 0;
-	u32 first;
-	u32 size;
-	u32 last;
+	struct mpa_enc before = t->enc;
+	int want = f->entries || f->way == GATHER ? -ENOBUFS : -ENOMEM;
+	u32 size = t->size, room;
 	int err;
-	u32 nr;
 
-	t->chunk = f->zerocopy ? 16 : 64;
-	first = mpa_ref_encode(t->want, 0, t->ulpdu, 20, true, true);
-	size = first + mpa_ref_encode(t->want + first, first, t->ulpdu, 2000,
-				      true, true);
-	nr = tx_segments(test, &pages, t->ulpdu + 14, 1986);
-	iov_iter_bvec(&data, ITER_SOURCE, t->seg, nr, 1986);
-
-	KUNIT_ASSERT_EQ(test, 0, tx_encode(t, 20, 20));
-	nr = t->enc.nr;
-	last = t->bv[nr - 1].bv_len;
-	do {
-		t->left = f->entries ? U32_MAX : tries;
-		t->enc.max = f->entries ? nr + tries : TX_ENTRIES;
-		err = mpa_fpdu_encode(&t->enc, t->ulpdu, 14, &data, 1986,
-				      f->zerocopy);
+	tx_want(t, t->enc.pos, t->ulpdu, 14 + len);
+	for (room = 0; room < 200; room++) {
+		tx_limit(t, f, &before, room);
+		err = tx_lay_out(t, f->way, t->ulpdu, 14, data, len);
+		if (!f->entries && room < 64)
+			KUNIT_ASSERT_NULL(test, memchr_inv(before.buf + room,
+							   0xa5, 64 - room));
 		if (!err)
 			break;
-		KUNIT_ASSERT_EQ(test, f->err, err);
-		KUNIT_ASSERT_EQ(test, first, t->enc.pos);
-		KUNIT_ASSERT_EQ(test, nr, t->enc.nr);
-		KUNIT_ASSERT_EQ(test, last, t->bv[nr - 1].bv_len);
-		KUNIT_ASSERT_EQ(test, 1986, iov_iter_count(&data));
-	} while (tries++ < 100);
+		KUNIT_ASSERT_EQ(test, want, err);
+		KUNIT_ASSERT_EQ(test, before.pos, t->enc.pos);
+		KUNIT_ASSERT_EQ(test, before.nr, t->enc.nr);
+		KUNIT_ASSERT_PTR_EQ(test, before.kv_next, t->enc.kv_next);
+		KUNIT_ASSERT_PTR_EQ(test, before.buf, t->enc.buf);
+		KUNIT_ASSERT_EQ(test, len, iov_iter_count(data));
+		tx_expect_first(test, f->way, size, f->second &&
+				f->way == GATHER ? 20 : 0, f->desc);
+	}
+	return room;
+}
 
-	KUNIT_ASSERT_EQ(test, 0, err);
-	KUNIT_EXPECT_GT(test, tries, 1);
+static void tx_all_or_nothing(struct kunit *test)
+{
+	const struct tx_failure *f = test->param_value;
+	struct tx_source pieces = { .kind = f->kind, .seg = 300, .gap = 600,
+				    .nr_empty = f->way == GATHER };
+	struct tx_test *t = test->priv;
+	u32 in_place = f->way == COPY ? 0 : 1986;
+	struct iov_iter data;
+	u32 tries;
+
+	t->chunk = f->way == COPY ? 64 : 16;
+	tx_begin(t, 0, f->way != GATHER, true);
+	if (f->second) {
+		KUNIT_ASSERT_EQ(test, 0, tx_send(t, f->way == GATHER ?
+						 GATHER : COPY, 21, 1));
+		in_place += f->way == GATHER ? 20 : 0;
+	}
+	tx_source_iter(test, &pieces, &data, t->ulpdu + 14, 1986);
+	tries = tx_until_room(test, f, &data, 1986);
+	if (f->way != GATHER)
+		KUNIT_EXPECT_GT(test, tries, 1);
+	else if (f->entries)
+		/* seven pieces, one entry before them and one after */
+		KUNIT_EXPECT_EQ(test, 9 - f->second, tries);
+	else
+		KUNIT_EXPECT_GE(test, tries, 2 + 14 + 4);
 	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
-	tx_compare(test, size, f->desc);
+	tx_expect_first(test, f->way, t->size, in_place, f->desc);
 }
 
 /*
@@ -673,135 +710,60 @@ static void tx_all_or_nothing(struct kunit *test)
  */
 static void tx_memory_reused(struct kunit *test)
 {
-	static const struct tx_source pages = { .seg = U32_MAX };
+	static const struct tx_source pages = { .kind = BVEC, .seg = U32_MAX };
 	struct tx_test *t = test->priv;
 	struct iov_iter data;
-	u32 size;
-	u32 nr;
 
-	nr = tx_segments(test, &pages, t->ulpdu + 20, 80);
-	iov_iter_bvec(&data, ITER_SOURCE, t->seg, nr, 80);
+	tx_source_iter(test, &pages, &data, t->ulpdu + 20, 80);
 	t->enc.max = 1;
-	KUNIT_EXPECT_EQ(test, -ENOBUFS,
-			mpa_fpdu_encode(&t->enc, t->ulpdu, 20, &data, 80,
-					true));
+	KUNIT_EXPECT_EQ(test, -ENOBUFS, tx_lay_out(t, TAKE, t->ulpdu,
+						   20, &data, 80));
 	KUNIT_EXPECT_EQ(test, 0, t->enc.nr);
 	KUNIT_EXPECT_EQ(test, 0, t->enc.frag.offset);
 
-	size = mpa_ref_encode(t->want, 0, t->ulpdu, 100, true, true);
-	KUNIT_ASSERT_EQ(test, 0, tx_encode(t, 100, 20));
-	KUNIT_EXPECT_EQ(test, size, t->enc.frag.offset);
-	tx_compare(test, size, "after a failed attempt");
+	KUNIT_ASSERT_EQ(test, 0, tx_send(t, COPY, 100, 20));
+	KUNIT_EXPECT_EQ(test, t->size, t->enc.frag.offset);
+	tx_expect_copied(test, "after a failed attempt");
 }
 
 /* The iterator's count limits the payload, not the length of its segments. */
 static void tx_short_payload(struct kunit *test)
 {
-	static const struct tx_source pages = { .seg = U32_MAX };
+	static const struct tx_source pages = { .kind = BVEC, .seg = U32_MAX };
 	struct tx_test *t = test->priv;
 	struct iov_iter data;
-	int zc;
-	u32 nr;
+	enum tx_way way;
 
-	nr = tx_segments(test, &pages, t->ulpdu, 200);
-	for (zc = 0; zc < 2; zc++) {
-		iov_iter_bvec(&data, ITER_SOURCE, t->seg, nr, 99);
-		KUNIT_EXPECT_EQ(test, -EFAULT,
-				mpa_fpdu_encode(&t->enc, NULL, 0, &data, 100,
-						zc));
-		KUNIT_EXPECT_EQ(test, 0, t->enc.nr);
+	for (way = COPY; way <= GATHER; way++) {
+		tx_source_iter(test, &pages, &data, t->ulpdu, 200);
+		iov_iter_truncate(&data, 99);
+		tx_begin(t, 0, way != GATHER, true);
+		KUNIT_EXPECT_EQ(test, -EFAULT, tx_lay_out(t, way, NULL, 0,
+							  &data, 100));
 		KUNIT_EXPECT_EQ(test, 0, t->enc.pos);
 		KUNIT_EXPECT_EQ(test, 99, iov_iter_count(&data));
+		tx_expect_first(test, way, 0, 0, "nothing");
 	}
 }
 
 /* Gathered FPDUs: TCP copies the ULPDUs */
 
-static void tx_list_begin(struct tx_test *t, bool crc)
-{
-	t->enc.pos = 508;
-	t->enc.markers = false;
-	t->enc.crc = crc;
-	t->enc.kv = t->list;
-	t->enc.kv_next = t->list;
-	t->enc.kv_end = t->list + TX_ENTRIES;
-	t->enc.buf = t->around;
-	t->enc.buf_end = t->around + TX_STREAM;
-}
-
-static bool tx_is_around(const struct tx_test *t, const void *p)
-{
-	return p >= (void *)t->around && p < (void *)t->enc.buf;
-}
-
-/*
- * Put the gathered octets together. Returns their number; @copied gets the
- * number of octets that are not in the consumer's memory.
- */
-static u32 tx_listed(struct kunit *test, u32 *copied)
-{
-	struct tx_test *t = test->priv;
-	const struct kvec *v;
-	u32 n = 0;
-
-	*copied = 0;
-	for (v = t->list; v < t->enc.kv_next; v++) {
-		KUNIT_ASSERT_GT(test, v->iov_len, 0);
-		KUNIT_ASSERT_LE(test, n + v->iov_len, TX_STREAM);
-		memcpy(t->have + n, v->iov_base, v->iov_len);
-		n += v->iov_len;
-		if (tx_is_around(t, v->iov_base))
-			*copied += v->iov_len;
-	}
-	return n;
-}
-
-/* t->list must equal the first @size octets of t->want, @inplace not copied. */
-static void tx_expect_listed(struct kunit *test, u32 size, u32 inplace,
-			     const char *what)
-{
-	struct tx_test *t = test->priv;
-	u32 copied;
-
-	KUNIT_ASSERT_EQ_MSG(test, size, tx_listed(test, &copied), "%s", what);
-	tx_expect_wanted(test, size, what);
-	KUNIT_ASSERT_EQ_MSG(test, size - inplace, copied, "%s", what);
-	KUNIT_ASSERT_EQ_MSG(test, 508 + size, t->enc.pos, "%s", what);
-}
-
-/* Gather a ULPDU of the first octets of t->ulpdu, with a copied header. */
-static int tx_list(struct tx_test *t, u32 len, u32 hdr_len)
-{
-	struct kvec kv = {
-		.iov_base = t->ulpdu + hdr_len, .iov_len = len - hdr_len,
-	};
-	u8 hdr[TX_HDR_LISTED];
-	struct iov_iter data;
-	int err;
-
-	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, kv.iov_len);
-	memcpy(hdr, t->ulpdu, hdr_len);
-	err = mpa_fpdu_gather(&t->enc, hdr, hdr_len, &data, kv.iov_len);
-	memset(hdr, 0, sizeof(hdr));
-	return err;
-}
-
-static void tx_list_one(struct kunit *test, u32 len, u32 hdr_len, bool crc)
+static void tx_gather_one(struct kunit *test, u32 len, u32 hdr_len, bool crc)
 {
 	struct tx_test *t = test->priv;
 	char what[48];
-	u32 size;
 
 	snprintf(what, sizeof(what), "ULPDU of %u, header of %u", len,
 		 hdr_len);
-	tx_list_begin(t, crc);
-	size = mpa_ref_encode(t->want, 508, t->ulpdu, len, false, crc);
-	KUNIT_ASSERT_EQ_MSG(test, 0, tx_list(t, len, hdr_len), "%s", what);
-	tx_expect_listed(test, size, len - hdr_len, what);
+	tx_begin(t, 508, false, crc);
+	KUNIT_ASSERT_EQ_MSG(test, 0, tx_send(t, GATHER, len, hdr_len), "%s",
+			    what);
+	KUNIT_ASSERT_EQ_MSG(test, 508 + t->size, t->enc.pos, "%s", what);
+	tx_expect_first(test, GATHER, t->size, len - hdr_len, what);
 }
 
 /* All header lengths, with short and long ULPDUs */
-static void tx_list_lengths(struct kunit *test)
+static void tx_gather_lengths(struct kunit *test)
 {
 	static const u32 lengths[] = {
 		1, 2, 3, 4, 5, 6, 7, 8, 494, 1442, 64704,
@@ -809,246 +771,49 @@ static void tx_list_lengths(struct kunit *test)
 	u32 hdr_len;
 	u32 i;
 
-	for (hdr_len = 0; hdr_len <= TX_HDR_LISTED; hdr_len++) {
+	for (hdr_len = 0; hdr_len <= MPA_GATHER_HDR; hdr_len++) {
 		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 			if (lengths[i] > 2000 && hdr_len % 9)
 				continue;
-			tx_list_one(test, hdr_len + lengths[i], hdr_len,
-				    lengths[i] != 494);
+			tx_gather_one(test, hdr_len + lengths[i], hdr_len,
+				      lengths[i] != 494);
 		}
 	}
-	tx_list_one(test, 64768, 0, true);
-	tx_list_one(test, 64768, 1, true);
-	tx_list_one(test, 64767, 14, true);
-	tx_list_one(test, 64768, 64, false);
+	tx_gather_one(test, 64768, 0, true);
+	tx_gather_one(test, 64768, 1, true);
+	tx_gather_one(test, 64767, 14, true);
+	tx_gather_one(test, 64768, 64, false);
 }
 
 /* Consecutive FPDUs: the tail of one and the head of the next are joined. */
-static void tx_list_stream(struct kunit *test)
+static void tx_gather_stream(struct kunit *test)
 {
 	struct tx_test *t = test->priv;
-	u32 inplace = 0;
-	u32 seed = 20;
-	u32 at = 0;
-	u32 hdr_len;
-	u32 len;
-	u32 k;
+	u32 seed = 20, in_place = 0;
+	u32 hdr_len, len, k;
 
-	tx_list_begin(t, true);
+	tx_begin(t, 508, false, true);
 	for (k = 0; k < 60; k++) {
-		hdr_len = mpa_ref_random(&seed) % (TX_HDR_LISTED + 1);
+		hdr_len = mpa_ref_random(&seed) % (MPA_GATHER_HDR + 1);
 		len = 1 + mpa_ref_random(&seed) % (k % 4 ? 90 : 1500);
-		inplace += len;
-		at += mpa_ref_encode(t->want + at, 508 + at, t->ulpdu,
-				     hdr_len + len, false, true);
-		KUNIT_ASSERT_EQ(test, 0, tx_list(t, hdr_len + len, hdr_len));
+		in_place += len;
+		KUNIT_ASSERT_EQ(test, 0, tx_send(t, GATHER, hdr_len + len,
+						 hdr_len));
 		KUNIT_ASSERT_EQ(test, 2 * (k + 1) + 1,
 				t->enc.kv_next - t->enc.kv);
 	}
-	tx_expect_listed(test, at, inplace, "consecutive");
-}
-
-static const struct tx_source tx_lists[] = {
-	{ "FR-01 MK-08: kvec, one segment", TX_KVEC, false, 14, 5000, U32_MAX },
-	{ "FR-01 MK-08: kvec, no header", TX_KVEC, false, 0, 5001, U32_MAX },
-	{ "FR-01 MK-08: kvec, segments of 1", TX_KVEC, false, 14, 250, 1, 3 },
-	{ "FR-01 MK-08: kvec, segments of 700", TX_KVEC, false, 18, 5002, 700 },
-	{ "FR-01 MK-08: kvec, empty segments", TX_KVEC, false, 64, 903, 11, 1,
-	  2 },
-	{ "FR-01 MK-08: bvec, one segment", TX_BVEC, false, 14, 5000, U32_MAX },
-	{ "FR-01 MK-08: bvec, segments of 13", TX_BVEC, false, 1, 1800, 13,
-	  40 },
-	{ "FR-01 MK-08: bvec, pages", TX_BVEC, false, 64, 20000, 4096 },
-	{ "FR-01 MK-08: bvec, empty segments", TX_BVEC, false, 0, 9003, 300, 1,
-	  1 },
-};
-
-KUNIT_ARRAY_PARAM_DESC(tx_list, tx_lists, desc);
-
-/* Make an iterator of @len octets at @octets, in the segments of @s. */
-static void tx_source_iter(struct kunit *test, const struct tx_source *s,
-			   struct iov_iter *data, const u8 *octets, u32 len)
-{
-	u32 nr = tx_segments(test, s, octets, len);
-	struct tx_test *t = test->priv;
-
-	if (s->kind == TX_KVEC)
-		iov_iter_kvec(data, ITER_SOURCE, t->seg_kv, nr, len);
-	else
-		iov_iter_bvec(data, ITER_SOURCE, t->seg, nr, len);
-}
-
-static void tx_list_twice(struct kunit *test, const struct tx_source *s,
-			  bool crc)
-{
-	struct tx_test *t = test->priv;
-	struct iov_iter data;
-	u32 size, k;
-
-	tx_source_iter(test, s, &data, t->ulpdu + s->hdr_len, 2 * s->len);
-	tx_list_begin(t, crc);
-	size = mpa_ref_encode(t->want, 508, t->ulpdu, s->hdr_len + s->len,
-			      false, crc);
-	memcpy(t->have, t->ulpdu, s->hdr_len);
-	memcpy(t->have + s->hdr_len, t->ulpdu + s->hdr_len + s->len, s->len);
-	size += mpa_ref_encode(t->want + size, 508 + size, t->have,
-			       s->hdr_len + s->len, false, crc);
-	for (k = 0; k < 2; k++) {
-		KUNIT_ASSERT_TRUE(test, mpa_fpdu_can_gather(&t->enc, s->hdr_len,
-							    &data, s->len));
-		KUNIT_ASSERT_EQ(test, 0,
-				mpa_fpdu_gather(&t->enc, t->ulpdu, s->hdr_len,
-						&data, s->len));
-	}
-	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
-	tx_expect_listed(test, size, 2 * s->len, s->desc);
-}
-
-static void tx_list_from_source(struct kunit *test)
-{
-	tx_list_twice(test, test->param_value, true);
-	tx_list_twice(test, test->param_value, false);
-}
-
-/* After an error the encoder's state is unchanged. */
-
-struct tx_list_failure {
-	const char	*desc;
-	enum tx_kind	kind;
-	bool		behind;		/* the second FPDU fails */
-	bool		entries;	/* no entries; else no memory */
-};
-
-static const struct tx_list_failure tx_list_failures[] = {
-	{ "too few entries, kvec", TX_KVEC, false, true },
-	{ "too few entries, kvec, second FPDU", TX_KVEC, true, true },
-	{ "too few entries, bvec", TX_BVEC, false, true },
-	{ "too few entries, bvec, second FPDU", TX_BVEC, true, true },
-	{ "no memory", TX_KVEC, false, false },
-	{ "no memory, second FPDU", TX_KVEC, true, false },
-};
-
-KUNIT_ARRAY_PARAM_DESC(tx_list_failure, tx_list_failures, desc);
-
-static void tx_expect_unlisted(struct kunit *test, const struct mpa_enc *before,
-			       u32 size, u32 left,
-			       const struct iov_iter *data)
-{
-	struct tx_test *t = test->priv;
-	u32 copied;
-
-	KUNIT_ASSERT_PTR_EQ(test, before->kv_next, t->enc.kv_next);
-	KUNIT_ASSERT_PTR_EQ(test, before->buf, t->enc.buf);
-	KUNIT_ASSERT_EQ(test, before->pos, t->enc.pos);
-	KUNIT_ASSERT_EQ(test, size, tx_listed(test, &copied));
-	KUNIT_ASSERT_EQ(test, left, iov_iter_count(data));
-}
-
-/*
- * Repeat with one more entry or octet each time until it succeeds; returns the
- * number of failures.
- */
-static u32 tx_list_until(struct kunit *test, const struct tx_list_failure *f,
-			 struct iov_iter *data, u32 first)
-{
-	struct tx_test *t = test->priv;
-	struct mpa_enc before = t->enc;
-	u32 tries;
-	int err;
-
-	for (tries = 0; tries < 200; tries++) {
-		if (f->entries)
-			t->enc.kv_end = before.kv_next + tries;
-		else
-			t->enc.buf_end = before.buf + tries;
-		err = mpa_fpdu_gather(&t->enc, t->ulpdu, 14, data, 1986);
-		if (!err)
-			break;
-		KUNIT_ASSERT_EQ(test, -ENOBUFS, err);
-		tx_expect_unlisted(test, &before, first, 1986, data);
-	}
-	return tries;
-}
-
-static void tx_list_all_or_nothing(struct kunit *test)
-{
-	const struct tx_list_failure *f = test->param_value;
-	struct tx_source pieces = { .kind = f->kind, .seg = 300, .gap = 600,
-				    .nr_empty = 1 };
-	struct tx_test *t = test->priv;
-	u32 inplace = 1986;
-	struct iov_iter data;
-	u32 first = 0;
-	u32 tries;
-	u32 size;
-
-	tx_source_iter(test, &pieces, &data, t->ulpdu + 14, 1986);
-	tx_list_begin(t, true);
-	if (f->behind) {
-		first = mpa_ref_encode(t->want, 508, t->ulpdu, 21, false,
-				       true);
-		KUNIT_ASSERT_EQ(test, 0, tx_list(t, 21, 1));
-		inplace += 20;
-	}
-	size = first + mpa_ref_encode(t->want + first, 508 + first, t->ulpdu,
-				      2000, false, true);
-	tries = tx_list_until(test, f, &data, first);
-	/* seven pieces, one entry before them and one after */
-	if (f->entries)
-		KUNIT_EXPECT_EQ(test, 9 - f->behind, tries);
-	else
-		KUNIT_EXPECT_GE(test, tries, 2 + 14 + 4);
-	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
-	KUNIT_EXPECT_TRUE(test, t->enc.kv_next <= t->enc.kv_end);
-	KUNIT_EXPECT_TRUE(test, t->enc.buf <= t->enc.buf_end);
-	tx_expect_listed(test, size, inplace, f->desc);
-}
-
-/* Nothing is written past the end of the memory. */
-static void tx_list_memory(struct kunit *test)
-{
-	struct tx_test *t = test->priv;
-	u32 len;
-	u32 n;
-
-	for (len = 20; len < 24; len++) {
-		for (n = 0; n < 60; n++) {
-			tx_list_begin(t, true);
-			memset(t->around, 0xa5, 64);
-			t->enc.buf_end = t->around + n;
-			tx_list(t, len, 18);
-			KUNIT_ASSERT_TRUE(test, t->enc.buf <= t->enc.buf_end);
-			KUNIT_ASSERT_NULL(test, memchr_inv(t->around + n, 0xa5,
-							   64 - n));
-		}
-	}
-}
-
-static void tx_list_short(struct kunit *test)
-{
-	struct kvec kv = { .iov_len = 200 };
-	struct tx_test *t = test->priv;
-	struct mpa_enc before;
-	struct iov_iter data;
-
-	kv.iov_base = t->ulpdu;
-	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, 99);
-	tx_list_begin(t, true);
-	before = t->enc;
-	KUNIT_EXPECT_EQ(test, -EFAULT,
-			mpa_fpdu_gather(&t->enc, t->ulpdu, 14, &data, 100));
-	tx_expect_unlisted(test, &before, 0, 99, &data);
+	tx_expect_first(test, GATHER, t->size, in_place, "consecutive");
 }
 
 /* Gathering requires no markers, a short header and mapped memory. */
-static void tx_list_possible(struct kunit *test)
+static void tx_can_gather(struct kunit *test)
 {
 	struct tx_test *t = test->priv;
 	struct iov_iter data;
 	struct bio_vec bv;
 	struct kvec kv;
 
-	tx_list_begin(t, true);
+	tx_begin(t, 0, false, true);
 	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, 100);
 	KUNIT_EXPECT_TRUE(test, mpa_fpdu_can_gather(&t->enc, 64, &data, 100));
 	KUNIT_EXPECT_FALSE(test, mpa_fpdu_can_gather(&t->enc, 65, &data, 100));
@@ -1177,24 +942,19 @@ static void tx_mulpdu_fits(struct kunit *test)
 
 static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_known_fpdu, fpdu_vector_gen_params),
-	KUNIT_CASE_PARAM(tx_known_stream, stream_vector_gen_params),
 	KUNIT_CASE_PARAM(tx_corners, tx_slice_gen_params),
 	KUNIT_CASE_PARAM(tx_long, tx_length_gen_params),
 	KUNIT_CASE_PARAM(tx_chunked, tx_chunk_gen_params),
 	KUNIT_CASE(tx_merged),
-	KUNIT_CASE_PARAM(tx_from_source, tx_source_gen_params),
 	KUNIT_CASE(tx_header_only),
+	KUNIT_CASE_PARAM(tx_from_source, tx_source_gen_params),
 	KUNIT_CASE_PARAM(tx_all_or_nothing, tx_failure_gen_params),
 	KUNIT_CASE(tx_memory_reused),
 	KUNIT_CASE(tx_short_payload),
-	MPA_CASE(tx_list_lengths,
+	MPA_CASE(tx_gather_lengths,
 		 "FR-01 FR-02 FR-05 SZ-05: gathered FPDUs, all lengths"),
-	KUNIT_CASE(tx_list_stream),
-	KUNIT_CASE_PARAM(tx_list_from_source, tx_list_gen_params),
-	KUNIT_CASE_PARAM(tx_list_all_or_nothing, tx_list_failure_gen_params),
-	KUNIT_CASE(tx_list_memory),
-	KUNIT_CASE(tx_list_short),
-	KUNIT_CASE(tx_list_possible),
+	KUNIT_CASE(tx_gather_stream),
+	KUNIT_CASE(tx_can_gather),
 	MPA_CASE(tx_fill_is_exact, "SZ-11: longest ULPDU for the given room"),
 	KUNIT_CASE_PARAM(tx_known_mulpdu, tx_mulpdu_gen_params),
 	KUNIT_CASE_PARAM(tx_mulpdu_fits, tx_emss_gen_params),
