@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* CRC of an FPDU: known answers, splits, single bit errors. */
+/* CRC of an FPDU: known answers, and the reference's for all else. */
 #include <kunit/test.h>
 #include <linux/string.h>
-#include <linux/unaligned.h>
 #include "mpa_fpdu.h"
 #include "mpa_ref.h"
 
@@ -72,23 +71,6 @@ static void crc_known_answer(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, &field, a->field, sizeof(field));
 }
 
-static u32 crc_value(u32 crc)
-{
-	return le32_to_cpu(mpa_crc_field(crc));
-}
-
-static u8 *crc_random(struct kunit *test, u32 len)
-{
-	u8 *data = kunit_kmalloc(test, len, GFP_KERNEL);
-	u32 seed = 20071005;
-	u32 i;
-
-	KUNIT_ASSERT_NOT_NULL(test, data);
-	for (i = 0; i < len; i++)
-		data[i] = mpa_ref_random(&seed);
-	return data;
-}
-
 struct crc_size {
 	const char	*desc;
 	u32		len;
@@ -96,6 +78,7 @@ struct crc_size {
 
 /* around the sizes at which fast implementations switch methods */
 static const struct crc_size crc_sizes[] = {
+	{ "CR-14: 52 octets", 52 },
 	{ "CR-14: 508 octets, from marker to marker", 508 },
 	{ "CR-14: 512 octets", 512 },
 	{ "CR-14: 1456 octets, an FPDU on Ethernet", 1456 },
@@ -106,83 +89,33 @@ static const struct crc_size crc_sizes[] = {
 
 KUNIT_ARRAY_PARAM_DESC(crc_size, crc_sizes, desc);
 
-static void crc_sizes_agree(struct kunit *test)
+/* At every alignment; in one piece and cut in two, at up to 97 places */
+static void crc_is_reference(struct kunit *test)
 {
 	const struct crc_size *s = test->param_value;
-	u8 *data = crc_random(test, s->len);
-	u32 crc = MPA_CRC_INIT;
-	u32 want;
-	u32 at;
-	u32 n;
+	u8 *data = kunit_kmalloc(test, s->len + 16, GFP_KERNEL);
+	u32 seed = 20071005;
+	u32 crc, want, from, at;
 
-	want = mpa_ref_crc(data, s->len);
-	KUNIT_EXPECT_EQ(test, want,
-			crc_value(mpa_crc_update(crc, data, s->len)));
-	/* and in pieces of growing size */
-	for (at = 0; at < s->len; at += n) {
-		n = min(at / 3 + 1, s->len - at);
-		crc = mpa_crc_update(crc, data + at, n);
-	}
-	KUNIT_EXPECT_EQ(test, want, crc_value(crc));
-}
-
-/* Every length up to 96 at every alignment */
-static void crc_alignments_agree(struct kunit *test)
-{
-	u8 *data = crc_random(test, 128);
-	u32 crc;
-	u32 len;
-	u32 at;
-
-	for (at = 0; at < 16; at++) {
-		for (len = 0; len <= 96; len++) {
-			crc = mpa_crc_update(MPA_CRC_INIT, data + at, len);
-			KUNIT_ASSERT_EQ_MSG(test, mpa_ref_crc(data + at, len),
-					    crc_value(crc), "%u octets at %u",
-					    len, at);
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	for (at = 0; at < s->len + 16; at++)
+		data[at] = mpa_ref_random(&seed);
+	for (from = 0; from < 16; from++) {
+		want = mpa_ref_crc(data + from, s->len);
+		for (at = 0; at <= s->len; at += 1 + s->len / 97) {
+			crc = mpa_crc_update(MPA_CRC_INIT, data + from, at);
+			crc = mpa_crc_update(crc, data + from + at,
+					     s->len - at);
+			KUNIT_ASSERT_EQ_MSG(test, want,
+					    le32_to_cpu(mpa_crc_field(crc)),
+					    "from %u, cut at %u", from, at);
 		}
-	}
-}
-
-/* Two pieces, cut at every octet */
-static void crc_pieces_agree(struct kunit *test)
-{
-	const u32 len = 700;
-	u8 *data = crc_random(test, len);
-	u32 want = mpa_ref_crc(data, len);
-	u32 crc;
-	u32 at;
-
-	for (at = 0; at <= len; at++) {
-		crc = mpa_crc_update(MPA_CRC_INIT, data, at);
-		crc = mpa_crc_update(crc, data + at, len - at);
-		KUNIT_ASSERT_EQ_MSG(test, want, crc_value(crc), "cut at %u",
-				    at);
-	}
-}
-
-/* Every single bit error must change the CRC. */
-static void crc_bits_count(struct kunit *test)
-{
-	const u32 len = 52;
-	u8 *data = crc_random(test, len);
-	u32 good = mpa_crc_update(MPA_CRC_INIT, data, len);
-	u32 bit;
-
-	for (bit = 0; bit < 8 * len; bit++) {
-		data[bit / 8] ^= 1 << bit % 8;
-		KUNIT_EXPECT_NE(test, good,
-				mpa_crc_update(MPA_CRC_INIT, data, len));
-		data[bit / 8] ^= 1 << bit % 8;
 	}
 }
 
 static struct kunit_case crc_cases[] = {
 	KUNIT_CASE_PARAM(crc_known_answer, crc_answer_gen_params),
-	KUNIT_CASE_PARAM(crc_sizes_agree, crc_size_gen_params),
-	KUNIT_CASE(crc_alignments_agree),
-	KUNIT_CASE(crc_pieces_agree),
-	KUNIT_CASE(crc_bits_count),
+	KUNIT_CASE_PARAM(crc_is_reference, crc_size_gen_params),
 	{}
 };
 
