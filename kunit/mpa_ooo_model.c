@@ -114,26 +114,16 @@ static const u8 *ooo_ulpdu(const struct ooo_model *m, u32 at)
 	return m->pool + at / 4 % 1021;
 }
 
-static bool ref_leads(const struct ooo_model *m, u32 at)
-{
-	return (m->start + at) % 512 == 0;
-}
-
 /* Number of octets of an FPDU up to and including ULPDU_Length */
 static u32 ref_head(const struct ooo_model *m, u32 at)
 {
-	return ref_leads(m, at) ? 6 : 2;
+	return mpa_ref_head(m->start + at, true);
 }
 
 static u32 ref_length(const struct ooo_model *m, u32 at)
 {
 	at += ref_head(m, at) - 2;
 	return m->data[at] * 256 + m->data[at + 1];
-}
-
-static bool ref_length_bad(u32 len)
-{
-	return !len || len > 64768;
 }
 
 /* Any size is right for an FPDU that is longer than the stream. */
@@ -153,7 +143,7 @@ static enum mpa_ref_verdict ref_whole(const struct ooo_model *m, u32 at,
 	if (have < *size)
 		return MPA_REF_MORE;
 	*len = ref_length(m, at);
-	if (ref_length_bad(*len))
+	if (!mpa_ref_length_ok(*len))
 		return MPA_REF_MARKER;
 	*size = ref_size(m, at, *len);
 	return have < *size ? MPA_REF_MORE : MPA_REF_GOOD;
@@ -180,36 +170,11 @@ static enum mpa_ref_verdict ref_verdict(struct ooo_model *m, u32 at, u32 have,
 			      m->ref_ulpdu, len, size);
 }
 
-static bool ref_marked(const struct ooo_model *m, u32 at, u32 size)
+/* The rules of the search, octet by octet */
+
+static bool ref_leads(const struct ooo_model *m, u32 at)
 {
-	u64 marker = (m->start + at + 511) / 512 * 512;
-
-	return marker < m->start + at + size;
-}
-
-/*
- * No octet was altered: an FPDU is found if it is whole and has a marker, or if
- * the FPDU before it was found.
- */
-static void ref_search_sent(struct ooo_model *m)
-{
-	bool found = false;
-	u32 size;
-	u32 at;
-
-	for (at = 0; at < m->end; at += size) {
-		size = m->size[at / 4];
-		if (m->state[at] & OOO_PASSED) {
-			found = true;
-			continue;
-		}
-		found = (found || ref_marked(m, at, size)) && at >= m->next &&
-			ooo_contiguous(m, at) >= size;
-		if (!found)
-			continue;
-		memset(m->state + at, OOO_WANTED, size);
-		m->wanted += size;
-	}
+	return (m->start + at) % 512 == 0;
 }
 
 /* Offset of the FPDU that the marker at @marker points to */
@@ -282,8 +247,8 @@ static u32 ref_search_try(struct ooo_model *m, u32 at)
 	return at + 4;
 }
 
-/* Octets may be altered: apply the rules of the search octet by octet. */
-static void ref_search_altered(struct ooo_model *m)
+/* Find the FPDUs that the search must pass. */
+static void ref_search(struct ooo_model *m)
 {
 	u32 at = m->next;
 	bool follows;
@@ -398,6 +363,21 @@ static u32 count_state(const struct ooo_model *m, u8 state)
 	return n;
 }
 
+/* What the map says of a range, at its first octet and after its last one */
+static void ooo_check_range(struct ooo_model *m, const struct mpa_range *r,
+			    u64 from)
+{
+	const struct mpa_range *next = r + 1;
+
+	OOO_ASSERT_EQ(m, !!r->nr, mpa_ooo_map_was_passed(&m->map, from));
+	if (next == m->map.range + m->map.nr)
+		OOO_ASSERT_EQ(m, MPA_POS_NONE,
+			      mpa_ooo_map_limit(&m->map, r->to));
+	else
+		OOO_ASSERT_EQ(m, next->from,
+			      mpa_ooo_map_limit(&m->map, r->to));
+}
+
 /* The ranges must match the model, be sorted, and be as few as possible. */
 static void ooo_check_ranges(struct ooo_model *m)
 {
@@ -419,6 +399,7 @@ static void ooo_check_ranges(struct ooo_model *m)
 			      run_of(m->state, r->nr ? OOO_PASSED : OOO_DEAD,
 				     behind - m->start, r->to - m->start));
 		OOO_ASSERT_LE(m, r->reached, r->nr);
+		ooo_check_range(m, r, behind);
 		behind = r->to;
 	}
 	OOO_ASSERT_EQ(m, passed, count_state(m, OOO_PASSED));
@@ -450,10 +431,7 @@ void ooo_search(struct ooo_model *m)
 
 	if (m->reason)
 		return;
-	if (m->altered)
-		ref_search_altered(m);
-	else
-		ref_search_sent(m);
+	ref_search(m);
 
 	m->behind = true;
 	m->map.at = m->start + m->at;
@@ -478,7 +456,7 @@ static enum mpa_reason ref_reason(enum mpa_ref_verdict verdict, u32 len)
 {
 	if (verdict == MPA_REF_CRC)
 		return MPA_REASON_CRC;
-	return ref_length_bad(len) ? MPA_REASON_LENGTH : MPA_REASON_MARKER;
+	return mpa_ref_length_ok(len) ? MPA_REASON_MARKER : MPA_REASON_LENGTH;
 }
 
 /* Expected result when the stream reaches an FPDU that was not passed */

@@ -81,6 +81,17 @@ static void ref_body(struct ref_sender *s, const u8 *ulpdu, u32 len)
 	ref_due_marker(s);
 }
 
+/* Number of octets of an FPDU up to and including ULPDU_Length */
+u32 mpa_ref_head(u64 pos, bool markers)
+{
+	return markers && pos % 512 == 0 ? 6 : 2;
+}
+
+bool mpa_ref_length_ok(u32 len)
+{
+	return len >= 1 && len <= 64768;
+}
+
 /* Size of the FPDU, found by encoding without output. */
 u32 mpa_ref_size(u64 pos, u32 len, bool markers)
 {
@@ -172,7 +183,7 @@ static enum mpa_ref_verdict ref_decode(struct ref_receiver *r, bool crc,
 	*len += ref_take_body(r);
 	if (r->starved)
 		return MPA_REF_MORE;
-	if (*len == 0 || *len > 64768)
+	if (!mpa_ref_length_ok(*len))
 		return MPA_REF_MARKER;
 
 	for (i = 0; i < *len; i++)

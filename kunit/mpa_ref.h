@@ -18,6 +18,8 @@ enum mpa_ref_verdict {
 
 u32 mpa_ref_crc(const u8 *data, size_t len);
 void mpa_ref_fix_crc(u8 *fpdu, u32 size);
+u32 mpa_ref_head(u64 pos, bool markers);
+bool mpa_ref_length_ok(u32 len);
 u32 mpa_ref_size(u64 pos, u32 len, bool markers);
 u32 mpa_ref_encode(u8 *to, u64 pos, const u8 *ulpdu, u32 len, bool markers,
 		   bool crc);

@@ -125,12 +125,7 @@ static void rx_reference(struct rx_test *t)
 /* Number of octets of FPDU @k up to and including ULPDU_Length */
 static u32 rx_head(const struct rx_test *t, u32 k)
 {
-	return t->markers && (t->pos + t->at[k]) % 512 == 0 ? 6 : 2;
-}
-
-static bool rx_length_bad(const struct rx_test *t, u32 k)
-{
-	return !t->len[k] || t->len[k] > 64768;
+	return mpa_ref_head(t->pos + t->at[k], t->markers);
 }
 
 /* The pieces */
@@ -245,7 +240,7 @@ static enum mpa_reason rx_reason(const struct rx_test *t, u32 k, u32 have)
 {
 	if (k < t->nr || have < rx_head(t, k))
 		return MPA_REASON_NONE;
-	if (rx_length_bad(t, k))
+	if (!mpa_ref_length_ok(t->len[k]))
 		return MPA_REASON_LENGTH;
 	if (have < t->next_size)
 		return MPA_REASON_NONE;
@@ -266,7 +261,7 @@ static void rx_expect_end(struct kunit *test, u32 k, u32 have, int err,
 	KUNIT_ASSERT_EQ_MSG(test, reason ? -EBADMSG : -EAGAIN, err, "%s", what);
 	KUNIT_ASSERT_EQ_MSG(test, reason, t->dec.reason, "%s", what);
 	KUNIT_ASSERT_EQ_MSG(test, 0, t->dec.nr_frags, "%s", what);
-	if (have >= size && !rx_length_bad(t, k))
+	if (have >= size && mpa_ref_length_ok(t->len[k]))
 		size = k < t->nr ? t->at[k + 1] - t->at[k] : t->next_size;
 	KUNIT_ASSERT_EQ_MSG(test, size, t->dec.size, "%s", what);
 }
