@@ -1,78 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * A consumer of MPA for the shell: sends ULPDUs, echoes them, and measures.
- * It has these files in debugfs, in mpa_ping/. Each belongs to the network
- * namespace of the task that opens it:
+ * README.md explains its files in debugfs, their commands and the results.
  *
- * cmd		commands, written one at a time
- * result	result of the last ping, one key=value per line
- * serve_result	result of the last accepted connection
- * payload	octets for "ping payload=1"; each open for writing replaces them
- * captured	octets that the last connection of "serve capture=1" received
- *
- * Commands:
- *
- * serve port=P [addr=A] [markers=0|1] [rev=0|1|2] [mode=echo|sink]
- *	[pdata=STR|pdatahex=HEX] [reject=0|1] [start=frames|immediate]
- *	[hold=MS] [capture=0|1] [ird=N] [ord=N] [rtr=KINDS] [ooo=0|1]
- *	[place=0|1] [lazy=0|1] [source=0|1] [size=N|mulpdu] [count=N]
- *	[memalloc=0|1] [strict=0|1]
- *
- *	Returns at once. Each ULPDU is sent back (echo, the default) or dropped
- *	(sink). The Reply has the private data given, or a copy of that of the
- *	Request. hold= keeps delivery on hold for that many milliseconds after
- *	the start, so that the window does not open. lazy=1 (sink only) holds
- *	delivery again and again, until the peer has filled the window or has
- *	sent nothing for a while. source=1 (sink only) also sends what a ping
- *	with source=1 would send; that ping must have mode=sink. With rev=2 the
- *	server takes Requests of all revisions, and answers those with enhanced
- *	data with ird (16), ord (16) and the kinds of RTR given
- *	(send,write,read). The first ULPDU must then be an RTR, if the peer has
- *	asked for one. It is neither counted nor sent back.
- *
- * stop port=P
- *
- *	Ends all serve commands on that port, and their connections.
- *
- * ping addr=A port=P [markers=0|1] [rev=0|1|2] [mode=echo|sink]
- *	[size=N|mulpdu] [count=N] [batch=N] [depth=N] [pdata=STR|pdatahex=HEX]
- *	[verify=0|1] [timeout=S] [start=frames|immediate] [zerocopy=0|1]
- *	[source=0|1] [payload=0|1] [ird=N] [ord=N] [rtr=KINDS] [ird_max=N]
- *	[fallback=0|1] [ooo=0|1] [place=0|1] [memalloc=0|1]
- *	[mix=N] [spoil=no|early|late] [strict=0|1]
- *
- *	Connects and sends count (1) ULPDUs of size (64) octets, batch (1) in a
- *	call and at most depth under way. Waits for their echoes, or with
- *	mode=sink only until they have been handed back. Then closes its half
- *	and waits for the peer's FIN. The lengths and the order of the echoes
- *	are always checked, each octet with verify=1. With source=1 MPA cuts
- *	ULPDUs that fill a segment from one message of count * size octets, or,
- *	with size=mulpdu, count of them. payload=1 does so with the octets
- *	written to payload, in ULPDUs of at most size octets (mulpdu if none is
- *	given); spoil=late changes the payload after it has been handed back,
- *	spoil=early while MPA has it, which a consumer must not do. With mix=N,
- *	not 0, the ULPDUs have random lengths up to size, from the seed N. The
- *	write fails with the status of the result, and waits for it at most
- *	timeout seconds (10; 30 with fallback=1). rev=2 is enhanced startup with
- *	ird (16) and ord (16); ird may grow up to ird_max if the peer needs it.
- *	With rtr= an RTR of one of these kinds is sent first, without it there
- *	is no RTR. fallback=1 tries Rev 1 after Rev 2.
- *
- * With ooo=1 (both commands) ULPDUs are passed out of order, too. They are
- * placed in a buffer by their stream position when they are passed, and acted
- * on in order when they are delivered. place=1 alone does so with ULPDUs that
- * are all passed in order.
- *
- * memalloc=1 (both commands) makes the connection reclaim-safe: it may use the
- * memory reserves, as if memory were written out over it. strict=1 refuses
- * peers of Rev 0.
- *
- * rtt_*_ns count from posting to the echo. With more than one ULPDU under way
- * they include the time that a ULPDU waits for those before it; depth=1 avoids
- * that. With source=1 they are 0. A signal ends a ping that waits (EINTR); the
- * open file holds a reference on the module. With zerocopy=1 a ping may end
- * late: it waits until the network stack has dropped the pages. A listening
- * socket holds a reference on its namespace.
+ * An open file holds a reference on the module, a listening socket one on its
+ * namespace.
  *
  * Locks: ping_net.lock, servers_lock (a mutex each) and the lock of a server
  * are not nested. MPA's locks are taken inside the last two. The data of a

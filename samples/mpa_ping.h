@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The parts of mpa_ping; see mpa_ping.c for what it does. */
+/* The parts of mpa_ping; README.md says what it does. */
 #ifndef _MPA_PING_H
 #define _MPA_PING_H
 
@@ -39,7 +39,7 @@ enum ping_spoil {
 };
 
 /**
- * struct ping_opts - a command; its options are explained in mpa_ping.c
+ * struct ping_opts - a command; README.md explains its options
  * @base: options that all samples have
  * @markers: M bit of our frame
  * @ooo: pass ULPDUs out of order, too

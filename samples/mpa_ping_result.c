@@ -166,6 +166,4 @@ void ping_result_show(struct seq_file *seq, const struct ping_result *res)
 	mpa_show_addresses(seq, &res->info);
 	show_enhanced(seq, res);
 	mpa_show_ooo(seq, &res->info);
-	/* deprecated key, for scripts that read it */
-	mpa_show_u64(seq, "octets_ooo", res->info.bytes_ooo);
 }

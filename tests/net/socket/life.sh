@@ -234,7 +234,7 @@ result_names() {
 	for name in status reason revision markers_tx markers_rx emss mulpdu \
 		ulpdus_tx ulpdus_rx bytes_tx bytes_rx mismatches mpa_error \
 		peer_pdata rtt_min_ns rtt_avg_ns rtt_max_ns elapsed_ns \
-		bytes_ooo octets_ooo; do
+		bytes_ooo; do
 		[[ -v R[$name] ]] ||
 			{ show_result; fail "the result lacks $name"; }
 	done
