@@ -4,14 +4,17 @@
 set -euo pipefail
 
 from=$(cd "$(dirname "$0")" && pwd)
-to=$(cd "$from/../.." && pwd)/build/mpa-peer
+top=$(cd "$from/../.." && pwd)
+to=$top/build/mpa-peer
+reference=$top/kunit/mpa_ref
 
 mkdir -p "${to%/*}"
 exec 9>"$to.lock"
 flock 9
-if [[ ! -e $to || -n $(find "$from" -newer "$to" -print -quit) ]]; then
+if [[ ! -e $to || -n $(find "$from" "$reference".[ch] -newer "$to" \
+		-print -quit) ]]; then
 	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static -o "$to.new" \
-		"$from"/*.c >&2
+		-include "$from/types.h" "$from"/*.c "$reference.c" >&2
 	mv "$to.new" "$to"
 fi
 echo "$to"

@@ -1,48 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * FPDUs: RFC 5044 sections 4 and 5. Markers go in and come out octet by octet:
- * a marker is due wherever the position is a multiple of 512, before the octet
- * that would have been there.
- */
+/* FPDUs: built by the reference of kunit/, altered, and compared with it. */
 #include <string.h>
 
 #include "peer.h"
 
 #define MARKER_EVERY	512
 
-/* CRC32c, reflected: the contribution of each octet, computed bit by bit */
-static uint32_t crc_table[256];
-
-static void crc_make_table(void)
+static uint16_t get16(const uint8_t *from)
 {
-	uint32_t crc;
-	int i, bit;
-
-	for (i = 0; i < 256; i++) {
-		crc = i;
-		for (bit = 0; bit < 8; bit++)
-			crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
-		crc_table[i] = crc;
-	}
+	return from[0] << 8 | from[1];
 }
 
-uint32_t crc32c(const uint8_t *octets, size_t len)
+static void put16(uint8_t *to, uint16_t value)
 {
-	uint32_t crc = 0xffffffff;
-
-	if (!crc_table[1])
-		crc_make_table();
-	while (len--)
-		crc = crc >> 8 ^ crc_table[(crc ^ *octets++) & 255];
-	return ~crc;
+	to[0] = value >> 8;
+	to[1] = value;
 }
 
-static void crc_to_wire(uint32_t crc, uint8_t *to)
+static bool marker_due(const struct stream *s, size_t at)
 {
-	int i;
+	return s->markers && (s->pos + at) % MARKER_EVERY == 0;
+}
 
-	for (i = 0; i < 4; i++)
-		to[i] = crc >> 8 * i;
+/* Octets of an FPDU before its ULPDU_Length */
+static size_t lead(const struct stream *s)
+{
+	return marker_due(s, 0) ? 4 : 0;
+}
+
+static size_t pad_of(size_t len)
+{
+	return -(2 + len) & 3;
 }
 
 void fpdu_init(struct fpdu *f)
@@ -137,192 +125,154 @@ bool fpdu_is_rtr(const struct fpdu *f, const char *kind)
 	return true;
 }
 
-/**
- * struct builder - an FPDU under construction
- * @s: stream it belongs to
- * @f: its fields
- * @to: its octets
- * @len: number of octets so far
- * @start: position of the first octet
- * @header: position of its ULPDU_Length, once @begun
- */
-struct builder {
-	struct stream	*s;
-	struct fpdu	*f;
-	uint8_t		*to;
-	size_t		len;
-	uint64_t	start;
-	uint64_t	header;
-	bool		begun;
-};
-
-/* The right FPDUPTR, or the one requested */
-static uint16_t marker_ptr(const struct builder *b, bool altered)
+static void alter_marker(const struct fpdu *f, uint8_t *marker)
 {
-	uint64_t from = b->s->lead ? b->start : b->header;
-	uint16_t ptr = b->begun ? b->s->pos - from : 0;
-
-	if (!altered)
-		return ptr;
-	return (b->f->ptr < 0 ? ptr : b->f->ptr) + b->f->ptr_add;
+	if (f->which >= 0 && (size_t)f->which != f->markers)
+		return;
+	put16(marker, f->reserved);
+	if (f->ptr >= 0)
+		put16(marker + 2, f->ptr);
+	put16(marker + 2, get16(marker + 2) + f->ptr_add);
 }
 
-static void put_marker(struct builder *b)
+static void alter_markers(const struct stream *s, struct fpdu *f, uint8_t *to,
+			  size_t len)
 {
-	bool altered = b->f->which < 0 || (size_t)b->f->which == b->f->markers;
-	uint16_t reserved = altered ? b->f->reserved : 0;
-	uint16_t ptr = marker_ptr(b, altered);
-	uint8_t *to = b->to + b->len;
+	size_t at;
 
-	to[0] = reserved >> 8;
-	to[1] = reserved;
-	to[2] = ptr >> 8;
-	to[3] = ptr;
-	b->len += 4;
-	b->s->pos += 4;
-	b->f->markers++;
-}
-
-static void put_octet(struct builder *b, uint8_t octet)
-{
-	if (b->s->markers && b->s->pos % MARKER_EVERY == 0)
-		put_marker(b);
-	if (!b->begun) {
-		b->begun = true;
-		b->header = b->s->pos;
+	f->markers = 0;
+	for (at = -s->pos % MARKER_EVERY; s->markers && at < len;
+	     at += MARKER_EVERY) {
+		if (s->lead && at)
+			put16(to + at + 2, at);
+		alter_marker(f, to + at);
+		f->markers++;
 	}
-	b->to[b->len++] = octet;
-	b->s->pos++;
 }
 
-static void fpdu_crc(const struct stream *s, struct fpdu *f,
-		     const uint8_t *octets, size_t len)
+/* @end is where the CRC field begins. */
+static void alter_pad(const struct stream *s, const struct fpdu *f,
+		      uint8_t *to, size_t end)
 {
+	if (marker_due(s, end - 4))
+		end -= 4;
+	memset(to + end - pad_of(f->len), f->pad, pad_of(f->len));
+}
+
+static void put_crc(const struct stream *s, struct fpdu *f, uint8_t *to,
+		    size_t end)
+{
+	uint32_t crc = s->crc ? mpa_ref_crc(to, end) : 0;
 	int i;
 
-	if (!f->crc_given)
-		crc_to_wire(s->crc ? crc32c(octets, len) : 0, f->crc);
-	for (i = 0; f->crc_bad && i < 4; i++)
-		f->crc[i] ^= 0xff;
+	for (i = 0; i < 4; i++) {
+		if (!f->crc_given)
+			f->crc[i] = crc >> 8 * i;
+		if (f->crc_bad)
+			f->crc[i] ^= 0xff;
+		to[end + i] = f->crc[i];
+	}
 }
 
 /* Returns the octets written to @to, which has to hold FPDU_SPACE. */
 size_t fpdu_build(struct stream *s, struct fpdu *f, uint8_t *to)
 {
-	struct builder b = { .s = s, .f = f, .to = to, .start = s->pos };
-	size_t stated = f->stated < 0 ? f->len : (size_t)f->stated;
-	size_t i;
+	size_t len = mpa_ref_encode(to, s->pos, f->ulpdu, f->len, s->markers,
+				    false);
 
-	f->markers = 0;
-	put_octet(&b, stated >> 8);
-	put_octet(&b, stated);
-	for (i = 0; i < f->len; i++)
-		put_octet(&b, f->ulpdu[i]);
-	for (i = 2 + f->len; i % 4; i++)
-		put_octet(&b, f->pad);
-	if (s->markers && s->pos % MARKER_EVERY == 0)
-		put_marker(&b);
-	fpdu_crc(s, f, to, b.len);
-	for (i = 0; i < 4; i++)
-		put_octet(&b, f->crc[i]);
-	return b.len;
+	if (f->stated >= 0)
+		put16(to + lead(s), f->stated);
+	alter_pad(s, f, to, len - 4);
+	alter_markers(s, f, to, len - 4);
+	put_crc(s, f, to, len - 4);
+	s->pos += len;
+	return len;
 }
 
-/**
- * struct taker - an FPDU being read
- * @c: from where
- * @s: the direction
- * @f: result
- * @seen: all octets of it so far, for the CRC
- * @len: how many these are
- * @header: position of its ULPDU_Length, once @begun
+static void check_marker(const struct stream *s, size_t at, const uint8_t *has,
+			 const uint8_t *due)
+{
+	if (memcmp(has, due, 4))
+		wrong("the marker at %llu is %s, not %04x%04x",
+		      (unsigned long long)s->pos + at, to_hex(has, 4),
+		      get16(due), get16(due + 2));
+}
+
+/* Everything before the CRC has to be as the reference sends it. */
+static void compare(const struct stream *s, const struct fpdu *f,
+		    const uint8_t *octets)
+{
+	static uint8_t built[FPDU_SPACE];
+	size_t end = mpa_ref_encode(built, s->pos, f->ulpdu, f->len,
+				    s->markers, false) - 4;
+	size_t at = 0;
+
+	while (at < end && octets[at] == built[at])
+		at++;
+	if (at == end)
+		return;
+	at &= ~(size_t)3;
+	if (marker_due(s, at))
+		check_marker(s, at, octets + at, built + at);
+	wrong("a pad is not zero, in the FPDU at %llu",
+	      (unsigned long long)s->pos);
+}
+
+/*
+ * Take the first FPDU of @octets, all of which has to be right. Returns its
+ * size, or 0 if @octets end before it does.
  */
-struct taker {
-	struct conn	*c;
-	struct stream	*s;
-	struct fpdu	*f;
-	uint8_t		seen[FPDU_SPACE];
-	size_t		len;
-	uint64_t	header;
-	bool		begun;
-};
-
-static void take_raw(struct taker *t)
+size_t fpdu_take(struct stream *s, struct fpdu *f, const uint8_t *octets,
+		 size_t have)
 {
-	if (!conn_read(t->c, t->seen + t->len, 1))
-		wrong("%zu octets of an FPDU, then %s: %s", t->len,
-		      ending_name(t->c->ended), to_hex(t->seen, t->len));
-	t->len++;
-	t->s->pos++;
+	enum mpa_ref_verdict verdict;
+	u32 len, size;
+
+	verdict = mpa_ref_decode(octets, have, s->pos, s->markers, s->crc,
+				 f->ulpdu, &len, &size);
+	if (lead(s) && have >= 4)
+		check_marker(s, 0, octets, (const uint8_t[4]) { 0 });
+	if (verdict == MPA_REF_MORE)
+		return 0;
+	if (!len || len > ULPDU_MAX)
+		wrong("ULPDU_Length is %u, in the FPDU at %llu", len,
+		      (unsigned long long)s->pos);
+	f->len = len;
+	compare(s, f, octets);
+	if (verdict != MPA_REF_GOOD)
+		wrong("wrong CRC, in the FPDU at %llu: ULPDU of %u octets",
+		      (unsigned long long)s->pos, len);
+	memcpy(f->crc, octets + size - 4, 4);
+	f->markers = (size - (2 + len + pad_of(len) + 4)) / 4;
+	s->pos += size;
+	return size;
 }
 
-static void take_marker(struct taker *t)
+/* Read @len octets of an FPDU, of which there are @have. */
+static void need(struct conn *c, uint8_t *octets, size_t have, size_t len)
 {
-	uint64_t at = t->s->pos;
-	uint16_t ptr = t->begun ? at - t->header : 0;
-	const uint8_t *m = t->seen + t->len;
-	int i;
-
-	for (i = 0; i < 4; i++)
-		take_raw(t);
-	if (m[0] || m[1])
-		wrong("a marker's RESERVED is %02x%02x", m[0], m[1]);
-	if ((m[2] << 8 | m[3]) != ptr)
-		wrong("the marker at %llu is %02x%02x, not %04x",
-		      (unsigned long long)at, m[2], m[3], ptr);
-	t->f->markers++;
-}
-
-static uint8_t take_octet(struct taker *t)
-{
-	if (t->s->markers && t->s->pos % MARKER_EVERY == 0)
-		take_marker(t);
-	if (!t->begun) {
-		t->begun = true;
-		t->header = t->s->pos;
-	}
-	take_raw(t);
-	return t->seen[t->len - 1];
-}
-
-static void take_crc(struct taker *t)
-{
-	uint8_t computed[4];
-	int i;
-
-	if (t->s->markers && t->s->pos % MARKER_EVERY == 0)
-		take_marker(t);
-	crc_to_wire(crc32c(t->seen, t->len), computed);
-	for (i = 0; i < 4; i++)
-		t->f->crc[i] = take_octet(t);
-	if (t->s->crc && memcmp(computed, t->f->crc, 4))
-		wrong("wrong CRC, ULPDU of %zu octets", t->f->len);
+	have += conn_read(c, octets + have, len - have);
+	if (have < len)
+		wrong("%zu octets of an FPDU, then %s: %s", have,
+		      ending_name(c->ended), to_hex(octets, have));
 }
 
 /* Read and check an FPDU. Returns false at a FIN in front of it. */
 bool fpdu_read(struct conn *c, struct stream *s, struct fpdu *f)
 {
-	static struct taker t;
-	size_t i;
+	static uint8_t octets[FPDU_SPACE];
+	size_t head = lead(s) + 2, size;
 
 	if (conn_wait(c, c->timeout) && c->ended == FIN &&
 	    c->in_from == c->in_to)
 		return false;
 	fpdu_init(f);
-	memset(&t, 0, sizeof(t));
-	t.c = c;
-	t.s = s;
-	t.f = f;
-	f->len = take_octet(&t) << 8;
-	f->len |= take_octet(&t);
-	if (!f->len || f->len > 64768)
-		wrong("ULPDU_Length is %zu", f->len);
-	for (i = 0; i < f->len; i++)
-		f->ulpdu[i] = take_octet(&t);
-	for (i = 2 + f->len; i % 4; i++)
-		if (take_octet(&t))
-			wrong("a pad is not zero");
-	take_crc(&t);
+	need(c, octets, 0, head);
+	/* Fails at once if that cannot be the head of one. */
+	fpdu_take(s, f, octets, head);
+	size = mpa_ref_size(s->pos, get16(octets + head - 2), s->markers);
+	need(c, octets, head, size);
+	fpdu_take(s, f, octets, size);
 	return true;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * An MPA peer in user space, for tests: see main.c. It is written from RFC 5044
- * and RFC 6581 alone and shares nothing with the module.
+ * and RFC 6581 alone and shares nothing with the module; FPDUs and CRCs are
+ * those of the reference of kunit/.
  */
 #ifndef MPA_PEER_H
 #define MPA_PEER_H
@@ -10,8 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "types.h"		/* before mpa_ref.h, which uses these */
+#include "../../kunit/mpa_ref.h"
 #include "say.h"
 
+#define ULPDU_MAX	64768
 #define ULPDU_SPACE	65535
 /* Header, pad and CRC, and a marker for each 508 octets of them and of ULPDU */
 #define FPDU_SPACE	(ULPDU_SPACE + 9 + 4 * 131)
@@ -110,13 +114,14 @@ struct fpdu {
 	size_t		markers;	/* number of markers in it */
 };
 
-uint32_t crc32c(const uint8_t *octets, size_t len);
 void fpdu_init(struct fpdu *f);
 void fpdu_pattern(struct fpdu *f, unsigned int number, size_t len);
 bool fpdu_is_pattern(const struct fpdu *f, unsigned int number, size_t len);
 void fpdu_rtr(struct fpdu *f, const char *kind);
 bool fpdu_is_rtr(const struct fpdu *f, const char *kind);
 size_t fpdu_build(struct stream *s, struct fpdu *f, uint8_t *to);
+size_t fpdu_take(struct stream *s, struct fpdu *f, const uint8_t *octets,
+		 size_t have);
 bool fpdu_read(struct conn *c, struct stream *s, struct fpdu *f);
 void fpdu_show(const struct fpdu *f);
 

@@ -114,7 +114,7 @@ static void check_marker(struct judge *j, size_t at, size_t header)
 
 static void check_crc(const struct judge *j, size_t at, size_t end)
 {
-	uint32_t crc = crc32c(j->octets + at, end - 4 - at);
+	uint32_t crc = mpa_ref_crc(j->octets + at, end - 4 - at);
 	int i;
 
 	for (i = 0; i < 4; i++)

@@ -206,12 +206,12 @@ notices crc "wrong CRC" fpdu:size=1000,crc=bad
 notices flip "wrong CRC" fpdu:size=1000,flip=900
 notices pad "a pad is not zero" fpdu:size=999,pad=1
 notices ulpdu "that is another ULPDU" fpdu:size=1001
-notices ptr "the marker at 512 is 0000, not 01fc" fpdu:size=1000,ptr=0
-notices ptradd "the marker at 0 is 0001, not 0000" fpdu:size=1000,ptradd=1
-notices reserved "a marker's RESERVED is 0001" fpdu:size=1000,reserved=1
-notices marker "the marker at 512 is 01fd, not 01fc" \
+notices ptr "the marker at 512 is 00000000, not 000001fc" fpdu:size=1000,ptr=0
+notices ptradd "the marker at 0 is 00000001, not 00000000" fpdu:size=1000,ptradd=1
+notices reserved "the marker at 0 is 00010000, not 00000000" fpdu:size=1000,reserved=1
+notices marker "the marker at 512 is 000001fd, not 000001fc" \
 	fpdu:size=1000,marker=1,ptradd=1
-notices no-marker "a marker's RESERVED" set:out=0 fpdu:size=1000
+notices no-marker "the marker at 0 is 03e80007, not 00000000" set:out=0 fpdu:size=1000
 notices len "ULPDU_Length is 0" fpdu:size=1000,len=0
 notices len-max "ULPDU_Length is 64769" fpdu:size=64769
 notices truncated "1000 octets of an FPDU, then fin" \

@@ -463,7 +463,6 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	for (i = 0; i < SPACES; i++)
 		space_open(i, argv[optind + i]);
-	crc32c(NULL, 0);
 	cover_open();
 	lock_init();
 	servers_do(true);

@@ -123,9 +123,9 @@ static bool take_fpdu(struct reader *r, struct ulpdu *u, bool crc)
 	if (!take(r, sum, 4, &wrong))
 		return false;
 	if (crc)
-		wrong |= wire_crc(sum) != crc32c(r->octets + begin,
-						 end - begin);
-	u->sum = crc32c(ulpdu, u->len);
+		wrong |= wire_crc(sum) != mpa_ref_crc(r->octets + begin,
+						      end - begin);
+	u->sum = mpa_ref_crc(ulpdu, u->len);
 	r->stop = STOP_BAD;
 	return !wrong;
 }
