@@ -19,7 +19,8 @@ packages_of() {
 	demo) echo python3 ;;
 	htmldocs) echo python3-sphinx linux-source-6.12 perl xz-utils ;;
 	decode) echo python3 tshark gcc libc6-dev bsdextrautils ;;
-	ooo | bench) echo python3 git gnuplot-nox ;;
+	ooo) echo python3 tshark gnuplot-nox ;;
+	bench) echo python3 git gnuplot-nox ;;
 	*)
 		echo "deps: no set '$1'" >&2
 		exit 1

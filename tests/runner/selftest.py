@@ -309,18 +309,10 @@ def mutant_cases():
                    "its text is in %s %d times" % (mutant.file, times))
 
 
-def arrival(time, start, end, isn=0xFFFFFF00):
-    """A record of a capture with ns: octets of a stream after a frame."""
-    frame = packet(True, isn + 21 + start, 16, bytes(end - start))
-    return struct.pack("<IIII", 7, time, len(frame), len(frame)) + frame
-
-
 # Segments of 100 octets: the second is lost and comes last, the fifth twice
-OOO_PCAP = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
-OOO_PCAP += struct.pack("<IIII", 7, 0, 54, 54) + packet(
-    True, 0xFFFFFF00, 2, b"")
-OOO_PCAP += b"".join(arrival(1000 * time, at, at + 100) for time, at in (
-    (10, 0), (20, 200), (30, 300), (40, 400), (50, 400), (60, 100)))
+OOO_ARRIVED = ["7.000000000\t0\t0\n"] + [
+    "7.0000%d\t%d\t100\n" % (us, 21 + at) for us, at in (
+        (10, 0), (20, 200), (30, 300), (40, 400), (50, 400), (60, 100))]
 OOO_TRACE = """
  kworker/0:1-9 [000] ..... 7.000011: mpa_recv: conn=0a ulpdus=1 delivered=100
  kworker/0:1-9 [000] ..... 7.000012: mpa_recv: conn=0b ulpdus=1 delivered=9999
@@ -338,10 +330,10 @@ OOO_FIGURES = {"holes": 1, "behind": 300, "ooo": 200, "work": 400,
 
 
 def ooo_cases():
-    """tests/bench/ooo/ooo.sh on a capture and the module's output."""
+    """tests/bench/ooo/ooo.sh on segments and the module\'s output."""
     sys.path.insert(0, os.path.join(TESTS, "bench", "ooo"))
     import stream   # pylint: disable=import-error,import-outside-toplevel
-    view = stream.holes(OOO_PCAP)
+    view = stream.holes(OOO_ARRIVED)
     found = stream.figures(view, stream.Passed(*stream.events(OOO_TRACE % "")))
     wrong = {key: found[key] for key, value in OOO_FIGURES.items()
              if found[key] != value}

@@ -37,8 +37,7 @@ def find(out, name):
 
 def seen(out, row):
     """The results of a connection: both views of it."""
-    with open(find(out, row["row"] + ".pcap"), "rb") as file:
-        view = stream.holes(file.read())
+    view = stream.holes(stream.captured(find(out, row["row"] + ".pcap")))
     with open(find(out, row["row"] + ".trace"), encoding="ascii") as file:
         passed = stream.Passed(*stream.events(file.read()))
     return view, passed

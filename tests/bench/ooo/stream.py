@@ -7,7 +7,7 @@ Stream positions count from the first octet of full operation; times are ns.
 import bisect
 import collections
 import re
-import struct
+import subprocess
 
 FRAME = 20      # octets of a startup frame without private data
 
@@ -24,35 +24,28 @@ class Bad(Exception):
     """Invalid input."""
 
 
-def frames(octets):
-    """Yield (time, frame) of a capture of Ethernet, taken to the ns."""
-    if octets[:4] != b"\x4d\x3c\xb2\xa1":
-        raise Bad("no capture with ns, or not of this machine's order")
-    at = 24
-    while at + 16 <= len(octets):
-        second, ns, kept, _ = struct.unpack_from("<IIII", octets, at)
-        yield second * 10**9 + ns, octets[at + 16:at + 16 + kept]
-        at += 16 + kept
+def captured(path):
+    """Time, sequence number (the SYN has 0) and octets of each segment."""
+    done = subprocess.run(
+        ["tshark", "-r", path, "-T", "fields", "-e", "frame.time_epoch", "-e",
+         "tcp.seq", "-e", "tcp.len"], stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True, check=False)
+    if done.returncode:
+        raise Bad("tshark cannot read %s" % path)
+    return done.stdout.splitlines()
 
 
-def arrivals(octets):
+def arrivals(lines):
     """Yield (time, start, end) for each segment of the one connection."""
-    base = None
-    for time, frame in frames(octets):
-        length, = struct.unpack_from(">H", frame, 16)
-        tcp = 14 + (frame[14] & 15) * 4
-        seq, = struct.unpack_from(">I", frame, tcp + 4)
-        flags = frame[tcp + 13]
-        payload = length - (tcp - 14) - (frame[tcp + 12] >> 4) * 4
-        if flags & 2:
-            base = seq + 1 + FRAME
-            continue
-        if base is None:
+    for number, line in enumerate(lines):
+        time, seq, length = line.split()
+        if number == 0 and seq != "0":
             raise Bad("the capture lacks the SYN")
-        start = (seq - base) & 0xFFFFFFFF
-        start -= (start & 0x80000000) << 1
-        if payload > 0 and start >= 0:
-            yield time, start, start + payload
+        second, fraction = time.split(".")
+        start = int(seq) - 1 - FRAME
+        if start >= 0 and length != "0":
+            yield (int(second) * 10**9 + int(fraction.ljust(9, "0")), start,
+                   start + int(length))
 
 
 class Holes:
@@ -106,9 +99,9 @@ def merge(ranges):
     return merged
 
 
-def holes(octets):
+def holes(lines):
     view = Holes()
-    for arrival in arrivals(octets):
+    for arrival in arrivals(lines):
         view.arrive(*arrival)
     return view
 
