@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck disable=SC2154
-# Capture mpa_ping with all combinations of terms, for decode.py. This runs in a
+# Capture mpa_ping with all combinations of terms, for decode.sh. This runs in a
 # guest of tests/vm, with tests/net/socket in /root/test:
 #
 #	tests/vm/run --file tests/net/socket:root/test \
 #		--get /root/captures:build/captures -- tests/interop/captures.sh
-#	tests/interop/decode.py --immediate 5045 build/captures/*.pcap
+#	tests/interop/decode.sh build/captures/*.pcap
 #
 # Another script of the same guest may call it as well; it leaves only
 # /root/captures: NAME.pcap, and NAME.want with the terms that mpa_ping reports and
-# tests/interop/decode.py has to find, a line for each connection.
+# tests/interop/decode.sh has to find, a line for each connection.
 set -euo pipefail
 
 TESTS=/root/test
@@ -18,7 +18,6 @@ TESTS=/root/test
 set +e			# lib.sh does not count on it, but calls fail()
 
 OUT=/root/captures
-IMMEDIATE=5045		# connections to this port start without frames
 
 # Emulation is late at times. TCP would then repeat segments, and the SACK block
 # for it would split others.
@@ -33,7 +32,7 @@ connect() {
 	done
 }
 
-# mpa_ping's report of a connection, in the words of decode.py. It does not count
+# mpa_ping's report of a connection, in the words of decode.sh. It does not count
 # an RTR and, if that is a Read Request, the Response.
 want() {
 	local rtr=0 answer=0
@@ -46,8 +45,8 @@ want() {
 }
 
 # capture NAME CRC DECODER SERVER CLIENT: pings with the options of PINGS, a line for
-# each, and those of CLIENT, to a server with those of SERVER. DECODER decides, or
-# either of them if it is empty.
+# each, and those of CLIENT, to a server with those of SERVER. DECODER is tshark where
+# that has to agree with the reference.
 capture() {
 	local name=$1 crc=$2 decoder=$3 options pings
 
@@ -60,7 +59,7 @@ capture() {
 	for options in "${pings[@]}"; do
 		# shellcheck disable=SC2086
 		ping_ok "$B4" verify=1 timeout=60 $options $5
-		want "${decoder:+decoder=$decoder}" >>"$OUT/$name.want"
+		want "decoder=$decoder" >>"$OUT/$name.want"
 	done
 	capture_stop capture
 	stop_serving
@@ -121,7 +120,7 @@ all_terms() {
 		single "$name-there-crc$crc" $crc reference "markers=1 $2" "$2"
 		single "$name-back-crc$crc" $crc reference "$2" "markers=1 $2"
 		batches "$name-none-crc$crc" $crc tshark "$2" "$2"
-		batches "$name-both-crc$crc" $crc "" \
+		batches "$name-both-crc$crc" $crc reference \
 			"markers=1 $2" "markers=1 $2"
 		batches "$name-there-crc$crc" $crc reference \
 			"markers=1 $2" "$2"
@@ -137,14 +136,10 @@ batches rev0 1 reference rev=0 rev=0
 single rev2 1 tshark "rev=2 markers=1" "rev=2 markers=1"
 batches rev2 1 tshark rev=2 rev=2
 enhanced rev2-rtr-none tshark "" ""
-enhanced rev2-rtr-both "" markers=1 markers=1
+enhanced rev2-rtr-both reference markers=1 markers=1
 enhanced rev2-rtr-there reference markers=1 ""
-# shellcheck disable=SC2034
-PORT=$IMMEDIATE
 single immediate 1 reference start=immediate start=immediate
 batches immediate 1 reference start=immediate start=immediate
-# shellcheck disable=SC2034
-PORT=5044
 lossy loss-none 1 tshark "" ""
-lossy loss-both 1 "" markers=1 markers=1
+lossy loss-both 1 reference markers=1 markers=1
 links_down

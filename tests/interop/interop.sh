@@ -70,7 +70,7 @@ decode() {
 			echo "not ok decode.none nothing was captured"
 		return
 	fi
-	"$TOP/tests/interop/decode.py" --immediate 5045 "${pcaps[@]}" \
+	"$TOP/tests/interop/decode.sh" "${pcaps[@]}" \
 		>"$OUT/decode.log" || true
 	sed -nE 's/^(not )?ok( [0-9]+)?( -)? /\1ok /p' "$OUT/decode.log"
 }

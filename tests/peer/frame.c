@@ -16,7 +16,7 @@ static const struct {
 } fields[] = {
 	{ "m",		FLAGS,		FLAG_M },
 	{ "c",		FLAGS,		FLAG_C },
-	{ "r",		FLAGS,		0x20 },
+	{ "r",		FLAGS,		FLAG_R },
 	{ "s",		FLAGS,		FLAG_S },
 	{ "res",	FLAGS,		0x0f },
 	{ "flags",	FLAGS,		0xff },

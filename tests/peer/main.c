@@ -6,6 +6,9 @@
  *	mpa-peer [-t SECONDS] [-f FROM..TO] listen ADDRESS PORT STEP...
  *	mpa-peer [-t SECONDS] [-f FROM..TO] relay ADDRESS PORT SERVER PORT WHAT
  *	mpa-peer segments [verbose] CAPTURE ADDRESS
+ *	mpa-peer decode CAPTURE
+ *	mpa-peer payloads CAPTURE ADDRESS
+ *	mpa-peer crc HEX
  *
  * The steps run in order on a TCP connection, made or accepted. Each wait has
  * a limit of SECONDS (5). With -f all steps run once for each number from FROM
@@ -20,12 +23,19 @@
  * back, but flips a bit of octet N: with there:N on the way to the server, with
  * back:N on the way from it.
  *
- * segments reads a capture of one connection, made with tcpdump at the sender
- * ADDRESS, and counts its TCP segments that begin with an FPDU and hold only
- * whole ones (aligned), the retransmissions (again), those without room for 8
- * octets more (full), and those after which the window had no room for another
- * one as long (tight). verbose: also why others are not aligned, with the first
- * of them.
+ * The next three read captures of tcpdump that begin before the SYN. Startup
+ * frames and FPDUs in them have to be right to the last octet, or the status
+ * is 1.
+ *
+ * segments counts the TCP segments from ADDRESS that begin with an FPDU and
+ * hold only whole ones (aligned), the retransmissions (again), those without
+ * room for 8 octets more (full), and those after which the window had no room
+ * for another one as long (tight). verbose: also why others are not aligned,
+ * with the first of them.
+ *
+ * decode prints the frames and FPDUs of each connection, and a line with its
+ * terms; the Initiator's values come first. payloads prints the octets of each
+ * segment from ADDRESS. crc prints HEX and its CRC32c.
  *
  * Octets:
  *	send:HEX	send these
@@ -231,6 +241,47 @@ static void relay(const char *what, long number)
 	conn_close(&relayed.conn);
 }
 
+static void crc_main(int argc, char **argv)
+{
+	static uint8_t octets[FPDU_SPACE];
+	uint8_t sum[4];
+	uint32_t crc;
+	size_t len;
+	int i;
+
+	if (argc != 1)
+		misused("crc HEX");
+	len = field_hex("crc", argv[0], octets, sizeof(octets));
+	crc = mpa_ref_crc(octets, len);
+	for (i = 0; i < 4; i++)
+		sum[i] = crc >> 8 * i;
+	say("%s%s", argv[0], to_hex(sum, 4));
+}
+
+/* Commands that make no connection */
+static const struct {
+	const char	*name;
+	void		(*run)(int argc, char **argv);
+} offline[] = {
+	{ "segments", segments_main },
+	{ "decode", decode_main },
+	{ "payloads", payloads_main },
+	{ "crc", crc_main },
+};
+
+static bool run_offline(int argc, char **argv)
+{
+	size_t i;
+
+	for (i = 0; argc && i < sizeof(offline) / sizeof(*offline); i++)
+		if (!strcmp(argv[0], offline[i].name)) {
+			now_doing = argv[0];
+			offline[i].run(argc - 1, argv + 1);
+			return true;
+		}
+	return false;
+}
+
 static void set_range(const char *text, long *from, long *to)
 {
 	char end;
@@ -255,10 +306,8 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	argv += optind;
-	if (argc > optind && !strcmp(argv[0], "segments")) {
-		segments_main(argc - optind - 1, argv + 1);
+	if (run_offline(argc - optind, argv))
 		return 0;
-	}
 	relaying = argc - optind == 6 && !strcmp(argv[0], "relay");
 	if (!relaying && (argc - optind < 3 || (strcmp(argv[0], "connect") &&
 						strcmp(argv[0], "listen"))))

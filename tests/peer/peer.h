@@ -76,6 +76,7 @@ enum { FLAGS, REV, PD_LENGTH, IRD_WORD, ORD_WORD, NUMBERS };
 
 #define FLAG_M		0x80
 #define FLAG_C		0x40
+#define FLAG_R		0x20
 #define FLAG_S		0x10
 
 struct frame {
@@ -140,8 +141,10 @@ struct peer {
 
 void step_run(struct peer *p, char *text);
 
-/* Judge a capture; exits on an error. */
+/* With captures; they exit on an error. */
 void segments_main(int argc, char **argv);
+void decode_main(int argc, char **argv);
+void payloads_main(int argc, char **argv);
 
 /* Relay both directions, and flip one bit. */
 void relay_run(struct conn *client, struct conn *server, const char *what);

@@ -3,20 +3,16 @@
  * mpa-peer segments: alignment of the FPDUs that one end of a connection sent
  * to its TCP segments, and why a segment does not hold whole ones.
  *
- * The FPDUs are found by following lengths and markers from the first octet of
- * full operation on; their markers and CRCs have to be right. Each transmission
- * of a segment with payload counts. Offsets are those of the stream of TCP,
+ * The FPDUs are those of the stream, and have to be right. Each transmission of
+ * a segment with payload counts. Offsets are those of the stream of TCP,
  * including the startup frame.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture.h"
-#include "peer.h"
+#include "talk.h"
 
-#define FRAME_LEN	20
-#define MARKER_EVERY	512
 #define PAUSE		180000	/* us; TCP's probes come no sooner */
 #define SHOWN		40	/* segments in detail */
 
@@ -59,15 +55,10 @@ struct row {
 };
 
 struct judge {
-	const struct capture	*c;
-	uint8_t		*octets;	/* sent */
-	uint8_t		*mark;		/* of each, and of the end */
-	size_t		len;
-	size_t		base;		/* of full operation */
-	bool		markers;
-	bool		crc;
-	size_t		fpdus;
-	size_t		markers_seen;
+	const struct voice *v;		/* of the connection at hand */
+	uint8_t		*mark;		/* of each octet, and of the end */
+	unsigned int	packet;		/* maximal length of an IP packet */
+	uint64_t	last;		/* time of the segment before */
 
 	size_t		segments;
 	size_t		begin;		/* with an FPDU */
@@ -76,115 +67,27 @@ struct judge {
 	size_t		again_aligned;
 	size_t		full;		/* to less than 8 octets */
 	size_t		tight;		/* the window had no room for another */
-	uint64_t	last;		/* time of the segment before */
+	size_t		fpdus;
+	size_t		markers;
+	size_t		octets;
+	unsigned int	longest;	/* IP packet */
 	struct row	row[CAUSES];
 	bool		verbose;
 	size_t		shown;
 };
 
-static uint16_t get16(const uint8_t *from)
+static void follow(struct judge *j, struct voice *v)
 {
-	return from[0] << 8 | from[1];
-}
+	static struct fpdu f;
 
-/* FPDUs */
-
-static bool marker_due(const struct judge *j, size_t at)
-{
-	return j->markers && (at - j->base) % MARKER_EVERY == 0;
-}
-
-static void need(const struct judge *j, size_t end)
-{
-	if (end > j->len)
+	do {
+		j->mark[v->base + v->fpdus.pos] |= BEGINS;
+	} while (talk_take(v, &f));
+	if (v->base + v->fpdus.pos < v->len)
 		wrong("the last FPDU is cut short");
-}
-
-static void check_marker(struct judge *j, size_t at, size_t header)
-{
-	const uint8_t *m = j->octets + at;
-	uint16_t ptr = at > header ? at - header : 0;
-
-	need(j, at + 4);
-	if (get16(m) || get16(m + 2) != ptr)
-		wrong("the marker at %zu is %04x%04x, not %08x", at - j->base,
-		      get16(m), get16(m + 2), ptr);
-	j->markers_seen++;
-}
-
-static void check_crc(const struct judge *j, size_t at, size_t end)
-{
-	uint32_t crc = mpa_ref_crc(j->octets + at, end - 4 - at);
-	int i;
-
-	for (i = 0; i < 4; i++)
-		if (j->octets[end - 4 + i] != (uint8_t)(crc >> 8 * i))
-			wrong("wrong CRC in the FPDU at %zu", at - j->base);
-}
-
-/* Where the FPDU at @at ends */
-static size_t follow_fpdu(struct judge *j, size_t at)
-{
-	size_t header = marker_due(j, at) ? at + 4 : at, end = at;
-	size_t left, step;
-
-	need(j, header + 2);
-	left = get16(j->octets + header);
-	if (!left || left > 64768)
-		wrong("ULPDU_Length %zu at %zu", left, at - j->base);
-	left = ((2 + left + 3) & ~(size_t)3) + 4;
-	for (; left; left -= step) {
-		if (marker_due(j, end)) {
-			check_marker(j, end, header);
-			end += 4;
-		}
-		step = MARKER_EVERY - (end - j->base) % MARKER_EVERY;
-		if (!j->markers || step > left)
-			step = left;
-		end += step;
-	}
-	need(j, end);
-	if (j->crc)
-		check_crc(j, at, end);
-	j->fpdus++;
-	return end;
-}
-
-static void follow(struct judge *j)
-{
-	size_t at = j->base;
-
-	while (at < j->len) {
-		j->mark[at] |= BEGINS;
-		at = follow_fpdu(j, at);
-	}
-	j->mark[at] |= BEGINS;
-}
-
-/* Startup */
-
-static bool is_frame(const uint8_t *octets, size_t len)
-{
-	return len >= FRAME_LEN && (!memcmp(octets, "MPA ID Req Frame", 16) ||
-				    !memcmp(octets, "MPA ID Rep Frame", 16));
-}
-
-static void agree(struct judge *j)
-{
-	uint8_t theirs[FRAME_LEN];
-	size_t len = capture_octets(&j->c->in, theirs, sizeof(theirs));
-
-	if (!is_frame(j->octets, j->len)) {
-		/* An immediate start: RFC 5044 has markers and CRC then. */
-		j->markers = true;
-		j->crc = true;
-		return;
-	}
-	if (!is_frame(theirs, len))
-		wrong("no startup frame of the other end");
-	j->base = FRAME_LEN + get16(j->octets + 18);
-	j->markers = theirs[16] & FLAG_M;
-	j->crc = (theirs[16] | j->octets[16]) & FLAG_C;
+	j->fpdus += v->nr;
+	j->markers += v->markers;
+	j->octets += v->fpdus.pos;
 }
 
 /* Segments */
@@ -197,7 +100,7 @@ static size_t payload(const struct segment *s)
 /* Octets that the segment could still hold; 0: full */
 static size_t room(const struct judge *j, const struct segment *s)
 {
-	return j->c->full - s->length;
+	return j->packet - s->length;
 }
 
 /* As if SACK blocks that it does not have took room */
@@ -240,7 +143,7 @@ static void show(struct judge *j, const struct segment *s, enum cause cause)
 		next++;
 	say("%10llu us, offset %zu%s: %zu octets (room for %zu more, SACK %u), begins at octet %zu of an FPDU, ends after %zu of %zu; window %lld past the end: %s",
 	    (unsigned long long)(s->time % 1000000000),
-	    (size_t)s->at - j->base, s->again ? " again" : "", payload(s),
+	    (size_t)s->at - j->v->base, s->again ? " again" : "", payload(s),
 	    room(j, s), s->sack, (size_t)s->at - first, (size_t)s->end - last,
 	    next - last, (long long)(s->edge - s->end), cause_names[cause]);
 }
@@ -270,12 +173,11 @@ static void judge_segment(struct judge *j, const struct segment *s)
 {
 	enum place place;
 
-	if (memcmp(j->octets + s->at, s->octets, payload(s)))
-		wrong("a retransmission differs at %zu",
-		      (size_t)s->at - j->base);
-	if (s->edge <= j->len)
+	if (s->edge <= j->v->len)
 		j->mark[s->edge] |= AT_EDGE;
-	if (s->end <= j->base)
+	if (s->end < j->v->base && room(j, s))
+		wrong("the startup frame is cut at %zu", (size_t)s->end);
+	if (s->end <= j->v->base)
 		return;
 	place = place_of(j, s);
 	j->segments++;
@@ -304,42 +206,73 @@ static void show_table(const struct judge *j)
 	}
 }
 
-static void judge_init(struct judge *j, const struct capture *c)
+static void judge_side(struct judge *j, struct voice *v, unsigned int packet)
 {
-	memset(j, 0, sizeof(*j));
-	j->c = c;
-	j->len = c->out.highest;
-	j->octets = malloc(j->len + 1);
-	j->mark = calloc(j->len + 1, 1);
-	if (!j->octets || !j->mark)
-		wrong("no memory");
-	if (capture_octets(&c->out, j->octets, j->len) < j->len)
+	const struct side *s = v->side;
+	size_t i;
+
+	if (v->len < s->highest)
 		wrong("octets are missing in the capture");
+	if (!packet)
+		wrong("the capture lacks a SYN");
+	if (s->longest > packet)
+		wrong("a packet of %u octets, where %u are allowed",
+		      s->longest, packet);
+	if (s->longest > j->longest)
+		j->longest = s->longest;
+	j->v = v;
+	j->packet = packet;
+	j->last = 0;
+	j->mark = calloc(v->len + 1, 1);
+	if (!j->mark)
+		wrong("no memory");
+	follow(j, v);
+	for (i = 0; i < s->nr; i++) {
+		judge_segment(j, &s->segment[i]);
+		j->last = s->segment[i].time;
+	}
+	free(j->mark);
+}
+
+/* Judge what @address sent. Returns the number of connections. */
+static size_t judge_all(struct judge *j, const struct capture *c,
+			const struct end *address)
+{
+	const struct connection *at;
+	size_t found = 0;
+	struct talk t;
+	int i;
+
+	for (at = c->connection; at < c->connection + c->nr; at++)
+		for (i = 0; i < 2; i++) {
+			if (!at->side[i].nr || !side_is(&at->side[i], address))
+				continue;
+			talk_begin(&t, at);
+			judge_side(j, &t.voice[i], connection_full(at));
+			talk_end(&t);
+			found++;
+		}
+	return found;
 }
 
 /* [verbose] CAPTURE ADDRESS */
 void segments_main(int argc, char **argv)
 {
+	struct judge j = { 0 };
 	struct capture c;
-	struct judge j;
-	size_t i;
+	struct end address;
 
 	if (argc < 2 || argc > 3 || (argc == 3 && strcmp(argv[0], "verbose")))
 		misused("segments [verbose] CAPTURE ADDRESS");
-	capture_read(&c, argv[argc - 2], argv[argc - 1]);
-	judge_init(&j, &c);
+	if (!end_parse(&address, argv[argc - 1]))
+		misused("%s is no address", argv[argc - 1]);
+	capture_read(&c, argv[argc - 2]);
 	j.verbose = argc == 3;
-	agree(&j);
-	follow(&j);
-	for (i = 0; i < c.out.nr; i++) {
-		judge_segment(&j, &c.out.segment[i]);
-		j.last = c.out.segment[i].time;
-	}
+	if (!judge_all(&j, &c, &address))
+		wrong("no connection of %s", argv[argc - 1]);
 	if (j.verbose)
 		show_table(&j);
-	say("segments=%zu begin=%zu aligned=%zu again=%zu again_aligned=%zu full=%zu tight=%zu fpdus=%zu markers=%zu octets=%zu",
+	say("segments=%zu begin=%zu aligned=%zu again=%zu again_aligned=%zu full=%zu tight=%zu fpdus=%zu markers=%zu octets=%zu longest=%u",
 	    j.segments, j.begin, j.aligned, j.again, j.again_aligned, j.full,
-	    j.tight, j.fpdus, j.markers_seen, j.len - j.base);
-	free(j.octets);
-	free(j.mark);
+	    j.tight, j.fpdus, j.markers, j.octets, j.longest);
 }

@@ -16,7 +16,6 @@ packages_of() {
 	check) echo sparse cppcheck codespell perl python3 git ;;
 	coverage) echo lcov ;;
 	fuzz-core) echo clang llvm libclang-rt-dev libc6-dev ;;
-	demo) echo python3 ;;
 	htmldocs) echo python3-sphinx linux-source-6.12 perl xz-utils ;;
 	decode) echo python3 tshark gcc libc6-dev bsdextrautils ;;
 	ooo) echo python3 tshark gnuplot-nox ;;
