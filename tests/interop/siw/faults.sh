@@ -108,7 +108,7 @@ terminate_without_crc() {
 	hand_listen read:24 "send:${REP_KEY}50020004000100c8" read:28
 	fpdu=${OCTETS:48}
 	[[ $fpdu == 00164147* ]] || fail "no Terminate: $fpdu"
-	judge 2 "${fpdu:48}" 00000000 "$(with_crc "${fpdu:0:48}" | tail -c 8)"
+	judge 2 "${fpdu:48}" 00000000 "$(mpa-peer crc "${fpdu:0:48}" | tail -c 9)"
 }
 
 test_case fault.reserved "reserved bits of a Request" \

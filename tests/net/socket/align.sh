@@ -20,18 +20,9 @@ bulk() {
 	expect status=0 reason=ok "bytes_rx=$octets"
 }
 
-# judge NAME ADDRESS OCTETS: analyse the segments of ADDRESS; S has the results
-judge() {
-	local said pair
-
-	said=$(mpa-peer segments verbose "$STATE/$1.pcap" "$2") ||
-		fail "capture $1: $(tail -n 1 <<<"$said")"
-	echo "$1, $2:"
-	tail -n 12 <<<"$said"
-	S=()
-	for pair in $(tail -n 1 <<<"$said"); do
-		S[${pair%%=*}]=${pair#*=}
-	done
+# complete NAME ADDRESS OCTETS: judge the segments of ADDRESS
+complete() {
+	judge "$1" "$2"
 	((S[octets] > $3)) || fail "capture $1 is not complete"
 }
 
@@ -44,7 +35,6 @@ share() {
 # Without loss the stack or a device cuts trains, and each piece is whole.
 cut_trains() {
 	local markers=$1 octets=3000000 device
-	local -A S
 
 	network routed 1500
 	spoil
@@ -54,7 +44,7 @@ cut_trains() {
 	capture_start r rb wire "${SMALL[@]}"
 	bulk "$markers" $octets
 	capture_stop wire
-	judge wire "$A4" $octets
+	complete wire "$A4" $octets
 	share 100
 	# But for the last, and 7 octets with markers
 	((S[full] + 2 >= S[segments])) || fail "only ${S[full]} are full"
@@ -63,7 +53,6 @@ cut_trains() {
 # Payload sent from the consumer's own pages
 own_pages() {
 	local count=500
-	local -A S
 
 	network routed 1500
 	spoil
@@ -74,7 +63,7 @@ own_pages() {
 	served
 	expect ulpdus_rx=$count
 	capture_stop wire
-	judge wire "$A4" "${R[bytes_rx]}"
+	complete wire "$A4" "${R[bytes_rx]}"
 	share 100
 }
 
@@ -95,7 +84,6 @@ few_fragments() {
 # room for SACK blocks
 both_with_loss() {
 	local markers=$1 octets=6000000
-	local -A S
 
 	network routed 1500
 	spoil
@@ -106,17 +94,16 @@ both_with_loss() {
 	expect "bytes_tx=$octets"
 	capture_stop there
 	capture_stop back
-	judge there "$A4" $octets
+	complete there "$A4" $octets
 	((S[again])) || fail "nothing was sent again"
 	share 98
-	judge back "$B4" $octets
+	complete back "$B4" $octets
 	share 98
 }
 
 # The window closes again and again, and opens for other than whole segments.
 slow_receiver() {
 	local octets=3000000
-	local -A S
 
 	network routed 1500
 	spoil
@@ -124,7 +111,7 @@ slow_receiver() {
 	capture_start a va wire "${SMALL[@]}"
 	bulk "$1" $octets lazy=1
 	capture_stop wire
-	judge wire "$A4" $octets
+	complete wire "$A4" $octets
 	((S[tight] * 100 > S[segments])) ||
 		fail "the window was full ${S[tight]} times only"
 	share 98

@@ -525,7 +525,7 @@ streams() {
 one_fpdu() {
 	same "${#OURS}" 96 "hex digits of the first FPDU"
 	like "$OURS" "002a0000000000000000*" "the first FPDU"
-	same "$OURS" "$(with_crc "${OURS:0:88}")" "its CRC"
+	same "$OURS" "$(mpa-peer crc "${OURS:0:88}")" "its CRC"
 	same "$THEIRS" "$OURS" "its echo"
 }
 
@@ -546,7 +546,7 @@ read_on_wire() {
 	after OURS 002e41410000000000000001000000010000000000000000000000000000000000000000000000010000000000000000ba10e3c9 \
 		"the RTR"
 	after THEIRS "${REP_KEY}50020006c00640056162" "the Reply"
-	after THEIRS "$(with_crc "000e$ANSWER")" "the RDMA Read Response"
+	after THEIRS "$(mpa-peer crc "000e$ANSWER")" "the RDMA Read Response"
 	one_fpdu
 }
 
@@ -588,7 +588,7 @@ terminate_on_wire() {
 	streams rtr=send size=42 count=1
 	expect mpa_error=7
 	after OURS "${REQ_KEY}50020004c0100010" "the Request"
-	same "$OURS" "$(with_crc "0016${TERMINATE}070000")" "the Terminate"
+	same "$OURS" "$(mpa-peer crc "0016${TERMINATE}070000")" "the Terminate"
 	same "$THEIRS" "${REP_KEY}5002000480108010" "the Reply"
 	tcpdump -r "$STATE/wire.pcap" -nn 2>/dev/null |
 		awk '/Flags \[[^]]*R/ { reset++ }
@@ -602,13 +602,13 @@ markers_on_wire() {
 	local OURS THEIRS OPTIONS=(markers=1)
 
 	streams markers=1 rtr=write pdata=wxyz size=1000 count=30
-	walk wire "$A4" 28 1 1500
+	walk wire "$A4" 1 1500
 	aligned
-	same "$FPDUS" 31 "FPDUs"
-	walk wire "$B4" 28 1 1500
-	same "$FPDUS" 30 "FPDUs of the echo"
+	same "${S[fpdus]}" 31 "FPDUs"
+	walk wire "$B4" 1 1500
+	same "${S[fpdus]}" 30 "FPDUs of the echo"
 	after OURS "${REQ_KEY}d0020008801080107778797a" "the Request"
-	after OURS "$(with_crc "00000000000e$WRITE")" "the RTR"
+	after OURS "$(mpa-peer crc "00000000000e$WRITE")" "the RTR"
 	after THEIRS "${REP_KEY}d0020008801080107778797a" "the Reply"
 }
 

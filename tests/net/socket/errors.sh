@@ -12,7 +12,7 @@ received() {
 	shift
 	for piece; do
 		case $piece in
-		crc:*) steps+=("send:$(with_crc "${piece#*:}")") ;;
+		crc:*) steps+=("send:$(mpa-peer crc "${piece#*:}")") ;;
 		*:*) steps+=("$piece") ;;
 		*) steps+=("send:$piece") ;;
 		esac

@@ -68,9 +68,9 @@ decoded() {
 
 	over_esp "$1" "${NULL_CIPHER[@]}"
 	for from in "$A4" "$B4"; do
-		walk wire "$from" 20 "$1" 1500
+		walk wire "$from" "$1" 1500
 		aligned
-		same "$SEGMENTS $FPDUS" "60 60" "segments and FPDUs of $from"
+		same "${S[segments]} ${S[fpdus]}" "60 60" "segments and FPDUs of $from"
 	done
 }
 

@@ -10,6 +10,7 @@ SLOW=1			# the debug kernel is
 mkdir -p "$STATE"
 
 declare -A R=()		# the result read last
+declare -A S=()		# figures about segments, see judge()
 
 REQ_KEY=4d504120494420526571204672616d65
 REP_KEY=4d504120494420526570204672616d65
@@ -282,21 +283,6 @@ peer_served() {
 	rm "$STATE/server"
 }
 
-# with_crc HEX: print HEX and its CRC32c, computed bit by bit
-with_crc() {
-	local crc=$((0xffffffff)) at bit
-
-	for ((at = 0; at < ${#1}; at += 2)); do
-		((crc ^= 16#${1:at:2}))
-		for ((bit = 0; bit < 8; bit++)); do
-			((crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1))
-		done
-	done
-	((crc ^= 0xffffffff))
-	printf '%s%02x%02x%02x%02x' "$1" $((crc & 255)) $((crc >> 8 & 255)) \
-		$((crc >> 16 & 255)) $((crc >> 24))
-}
-
 # zeroes N: that many octets
 zeroes() { (($1 == 0)) || printf "%0$(($1 * 2))d" 0; }
 
@@ -340,23 +326,32 @@ capture_stop() {
 		fail "tcpdump lost packets: $(cat "$STATE/$1.err")"
 }
 
-# walk CAPTURE FROM FRAME MARKERS MTU: parse the octets that FROM sent after a startup
-# frame of FRAME octets. Sets SEGMENTS, ALIGNED, FPDUS, MARKERS; fails for an octet
-# out of place or a packet longer than MTU.
-walk() {
-	local said
+# judge CAPTURE ADDRESS: the octets that ADDRESS sent have to be startup frames and
+# FPDUs, right to the last octet; S has the figures about its segments.
+judge() {
+	local said pair
 
-	said=$(tcpdump -r "$STATE/$1.pcap" -nn -t -x "src host $2" 2>/dev/null |
-		awk -v frame="$3" -v markers="$4" -v mtu="$5" \
-			-f "$TESTS/walk.awk") || fail "capture $1: $said"
-	echo "$1, $2: $said"
-	read -r SEGMENTS ALIGNED FPDUS MARKERS <<<"$said"
+	said=$(mpa-peer segments verbose "$STATE/$1.pcap" "$2") ||
+		fail "capture $1: $(tail -n 1 <<<"$said")"
+	echo "$1, $2:"
+	tail -n 12 <<<"$said"
+	S=()
+	for pair in $(tail -n 1 <<<"$said"); do
+		S[${pair%%=*}]=${pair#*=}
+	done
 }
 
-# payloads CAPTURE FROM: the payload of each segment, a line of hex each
+# walk CAPTURE ADDRESS MARKERS MTU: the same, with markers or without, and no packet
+# longer than the MTU
+walk() {
+	judge "$1" "$2"
+	(((S[markers] > 0) == $3)) || fail "capture $1 has ${S[markers]} markers"
+	((S[longest] <= $4)) || fail "a packet of ${S[longest]} octets"
+}
+
+# payloads CAPTURE ADDRESS: the payload of each segment, a line of hex each
 payloads() {
-	tcpdump -r "$STATE/$1.pcap" -nn -t -x "src host $2" 2>/dev/null |
-		awk -v list=1 -f "$TESTS/walk.awk"
+	mpa-peer payloads "$STATE/$1.pcap" "$2" || fail "capture $1"
 }
 
 # An FPDU without markers, 48 octets with a ULPDU of 42; its CRC was computed

@@ -596,9 +596,9 @@ rdmap_mulpdu() {
 	rdmap_ok app=echo rev=1 markers=1 size=50000 count=3
 	rdmap_served
 	capture_stop wire
-	walk wire "$A4" 20 1 1500
+	walk wire "$A4" 1 1500
 	aligned
-	((FPDUS > 100)) || fail "only $FPDUS FPDUs"
+	((S[fpdus] > 100)) || fail "only ${S[fpdus]} FPDUs"
 }
 
 # After code 4 a consumer acts as after code 1: it sends nothing more, not even a

@@ -30,8 +30,8 @@ on_wire() {
 }
 
 aligned() {
-	((SEGMENTS > 0 && SEGMENTS == ALIGNED)) ||
-		fail "$ALIGNED of $SEGMENTS segments hold whole FPDUs only"
+	((S[segments] > 0 && S[segments] == S[aligned])) ||
+		fail "${S[aligned]} of ${S[segments]} segments hold whole FPDUs only"
 }
 
 # Long ULPDUs: one FPDU to a segment, no segment longer than it may be
@@ -39,41 +39,42 @@ full_segments() {
 	local mtu=$1 markers=$2 count=$(($1 > 1500 ? 40 : 150))
 
 	MTU=$mtu on_wire "$markers" size=mulpdu count=$count batch=50
-	walk wire "$A4" 20 "$markers" "$mtu"
+	walk wire "$A4" "$markers" "$mtu"
 	aligned
-	same "$SEGMENTS $FPDUS" "$count $count" "segments and FPDUs"
-	((!markers || MARKERS > count)) || fail "only $MARKERS markers"
+	same "${S[segments]} ${S[fpdus]}" "$count $count" "segments and FPDUs"
+	((!markers || S[markers] > count)) ||
+		fail "only ${S[markers]} markers"
 }
 
 # A source fills segments to the last FPDU
 from_source() {
 	on_wire 1 source=1 size=mulpdu count=200
-	walk wire "$A4" 20 1 1500
+	walk wire "$A4" 1 1500
 	aligned
 	# All but the last are full: no more than 7 octets short of the MSS
-	payloads wire "$A4" | awk 'NR > 1 && length($0) < 2 * 1441 { short++ }
-		END { exit short > 1 }' || fail "segments could be fuller"
+	((S[full] + 1 >= S[segments])) || fail "segments could be fuller"
 }
 
 # Small ones: alone at once, or several whole ones to a segment
 small_ones() {
 	on_wire 1 size=100 count=400 batch=100
-	walk wire "$A4" 20 1 1500
+	walk wire "$A4" 1 1500
 	aligned
-	same "$FPDUS" 400 "FPDUs"
-	((SEGMENTS < 200)) || fail "$SEGMENTS segments for 400 small FPDUs"
+	same "${S[fpdus]}" 400 "FPDUs"
+	((S[segments] < 200)) ||
+		fail "${S[segments]} segments for 400 small FPDUs"
 	# By the formula, independent of the room left in the current segment
 	expect mulpdu=1430
 }
 
 one_at_a_time() {
 	MODE="echo" on_wire 1 size=100 count=50 depth=1
-	walk wire "$A4" 20 1 1500
+	walk wire "$A4" 1 1500
 	aligned
-	same "$SEGMENTS $FPDUS" "50 50" "segments and FPDUs"
-	walk wire "$B4" 20 1 1500
+	same "${S[segments]} ${S[fpdus]}" "50 50" "segments and FPDUs"
+	walk wire "$B4" 1 1500
 	aligned
-	same "$FPDUS" 50 "FPDUs of the echo"
+	same "${S[fpdus]}" 50 "FPDUs of the echo"
 	# Nagle would hold each until the last is acknowledged, 40 ms later
 	((${R[elapsed_ns]} < 5000000000)) || fail "that took ${R[elapsed_ns]} ns"
 }
@@ -90,21 +91,21 @@ odd_sizes() {
 		ping_ok "$B4" markers=1 size=$size count=40 batch=20
 	done
 	capture_stop wire
-	walk wire "$A4" 20 1 1500
+	walk wire "$A4" 1 1500
 	aligned
-	same "$FPDUS" 280 "FPDUs"
-	walk wire "$B4" 20 1 1500
+	same "${S[fpdus]}" 280 "FPDUs"
+	walk wire "$B4" 1 1500
 	aligned
-	same "$FPDUS" 280 "FPDUs of the echo"
+	same "${S[fpdus]}" 280 "FPDUs of the echo"
 }
 
 # Longer than a segment: the FPDU is cut, the next begins a segment again
 long_ones() {
 	# No more than the first window: TCP cuts a segment at its edge
 	on_wire 1 size=9000 count=6
-	walk wire "$A4" 20 1 1500
+	walk wire "$A4" 1 1500
 	# 9000 octets and 18 markers in segments of 1448
-	same "$SEGMENTS" 42 "segments"
+	same "${S[segments]}" 42 "segments"
 }
 
 # The startup frames: compared octet by octet, each in one segment of its own
@@ -119,8 +120,8 @@ frames_on_wire() {
 	same "${#lines[@]}" 2 "segments of the Initiator"
 	mapfile -t lines < <(payloads wire "$B4")
 	same "${lines[*]}" "${REP_KEY}c0010200$private" "the Reply"
-	# A frame is walked past, its octets do not move the markers
-	walk wire "$A4" 532 1 1500
+	# The octets of a frame do not move the markers.
+	walk wire "$A4" 1 1500
 	aligned
 }
 
@@ -157,9 +158,9 @@ immediate_on_wire() {
 	capture_start r ra wire
 	ping_ok "$B4" start=immediate size=500 count=20
 	capture_stop wire
-	walk wire "$A4" 0 1 1500
+	walk wire "$A4" 1 1500
 	aligned
-	walk wire "$B4" 0 1 1500
+	walk wire "$B4" 1 1500
 	aligned
 	like "$(payloads wire "$B4" | head -n 1)" "0000000001f4*" "first octets"
 }
@@ -170,9 +171,9 @@ ipv6_on_wire() {
 	capture_start r ra wire
 	ping_ok "$B6" markers=1 mode=sink size=mulpdu count=100 batch=10
 	capture_stop wire
-	walk wire "$A6" 20 1 1500
+	walk wire "$A6" 1 1500
 	aligned
-	same "$FPDUS" 100 "FPDUs"
+	same "${S[fpdus]}" 100 "FPDUs"
 }
 
 # The FIN comes after the last FPDU; TCP sets DF and uses SACK
@@ -219,8 +220,8 @@ through() {
 
 # No frame of a capture is longer than the MTU: segments are those of the wire
 longest() {
-	walk wire "$A4" 20 1 1500
-	walk wire "$B4" 20 1 1500
+	walk wire "$A4" 1 1500
+	walk wire "$B4" 1 1500
 }
 
 # Retransmissions are cut like the first time
@@ -233,9 +234,9 @@ aligned_with_loss() {
 	ping_ok "$B4" markers=1 mode=sink size=mulpdu count=300 batch=50 \
 		timeout=$((30 * SLOW))
 	capture_stop wire
-	walk wire "$A4" 20 1 1500
+	walk wire "$A4" 1 1500
 	aligned
-	((SEGMENTS > 300)) || fail "nothing was sent again"
+	((S[segments] > 300)) || fail "nothing was sent again"
 }
 
 # Startup frames are lost and come twice like everything else
