@@ -1,8 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# In the guest: run the KUnit suites and keep their results.
-# Print the log as it comes: the guest may crash
-cat /dev/kmsg &
-modprobe mpa_kunit || exit 1
-cat /sys/kernel/debug/kunit/mpa*/results >/root/results
-[ -s /root/results ]
+# In the guest: run the KUnit suites. The console has their results: it has all that
+# was said before a crash, and the crash.
+dmesg -n 8
+modprobe mpa_kunit

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Jobs that print results, for tests/check.sh and tests/harden.sh. They run side by side,
+# Jobs that print results, for check.sh, harden.sh and others. They run side by side,
 # one to a slot; the results are put together in order. OUT is where they leave
 # them: NAME.tap, and stderr in NAME.log.
 

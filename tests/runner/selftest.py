@@ -78,6 +78,56 @@ def conformance_cases():
         yield "conformance." + name, good, said
 
 
+# The log of KUnit, with a message of the module in it
+KTAP = """KTAP version 1
+1..2
+    KTAP version 1
+    # Subtest: mpa_a
+    1..2
+    ok 1 one
+        # Subtest: two
+        ok 1 CR-01 first
+mpa: a message
+        ok 2 second # SKIP no such thing
+    ok 2 two
+ok 1 mpa_a
+    # Subtest: mpa_b
+    1..1
+    ok 1 one
+ok 2 mpa_b
+"""
+# name, pattern in the log and its replacement, the cases that are not ok then
+KTAP_CASES = [
+    ("good", "", "", []),
+    ("row", "ok 1 CR", "not ok 1 CR", ["mpa_a.two CR-01 first"]),
+    ("case", "    ok 2 two", "    not ok 2 two", ["mpa_a.two"]),
+    ("suite", "ok 2 mpa_b", "not ok 2 mpa_b", ["mpa_b"]),
+    ("lost-row", "ok 1 CR", "ok 2 CR", ["mpa_a.two CR-01 first"]),
+    ("lost-case", "1\\.\\.1", "1..2", ["mpa_b.did not run"]),
+    ("lost-suite", "    # Subtest: mpa_b(.*\n)*", "",
+     ["kunit did not run", "mpa_b did not run"]),
+    ("crash", "mpa: a message(.*\n)*", "Kernel panic",
+     ["mpa_a.two", "kunit did not run", "mpa_b did not run"]),
+    ("nothing", "(.*\n)*", "", ["mpa_a did not run", "mpa_b did not run"]),
+]
+
+
+def ktap_cases():
+    for name, old, new, wanted in KTAP_CASES:
+        log = re.sub(old, new, KTAP, count=1)
+        done = subprocess.run(
+            [os.path.join(TESTS, "runner", "ktap.py"), "mpa_a", "mpa_b"],
+            input=re.sub("^", "[    1.000000] ", log, flags=re.M), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        bad = re.findall("^not ok (.*)$", done.stdout, re.M)
+        good = bad == wanted and done.returncode == bool(wanted)
+        if name == "good":
+            good = good and done.stdout == (
+                "ok mpa_a.one\nok mpa_a.two CR-01 first\n"
+                "ok mpa_a.two second # SKIP\nok mpa_b.one\n")
+        yield "ktap." + name, good, done.stdout
+
+
 def readme_cases():
     """The README shows code that the build compiles."""
     with open(os.path.join(TESTS, os.pardir, "README.md"),
@@ -380,9 +430,9 @@ def harden_cases():
 
 
 def main():
-    cases = [*ooo_cases(),
-             *conformance_cases(), *profile_cases(), *readme_cases(),
-             *counter_cases(), *mutant_cases(), *lint_cases(), *harden_cases()]
+    cases = [*ooo_cases(), *ktap_cases(), *conformance_cases(),
+             *profile_cases(), *readme_cases(), *counter_cases(),
+             *mutant_cases(), *lint_cases(), *harden_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
