@@ -44,7 +44,7 @@ QUICK="none/oneway loss1/oneway loss1/twoway slow/oneway"
 # does not take the processor from the connection.
 capture() {
 	rm -f "$STATE/$2.err"
-	nsenter --net="/run/netns/$1" -- tcpdump -i "$2" -s 9100 -B 65536 \
+	command ns "$1" tcpdump -i "$2" -s 9100 -B 65536 \
 		-w "$STATE/$2.pcap" tcp 2>"$STATE/$2.err" &
 	tcpdumps+=($!)
 	until grep -q '^tcpdump: listening' "$STATE/$2.err" 2>/dev/null; do

@@ -21,13 +21,6 @@ fail() {
 	exit 1
 }
 
-ns() {
-	local space=$1
-
-	shift
-	nsenter --net="/run/netns/$space" -- "$@"
-}
-
 # No slow start after idle, and no IPv6 messages in the background
 new_space() {
 	ip netns add "$1"

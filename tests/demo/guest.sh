@@ -7,13 +7,6 @@ PING=/sys/kernel/debug/mpa_ping
 PORT=5044
 SIZE=$(stat -c %s /root/file)
 
-ns() {
-	local space=$1
-
-	shift
-	nsenter --net="/run/netns/$space" -- "$@"
-}
-
 connect() {
 	local end
 
@@ -99,8 +92,7 @@ echo "Loading mpa.ko and mpa_ping.ko"
 modprobe mpa_ping
 connect
 ns initiator sh -c "cat /root/file >$PING/payload"
-nsenter --net=/run/netns/router -- \
-	tcpdump -i left -s 10000 -B 16384 --immediate-mode -w /root/mpa.pcap tcp 2>/tmp/tcpdump &
+ns router tcpdump -i left -s 10000 -B 16384 --immediate-mode -w /root/mpa.pcap tcp 2>/tmp/tcpdump &
 capture=$!
 until grep -q '^tcpdump: listening' /tmp/tcpdump; do sleep 0.05; done
 

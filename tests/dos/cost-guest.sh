@@ -5,8 +5,6 @@ set -euo pipefail
 
 SERVER=10.77.1.1 PORT=5044
 
-in_ns() { nsenter --net="/run/netns/$1" -- "${@:2}"; }
-
 network() {
 	ip netns add dos1
 	ip netns add dos2
@@ -28,7 +26,7 @@ talk() {
 	local before
 
 	before=$(busy)
-	OCTETS=$(in_ns dos1 mpa-many talk $SERVER $PORT rounds="$1" "${@:2}" |
+	OCTETS=$(ns dos1 mpa-many talk $SERVER $PORT rounds="$1" "${@:2}" |
 		sed -n 's/.*octets=\([0-9]*\) .*/\1/p')
 	COST=$(($(busy) - before))
 }
@@ -49,10 +47,10 @@ compare() {
 	local name=$1 most=$2 mpa plain times
 
 	shift 2
-	in_ns dos2 bash -c "echo 'serve port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
+	ns dos2 bash -c "echo 'serve port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
 	mpa=$(per_octet "$@")
-	in_ns dos2 bash -c "echo 'stop port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
-	nsenter --net=/run/netns/dos2 -- mpa-many plain $SERVER $PORT \
+	ns dos2 bash -c "echo 'stop port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
+	ns dos2 mpa-many plain $SERVER $PORT \
 		>/tmp/plain &
 	until grep -q listening /tmp/plain; do sleep 0.1; done
 	plain=$(per_octet raw=1 "$@")

@@ -97,13 +97,6 @@ until_true() {
 # Namespaces: clients in dos1, the server in dos2. dos3 and dos4 are a second pair
 # with the same addresses.
 
-ns() {
-	local space=$1
-
-	shift
-	nsenter --net="/run/netns/$space" -- "$@"
-}
-
 set_sysctl() {
 	local space=$1
 
@@ -189,7 +182,7 @@ talk() {
 bad() {
 	# Nothing that one before has said is taken for its own, as below
 	: >"$WORK/bad"
-	nsenter --net=/run/netns/dos1 -- mpa-many "$1" $SERVER $PORT \
+	ns dos1 mpa-many "$1" $SERVER $PORT \
 		source=$CLIENTS sources=8 "${@:2}" >"$WORK/bad" &
 	BAD_PID=$!
 }
@@ -622,7 +615,7 @@ poison_hex() { printf "%$(($1 / 8))s" | sed "s/ /$POISON/g"; }
 
 capture() {
 	: >"$WORK/tcpdump"
-	nsenter --net=/run/netns/dos1 -- tcpdump -i dosa -s 0 -B 16384 \
+	ns dos1 tcpdump -i dosa -s 0 -B 16384 \
 		--immediate-mode -w "$WORK/wire.pcap" tcp 2>"$WORK/tcpdump" &
 	TCPDUMP=$!
 	until_true 20 grep -q '^tcpdump: listening' "$WORK/tcpdump" ||
@@ -669,7 +662,7 @@ initiate() {
 	request="rev=1,flags=$1,pd=$(some_hex "$2")"
 	set -- "${@:3}" pdatahex="$(some_hex "$2")"
 	: >"$WORK/peer"
-	nsenter --net=/run/netns/dos2 -- mpa-peer -t $((10 * SLOW)) listen \
+	ns dos2 mpa-peer -t $((10 * SLOW)) listen \
 		$SERVER $PORT "expect-request:$request" reply:m=1,c=1 \
 		serve end >"$WORK/peer" &
 	until_true 10 grep -q '^listening' "$WORK/peer" || fail "no mpa-peer"

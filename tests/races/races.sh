@@ -44,7 +44,7 @@ counted() { awk -F= -v name="$1" '$1 == name { print $2 }' $FILES/result; }
 
 # command_in NS WORD...: a command to mpa_races, in a namespace
 command_in() {
-	\in "$1" bash -c 'echo "$1" >"$2"' - "${*:2}" $FILES/cmd
+	ns "$1" bash -c 'echo "$1" >"$2"' - "${*:2}" $FILES/cmd
 }
 
 space() {
@@ -52,7 +52,7 @@ space() {
 	ip -n "$1" link set lo up
 }
 
-mpa_sysctl() { \in "$1" sysctl -qw "net.mpa.$2"; }
+mpa_sysctl() { ns "$1" sysctl -qw "net.mpa.$2"; }
 
 # pair A B NET: two namespaces and a link that loses a packet now and then
 pair() {
@@ -113,14 +113,14 @@ all_released() {
 }
 
 stat_of() {
-	\in "$1" awk -v name="$2" '$1 == name { print $2 }' /proc/net/mpa_stat
+	ns "$1" awk -v name="$2" '$1 == name { print $2 }' /proc/net/mpa_stat
 }
 
 # Others end connections as well, those that are not polite.
 destroy() {
 	local sockets
 
-	sockets=$(\in races-a ss -HKtn 'dport >= :7000 or sport >= :7000' | wc -l)
+	sockets=$(ns races-a ss -HKtn 'dport >= :7000 or sport >= :7000' | wc -l)
 	total[destroyed]=$((${total[destroyed]-0} + sockets))
 }
 
@@ -204,7 +204,7 @@ peers() {
 
 # Sockets of TCP without an owner
 lingering() {
-	\in races-d ss -Htan | awk '
+	ns races-d ss -Htan | awk '
 		/^(FIN-WAIT|TIME-WAIT|LAST-ACK|CLOSING)/ { n++ }
 		END { print n + 0 }'
 }
@@ -234,7 +234,7 @@ reload() {
 	pair races-d races-e 2
 	: >"$WORK/peers"
 	unload mpa || return
-	\in races-e bash -c "WORK=$WORK; $(declare -f play peers); peers" &
+	ns races-e bash -c "WORK=$WORK; $(declare -f play peers); peers" &
 	for ((n = 1; n <= $1; n++)); do
 		reload_once "$n" || break
 		((n % 5)) || echo "races: reload $n of $1"

@@ -50,7 +50,7 @@ trace_save() {
 # Capture the packets that reach the receiver. tcpdump runs at low priority, so that
 # it does not take the processor from the connection, and gets packets in batches.
 capture() {
-	nsenter --net=/run/netns/b -- tcpdump -i vb -s 80 -B 65536 \
+	command ns b tcpdump -i vb -s 80 -B 65536 \
 		--time-stamp-precision=nano -w "$1" "tcp and src $A4" \
 		2>"$STATE/tcpdump" &
 	tcpdump=$!

@@ -33,16 +33,16 @@ spaces() {
 	trap leave EXIT
 	for space in "${SPACES[@]}"; do
 		ip netns add "$space"
-		\in "$space" ip link set lo up
-		\in "$space" sysctl -qw net.mpa.startup_timeout_ms=30000 \
+		ns "$space" ip link set lo up
+		ns "$space" sysctl -qw net.mpa.startup_timeout_ms=30000 \
 			net.ipv4.tcp_max_tw_buckets=500
 		# TCP challenges each RST after a hole, RFC 5961
-		\in "$space" sysctl -qw net.ipv4.tcp_invalid_ratelimit=0
+		ns "$space" sysctl -qw net.ipv4.tcp_invalid_ratelimit=0
 	done
 	# Lost octets of a seed stay lost until TCP's timer, which leaves holes
-	\in "${SPACES[0]}" sysctl -qw net.ipv4.tcp_recovery=0 \
+	ns "${SPACES[0]}" sysctl -qw net.ipv4.tcp_recovery=0 \
 		net.ipv4.tcp_early_retrans=0
-	\in "${SPACES[1]}" sysctl -qw net.mpa.crc=0
+	ns "${SPACES[1]}" sysctl -qw net.mpa.crc=0
 }
 
 is_debug() { [[ -e /sys/kernel/debug/kmemleak ]]; }
@@ -73,7 +73,7 @@ sockets() {
 	local space
 
 	for space in "${SPACES[@]}"; do
-		\in "$space" grep -o '^TCP: inuse [0-9]* orphan [0-9]*' \
+		ns "$space" grep -o '^TCP: inuse [0-9]* orphan [0-9]*' \
 			/proc/net/sockstat
 	done
 }
@@ -120,7 +120,7 @@ tcp_pressures() {
 	local space
 
 	for space in "${SPACES[@]}"; do
-		\in "$space" cat /proc/net/netstat
+		ns "$space" cat /proc/net/netstat
 	done | tcp_ext TCPMemoryPressures
 }
 

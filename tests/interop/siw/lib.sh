@@ -174,7 +174,7 @@ record() {
 	local try
 
 	rm -f "$STATE/tcpdump"
-	nsenter --net=/run/netns/b -- tcpdump -i vb -s 2000 -B 65536 \
+	command ns b tcpdump -i vb -s 2000 -B 65536 \
 		--immediate-mode -U -c "$KEPT" -w "$OUT/$CASE.pcap" tcp \
 		2>"$STATE/tcpdump" &
 	RECORDER=$!

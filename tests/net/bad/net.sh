@@ -232,9 +232,7 @@ box() {
 	later m sysctl -qw net.ipv6.conf.all.disable_ipv6=1
 	later m "ip link set dev ma up; ip link set dev mb up"
 	do_it
-	# Not ns(): kill would end the function's shell and not net_cut
-	nsenter --net="/run/netns/${P}m" -- \
-		net_cut "$RANDOM" "$1" ma mb >"$LOG.box" 2>&1 &
+	command ns "${P}m" net_cut "$RANDOM" "$1" ma mb >"$LOG.box" 2>&1 &
 	BOX=$!
 	trap 'kill $BOX' EXIT
 	until grep -q ready "$LOG.box"; do

@@ -24,12 +24,9 @@ fail() {
 	exit 1
 }
 
-ns() {
-	local space=$1
-
-	shift
-	nsenter --net="/run/netns/$space" -- "$@"
-}
+# The same as the guest's program ns, without starting a shell for it. "command ns" is
+# the program, which has the pid of its command.
+ns() { nsenter --net="/run/netns/$1" -- "${@:2}"; }
 
 set_sysctl() { ns "$1" sysctl -qw "$2" || fail "sysctl $2 in $1"; }
 
@@ -302,8 +299,7 @@ capture_start() {
 	local try
 
 	rm -f "$STATE/$3.err"
-	# Not by ns(): the pid has to be tcpdump's
-	nsenter --net="/run/netns/$1" -- tcpdump -i "$2" -s 10000 -B 8192 \
+	command ns "$1" tcpdump -i "$2" -s 10000 -B 8192 \
 		--immediate-mode -w "$STATE/$3.pcap" "${@:4}" tcp \
 		2>"$STATE/$3.err" &
 	echo $! >"$STATE/$3.pid"

@@ -387,10 +387,9 @@ after_hole() {
 	had=$(counter b MpaOooUlpdus)
 	# 1008 octets and two markers, TCP and IP with a time stamp
 	drop_of_length 1068
-	# TCP may take long to retransmit after losses in a row. Not by peer_in():
-	# callers kill mpa-peer by its pid.
+	# TCP may take long to retransmit after losses in a row
 	# shellcheck disable=SC2086
-	nsenter --net=/run/netns/a -- mpa-peer -t $((20 * SLOW)) connect "$B4" \
+	command ns a mpa-peer -t $((60 * SLOW)) connect "$B4" \
 		$PORT request expect-reply:m=1 ${STEPS-} \
 		hold split:1016 fpdu:size=1000 "$@" >"$STATE/client" &
 	PEER=$!

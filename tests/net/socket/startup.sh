@@ -160,8 +160,8 @@ silent_clients() {
 
 	attached=$(counter b MpaAttached)
 	for ((number = 1; number <= $1; number++)); do
-		nsenter --net=/run/netns/a -- mpa-peer -t 30 connect "$B4" \
-			"$PORT" "send:${REQ_KEY:0:number*2}" end:reset &
+		command ns a mpa-peer -t $((30 * SLOW)) connect "$B4" "$PORT" \
+			"send:${REQ_KEY:0:number*2}" end:reset &
 		SILENT[number]=$!
 		wait_counter b MpaAttached $((attached + number))
 	done
