@@ -7,21 +7,11 @@
 . /root/test/lib.sh
 STAGE=/sys/module/exit_order/parameters/stage
 
-# wait_until WHAT-IF-NOT COMMAND...: for 15 s
-wait_until() {
-	local tries=300
-
-	until "${@:2}"; do
-		((tries--)) || fail "$1"
-		sleep 0.05
-	done
-}
-
 queued() { tc -n a -s qdisc show dev va | grep -q 'backlog .* 1p '; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 unloading() { grep -qs going /sys/module/mpa/initstate; }
 
-unload() {
+unload_late() {
 	local ping rmmod
 
 	network pair 1500
@@ -35,21 +25,21 @@ unload() {
 	command_in a "ping addr=$B4 port=$PORT mode=sink size=1200 zerocopy=1" \
 		2>/dev/null &
 	ping=$!
-	wait_until "no message in the queue" queued
+	until_true 60 queued || fail "no message in the queue"
 	# The reset drops TCP's references, tc that of the queue.
 	ns a bash -c "ss -HKtn 'dport = :$PORT'; tc qdisc del dev va root" \
 		>/dev/null &
-	wait_until "tc has not dropped the last reference" grep -q 1 $STAGE
+	until_true 60 grep -q 1 $STAGE || fail "tc has not dropped the last reference"
 	# The timer queues the work item a second after the detach.
-	wait_until "the connection is not released" ended $ping
-	timeout 15 rmmod mpa_ping || fail "rmmod mpa_ping"
+	until_true 60 ended $ping || fail "the connection is not released"
+	unload mpa_ping
 	rmmod mpa &
 	rmmod=$!
-	wait_until "mpa_exit() does not begin" unloading
+	until_true 60 unloading || fail "mpa_exit() does not begin"
 	sleep 3
 	unloading || fail "mpa_exit() does not wait"
 	echo 2 >$STAGE
-	wait_until "mpa_exit() does not end" ended $rmmod
+	until_true 60 ended $rmmod || fail "mpa_exit() does not end"
 	wait $rmmod || fail "rmmod mpa"
 	wait
 }
@@ -57,7 +47,7 @@ unload() {
 modprobe -qr mpa_ping mpa_rdmap mpa_hello mpa
 sysctl -qw debug.kprobes-optimization=0
 modprobe mpa_ping && insmod /root/exit_order.ko || exit
-(unload) || echo -n "not "
+(unload_late) || echo -n "not "
 echo "ok - exit_order.unload"
 echo 2 >$STAGE
 links_down

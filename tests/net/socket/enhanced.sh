@@ -499,7 +499,7 @@ fallback_given_up() {
 	peer_server "data:${REQ_KEY}5002000400100010" end
 	ping_to "$B4" rev=2 fallback=1 timeout=1 && fail "a silent peer"
 	expect reason=timeout enhanced=0
-	((SECONDS - begun < 6 * SLOW)) || fail "that took $((SECONDS - begun)) s"
+	((SECONDS - begun < 20 * SLOW)) || fail "that took $((SECONDS - begun)) s"
 	peer_served
 }
 

@@ -45,9 +45,6 @@ there() {
 
 see() { there see "$1"; }
 
-# A while, without a process
-nap() { read -rt 0.05 -u "${STAY[0]}" || true; }
-
 see_result() {
 	local line
 
@@ -60,15 +57,14 @@ see_result() {
 
 # As served()
 finished() {
-	local try
-
-	for ((try = 0; try < 200 * SLOW; try++)); do
-		see_result serve_result
-		[[ ${SEEN[*]} == "$LAST" ]] || break
-		nap
-	done
-	((try < 200 * SLOW)) || fail "the server has not finished a connection"
+	until_true 30 finished_another ||
+		fail "the server has not finished a connection"
 	LAST=${SEEN[*]}
+}
+
+finished_another() {
+	see_result serve_result
+	[[ ${SEEN[*]} != "$LAST" ]]
 }
 
 # errors_from: count from here on
@@ -94,14 +90,12 @@ errors_now() {
 # errors WANTED: the ends and errors that were counted, all of them. Some are
 # counted after the peer has seen them.
 errors() {
-	local try
+	until_true 30 errors_are "$1" || same "$ERRORS" "$1" "ends and errors"
+}
 
-	for ((try = 0; try < 200 * SLOW; try++)); do
-		errors_now
-		[[ $ERRORS != "$1" ]] || return 0
-		nap
-	done
-	same "$ERRORS" "$1" "ends and errors"
+errors_are() {
+	errors_now
+	[[ $ERRORS == "$1" ]]
 }
 
 # Our side is the Responder
@@ -212,12 +206,12 @@ slow_requests() {
 			limit:$at,silence request:pd=00010203 end:reset
 	done
 	DOING="an octet now and then"
-	set_sysctl b net.mpa.startup_timeout_ms=$((2000 * SLOW))
-	client send:4d pause:$((SLOW * 3 / 2)).5 send:50 end:reset
+	set_sysctl b net.mpa.startup_timeout_ms=$((4000 * SLOW))
+	client send:4d pause:$((3 * SLOW)) send:50 end:reset
 	finished
 	expect mpa_error=4 reason=timeout
 	# The second octet did not restart the timeout
-	((${R[elapsed_ns]} < 3000000000 * SLOW)) || { show_result; fail "late"; }
+	((${R[elapsed_ns]} < 6500000000 * SLOW)) || { show_result; fail "late"; }
 	good_client
 }
 
@@ -426,7 +420,7 @@ hostile_client() {
 ping_here() {
 	local status
 
-	there ping "addr=$B4 port=$PORT timeout=$((${TIME:-10} * SLOW))" \
+	there ping "addr=$B4 port=$PORT timeout=$((${TIME:-30} * SLOW))" \
 		"${PINGED[*]}" "$*"
 	status=${SEEN[0]}
 	see_result result

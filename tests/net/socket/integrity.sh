@@ -11,10 +11,7 @@ relay() {
 	ns r mpa-peer -t $((2 * SLOW)) -f "$1" relay "$RELAY" "$PORT" \
 		"$B4" "$PORT" "$2" >"$STATE/server" &
 	PEER=$!
-	until [[ $(<"$STATE/server") == listening* ]]; do
-		kill -0 "$PEER" || fail "mpa-peer does not listen"
-		nap
-	done
+	until_peer_listens
 }
 
 # One ping through the relay

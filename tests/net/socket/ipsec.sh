@@ -26,6 +26,7 @@ associate() {
 protect() {
 	local space pair way
 
+	links_down
 	network routed 1500
 	spoil
 	no_probes
@@ -82,7 +83,7 @@ deleted_association() {
 	protect "${AES_GCM[@]}"
 	serve mode=echo
 	client "send:${REQ_KEY}40010000" "data:${REP_KEY}40010000" \
-		"send:$FPDU" "data:$FPDU" pause:$((2 * SLOW)) \
+		"send:$FPDU" "data:$FPDU" pause:$((4 * SLOW)) \
 		"send:$FPDU" "data:$FPDU" &
 	peer=$!
 	until_grown b MpaTxUlpdus 0 1
@@ -90,7 +91,8 @@ deleted_association() {
 	for space in a b; do
 		ip -n $space xfrm state deleteall || fail "it stays"
 	done
-	sleep $((2 * SLOW))
+	# The peer sends in this time
+	sleep $((5 * SLOW))
 	same "$(counter b MpaEndFin)$(counter b MpaErrReset)" 00 "ends"
 	associate 512 "${AES_GCM[@]}"
 	wait $peer || fail "mpa-peer: $(tail -n 2 "$STATE/client")"

@@ -30,6 +30,31 @@ ns() { nsenter --net="/run/netns/$1" -- "${@:2}"; }
 
 set_sysctl() { ns "$1" sysctl -qw "$2" || fail "sysctl $2 in $1"; }
 
+# A while, without starting a process
+exec {NAP}<> <(:)
+nap() { read -rt 0.05 -u $NAP || true; }
+
+# until_true SECONDS COMMAND...: on the debug kernel it may take longer. slowwait() of the
+# kernel's selftests starts three processes for each look, which emulation makes slow.
+until_true() {
+	local end=$((SECONDS + $1 * SLOW))
+
+	until "${@:2}"; do
+		((SECONDS < end)) || return 1
+		nap
+	done
+}
+
+# unload MODULE, whatever goes on
+unload() { timeout $((60 * SLOW)) rmmod "$1" || fail "rmmod $1"; }
+
+reload() {
+	unload mpa_ping
+	unload mpa
+	[[ ! -e /proc/net/mpa_stat ]] || fail "/proc/net/mpa_stat is left"
+	modprobe -a mpa mpa_ping || fail "modprobe"
+}
+
 # Networks. A network stays up until a case needs a different one.
 
 links_down() {
@@ -188,7 +213,7 @@ ping_to() {
 	local address=$1 status=0
 
 	shift
-	[[ " $*" == *" timeout="* ]] || set -- "$@" timeout=$((10 * SLOW))
+	[[ " $*" == *" timeout="* ]] || set -- "$@" timeout=$((30 * SLOW))
 	command_in a "ping addr=$address port=$PORT $*" 2>"$STATE/ping.err" ||
 		status=$?
 	read_result a result
@@ -205,16 +230,13 @@ last_served() { ns "$SERVER" cat $PING/serve_result 2>/dev/null; }
 # The connection that the server has finished since it was started, or since
 # this was called last; R has its result.
 served() {
-	local try
-
-	for ((try = 0; try < 100 * SLOW; try++)); do
-		[[ $(last_served) == "$BEFORE" ]] || break
-		sleep 0.05
-	done
-	((try < 100 * SLOW)) || fail "the server has not finished a connection"
+	until_true 30 served_another ||
+		fail "the server has not finished a connection"
 	BEFORE=$(last_served)
 	read_result "$SERVER" serve_result
 }
+
+served_another() { [[ $(last_served) != "$BEFORE" ]]; }
 
 # Counters
 
@@ -232,20 +254,16 @@ grown() {
 
 # until_grown NS NAME BEFORE AMOUNT: wait until it is that much more, or above
 until_grown() {
-	local try
-
-	for ((try = 0; try < 200 * SLOW; try++)); do
-		(($(counter "$1" "$2") - $3 < $4)) || return 0
-		sleep 0.05
-	done
-	fail "$2 in $1 does not grow by $4"
+	until_true 30 has_grown "$@" || fail "$2 in $1 does not grow by $4"
 }
+
+has_grown() { (($(counter "$1" "$2") - $3 >= $4)); }
 
 # The test peer, tests/peer, which lists its steps
 
 # peer_in NS connect|listen STEP...: once, or for each number of $RANGE
 peer_in() {
-	ns "$1" mpa-peer -t $((5 * SLOW)) ${RANGE:+-f "$RANGE"} "$2" "$B4" \
+	ns "$1" mpa-peer -t $((20 * SLOW)) ${RANGE:+-f "$RANGE"} "$2" "$B4" \
 		$PORT "${@:3}"
 }
 
@@ -265,10 +283,12 @@ peer_server() {
 	: >"$STATE/server"
 	peer_in "$SERVER" listen "$@" >"$STATE/server" &
 	PEER=$!
-	until [[ $(<"$STATE/server") == listening* ]]; do
-		kill -0 "$PEER" || fail "mpa-peer does not listen"
-		sleep 0.05
-	done
+	until_peer_listens
+}
+
+until_peer_listens() {
+	until_true 30 grep -q '^listening' "$STATE/server" ||
+		fail "mpa-peer does not listen"
 }
 
 # All was as these steps say.
@@ -296,26 +316,29 @@ like() {
 
 # capture_start NS DEVICE NAME [OPTION...]
 capture_start() {
-	local try
-
 	rm -f "$STATE/$3.err"
 	command ns "$1" tcpdump -i "$2" -s 10000 -B 8192 \
 		--immediate-mode -w "$STATE/$3.pcap" "${@:4}" tcp \
 		2>"$STATE/$3.err" &
 	echo $! >"$STATE/$3.pid"
-	for ((try = 0; try < 100 * SLOW; try++)); do
-		grep -q '^tcpdump: listening' "$STATE/$3.err" 2>/dev/null && return
-		sleep 0.05
-	done
-	fail "tcpdump does not start: $(cat "$STATE/$3.err")"
+	until_true 30 grep -qs '^tcpdump: listening' "$STATE/$3.err" ||
+		fail "tcpdump does not start: $(cat "$STATE/$3.err")"
+}
+
+# all_captured PID ERRORS: true if this tcpdump has ended, or has nothing left to do. It
+# answers the signal with a line of numbers in ERRORS, and takes all packets that wait
+# before it sleeps again: then the next answer is the same.
+all_captured() {
+	kill -USR1 "$1" 2>/dev/null || return 0
+	tail -n 2 "$2" | uniq -d | grep -q captured
 }
 
 capture_stop() {
 	local pid
 
-	# The last packets still have to reach tcpdump
-	sleep 0.3
-	pid=$(cat "$STATE/$1.pid")
+	pid=$(<"$STATE/$1.pid")
+	until_true 30 all_captured "$pid" "$STATE/$1.err" ||
+		fail "tcpdump is late: $(cat "$STATE/$1.err")"
 	kill "$pid"
 	wait "$pid"
 	grep -q '^0 packets dropped by kernel' "$STATE/$1.err" ||

@@ -380,7 +380,7 @@ netstat_of() {
 # sends nothing new after the first loss, which it may notice soon.
 # STEPS: steps before that; MODE: of the server
 after_hole() {
-	local count=$1 had try
+	local count=$1 had
 
 	shift
 	serve "mode=${MODE:-sink}" capture=1 ooo=1
@@ -393,34 +393,24 @@ after_hole() {
 		$PORT request expect-reply:m=1 ${STEPS-} \
 		hold split:1016 fpdu:size=1000 "$@" >"$STATE/client" &
 	PEER=$!
-	for ((try = 0; try < 100 * SLOW; try++)); do
-		(($(counter b MpaOooUlpdus) - had < count)) || return 0
-		sleep 0.05
-	done
+	! until_true 30 has_grown b MpaOooUlpdus "$had" "$count" || return 0
 	ns a ss -tinoH dport = "$PORT"
 	cat "$STATE/client"
 	fail "$(($(counter b MpaOooUlpdus) - had)) passed, not $count"
 }
 
 tcp_pages() { awk '/^TCP:/ { print $NF }' /proc/net/sockstat; }
+many_pages() { (($(tcp_pages) >= 512)); }
 
 # TCP accounts memory by the megabyte: a connection that is never read occupies some,
 # so that usage exceeds the limit
 ballast() {
-	local try
-
 	set_sysctl r net.ipv4.tcp_rmem="4096 8388608 8388608"
 	set_sysctl r net.ipv4.tcp_wmem="4096 8388608 8388608"
 	ns r mpa-peer listen 127.0.0.1 "$PORT" pause:600 >/dev/null &
-	until ns r ss -tln | grep -q ":$PORT "; do
-		sleep 0.05
-	done
+	until ns r ss -tln | grep -q ":$PORT "; do nap; done
 	ns r bash -c "cat /dev/zero >/dev/tcp/127.0.0.1/$PORT" &
-	for ((try = 0; try < 100 * SLOW; try++)); do
-		(($(tcp_pages) < 512)) || return 0
-		sleep 0.05
-	done
-	fail "only $(tcp_pages) pages"
+	until_true 30 many_pages || fail "only $(tcp_pages) pages"
 }
 
 # TCP finds no memory for the octets of the hole, so it prunes its out-of-order queue.
@@ -558,23 +548,12 @@ unloaded() {
 		done
 		more_ooo "$had"
 		rm "$STATE/serving"
-		timeout $((15 * SLOW)) rmmod mpa_ping ||
-			fail "rmmod mpa_ping, round $round"
-		timeout $((15 * SLOW)) rmmod mpa || fail "rmmod mpa, round $round"
-		modprobe -a mpa mpa_ping || fail "modprobe"
+		reload
 	done
 }
 
 # more_ooo COUNT: wait until the total exceeds COUNT
-more_ooo() {
-	local try
-
-	for ((try = 0; try < 100 * SLOW; try++)); do
-		(($(counter b MpaOooUlpdus) <= $1)) || return 0
-		sleep 0.05
-	done
-	fail "nothing was passed out of order"
-}
+more_ooo() { until_grown b MpaOooUlpdus "$1" 1; }
 
 # The namespaces go under loss, too
 namespaces_under_loss() {
@@ -592,9 +571,7 @@ namespaces_under_loss() {
 	more_ooo "$had"
 	links_down
 	rm -f "$STATE/serving"
-	timeout $((20 * SLOW)) rmmod mpa_ping || fail "rmmod mpa_ping"
-	timeout $((20 * SLOW)) rmmod mpa || fail "rmmod mpa"
-	modprobe -a mpa mpa_ping || fail "modprobe"
+	reload
 }
 
 for delay in 1ms 10ms 50ms; do

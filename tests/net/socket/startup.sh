@@ -128,7 +128,7 @@ silent_client() {
 
 	network pair 1500
 	spoil
-	set_sysctl b net.mpa.startup_timeout_ms=800
+	set_sysctl b net.mpa.startup_timeout_ms=$((2000 * SLOW))
 	serve mode=echo
 	before=$(counter b MpaErrTimeout)
 	client end:reset
@@ -143,17 +143,6 @@ silent_client() {
 	ping_ok "$B4" size=100
 }
 
-# wait_counter NS NAME VALUE
-wait_counter() {
-	local try
-
-	for ((try = 0; try < 200 * SLOW; try++)); do
-		(($(counter "$1" "$2") < $3)) || return 0
-		sleep 0.05
-	done
-	fail "$2 in $1 is $(counter "$1" "$2"), not $3"
-}
-
 # silent_clients N: connect one after the other; each expects to be reset
 silent_clients() {
 	local number attached
@@ -163,7 +152,7 @@ silent_clients() {
 		command ns a mpa-peer -t $((30 * SLOW)) connect "$B4" "$PORT" \
 			"send:${REQ_KEY:0:number*2}" end:reset &
 		SILENT[number]=$!
-		wait_counter b MpaAttached $((attached + number))
+		until_grown b MpaAttached "$attached" $number
 	done
 }
 
