@@ -78,6 +78,7 @@ job_socket() {
 	guest "$name" --kernel "$kernel" --timeout "$limit" \
 		--file "$TOP/tests/net/socket:/root/test" -- "$OUT/$name.sh" \
 		>"$OUT/$name.out" || rc=$?
+	grep '^#' "$OUT/$name.out" >&2 || true
 	judged "$name" socket "$rc" | mark "$kernel"
 }
 

@@ -9,51 +9,45 @@
 # With shell patterns only the matching cases run, without those of mpa_ping.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
+. "$TOP/tests/runner/jobs.sh"
 
 OUT=$TOP/build/interop
 KERNEL=plain
 HEAD='case	peer	role	rev	crc	markers	messages	octets	result'
 
-# guest NAME OPTION... -- SCRIPT: its output is in NAME.out. The guest's health is a
-# case as well.
+# guest NAME OPTION... -- SCRIPT: its output is in NAME.out
 guest() {
-	local name=$1 rc=0
+	local name=$1
 
 	shift
 	VM_KEEP=$OUT/$name.guest "$VM_DIR/run" --kernel $KERNEL --smp 2 \
-		--file "$TOP/tests/net/socket:/root/test" "$@" \
-		>"$OUT/$name.out" || rc=$?
-	if ((rc <= 1)); then
-		echo "ok vm.$name the guest had nothing to report"
-	else
-		echo "not ok vm.$name status $rc: see build/interop/$name.log"
-	fi >"$OUT/$name.vm"
-	return $rc
+		--mem 1024 --timeout 1500 \
+		--file "$TOP/tests/net/socket:/root/test" "$@" >"$OUT/$name.out"
 }
 
-siw() {
+job_siw() {
+	local rc=0
+
 	{
 		echo "#!/bin/bash"
-		printf 'exec /root/interop/guest.sh'
+		printf 'CASES=/root/interop exec /root/test/run-all.sh'
 		((!$#)) || printf ' %q' "$@"
 		echo
 	} >"$OUT/script"
-	guest siw --mem 1024 --timeout 1500 \
-		--file "$TOP/tests/interop/siw:/root/interop" \
+	guest siw --file "$TOP/tests/interop/siw:/root/interop" \
 		--file "$copies:/root/copies" --get "/root/out:$OUT/siw" \
-		-- "$OUT/script" || true
+		-- "$OUT/script" || rc=$?
+	grep '^#' "$OUT/siw.out" >&2 || true
+	judged siw interop "$rc"
 }
 
-captures() {
+# Its status is 0 if all pings succeeded
+job_ping() {
 	local rc=0
 
-	guest ping --mem 1024 --timeout 1500 --get "/root/captures:$OUT/ping" \
+	guest ping --get "/root/captures:$OUT/ping" \
 		-- "$TOP/tests/interop/captures.sh" || rc=$?
-	if ((!rc)); then
-		echo "ok captures.ping all pings succeeded"
-	else
-		echo "not ok captures.ping status $rc: see build/interop/ping.log"
-	fi
+	healthy ping "$rc"
 }
 
 captured() {
@@ -61,18 +55,17 @@ captured() {
 }
 
 # The faults are siw's and those of the test peer, which provokes them.
-decode() {
+job_decode() {
 	local pcaps
 
 	mapfile -t pcaps < <(captured ! -name 'fault.*')
 	if ((!${#pcaps[@]})); then
-		[[ -n $(captured) ]] ||
-			echo "not ok decode.none nothing was captured"
+		[[ -z $(captured) ]] || echo "ok decode.none # SKIP only faults"
 		return
 	fi
 	"$TOP/tests/interop/decode.sh" "${pcaps[@]}" \
-		>"$OUT/decode.log" || true
-	sed -nE 's/^(not )?ok( [0-9]+)?( -)? /\1ok /p' "$OUT/decode.log"
+		>"$OUT/decode.out" || true
+	sed -nE 's/^(not )?ok( [0-9]+)?( -)? /\1ok /p' "$OUT/decode.out"
 }
 
 # One line for a capture of mpa_ping, from the decoders' results: the Initiator's
@@ -119,18 +112,6 @@ table() {
 	decoded
 }
 
-finish() {
-	local good bad
-
-	table >"$OUT/table"
-	column -t -s $'\t' "$OUT/table"
-	cat "$OUT/results.tap"
-	good=$(grep -c '^ok' "$OUT/results.tap" || true)
-	bad=$(grep -c '^not ok' "$OUT/results.tap" || true)
-	echo "$good passed, $bad failed"
-	((bad == 0 && good > 0))
-}
-
 prepare() {
 	"$TOP/tests/runner/deps.sh" modules kernel guest decode
 	mkdir -p "$OUT"
@@ -145,17 +126,16 @@ prepare() {
 
 main() {
 	prepare
-	(($#)) || captures >"$OUT/ping.tap" 2>"$OUT/ping.log" &
-	progress "$OUT/siw.log" "siw, in a guest" siw "$@"
-	wait
-	say "decode the captures"
-	decode >"$OUT/decode.tap"
-	cat "$OUT/siw.out" "$OUT"/*.vm "$OUT"/*.tap |
-		grep -E '^(not )?ok ' >"$OUT/results.tap.part"
-	mv "$OUT/results.tap.part" "$OUT/results.tap"
-	grep '^#' "$OUT/siw.out" >&2 || true
+	begin_jobs
+	job siw job_siw "$@"
+	(($#)) || job ping job_ping
+	wait_below 1
+	job decode job_decode
+	end_jobs
+	table >"$OUT/table"
+	column -t -s $'\t' "$OUT/table"
 	finish
 }
 
-copies=
+copies='' only='*'
 main "$@"

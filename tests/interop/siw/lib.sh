@@ -7,9 +7,45 @@ RDMAP=/sys/kernel/debug/mpa_rdmap
 OUT=/root/out
 COPIES=/root/copies
 names_pair
+LIMIT=240		# seconds for a case
 KEPT=20000		# packets of a case that are captured
 FEW=5000		# of one that has a hundred thousand
 SIZES="1 63 1441 16384 65535"
+
+# The runner: each case leaves a line of the table in out/table, a capture and a log.
+
+begin_all() {
+	mkdir -p "$OUT"
+	modprobe -a mpa mpa_ping mpa_rdmap
+}
+
+end_all() {
+	without_siw
+	links_down
+}
+
+end_case() {
+	cp "$log" "$OUT/$CASE.log"
+	if (($1)); then
+		after_failure
+	elif [[ -s $STATE/row ]]; then
+		echo "$CASE"$'\t'"$(<"$STATE/row")" >>"$OUT/table"
+	fi
+	rm -f "$STATE/row"
+}
+
+# Nothing may be left that the next case would meet.
+after_failure() {
+	local port
+
+	for port in 7174 7471; do
+		for side in a b; do
+			OURS=$side rdmap_do stop "port=$port"
+		done
+	done
+	without_siw >/dev/null
+	links_down
+}
 
 # ends KIND SIDE: siw of that kind (stock, or a copy's name) on that side
 ends() {
@@ -44,16 +80,10 @@ load_siw() {
 
 # It holds on to connections for a moment
 without_siw() {
-	local try
-
 	rm -f "$STATE/siw"
 	[[ -d /sys/module/siw ]] || return 0
 	rdma link delete siw0 2>/dev/null
-	for ((try = 0; try < 200; try++)); do
-		rmmod siw 2>/dev/null && return
-		sleep 0.05
-	done
-	fail "siw does not unload"
+	until_true 30 rmmod siw 2>/dev/null || fail "siw does not unload"
 }
 
 # crc 0|1: our net.mpa.crc
@@ -71,25 +101,14 @@ listening() { ns b netstat -ltn | grep -qE ":($1) "; }
 
 # A program that was killed takes its time
 until_nobody_listens() {
-	local try
-
-	for ((try = 0; try < 200; try++)); do
-		listening '7174|7471' || return 0
-		sleep 0.05
-	done
-	fail "somebody still listens"
+	until_true 30 free '7174|7471' || fail "somebody still listens"
 }
+
+free() { ! listening "$1"; }
 
 # until_listening PORT
 until_listening() {
-	local try
-
-	for ((try = 0; try < 200; try++)); do
-		listening "$1" && return
-		sleep 0.05
-	done
-	show_theirs
-	fail "no listener on $1"
+	until_true 30 listening "$1" || { show_theirs; fail "no listener on $1"; }
 }
 
 show_theirs() {
@@ -139,7 +158,6 @@ rdmap_serve() {
 
 # rdmap_served PORT: R is the result of the connection
 rdmap_served() {
-	local try
 
 	for ((try = 0; try < 100; try++)); do
 		[[ $(ns "$OURS" cat $RDMAP/serve_result 2>/dev/null) == "$BEFORE" ]] ||
@@ -171,23 +189,18 @@ late_reply() {
 # Captures
 
 record() {
-	local try
-
 	rm -f "$STATE/tcpdump"
 	command ns b tcpdump -i vb -s 2000 -B 65536 \
 		--immediate-mode -U -c "$KEPT" -w "$OUT/$CASE.pcap" tcp \
 		2>"$STATE/tcpdump" &
 	RECORDER=$!
-	for ((try = 0; try < 200; try++)); do
-		grep -q '^tcpdump: listening' "$STATE/tcpdump" && return
-		sleep 0.05
-	done
-	fail "tcpdump does not start"
+	until_true 30 grep -q '^tcpdump: listening' "$STATE/tcpdump" ||
+		fail "tcpdump does not start"
 }
 
 record_stop() {
-	# The last packets still have to reach it
-	sleep 0.3
+	until_true 30 all_captured "$RECORDER" "$STATE/tcpdump" ||
+		fail "tcpdump is late: $(cat "$STATE/tcpdump")"
 	kill "$RECORDER" 2>/dev/null
 	wait "$RECORDER"
 	grep -q '^0 packets dropped by kernel' "$STATE/tcpdump" ||

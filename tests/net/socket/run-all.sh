@@ -5,16 +5,29 @@
 # usage: run-all.sh [NAME...]
 #
 # Without names all run. A name may be a pattern of the shell, ONLY=FILE takes
-# names from a file. SHARD=i/n runs each n-th of them.
+# names from a file. SHARD=i/n runs each n-th of them. With CASES=DIR the cases are
+# those in DIR, whose lib.sh is read after the one here.
 
 TESTS=$(cd "$(dirname "$0")" && pwd)
-[[ -e $TESTS/lib.sh ]] || TESTS=$TESTS/test
-[[ -e $TESTS/lib.sh ]] || { echo "Bail out! no lib.sh"; exit 1; }
 . "$TESTS/lib.sh"
 
 LIMIT=$((120 * SLOW))	# seconds for a case
 CASES=${CASES:-$TESTS}
 names=() ids=() calls=() parts=()
+
+# What a lib.sh may replace
+
+begin_all() { modprobe -a mpa mpa_ping; }
+end_all() { links_down; }
+
+# end_case STATUS: after each case, whose output is in $log
+end_case() {
+	stop_serving
+	[[ -s $STATE/network ]] || links_down
+	((!$1)) || spoil
+}
+
+[[ $CASES == "$TESTS" ]] || . "$CASES/lib.sh"
 
 # test_case NAME IDS FUNCTION [ARGUMENT...]
 test_case() {
@@ -25,17 +38,18 @@ test_case() {
 	calls+=("$(printf '%q ' "$@")")
 }
 
-for part in "$TESTS"/*.sh; do
-	[[ $part == */@(lib|run-all).sh ]] || . "$part"
+for part in "$CASES"/*.sh; do
+	[[ $part == */@(lib|run-all).sh ]] || . "$part" ||
+		{ echo "Bail out! $part"; exit 1; }
 done
 
 wanted() {
-	local name=${names[$1]} pattern
+	local pattern
 
 	((${#patterns[@]})) || return 0
 	for pattern in "${patterns[@]}"; do
 		# shellcheck disable=SC2053
-		[[ $name == $pattern ]] && return 0
+		[[ $1 == $pattern ]] && return 0
 	done
 	return 1
 }
@@ -47,7 +61,8 @@ diagnose() {
 
 # run_case INDEX
 run_case() {
-	local what="${names[$1]} ${ids[$1]}" pid timer ended status
+	local CASE=${names[$1]} pid timer ended status
+	local what="$CASE ${ids[$1]}"
 
 	dmesg -n 1
 	rm -f "$STATE/server"
@@ -66,25 +81,26 @@ run_case() {
 		status=1
 	fi
 	{ kill -9 -- "-$pid" "-$timer"; wait "$pid" "$timer"; } 2>/dev/null
-	stop_serving
-	[[ -s $STATE/network ]] || links_down
 	case $status in
 	0) echo "ok - $what" ;;
-	77) echo "ok - $what # SKIP $(tail -n 1 "$log")" ;;
+	77)
+		echo "ok - $what # SKIP $(tail -n 1 "$log")"
+		status=0
+		;;
 	*)
 		diagnose
 		echo "not ok - $what"
 		failed=$((failed + 1))
-		spoil
 		;;
 	esac
+	end_case $status
 }
 
 patterns=("$@")
 [[ -z ${ONLY-} ]] || mapfile -t patterns < <(grep -v '^#' "$ONLY")
 todo=() matched=0
 for index in "${!names[@]}"; do
-	wanted "$index" || continue
+	wanted "${names[$index]}" || continue
 	matched=$((matched + 1))
 	[[ -z ${SHARD-} ]] ||
 		((matched % ${SHARD#*/} == ${SHARD%/*} % ${SHARD#*/})) || continue
@@ -92,7 +108,7 @@ for index in "${!names[@]}"; do
 done
 echo "1..${#todo[@]}"
 
-modprobe -a mpa mpa_ping || { echo "Bail out! no mpa_ping"; exit 1; }
+begin_all || { echo "Bail out! no modules"; exit 1; }
 log=$STATE/log failed=0
 set -m
 for index in "${todo[@]}"; do
@@ -101,5 +117,5 @@ for index in "${todo[@]}"; do
 	took=$((${EPOCHREALTIME/./} - ${begun/./}))
 	echo "${names[$index]}: $((took / 1000)) ms" >&2
 done
-links_down
+end_all
 ((failed == 0))
