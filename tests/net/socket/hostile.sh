@@ -703,6 +703,10 @@ bad_replies_rev2() {
 		reply:rev=2,pd=00000000 end:reset
 	bad_server "revision 1" 4 frame "$end MpaErrRevision+1" \
 		reply:rev=1 end:reset
+	bad_server "revision 1, S" 4 frame "$end MpaErrRevision+1" \
+		reply:rev=1,s=1,pd=00100010 end:reset
+	bad_server "509 octets after enhanced data" 4 frame \
+		"$end MpaErrPdLength+1" "$reply,pdsize=509" end:reset
 	bad_server "A is not answered" 7 frame "$end MpaErrRtr+1" \
 		"${reply/A=1/A=0}" expect-fpdu end:fin
 	bad_server "ORD above our IRD" 6 frame "$end MpaErrIrd+1" \
@@ -748,5 +752,5 @@ test_case hostile.echo.marker "ER-03 ER-04 ER-05 MK-16 MK-18" bad_echo_markers
 test_case hostile.reply.rev0 "VN-07 VN-14 VN-18 CS-26 ER-08" bad_replies_rev0
 test_case hostile.request.rev2 "E-06 E-08 E-43 CS-16 ER-08" bad_requests_rev2
 test_case hostile.rtr "E-09 E-43 CS-29 ER-02 ER-03 ER-04" bad_rtrs
-test_case hostile.reply.rev2 "E-06 E-16 E-31 E-42 E-43 E-44 CS-26 ER-08" \
+test_case hostile.reply.rev2 "E-02 E-06 E-08 E-16 E-31 E-42 E-43 E-44 CS-26 ER-08" \
 	bad_replies_rev2

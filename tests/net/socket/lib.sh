@@ -146,6 +146,24 @@ command_in() {
 	ns "$1" bash -c 'echo "$1" >"$2"' - "$2" $PING/cmd
 }
 
+# Each command of stdin is refused, with one line in the log that says why
+refused_commands() {
+	local line lines errors=0
+
+	network pair 1500
+	while read -r line; do
+		lines=$(dmesg | grep -c mpa_ping:)
+		if command_in a "$line" 2>"$STATE/error" ||
+			! grep -q 'Invalid argument' "$STATE/error" ||
+			(($(dmesg | grep -c mpa_ping:) - lines != 1)); then
+			echo "$line: $(<"$STATE/error")"
+			dmesg | tail -n 2
+			errors=$((errors + 1))
+		fi
+	done
+	((errors == 0)) || fail "$errors mistakes were not seen"
+}
+
 # Consumers do not see whether CRCs are in use. Administrators do, and so do the
 # tests: R[crc] is 0 if there was a connection without since this was called.
 note_no_crc() { counter "$1" MpaNoCrc >"$STATE/no-crc.$1"; }
@@ -366,6 +384,15 @@ walk() {
 	judge "$1" "$2"
 	(((S[markers] > 0) == $3)) || fail "capture $1 has ${S[markers]} markers"
 	((S[longest] <= $4)) || fail "a packet of ${S[longest]} octets"
+}
+
+# Both ends sent a FIN, and neither an RST
+orderly_close() {
+	tcpdump -r "$STATE/$1.pcap" -nn 2>/dev/null |
+		awk '/Flags \[[^]]*R/ { reset++ }
+			/Flags \[[^]]*F/ { ended[$3] = 1 }
+			END { exit reset || length(ended) != 2 }' ||
+		fail "no orderly close"
 }
 
 # payloads CAPTURE ADDRESS: the payload of each segment, a line of hex each

@@ -10,12 +10,7 @@ half_close() {
 	served
 	expect status=0 reason=ok ulpdus_tx=5
 	capture_stop close
-	# Both ends sent a FIN, and neither an RST
-	tcpdump -r "$STATE/close.pcap" -nn 2>/dev/null |
-		awk '/Flags \[[^]]*R/ { reset++ }
-			/Flags \[[^]]*F/ { ended[$3] = 1 }
-			END { exit reset || length(ended) != 2 }' ||
-		fail "no orderly close"
+	orderly_close close
 }
 
 # Messages queued before the half close are sent before the FIN
@@ -146,25 +141,7 @@ counters() {
 }
 
 invalid_commands() {
-	local line lines errors=0
-
-	network pair 1500
-	while read -r line; do
-		lines=$(dmesg | grep -c mpa_ping:)
-		if command_in a "$line" 2>"$STATE/error"; then
-			echo "taken: $line"
-			errors=$((errors + 1))
-		fi
-		grep -q 'Invalid argument' "$STATE/error" || {
-			echo "no EINVAL: $line: $(cat "$STATE/error")"
-			errors=$((errors + 1))
-		}
-		lines=$(($(dmesg | grep -c mpa_ping:) - lines))
-		((lines == 1)) || {
-			echo "$lines lines in the log: $line"
-			errors=$((errors + 1))
-		}
-	done <<-LINES
+	refused_commands <<-LINES
 		png addr=$B4 port=1
 		ping addr=$B4
 		ping port=$PORT

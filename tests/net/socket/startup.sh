@@ -110,16 +110,14 @@ immediate_mismatch() {
 	expect mpa_error=4 reason=frame
 }
 
-# A server's reaction to a client's frame; the next client is served
-hostile_request() {
-	local error=$1 reason=$2
-
-	shift 2
+# bad_request STEP...: a server's reaction to a client's frame; the next client is served.
+# There are more of these in hostile.sh.
+bad_request() {
 	network pair 1500
 	serve mode=echo
-	client "$@"
+	client "$@" end:reset
 	served
-	expect mpa_error="$error" reason="$reason" ulpdus_rx=0
+	expect mpa_error=4 reason=frame ulpdus_rx=0
 	ping_ok "$B4" size=100
 }
 
@@ -221,19 +219,7 @@ silent_server() {
 	peer_server "data:${REQ_KEY}40010000" end:reset
 	ping_to "$B4" && fail "no Reply, yet it works"
 	expect mpa_error=4 reason=timeout
-	((SECONDS - begun < 8 * SLOW)) || fail "it took $((SECONDS - begun)) s"
-	peer_served
-}
-
-# The Initiator's reaction to a Reply
-hostile_reply() {
-	local error=$1 reason=$2
-
-	shift 2
-	network pair 1500
-	peer_server read:20 "$@"
-	ping_to "$B4" timeout=$((8 * SLOW)) && fail "that Reply was taken"
-	expect mpa_error="$error" reason="$reason" ulpdus_tx=0
+	((SECONDS - begun < 20 * SLOW)) || fail "it took $((SECONDS - begun)) s"
 	peer_served
 }
 
@@ -321,34 +307,12 @@ test_case overflow.values "" limits_refused
 test_case timeout.initial "CS-31 CS-32" initial_timeout
 test_case timeout.reply "CS-32 CS-13 CS-25 RF-02 RF-11 RF-14" silent_server
 
-test_case request.garbage "RF-03 CS-16 CS-34 CS-37 ER-08 ER-01" \
-	hostile_request 4 frame "send:$(printf '%0200d' 0)" end:reset
-test_case request.http "RF-03 CS-34" hostile_request 4 frame \
-	send:474554202f20485454502f312e310d0a0d0a0d0a end:reset
-test_case request.key "RF-03 CS-34" hostile_request 4 frame \
-	"send:${REQ_KEY:0:30}6440010000" end:reset
-test_case request.reply "CS-30 RF-03" hostile_request 4 frame \
-	"send:${REP_KEY}40010000" end:reset
 test_case request.pd-length "RF-21 RF-22 RF-24 RF-26 CS-16" \
-	hostile_request 4 frame "send:${REQ_KEY}40010201" end:reset
-test_case request.revision "CS-16 RF-17 RF-18" hostile_request 4 frame \
-	"send:${REQ_KEY}40ff0000" end:reset
-test_case request.revision-2 "CS-16 RF-17 RF-18" hostile_request 4 frame \
-	"send:${REQ_KEY}40020000" end:reset
-test_case request.early "RF-22 CS-24" hostile_request 4 frame \
-	"send:${REQ_KEY}40010000$FPDU" end:reset
-test_case request.truncated "RF-22 RF-26" hostile_request 4 frame \
-	"send:${REQ_KEY}40010004aabb" fin end:reset
+	bad_request "send:${REQ_KEY}40010201"
+test_case request.early "RF-22 CS-24" \
+	bad_request "send:${REQ_KEY}40010000$FPDU"
 test_case request.reserved-bits "RF-12 RF-14 RF-15 RF-04 CS-21 CS-23" request_reserved_bits
 test_case request.one-octet-segments "CS-15 CS-06 RX-11 RX-12 RX-13" request_one_octet_segments
 test_case responder.waits-for-fpdu "CS-29 CS-15 TX-17" responder_waits
 test_case initiator.waits-for-reply "CS-24 CS-28 CS-13 RF-07 TX-17" initiator_waits
 test_case reply.with-data "CS-28" reply_with_data
-test_case reply.request "CS-30 CS-26 RF-05" \
-	hostile_reply 4 frame "send:${REQ_KEY}40010000" end:reset
-test_case reply.key "RF-05 CS-26 CS-34" \
-	hostile_reply 4 frame "send:00${REP_KEY:2}40010000" end:reset
-test_case reply.pd-length "RF-22 RF-24 CS-26" \
-	hostile_reply 4 frame "send:${REP_KEY}40010201" end:reset
-test_case reply.revision "RF-17 RF-18 CS-26" \
-	hostile_reply 4 frame "send:${REP_KEY}40ff0000" end:reset
