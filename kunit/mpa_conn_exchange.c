@@ -419,8 +419,8 @@ static const struct conn_row exchange_rows[] = {
 	    .dribble = true, .responder = true,
 	    .enhanced = { 5, 7, MPA_RTR_SEND },
 	    .request = { PEER_C | PEER_S, 2, 3, 0xc0060004 },
-	    .reply = { PEER_C | PEER_S, 2, 0, 0xc0050006 },
-	    .terms = { 5, 6, MPA_RTR_SEND }),
+	    .reply = { PEER_C | PEER_S, 2, 0, 0xc0040006 },
+	    .terms = { 4, 6, MPA_RTR_SEND }),
 
 	/* One end without enhanced data */
 	ROW("E-04 E-38: enhanced Responder, Request, Rev 1",

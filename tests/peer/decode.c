@@ -95,16 +95,16 @@ static const char *letters(const uint8_t *erd, char *to)
 	return to;
 }
 
-static int show_enhanced(const struct talk *t, char *to)
+static void show_enhanced(const struct talk *t, char *to)
 {
 	const uint8_t *a = t->voice[0].octets + 20;
 	const uint8_t *b = t->voice[1].octets + 20;
 	char ours[5], theirs[5];
 
-	return sprintf(to, " ird=%u+%u ord=%u+%u rtr=%s+%s",
-		       get16(a) & 0x3fff, get16(b) & 0x3fff,
-		       get16(a + 2) & 0x3fff, get16(b + 2) & 0x3fff,
-		       letters(a, ours), letters(b, theirs));
+	sprintf(to, " ird=%d+%d ord=%d+%d rtr=%s+%s",
+		get16(a) & 0x3fff, get16(b) & 0x3fff,
+		get16(a + 2) & 0x3fff, get16(b + 2) & 0x3fff,
+		letters(a, ours), letters(b, theirs));
 }
 
 /* The terms, and how much was sent: the Initiator's values come first. */
@@ -117,7 +117,7 @@ static void show_words(const struct talk *t)
 	n = t->frame[0] ? sprintf(text, "rev=%u", v[0].octets[17]) :
 			  sprintf(text, "rev=none");
 	if (t->frame[1] && v[0].octets[16] & FLAG_S)
-		n += show_enhanced(t, text + n);
+		show_enhanced(t, text + n);
 	if (!t->established) {
 		say("%s reply=%s", text, t->frame[1] ? "reject" : "none");
 		return;
