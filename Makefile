@@ -56,14 +56,11 @@ HARDEN = tests/harden.sh $(if $(SEED),--seed $(SEED)) \
 harden:
 	$(HARDEN) $(ONLY)
 
-fuzz net faults races kcsan dos exit_order:
+fuzz net faults races kcsan dos exit_order soak:
 	$(HARDEN) $(if $(ONLY),--only '$(ONLY)') $@
 
 dos-cost:
 	tests/dos/cost.sh
-
-soak:
-	$(HARDEN) --soak $(if $(SLICE),--slice $(SLICE)) $(ONLY)
 
 interop:
 	tests/interop/interop.sh $(if $(ONLY),'$(ONLY)')
@@ -138,9 +135,8 @@ help:
 	@echo "                      that time; KERNEL=plain, debug or kcsan (data races)"
 	@echo "make exit_order       mpa is unloaded while a task is about to queue a work item"
 	@echo "make dos-cost         instructions for small pieces, beside plain TCP"
-	@echo "make soak             several at the same time, MINUTES=N (10), on the debug kernel"
-	@echo "                      or KERNEL=FLAVOUR; SEED=S, SLICE=N that slice alone,"
-	@echo "                      ONLY='PART...' some parts"
+	@echo "make soak             these again and again in one guest, some at the same time,"
+	@echo "                      on the debug kernel; ONLY='PART...' some of them"
 	@echo "make interop          against siw, and with outside decoders; ONLY=JOB one job"
 	@echo "make ooo              benefit and cost of passing ULPDUs out of order"
 	@echo "make bench            cost of MPA; BENCH=quick the goals alone, BENCH=recorded"

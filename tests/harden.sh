@@ -8,15 +8,13 @@
 # usage: harden.sh [--seed S] [--minutes N] [--count N] [--kernel FLAVOUR] [--long]
 #                  [PART...]
 #        harden.sh --only 'CASE...' [the same] PART
-#        harden.sh --soak [--slice N] [the same]
 #
 # Without --minutes and --count a part runs its short form. Without --seed the seed is
 # fixed. Without PART all parts run that this kernel can run; a part that needs a
-# kernel of its own (kcsan) runs only with --long. --only runs some cases of a part,
-# if the part has cases to choose from (net, dos). --soak runs several parts at the
-# same time in one guest of the debug kernel: the seed draws which ones, again every
-# few minutes. With --slice only that slice of the soak runs. REPLAY='...' in the
-# environment is a seed of the fuzzer: the part fuzz then runs that seed alone.
+# kernel of its own (kcsan) runs only with --long, and soak, which repeats the others,
+# only by its name. --only runs some cases of a part, if the part has cases to choose
+# from (net, dos, soak). REPLAY='...' in the environment is a seed of the fuzzer: the
+# part fuzz then runs that seed alone.
 # A failure is printed with the command that repeats it.
 set -euo pipefail
 . "$(dirname "$0")/vm/lib.sh"
@@ -47,11 +45,13 @@ all_parts() {
 place() { find "$PARTS" -maxdepth 3 -name "$1.conf" -printf '%h\n'; }
 
 # settings PART: reads the settings of a part; run it in a subshell. A part may list
-# the KERNELS it runs on, have CASES to choose from, and in a soak run ALONE or in its
-# SHORT form only. A part with LATER runs only if it is named, or with --long.
+# the KERNELS it runs on, have CASES to choose from, and in a soak run ALONE, in its
+# short form. A part with LATER runs only if it is named, or (not LATER=named) with
+# --long.
 settings() {
+	# shellcheck disable=SC2034
 	KERNEL=plain KERNELS='*' SMP=2 MEM='' APPEND='' LIMIT=300 CASES='' ALONE=''
-	SHORT='' LATER='' FILES=()
+	LATER='' FILES=()
 	prepare() { :; }
 	# shellcheck disable=SC1090
 	. "$(place "$1")/$1.conf"
@@ -68,7 +68,10 @@ fits() (
 
 has_cases() (settings "$1" && [[ -n $CASES ]])
 
-is_for_later() (settings "$1" && [[ -n $LATER ]])
+is_for_later() (
+	settings "$1"
+	[[ $LATER == named || (-n $LATER && -z $long) ]]
+)
 
 kernels() {
 	local part
@@ -92,7 +95,7 @@ guest_script() {
 	cat <<-END
 		#!/bin/bash
 		export SEED=$seed SECONDS_MAX=$((minutes * 60)) COUNT=$count
-		export SLICE=$slice WORK=/root/kept/$1
+		export WORK=/root/kept/$1
 		mkdir -p "\$WORK"
 		exec bash /root/harden.d/$(printf '%q ' "$1.sh" "${@:2}")
 	END
@@ -109,7 +112,7 @@ boot() {
 	for file in $(all_parts); do
 		options+=(--file "$(place "$file")/$file.sh:/root/harden.d/$file.sh")
 	done
-	for file in memory netstat soak; do
+	for file in memory netstat; do
 		options+=(--file "$TOP/tests/runner/$file.sh:/root/harden.d/$file.sh")
 	done
 	VM_KEEP=$OUT/$name.guest "$RUN" --kernel "$KERNEL" --smp "$SMP" \
@@ -127,22 +130,6 @@ job_part() {
 	settings "$1"
 	prepare >&2
 	boot "$1" "${cases[@]}"
-}
-
-# All parts prepare their files into one guest; its modules are those of this tree
-job_soak() {
-	local part words=() files=()
-
-	for part in "${parts[@]}"; do
-		settings "$part"
-		prepare >&2
-		unset VM_TREE
-		words+=("$part${SHORT:+=short}${ALONE:+=alone}")
-		files+=("${FILES[@]}")
-	done
-	FILES=("${files[@]}")
-	SMP=$((JOBS < 4 ? JOBS : 4)) MEM=2048 APPEND='' LIMIT=4500
-	boot soak "${words[@]}"
 }
 
 # The measured figures, each with the name of its part
@@ -163,29 +150,12 @@ failed_cases() {
 	END { if (!other) print list }' "$OUT/$1.tap"
 }
 
-# The slice that failed, or in which it all ended
-failed_slice() {
-	awk '/^slice [0-9]+,/ { now = $2 + 0 }
-	/^not ok - soak\.[0-9]/ { split($4, word, "."); now = word[2]; exit }
-	/^1\.\./ { now = "" }
-	END { print now }' "$OUT/soak.out" 2>/dev/null || true
-}
-
 # again NAME: the command for it
 again() {
-	local how="SEED=$seed${flavour:+ KERNEL=$flavour}" number=$slice only=''
+	local how="SEED=$seed${flavour:+ KERNEL=$flavour}" only=''
 
-	if [[ -n $soak ]]; then
-		((number)) || number=$(failed_slice)
-		only="${named[*]}"
-	elif has_cases "$1"; then
-		only=$(failed_cases "$1")
-	fi
-	if ((number)); then
-		how+=" SLICE=$number"
-	elif ((minutes)); then
-		how+=" MINUTES=$minutes"
-	fi
+	! has_cases "$1" || only=$(failed_cases "$1")
+	((!minutes)) || how+=" MINUTES=$minutes"
 	((!count)) || how+=" COUNT=$count"
 	echo "again: make $1 $how${only:+ ONLY='$only'}"
 }
@@ -196,13 +166,11 @@ parse() {
 		--seed) seed=$(number "$1" "${2-}"); shift ;;
 		--minutes) minutes=$(number "$1" "${2-}"); shift ;;
 		--count) count=$(number "$1" "${2-}"); shift ;;
-		--slice) slice=$(number "$1" "${2-}"); shift ;;
 		--kernel) flavour=${2?}; shift ;;
 		--only) read -ra cases <<<"${2?}"; shift ;;
-		--soak) soak=1 ;;
 		--long) long=1 ;;
 		-*)
-			sed -n '8,21s/^# \{0,1\}//p' "$0" >&2
+			sed -n '8,18s/^# \{0,1\}//p' "$0" >&2
 			exit 2
 			;;
 		*)
@@ -212,10 +180,6 @@ parse() {
 		esac
 		shift
 	done
-	if [[ -n $soak ]]; then
-		flavour=${flavour:-debug}
-		((minutes)) || minutes=10
-	fi
 	[[ -n $seed ]] || choose_seed
 	choose_parts
 }
@@ -233,8 +197,7 @@ choose_parts() {
 	((!${#parts[@]})) || return 0
 	((!${#cases[@]})) || die "--only is for a part"
 	for part in $(all_parts); do
-		[[ -n $long ]] || ! is_for_later "$part" || continue
-		! fits "$part" || parts+=("$part")
+		is_for_later "$part" || ! fits "$part" || parts+=("$part")
 	done
 }
 
@@ -269,13 +232,9 @@ main() {
 	say "seed $seed: ${parts[*]}"
 	ready
 	begin_jobs
-	if [[ -n $soak ]]; then
-		job soak job_soak
-	else
-		for name in "${parts[@]}"; do
-			job "$name" job_part "$name"
-		done
-	fi
+	for name in "${parts[@]}"; do
+		job "$name" job_part "$name"
+	done
 	end_jobs
 	figures
 	for name in "${names[@]}"; do
@@ -285,6 +244,6 @@ main() {
 	exit
 }
 
-seed='' minutes=0 count=0 slice=0 flavour='' soak='' long=''
+seed='' minutes=0 count=0 flavour='' long=''
 named=() parts=() cases=() only='*'
 main "$@"

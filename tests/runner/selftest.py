@@ -295,7 +295,7 @@ HARDEN_MORE = [
     ("unprepared", "", "prepare() { false; }"),
     ("picky", "1..1\nok - picky.case", "KERNELS='*debug*'"),
     ("later", "1..1\nok - later.case", "LATER=1"),
-    ("soak", "slice 3, 60 s: good\nnot ok - soak.3.good seed 5\n1..1", ""),
+    ("named", "1..1\nok - named.case", "LATER=named"),
 ]
 # Options, status, output: cases and parts that are chosen or cannot be, and the
 # command that repeats a failure
@@ -307,16 +307,14 @@ HARDEN_SAID = [
     ("again-all", "--count 9 --seed 3 --kernel kcsan stops", 1,
      "\nagain: make stops SEED=3 KERNEL=kcsan COUNT=9\n"),
     ("again-whole", "cut", 1, "\nagain: make cut SEED=1\n"),
-    ("again-slice", "--soak --seed 7 good fails", 1,
-     "\nagain: make soak SEED=7 KERNEL=debug SLICE=3 ONLY='good fails'\n"),
-    ("again-unprepared", "--soak --seed 7 unprepared", 1,
-     "\nagain: make soak SEED=7 KERNEL=debug MINUTES=10 ONLY='unprepared'\n"),
+    ("again-unprepared", "--seed 7 unprepared", 1,
+     "\nagain: make unprepared SEED=7\n"),
     ("no-cases", "--only x good", 1, "good has no cases to choose from\n"),
     ("no-part", "--only x", 1, "--only is for a part\n"),
     ("kernel", "--kernel plain good picky", 1,
      "no picky on the plain kernel, only on *debug*\n"),
     ("kernel-good", "--kernel debug picky", 0, "2 passed, 0 failed\n"),
-    ("kernel-all", "--soak --kernel kcsan", 1, "no picky on the kcsan kernel"),
+    ("kernel-all", "--kernel kcsan", 1, "no picky on the kcsan kernel"),
     ("parts", "--seed 1", 1, " late no-plan "),
     ("parts-long", "--seed 1 --long", 1, " late later no-plan "),
     ("number", "--minutes 1h good", 1, "--minutes wants a number, not '1h'\n"),
@@ -346,56 +344,43 @@ def harden(top, *options):
     return done.returncode, done.stdout
 
 
-# A slice of the parts above that passes, and one in which all but one fail. Functions
-# that would look at this machine are replaced, and no process is killed.
+# A round of the parts above of which all but one fail. Functions that would look at
+# this machine are replaced, and no process is killed.
 SOAK = """
 . "$0/runner/soak.sh"
 ip() { [[ $* != "netns list" ]] || echo space; }
 elsewhere() { echo 1 somebody; }
 kill() { echo "# kill $*"; }
-choose() {
-    chosen=("good 5") slice_seconds=60
-    (($1 == 1)) || chosen=("good=short=alone 6" "fails 7" "no-plan 7" "stops 7"
-        "none 7" "dies 7")
-    (($1 < 3)) || exit
-}
-HERE=$1 WORK=$1/slices SECONDS_MAX=1000
-slices
+HERE=$1 WORK=$1/rounds SEED=7 SECONDS_MAX=0
+printf '%s\\n' good "stops alone" fails no-plan none dies "unnamed alone" \
+    >"$HERE/soak.parts"
+rounds good stops fails no-plan none dies
 cat "$WORK"/*.good/out
 """
-SOAK_SAID = """ok - soak.1.good seed 5, 60 s: status 0
-ok - soak.2.good seed 6, 60 s: status 0
-# 2.fails: not ok - fails.b
-not ok - soak.2.fails seed 7, 60 s: status 1
-not ok - soak.2.no-plan seed 7, 60 s: status 1
-not ok - soak.2.stops seed 7, 60 s: status 1
-not ok - soak.2.none seed 7, 60 s: status 1
-not ok - soak.2.dies seed 7, 60 s: status 3
-# slice 2 left the process somebody
+SOAK_SAID = """ok - soak.good round 1 seed N: status 0
+# fails: not ok - fails.b
+not ok - soak.fails round 1 seed N: status 1
+not ok - soak.no-plan round 1 seed N: status 1
+not ok - soak.none round 1 seed N: status 1
+not ok - soak.dies round 1 seed N: status 3
+# round 1 left the process somebody
 # kill -9 1
-# slice 2 left the namespace space
-# slices=2
-# n=5.60.0
-# n=6.0.0
+# round 1 left the namespace space
+not ok - soak.stops round 1 seed N: status 1
+# rounds=1
+# n=N.120.0
 """
 
 
 def soak_cases(top):
-    """The choices of a soak, and its results for its parts."""
+    """The results of a soak for its parts."""
     done = subprocess.run(["bash", "-c", SOAK, TESTS, top],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, check=False)
-    missing = set(SOAK_SAID.splitlines()) - set(done.stdout.splitlines())
-    yield "harden.soak-parts", not missing, "%s\nno: %s" % (done.stdout, missing)
-    drawn = [subprocess.run(
-        [os.path.join(TESTS, "runner", "soak.sh"), "--choices", "a", "b",
-         "c=alone"], stdout=subprocess.PIPE, text=True, check=True,
-        env=dict(os.environ, SEED=seed)).stdout for seed in ("7", "7", "32775")]
-    yield "harden.soak-again", drawn[0] == drawn[1], str(drawn)
-    yield "harden.soak-other", drawn[0] != drawn[2], str(drawn)
-    kinds = {re.sub(r"\d+", "", line.partition("s, ")[2]).replace(" ", "")
-             for line in drawn[0].splitlines()}
-    yield "harden.soak-beside", kinds == {"a", "b", "ab", "c=alone"}, drawn[0]
+    said = re.sub(r"(seed |n=)\d+", r"\1N", done.stdout)
+    missing = set(SOAK_SAID.splitlines()) - set(said.splitlines())
+    yield ("harden.soak-parts", not missing and "unnamed" not in said,
+           "%s\nno: %s" % (said, missing))
 
 
 def harden_cases():
@@ -407,7 +392,6 @@ def harden_cases():
             write(top, name + ".sh", "cat <<END\n%s\nEND\nexit %d\n" % (lines, status))
             write(top, name + ".conf", conf + "\n")
         write(top, "run", HARDEN_RUN)
-        os.remove(os.path.join(top, "soak.conf"))
         for name, _, _, words in HARDEN:
             status, said = harden(top, name)
             good = status == 1 and "not ok " + words in said if words else (

@@ -1,21 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# In the guest: parts of tests/harden.sh at the same time, a new choice every few
-# minutes; nothing may be left after them.
+# In the guest: the parts of harden.sh again and again, with other seeds each time;
+# nothing may be left after them.
 #
-# usage: soak.sh [--choices] PART[=short][=alone]...
+# usage: soak.sh [PART...]
 #
-# SEED makes the choices. SECONDS_MAX limits the whole soak, which ends with the first
-# slice that fails. SLICE=N runs that slice alone.
-# --choices prints the first 20 slices.
+# The parts of soak.parts, or those named. In each round those that are not "alone"
+# run at the same time, then the others in their short forms, one after the other.
+# SEED decides on the seeds. It ends SECONDS_MAX after its begin, and after one round
+# at least, or with the first round in which a part fails.
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-GRACE=3600	# seconds that a part may exceed its limit by
+TOGETHER=120	# seconds of those that run at the same time
+GRACE=3600	# seconds that a part may exceed that by
 # Caches whose objects a connection allocates and frees
 CACHES='TCP|TCPv6|request_sock_TCP|request_sock_TCPv6|tw_sock_TCP|tw_sock_TCPv6'
 CACHES+='|sock_inode_cache|net_namespace|skbuff_head_cache|skbuff_fclone_cache'
 
 cases=0 failed=0 left=0
+# result STATUS NAME
 result() {
 	cases=$((cases + 1))
 	if (($1)); then
@@ -26,48 +29,48 @@ result() {
 	fi
 }
 
-# choose SLICE: sets how long it takes, and its parts with a seed each
-choose() {
-	local part
+# chosen KIND PART...: the parts of that kind ("alone" or none), of those named
+chosen() {
+	local part kind
 
-	RANDOM=$((SEED + $1 * 7919))
-	slice_seconds=$((60 + RANDOM % 120))
-	chosen=()
-	if ((${#alone[@]} && (!${#beside[@]} || RANDOM % 4 == 0))); then
-		chosen=("${alone[RANDOM % ${#alone[@]}]}")
-	fi
-	until ((${#chosen[@]})); do
-		for part in "${beside[@]}"; do
-			((RANDOM % 3 == 0)) || chosen+=("$part")
-		done
-	done
-	for part in "${!chosen[@]}"; do
-		chosen[part]+=" $((RANDOM << 15 | RANDOM))"
-	done
+	while read -r part kind; do
+		[[ $kind == "$1" ]] || continue
+		[[ $# == 1 || " ${*:2} " == *" $part "* ]] || continue
+		echo "$part"
+	done <"$HERE/soak.parts"
 }
 
-choices() {
-	local slice
-
-	for ((slice = 1; slice <= 20; slice++)); do
-		choose $slice
-		echo "$slice: $slice_seconds s, ${chosen[*]}"
-	done
-}
-
-# run_part SLICE NAME SEED: status 0 if it ran all of its cases and none failed
+# run_part PART SEED SECONDS: status 0 if it ran all of its cases and none failed
 run_part() {
-	local name=$1.${2%%=*}
-
-	export SEED=$3 SECONDS_MAX=$slice_seconds COUNT=0 WORK=$WORK/$name
-	[[ $2 != *=short* ]] || SECONDS_MAX=0
+	export SEED=$2 SECONDS_MAX=$3 COUNT=0 WORK=$WORK/$round.$1
 	mkdir -p "$WORK"
-	timeout -k 30 $((slice_seconds + GRACE)) \
-		bash "$HERE/${2%%=*}.sh" >"$WORK/out" 2>&1 || return
+	timeout -k 30 $(($3 + GRACE)) bash "$HERE/$1.sh" >"$WORK/out" 2>&1 || return
 	awk '/^1\.\.[0-9]+$/ { plan = substr($0, 4) + 0 }
 		/^(not )?ok - / { n++ }
 		/^not ok/ { bad = 1 }
 		END { exit bad || !n || n != plan }' "$WORK/out"
+}
+
+# run_parts SECONDS PART...: at the same time, to their ends
+run_parts() {
+	local part rc pids=() seeds=()
+
+	# Set if other parts run: a part then leaves modules loaded and judges less
+	export BESIDE=
+	(($# < 3)) || BESIDE=1
+	for part in "${@:2}"; do
+		seeds+=($((RANDOM << 15 | RANDOM)))
+		(run_part "$part" "${seeds[-1]}" "$1") &
+		pids+=($!)
+	done
+	for part in "${@:2}"; do
+		rc=0
+		wait "${pids[0]}" || rc=$?
+		((!rc)) || sed "s/^/# $part: /" "$WORK/$round.$part/out"
+		result $rc "$part round $round seed ${seeds[0]}: status $rc"
+		pids=("${pids[@]:1}") seeds=("${seeds[@]:1}")
+	done
+	tidy
 }
 
 # Processes in a namespace other than this one
@@ -81,59 +84,36 @@ elsewhere() {
 	done 2>/dev/null
 }
 
-# tidy SLICE: reports and removes processes and namespaces that a part left
+# Reports and removes processes and namespaces that a part left
 tidy() {
 	local space pid name
 
 	while read -r pid name; do
-		echo "# slice $1 left the process $name"
+		echo "# round $round left the process $name"
 		left=1
 		kill -9 "$pid"
 	done < <(elsewhere)
 	for space in $(ip netns list | cut -d' ' -f1); do
-		echo "# slice $1 left the namespace $space"
+		echo "# round $round left the namespace $space"
 		left=1
 		ip netns del "$space"
 	done
 }
 
-run_slice() {
-	local slice=$1 part name seed pids=() i=0 rc
+# rounds [PART...]
+rounds() {
+	local together alone part
 
-	# Set if other parts run: a part then leaves modules loaded and judges less
-	export BESIDE=
-	((${#chosen[@]} == 1)) || BESIDE=1
-	for part in "${chosen[@]}"; do
-		read -r name seed <<<"$part"
-		(run_part "$slice" "$name" "$seed") &
-		pids+=($!)
+	mapfile -t together < <(chosen "" "$@")
+	mapfile -t alone < <(chosen alone "$@")
+	RANDOM=$SEED
+	for ((round = 1; round == 1 || (SECONDS < SECONDS_MAX && !failed); round++)); do
+		((!${#together[@]})) || run_parts $TOGETHER "${together[@]}"
+		for part in "${alone[@]}"; do
+			run_parts 0 "$part"
+		done
 	done
-	for part in "${chosen[@]}"; do
-		read -r name seed <<<"$part"
-		rc=0 name=${name%%=*}
-		wait "${pids[i++]}" || rc=$?
-		((!rc)) || sed "s/^/# $slice.$name: /" "$WORK/$slice.$name/out"
-		result $rc "$slice.$name seed $seed, $slice_seconds s: status $rc"
-	done
-	tidy "$slice"
-}
-
-slices() {
-	local slice end=$((SECONDS + SECONDS_MAX))
-
-	if [[ ${SLICE:-0} != 0 ]]; then
-		choose "$SLICE"
-		run_slice "$SLICE"
-		return
-	fi
-	for ((slice = 1; SECONDS < end && !failed; slice++)); do
-		choose $slice
-		((slice_seconds < end - SECONDS)) ||
-			slice_seconds=$((end - SECONDS))
-		echo "slice $slice, $slice_seconds s: ${chosen[*]}"
-		run_slice $slice
-	done
-	echo "# slices=$((slice - 1))"
+	echo "# rounds=$((round - 1))"
 }
 
 loaded() { awk '{ print $1 }' /proc/modules; }
@@ -142,7 +122,7 @@ loaded() { awk '{ print $1 }' /proc/modules; }
 unload() {
 	local try now
 
-	for ((try = 0; try < 60; try++)); do
+	for ((try = 0; try < 120; try++)); do
 		now=$(loaded | grep -vxF "$modules")
 		[[ -n $now ]] || return 0
 		# shellcheck disable=SC2086
@@ -189,29 +169,11 @@ slab_returns() {
 	return 1
 }
 
-parts() {
-	local part
-
-	alone=() beside=()
-	for part; do
-		case $part in
-		*=alone*) alone+=("$part") ;;
-		*) beside+=("$part") ;;
-		esac
-	done
-}
-
 main() {
-	if [[ ${1-} == --choices ]]; then
-		parts "${@:2}"
-		choices
-		return
-	fi
-	parts "$@"
 	modules=$(echo none && loaded)
 	modprobe -a mpa mpa_ping mpa_rdmap && unload
 	[[ ! -e /proc/slabinfo ]] || before=$(objects)
-	slices
+	rounds "$@"
 	result $left "leftovers"
 	unload
 	result $? "unload"
