@@ -49,13 +49,12 @@ compare() {
 	shift 2
 	ns dos2 bash -c "echo 'serve port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
 	mpa=$(per_octet "$@")
-	ns dos2 bash -c "echo 'stop port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
-	ns dos2 mpa-many plain $SERVER $PORT \
-		>/tmp/plain &
-	until grep -q listening /tmp/plain; do sleep 0.1; done
+	in_ns dos2 bash -c "echo 'stop port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
+	nsenter --net=/run/netns/dos2 -- nc -ll -p $PORT -e cat &
+	until in_ns dos2 ss -Hltn | grep -q :$PORT; do sleep 0.1; done
 	plain=$(per_octet raw=1 "$@")
 	kill $!
-	wait $!
+	wait $! || :
 	times=$(awk -v a="$mpa" -v b="$plain" 'BEGIN { printf "%.2f", a / b }')
 	echo "$name: $mpa, plain TCP: $plain, $times times"
 	awk -v is="$times" -v most="$most" 'BEGIN { exit !(is > 0 && is <= most) }' ||

@@ -5,39 +5,37 @@
  *	mpa-many COMMAND ADDRESS PORT [NAME=VALUE]...
  *
  * talk	connections=N at=M seed=S rounds=N ulpdus=N size=N [vary=1] [piece=N]
- *	[together=1] [wait=FILE] [raw=1] [end=fin|rst]
- *	N connections, at most M at a time: a Request with private data of its
- *	own, a comparison of the whole Reply, then ROUNDS times ULPDUS of SIZE
- *	octets (vary: 1 to SIZE), whose echoes are compared. together: all
- *	connect before the first sends. wait: close only when FILE exists;
- *	"waiting" is printed when all could close. piece: octets per segment.
- *	raw: plain TCP, no frames.
+ *	[wait=FILE] [raw=1] [end=fin|rst]
+ *	N connections, M (all) at a time. Those M all send a Request with
+ *	private data of their own, then compare their Replies; then ROUNDS
+ *	times they all send ULPDUS of SIZE octets (vary: 1 to SIZE), then
+ *	compare the echoes. wait: print "waiting", and close when FILE exists.
+ *	piece: octets per segment. raw: plain TCP, no frames.
  * hold	connections=N [again=1] [rev0=1]
  *	Requests that never complete. again: replace each connection that was
  *	reset. rev0: announce private data of 65535 octets. Until SIGTERM.
- * deaf	connections=N size=N [stop=N] [piece=N]
+ * flood	connections=N size=N [stop=N] [piece=N]
  *	Send FPDUs forever and never read. stop: send that many octets of the
  *	first FPDU only. Until SIGTERM.
- * drip	ms=N [fpdu=1]
- *	One connection, an octet each N ms: of a Request; fpdu: of an FPDU,
- *	whose echo is compared. Prints the time of the reset.
- * plain	An echo server on plain TCP. Until SIGTERM.
  *
  * sources=N spreads connections over N local addresses, from source=ADDRESS on.
- * Two more commands use no connections:
- *
- *	mpa-many dirty mb=N hex=OCTETS		fill free memory with these
- *	mpa-many search file=FILE hex=OCTETS	count them in FILE
  */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "many.h"
 
 static char **options;
+static struct sockaddr_in server, source;
+static unsigned long sources;
 static volatile sig_atomic_t stopped;
 
 const char *option(const char *name)
@@ -84,45 +82,111 @@ bool told_to_stop(void)
 	return stopped;
 }
 
-static void raise_limits(void)
+static void set_address(struct sockaddr_in *to, const char *text)
 {
-	struct rlimit limit = { 200000, 200000 };
+	to->sin_family = AF_INET;
+	if (text && inet_pton(AF_INET, text, &to->sin_addr) != 1)
+		misused("%s is no address", text);
+}
 
-	if (setrlimit(RLIMIT_NOFILE, &limit))
-		misused("not allowed to open many files");
+/* TCP chooses the port when it knows both addresses. */
+static void bind_source(int fd, unsigned long id)
+{
+	struct sockaddr_in from = source;
+	int one = 1;
+
+	if (!from.sin_addr.s_addr)
+		return;
+	from.sin_addr.s_addr =
+		htonl(ntohl(from.sin_addr.s_addr) + id % sources);
+	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
+	if (bind(fd, (struct sockaddr *)&from, sizeof(from)))
+		wrong("bind: %s", strerror(errno));
+}
+
+int server_connect(unsigned long id)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+	struct timeval minute = { .tv_sec = 60 };
+
+	if (fd < 0)
+		wrong("socket: %s", strerror(errno));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &minute, sizeof(minute));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &minute, sizeof(minute));
+	bind_source(fd, id);
+	if (!connect(fd, (struct sockaddr *)&server, sizeof(server)))
+		return fd;
+	if (errno != ECONNRESET && errno != ECONNABORTED && errno != EINTR)
+		wrong("connect %lu: %s", id, strerror(errno));
+	close(fd);
+	return -1;
+}
+
+void reset(int fd)
+{
+	struct linger linger = { 1, 0 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	close(fd);
+}
+
+size_t make_frame(uint8_t *to, bool reply, const uint8_t *pd, size_t pd_len)
+{
+	memcpy(to, reply ? "MPA ID Rep Frame" : "MPA ID Req Frame", 16);
+	to[16] = FLAG_C;
+	to[17] = 1;
+	to[18] = pd_len >> 8;
+	to[19] = pd_len;
+	if (pd_len)
+		memcpy(to + FRAME, pd, pd_len);
+	return FRAME + pd_len;
+}
+
+size_t make_fpdu(uint8_t *to, const uint8_t *ulpdu, size_t len)
+{
+	size_t end = 2 + len;
+	uint32_t crc;
+	int i;
+
+	to[0] = len >> 8;
+	to[1] = len;
+	memcpy(to + 2, ulpdu, len);
+	while (end % 4)
+		to[end++] = 0;
+	crc = crc32c(to, end);
+	for (i = 0; i < 4; i++)
+		to[end++] = crc >> 8 * i;
+	return end;
 }
 
 static const struct {
 	const char	*name;
 	int		(*run)(void);
-	bool		net;
 } commands[] = {
-	{ "talk",	talk_main,	true },
-	{ "hold",	hold_main,	true },
-	{ "deaf",	deaf_main,	true },
-	{ "drip",	drip_main,	true },
-	{ "plain",	plain_main,	true },
-	{ "dirty",	dirty_main,	false },
-	{ "search",	search_main,	false },
+	{ "talk",	talk_main },
+	{ "hold",	hold_main },
+	{ "flood",	flood_main },
 };
 
 int main(int argc, char **argv)
 {
+	struct rlimit files = { 200000, 200000 };
 	struct sigaction sa = { .sa_handler = stop };
 	size_t i;
 
+	if (argc < 4)
+		misused("mpa-many COMMAND ADDRESS PORT [NAME=VALUE]...");
+	options = argv + 4;
+	set_address(&server, argv[2]);
+	server.sin_port = htons(atoi(argv[3]));
+	set_address(&source, option("source"));
+	sources = number("sources", 1);
 	sigaction(SIGTERM, &sa, NULL);
-	for (i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-		if (argc < 2 || strcmp(argv[1], commands[i].name))
-			continue;
-		if (commands[i].net && argc < 4)
-			break;
-		options = argv + (commands[i].net ? 4 : 2);
-		if (commands[i].net) {
-			raise_limits();
-			net_init(argv + 2);
-		}
-		return commands[i].run();
-	}
-	misused("mpa-many COMMAND ADDRESS PORT [NAME=VALUE]...");
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		misused("not allowed to open many files");
+	for (i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run();
+	misused("no command %s", argv[1]);
 }

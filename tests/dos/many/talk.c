@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Well-behaved peers, all of whose octets are known in advance. */
+/*
+ * Well-behaved peers, all of whose octets are known in advance. In each step
+ * all connections send before the first one reads, so the server has work on
+ * all of them at the same time. What one sends in a step has to fit TCP's
+ * buffers.
+ */
 #include <errno.h>
 #include <string.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "many.h"
 
-#define PATIENCE	60	/* seconds without anything happening */
-
-enum state { CONNECT, REPLY, READY, ROUND, DONE, CLOSE };
-
 struct link {
 	int		fd;
 	unsigned long	id;
-	enum state	state;
-	unsigned long	round;
-	uint8_t		*out;		/* octets to send in this step */
-	size_t		out_len;
-	size_t		out_done;
-	uint8_t		*in;		/* octets expected in this step */
-	size_t		in_len;
-	size_t		in_done;
+	uint8_t		*octets;	/* sent last, or expected next */
+	size_t		len;
 };
 
 static struct {
@@ -33,26 +29,13 @@ static struct {
 	unsigned long	size;
 	unsigned long	piece;
 	bool		vary;
-	bool		together;
 	bool		raw;
 	bool		rst;
 	const char	*wait;
 } opts;
 
-static struct {
-	int		epoll;
-	unsigned long	opened;
-	unsigned long	closed;
-	unsigned long	ready;		/* in READY, or past it */
-	unsigned long	done;		/* in DONE, or past it */
-	bool		begun;
-	bool		may_close;
-	unsigned long long octets;
-	double		last;		/* something has happened */
-} all;
-
 static struct link *links;
-static uint8_t *scratch;		/* a ULPDU */
+static unsigned long long octets_back;
 
 static void read_options(void)
 {
@@ -66,294 +49,214 @@ static void read_options(void)
 	opts.size = number("size", 512);
 	opts.piece = number("piece", 0);
 	opts.vary = number("vary", 0);
-	opts.together = number("together", 0);
 	opts.raw = number("raw", 0);
 	opts.rst = end && !strcmp(end, "rst");
 	opts.wait = option("wait");
-	if (!opts.size || opts.size > 64768 || !opts.at)
-		misused("size is 1 to 64768, at 1 or more");
-	if (opts.at > opts.connections)
-		opts.at = opts.connections;
-	if ((opts.together || opts.wait) && opts.at != opts.connections)
-		misused("together and wait are for all at a time");
+	if (!opts.size || opts.size > SIZE_MAX_ULPDU || !opts.at)
+		misused("size is 1 to %u, at 1 or more", SIZE_MAX_ULPDU);
 }
 
-/* Room for a frame or a round of FPDUs */
-static size_t room(void)
-{
-	size_t fpdus = opts.ulpdus * FPDU_MAX(opts.size);
+/* Random numbers that depend on seed, connection and step alone */
+struct dice { unsigned short state[3]; };
 
-	return fpdus > FRAME + PD_MAX ? fpdus : FRAME + PD_MAX;
+static struct dice dice_of(const struct link *l, unsigned long step)
+{
+	return (struct dice) { { opts.seed + (l->id >> 16), l->id, step } };
 }
 
-/* Private data is as long and as short as may be, one next to the other. */
-static void link_frames(struct link *l)
+static size_t dice_roll(struct dice *dice, size_t below)
 {
-	uint8_t pd[PD_MAX];
-	struct dice dice;
-	size_t len;
+	return nrand48(dice->state) % below;
+}
 
-	dice_init(&dice, opts.seed, l->id, 0);
-	len = dice_roll(&dice, PD_MAX + 1);
+static void dice_fill(struct dice *dice, uint8_t *to, size_t len)
+{
+	while (len--)
+		*to++ = nrand48(dice->state) >> 16;
+}
+
+/* Each length of private data, but none and all of it more often */
+static size_t make_private_data(const struct link *l, uint8_t *to)
+{
+	struct dice dice = dice_of(l, 0);
+	size_t len = dice_roll(&dice, PD_MAX + 1);
+
 	if (dice_roll(&dice, 4) == 0)
 		len = dice_roll(&dice, 2) * PD_MAX;
-	dice_fill(&dice, pd, len);
-	l->out_len = frame_build(l->out, false, 1, pd, len);
-	l->in_len = frame_build(l->in, true, 1, pd, len);
+	dice_fill(&dice, to, len);
+	return len;
 }
 
-static void link_fpdus(struct link *l)
+static void make_startup(struct link *l, bool reply)
 {
-	struct dice dice;
+	uint8_t pd[PD_MAX];
+	size_t len = make_private_data(l, pd);
+
+	l->len = make_frame(l->octets, reply, pd, len);
+}
+
+static void make_round(struct link *l, unsigned long round)
+{
+	static uint8_t ulpdu[SIZE_MAX_ULPDU];
+	struct dice dice = dice_of(l, round + 1);
 	unsigned long i;
 	size_t len;
 
-	dice_init(&dice, opts.seed, l->id, l->round);
-	l->out_len = 0;
+	l->len = 0;
 	for (i = 0; i < opts.ulpdus; i++) {
 		len = opts.vary ? 1 + dice_roll(&dice, opts.size) : opts.size;
-		dice_fill(&dice, scratch, len);
-		l->out_len += fpdu_build(l->out + l->out_len, scratch, len);
+		dice_fill(&dice, ulpdu, len);
+		l->len += make_fpdu(l->octets + l->len, ulpdu, len);
 	}
-	memcpy(l->in, l->out, l->out_len);
-	l->in_len = l->out_len;
 }
 
-static void link_step(struct link *l, enum state state)
+/* With MSG_EOR TCP adds nothing after a piece to the same segment. */
+static void link_send(const struct link *l)
 {
-	l->state = state;
-	l->out_done = 0;
-	l->in_done = 0;
-	l->out_len = 0;
-	l->in_len = 0;
-	if (state == REPLY && !opts.raw)
-		link_frames(l);
-	else if (state == ROUND)
-		link_fpdus(l);
-}
-
-static void link_open(struct link *l)
-{
-	l->id = all.opened++;
-	l->round = 0;
-	l->fd = net_connect(l->id);
-	link_step(l, CONNECT);
-	epoll_watch(all.epoll, l->fd, l);
-}
-
-static void link_close(struct link *l)
-{
-	if (opts.rst)
-		net_reset(l->fd);
-	else
-		close(l->fd);
-	l->fd = -1;
-	all.closed++;
-	if (all.opened < opts.connections)
-		link_open(l);
-}
-
-/* Returns whether anything has been sent. */
-static bool link_send(struct link *l)
-{
+	int flags = MSG_NOSIGNAL | (opts.piece ? MSG_EOR : 0);
+	size_t piece = opts.piece ? opts.piece : l->len;
+	size_t at, len;
 	ssize_t n;
 
-	if (l->out_done == l->out_len)
-		return false;
-	n = net_send(l->fd, l->out + l->out_done, l->out_len - l->out_done,
-		     opts.piece);
-	if (n < 0 && errno != EAGAIN)
-		wrong("connection %lu, round %lu: send: %s", l->id, l->round,
-		      strerror(errno));
-	if (n <= 0)
-		return false;
-	l->out_done += n;
-	return true;
+	for (at = 0; at < l->len; at += n) {
+		len = l->len - at < piece ? l->len - at : piece;
+		n = send(l->fd, l->octets + at, len, flags);
+		if (n < 0)
+			wrong("connection %lu: send: %s", l->id,
+			      strerror(errno));
+	}
 }
 
-static void link_compare(const struct link *l, const uint8_t *octets, size_t n)
+static void compare(const struct link *l, const char *step, size_t at,
+		    const uint8_t *octets, size_t len)
 {
 	size_t i;
 
-	if (n > l->in_len - l->in_done)
-		wrong("connection %lu, round %lu: %zu octets too many", l->id,
-		      l->round, n - (l->in_len - l->in_done));
-	for (i = 0; i < n; i++)
-		if (octets[i] != l->in[l->in_done + i])
-			wrong("connection %lu, round %lu, octet %zu: %02x, not %02x",
-			      l->id, l->round, l->in_done + i, octets[i],
-			      l->in[l->in_done + i]);
+	for (i = 0; i < len; i++)
+		if (octets[i] != l->octets[at + i])
+			wrong("connection %lu, %s, octet %zu: %02x, not %02x",
+			      l->id, step, at + i, octets[i],
+			      l->octets[at + i]);
 }
 
-/* Returns whether anything has come. */
-static bool link_recv(struct link *l)
+/* What comes back is what was expected, to the octet. */
+static void link_expect(const struct link *l, const char *step)
 {
 	static uint8_t octets[65536];
-	ssize_t n = recv(l->fd, octets, sizeof(octets), 0);
+	size_t at, len;
+	ssize_t n;
 
-	if (n < 0 && errno == EAGAIN)
-		return false;
-	if (n < 0 || (!n && l->state != CLOSE))
-		wrong("connection %lu, state %d, round %lu: %s", l->id, l->state,
-		      l->round, n ? strerror(errno) : "ended too early");
-	if (!n) {
-		link_close(l);
-		return false;
+	for (at = 0; at < l->len; at += n) {
+		len = l->len - at;
+		if (len > sizeof(octets))
+			len = sizeof(octets);
+		n = recv(l->fd, octets, len, 0);
+		if (n <= 0)
+			wrong("connection %lu, %s: %s", l->id, step,
+			      n ? strerror(errno) : "ended too early");
+		compare(l, step, at, octets, n);
+		octets_back += n;
 	}
-	link_compare(l, octets, n);
-	l->in_done += n;
-	all.octets += n;
-	return true;
 }
 
-/* All octets of this step have been sent and received. */
-static void link_next(struct link *l)
+static void links_open(unsigned long first, unsigned long nr)
 {
-	switch (l->state) {
-	case CONNECT:
-		link_step(l, REPLY);
-		break;
-	case REPLY:
-		all.ready++;
-		link_step(l, READY);
-		break;
-	case READY:
-		if (!opts.together || all.begun)
-			link_step(l, ROUND);
-		break;
-	case ROUND:
-		if (++l->round < opts.rounds) {
-			link_step(l, ROUND);
-			break;
-		}
-		all.done++;
-		link_step(l, DONE);
-		break;
-	case DONE:
-		if (opts.wait && !all.may_close)
-			break;
-		link_step(l, CLOSE);
+	unsigned long i;
+
+	for (i = 0; i < nr; i++) {
+		links[i].id = first + i;
+		links[i].fd = server_connect(links[i].id);
+		if (links[i].fd < 0)
+			wrong("connection %lu: reset", links[i].id);
+		if (opts.raw)
+			continue;
+		make_startup(&links[i], false);
+		link_send(&links[i]);
+	}
+	for (i = 0; i < nr && !opts.raw; i++) {
+		make_startup(&links[i], true);
+		link_expect(&links[i], "Reply");
+	}
+}
+
+static void links_round(unsigned long round, unsigned long nr)
+{
+	unsigned long i;
+
+	for (i = 0; i < nr; i++) {
+		make_round(&links[i], round);
+		link_send(&links[i]);
+	}
+	for (i = 0; i < nr; i++)
+		link_expect(&links[i], "echo");
+}
+
+/* After our FIN the server's comes, and no octet before it. */
+static void link_end(const struct link *l)
+{
+	uint8_t octet;
+	ssize_t n = recv(l->fd, &octet, 1, 0);
+
+	if (n)
+		wrong("connection %lu, at its end: %s", l->id,
+		      n < 0 ? strerror(errno) : "an octet too many");
+	close(l->fd);
+}
+
+static void links_close(unsigned long nr)
+{
+	unsigned long i;
+
+	for (i = 0; i < nr; i++)
 		if (opts.rst)
-			link_close(l);
+			reset(links[i].fd);
 		else
-			shutdown(l->fd, SHUT_WR);
-		break;
-	case CLOSE:
-		break;
-	}
+			shutdown(links[i].fd, SHUT_WR);
+	for (i = 0; i < nr && !opts.rst; i++)
+		link_end(&links[i]);
 }
 
-/* Returns whether there may be more to do; @l may be another connection then. */
-static bool link_work(struct link *l)
+static void wait_for_file(void)
 {
-	unsigned long id = l->id, round = l->round;
-	enum state before = l->state;
-	bool more = link_send(l);
-
-	if (before != CONNECT)
-		more = link_recv(l) || more;
-	if (l->fd < 0 || l->id != id)
-		return false;
-	if (l->out_done == l->out_len && l->in_done == l->in_len)
-		link_next(l);
-	if (l->fd < 0 || l->id != id)
-		return false;
-	return more || l->state != before || l->round != round;
+	say("waiting");
+	while (access(opts.wait, F_OK))
+		sleep_ms(100);
 }
 
-static void link_go(struct link *l)
+static void links_alloc(void)
 {
-	if (l->fd < 0)
-		return;
-	while (link_work(l))
-		;
-}
-
-static void link_event(struct link *l, uint32_t events)
-{
-	all.last = now();
-	if (l->state == CONNECT) {
-		int err = net_error(l->fd);
-
-		if (err)
-			wrong("connection %lu: %s", l->id, strerror(err));
-		if (!(events & EPOLLOUT))
-			return;
-	}
-	link_go(l);
-}
-
-static void all_go(void)
-{
+	size_t room = opts.ulpdus * FPDU_MAX(opts.size) + FRAME + PD_MAX;
 	unsigned long i;
 
-	for (i = 0; i < opts.at; i++)
-		link_go(&links[i]);
-}
-
-/* Continue connections that wait for all others */
-static void look_around(void)
-{
-	static double told = -1;
-
-	if (told < 0)
-		told = now();
-	if (opts.together && !all.begun && all.ready == opts.connections) {
-		all.begun = true;
-		say("all %lu are connected", all.ready);
-		all_go();
-	}
-	if (opts.wait && !all.may_close && all.done == opts.connections) {
-		all.may_close = !access(opts.wait, F_OK);
-		all.last = now();
-		if (all.may_close)
-			all_go();
-	}
-	if (now() - told < 5)
-		return;
-	told = now();
-	say("%s: %lu opened, %lu ready, %lu done, %lu closed",
-	    all.done == opts.connections ? "waiting" : "talking", all.opened,
-	    all.ready, all.done, all.closed);
-}
-
-static void links_init(void)
-{
-	unsigned long i;
-
-	all.epoll = epoll_new();
-	all.last = now();
-	scratch = malloc(opts.size);
 	links = calloc(opts.at, sizeof(*links));
-	if (!links || !scratch)
-		wrong("no memory");
-	for (i = 0; i < opts.at; i++) {
-		links[i].out = malloc(room());
-		links[i].in = malloc(room());
-		if (!links[i].out || !links[i].in)
+	for (i = 0; links && i < opts.at; i++) {
+		links[i].octets = malloc(room);
+		if (!links[i].octets)
 			wrong("no memory");
-		link_open(&links[i]);
 	}
+	if (!links)
+		wrong("no memory");
 }
 
 int talk_main(void)
 {
-	struct epoll_event ev[64];
+	unsigned long done, nr, round;
 	double begun = now();
-	int i, n;
 
 	read_options();
-	links_init();
-	while (all.closed < opts.connections) {
-		n = epoll_wait(all.epoll, ev, 64, 200);
-		for (i = 0; i < n; i++)
-			link_event(ev[i].data.ptr, ev[i].events);
-		look_around();
-		if (now() - all.last > PATIENCE)
-			wrong("nothing happens: %lu ready, %lu done, %lu closed",
-			      all.ready, all.done, all.closed);
+	links_alloc();
+	for (done = 0; done < opts.connections; done += nr) {
+		nr = opts.connections - done;
+		if (nr > opts.at)
+			nr = opts.at;
+		links_open(done, nr);
+		for (round = 0; round < opts.rounds; round++)
+			links_round(round, nr);
+		if (opts.wait)
+			wait_for_file();
+		links_close(nr);
 	}
-	say("connections=%lu octets=%llu seconds=%.1f", all.closed, all.octets,
+	say("connections=%lu octets=%llu seconds=%.1f", done, octets_back,
 	    now() - begun);
 	return 0;
 }

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# Connections in full operation: small pieces, peers that do not read, and many at
+# once or one after the other; see dos.sh
+
+# Runs of the work item that the tracer has recorded
+work_runs() {
+	awk '/^(entries|overrun):/ { n += $2 } END { print n + 0 }' \
+		/sys/kernel/tracing/per_cpu/cpu*/stats
+}
+
+# measured_talk OPTION...: OCTETS received in full operation, BATCHES passed, and
+# RUNS of work items begun
+measured_talk() {
+	local event=/sys/kernel/tracing/events/workqueue/workqueue_execute_start
+
+	start_server b
+	echo 'function.function == mpa_loop_work' >$event/filter ||
+		fail "no filter for work items"
+	echo 1 >$event/enable
+	RUNS=$(work_runs)
+	talk "$@"
+	RUNS=$(($(work_runs) - RUNS))
+	echo 0 >$event/enable
+	OCTETS=$(counter b MpaRxOctets)
+	BATCHES=$(counter b MpaRxBatches)
+	figure octets="$OCTETS" ulpdus="$(counter b MpaRxUlpdus)" \
+		batches="$BATCHES" runs=$RUNS
+}
+
+tiny_segments() {
+	local nr
+
+	nr=$(few 20)
+	measured_talk connections="$nr" rounds=$((LONG ? 40 : 6)) ulpdus=10 \
+		size=58 piece=1
+	# FPDUs of 64 octets: an octet that completes none wakes no work item, each
+	# octet of a Request does
+	((RUNS > 0 && RUNS < OCTETS / 10 + nr * 532)) ||
+		fail "$RUNS work items for $OCTETS octets"
+}
+
+tiny_ulpdus() {
+	measured_talk connections="$(few 20)" rounds="$(pick 4 40)" ulpdus=1000 size=1
+	# 8 octets each; those that came together are passed together
+	((RUNS > 0 && RUNS < OCTETS / 8 / 8)) || fail "$RUNS work items for $OCTETS octets"
+	((BATCHES < OCTETS / 8 / 20)) || fail "$BATCHES batches for $OCTETS octets"
+}
+
+# flood NR SECONDS OPTION...: peers that send and never read, until nothing more was
+# taken for so long; FLOODED is the kernel's memory for each, in octets
+flood() {
+	local before
+
+	start_server b
+	before=$(kernel_kb_at_least)
+	bad flood connections="$1" "${@:3}"
+	wait_for bad_is stuck "$1" || fail "stuck: $(bad_is stuck)"
+	wait_for quiet_for "$2" || fail "it goes on: $(tail -n 1 "$WORK/bad")"
+	FLOODED=$((($(kernel_kb_at_least) - before) * 1024 / $1))
+}
+
+quiet_for() { (($(bad_is still) >= $1)); }
+
+# An FPDU that never completes; its first octets came one to a segment
+partial_fpdu() {
+	local nr
+
+	nr=$(few 200)
+	flood "$nr" 2 size=60000 stop=300 piece=1
+	bad_stop
+	figure unfinished="$nr" octets_each=$FLOODED
+	# A buffer for the FPDU, and 300 skbs of TCP's
+	bounded $FLOODED $((192 * 1024))
+}
+
+# A peer that never reads: the module queues what TCP's buffers hold, and no more
+zero_window() {
+	local nr=40 space octets buffers=$((256 * 1024))
+
+	for space in a b; do
+		set_sysctl $space net.ipv4.tcp_rmem="4096 65536 $buffers"
+		set_sysctl $space net.ipv4.tcp_wmem="4096 65536 $buffers"
+	done
+	flood $nr 3 size=1400
+	octets=$(bad_is octets)
+	bad_again
+	bad_is octets "$octets" || fail "more was taken"
+	talk connections=20 rounds=4 ulpdus=4 size=1000
+	bad_stop
+	figure flooding=$nr octets_each=$FLOODED taken_each=$((octets / nr))
+	# Two buffers of the client and one of ours with echoes. They are never all
+	# full, which leaves room for the consumer's own copies.
+	bounded $FLOODED $((3 * buffers))
+}
+
+# All connect before the first sends an FPDU
+concurrent() {
+	local nr before each
+
+	nr=$(pick 1500 4096)
+	start_server b
+	before=$(kernel_kb_at_least)
+	rm -f "$WORK/close"
+	: >"$WORK/talk"
+	many talk seed="$SEED" connections="$nr" rounds=3 ulpdus=2 \
+		size=400 vary=1 wait="$WORK/close" >"$WORK/talk" &
+	wait_for grep -qE '^(waiting|WRONG)' "$WORK/talk" ||
+		fail "the connections make no progress"
+	each=$((($(kernel_kb_at_least) - before) * 1024 / nr))
+	: >"$WORK/close"
+	wait $! || fail "$(tail -n 1 "$WORK/talk")"
+	tail -n 1 "$WORK/talk"
+	all_released
+	same "$(counter b MpaEstablished)" "$nr" MpaEstablished
+	same "$(counter b MpaRxUlpdus)" $((nr * 6)) MpaRxUlpdus
+	figure connections="$nr" octets_each=$each
+	bounded $each 20480
+}
+
+# churn END: connect and close; no memory stays in use. The caches of allocators
+# vary by some 1000 KB.
+churn() {
+	local end=$1 nr first before after try
+
+	first=$(few 1500)
+	nr=$(pick 4000 $((COUNT ? COUNT : 20000)))
+	# The long form waits for the end of TIME_WAIT
+	((LONG)) || set_sysctl a net.ipv4.tcp_max_tw_buckets=0
+	talk_and_close "$first" "$end"
+	before=$(kernel_kb_at_least)
+	talk_and_close "$nr" "$end"
+	for ((try = 0; try < 30; try++)); do
+		after=$(kernel_kb_at_least)
+		((SLOW == 1 && after - before >= 2048)) || break
+		sleep 1
+	done
+	figure connections="$nr" end="$end" grown_kb=$((after - before))
+	((SLOW > 1 || after - before < 2048)) ||
+		fail "it has grown by $((after - before)) KB"
+	same "$(counter b MpaEstablished)" $((nr + first)) MpaEstablished
+	# With the last reference the namespaces go, and the link with them
+	stop_server b
+	ip netns del b
+	wait_for no_link || fail "something holds the server's namespace"
+}
+
+no_link() { ! ip -n a link show va >/dev/null 2>&1; }
+
+talk_and_close() {
+	start_server b
+	talk connections="$1" at=64 size=64 vary=1 end="$2"
+	stop_server b
+	wait_for all_closed || fail "left: $(sockets)"
+}
+
+# TCP's line of both namespaces
+sockets() { ns a grep TCP: /proc/net/sockstat; ns b grep TCP: /proc/net/sockstat; }
+
+# Nothing in TIME_WAIT, and no socket of ours
+all_closed() { released && ! sockets | grep -qE '(inuse|tw) [1-9]'; }

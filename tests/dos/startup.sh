@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# Startups that are never complete: what they cost, and how they end; see dos.sh
+
+# held NR [OPTION...]: hold NR connections; HELD is the kernel's memory for each, in
+# octets, both ends and the files of mpa-many included
+held() {
+	local before nr=$1
+
+	before=$(kernel_kb_at_least)
+	bad hold connections="$nr" "${@:2}"
+	wait_for bad_is connected "$nr" || fail "held: $(bad_is connected)"
+	wait_for counted MpaAttached "$nr" || fail "not all are attached"
+	HELD=$((($(kernel_kb_at_least) - before) * 1024 / nr))
+}
+
+clean_connections() {
+	talk connections=100 at=10 rounds=2 ulpdus=4 size=1000 vary=1
+}
+
+# Startups below the limit stay open while clean connections are made
+half_open() {
+	local nr
+
+	nr=$(few 10000)
+	set_sysctl b net.mpa.startup_max=20000
+	start_server b
+	held "$nr"
+	clean_connections
+	bad_again
+	bad_is connected "$nr" || fail "held: $(bad_is connected)"
+	bad_stop
+	figure held="$nr" clean=100 octets_each=$HELD
+	bounded $HELD 16384
+}
+
+# More startups than the limit: the oldest are reset, and no others. Clean connections
+# succeed while all those reset connect again and again.
+overflow() {
+	local room nr before
+
+	room=$(few 500)
+	nr=$(few 2000)
+	set_sysctl b net.mpa.startup_max="$room"
+	start_server b
+	bad hold connections="$nr"
+	wait_for bad_is gone $((nr - room)) || fail "gone: $(bad_is gone)"
+	bad_again
+	bad_is connected "$room" || fail "left: $(bad_is connected)"
+	same "$(counter b MpaErrStartupOverflow)" $((nr - room)) \
+		MpaErrStartupOverflow
+	bad_stop
+
+	bad hold connections="$nr" again=1
+	wait_for counted MpaErrStartupOverflow $((3 * nr)) || fail "no overflow"
+	before=$(counter b MpaErrStartupOverflow)
+	clean_connections
+	before=$(($(counter b MpaErrStartupOverflow) - before))
+	bad_stop
+	figure room="$room" overflow="$nr" clean=100 reset_meanwhile=$before
+	((before > 0)) || fail "there was no overflow"
+}
+
+# They end by themselves.
+timed_out() {
+	local nr=300
+
+	set_sysctl b net.mpa.startup_timeout_ms=$((2000 * SLOW))
+	start_server b
+	bad hold connections=$nr
+	wait_for counted MpaErrTimeout $nr || fail "not all have ended"
+	wait_for bad_is gone $nr || fail "gone: $(bad_is gone)"
+	bad_stop
+	same "$(counter b MpaErrTimeout)" $nr MpaErrTimeout
+}
+
+# one_by_one HEX SECONDS: the steps that send an octet each so many seconds
+one_by_one() {
+	local at
+
+	for ((at = 0; at < ${#1}; at += 2)); do
+		echo "send:${1:at:2} pause:$2"
+	done
+}
+
+# A Request sent an octet at a time: the timeout covers the whole Request. An FPDU
+# has no timeout.
+slow_request() {
+	local ms=$((2000 * SLOW)) begun took
+
+	set_sysctl b net.mpa.startup_timeout_ms=$ms
+	start_server b
+	begun=${EPOCHREALTIME/.}
+	# It takes three times as long as the timeout.
+	# shellcheck disable=SC2046
+	ns a mpa-peer connect "$B4" $PORT \
+		$(one_by_one "${REQ_KEY}40010000" $((3 * SLOW / 10)).$((3 * SLOW % 10))) \
+		end:reset >"$WORK/peer" &
+	wait_for counted MpaErrTimeout 1 || fail "no timeout"
+	took=$(((${EPOCHREALTIME/.} - begun) / 1000))
+	wait $! || fail "not reset: $(tail -n 1 "$WORK/peer")"
+	figure timeout_ms=$ms ms=$took
+	((took >= ms)) || fail "reset after $took ms, not $ms"
+	# shellcheck disable=SC2046
+	ns a mpa-peer connect "$B4" $PORT request expect-reply \
+		$(one_by_one "$FPDU" "$( ((LONG)) && echo 1 || echo 0.06)") \
+		"data:$FPDU" fin end:fin >"$WORK/peer" ||
+		fail "an FPDU an octet at a time: $(tail -n 1 "$WORK/peer")"
+}
+
+# A header that announces much private data costs no more than others.
+long_pdata() {
+	local nr
+
+	nr=$(few 2000)
+	start_server b
+	held "$nr" rev0=1
+	bad_stop
+	figure held="$nr" octets_each=$HELD
+	bounded $HELD 20480
+}
