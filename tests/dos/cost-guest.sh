@@ -49,9 +49,9 @@ compare() {
 	shift 2
 	ns dos2 bash -c "echo 'serve port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
 	mpa=$(per_octet "$@")
-	in_ns dos2 bash -c "echo 'stop port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
+	ns dos2 bash -c "echo 'stop port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
 	nsenter --net=/run/netns/dos2 -- nc -ll -p $PORT -e cat &
-	until in_ns dos2 ss -Hltn | grep -q :$PORT; do sleep 0.1; done
+	until ns dos2 ss -Hltn | grep -q :$PORT; do sleep 0.1; done
 	plain=$(per_octet raw=1 "$@")
 	kill $!
 	wait $! || :

@@ -113,7 +113,7 @@ stat_of() {
 destroy() {
 	local sockets
 
-	sockets=$(\in races-a ss -HKtn 'dport >= :7000 or sport >= :7000' | wc -l)
+	sockets=$(ns races-a ss -HKtn 'dport >= :7000 or sport >= :7000' | wc -l)
 	destroyed=$((destroyed + sockets))
 }
 
@@ -199,7 +199,7 @@ peers() {
 		"$call request pause:0.05 fpdu:crc=bad,size=% fpdu:size=300 rst" \
 		"$call limit:%,fin request pause:0.02 fpdu:size=60 pause:0.1" \
 		"$answer reply fpdu:count=3,size=200 pause:0.1 again limit:%,rst reply"; do
-		\in "$1" bash -c "$(declare -f play); play $i" >/dev/null 2>&1 &
+		ns "$1" bash -c "$(declare -f play); play $i" >/dev/null 2>&1 &
 	done
 }
 
