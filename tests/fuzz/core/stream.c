@@ -412,26 +412,6 @@ static void check_runs(const struct stream *s, const struct truth *t,
 	}
 }
 
-/* Each FPDU in one piece, with all octets after it */
-static void check_flat(const struct stream *s, const struct truth *t, u32 seed)
-{
-	struct kvec v = { .iov_len = s->len };
-	struct mpa_octets in = { .v = &v, .nr = 1 };
-	u8 *octets = fuzz_copy(s->wire, s->len);
-	u32 k;
-
-	v.iov_base = octets;
-	for (k = 0; k <= t->nr; k++) {
-		in.off = t->at[k];
-		in.len = s->len - in.off;
-		check_one(s, t, k, &in);
-	}
-	in.off = 0;
-	in.len = s->len;
-	check_runs(s, t, &in, seed);
-	free(octets);
-}
-
 /* Length and markers alone, as for ULPDUs already passed out of order */
 
 struct flat_source {
@@ -479,6 +459,8 @@ static void check_peek(const struct stream *s, const struct truth *t, u32 k)
 }
 
 /* Cuts. With @kind 2 some pieces are empty. */
+
+#define IN_ONE_PIECE	(4 * STREAM_MAX)
 
 static u32 piece_size(const struct stream *s, u32 kind, bool first, u32 *seed)
 {
@@ -570,7 +552,7 @@ void fuzz_one(struct fuzz_input *in)
 	find_truth(s, t);
 	count(s, t);
 
-	check_flat(s, t, seed);
+	check_cut(s, t, IN_ONE_PIECE, 3 * seed);
 	check_peek(s, t, seed % (t->nr + 1));
 	check_peek(s, t, t->nr);
 	check_prefixes(s, t, seed);
