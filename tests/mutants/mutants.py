@@ -3,12 +3,14 @@
 """Break the module in small ways and see that a named test notices.
 
 usage: mutants.py [NAME...]
+       mutants.py --fuzz [NAME...]
 
 Each file of tests/mutants/breakages has the mutants of one source: for each its name, a
 description, the test that has to fail, the original text and its replacement. It
 is applied to a copy of the tree under build/mutants, which is built and tested
 in a guest. Status 1 if a test does not fail, does not pass without any mutant,
-or if the original text does not occur exactly once.
+or if the original text does not occur exactly once. With --fuzz the short form of
+the fuzzer is the test, on the kernel KERNEL in the environment.
 """
 
 import filecmp
@@ -29,8 +31,13 @@ TIMEOUT = 240
 
 FORM = re.compile(r"\nname (?P<name>\S+)\n"
                   r"what (?P<what>[^\n]+)\n"
-                  r"test (?P<kind>kunit|socket) (?P<test>\S+)\n"
+                  r"test (?P<kind>kunit|socket|fuzz) (?P<test>\S+)\n"
                   r"<<<<\n(?P<old>.*?\n)====\n(?P<new>|.*?\n)>>>>\n", re.S)
+
+# What the fuzzer finds in its short form on the plain kernel
+FUZZED = ["crc-skipped", "length-zero", "lost-wakeup",
+          "marker-unchecked", "no-startup-timer", "pd-length-unchecked",
+          "startup-leaked"]
 
 # Both print all results if a case failed, and "ran N" at the end
 GUEST = {
@@ -148,6 +155,18 @@ def run_tests(kind, tests, log):
     return int(ran[-1]) if ran else 0, failed, done.returncode
 
 
+def run_fuzz(log):
+    """As run_tests(), for the fuzzer's short form in the copy."""
+    done = subprocess.run([os.path.join(TREE, "tests", "harden.sh"),
+                           "--kernel", os.environ.get("KERNEL", "plain"),
+                           "fuzz"], stdout=log, stderr=log, check=False)
+    with open(os.path.join(TREE, "build", "harden", "results.tap"),
+              encoding="utf-8") as results:
+        cases = re.findall(r"^(ok|not ok) (\S+)", results.read(), re.M)
+    failed = [name for verdict, name in cases if verdict == "not ok"]
+    return len(cases), failed, done.returncode
+
+
 def build(log):
     """Returns whether the copy can be built."""
     done = subprocess.run([os.path.join(TREE, "tests", "vm", "modules"),
@@ -161,7 +180,10 @@ def judge(mutant, log):
     try:
         if not build(log):
             return False, "does not build"
-        ran, failed, status = run_tests(mutant.kind, [mutant.test], log)
+        if mutant.kind == "fuzz":
+            ran, failed, status = run_fuzz(log)
+        else:
+            ran, failed, status = run_tests(mutant.kind, [mutant.test], log)
     finally:
         undo()
     if failed:
@@ -202,6 +224,9 @@ def log_of(name):
 
 
 def main(args):
+    fuzz = args[:1] == ["--fuzz"]
+    if fuzz:
+        args = args[1:] or FUZZED
     if args and args[0].startswith("-"):
         sys.exit(__doc__)
     os.makedirs(WORK, exist_ok=True)
@@ -209,14 +234,17 @@ def main(args):
     survived = 0
     try:
         known = load(LIST)
-        mutants = [known[name] for name in args or sorted(known)]
+        mutants = [known[name] for name in args or sorted(known)
+                   if args or known[name].kind != "fuzz"]
         # All of them, before hours are spent
         for mutant in mutants:
             mutant.apply()()
+            if fuzz:
+                mutant.kind = "fuzz"
     except (Fault, KeyError, OSError) as fault:
         sys.exit("mutants: %s" % fault)
     with log_of("unbroken") as log:
-        unfit = check_unbroken(mutants, log)
+        unfit = {} if fuzz else check_unbroken(mutants, log)
     for test in sorted(unfit):
         print("mutants: %s is no judge, nothing is broken: %s"
               % (test, unfit[test]), flush=True)

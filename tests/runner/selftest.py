@@ -154,13 +154,12 @@ def counter_cases():
 
 
 def mutant_cases():
-    """The breakages, those for the fuzzer too, fit the sources as they are."""
+    """The breakages fit the sources as they are."""
     mutants = breakage.load("mutants/mutants.py")
-    for where in ("mutants/breakages", "fuzz/wire/planted"):
-        for mutant in mutants.load(os.path.join(TESTS, where)).values():
-            times = mutant.fits(os.path.join(TESTS, os.pardir))
-            yield ("mutants." + mutant.name, times == 1,
-                   "its text is in %s %d times" % (mutant.file, times))
+    for mutant in mutants.load(mutants.LIST).values():
+        times = mutant.fits(os.path.join(TESTS, os.pardir))
+        yield ("mutants." + mutant.name, times == 1,
+               "its text is in %s %d times" % (mutant.file, times))
 
 
 # Segments of 100 octets: the second is lost and comes last, the fifth twice
