@@ -279,39 +279,3 @@ void corpus_write(const char *file)
 	}
 	fclose(to);
 }
-
-/* Addresses are those of this boot, so those of the sections go with them. */
-static unsigned long write_section(FILE *to, const char *name)
-{
-	unsigned long at = 0;
-	char path[100];
-	FILE *from;
-
-	snprintf(path, sizeof(path), "/sys/module/mpa/sections/%s", name);
-	from = fopen(path, "r");
-	if (!from || fscanf(from, "%lx", &at) != 1)
-		at = 0;
-	if (from)
-		fclose(from);
-	if (at)
-		fprintf(to, "section %s %lx\n", name, at);
-	return at;
-}
-
-/* The places that were reached, for the program "lines" */
-void corpus_write_places(const char *file)
-{
-	FILE *to = fopen(file, "w");
-	unsigned long text;
-	unsigned int i;
-
-	if (!to)
-		misused("%s: %s", file, strerror(errno));
-	text = write_section(to, ".text");
-	write_section(to, ".text.unlikely");
-	for (i = 0; i < COVER_PCS; i++)
-		if (seen_pcs[i] || cover->pcs[i])
-			fprintf(to, "%lx\n",
-				text + (unsigned int)(i - text) % COVER_PCS);
-	fclose(to);
-}

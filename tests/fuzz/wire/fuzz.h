@@ -255,7 +255,6 @@ bool corpus_is_due(void);
 bool corpus_next_kept(struct seed *seed);
 void corpus_session(struct worker *w);
 void corpus_write(const char *file);
-void corpus_write_places(const char *file);
 int corpus_size(void);
 unsigned int corpus_places(void);
 unsigned int corpus_edges(void);

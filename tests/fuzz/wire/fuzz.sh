@@ -149,8 +149,8 @@ run() {
 
 	((SECONDS_MAX == 0)) || limit=(-t "$SECONDS_MAX")
 	((COUNT == 0)) || limit=(-n "$COUNT" -t 86400)
-	fuzz "${limit[@]}" -o "$WORK/corpus" -l "$WORK/places" \
-		"${SPACES[@]}" "${KEPT[@]}" | tee "$WORK/said" || true
+	fuzz "${limit[@]}" -o "$WORK/corpus" "${SPACES[@]}" \
+		"${KEPT[@]}" | tee "$WORK/said" || true
 	MADE=$(figure connections) PLACES=$(figure places)
 	echo "# tcp_pressures=$(tcp_pressures)"
 }

@@ -33,7 +33,7 @@ static struct worker *workers[COVER_SLOTS];
 static int nr_workers = 24;
 static uint64_t first_seed = 1;
 static long seconds = 60, count_max;
-static const char *corpus_to, *places_to;
+static const char *corpus_to;
 static int replays;
 static bool not_alone;
 
@@ -419,17 +419,17 @@ static void space_open(int space, const char *name)
 
 static const char usage[] =
 "usage: mpa-fuzz [-s SEED] [-t SECONDS] [-n CONNECTIONS] [-w WORKERS]\n"
-"                [-p PATIENCE_MS] [-o CORPUS] [-l PLACES] [-r TIMES] [-m]\n"
+"                [-p PATIENCE_MS] [-o CORPUS] [-r TIMES] [-m]\n"
 "                NS NS-WITHOUT-CRC [KEPT...]\n"
 "Begins with the seeds in the files KEPT, one a line. Writes those that reach\n"
-"new code to CORPUS, and the places reached to PLACES. -r runs those KEPT alone,\n"
-"each TIMES times; -m: other programs use memory, too.";
+"new code to CORPUS. -r runs those KEPT alone, each TIMES times; -m: other\n"
+"programs use memory, too.";
 
 static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:t:n:w:p:o:l:r:m")) > 0) {
+	while ((c = getopt(argc, argv, "s:t:n:w:p:o:r:m")) > 0) {
 		if (c == 's')
 			first_seed = strtoull(optarg, NULL, 0);
 		else if (c == 't')
@@ -442,8 +442,6 @@ static void parse(int argc, char **argv)
 			patience = atoi(optarg);
 		else if (c == 'o')
 			corpus_to = optarg;
-		else if (c == 'l')
-			places_to = optarg;
 		else if (c == 'r')
 			replays = atoi(optarg);
 		else if (c == 'm')
@@ -485,7 +483,5 @@ int main(int argc, char **argv)
 	verdict();
 	if (corpus_to)
 		corpus_write(corpus_to);
-	if (places_to)
-		corpus_write_places(places_to);
 	return !!all_findings();
 }
