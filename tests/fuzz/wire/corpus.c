@@ -2,7 +2,8 @@
 /*
  * The seeds that reach something. Many connections run at once, so it is not
  * known which one has reached something new: all that were under way are
- * suspects, and now and then these run again one by one, with nothing else.
+ * suspects, and now and then, in a session, these run again one by one, with
+ * nothing else.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +16,14 @@
 #include "fuzz.h"
 
 #define SEEDS		8192
-#define NEWS		4096
 #define SUSPECTS	100
 #define SESSION_MS	2000	/* from one to the next, at least */
 #define SESSION_PART	10	/* of the time may go into them */
 
 struct cover *cover;
-/* Reached by a seed of the corpus, and by anything */
-static unsigned char known_pcs[COVER_PCS], seen_pcs[COVER_PCS];
-static unsigned char known_edges[COVER_EDGES], seen_edges[COVER_EDGES];
+static unsigned char known[COVER_MAP];	/* reached by seeds of the corpus */
+static unsigned char seen[COVER_MAP];	/* reached by anything before */
+static unsigned char news[COVER_MAP];	/* reached by one seed first */
 static struct seed corpus[SEEDS];
 static int nr_corpus, nr_kept, next_kept;
 static struct seed suspects[SUSPECTS];
@@ -43,30 +43,19 @@ void cover_open(void)
 		misused("mmap: %s", strerror(errno));
 }
 
-/* Reached in all */
-static unsigned int count(const unsigned char *seen, const unsigned char *map,
-			  unsigned int size)
+static unsigned int reached(unsigned int from, unsigned int to)
 {
 	unsigned int i, n = 0;
 
-	for (i = 0; i < size; i++)
-		n += seen[i] || map[i];
+	for (i = from; i < to; i++)
+		n += seen[i] | cover->map[i];
 	return n;
 }
 
-unsigned int corpus_places(void)
+void corpus_figures(char *to, size_t space)
 {
-	return count(seen_pcs, cover->pcs, COVER_PCS);
-}
-
-unsigned int corpus_edges(void)
-{
-	return count(seen_edges, cover->edges, COVER_EDGES);
-}
-
-int corpus_size(void)
-{
-	return nr_corpus;
+	snprintf(to, space, "corpus=%d places=%u edges=%u", nr_corpus,
+		 reached(0, COVER_PCS), reached(COVER_PCS, COVER_MAP));
 }
 
 void corpus_add(const struct seed *seed)
@@ -77,8 +66,8 @@ void corpus_add(const struct seed *seed)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Run all seeds of the corpus first. */
-void corpus_kept(void)
+/* Run all seeds that are in the corpus now before any other one. */
+void corpus_keep(void)
 {
 	nr_kept = nr_corpus;
 }
@@ -88,33 +77,29 @@ bool corpus_is_due(void)
 	return next_kept < nr_kept;
 }
 
-/* Returns false when all of it has been. */
+/* Returns false when all of them have been. */
 bool corpus_next_kept(struct seed *seed)
 {
-	bool is = false;
+	bool is;
 
 	pthread_mutex_lock(&lock);
-	if (next_kept < nr_kept) {
+	is = corpus_is_due();
+	if (is)
 		*seed = corpus[next_kept++];
-		is = true;
-	}
 	pthread_mutex_unlock(&lock);
 	return is;
 }
 
-/* Recent seeds are picked more often. */
+/* Recent seeds are picked more often. Returns false if there is none. */
 bool corpus_pick(struct seed *seed, struct rnd *r)
 {
-	int n, i;
+	int n, recent;
 
 	pthread_mutex_lock(&lock);
 	n = nr_corpus;
-	if (n) {
-		i = rnd_below(r, n);
-		if (rnd_below(r, 2))
-			i = n - 1 - rnd_below(r, n < 40 ? n : 40);
-		*seed = corpus[i];
-	}
+	recent = rnd_below(r, 2) && n > 40 ? 40 : n;
+	if (n)
+		*seed = corpus[n - 1 - rnd_below(r, recent)];
 	pthread_mutex_unlock(&lock);
 	return n;
 }
@@ -130,36 +115,23 @@ void corpus_suspect(const struct seed *seed)
 
 bool corpus_session_due(void)
 {
-	return nr_suspects && next_kept == nr_kept && now_ms() > next_session;
+	return nr_suspects && !corpus_is_due() && now_ms() > next_session;
 }
 
-/* Add @map to @known. */
-static void learn(unsigned char *known, const unsigned char *map,
-		  unsigned int size)
+/* Add to @to all that was reached since forget(). */
+static void learn(unsigned char *to)
 {
-	const uint64_t *words = (const void *)map;
 	unsigned int i;
 
-	for (i = 0; i < size; i++) {
-		if (i % 8 == 0 && !words[i / 8]) {
-			i += 7;
-			continue;
-		}
-		known[i] |= map[i];
-	}
+	for (i = 0; i < COVER_MAP; i++)
+		to[i] |= cover->map[i];
 }
 
 static void forget(void)
 {
-	learn(seen_pcs, cover->pcs, sizeof(seen_pcs));
-	learn(seen_edges, cover->edges, sizeof(seen_edges));
-	memset(cover->pcs, 0, sizeof(cover->pcs));
-	memset(cover->edges, 0, sizeof(cover->edges));
+	learn(seen);
+	memset(cover->map, 0, COVER_MAP);
 }
-
-/* Places that one seed reached first, then edges after them */
-static unsigned int news[NEWS];
-static int nr_news;
 
 static void run_alone(struct worker *w, const struct seed *seed)
 {
@@ -169,40 +141,27 @@ static void run_alone(struct worker *w, const struct seed *seed)
 	usleep(2000);
 }
 
-static void look_for_news(const unsigned char *known, const unsigned char *map,
-			  unsigned int size, unsigned int base)
+/* Leave in @news what was reached, and is not known; false: nothing is left. */
+static bool narrow_news(void)
 {
+	unsigned char any = 0;
 	unsigned int i;
 
-	for (i = 0; i < size; i++)
-		if (map[i] && !known[i] && nr_news < NEWS)
-			news[nr_news++] = base + i;
-}
-
-static bool is_reached(unsigned int at)
-{
-	return at < COVER_PCS ? cover->pcs[at] : cover->edges[at - COVER_PCS];
-}
-
-/* Forget places that were not reached again. */
-static void sift_news(void)
-{
-	int i, n = 0;
-
-	for (i = 0; i < nr_news; i++)
-		if (is_reached(news[i]))
-			news[n++] = news[i];
-	nr_news = n;
+	for (i = 0; i < COVER_MAP; i++) {
+		news[i] &= cover->map[i] & ~known[i];
+		any |= news[i];
+	}
+	return any;
 }
 
 static bool all_news_reached(void)
 {
-	int i;
+	unsigned char missing = 0;
+	unsigned int i;
 
-	for (i = 0; i < nr_news; i++)
-		if (!is_reached(news[i]))
-			return false;
-	return true;
+	for (i = 0; i < COVER_MAP; i++)
+		missing |= news[i] & ~cover->map[i];
+	return !missing;
 }
 
 /* Leave out the steps that it can do without. */
@@ -220,47 +179,40 @@ static void minimize(struct worker *w, struct seed *seed)
 	}
 }
 
-/*
- * To be called while nothing else runs: keep the seed if it reaches something
- * by itself that is not known, twice.
- */
+/* Keep the seed if it reaches something by itself that is not known, twice. */
 static void corpus_try(struct worker *w, const struct seed *seed)
 {
 	struct seed least = *seed;
 
+	memset(news, 1, COVER_MAP);
 	run_alone(w, seed);
-	nr_news = 0;
-	look_for_news(known_pcs, cover->pcs, COVER_PCS, 0);
-	look_for_news(known_edges, cover->edges, COVER_EDGES, COVER_PCS);
-	if (nr_news) {
-		run_alone(w, seed);
-		sift_news();
-	}
-	if (!nr_news)
+	if (!narrow_news())
 		return;
-	learn(known_pcs, cover->pcs, COVER_PCS);
-	learn(known_edges, cover->edges, COVER_EDGES);
+	run_alone(w, seed);
+	if (!narrow_news())
+		return;
+	learn(known);
 	minimize(w, &least);
 	corpus_add(&least);
 }
 
-/* Try all suspects. The first session records what the kept seeds reached. */
+/*
+ * Try all suspects; to be called while nothing else runs. The first session
+ * records what the kept seeds reached.
+ */
 void corpus_session(struct worker *w)
 {
 	long began = now_ms(), took;
 	int i;
 
-	if (!next_session) {
-		learn(known_pcs, cover->pcs, COVER_PCS);
-		learn(known_edges, cover->edges, COVER_EDGES);
-	}
+	if (!next_session)
+		learn(known);
 	for (i = 0; i < nr_suspects; i++)
 		corpus_try(w, &suspects[i]);
 	nr_suspects = 0;
 	/* Places seen are no longer new. */
 	forget();
-	memcpy(cover->pcs, seen_pcs, sizeof(seen_pcs));
-	memcpy(cover->edges, seen_edges, sizeof(seen_edges));
+	memcpy(cover->map, seen, COVER_MAP);
 	took = now_ms() - began;
 	next_session = now_ms() + SESSION_MS + took * (SESSION_PART - 1);
 }

@@ -247,16 +247,14 @@ bool worker_do(struct worker *w, const struct seed *seed);
 extern struct cover *cover;
 void cover_open(void);
 void corpus_add(const struct seed *seed);
+void corpus_keep(void);
+bool corpus_is_due(void);
+bool corpus_next_kept(struct seed *seed);
 bool corpus_pick(struct seed *seed, struct rnd *r);
 void corpus_suspect(const struct seed *seed);
 bool corpus_session_due(void);
-void corpus_kept(void);
-bool corpus_is_due(void);
-bool corpus_next_kept(struct seed *seed);
 void corpus_session(struct worker *w);
 void corpus_write(const char *file);
-int corpus_size(void);
-unsigned int corpus_places(void);
-unsigned int corpus_edges(void);
+void corpus_figures(char *to, size_t space);
 
 #endif

@@ -338,13 +338,12 @@ static void progress(const char *prefix)
 	const struct worker *ping = workers[nr_workers + 1];
 	long ms = now_ms() - begun;
 	unsigned long n = all_done();
+	char reached[100];
 
-	say("%s s=%ld connections=%lu per_s=%lu corpus=%d places=%u edges=%u "
-	    "clean=%lu clean_ms=%ld pings=%lu ping_ms=%ld free_kb=%ld found=%d",
-	    prefix, ms / 1000, n, n * 1000 / (ms + 1), corpus_size(),
-	    corpus_places(),
-	    corpus_edges(), clean->done, clean->worst,
-	    ping->done, ping->worst, least_free, all_findings());
+	corpus_figures(reached, sizeof(reached));
+	say("%s s=%ld connections=%lu per_s=%lu %s clean=%lu clean_ms=%ld pings=%lu ping_ms=%ld free_kb=%ld found=%d",
+	    prefix, ms / 1000, n, n * 1000 / (ms + 1), reached, clean->done,
+	    clean->worst, ping->done, ping->worst, least_free, all_findings());
 }
 
 static void verdict(void)
@@ -468,7 +467,7 @@ int main(int argc, char **argv)
 	for (i = optind + SPACES; i < argc; i++)
 		read_kept(argv[i]);
 	begun = now_ms();
-	corpus_kept();
+	corpus_keep();
 	if (!replays) {
 		workers_start();
 		workers_wait();

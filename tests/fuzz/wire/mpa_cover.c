@@ -2,8 +2,10 @@
 /*
  * Coverage for the fuzzer. Its copy of the modules is compiled with
  * -fsanitize-coverage=trace-pc and so calls the function here at each block of
- * code, whichever work item or softirq runs it: kcov sees the work of one
- * task. Without CONFIG_KCOV, the kernel has no function of that name.
+ * code, whichever work item or softirq runs it. Without CONFIG_KCOV, the kernel
+ * has no function of that name. kcov itself would need a kernel of its own, and
+ * follows remote work by a handle of the task that began it: a connection that
+ * a listener's work item attaches has none.
  */
 #include <linux/debugfs.h>
 #include <linux/hash.h>
@@ -42,8 +44,8 @@ void notrace __sanitizer_cov_trace_pc(void)
 	u32 edge = hash_32(*last * 3 ^ at, ilog2(COVER_EDGES));
 
 	*last = at;
-	cover_set(&cover->pcs[at]);
-	cover_set(&cover->edges[edge]);
+	cover_set(&cover->map[at]);
+	cover_set(&cover->map[COVER_PCS + edge]);
 }
 EXPORT_SYMBOL_GPL(__sanitizer_cov_trace_pc);
 

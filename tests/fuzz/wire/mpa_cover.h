@@ -5,6 +5,7 @@
 
 #define COVER_PCS	(1u << 18)	/* more than the module's text */
 #define COVER_EDGES	(1u << 16)
+#define COVER_MAP	(COVER_PCS + COVER_EDGES)
 #define COVER_SLOTS	64
 #define COVER_TEXT	1000
 
@@ -20,15 +21,14 @@ struct cover_slot {
 
 /**
  * struct cover - coverage
- * @fresh: grows whenever an octet of @pcs or @edges is set
- * @pcs: for each place in the code, by the low bits of its address
- * @edges: for each pair of consecutive places, hashed
+ * @map: 1 for each place in the code that was reached, by the low bits of its
+ *	address, then for each pair of consecutive places, hashed
+ * @fresh: grows whenever an octet of @map is set
  * @slots: printed when the kernel panics
  */
 struct cover {
+	unsigned char		map[COVER_MAP];
 	unsigned int		fresh;
-	unsigned char		pcs[COVER_PCS];
-	unsigned char		edges[COVER_EDGES];
 	struct cover_slot	slots[COVER_SLOTS];
 };
 
