@@ -219,7 +219,7 @@ void corpus_session(struct worker *w)
 
 void corpus_write(const char *file)
 {
-	char text[COVER_TEXT * 4];
+	char text[SEED_TEXT];
 	FILE *to = fopen(file, "w");
 	int i;
 

@@ -16,11 +16,12 @@
 #define OUT_SPACE	(256 * 1024)
 #define IN_SPACE	(1024 * 1024)
 #define SPACES		2	/* namespaces: CRC as usual, and off */
+#define SEED_TEXT	(4 * COVER_TEXT)
 
 enum op {
 	OP_FRAME, OP_FPDU, OP_ECHO, OP_RAW,
 	OP_SET, OP_FLIP, OP_CUT, OP_DUP, OP_SWAP,
-	OP_PUSH, OP_AWAIT, OP_TAKE, OP_BACK, OP_PAUSE, OP_URGENT, OP_DEAF,
+	OP_PUSH, OP_AWAIT, OP_TAKE, OP_PAUSE, OP_URGENT, OP_DEAF,
 	OP_FIN, OP_RST, OP_SILENCE,
 	OPS
 };
@@ -81,7 +82,6 @@ struct rnd {
 
 uint32_t rnd_below(struct rnd *r, uint32_t n);
 void seed_make(struct seed *s, struct rnd *r);
-void seed_make_clean(struct seed *s, struct rnd *r);
 void seed_drop(struct seed *s, int at);
 void seed_mutate(struct seed *s, const struct seed *other, struct rnd *r);
 
@@ -118,7 +118,6 @@ void model_decode(struct ulpdus *u, const uint8_t *octets, size_t len,
  * @fd: socket
  * @pending: octets built and not sent
  * @spill: a connection with itself, see send_apart()
- * @patient: use long timeouts: for clean peers
  * @nr_pending: length of @pending
  * @out: octets sent
  * @nr_out: length of @out
@@ -130,8 +129,6 @@ void model_decode(struct ulpdus *u, const uint8_t *octets, size_t len,
  * @to: format of the FPDUs we send
  * @from: format of the peer's FPDUs
  * @fpdus: FPDUs built
- * @back: FPDUs received
- * @missed: not all expected FPDUs were received
  * @deaf: do not read
  * @shut: our FIN was sent
  * @reset: we have reset the connection
@@ -146,7 +143,6 @@ struct play {
 	const struct seed	*seed;
 	int			fd;
 	int			spill[2];
-	bool			patient;
 	size_t			nr_pending;
 	size_t			nr_out;
 	size_t			nr_in;
@@ -156,8 +152,6 @@ struct play {
 	struct stream		to;
 	struct stream		from;
 	unsigned int		fpdus;
-	unsigned int		back;
-	bool			missed;
 	bool			deaf;
 	bool			shut;
 	bool			reset;
@@ -180,7 +174,6 @@ long now_ms(void);
 const char *play_run(struct play *p, const struct seed *seed, int fd);
 const char *play_judge(struct play *p);
 const char *play_judge_status(struct play *p, int status);
-bool play_complete(const struct play *p);
 
 /* worker.c */
 extern int space_fd[SPACES];
@@ -192,12 +185,11 @@ extern int space_fd[SPACES];
  * @slot: current seed, shown to other tasks
  * @listener: for connections from the kernel, one in each namespace
  * @thread: thread of the worker
- * @helper: thread that writes blocking commands
- * @go: a command is to be written
+ * @file: where a command is to be written
+ * @command: the command
+ * @status: result of the write
  * @over: the write has returned
  * @late: the write has not returned in time
- * @told: seed whose command it is
- * @status: result of the write
  * @rnd: random numbers
  * @done: connections so far
  * @last: duration of the last connection, in ms
@@ -209,12 +201,11 @@ struct worker {
 	struct cover_slot	*slot;
 	int			listener[SPACES];
 	pthread_t		thread;
-	pthread_t		helper;
-	int			go;
+	const char		*file;
+	char			command[300];
+	int			status;
 	int			over;
 	bool			late;
-	const struct seed	*told;
-	int			status;
 	struct rnd		rnd;
 	unsigned long		done;
 	long			last;
@@ -223,11 +214,10 @@ struct worker {
 
 void worker_init(struct worker *w, int id);
 const char *worker_run(struct worker *w, const struct seed *seed);
-const char *worker_ping(struct worker *w);
+const char *worker_clean(struct worker *w);
 void servers_do(bool start);
 void enter_space(int space);
 void space_show(const char *why);
-int command_write(const struct setup *setup, const char *line);
 
 /* main.c */
 

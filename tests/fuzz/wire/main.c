@@ -3,10 +3,10 @@
  * A fuzzer for MPA's consumers in the kernel, over real sockets.
  *
  * Workers play hostile peers, each one connection at a time, in both roles:
- * against servers of mpa_ping and mpa_rdmap, and against their clients. The
- * steps of a connection are a seed (seed.c), generated or altered from one of
- * the corpus (mutate.c); seeds that reach new code join the corpus (corpus.c).
- * Two more workers are clean peers of the same servers.
+ * against servers of mpa_ping and mpa_rdmap, and against their clients. A
+ * connection is a seed (seed.c), generated or altered from one of the corpus
+ * (mutate.c); seeds that reach new code join the corpus (corpus.c). One more
+ * worker runs clean peers of the same servers.
  *
  * Findings are a violation of the model (model.c), a connection that does not
  * end, a clean peer that is not served, an inconsistent counter, and half of
@@ -19,17 +19,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "fuzz.h"
 
-#define WORKERS_MAX	(COVER_SLOTS - 3)
+#define WORKERS_MAX	(COVER_SLOTS - 1)
 #define FINDINGS	20	/* shown */
 #define PROGRESS_S	10
 #define SUSPECT_MS	500	/* one that takes longer is not tried again */
 
-static struct worker *workers[COVER_SLOTS];
+static struct worker *workers[COVER_SLOTS];	/* the last is clean */
 static int nr_workers = 24;
 static uint64_t first_seed = 1;
 static long seconds = 60, count_max;
@@ -37,10 +36,10 @@ static const char *corpus_to;
 static int replays;
 static bool not_alone;
 
-static pthread_rwlock_t alone;	/* a connection: read; a session: write */
+/* A connection: read; a session: write */
+static pthread_rwlock_t alone = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_mutex_t say_lock = PTHREAD_MUTEX_INITIALIZER;
 static int findings[KINDS];
-static bool stopping;
 static long begun;
 
 static int all_findings(void)
@@ -54,7 +53,7 @@ static int all_findings(void)
 
 void found(enum kind kind, const struct seed *seed, const char *what)
 {
-	char text[COVER_TEXT * 4];
+	char text[SEED_TEXT];
 
 	pthread_mutex_lock(&say_lock);
 	findings[kind]++;
@@ -88,128 +87,69 @@ static unsigned long all_done(void)
 
 static bool is_time(void)
 {
-	return stopping || now_ms() - begun >= seconds * 1000 ||
+	return now_ms() - begun >= seconds * 1000 ||
 	       (count_max && all_done() >= (unsigned long)count_max);
 }
 
-/* Counters */
-
-static long unended[SPACES], unreleased[SPACES];	/* as reported */
-
-/* Sum of the counters with this prefix */
-static long counters(const char *prefix)
+/* Sum of the values in a file of /proc whose names begin so */
+static long sum_of(const char *file, const char *prefix)
 {
-	char name[64];
+	char line[200], name[64];
+	FILE *from = fopen(file, "r");
 	long n, sum = 0;
-	FILE *stat = fopen("/proc/thread-self/net/mpa_stat", "r");
 
-	if (!stat)
-		misused("mpa_stat: %s", strerror(errno));
-	while (fscanf(stat, "%63s %ld", name, &n) == 2)
-		if (!strncmp(name, prefix, strlen(prefix)))
+	if (!from)
+		misused("%s: %s", file, strerror(errno));
+	while (fgets(line, sizeof(line), from))
+		if (sscanf(line, "%63s %ld", name, &n) == 2 &&
+		    !strncmp(name, prefix, strlen(prefix)))
 			sum += n;
-	fclose(stat);
+	fclose(from);
 	return sum;
 }
 
-static long not_released(void)
+static long counters(const char *prefix)
 {
-	return counters("MpaAttached") - counters("MpaReleased");
+	return sum_of("/proc/thread-self/net/mpa_stat", prefix);
 }
 
-static bool all_released(int space, long until)
+static bool all_released(long until)
 {
-	while (not_released() > unreleased[space] && now_ms() < until)
+	while (counters("MpaAttached") != counters("MpaReleased")) {
+		if (now_ms() > until)
+			return false;
 		usleep(10000);
-	return not_released() <= unreleased[space];
-}
-
-/* Nothing runs, so nothing may be left. */
-static void check_released(int space)
-{
-	long half = now_ms() + patience / 2, left;
-
-	if (!all_released(space, half)) {
-		space_show("a connection is not released");
-		all_released(space, half + patience / 2);
 	}
-	left = not_released();
-	if (left > unreleased[space])
-		found(COUNTERS, NULL, "a connection was not released");
-	unreleased[space] = left;
+	return true;
 }
 
 /*
- * And each has ended once; but for those that the consumer has reset, when a
- * peer took too long to close.
+ * Nothing runs, so each connection is released, and has ended once; but for
+ * those that the consumer has reset, when a peer took too long to close.
  */
 static void check_counters(int space)
 {
-	long attached, ends, left;
+	long ends, left;
 
 	enter_space(space);
-	check_released(space);
-	attached = counters("MpaAttached") - unreleased[space];
+	if (!all_released(now_ms() + patience)) {
+		space_show("a connection is not released");
+		found(COUNTERS, NULL, "a connection was not released");
+		return;
+	}
 	ends = counters("MpaEndFin") + counters("MpaErr") +
 	       counters("MpaRejects");
-	left = attached - ends;
-	if ((left >= 0 && left <= counters("MpaResets")) ||
-	    left == unended[space])
-		return;
-	say("%ld connections, %ld ends", attached, ends);
-	unended[space] = left;
-	found(COUNTERS, NULL, "a connection has ended twice, or never");
+	left = counters("MpaAttached") - ends;
+	if (left < 0 || left > counters("MpaResets"))
+		found(COUNTERS, NULL, "a connection has ended twice, or never");
 }
 
-static void session(struct worker *w)
-{
-	int space;
-
-	pthread_rwlock_wrlock(&alone);
-	if (corpus_session_due()) {
-		corpus_session(w);
-		for (space = 0; space < SPACES; space++)
-			check_counters(space);
-	}
-	pthread_rwlock_unlock(&alone);
-}
-
-/* Memory */
-
-static long least_free;
-
-/* KB that can be had */
-static long memory_free(void)
-{
-	FILE *info = fopen("/proc/meminfo", "r");
-	char line[100];
-	long kb = 0;
-
-	if (!info)
-		misused("meminfo: %s", strerror(errno));
-	while (!kb && fgets(line, sizeof(line), info))
-		sscanf(line, "MemAvailable: %ld", &kb);
-	fclose(info);
-	return kb;
-}
-
-static void show_all(const char *why)
-{
-	int i;
-
-	for (i = 0; i < nr_workers + 2; i++)
-		if (cover->slots[i].number)
-			say("under way: %s", cover->slots[i].text);
-	for (i = 0; i < SPACES; i++) {
-		enter_space(i);
-		space_show(why);
-	}
-}
+static long least_free;		/* KB */
 
 /* The few connections cannot need this much memory. */
 static void check_memory(void)
 {
-	long now = memory_free();
+	long now = sum_of("/proc/meminfo", "MemAvailable:");
 	static long first;
 
 	if (!first)
@@ -219,7 +159,8 @@ static void check_memory(void)
 	if (now >= first / 2 || findings[MEMORY] || not_alone)
 		return;
 	found(MEMORY, NULL, "half of the memory is in use");
-	show_all("memory is short");
+	enter_space(0);
+	space_show("memory is short");
 }
 
 /* Workers */
@@ -240,6 +181,17 @@ static void choose(struct worker *w, struct seed *seed)
 	seed_mutate(seed, &other, &w->rnd);
 }
 
+/* Seeds that may have reached something run again, and nothing else. */
+static void session(struct worker *w)
+{
+	if (!corpus_session_due())
+		return;
+	pthread_rwlock_wrlock(&alone);
+	if (corpus_session_due())
+		corpus_session(w);
+	pthread_rwlock_unlock(&alone);
+}
+
 static void *hostile_main(void *arg)
 {
 	struct worker *w = arg;
@@ -254,45 +206,19 @@ static void *hostile_main(void *arg)
 		if (cover->fresh != fresh && w->last < SUSPECT_MS)
 			corpus_suspect(&seed);
 		pthread_rwlock_unlock(&alone);
-		if (corpus_session_due())
-			session(w);
+		session(w);
 	}
 	return NULL;
 }
 
-/* A good peer in user space */
 static void *clean_main(void *arg)
 {
 	struct worker *w = arg;
 	const char *wrong;
-	struct seed seed;
-
-	w->play.patient = true;
-	while (!is_time()) {
-		seed_make_clean(&seed, &w->rnd);
-		pthread_rwlock_rdlock(&alone);
-		wrong = worker_run(w, &seed);
-		if (!wrong && !play_complete(&w->play))
-			wrong = "a clean peer was not served in full";
-		if (!wrong && w->last > patience)
-			wrong = "a clean peer had to wait for long";
-		if (wrong)
-			found(CLEAN, &seed, wrong);
-		pthread_rwlock_unlock(&alone);
-	}
-	return NULL;
-}
-
-static void *ping_main(void *arg)
-{
-	struct worker *w = arg;
-	const char *wrong;
 
 	while (!is_time()) {
 		pthread_rwlock_rdlock(&alone);
-		wrong = worker_ping(w);
-		if (!wrong && w->last > patience)
-			wrong = "a clean ping had to wait for long";
+		wrong = worker_clean(w);
 		if (wrong)
 			found(CLEAN, NULL, wrong);
 		pthread_rwlock_unlock(&alone);
@@ -300,18 +226,11 @@ static void *ping_main(void *arg)
 	return NULL;
 }
 
-static void *(*main_of(int id))(void *)
-{
-	if (id < nr_workers)
-		return hostile_main;
-	return id == nr_workers ? clean_main : ping_main;
-}
-
 static void workers_make(void)
 {
 	int i;
 
-	for (i = 0; i < nr_workers + 2; i++) {
+	for (i = 0; i <= nr_workers; i++) {
 		workers[i] = calloc(1, sizeof(*workers[i]));
 		if (!workers[i])
 			misused("no memory");
@@ -324,8 +243,9 @@ static void workers_start(void)
 {
 	int i;
 
-	for (i = 0; i < nr_workers + 2; i++)
-		if (pthread_create(&workers[i]->thread, NULL, main_of(i),
+	for (i = 0; i <= nr_workers; i++)
+		if (pthread_create(&workers[i]->thread, NULL,
+				   i < nr_workers ? hostile_main : clean_main,
 				   workers[i]))
 			misused("no more threads");
 }
@@ -335,15 +255,14 @@ static void workers_start(void)
 static void progress(const char *prefix)
 {
 	const struct worker *clean = workers[nr_workers];
-	const struct worker *ping = workers[nr_workers + 1];
 	long ms = now_ms() - begun;
 	unsigned long n = all_done();
 	char reached[100];
 
 	corpus_figures(reached, sizeof(reached));
-	say("%s s=%ld connections=%lu per_s=%lu %s clean=%lu clean_ms=%ld pings=%lu ping_ms=%ld free_kb=%ld found=%d",
+	say("%s s=%ld connections=%lu per_s=%lu %s clean=%lu clean_ms=%ld free_kb=%ld found=%d",
 	    prefix, ms / 1000, n, n * 1000 / (ms + 1), reached, clean->done,
-	    clean->worst, ping->done, ping->worst, least_free, all_findings());
+	    clean->worst, least_free, all_findings());
 }
 
 static void verdict(void)
@@ -369,14 +288,14 @@ static void workers_wait(void)
 		progress("fuzz:");
 		next = (now_ms() - begun) / 1000 + PROGRESS_S;
 	}
-	for (i = 0; i < nr_workers + 2; i++)
+	for (i = 0; i <= nr_workers; i++)
 		pthread_join(workers[i]->thread, NULL);
 }
 
 /* Lines that are no seeds are comments. */
 static void read_kept(const char *file)
 {
-	char line[COVER_TEXT * 4];
+	char line[SEED_TEXT];
 	FILE *from = fopen(file, "r");
 	struct seed seed;
 	int rounds;
@@ -394,16 +313,6 @@ static void read_kept(const char *file)
 			corpus_add(&seed);
 	}
 	fclose(from);
-}
-
-static void lock_init(void)
-{
-	const int prefer = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
-	pthread_rwlockattr_t attr;
-
-	pthread_rwlockattr_init(&attr);
-	pthread_rwlockattr_setkind_np(&attr, prefer);
-	pthread_rwlock_init(&alone, &attr);
 }
 
 static void space_open(int space, const char *name)
@@ -461,7 +370,6 @@ int main(int argc, char **argv)
 	for (i = 0; i < SPACES; i++)
 		space_open(i, argv[optind + i]);
 	cover_open();
-	lock_init();
 	servers_do(true);
 	workers_make();
 	for (i = optind + SPACES; i < argc; i++)
@@ -472,8 +380,7 @@ int main(int argc, char **argv)
 		workers_start();
 		workers_wait();
 	}
-	if (!replays && (!workers[nr_workers]->done ||
-			 !workers[nr_workers + 1]->done))
+	if (!replays && !workers[nr_workers]->done)
 		found(CLEAN, NULL, "no clean peer has been served");
 	for (i = 0; i < SPACES; i++)
 		check_counters(i);

@@ -262,14 +262,6 @@ const char *play_judge(struct play *p)
 	return judge_echo(p);
 }
 
-/* True if all FPDUs were echoed, and the connection was closed properly */
-bool play_complete(const struct play *p)
-{
-	return is_plain(p) && p->fin && !p->missed && p->settled &&
-	       p->sent.stop == STOP_CLEAN && p->got.stop == STOP_CLEAN &&
-	       p->got.nr == p->sent.nr;
-}
-
 /*
  * A successful ping has received the octets it sent. (mpa_rdmap compares the
  * contents of its messages.)

@@ -138,35 +138,6 @@ void seed_make(struct seed *s, struct rnd *r)
 	add_end(s, r);
 }
 
-/* A seed that has to succeed, with all its FPDUs echoed */
-void seed_make_clean(struct seed *s, struct rnd *r)
-{
-	struct step *f;
-	int i;
-
-	memset(s, 0, sizeof(*s));
-	do {
-		s->setup = rnd_below(r, nr_setups);
-	} while (!setups[s->setup].clean);
-	s->space = rnd_one_in(r, 4);
-	f = add(s, OP_FRAME);
-	f->arg[1] = RND_OF(r, 0x40, 0xc0);
-	f->arg[2] = setups[s->setup].rev ? 1 : 0;
-	f->arg[3] = RND_OF(r, 0, 0, 8, 512);
-	add(s, OP_PUSH);
-	add(s, OP_AWAIT);
-	for (i = 0; i < 3; i++) {
-		f = add(s, OP_FPDU);
-		f->arg[0] = 1 + some_size(r) % 64768;
-		f->arg[1] = f->arg[0] < 1000 ? 1 + rnd_below(r, 5) : 1;
-		f = add(s, OP_PUSH);
-		f->arg[0] = RND_OF(r, 0, 0, 20, 333, 1448);
-		f->arg[3] = rnd_below(r, 2);
-		add(s, OP_BACK);
-	}
-	add(s, OP_FIN);
-}
-
 static uint32_t alter_number(uint32_t n, struct rnd *r)
 {
 	switch (rnd_below(r, 6)) {

@@ -100,7 +100,7 @@ static void sent(struct play *p, const uint8_t *octets, size_t n)
 
 static void send_piece(struct play *p, const uint8_t *octets, size_t len)
 {
-	long until = now_ms() + (p->patient ? patience : SEND_MS);
+	long until = now_ms() + SEND_MS;
 	ssize_t n;
 
 	while (len && !p->reset && !p->lost && !p->shut) {
@@ -464,7 +464,7 @@ static bool has_frame(struct play *p)
 
 static void do_await(struct play *p)
 {
-	long until = now_ms() + (p->patient ? patience : FRAME_MS);
+	long until = now_ms() + FRAME_MS;
 
 	while (!has_frame(p) && pump(p, 0, until))
 		;
@@ -477,20 +477,6 @@ static void do_take(struct play *p, const uint32_t *arg)
 
 	while (p->nr_in < wanted && pump(p, 0, until))
 		;
-}
-
-static void do_back(struct play *p)
-{
-	long until = now_ms() + (p->patient ? patience : FRAME_MS);
-
-	while (p->settled && p->back < p->fpdus) {
-		if (next_fpdu(p, &p->fpdu)) {
-			p->back++;
-		} else if (!pump(p, 0, until)) {
-			p->missed = true;
-			return;
-		}
-	}
 }
 
 static void do_urgent(struct play *p, const uint32_t *arg)
@@ -579,9 +565,6 @@ static void do_step(struct play *p, const struct step *step)
 		break;
 	case OP_TAKE:
 		do_take(p, arg);
-		break;
-	case OP_BACK:
-		do_back(p);
 		break;
 	case OP_PAUSE:
 		pause_ms(p, arg[0]);

@@ -25,7 +25,6 @@
  *		apart=1: pieces are not adjacent in memory
  * await	until the other side's frame has come
  * take		until that many octets have come, or ms are over
- * back		until as many FPDUs have come as were built
  * pause	ms
  * urgent	an octet of value, urgent
  * deaf		do not read from now on
@@ -56,7 +55,6 @@ static const struct {
 	[OP_PUSH] = { "push", { "pieces", "ms", "lose", "apart" } },
 	[OP_AWAIT] = { "await", { NULL } },
 	[OP_TAKE] = { "take", { "octets", "ms" } },
-	[OP_BACK] = { "back", { NULL } },
 	[OP_PAUSE] = { "pause", { "ms" } },
 	[OP_URGENT] = { "urgent", { "value" } },
 	[OP_DEAF] = { "deaf", { NULL } },
@@ -111,7 +109,7 @@ static int setup_find(const char *name)
 /* Returns false for a line that is no seed. */
 bool seed_parse(struct seed *s, const char *line)
 {
-	char text[COVER_TEXT * 4], *rest = text, *word;
+	char text[SEED_TEXT], *rest = text, *word;
 
 	memset(s, 0, sizeof(*s));
 	snprintf(text, sizeof(text), "%s", line);

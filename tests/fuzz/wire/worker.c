@@ -17,7 +17,7 @@
 
 #define SERVER_PORT	5100	/* first of consecutive ports */
 #define CLIENT_PORT	6000
-#define PING_S		600	/* more than the patience for anything */
+#define COMMAND_S	600	/* more than the patience for anything */
 #define SHOWN		4	/* times that a namespace is shown */
 
 int space_fd[SPACES];
@@ -57,11 +57,15 @@ static struct sockaddr_in address(uint8_t net, int worker, uint16_t port)
 	};
 }
 
-/* Returns 0 or a negative errno, as the command does. */
-int command_write(const struct setup *setup, const char *line)
+static const char *command_file(const struct setup *setup)
 {
-	const char *file = setup->rdmap ? "/sys/kernel/debug/mpa_rdmap/cmd" :
-					  "/sys/kernel/debug/mpa_ping/cmd";
+	return setup->rdmap ? "/sys/kernel/debug/mpa_rdmap/cmd" :
+			      "/sys/kernel/debug/mpa_ping/cmd";
+}
+
+/* Returns 0 or a negative errno, as the command does. */
+static int command_write(const char *file, const char *line)
+{
 	int fd = open(file, O_WRONLY | O_CLOEXEC), status = 0;
 
 	if (fd < 0)
@@ -79,7 +83,7 @@ static void server_do(int i, bool start)
 
 	snprintf(line, sizeof(line), "%s port=%d %s", start ? "serve" : "stop",
 		 SERVER_PORT + i, start ? setups[i].command : "");
-	status = command_write(&setups[i], line);
+	status = command_write(command_file(&setups[i]), line);
 	if (status)
 		misused("%s: %s", line, strerror(-status));
 }
@@ -128,38 +132,38 @@ static const char *run_server(struct worker *w, const struct seed *seed)
 
 /* The kernel connects */
 
-static void *helper_main(void *arg)
+/* Another thread, since the write returns when the connection has ended */
+static void *command_main(void *arg)
 {
 	struct worker *w = arg;
-	char line[300];
-	uint64_t n;
+	uint64_t n = 1;
 
-	while (read(w->go, &n, sizeof(n)) == sizeof(n)) {
-		enter_space(w->told->space);
-		snprintf(line, sizeof(line),
-			 "%s addr=127.2.%d.1 port=%d timeout=%d %s",
-			 setups[w->told->setup].rdmap ? "connect" : "ping",
-			 w->id, CLIENT_PORT, PING_S,
-			 setups[w->told->setup].command);
-		w->status = command_write(&setups[w->told->setup], line);
-		n = 1;
-		if (write(w->over, &n, sizeof(n)) < 0)
-			break;
-	}
+	w->status = command_write(w->file, w->command);
+	if (write(w->over, &n, sizeof(n)) < 0)
+		misused("eventfd: %s", strerror(errno));
 	return NULL;
 }
 
-/* Further connections of the same client are closed at once. */
-static bool refuse_more(int listener)
+/* In the namespace of this thread, which the new one inherits */
+static void command_begin(struct worker *w, const struct setup *setup)
 {
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	pthread_t thread;
 
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	w->late = true;
+	w->file = command_file(setup);
+	snprintf(w->command, sizeof(w->command),
+		 "%s addr=127.2.%d.1 port=%d timeout=%d %s",
+		 setup->rdmap ? "connect" : "ping", w->id, CLIENT_PORT,
+		 COMMAND_S, setup->command);
+	if (pthread_create(&thread, NULL, command_main, w) ||
+	    pthread_detach(thread))
+		misused("no more threads");
 }
 
-/* Until the command has returned, or the time is over */
+/*
+ * Until the command has returned, or the time is over. Further connections of
+ * the same client are closed at once.
+ */
 static bool wait_status(struct worker *w, int listener, long ms)
 {
 	struct pollfd pfd[2] = { { w->over, POLLIN, 0 },
@@ -171,9 +175,11 @@ static bool wait_status(struct worker *w, int listener, long ms)
 		if (poll(pfd, 2, ms) < 1)
 			continue;
 		if (pfd[1].revents)
-			refuse_more(listener);
-		if (pfd[0].revents)
-			return read(w->over, &n, sizeof(n)) == sizeof(n);
+			close(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+		if (pfd[0].revents) {
+			w->late = read(w->over, &n, sizeof(n)) != sizeof(n);
+			return true;
+		}
 	} while ((ms = until - now_ms()) > 0);
 	return false;
 }
@@ -182,32 +188,25 @@ static const char *run_client(struct worker *w, const struct seed *seed)
 {
 	int listener = w->listener[seed->space], fd;
 	struct pollfd pfd = { listener, POLLIN, 0 };
-	const char *wrong = NULL;
-	uint64_t n = 1;
+	const char *wrong;
 
 	/* Its last one was found not to end, and may be there yet. */
 	if (w->late && !wait_status(w, listener, 0))
 		return NULL;
-	w->late = true;
-	w->told = seed;
-	if (write(w->go, &n, sizeof(n)) < 0)
-		misused("eventfd: %s", strerror(errno));
+	command_begin(w, &setups[seed->setup]);
 	if (poll(&pfd, 1, patience) < 1)
 		return "the client does not connect";
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
 		return "the client has gone again";
 	wrong = play_run(&w->play, seed, fd);
-	w->late = !wait_status(w, listener, patience);
-	if (w->late) {
+	if (!wait_status(w, listener, patience)) {
 		space_show("the client does not end");
-		w->late = !wait_status(w, listener, patience);
+		if (!wait_status(w, listener, patience))
+			return "the client does not end";
 	}
-	if (w->late)
-		return "the client does not end";
-	if (wrong)
-		return wrong;
-	wrong = play_judge(&w->play);
+	if (!wrong)
+		wrong = play_judge(&w->play);
 	return wrong ? wrong : play_judge_status(&w->play, w->status);
 }
 
@@ -238,28 +237,59 @@ const char *worker_run(struct worker *w, const struct seed *seed)
 	return wrong;
 }
 
+/* Good peers of the servers: the kernel's own client, and mpa-peer */
+
 #define GOOD_PING "ping addr=127.0.0.1 port=%d rev=%d size=%u count=%u " \
 		  "markers=%u ooo=%u verify=1 timeout=%d"
+#define GOOD_PEER "mpa-peer -t %d connect 127.0.0.1 %d split:%u " \
+		  "request:rev=%d,m=%u,pdsize=%u expect-reply:r=0 " \
+		  "split:%u echo:count=%u,size=%u,step=%u fin end:fin " \
+		  ">/root/peer.said"
 
-/* The kernel's client and its server, both as they should be */
-const char *worker_ping(struct worker *w)
+static int clean_ping(struct worker *w, const struct setup *setup, int port)
 {
 	uint32_t size = 1 + rnd_below(&w->rnd, 3000);
+
+	snprintf(w->command, sizeof(w->command), GOOD_PING, port, setup->rev,
+		 size, 1 + rnd_below(&w->rnd, 20), rnd_below(&w->rnd, 2),
+		 rnd_below(&w->rnd, 2), patience / 1000);
+	return command_write(command_file(setup), w->command);
+}
+
+/* Both ends of a Rev 0 connection send markers. */
+static int clean_peer(struct worker *w, const struct setup *setup, int port)
+{
+	uint32_t size = 1 + rnd_below(&w->rnd, 1500);
+
+	if (!rnd_below(&w->rnd, 20))
+		size = 60000;
+	snprintf(w->command, sizeof(w->command), GOOD_PEER, patience / 1000,
+		 port, 1 + rnd_below(&w->rnd, 40), setup->rev ? 1 : 0,
+		 setup->rev ? rnd_below(&w->rnd, 2) : 1,
+		 rnd_below(&w->rnd, 512), 1 + rnd_below(&w->rnd, size),
+		 1 + rnd_below(&w->rnd, 20), size, rnd_below(&w->rnd, 200));
+	return system(w->command);
+}
+
+/* Returns NULL, or what is wrong. */
+const char *worker_clean(struct worker *w)
+{
+	int setup, failed, port;
 	long began = now_ms();
-	char line[200];
-	int setup;
 
 	do {
 		setup = rnd_below(&w->rnd, nr_setups);
 	} while (!setups[setup].clean);
+	port = SERVER_PORT + setup;
 	enter_space(rnd_below(&w->rnd, SPACES));
-	snprintf(line, sizeof(line), GOOD_PING, SERVER_PORT + setup,
-		 setups[setup].rev, size, 1 + rnd_below(&w->rnd, 20),
-		 rnd_below(&w->rnd, 2), rnd_below(&w->rnd, 2), PING_S);
-	if (command_write(&setups[setup], line))
-		return "a ping was not served";
+	failed = rnd_below(&w->rnd, 2) ?
+		 clean_ping(w, &setups[setup], port) :
+		 clean_peer(w, &setups[setup], port);
 	count(w, began);
-	return NULL;
+	if (!failed)
+		return NULL;
+	say("not served: %s", w->command);
+	return "a clean peer was not served";
 }
 
 static int listen_at(int worker)
@@ -292,7 +322,6 @@ void worker_init(struct worker *w, int id)
 
 	w->id = id;
 	w->slot = &cover->slots[id];
-	w->go = eventfd(0, EFD_CLOEXEC);
 	w->over = eventfd(0, EFD_CLOEXEC);
 	for (space = 0; space < SPACES; space++) {
 		enter_space(space);
@@ -300,6 +329,4 @@ void worker_init(struct worker *w, int id)
 	}
 	enter_space(0);
 	make_spill(w);
-	if (pthread_create(&w->helper, NULL, helper_main, w))
-		misused("no more threads");
 }
