@@ -9,8 +9,11 @@
 #include <stdint.h>
 
 #include "../../peer/peer.h"
+#include "../../peer/types.h"
+#include "../../../kunit/mpa_ref.h"
 #include "mpa_cover.h"
 
+#define FRAME_LEN	20	/* of a startup frame without private data */
 #define ARGS		11
 #define STEPS		24
 #define OUT_SPACE	(256 * 1024)
@@ -85,31 +88,6 @@ void seed_make(struct seed *s, struct rnd *r);
 void seed_drop(struct seed *s, int at);
 void seed_mutate(struct seed *s, const struct seed *other, struct rnd *r);
 
-/* model.c */
-
-/* Why decoding of a stream stopped */
-enum stop {
-	STOP_CLEAN,
-	STOP_SHORT,
-	STOP_BAD,
-};
-
-#define ULPDUS		4096
-
-struct ulpdu {
-	uint32_t	len;
-	uint32_t	sum;
-};
-
-struct ulpdus {
-	int		nr;
-	enum stop	stop;
-	struct ulpdu	ulpdu[ULPDUS];
-};
-
-void model_decode(struct ulpdus *u, const uint8_t *octets, size_t len,
-		  const struct stream *s);
-
 /* play.c */
 
 /**
@@ -136,8 +114,6 @@ void model_decode(struct ulpdus *u, const uint8_t *octets, size_t len,
  * @fin: the peer's FIN was received
  * @lost: the peer has reset the connection
  * @silent: wait for the peer to end the connection
- * @sent: decoded from @out
- * @got: decoded from @in
  */
 struct play {
 	const struct seed	*seed;
@@ -165,15 +141,15 @@ struct play {
 	uint8_t			in[IN_SPACE];
 	struct fpdu		fpdu;
 	uint8_t			built[FPDU_SPACE];
-	struct ulpdus		sent;
-	struct ulpdus		got;
 };
 
 extern int patience;		/* ms that anything may take */
 long now_ms(void);
 const char *play_run(struct play *p, const struct seed *seed, int fd);
-const char *play_judge(struct play *p);
-const char *play_judge_status(struct play *p, int status);
+
+/* model.c */
+const char *play_judge(const struct play *p);
+const char *play_judge_status(const struct play *p, int status);
 
 /* worker.c */
 extern int space_fd[SPACES];

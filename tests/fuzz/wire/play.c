@@ -325,32 +325,17 @@ static void do_fpdu(struct play *p, const uint32_t *arg)
 	}
 }
 
-/* The next FPDU of the other side, without its markers */
+/* Take the next FPDU of the other side into @f, if it is there and good. */
 static bool next_fpdu(struct play *p, struct fpdu *f)
 {
-	size_t at = p->taken, i = 0, total = 2;
-	uint64_t pos = p->from.pos;
-	uint8_t head[2] = { 0 };
+	u32 len, size;
 
-	for (; i < total; pos++, at++) {
-		if (p->from.markers && pos % 512 == 0) {
-			pos += 4;
-			at += 4;
-		}
-		if (at >= p->nr_in)
-			return false;
-		if (i < 2)
-			head[i] = p->in[at];
-		else if (i < 2 + f->len)
-			f->ulpdu[i - 2] = p->in[at];
-		if (++i != 2)
-			continue;
-		f->len = head[0] << 8 | head[1];
-		total = ((2 + f->len + 3) & ~3ul) + 4;
-	}
-	/* A marker in front of the CRC makes no difference to its length */
-	p->from.pos = pos;
-	p->taken = at;
+	if (mpa_ref_decode(p->in + p->taken, p->nr_in - p->taken, p->from.pos,
+			   p->from.markers, false, f->ulpdu, &len, &size))
+		return false;
+	f->len = len;
+	p->from.pos += size;
+	p->taken += size;
 	return true;
 }
 
@@ -635,10 +620,6 @@ static void begin(struct play *p, const struct seed *seed, int fd)
 	p->to = (struct stream) { .crc = true, .markers = setup->immediate };
 	p->from = p->to;
 	p->settled = setup->immediate;
-	p->sent.nr = 0;
-	p->sent.stop = STOP_BAD;
-	p->got.nr = 0;
-	p->got.stop = STOP_BAD;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
