@@ -15,23 +15,59 @@
 
 #define FRAME_LEN	20	/* of a startup frame without private data */
 #define ARGS		11
+#define GOOD_VALUES	10
 #define STEPS		24
 #define OUT_SPACE	(256 * 1024)
 #define IN_SPACE	(1024 * 1024)
 #define SPACES		2	/* namespaces: CRC as usual, and off */
 #define SEED_TEXT	(4 * COVER_TEXT)
 
-enum op {
-	OP_FRAME, OP_FPDU, OP_ECHO, OP_RAW,
-	OP_SET, OP_FLIP, OP_CUT, OP_DUP, OP_SWAP,
-	OP_PUSH, OP_AWAIT, OP_TAKE, OP_PAUSE, OP_URGENT, OP_DEAF,
-	OP_FIN, OP_RST, OP_SILENCE,
-	OPS
+struct play;
+struct step;
+
+/**
+ * struct op - a kind of step
+ * @name: its word in a seed
+ * @run: does it
+ * @arg: its arguments, each with values that good peers send
+ */
+struct op {
+	const char	*name;
+	void		(*run)(struct play *p, const struct step *step);
+	struct {
+		const char	*name;
+		uint32_t	good[GOOD_VALUES];
+	} arg[ARGS];
 };
 
+/* Those that mutate.c has to know */
+enum {
+	OP_FRAME, OP_FPDU, OP_ECHO, OP_PUSH, OP_AWAIT, OP_FIN, OP_RST,
+	OP_SILENCE,
+};
+
+extern const struct op ops[];
+extern const int nr_ops;
+
+/* A step of a seed, with its arguments in the order of ops[].arg */
 struct step {
-	enum op		op;
-	uint32_t	arg[ARGS];
+	int	op;
+	union {
+		uint32_t arg[ARGS];
+		struct {
+			uint32_t reply, flags, rev, pd, lie, key, ird, ord;
+		} frame;
+		struct {
+			uint32_t size, count, what, lie, crc, ptr, pad, at, xor,
+				 reserved, marker;
+		} fpdu;
+		struct {
+			uint32_t count, crc, lie, ptr;
+		} echo;
+		struct {
+			uint32_t pieces, ms, lose, apart;
+		} push;
+	};
 };
 
 /**
@@ -64,7 +100,7 @@ extern const int nr_setups;
  * @setup: place in setups[]
  * @space: namespace
  * @nr: steps
- * @step: operations with their arguments
+ * @step: the steps
  */
 struct seed {
 	int		setup;
@@ -76,7 +112,6 @@ struct seed {
 /* seed.c */
 bool seed_parse(struct seed *s, const char *line);
 void seed_print(const struct seed *s, char *to, size_t space);
-int step_args(enum op op);
 
 /* mutate.c */
 struct rnd {
@@ -88,18 +123,13 @@ void seed_make(struct seed *s, struct rnd *r);
 void seed_drop(struct seed *s, int at);
 void seed_mutate(struct seed *s, const struct seed *other, struct rnd *r);
 
-/* play.c */
-
 /**
  * struct play - a connection being played
  * @seed: seed to play
  * @fd: socket
- * @pending: octets built and not sent
  * @spill: a connection with itself, see send_apart()
  * @nr_pending: length of @pending
- * @out: octets sent
  * @nr_out: length of @out
- * @in: octets received
  * @nr_in: length of @in
  * @taken: octets of @in used by an echo
  * @lost_track: a buffer overflowed, or TCP did not take octets
@@ -114,6 +144,11 @@ void seed_mutate(struct seed *s, const struct seed *other, struct rnd *r);
  * @fin: the peer's FIN was received
  * @lost: the peer has reset the connection
  * @silent: wait for the peer to end the connection
+ * @pending: octets built and not sent
+ * @out: octets sent
+ * @in: octets received
+ * @fpdu: FPDU being built
+ * @built: its octets, or those of a frame
  */
 struct play {
 	const struct seed	*seed;
@@ -143,8 +178,19 @@ struct play {
 	uint8_t			built[FPDU_SPACE];
 };
 
+/* play.c */
 extern int patience;		/* ms that anything may take */
 long now_ms(void);
+bool pump(struct play *p, short what, long until);
+void pause_ms(struct play *p, uint32_t ms);
+void sent(struct play *p, const uint8_t *octets, size_t n);
+void send_piece(struct play *p, const uint8_t *octets, size_t len);
+void send_lost(struct play *p, const uint8_t *octets, size_t len);
+void send_apart(struct play *p);
+void spill_drain(struct play *p);
+void end_with_fin(struct play *p);
+void end_with_rst(struct play *p);
+void settle(struct play *p);
 const char *play_run(struct play *p, const struct seed *seed, int fd);
 
 /* model.c */

@@ -4,7 +4,7 @@
  *
  * Workers play hostile peers, each one connection at a time, in both roles:
  * against servers of mpa_ping and mpa_rdmap, and against their clients. A
- * connection is a seed (seed.c), generated or altered from one of the corpus
+ * connection is a seed (steps.c), generated or altered from one of the corpus
  * (mutate.c); seeds that reach new code join the corpus (corpus.c). One more
  * worker runs clean peers of the same servers.
  *

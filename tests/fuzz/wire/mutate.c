@@ -22,16 +22,7 @@ static bool rnd_one_in(struct rnd *r, uint32_t n)
 	return !rnd_below(r, n);
 }
 
-static uint32_t rnd_of(struct rnd *r, const uint32_t *from, uint32_t n)
-{
-	return from[rnd_below(r, n)];
-}
-
-#define RND_OF(r, ...) \
-	rnd_of(r, (const uint32_t[]){ __VA_ARGS__ }, \
-	       sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
-
-static struct step *add(struct seed *s, enum op op)
+static struct step *add(struct seed *s, int op)
 {
 	struct step *step = &s->step[s->nr < STEPS ? s->nr++ : STEPS - 1];
 
@@ -40,79 +31,44 @@ static struct step *add(struct seed *s, enum op op)
 	return step;
 }
 
-static void add1(struct seed *s, enum op op, uint32_t a)
+static uint32_t good_value(const struct op *op, int arg, struct rnd *r)
 {
-	add(s, op)->arg[0] = a;
+	return op->arg[arg].good[rnd_below(r, GOOD_VALUES)];
 }
 
-static uint32_t some_size(struct rnd *r)
+/* A step with arguments of good peers */
+static struct step *add_good(struct seed *s, int op, struct rnd *r)
 {
-	if (rnd_one_in(r, 100))
-		return 64000 + rnd_below(r, 1536);
-	if (rnd_one_in(r, 4))
-		return 1 + rnd_below(r, 5000);
-	return 1 + rnd_below(r, 600);
+	struct step *step = add(s, op);
+	int i;
+
+	for (i = 0; i < ARGS; i++)
+		step->arg[i] = good_value(&ops[op], i, r);
+	return step;
 }
 
 static void add_frame(struct seed *s, struct rnd *r)
 {
 	const struct setup *setup = &setups[s->setup];
-	struct step *f = add(s, OP_FRAME);
+	struct step *f = add_good(s, OP_FRAME, r);
 
-	f->arg[0] = !setup->listens;
-	f->arg[1] = RND_OF(r, 0x40, 0x40, 0xc0, 0xc0, 0x00, 0x80);
-	f->arg[2] = setup->rev;
+	f->frame.reply = !setup->listens;
+	f->frame.rev = setup->rev;
 	if (rnd_one_in(r, 8))
-		f->arg[2] = rnd_below(r, 3);
-	if (rnd_one_in(r, 3))
-		f->arg[3] = RND_OF(r, 1, 4, 8, 100, 508, 511, 512, 513,
-				   1024, 5000);
-	if (f->arg[2] == 2 && !rnd_one_in(r, 6)) {
-		f->arg[1] |= 0x10;
-		f->arg[6] = RND_OF(r, 1, 16, 0x3ffe, 0x3fff) |
-			    RND_OF(r, 0, 0x8000, 0xc000);
-		f->arg[7] = RND_OF(r, 1, 8, 16, 0x3fff) |
-			    RND_OF(r, 0, 0x8000, 0x4000, 0xc000);
+		f->frame.rev = rnd_below(r, 3);
+	if (f->frame.rev == 2 && !rnd_one_in(r, 6)) {
+		f->frame.flags |= FLAG_S;
+	} else {
+		f->frame.ird = 0;
+		f->frame.ord = 0;
 	}
-}
-
-static void add_fpdus(struct seed *s, struct rnd *r)
-{
-	struct step *f = add(s, OP_FPDU);
-
-	f->arg[0] = some_size(r);
-	f->arg[1] = rnd_one_in(r, 3) ? 1 + rnd_below(r, 30) : 1;
-	if (setups[s->setup].rdmap || (setups[s->setup].rev == 2 &&
-				       rnd_one_in(r, 2)))
-		f->arg[2] = 1 + rnd_below(r, 8);
-}
-
-static void add_push(struct seed *s, struct rnd *r)
-{
-	struct step *p = add(s, OP_PUSH);
-
-	if (rnd_one_in(r, 4))
-		p->arg[0] = RND_OF(r, 1, 2, 3, 19, 20, 100, 512, 1448);
-	if (p->arg[0] > 50 && rnd_one_in(r, 4))
-		p->arg[1] = 1;
-	p->arg[3] = p->arg[0] && rnd_one_in(r, 2);
-	if (rnd_one_in(r, 10))
-		p->arg[2] = RND_OF(r, 1, 100, 700, 1500, 5000);
-}
-
-static void add_end(struct seed *s, struct rnd *r)
-{
-	if (rnd_one_in(r, 6))
-		add(s, OP_RST);
-	else
-		add(s, OP_FIN);
 }
 
 /* A connection as it should be, more or less */
 void seed_make(struct seed *s, struct rnd *r)
 {
 	const struct setup *setup;
-	int i, n = rnd_below(r, 5);
+	int n;
 
 	memset(s, 0, sizeof(*s));
 	s->setup = rnd_below(r, nr_setups);
@@ -126,17 +82,24 @@ void seed_make(struct seed *s, struct rnd *r)
 		if (setup->listens)
 			add(s, OP_AWAIT);
 	}
-	for (i = 0; i < n; i++) {
+	for (n = rnd_below(r, 5); n; n--) {
 		if (!setup->listens && rnd_one_in(r, 2))
-			add1(s, OP_ECHO, 1 + rnd_below(r, 10));
+			add_good(s, OP_ECHO, r);
 		else
-			add_fpdus(s, r);
+			add_good(s, OP_FPDU, r)->fpdu.size +=
+				rnd_below(r, 64);
 		if (!rnd_one_in(r, 3))
-			add_push(s, r);
+			add_good(s, OP_PUSH, r);
 	}
 	add(s, OP_PUSH);
-	add_end(s, r);
+	add(s, rnd_one_in(r, 6) ? OP_RST : OP_FIN);
 }
+
+/* Values at limits of the formats, of TCP and of pages */
+static const uint32_t limits[] = {
+	0, 1, 2, 3, 4, 16, 20, 255, 508, 512, 513, 1024, 1460, 4096, 32768,
+	64768, 64769, 65535,
+};
 
 static uint32_t alter_number(uint32_t n, struct rnd *r)
 {
@@ -148,8 +111,7 @@ static uint32_t alter_number(uint32_t n, struct rnd *r)
 	case 2:
 		return n ^ 1u << rnd_below(r, 16);
 	case 3:
-		return RND_OF(r, 0, 1, 2, 3, 4, 16, 20, 255, 508, 512, 513,
-			      1024, 1460, 4096, 32768, 64768, 64769, 65535);
+		return limits[rnd_below(r, sizeof(limits) / sizeof(*limits))];
 	case 4:
 		return rnd_below(r, 65536);
 	default:
@@ -157,16 +119,25 @@ static uint32_t alter_number(uint32_t n, struct rnd *r)
 	}
 }
 
-static void alter_arg(struct seed *s, struct rnd *r)
+static int nr_args(const struct op *op)
 {
-	struct step *step = &s->step[rnd_below(r, s->nr)];
-	int n = step_args(step->op);
-	uint32_t *arg;
+	int n = 0;
+
+	while (n < ARGS && op->arg[n].name)
+		n++;
+	return n;
+}
+
+static void alter_arg(struct step *step, struct rnd *r)
+{
+	const struct op *op = &ops[step->op];
+	int n = nr_args(op), i;
 
 	if (!n)
 		return;
-	arg = &step->arg[rnd_below(r, n)];
-	*arg = alter_number(*arg, r);
+	i = rnd_below(r, n);
+	step->arg[i] = rnd_one_in(r, 6) ? good_value(op, i, r) :
+					  alter_number(step->arg[i], r);
 }
 
 static void random_step(struct step *step, struct rnd *r)
@@ -174,8 +145,8 @@ static void random_step(struct step *step, struct rnd *r)
 	int i, n;
 
 	memset(step, 0, sizeof(*step));
-	step->op = rnd_below(r, OPS);
-	n = step_args(step->op);
+	step->op = rnd_below(r, nr_ops);
+	n = nr_args(&ops[step->op]);
 	for (i = 0; i < n; i++)
 		if (rnd_one_in(r, 2))
 			step->arg[i] = alter_number(rnd_below(r, 100), r);
@@ -263,7 +234,7 @@ static void mutate_once(struct seed *s, const struct seed *other,
 		new_setup(s, r);
 		break;
 	default:
-		alter_arg(s, r);
+		alter_arg(&s->step[rnd_below(r, s->nr)], r);
 	}
 }
 
