@@ -730,6 +730,28 @@ static void ooo_race(struct kunit *test, struct conn_test *t)
 	}
 }
 
+/* A batch passed out of order is freed before a delivered one that is kept. */
+static void ooo_put(struct kunit *test, struct conn_test *t)
+{
+	gap_default(test);
+	t->a.keep = true;
+	conn_peer_send(test, 700);
+	conn_expect_rx(test, &t->a, 1);
+	gap_begin(test);
+	gap_fpdus(test, 2, 700);
+	gap_put(test, gap_at(t, 2), t->buf_len);
+	gap_ooo(test, 2, 3);
+	KUNIT_EXPECT_GT(test, t->a.conn->ooo.pinned, 0);
+	mpa_consumer_put(&t->a, 1);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, t->a.conn->ooo.pinned, 0);
+	KUNIT_EXPECT_GT(test, t->a.conn->rx.pinned, 0);
+	mpa_consumer_put(&t->a, 0);
+	t->a.keep = false;
+	gap_put(test, 0, gap_at(t, 2));
+	gap_alive(test);
+}
+
 static const struct conn_row ooo_end_rows[] = {
 	{ "OO-03 MK-04: FPDUPTR from the leading marker, no startup frames",
 	  ooo_count_from_lead, (u8)MPA_REV_NONE },
@@ -773,6 +795,7 @@ static const struct conn_row ooo_end_rows[] = {
 	{ "batches kept after Delivery", ooo_keep, 0 },
 	{ "batches kept after released()", ooo_keep, 1 },
 	{ "batches kept up to the receive buffer", ooo_keep_much },
+	{ "batch put while a delivered one is kept", ooo_put },
 	{ "net.mpa.rx_mem_max used up", ooo_rx_mem },
 	{ "CS-29: the first FPDU in order", ooo_may_send },
 	{ "OO-03: two-way traffic", ooo_two_way },

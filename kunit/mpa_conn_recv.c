@@ -221,6 +221,10 @@ static void recv_window_truncated(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
 	conn_post(test, 100);
 	conn_expect_tx(test, 100);
+	/* The peer has closed, so the detach need not reset TCP. */
+	conn_detach(test, &t->a);
+	kernel_sock_shutdown(t->sock[0], SHUT_WR);
+	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
 }
 
 static void recv_window_crc(struct kunit *test, struct conn_test *t)
@@ -566,16 +570,24 @@ static void recv_small(struct conn_test *t)
 	conn_buffers(t, 8192, 200000);
 }
 
-/* After an error, octets that arrive are discarded. */
+/* After an error, octets that arrive are discarded, and counted. */
 static void recv_discard(struct kunit *test, struct conn_test *t)
 {
+	unsigned long before;
+
 	recv_small(t);
 	conn_default(test);
+	before = conn_counter(t, MPA_MIB_RX_DISCARDED);
 	recv_send_bad(test);
 	recv_send_window(test);
 	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	/* TCP keeps what arrives as it closes. */
+	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(recv_all_acked(t)));
+	conn_settle(&t->a);
 	recv_discarded(test);
 	CONN_COUNT(test, &t->a, EV_RECV, 0);
+	KUNIT_EXPECT_EQ(test, t->out_pos,
+			conn_counter(t, MPA_MIB_RX_DISCARDED) - before);
 }
 
 /* After an error found on hold, octets that arrive are discarded. */

@@ -951,6 +951,42 @@ static const struct conn_row send_rows[] = {
 
 CONN_ROWS(send);
 
+/* recv() posts two messages and detaches, so no sent() can follow. */
+static void zerocopy_hook_leave(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+	LIST_HEAD(list);
+
+	if (ev != EV_RECV)
+		return;
+	list_add_tail(&t->msg[0].tx.list, &list);
+	list_add_tail(&t->msg[1].tx.list, &list);
+	c->hook_err = mpa_send_list(c->conn, &list);
+	mpa_detach(c->conn);
+	WRITE_ONCE(c->detached, true);
+}
+
+/* released() hands back in order what sent() could not, and what is in use. */
+static void zerocopy_detach_order(struct kunit *test, struct conn_test *t)
+{
+	send_full(test);
+	/* One train: the first is not so long that MPA would gather it. */
+	conn_msg(test, 300);
+	conn_page_msg(test, 3000);
+	mpa_hold(t->a.conn);
+	conn_peer_send(test, 10);
+	conn_settle(&t->a);
+	mpa_peer_stop(&t->peer);
+	t->a.hook = zerocopy_hook_leave;
+	mpa_resume(t->a.conn);
+	CONN_WAIT(test, &t->a, EV_RECV, 1);
+	KUNIT_EXPECT_EQ(test, t->a.hook_err, 0);
+	mpa_peer_continue(&t->peer);
+	conn_detach(test, &t->a);
+	KUNIT_EXPECT_EQ(test, t->a.left, 2);
+	conn_expect_done(test, &t->a, 2, 0);
+}
+
 static const struct conn_row zerocopy_rows[] = {
 	{ "pages, handed back when they are free", zerocopy_pages, false },
 	{ "pages with markers, handed back when they are free",
@@ -963,6 +999,7 @@ static const struct conn_row zerocopy_rows[] = {
 	  zerocopy_pieces, true },
 	{ "detach", zerocopy_detach },
 	{ "detach, and the peer does not read", zerocopy_detach_reset },
+	{ "detach before sent(), in order", zerocopy_detach_order },
 	{ "reset by the peer", zerocopy_reset },
 	{ "abort", zerocopy_abort },
 };

@@ -483,6 +483,27 @@ static void shared_rx_mem_released(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
 }
 
+/* A connection on hold does not wait for the limit: it would pass nothing. */
+static void shared_rx_mem_held(struct kunit *test, struct conn_test *t)
+{
+	unsigned long limited, max;
+
+	conn_default(test);
+	max = t->mn->rx_mem_max;
+	limited = conn_counter(t, MPA_MIB_RX_LIMITED);
+	shared_keep(test, 1);
+	conn_expect_rx(test, &t->a, 1);
+	mpa_hold(t->a.conn);
+	WRITE_ONCE(t->mn->rx_mem_max, 0);
+	conn_peer_send(test, 1000);
+	conn_settle(&t->a);
+	WRITE_ONCE(t->mn->rx_mem_max, max);
+	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_RX_LIMITED), limited);
+	mpa_resume(t->a.conn);
+	conn_expect_rx(test, &t->a, 2);
+	shared_put(t);
+}
+
 static const struct conn_row shared_rows[] = {
 	{ "256 blocked callbacks do not delay MPA_F_MEMALLOC", shared_blocked },
 	{ "last mpa_rx_put() in atomic context, after released()",
@@ -498,6 +519,7 @@ static const struct conn_row shared_rows[] = {
 	{ "net.mpa.rx_mem_max does not stop MPA_F_MEMALLOC",
 	  shared_rx_mem_others, MPA_F_MEMALLOC },
 	{ "rx_mem after released()", shared_rx_mem_released },
+	{ "rx_mem on hold", shared_rx_mem_held },
 };
 
 CONN_ROWS(shared);

@@ -6,6 +6,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/ip.h>
+#include <net/ipv6.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
@@ -400,6 +401,23 @@ static void sock_migrate_destroyed(struct kunit *test, struct conn_test *t)
 	sock_migrate(test, true);
 }
 
+/* Only the scope id of a link-local address names a device. */
+static void sock_scope(struct kunit *test, struct conn_test *t)
+{
+	struct mpa_sock_params params = sock_params(test, 0);
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&params.local;
+	struct mpa_listener *listener;
+
+	params.bound_dev_if = init_net.loopback_dev->ifindex;
+	sin6->sin6_scope_id = params.bound_dev_if + 1;
+	listener = mpa_listen(&params, sock_accepted);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, listener);
+	t->helper.listener = listener;
+	ipv6_addr_set(&sin6->sin6_addr, htonl(0xfe800000), 0, 0, htonl(1));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			PTR_ERR_OR_ZERO(mpa_listen(&params, sock_accepted)));
+}
+
 static const struct conn_row sock_rows[] = {
 	{ "DD-09: mpa_connect() and mpa_listen(), IPv4",
 	  sock_connect_listen, false },
@@ -416,6 +434,7 @@ static const struct conn_row sock_rows[] = {
 	{ "listener closed, waiting sockets migrate", sock_migrate_closed },
 	{ "listener destroyed, waiting sockets migrate",
 	  sock_migrate_destroyed },
+	{ "scope id of a local address, IPv6", sock_scope, true },
 };
 
 CONN_ROWS(sock);

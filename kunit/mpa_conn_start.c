@@ -725,15 +725,22 @@ static void start_close_wait(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_NE(test, t->a.err, 0);
 }
 
-/* A FIN right after the Request: accepted, then reported as the end. */
+/*
+ * A FIN right after the Request, or while the consumer decides: it is accepted,
+ * then reported as the end.
+ */
 static void start_request_fin(struct kunit *test, struct conn_test *t)
 {
 	conn_attach(test, 0);
 	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	if (!conn_arg(test))
+		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	usleep_range(2000, 3000);
 	conn_start(test, CONN_RESPONDER);
 	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	if (conn_arg(test))
+		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_settle(&t->a);
 	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
 	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
 	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
@@ -774,6 +781,24 @@ static void start_timeout_send(struct kunit *test, struct conn_test *t)
 			0);
 	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
 	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+}
+
+/* TCP has no room for the Reply: its time begins with mpa_accept(). */
+static void start_timeout_reply(struct kunit *test, struct conn_test *t)
+{
+	conn_buffers(t, 4096, 200000);
+	conn_attach(test, 0);
+	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 60000),
+			0);
+	conn_settle(&t->a);
+	WRITE_ONCE(t->sock[0]->sk->sk_sndbuf, 1);
+	KUNIT_ASSERT_FALSE(test, sk_stream_memory_free(t->sock[0]->sk));
+	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	WRITE_ONCE(t->mn->startup_timeout_ms, 200);
+	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
 }
 
 /* A Reply with R = 1; the octets after it are left to the consumer. */
@@ -863,7 +888,8 @@ static const struct conn_row startup_rows[] = {
 	{ "CS-05 MK-10 MK-19: no startup frames", start_immediately },
 	{ "CS-42: last streaming message", start_last_message },
 	{ "CS-28: FPDUs together with the Reply", start_data_with_reply },
-	{ "TD-02: FIN after the Request", start_request_fin },
+	{ "TD-02: FIN after the Request", start_request_fin, 0 },
+	{ "TD-02: FIN while the consumer decides", start_request_fin, 1 },
 	{ "TD-02: FIN after the Reply", start_reply_fin, 0 },
 	{ "TD-02: FPDU and FIN after the Reply", start_reply_fin, 1 },
 	{ "ER-02: FIN before MPA was attached", start_close_wait },
@@ -919,6 +945,7 @@ static const struct conn_row timeout_rows[] = {
 	  start_timeout_retry },
 	{ "CS-32: a Request that arrives too slowly", start_timeout_dribble },
 	{ "CS-32: a Request that the peer does not read", start_timeout_send },
+	{ "CS-31: a Reply that TCP does not take", start_timeout_reply },
 	{ "CS-31: a Request in time, read late", start_late, CONN_RESPONDER },
 	{ "CS-32: a Reply in time, read late", start_late, CONN_INITIATOR },
 	{ "CS-31: no timeout while the consumer decides", start_no_timer },
