@@ -279,6 +279,29 @@ static const bool queue_after_hole[] = { false, true };
 
 KUNIT_ARRAY_PARAM(queue_after_hole, queue_after_hole, NULL);
 
+/* The sequence number wraps inside an skb after a hole. */
+static void queue_next_wraps(struct kunit *test)
+{
+	struct sk_buff *skb = alloc_skb(2 * QUEUE_SKB, GFP_KERNEL);
+	u32 wrap = -QUEUE_SEQ;
+	struct queue_test *t = test->priv;
+	struct mpa_queue q;
+	u64 before, in, beyond;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	skb_put_data(skb, t->data, 2 * QUEUE_SKB);
+	queue_add(test, skb, wrap - QUEUE_SKB, true);
+	lock_sock(t->conn.sk);
+	mpa_queue_init(&q, &t->conn, true);
+	before = q.src.next(&q.src, wrap - 100);
+	in = q.src.next(&q.src, wrap + 2);
+	beyond = q.src.next(&q.src, wrap + QUEUE_SKB);
+	release_sock(t->conn.sk);
+	KUNIT_EXPECT_EQ(test, before, wrap - QUEUE_SKB);
+	KUNIT_EXPECT_EQ(test, in, wrap + 2);
+	KUNIT_EXPECT_EQ(test, beyond, MPA_POS_NONE);
+}
+
 /* One hold of the socket lock copies a bounded part, the next one the rest. */
 static void queue_copy_in_parts(struct kunit *test)
 {
@@ -348,6 +371,7 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(queue_near_its_end),
 	KUNIT_CASE_PARAM(queue_have_from_elsewhere,
 			 queue_after_hole_gen_params),
+	KUNIT_CASE(queue_next_wraps),
 	KUNIT_CASE(queue_copy_in_parts),
 	KUNIT_CASE(queue_pin_neighbours),
 	{}
