@@ -981,6 +981,9 @@ static void zerocopy_detach_order(struct kunit *test, struct conn_test *t)
 	mpa_resume(t->a.conn);
 	CONN_WAIT(test, &t->a, EV_RECV, 1);
 	KUNIT_EXPECT_EQ(test, t->a.hook_err, 0);
+	flush_work(&t->a.conn->work);
+	CONN_COUNT(test, &t->a, EV_RELEASED, 0);
+	KUNIT_EXPECT_GT(test, page_count(t->page[1]), 1);
 	mpa_peer_continue(&t->peer);
 	conn_detach(test, &t->a);
 	KUNIT_EXPECT_EQ(test, t->a.left, 2);
