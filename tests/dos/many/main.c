@@ -145,19 +145,7 @@ size_t make_frame(uint8_t *to, bool reply, const uint8_t *pd, size_t pd_len)
 
 size_t make_fpdu(uint8_t *to, const uint8_t *ulpdu, size_t len)
 {
-	size_t end = 2 + len;
-	uint32_t crc;
-	int i;
-
-	to[0] = len >> 8;
-	to[1] = len;
-	memcpy(to + 2, ulpdu, len);
-	while (end % 4)
-		to[end++] = 0;
-	crc = crc32c(to, end);
-	for (i = 0; i < 4; i++)
-		to[end++] = crc >> 8 * i;
-	return end;
+	return mpa_ref_encode(to, 0, ulpdu, len, false, true);
 }
 
 static const struct {
