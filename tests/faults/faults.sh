@@ -567,7 +567,7 @@ at_random() {
 	RANDOM=$SEED
 	knob reject-start "${consumer[0]}"
 	knob reject-end "${consumer[1]}"
-	until ((SECONDS >= $1)); do
+	until ((SECONDS >= $1 && rounds >= 6)); do
 		rnd 0 $((${#names[@]} - 1))
 		name=${names[R1]}
 		[[ $name != @(listen|namespace|abort|rejected) ]] || continue
