@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck disable=SC2016
-# Races and lifetimes: mpa_races (tests/modules/races) runs all operations
-# concurrently and checks the results; namespaces and modules are removed meanwhile.
+# Races and lifetimes: mpa_races (tests/modules/races) runs all operations concurrently and
+# checks the results; namespaces and modules are removed at the same time.
 set -euo pipefail
 
 PART=${PART:-races}
 FILES=/sys/kernel/debug/mpa_races
 KCSAN=/sys/kernel/debug/kcsan
 PLACE=$(cd "$(dirname "$0")" && pwd)
-cases=0 failed=0 destroyed=0
+cases=0 failed=0
+declare -A total=()
 
 result() {
 	cases=$((cases + 1))
@@ -24,9 +25,8 @@ result() {
 
 slow() { [[ -e /sys/kernel/debug/kmemleak || -e $KCSAN ]]; }
 
-# Seconds that a polite connection may take: far more than it does on a busy machine
-PATIENCE=300
-[[ ! -e $KCSAN ]] || PATIENCE=900
+# Seconds that a polite connection may take
+patience() { if [[ -e $KCSAN ]]; then echo 600; else echo 90; fi; }
 
 # Seconds of chaos, namespaces and reloads of one round
 plan() {
@@ -46,9 +46,6 @@ counted() { awk -F= -v name="$1" '$1 == name { print $2 }' $FILES/result; }
 command_in() {
 	ns "$1" bash -c 'echo "$1" >"$2"' - "${*:2}" $FILES/cmd
 }
-
-# start NS KIND PEER SEED: a world
-start() { command_in "$1" start "$2" "$3" 7000 "$4" $PATIENCE; }
 
 space() {
 	ip netns add "$1"
@@ -74,6 +71,16 @@ pair() {
 load() {
 	modprobe mpa
 	[[ -d /sys/module/mpa_races ]] || insmod "$PLACE/mpa_races.ko"
+}
+
+# Adds the counters to those of the whole run
+add_up() {
+	local name value
+
+	# In one read: a growing number would shift those after it
+	while IFS='=' read -r name value; do
+		total[$name]=$((${total[$name]-0} + value))
+	done <<<"$(<$FILES/result)"
 }
 
 show() {
@@ -114,7 +121,7 @@ destroy() {
 	local sockets
 
 	sockets=$(ns races-a ss -HKtn 'dport >= :7000 or sport >= :7000' | wc -l)
-	destroyed=$((destroyed + sockets))
+	total[destroyed]=$((${total[destroyed]-0} + sockets))
 }
 
 # The first round is wild over IPv4 and polite over IPv6, the next the other way.
@@ -122,11 +129,12 @@ start_chaos() {
 	local net=10.9.1. lo=::1
 
 	(($1 % 2)) || net=fd09:1:: lo=127.0.0.1
-	start races-b wild ${net}1 $((SEED + 1000 * $1)) &&
-		start races-a wild ${net}2 $((SEED + 1000 * $1 + 300)) &&
-		start races-c polite $lo $((SEED + 1000 * $1 + 600)) &&
-		peers races-a ${net}1 ${net}2 7002 &&
-		peers races-b ${net}2 ${net}1 7002
+	command_in races-b start wild ${net}1 7000 $((SEED + 1000 * $1)) \
+		"$(patience)" &&
+	command_in races-a start wild ${net}2 7000 $((SEED + 1000 * $1 + 300)) \
+		"$(patience)" &&
+	command_in races-c start polite $lo 7000 \
+		$((SEED + 1000 * $1 + 600)) "$(patience)"
 }
 
 # chaos ROUND SECONDS
@@ -140,7 +148,6 @@ chaos() {
 		((SECONDS - last < 10)) || { show "round $1"; last=$SECONDS; }
 	done
 	echo stop >$FILES/cmd
-	peers_gone races-a races-b
 	show "round $1"
 }
 
@@ -155,7 +162,7 @@ namespaces() {
 			"${addresses[n / 2 % 2]}" \
 			$((SEED + 1000 * $1 + 20 * n)) || return
 	done
-	wait_for 600 at_least namespaces_gone $((gone + $2)) || return
+	wait_for 240 at_least namespaces_gone $((gone + $2)) || return
 	show "$2 namespaces"
 	# Without an established connection there would be nothing to report
 	at_least established_at_exit $((doomed + $2))
@@ -167,48 +174,31 @@ namespace() {
 
 	before=$(counted established)
 	space "$1"
-	start "$1" "$2" "$3" "$4" || return
-	wait_for 240 at_least established $((before + 8)) || return
+	command_in "$1" start "$2" "$3" 7000 "$4" "$(patience)" || return
+	wait_for 60 at_least established $((before + 8)) || return
 	sleep "0.$((RANDOM % 5))"
 	ip netns del "$1"
 }
 
 at_least() { (($(counted "$1") >= $2)); }
 
-# Other peers: mpa-peer, whose frames and FPDUs are good, altered or cut, and which
-# calls and is called
-
-# play STEP...: again and again
+# Peers of others, which stay while modules come and go. play STEP...
 play() {
-	while :; do
-		mpa-peer -t 1 "$@" || :
-		sleep 0.1
+	while [[ -e $WORK/peers ]]; do
+		mpa-peer -t 1 "$@" >/dev/null 2>&1 || :
+		sleep 0.3
 	done
 }
 
-# peers NS ADDRESS WORLD PORT: in NS, to the world that listens at that PORT, and for
-# those that call ADDRESS
 peers() {
-	local call="-f 1..50 connect $3 $4" answer="-f 1..9 listen $2 7003 read:20" i
-
-	# shellcheck disable=SC2086
-	for i in "$call request pause:0.05 fpdu:count=4,size=300 pause:0.1" \
-		"$call request:m=1 expect-reply fpdu:size=2000 fin pause:0.5" \
-		"$call request:rev=2 pause:0.05 fpdu:size=100 rst" \
-		"$call request:badkey=% pause:0.1 fin" \
-		"$call request pause:0.05 fpdu:crc=bad,size=% fpdu:size=300 rst" \
-		"$call limit:%,fin request pause:0.02 fpdu:size=60 pause:0.1" \
-		"$answer reply fpdu:count=3,size=200 pause:0.1 again limit:%,rst reply"; do
-		ns "$1" bash -c "$(declare -f play); play $i" >/dev/null 2>&1 &
-	done
-}
-
-peers_gone() {
-	local space
-
-	for space; do
-		ip netns pids "$space" | xargs -r kill || :
-	done
+	play -f 1..9 connect 10.9.2.1 7003 request pause:0.05 \
+		fpdu:count=4,size=300 pause:0.1 &
+	play connect 10.9.2.1 7003 request:m=1 expect-reply fpdu:size=2000 \
+		fin pause:0.5 &
+	play -f 1..9 connect 10.9.2.1 7003 request:rev=2 pause:0.05 \
+		fpdu:size=100 rst &
+	play -f 1..9 listen 10.9.2.2 7003 expect-request reply \
+		fpdu:count=3,size=200 pause:0.1 &
 	wait
 }
 
@@ -227,8 +217,10 @@ unload() {
 # The consumer is unloaded under traffic and MPA at once after it.
 reload_once() {
 	load
-	start races-d own 10.9.2.2 $((SEED + 5 * $1)) || return
+	command_in races-d start own 10.9.2.2 7000 $((SEED + 5 * $1)) \
+		"$(patience)" || return
 	sleep "0.$((RANDOM % 9 + 1))"
+	add_up
 	unload mpa_races || return
 	unload mpa || return
 	reloaded=$((reloaded + 1))
@@ -240,13 +232,15 @@ reload() {
 	local n
 
 	pair races-d races-e 2
+	: >"$WORK/peers"
 	unload mpa || return
-	peers races-e 10.9.2.2 10.9.2.1 7003
+	ns races-e bash -c "WORK=$WORK; $(declare -f play peers); peers" &
 	for ((n = 1; n <= $1; n++)); do
 		reload_once "$n" || break
 		((n % 5)) || echo "races: reload $n of $1"
 	done
-	peers_gone races-e
+	rm "$WORK/peers"
+	wait
 	# Of a few it may be that none has lingered.
 	((reloaded == $1 && (left > 0 || $1 < 20)))
 }
@@ -316,8 +310,7 @@ chaos_rounds() {
 		chaos $((round += 1)) "$chaos" || return
 		namespaces "$round" "$spaces" || return
 	done
-	sed 's/^/# /' $FILES/result
-	echo "# destroyed=$destroyed"
+	add_up
 	something_happened && all_released races-a races-b races-c
 }
 
@@ -329,8 +322,17 @@ something_happened() {
 	# In a few seconds no peer may have been silent for long enough
 	((!SECONDS_MAX)) || names+=(ended_timeout)
 	for name in "${names[@]}"; do
-		at_least "$name" 1 || { echo "races: no $name"; return 1; }
+		((${total[$name]-0} > 0)) || { echo "races: no $name"; return 1; }
 	done
+}
+
+figures() {
+	local name
+
+	for name in "${!total[@]}"; do
+		echo "# $name=${total[$name]}"
+	done | sort
+	echo "# reloads=$reloaded lingering=$left"
 }
 
 main() {
@@ -345,12 +347,13 @@ main() {
 	done
 	part chaos chaos_rounds
 	unload mpa_races
-	part reload reload "$reloads"
+	# Others need MPA
+	[[ -n ${BESIDE-} ]] || part reload reload "$reloads"
 	[[ ! -e $KCSAN ]] || part kcsan kcsan
 	for ns in $(ip netns list | grep -o '^races-[a-z0-9]*'); do
 		ip netns del "$ns"
 	done
-	echo "# reloads=$reloaded lingering=$left"
+	figures
 	echo "1..$cases"
 	((failed == 0))
 }

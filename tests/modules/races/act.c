@@ -23,6 +23,7 @@ void race_keep(struct race_end *e, struct mpa_rx *rx)
 	kref_get(&e->ref);
 	kept->rx = rx;
 	kept->end = e;
+	race_count(RACE_N_KEPT);
 	spin_lock_bh(&w->lock);
 	list_add_tail(&kept->list, &w->kept);
 	spin_unlock_bh(&w->lock);
@@ -188,17 +189,17 @@ void race_act(struct race_world *w, struct rnd_state *rnd,
 	race_put_kept(w);
 	if (pick < 15)
 		race_dial(w, rnd);
-	else if (pick < 16 && !actor)
+	else if (pick < 20)
+		race_hang_up(w);
+	else if (pick < 23)
+		race_raw_unpark(w, race_chance(rnd, 50));
+	else if (pick < 24 && !actor)
 		race_listen_again(w, rnd);
-	else if (pick < 16 && race_chance(rnd, 10))
+	else if (pick < 24 && race_chance(rnd, 10))
 		mpa_barrier();
 	e = race_end_any(w, rnd);
 	if (!e)
 		return;
-	/* A polite attempt is not given up. */
-	if (race_chance(rnd, 20) &&
-	    (w->kind != RACE_POLITE || atomic_read(&e->done)))
-		race_dial_close(e);
 	act_end(e, rnd, actor);
 	race_end_put(e);
 }

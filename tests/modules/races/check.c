@@ -44,7 +44,7 @@ int race_check_init(void)
 }
 
 /* In released(): the socket is as it was before mpa_attach(). */
-static void check_sock(const struct race_end *e)
+void race_check_sock(const struct race_end *e)
 {
 	const struct sock *sk = e->sock->sk;
 
@@ -81,20 +81,42 @@ static const struct {
 	unsigned long	after;		/* has to have come */
 	unsigned long	not_after;	/* must not have come */
 } orders[] = {
-	[RACE_REQUEST]	   = { "request", 0, SEEN(ANSWERED) |
-			       SEEN(ESTABLISHED) | SEEN(REJECTED) |
-			       SEEN(ENDED) | SEEN(CLOSED) },
-	[RACE_ESTABLISHED] = { "established", 0,
-			       SEEN(REJECTED) | SEEN(ENDED) | SEEN(CLOSED) },
-	[RACE_REJECTED]	   = { "rejected", 0, SEEN(ESTABLISHED) |
-			       SEEN(ENDED) | SEEN(CLOSED) },
-	[RACE_ENDED]	   = { "ended", 0, SEEN(CLOSED) },
-	[RACE_CLOSED]	   = { "closed", SEEN(ENDED), 0 },
-	[RACE_RELEASED]	   = { "released", 0, 0 },
-	[RACE_RECV]	   = { "recv", SEEN(ESTABLISHED),
-			       SEEN(REJECTED) | SEEN(ENDED) | SEEN(CLOSED) },
-	[RACE_SENT]	   = { "sent", 0, SEEN(REJECTED) | SEEN(CLOSED) },
-	[RACE_MULPDU]	   = { "mulpdu", 0, 0 },
+	[RACE_REQUEST] = {
+		.name = "request",
+		.not_after = SEEN(ESTABLISHED) | SEEN(REJECTED) | SEEN(ENDED) |
+			     SEEN(CLOSED) | SEEN(ANSWERED),
+	},
+	[RACE_ESTABLISHED] = {
+		.name = "established",
+		.not_after = SEEN(REJECTED) | SEEN(ENDED) | SEEN(CLOSED),
+	},
+	[RACE_REJECTED] = {
+		.name = "rejected",
+		.not_after = SEEN(ESTABLISHED) | SEEN(ENDED) | SEEN(CLOSED),
+	},
+	[RACE_ENDED] = {
+		.name = "ended",
+		.not_after = SEEN(CLOSED),
+	},
+	[RACE_CLOSED] = {
+		.name = "closed",
+		.after = SEEN(ENDED),
+	},
+	[RACE_RELEASED] = {
+		.name = "released",
+	},
+	[RACE_RECV] = {
+		.name = "recv",
+		.after = SEEN(ESTABLISHED),
+		.not_after = SEEN(REJECTED) | SEEN(ENDED) | SEEN(CLOSED),
+	},
+	[RACE_SENT] = {
+		.name = "sent",
+		.not_after = SEEN(REJECTED) | SEEN(CLOSED),
+	},
+	[RACE_MULPDU] = {
+		.name = "mulpdu",
+	},
 };
 
 static void check_order(struct race_end *e, enum race_seen what)
@@ -175,7 +197,7 @@ void race_check_released(struct race_end *e)
 {
 	int out = atomic_read(&e->out);
 
-	check_sock(e);
+	race_check_sock(e);
 	if (out)
 		race_found(e, "%d messages were not handed back", out);
 	if (!race_end_polite(e) || !test_bit(RACE_ESTABLISHED, &e->seen))
@@ -186,27 +208,5 @@ void race_check_released(struct race_end *e)
 			   e->received, e->peer_quota,
 			   atomic_read(&e->accepted), e->quota, e->status);
 	else
-		race_count(RACE_N_COMPLETE);
-}
-
-/* It exceeded its time: a wake-up or a message was lost. */
-static void check_time(struct race_end *e)
-{
-	unsigned long limit = e->born + e->world->limit * HZ;
-
-	if (!race_end_polite(e) || time_before(jiffies, limit) ||
-	    test_bit(RACE_GONE, &e->seen) ||
-	    test_and_set_bit(RACE_STUCK, &e->seen))
-		return;
-	race_found(e, "it is stuck");
-	race_end_show(e);
-}
-
-void race_check_time(struct race_world *w)
-{
-	struct race_end *e;
-	unsigned long id;
-
-	race_for_each_end(w, e, id)
-		check_time(e);
+		race_count(RACE_N_POLITE);
 }

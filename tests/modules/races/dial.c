@@ -1,116 +1,207 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Making connections: mpa_listen(), mpa_connect() in all its ways, and with
- * sockets that MPA has not made.
- */
+/* Making connections: mpa_listen(), mpa_connect() in all its ways. */
 #include <linux/delay.h>
 #include <linux/in.h>
-#include <linux/kthread.h>
+#include <linux/slab.h>
 
 #include "races.h"
 
 /* Messages each way where no private data can say how many */
 #define IMMEDIATE_QUOTA	12
-#define OWN_WAIT	(HZ / 10)
 
-/* The port is at the same offset for IPv4 and IPv6. */
-static void set_port(struct sockaddr_storage *addr, u16 port)
+/**
+ * struct race_dial - a mpa_connect()
+ * @ref: for the handle, for done(), and for world.dials
+ * @list: entry in world.dials
+ * @world: world of the connection
+ * @end: for the connection
+ * @connector: the handle; the task that clears it closes it
+ * @done: number of calls of done()
+ */
+struct race_dial {
+	struct kref		ref;
+	struct list_head	list;
+	struct race_world	*world;
+	struct race_end		*end;
+	struct mpa_connector	*connector;
+	atomic_t		done;
+};
+
+static void dial_free(struct kref *ref)
 {
-	((struct sockaddr_in *)addr)->sin_port = htons(port);
+	kfree(container_of(ref, struct race_dial, ref));
 }
 
-static struct sockaddr_storage peer_address(const struct race_world *w,
-					    enum race_port_kind port)
+static void dial_put(struct race_dial *d)
 {
-	struct sockaddr_storage addr = w->peer;
-
-	set_port(&addr, w->port + port);
-	return addr;
+	kref_put(&d->ref, dial_free);
 }
 
-static struct sockaddr_storage local_address(const struct race_world *w,
-					     enum race_port_kind port)
+static void dial_close(struct race_dial *d)
 {
-	struct sockaddr_storage addr = { .ss_family = w->peer.ss_family };
-
-	set_port(&addr, w->port + port);
-	return addr;
-}
-
-static void set_immediate(struct race_end *e)
-{
-	e->immediate = true;
-	e->quota = IMMEDIATE_QUOTA;
-	e->peer_quota = IMMEDIATE_QUOTA;
-}
-
-/* mpa_connect() */
-
-void race_dial_close(struct race_end *e)
-{
-	struct mpa_connector *connector = xchg(&e->connector, NULL);
+	struct mpa_connector *connector = xchg(&d->connector, NULL);
 
 	if (!connector)
 		return;
 	mpa_connect_close(connector);
 	race_count(RACE_N_CONNECT_CLOSED);
-	race_end_put(e);
+	dial_put(d);
+}
+
+/* Close a handle; returns false if there is none. */
+static bool hang_up(struct race_world *w, bool polite)
+{
+	struct race_dial *d;
+
+	spin_lock_bh(&w->lock);
+	d = list_first_entry_or_null(&w->dials, struct race_dial, list);
+	if (d && polite && !atomic_read(&d->done))
+		d = NULL;
+	if (d)
+		list_del(&d->list);
+	spin_unlock_bh(&w->lock);
+	if (!d)
+		return false;
+	dial_close(d);
+	dial_put(d);
+	return true;
+}
+
+void race_hang_up(struct race_world *w)
+{
+	if (!READ_ONCE(race_closing)) {
+		hang_up(w, w->kind == RACE_POLITE);
+		return;
+	}
+	while (hang_up(w, false))
+		;
 }
 
 /* True if a polite attempt may have this result */
-static bool dial_expected(const struct race_end *e, int err)
+static bool dial_expected(const struct race_dial *d, int err)
 {
-	return e->world->kind != RACE_POLITE || READ_ONCE(e->world->closing) ||
+	return d->world->kind != RACE_POLITE || READ_ONCE(race_closing) ||
 	       err == -ECONNREFUSED;
 }
 
-static void dial_made(struct race_end *e, struct socket *sock,
+static void dial_made(struct race_dial *d, struct socket *sock,
 		      struct mpa_conn *conn)
 {
-	if (!conn) {
-		race_end_make(e, sock);
-		return;
+	struct race_end *e = d->end;
+	bool polite = d->world->kind == RACE_POLITE;
+
+	if (conn) {
+		race_end_has(e, sock, conn);
+		if (!polite && race_chance(&e->rnd, 5))
+			race_end_detach(e, true);
+	} else if (race_end_attach(e, sock)) {
+		sock_release(sock);
+		race_end_gone(e);
 	}
-	race_end_has(e, sock, conn);
-	if (e->world->kind != RACE_POLITE && race_chance(&e->rnd, 5))
-		race_end_detach(e, true);
 }
 
 static void dial_done(void *ctx, struct socket *sock, struct mpa_conn *conn,
 		      int err)
 {
-	struct race_end *e = ctx;
-	bool close = race_chance(&e->rnd, 40);
+	struct race_dial *d = ctx;
+	struct race_world *w = d->world;
+	bool close = race_chance(&d->end->rnd, 40);
 
-	kref_get(&e->ref);
-	if (atomic_inc_return(&e->done) != 1)
-		race_found(e, "done() twice");
-	if (err && !dial_expected(e, err))
-		race_found(e, "done() with %d", err);
+	if (atomic_inc_return(&d->done) != 1)
+		race_found(d->end, "done() twice");
+	if (err && !dial_expected(d, err))
+		race_found(d->end, "done() with %d", err);
 	if (err)
-		race_end_gone(e);
+		race_end_gone(d->end);
 	else
-		dial_made(e, sock, conn);
+		dial_made(d, sock, conn);
 	if (close)
-		race_dial_close(e);
-	race_end_put(e);
+		dial_close(d);
+	dial_put(d);
+	if (atomic_dec_and_test(&w->nr_dials))
+		wake_up(&w->wait);
+}
+
+static struct race_dial *dial_new(struct race_world *w, struct race_end *e)
+{
+	struct race_dial *d = kzalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return NULL;
+	kref_init(&d->ref);
+	kref_get(&d->ref);
+	kref_get(&d->ref);
+	d->world = w;
+	d->end = e;
+	atomic_inc(&w->nr_dials);
+	return d;
+}
+
+/* The call has failed: no handle, no done(). */
+static void dial_failed(struct race_dial *d)
+{
+	struct race_world *w = d->world;
+
+	race_end_gone(d->end);
+	kfree(d);
+	if (atomic_dec_and_test(&w->nr_dials))
+		wake_up(&w->wait);
+}
+
+static void dial_called(struct race_dial *d, struct mpa_connector *connector,
+			bool close)
+{
+	struct race_world *w = d->world;
+
+	xchg(&d->connector, connector);
+	if (close)
+		dial_close(d);
+	spin_lock_bh(&w->lock);
+	list_add_tail(&d->list, &w->dials);
+	spin_unlock_bh(&w->lock);
+}
+
+/* The port is at the same offset for IPv4 and IPv6. */
+static void race_port(const struct race_world *w, enum race_port_kind port,
+		      struct sockaddr_storage *addr)
+{
+	((struct sockaddr_in *)addr)->sin_port = htons(w->port + port);
+}
+
+/* Where others listen */
+void race_peer(const struct race_world *w, enum race_port_kind port,
+	       struct sockaddr_storage *addr)
+{
+	*addr = w->peer;
+	race_port(w, port, addr);
+}
+
+/* Where we do */
+void race_local(const struct race_world *w, enum race_port_kind port,
+		struct sockaddr_storage *addr)
+{
+	memset(addr, 0, sizeof(*addr));
+	addr->ss_family = w->peer.ss_family;
+	race_port(w, port, addr);
 }
 
 /* mpa_connect(), which may start MPA as well */
-static void dial(struct race_end *e, struct rnd_state *rnd,
-		 enum race_port_kind port, bool start)
+static void dial(struct race_world *w, struct race_end *e,
+		 struct rnd_state *rnd, enum race_port_kind port, bool start)
 {
-	struct race_world *w = e->world;
-	bool close = w->kind != RACE_POLITE && race_chance(rnd, 10);
-	struct mpa_sock_params params = {
-		.net	= w->net,
-		.peer	= peer_address(w, port),
-		.ctx	= e,
-	};
+	struct mpa_sock_params params = { .net = w->net };
 	struct mpa_connector *connector;
+	struct race_dial *d = dial_new(w, e);
+	bool close = w->kind != RACE_POLITE && race_chance(rnd, 10);
 	struct mpa_params with;
 	u32 pd[2];
 
+	if (!d) {
+		race_end_gone(e);
+		return;
+	}
+	race_peer(w, port, &params.peer);
+	params.ctx = d;
 	if (start) {
 		race_end_params(e, &with, rnd);
 		params.start = &with;
@@ -119,78 +210,56 @@ static void dial(struct race_end *e, struct rnd_state *rnd,
 		if (with.rev == MPA_REV_2 && race_chance(rnd, 60))
 			params.flags |= MPA_F_FALLBACK;
 	}
-	/* For the handle */
-	kref_get(&e->ref);
 	connector = mpa_connect(&params, dial_done);
-	if (IS_ERR(connector)) {
-		race_end_put(e);
-		race_end_gone(e);
-		return;
-	}
-	kref_get(&e->ref);
-	xchg(&e->connector, connector);
-	if (close)
-		race_dial_close(e);
-	race_end_put(e);
-}
-
-/* Sockets that MPA has not made, and that may not hold the namespace */
-
-static struct socket *own_socket(struct race_world *w)
-{
-	struct socket *sock;
-
-	if (sock_create_kern(w->net, w->peer.ss_family, SOCK_STREAM,
-			     IPPROTO_TCP, &sock))
-		return NULL;
-	if (race_noref(w))
-		sock_no_linger(sock->sk);
+	if (IS_ERR(connector))
+		dial_failed(d);
 	else
-		sk_net_refcnt_upgrade(sock->sk);
-	sock->sk->sk_rcvtimeo = OWN_WAIT;
-	/* One that is given up may have been accepted. */
-	if (!race_calm(w))
-		sock->sk->sk_sndtimeo = OWN_WAIT * 10;
-	return sock;
+		dial_called(d, connector, close);
 }
 
-static void dial_own(struct race_end *e, enum race_port_kind port)
+/* A socket that MPA has not made */
+static void dial_own(struct race_world *w, struct race_end *e,
+		     enum race_port_kind port)
 {
-	struct sockaddr_storage addr = peer_address(e->world, port);
-	struct socket *sock = own_socket(e->world);
+	struct socket *sock = race_raw_connect(w, port);
 
-	if (sock && !kernel_connect(sock, (struct sockaddr *)&addr,
-				    sizeof(addr), 0)) {
-		race_end_make(e, sock);
-		return;
-	}
-	if (sock)
+	if (!sock) {
+		race_end_gone(e);
+	} else if (race_end_attach(e, sock)) {
 		sock_release(sock);
-	race_end_gone(e);
+		race_end_gone(e);
+	}
+}
+
+static void end_immediate(struct race_end *e)
+{
+	e->immediate = true;
+	e->quota = IMMEDIATE_QUOTA;
+	e->peer_quota = IMMEDIATE_QUOTA;
 }
 
 /* race_world_enter() was called. */
-static void dial_any(struct race_end *e, struct rnd_state *rnd)
+static void dial_any(struct race_world *w, struct race_end *e,
+		     struct rnd_state *rnd)
 {
-	struct race_world *w = e->world;
 	u32 pick = race_pick(rnd, w->kind == RACE_WILD ? 100 : 80);
 
 	e->initiator = true;
 	if (race_own(w)) {
 		e->raw = w->kind == RACE_OWN;
-		dial_own(e, RACE_PORT_PEER);
+		dial_own(w, e, RACE_PORT_RAW);
 	} else if (pick < 40) {
-		dial(e, rnd, RACE_PORT_MPA, true);
+		dial(w, e, rnd, RACE_PORT_MPA, true);
 	} else if (pick < 55) {
-		dial(e, rnd, RACE_PORT_MPA, false);
+		dial(w, e, rnd, RACE_PORT_MPA, false);
 	} else if (pick < 70) {
-		dial_own(e, RACE_PORT_MPA);
+		dial_own(w, e, RACE_PORT_MPA);
 	} else if (pick < 80) {
-		set_immediate(e);
-		dial(e, rnd, RACE_PORT_IMMEDIATE, false);
+		end_immediate(e);
+		dial(w, e, rnd, RACE_PORT_IMMEDIATE, false);
 	} else {
 		e->raw = true;
-		dial(e, rnd, RACE_PORT_PEER, true);
+		dial(w, e, rnd, RACE_PORT_RAW, true);
 	}
 }
 
@@ -199,29 +268,41 @@ void race_dial(struct race_world *w, struct rnd_state *rnd)
 {
 	struct race_end *e;
 
-	if (atomic_read(&w->nr_ends) > RACE_ENDS / 2 ||
+	if (atomic_read(&w->nr_ends) > RACE_SLOTS / 2 ||
 	    !race_world_enter(w, RACE_NO_DIALS))
 		return;
-	e = race_end_new(w, rnd);
-	if (e)
-		dial_any(e, rnd);
+	if (w->kind == RACE_WILD && race_chance(rnd, 25)) {
+		race_raw_client(w, rnd);
+	} else {
+		e = race_end_new(w, rnd);
+		if (e)
+			dial_any(w, e, rnd);
+	}
 	race_world_leave(w);
 }
 
+static void accept_one(struct race_world *w, struct race_end *e,
+		       enum race_port_kind kind, struct socket *sock)
+{
+	e->raw = kind == RACE_PORT_HOSTILE || w->kind == RACE_OWN;
+	if (kind == RACE_PORT_IMMEDIATE)
+		end_immediate(e);
+	if (race_end_attach(e, sock)) {
+		sock_release(sock);
+		race_end_gone(e);
+	}
+}
+
 /* A connection has come in; a polite peer is not turned away. */
-static void dial_accepted(struct race_world *w, enum race_port_kind kind,
-			  struct socket *sock, struct rnd_state *rnd)
+void race_accept(struct race_world *w, enum race_port_kind kind,
+		 struct socket *sock, struct rnd_state *rnd)
 {
 	struct race_end *e;
 
 	while (race_world_enter(w, RACE_NO_ENDS)) {
 		e = race_end_new(w, rnd);
-		if (e) {
-			e->raw = kind == RACE_PORT_RAW || w->kind == RACE_OWN;
-			if (kind == RACE_PORT_IMMEDIATE)
-				set_immediate(e);
-			race_end_make(e, sock);
-		}
+		if (e)
+			accept_one(w, e, kind, sock);
 		race_world_leave(w);
 		if (e)
 			return;
@@ -230,59 +311,23 @@ static void dial_accepted(struct race_world *w, enum race_port_kind kind,
 	sock_release(sock);
 }
 
-static int own_run(void *arg)
-{
-	struct race_world *w = arg;
-	struct rnd_state rnd;
-	struct socket *sock;
-
-	prandom_seed_state(&rnd, w->seed + 200);
-	while (!kthread_should_stop())
-		if (!kernel_accept(w->own, &sock, 0))
-			dial_accepted(w, RACE_PORT_PEER, sock, &rnd);
-	return 0;
-}
-
-static int own_listen(struct race_world *w)
-{
-	struct sockaddr_storage addr = local_address(w, RACE_PORT_PEER);
-	struct task_struct *task;
-	int err;
-
-	w->own = own_socket(w);
-	if (!w->own)
-		return -ENOMEM;
-	sock_set_reuseaddr(w->own->sk);
-	err = kernel_bind(w->own, (struct sockaddr *)&addr, sizeof(addr));
-	if (!err)
-		err = kernel_listen(w->own, SOMAXCONN);
-	if (err)
-		return err;
-	task = kthread_run(own_run, w, "mpa_races_own");
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	w->own_thread = task;
-	return 0;
-}
-
-/* mpa_listen() */
-
 static void port_accepted(void *ctx, struct socket *sock)
 {
 	struct race_port *port = ctx;
 
-	dial_accepted(port->world, port->kind, sock, &port->rnd);
+	race_accept(port->world, port->kind, sock, &port->rnd);
 }
 
 static int port_open(struct race_port *port)
 {
+	struct race_world *w = port->world;
 	struct mpa_sock_params params = {
-		.net	= port->world->net,
-		.local	= local_address(port->world, port->kind),
+		.net	= w->net,
 		.ctx	= port,
 	};
 	struct mpa_listener *listener;
 
+	race_local(w, port->kind, &params.local);
 	listener = mpa_listen(&params, port_accepted);
 	if (IS_ERR(listener))
 		return PTR_ERR(listener);
@@ -306,13 +351,12 @@ int race_listen(struct race_world *w)
 	enum race_port_kind i;
 	int err = 0;
 
-	if (race_own(w))
-		return own_listen(w);
-	for (i = 0; i < RACE_PORTS && !err; i++) {
+	for (i = 0; i < RACE_PORT_RAW && !err; i++) {
 		w->ports[i].world = w;
 		w->ports[i].kind = i;
 		prandom_seed_state(&w->ports[i].rnd, w->seed + 100 + i);
-		err = port_open(&w->ports[i]);
+		if (!race_own(w))
+			err = port_open(&w->ports[i]);
 	}
 	return err;
 }
@@ -321,12 +365,8 @@ void race_unlisten(struct race_world *w)
 {
 	u32 i;
 
-	for (i = 0; i < RACE_PORTS; i++)
+	for (i = 0; i < RACE_PORT_RAW; i++)
 		port_close(&w->ports[i], i % 2);
-	if (w->own_thread)
-		kthread_stop(w->own_thread);
-	if (w->own)
-		sock_release(w->own);
 }
 
 /* One thread only: close a port, and open those that are closed. */
@@ -336,8 +376,9 @@ void race_listen_again(struct race_world *w, struct rnd_state *rnd)
 
 	if (w->kind != RACE_WILD)
 		return;
-	port_close(&w->ports[race_pick(rnd, RACE_PORTS)], race_chance(rnd, 50));
-	for (i = 0; i < RACE_PORTS; i++)
+	port_close(&w->ports[race_pick(rnd, RACE_PORT_RAW)],
+		   race_chance(rnd, 50));
+	for (i = 0; i < RACE_PORT_RAW; i++)
 		if (!w->ports[i].listener)
 			port_open(&w->ports[i]);
 }

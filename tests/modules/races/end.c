@@ -9,13 +9,7 @@
 
 static void end_free(struct kref *ref)
 {
-	struct race_end *e = container_of(ref, struct race_end, ref);
-	struct race_world *w = e->world;
-
-	xa_erase_bh(&w->ends, e->id);
-	kfree_rcu(e, rcu);
-	if (atomic_dec_and_test(&w->nr_ends))
-		wake_up_all(&w->wait);
+	kfree(container_of(ref, struct race_end, ref));
 }
 
 void race_end_put(struct race_end *e)
@@ -23,76 +17,99 @@ void race_end_put(struct race_end *e)
 	kref_put(&e->ref, end_free);
 }
 
-/* It has no connection, or no longer one. */
-void race_end_gone(struct race_end *e)
+static int world_slot(struct race_world *w, struct race_end *e)
 {
-	set_bit(RACE_GONE, &e->seen);
-	race_end_put(e);
+	int i, free = -1;
+
+	spin_lock_bh(&w->lock);
+	for (i = 0; i < RACE_SLOTS && free < 0; i++)
+		if (!w->slots[i])
+			free = i;
+	if (free >= 0)
+		w->slots[free] = e;
+	spin_unlock_bh(&w->lock);
+	return free;
 }
 
-static bool end_room(struct race_world *w)
-{
-	if (atomic_inc_return(&w->nr_ends) <= RACE_ENDS)
-		return true;
-	atomic_dec(&w->nr_ends);
-	return false;
-}
-
-/* Returns NULL if the world is full. Valid until race_end_gone() */
+/* Returns NULL if there is no free slot. Valid until race_end_gone() */
 struct race_end *race_end_new(struct race_world *w, struct rnd_state *rnd)
 {
-	struct race_end *e;
+	static atomic_t ids = ATOMIC_INIT(0);
+	struct race_end *e = kzalloc(sizeof(*e), GFP_KERNEL);
+	int slot;
 
-	if (!end_room(w))
+	if (!e)
 		return NULL;
-	e = kzalloc(sizeof(*e), GFP_KERNEL);
-	if (!e) {
-		atomic_dec(&w->nr_ends);
-		return NULL;
-	}
 	kref_init(&e->ref);
 	rwlock_init(&e->use);
 	e->world = w;
+	e->id = atomic_inc_return(&ids);
 	e->born = jiffies;
 	e->quota = race_pick(rnd, RACE_QUOTA) + 1;
 	/* Delivery begins on hold. */
 	atomic_set(&e->held, 1);
 	atomic_set(&e->held_recv, 1);
 	prandom_seed_state(&e->rnd, prandom_u32_state(rnd));
-	if (xa_alloc_cyclic_bh(&w->ends, &e->id, e, xa_limit_31b,
-			       &w->next_id, GFP_KERNEL) < 0) {
-		atomic_dec(&w->nr_ends);
+	slot = world_slot(w, e);
+	if (slot < 0) {
 		kfree(e);
 		return NULL;
 	}
+	e->slot = slot;
+	atomic_inc(&w->nr_ends);
 	race_count(RACE_N_ENDS);
 	return e;
 }
 
-/* The first end from *@id on, with a reference, or NULL; steps past it */
-struct race_end *race_end_next(struct race_world *w, unsigned long *id)
+/* It has no connection, or no longer one; the caller must not use it. */
+void race_end_gone(struct race_end *e)
+{
+	struct race_world *w = e->world;
+
+	spin_lock_bh(&w->lock);
+	w->slots[e->slot] = NULL;
+	spin_unlock_bh(&w->lock);
+	race_end_put(e);
+	if (atomic_dec_and_test(&w->nr_ends))
+		wake_up(&w->wait);
+}
+
+/* The end in a slot, with a reference, or NULL */
+static struct race_end *end_get(struct race_world *w, u32 slot)
 {
 	struct race_end *e;
 
-	rcu_read_lock();
-	do {
-		e = xa_find(&w->ends, id, ULONG_MAX, XA_PRESENT);
-		++*id;
-	} while (e && !kref_get_unless_zero(&e->ref));
-	rcu_read_unlock();
+	spin_lock_bh(&w->lock);
+	e = w->slots[slot];
+	if (e)
+		kref_get(&e->ref);
+	spin_unlock_bh(&w->lock);
 	return e;
 }
 
+/* The same of any end */
 struct race_end *race_end_any(struct race_world *w, struct rnd_state *rnd)
 {
-	u32 skip = race_pick(rnd, 1 + atomic_read(&w->nr_ends));
-	struct race_end *e;
-	unsigned long id;
+	u32 i, from = race_pick(rnd, RACE_SLOTS);
+	struct race_end *e = NULL;
 
-	race_for_each_end(w, e, id)
-		if (!skip--)
-			return e;
-	return NULL;
+	for (i = 0; i < RACE_SLOTS && !e; i++)
+		e = end_get(w, (from + i) % RACE_SLOTS);
+	return e;
+}
+
+static void end_each(struct race_world *w, void (*act)(struct race_end *e))
+{
+	struct race_end *e;
+	u32 i;
+
+	for (i = 0; i < RACE_SLOTS; i++) {
+		e = end_get(w, i);
+		if (!e)
+			continue;
+		act(e);
+		race_end_put(e);
+	}
 }
 
 /* Its connection, which stays until race_end_unuse(), or NULL */
@@ -162,6 +179,21 @@ bool race_end_calm(const struct race_end *e)
 	return race_calm(e->world) && !test_bit(RACE_FORCED, &e->seen);
 }
 
+/* The world comes to an end. */
+void race_end_force(struct race_end *e)
+{
+	struct mpa_conn *conn;
+
+	set_bit(RACE_FORCED, &e->seen);
+	conn = race_end_use(e);
+	if (!conn)
+		return;
+	if (e->id % 2)
+		mpa_abort(conn);
+	race_end_unuse(e);
+	race_end_detach(e, false);
+}
+
 void race_end_show(struct race_end *e)
 {
 	struct mpa_info info = {};
@@ -181,6 +213,68 @@ void race_end_show(struct race_end *e)
 	       atomic_read(&e->inside), atomic_read(&e->out),
 	       atomic_read(&e->accepted), e->quota, e->received,
 	       e->peer_quota, info.state, tcp, info.tx_pos, info.rx_pos);
+}
+
+void race_end_force_all(struct race_world *w)
+{
+	end_each(w, race_end_force);
+}
+
+void race_end_show_all(struct race_world *w)
+{
+	end_each(w, race_end_show);
+}
+
+/* Its namespace is going away. */
+static void end_doom(struct race_end *e)
+{
+	unsigned long seen = READ_ONCE(e->seen);
+
+	if (!(seen & BIT(RACE_ESTABLISHED)) || seen & BIT(RACE_ENDED))
+		return;
+	set_bit(RACE_DOOMED, &e->seen);
+	atomic_inc(&e->world->nr_doomed);
+	race_count(RACE_N_DOOMED);
+}
+
+void race_end_doom_all(struct race_world *w)
+{
+	WRITE_ONCE(w->dying, true);
+	end_each(w, end_doom);
+}
+
+/* Returns the number of ends that closed() has yet to be called for */
+u32 race_end_untold(struct race_world *w)
+{
+	struct race_end *e;
+	u32 i, nr = 0;
+
+	for (i = 0; i < RACE_SLOTS; i++) {
+		e = end_get(w, i);
+		if (!e)
+			continue;
+		nr += !test_bit(RACE_CLOSED, &e->seen) &&
+		      atomic_read(&e->detach) == RACE_ATTACHED;
+		race_end_put(e);
+	}
+	return nr;
+}
+
+/* It exceeded its time: a wake-up or a message was lost. */
+static void end_check_time(struct race_end *e)
+{
+	unsigned long limit = e->born + e->world->limit * HZ;
+
+	if (!race_end_polite(e) || time_before(jiffies, limit) ||
+	    test_and_set_bit(RACE_STUCK, &e->seen))
+		return;
+	race_found(e, "it is stuck");
+	race_end_show(e);
+}
+
+void race_check_time(struct race_world *w)
+{
+	end_each(w, end_check_time);
 }
 
 /* The private data says how many messages will come. Returns octets. */
@@ -283,7 +377,7 @@ static void end_count(enum mpa_reason reason)
 {
 	switch (reason) {
 	case MPA_REASON_FIN:
-		race_count(RACE_N_FIN);
+		race_count(RACE_N_GRACEFUL);
 		break;
 	case MPA_REASON_RESET:
 		race_count(RACE_N_RESET);
@@ -313,7 +407,7 @@ static bool end_expected(const struct race_end *e, enum mpa_reason reason)
 	case MPA_REASON_SHORT:
 	case MPA_REASON_TIMEOUT:
 		return !race_end_polite(e) ||
-		       (startup && READ_ONCE(e->world->closing));
+		       (startup && READ_ONCE(race_closing));
 	default:
 		return e->raw;
 	}
@@ -366,7 +460,7 @@ static void end_closed(struct mpa_conn *conn, int err)
 static bool end_again(struct race_end *old)
 {
 	struct race_world *w = old->world;
-	struct race_end *e;
+	struct race_end *e = NULL;
 
 	if (!old->raw || !race_chance(&old->rnd, 40) ||
 	    !race_world_enter(w, RACE_NO_DIALS))
@@ -376,8 +470,12 @@ static bool end_again(struct race_end *old)
 		e->raw = true;
 		e->initiator = race_chance(&old->rnd, 50);
 		e->immediate = race_chance(&old->rnd, 20);
-		race_count(RACE_N_REATTACHED);
-		race_end_make(e, old->sock);
+		if (race_end_attach(e, old->sock)) {
+			race_end_gone(e);
+			e = NULL;
+		} else {
+			race_count(RACE_N_REATTACHED);
+		}
 	}
 	race_world_leave(w);
 	return e;
@@ -389,7 +487,7 @@ static bool end_again(struct race_end *old)
  */
 static void end_linger(struct race_world *w)
 {
-	wait_event_timeout(w->wait, READ_ONCE(w->gone), 10 * HZ);
+	wait_event_timeout(w->wait, READ_ONCE(w->gone), 3 * HZ);
 	if (!READ_ONCE(w->gone))
 		return;
 	race_count(RACE_N_LINGERED);
@@ -420,6 +518,7 @@ static void end_released(struct mpa_conn *conn, struct list_head *left)
 	write_unlock_bh(&e->use);
 	race_msg_back(e, left);
 	race_check_released(e);
+	race_count(RACE_N_RELEASED);
 	if (!end_again(e)) {
 		if (race_noref(w) ||
 		    (w->kind == RACE_WILD && race_chance(&e->rnd, 30)))
@@ -428,7 +527,6 @@ static void end_released(struct mpa_conn *conn, struct list_head *left)
 	}
 	race_check_leave(e);
 	race_end_gone(e);
-	/* The world stays until mpa_barrier() has returned. */
 	if (late)
 		end_linger(w);
 }
@@ -444,8 +542,6 @@ static const struct mpa_ops end_ops = {
 	.closed		= end_closed,
 	.released	= end_released,
 };
-
-/* Making a connection */
 
 /* Responders take all that Initiators may ask for. */
 void race_end_params(struct race_end *e, struct mpa_params *params,
@@ -491,8 +587,8 @@ void race_end_has(struct race_end *e, struct socket *sock,
 	write_unlock_bh(&e->use);
 }
 
-/* Attach @e to @sock, which both go if that fails. */
-void race_end_make(struct race_end *e, struct socket *sock)
+/* If it fails the socket is the caller's, and @e is, too. */
+int race_end_attach(struct race_end *e, struct socket *sock)
 {
 	struct mpa_params params;
 	struct mpa_conn *conn;
@@ -500,11 +596,8 @@ void race_end_make(struct race_end *e, struct socket *sock)
 
 	race_end_params(e, &params, &e->rnd);
 	conn = mpa_attach(sock, &params);
-	if (IS_ERR(conn)) {
-		sock_release(sock);
-		race_end_gone(e);
-		return;
-	}
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
 	/* From now on it may go at any moment. */
 	kref_get(&e->ref);
 	race_end_has(e, sock, conn);
@@ -516,4 +609,5 @@ void race_end_make(struct race_end *e, struct socket *sock)
 			race_end_detach(e, false);
 	}
 	race_end_put(e);
+	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/in.h>
 #include <linux/inet.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -21,20 +22,41 @@
 
 #include "races.h"
 
-/* A busy machine may take most of these without a fault of MPA's. */
-#define STOP_TIME	(240 * HZ)
-#define TOLD_TIME	(120 * HZ)
-
-static const char * const count_names[RACE_COUNTS] = {
-	"found", "ends", "established", "rejected", "ended_fin", "ended_reset",
-	"ended_aborted", "ended_timeout", "ended_error", "complete",
-	"messages_sent", "messages_canceled", "messages_received",
-	"put_after_released", "held", "detach_sync", "connect_closed",
-	"attached_again", "namespaces_gone", "established_at_exit",
-	"returned_after_exit", "actions",
-};
+#define STOP_TIME	(120 * HZ)
+#define TOLD_TIME	(30 * HZ)
 
 atomic_t race_counts[RACE_COUNTS];
+bool race_closing;
+
+static const char * const count_names[RACE_COUNTS] = {
+	[RACE_N_FOUND]		= "found",
+	[RACE_N_ENDS]		= "ends",
+	[RACE_N_RELEASED]	= "released",
+	[RACE_N_ESTABLISHED]	= "established",
+	[RACE_N_REJECTED]	= "rejected",
+	[RACE_N_GRACEFUL]	= "ended_fin",
+	[RACE_N_RESET]		= "ended_reset",
+	[RACE_N_ABORTED]	= "ended_aborted",
+	[RACE_N_TIMEOUT]	= "ended_timeout",
+	[RACE_N_FAILED]		= "ended_error",
+	[RACE_N_POLITE]		= "complete",
+	[RACE_N_SENT]		= "messages_sent",
+	[RACE_N_CANCELED]	= "messages_canceled",
+	[RACE_N_ZEROCOPY]	= "zero_copy",
+	[RACE_N_SOURCES]	= "sources",
+	[RACE_N_RECEIVED]	= "messages_received",
+	[RACE_N_KEPT]		= "kept",
+	[RACE_N_KEPT_LATE]	= "put_after_released",
+	[RACE_N_HELD]		= "held",
+	[RACE_N_DETACH_SYNC]	= "detach_sync",
+	[RACE_N_CONNECT_CLOSED]	= "connect_closed",
+	[RACE_N_REATTACHED]	= "attached_again",
+	[RACE_N_RAW]		= "raw_peers",
+	[RACE_N_SPACES]		= "namespaces_gone",
+	[RACE_N_DOOMED]		= "established_at_exit",
+	[RACE_N_LINGERED]	= "returned_after_exit",
+	[RACE_N_ACTIONS]	= "actions",
+};
 
 static const char * const kind_names[RACE_KINDS] = {
 	[RACE_WILD]	= "wild",
@@ -87,8 +109,6 @@ static void world_quiet(struct race_world *w, enum race_quiet quiet)
 	w->quiet = quiet;
 	up_write(&w->creating);
 }
-
-/* Actors */
 
 static int actor_run(void *arg)
 {
@@ -148,20 +168,9 @@ static void world_stop_actors(struct race_world *w)
 	timer_shutdown_sync(&w->timer);
 }
 
-/* The end of a world */
-
-static void world_show(struct race_world *w)
-{
-	struct race_end *e;
-	unsigned long id;
-
-	race_for_each_end(w, e, id)
-		race_end_show(e);
-}
-
 static bool world_empty(struct race_world *w)
 {
-	return !atomic_read(&w->nr_ends);
+	return !atomic_read(&w->nr_ends) && !atomic_read(&w->nr_dials);
 }
 
 /* Polite ends come to their end by themselves. */
@@ -170,102 +179,88 @@ static void world_let_finish(struct race_world *w)
 	if (w->kind == RACE_POLITE &&
 	    !wait_event_timeout(w->wait, world_empty(w), w->limit * HZ)) {
 		race_found(NULL, "polite ends do not come to an end");
-		world_show(w);
+		race_end_show_all(w);
 	}
 }
 
-static void end_force(struct race_end *e)
+static void world_put_kept(struct race_world *w)
 {
-	struct mpa_conn *conn;
-
-	set_bit(RACE_FORCED, &e->seen);
-	race_dial_close(e);
-	conn = race_end_use(e);
-	if (!conn)
-		return;
-	if (e->id % 2)
-		mpa_abort(conn);
-	race_end_unuse(e);
-	race_end_detach(e, false);
+	while (race_put_kept(w))
+		;
 }
 
 /* End all connections; a pending mpa_connect() may still make one. */
 static void world_clear(struct race_world *w)
 {
-	unsigned long id, limit = jiffies + STOP_TIME;
+	unsigned long limit = jiffies + STOP_TIME;
 	bool told = false;
-	struct race_end *e;
 
 	do {
-		while (race_put_kept(w))
-			;
-		race_for_each_end(w, e, id)
-			end_force(e);
+		race_hang_up(w);
+		world_put_kept(w);
+		race_end_force_all(w);
 		if (!told && time_after(jiffies, limit)) {
-			race_found(NULL, "%d ends are not released",
-				   atomic_read(&w->nr_ends));
-			world_show(w);
+			race_found(NULL, "ends are not released, %d; %d dials",
+				   atomic_read(&w->nr_ends),
+				   atomic_read(&w->nr_dials));
+			race_end_show_all(w);
 			told = true;
 		}
 	} while (!wait_event_timeout(w->wait, world_empty(w), HZ / 10));
+	/* No end is left that could keep more. */
+	world_put_kept(w);
 }
 
-static void world_stop(struct race_world *w)
-{
-	world_quiet(w, RACE_NO_ENDS);
-	world_stop_actors(w);
-	WRITE_ONCE(w->closing, true);
-	race_unlisten(w);
-	world_clear(w);
-}
-
-/* Nothing of it is left, but calls to it that are returning. */
-static void world_free(struct race_world *w)
-{
-	mpa_barrier();
-	xa_destroy(&w->ends);
-	if (!race_noref(w))
-		put_net(w->net);
-	kfree(w);
-}
-
-/* Its namespace went away, and MPA ended its connections: they were told so. */
-
-static u32 world_untold(struct race_world *w)
-{
-	struct race_end *e;
-	unsigned long id;
-	u32 nr = 0;
-
-	race_for_each_end(w, e, id)
-		nr += !test_bit(RACE_CLOSED, &e->seen) &&
-		      !test_bit(RACE_GONE, &e->seen) &&
-		      atomic_read(&e->detach) == RACE_ATTACHED;
-	return nr;
-}
-
-static void world_check_exit(struct race_world *w)
+/* Wait until all have heard that it is over; returns how many have not. */
+static u32 world_let_hear(struct race_world *w)
 {
 	unsigned long limit = jiffies + TOLD_TIME;
 	u32 untold;
 
-	do {
-		while (race_put_kept(w))
-			;
-		untold = world_untold(w);
+	for (;;) {
+		world_put_kept(w);
+		untold = race_end_untold(w);
+		if (!untold || time_after(jiffies, limit))
+			return untold;
 		msleep(20);
-	} while (untold && time_before(jiffies, limit));
+	}
+}
+
+/* When the namespace went away, only MPA ended its connections. */
+static void world_check_exit(struct race_world *w)
+{
+	u32 untold = world_let_hear(w);
+
 	if (untold) {
 		race_found(NULL, "%u ends know of no exit of the namespace",
 			   untold);
-		world_show(w);
+		race_end_show_all(w);
 	}
 	if (w->kind == RACE_NOABORT && atomic_read(&w->nr_doomed) &&
 	    !atomic_read(&w->nr_aborted))
 		race_found(NULL, "no end was aborted at the namespace's exit");
 }
 
-/* Some callbacks return only after that. */
+/* Nothing of it is left, but calls to it that are returning. */
+static void world_free(struct race_world *w)
+{
+	mpa_barrier();
+	race_hang_up(w);
+	if (!race_noref(w))
+		put_net(w->net);
+	kfree(w);
+}
+
+static void world_stop(struct race_world *w)
+{
+	world_quiet(w, RACE_NO_ENDS);
+	world_stop_actors(w);
+	race_unlisten(w);
+	race_raw_unlisten(w);
+	world_clear(w);
+}
+
+/* Its namespace goes away: some callbacks return only after that. */
 static void world_exit(struct race_world *w)
 {
 	world_stop_actors(w);
@@ -276,25 +271,6 @@ static void world_exit(struct race_world *w)
 	list_move(&w->list, &stopped);
 }
 
-static void world_doom(struct race_world *w)
-{
-	struct race_end *e;
-	unsigned long id;
-
-	WRITE_ONCE(w->dying, true);
-	race_for_each_end(w, e, id) {
-		unsigned long seen = READ_ONCE(e->seen);
-
-		if (!(seen & BIT(RACE_ESTABLISHED)) || seen & BIT(RACE_ENDED))
-			continue;
-		set_bit(RACE_DOOMED, &e->seen);
-		atomic_inc(&w->nr_doomed);
-		race_count(RACE_N_DOOMED);
-	}
-}
-
-/* Commands */
-
 static struct race_world *world_new(struct net *net, u32 seed)
 {
 	struct race_world *w = kzalloc(sizeof(*w), GFP_KERNEL);
@@ -303,7 +279,7 @@ static struct race_world *world_new(struct net *net, u32 seed)
 		return NULL;
 	init_rwsem(&w->creating);
 	spin_lock_init(&w->lock);
-	xa_init_flags(&w->ends, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+	INIT_LIST_HEAD(&w->dials);
 	INIT_LIST_HEAD(&w->kept);
 	init_waitqueue_head(&w->wait);
 	timer_setup(&w->timer, world_timer, 0);
@@ -320,6 +296,8 @@ static int world_start(struct race_world *w)
 	if (!race_noref(w))
 		get_net(w->net);
 	err = race_listen(w);
+	if (!err)
+		err = race_raw_listen(w);
 	if (!err)
 		err = world_start_actors(w);
 	if (err) {
@@ -352,6 +330,7 @@ static int run_start(struct net *net, const char *args)
 	w->kind = err;
 	w->port = port;
 	w->limit = limit;
+	WRITE_ONCE(race_closing, false);
 	err = world_start(w);
 	if (!err)
 		list_add_tail(&w->list, &worlds);
@@ -368,6 +347,7 @@ static void stop_all(bool unload)
 	if (!unload)
 		list_for_each_entry(w, &worlds, list)
 			world_let_finish(w);
+	WRITE_ONCE(race_closing, true);
 	list_for_each_entry_safe(w, tmp, &worlds, list) {
 		world_stop(w);
 		list_move(&w->list, &stopped);
@@ -378,24 +358,32 @@ static void stop_all(bool unload)
 	}
 }
 
-static ssize_t cmd_write(struct file *file, const char __user *from,
-			 size_t len, loff_t *pos)
+static int run(struct net *net, char *line)
 {
-	char line[128] = "";
 	int err = 0;
 
-	if (len >= sizeof(line))
-		return -E2BIG;
-	if (copy_from_user(line, from, len))
-		return -EFAULT;
 	mutex_lock(&worlds_lock);
 	if (!strncmp(line, "start ", 6))
-		err = run_start(current->nsproxy->net_ns, line + 6);
+		err = run_start(net, line + 6);
 	else if (!strncmp(line, "stop", 4))
 		stop_all(false);
 	else
 		err = -EINVAL;
 	mutex_unlock(&worlds_lock);
+	return err;
+}
+
+static ssize_t cmd_write(struct file *file, const char __user *from,
+			 size_t len, loff_t *pos)
+{
+	char line[128] = "";
+	int err;
+
+	if (len >= sizeof(line))
+		return -E2BIG;
+	if (copy_from_user(line, from, len))
+		return -EFAULT;
+	err = run(current->nsproxy->net_ns, line);
 	return err ?: len;
 }
 
@@ -430,7 +418,7 @@ static void __net_exit races_net_pre_exit(struct net *net)
 		if (w->net != net)
 			continue;
 		world_quiet(w, RACE_NO_ENDS);
-		world_doom(w);
+		race_end_doom_all(w);
 	}
 	mutex_unlock(&worlds_lock);
 }

@@ -11,7 +11,6 @@
 #define MSG_MAGIC	0x6d736721
 #define MSG_SMALL	600
 #define MSG_LARGE	20000
-#define MSG_PAGES	4
 #define MSG_GONE	0xdb		/* in pages that were handed back */
 
 /* In front of each ULPDU */
@@ -24,17 +23,34 @@ struct msg_hdr {
 	__be32	part;			/* octets of the message before */
 };
 
+/**
+ * struct race_msg - a message
+ * @tx: message of MPA
+ * @end: end that sends it
+ * @actor: actor that sends it
+ * @seq: its number
+ * @hdr: header of the ULPDU
+ * @rest: octets left of a source
+ * @kv: octets in memory
+ * @data: memory of @kv
+ * @bv: octets in pages
+ * @page: pages of @bv
+ * @nr_pages: number of pages
+ * @len: octets in total
+ */
 struct race_msg {
 	struct mpa_tx		tx;
-	struct race_end		*end;		/* sends it */
-	enum race_actor		actor;		/* sends it */
+	struct race_end		*end;
+	enum race_actor		actor;
 	u32			seq;
 	struct msg_hdr		hdr;
-	u32			len;		/* octets of the data */
-	u32			rest;		/* those left of a source */
-	struct kvec		kv;		/* the data, in memory */
-	struct bio_vec		bv[MSG_PAGES];	/* or in pages */
+	u32			rest;
+	struct kvec		kv;
+	void			*data;
+	struct bio_vec		bv[RACE_PAGES];
+	struct page		*page[RACE_PAGES];
 	u32			nr_pages;
+	u32			len;
 };
 
 static u8 msg_fill(enum race_actor actor, u32 seq)
@@ -47,12 +63,12 @@ static void msg_free(struct race_msg *m)
 	u32 i;
 
 	for (i = 0; i < m->nr_pages; i++) {
-		memset(page_address(m->bv[i].bv_page), MSG_GONE, PAGE_SIZE);
-		put_page(m->bv[i].bv_page);
+		memset(page_address(m->page[i]), MSG_GONE, PAGE_SIZE);
+		put_page(m->page[i]);
 	}
-	if (m->kv.iov_base)
-		memset(m->kv.iov_base, MSG_GONE, m->len);
-	kvfree(m->kv.iov_base);
+	if (m->data)
+		memset(m->data, MSG_GONE, m->len);
+	kvfree(m->data);
 	kfree(m);
 }
 
@@ -74,8 +90,8 @@ static int msg_next(struct mpa_tx *tx, u32 max)
 /* Pages of their own, some octets of each */
 static int msg_pages(struct race_msg *m, struct rnd_state *rnd, gfp_t gfp)
 {
-	u32 nr = race_pick(rnd, MSG_PAGES) + 1;
-	u32 n;
+	u32 nr = race_pick(rnd, RACE_PAGES) + 1;
+	u32 off, n;
 
 	while (m->nr_pages < nr) {
 		struct page *page = alloc_page(gfp);
@@ -83,9 +99,10 @@ static int msg_pages(struct race_msg *m, struct rnd_state *rnd, gfp_t gfp)
 		if (!page)
 			return -ENOMEM;
 		memset(page_address(page), m->hdr.fill, PAGE_SIZE);
+		off = race_pick(rnd, 512);
 		n = race_pick(rnd, PAGE_SIZE - 512) + 1;
-		bvec_set_page(&m->bv[m->nr_pages++], page, n,
-			      race_pick(rnd, 512));
+		bvec_set_page(&m->bv[m->nr_pages], page, n, off);
+		m->page[m->nr_pages++] = page;
 		m->len += n;
 	}
 	iov_iter_bvec(&m->tx.data, ITER_SOURCE, m->bv, nr, m->len);
@@ -95,13 +112,13 @@ static int msg_pages(struct race_msg *m, struct rnd_state *rnd, gfp_t gfp)
 
 static int msg_octets(struct race_msg *m, u32 len, gfp_t gfp)
 {
-	void *data = kvmalloc(len, gfp);
-
-	if (!data)
+	m->data = kvmalloc(len, gfp);
+	if (!m->data)
 		return -ENOMEM;
-	memset(data, m->hdr.fill, len);
+	memset(m->data, m->hdr.fill, len);
 	m->len = len;
-	m->kv = (struct kvec) { .iov_base = data, .iov_len = len };
+	m->kv.iov_base = m->data;
+	m->kv.iov_len = len;
 	iov_iter_kvec(&m->tx.data, ITER_SOURCE, &m->kv, 1, len);
 	return 0;
 }
@@ -264,6 +281,10 @@ static void msg_done(struct race_end *e, struct race_msg *m)
 	if (!status && m->tx.next && m->rest)
 		race_found(e, "%u octets of a source are left", m->rest);
 	race_count(status ? RACE_N_CANCELED : RACE_N_SENT);
+	if (m->nr_pages)
+		race_count(RACE_N_ZEROCOPY);
+	if (m->tx.next)
+		race_count(RACE_N_SOURCES);
 	atomic_dec(&e->out);
 }
 

@@ -3,14 +3,15 @@
  * mpa_races, a consumer of MPA that runs all operations concurrently.
  *
  * A world lives in a namespace: threads and a timer, its actors, that pick
- * connections and operations, all from a seed; and listeners. Each of its
- * connections is an end, which records the callbacks and checks that they are
- * allowed. In a polite world no connection is broken off, so all messages have
- * to arrive.
+ * connections and operations, all from a seed; listeners; and peers that speak
+ * TCP only. Each of its connections is an end, which records the callbacks and
+ * checks that they are allowed. In a polite world no connection is broken off,
+ * so all messages have to arrive.
  */
 #ifndef _MPA_RACES_H
 #define _MPA_RACES_H
 
+#include <linux/bvec.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/prandom.h>
@@ -18,13 +19,14 @@
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/wait.h>
-#include <linux/xarray.h>
 #include <net/mpa.h>
 #include <net/sock.h>
 
 #define RACE_THREADS	4
-#define RACE_ENDS	40	/* of a world */
+#define RACE_SLOTS	40
 #define RACE_QUOTA	48	/* messages of a polite end */
+#define RACE_PAGES	4
+#define RACE_PARKED	12
 #define RACE_LATE	4
 
 /* Senders: a thread, or one of these */
@@ -38,16 +40,17 @@ enum race_actor {
 enum race_port_kind {
 	RACE_PORT_MPA,		/* for MPA's Requests */
 	RACE_PORT_IMMEDIATE,	/* for connections without frames */
-	RACE_PORT_RAW,		/* for mpa-peer */
+	RACE_PORT_HOSTILE,	/* for raw peers */
+	RACE_PORT_RAW,		/* where raw peers listen */
 	RACE_PORTS,
-	/* Where mpa-peer listens, or an own world */
-	RACE_PORT_PEER = RACE_PORTS,
 };
 
 enum race_world_kind {
 	RACE_WILD,
 	RACE_POLITE,
-	RACE_OWN,	/* wild, without mpa_connect() and mpa_listen() */
+	RACE_OWN,	/* wild, without mpa_connect() and mpa_listen(); peers
+			 * are others'
+			 */
 	RACE_NOREF,	/* as RACE_OWN, and no socket holds the namespace */
 	RACE_NOABORT,	/* as RACE_NOREF, with no aborts before that */
 	RACE_KINDS,
@@ -61,53 +64,83 @@ enum race_quiet {
 
 struct race_world;
 
-/* A port where MPA listens */
+/* A port where MPA listens; @rnd is for accepted() */
 struct race_port {
 	struct race_world	*world;
 	enum race_port_kind	kind;
 	struct mpa_listener	*listener;
-	struct rnd_state	rnd;		/* for accepted() */
+	struct rnd_state	rnd;
 };
 
+/* A thread that acts */
 struct race_thread {
 	struct race_world	*world;
 	struct task_struct	*task;
 	u32			nr;
 };
 
-/* A namespace and its connections */
+/**
+ * struct race_world - a namespace and its connections
+ * @list: entry in worlds
+ * @net: the namespace
+ * @peer: address of the other world
+ * @port: the first of the ports
+ * @kind: permitted operations
+ * @limit: seconds that a polite end may take
+ * @seed: of all random numbers
+ * @creating: read-held while an end is made; write-held to set @quiet
+ * @quiet: &enum race_quiet
+ * @dying: its namespace goes away, and MPA is about to end its connections
+ * @gone: its namespace has gone away
+ * @ports: listeners
+ * @raw: a listening socket without MPA
+ * @raw_thread: accepts on @raw
+ * @threads: actors
+ * @timer: another actor
+ * @timer_rnd: random numbers of @timer
+ * @lock: protects @slots to @nr_parked
+ * @slots: ends
+ * @dials: connections under way
+ * @kept: batches kept after recv()
+ * @parked: raw sockets left open
+ * @nr_parked: number of @parked
+ * @wait: for @slots, @nr_dials and @gone
+ * @nr_ends: ends that are not gone
+ * @nr_dials: done() that have not been called
+ * @nr_doomed: ends in full operation when @dying was set
+ * @nr_aborted: ends that were aborted since
+ * @nr_late: released() that return after the namespace has gone
+ */
 struct race_world {
 	struct list_head	list;
 	struct net		*net;
+	struct sockaddr_storage	peer;
+	u16			port;
 	enum race_world_kind	kind;
-	struct sockaddr_storage	peer;		/* of the other world */
-	u16			port;		/* the first of the ports */
-	u32			limit;		/* s for a polite end */
-	u32			seed;		/* of all random numbers */
-
-	/* Read-held while an end is made; write-held to set @quiet */
+	u32			limit;
+	u32			seed;
 	struct rw_semaphore	creating;
 	enum race_quiet		quiet;
-	bool			closing;	/* connections are broken off */
-	bool			dying;		/* its namespace goes away */
-	bool			gone;		/* that has gone */
-
+	bool			dying;
+	bool			gone;
 	struct race_port	ports[RACE_PORTS];
-	struct socket		*own;		/* listens, in an own world */
-	struct task_struct	*own_thread;	/* accepts there */
+	struct socket		*raw;
+	struct task_struct	*raw_thread;
 	struct race_thread	threads[RACE_THREADS];
-	struct timer_list	timer;		/* another actor */
+	struct timer_list	timer;
 	struct rnd_state	timer_rnd;
-
-	struct xarray		ends;
-	u32			next_id;
+	spinlock_t		lock;	/* protects slots to nr_parked */
+	struct race_end		*slots[RACE_SLOTS];
+	struct list_head	dials;
+	struct list_head	kept;
+	struct socket		*parked[RACE_PARKED];
+	u32			nr_parked;
+	wait_queue_head_t	wait;
 	atomic_t		nr_ends;
-	spinlock_t		lock;		/* protects @kept */
-	struct list_head	kept;		/* batches kept after recv() */
-	wait_queue_head_t	wait;		/* for @nr_ends and @gone */
-	atomic_t		nr_doomed;	/* established at that time */
-	atomic_t		nr_aborted;	/* aborted since */
-	atomic_t		nr_late;	/* return after @gone */
+	atomic_t		nr_dials;
+	atomic_t		nr_doomed;
+	atomic_t		nr_aborted;
+	atomic_t		nr_late;
 };
 
 /* race_end.seen: callbacks that came, and work for actors */
@@ -127,82 +160,109 @@ enum race_seen {
 	RACE_FORCED,		/* broken off: politeness is over */
 	RACE_STUCK,		/* has been reported */
 	RACE_DOOMED,		/* one of race_world.nr_doomed */
-	RACE_GONE,		/* has no connection, or no longer one */
 };
 
 enum race_hold { RACE_HELD, RACE_MOVING, RACE_FREE };
 enum race_detach { RACE_ATTACHED, RACE_DETACH, RACE_DETACH_SYNC };
 
-/*
- * An end of a connection. References: one until race_end_gone(), one for the
- * handle of mpa_connect(), one for each batch kept, and those of its users.
+/**
+ * struct race_end - an end of a connection
+ * @ref: for its slot, its connection or the call that makes it, and its users
+ * @world: world it belongs to
+ * @slot: index in world.slots
+ * @id: number in messages
+ * @born: jiffies
+ * @initiator: it sends the Request
+ * @immediate: without startup frames
+ * @raw: the peer speaks TCP only, or other terms: any error may come
+ * @ooo: it has asked for ULPDUs out of order
+ * @use: read-held while @conn is used; released() takes it for writing, so it
+ *	cannot return before
+ * @conn: connection, until released()
+ * @sock: its socket
+ * @rnd: random numbers of its callbacks
+ * @detach: right to detach: &enum race_detach
+ * @left: after mpa_detach() returned: 1 + callbacks that may still come
+ * @late: callbacks that came after it
+ * @inside: callbacks running
+ * @seen: &enum race_seen
+ * @hold: right to hold and resume: &enum race_hold
+ * @held: mpa_hold() has returned
+ * @held_recv: calls of recv() since
+ * @quota: messages to send, by a polite end
+ * @peer_quota: messages to receive from a polite peer
+ * @tickets: messages that an actor has begun to send
+ * @accepted: messages that MPA took
+ * @out: messages that MPA has
+ * @received: complete messages of the peer
+ * @status: of messages handed back, the first error
+ * @posted: number of the last message of each actor
+ * @back: number of the last message handed back
+ * @got: number of the last message of each actor of the peer
+ * @part: remaining ULPDUs of it begin here, 0 if it is complete
+ * @pos: &mpa_rx.delivered
  */
 struct race_end {
 	struct kref		ref;
-	struct rcu_head		rcu;
 	struct race_world	*world;
+	u32			slot;
 	u32			id;
-	unsigned long		born;		/* jiffies */
+	unsigned long		born;
 	bool			initiator;
-	bool			immediate;	/* without startup frames */
-	bool			raw;		/* the peer may do anything */
-	bool			ooo;		/* ULPDUs out of order */
-
-	/* The task that clears it closes it. */
-	struct mpa_connector	*connector;
-	atomic_t		done;		/* calls of done() */
-	/* Read-held while @conn is used; released() waits for it */
+	bool			immediate;
+	bool			raw;
+	bool			ooo;
 	rwlock_t		use;
-	struct mpa_conn		*conn;		/* until released() */
+	struct mpa_conn		*conn;
 	struct socket		*sock;
-	struct rnd_state	rnd;		/* for callbacks */
-
-	unsigned long		seen;		/* enum race_seen */
-	atomic_t		inside;		/* callbacks running */
-	atomic_t		detach;		/* enum race_detach: right to */
-	/* After mpa_detach() returned: 1 + callbacks that may still come */
+	struct rnd_state	rnd;
+	atomic_t		detach;
 	atomic_t		left;
-	atomic_t		late;		/* callbacks since then */
-	atomic_t		hold;		/* enum race_hold: right to */
-	atomic_t		held;		/* mpa_hold() returned */
-	atomic_t		held_recv;	/* calls of recv() since */
-
-	u32			quota;		/* messages of a polite end */
-	u32			peer_quota;	/* those of its peer */
-	atomic_t		tickets;	/* that actors began to send */
-	atomic_t		accepted;	/* that MPA took */
-	atomic_t		out;		/* that MPA has */
-	u32			received;	/* complete ones */
-	int			status;		/* first error of those back */
-	/* The number of the last message, by its actor */
+	atomic_t		late;
+	atomic_t		inside;
+	unsigned long		seen;
+	atomic_t		hold;
+	atomic_t		held;
+	atomic_t		held_recv;
+	u32			quota;
+	u32			peer_quota;
+	atomic_t		tickets;
+	atomic_t		accepted;
+	atomic_t		out;
+	u32			received;
+	int			status;
 	u32			posted[RACE_ACTORS];
 	u32			back[RACE_ACTORS];
 	u32			got[RACE_ACTORS];
-	/* Octets so far of one that is not complete */
 	u32			part[RACE_ACTORS];
-	u64			pos;		/* mpa_rx.delivered */
+	u64			pos;
 };
 
-/* Counted for the result, which has them in this order */
-enum race_counter {
+/* Counted for the result; names in main.c */
+enum race_count {
 	RACE_N_FOUND,
 	RACE_N_ENDS,
+	RACE_N_RELEASED,
 	RACE_N_ESTABLISHED,
 	RACE_N_REJECTED,
-	RACE_N_FIN,
+	RACE_N_GRACEFUL,
 	RACE_N_RESET,
 	RACE_N_ABORTED,
 	RACE_N_TIMEOUT,
 	RACE_N_FAILED,
-	RACE_N_COMPLETE,
+	RACE_N_POLITE,
 	RACE_N_SENT,
 	RACE_N_CANCELED,
+	RACE_N_ZEROCOPY,
+	RACE_N_SOURCES,
 	RACE_N_RECEIVED,
+	RACE_N_KEPT,
 	RACE_N_KEPT_LATE,
 	RACE_N_HELD,
 	RACE_N_DETACH_SYNC,
 	RACE_N_CONNECT_CLOSED,
 	RACE_N_REATTACHED,
+	RACE_N_RAW,
 	RACE_N_SPACES,
 	RACE_N_DOOMED,
 	RACE_N_LINGERED,
@@ -211,8 +271,9 @@ enum race_counter {
 };
 
 extern atomic_t race_counts[RACE_COUNTS];
+extern bool race_closing;	/* worlds are being stopped */
 
-static inline void race_count(enum race_counter n)
+static inline void race_count(enum race_count n)
 {
 	atomic_inc(&race_counts[n]);
 }
@@ -234,6 +295,30 @@ static inline bool race_chance(struct rnd_state *rnd, u32 percent)
 	return race_pick(rnd, 100) < percent;
 }
 
+/* end.c */
+struct race_end *race_end_new(struct race_world *w, struct rnd_state *rnd);
+void race_end_put(struct race_end *e);
+void race_end_gone(struct race_end *e);
+int race_end_attach(struct race_end *e, struct socket *sock);
+void race_end_params(struct race_end *e, struct mpa_params *params,
+		     struct rnd_state *rnd);
+struct race_end *race_end_any(struct race_world *w, struct rnd_state *rnd);
+struct mpa_conn *race_end_use(struct race_end *e);
+void race_end_unuse(struct race_end *e);
+void race_end_detach(struct race_end *e, bool in_callback);
+void race_end_detach_sync(struct race_end *e);
+void race_end_force(struct race_end *e);
+void race_end_show(struct race_end *e);
+bool race_end_polite(const struct race_end *e);
+bool race_end_calm(const struct race_end *e);
+int race_end_pd(const struct race_end *e, u32 pd[2]);
+void race_end_has(struct race_end *e, struct socket *sock,
+		  struct mpa_conn *conn);
+void race_end_force_all(struct race_world *w);
+void race_end_show_all(struct race_world *w);
+void race_end_doom_all(struct race_world *w);
+u32 race_end_untold(struct race_world *w);
+
 static inline bool race_noref(const struct race_world *w)
 {
 	return w->kind == RACE_NOREF || w->kind == RACE_NOABORT;
@@ -250,32 +335,9 @@ static inline bool race_calm(const struct race_world *w)
 	return w->kind == RACE_POLITE || w->kind == RACE_NOABORT;
 }
 
-/* end.c */
-struct race_end *race_end_new(struct race_world *w, struct rnd_state *rnd);
-void race_end_put(struct race_end *e);
-void race_end_gone(struct race_end *e);
-void race_end_make(struct race_end *e, struct socket *sock);
-void race_end_params(struct race_end *e, struct mpa_params *params,
-		     struct rnd_state *rnd);
-struct race_end *race_end_next(struct race_world *w, unsigned long *id);
-struct race_end *race_end_any(struct race_world *w, struct rnd_state *rnd);
-struct mpa_conn *race_end_use(struct race_end *e);
-void race_end_unuse(struct race_end *e);
-void race_end_detach(struct race_end *e, bool in_callback);
-void race_end_detach_sync(struct race_end *e);
-void race_end_show(struct race_end *e);
-bool race_end_polite(const struct race_end *e);
-bool race_end_calm(const struct race_end *e);
-int race_end_pd(const struct race_end *e, u32 pd[2]);
-void race_end_has(struct race_end *e, struct socket *sock,
-		  struct mpa_conn *conn);
-
-/* Each end of @w, with a reference for the body of the loop */
-#define race_for_each_end(w, e, id) \
-	for (id = 0; (e = race_end_next(w, &id)); race_end_put(e))
-
 /* check.c */
 int race_check_init(void);
+void race_check_sock(const struct race_end *e);
 void race_check_info(struct race_end *e, struct mpa_conn *conn);
 void race_check_enter(struct race_end *e, enum race_seen what);
 void race_check_leave(struct race_end *e);
@@ -303,7 +365,22 @@ bool race_put_kept(struct race_world *w);
 int race_listen(struct race_world *w);
 void race_unlisten(struct race_world *w);
 void race_listen_again(struct race_world *w, struct rnd_state *rnd);
+void race_accept(struct race_world *w, enum race_port_kind kind,
+		 struct socket *sock, struct rnd_state *rnd);
 void race_dial(struct race_world *w, struct rnd_state *rnd);
-void race_dial_close(struct race_end *e);
+void race_hang_up(struct race_world *w);
+
+void race_peer(const struct race_world *w, enum race_port_kind port,
+	       struct sockaddr_storage *addr);
+void race_local(const struct race_world *w, enum race_port_kind port,
+		struct sockaddr_storage *addr);
+
+/* raw.c */
+struct socket *race_raw_connect(struct race_world *w,
+				enum race_port_kind port);
+int race_raw_listen(struct race_world *w);
+void race_raw_unlisten(struct race_world *w);
+void race_raw_client(struct race_world *w, struct rnd_state *rnd);
+bool race_raw_unpark(struct race_world *w, bool reset);
 
 #endif /* _MPA_RACES_H */
