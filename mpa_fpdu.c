@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* FPDUs: sizes, and the MULPDU. RFC 5044 section 4. */
+/* How long a ULPDU may be: in some room, and the MULPDU. RFC 5044 section 4. */
 #include <kunit/visibility.h>
 #include <linux/align.h>
 #include <linux/math.h>
@@ -7,29 +7,6 @@
 #include <linux/module.h>
 #include "mpa_fpdu.h"
 #include "mpa_wire.h"
-
-/**
- * mpa_fpdu_size - Length of an FPDU
- * @pos: stream position of its first octet, a multiple of four
- * @len: octets of its ULPDU
- * @markers: markers are in use
- *
- * Return: octets on the wire, a leading marker included
- */
-u32 mpa_fpdu_size(u64 pos, u32 len, bool markers)
-{
-	u32 base = MPA_OVERHEAD + len + mpa_pad_size(len);
-	u32 dist;
-
-	if (!markers)
-		return base;
-	dist = mpa_marker_distance(pos);
-	if (base <= dist)
-		return base;
-	return base + MPA_MARKER_SIZE *
-		      DIV_ROUND_UP(base - dist, MPA_MARKER_PAYLOAD);
-}
-EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_size);
 
 /**
  * mpa_fpdu_fill - The longest ULPDU for some room

@@ -10,6 +10,7 @@
 
 #include <asm/byteorder.h>
 #include <linux/bvec.h>
+#include <linux/math.h>
 #include <linux/mm_types.h>
 #include <linux/types.h>
 #include <linux/uio.h>
@@ -72,8 +73,29 @@ static inline u32 mpa_pad_size(u32 len)
 	return -(MPA_LENGTH_SIZE + len) & (MPA_ALIGN - 1);
 }
 
+/**
+ * mpa_fpdu_size() - Length of an FPDU
+ * @pos: stream position of its first octet, a multiple of four
+ * @len: octets of its ULPDU
+ * @markers: markers are in use
+ *
+ * Return: octets on the wire, a leading marker included
+ */
+static inline u32 mpa_fpdu_size(u64 pos, u32 len, bool markers)
+{
+	u32 base = MPA_OVERHEAD + len + mpa_pad_size(len);
+	u32 dist;
+
+	if (!markers)
+		return base;
+	dist = mpa_marker_distance(pos);
+	if (base <= dist)
+		return base;
+	return base + MPA_MARKER_SIZE *
+		      DIV_ROUND_UP(base - dist, MPA_MARKER_PAYLOAD);
+}
+
 /* mpa_fpdu.c APIs: */
-u32 mpa_fpdu_size(u64 pos, u32 len, bool markers);
 u32 mpa_fpdu_fill(u64 pos, u32 room, bool markers);
 u32 mpa_mulpdu_of(u32 emss, bool markers);
 
