@@ -75,7 +75,7 @@ struct mpa_stats {
  * @mib: counters
  * @sysctl: registered table of net.mpa
  * @crc: net.mpa.crc, the C bit of the frames that this end sends
- * @ooo_ack_notify: net.mpa.ooo_ack_notify, see mpa_sk.c
+ * @ooo_ack_notify: net.mpa.ooo_ack_notify, see mpa_hook.c
  * @startup_timeout_ms: net.mpa.startup_timeout_ms
  * @startup_max: net.mpa.startup_max
  * @rx_mem_max: net.mpa.rx_mem_max, in octets
@@ -477,7 +477,11 @@ int mpa_sk_init(void);
 void mpa_sk_exit(void);
 int mpa_sk_on(struct mpa_conn *conn);
 void mpa_sk_off(struct mpa_conn *conn);
+
+/* mpa_hook.c APIs: */
+void mpa_hook_init(void (*sending)(struct sock *sk));
 void mpa_hook_on(struct sock *sk);
+void mpa_hook_off(struct sock *sk);
 bool mpa_hook_is_on(const struct sock *sk);
 
 /* mpa_cm.c APIs: */

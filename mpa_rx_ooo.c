@@ -12,7 +12,7 @@
  * before anything after them is delivered.
  *
  * Everything here runs in the work item. TCP's acknowledgments of octets after
- * holes queue it: see mpa_hook_sending() in mpa_sk.c.
+ * holes queue it: see mpa_sk_sending().
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
