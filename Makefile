@@ -23,7 +23,7 @@ BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 .PHONY: all modules modules_install demo check harden fuzz net faults races \
 	kcsan dos exit_order dos-cost soak fuzz-core integrity lint interop \
 	ooo bench bench-compare bench-profile shell coverage mutants \
-	conformance htmldocs clean distclean help need-kdir
+	conformance htmldocs patches clean distclean help need-kdir
 
 all: modules
 
@@ -106,6 +106,10 @@ conformance:
 htmldocs:
 	tests/static/htmldocs.sh
 
+patches:
+	tests/runner/deps.sh kernel check
+	tools/patches/patches.sh $(if $(BUILD_PATCHES),--build) $(TREE)
+
 clean:
 	$(if $(KDIR),$(BUILD) clean)
 	rm -rf build
@@ -158,5 +162,8 @@ help:
 	@echo "                      ONLY='TARGET...' some targets alone"
 	@echo "make integrity        wrong bits in FPDUs, all patterns, at all places"
 	@echo "make htmldocs         Documentation/ as HTML, in build/htmldocs"
+	@echo "make patches          MPA as patches for a kernel, in build/patches; TREE=DIR its"
+	@echo "                      source, else the guest's; BUILD_PATCHES=1 builds each,"
+	@echo "                      and runs KUnit on the whole by kunit.py"
 	@echo "make clean            remove the files built here"
 	@echo "make distclean        the guest's kernels as well"

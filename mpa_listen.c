@@ -149,7 +149,8 @@ static int sock_configure(struct socket *sock,
 		err = params->setup(sock, params->ctx);
 	if (err || local.ss_family == AF_UNSPEC)
 		return err;
-	return kernel_bind(sock, mpa_sockaddr(&local), mpa_addr_len(&local));
+	return kernel_bind(sock, mpa_sockaddr(&local),
+			   mpa_addr_len(&local));
 }
 
 /* Make a socket, configure it, and bind it if there is a local address. */

@@ -176,6 +176,7 @@ run_jobs() {
 	job bench job_tap bench "$TOP/tests/bench/bench-test.py"
 	job decode job_tap decode "$TOP/tests/interop/decode-test.py"
 	job peer job_tap peer "$TOP/tests/peer/test.sh"
+	job patches job_tap patches "$TOP/tools/patches/patches.sh" ${long:+--build}
 	job fuzz-core job_tap fuzz-core "$TOP/tests/fuzz/core/fuzz-core.sh" --jobs 2
 	if [[ -n $long ]]; then
 		job sweep job_status "sweep.full every offset, length and split" \

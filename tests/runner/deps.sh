@@ -48,7 +48,7 @@ if ! command -v apt-get >/dev/null; then
 	echo "deps: needs ${lacking[*]} (names of Debian 12)" >&2
 	exit 1
 fi
-install="apt-get install -y --no-install-recommends ${lacking[*]}"
+install="apt-get -o DPkg::Lock::Timeout=600 install -y --no-install-recommends ${lacking[*]}"
 if ((EUID)); then
 	echo "deps: packages are missing; run: sudo $install" >&2
 	exit 1

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Write MPA as a series of patches for the source of a kernel.
+
+usage: patches.py KERNEL OUT
+
+KERNEL is a kernel's source, 6.12 or later, as a folder; it is only read. OUT gets
+the patches, to be applied with git am or patch -p1, and a repository, OUT/tree, of
+the few files that they touch. The series has neither mpa_compat.h nor Kbuild: what
+the compat header selects is written out for that kernel. Out-of-order receiving
+comes last, with a callback of TCP's in place of the hook (mpa_hook.c).
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+MPA = "net/mpa"
+
+# What the patches change in files that a kernel has
+TOUCHED = ["MAINTAINERS", "net/Kconfig", "net/Makefile", "include/net/tcp.h",
+           "net/ipv4/tcp_input.c", "Documentation/networking/index.rst"]
+
+
+class Bad(Exception):
+    """This tree or that kernel is not as the series expects."""
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def write(text, *path):
+    path = os.path.join(*path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def change(text, *pairs):
+    """Replace each old text, which stands there once."""
+    for old, new in pairs:
+        if text.count(old) != 1:
+            raise Bad("%d times, not once: %s" % (text.count(old), old.strip()))
+        text = text.replace(old, new)
+    return text
+
+
+def cut(text, begin, end):
+    """Without what is from begin up to end."""
+    at = text.index(begin)
+    return text[:at] + text[text.index(end, at):]
+
+
+# The kernel's own names in place of those of mpa_compat.h
+
+class Native:
+    """What mpa_compat.h selects for one kernel."""
+
+    def __init__(self, kernel):
+        def has(name, path):
+            return name in read(kernel, path)
+
+        self.library = not has("config LIBCRC32C", "lib/Kconfig")
+        any_name = "sockaddr_unsized" if has("struct sockaddr_unsized",
+                                             "include/linux/socket.h") \
+            else "sockaddr"
+        timer = "timer_container_of" if has("timer_container_of",
+                                            "include/linux/timer.h") \
+            else "from_timer"
+        quoted = has("MODULE_INFO(import_ns, ns)", "include/linux/module.h")
+        splice = re.search(r"ssize_t skb_splice_from_iter\(.*?\);",
+                           read(kernel, "include/linux/skbuff.h"), re.S)[0]
+        self.rules = [
+            (r'#include "mpa_compat\.h"\n', ""),
+            (r"\bmpa_sockaddr\(([^()]+)\)", r"(struct %s *)\1" % any_name),
+            (r"\btimer_container_of\b", timer),
+            (r"\bMPA_IMPORT_NS\((\w+)\)", r'MODULE_IMPORT_NS("\1")' if quoted
+             else r"MODULE_IMPORT_NS(\1)"),
+            (r"\bmpa_splice_from_iter\(([^()]+)\)",
+             r"skb_splice_from_iter(\1%s)" % (", GFP_KERNEL"
+                                              if "gfp" in splice else "")),
+        ]
+        self.names = set(re.findall(r"^(?:#define|static inline .*?) ?\b(mpa_\w+"
+                                    r"|MPA_\w+)\(", read(TOP, "mpa_compat.h"),
+                                    re.M))
+
+    def text(self, path):
+        """A file of this tree for that kernel."""
+        text = read(TOP, path)
+        for pattern, new in self.rules:
+            text = re.sub(pattern, new, text)
+        left = self.names & set(re.findall(r"\w+", text))
+        if left:
+            raise Bad("%s uses %s, for which there is no rule" % (path, left))
+        return text
+
+
+# The series
+
+class Patch:
+    """One entry of the file series."""
+
+    def __init__(self, text):
+        subject, files, message = text.split("\n", 2)
+        if not files.startswith("+ "):
+            raise Bad("no files: %s" % subject)
+        self.subject, self.files = subject, files[2:].split()
+        self.message = message.strip()
+
+
+def series():
+    text = re.sub(r"^#.*\n", "", read(HERE, "series"), flags=re.M)
+    return [Patch(entry) for entry in re.split(r"^= ", text, flags=re.M)[1:]]
+
+
+def objects():
+    """The core's objects, from top to bottom."""
+    return re.findall(r"^mpa-y [+:]= (mpa_\w+)\.o$", read(TOP, "Kbuild"), re.M)
+
+
+class Tree:
+    """The files of a kernel that the series touches, patch by patch."""
+
+    def __init__(self, kernel, out):
+        self.top, self.native = os.path.join(out, "tree"), Native(kernel)
+        self.placed, self.kunit = ["mpa_main"], False
+        self.steps = {"@build": self.build, "@maintainers": self.maintainers,
+                      "@kunit": self.kunit_tests, "@docs": self.docs}
+        for path in TOUCHED:
+            write(read(kernel, path), self.top, path)
+        self.git("init", "-q")
+        self.commit("base", "")
+
+    def git(self, *words):
+        name = subprocess.run(["git", "config", "user.email"], cwd=TOP,
+                              stdout=subprocess.PIPE, check=False).stdout
+        default = [] if name.strip() else [
+            "-c", "user.name=the mpa project", "-c", "user.email=mpa@invalid"]
+        subprocess.run(["git", *default, *words], cwd=self.top, check=True)
+
+    def commit(self, subject, message):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-s", "-m", subject, *(
+            ["-m", message] if message else []))
+
+    def put(self, text, *path):
+        write(text, self.top, MPA, *path)
+
+    def edit(self, path, *pairs):
+        write(change(read(self.top, path), *pairs), self.top, path)
+
+    def add(self, name):
+        """A file or folder of this tree, to where a kernel has it."""
+        if name in self.steps:
+            self.steps[name]()
+        elif name.endswith(".diff"):
+            subprocess.run(["patch", "-p1", "-s", "-N", "--no-backup-if-mismatch",
+                            "-i", os.path.join(HERE, name)], cwd=self.top,
+                           check=True)
+        elif name.startswith("<"):
+            self.put(read(HERE, name[1:]), name[1:])
+            if name.endswith(".c"):
+                self.place(name[1:-2])
+        elif name in objects():
+            self.put(self.native.text(name + ".c"), name + ".c")
+            self.place(name)
+        elif os.path.isdir(os.path.join(TOP, name)):
+            for file in sorted(os.listdir(os.path.join(TOP, name))):
+                if os.path.isfile(os.path.join(TOP, name, file)):
+                    self.add("%s/%s" % (name, file))
+        elif name.startswith(("include/", "Documentation/")):
+            text = self.native.text(name)
+            # gnuplot leaves blanks at the ends of lines
+            text = re.sub(r"[ \t]+$", "", text, flags=re.M).rstrip("\n") + "\n"
+            write(text, self.top, name)
+        else:
+            self.put(self.native.text(name), name)
+
+    def place(self, name):
+        """List an object in the Makefile."""
+        self.placed = [o for o in objects() if o in self.placed + [name]]
+        self.makefile()
+
+    def makefile(self):
+        lines = ["# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause\n"
+                 "obj-$(CONFIG_MPA) += mpa.o\n"]
+        lines += ["mpa-y %s %s.o\n" % ("+=" if i else ":=", name)
+                  for i, name in enumerate(self.placed)]
+        if self.kunit:
+            kbuild = read(TOP, "Kbuild")
+            tests = sorted(file[:-2] for file in os.listdir(
+                os.path.join(TOP, "kunit")) if file.endswith(".c")
+                and not file.endswith(".mod.c"))
+            lines += ["\nccflags-$(CONFIG_MPA_KUNIT_TEST) += -I$(src) "
+                      "-I$(obj)/kunit\n\n"
+                      "obj-$(CONFIG_MPA_KUNIT_TEST) += mpa_kunit.o\n"]
+            lines += ["mpa_kunit-y %s kunit/%s.o\n" % ("+=" if i else ":=", name)
+                      for i, name in enumerate(tests)]
+            at = kbuild.index("quiet_cmd_vectors")
+            lines += ["\n" + kbuild[at:kbuild.index("\n\n", at) + 1]]
+        self.put("".join(lines), "Makefile")
+
+    def kconfig(self, *names):
+        text = read(TOP, "Kconfig")
+        entries = {m[1]: m[0].rstrip() + "\n" for m in re.finditer(
+            r"^config (\w+)\n(?:\t.*\n|\n)+", text + "\n", re.M)}
+        crc = "select CRC32" if self.native.library else "select LIBCRC32C"
+        text = "\n".join(entries[name] for name in names)
+        text = re.sub(r"select (LIB)?CRC32C?\b.*", crc, text, count=1)
+        self.put("# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause\n" + text,
+                 "Kconfig")
+
+    # Steps: what is in no file of this tree as a kernel needs it
+
+    def build(self):
+        self.kconfig("MPA")
+        self.edit("net/Kconfig", ('source "net/mptcp/Kconfig"\n',
+                                  'source "net/mpa/Kconfig"\n'
+                                  'source "net/mptcp/Kconfig"\n'))
+        self.edit("net/Makefile", ("obj-$(CONFIG_MPTCP)",
+                                   "obj-$(CONFIG_MPA)\t\t+= mpa/\n"
+                                   "obj-$(CONFIG_MPTCP)"))
+        main = read(TOP, "mpa_main.c")
+        self.put("".join([
+            "// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause\n",
+            "#include <linux/module.h>\n\n",
+            *re.findall(r"^MODULE_(?:DESCRIPTION|LICENSE).*\n", main, re.M)]),
+            "mpa_main.c")
+
+    def maintainers(self):
+        entry = ("IWARP MPA (MARKER PDU ALIGNED FRAMING FOR TCP)\n"
+                 "L:\tnetdev@vger.kernel.org\nL:\tlinux-rdma@vger.kernel.org\n"
+                 "S:\tMaintained\nF:\tDocumentation/networking/mpa*\n"
+                 "F:\tinclude/net/mpa.h\nF:\tinclude/trace/events/mpa.h\n"
+                 "F:\tnet/mpa/\n\n")
+        text = read(self.top, "MAINTAINERS")
+        list_at = text.index("\n3C59X NETWORK DRIVER\n") + 1
+        for match in re.finditer(r"(?<=\n\n)([A-Z0-9].*)\n[A-Z]:\t", text):
+            if match.start() >= list_at and match[1] > entry:
+                text = text[:match.start()] + entry + text[match.start():]
+                break
+        write(text, self.top, "MAINTAINERS")
+
+    def kunit_tests(self):
+        self.kunit = True
+        self.makefile()
+        self.kconfig("MPA", "MPA_KUNIT_TEST")
+        self.put(read(HERE, "kunitconfig"), "kunit", ".kunitconfig")
+
+    def docs(self):
+        names = sorted(file[:-4] for file in os.listdir(
+            os.path.join(TOP, "Documentation/networking"))
+            if file.endswith(".rst"))
+        self.edit("Documentation/networking/index.rst", (
+            "   mpls-sysctl\n", "".join("   %s\n" % n for n in names) +
+            "   mpls-sysctl\n"))
+
+
+def main(args):
+    if len(args) != 2 or args[0].startswith("-"):
+        sys.exit(__doc__)
+    kernel, out = args
+    shutil.rmtree(out, ignore_errors=True)
+    patches = series()
+    unplaced = set(objects()) - {f.removeprefix("<").removesuffix(".c")
+                                 for p in patches for f in p.files} - {
+        "mpa_hook"}
+    if unplaced:
+        raise Bad("in no patch: %s" % unplaced)
+    tree = Tree(kernel, out)
+    for patch in patches:
+        for name in patch.files:
+            tree.add(name)
+        tree.commit(patch.subject, patch.message)
+    tree.git("format-patch", "-q", "-o", os.path.abspath(out),
+             "HEAD~%d" % len(patches))
+    for name in sorted(os.listdir(out)):
+        if name.endswith(".patch"):
+            print(os.path.join(out, name))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (Bad, OSError) as fault:
+        sys.exit("patches: %s" % fault)
