@@ -496,18 +496,19 @@ static bool mpa_rx_deliver(struct mpa_conn *conn)
 static void mpa_rx_discard(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
+	struct tcp_sock *tp = tcp_sk(sk);
 	LIST_HEAD(done);
-	u32 octets = 0;
 
 	lock_sock(sk);
 	mpa_batch_reap(conn, &done);
-	if (!mpa_conn_reconnected(conn))
-		octets = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
-	if (octets)
-		tcp_read_done(sk, octets);
-	/* The FIN, if it was among these, is no octet. */
-	mpa_count_add(conn, RX_DISCARDED, octets - (octets && mpa_tcp_fin(sk)));
-	WRITE_ONCE(conn->rx.need, tcp_sk(sk)->rcv_nxt + 1);
+	if (tp->copied_seq != tp->rcv_nxt && !mpa_conn_reconnected(conn)) {
+		/* TCP may still have what was delivered: that does not count. */
+		if (before(conn->rx.seq, tp->copied_seq))
+			conn->rx.seq = tp->copied_seq;
+		mpa_count_add(conn, RX_DISCARDED, mpa_rx_avail(conn));
+		tcp_read_done(sk, tp->rcv_nxt - tp->copied_seq);
+	}
+	WRITE_ONCE(conn->rx.need, tp->rcv_nxt + 1);
 	release_sock(sk);
 	conn->rx.discarded = true;
 	mpa_batch_free_list(&done);

@@ -590,6 +590,26 @@ static void recv_discard(struct kunit *test, struct conn_test *t)
 			conn_counter(t, MPA_MIB_RX_DISCARDED) - before);
 }
 
+/* A batch that the consumer keeps was delivered: it does not count. */
+static void recv_discard_kept(struct kunit *test, struct conn_test *t)
+{
+	unsigned long before;
+	u64 kept;
+
+	conn_default(test);
+	t->a.keep = true;
+	before = conn_counter(t, MPA_MIB_RX_DISCARDED);
+	conn_fpdu(test, 40);
+	conn_flush(test);
+	conn_wait_rx(test, &t->a, 1);
+	kept = t->out_pos;
+	recv_send_bad(test);
+	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, t->out_pos - kept,
+			conn_counter(t, MPA_MIB_RX_DISCARDED) - before);
+}
+
 /* After an error found on hold, octets that arrive are discarded. */
 static void recv_discard_held(struct kunit *test, struct conn_test *t)
 {
@@ -1016,6 +1036,7 @@ static const struct conn_row error_rows[] = {
 	{ "TD-03 ER-11: FIN after more octets than the window", recv_discard },
 	{ "TD-03 ER-11: FIN after more octets than the window, on hold",
 	  recv_discard_held },
+	{ "ER-11: discarded octets, a batch is kept", recv_discard_kept },
 	{ "the rest of an FPDU in device memory", recv_unreadable },
 };
 
