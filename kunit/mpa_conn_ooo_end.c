@@ -103,13 +103,16 @@ static void ooo_into(struct kunit *test, struct conn_test *t)
 
 /*
  * ULPDU_Length of the second FPDU leads into a passed FPDU, and has been read
- * before the hole. @arg: TCP drops the passed FPDU.
+ * before the hole. From then on TCP has to wake MPA when the hole is filled.
+ * @arg: TCP drops the passed FPDU.
  */
 static void ooo_into_late(struct kunit *test, struct conn_test *t)
 {
+	const struct mpa_conn_rx *rx;
 	u32 seen;
 
 	gap_default(test);
+	rx = &t->a.conn->rx;
 	gap_fpdus(test, 4, 2000);
 	seen = gap_at(t, 1) + 10;
 	put_unaligned_be16(9000, t->buf + gap_at(t, 1));
@@ -117,6 +120,8 @@ static void ooo_into_late(struct kunit *test, struct conn_test *t)
 	conn_wait_rx(test, &t->a, 1);
 	gap_put(test, gap_at(t, 2), t->buf_len);
 	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a, 2));
+	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(READ_ONCE(rx->need) - rx->seq ==
+					   gap_at(t, 2) - gap_at(t, 1)));
 	if (conn_arg(test))
 		gap_drop(test, seen + 100);
 	gap_put(test, seen, gap_at(t, 2));
