@@ -66,6 +66,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(connect),
 	CONN_CASE(ooo),
 	CONN_CASE(ooo_end),
+	CONN_CASE(hook),
 	CONN_CASE(bounds),
 	{}
 };

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ULPDUs passed out of order: errors, ends of the stream and of the connection,
- * and other users of the socket.
+ * ULPDUs passed out of order: errors, ends of the stream and of the connection.
  */
 #include <linux/delay.h>
-#include <linux/kthread.h>
-#include <linux/sockptr.h>
 #include <linux/tcp.h>
 #include <linux/unaligned.h>
-#include <net/ipv6.h>
 #include <net/tcp.h>
-#include "mpa_compat.h"
 #include "mpa_conn_ooo.h"
-
-/* Address family of the socket */
-enum conn_ooo_family {
-	OOO_IPV4,
-	OOO_IPV6,
-	OOO_MAPPED,		/* IPv6 socket, IPv4-mapped address */
-};
 
 /* Compute the CRC of FPDU @k again. */
 static void ooo_new_crc(struct conn_test *t, u32 k)
@@ -522,155 +510,6 @@ static void ooo_stray(struct kunit *test, struct conn_test *t)
 	gap_alive(test);
 }
 
-/* Connect an IPv6 socket to the IPv4 socket of the peer. */
-static void ooo_pair_mapped(struct kunit *test)
-{
-	struct sockaddr_storage addr = {}, to = {};
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&to;
-	struct conn_test *t = test->priv;
-	struct socket *listener;
-	int err;
-
-	KUNIT_ASSERT_EQ(test, 0, mpa_peer_listen(&t->opts, &listener, &addr));
-	sin6->sin6_family = AF_INET6;
-	sin6->sin6_port = ((struct sockaddr_in *)&addr)->sin_port;
-	ipv6_addr_set_v4mapped(htonl(INADDR_LOOPBACK), &sin6->sin6_addr);
-	err = sock_create_kern(&init_net, AF_INET6, SOCK_STREAM, IPPROTO_TCP,
-			       &t->sock[0]);
-	err = err ?: kernel_connect(t->sock[0], mpa_sockaddr(&to),
-				    sizeof(*sin6), 0);
-	err = err ?: mpa_peer_accept(&t->peer, listener);
-	sock_release(listener);
-	KUNIT_ASSERT_EQ(test, err, 0);
-}
-
-static void ooo_pair(struct kunit *test, enum conn_ooo_family family)
-{
-	struct conn_test *t = test->priv;
-
-	t->opts.ipv6 = family == OOO_IPV6;
-	if (family == OOO_MAPPED)
-		ooo_pair_mapped(test);
-	else
-		conn_pair(test);
-}
-
-/* The detach restores the operations of the socket. */
-static void ooo_af_ops(struct kunit *test, struct conn_test *t)
-{
-	const void *ops;
-
-	ooo_pair(test, conn_arg(test));
-	ops = gap_af_ops(t->sock[0]);
-	gap_three(test);
-	KUNIT_EXPECT_PTR_NE(test, gap_af_ops(t->sock[0]), ops);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), ops);
-}
-
-/* Make an IPv6 socket with an IPv4-mapped address an IPv4 socket. */
-static int ooo_addrform(struct socket *sock)
-{
-	int val = PF_INET;
-
-	return READ_ONCE(sock->ops)->setsockopt(sock, SOL_IPV6, IPV6_ADDRFORM,
-						KERNEL_SOCKPTR(&val),
-						sizeof(val));
-}
-
-/* The detach leaves operations alone that IPV6_ADDRFORM has set. */
-static void ooo_change_family(struct kunit *test, struct conn_test *t)
-{
-	struct socket *sock;
-
-	ooo_pair(test, OOO_MAPPED);
-	sock = t->sock[0];
-	gap_three(test);
-	KUNIT_ASSERT_EQ(test, ooo_addrform(sock), 0);
-	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(sock), gap_af_ops(t->peer.sock));
-	conn_fpdu(test, 700);
-	gap_put(test, gap_at(t, 4), t->buf_len);
-	gap_put(test, 0, gap_at(t, 1));
-	gap_alive(test);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(sock), gap_af_ops(t->peer.sock));
-}
-
-/* getsockopt() reaches icsk_af_ops, which refuse this level. */
-static int ooo_ask_once(struct socket *sock)
-{
-	return READ_ONCE(sock->ops)->getsockopt(sock, SOL_RAW, 0, NULL, NULL);
-}
-
-static int ooo_ask(void *arg)
-{
-	struct conn_asker *asker = arg;
-	struct socket *sock = asker->sock;
-	const struct proto_ops *ops = READ_ONCE(sock->ops);
-	int ttl = 40;
-
-	while (!kthread_should_stop()) {
-		if (ooo_ask_once(sock) != asker->answer)
-			asker->wrong++;
-		ttl ^= 1;
-		if (ops->setsockopt(sock, SOL_IP, IP_TTL, KERNEL_SOCKPTR(&ttl),
-				    sizeof(ttl)) ||
-		    READ_ONCE(inet_sk(sock->sk)->uc_ttl) != ttl)
-			asker->wrong++;
-		WRITE_ONCE(asker->asked, asker->asked + 1);
-		cond_resched();
-	}
-	return 0;
-}
-
-/* Attach to the same socket again, with stream positions from 0. */
-static void ooo_again(struct kunit *test)
-{
-	struct conn_test *t = test->priv;
-
-	t->out_pos = 0;
-	t->nr_out = 0;
-	mpa_consumer_exit(&t->a);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_init(&t->a), 0);
-	gap_open(test, CONN_IMMEDIATE, MPA_F_OOO);
-}
-
-static void ooo_attach_detach(struct kunit *test)
-{
-	struct conn_test *t = test->priv;
-	struct conn_asker *asker = &t->asker;
-	u32 i, asked;
-
-	for (i = 0; i < 30; i++) {
-		asked = READ_ONCE(asker->asked);
-		ooo_again(test);
-		gap_fpdus(test, 3, 700);
-		gap_put(test, gap_at(t, 1), t->buf_len);
-		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a, 2));
-		gap_put(test, 0, gap_at(t, 1));
-		gap_all(test);
-		conn_detach(test, &t->a);
-		while (READ_ONCE(asker->asked) - asked < 2)
-			usleep_range(50, 100);
-	}
-}
-
-/* getsockopt() reads the operations without a lock. */
-static void ooo_sockopt(struct kunit *test, struct conn_test *t)
-{
-	struct task_struct *task;
-
-	ooo_pair(test, conn_arg(test));
-	t->asker.sock = t->sock[0];
-	t->asker.answer = ooo_ask_once(t->sock[0]);
-	KUNIT_ASSERT_LT(test, t->asker.answer, 0);
-	task = kthread_run(ooo_ask, &t->asker, "mpa_kunit");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	t->asker.task = task;
-	ooo_attach_detach(test);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(t->asker.wrong), 0);
-}
-
 /**
  * struct ooo_arrivals - segments that arrive while the case does something else
  * @work: injects the segments
@@ -805,14 +644,6 @@ static const struct conn_row ooo_end_rows[] = {
 	{ "CS-29: the first FPDU in order", ooo_may_send },
 	{ "OO-03: two-way traffic", ooo_two_way },
 	{ "OO-08: segments that TCP does not take", ooo_stray },
-	{ "operations are restored, IPv4", ooo_af_ops, OOO_IPV4 },
-	{ "operations are restored, IPv6", ooo_af_ops, OOO_IPV6 },
-	{ "operations are restored, IPv4 mapped", ooo_af_ops, OOO_MAPPED },
-	{ "operations replaced by IPV6_ADDRFORM", ooo_change_family },
-	{ "attach and detach under getsockopt(), IPv4", ooo_sockopt, OOO_IPV4 },
-	{ "attach and detach under getsockopt(), IPv6", ooo_sockopt, OOO_IPV6 },
-	{ "attach and detach under getsockopt(), IPv4 mapped",
-	  ooo_sockopt, OOO_MAPPED },
 	{ "detach, segments in any order", ooo_race },
 };
 

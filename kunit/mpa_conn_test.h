@@ -369,6 +369,7 @@ const void *conn_enhanced_rows(const void *prev, char *desc);
 const void *conn_connect_rows(const void *prev, char *desc);
 const void *conn_ooo_rows(const void *prev, char *desc);
 const void *conn_ooo_end_rows(const void *prev, char *desc);
+const void *conn_hook_rows(const void *prev, char *desc);
 const void *conn_bounds_rows(const void *prev, char *desc);
 
 #endif /* _MPA_CONN_TEST_H */

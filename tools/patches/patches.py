@@ -25,6 +25,10 @@ MPA = "net/mpa"
 TOUCHED = ["MAINTAINERS", "net/Kconfig", "net/Makefile", "include/net/tcp.h",
            "net/ipv4/tcp_input.c", "Documentation/networking/index.rst"]
 
+# The tests of mpa_hook.c, and what a build leaves
+NOT_IN_TREE = re.compile(r"kunit/mpa_conn_hook\.c|.*\.mod\.c|.*\.o|.*\.cmd|"
+                         r"kunit/mpa_vectors\.h")
+
 
 class Bad(Exception):
     """This tree or that kernel is not as the series expects."""
@@ -172,8 +176,10 @@ class Tree:
             self.place(name)
         elif os.path.isdir(os.path.join(TOP, name)):
             for file in sorted(os.listdir(os.path.join(TOP, name))):
-                if os.path.isfile(os.path.join(TOP, name, file)):
-                    self.add("%s/%s" % (name, file))
+                path = os.path.join(name, file)
+                if os.path.isfile(os.path.join(TOP, path)) and \
+                        not NOT_IN_TREE.fullmatch(path):
+                    self.add(path)
         elif name.startswith(("include/", "Documentation/")):
             text = self.native.text(name)
             # gnuplot leaves blanks at the ends of lines
@@ -194,9 +200,8 @@ class Tree:
                   for i, name in enumerate(self.placed)]
         if self.kunit:
             kbuild = read(TOP, "Kbuild")
-            tests = sorted(file[:-2] for file in os.listdir(
-                os.path.join(TOP, "kunit")) if file.endswith(".c")
-                and not file.endswith(".mod.c"))
+            tests = sorted(file[:-2] for file in os.listdir(os.path.join(
+                self.top, MPA, "kunit")) if file.endswith(".c"))
             lines += ["\nccflags-$(CONFIG_MPA_KUNIT_TEST) += -I$(src) "
                       "-I$(obj)/kunit\n\n"
                       "obj-$(CONFIG_MPA_KUNIT_TEST) += mpa_kunit.o\n"]
