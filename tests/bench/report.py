@@ -23,6 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 import reckon  # noqa: E402
+from rst import table  # noqa: E402
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 VERSION = 1             # of results.json and results.csv
@@ -31,16 +32,7 @@ LOSS = 0.02             # tolerance of a row's cost over the base's
 
 AGAIN = ["again", "boots"]
 
-# Tables of reStructuredText
-
-def table(head, lines):
-    cells = [head] + [[str(cell) for cell in line] for line in lines]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    rule = " ".join("=" * width for width in widths)
-    text = [" ".join(cell.ljust(width) for cell, width in zip(line, widths))
-            .rstrip() for line in cells]
-    return "\n".join([rule, text[0], rule, *text[1:], rule]) + "\n"
-
+# Tables
 
 def number(figure, digits=0):
     return "-" if figure is None else "%.*f" % (digits, figure)

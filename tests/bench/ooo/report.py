@@ -14,9 +14,12 @@ import json
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position
 import stream  # noqa: E402
+from rst import table  # noqa: E402
 
 LOSSY = "row mode rate loss delay size octets".split()
 COST = "row mode network size octets".split()
@@ -106,15 +109,6 @@ def cost(out):
 
 
 # Tables of reStructuredText
-
-def table(head, lines):
-    cells = [head] + [[str(cell) for cell in line] for line in lines]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    rule = " ".join("=" * width for width in widths)
-    text = [" ".join(cell.ljust(width) for cell, width in zip(line, widths))
-            .rstrip() for line in cells]
-    return "\n".join([rule, text[0], rule, *text[1:], rule]) + "\n"
-
 
 def percent(part, digits=1):
     return "-" if part is None else "%.*f" % (digits, 100 * part)
