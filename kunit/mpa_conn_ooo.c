@@ -577,6 +577,18 @@ static void ooo_long(struct kunit *test, struct conn_test *t)
 	gap_alive(test);
 }
 
+/* The same without a hole: a batch of its own, longer than others. */
+static void ooo_long_in_order(struct kunit *test, struct conn_test *t)
+{
+	u32 first;
+
+	gap_widen(test);
+	first = t->base_nr;
+	conn_fpdu(test, MPA_ULPDU_MAX);
+	gap_put_split(test, gap_at(t, first), t->buf_len, conn_arg(test));
+	gap_alive(test);
+}
+
 /*
  * An FPDU without other markers begins with a marker, which arrives after the
  * rest.
@@ -1074,6 +1086,8 @@ static const struct conn_row ooo_rows[] = {
 	{ "OO-03 OO-19: single octets, the last one first", ooo_octets, 1 },
 	{ "OO-03 OO-19: 64768 octets in segments of 500", ooo_long, 500 },
 	{ "OO-03 OO-19: 64768 octets in segments of 8000", ooo_long, 8000 },
+	{ "RX-13: 64768 octets in segments of 8000, no hole",
+	  ooo_long_in_order, 8000 },
 	{ "OO-03 MK-16 RX-07: a leading marker arrives alone", ooo_leading, 0 },
 	{ "OO-03 MK-16: a leading marker arrives later", ooo_leading, 200 },
 	{ "OO-03 OO-20: 800 FPDUs", ooo_many },
