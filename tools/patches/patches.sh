@@ -50,8 +50,8 @@ build_patch() {
 	local log=$OUT/${1##*/}.log
 
 	patch -d "$COPY" -p1 -s <"$1"
-	in_copy KCONFIG_ALLCONFIG="$OUT/fragments" allnoconfig >"$log" 2>&1
-	in_copy W=1 C=1 CF=-D__CHECK_ENDIAN__ net/mpa/ >>"$log" 2>&1 &&
+	in_copy KCONFIG_ALLCONFIG="$OUT/fragments" allnoconfig >"$log.config" 2>&1
+	in_copy W=1 C=1 CF=-D__CHECK_ENDIAN__ net/mpa/ >"$log" 2>&1 &&
 		in_copy net/ipv4/tcp_input.o >>"$log" 2>&1 &&
 		! grep -E '(warning|error): ' "$log" >&2
 }
