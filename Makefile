@@ -18,6 +18,10 @@ MODULES = CONFIG_MPA=m CONFIG_MPA_SAMPLES=m
 MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
 	$(KDIR)/include/config/auto.conf),CONFIG_MPA_KUNIT_TEST=m)
 
+# The version of the headers, and 6.12 if that is not older
+RELEASE = $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
+OLDEST = $(shell printf '%s\n' 6.12 $(RELEASE) | sort -V | head -n 1)
+
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
 .PHONY: all modules modules_install demo check harden fuzz net faults races \
@@ -34,6 +38,11 @@ need-kdir:
 	echo "or those of Debian 12's Linux 6.12: apt-get install linux-headers-6.12-amd64"; \
 	echo "or name a kernel's build directory: make KDIR=DIR"; \
 	echo "(make demo and make check build a kernel of their own)"; \
+	exit 1; } >&2
+	@[ "$(OLDEST)" = 6.12 ] || { \
+	echo "mpa needs Linux 6.12, not $(RELEASE): on Debian 12 apt-get install" \
+		"linux-image-6.12-amd64 linux-headers-6.12-amd64" \
+		"(bookworm-security), and boot it"; \
 	exit 1; } >&2
 
 modules: need-kdir

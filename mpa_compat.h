@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * All differences between kernel versions; the module is written for Linux
- * 6.12. Where stable kernels have a change as a backport, a symbol or a type is
- * tested, not the version.
+ * 6.12. Stable kernels and those of distributions get changes as backports:
+ * Kbuild.compat looks in their headers and defines MPA_HAVE_*. The version is
+ * compared only for what is not backported.
  */
 #ifndef _MPA_COMPAT_H
 #define _MPA_COMPAT_H
@@ -26,7 +27,7 @@
 #endif
 
 /* 6.19 gave kernel_bind() and kernel_connect() a type of their own. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+#ifdef MPA_HAVE_SOCKADDR_UNSIZED
 #define mpa_sockaddr(ss)	((struct sockaddr_unsized *)(ss))
 #else
 #define mpa_sockaddr(ss)	((struct sockaddr *)(ss))
@@ -50,12 +51,76 @@
 #endif
 
 /* 6.17 removed an unused argument. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
-#define mpa_splice_from_iter(skb, iter, len) \
-	skb_splice_from_iter(skb, iter, len)
-#else
+#ifdef MPA_HAVE_SPLICE_GFP
 #define mpa_splice_from_iter(skb, iter, len) \
 	skb_splice_from_iter(skb, iter, len, GFP_KERNEL)
+#else
+#define mpa_splice_from_iter(skb, iter, len) \
+	skb_splice_from_iter(skb, iter, len)
+#endif
+
+/* 6.17 named the default; 7.2 warns if a workqueue has neither flag. */
+#ifdef MPA_HAVE_WQ_PERCPU
+#define MPA_WQ_PERCPU	WQ_PERCPU
+#else
+#define MPA_WQ_PERCPU	0
+#endif
+
+/* 6.17 renamed it; 7.3 warns when a work item is queued by the old name. */
+#ifdef MPA_HAVE_DFL_WQ
+#define mpa_unbound_wq	system_dfl_wq
+#else
+#define mpa_unbound_wq	system_unbound_wq
+#endif
+
+/*
+ * 6.14 has a function for this, and 6.12.43. Before it, the socket had no
+ * reference on the memory of its namespace to drop.
+ */
+#ifdef MPA_HAVE_NET_REFCNT_UPGRADE
+#define mpa_net_refcnt_upgrade(sk)	sk_net_refcnt_upgrade(sk)
+#else
+#define mpa_net_refcnt_upgrade(sk)					\
+do {									\
+	__netns_tracker_free(sock_net(sk), &(sk)->ns_tracker, false);	\
+	(sk)->sk_net_refcnt = 1;					\
+	get_net_track(sock_net(sk), &(sk)->ns_tracker, GFP_KERNEL);	\
+	sock_inuse_add(sock_net(sk), 1);				\
+} while (0)
+#endif
+
+/* 6.18 removed the hash table: each namespace has its own. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define mpa_lookup_established(net, ...) \
+	inet_lookup_established(net, __VA_ARGS__)
+#else
+#define mpa_lookup_established(net, ...) \
+	inet_lookup_established(net, (net)->ipv4.tcp_death_row.hashinfo, \
+				__VA_ARGS__)
+#endif
+
+/* 6.18 gave the functions that make KUnit's parameters the test as well. */
+#ifdef MPA_HAVE_KUNIT_PARAMS_TEST
+#define MPA_KUNIT_PARAMS (struct kunit *test, const void *prev, char *desc)
+#else
+#define MPA_KUNIT_PARAMS (const void *prev, char *desc)
+#endif
+
+/*
+ * References on a namespace; 0 where those on the initial one are not counted,
+ * as from 6.19 on.
+ */
+#ifdef MPA_HAVE_NS_REF_READ
+#define mpa_ns_count(net)	((void)(net), 0U)
+#else
+#define mpa_ns_count(net)	refcount_read(&(net)->ns.count)
+#endif
+
+/* Up to 6.13 the module crc32c has to be there before crc32c() is called. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#define MPA_CRC32C_SOFTDEP	MODULE_SOFTDEP("pre: crc32c")
+#else
+#define MPA_CRC32C_SOFTDEP	static_assert(true)
 #endif
 
 /*

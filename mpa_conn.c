@@ -86,10 +86,11 @@ int __init mpa_conn_init(void)
 	mpa_conn_cache = KMEM_CACHE(mpa_conn, 0);
 	if (!mpa_conn_cache)
 		return -ENOMEM;
-	mpa_wq = alloc_workqueue("mpa", 0, 0);
+	mpa_wq = alloc_workqueue("mpa", MPA_WQ_PERCPU, 0);
 	if (!mpa_wq)
 		goto destroy_cache;
-	mpa_reclaim_wq = alloc_workqueue("mpa_reclaim", WQ_MEM_RECLAIM, 0);
+	mpa_reclaim_wq = alloc_workqueue("mpa_reclaim",
+					 WQ_MEM_RECLAIM | MPA_WQ_PERCPU, 0);
 	if (!mpa_reclaim_wq)
 		goto destroy_wq;
 	return 0;

@@ -167,7 +167,7 @@ int mpa_sock_make(const struct mpa_sock_params *params, bool listen,
 	/* TCP's timers outlive the close and need the namespace. Comes before
 	 * any lock_sock(), because it allocates.
 	 */
-	sk_net_refcnt_upgrade((*res)->sk);
+	mpa_net_refcnt_upgrade((*res)->sk);
 	sock_set_lock_class((*res)->sk);
 	err = sock_configure(*res, params, listen);
 	if (err)

@@ -107,4 +107,4 @@ module_init(mpa_init);
 module_exit(mpa_exit);
 MODULE_DESCRIPTION("iWARP Marker PDU Aligned Framing for TCP (RFC 5044)");
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_SOFTDEP("pre: crc32c");
+MPA_CRC32C_SOFTDEP;

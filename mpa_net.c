@@ -195,6 +195,17 @@ static const struct snmp_mib mpa_mib_list[] = {
 	MPA_REASON_ITEM("MpaErrRtr", RTR),
 };
 
+/* snmp_fold_field() is not exported from 7.2 on. */
+static unsigned long mpa_stat_fold(const struct mpa_net *mn, unsigned int field)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(mn->mib, cpu)->mibs[field]);
+	return sum;
+}
+
 static int mpa_stat_show(struct seq_file *seq, void *v)
 {
 	struct mpa_net *mn = mpa_net(seq->private);
@@ -202,7 +213,7 @@ static int mpa_stat_show(struct seq_file *seq, void *v)
 
 	for (i = 0; i < ARRAY_SIZE(mpa_mib_list); i++)
 		seq_printf(seq, "%-24s %lu\n", mpa_mib_list[i].name,
-			   snmp_fold_field(mn->mib, mpa_mib_list[i].entry));
+			   mpa_stat_fold(mn, mpa_mib_list[i].entry));
 	seq_printf(seq, "%-24s %lld\n", "MpaRxPinned",
 		   percpu_counter_sum_positive(&mn->rx_mem));
 	return 0;

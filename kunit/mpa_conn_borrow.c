@@ -147,9 +147,10 @@ static int borrow_reconnect(struct conn_test *t)
 	struct msghdr msg = {};
 	int err;
 
-	err = __inet_stream_connect(sock, &nowhere, sizeof(nowhere), 0, 0);
+	err = __inet_stream_connect(sock, mpa_sockaddr(&nowhere),
+				    sizeof(nowhere), 0, 0);
 	tp->repair = 1;
-	err = err ?: __inet_stream_connect(sock, (struct sockaddr *)&sin,
+	err = err ?: __inet_stream_connect(sock, mpa_sockaddr(&sin),
 					   sizeof(sin), O_NONBLOCK, 0);
 	tp->repair_queue = TCP_RECV_QUEUE;
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &iov, 1, BORROW_UNREAD);

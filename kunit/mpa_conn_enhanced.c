@@ -103,7 +103,7 @@ static void enh_accept_at_once(struct kunit *test, struct conn_test *t)
 		enh_attach(test, 4, 9, MPA_RTR_WRITE | MPA_RTR_READ);
 		conn_start(test, CONN_RESPONDER);
 		INIT_WORK_ONSTACK(&early.work, enh_accept_early);
-		queue_work(system_unbound_wq, &early.work);
+		queue_work(mpa_unbound_wq, &early.work);
 		err = mpa_peer_write(&t->peer, frame, len);
 		flush_work(&early.work);
 		destroy_work_on_stack(&early.work);

@@ -393,7 +393,7 @@ int conn_disconnect(struct socket *sock)
 {
 	struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
 
-	return kernel_connect(sock, &nowhere, sizeof(nowhere), 0);
+	return kernel_connect(sock, mpa_sockaddr(&nowhere), sizeof(nowhere), 0);
 }
 
 /* Returns the number of octets that TCP has received and that are unread. */
@@ -424,9 +424,20 @@ u32 conn_segments(const struct conn_test *t)
 	return tp->data_segs_out - tp->total_retrans;
 }
 
+/* As snmp_fold_field(), which is not exported from 7.2 on. */
+unsigned long conn_fold(const void __percpu *mib, unsigned int field)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += ((const unsigned long *)per_cpu_ptr(mib, cpu))[field];
+	return sum;
+}
+
 unsigned long conn_counter(const struct conn_test *t, enum mpa_mib field)
 {
-	return snmp_fold_field(t->mn->mib, field);
+	return conn_fold(t->mn->mib, field);
 }
 
 void conn_detach(struct kunit *test, struct mpa_consumer *c)

@@ -83,8 +83,7 @@ static void hook_listen_cookie(struct kunit *test, struct conn_test *t)
 
 static unsigned long hook_drops(void)
 {
-	return snmp_fold_field(init_net.mib.net_statistics,
-			       LINUX_MIB_LISTENDROPS);
+	return conn_fold(init_net.mib.net_statistics, LINUX_MIB_LISTENDROPS);
 }
 
 /* A socket that listens with MPA's operations accepts nothing. */

@@ -544,7 +544,7 @@ static void ooo_race_round(struct kunit *test, struct ooo_arrivals *a, u32 n)
 	t->a.keep_ooo = n & 1;
 	a->seed = n;
 	gap_fpdus(test, 16, 500);
-	queue_work(system_unbound_wq, &a->work);
+	queue_work(mpa_unbound_wq, &a->work);
 	for (i = 0; i < n; i++) {
 		mpa_hold(t->a.conn);
 		udelay(i % 8 * 5);

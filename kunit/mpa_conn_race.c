@@ -87,7 +87,7 @@ static void race(struct kunit *test, struct conn_test *t)
 	for (i = 0; i < 24; i++) {
 		race_begin(test);
 		work.delay_us = i * 40;
-		queue_work(system_unbound_wq, &work.work);
+		queue_work(mpa_unbound_wq, &work.work);
 		acts->here(t);
 		mpa_detach(t->a.conn);
 		flush_work(&work.work);

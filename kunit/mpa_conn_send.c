@@ -397,7 +397,7 @@ static void send_threads(struct kunit *test, struct conn_test *t)
 		INIT_WORK_ONSTACK(&w[i].work, send_work_run);
 		w[i].t = t;
 		w[i].first = i * 40;
-		queue_work(system_unbound_wq, &w[i].work);
+		queue_work(mpa_unbound_wq, &w[i].work);
 	}
 	for (i = 0; i < 4; i++) {
 		flush_work(&w[i].work);

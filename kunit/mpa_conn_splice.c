@@ -233,15 +233,14 @@ static void splice_own(struct kunit *test, struct conn_test *t)
 	unsigned long copied;
 
 	conn_two(test, 0, MPA_F_MARKERS);
-	copied = snmp_fold_field(t->a.conn->mn->mib, MPA_MIB_RX_COPIED);
+	copied = conn_fold(t->a.conn->mn->mib, MPA_MIB_RX_COPIED);
 	conn_post(test, 100);
 	conn_post(test, 1000);
 	conn_send(test, conn_page_msg(test, 1000));
 	conn_post(test, 20000);
 	conn_wait_rx(test, &t->b, 4);
 	KUNIT_EXPECT_EQ(test, copied,
-			snmp_fold_field(t->a.conn->mn->mib,
-					MPA_MIB_RX_COPIED));
+			conn_fold(t->a.conn->mn->mib, MPA_MIB_RX_COPIED));
 }
 
 static const struct conn_row splice_rows[] = {

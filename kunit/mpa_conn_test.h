@@ -59,7 +59,7 @@ struct conn_row {
 
 /* Define the rows of case mpa_conn.@title: those in @title_rows. */
 #define CONN_ROWS(title)						\
-const void *conn_##title##_rows(const void *prev, char *desc)		\
+const void *conn_##title##_rows MPA_KUNIT_PARAMS			\
 {									\
 	return conn_next_row(title##_rows, ARRAY_SIZE(title##_rows),	\
 			     prev, desc);				\
@@ -297,6 +297,7 @@ void conn_detach(struct kunit *test, struct mpa_consumer *c);
 u32 conn_arg(struct kunit *test);
 const void *conn_data(struct kunit *test);
 u32 conn_segments(const struct conn_test *t);
+unsigned long conn_fold(const void __percpu *mib, unsigned int field);
 unsigned long conn_counter(const struct conn_test *t, enum mpa_mib field);
 
 /* Startup frames of the peer, and of the connection as the peer sees them */
@@ -341,35 +342,35 @@ const void *conn_next_row(const struct conn_row *rows, size_t nr,
 			  const void *prev, char *desc);
 
 /* The rows of each case, see CONN_ROWS() */
-const void *conn_attach_rows(const void *prev, char *desc);
-const void *conn_exchange_rows(const void *prev, char *desc);
-const void *conn_startup_rows(const void *prev, char *desc);
-const void *conn_frame_rows(const void *prev, char *desc);
-const void *conn_timeout_rows(const void *prev, char *desc);
-const void *conn_overflow_rows(const void *prev, char *desc);
-const void *conn_shared_rows(const void *prev, char *desc);
-const void *conn_reject_rows(const void *prev, char *desc);
-const void *conn_recv_rows(const void *prev, char *desc);
-const void *conn_keep_rows(const void *prev, char *desc);
-const void *conn_error_rows(const void *prev, char *desc);
-const void *conn_fin_rows(const void *prev, char *desc);
-const void *conn_may_send_rows(const void *prev, char *desc);
-const void *conn_send_rows(const void *prev, char *desc);
-const void *conn_train_rows(const void *prev, char *desc);
-const void *conn_zerocopy_rows(const void *prev, char *desc);
-const void *conn_scribble_rows(const void *prev, char *desc);
-const void *conn_splice_rows(const void *prev, char *desc);
-const void *conn_queue_rows(const void *prev, char *desc);
-const void *conn_end_rows(const void *prev, char *desc);
-const void *conn_borrow_rows(const void *prev, char *desc);
-const void *conn_info_rows(const void *prev, char *desc);
-const void *conn_race_rows(const void *prev, char *desc);
-const void *conn_sock_rows(const void *prev, char *desc);
-const void *conn_enhanced_rows(const void *prev, char *desc);
-const void *conn_connect_rows(const void *prev, char *desc);
-const void *conn_ooo_rows(const void *prev, char *desc);
-const void *conn_ooo_end_rows(const void *prev, char *desc);
-const void *conn_hook_rows(const void *prev, char *desc);
-const void *conn_bounds_rows(const void *prev, char *desc);
+const void *conn_attach_rows MPA_KUNIT_PARAMS;
+const void *conn_exchange_rows MPA_KUNIT_PARAMS;
+const void *conn_startup_rows MPA_KUNIT_PARAMS;
+const void *conn_frame_rows MPA_KUNIT_PARAMS;
+const void *conn_timeout_rows MPA_KUNIT_PARAMS;
+const void *conn_overflow_rows MPA_KUNIT_PARAMS;
+const void *conn_shared_rows MPA_KUNIT_PARAMS;
+const void *conn_reject_rows MPA_KUNIT_PARAMS;
+const void *conn_recv_rows MPA_KUNIT_PARAMS;
+const void *conn_keep_rows MPA_KUNIT_PARAMS;
+const void *conn_error_rows MPA_KUNIT_PARAMS;
+const void *conn_fin_rows MPA_KUNIT_PARAMS;
+const void *conn_may_send_rows MPA_KUNIT_PARAMS;
+const void *conn_send_rows MPA_KUNIT_PARAMS;
+const void *conn_train_rows MPA_KUNIT_PARAMS;
+const void *conn_zerocopy_rows MPA_KUNIT_PARAMS;
+const void *conn_scribble_rows MPA_KUNIT_PARAMS;
+const void *conn_splice_rows MPA_KUNIT_PARAMS;
+const void *conn_queue_rows MPA_KUNIT_PARAMS;
+const void *conn_end_rows MPA_KUNIT_PARAMS;
+const void *conn_borrow_rows MPA_KUNIT_PARAMS;
+const void *conn_info_rows MPA_KUNIT_PARAMS;
+const void *conn_race_rows MPA_KUNIT_PARAMS;
+const void *conn_sock_rows MPA_KUNIT_PARAMS;
+const void *conn_enhanced_rows MPA_KUNIT_PARAMS;
+const void *conn_connect_rows MPA_KUNIT_PARAMS;
+const void *conn_ooo_rows MPA_KUNIT_PARAMS;
+const void *conn_ooo_end_rows MPA_KUNIT_PARAMS;
+const void *conn_hook_rows MPA_KUNIT_PARAMS;
+const void *conn_bounds_rows MPA_KUNIT_PARAMS;
 
 #endif /* _MPA_CONN_TEST_H */

@@ -12,6 +12,7 @@
 #include <uapi/linux/tls.h>
 
 #include "bench_int.h"
+#include "mpa_compat.h"
 
 #define RECV_MAX	BENCH_SIZE_MAX	/* octets in a call */
 #define POST_MAX	16		/* messages in a call */
@@ -50,7 +51,7 @@ static int listen_at(struct bench_run *run, struct socket **sock,
 	if (err)
 		return err;
 	*addr = run->opts.addr;
-	err = kernel_bind(*sock, (struct sockaddr *)addr,
+	err = kernel_bind(*sock, mpa_sockaddr(addr),
 			  sizeof(struct sockaddr_in));
 	if (!err)
 		err = kernel_listen(*sock, 1);
@@ -71,7 +72,7 @@ static int connect_to(struct bench_run *run, struct sockaddr_storage *addr,
 	err = create(run->tx_net, sock);
 	if (err)
 		return err;
-	err = kernel_connect(*sock, (struct sockaddr *)addr,
+	err = kernel_connect(*sock, mpa_sockaddr(addr),
 			     sizeof(struct sockaddr_in), 0);
 	if (err) {
 		sock_release(*sock);

@@ -6,6 +6,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "mpa_compat.h"
 #include "verbs.h"
 
 static struct sock *lookup(const struct rdma_addr *addr, struct net *net)
@@ -16,9 +17,8 @@ static struct sock *lookup(const struct rdma_addr *addr, struct net *net)
 	dst = (const struct sockaddr_in *)&addr->dst_addr;
 	if (src->sin_family != AF_INET)
 		return NULL;
-	return inet_lookup_established(net, net->ipv4.tcp_death_row.hashinfo,
-				       dst->sin_addr.s_addr, dst->sin_port,
-				       src->sin_addr.s_addr, src->sin_port, 0);
+	return mpa_lookup_established(net, dst->sin_addr.s_addr, dst->sin_port,
+				      src->sin_addr.s_addr, src->sin_port, 0);
 }
 
 /* It lasts as long as the connection. */

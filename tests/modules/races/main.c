@@ -131,7 +131,7 @@ static int actor_run(void *arg)
 
 static void world_timer(struct timer_list *timer)
 {
-	struct race_world *w = from_timer(w, timer, timer);
+	struct race_world *w = timer_container_of(w, timer, timer);
 
 	race_act_timer(w);
 	mod_timer(timer, jiffies + 1 + race_pick(&w->timer_rnd, 3));

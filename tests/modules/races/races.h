@@ -21,6 +21,7 @@
 #include <linux/wait.h>
 #include <net/mpa.h>
 #include <net/sock.h>
+#include "mpa_compat.h"
 
 #define RACE_THREADS	4
 #define RACE_SLOTS	40

@@ -26,7 +26,7 @@ static struct socket *raw_socket(struct race_world *w)
 	if (race_noref(w))
 		sock_no_linger(sock->sk);
 	else
-		sk_net_refcnt_upgrade(sock->sk);
+		mpa_net_refcnt_upgrade(sock->sk);
 	sock->sk->sk_rcvtimeo = RAW_WAIT;
 	/* One that is given up may have been accepted. */
 	if (!race_calm(w))
@@ -44,7 +44,7 @@ struct socket *race_raw_connect(struct race_world *w,
 	if (!sock)
 		return NULL;
 	race_peer(w, port, &addr);
-	if (!kernel_connect(sock, (struct sockaddr *)&addr, sizeof(addr), 0))
+	if (!kernel_connect(sock, mpa_sockaddr(&addr), sizeof(addr), 0))
 		return sock;
 	sock_release(sock);
 	return NULL;
@@ -199,7 +199,7 @@ static int raw_bind(struct race_world *w)
 
 	race_local(w, RACE_PORT_RAW, &addr);
 	sock_set_reuseaddr(w->raw->sk);
-	err = kernel_bind(w->raw, (struct sockaddr *)&addr, sizeof(addr));
+	err = kernel_bind(w->raw, mpa_sockaddr(&addr), sizeof(addr));
 	return err ?: kernel_listen(w->raw, SOMAXCONN);
 }
 
