@@ -68,30 +68,51 @@ class Native:
 
     def __init__(self, kernel):
         def has(name, path):
-            return name in read(kernel, path)
+            return re.search(r"\b%s\b" % name, read(kernel, path))
 
         self.library = not has("config LIBCRC32C", "lib/Kconfig")
-        any_name = "sockaddr_unsized" if has("struct sockaddr_unsized",
-                                             "include/linux/socket.h") \
-            else "sockaddr"
-        timer = "timer_container_of" if has("timer_container_of",
-                                            "include/linux/timer.h") \
-            else "from_timer"
-        quoted = has("MODULE_INFO(import_ns, ns)", "include/linux/module.h")
+        any_name = "sockaddr_unsized" if has(
+            "struct sockaddr_unsized {", "include/linux/socket.h") else "sockaddr"
+        timer = "timer_container_of" if has(
+            "timer_container_of", "include/linux/timer.h") else "from_timer"
+        workqueue = "include/linux/workqueue.h"
+        percpu = has("WQ_PERCPU", workqueue)
+        unbound = "system_dfl_wq" if has("system_dfl_wq;", workqueue) \
+            else "system_unbound_wq"
+        quoted = "MODULE_INFO(import_ns, ns)" in read(kernel,
+                                                      "include/linux/module.h")
         splice = re.search(r"ssize_t skb_splice_from_iter\(.*?\);",
                            read(kernel, "include/linux/skbuff.h"), re.S)[0]
+        params = "struct kunit *test, " if re.search(
+            r"generate_params\)\(struct kunit", read(kernel, "include/kunit/test.h")
+        ) else ""
+        ns_count = "0U" if has("__ns_ref_read", "include/linux/ns_common.h") \
+            else r"refcount_read(&(\1)->ns.count)"
         self.rules = [
             (r'#include "mpa_compat\.h"\n', ""),
+            (r"MPA_CRC32C_SOFTDEP;\n", ""),
             (r"\bmpa_sockaddr\(([^()]+)\)", r"(struct %s *)\1" % any_name),
             (r"\btimer_container_of\b", timer),
+            (r"( \| )?\bMPA_WQ_PERCPU\b",
+             lambda match: (match[1] or "") + "WQ_PERCPU" if percpu
+             else "" if match[1] else "0"),
+            (r"\bmpa_unbound_wq\b", unbound),
+            (r" MPA_KUNIT_PARAMS\t+", "(%sconst void *prev, char *desc) " % params),
+            (r" MPA_KUNIT_PARAMS\b", "(%sconst void *prev, char *desc)" % params),
+            (r"\bmpa_ns_count\(([^()]+|[^()]*\([^()]*\)[^()]*)\)", ns_count),
             (r"\bMPA_IMPORT_NS\((\w+)\)", r'MODULE_IMPORT_NS("\1")' if quoted
              else r"MODULE_IMPORT_NS(\1)"),
             (r"\bmpa_splice_from_iter\(([^()]+)\)",
              r"skb_splice_from_iter(\1%s)" % (", GFP_KERNEL"
                                               if "gfp" in splice else "")),
         ]
+        if has("kzalloc_obj", "include/linux/slab.h"):
+            self.rules.append((r"\bkzalloc\(sizeof\((\*[\w>-]+)\), (\w+)\)",
+                               r"kzalloc_obj(\1, \2)"))
+        if has("sk_net_refcnt_upgrade", "include/net/sock.h"):
+            self.rules.append((r"\bmpa_(net_refcnt_upgrade)\b", r"sk_\1"))
         self.names = set(re.findall(r"^(?:#define|static inline .*?) ?\b(mpa_\w+"
-                                    r"|MPA_\w+)\(", read(TOP, "mpa_compat.h"),
+                                    r"|MPA_[A-Z]\w+)", read(TOP, "mpa_compat.h"),
                                     re.M))
 
     def text(self, path):
@@ -253,6 +274,10 @@ class Tree:
         write(text, self.top, "MAINTAINERS")
 
     def kunit_tests(self):
+        for name in ("mpa_conn_kunit.c", "mpa_conn_test.h"):
+            path = os.path.join(self.top, MPA, "kunit", name)
+            write(re.sub(r".*\b(CONN_CASE\(hook\)|conn_hook_rows).*\n", "",
+                         read(path)), path)
         self.kunit = True
         self.makefile()
         self.kconfig("MPA", "MPA_KUNIT_TEST")
@@ -293,5 +318,5 @@ def main(args):
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except (Bad, OSError) as fault:
+    except (Bad, OSError, subprocess.CalledProcessError) as fault:
         sys.exit("patches: %s" % fault)
