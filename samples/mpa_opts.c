@@ -9,20 +9,14 @@
 #include <linux/kstrtox.h>
 #include <linux/mm.h>
 #include <linux/netdevice.h>
-#include <linux/nsproxy.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 #include <net/ipv6.h>
-#include <net/mpa.h>
 #include <net/sock.h>
 
 #include "mpa_opts.h"
-
-/* Private data in hexadecimal, and the rest of the command */
-#define CMD_MAX		(2 * MPA_PD_MAX_REV0 + 4096)
 
 static DEFINE_RATELIMIT_STATE(complaints, 5 * HZ, 100);
 
@@ -281,32 +275,6 @@ void mpa_opts_free(struct mpa_opts *opts)
 {
 	kvfree(opts->pd);
 	opts->pd = NULL;
-}
-
-/* Namespace of the current task: for writing commands and reading results */
-struct net *mpa_opts_net(void)
-{
-	return current->nsproxy->net_ns;
-}
-
-/* write() of a file that takes commands; @run may change the line it gets. */
-ssize_t mpa_opts_write(const char __user *from, size_t len,
-		       int (*run)(struct net *net, char *line))
-{
-	char *line;
-	int err;
-
-	if (len > CMD_MAX)
-		return -E2BIG;
-	line = kvmalloc(len + 1, GFP_KERNEL);
-	if (!line)
-		return -ENOMEM;
-	line[len] = 0;
-	err = -EFAULT;
-	if (!copy_from_user(line, from, len))
-		err = run(mpa_opts_net(), line);
-	kvfree(line);
-	return err ?: len;
 }
 
 /* Keepalive: detects a peer that has vanished. */

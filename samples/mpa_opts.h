@@ -87,9 +87,6 @@ bool mpa_opts_given(const struct mpa_syntax *syntax,
 int mpa_opts_parse(const struct mpa_syntax *syntax, struct net *net,
 		   char *line, struct mpa_opts *opts);
 void mpa_opts_free(struct mpa_opts *opts);
-struct net *mpa_opts_net(void);
-ssize_t mpa_opts_write(const char __user *from, size_t len,
-		       int (*run)(struct net *net, char *line));
 int mpa_opts_sock_setup(struct socket *sock, void *ctx);
 
 /* Parsers for struct mpa_option */

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * A consumer of MPA for the shell: sends ULPDUs, echoes them, and measures.
- * README.md explains its files in debugfs, their commands and the results.
+ * README.md explains its files in /dev/mpa_ping, commands and results.
  *
- * An open file holds a reference on the module, a listening socket one on its
- * namespace.
+ * An open file holds a reference on the module and on a namespace, a listening
+ * socket one on its namespace.
  *
  * Locks: ping_net.lock, servers_lock (a mutex each) and the lock of a server
  * are not nested. MPA's locks are taken inside the last two. The data of a
  * connection needs no lock: its callbacks run one at a time.
  */
-#include <linux/debugfs.h>
+#include "mpa_dev.c"	/* an object file can be in one module only */
+
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -21,7 +22,6 @@
 #include "mpa_server.h"
 
 static unsigned int ping_net_id __read_mostly;
-static struct dentry *ping_dir;
 
 struct ping_net *ping_net(struct net *net)
 {
@@ -76,41 +76,26 @@ static int ping_command(struct net *net, char *line)
 	return err;
 }
 
-static ssize_t cmd_write(struct file *file, const char __user *buf, size_t len,
-			 loff_t *pos)
+static void show_last(struct seq_file *seq, struct net *net,
+		      enum ping_side side)
 {
-	return mpa_opts_write(buf, len, ping_command);
-}
-
-static const struct file_operations cmd_fops = {
-	.owner	= THIS_MODULE,
-	.open	= simple_open,
-	.write	= cmd_write,
-	.llseek	= noop_llseek,
-};
-
-static int show_last(struct seq_file *seq, enum ping_side side)
-{
-	struct ping_net *pn = ping_net(mpa_opts_net());
+	struct ping_net *pn = ping_net(net);
 
 	mutex_lock(&pn->lock);
 	if (pn->last[side])
 		ping_result_show(seq, pn->last[side]);
 	mutex_unlock(&pn->lock);
-	return 0;
 }
 
-static int result_show(struct seq_file *seq, void *unused)
+static void result_show(struct seq_file *seq, struct net *net)
 {
-	return show_last(seq, PING_SIDE_PING);
+	show_last(seq, net, PING_SIDE_PING);
 }
-DEFINE_SHOW_ATTRIBUTE(result);
 
-static int serve_result_show(struct seq_file *seq, void *unused)
+static void serve_result_show(struct seq_file *seq, struct net *net)
 {
-	return show_last(seq, PING_SIDE_SERVE);
+	show_last(seq, net, PING_SIDE_SERVE);
 }
-DEFINE_SHOW_ATTRIBUTE(serve_result);
 
 /**
  * struct payload_file - "payload", opened for writing
@@ -125,18 +110,26 @@ struct payload_file {
 static int payload_open(struct inode *inode, struct file *file)
 {
 	struct payload_file *pf;
+	int err = -ENOMEM;
 
 	pf = kmalloc(sizeof(*pf), GFP_KERNEL);
 	if (!pf)
-		return -ENOMEM;
+		return err;
 	pf->buf = ping_buf_alloc();
-	if (!pf->buf) {
-		kfree(pf);
-		return -ENOMEM;
-	}
-	pf->net = get_net(mpa_opts_net());
+	if (!pf->buf)
+		goto free;
+	pf->net = mpa_dev_net_get();
+	err = PTR_ERR_OR_ZERO(pf->net);
+	if (err)
+		goto put;
 	file->private_data = pf;
 	return 0;
+
+put:
+	ping_buf_put(pf->buf);
+free:
+	kfree(pf);
+	return err;
 }
 
 static ssize_t payload_write(struct file *file, const char __user *from,
@@ -179,11 +172,16 @@ static const struct file_operations payload_fops = {
 
 static int captured_open(struct inode *inode, struct file *file)
 {
-	struct ping_net *pn = ping_net(mpa_opts_net());
+	struct net *net = mpa_dev_net_get();
+	struct ping_net *pn;
 
+	if (IS_ERR(net))
+		return PTR_ERR(net);
+	pn = ping_net(net);
 	mutex_lock(&pn->lock);
 	file->private_data = ping_buf_get(pn->captured);
 	mutex_unlock(&pn->lock);
+	put_net(net);
 	return 0;
 }
 
@@ -241,16 +239,14 @@ static struct pernet_operations ping_net_ops = {
 	.size	= sizeof(struct ping_net),
 };
 
-static void __init ping_debugfs_init(void)
-{
-	ping_dir = debugfs_create_dir("mpa_ping", NULL);
-	debugfs_create_file("cmd", 0200, ping_dir, NULL, &cmd_fops);
-	debugfs_create_file("result", 0400, ping_dir, NULL, &result_fops);
-	debugfs_create_file("serve_result", 0400, ping_dir, NULL,
-			    &serve_result_fops);
-	debugfs_create_file("payload", 0200, ping_dir, NULL, &payload_fops);
-	debugfs_create_file("captured", 0400, ping_dir, NULL, &captured_fops);
-}
+static struct mpa_dev ping_devs[] = {
+	{ MPA_DEV("mpa_ping", "cmd", &mpa_dev_fops), .run = ping_command },
+	{ MPA_DEV("mpa_ping", "result", &mpa_dev_fops), .show = result_show },
+	{ MPA_DEV("mpa_ping", "serve_result", &mpa_dev_fops),
+	  .show = serve_result_show },
+	{ MPA_DEV("mpa_ping", "payload", &payload_fops) },
+	{ MPA_DEV("mpa_ping", "captured", &captured_fops) },
+};
 
 static int __init ping_init(void)
 {
@@ -260,17 +256,23 @@ static int __init ping_init(void)
 	if (err)
 		return err;
 	err = register_pernet_subsys(&ping_net_ops);
-	if (err) {
-		ping_client_exit();
-		return err;
-	}
-	ping_debugfs_init();
+	if (err)
+		goto exit_client;
+	err = mpa_dev_register(ping_devs, ARRAY_SIZE(ping_devs));
+	if (err)
+		goto exit_net;
 	return 0;
+
+exit_net:
+	unregister_pernet_subsys(&ping_net_ops);
+exit_client:
+	ping_client_exit();
+	return err;
 }
 
 static void __exit ping_exit(void)
 {
-	debugfs_remove(ping_dir);
+	mpa_dev_unregister(ping_devs, ARRAY_SIZE(ping_devs));
 	mpa_server_exit();
 	unregister_pernet_subsys(&ping_net_ops);
 	ping_client_exit();

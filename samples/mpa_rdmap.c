@@ -2,8 +2,9 @@
 /*
  * A consumer of MPA that implements as much of DDP (RFC 5041) and RDMAP (RFC
  * 5040) as the programs of rdma-core need. Of MPA it uses only
- * include/net/mpa.h, and shows how to use it. It has these files in debugfs, in
- * mpa_rdmap/. Each belongs to the network namespace of the task that opens it:
+ * include/net/mpa.h, and shows how to use it. It has these files in
+ * /dev/mpa_rdmap. Each belongs to the network namespace of the task that opens
+ * it:
  *
  * cmd		commands, written one at a time
  * result	result of the last "connect", one key=value per line
@@ -103,16 +104,15 @@
  * however, also sends a Terminate and closes: the stream's lock serializes
  * that, and MPA's locks are taken inside it.
  */
-#include <linux/debugfs.h>
 #include <linux/module.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
+#include "mpa_dev.h"
 #include "mpa_rdmap.h"
 #include "mpa_server.h"
 
 static unsigned int rdmap_net_id __read_mostly;
-static struct dentry *rdmap_dir;
 
 struct rdmap_net *rdmap_net(struct net *net)
 {
@@ -142,41 +142,26 @@ static int rdmap_command(struct net *net, char *line)
 	return err;
 }
 
-static ssize_t cmd_write(struct file *file, const char __user *buf, size_t len,
-			 loff_t *pos)
+static void show_last(struct seq_file *seq, struct net *net,
+		      enum rdmap_side side)
 {
-	return mpa_opts_write(buf, len, rdmap_command);
-}
-
-static const struct file_operations cmd_fops = {
-	.owner	= THIS_MODULE,
-	.open	= simple_open,
-	.write	= cmd_write,
-	.llseek	= noop_llseek,
-};
-
-static int show_last(struct seq_file *seq, enum rdmap_side side)
-{
-	struct rdmap_net *rn = rdmap_net(mpa_opts_net());
+	struct rdmap_net *rn = rdmap_net(net);
 
 	mutex_lock(&rn->lock);
 	if (rn->last[side])
 		rdmap_result_show(seq, rn->last[side]);
 	mutex_unlock(&rn->lock);
-	return 0;
 }
 
-static int result_show(struct seq_file *seq, void *unused)
+static void result_show(struct seq_file *seq, struct net *net)
 {
-	return show_last(seq, RDMAP_SIDE_CONNECT);
+	show_last(seq, net, RDMAP_SIDE_CONNECT);
 }
-DEFINE_SHOW_ATTRIBUTE(result);
 
-static int serve_result_show(struct seq_file *seq, void *unused)
+static void serve_result_show(struct seq_file *seq, struct net *net)
 {
-	return show_last(seq, RDMAP_SIDE_SERVE);
+	show_last(seq, net, RDMAP_SIDE_SERVE);
 }
-DEFINE_SHOW_ATTRIBUTE(serve_result);
 
 static int __net_init rdmap_net_init(struct net *net)
 {
@@ -200,6 +185,13 @@ static struct pernet_operations rdmap_net_ops = {
 	.size	= sizeof(struct rdmap_net),
 };
 
+static struct mpa_dev rdmap_devs[] = {
+	{ MPA_DEV("mpa_rdmap", "cmd", &mpa_dev_fops), .run = rdmap_command },
+	{ MPA_DEV("mpa_rdmap", "result", &mpa_dev_fops), .show = result_show },
+	{ MPA_DEV("mpa_rdmap", "serve_result", &mpa_dev_fops),
+	  .show = serve_result_show },
+};
+
 static int __init rdmap_init(void)
 {
 	int err;
@@ -207,17 +199,15 @@ static int __init rdmap_init(void)
 	err = register_pernet_subsys(&rdmap_net_ops);
 	if (err)
 		return err;
-	rdmap_dir = debugfs_create_dir("mpa_rdmap", NULL);
-	debugfs_create_file("cmd", 0200, rdmap_dir, NULL, &cmd_fops);
-	debugfs_create_file("result", 0400, rdmap_dir, NULL, &result_fops);
-	debugfs_create_file("serve_result", 0400, rdmap_dir, NULL,
-			    &serve_result_fops);
-	return 0;
+	err = mpa_dev_register(rdmap_devs, ARRAY_SIZE(rdmap_devs));
+	if (err)
+		unregister_pernet_subsys(&rdmap_net_ops);
+	return err;
 }
 
 static void __exit rdmap_exit(void)
 {
-	debugfs_remove(rdmap_dir);
+	mpa_dev_unregister(rdmap_devs, ARRAY_SIZE(rdmap_devs));
 	mpa_server_exit();
 	unregister_pernet_subsys(&rdmap_net_ops);
 }

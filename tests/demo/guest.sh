@@ -3,7 +3,7 @@
 # The part of tests/demo/demo.sh that runs in the guest, with /root/file to send.
 set -euo pipefail
 
-PING=/sys/kernel/debug/mpa_ping
+PING=/dev/mpa_ping
 PORT=5044
 SIZE=$(stat -c %s /root/file)
 

@@ -47,9 +47,9 @@ compare() {
 	local name=$1 most=$2 mpa plain times
 
 	shift 2
-	ns dos2 bash -c "echo 'serve port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
+	ns dos2 bash -c "echo 'serve port=$PORT' >/dev/mpa_ping/cmd"
 	mpa=$(per_octet "$@")
-	ns dos2 bash -c "echo 'stop port=$PORT' >/sys/kernel/debug/mpa_ping/cmd"
+	ns dos2 bash -c "echo 'stop port=$PORT' >/dev/mpa_ping/cmd"
 	nsenter --net=/run/netns/dos2 -- nc -ll -p $PORT -e cat &
 	until ns dos2 ss -Hltn | grep -q :$PORT; do sleep 0.1; done
 	plain=$(per_octet raw=1 "$@")

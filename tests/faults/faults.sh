@@ -14,7 +14,7 @@
 
 . "${0%/*}/netstat.sh"
 
-PING=/sys/kernel/debug/mpa_ping
+PING=/dev/mpa_ping
 DEBUGFS=/sys/kernel/debug
 TRACE=/sys/kernel/tracing
 SPACE=faults

@@ -59,8 +59,8 @@ static struct sockaddr_in address(uint8_t net, int worker, uint16_t port)
 
 static const char *command_file(const struct setup *setup)
 {
-	return setup->rdmap ? "/sys/kernel/debug/mpa_rdmap/cmd" :
-			      "/sys/kernel/debug/mpa_ping/cmd";
+	return setup->rdmap ? "/dev/mpa_rdmap/cmd" :
+			      "/dev/mpa_ping/cmd";
 }
 
 /* Returns 0 or a negative errno, as the command does. */

@@ -3,7 +3,7 @@
 # Common functions of the cases, on top of net/socket/lib.sh: two ends of a network, a
 # which connects and b which listens, with siw at one and our module at the other.
 
-RDMAP=/sys/kernel/debug/mpa_rdmap
+RDMAP=/dev/mpa_rdmap
 OUT=/root/out
 COPIES=/root/copies
 names_pair

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2016
 # Connections, one after the other, and what the counters say after them; see net.sh
 
-RDMAP=/sys/kernel/debug/mpa_rdmap
+RDMAP=/dev/mpa_rdmap
 PATIENCE=$((300 * SLOW))	# seconds for all of a connection
 OCTETS=800000	# approximate number to send each way
 FROM=0		# b's MpaRxOctets before this connection

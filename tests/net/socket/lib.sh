@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Common functions of the socket tests. They run in a guest of tests/vm, as root.
 
-PING=/sys/kernel/debug/mpa_ping
+PING=/dev/mpa_ping
 STATE=/tmp/mpa-test
 PORT=5044
 SLOW=1			# the debug kernel is

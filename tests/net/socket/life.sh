@@ -216,6 +216,36 @@ result_names() {
 	return 0
 }
 
+# Root alone may open the files. One that is open acts where it was opened, and keeps
+# the module.
+device_files() {
+	local file left
+
+	network pair 1500
+	serve mode=echo
+	ping_ok "$B4" count=3
+	# busybox wants a name for the user
+	echo "user:x:1000:1000::/:/bin/sh" >/etc/passwd
+	for file in $PING/*; do
+		same "$(stat -c '%a %u' "$file")" "600 0" "mode of $file"
+		chmod 666 "$file"
+		start-stop-daemon -S -c 1000:1000 -x /bin/dd -- "if=$file" count=0 \
+			2>"$STATE/error" && fail "$file opens without a capability"
+		grep -q 'not permitted' "$STATE/error" || fail "$(<"$STATE/error")"
+		chmod 600 "$file"
+	done
+	like "$(ns a sh -c "nsenter --net=/run/netns/b cat <$PING/result")" \
+		"*ulpdus_tx=3*" "result of a, read in b"
+	ns b sh -c "echo 'stop port=$PORT' |
+		nsenter --net=/run/netns/a cat >$PING/cmd" || fail "stop"
+	ping_to "$B4" && fail "the server still answers"
+	exec {left}<$PING/result
+	rmmod mpa_ping && fail "unloaded with a file open"
+	exec {left}<&-
+	rm "$STATE/serving"
+	reload
+}
+
 test_case close.half "TD-01 TD-02 OO-06 ER-02 ER-13" half_close
 test_case close.after-data "TD-01 TX-01" shut_down_after_data
 test_case close.blackhole "ER-02 CS-33" black_hole
@@ -228,3 +258,4 @@ test_case counters "ER-01 FR-01" counters
 test_case trace "ER-01" trace_events
 test_case commands.invalid "DD-09" invalid_commands
 test_case commands.results "DD-05 DD-09" result_names
+test_case commands.files "" device_files

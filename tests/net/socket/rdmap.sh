@@ -5,7 +5,7 @@
 
 # Make lib.sh use mpa_rdmap instead of mpa_ping
 rdmap() {
-	PING=/sys/kernel/debug/mpa_rdmap
+	PING=/dev/mpa_rdmap
 	modprobe mpa_rdmap || fail "no mpa_rdmap"
 	trap rdmap_over EXIT
 	network "${1:-pair}" "${2:-1500}"
@@ -222,7 +222,7 @@ rdmap_cannot_begin() {
 	expect status=-16 terminate_tx=2/0/5 messages_tx=0
 	peer_served
 	# Resets the fifty
-	PING=/sys/kernel/debug/mpa_ping stop_serving
+	PING=/dev/mpa_ping stop_serving
 	wait
 }
 
