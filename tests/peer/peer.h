@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * An MPA peer in user space, for tests: see main.c. It is written from RFC 5044
+ * An MPA peer in user space, for tests: see mpa-peer.1. It is written from RFC 5044
  * and RFC 6581 alone and shares nothing with the module; FPDUs and CRCs are
  * those of the reference of kunit/.
  */

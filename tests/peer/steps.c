@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The steps that main.c lists. */
+/* The steps that mpa-peer.1 lists. */
 #include <stdio.h>
 #include <string.h>
 
