@@ -1,42 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Targets to call; Kbuild lists what is built
 
-# The running kernel's headers, else the newest installed ones, else the guest's
-# kernel if it is built
-ifndef KDIR
-KDIR := $(wildcard /lib/modules/$(shell uname -r)/build)
-ifeq ($(KDIR),)
-KDIR := $(shell ls -d /lib/modules/*/build 2>/dev/null | sort -V | tail -n 1)
-endif
-ifeq ($(KDIR),)
-KDIR := $(shell tests/vm/kernel --if-built plain 2>/dev/null)
-endif
-endif
+# Modules are built for the running kernel, or for that of KDIR=DIR
+KDIR ?= /lib/modules/$(shell uname -r)/build
+RELEASE := $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
 
 # KUnit is off in Debian's own kernels
 MODULES = CONFIG_MPA=m CONFIG_MPA_SAMPLES=m
-MODULES += $(if $(shell grep -s '^CONFIG_KUNIT=' \
-	$(KDIR)/include/config/auto.conf),CONFIG_MPA_KUNIT_TEST=m)
+MODULES += $(if $(wildcard kunit),$(if $(shell grep -s '^CONFIG_KUNIT=' \
+	$(KDIR)/include/config/auto.conf),CONFIG_MPA_KUNIT_TEST=m))
 
-# The version of the headers, and 6.12 if that is not older
-RELEASE = $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
+# 6.12 if the release is not older
 OLDEST = $(shell printf '%s\n' 6.12 $(RELEASE) | sort -V | head -n 1)
 
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
-.PHONY: all modules modules_install demo check harden fuzz net faults races \
-	kcsan dos exit_order dos-cost soak fuzz-core integrity lint interop \
-	ooo bench bench-compare bench-profile shell coverage mutants \
-	conformance htmldocs patches clean distclean help need-kdir
+# install and uninstall: as in the kernel's modules_install, and for packages
+INSTALL_MOD_PATH ?= $(if $(DESTDIR),$(abspath $(DESTDIR)))
+INSTALL_MOD_DIR ?= updates
+PREFIX ?= /usr
+MODDIR = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)
+EXAMPLES = $(DESTDIR)$(PREFIX)/share/doc/mpa/examples
+# A directory that a package is made from has no kernel to know the modules of
+DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
+	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
+
+.PHONY: all modules modules_install install uninstall demo check \
+	harden fuzz net faults races kcsan dos exit_order dos-cost soak \
+	fuzz-core integrity lint interop ooo bench bench-compare bench-profile \
+	shell coverage mutants conformance htmldocs patches clean distclean help \
+	need-kdir
 
 all: modules
 
 need-kdir:
-	@[ -n "$(KDIR)" ] || { \
-	echo "No kernel to build for. Install the headers of the running one:"; \
+	@[ -n "$(RELEASE)" ] || { \
+	echo "$(KDIR) has no kernel to build for."; \
+	echo "Install the headers of the running kernel:"; \
 	echo "    apt-get install linux-headers-$(shell uname -r)"; \
-	echo "or those of Debian 12's Linux 6.12: apt-get install linux-headers-6.12-amd64"; \
-	echo "or name a kernel's build directory: make KDIR=DIR"; \
+	echo "or name another kernel's build directory: make KDIR=DIR"; \
+	ls -d /lib/modules/*/build/include/config 2>/dev/null | \
+		sed 's|^|    make KDIR=|; s|/include/config$$||'; \
 	echo "(make demo and make check build a kernel of their own)"; \
 	exit 1; } >&2
 	@[ "$(OLDEST)" = 6.12 ] || { \
@@ -46,10 +50,33 @@ need-kdir:
 	exit 1; } >&2
 
 modules: need-kdir
+	@echo "For Linux $(RELEASE), $(KDIR)"
 	$(BUILD) modules
 
+# The kernel's own key is in its build directory only if it was built there; without it
+# nothing is signed here. The kernel calls depmod only where it finds a System.map, which
+# Debian's headers lack; so that is done here, and its warning left out.
+modules_install: SHELL = /bin/bash
+modules_install: .SHELLFLAGS = -o pipefail -c
 modules_install: need-kdir
-	$(BUILD) modules_install
+	@[ -e modules.order ] || { echo "Nothing is built: make first" >&2; exit 1; }
+	{ $(BUILD) modules_install INSTALL_MOD_PATH=$(INSTALL_MOD_PATH) \
+		INSTALL_MOD_DIR=$(INSTALL_MOD_DIR) INSTALL_MOD_STRIP=1 \
+		$(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=) \
+		2>&1 >&3 | sed "/missing 'System.map'/d" >&2; } 3>&1
+	$(DEPMOD)
+	@[ -e $(KDIR)/certs/signing_key.pem ] || echo "Not signed: the kernel's own key is" \
+		"not there. For Secure Boot see README.md, Build and use."
+
+install: modules_install
+	install -D -m 644 conf/modules-load.conf $(EXAMPLES)/modules-load.d/mpa.conf
+	install -D -m 644 conf/sysctl.conf $(EXAMPLES)/sysctl.d/mpa.conf
+
+uninstall: need-kdir
+	rm -f $(foreach m,mpa mpa_hello mpa_kunit mpa_ping mpa_rdmap, \
+		$(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko $(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko.*)
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/mpa
+	$(DEPMOD)
 
 demo:
 	tests/demo/demo.sh
@@ -120,7 +147,7 @@ patches:
 	tools/patches/patches.sh $(if $(BUILD_PATCHES),--build) $(TREE)
 
 clean:
-	$(if $(KDIR),$(BUILD) clean)
+	$(if $(RELEASE),$(BUILD) clean)
 	rm -rf build
 
 distclean: clean
@@ -128,7 +155,8 @@ distclean: clean
 
 help:
 	@echo "make                  the modules, for the running kernel or KDIR=DIR"
-	@echo "make modules_install  install them there (then: modprobe mpa)"
+	@echo "make install          install them there (then: modprobe mpa), and examples of"
+	@echo "                      settings; make uninstall removes them; DESTDIR=DIR"
 	@echo "make demo             a file goes through MPA in a guest"
 	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
 	@echo "                      LONG=1 with the exhaustive sweeps, and the guest's own"

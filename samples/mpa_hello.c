@@ -119,5 +119,6 @@ static void __exit hello_exit(void)
 module_init(hello_init);
 module_exit(hello_exit);
 
+MODULE_AUTHOR("the mpa project");
 MODULE_DESCRIPTION("The smallest MPA consumer");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -281,5 +281,6 @@ static void __exit ping_exit(void)
 module_init(ping_init);
 module_exit(ping_exit);
 
+MODULE_AUTHOR("the mpa project");
 MODULE_DESCRIPTION("MPA sample consumer: send, echo and measure ULPDUs");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -215,5 +215,6 @@ static void __exit rdmap_exit(void)
 module_init(rdmap_init);
 module_exit(rdmap_exit);
 
+MODULE_AUTHOR("the mpa project");
 MODULE_DESCRIPTION("MPA sample consumer: DDP and RDMAP");
 MODULE_LICENSE("Dual BSD/GPL");

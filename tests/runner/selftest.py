@@ -153,6 +153,26 @@ def counter_cases():
            "mpa_net.c and mpa.rst differ in %s" % (set(made) ^ set(named)))
 
 
+VERSIONS = {
+    "mpa_main.c": r'^MODULE_VERSION\("(.*)"\)',
+    "dkms.conf": r'^PACKAGE_VERSION="(.*)"',
+    "CHANGELOG.md": r"^## (.*)",
+    "README.md": r"/usr/src/mpa-(.*?)`",
+    "tests/peer/mpa-peer.1": r'^\.TH .*"mpa (\S+)"',
+}
+
+
+def version_cases():
+    """All that name the version agree; the newest stands first."""
+    found = {}
+    for name, pattern in VERSIONS.items():
+        with open(os.path.join(TESTS, os.pardir, name), encoding="utf-8") as file:
+            named = re.search(pattern, file.read(), re.M)
+        found[name] = named and named[1]
+    yield ("docs.version", len(set(found.values())) == 1 and all(found.values()),
+           "the versions differ: %s" % found)
+
+
 def mutant_cases():
     """The breakages fit the sources as they are."""
     mutants = breakage.load("mutants/mutants.py")
@@ -415,7 +435,7 @@ def harden_cases():
 def main():
     cases = [*ooo_cases(), *ktap_cases(), *conformance_cases(),
              *profile_cases(), *readme_cases(), *counter_cases(),
-             *mutant_cases(), *lint_cases(), *harden_cases()]
+             *version_cases(), *mutant_cases(), *lint_cases(), *harden_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
