@@ -25,7 +25,7 @@ EXAMPLES = $(DESTDIR)$(PREFIX)/share/doc/mpa/examples
 DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
 
-.PHONY: all modules modules_install install uninstall demo check \
+.PHONY: all modules modules_install install uninstall deb packages demo check \
 	harden fuzz net faults races kcsan dos exit_order dos-cost soak \
 	fuzz-core integrity lint interop ooo bench bench-compare bench-profile \
 	shell coverage mutants conformance htmldocs patches clean distclean help \
@@ -77,6 +77,12 @@ uninstall: need-kdir
 		$(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko $(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko.*)
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/mpa
 	$(DEPMOD)
+
+deb:
+	tests/packages/deb.sh
+
+packages:
+	tests/packages/packages.sh $(if $(ONLY),'$(ONLY)')
 
 demo:
 	tests/demo/demo.sh
@@ -157,6 +163,9 @@ help:
 	@echo "make                  the modules, for the running kernel or KDIR=DIR"
 	@echo "make install          install them there (then: modprobe mpa), and examples of"
 	@echo "                      settings; make uninstall removes them; DESTDIR=DIR"
+	@echo "make deb              Debian packages, in build/deb: mpa-dkms, mpa-dev, mpa-tools"
+	@echo "make packages         builds, installs and removes these on two kernels;"
+	@echo "                      ONLY='PART...' some of it"
 	@echo "make demo             a file goes through MPA in a guest"
 	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
 	@echo "                      LONG=1 with the exhaustive sweeps, and the guest's own"

@@ -156,6 +156,7 @@ def counter_cases():
 VERSIONS = {
     "mpa_main.c": r'^MODULE_VERSION\("(.*)"\)',
     "dkms.conf": r'^PACKAGE_VERSION="(.*)"',
+    "debian/changelog": r"^mpa \((.*)\)",
     "CHANGELOG.md": r"^## (.*)",
     "README.md": r"/usr/src/mpa-(.*?)`",
     "tests/peer/mpa-peer.1": r'^\.TH .*"mpa (\S+)"',
