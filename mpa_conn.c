@@ -22,7 +22,8 @@
  * - the consumer, from mpa_attach() until released() has returned;
  * - each queued or running work item;
  * - each batch that the consumer has not put;
- * - each zero-copy message whose pages the network stack may still have.
+ * - each zero-copy message whose pages the network stack may still have;
+ * - a netlink request that is reading it, see mpa_net_get_from().
  *
  * The socket belongs to the consumer, which may close it in or after
  * released(): MPA no longer uses it then. Batches stay valid without it.
@@ -221,7 +222,7 @@ struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	conn->sock = sock;
 	conn->ops = params->ops;
 	conn->ctx = params->ctx;
-	INIT_LIST_HEAD(&conn->net_node);
+	RB_CLEAR_NODE(&conn->net_node);
 	INIT_LIST_HEAD(&conn->startup_node);
 	conn->conn_flags = params->flags;
 	conn->local.rev = mpa_params_rev(params);

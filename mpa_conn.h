@@ -6,6 +6,7 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/percpu_counter.h>
+#include <linux/rbtree.h>
 #include <linux/sched/mm.h>
 #include <linux/spinlock.h>
 #include <linux/tcp.h>
@@ -66,8 +67,9 @@ struct mpa_stats {
 
 /**
  * struct mpa_net - MPA's state in a network namespace
+ * @net: the namespace; NULL in mpa_net_none
  * @lock: protects @conns, @startups, @nr_startups and @dying
- * @conns: all attached connections
+ * @conns: all attached connections, ordered by their cookies
  * @startups: Responders in @conns without a complete Request, oldest first
  * @nr_startups: number of entries in @startups
  * @dying: the namespace is going away: @conns and @startups are closed to
@@ -84,8 +86,9 @@ struct mpa_stats {
  *	over the connections
  */
 struct mpa_net {
+	struct net		*net;
 	spinlock_t		lock;	/* see @lock above */
-	struct list_head	conns;
+	struct rb_root		conns;
 	struct list_head	startups;
 	int			nr_startups;
 	bool			dying;
@@ -245,7 +248,8 @@ struct mpa_conn_ooo {
  * @ops: the consumer's callbacks
  * @ctx: the consumer's context
  * @mn: state of the namespace; of mpa_net_none after mpa_net_leave()
- * @net_node: entry in mpa_net.conns
+ * @cookie: the cookie of @sk, which ss shows as well; 0 before the attach
+ * @net_node: entry in mpa_net.conns; protected by mpa_net.lock
  * @startup_node: entry in mpa_net.startups, or empty; protected by mpa_net.lock
  * @data_ready: sk_data_ready of the socket before the attach
  * @state_change: sk_state_change of the socket before the attach
@@ -287,7 +291,8 @@ struct mpa_conn {
 	const struct mpa_ops	*ops;
 	void			*ctx;
 	struct mpa_net		*mn;
-	struct list_head	net_node;
+	u64			cookie;
+	struct rb_node		net_node;
 	struct list_head	startup_node;
 
 	void			(*data_ready)(struct sock *sk);
@@ -331,6 +336,10 @@ void mpa_net_rx_mem_add(struct mpa_net *mn, s64 octets);
 bool mpa_net_rx_full(const struct mpa_conn *conn);
 int mpa_net_enlist(struct mpa_conn *conn);
 void mpa_net_unlist(struct mpa_conn *conn);
+u64 mpa_net_last(struct mpa_net *mn);
+unsigned int mpa_net_get_from(struct mpa_net *mn, u64 cookie,
+			      struct mpa_conn **conns, unsigned int max);
+void mpa_net_put(struct mpa_conn *conn);
 
 #define mpa_count(conn, field) \
 	SNMP_INC_STATS(READ_ONCE((conn)->mn)->mib, MPA_MIB_##field)

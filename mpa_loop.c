@@ -36,8 +36,8 @@ static void mpa_loop_log(struct mpa_conn *conn)
 	if (conn->rx.end.error == MPA_ERR_TCP)
 		return;
 	mpa_tcp_addresses(conn->sk, &local, &peer);
-	net_info_ratelimited("mpa: peer %pISpc: error %d (%s)\n", &peer,
-			     conn->rx.end.error,
+	net_info_ratelimited("mpa: peer %pISpc, local %pISpc: error %d (%s)\n",
+			     &peer, &local, conn->rx.end.error,
 			     mpa_reason_name(conn->rx.end.reason));
 }
 

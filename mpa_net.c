@@ -3,9 +3,11 @@
  * MPA in each network namespace: its connections, the limit on startups, the
  * memory that consumers keep, counters (mpa_stat) and sysctls (net.mpa).
  */
+#include <kunit/visibility.h>
 #include <linux/init.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
+#include <linux/sock_diag.h>
 #include <linux/swap.h>
 #include <linux/sysctl.h>
 #include <net/ip.h>
@@ -27,7 +29,7 @@ static unsigned int mpa_net_id __read_mostly;
  */
 static struct mpa_net mpa_net_none = {
 	.lock			= __SPIN_LOCK_UNLOCKED(mpa_net_none.lock),
-	.conns			= LIST_HEAD_INIT(mpa_net_none.conns),
+	.conns			= RB_ROOT,
 	.startups		= LIST_HEAD_INIT(mpa_net_none.startups),
 	.dying			= true,
 	.crc			= 1,
@@ -300,8 +302,9 @@ static int __net_init mpa_net_init(struct net *net)
 	struct mpa_net *mn = mpa_net(net);
 	int err;
 
+	mn->net = net;
 	spin_lock_init(&mn->lock);
-	INIT_LIST_HEAD(&mn->conns);
+	mn->conns = RB_ROOT;
 	INIT_LIST_HEAD(&mn->startups);
 	mn->crc = 1;
 	mn->ooo_ack_notify = 1;
@@ -334,6 +337,25 @@ free_mib:
 	return err;
 }
 
+static struct mpa_conn *mpa_net_entry(const struct rb_node *node)
+{
+	return rb_entry_safe(node, struct mpa_conn, net_node);
+}
+
+static bool mpa_net_before(struct rb_node *a, const struct rb_node *b)
+{
+	return mpa_net_entry(a)->cookie < mpa_net_entry(b)->cookie;
+}
+
+/* mn->lock held. No effect if @conn is not listed. */
+static void mpa_net_del(struct mpa_net *mn, struct mpa_conn *conn)
+{
+	if (RB_EMPTY_NODE(&conn->net_node))
+		return;
+	rb_erase(&conn->net_node, &mn->conns);
+	RB_CLEAR_NODE(&conn->net_node);
+}
+
 /*
  * Unlists and returns a connection that is not released yet, with a reference,
  * or NULL. Only kernel sockets without a reference on their namespace have any.
@@ -344,9 +366,9 @@ static struct mpa_conn *mpa_net_first(struct mpa_net *mn)
 
 	spin_lock_bh(&mn->lock);
 	mn->dying = true;
-	conn = list_first_entry_or_null(&mn->conns, struct mpa_conn, net_node);
+	conn = mpa_net_entry(rb_first(&mn->conns));
 	if (conn) {
-		list_del_init(&conn->net_node);
+		mpa_net_del(mn, conn);
 		mpa_net_startup_del(mn, conn);
 		mpa_conn_get(conn);
 	}
@@ -358,10 +380,14 @@ int mpa_net_enlist(struct mpa_conn *conn)
 {
 	struct mpa_net *mn = conn->mn;
 	int err = -ENETDOWN;
+	u32 cookie[2];
+
+	sock_diag_save_cookie(conn->sk, cookie);
+	conn->cookie = (u64)cookie[1] << 32 | cookie[0];
 
 	spin_lock_bh(&mn->lock);
 	if (!mn->dying) {
-		list_add_tail(&conn->net_node, &mn->conns);
+		rb_add(&conn->net_node, &mn->conns, mpa_net_before);
 		err = 0;
 	}
 	spin_unlock_bh(&mn->lock);
@@ -394,9 +420,74 @@ void mpa_net_unlist(struct mpa_conn *conn)
 
 	mpa_net_leave(conn);
 	spin_lock_bh(&mn->lock);
-	list_del_init(&conn->net_node);
+	mpa_net_del(mn, conn);
 	spin_unlock_bh(&mn->lock);
 }
+
+/* Returns the highest cookie of a listed connection, or 0. */
+u64 mpa_net_last(struct mpa_net *mn)
+{
+	struct mpa_conn *conn;
+	u64 cookie;
+
+	spin_lock_bh(&mn->lock);
+	conn = mpa_net_entry(rb_last(&mn->conns));
+	cookie = conn ? conn->cookie : 0;
+	spin_unlock_bh(&mn->lock);
+	return cookie;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_net_last);
+
+/* mn->lock held. Returns the first connection from @cookie on, or NULL. */
+static struct mpa_conn *mpa_net_search(struct mpa_net *mn, u64 cookie)
+{
+	struct rb_node *node = mn->conns.rb_node;
+	struct mpa_conn *found = NULL;
+
+	while (node) {
+		struct mpa_conn *conn = mpa_net_entry(node);
+
+		if (conn->cookie < cookie) {
+			node = node->rb_right;
+		} else {
+			found = conn;
+			node = node->rb_left;
+		}
+	}
+	return found;
+}
+
+/*
+ * Get up to @max connections from @cookie on, in the order of their cookies.
+ * Each has a reference, and so has its socket: what is listed is not released
+ * yet, so both exist, but the connection may be released and the consumer may
+ * close the socket once mn->lock is dropped. mpa_net_put() drops both.
+ */
+unsigned int mpa_net_get_from(struct mpa_net *mn, u64 cookie,
+			      struct mpa_conn **conns, unsigned int max)
+{
+	struct mpa_conn *conn;
+	unsigned int nr = 0;
+
+	spin_lock_bh(&mn->lock);
+	conn = mpa_net_search(mn, cookie);
+	while (conn && nr < max) {
+		mpa_conn_get(conn);
+		sock_hold(conn->sk);
+		conns[nr++] = conn;
+		conn = mpa_net_entry(rb_next(&conn->net_node));
+	}
+	spin_unlock_bh(&mn->lock);
+	return nr;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_net_get_from);
+
+void mpa_net_put(struct mpa_conn *conn)
+{
+	sock_put(conn->sk);
+	mpa_conn_put(conn);
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_net_put);
 
 /*
  * The namespace goes away before the connection: abort it, and from now on

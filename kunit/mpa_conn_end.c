@@ -666,6 +666,55 @@ static void end_counters(struct kunit *test, struct conn_test *t)
 				    rows[i].field);
 }
 
+/* Two connections in the namespace, found from any cookie on, in order */
+static void end_cookies(struct kunit *test, struct conn_test *t)
+{
+	struct mpa_conn *conns[3] = {};
+	struct mpa_net *mn;
+	u64 first, second;
+
+	conn_two(test, 0, 0);
+	mn = t->a.conn->mn;
+	KUNIT_ASSERT_EQ(test, 2, mpa_net_get_from(mn, 0, conns, 3));
+	first = conns[0]->cookie;
+	second = conns[1]->cookie;
+	mpa_net_put(conns[0]);
+	mpa_net_put(conns[1]);
+	KUNIT_EXPECT_GT(test, first, 0);
+	KUNIT_EXPECT_GT(test, second, first);
+	KUNIT_EXPECT_EQ(test, second, mpa_net_last(mn));
+
+	KUNIT_ASSERT_EQ(test, 1, mpa_net_get_from(mn, 0, conns, 1));
+	KUNIT_EXPECT_EQ(test, first, conns[0]->cookie);
+	mpa_net_put(conns[0]);
+	KUNIT_ASSERT_EQ(test, 2, mpa_net_get_from(mn, first, conns, 3));
+	mpa_net_put(conns[0]);
+	mpa_net_put(conns[1]);
+	KUNIT_ASSERT_EQ(test, 1, mpa_net_get_from(mn, first + 1, conns, 3));
+	KUNIT_EXPECT_EQ(test, second, conns[0]->cookie);
+	mpa_net_put(conns[0]);
+	KUNIT_EXPECT_EQ(test, 0, mpa_net_get_from(mn, second + 1, conns, 3));
+}
+
+/* A netlink request reads a connection that is released, its socket closed. */
+static void end_cookie_released(struct kunit *test, struct conn_test *t)
+{
+	struct mpa_conn *conns[3] = {};
+	struct mpa_info info;
+
+	conn_default(test);
+	KUNIT_ASSERT_EQ(test, 1, mpa_net_get_from(t->mn, 0, conns, 3));
+	conn_detach(test, &t->a);
+	mpa_peer_close(t->sock[0]);
+	t->sock[0] = NULL;
+	KUNIT_EXPECT_EQ(test, 0, mpa_net_last(t->mn));
+	KUNIT_EXPECT_NE(test, 0, refcount_read(&conns[0]->sk->sk_refcnt));
+	mpa_get_info(conns[0], &info);
+	KUNIT_EXPECT_EQ(test, info.state, MPA_STATE_FULL);
+	mpa_net_put(conns[0]);
+	mpa_conn_wait_none();
+}
+
 static void end_reasons(struct kunit *test, struct conn_test *t)
 {
 	int reason, other;
@@ -714,6 +763,8 @@ static const struct conn_row info_rows[] = {
 	{ "addresses, IPv6", end_addresses, true },
 	{ "ER-01: counters", end_counters },
 	{ "ER-01: names of reasons", end_reasons },
+	{ "connections by their cookies", end_cookies },
+	{ "a connection released while it is read", end_cookie_released },
 };
 
 CONN_ROWS(info);
