@@ -260,6 +260,7 @@ static void mpa_cm_established(struct mpa_conn *conn,
 		mpa_count(conn, NO_CRC);
 	if (conn->terms.enhanced)
 		mpa_count(conn, ENHANCED);
+	mpa_nl_established(conn);
 	if (conn->ops->established && mpa_conn_enter(conn))
 		conn->ops->established(conn, reply);
 }

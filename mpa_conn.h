@@ -497,6 +497,12 @@ bool mpa_hook_is_on(const struct sock *sk);
 bool mpa_cm_run(struct mpa_conn *conn);
 void mpa_cm_free(struct mpa_conn *conn);
 
+/* mpa_nl.c APIs: */
+int mpa_nl_register(void);
+void mpa_nl_unregister(void);
+void mpa_nl_established(struct mpa_conn *conn);
+void mpa_nl_ended(struct mpa_conn *conn);
+
 /* mpa_tx.c APIs: */
 void mpa_tx_begin(struct mpa_conn *conn);
 u32 mpa_tx_emss(const struct mpa_conn *conn);

@@ -48,8 +48,10 @@ static void mpa_loop_report(struct mpa_conn *conn)
 
 	if (conn->rx.reported || !mpa_conn_enter(conn))
 		return;
-	WRITE_ONCE(conn->rx.reported, true);
+	/* Pairs with the acquire in mpa_nl_put_end(), which reads rx.end. */
+	smp_store_release(&conn->rx.reported, true);
 	trace_mpa_ended(conn, end);
+	mpa_nl_ended(conn);
 	SNMP_INC_STATS(READ_ONCE(conn->mn)->mib, MPA_MIB_REASON + end->reason);
 	mpa_loop_log(conn);
 	conn->ops->ended(conn, end);
@@ -140,6 +142,8 @@ static void mpa_loop_release(struct mpa_conn *conn)
 	timer_shutdown_sync(&conn->timer);
 	mpa_net_startup_end(conn);
 	mpa_count(conn, RELEASED);
+	if (!conn->rx.reported)
+		mpa_nl_ended(conn);
 	/* After this the namespace does not wait for this work item. */
 	mpa_net_unlist(conn);
 	mpa_tx_collect(conn, &left);

@@ -12,7 +12,8 @@
  *   without a lock, preempted in there;
  * - work items.
  *
- * (1) mpa_net_unregister(): no namespace refers to a connection.
+ * (1) mpa_nl_unregister(): no request of user space looks at one. Then
+ * mpa_net_unregister(): no namespace refers to a connection.
  * (2) mpa_conn_wait_none(): waits for the last reference on each connection. A
  * task of the first kind holds one until it has queued the work item, or found
  * it queued; so does a work item until it is about to return, and a batch that
@@ -79,10 +80,16 @@ static int __init mpa_init(void)
 	err = mpa_net_register();
 	if (err)
 		goto exit_conn;
+	err = mpa_nl_register();
+	if (err)
+		goto exit_net;
 	if (IS_ENABLED(CONFIG_PREEMPTION) && !IS_ENABLED(CONFIG_TASKS_RCU))
 		__module_get(THIS_MODULE);
 	return 0;
 
+exit_net:
+	mpa_net_unregister();
+	mpa_net_exit_none();
 exit_conn:
 	mpa_conn_exit();
 exit_sk:
@@ -95,6 +102,7 @@ exit_crc:
 /* The comment at the top of the file says why this order is safe. */
 static void __exit mpa_exit(void)
 {
+	mpa_nl_unregister();
 	mpa_net_unregister();
 	mpa_conn_wait_none();
 	mpa_sk_exit();

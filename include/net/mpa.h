@@ -505,8 +505,9 @@ struct mpa_info {
 
 /*
  * The contract of each function (context, locks, return codes) is in the
- * kernel-doc above its definition: in mpa_attach.c, mpa_conn.c, mpa_cm.c,
- * mpa_main.c, mpa_tx.c, mpa_rx_batch.c, mpa_connect.c and mpa_listen.c.
+ * kernel-doc above its definition: in mpa_attach.c, mpa_info.c, mpa_conn.c,
+ * mpa_cm.c, mpa_main.c, mpa_tx.c, mpa_rx_batch.c, mpa_connect.c and
+ * mpa_listen.c.
  *
  * Lifetime: attach, start, (accept or reject), ..., detach. For the states, and
  * how to end a connection gracefully, see "The consumer's view" in

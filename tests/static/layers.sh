@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # layers.sh DIR: calls between the objects of mpa.ko go down only. Kbuild lists them
 # from the top layer to the bottom; DIR has them, built. Data counts as well. Prints
-# one case for each object: a symbol of an object above it makes it fail.
+# one case for each object: a symbol of an object above it makes it fail. A file NAME_gen.c,
+# generated, is of the layer of NAME.c.
 set -euo pipefail
 
 dir=${1:?usage: layers.sh DIR}
@@ -22,8 +23,11 @@ done >"$dir/layers.symbols"
 awk -v order="${order[*]}" '
 BEGIN {
 	n = split(order, name)
-	for (i = 1; i <= n; i++)
-		layer[name[i]] = i
+	for (i = 1; i <= n; i++) {
+		base = name[i]
+		sub(/_gen$/, "", base)
+		layer[name[i]] = base in layer ? layer[base] : i
+	}
 }
 $3 ~ /^[A-TV-Z]$/ { owner[$2] = $1 }
 $3 == "U" { used[$1] = used[$1] " " $2 }
@@ -32,7 +36,7 @@ END {
 		up = ""
 		nr = split(used[name[i]], symbol, " ")
 		for (k = 1; k <= nr; k++)
-			if (symbol[k] in owner && layer[owner[symbol[k]]] < i)
+			if (symbol[k] in owner && layer[owner[symbol[k]]] < layer[name[i]])
 				up = up " " symbol[k] " (" owner[symbol[k]] ")"
 		if (up) {
 			print "not ok layers." name[i] " uses from above:" up

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034
 # The checks that need no guest, for tests/check.sh; each prints results.
 
-STATIC=(build cppcheck checkpatch spelling kernel_doc)
+STATIC=(build ynl cppcheck checkpatch spelling kernel_doc)
 
 # Types that netdev's robot omits, and those that only make sense in a patch
 IGNORED=COMMIT_LOG_LONG_LINE,MACRO_ARG_REUSE,ALLOC_SIZEOF_STRUCT,\
@@ -15,13 +15,14 @@ kernel_sources() {
 		'<(linux/(module|slab)|net/net_namespace)\.h>' tests/modules tests/fuzz/wire)
 }
 
-# Per file: trace events read best in a form of their own, and a file that
-# bridges versions has to compare them.
+# Per file: trace events read best in a form of their own, a file that bridges
+# versions has to compare them, and generated code is as it is.
 ignored() {
 	echo -n "$IGNORED"
 	case $1 in
 	include/trace/*) echo ,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE ;;
 	*_compat.h) echo ,LINUX_VERSION_CODE,CONSTANT_COMPARISON ;;
+	include/uapi/* | *_gen.[ch]) echo ,LONG_LINE ;;
 	esac
 }
 
@@ -41,6 +42,8 @@ static_build() {
 	fi
 	"$TOP/tests/static/layers.sh" "$farm" || [[ $? == 1 ]] || echo "not ok layers.status"
 }
+
+static_ynl() { "$TOP/tests/static/ynl.sh"; }
 
 static_checkpatch() {
 	local file

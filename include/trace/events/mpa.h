@@ -13,7 +13,7 @@ struct mpa_conn;
 
 /*
  * Each event begins with the cookie of the socket, as ss -e shows it after
- * "sk:". Two have the addresses of both ends as well.
+ * "sk:". Those at the begin and at the end have both addresses as well.
  */
 
 /* Values of these names, for user space that reads the raw trace */
@@ -71,9 +71,8 @@ TRACE_EVENT(mpa_frame,
 );
 
 /*
- * What was negotiated for full operation. Only this event and
- * /proc/net/mpa_stat tell whether CRCs are used: consumers do not see it (RFC
- * 5044 section 4.4).
+ * What was negotiated for full operation. Consumers do not see whether CRCs are
+ * used (RFC 5044 section 4.4).
  */
 TRACE_EVENT(mpa_terms,
 	TP_PROTO(const struct mpa_conn *conn, s8 rev, bool crc, bool markers_tx,
