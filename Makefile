@@ -28,8 +28,8 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 .PHONY: all modules modules_install install uninstall deb packages demo check \
 	harden fuzz net faults races kcsan dos exit_order dos-cost soak \
 	fuzz-core integrity lint interop ooo bench bench-compare bench-profile \
-	shell coverage mutants conformance htmldocs patches clean distclean help \
-	need-kdir
+	shell coverage mutants conformance htmldocs patches tools tools_install clean \
+	distclean help need-kdir
 
 all: modules
 
@@ -83,6 +83,12 @@ deb:
 
 packages:
 	tests/packages/packages.sh $(if $(ONLY),'$(ONLY)')
+
+tools:
+	$(MAKE) -C tools/mpa
+
+tools_install:
+	$(MAKE) -C tools/mpa install
 
 demo:
 	tests/demo/demo.sh
@@ -154,6 +160,7 @@ patches:
 
 clean:
 	$(if $(RELEASE),$(BUILD) clean)
+	$(MAKE) -C tools/mpa clean
 	rm -rf build
 
 distclean: clean
@@ -166,6 +173,8 @@ help:
 	@echo "make deb              Debian packages, in build/deb: mpa-dkms, mpa-dev, mpa-tools"
 	@echo "make packages         builds, installs and removes these on two kernels;"
 	@echo "                      ONLY='PART...' some of it"
+	@echo "make tools            the command mpa, which shows connections (libmnl-dev);"
+	@echo "                      make tools_install PREFIX=DIR (/usr/local)"
 	@echo "make demo             a file goes through MPA in a guest"
 	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
 	@echo "                      LONG=1 with the exhaustive sweeps, and the guest's own"

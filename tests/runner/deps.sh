@@ -9,8 +9,9 @@ packages_of() {
 	modules) echo make gcc libc6-dev kmod python3 ;;
 	kernel) echo linux-source-6.12 make gcc libc6-dev flex bison bc perl \
 		libelf-dev libssl-dev xz-utils kmod ;;
+	tools) echo make gcc libc6-dev libmnl-dev ;;
 	guest) echo qemu-system-x86 busybox-static bash cpio kmod iproute2 \
-		ethtool tcpdump util-linux rdmacm-utils ibverbs-providers ;;
+		ethtool tcpdump util-linux jq rdmacm-utils ibverbs-providers ;;
 	lint) echo clang clang-tidy lld llvm coccinelle shellcheck pylint gcc \
 		libc6-dev git python3 ;;
 	check) echo sparse cppcheck codespell perl python3 python3-yaml \

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034
 # The checks that need no guest, for tests/check.sh; each prints results.
 
-STATIC=(build ynl cppcheck checkpatch spelling kernel_doc)
+STATIC=(build ynl command cppcheck checkpatch spelling kernel_doc)
 
 # Types that netdev's robot omits, and those that only make sense in a patch
 IGNORED=COMMIT_LOG_LONG_LINE,MACRO_ARG_REUSE,ALLOC_SIZEOF_STRUCT,\
@@ -11,6 +11,7 @@ NO_AUTHOR_SIGN_OFF,GIT_COMMIT_ID,CAMELCASE,FILE_PATH_CHANGES,BAD_REPORTED_BY_LIN
 
 kernel_sources() {
 	sources -name '*.[ch]' -printf '%P\n'
+	(cd "$TOP" && printf '%s\n' tools/mpa/*.[ch])
 	(cd "$TOP" && grep -rl --include='*.c' -E \
 		'<(linux/(module|slab)|net/net_namespace)\.h>' tests/modules tests/fuzz/wire)
 }
@@ -45,6 +46,48 @@ static_build() {
 
 static_ynl() { "$TOP/tests/static/ynl.sh"; }
 
+# The command, without a warning, and its man page
+static_command() {
+	local dir=$TOP/build/check/command
+
+	if make -s -C "$TOP/tools/mpa" O="$dir" CFLAGS="-O2 -Werror" >&2; then
+		echo "ok command.build no warning"
+	else
+		echo "not ok command.build"
+	fi
+	command_cases "$dir/mpa"
+}
+
+# usage STATUS WORD...: that is the status of a mistaken command, and stdout is empty
+usage() {
+	local said rc=0
+
+	said=$("$mpa" "${@:2}" 2>/dev/null) || rc=$?
+	if ((rc == $1)) && [[ -z $said ]]; then
+		echo "ok command.usage.${*:2}"
+	else
+		echo "not ok command.usage.${*:2} status $rc: $said"
+	fi
+}
+
+command_cases() {
+	local mpa=$1
+
+	usage 2 -x
+	usage 2 nonsense
+	usage 2 show sport
+	usage 2 show sport 0
+	usage 2 show dport 65536
+	usage 2 show dport -1
+	usage 2 show sk xyz
+	usage 2 monitor sport 1x
+	if "$mpa" help | grep -q '^usage:' && ! "$mpa" help >/dev/full 2>&1; then
+		echo "ok command.help"
+	else
+		echo "not ok command.help"
+	fi
+}
+
 static_checkpatch() {
 	local file
 
@@ -63,13 +106,14 @@ static_checkpatch() {
 static_cppcheck() {
 	local parts=$TOP/tests/static sources
 
-	mapfile -t sources < <(kernel_sources | grep '\.c$')
+	mapfile -t sources < <(kernel_sources | grep '\.c$' | grep -v '^tools/')
 	(cd "$TOP" && cppcheck -q -j2 --inline-suppr -D__KERNEL__ -DMODULE \
 		--enable=warning,style,performance,portability \
 		--suppressions-list="$parts/cppcheck" \
 		--include="$parts/cppcheck.h" -Iinclude -I. -Isamples \
 		--template='{file}:{line}:{column}: {severity}: {message} [{id}]' \
-		"${sources[@]}" tests/peer/*.c tests/static/planted.c) \
+		-Iinclude/uapi "${sources[@]}" tests/peer/*.c tools/mpa/*.c \
+		tests/static/planted.c) \
 		>"$OUT/cppcheck.said" 2>&1 || echo "not ok lint.cppcheck.ran"
 	"$parts/findings.py" cppcheck "$TOP" <"$OUT/cppcheck.said" || true
 }

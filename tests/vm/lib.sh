@@ -86,6 +86,7 @@ sources() {
 	(cd "$TREE" && find . \
 		-path ./build -prune -o -path './.*' -prune -o \
 		-path ./tests -prune -o -path ./Documentation -prune -o \
+		-path ./tools -prune -o -path ./debian -prune -o \
 		-type f \( -name 'Kbuild*' -o -name Kconfig -o -name '*.h' \
 		-o -name '*vectors*' -o -name '*.c' ! -name '*.mod.c' \) \
 		"$@" | LC_ALL=C sort)

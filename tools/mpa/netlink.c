@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Requests to the kernel, and its answers. */
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/genetlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "mpa.h"
+
+/**
+ * struct netlink - a socket, and the numbers of the kernel's family
+ * @sock: the socket
+ * @seq: sequence number of the last request
+ * @family: number of the family mpa
+ * @group: number of the group of its events
+ * @filter: which connections to tell of
+ * @fn: called for each connection
+ * @arg: for @fn
+ * @buf: messages received
+ */
+struct netlink {
+	struct mnl_socket	*sock;
+	unsigned int		seq;
+	uint16_t		family;
+	uint32_t		group;
+	const struct filter	*filter;
+	conn_fn			fn;
+	void			*arg;
+	char			buf[32768];
+};
+
+static void complain(const char *what)
+{
+	if (errno == EPERM || errno == EACCES)
+		fprintf(stderr, "mpa: %s: CAP_NET_ADMIN is needed\n", what);
+	else
+		fprintf(stderr, "mpa: %s: %s\n", what, strerror(errno));
+}
+
+static struct nlmsghdr *request(struct netlink *nl, void *buf, uint16_t type,
+				uint8_t cmd, uint16_t flags)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct genlmsghdr *genl;
+
+	nlh->nlmsg_type = type;
+	nlh->nlmsg_flags = NLM_F_REQUEST | flags;
+	nlh->nlmsg_seq = ++nl->seq;
+	genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
+	genl->cmd = cmd;
+	genl->version = MPA_FAMILY_VERSION;
+	return nlh;
+}
+
+/* Send @nlh, and call @fn for each answer. Returns false with errno set. */
+static bool ask(struct netlink *nl, const struct nlmsghdr *nlh, mnl_cb_t fn,
+		void *arg)
+{
+	unsigned int port = mnl_socket_get_portid(nl->sock);
+	ssize_t len;
+	int more;
+
+	if (mnl_socket_sendto(nl->sock, nlh, nlh->nlmsg_len) < 0)
+		return false;
+	do {
+		len = mnl_socket_recvfrom(nl->sock, nl->buf, sizeof(nl->buf));
+		if (len < 0)
+			return false;
+		more = mnl_cb_run(nl->buf, len, nl->seq, port, fn, arg);
+		if (more < 0)
+			return false;
+	} while (more);
+	return true;
+}
+
+static void find_group(struct netlink *nl, const struct nlattr *groups)
+{
+	const struct nlattr *group, *attr;
+
+	mnl_attr_for_each_nested(group, groups) {
+		const char *name = "";
+		uint32_t id = 0;
+
+		mnl_attr_for_each_nested(attr, group) {
+			if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_NAME)
+				name = mnl_attr_get_str(attr);
+			if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_ID)
+				id = mnl_attr_get_u32(attr);
+		}
+		if (!strcmp(name, MPA_MCGRP_EVENTS))
+			nl->group = id;
+	}
+}
+
+static int family_cb(const struct nlmsghdr *nlh, void *arg)
+{
+	struct netlink *nl = arg;
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, sizeof(struct genlmsghdr)) {
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
+			nl->family = mnl_attr_get_u16(attr);
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GROUPS)
+			find_group(nl, attr);
+	}
+	return MNL_CB_OK;
+}
+
+static bool find_family(struct netlink *nl)
+{
+	char buf[256];
+	struct nlmsghdr *nlh = request(nl, buf, GENL_ID_CTRL,
+				       CTRL_CMD_GETFAMILY, NLM_F_ACK);
+
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, MPA_FAMILY_NAME);
+	if (ask(nl, nlh, family_cb, nl) && nl->family && nl->group)
+		return true;
+	if (errno == ENOENT)
+		fprintf(stderr, "mpa: the module mpa is not loaded\n");
+	else
+		complain("asking for the family mpa");
+	return false;
+}
+
+/* A socket for requests of the namespace that the command runs in, or NULL */
+struct netlink *netlink_open(void)
+{
+	struct netlink *nl = or_die(calloc(1, sizeof(*nl)));
+
+	nl->seq = time(NULL);
+	nl->sock = mnl_socket_open(NETLINK_GENERIC);
+	if (!nl->sock || mnl_socket_bind(nl->sock, 0, MNL_SOCKET_AUTOPID) < 0)
+		complain("netlink socket");
+	else if (find_family(nl))
+		return nl;
+	netlink_close(nl);
+	return NULL;
+}
+
+void netlink_close(struct netlink *nl)
+{
+	if (nl->sock)
+		mnl_socket_close(nl->sock);
+	free(nl);
+}
+
+static int conn_cb(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
+	struct netlink *nl = arg;
+	struct conn conn;
+
+	if (nlh->nlmsg_type != nl->family)
+		return MNL_CB_OK;
+	if (!conn_parse(&conn, nlh)) {
+		errno = EBADMSG;
+		return MNL_CB_ERROR;
+	}
+	if (conn_fits(&conn, nl->filter))
+		nl->fn(genl->cmd, &conn, nl->arg);
+	return MNL_CB_OK;
+}
+
+/* Call @fn for each connection that fits @filter. */
+bool netlink_show(struct netlink *nl, const struct filter *filter, conn_fn fn,
+		  void *arg)
+{
+	uint16_t flags = filter->cookie ? NLM_F_ACK : NLM_F_DUMP;
+	char buf[256];
+	struct nlmsghdr *nlh = request(nl, buf, nl->family, MPA_CMD_CONN_GET,
+				       flags);
+
+	if (filter->cookie) {
+		mnl_attr_put_u64(nlh, MPA_A_CONN_COOKIE, filter->cookie);
+	} else {
+		if (filter->sport)
+			mnl_attr_put_u16(nlh, MPA_A_CONN_LOCAL_PORT,
+					 filter->sport);
+		if (filter->dport)
+			mnl_attr_put_u16(nlh, MPA_A_CONN_PEER_PORT,
+					 filter->dport);
+	}
+	nl->filter = filter;
+	nl->fn = fn;
+	nl->arg = arg;
+	if (ask(nl, nlh, conn_cb, nl))
+		return true;
+	if (filter->cookie && errno == ENOENT)
+		fprintf(stderr, "mpa: no such connection\n");
+	else
+		complain("asking for connections");
+	return false;
+}
+
+/* Call @fn for each event that fits @filter, until something fails. */
+bool netlink_monitor(struct netlink *nl, const struct filter *filter,
+		     conn_fn fn, void *arg)
+{
+	ssize_t len;
+
+	nl->filter = filter;
+	nl->fn = fn;
+	nl->arg = arg;
+	if (mnl_socket_setsockopt(nl->sock, NETLINK_ADD_MEMBERSHIP, &nl->group,
+				  sizeof(nl->group)) < 0) {
+		complain("listening for events");
+		return false;
+	}
+	fprintf(stderr, "mpa: listening\n");
+	for (;;) {
+		len = mnl_socket_recvfrom(nl->sock, nl->buf, sizeof(nl->buf));
+		if (len < 0 && errno == ENOBUFS) {
+			fprintf(stderr, "mpa: events were lost\n");
+			continue;
+		}
+		if (len < 0 ||
+		    mnl_cb_run(nl->buf, len, 0, 0, conn_cb, nl) < 0) {
+			complain("receiving events");
+			return false;
+		}
+		if (ferror(stdout))
+			return false;
+	}
+}
