@@ -66,7 +66,7 @@ job_kunit() {
 }
 
 job_socket() {
-	local kernel=$1 shard=$2 limit=$3 name=socket-$1-${2%/*} rc=0
+	local kernel=$1 shard=$2 limit=$3 name=socket-$1-${2%/*} rc=0 ynl
 
 	shift 3
 	{
@@ -75,7 +75,8 @@ job_socket() {
 		((!$#)) || printf ' %q' "$@"
 		echo
 	} >"$OUT/$name.sh"
-	guest "$name" --kernel "$kernel" --timeout "$limit" \
+	ynl=$("$TOP/tests/net/ynl/build.sh") || return
+	guest "$name" --kernel "$kernel" --timeout "$limit" --file "$ynl:/usr/bin/mpa-ynl" \
 		--file "$TOP/tests/net/socket:/root/test" -- "$OUT/$name.sh" \
 		>"$OUT/$name.out" || rc=$?
 	grep '^#' "$OUT/$name.out" >&2 || true
@@ -205,7 +206,7 @@ conformance() {
 prepare() {
 	local kernel
 
-	"$TOP/tests/runner/deps.sh" modules kernel guest check decode fuzz-core
+	"$TOP/tests/runner/deps.sh" modules kernel guest tools check decode fuzz-core
 	rm -rf "$OUT"
 	mkdir -p "$OUT"
 	for kernel in $(flavours); do

@@ -149,6 +149,27 @@ scenario reclaim "mpa_t[rx]*|mpa_batch_*|accept_*" "memalloc=1" \
 scenario abort "mpa_tcp_*" "markers=1" \
 	"mode=sink size=30000 count=4000 batch=16"
 
+# An administrator asks for a connection, and listens for events
+scenario netlink "mpa_nl_*" "markers=1" "size=100 count=4"
+
+up_netlink() {
+	mpa monitor >/dev/null 2>"$WORK/monitor" &
+	MONITOR=$!
+	until grep -q listening "$WORK/monitor"; do sleep 0.1; done
+}
+
+down_netlink() {
+	kill $MONITOR
+	wait $MONITOR
+	grep -q 'events were lost' "$WORK/monitor" ||
+		finding "the listener does not know that events were lost"
+}
+
+run_netlink() {
+	mpa sk 1 2>/dev/null
+	ping "$1"
+}
+
 # An FPDU is longer than the window
 up_long() { sysctl -qw net.ipv4.tcp_rmem="4096 4096 4096"; }
 down_long() { sysctl -qw net.ipv4.tcp_rmem="4096 131072 6291456"; }
