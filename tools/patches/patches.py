@@ -262,8 +262,9 @@ class Tree:
     def maintainers(self):
         entry = ("IWARP MPA (MARKER PDU ALIGNED FRAMING FOR TCP)\n"
                  "L:\tnetdev@vger.kernel.org\nL:\tlinux-rdma@vger.kernel.org\n"
-                 "S:\tMaintained\nF:\tDocumentation/networking/mpa*\n"
-                 "F:\tinclude/net/mpa.h\nF:\tinclude/trace/events/mpa.h\n"
+                 "S:\tMaintained\nF:\tDocumentation/netlink/specs/mpa.yaml\n"
+                 "F:\tDocumentation/networking/mpa*\nF:\tinclude/net/mpa.h\n"
+                 "F:\tinclude/trace/events/mpa.h\nF:\tinclude/uapi/linux/mpa.h\n"
                  "F:\tnet/mpa/\n\n")
         text = read(self.top, "MAINTAINERS")
         list_at = text.index("\n3C59X NETWORK DRIVER\n") + 1
