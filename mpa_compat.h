@@ -116,6 +116,17 @@ do {									\
 #define mpa_ns_count(net)	refcount_read(&(net)->ns.count)
 #endif
 
+/*
+ * 6.18 has AccECN (RFC 9768). Octets that its option can take from a segment
+ * that mss_cache does not allow for, if it was negotiated.
+ */
+#ifdef MPA_HAVE_ACCECN
+#define mpa_accecn_octets(tp) \
+	(tcp_ecn_mode_accecn(tp) ? ALIGN((u32)TCP_ACCECN_MAXSIZE, 4) : 0U)
+#else
+#define mpa_accecn_octets(tp)	((void)(tp), 0U)
+#endif
+
 /* Up to 6.13 the module crc32c has to be there before crc32c() is called. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define MPA_CRC32C_SOFTDEP	MODULE_SOFTDEP("pre: crc32c")

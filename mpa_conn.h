@@ -133,8 +133,10 @@ enum mpa_flag {
  * @ooopack: tcp_sock.rcv_ooopack when a hole was last seen; mpa_mulpdu() reads
  *	@ooopack, @sack_until, @sack and @sack_max without a lock
  * @sack_until: jiffies until which room is left for SACK blocks
- * @sack: octets left for SACK blocks in each segment
- * @sack_max: most octets that SACK blocks can take; constant in MPA_STATE_FULL
+ * @sack: octets left for SACK blocks and AccECN in each segment while
+ *	@sack_until has not passed
+ * @sack_max: most octets that they can take; constant in MPA_STATE_FULL
+ * @accecn: octets left for AccECN in each segment; constant in MPA_STATE_FULL
  * @may_send: FPDUs may be sent (CS-29)
  * @fin: TCP was asked to send its FIN
  * @busy: tcp_sendmsg_locked() is running: ignore the write_space() it causes
@@ -152,6 +154,7 @@ struct mpa_conn_tx {
 	unsigned long		sack_until;
 	u32			sack;
 	u32			sack_max;
+	u32			accecn;
 	bool			may_send;
 	bool			fin;
 	bool			busy;
@@ -560,7 +563,8 @@ bool mpa_connect_is_work(const struct work_struct *work);
 /**
  * struct mpa_tcp_room - what TCP can be given
  * @emss: octets of a segment that FPDUs may fill
- * @sack: octets of a segment left for SACK blocks, not counted in @emss
+ * @sack: octets of a segment left for SACK blocks and AccECN, not counted in
+ *	@emss
  * @octets: octets of all segments together; a single segment may be longer
  */
 struct mpa_tcp_room {
@@ -574,7 +578,8 @@ int mpa_tcp_check(struct socket *sock);
 u32 mpa_tcp_emss(struct sock *sk);
 bool mpa_tcp_probes_mtu(const struct sock *sk);
 u32 mpa_tcp_sack_octets(const struct sock *sk);
-u32 mpa_tcp_sack_max(const struct sock *sk);
+u32 mpa_tcp_accecn_octets(const struct sock *sk);
+u32 mpa_tcp_options_max(const struct sock *sk);
 u32 mpa_tcp_window(const struct sock *sk);
 u32 mpa_tcp_pages_max(void);
 bool mpa_tcp_has_room(const struct sock *sk);

@@ -74,11 +74,17 @@ bool mpa_tcp_probes_mtu(const struct sock *sk)
 	       READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_mtu_probing);
 }
 
+/* Octets of a header that options may take beside those in each segment. */
+static u32 mpa_tcp_option_room(const struct tcp_sock *tp)
+{
+	return MAX_TCP_OPTION_SPACE -
+	       (tp->tcp_header_len - sizeof(struct tcphdr));
+}
+
 /* Octets of an option with @blocks SACK blocks, or as many as fit. */
 static u32 mpa_tcp_sack_size(const struct tcp_sock *tp, u32 blocks)
 {
-	u32 room = MAX_TCP_OPTION_SPACE -
-		   (tp->tcp_header_len - sizeof(struct tcphdr));
+	u32 room = mpa_tcp_option_room(tp);
 
 	if (!blocks || room < TCPOLEN_SACK_BASE_ALIGNED + TCPOLEN_SACK_PERBLOCK)
 		return 0;
@@ -100,12 +106,26 @@ u32 mpa_tcp_sack_octets(const struct sock *sk)
 	return mpa_tcp_sack_size(tp, tp->rx_opt.num_sacks + tp->rx_opt.dsack);
 }
 
-/* Socket lock held. Most octets that SACK blocks can take from a segment. */
-u32 mpa_tcp_sack_max(const struct sock *sk)
+/* Socket lock held. Octets that AccECN can take from each segment, or 0. */
+u32 mpa_tcp_accecn_octets(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	return tcp_is_sack(tp) ? mpa_tcp_sack_size(tp, TCP_NUM_SACKS) : 0;
+	return min(mpa_accecn_octets(tp), mpa_tcp_option_room(tp));
+}
+
+/*
+ * Socket lock held. Most octets that SACK blocks and AccECN can take from a
+ * segment.
+ */
+u32 mpa_tcp_options_max(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 octets = mpa_tcp_accecn_octets(sk);
+
+	if (tcp_is_sack(tp))
+		octets += mpa_tcp_sack_size(tp, TCP_NUM_SACKS);
+	return min(octets, mpa_tcp_option_room(tp));
 }
 
 /*

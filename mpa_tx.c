@@ -292,9 +292,9 @@ static int mpa_tx_push(struct mpa_conn *conn)
 }
 
 /*
- * Octets of each segment to leave for SACK blocks: the most that they can take,
- * from the first hole in the peer's octets until MPA_SACK_IDLE after the last;
- * otherwise 0. Context: any.
+ * Octets of each segment to leave for SACK blocks and AccECN: the most that
+ * they can take, from the first hole in the peer's octets until MPA_SACK_IDLE
+ * after the last; otherwise those of AccECN. Context: any.
  */
 static u32 mpa_tx_sack(const struct mpa_conn *conn)
 {
@@ -303,8 +303,8 @@ static u32 mpa_tx_sack(const struct mpa_conn *conn)
 	if (mpa_tx_hole(conn))
 		return READ_ONCE(t->sack_max);
 	if (time_after(jiffies, READ_ONCE(t->sack_until)))
-		return 0;
-	return READ_ONCE(t->sack);
+		return READ_ONCE(t->accecn);
+	return max(READ_ONCE(t->sack), READ_ONCE(t->accecn));
 }
 
 /* Octets that FPDUs may fill in a segment of @emss octets. Context: any. */
@@ -313,7 +313,7 @@ static u32 mpa_tx_fits(const struct mpa_conn *conn, u32 emss)
 	return emss - min(mpa_tx_sack(conn), emss / 2);
 }
 
-/* The current EMSS, less the room left for SACK blocks. Context: any. */
+/* The current EMSS, less the room left for options. Context: any. */
 u32 mpa_tx_emss(const struct mpa_conn *conn)
 {
 	return mpa_tx_fits(conn, READ_ONCE(tcp_sk(conn->sk)->mss_cache));
@@ -404,7 +404,8 @@ void mpa_tx_begin(struct mpa_conn *conn)
 
 	lock_sock(sk);
 	WRITE_ONCE(conn->tx.ooopack, tcp_sk(sk)->rcv_ooopack);
-	WRITE_ONCE(conn->tx.sack_max, mpa_tcp_sack_max(sk));
+	WRITE_ONCE(conn->tx.sack_max, mpa_tcp_options_max(sk));
+	WRITE_ONCE(conn->tx.accecn, mpa_tcp_accecn_octets(sk));
 	conn->mulpdu = mpa_mulpdu_of(mpa_tx_fits(conn, mpa_tcp_emss(sk)),
 				     conn->terms.markers_tx);
 	release_sock(sk);

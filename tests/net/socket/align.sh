@@ -101,6 +101,36 @@ both_with_loss() {
 	share 98
 }
 
+# AccECN puts an option into most segments, which the MSS does not allow for.
+accecn() {
+	local octets=3000000 space
+
+	network routed 1500
+	spoil
+	for space in a b; do
+		ns $space sysctl -qw net.ipv4.tcp_ecn=3 2>/dev/null ||
+			{ echo "this kernel has no AccECN"; exit 77; }
+	done
+	capture_start r rb wire "${SMALL[@]}"
+	bulk "$1" $octets
+	capture_stop wire
+	has_accecn wire
+	complete wire "$A4" $octets
+	share 100
+}
+
+# has_accecn CAPTURE: fail unless most segments with data have an AccECN option
+# (kind 172 or 174)
+has_accecn() {
+	local said
+
+	said=$(tcpdump -nr "$STATE/$1.pcap" "src $A4" 2>/dev/null |
+		awk '/length [1-9]/ { n++; with += /unknown-17[24]|accecn/ }
+			END { print n + 0, with + 0 }')
+	echo "segments, and those with an AccECN option: $said"
+	((${said#* } * 2 > ${said% *})) || fail "AccECN is not in use: $said"
+}
+
 # The window closes again and again, and opens for other than whole segments.
 slow_receiver() {
 	local octets=3000000
@@ -124,4 +154,6 @@ test_case align.pages "TX-02 TX-15" own_pages
 test_case align.pages.fragments "TX-02 TX-15" few_fragments own_pages
 test_case align.loss "TX-02 TX-11" both_with_loss 0
 test_case align.loss.markers "TX-02 TX-11" both_with_loss 1
+test_case align.accecn "TX-02 TX-15" accecn 0
+test_case align.accecn.markers "TX-02 TX-15" accecn 1
 test_case align.slow-reader "TX-02" slow_receiver 0
