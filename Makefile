@@ -26,7 +26,7 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
 
 .PHONY: all modules modules_install install uninstall deb packages demo check \
-	harden fuzz net faults races kcsan dos exit_order dos-cost soak \
+	matrix harden fuzz net faults races kcsan dos exit_order dos-cost soak \
 	fuzz-core integrity lint interop ooo bench bench-compare bench-profile \
 	shell coverage mutants conformance htmldocs patches tools tools_install clean \
 	distclean help need-kdir
@@ -107,6 +107,9 @@ harden:
 fuzz net faults races kcsan dos exit_order soak:
 	$(HARDEN) $(if $(ONLY),--only '$(ONLY)') $@
 
+matrix:
+	tests/matrix/matrix.sh $(ONLY)
+
 dos-cost:
 	tests/dos/cost.sh
 
@@ -181,6 +184,8 @@ help:
 	@echo "                      tests on the debug kernel,"
 	@echo "                      ONLY=PATTERN some jobs alone (ONLY='kunit-*'),"
 	@echo "                      CASE=NAME one case alone (mpa_conn.ooo, socket.error.crc)"
+	@echo "                      KERNEL=newest on the newest kernel of Debian"
+	@echo "make matrix           builds for the kernels of Debian; ONLY='sid/rt' some"
 	@echo "make harden           tests that try to break it, short, or ONLY='PART...';"
 	@echo "                      LONG=1 kcsan as well"
 	@echo "make fuzz             hostile peers; REPLAY='...' a connection found"

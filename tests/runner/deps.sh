@@ -25,6 +25,7 @@ packages_of() {
 	packages) echo debootstrap kmod qemu-system-x86 busybox-static cpio ;;
 	ooo) echo python3 tshark gnuplot-nox ;;
 	bench) echo python3 git gnuplot-nox ;;
+	matrix) echo apt dpkg debian-archive-keyring cpio util-linux ;;
 	*)
 		echo "deps: no set '$1'" >&2
 		exit 1

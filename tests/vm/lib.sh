@@ -9,7 +9,7 @@ TOP=$(cd "$VM_DIR/../.." && pwd)
 TREE=${VM_TREE:-$TOP}	# the tree to build modules of
 CACHE=${MPA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mpa}
 JOBS=${JOBS:-$(nproc)}
-SRC_TAR=/usr/src/linux-source-6.12.tar.xz
+SRC_TAR=/usr/src/linux-source-6.12.tar.xz	# of all flavours but newest
 MODULE_CONFIG=(CONFIG_MPA=m CONFIG_MPA_KUNIT_TEST=m CONFIG_MPA_SAMPLES=m)
 
 say() { echo "${0##*/}: $*" >&2; }
@@ -28,9 +28,16 @@ number() {
 # A short name for all that the arguments and stdin hold.
 digest() { { printf '%s\n' "$@"; cat; } | sha256sum | cut -c1-12; }
 
-kernel_version() { dpkg-query -W -f '${Version}' linux-source-6.12; }
+# kernel_version [FLAVOUR]; that of newest is what tests/vm/kernel found last
+kernel_version() {
+	if [[ ${1-} == *newest* ]]; then
+		cat "$CACHE/newest" 2>/dev/null || echo none
+	else
+		dpkg-query -W -f '${Version}' linux-source-6.12
+	fi
+}
 
-kernel_source() { echo "$CACHE/linux-$(kernel_version)"; }
+kernel_source() { echo "$CACHE/linux-$(kernel_version "${1-}")"; }
 
 # The fragments of a flavour: the base and config.FLAVOUR; "debug+gcov" has both.
 fragments() {
@@ -51,7 +58,7 @@ kernel_dir() {
 
 	files=$(fragments "$1") || exit 1
 	# shellcheck disable=SC2086
-	key=$(cat $files | digest "$(kernel_version)" "$(gcc -dumpfullversion)" \
+	key=$(cat $files | digest "$(kernel_version "$1")" "$(gcc -dumpfullversion)" \
 		"$(ld --version | head -n 1)")
 	echo "$CACHE/kernel-$1-$key"
 }
