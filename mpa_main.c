@@ -114,7 +114,7 @@ static void __exit mpa_exit(void)
 module_init(mpa_init);
 module_exit(mpa_exit);
 MODULE_AUTHOR("the mpa project");
+MODULE_VERSION("0.1");
 MODULE_DESCRIPTION("iWARP Marker PDU Aligned Framing for TCP (RFC 5044)");
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_VERSION("0.1");
 MPA_CRC32C_SOFTDEP;
