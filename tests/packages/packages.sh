@@ -58,7 +58,8 @@ prepare() {
 	[[ -e $ROOT/kernels ]] || fill_root
 	read -ra KERNELS <"$ROOT/kernels"
 	OLD=$(cd "$ROOT/lib/modules" && echo 6.1.*)
-	in_root apt-get purge -y 'mpa-*' || true
+	# Also after a run that was interrupted
+	in_root dpkg --purge --force-remove-reinstreq mpa-dkms mpa-dev mpa-tools || true
 	rm -rf "$ROOT"/root/* "$ROOT"/lib/modules/*/updates
 }
 
@@ -162,7 +163,8 @@ packages_in() {
 	in_root sh -c 'apt-get install -y --no-install-recommends \
 		/root/packages/mpa-d*.deb /root/packages/mpa-tools_*.deb'
 	in_root mpa-peer crc 313233343536373839 | grep 839206e3
-	[[ -e $ROOT/usr/share/man/man1/mpa-peer.1.gz ]] || fail "no manual page"
+	in_root mpa help | grep monitor
+	(cd "$ROOT/usr/share/man" && ls man1/mpa-peer.1.gz man8/mpa.8.gz)
 }
 
 # The package has added it, and built it for some kernels: from the beginning
@@ -174,6 +176,8 @@ dkms_cycle() {
 	in_root dkms add "mpa/$VERSION"
 	for kernel in "${KERNELS[@]}"; do
 		in_root dkms build "mpa/$VERSION" -k "$kernel"
+		! grep -i "warning:" "$ROOT/var/lib/dkms/mpa/$VERSION/$kernel"/*/log/make.log ||
+			fail "the build warns"
 		in_root dkms install "mpa/$VERSION" -k "$kernel"
 		in_root dkms status -k "$kernel" mpa | grep ": installed"
 		right "$ROOT/lib/modules/$kernel/updates/dkms" "$kernel"
