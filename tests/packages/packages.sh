@@ -60,7 +60,8 @@ prepare() {
 	OLD=$(cd "$ROOT/lib/modules" && echo 6.1.*)
 	# Also after a run that was interrupted
 	in_root dpkg --purge --force-remove-reinstreq mpa-dkms mpa-dev mpa-tools || true
-	rm -rf "$ROOT"/root/* "$ROOT"/lib/modules/*/updates
+	rm -rf "$ROOT"/root/* "$ROOT"/lib/modules/*/updates \
+		"$ROOT"/var/lib/dkms/mpa "$ROOT"/usr/src/mpa-*
 }
 
 # case_ NAME COMMAND...: one case; the first command of it that fails ends it
@@ -182,6 +183,7 @@ dkms_cycle() {
 		in_root dkms status -k "$kernel" mpa | grep ": installed"
 		right "$ROOT/lib/modules/$kernel/updates/dkms" "$kernel"
 		known "$ROOT" "$kernel"
+		modinfo -F signer "$OUT/mpa.ko" | grep . || fail "not signed"
 	done
 }
 
