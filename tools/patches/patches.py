@@ -86,6 +86,9 @@ class Native:
         params = "struct kunit *test, " if re.search(
             r"generate_params\)\(struct kunit", read(kernel, "include/kunit/test.h")
         ) else ""
+        accecn = "(tcp_ecn_mode_accecn(tp) ?\n\t\t    " \
+            "ALIGN((u32)TCP_ACCECN_MAXSIZE, 4) : 0U)" if has(
+                "TCP_ACCECN_MAXSIZE", "include/net/tcp.h") else "0U"
         ns_count = "0U" if has("__ns_ref_read", "include/linux/ns_common.h") \
             else r"refcount_read(&(\1)->ns.count)"
         self.rules = [
@@ -100,6 +103,7 @@ class Native:
             (r" MPA_KUNIT_PARAMS\t+", "(%sconst void *prev, char *desc) " % params),
             (r" MPA_KUNIT_PARAMS\b", "(%sconst void *prev, char *desc)" % params),
             (r"\bmpa_ns_count\(([^()]+|[^()]*\([^()]*\)[^()]*)\)", ns_count),
+            (r"\bmpa_accecn_octets\(tp\)", accecn),
             (r"\bMPA_IMPORT_NS\((\w+)\)", r'MODULE_IMPORT_NS("\1")' if quoted
              else r"MODULE_IMPORT_NS(\1)"),
             (r"\bmpa_splice_from_iter\(([^()]+)\)",
