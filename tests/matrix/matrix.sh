@@ -25,7 +25,7 @@ sid                sid                              linux-headers-amd64      lin
 OLDEST=bookworm-backports/amd64
 
 TOOLS=(base-files bash binutils coreutils dash diffutils dpkg findutils gawk grep libelf1 make
-	pahole perl python3-minimal sed tar)
+	pahole perl python3 sed tar)
 
 # The packages that PACKAGE needs by names that fit the pattern
 needs() {
