@@ -502,7 +502,7 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 	lock_sock(sk);
 	mpa_batch_reap(conn, &done);
 	if (tp->copied_seq != tp->rcv_nxt && !mpa_conn_reconnected(conn)) {
-		/* TCP may still have what was delivered: that does not count. */
+		/* TCP may have what was delivered: that does not count. */
 		if (before(conn->rx.seq, tp->copied_seq))
 			conn->rx.seq = tp->copied_seq;
 		mpa_count_add(conn, RX_DISCARDED, mpa_rx_avail(conn));

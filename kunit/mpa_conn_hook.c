@@ -320,8 +320,10 @@ static const struct conn_row hook_rows[] = {
 	{ "operations are restored, IPv6", hook_restored, HOOK_IPV6 },
 	{ "operations are restored, IPv4 mapped", hook_restored, HOOK_MAPPED },
 	{ "operations replaced by IPV6_ADDRFORM", hook_change_family },
-	{ "attach and detach under getsockopt(), IPv4", hook_sockopt, HOOK_IPV4 },
-	{ "attach and detach under getsockopt(), IPv6", hook_sockopt, HOOK_IPV6 },
+	{ "attach and detach under getsockopt(), IPv4",
+	  hook_sockopt, HOOK_IPV4 },
+	{ "attach and detach under getsockopt(), IPv6",
+	  hook_sockopt, HOOK_IPV6 },
 	{ "attach and detach under getsockopt(), IPv4 mapped",
 	  hook_sockopt, HOOK_MAPPED },
 };
