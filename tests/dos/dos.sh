@@ -168,6 +168,7 @@ all_cases() {
 	run_case "partial-fpdu$1" partial_fpdu
 	run_case "zero-window$1" zero_window
 	run_case "concurrent$1" concurrent
+	run_case "dumps$1" dumps
 	run_case "churn.fin$1" churn fin
 	run_case "churn.rst$1" churn rst
 	run_case "isolation.counters$1" counters

@@ -118,6 +118,45 @@ concurrent() {
 	bounded $each 20480
 }
 
+# cookies FILE: put those of the server's connections there, as a dump has them
+cookies() {
+	ns b mpa -j | jq '.[].cookie' >"$1" || fail "no dump"
+	sort -nuc "$1" || fail "a dump is not in order, or has one twice"
+}
+
+# Dumps while connections come and go: each that stays is in every dump, once
+dumps() {
+	local nr round begun=${EPOCHREALTIME/.} seen
+
+	nr=$(pick 1500 10000)
+	start_server b
+	rm -f "$WORK/close"
+	: >"$WORK/talk"
+	many talk seed="$SEED" connections="$nr" rounds=1 size=100 \
+		wait="$WORK/close" >"$WORK/talk" &
+	wait_for grep -qE '^(waiting|WRONG)' "$WORK/talk" ||
+		fail "the connections make no progress"
+	cookies "$WORK/held"
+	same "$(wc -l <"$WORK/held")" "$nr" "connections"
+	while [[ ! -e $WORK/close ]]; do
+		many talk connections=100 rounds=1 size=10 end=rst >/dev/null
+	done &
+	wait_for counted MpaEstablished $((nr + 100)) || fail "none comes and goes"
+	begun=${EPOCHREALTIME/.}
+	for ((round = 0; round < 8; round++)); do
+		cookies "$WORK/now.$round"
+		same "$(grep -vxFf "$WORK/now.$round" "$WORK/held")" "" "missing in a dump"
+	done
+	begun=$(((${EPOCHREALTIME/.} - begun) / 8000))
+	: >"$WORK/close"
+	wait
+	seen=$(sort -u "$WORK"/now.* | wc -l)
+	figure held="$nr" others_seen=$((seen - nr)) ms_each=$begun
+	((seen > nr)) || fail "none came and went during the dumps"
+	all_released
+	same "$(ns b mpa -j)" "[]" "connections left"
+}
+
 # churn END: connect and close; no memory stays in use. The caches of allocators
 # vary by some 1000 KB.
 churn() {

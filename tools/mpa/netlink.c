@@ -166,6 +166,7 @@ static int conn_cb(const struct nlmsghdr *nlh, void *arg)
 bool netlink_show(struct netlink *nl, const struct filter *filter, conn_fn fn,
 		  void *arg)
 {
+	static const struct filter all;
 	uint16_t flags = filter->cookie ? NLM_F_ACK : NLM_F_DUMP;
 	char buf[256];
 	struct nlmsghdr *nlh = request(nl, buf, nl->family, MPA_CMD_CONN_GET,
@@ -181,7 +182,7 @@ bool netlink_show(struct netlink *nl, const struct filter *filter, conn_fn fn,
 			mnl_attr_put_u16(nlh, MPA_A_CONN_PEER_PORT,
 					 filter->dport);
 	}
-	nl->filter = filter;
+	nl->filter = &all;	/* the kernel has applied it */
 	nl->fn = fn;
 	nl->arg = arg;
 	if (ask(nl, nlh, conn_cb, nl))

@@ -315,7 +315,8 @@ ynl() {
 		'.[0].peer_port') state=full flags=0x* rx_ulpdus=0 rx_octets=0 \
 role=responder" "the dump"
 	same "$(ns b mpa-ynl "$cookie")" "$line" "one connection"
-	! ns b mpa-ynl $((cookie + 1)) 2>/dev/null || fail "another cookie"
+	! ns b mpa-ynl $((cookie + 1)) 2>/dev/null || fail "a higher cookie"
+	! ns b mpa-ynl $((cookie - 1)) 2>/dev/null || fail "a lower cookie"
 }
 
 # A connection is the same one in trace events, and the log has both ends
