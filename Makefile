@@ -13,6 +13,7 @@ MODULES += $(if $(wildcard kunit),$(if $(shell grep -s '^CONFIG_KUNIT=' \
 # 6.12 if the release is not older
 OLDEST = $(shell printf '%s\n' 6.12 $(RELEASE) | sort -V | head -n 1)
 
+# Lines that use it begin with + for make's job slots
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
 # install and uninstall: as in the kernel's modules_install, and for packages
@@ -51,7 +52,7 @@ need-kdir:
 
 modules: need-kdir
 	@echo "For Linux $(RELEASE), $(KDIR)"
-	$(BUILD) modules
+	+$(BUILD) modules
 
 # The kernel's own key is in its build directory only if it was built there; without it
 # nothing is signed here. The kernel calls depmod only where it finds a System.map, which
@@ -60,7 +61,7 @@ modules_install: SHELL = /bin/bash
 modules_install: .SHELLFLAGS = -o pipefail -c
 modules_install: need-kdir
 	@[ -e modules.order ] || { echo "Nothing is built: make first" >&2; exit 1; }
-	{ $(BUILD) modules_install INSTALL_MOD_PATH=$(INSTALL_MOD_PATH) \
+	+{ $(BUILD) modules_install INSTALL_MOD_PATH=$(INSTALL_MOD_PATH) \
 		INSTALL_MOD_DIR=$(INSTALL_MOD_DIR) INSTALL_MOD_STRIP=1 \
 		$(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=) \
 		2>&1 >&3 | sed "/missing 'System.map'/d" >&2; } 3>&1
@@ -162,8 +163,8 @@ patches:
 	tools/patches/patches.sh $(if $(BUILD_PATCHES),--build) $(TREE)
 
 clean:
-	$(if $(RELEASE),$(BUILD) clean)
-	$(MAKE) -C tools/mpa clean
+	+$(if $(RELEASE),$(BUILD) clean)
+	$(if $(wildcard tools/mpa),$(MAKE) -C tools/mpa clean)
 	rm -rf build
 
 distclean: clean

@@ -176,7 +176,10 @@ dkms_cycle() {
 	! in_root dkms status | grep mpa || fail "still there"
 	in_root dkms add "mpa/$VERSION"
 	for kernel in "${KERNELS[@]}"; do
-		in_root dkms build "mpa/$VERSION" -k "$kernel"
+		in_root dkms build "mpa/$VERSION" -k "$kernel" >"$OUT/dkms" 2>&1 ||
+			fail "$(<"$OUT/dkms")"
+		cat "$OUT/dkms"
+		! grep "bad exit status" "$OUT/dkms" || fail "make clean fails"
 		! grep -i "warning:" "$ROOT/var/lib/dkms/mpa/$VERSION/$kernel"/*/log/make.log ||
 			fail "the build warns"
 		in_root dkms install "mpa/$VERSION" -k "$kernel"
