@@ -666,34 +666,39 @@ static void end_counters(struct kunit *test, struct conn_test *t)
 				    rows[i].field);
 }
 
+/* Returns how many connections there are from @cookie on; @found: cookies. */
+static u32 end_find(struct mpa_net *mn, u64 cookie, u64 found[2], u32 max)
+{
+	struct mpa_conn *conns[2];
+	u32 i, nr;
+
+	nr = mpa_net_get_from(mn, cookie, conns, max);
+	for (i = 0; i < nr; i++) {
+		found[i] = conns[i]->cookie;
+		mpa_net_put(conns[i]);
+	}
+	return nr;
+}
+
 /* Two connections in the namespace, found from any cookie on, in order */
 static void end_cookies(struct kunit *test, struct conn_test *t)
 {
-	struct mpa_conn *conns[3] = {};
+	u64 all[2], found[2];
 	struct mpa_net *mn;
-	u64 first, second;
 
 	conn_two(test, 0, 0);
 	mn = t->a.conn->mn;
-	KUNIT_ASSERT_EQ(test, 2, mpa_net_get_from(mn, 0, conns, 3));
-	first = conns[0]->cookie;
-	second = conns[1]->cookie;
-	mpa_net_put(conns[0]);
-	mpa_net_put(conns[1]);
-	KUNIT_EXPECT_GT(test, first, 0);
-	KUNIT_EXPECT_GT(test, second, first);
-	KUNIT_EXPECT_EQ(test, second, mpa_net_last(mn));
+	KUNIT_ASSERT_EQ(test, 2, end_find(mn, 0, all, 2));
+	KUNIT_EXPECT_GT(test, all[0], 0);
+	KUNIT_EXPECT_GT(test, all[1], all[0]);
+	KUNIT_EXPECT_EQ(test, all[1], mpa_net_last(mn));
 
-	KUNIT_ASSERT_EQ(test, 1, mpa_net_get_from(mn, 0, conns, 1));
-	KUNIT_EXPECT_EQ(test, first, conns[0]->cookie);
-	mpa_net_put(conns[0]);
-	KUNIT_ASSERT_EQ(test, 2, mpa_net_get_from(mn, first, conns, 3));
-	mpa_net_put(conns[0]);
-	mpa_net_put(conns[1]);
-	KUNIT_ASSERT_EQ(test, 1, mpa_net_get_from(mn, first + 1, conns, 3));
-	KUNIT_EXPECT_EQ(test, second, conns[0]->cookie);
-	mpa_net_put(conns[0]);
-	KUNIT_EXPECT_EQ(test, 0, mpa_net_get_from(mn, second + 1, conns, 3));
+	KUNIT_ASSERT_EQ(test, 1, end_find(mn, 0, found, 1));
+	KUNIT_EXPECT_EQ(test, all[0], found[0]);
+	KUNIT_EXPECT_EQ(test, 2, end_find(mn, all[0], found, 2));
+	KUNIT_ASSERT_EQ(test, 1, end_find(mn, all[0] + 1, found, 2));
+	KUNIT_EXPECT_EQ(test, all[1], found[0]);
+	KUNIT_EXPECT_EQ(test, 0, end_find(mn, all[1] + 1, found, 2));
 }
 
 /* A netlink request reads a connection that is released, its socket closed. */
