@@ -235,13 +235,22 @@ guest_files() {
 	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) >"$OUT/guest.cpio"
 }
 
+# boot RELEASE: false if the kernel did not come to the guest's init
+boot() {
+	timeout 600 qemu-system-x86_64 -accel tcg -cpu max -m 512 -display none \
+		-no-reboot -nodefaults -serial stdio -kernel "$ROOT/boot/vmlinuz-$1" \
+		-initrd "$OUT/guest.cpio" \
+		-append "console=ttyS0 quiet panic=-1 mitigations=off" \
+		</dev/null >"$OUT/console" || true
+	cat "$OUT/console"
+	grep "^The guest runs $1" "$OUT/console"
+}
+
+# QEMU runs code that is being patched wrong, now and then, which Debian's kernels do
+# while they boot
 locked_down() {
 	guest_files "$1"
-	timeout 600 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -m 512 -display none \
-		-no-reboot -nodefaults -serial stdio -kernel "$ROOT/boot/vmlinuz-$1" \
-		-initrd "$OUT/guest.cpio" -append "console=ttyS0 quiet panic=-1 mitigations=off" \
-		</dev/null >"$OUT/console"
-	cat "$OUT/console"
+	boot "$1" || boot "$1" || boot "$1" || fail "it does not boot"
 	grep "^all as it should be" "$OUT/console"
 }
 
