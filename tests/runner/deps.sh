@@ -15,7 +15,7 @@ packages_of() {
 	lint) echo clang clang-tidy lld llvm coccinelle shellcheck pylint gcc \
 		libc6-dev git python3 ;;
 	check) echo sparse cppcheck codespell perl python3 python3-yaml \
-		python3-jsonschema git ;;
+		python3-jsonschema git patch ;;
 	coverage) echo lcov ;;
 	fuzz-core) echo clang llvm libclang-rt-dev libc6-dev ;;
 	htmldocs) echo python3-sphinx linux-source-6.12 perl xz-utils ;;
