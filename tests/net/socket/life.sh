@@ -225,7 +225,7 @@ device_files() {
 	serve mode=echo
 	ping_ok "$B4" count=3
 	# busybox wants a name for the user
-	echo "user:x:1000:1000::/:/bin/sh" >/etc/passwd
+	grep -q ^user: /etc/passwd || echo "user:x:1000:1000::/:/bin/sh" >>/etc/passwd
 	for file in $PING/*; do
 		same "$(stat -c '%a %u' "$file")" "600 0" "mode of $file"
 		chmod 666 "$file"
