@@ -591,7 +591,7 @@ at_random() {
 	until ((SECONDS >= $1 && rounds >= 6)); do
 		rnd 0 $((${#names[@]} - 1))
 		name=${names[R1]}
-		[[ $name != @(listen|namespace|abort|rejected) ]] || continue
+		[[ $name != @(listen|namespace|abort|rejected|netlink) ]] || continue
 		enter "$name"
 		rnd 0 1
 		((!R1)) || [[ -n $SERVER ]] || ADDRESS=::1
