@@ -8,10 +8,10 @@
 # The chroot is made once, and kept in the cache of the tests.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
+. "$VM_DIR/debian.sh"
 
 OUT=$TOP/build/packages
 ROOT=$CACHE/chroot-bookworm
-MIRROR=http://deb.debian.org
 VERSION=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$TOP/dkms.conf")
 
 # in_root COMMAND...: the shell that dkms is written for wants /proc
@@ -24,12 +24,15 @@ in_root() {
 }
 
 make_root() {
+	local mirror
+
+	mirror=$(debian_mirror)
 	rm -rf "$ROOT.new"
 	debootstrap --variant=minbase --include=ca-certificates bookworm "$ROOT.new" \
-		$MIRROR/debian
+		$mirror/debian
 	{
-		echo "deb $MIRROR/debian bookworm main"
-		echo "deb $MIRROR/debian-security bookworm-security main"
+		echo "deb $mirror/debian bookworm main"
+		echo "deb $mirror/debian-security bookworm-security main"
 	} >"$ROOT.new/etc/apt/sources.list"
 	# No service starts in there
 	printf '#!/bin/sh\nexit 101\n' >"$ROOT.new/usr/sbin/policy-rc.d"

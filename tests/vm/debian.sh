@@ -4,7 +4,6 @@
 # unpacked, and never installed. Comes after lib.sh.
 
 DEBIAN=$CACHE/debian
-MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org}
 SUITES=(bookworm bookworm-security bookworm-backports trixie trixie-security
 	trixie-backports sid)
 
@@ -22,15 +21,27 @@ debian_apt() {
 		-o APT::Default-Release="${DEBIAN_SUITE-}" "$@"
 }
 
-debian_sources() {
-	local suite place
+# The mirror that this machine has its packages from, without /debian at its end
+debian_mirror() {
+	local mirror=${DEBIAN_MIRROR-}
 
+	# shellcheck disable=SC2016
+	[[ -n $mirror ]] || mirror=$(apt-get indextargets --format '$(SITE)' \
+		'Created-By: Packages' | sed -n 's|/debian/*$||p' | head -n 1)
+	[[ -n $mirror ]] || die "DEBIAN_MIRROR has to name a mirror of Debian"
+	echo "$mirror"
+}
+
+debian_sources() {
+	local suite place mirror
+
+	mirror=$(debian_mirror) || return
 	for suite; do
 		place=debian
 		[[ $suite != *-security ]] || place=debian-security
 		echo "deb [arch=amd64" \
 			"signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-			"$MIRROR/$place $suite main"
+			"$mirror/$place $suite main"
 	done
 }
 
