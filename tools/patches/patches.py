@@ -63,6 +63,19 @@ def cut(text, begin, end):
 
 # The kernel's own names in place of those of mpa_compat.h
 
+def features(kernel):
+    """What Kbuild.compat looks for in a kernel's headers, by its names."""
+    found = {}
+    for name, header, pattern in re.findall(
+            r"\$\(call mpa-have,(\w+),([^,]+),(.*)\)$", read(TOP, "Kbuild.compat"),
+            re.M):
+        pattern = re.sub(r"\\[<>]", r"\\b", pattern.replace("$(comma)", ","))
+        path = os.path.join(kernel, "include", header)
+        found[name] = os.path.exists(path) and bool(
+            re.search(pattern, read(path), re.M))
+    return found
+
+
 class Native:
     """What mpa_compat.h selects for one kernel."""
 
@@ -71,25 +84,19 @@ class Native:
             return re.search(r"\b%s\b" % name, read(kernel, path))
 
         self.library = not has("config LIBCRC32C", "lib/Kconfig")
-        any_name = "sockaddr_unsized" if has(
-            "struct sockaddr_unsized {", "include/linux/socket.h") else "sockaddr"
+        have = features(kernel)
+        any_name = "sockaddr_unsized" if have["SOCKADDR_UNSIZED"] else "sockaddr"
         timer = "timer_container_of" if has(
             "timer_container_of", "include/linux/timer.h") else "from_timer"
-        workqueue = "include/linux/workqueue.h"
-        percpu = has("WQ_PERCPU", workqueue)
-        unbound = "system_dfl_wq" if has("system_dfl_wq;", workqueue) \
-            else "system_unbound_wq"
+        percpu = have["WQ_PERCPU"]
+        unbound = "system_dfl_wq" if have["DFL_WQ"] else "system_unbound_wq"
         quoted = "MODULE_INFO(import_ns, ns)" in read(kernel,
                                                       "include/linux/module.h")
-        splice = re.search(r"ssize_t skb_splice_from_iter\(.*?\);",
-                           read(kernel, "include/linux/skbuff.h"), re.S)[0]
-        params = "struct kunit *test, " if re.search(
-            r"generate_params\)\(struct kunit", read(kernel, "include/kunit/test.h")
-        ) else ""
+        splice = ", GFP_KERNEL" if have["SPLICE_GFP"] else ""
+        params = "struct kunit *test, " if have["KUNIT_PARAMS_TEST"] else ""
         accecn = "(tcp_ecn_mode_accecn(tp) ?\n\t\t    " \
-            "ALIGN((u32)TCP_ACCECN_MAXSIZE, 4) : 0U)" if has(
-                "TCP_ACCECN_MAXSIZE", "include/net/tcp.h") else "0U"
-        ns_count = "0U" if has("__ns_ref_read", "include/linux/ns_common.h") \
+            "ALIGN((u32)TCP_ACCECN_MAXSIZE, 4) : 0U)" if have["ACCECN"] else "0U"
+        ns_count = "0U" if have["NS_REF_READ"] \
             else r"refcount_read(&(\1)->ns.count)"
         self.rules = [
             (r'#include "mpa_compat\.h"\n', ""),
@@ -107,13 +114,12 @@ class Native:
             (r"\bMPA_IMPORT_NS\((\w+)\)", r'MODULE_IMPORT_NS("\1")' if quoted
              else r"MODULE_IMPORT_NS(\1)"),
             (r"\bmpa_splice_from_iter\(([^()]+)\)",
-             r"skb_splice_from_iter(\1%s)" % (", GFP_KERNEL"
-                                              if "gfp" in splice else "")),
+             r"skb_splice_from_iter(\1%s)" % splice),
         ]
         if has("kzalloc_obj", "include/linux/slab.h"):
             self.rules.append((r"\bkzalloc\(sizeof\((\*[\w>-]+)\), (\w+)\)",
                                r"kzalloc_obj(\1, \2)"))
-        if has("sk_net_refcnt_upgrade", "include/net/sock.h"):
+        if have["NET_REFCNT_UPGRADE"]:
             self.rules.append((r"\bmpa_(net_refcnt_upgrade)\b", r"sk_\1"))
         self.names = set(re.findall(r"^(?:#define|static inline .*?) ?\b(mpa_\w+"
                                     r"|MPA_[A-Z]\w+)", read(TOP, "mpa_compat.h"),
