@@ -20,13 +20,16 @@ summary() {
 	echo "$good ok, $bad failed"
 }
 
-# What is at hand where only the output is kept: the cases, and the log's end
+# What is at hand where only the output is kept: the cases, and from the log what they
+# said, or its end
 show_failed() {
-	local cases
+	local cases said
 
 	cases=$(grep '^not ok' "$OUT/$1.tap") || return 0
 	sed 's/^/    /' <<<"$cases" >&2
-	tail -n 60 "$OUT/$1.log" 2>/dev/null | sed 's/^/    | /' >&2 || true
+	said=$(grep '^#' "$OUT/$1.log" 2>/dev/null | tail -n 60) ||
+		said=$(tail -n 60 "$OUT/$1.log" 2>/dev/null) || return 0
+	sed 's/^/    | /' <<<"$said" >&2
 }
 
 reap() {

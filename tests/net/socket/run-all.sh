@@ -59,6 +59,22 @@ diagnose() {
 	dmesg | tail -n 5 | sed 's/^/# kernel: /'
 }
 
+# stuck GROUP: what its processes wait for, and the sockets of all namespaces
+stuck() {
+	local process group name
+
+	for process in /proc/[0-9]*; do
+		read -r _ _ group _ < <(sed 's/.*) //' "$process/stat")
+		((group == $1)) || continue
+		tr '\0' ' ' <"$process/cmdline"
+		printf '\n%s\n' "$(cat "$process"/task/*/stack)"
+	done
+	for name in $(ip netns list | cut -d' ' -f1); do
+		echo "sockets in $name:"
+		ip netns exec "$name" ss -Htainmo
+	done
+}
+
 # run_case INDEX
 run_case() {
 	local CASE=${names[$1]} pid timer ended status
@@ -78,6 +94,7 @@ run_case() {
 	status=$?
 	if [[ $ended == "$timer" ]]; then
 		echo "FAILED: not done in $LIMIT s" >>"$log"
+		stuck "$pid" >>"$log" 2>&1
 		status=1
 	fi
 	{ kill -9 -- "-$pid" "-$timer"; wait "$pid" "$timer"; } 2>/dev/null
