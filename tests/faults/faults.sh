@@ -153,9 +153,10 @@ scenario abort "mpa_tcp_*" "markers=1" \
 scenario netlink "mpa_nl_*" "markers=1" "size=100 count=4"
 
 up_netlink() {
+	rm -f "$WORK/monitor"
 	mpa monitor >/dev/null 2>"$WORK/monitor" &
 	MONITOR=$!
-	until grep -q listening "$WORK/monitor"; do sleep 0.1; done
+	until grep -qs listening "$WORK/monitor"; do sleep 0.1; done
 }
 
 down_netlink() {

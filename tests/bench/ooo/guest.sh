@@ -50,11 +50,12 @@ trace_save() {
 # Capture the packets that reach the receiver. tcpdump runs at low priority, so that
 # it does not take the processor from the connection, and gets packets in batches.
 capture() {
+	rm -f "$STATE/tcpdump"
 	command ns b tcpdump -i vb -s 80 -B 65536 \
 		--time-stamp-precision=nano -w "$1" "tcp and src $A4" \
 		2>"$STATE/tcpdump" &
 	tcpdump=$!
-	until grep -q '^tcpdump: listening' "$STATE/tcpdump"; do
+	until grep -qs '^tcpdump: listening' "$STATE/tcpdump"; do
 		sleep 0.1
 	done
 	renice -n 19 "$tcpdump" >/dev/null

@@ -198,8 +198,10 @@ denied() {
 
 # listen_in NS: events from there, in $STATE/events.NS; $! is the command itself
 listen_in() {
+	# Or the line of the command before may be taken for this one's
+	rm -f "$STATE/events.err"
 	command ns "$1" mpa -j monitor >"$STATE/events.$1" 2>"$STATE/events.err" &
-	until_true 30 grep -q '^mpa: listening' "$STATE/events.err" ||
+	until_true 30 grep -qs '^mpa: listening' "$STATE/events.err" ||
 		fail "monitor: $(<"$STATE/events.err")"
 }
 
@@ -269,10 +271,11 @@ monitor_text() {
 	network pair 1500
 	spoil
 	serve addr="$B4" mode=echo
+	rm -f "$STATE/events.err" "$STATE/none.err"
 	ns b mpa monitor sport $PORT >"$STATE/text" 2>"$STATE/events.err" &
 	ns b mpa monitor sport 7 >"$STATE/none" 2>"$STATE/none.err" &
-	until_true 30 grep -q '^mpa: listening' "$STATE/events.err" || fail "monitor"
-	until_true 30 grep -q '^mpa: listening' "$STATE/none.err" || fail "monitor"
+	until_true 30 grep -qs '^mpa: listening' "$STATE/events.err" || fail "monitor"
+	until_true 30 grep -qs '^mpa: listening' "$STATE/none.err" || fail "monitor"
 	ping_ok "$B4" size=100
 	until_true 20 grep -q '^ended' "$STATE/text" || fail "no end"
 	line=$(head -n 1 "$STATE/text")
