@@ -233,7 +233,7 @@ class Tree:
             kbuild = read(TOP, "Kbuild")
             tests = sorted(file[:-2] for file in os.listdir(os.path.join(
                 self.top, MPA, "kunit")) if file.endswith(".c"))
-            lines += ["\nccflags-$(CONFIG_MPA_KUNIT_TEST) += -I$(src) "
+            lines += ["\nccflags-y += -I$(src) "
                       "-I$(obj)/kunit\n\n"
                       "obj-$(CONFIG_MPA_KUNIT_TEST) += mpa_kunit.o\n"]
             lines += ["mpa_kunit-y %s kunit/%s.o\n" % ("+=" if i else ":=", name)
