@@ -364,6 +364,23 @@ void mpa_conn_fail(struct mpa_conn *conn, enum mpa_reason reason, int err)
 }
 
 /**
+ * mpa_kick() - ask for a round of the work item
+ * @conn: connection, which the caller keeps from being released
+ *
+ * In full operation run() is called at least once after this, see &struct
+ * mpa_ops; several calls may have one run() in common. Before full operation
+ * run() comes when that begins; afterwards it no longer comes.
+ *
+ * Context: any, also hard interrupt or interrupts off; takes no lock of MPA,
+ * does not sleep. May be called from callbacks.
+ */
+void mpa_kick(struct mpa_conn *conn)
+{
+	mpa_conn_kick(conn);
+}
+EXPORT_SYMBOL_GPL(mpa_kick);
+
+/**
  * mpa_shutdown() - close the sending half
  * @conn: connection in full operation
  *

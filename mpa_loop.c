@@ -191,8 +191,12 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 	if (conn->rx.drained && !conn->rx.reported)
 		mpa_loop_rx_ended(conn);
 	/* Either half may have entered MPA_STATE_CLOSED. */
-	if (conn->state == MPA_STATE_FULL)
-		more = mpa_tx_run(conn) || more;
+	if (conn->state != MPA_STATE_FULL)
+		return more;
+	/* Before sending: what the consumer posts goes in the same round. */
+	if (conn->ops->run && mpa_conn_enter(conn))
+		conn->ops->run(conn);
+	more = mpa_tx_run(conn) || more;
 	if (conn->state == MPA_STATE_FULL)
 		mpa_loop_finish(conn);
 	return more;

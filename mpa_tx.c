@@ -491,7 +491,7 @@ bool mpa_tx_run(struct mpa_conn *conn)
 
 static int mpa_tx_check(const struct mpa_tx *tx)
 {
-	if (tx->flags & ~MPA_TX_ZEROCOPY)
+	if (tx->flags & ~(MPA_TX_ZEROCOPY | MPA_TX_COPY))
 		return -EINVAL;
 	if (iov_iter_count(&tx->data) &&
 	    (iov_iter_rw(&tx->data) != ITER_SOURCE ||

@@ -70,6 +70,8 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.pos = conn->tx.pos;
 	train->enc.markers = conn->terms.markers_tx;
 	train->enc.crc = conn->terms.crc;
+	train->ungathered = MPA_TX_ZEROCOPY |
+			    (conn->terms.crc ? MPA_TX_COPY : 0);
 	train->enc.bv = train->bv;
 	train->enc.max = MPA_TRAIN_BVECS;
 	train->enc.frag = conn->tx.frag;
@@ -212,7 +214,8 @@ static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 		      size / MPA_MARKER_INTERVAL + 1 : 0;
 	unsigned int pages;
 
-	if (!(tx->flags & MPA_TX_ZEROCOPY) || !tx->len)
+	if ((tx->flags & conn->tx.train->ungathered) != MPA_TX_ZEROCOPY ||
+	    !tx->len)
 		return false;
 	if (!iov_iter_is_bvec(&tx->data) || mpa_tcp_probes_mtu(conn->sk))
 		return false;
@@ -283,11 +286,11 @@ static void mpa_train_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
 	list_add_tail(&tx->list, &conn->tx.sending);
 }
 
-/* True if the encoder and the consumer (zero copy) allow @tx to be gathered. */
+/* True if the encoder and the flags of @tx allow it to be gathered. */
 static __always_inline bool mpa_train_may_gather(const struct mpa_train *train,
 						 const struct mpa_tx *tx)
 {
-	return !(tx->flags & MPA_TX_ZEROCOPY) &&
+	return !(tx->flags & train->ungathered) &&
 	       mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data,
 				   tx->len);
 }

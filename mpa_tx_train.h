@@ -42,6 +42,7 @@ struct mpa_record {
  * struct mpa_train - FPDUs laid out or gathered, in records
  * @enc: encoder; its bv is @bv, its kv is @kv
  * @gather: the octets are listed in @kv; otherwise in @bv
+ * @ungathered: MPA_TX_* of messages that must not be gathered
  * @iter: octets that TCP has not taken yet
  * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room left
  *	for SACK blocks
@@ -63,6 +64,7 @@ struct mpa_record {
 struct mpa_train {
 	struct mpa_enc		enc;
 	bool			gather;
+	u16			ungathered;
 	struct iov_iter		iter;
 	u32			emss;
 	bool			grow;

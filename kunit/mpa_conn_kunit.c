@@ -68,6 +68,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(ooo_end),
 	CONN_CASE(hook),
 	CONN_CASE(bounds),
+	CONN_CASE(run),
 	{}
 };
 

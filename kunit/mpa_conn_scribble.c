@@ -13,6 +13,8 @@ enum conn_scribble {
 	SCRIBBLE_COPIED,	/* MPA copies, then computes the CRC */
 	SCRIBBLE_GATHERED,	/* TCP copies after the CRC is computed */
 	SCRIBBLE_PAGES,		/* zero copy */
+	SCRIBBLE_COPY,		/* MPA_TX_COPY in place of gathering */
+	SCRIBBLE_COPY_PAGES,	/* MPA_TX_COPY in place of zero copy */
 };
 
 enum {
@@ -38,18 +40,28 @@ static struct conn_msg *scribble_msg(struct kunit *test, u32 len)
 {
 	struct conn_test *t = test->priv;
 	struct conn_msg *msg = conn_msg(test, len);
+	u32 variant = conn_arg(test);
 
 	msg->tx.hdr_len = 0;
 	msg->tx.len = len;
 	msg->kv.iov_base = scribble_page(test);
 	msg->kv.iov_len = len;
 	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, &msg->kv, 1, len);
-	if (conn_arg(test) != SCRIBBLE_PAGES)
+	if (variant == SCRIBBLE_COPY || variant == SCRIBBLE_COPY_PAGES)
+		msg->tx.flags = MPA_TX_COPY;
+	if (variant != SCRIBBLE_PAGES && variant != SCRIBBLE_COPY_PAGES)
 		return msg;
 	bvec_set_page(&msg->bv, t->page[0], len, 0);
 	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, len);
-	msg->tx.flags = MPA_TX_ZEROCOPY;
+	msg->tx.flags |= MPA_TX_ZEROCOPY;
 	return msg;
+}
+
+/* True if the octets are copied before the CRC is computed. */
+static bool scribble_copied(struct kunit *test)
+{
+	return conn_arg(test) != SCRIBBLE_GATHERED &&
+	       conn_arg(test) != SCRIBBLE_PAGES;
 }
 
 /* FPDUs with markers are copied, FPDUs without are gathered. */
@@ -103,7 +115,7 @@ static void scribble_laid_out(struct kunit *test, struct conn_test *t)
 
 	scribble_start(test);
 	msg = scribble_source(test);
-	if (conn_arg(test) == SCRIBBLE_COPIED) {
+	if (scribble_copied(test)) {
 		scribble_expect(test, SCRIBBLE_NR);
 	} else {
 		conn_expect_end(test, &t->b, MPA_ERR_CRC, MPA_REASON_CRC);
@@ -228,7 +240,7 @@ static void scribble_race(struct kunit *test, struct conn_test *t)
 			break;
 		scribble_once(test);
 	}
-	if (conn_arg(test) == SCRIBBLE_COPIED)
+	if (scribble_copied(test))
 		conn_wait_rx(test, &t->b, i);
 	conn_settle(&t->b);
 	scribble_check(test);
@@ -238,6 +250,10 @@ static void scribble_race(struct kunit *test, struct conn_test *t)
 
 static const struct conn_row scribble_rows[] = {
 	{ "changed after layout: copied", scribble_laid_out, SCRIBBLE_COPIED },
+	{ "changed after layout: MPA_TX_COPY",
+	  scribble_laid_out, SCRIBBLE_COPY },
+	{ "changed after layout: MPA_TX_COPY, pages",
+	  scribble_laid_out, SCRIBBLE_COPY_PAGES },
 	{ "ER-03: changed after layout: gathered",
 	  scribble_laid_out, SCRIBBLE_GATHERED },
 	{ "ER-03: changed after layout: pages",
@@ -254,6 +270,9 @@ static const struct conn_row scribble_rows[] = {
 	  scribble_kept, SCRIBBLE_GATHERED },
 	{ "changed after verification: pages", scribble_kept, SCRIBBLE_PAGES },
 	{ "changed continuously: copied", scribble_race, SCRIBBLE_COPIED },
+	{ "changed continuously: MPA_TX_COPY", scribble_race, SCRIBBLE_COPY },
+	{ "changed continuously: MPA_TX_COPY, pages",
+	  scribble_race, SCRIBBLE_COPY_PAGES },
 	{ "changed continuously: gathered", scribble_race, SCRIBBLE_GATHERED },
 	{ "changed continuously: pages", scribble_race, SCRIBBLE_PAGES },
 };

@@ -35,6 +35,22 @@ enum conn_role {
 
 struct conn_test;
 
+/**
+ * struct conn_run - for a consumer with run()
+ * @ops: callbacks of the consumer, with run()
+ * @calls: number of calls of run() that have come to their end
+ * @more: run() asks for another round that many times
+ * @msg: run() posts this message, once
+ * @leave: run() detaches
+ */
+struct conn_run {
+	struct mpa_ops		ops;
+	u32			calls;
+	u32			more;
+	struct conn_msg		*msg;
+	bool			leave;
+};
+
 /* True if an allocation here may wait for memory, or may not use reserves. */
 static inline bool conn_may_wait(void)
 {
@@ -206,6 +222,7 @@ struct conn_asker {
  * @ooo_ack_notify: sysctl before the case
  * @lo_mtu: MTU before the case, if it was changed
  * @shared: other connections, whose callbacks block
+ * @run: for a consumer with run()
  */
 struct conn_test {
 	struct mpa_consumer	a;
@@ -241,6 +258,7 @@ struct conn_test {
 	u8			ooo_ack_notify;
 	int			lo_mtu;
 	struct blocked		*shared;
+	struct conn_run		run;
 };
 
 #define CONN_WAIT(test, c, ev, times) \
@@ -372,5 +390,6 @@ const void *conn_ooo_rows MPA_KUNIT_PARAMS;
 const void *conn_ooo_end_rows MPA_KUNIT_PARAMS;
 const void *conn_hook_rows MPA_KUNIT_PARAMS;
 const void *conn_bounds_rows MPA_KUNIT_PARAMS;
+const void *conn_run_rows MPA_KUNIT_PARAMS;
 
 #endif /* _MPA_CONN_TEST_H */

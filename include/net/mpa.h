@@ -253,14 +253,16 @@ struct mpa_rx {
 
 /* mpa_tx.flags */
 #define MPA_TX_ZEROCOPY		BIT(0)	/* send the pages of an ITER_BVEC */
+#define MPA_TX_COPY		BIT(1)	/* octets of the data may change */
 
 /**
  * struct mpa_tx - one message to send: a ULPDU, or a source of ULPDUs
  * @list: links messages, for mpa_send_list() and for the list given to sent()
  * @hdr: first octets of the ULPDU; may be NULL if @hdr_len is 0
  * @hdr_len: octets at @hdr
- * @flags: %MPA_TX_ZEROCOPY or 0. With %MPA_TX_ZEROCOPY the pages of @data are
- *	sent without a copy, if it is an ITER_BVEC.
+ * @flags: %MPA_TX_ZEROCOPY, %MPA_TX_COPY, both or 0. With %MPA_TX_ZEROCOPY the
+ *	pages of @data are sent without a copy, if it is an ITER_BVEC. With
+ *	%MPA_TX_COPY the octets of @data may change at any time.
  * @len: octets of @data that belong to the ULPDU, after @hdr. The ULPDU has
  *	@hdr_len + @len octets, 1 to %MPA_ULPDU_MAX.
  * @data: where these octets are; MPA advances it by @len for each ULPDU. Any
@@ -276,7 +278,10 @@ struct mpa_rx {
  *	returns 0 with @hdr_len and @len 0. With @max octets the FPDU ends where
  *	a TCP segment does; @max is at least %MPA_MULPDU_MIN. @hdr must stay
  *	valid until the next call or until the message is handed back. @hdr,
- *	@hdr_len and @len need no value before the first call.
+ *	@hdr_len and @len need no value before the first call. Each call, the
+ *	first as well, may replace @data by another kernel iterator, so that a
+ *	source can be longer than one iterator describes. The array of the one
+ *	before (kvec, bio_vec) is the consumer's again, the octets are not.
  * @status: result, once handed back: 0 if TCP has taken all of it, or a
  *	negative errno: %-ECANCELED (aborted or detached), %-ECONNRESET,
  *	%-ETIMEDOUT, ... (connection lost before it was handed back), %-EPIPE
@@ -287,6 +292,13 @@ struct mpa_rx {
  * not be changed: MPA may have computed a CRC before TCP copies the octets, or
  * sends them, and the peer would find it wrong. A message is handed back
  * exactly once, in the order of posting.
+ *
+ * %MPA_TX_COPY is for octets that somebody else can change meanwhile: pages of
+ * the page cache, memory that an application has registered. Where CRCs are in
+ * use, MPA copies the octets of @data, each once, and computes the CRC of the
+ * copy: an octet that the peer gets was there at some time after mpa_send(),
+ * and the CRC is right. %MPA_TX_ZEROCOPY is ignored then. Without CRCs the flag
+ * changes nothing. The memory must stay until the message is handed back.
  *
  * With %MPA_TX_ZEROCOPY a message is handed back when the network stack no
  * longer reads its octets, see mpa_detach(). From then on the consumer may
@@ -349,6 +361,11 @@ struct mpa_tx {
  *	and after the messages have been handed back, and only after this end's
  *	mpa_shutdown() and the peer's FIN, or when the connection is lost,
  *	aborted or fails in startup. MPA sets no time limit in full operation.
+ * @run: comes in each round of the connection's work item in full operation,
+ *	between receiving and sending, on hold and after ended() as well;
+ *	mpa_kick() asks for a round. For a consumer that has a send queue of its
+ *	own: here it posts what is due, and needs no lock against its other
+ *	callbacks. If it leaves something to do, it calls mpa_kick().
  * @released: the last callback: no other one is running, and none will come. It
  *	follows mpa_detach(), and nothing else. @left has the messages that were
  *	not handed back before, in order, with their status. The socket and the
@@ -382,6 +399,7 @@ struct mpa_ops {
 	void (*mulpdu)(struct mpa_conn *conn, u32 mulpdu);
 	void (*ended)(struct mpa_conn *conn, const struct mpa_end *end);
 	void (*closed)(struct mpa_conn *conn, int err);
+	void (*run)(struct mpa_conn *conn);
 	void (*released)(struct mpa_conn *conn, struct list_head *left);
 };
 
@@ -533,6 +551,7 @@ void mpa_barrier(void);
 /* Data */
 int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx);
 int mpa_send_list(struct mpa_conn *conn, struct list_head *list);
+void mpa_kick(struct mpa_conn *conn);
 u32 mpa_mulpdu(const struct mpa_conn *conn);
 void mpa_hold(struct mpa_conn *conn);
 void mpa_resume(struct mpa_conn *conn);

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A consumer with its own send queue: run(), mpa_kick() and long sources. */
+#include <linux/irq_work.h>
+#include <linux/net.h>
+#include "mpa_conn_test.h"
+
+enum run_context {
+	RUN_TASK,
+	RUN_BH_OFF,
+	RUN_IRQS_OFF,
+	RUN_HARD_IRQ,
+};
+
+enum {
+	RUN_AGAIN	= 100,
+	RUN_ULPDUS	= 200,
+};
+
+static u32 run_calls(const struct conn_test *t)
+{
+	return READ_ONCE(t->run.calls);
+}
+
+static void run_leave(struct mpa_consumer *c)
+{
+	mpa_detach(c->conn);
+	WRITE_ONCE(c->detached, true);
+}
+
+static void run_run(struct mpa_conn *conn)
+{
+	struct mpa_consumer *c = mpa_conn_ctx(conn);
+	struct conn_test *t = container_of(c, struct conn_test, a);
+	struct conn_msg *msg = READ_ONCE(t->run.msg);
+
+	if (atomic_inc_return(&c->inside) != 1)
+		c->overlaps++;
+	if (READ_ONCE(c->detached) || c->count[EV_CLOSED])
+		c->late++;
+	if (msg) {
+		WRITE_ONCE(t->run.msg, NULL);
+		c->hook_err = mpa_send(conn, &msg->tx);
+	}
+	if (t->run.more) {
+		t->run.more--;
+		mpa_kick(conn);
+	}
+	if (READ_ONCE(t->run.leave))
+		run_leave(c);
+	atomic_dec(&c->inside);
+	WRITE_ONCE(t->run.calls, t->run.calls + 1);
+}
+
+static void run_init(struct conn_test *t)
+{
+	t->run.ops = mpa_consumer_ops;
+	t->run.ops.run = run_run;
+	t->a.params.ops = &t->run.ops;
+}
+
+/* A connection in full operation with nothing to do. */
+static void run_open(struct kunit *test)
+{
+	struct conn_test *t = test->priv;
+
+	run_init(t);
+	conn_default(test);
+	conn_settle(&t->a);
+}
+
+struct run_irq {
+	struct irq_work	work;
+	struct mpa_conn	*conn;
+	bool		hard;
+};
+
+static void run_irq(struct irq_work *work)
+{
+	struct run_irq *irq = container_of(work, struct run_irq, work);
+
+	irq->hard = in_hardirq();
+	mpa_kick(irq->conn);
+}
+
+static void run_kick_hard(struct kunit *test, struct mpa_conn *conn)
+{
+	struct run_irq irq = {
+		.work	= IRQ_WORK_INIT_HARD(run_irq),
+		.conn	= conn,
+	};
+
+	KUNIT_ASSERT_TRUE(test, irq_work_queue(&irq.work));
+	irq_work_sync(&irq.work);
+	KUNIT_EXPECT_TRUE(test, irq.hard);
+}
+
+/* Each call of mpa_kick() is followed by one of run(). */
+static void run_contexts(struct kunit *test, struct conn_test *t)
+{
+	unsigned long flags;
+	u32 i, before;
+
+	run_open(test);
+	for (i = 0; i < 3; i++) {
+		before = run_calls(t);
+		switch (conn_arg(test)) {
+		case RUN_TASK:
+			mpa_kick(t->a.conn);
+			break;
+		case RUN_BH_OFF:
+			local_bh_disable();
+			mpa_kick(t->a.conn);
+			local_bh_enable();
+			break;
+		case RUN_IRQS_OFF:
+			local_irq_save(flags);
+			mpa_kick(t->a.conn);
+			local_irq_restore(flags);
+			break;
+		case RUN_HARD_IRQ:
+			run_kick_hard(test, t->a.conn);
+			break;
+		}
+		KUNIT_ASSERT_TRUE(test, CONN_UNTIL(run_calls(t) > before));
+		conn_settle(&t->a);
+	}
+}
+
+/* What run() posts is sent without another kick. */
+static void run_posts(struct kunit *test, struct conn_test *t)
+{
+	u32 before;
+
+	run_open(test);
+	WRITE_ONCE(t->run.msg, conn_msg(test, 100));
+	before = run_calls(t);
+	mpa_kick(t->a.conn);
+	conn_expect_tx(test, 100);
+	conn_expect_done(test, &t->a, 1, 0);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, t->a.hook_err, 0);
+	/* The round that has sent it, and one because mpa_send() asks for it */
+	KUNIT_EXPECT_LE(test, run_calls(t) - before, 2);
+}
+
+/* A run() that kicks comes again each time, and then no more. */
+static void run_again(struct kunit *test, struct conn_test *t)
+{
+	u32 before;
+
+	run_open(test);
+	before = run_calls(t);
+	t->run.more = RUN_AGAIN;
+	mpa_kick(t->a.conn);
+	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(run_calls(t) - before > RUN_AGAIN));
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, run_calls(t) - before, RUN_AGAIN + 1);
+}
+
+/* Not before full operation, then without another kick. */
+static void run_early(struct kunit *test, struct conn_test *t)
+{
+	run_init(t);
+	conn_attach(test, 0);
+	mpa_kick(t->a.conn);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, run_calls(t), 0);
+	conn_full(test, CONN_IMMEDIATE, 0, 0);
+	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(run_calls(t)));
+}
+
+/* On hold, and when the receive half has ended */
+static void run_halves(struct kunit *test, struct conn_test *t)
+{
+	u32 before;
+
+	run_open(test);
+	mpa_hold(t->a.conn);
+	before = run_calls(t);
+	mpa_kick(t->a.conn);
+	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(run_calls(t) > before));
+
+	mpa_resume(t->a.conn);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	CONN_WAIT(test, &t->a, EV_ENDED, 1);
+	conn_settle(&t->a);
+	before = run_calls(t);
+	mpa_kick(t->a.conn);
+	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(run_calls(t) > before));
+}
+
+/* Not after closed(). */
+static void run_closed(struct kunit *test, struct conn_test *t)
+{
+	u32 before;
+
+	run_open(test);
+	mpa_abort(t->a.conn);
+	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	conn_settle(&t->a);
+	before = run_calls(t);
+	mpa_kick(t->a.conn);
+	conn_settle(&t->a);
+	KUNIT_EXPECT_EQ(test, run_calls(t), before);
+}
+
+/* run() may detach; it does not come again, though it has kicked. */
+static void run_leaves(struct kunit *test, struct conn_test *t)
+{
+	u32 before;
+
+	run_open(test);
+	before = run_calls(t);
+	t->run.more = 1;
+	WRITE_ONCE(t->run.leave, true);
+	mpa_kick(t->a.conn);
+	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
+	KUNIT_EXPECT_EQ(test, run_calls(t) - before, 1);
+}
+
+static const u8 *run_octets(const struct conn_test *t, u32 nr)
+{
+	return t->pool + nr % 256;
+}
+
+static void run_hook_leave(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev == EV_RECV)
+		run_leave(c);
+}
+
+/* Not in the round whose recv() detaches either */
+static void run_left(struct kunit *test, struct conn_test *t)
+{
+	u32 before;
+
+	run_open(test);
+	before = run_calls(t);
+	t->a.hook = run_hook_leave;
+	conn_peer_send(test, 100);
+	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
+	KUNIT_EXPECT_EQ(test, run_calls(t), before);
+}
+
+/* Each ULPDU from an iterator of its own, all in the same array */
+static int run_next(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+	struct conn_test *t = container_of(mpa_conn_ctx(msg->conn),
+					   struct conn_test, a);
+
+	msg->kv.iov_base = (void *)run_octets(t, msg->asked);
+	msg->kv.iov_len = max - CONN_HDR;
+	iov_iter_kvec(&tx->data, ITER_SOURCE, &msg->kv, 1, msg->kv.iov_len);
+	tx->hdr_len = CONN_HDR;
+	tx->len = msg->kv.iov_len;
+	return ++msg->asked < RUN_ULPDUS;
+}
+
+static void run_source(struct kunit *test, struct conn_test *t)
+{
+	struct conn_msg *msg;
+	u32 i, len;
+
+	t->opts.maxseg = 1460;
+	conn_open(test, CONN_INITIATOR, 0, conn_arg(test));
+	msg = conn_msg(test, CONN_HDR);
+	msg->tx.next = run_next;
+	msg->conn = t->a.conn;
+	conn_send(test, msg);
+	for (i = 0; i < RUN_ULPDUS; i++) {
+		len = conn_take(test);
+		KUNIT_ASSERT_GT(test, len, CONN_HDR);
+		KUNIT_ASSERT_EQ(test, 0, memcmp(t->buf + CONN_HDR,
+						run_octets(t, i),
+						len - CONN_HDR));
+	}
+	conn_expect_done(test, &t->a, 1, 0);
+	KUNIT_EXPECT_EQ(test, msg->asked, RUN_ULPDUS);
+}
+
+static const struct conn_row run_rows[] = {
+	{ "mpa_kick() in a task", run_contexts, RUN_TASK },
+	{ "mpa_kick() with BH off", run_contexts, RUN_BH_OFF },
+	{ "mpa_kick() with interrupts off", run_contexts, RUN_IRQS_OFF },
+	{ "mpa_kick() in a hard interrupt", run_contexts, RUN_HARD_IRQ },
+	{ "run() posts", run_posts },
+	{ "run() asks for another round", run_again },
+	{ "mpa_kick() before full operation", run_early },
+	{ "run() on hold, and after ended()", run_halves },
+	{ "no run() after closed()", run_closed },
+	{ "run() detaches", run_leaves },
+	{ "recv() detaches: no run()", run_left },
+	{ "a source replaces its iterator", run_source, PEER_C },
+	{ "a source replaces its iterator, markers",
+	  run_source, PEER_C | PEER_M },
+};
+
+CONN_ROWS(run);
