@@ -19,7 +19,6 @@ struct ping_place;
 
 #define PING_DATA_MAX	(64 << 20)	/* octets of payload and of captured */
 #define PING_PATTERN_SIZE	SZ_64K	/* at least MPA_ULPDU_MAX */
-#define PING_SOURCE_MAX		SZ_1G	/* octets of one message */
 
 enum ping_cmd {
 	PING_CMD_SERVE	= BIT(0),
@@ -179,8 +178,8 @@ struct ping_rdma {
  * @tx: the message, a source
  * @opts: the command
  * @hdr: first octets of the ULPDU cut last: its number
- * @bv: octets of the message
- * @repeat: array of pages of the pattern, repeated; NULL for the payload
+ * @bv: octets of the message: the payload, or the pattern, which repeats
+ * @taken: octets of the pattern cut
  * @left: octets not cut yet
  * @pieces: number of ULPDUs cut
  * @octets: octets of @pieces
@@ -191,7 +190,7 @@ struct ping_source {
 	const struct ping_opts	*opts;
 	__be64			hdr;
 	struct bio_vec		*bv;
-	struct bio_vec		*repeat;
+	u64			taken;
 	u64			left;
 	u64			pieces;
 	u64			octets;
@@ -264,11 +263,10 @@ void ping_result_publish(struct ping_result *res, struct net *net,
 void ping_result_show(struct seq_file *seq, const struct ping_result *res);
 
 /* mpa_ping_source.c APIs: */
-int ping_source_init(struct ping_source *src, const struct ping_opts *opts,
-		     const struct ping_buf *data);
+void ping_source_init(struct ping_source *src, const struct ping_opts *opts,
+		      const struct ping_buf *data);
 int ping_source_post(struct ping_source *src, struct mpa_conn *conn);
 void ping_source_handed_back(const struct ping_source *src);
-void ping_source_free(struct ping_source *src);
 u32 ping_source_lengths(u32 hash, const struct mpa_ulpdu *ulpdu);
 
 /* mpa_ping_client.c APIs: */

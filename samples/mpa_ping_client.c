@@ -614,12 +614,10 @@ static void client_close(struct ping_client *p)
 	sock_release(p->sock);
 }
 
-static int client_init_source(struct ping_client *p)
+static void client_init_source(struct ping_client *p)
 {
-	int err = ping_source_init(&p->source, p->opts, p->data);
-
+	ping_source_init(&p->source, p->opts, p->data);
 	p->messages = p->source.left ? 1 : 0;
-	return err;
 }
 
 static int client_init_data(struct ping_client *p)
@@ -636,7 +634,9 @@ static int client_init_data(struct ping_client *p)
 	p->slots = kvcalloc(p->depth, sizeof(*p->slots), GFP_KERNEL);
 	if (!p->slots)
 		return -ENOMEM;
-	return is_source(p) ? client_init_source(p) : 0;
+	if (is_source(p))
+		client_init_source(p);
+	return 0;
 }
 
 static struct ping_client *client_new(struct net *net,
@@ -658,7 +658,6 @@ static struct ping_client *client_new(struct net *net,
 
 static void client_free(struct ping_client *p)
 {
-	ping_source_free(&p->source);
 	ping_place_free(p->place);
 	ping_buf_put(p->data);
 	kvfree(p->slots);
@@ -666,14 +665,11 @@ static void client_free(struct ping_client *p)
 	kfree(p);
 }
 
-/* Nothing to send, or too much: fail before connecting. */
+/* Nothing to send: fail before connecting. */
 static void client_refuse(struct ping_client *p, int err)
 {
 	if (err == -ENODATA)
 		pr_notice("mpa_ping: payload=1: nothing was written to \"payload\"\n");
-	else if (err == -E2BIG)
-		pr_notice("mpa_ping: source=1: a message has at most %u octets\n",
-			  PING_SOURCE_MAX);
 	ping_result_fail(&p->res, err, "closed");
 }
 

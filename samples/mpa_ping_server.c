@@ -220,9 +220,9 @@ static int link_post_source(struct ping_link *l)
 
 	if (!link_opts(l)->source)
 		return 0;
-	err = ping_source_init(&l->source, link_opts(l), ping_pattern());
-	if (err || !l->source.left)
-		return err;
+	ping_source_init(&l->source, link_opts(l), ping_pattern());
+	if (!l->source.left)
+		return 0;
 	err = ping_source_post(&l->source, l->base.conn);
 	l->pending += !err;
 	return err;
@@ -589,7 +589,6 @@ static void link_free(struct ping_link *l)
 	sock_release(l->sock);
 	ping_buf_put(l->capture);
 	ping_place_free(l->place);
-	ping_source_free(&l->source);
 	kvfree(l->res.pd);
 	kfree(l);
 	mpa_server_put(s);

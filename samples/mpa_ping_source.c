@@ -31,6 +31,15 @@ static void source_invert(const struct ping_source *src, u64 from, u64 to)
 	}
 }
 
+/* The pattern is in @bv twice: any ULPDU fits after the one before. */
+static void source_pattern(struct ping_source *src, struct mpa_tx *tx)
+{
+	iov_iter_bvec(&tx->data, ITER_SOURCE, src->bv,
+		      2 * PING_PATTERN_SIZE / PAGE_SIZE, 2 * PING_PATTERN_SIZE);
+	iov_iter_advance(&tx->data, src->taken % PING_PATTERN_SIZE);
+	src->taken += tx->len;
+}
+
 /* MPA asks for a ULPDU of at most @max octets. */
 static int source_next(struct mpa_tx *tx, u32 max)
 {
@@ -44,6 +53,8 @@ static int source_next(struct mpa_tx *tx, u32 max)
 	tx->hdr = &src->hdr;
 	tx->hdr_len = ping_hdr_len(src->opts, len);
 	tx->len = len - tx->hdr_len;
+	if (!src->opts->payload)
+		source_pattern(src, tx);
 
 	src->pieces++;
 	src->octets += len;
@@ -61,40 +72,24 @@ u32 ping_source_lengths(u32 hash, const struct mpa_ulpdu *ulpdu)
 	return lengths_add(hash, ulpdu->len);
 }
 
-/* Repeat the pattern as often as needed. */
-static int source_repeat(struct ping_source *src, const struct ping_buf *data)
-{
-	unsigned int i, nr = DIV_ROUND_UP(src->left, PAGE_SIZE);
-
-	src->repeat = kvmalloc_array(nr, sizeof(*src->repeat), GFP_KERNEL);
-	if (!src->repeat)
-		return -ENOMEM;
-	for (i = 0; i < nr; i++)
-		src->repeat[i] = data->bv[i % (PING_PATTERN_SIZE / PAGE_SIZE)];
-	src->bv = src->repeat;
-	return 0;
-}
-
 /* @data is the payload or the pattern, and must outlive @src. */
-int ping_source_init(struct ping_source *src, const struct ping_opts *opts,
-		     const struct ping_buf *data)
+void ping_source_init(struct ping_source *src, const struct ping_opts *opts,
+		      const struct ping_buf *data)
 {
 	u64 size = opts->size ?: MPA_ULPDU_MAX;
 
 	src->opts = opts;
 	src->bv = data->bv;
 	src->left = opts->payload ? data->len : size * opts->count;
-	if (src->left > PING_SOURCE_MAX)
-		return -E2BIG;
-	return opts->payload || !src->left ? 0 : source_repeat(src, data);
 }
 
 int ping_source_post(struct ping_source *src, struct mpa_conn *conn)
 {
 	src->tx.next = source_next;
 	src->tx.flags = src->opts->zerocopy ? MPA_TX_ZEROCOPY : 0;
-	iov_iter_bvec(&src->tx.data, ITER_SOURCE, src->bv,
-		      DIV_ROUND_UP(src->left, PAGE_SIZE), src->left);
+	if (src->opts->payload)
+		iov_iter_bvec(&src->tx.data, ITER_SOURCE, src->bv,
+			      DIV_ROUND_UP(src->left, PAGE_SIZE), src->left);
 	return mpa_send(conn, &src->tx);
 }
 
@@ -103,9 +98,4 @@ void ping_source_handed_back(const struct ping_source *src)
 {
 	if (src->opts->spoil == PING_SPOIL_LATE)
 		source_invert(src, 0, src->octets);
-}
-
-void ping_source_free(struct ping_source *src)
-{
-	kvfree(src->repeat);
 }

@@ -72,7 +72,8 @@ job_socket() {
 	shift 3
 	{
 		echo "#!/bin/bash"
-		printf 'SHARD=%q exec /root/test/run-all.sh' "$shard"
+		printf 'LONG=%q SHARD=%q exec /root/test/run-all.sh' \
+			"$long$one" "$shard"
 		((!$#)) || printf ' %q' "$@"
 		echo
 	} >"$OUT/$name.sh"

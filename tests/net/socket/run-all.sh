@@ -6,12 +6,14 @@
 #
 # Without names all run. A name may be a pattern of the shell, ONLY=FILE takes
 # names from a file. SHARD=i/n runs each n-th of them. With CASES=DIR the cases are
-# those in DIR, whose lib.sh is read after the one here.
+# those in DIR, whose lib.sh is read after the one here. LONG= is not empty in the long
+# form, and for a single case.
 
 TESTS=$(cd "$(dirname "$0")" && pwd)
 . "$TESTS/lib.sh"
 
 LIMIT=$((120 * SLOW))	# seconds for a case
+[[ -z ${LONG-} ]] || LIMIT=$((4 * LIMIT))
 CASES=${CASES:-$TESTS}
 names=() ids=() calls=() parts=()
 
