@@ -7,8 +7,9 @@ usage: patches.py KERNEL OUT
 KERNEL is a kernel's source, 6.12 or later, as a folder; it is only read. OUT gets
 the patches, to be applied with git am or patch -p1, and a repository, OUT/tree, of
 the few files that they touch. The series has neither mpa_compat.h nor Kbuild: what
-the compat header selects is written out for that kernel. Out-of-order receiving
-comes last, with a callback of TCP's in place of the hook (mpa_hook.c).
+the compat header selects is written out for that kernel. A patch of its own shows
+connections to ss. Out-of-order receiving comes last, with a callback of TCP's in
+place of the hook (mpa_hook.c).
 """
 
 import os
@@ -23,7 +24,8 @@ MPA = "net/mpa"
 
 # What the patches change in files that a kernel has
 TOUCHED = ["MAINTAINERS", "net/Kconfig", "net/Makefile", "include/net/tcp.h",
-           "net/ipv4/tcp_input.c", "Documentation/networking/index.rst"]
+           "include/uapi/linux/inet_diag.h", "net/ipv4/tcp_input.c",
+           "Documentation/networking/index.rst"]
 
 # The tests of mpa_hook.c, and what a build leaves
 NOT_IN_TREE = re.compile(r"kunit/mpa_conn_hook\.c|.*\.mod\.c|.*\.o|.*\.cmd|"
@@ -116,6 +118,9 @@ class Native:
             (r"\bmpa_splice_from_iter\(([^()]+)\)",
              r"skb_splice_from_iter(\1%s)" % splice),
         ]
+        if not has(r"get_info\)\(.*net_admin", "include/net/tcp.h"):
+            self.rules += [(r",\s+bool net_admin\b", ""),
+                           (r"\tif \(!net_admin\)\n\t\treturn 0;\n", "")]
         if has("kzalloc_obj", "include/linux/slab.h"):
             self.rules.append((r"\bkzalloc\(sizeof\((\*[\w>-]+)\), (\w+)\)",
                                r"kzalloc_obj(\1, \2)"))
@@ -124,6 +129,10 @@ class Native:
         self.names = set(re.findall(r"^(?:#define|static inline .*?) ?\b(mpa_\w+"
                                     r"|MPA_[A-Z]\w+)", read(TOP, "mpa_compat.h"),
                                     re.M))
+
+    def here(self, name):
+        """A file of this folder for that kernel."""
+        return self.text(os.path.relpath(os.path.join(HERE, name), TOP))
 
     def text(self, path):
         """A file of this tree for that kernel."""
@@ -155,8 +164,10 @@ def series():
 
 
 def objects():
-    """The core's objects, from top to bottom."""
-    return re.findall(r"^mpa-y [+:]= (mpa_\w+)\.o$", read(TOP, "Kbuild"), re.M)
+    """The core's objects, from top to bottom, with what a kernel alone has."""
+    names = re.findall(r"^mpa-y [+:]= (mpa_\w+)\.o$", read(TOP, "Kbuild"), re.M)
+    names.insert(names.index("mpa_nl"), "mpa_diag")
+    return names
 
 
 class Tree:
@@ -199,7 +210,7 @@ class Tree:
                             "-i", os.path.join(HERE, name)], cwd=self.top,
                            check=True)
         elif name.startswith("<"):
-            self.put(read(HERE, name[1:]), name[1:])
+            self.put(self.native.here(name[1:]), name[1:])
             if name.endswith(".c"):
                 self.place(name[1:-2])
         elif name in objects():
