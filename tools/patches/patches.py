@@ -120,6 +120,7 @@ class Native:
         ]
         if not has(r"get_info\)\(.*net_admin", "include/net/tcp.h"):
             self.rules += [(r",\s+bool net_admin\b", ""),
+                           (r"(get_info_size\(\w+), true\)", r"\1)"),
                            (r"\tif \(!net_admin\)\n\t\treturn 0;\n", "")]
         if has("kzalloc_obj", "include/linux/slab.h"):
             self.rules.append((r"\bkzalloc\(sizeof\((\*[\w>-]+)\), (\w+)\)",
@@ -296,10 +297,12 @@ class Tree:
         write(text, self.top, "MAINTAINERS")
 
     def kunit_tests(self):
-        for name in ("mpa_conn_kunit.c", "mpa_conn_test.h"):
-            path = os.path.join(self.top, MPA, "kunit", name)
-            write(re.sub(r".*\b(CONN_CASE\(hook\)|conn_hook_rows).*\n", "",
-                         read(path)), path)
+        # mpa_conn.diag in place of mpa_conn.hook
+        for name, old in (("mpa_conn_kunit.c", "CONN_CASE(hook)"),
+                          ("mpa_conn_test.h", "conn_hook_rows")):
+            self.edit(os.path.join(MPA, "kunit", name),
+                      (old, old.replace("hook", "diag")))
+        self.put(self.native.here("mpa_conn_diag.c"), "kunit", "mpa_conn_diag.c")
         self.kunit = True
         self.makefile()
         self.kconfig("MPA", "MPA_KUNIT_TEST")
