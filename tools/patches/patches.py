@@ -27,9 +27,10 @@ TOUCHED = ["MAINTAINERS", "net/Kconfig", "net/Makefile", "include/net/tcp.h",
            "include/uapi/linux/inet_diag.h", "net/ipv4/tcp_input.c",
            "Documentation/networking/index.rst"]
 
-# The tests of mpa_hook.c, and what a build leaves
+# The tests of mpa_hook.c, what a build leaves, and plans
 NOT_IN_TREE = re.compile(r"kunit/mpa_conn_hook\.c|.*\.mod\.c|.*\.o|.*\.cmd|"
-                         r"kunit/mpa_vectors\.h")
+                         r"kunit/mpa_vectors\.h|"
+                         r"Documentation/networking/mpa-rnic\.rst")
 
 
 class Bad(Exception):
@@ -311,7 +312,8 @@ class Tree:
     def docs(self):
         names = sorted(file[:-4] for file in os.listdir(
             os.path.join(TOP, "Documentation/networking"))
-            if file.endswith(".rst"))
+            if file.endswith(".rst") and not
+            NOT_IN_TREE.fullmatch("Documentation/networking/" + file))
         self.edit("Documentation/networking/index.rst", (
             "   mpls-sysctl\n", "".join("   %s\n" % n for n in names) +
             "   mpls-sysctl\n"))
