@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # deb.sh: build the Debian packages of this tree in build/deb, and have lintian look at
-# them and at the source; its findings of any kind but "info" and below fail.
+# them and at the source; its findings fail, down to the kind "info". The version of
+# Debian's policy is left out: Debian 13's lintian wants one that Debian 12's has not heard
+# of.
 set -euo pipefail
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 OUT=$TOP/build/deb
@@ -22,6 +24,7 @@ mkdir -p "$OUT/mpa"
 copy_tree "$OUT/mpa"
 cd "$OUT/mpa"
 dpkg-buildpackage -us -uc
-lintian --fail-on error,warning,info --display-info "$OUT"/*.changes
+lintian --fail-on error,warning,info --display-info \
+	--suppress-tags out-of-date-standards-version "$OUT"/*.changes
 echo "lintian has no finding"
 ls -l "$OUT"/*.deb
