@@ -8,20 +8,9 @@ set -euo pipefail
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 OUT=$TOP/build/deb
 
-# The files of the tree, without what was built in it
-copy_tree() {
-	cd "$TOP"
-	if [[ -e .git ]]; then
-		git ls-files -z --cached --others --exclude-standard
-	else
-		find . -path ./build -prune -o -type f -print0
-	fi | tar --null --ignore-failed-read -T - -c | tar -x -C "$1"
-}
-
 "$TOP/tests/runner/deps.sh" deb
 rm -rf "$OUT"
-mkdir -p "$OUT/mpa"
-copy_tree "$OUT/mpa"
+"$TOP/tests/packages/copy-tree" "$OUT/mpa"
 cd "$OUT/mpa"
 dpkg-buildpackage -us -uc
 lintian --fail-on error,warning,info --display-info \

@@ -21,7 +21,8 @@ packages_of() {
 	htmldocs) echo python3-sphinx linux-source-6.12 perl xz-utils ;;
 	decode) echo python3 tshark gcc libc6-dev bsdextrautils ;;
 	deb) echo build-essential debhelper dh-dkms lintian libmnl-dev ;;
-	packages) echo debootstrap kmod qemu-system-x86 busybox-static cpio ;;
+	packages) echo debootstrap debian-archive-keyring kmod binutils xz-utils \
+		qemu-system-x86 busybox-static cpio ;;
 	ooo) echo python3 tshark gnuplot-nox ;;
 	bench) echo python3 git gnuplot-nox ;;
 	matrix) echo apt dpkg debian-archive-keyring cpio util-linux ;;
