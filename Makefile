@@ -83,7 +83,7 @@ deb:
 	tests/packages/deb.sh
 
 packages:
-	tests/packages/packages.sh $(if $(ONLY),'$(ONLY)')
+	tests/packages/packages.sh $(if $(SUITE),--suite $(SUITE)) $(if $(ONLY),'$(ONLY)')
 
 tools:
 	$(MAKE) -C tools/mpa
@@ -175,8 +175,8 @@ help:
 	@echo "make install          install them there (then: modprobe mpa), and examples of"
 	@echo "                      settings; make uninstall removes them; DESTDIR=DIR"
 	@echo "make deb              Debian packages, in build/deb: mpa-dkms, mpa-dev, mpa-tools"
-	@echo "make packages         builds, installs and removes these on two kernels;"
-	@echo "                      ONLY='PART...' some of it"
+	@echo "make packages         builds, installs and removes these on Debian 12 and"
+	@echo "                      13; SUITE=trixie one of them, ONLY='PART...' some of it"
 	@echo "make tools            the command mpa, which shows connections (libmnl-dev);"
 	@echo "                      make tools_install PREFIX=DIR (/usr/local)"
 	@echo "make demo             a file goes through MPA in a guest"

@@ -1,18 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# packages.sh [PART...]: build the Debian packages (deb); install modules by hand
-# (install) and the packages (dkms) in a chroot of Debian 12 with the headers of two
-# kernels; boot one of these with the modules of DKMS, and lock it down (lockdown, which
-# needs dkms). Results are TAP, the output of the commands is in build/packages/log.
+# packages.sh [--suite SUITE] [PART...]: in a bare Debian 12 (bookworm) and a bare Debian
+# 13 (trixie), with the packages that README.md names: build and install modules by hand
+# (install); build the Debian packages and use them (dkms); boot kernels with the modules
+# of DKMS, and lock them down (lockdown, which needs dkms). Results are TAP, the output of
+# the commands is in build/packages/log.
 #
-# The chroot is made once, and kept in the cache of the tests.
+# Each Debian is a chroot, made once and kept in the cache of the tests. The cases run in
+# a copy of it.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
 . "$VM_DIR/debian.sh"
 
-OUT=$TOP/build/packages
-ROOT=$CACHE/chroot-bookworm
 VERSION=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$TOP/dkms.conf")
+RESULTS=$TOP/build/packages
 
 # in_root COMMAND...: the shell that dkms is written for wants /proc
 in_root() {
@@ -23,63 +24,99 @@ in_root() {
 		"$ROOT" "$@" </dev/null
 }
 
+apt_install() { in_root apt-get install -y --no-install-recommends "$@"; }
+
+# The kernel that README.md names for a Debian, and what it wants for make and make install
+own_kernel() {
+	apt_install make xz-utils
+	case $SUITE in
+	bookworm) apt_install linux-image-6.12-amd64 linux-headers-6.12-amd64 ;;
+	trixie) apt_install linux-image-amd64 linux-headers-amd64 ;;
+	esac
+}
+
+# Debian 12: its oldest Linux 6.12. Debian 13: the newest kernel of its backports.
+other_kernel() {
+	local oldest
+
+	case $SUITE in
+	bookworm)
+		oldest=$(in_root apt-cache search --names-only \
+			'^linux-headers-6\.12\.[0-9]+\+deb12-amd64$' |
+			sed 's/^linux-headers-\([^ ]*\) .*/\1/' | sort -V | sed -n 1p)
+		apt_install "linux-image-$oldest" "linux-headers-$oldest"
+		;;
+	trixie) apt_install -t trixie-backports linux-image-amd64 linux-headers-amd64 ;;
+	esac
+}
+
+# Debian 12: headers of its Linux 6.1
+too_old() { [[ $SUITE != bookworm ]] || apt_install linux-headers-amd64; }
+
+suites_of() {
+	echo "$1" "$1-security"
+	[[ $1 != trixie ]] || echo trixie-backports
+}
+
+# shellcheck disable=SC2046
 make_root() {
-	local mirror
+	local ROOT=$BASE.new own other
 
-	mirror=$(debian_mirror)
-	rm -rf "$ROOT.new"
-	debootstrap --variant=minbase --include=ca-certificates bookworm "$ROOT.new" \
-		$mirror/debian
-	{
-		echo "deb $mirror/debian bookworm main"
-		echo "deb $mirror/debian-security bookworm-security main"
-	} >"$ROOT.new/etc/apt/sources.list"
+	rm -rf "$ROOT"
+	debootstrap --variant=minbase --include=ca-certificates "$SUITE" "$ROOT" \
+		"$(debian_mirror)/debian"
+	debian_sources $(suites_of "$SUITE") >"$ROOT/etc/apt/sources.list"
 	# No service starts in there
-	printf '#!/bin/sh\nexit 101\n' >"$ROOT.new/usr/sbin/policy-rc.d"
-	chmod +x "$ROOT.new/usr/sbin/policy-rc.d"
-	mv "$ROOT.new" "$ROOT"
-}
-
-# The oldest and the newest 6.12 that Debian 12 has, and 6.1, which is too old
-fill_root() {
-	local all
-
+	printf '#!/bin/sh\nexit 101\n' >"$ROOT/usr/sbin/policy-rc.d"
+	chmod +x "$ROOT/usr/sbin/policy-rc.d"
 	in_root apt-get update
-	mapfile -t all < <(in_root apt-cache search --names-only \
-		'^linux-headers-6\.12\.[0-9]+\+deb12-amd64$' |
-		sed 's/^linux-headers-\([^ ]*\) .*/\1/' | sort -V)
-	in_root apt-get install -y --no-install-recommends dkms make gcc libc6-dev \
-		linux-headers-amd64 "linux-headers-${all[0]}" \
-		"linux-headers-${all[-1]}"
-	echo "${all[0]} ${all[-1]}" >"$ROOT/kernels"
+	own_kernel
+	own=$(ls "$ROOT/lib/modules")
+	other_kernel
+	other=$(cd "$ROOT/lib/modules" && ls --ignore="$own")
+	too_old
+	echo "$own $other" >"$ROOT/kernels"
+	fetch_packages
+	mv "$ROOT" "$BASE"
 }
 
-prepare() {
-	exec 8>"$ROOT.lock"
-	flock 8
-	[[ -e $ROOT ]] || make_root
-	[[ -e $ROOT/kernels ]] || fill_root
-	read -ra KERNELS <"$ROOT/kernels"
-	OLD=$(cd "$ROOT/lib/modules" && echo 6.1.*)
-	# Also after a run that was interrupted
-	in_root dpkg --purge --force-remove-reinstreq mpa-dkms mpa-dev mpa-tools || true
-	rm -rf "$ROOT"/root/* "$ROOT"/lib/modules/*/updates \
-		"$ROOT"/var/lib/dkms/mpa "$ROOT"/usr/src/mpa-*
+# The chroots of another recipe are others
+recipe() {
+	declare -f own_kernel other_kernel too_old suites_of make_root fetch_packages |
+		digest "$SUITE"
 }
 
-# case_ NAME COMMAND...: one case; the first command of it that fails ends it
+# What the cases install, so that they need no network: README.md's for make tools, the
+# build's of the packages, and dkms
+fetch_packages() {
+	in_root apt-get clean
+	apt_install --download-only build-essential libmnl-dev debhelper dh-dkms lintian dkms
+}
+
+# A copy for the cases to change, with the tree as git would commit it
+copy_root() {
+	rm -rf "$ROOT"
+	(
+		flock 8
+		[[ -e $BASE ]] || make_root
+	) 8>"$BASE.lock"
+	cp -a --reflink=auto "$BASE" "$ROOT"
+	"$TOP/tests/packages/copy-tree" "$ROOT/root/mpa"
+}
+
+# case_ NAME COMMAND...: one case; the first command of it that fails ends it.
 case_() {
 	local name=$1 rc=0
 
 	shift
-	echo "== $name"
+	echo "== $SUITE.$name"
 	(set -e; "$@") &
 	wait $! || rc=$?
 	if ((rc)); then
-		echo "not ok packages.$name"
+		echo "not ok packages.$SUITE.$name"
 	else
-		echo "ok packages.$name"
-	fi | tee -a "$OUT/results.tap" >&3
+		echo "ok packages.$SUITE.$name"
+	fi | tee -a "$RESULTS/results.tap" >&3
 }
 
 fail() { echo "FAILED: $*"; exit 1; }
@@ -158,14 +195,29 @@ installs_in_directory() {
 	right "$dest/lib/modules/$1/updates" "$1"
 	[[ ! -e $dest/lib/modules/$1/modules.dep ]] || fail "depmod was there"
 	make_uninstall "$1" DESTDIR=/root/dest
-	! find "$dest" -type f | grep . || fail "uninstall leaves that"
+	[[ -z $(find "$dest" -type f) ]] || fail "uninstall leaves $(find "$dest" -type f)"
 }
 
-# Packages
+# The command mpa, with what README.md says that it needs
+tools() {
+	apt_install gcc libc6-dev libmnl-dev
+	in_tree tools >"$OUT/make" 2>&1 || fail "$(<"$OUT/make")"
+	cat "$OUT/make"
+	! grep -i warning "$OUT/make" || fail "make warns"
+	in_root /root/mpa/tools/mpa/mpa help | grep monitor
+}
+
+# Packages: make deb installs what it needs
+
+packages_of() {
+	"$TOP/tests/packages/copy-tree" "$ROOT/root/deb"
+	in_root make -C /root/deb deb
+}
 
 packages_in() {
-	in_root sh -c 'apt-get install -y --no-install-recommends \
-		/root/packages/mpa-d*.deb /root/packages/mpa-tools_*.deb'
+	local debs=("$ROOT"/root/deb/build/deb/mpa-{dkms,dev,tools}_*.deb)
+
+	apt_install "${debs[@]#"$ROOT"}"
 	in_root mpa-peer crc 313233343536373839 | grep 839206e3
 	in_root mpa help | grep monitor
 	(cd "$ROOT/usr/share/man" && ls man1/mpa-peer.1.gz man8/mpa.8.gz)
@@ -214,11 +266,30 @@ consumer_for() {
 		fail "depends"
 }
 
+nothing_left() {
+	local left
+
+	left=$(cd "$ROOT" && find lib/modules/ var/lib/dkms usr/src etc -name '*mpa[-_.]*' \
+		! -path '*/kernel/*' ! -name '*compa*')
+	[[ -z $left ]] || fail "left: $left"
+}
+
 purged() {
-	in_root apt-get purge -y 'mpa-*'
-	! find "$ROOT"/{lib/modules,var/lib/dkms,usr/src,etc} -name '*mpa[-_.]*' \
-		-path '*mpa*' ! -path '*/kernel/*' ! -name '*compa*' | grep . ||
-		fail "purge leaves that"
+	in_root apt-get purge -y mpa-dkms mpa-dev mpa-tools
+	nothing_left
+}
+
+# Without packages, as README.md has it for other distributions
+dkms_tree() {
+	local dest=$ROOT/usr/src/mpa-$VERSION
+
+	"$TOP/tests/packages/copy-tree" "$dest"
+	in_root dkms install "mpa/$VERSION" -k "$1"
+	right "$ROOT/lib/modules/$1/updates/dkms" "$1"
+	known "$ROOT" "$1"
+	in_root dkms remove "mpa/$VERSION" --all
+	rm -rf "$dest"
+	nothing_left
 }
 
 # A guest with Debian's kernel and the modules that DKMS has installed
@@ -234,7 +305,7 @@ guest_files() {
 	find "$root/$lib" -name '*.ko.xz' -exec xz -d {} +
 	cp /bin/busybox "$root/bin"
 	cp "$TOP/tests/packages/lockdown-init" "$root/init"
-	depmod -b "$root" -F "$ROOT/boot/System.map-$1" "$1"
+	depmod -b "$root" "$1"
 	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) >"$OUT/guest.cpio"
 }
 
@@ -259,42 +330,74 @@ locked_down() {
 
 want() { [[ -z ${wanted[*]-} || " ${wanted[*]-} " == *" $1 "* ]]; }
 
-tests() {
-	local kernel last=${KERNELS[-1]}
+tests_install() {
+	case_ make.refused refuses_other_kernels
+	case_ make.kdir builds_for "$1"
+	case_ make.install installs_for "$1"
+	case_ make.install.destdir installs_in_directory "$1"
+	case_ make.tools tools
+}
 
-	if want install; then
-		cp -r "$TOP/build/deb/mpa" "$ROOT/root/mpa"
-		case_ make.refused refuses_other_kernels
-		case_ make.kdir builds_for "$last"
-		case_ make.install installs_for "$last"
-		case_ make.install.destdir installs_in_directory "$last"
-	fi
-	want dkms || return 0
-	mkdir -p "$ROOT/root/packages"
-	cp "$TOP"/build/deb/*.deb "$ROOT/root/packages"
+# Of Debian 12 the kernel that README.md names, of Debian 13 that of its backports as well
+tests_lockdown() {
+	case_ "lockdown.${KERNELS[0]}" locked_down "${KERNELS[0]}"
+	[[ $SUITE == bookworm ]] ||
+		case_ "lockdown.${KERNELS[1]}" locked_down "${KERNELS[1]}"
+}
+
+tests_dkms() {
+	local kernel
+
+	case_ deb packages_of
 	case_ dkms.package packages_in
 	case_ dkms.cycle dkms_cycle
-	case_ dkms.excluded dkms_excluded
+	[[ -z $OLD ]] || case_ dkms.excluded dkms_excluded
 	for kernel in "${KERNELS[@]}"; do
 		case_ "consumer.$kernel" consumer_for "$kernel"
 	done
-	! want lockdown || case_ lockdown locked_down "$last"
+	! want lockdown || tests_lockdown
 	case_ dkms.purge purged
+	case_ dkms.tree dkms_tree "${KERNELS[0]}"
 }
 
+# tests SUITE
+tests() {
+	SUITE=$1
+	BASE=$CACHE/chroot-$SUITE-$(recipe)
+	OUT=$RESULTS/$SUITE
+	ROOT=$OUT/root
+	mkdir -p "$OUT"
+	case_ chroot copy_root
+	[[ -e $ROOT ]] || return 0
+	read -ra KERNELS <"$ROOT/kernels"
+	OLD=$(cd "$ROOT/lib/modules" && { compgen -G '6.1.*' || true; })
+	! want install || tests_install "${KERNELS[0]}"
+	! want dkms || tests_dkms
+}
+
+suites=(bookworm trixie)
+if [[ ${1-} == --suite ]]; then
+	[[ " ${suites[*]} " == *" ${2-} "* ]] || die "no suite '${2-}'"
+	suites=("$2")
+	shift 2
+fi
 wanted=("$@")
 ((!EUID)) || die "needs root, for a chroot"
-"$TOP/tests/runner/deps.sh" deb packages
-mkdir -p "$OUT" "$CACHE"
-: >"$OUT/results.tap"
-say "output: $OUT/log"
-exec 3>&1 >"$OUT/log" 2>&1
-case_ deb "$TOP/tests/packages/deb.sh"
-prepare
-tests
+"$TOP/tests/runner/deps.sh" packages
+mkdir -p "$RESULTS" "$CACHE"
+: >"$RESULTS/results.tap"
+say "output: $RESULTS/log"
+exec 3>&1 >"$RESULTS/log" 2>&1
+for suite in "${suites[@]}"; do
+	tests "$suite"
+done
 exec >&3
-good=$(grep -c '^ok' "$OUT/results.tap" || true)
-bad=$(grep -c '^not ok' "$OUT/results.tap" || true)
-((!bad)) || grep -v '^ *$' "$OUT/log" | tail -n 60
+good=$(grep -c '^ok' "$RESULTS/results.tap" || true)
+bad=$(grep -c '^not ok' "$RESULTS/results.tap" || true)
+if ((bad)); then
+	grep -v '^ *$' "$RESULTS/log" | tail -n 60
+else
+	rm -rf "$RESULTS"/*/root
+fi
 echo "$good passed, $bad failed"
 ((good && !bad))

@@ -20,9 +20,9 @@ packages_of() {
 	fuzz-core) echo clang llvm libclang-rt-dev libc6-dev ;;
 	htmldocs) echo python3-sphinx linux-source-6.12 perl xz-utils ;;
 	decode) echo python3 tshark gcc libc6-dev bsdextrautils ;;
-	deb) echo dpkg-dev debhelper dh-dkms lintian libmnl-dev pkg-config make gcc \
-		libc6-dev ;;
-	packages) echo debootstrap kmod qemu-system-x86 busybox-static cpio ;;
+	deb) echo build-essential debhelper dh-dkms lintian libmnl-dev ;;
+	packages) echo debootstrap debian-archive-keyring kmod binutils xz-utils \
+		qemu-system-x86 busybox-static cpio ;;
 	ooo) echo python3 tshark gnuplot-nox ;;
 	bench) echo python3 git gnuplot-nox ;;
 	matrix) echo apt dpkg debian-archive-keyring cpio util-linux ;;
