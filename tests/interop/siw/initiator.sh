@@ -17,7 +17,7 @@ from() {
 	crc "$crc"
 	record
 	rdmap_serve "port=$port" "app=$app" rev="$rev" "${options[@]}"
-	theirs "$@"
+	theirs_connects "$@"
 	theirs_ended
 	rdmap_served "$port"
 	record_stop

@@ -93,8 +93,27 @@ crc() { set_sysctl "$OURS" "net.mpa.crc=$1"; }
 
 # theirs PROGRAM...: run it on their side, with its output in a log
 theirs() {
-	ns "$THEIRS" "$@" >"$STATE/theirs" 2>&1 &
+	command ns "$THEIRS" "$@" >"$STATE/theirs" 2>&1 &
 	PROGRAM=$!
+}
+
+arrived() { (($(counter "$OURS" MpaAttached) > $1)); }
+
+# theirs_connects PROGRAM...: run it until TCP has connected it to us. Right after siw was
+# loaded, a program was seen to end without having sent a SYN.
+theirs_connects() {
+	local before try
+
+	before=$(counter "$OURS" MpaAttached)
+	for ((try = 0; try < 3; try++)); do
+		theirs "$@"
+		until_true 10 arrived "$before" && return
+		kill -9 "$PROGRAM" 2>/dev/null
+		theirs_ended
+		echo "their program has not connected, status $STATUS:"
+		show_theirs
+	done
+	fail "their program does not connect"
 }
 
 listening() { ns b netstat -ltn | grep -qE ":($1) "; }
