@@ -319,6 +319,7 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 
 	return train->open && train->grow && !train->left &&
 	       tx->next && !(tx->flags & MPA_TX_ZEROCOPY) &&
+	       !(train->gather && tx->flags & train->ungathered) &&
 	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST));
 }
 
@@ -329,7 +330,8 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 static int mpa_train_try(struct mpa_train *train, struct mpa_tx *tx, u32 len)
 {
 	if (tx->hdr_len + tx->len != len ||
-	    (train->gather && !mpa_train_may_gather(train, tx)))
+	    (train->gather && !mpa_fpdu_can_gather(&train->enc, tx->hdr_len,
+						   &tx->data, tx->len)))
 		return 1;
 	if (train->gather)
 		return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len,

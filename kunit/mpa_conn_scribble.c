@@ -124,6 +124,38 @@ static void scribble_laid_out(struct kunit *test, struct conn_test *t)
 	KUNIT_EXPECT_EQ(test, msg->asked, SCRIBBLE_NR);
 }
 
+/* Two ULPDUs that fill segments; the first is changed once it is laid out. */
+static int scribble_full_next(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+	u8 *data = msg->kv.iov_base;
+
+	if (msg->asked == 1)
+		data[0] ^= 1;
+	tx->len = max;
+	return ++msg->asked < 2;
+}
+
+/* A message with MPA_TX_COPY right behind one that was gathered */
+static void scribble_behind(struct kunit *test, struct conn_test *t)
+{
+	struct conn_msg *msg;
+	LIST_HEAD(list);
+	u32 len;
+
+	t->opts.maxseg = 1460;
+	scribble_start(test);
+	len = mpa_mulpdu(t->a.conn);
+	list_add_tail(&conn_msg(test, len)->tx.list, &list);
+	msg = scribble_msg(test, 2 * len);
+	msg->tx.next = scribble_full_next;
+	list_add_tail(&msg->tx.list, &list);
+	KUNIT_ASSERT_EQ(test, mpa_send_list(t->a.conn, &list), 0);
+	conn_wait_rx(test, &t->b, 3);
+	KUNIT_ASSERT_EQ(test, t->b.rx_len, 3 * len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(t->b.rx + len, t->pool, 2 * len));
+}
+
 /* Without CRC the change is not detected. */
 static void scribble_no_crc(struct kunit *test, struct conn_test *t)
 {
@@ -254,6 +286,8 @@ static const struct conn_row scribble_rows[] = {
 	  scribble_laid_out, SCRIBBLE_COPY },
 	{ "changed after layout: MPA_TX_COPY, pages",
 	  scribble_laid_out, SCRIBBLE_COPY_PAGES },
+	{ "changed after layout: MPA_TX_COPY behind a gathered message",
+	  scribble_behind, SCRIBBLE_COPY },
 	{ "ER-03: changed after layout: gathered",
 	  scribble_laid_out, SCRIBBLE_GATHERED },
 	{ "ER-03: changed after layout: pages",
