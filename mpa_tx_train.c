@@ -286,19 +286,10 @@ static void mpa_train_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
 	list_add_tail(&tx->list, &conn->tx.sending);
 }
 
-/* True if the encoder and the flags of @tx allow it to be gathered. */
-static __always_inline bool mpa_train_may_gather(const struct mpa_train *train,
-						 const struct mpa_tx *tx)
-{
-	return !(tx->flags & train->ungathered) &&
-	       mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data,
-				   tx->len);
-}
-
 /*
- * True if @tx may be gathered, and that pays: it follows others in a train that
- * is gathered; or it begins a train, and is large, or is alone, so that a page
- * fragment for it would be too much.
+ * True if the encoder and the flags of @tx allow it to be gathered, and that
+ * pays: it follows others in a train that is gathered; or it begins a train,
+ * and is large, or is alone, so that a page fragment for it would be too much.
  */
 static bool mpa_train_should_gather(const struct mpa_conn *conn,
 				    const struct mpa_tx *tx)
@@ -308,7 +299,9 @@ static bool mpa_train_should_gather(const struct mpa_conn *conn,
 	return (train->gather ||
 		(!train->nr && (tx->len >= MPA_TRAIN_GATHER ||
 				mpa_tx_queue_empty(conn)))) &&
-	       mpa_train_may_gather(train, tx);
+	       !(tx->flags & train->ungathered) &&
+	       mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data,
+				   tx->len);
 }
 
 /* True if ULPDUs of @tx that each fill a segment can follow in this record. */

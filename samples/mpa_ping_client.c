@@ -614,12 +614,6 @@ static void client_close(struct ping_client *p)
 	sock_release(p->sock);
 }
 
-static void client_init_source(struct ping_client *p)
-{
-	ping_source_init(&p->source, p->opts, p->data);
-	p->messages = p->source.left ? 1 : 0;
-}
-
 static int client_init_data(struct ping_client *p)
 {
 	const struct ping_opts *opts = p->opts;
@@ -634,8 +628,10 @@ static int client_init_data(struct ping_client *p)
 	p->slots = kvcalloc(p->depth, sizeof(*p->slots), GFP_KERNEL);
 	if (!p->slots)
 		return -ENOMEM;
-	if (is_source(p))
-		client_init_source(p);
+	if (is_source(p)) {
+		ping_source_init(&p->source, opts, p->data);
+		p->messages = p->source.left ? 1 : 0;
+	}
 	return 0;
 }
 
