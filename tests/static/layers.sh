@@ -26,7 +26,9 @@ BEGIN {
 	for (i = 1; i <= n; i++) {
 		base = name[i]
 		sub(/_gen$/, "", base)
-		layer[name[i]] = base in layer ? layer[base] : i
+		# mawk makes the element on the left before it looks at the right
+		of = base in layer ? layer[base] : i
+		layer[name[i]] = of
 	}
 }
 $3 ~ /^[A-TV-Z]$/ { owner[$2] = $1 }
