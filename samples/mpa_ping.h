@@ -13,7 +13,7 @@
 #include <net/mpa.h>
 
 #include "mpa_opts.h"
-#include "mpa_rdmap_wire.h"
+#include "../rnic/ddp_wire.h"
 
 struct ping_place;
 

@@ -3,7 +3,7 @@
  * The messages of RDMAP that enhanced startup uses: those without payload, and
  * Terminate. Each is one DDP segment, and the first of its queue.
  */
-#include "mpa_rdmap_wire.c"	/* an object file can be in one module only */
+#include "../rnic/ddp_wire.c"	/* an object file can be in one module only */
 
 #include <linux/uio.h>
 

@@ -16,7 +16,7 @@
 #include <net/mpa.h>
 
 #include "mpa_opts.h"
-#include "mpa_rdmap_wire.h"
+#include "../rnic/ddp_wire.h"
 
 #define RDMAP_DEPTH		16		/* default of ird= and ord= */
 #define RDMAP_SIZE_MAX		SZ_1M		/* octets of a Send */

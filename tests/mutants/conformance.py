@@ -121,10 +121,11 @@ def read_results(path):
 
 
 def sources():
-    """Text of each file of the module, and of the consumers in samples/."""
+    """Text of each file of the modules, and of the consumers in samples/."""
     texts = {}
     for name in (sorted(glob.glob("mpa_*.[ch]", root_dir=TOP)) +
-                 sorted(glob.glob("samples/*.c", root_dir=TOP))):
+                 sorted(glob.glob("samples/*.c", root_dir=TOP)) +
+                 sorted(glob.glob("rnic/*.c", root_dir=TOP))):
         with open(os.path.join(TOP, name), encoding="utf-8") as source:
             texts[name] = source.read()
     return texts

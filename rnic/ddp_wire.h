@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* DDP segments and RDMAP messages as octets: RFC 5041, RFC 5040. */
-#ifndef _MPA_RDMAP_WIRE_H
-#define _MPA_RDMAP_WIRE_H
+#ifndef _DDP_WIRE_H
+#define _DDP_WIRE_H
 
 #include <linux/types.h>
 
@@ -140,4 +140,4 @@ u32 rdmap_term_put(u8 *octets, u32 err, u32 ulpdu_len, const u8 *hdr,
 		   u32 hdr_len);
 u32 rdmap_term_get(const u8 *octets, u32 len, bool *swapped);
 
-#endif /* _MPA_RDMAP_WIRE_H */
+#endif /* _DDP_WIRE_H */
