@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * An RDMA device on MPA; Documentation/networking/mpa-rnic.rst has its design.
+ *
+ * Locks, outermost first:
+ *
+ * ep->lock		the endpoint's events, cm_id, connection
+ * queue->lock		a ring; the send queue's: qp->state, ep, conn
+ *			(interrupts off)
+ * mr->lock		changes of a registration (interrupts off)
+ * cq->lock		a CQ's ring (interrupts off)
+ *
+ * All else of a bound QP (slots, Reads, the message being received) belongs to
+ * the connection's context, in which MPA runs its callbacks one at a time.
+ */
+#ifndef _RNIC_H
+#define _RNIC_H
+
+#include <linux/completion.h>
+#include <linux/netdevice.h>
+#include <linux/percpu.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/uio.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <net/mpa.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
+#include <rdma/siw-abi.h>
+
+#include "ddp_wire.h"
+#include "rnic_compat.h"
+
+/* The limits of siw at least: programs ask for what they know from it. */
+#define RNIC_MAX_QP		(100 * 1024)
+#define RNIC_MAX_WR		(32 * 1024)	/* of one queue */
+#define RNIC_MAX_SRQ		RNIC_MAX_QP
+#define RNIC_MAX_CQE		(100 * RNIC_MAX_WR)
+#define RNIC_MAX_SGE		SIW_MAX_SGE
+#define RNIC_MAX_INLINE		SIW_MAX_INLINE
+#define RNIC_MAX_DEPTH		128		/* IRD and ORD */
+#define RNIC_MAX_FR_PAGES	512
+#define RNIC_SEG_VECS		20		/* memory of a segment */
+
+struct ib_dmah;
+struct rnic_ep;
+
+/* What is counted, in messages; "rdma statistic" shows it. */
+enum rnic_stat {
+	RNIC_STAT_CONNECTED,	/* connections in full operation */
+	RNIC_STAT_TX_SEND,
+	RNIC_STAT_TX_WRITE,
+	RNIC_STAT_TX_READ,	/* Read Requests, as below */
+	RNIC_STAT_TX_TERMINATE,
+	RNIC_STAT_RX_SEND,
+	RNIC_STAT_RX_WRITE,
+	RNIC_STAT_RX_READ,
+	RNIC_STAT_RX_TERMINATE,
+	RNIC_STAT_CQ_OVERRUN,
+	RNIC_STATS,
+};
+
+struct rnic_stats {
+	u64	n[RNIC_STATS];
+};
+
+/**
+ * struct rnic_dev - an RDMA device on a netdev
+ * @ib: what the RDMA core knows
+ * @link: in the list of devices
+ * @qps: QPs by number
+ * @mrs: memory regions by STag without its key
+ * @eps: Responders' endpoints by the number that iw_cm knows
+ * @next_ep: number of the next
+ * @gid: the hardware address of the netdev
+ * @stats: counters
+ */
+struct rnic_dev {
+	struct ib_device	ib;
+	struct list_head	link;
+	struct xarray		qps;
+	struct xarray		mrs;
+	struct xarray		eps;
+	u32			next_ep;
+	union ib_gid		gid;
+	struct rnic_stats __percpu *stats;
+};
+
+struct rnic_ucontext { struct ib_ucontext ib; };
+struct rnic_pd { struct ib_pd ib; };
+
+/**
+ * struct rnic_map - memory that user space can map
+ * @entry: what the RDMA core keeps of it
+ * @mem: from vmalloc_user(); lives as long as the object it belongs to
+ */
+struct rnic_map {
+	struct rdma_user_mmap_entry	entry;
+	void				*mem;
+};
+
+/**
+ * struct rnic_cq - a completion queue
+ * @ib: what the RDMA core knows
+ * @lock: protects all that follows
+ * @ring: entries, which user space may have mapped; followed by @ctrl
+ * @ctrl: what the CQ is armed for; user space writes to it
+ * @map: @ring for user space, or NULL
+ * @size: entries, a power of two
+ * @put: where the next completion goes
+ * @get: where poll_cq() is; kernel only
+ * @overrun: reported once
+ */
+struct rnic_cq {
+	struct ib_cq		ib;
+	spinlock_t		lock;	/* protects all that follows */
+	struct siw_cqe		*ring;
+	struct siw_cq_ctrl	*ctrl;
+	struct rnic_map		*map;
+	u32			size;
+	u32			put;
+	u32			get;
+	bool			overrun;
+};
+
+/**
+ * struct rnic_mr - a memory region
+ * @ib: what the RDMA core knows
+ * @rcu: for readers of &rnic_dev.mrs
+ * @users: 1 while valid, and 1 for each user; 0: nobody looks at the rest
+ * @idle: woken when @users has become 0
+ * @lock: protects @valid and @waiter
+ * @valid: the 1 in @users is there
+ * @waiter: number of the QP to kick when @users becomes 0, or 0: its LOCAL_INV
+ *	waits for that. No reference, or destroy_qp() would wait for users
+ * @pd: protection domain
+ * @stag: STag with its key
+ * @access: IB_ACCESS_*
+ * @iova: address or Tagged Offset of the first octet
+ * @len: octets
+ * @block: kernel addresses of the blocks, of 1 << @shift octets each; NULL: an
+ *	address is a kernel address
+ * @shift: see @block
+ * @first: where in the first block the first octet is
+ * @nr_blocks: entries of @block
+ * @max_blocks: room in @block and @next
+ * @next: blocks of map_mr_sg(), for the next REG_MR
+ * @nr_next: entries of @next
+ * @umem: pages of user space
+ */
+struct rnic_mr {
+	struct ib_mr		ib;
+	struct rcu_head		rcu;
+	atomic_t		users;
+	wait_queue_head_t	idle;
+	spinlock_t		lock;	/* protects @valid and @waiter */
+	bool			valid;
+	u32			waiter;
+	struct ib_pd		*pd;
+	u32			stag;
+	int			access;
+	u64			iova;
+	u64			len;
+	u64			*block;
+	u8			shift;
+	u64			first;
+	u32			nr_blocks;
+	u32			max_blocks;
+	u64			*next;
+	u32			nr_next;
+	struct ib_umem		*umem;
+};
+
+/* Why memory cannot be used */
+enum rnic_mr_error {
+	RNIC_MR_OK,
+	RNIC_MR_STAG,		/* no such STag, or an invalid one */
+	RNIC_MR_PD,		/* of another protection domain */
+	RNIC_MR_ACCESS,
+	RNIC_MR_WRAP,
+	RNIC_MR_BOUNDS,
+};
+
+/**
+ * struct rnic_sgl - memory of a work request
+ * @sge: its elements
+ * @mr: the region of each, with a user; NULL: a kernel address
+ * @nr: elements
+ * @len: octets of all
+ */
+struct rnic_sgl {
+	struct siw_sge	sge[RNIC_MAX_SGE];
+	struct rnic_mr	*mr[RNIC_MAX_SGE];
+	u8		nr;
+	u32		len;
+};
+
+/* A place in an sgl */
+struct rnic_at {
+	u8	i;	/* element */
+	u32	off;	/* octet of that */
+};
+
+enum rnic_msg_kind {
+	RNIC_MSG_WQE,		/* a slot of the send queue */
+	RNIC_MSG_RESPONSE,	/* answers a Read Request */
+	RNIC_MSG_RTR,
+	RNIC_MSG_TERM,
+};
+
+/* States of a slot of the send queue */
+enum rnic_msg_state {
+	RNIC_MSG_FREE,
+	RNIC_MSG_FETCHED,	/* has to wait before it can start */
+	RNIC_MSG_SENDING,	/* MPA has it */
+	RNIC_MSG_READING,	/* a Read waits for its Response */
+	RNIC_MSG_DONE,		/* its completion waits for those before it */
+};
+
+/**
+ * struct rnic_msg - a message of RDMAP, or a local operation
+ * @tx: what MPA has of it
+ * @qp: its QP
+ * @kind: what it is for
+ * @state: of a slot: &enum rnic_msg_state
+ * @wqe: of a slot: the work request, a copy; inline data are in it
+ * @status: of a slot: &enum siw_wc_status
+ * @with_mpa: not handed back yet
+ * @cut: its last segment has been asked for
+ * @counted: a Read that is one of sq.reads
+ * @bytes: of a slot: octets, for the completion
+ * @responded: of a Read: octets that have come
+ * @hdr: header of the next segment
+ * @sgl: memory that it is sent from, or that a Read writes to
+ * @at: where in @sgl the next segment begins
+ * @left: octets not yet in a segment
+ * @octets: header of the segment that MPA has, and all of a short message
+ * @vec: memory of that segment
+ */
+struct rnic_msg {
+	struct mpa_tx		tx;
+	struct rnic_qp		*qp;
+	u8			kind;
+	u8			state;
+	bool			with_mpa;
+	bool			counted;
+	bool			cut;
+	u16			status;
+	u32			bytes;
+	u32			responded;
+	struct siw_sqe		wqe;
+	struct rdmap_hdr	hdr;
+	struct rnic_sgl		sgl;
+	struct rnic_at		at;
+	u32			left;
+	u8			octets[RDMAP_TERM_MAX];
+	struct kvec		vec[RNIC_SEG_VECS];
+};
+
+/**
+ * struct rnic_queue - a ring of work requests
+ * @lock: protects what follows but @size; with interrupts off
+ * @sqe: the ring of a send queue
+ * @rqe: the ring of a receive queue
+ * @map: the ring for user space, or NULL
+ * @size: entries, a power of two; 0: there is no such queue
+ * @put: where the kernel's next request goes; not used for user space
+ * @get: the next to take
+ * @flushes: no connection flushes any longer: who posts does
+ * @flushing: somebody does
+ */
+struct rnic_queue {
+	spinlock_t		lock;	/* protects all but @size */
+	union {
+		struct siw_sqe	*sqe;
+		struct siw_rqe	*rqe;
+	};
+	struct rnic_map		*map;
+	u32			size;
+	u32			put;
+	u32			get;
+	bool			flushes;
+	bool			flushing;
+};
+
+/**
+ * struct rnic_srq - a receive queue that QPs share
+ * @ib: what the RDMA core knows
+ * @q: the ring
+ * @kernel: work requests come from the kernel
+ * @max_wr: as asked for
+ * @max_sge: elements of a request
+ * @limit: fewer requests than that are an event, once; 0: not armed. Under
+ *	q.lock
+ */
+struct rnic_srq {
+	struct ib_srq		ib;
+	struct rnic_queue	q;
+	bool			kernel;
+	u32			max_wr;
+	u32			max_sge;
+	u32			limit;
+};
+
+/**
+ * struct rnic_sq - a send queue
+ * @q: the ring
+ * @conn: connection to kick; under q.lock
+ * @slot: as many as the ring has entries; allocated when the QP is bound
+ * @head: the next slot to fill
+ * @tail: the oldest slot without a completion
+ * @reads: Reads under way
+ * @read_at: no slot before it is of a Read under way
+ * @closing: modify_qp(SQD): the FIN follows what was posted before
+ * @waiting: the engine has stopped for something that will kick it
+ * @more: it has stopped because its budget is spent
+ */
+struct rnic_sq {
+	struct rnic_queue	q;
+	struct mpa_conn		*conn;
+	struct rnic_msg		*slot;
+	u32			head;
+	u32			tail;
+	u32			reads;
+	u32			read_at;
+	bool			closing;
+	bool			waiting;
+	bool			more;
+};
+
+/**
+ * struct rnic_rx - receiving
+ * @msn: number that the next message of each queue has
+ * @mo: octets of the Send under way that have been placed
+ * @busy: @sgl is that of a receive request
+ * @status: of that request if the connection ends now
+ * @id: of that request
+ * @at: where the next octet goes
+ * @sgl: memory of it
+ */
+struct rnic_rx {
+	u32		msn[RDMAP_QUEUES];
+	u32		mo;
+	bool		busy;
+	u16		status;
+	u64		id;
+	struct rnic_at	at;
+	struct rnic_sgl	sgl;
+};
+
+/**
+ * struct rnic_qp - a queue pair
+ * @ib: what the RDMA core knows
+ * @dev: its device
+ * @refs: the owner's, iw_cm's and the endpoint's
+ * @freed: completed when @refs is 0
+ * @timeout: aborts a connection whose peer does not close; has a reference
+ * @dead: destroy_qp() has begun; under sq.q.lock
+ * @ep: endpoint, with a reference; under sq.q.lock
+ * @state: under sq.q.lock; goes from INIT to RTS, and to ERR from any
+ * @kernel: work requests come from the kernel
+ * @sig_all: each request of the send queue has a completion
+ * @access: of modify_qp(); kept for query_qp() only
+ * @cap: limits
+ * @sq: send queue
+ * @rq: receive queue; without entries if there is @srq
+ * @srq: shared receive queue, or NULL
+ * @rx: receiving
+ * @version: of DDP and RDMAP
+ * @rtr_read: the Response to an RTR by RDMA Read is to come
+ * @msn: the next message's number, for each queue
+ * @ird: Read Requests that the peer may have under way
+ * @ord: Reads that may be under way
+ * @response: IRD + 1 slots for Read Responses
+ * @nr_responses: of them; in the order of the requests
+ * @resp_head: the next to use
+ * @resp_tail: the oldest that MPA has
+ * @term: Terminate
+ * @rtr: Ready to Receive
+ * @failed: the first error has been dealt with
+ */
+struct rnic_qp {
+	struct ib_qp		ib;
+	struct rnic_dev		*dev;
+	refcount_t		refs;
+	struct completion	freed;
+	struct delayed_work	timeout;
+	bool			dead;
+	struct rnic_ep		*ep;
+	enum ib_qp_state	state;
+	bool			kernel;
+	bool			sig_all;
+	int			access;
+	struct ib_qp_cap	cap;
+	struct rnic_sq		sq;
+	struct rnic_queue	rq;
+	struct rnic_srq		*srq;
+	struct rnic_rx		rx;
+	u8			version;
+	bool			rtr_read;
+	u32			msn[RDMAP_QUEUES];
+	u32			ird;
+	u32			ord;
+	struct rnic_msg		*response;
+	u32			nr_responses;
+	u32			resp_head;
+	u32			resp_tail;
+	struct rnic_msg		*term;
+	struct rnic_msg		*rtr;
+	bool			failed;
+};
+
+static inline struct rnic_dev *to_rnic(struct ib_device *ib)
+{
+	return container_of(ib, struct rnic_dev, ib);
+}
+
+static inline void rnic_count(struct rnic_dev *dev, enum rnic_stat stat)
+{
+	this_cpu_inc(dev->stats->n[stat]);
+}
+
+static inline struct rnic_cq *to_cq(struct ib_cq *ib)
+{
+	return container_of(ib, struct rnic_cq, ib);
+}
+
+static inline struct rnic_mr *to_mr(struct ib_mr *ib)
+{
+	return container_of(ib, struct rnic_mr, ib);
+}
+
+static inline struct rnic_qp *to_qp(struct ib_qp *ib)
+{
+	return container_of(ib, struct rnic_qp, ib);
+}
+
+static inline struct rnic_srq *to_srq(struct ib_srq *ib)
+{
+	return container_of(ib, struct rnic_srq, ib);
+}
+
+/* rnic_verbs.c */
+int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
+		      struct ib_udata *udata);
+int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata);
+int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata);
+int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata);
+int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
+
+/* rnic_conn.c */
+int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep, u32 ird, u32 ord);
+void rnic_qp_unbind(struct rnic_qp *qp);
+void rnic_qp_up(struct rnic_qp *qp, struct mpa_conn *conn,
+		const struct mpa_info *info);
+void rnic_qp_down(struct rnic_qp *qp);
+void rnic_qp_over(struct rnic_qp *qp);
+
+/* rnic_qp.c */
+extern struct workqueue_struct *rnic_wq;
+int rnic_wq_create(void);
+void rnic_wq_destroy(void);
+void rnic_qp_init(struct rnic_qp *qp);
+void rnic_qp_close_soon(struct rnic_qp *qp);
+void rnic_qp_close_cancel(struct rnic_qp *qp);
+struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
+void rnic_qp_put(struct rnic_qp *qp);
+bool rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state state);
+void rnic_qp_abort(struct rnic_qp *qp);
+void rnic_sq_kick(struct rnic_qp *qp);
+void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type type);
+
+/* rnic_srq.c */
+int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init,
+		    struct ib_udata *udata);
+int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
+int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
+int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad);
+bool rnic_srq_take(struct rnic_srq *srq, struct siw_rqe *rqe);
+
+/* rnic_stat.c */
+struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port);
+int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
+		      u32 port, int index);
+int rnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ib);
+int rnic_fill_res_cq(struct sk_buff *msg, struct ib_cq *ib);
+int rnic_fill_res_mr(struct sk_buff *msg, struct ib_mr *ib);
+
+/* rnic_net.c */
+u32 rnic_net_flags(struct net *net);
+int rnic_net_register(void);
+void rnic_net_unregister(void);
+
+/* rnic_user.c */
+int rnic_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata);
+void rnic_dealloc_ucontext(struct ib_ucontext *ctx);
+void rnic_disassociate_ucontext(struct ib_ucontext *ctx);
+int rnic_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma);
+void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
+void *rnic_ring_new(size_t size, struct ib_udata *udata, struct rnic_map **map,
+		    u64 *key);
+void rnic_ring_free(void *mem, struct rnic_map *map);
+int rnic_queue_new(struct rnic_queue *q, u32 wr, size_t entry,
+		   struct ib_udata *udata, u64 *key);
+int rnic_rqe_post(struct rnic_queue *q, u32 max_sge,
+		  const struct ib_recv_wr *wr);
+bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe);
+bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe);
+
+/* rnic_cq.c */
+int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs);
+int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
+int rnic_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc);
+int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
+void rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
+		 const struct siw_cqe *cqe, bool solicited);
+
+/* rnic_mr.c */
+struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
+struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 virt,
+			       int access, struct ib_udata *udata);
+struct ib_mr *rnic_reg_user_mr_dmah(struct ib_pd *pd, u64 start, u64 len,
+				    u64 virt, int access, struct ib_dmah *dmah,
+				    struct ib_udata *udata);
+struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max);
+int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents,
+		   unsigned int *offset);
+int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
+struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+			    int access, u64 addr, u64 len,
+			    enum rnic_mr_error *err);
+void rnic_mr_put(struct rnic_mr *mr);
+void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *room);
+void rnic_mr_place(const struct rnic_mr *mr, u64 addr, struct iov_iter *from,
+		   u32 len);
+int rnic_mr_register(struct ib_pd *pd, struct ib_mr *ib, u32 key, int access);
+int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+		       struct rnic_qp *waiter);
+enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
+				int access);
+void rnic_sgl_put(struct rnic_sgl *sgl);
+void *rnic_sgl_at(const struct rnic_sgl *sgl, struct rnic_at *at, u32 *room);
+
+/* rnic_sq.c */
+void rnic_sq_run(struct rnic_qp *qp);
+void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done);
+void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status);
+void rnic_sq_close(struct rnic_qp *qp);
+void rnic_sq_stop(struct rnic_qp *qp);
+struct rnic_msg *rnic_sq_read(struct rnic_qp *qp);
+int rnic_qp_slots(struct rnic_qp *qp);
+void rnic_qp_free_slots(struct rnic_qp *qp);
+
+/* rnic_queue.c */
+int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad);
+int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad);
+void rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
+			  u16 status, u32 bytes);
+void rnic_rq_complete(struct rnic_qp *qp, u64 id, u16 status);
+bool rnic_rq_take(struct rnic_qp *qp, struct siw_rqe *rqe);
+void rnic_queues_flush(struct rnic_qp *qp);
+
+/* rnic_tx.c */
+void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg);
+int rnic_tx_respond(struct rnic_qp *qp, struct mpa_conn *conn,
+		    const struct rdmap_read *read, struct rnic_mr *mr);
+int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn, u8 kind);
+int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
+		      u32 ulpdu_len, const u8 *hdr, u32 hdr_len);
+void rnic_tx_responded(struct rnic_qp *qp, struct rnic_msg *msg);
+
+/* rnic_rx.c */
+void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn,
+		  const struct mpa_rx *rx);
+void rnic_rx_stop(struct rnic_qp *qp);
+
+/* rnic_term.c */
+void rnic_fail(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
+	       u32 ulpdu_len, const u8 *hdr, u32 hdr_len);
+void rnic_terminated(struct rnic_qp *qp, struct mpa_conn *conn, u32 err);
+
+/* rnic_cm.c */
+int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
+int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
+int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 len);
+int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog);
+int rnic_iw_destroy_listen(struct iw_cm_id *cm_id);
+void rnic_ep_abort(struct rnic_ep *ep);
+void rnic_ep_get(struct rnic_ep *ep);
+void rnic_ep_put(struct rnic_ep *ep);
+
+#endif /* _RNIC_H */

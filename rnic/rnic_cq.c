@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Completion queues. User space polls its ring and arms the queue without the
+ * kernel, so an entry is written before the flag that makes it valid, and the
+ * flags that arm are looked at after that. Of a ring the device reads one
+ * thing, the VALID flag of the entry that it is about to write.
+ */
+#include <linux/bottom_half.h>
+#include <linux/log2.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "rnic.h"
+
+int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
+	struct rnic_cq *cq = to_cq(ib);
+	struct siw_uresp_create_cq resp = {};
+	int err;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > RNIC_MAX_CQE)
+		return -EINVAL;
+	spin_lock_init(&cq->lock);
+	cq->size = roundup_pow_of_two(attr->cqe);
+	cq->ring = rnic_ring_new(cq->size * sizeof(*cq->ring) +
+				 sizeof(*cq->ctrl), udata, &cq->map,
+				 &resp.cq_key);
+	if (IS_ERR(cq->ring))
+		return PTR_ERR(cq->ring);
+	cq->ctrl = (struct siw_cq_ctrl *)(cq->ring + cq->size);
+	ib->cqe = cq->size;
+	if (!udata)
+		return 0;
+	resp.num_cqe = cq->size;
+	err = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+	if (err)
+		rnic_ring_free(cq->ring, cq->map);
+	return err;
+}
+
+int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
+{
+	struct rnic_cq *cq = to_cq(ib);
+
+	rnic_ring_free(cq->ring, cq->map);
+	return 0;
+}
+
+/* True if the queue was armed for this completion; then it is no longer. */
+static bool cq_disarm(struct rnic_cq *cq, bool solicited)
+{
+	u32 want = SIW_NOTIFY_NEXT_COMPLETION;
+
+	if (solicited)
+		want |= SIW_NOTIFY_SOLICITED;
+	/* The entry is there before the flags are looked at: user space arms
+	 * first, and polls once more after that.
+	 */
+	smp_mb();
+	if (!(READ_ONCE(cq->ctrl->flags) & want))
+		return false;
+	WRITE_ONCE(cq->ctrl->flags, SIW_NOTIFY_NOT);
+	return true;
+}
+
+static bool cq_put(struct rnic_cq *cq, const struct siw_cqe *new)
+{
+	struct siw_cqe *cqe = &cq->ring[cq->put & (cq->size - 1)];
+
+	if (READ_ONCE(cqe->flags) & SIW_WQE_VALID)
+		return false;
+	cqe->id = new->id;
+	cqe->opcode = new->opcode;
+	cqe->status = new->status;
+	cqe->bytes = new->bytes;
+	cqe->imm_data = new->imm_data;
+	cqe->qp_id = new->qp_id;
+	/* Whoever sees VALID sees the entry. */
+	smp_store_release(&cqe->flags, new->flags | SIW_WQE_VALID);
+	cq->put++;
+	return true;
+}
+
+static void cq_overrun(struct rnic_cq *cq)
+{
+	struct ib_event event = {
+		.device		= cq->ib.device,
+		.element.cq	= &cq->ib,
+		.event		= IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ib.event_handler)
+		cq->ib.event_handler(&event, cq->ib.cq_context);
+}
+
+/*
+ * Add a completion of @qp. Context: any; with interrupts off the consumer's
+ * handler is called so as well.
+ */
+void rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
+		 const struct siw_cqe *cqe, bool solicited)
+{
+	bool notify, overrun = false, bh = !irqs_disabled();
+	struct siw_cqe new = *cqe;
+	unsigned long flags;
+
+	if (qp->kernel)
+		new.base_qp = &qp->ib;
+	else
+		new.qp_id = qp->ib.qp_num;
+	/* Without it a softirq that the handler raises would wait for
+	 * ksoftirqd.
+	 */
+	if (bh)
+		local_bh_disable();
+	spin_lock_irqsave(&cq->lock, flags);
+	if (!cq_put(cq, &new)) {
+		overrun = !cq->overrun;
+		cq->overrun = true;
+	}
+	notify = cq_disarm(cq, solicited || new.status);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (overrun) {
+		rnic_count(qp->dev, RNIC_STAT_CQ_OVERRUN);
+		cq_overrun(cq);
+	}
+	if (notify && cq->ib.comp_handler)
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	if (bh)
+		local_bh_enable();
+}
+
+static const enum ib_wc_status wc_status[SIW_NUM_WC_STATUS] = {
+	[SIW_WC_SUCCESS]	= IB_WC_SUCCESS,
+	[SIW_WC_LOC_LEN_ERR]	= IB_WC_LOC_LEN_ERR,
+	[SIW_WC_LOC_PROT_ERR]	= IB_WC_LOC_PROT_ERR,
+	[SIW_WC_LOC_QP_OP_ERR]	= IB_WC_LOC_QP_OP_ERR,
+	[SIW_WC_WR_FLUSH_ERR]	= IB_WC_WR_FLUSH_ERR,
+	[SIW_WC_BAD_RESP_ERR]	= IB_WC_BAD_RESP_ERR,
+	[SIW_WC_LOC_ACCESS_ERR]	= IB_WC_LOC_ACCESS_ERR,
+	[SIW_WC_REM_ACCESS_ERR]	= IB_WC_REM_ACCESS_ERR,
+	[SIW_WC_REM_INV_REQ_ERR] = IB_WC_REM_INV_REQ_ERR,
+	[SIW_WC_GENERAL_ERR]	= IB_WC_GENERAL_ERR,
+};
+
+static const enum ib_wc_opcode wc_opcode[SIW_NUM_OPCODES] = {
+	[SIW_OP_WRITE]		= IB_WC_RDMA_WRITE,
+	[SIW_OP_READ]		= IB_WC_RDMA_READ,
+	[SIW_OP_READ_LOCAL_INV]	= IB_WC_RDMA_READ,
+	[SIW_OP_SEND]		= IB_WC_SEND,
+	[SIW_OP_SEND_REMOTE_INV] = IB_WC_SEND,
+	[SIW_OP_RECEIVE]	= IB_WC_RECV,
+	[SIW_OP_INVAL_STAG]	= IB_WC_LOCAL_INV,
+	[SIW_OP_REG_MR]		= IB_WC_REG_MR,
+};
+
+static void cq_wc(struct ib_wc *wc, const struct siw_cqe *cqe)
+{
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = cqe->id;
+	wc->status = wc_status[cqe->status];
+	wc->opcode = wc_opcode[cqe->opcode];
+	wc->byte_len = cqe->bytes;
+	wc->qp = cqe->base_qp;
+	if (cqe->flags & SIW_WQE_REM_INVAL) {
+		wc->ex.invalidate_rkey = cqe->inval_stag;
+		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+	}
+}
+
+int rnic_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc)
+{
+	struct rnic_cq *cq = to_cq(ib);
+	unsigned long flags;
+	int n;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (n = 0; n < num; n++) {
+		struct siw_cqe *cqe = &cq->ring[cq->get & (cq->size - 1)];
+
+		if (!(cqe->flags & SIW_WQE_VALID))
+			break;
+		cq_wc(wc + n, cqe);
+		cqe->flags = 0;
+		cq->get++;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return n;
+}
+
+int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
+{
+	struct rnic_cq *cq = to_cq(ib);
+	u32 arm = SIW_NOTIFY_SOLICITED;
+	unsigned long irq;
+	int missed = 0;
+
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP)
+		arm |= SIW_NOTIFY_NEXT_COMPLETION;
+	spin_lock_irqsave(&cq->lock, irq);
+	cq->ctrl->flags |= arm;
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
+		missed = cq->put != cq->get;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return missed;
+}

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory regions: STags, what may be done with them, and copies.
+ *
+ * A region is used by whoever could increment its users from 1 or more, and
+ * only then are its key, domain, rights and bounds looked at. Invalidation
+ * takes away the 1 that stands for "valid", and is complete when users is 0.
+ * REG_MR changes a region only while users is 0. So nobody sees half of a
+ * registration, and after an invalidation nothing is placed.
+ *
+ * The structure is freed after a grace period: a reader of the xarray, and the
+ * user who brings users to 0, may still look at it.
+ *
+ * Blocks are named by their kernel addresses: there is no highmem, and with a
+ * NULL dma_device the RDMA core's DMA addresses are kernel addresses.
+ */
+#include <linux/log2.h>
+#include <linux/overflow.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "rnic.h"
+
+#define STAG_INDEX_MAX	0xffffff
+#define DEREG_PATIENCE	HZ	/* then connections that hold users end */
+
+/* A number at random, as far as it is free: an STag should be hard to guess. */
+static int mr_number(struct rnic_mr *mr, u8 key)
+{
+	struct rnic_dev *dev = to_rnic(mr->ib.device);
+	u32 from = get_random_u32_inclusive(1, STAG_INDEX_MAX), index;
+	int err;
+
+	err = xa_alloc(&dev->mrs, &index, mr, XA_LIMIT(from, STAG_INDEX_MAX),
+		       GFP_KERNEL);
+	if (err == -EBUSY)
+		err = xa_alloc(&dev->mrs, &index, mr, XA_LIMIT(1, from),
+			       GFP_KERNEL);
+	if (err)
+		return err;
+	mr->stag = index << 8 | key;
+	mr->ib.lkey = mr->stag;
+	mr->ib.rkey = mr->stag;
+	return 0;
+}
+
+static struct rnic_mr *mr_new(struct ib_pd *pd, int access)
+{
+	struct rnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+
+	if (!mr)
+		return NULL;
+	mr->ib.device = pd->device;
+	mr->pd = pd;
+	mr->access = access;
+	init_waitqueue_head(&mr->idle);
+	spin_lock_init(&mr->lock);
+	return mr;
+}
+
+static void mr_free(struct rnic_mr *mr)
+{
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	kvfree(mr->block);
+	kvfree(mr->next);
+	kfree_rcu(mr, rcu);
+}
+
+/* From now on it can be used. */
+static void mr_validate(struct rnic_mr *mr)
+{
+	mr->valid = true;
+	/* Pairs with the increment in mr_hold(): a user sees all fields. */
+	atomic_set_release(&mr->users, 1);
+}
+
+static struct ib_mr *mr_finish(struct rnic_mr *mr, u8 key, bool valid)
+{
+	int err = mr_number(mr, key);
+
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	if (valid)
+		mr_validate(mr);
+	return &mr->ib;
+}
+
+/* All of the kernel's memory, by its addresses */
+struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct rnic_mr *mr = mr_new(pd, access);
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->len = U64_MAX;
+	return mr_finish(mr, get_random_u8(), true);
+}
+
+static int mr_pin(struct rnic_mr *mr, u64 start, u64 len, u64 virt)
+{
+	struct ib_block_iter it;
+	unsigned long size;
+
+	mr->umem = mpa_umem_get(mr->ib.device, start, len, mr->access);
+	if (IS_ERR(mr->umem)) {
+		int err = PTR_ERR(mr->umem);
+
+		mr->umem = NULL;
+		return err;
+	}
+	size = ib_umem_find_best_pgsz(mr->umem, PAGE_MASK & GENMASK(30, 0),
+				      virt);
+	if (!size)
+		return -EINVAL;
+	mr->iova = virt;
+	mr->len = len;
+	mr->shift = ilog2(size);
+	mr->first = virt & (size - 1);
+	mr->max_blocks = ib_umem_num_dma_blocks(mr->umem, size);
+	mr->block = kvmalloc_array(mr->max_blocks, sizeof(*mr->block),
+				   GFP_KERNEL);
+	if (!mr->block)
+		return -ENOMEM;
+	rdma_umem_for_each_dma_block(mr->umem, &it, size) {
+		if (WARN_ON_ONCE(mr->nr_blocks == mr->max_blocks))
+			return -EINVAL;
+		mr->block[mr->nr_blocks++] = rdma_block_iter_dma_address(&it);
+	}
+	return 0;
+}
+
+struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 virt,
+			       int access, struct ib_udata *udata)
+{
+	struct siw_uresp_reg_mr resp = {};
+	struct siw_ureq_reg_mr req = {};
+	struct rnic_mr *mr;
+	struct ib_mr *res;
+	int err;
+
+	/* Programs ask for rights that nobody will use, atomics among them. */
+	if (access & (IB_ZERO_BASED | IB_ACCESS_ON_DEMAND))
+		return ERR_PTR(-EOPNOTSUPP);
+	err = ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen));
+	if (err)
+		return ERR_PTR(err);
+	mr = mr_new(pd, access);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = mr_pin(mr, start, len, virt);
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	res = mr_finish(mr, req.stag_key, true);
+	if (IS_ERR(res))
+		return res;
+	resp.stag = mr->stag;
+	err = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+	if (!err)
+		return res;
+	rnic_dereg_mr(res, udata);
+	return ERR_PTR(err);
+}
+
+/* A handle says how a device is to write to memory: this one does not. */
+struct ib_mr *rnic_reg_user_mr_dmah(struct ib_pd *pd, u64 start, u64 len,
+				    u64 virt, int access, struct ib_dmah *dmah,
+				    struct ib_udata *udata)
+{
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return rnic_reg_user_mr(pd, start, len, virt, access, udata);
+}
+
+struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max)
+{
+	struct rnic_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max || max > RNIC_MAX_FR_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = mr_new(pd, 0);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->max_blocks = max;
+	mr->block = kvmalloc_array(max, sizeof(*mr->block), GFP_KERNEL);
+	mr->next = kvmalloc_array(max, sizeof(*mr->next), GFP_KERNEL);
+	if (!mr->block || !mr->next) {
+		mr_free(mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	return mr_finish(mr, 0, false);
+}
+
+static int mr_next_block(struct ib_mr *ib, u64 addr)
+{
+	struct rnic_mr *mr = to_mr(ib);
+
+	if (mr->nr_next == mr->max_blocks)
+		return -ENOMEM;
+	mr->next[mr->nr_next++] = addr;
+	return 0;
+}
+
+/* The old registration may still be in use: REG_MR takes over the new one. */
+int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents,
+		   unsigned int *offset)
+{
+	struct rnic_mr *mr = to_mr(ib);
+
+	mr->nr_next = 0;
+	return ib_sg_to_pages(ib, sg, nents, offset, mr_next_block);
+}
+
+/* REG_MR. Returns 0, or -EINVAL: in use, another domain or another STag. */
+int rnic_mr_register(struct ib_pd *pd, struct ib_mr *ib, u32 key, int access)
+{
+	struct rnic_mr *mr = to_mr(ib);
+	unsigned long flags;
+	int err = -EINVAL;
+
+	spin_lock_irqsave(&mr->lock, flags);
+	if (!mr->next || mr->pd != pd || key >> 8 != mr->stag >> 8 ||
+	    mr->valid || atomic_read(&mr->users))
+		goto unlock;
+	swap(mr->block, mr->next);
+	mr->nr_blocks = mr->nr_next;
+	mr->nr_next = 0;
+	mr->iova = ib->iova;
+	mr->len = ib->length;
+	mr->shift = ilog2(ib->page_size);
+	mr->first = ib->iova & (ib->page_size - 1);
+	mr->stag = key;
+	mr->access = access;
+	mr_validate(mr);
+	err = 0;
+unlock:
+	spin_unlock_irqrestore(&mr->lock, flags);
+	return err;
+}
+
+/* With RCU: the region may be freed once users is 0. */
+static void mr_drop(struct rnic_mr *mr)
+{
+	u32 waiter = 0;
+	struct rnic_qp *qp;
+	unsigned long flags;
+
+	if (!atomic_dec_and_test(&mr->users))
+		return;
+	spin_lock_irqsave(&mr->lock, flags);
+	/* Nobody waits for a registration that has come since. */
+	if (!mr->valid)
+		swap(waiter, mr->waiter);
+	spin_unlock_irqrestore(&mr->lock, flags);
+	wake_up_all(&mr->idle);
+	qp = waiter ? rnic_qp_find(to_rnic(mr->ib.device), waiter) : NULL;
+	if (qp) {
+		rnic_sq_kick(qp);
+		rnic_qp_put(qp);
+	}
+}
+
+void rnic_mr_put(struct rnic_mr *mr)
+{
+	rcu_read_lock();
+	mr_drop(mr);
+	rcu_read_unlock();
+}
+
+/*
+ * Invalidate @stag. Returns 0; -EINVAL if there is no such STag in the domain;
+ * or -EBUSY if it has users. Then nobody new can use it, and @waiter, unless
+ * it is NULL, is kicked when there are none any longer, and calls again.
+ */
+int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+		       struct rnic_qp *waiter)
+{
+	unsigned long flags;
+	struct rnic_mr *mr;
+	int err = -EINVAL;
+	bool was = false;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag >> 8);
+	if (!mr)
+		goto out;
+	spin_lock_irqsave(&mr->lock, flags);
+	if (mr->stag == stag && mr->pd == pd) {
+		swap(was, mr->valid);
+		err = atomic_read(&mr->users) > (int)was ? -EBUSY : 0;
+		if (err && waiter)
+			mr->waiter = waiter->ib.qp_num;
+	}
+	spin_unlock_irqrestore(&mr->lock, flags);
+	/* May be the last: a user that has gone meanwhile has not kicked. */
+	if (was)
+		mr_drop(mr);
+out:
+	rcu_read_unlock();
+	return err;
+}
+
+/*
+ * End the connections of the domain: a peer that keeps its window shut, and so
+ * a slot with a user, must not delay who deregisters.
+ */
+static void mr_abort_users(struct rnic_mr *mr)
+{
+	struct rnic_dev *dev = to_rnic(mr->ib.device);
+	unsigned long number;
+	struct rnic_qp *qp;
+
+	xa_lock(&dev->qps);
+	xa_for_each(&dev->qps, number, qp)
+		if (qp->ib.pd == mr->pd)
+			rnic_qp_abort(qp);
+	xa_unlock(&dev->qps);
+}
+
+/*
+ * Waits for users, but for no peer: copies are short, and a slot ends with its
+ * connection. The region is not in the xarray any longer, so no user is new.
+ */
+int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
+{
+	struct rnic_mr *mr = to_mr(ib);
+	bool was = false;
+
+	xa_erase(&to_rnic(ib->device)->mrs, mr->stag >> 8);
+	spin_lock_irq(&mr->lock);
+	swap(was, mr->valid);
+	spin_unlock_irq(&mr->lock);
+	if (was)
+		rnic_mr_put(mr);
+	if (!wait_event_timeout(mr->idle, !atomic_read(&mr->users),
+				DEREG_PATIENCE)) {
+		mr_abort_users(mr);
+		wait_event(mr->idle, !atomic_read(&mr->users));
+	}
+	mr_free(mr);
+	return 0;
+}
+
+static enum rnic_mr_error mr_check(const struct rnic_mr *mr, struct ib_pd *pd,
+				   u32 stag, int access, u64 addr, u64 len)
+{
+	u64 end;
+
+	if (mr->stag != stag)
+		return RNIC_MR_STAG;
+	if (mr->pd != pd)
+		return RNIC_MR_PD;
+	if ((mr->access & access) != access)
+		return RNIC_MR_ACCESS;
+	if (check_add_overflow(addr, len, &end))
+		return RNIC_MR_WRAP;
+	if (addr < mr->iova || end - mr->iova > mr->len)
+		return RNIC_MR_BOUNDS;
+	return RNIC_MR_OK;
+}
+
+/*
+ * Use @len octets at @addr of a region, for @access. Returns it, with a user
+ * that rnic_mr_put() gives back, or NULL, and says why.
+ */
+struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+			    int access, u64 addr, u64 len,
+			    enum rnic_mr_error *err)
+{
+	struct rnic_mr *mr;
+
+	*err = RNIC_MR_STAG;
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag >> 8);
+	if (mr && !atomic_inc_not_zero(&mr->users))
+		mr = NULL;
+	if (mr) {
+		*err = mr_check(mr, pd, stag, access, addr, len);
+		if (*err) {
+			mr_drop(mr);
+			mr = NULL;
+		}
+	}
+	rcu_read_unlock();
+	return mr;
+}
+
+/* Where the octet at @addr is, and how many follow it there. By a user. */
+void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *room)
+{
+	u64 off, size;
+
+	if (!mr->block) {
+		*room = U32_MAX;
+		return (void *)(uintptr_t)addr;
+	}
+	off = addr - mr->iova + mr->first;
+	size = 1ULL << mr->shift;
+	*room = size - (off & (size - 1));
+	return (void *)(uintptr_t)(mr->block[off >> mr->shift] +
+				   (off & (size - 1)));
+}
+
+/* Copy @len octets to @addr. By a user, within what it was allowed. */
+void rnic_mr_place(const struct rnic_mr *mr, u64 addr, struct iov_iter *from,
+		   u32 len)
+{
+	while (len) {
+		u32 room;
+		void *to = rnic_mr_at(mr, addr, &room);
+		u32 part = min(len, room);
+
+		WARN_ON_ONCE(copy_from_iter(to, part, from) != part);
+		addr += part;
+		len -= part;
+	}
+}
+
+/*
+ * Resolve the elements of a work request. The kernel's may have the device's
+ * local_dma_lkey: kernel addresses. Returns why not; then nothing is held.
+ */
+enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
+				int access)
+{
+	enum rnic_mr_error err = RNIC_MR_OK;
+	int i;
+
+	sgl->len = 0;
+	memset(sgl->mr, 0, sizeof(sgl->mr));
+	for (i = 0; i < sgl->nr && !err; i++) {
+		const struct siw_sge *sge = &sgl->sge[i];
+
+		if (check_add_overflow(sgl->len, sge->length, &sgl->len)) {
+			err = RNIC_MR_BOUNDS;
+			break;
+		}
+		if (!sge->length ||
+		    (qp->kernel && sge->lkey == qp->dev->ib.local_dma_lkey))
+			continue;
+		sgl->mr[i] = rnic_mr_get(qp->dev, qp->ib.pd, sge->lkey, access,
+					 sge->laddr, sge->length, &err);
+	}
+	if (err)
+		rnic_sgl_put(sgl);
+	return err;
+}
+
+void rnic_sgl_put(struct rnic_sgl *sgl)
+{
+	int i;
+
+	for (i = 0; i < sgl->nr; i++)
+		if (sgl->mr[i])
+			rnic_mr_put(sgl->mr[i]);
+	sgl->nr = 0;
+}
+
+/*
+ * Where the octet at @at is, and how many follow it there; the caller moves
+ * @at on. The sgl must have octets left.
+ */
+void *rnic_sgl_at(const struct rnic_sgl *sgl, struct rnic_at *at, u32 *room)
+{
+	const struct siw_sge *sge = &sgl->sge[at->i];
+	u32 left;
+	void *res;
+
+	while (at->off == sge->length) {
+		at->off = 0;
+		sge = &sgl->sge[++at->i];
+	}
+	left = sge->length - at->off;
+	if (!sgl->mr[at->i]) {
+		*room = left;
+		return (void *)(uintptr_t)(sge->laddr + at->off);
+	}
+	res = rnic_mr_at(sgl->mr[at->i], sge->laddr + at->off, room);
+	*room = min(*room, left);
+	return res;
+}

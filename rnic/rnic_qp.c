@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A QP as others see it: references, state, the connection to kick, events.
+ */
+#include <linux/workqueue.h>
+
+#include "mpa_compat.h"
+#include "rnic.h"
+
+#define CLOSE_PATIENCE	(3 * HZ)	/* for the peer's FIN */
+
+/* Of the timers of QPs and listeners, which the module's exit waits for */
+struct workqueue_struct *rnic_wq;
+
+int __init rnic_wq_create(void)
+{
+	rnic_wq = alloc_workqueue("mpa_rnic", WQ_MEM_RECLAIM | MPA_WQ_PERCPU,
+				  0);
+	return rnic_wq ? 0 : -ENOMEM;
+}
+
+void rnic_wq_destroy(void)
+{
+	destroy_workqueue(rnic_wq);
+}
+
+/* A QP by its number, with a reference, or NULL */
+struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
+{
+	struct rnic_qp *qp;
+
+	rcu_read_lock();
+	qp = xa_load(&dev->qps, qpn);
+	if (qp && !refcount_inc_not_zero(&qp->refs))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+void rnic_qp_put(struct rnic_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->refs))
+		complete(&qp->freed);
+}
+
+/* End the connection, if there is one in full operation. Context: any but
+ * hard interrupt
+ */
+void rnic_qp_abort(struct rnic_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq.q.lock, flags);
+	if (qp->sq.conn)
+		mpa_abort(qp->sq.conn);
+	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
+}
+
+static void qp_timeout(struct work_struct *work)
+{
+	struct rnic_qp *qp = container_of(to_delayed_work(work),
+					  struct rnic_qp, timeout);
+
+	rnic_qp_abort(qp);
+	rnic_qp_put(qp);
+}
+
+void rnic_qp_init(struct rnic_qp *qp)
+{
+	refcount_set(&qp->refs, 1);
+	init_completion(&qp->freed);
+	INIT_DELAYED_WORK(&qp->timeout, qp_timeout);
+}
+
+/*
+ * We have sent our FIN, or shall: MPA has no time limit for the peer's.
+ * Connection context
+ */
+void rnic_qp_close_soon(struct rnic_qp *qp)
+{
+	refcount_inc(&qp->refs);
+	if (!queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_PATIENCE))
+		rnic_qp_put(qp);
+}
+
+/* The connection is over. */
+void rnic_qp_close_cancel(struct rnic_qp *qp)
+{
+	if (cancel_delayed_work(&qp->timeout))
+		rnic_qp_put(qp);
+}
+
+/* States only go forwards: RTS never overwrites ERR. */
+bool rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state state)
+{
+	unsigned long flags;
+	bool res;
+
+	spin_lock_irqsave(&qp->sq.q.lock, flags);
+	res = state > qp->state;
+	if (res)
+		qp->state = state;
+	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
+	return res;
+}
+
+/* Context: any */
+void rnic_sq_kick(struct rnic_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq.q.lock, flags);
+	if (qp->sq.conn)
+		mpa_kick(qp->sq.conn);
+	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
+}
+
+void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device		= qp->ib.device,
+		.element.qp	= &qp->ib,
+		.event		= type,
+	};
+
+	if (qp->ib.event_handler)
+		qp->ib.event_handler(&event, qp->ib.qp_context);
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rings of work requests: posting to them, and flushing what is on them.
+ *
+ * While a connection flushes, requests that are posted wait for it, so that
+ * they come after those that MPA still has. From then on queue->flushes is set,
+ * and who posts flushes. Only one at a time does, so completions stay in order;
+ * what others post meanwhile is flushed by that one. So ib_drain_qp() always
+ * ends, also on a QP that was never connected.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+
+#include "rnic.h"
+
+static u16 sqe_flags(const struct rnic_qp *qp, const struct ib_send_wr *wr)
+{
+	u16 flags = SIW_WQE_VALID;
+
+	if (qp->sig_all || wr->send_flags & IB_SEND_SIGNALED)
+		flags |= SIW_WQE_SIGNALLED;
+	if (wr->send_flags & IB_SEND_SOLICITED)
+		flags |= SIW_WQE_SOLICITED;
+	if (wr->send_flags & IB_SEND_FENCE)
+		flags |= SIW_WQE_READ_FENCE;
+	if (wr->send_flags & IB_SEND_INLINE)
+		flags |= SIW_WQE_INLINE;
+	return flags;
+}
+
+static int sqe_inline(struct siw_sqe *sqe, const struct ib_send_wr *wr)
+{
+	u8 *to = (u8 *)&sqe->sge[1];
+	u32 len = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ib_sge *sge = &wr->sg_list[i];
+
+		if (sge->length > RNIC_MAX_INLINE - len)
+			return -EINVAL;
+		memcpy(to + len, (void *)(uintptr_t)sge->addr, sge->length);
+		len += sge->length;
+	}
+	sqe->num_sge = 1;
+	sqe->sge[0].length = len;
+	return 0;
+}
+
+static int sqe_sges(struct siw_sqe *sqe, const struct ib_send_wr *wr)
+{
+	int i;
+
+	if (wr->send_flags & IB_SEND_INLINE)
+		return sqe_inline(sqe, wr);
+	for (i = 0; i < wr->num_sge; i++)
+		sqe->sge[i] = (struct siw_sge) {
+			.laddr	= wr->sg_list[i].addr,
+			.length	= wr->sg_list[i].length,
+			.lkey	= wr->sg_list[i].lkey,
+		};
+	sqe->num_sge = wr->num_sge;
+	return 0;
+}
+
+/* A request of the kernel as an entry, but for its flags */
+static int sqe_make(struct rnic_qp *qp, struct siw_sqe *sqe,
+		    const struct ib_send_wr *wr)
+{
+	sqe->id = wr->wr_id;
+	sqe->num_sge = 0;
+	switch (wr->opcode) {
+	case IB_WR_SEND:
+		sqe->opcode = SIW_OP_SEND;
+		break;
+	case IB_WR_SEND_WITH_INV:
+		sqe->opcode = SIW_OP_SEND_REMOTE_INV;
+		sqe->rkey = wr->ex.invalidate_rkey;
+		break;
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_READ:
+	case IB_WR_RDMA_READ_WITH_INV:
+		sqe->opcode = wr->opcode == IB_WR_RDMA_WRITE ? SIW_OP_WRITE :
+			      wr->opcode == IB_WR_RDMA_READ ? SIW_OP_READ :
+			      SIW_OP_READ_LOCAL_INV;
+		sqe->raddr = rdma_wr(wr)->remote_addr;
+		sqe->rkey = rdma_wr(wr)->rkey;
+		break;
+	case IB_WR_LOCAL_INV:
+		sqe->opcode = SIW_OP_INVAL_STAG;
+		sqe->rkey = wr->ex.invalidate_rkey;
+		return 0;
+	case IB_WR_REG_MR:
+		sqe->opcode = SIW_OP_REG_MR;
+		sqe->base_mr = (uintptr_t)reg_wr(wr)->mr;
+		sqe->rkey = reg_wr(wr)->key;
+		sqe->access = reg_wr(wr)->access;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge)
+		return -EINVAL;
+	return sqe_sges(sqe, wr);
+}
+
+static int sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr)
+{
+	struct rnic_queue *q = &qp->sq.q;
+	struct siw_sqe *sqe = &q->sqe[q->put & (q->size - 1)];
+	int err;
+
+	if (sqe->flags & SIW_WQE_VALID)
+		return -ENOMEM;
+	err = sqe_make(qp, sqe, wr);
+	if (err)
+		return err;
+	/* Pairs with rnic_sqe_take() */
+	smp_store_release(&sqe->flags, sqe_flags(qp, wr));
+	q->put++;
+	return 0;
+}
+
+static void sq_flush_ring(struct rnic_qp *qp)
+{
+	struct rnic_queue *q = &qp->sq.q;
+	u32 budget = q->size;
+	struct siw_sqe sqe;
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	if (!q->flushes || q->flushing)
+		goto unlock;
+	q->flushing = true;
+	while (budget-- && rnic_sqe_take(q, &sqe)) {
+		spin_unlock_irqrestore(&q->lock, flags);
+		rnic_sq_complete_wqe(qp, &sqe, SIW_WC_WR_FLUSH_ERR, 0);
+		spin_lock_irqsave(&q->lock, flags);
+	}
+	q->flushing = false;
+unlock:
+	spin_unlock_irqrestore(&q->lock, flags);
+}
+
+static void rq_flush_ring(struct rnic_qp *qp)
+{
+	struct rnic_queue *q = &qp->rq;
+	u32 budget = q->size;
+	struct siw_rqe rqe;
+	unsigned long flags;
+
+	if (!q->size)
+		return;
+	spin_lock_irqsave(&q->lock, flags);
+	if (!q->flushes || q->flushing)
+		goto unlock;
+	q->flushing = true;
+	while (budget-- && rnic_rqe_take(q, &rqe)) {
+		spin_unlock_irqrestore(&q->lock, flags);
+		rnic_rq_complete(qp, rqe.id, SIW_WC_WR_FLUSH_ERR);
+		spin_lock_irqsave(&q->lock, flags);
+	}
+	q->flushing = false;
+unlock:
+	spin_unlock_irqrestore(&q->lock, flags);
+}
+
+/* From now on who posts flushes: nobody else does any longer. */
+void rnic_queues_flush(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	bool first;
+
+	spin_lock_irqsave(&qp->sq.q.lock, flags);
+	qp->sq.q.flushes = true;
+	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
+	sq_flush_ring(qp);
+	spin_lock_irqsave(&qp->rq.lock, flags);
+	first = !qp->rq.flushes;
+	qp->rq.flushes = true;
+	spin_unlock_irqrestore(&qp->rq.lock, flags);
+	rq_flush_ring(qp);
+	/* ib_drain_qp() waits for it. */
+	if (qp->srq && first)
+		rnic_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/*
+ * Post requests of the kernel, or, with @wr NULL, the doorbell of user space,
+ * which has posted to its ring.
+ */
+int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad)
+{
+	struct rnic_qp *qp = to_qp(ib);
+	unsigned long flags;
+	bool flush;
+	int err = 0;
+
+	if (wr && !qp->kernel)
+		err = -EINVAL;
+	spin_lock_irqsave(&qp->sq.q.lock, flags);
+	if (wr && qp->state < IB_QPS_RTS)
+		err = -EINVAL;
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = sq_post(qp, wr);
+	flush = qp->sq.q.flushes;
+	if (qp->sq.conn)
+		mpa_kick(qp->sq.conn);
+	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
+	if (flush)
+		sq_flush_ring(qp);
+	if (err)
+		*bad = wr;
+	return err;
+}
+
+int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad)
+{
+	struct rnic_qp *qp = to_qp(ib);
+	unsigned long flags;
+	bool flush;
+	int err = qp->kernel ? 0 : -EINVAL;
+
+	spin_lock_irqsave(&qp->rq.lock, flags);
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = rnic_rqe_post(&qp->rq, qp->cap.max_recv_sge, wr);
+	flush = qp->rq.flushes;
+	spin_unlock_irqrestore(&qp->rq.lock, flags);
+	if (flush)
+		rq_flush_ring(qp);
+	if (err)
+		*bad = wr;
+	return err;
+}
+
+/* A completion of the receive queue that failed */
+void rnic_rq_complete(struct rnic_qp *qp, u64 id, u16 status)
+{
+	struct siw_cqe cqe = {
+		.id	= id,
+		.opcode	= SIW_OP_RECEIVE,
+		.status	= status,
+	};
+
+	rnic_cq_add(to_cq(qp->ib.recv_cq), qp, &cqe, false);
+}
+
+/* The next receive request; false if none is posted */
+bool rnic_rq_take(struct rnic_qp *qp, struct siw_rqe *rqe)
+{
+	unsigned long flags;
+	bool res;
+
+	if (qp->srq)
+		return rnic_srq_take(qp->srq, rqe);
+	spin_lock_irqsave(&qp->rq.lock, flags);
+	res = rnic_rqe_take(&qp->rq, rqe);
+	spin_unlock_irqrestore(&qp->rq.lock, flags);
+	return res;
+}
+
+/* Complete a send request; an unsignalled one only if it has failed. */
+void rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
+			  u16 status, u32 bytes)
+{
+	struct siw_cqe cqe = {
+		.id	= wqe->id,
+		.opcode	= wqe->opcode < SIW_NUM_OPCODES ? wqe->opcode :
+							  SIW_OP_SEND,
+		.status	= status,
+		.bytes	= bytes,
+	};
+
+	if (status || wqe->flags & SIW_WQE_SIGNALLED)
+		rnic_cq_add(to_cq(qp->ib.send_cq), qp, &cqe, false);
+}

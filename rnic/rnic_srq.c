@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Shared receive queues: a ring of receive requests that QPs take from. What
+ * is on it when a QP ends stays for the others.
+ */
+#include <linux/errno.h>
+
+#include "rnic.h"
+
+static int srq_reply(struct rnic_srq *srq, struct ib_udata *udata, u64 key)
+{
+	struct siw_uresp_create_srq resp = {
+		.num_rqe	= srq->q.size,
+		.srq_key	= key,
+	};
+
+	if (!udata)
+		return 0;
+	return ib_copy_to_udata(udata, &resp,
+				min(sizeof(resp), udata->outlen));
+}
+
+int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init,
+		    struct ib_udata *udata)
+{
+	const struct ib_srq_attr *attr = &init->attr;
+	struct rnic_srq *srq = to_srq(ib);
+	u64 key = 0;
+	int err;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!attr->max_wr || attr->max_wr > RNIC_MAX_WR ||
+	    attr->max_sge > RNIC_MAX_SGE || attr->srq_limit > attr->max_wr)
+		return -EINVAL;
+	srq->kernel = !udata;
+	srq->max_wr = attr->max_wr;
+	srq->max_sge = attr->max_sge;
+	srq->limit = attr->srq_limit;
+	err = rnic_queue_new(&srq->q, attr->max_wr, sizeof(struct siw_rqe),
+			     udata, &key);
+	if (err)
+		return err;
+	err = srq_reply(srq, udata, key);
+	if (err)
+		rnic_ring_free(srq->q.rqe, srq->q.map);
+	return err;
+}
+
+/* Only the limit can change, not the size. */
+int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct rnic_srq *srq = to_srq(ib);
+
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit > srq->max_wr)
+		return -EINVAL;
+	spin_lock_irq(&srq->q.lock);
+	srq->limit = attr->srq_limit;
+	spin_unlock_irq(&srq->q.lock);
+	return 0;
+}
+
+int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
+{
+	struct rnic_srq *srq = to_srq(ib);
+
+	attr->max_wr = srq->max_wr;
+	attr->max_sge = srq->max_sge;
+	attr->srq_limit = READ_ONCE(srq->limit);
+	return 0;
+}
+
+int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
+{
+	struct rnic_srq *srq = to_srq(ib);
+
+	rnic_ring_free(srq->q.rqe, srq->q.map);
+	return 0;
+}
+
+int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad)
+{
+	struct rnic_srq *srq = to_srq(ib);
+	int err = srq->kernel ? 0 : -EINVAL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->q.lock, flags);
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = rnic_rqe_post(&srq->q, srq->max_sge, wr);
+	spin_unlock_irqrestore(&srq->q.lock, flags);
+	if (err)
+		*bad = wr;
+	return err;
+}
+
+/* True once if fewer requests than the limit are left. With the lock. */
+static bool srq_is_low(struct rnic_srq *srq)
+{
+	const struct rnic_queue *q = &srq->q;
+	u32 last = q->get + srq->limit - 1;
+
+	if (!srq->limit ||
+	    READ_ONCE(q->rqe[last & (q->size - 1)].flags) & SIW_WQE_VALID)
+		return false;
+	srq->limit = 0;
+	return true;
+}
+
+/* The next receive request; false if none is posted. Connection context */
+bool rnic_srq_take(struct rnic_srq *srq, struct siw_rqe *rqe)
+{
+	struct ib_event event = {
+		.device		= srq->ib.device,
+		.element.srq	= &srq->ib,
+		.event		= IB_EVENT_SRQ_LIMIT_REACHED,
+	};
+	unsigned long flags;
+	bool res, low;
+
+	spin_lock_irqsave(&srq->q.lock, flags);
+	res = rnic_rqe_take(&srq->q, rqe);
+	low = srq_is_low(srq);
+	spin_unlock_irqrestore(&srq->q.lock, flags);
+	if (low && srq->ib.event_handler)
+		srq->ib.event_handler(&event, srq->ib.srq_context);
+	return res;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rings that user space maps; the only file that reads one. An application can
+ * write to all of a ring at any time: an entry is copied once, and only the
+ * copy is looked at. No index is read back.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "rnic.h"
+
+/* libsiw takes SIW_INVAL_UOBJ_KEY for a failure: all are above it. In pages */
+#define FIRST_KEY	((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
+
+int rnic_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
+{
+	struct siw_uresp_alloc_ctx resp = {};
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+void rnic_dealloc_ucontext(struct ib_ucontext *ctx)
+{
+}
+
+/* The core has destroyed the objects; mapped pages stay until they are
+ * unmapped.
+ */
+void rnic_disassociate_ucontext(struct ib_ucontext *ctx)
+{
+}
+
+int rnic_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	int err;
+
+	entry = rdma_user_mmap_entry_get(ctx, vma);
+	if (!entry)
+		return -EINVAL;
+	err = remap_vmalloc_range(vma, container_of(entry, struct rnic_map,
+						    entry)->mem, 0);
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}
+
+/* Nobody maps it any longer; what is mapped has references on the pages. */
+void rnic_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct rnic_map *map = container_of(entry, struct rnic_map, entry);
+
+	vfree(map->mem);
+	kfree(map);
+}
+
+/*
+ * Allocate a ring; with @udata it can be mapped, by @key. Returns an ERR_PTR()
+ * if that fails.
+ */
+void *rnic_ring_new(size_t size, struct ib_udata *udata, struct rnic_map **res,
+		    u64 *key)
+{
+	struct ib_ucontext *ctx;
+	struct rnic_map *map;
+	void *mem;
+	int err;
+
+	*res = NULL;
+	mem = vmalloc_user(size);
+	if (!mem)
+		return ERR_PTR(-ENOMEM);
+	if (!udata)
+		return mem;
+	ctx = &rdma_udata_to_drv_context(udata, struct rnic_ucontext, ib)->ib;
+	map = kzalloc(sizeof(*map), GFP_KERNEL);
+	err = map ? 0 : -ENOMEM;
+	if (!err) {
+		map->mem = mem;
+		err = rdma_user_mmap_entry_insert_range(ctx, &map->entry,
+							PAGE_ALIGN(size),
+							FIRST_KEY, U32_MAX);
+	}
+	if (err) {
+		kfree(map);
+		vfree(mem);
+		return ERR_PTR(err);
+	}
+	*key = rdma_user_mmap_get_offset(&map->entry);
+	*res = map;
+	return mem;
+}
+
+void rnic_ring_free(void *mem, struct rnic_map *map)
+{
+	if (map)
+		rdma_user_mmap_entry_remove(&map->entry);
+	else
+		vfree(mem);
+}
+
+int rnic_queue_new(struct rnic_queue *q, u32 wr, size_t entry,
+		   struct ib_udata *udata, u64 *key)
+{
+	void *ring;
+
+	spin_lock_init(&q->lock);
+	q->size = roundup_pow_of_two(max(wr, 1U));
+	ring = rnic_ring_new(q->size * entry, udata, &q->map, key);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	q->sqe = ring;
+	return 0;
+}
+
+/* Post a receive request of the kernel. With the lock. */
+int rnic_rqe_post(struct rnic_queue *q, u32 max_sge,
+		  const struct ib_recv_wr *wr)
+{
+	struct siw_rqe *rqe;
+	int i;
+
+	lockdep_assert_held(&q->lock);
+	if (!q->size || wr->num_sge < 0 || wr->num_sge > max_sge)
+		return -EINVAL;
+	rqe = &q->rqe[q->put & (q->size - 1)];
+	if (rqe->flags & SIW_WQE_VALID)
+		return -ENOMEM;
+	rqe->id = wr->wr_id;
+	rqe->num_sge = wr->num_sge;
+	for (i = 0; i < wr->num_sge; i++)
+		rqe->sge[i] = (struct siw_sge) {
+			.laddr	= wr->sg_list[i].addr,
+			.length	= wr->sg_list[i].length,
+			.lkey	= wr->sg_list[i].lkey,
+		};
+	/* Pairs with rnic_rqe_take() */
+	smp_store_release(&rqe->flags, SIW_WQE_VALID);
+	q->put++;
+	return 0;
+}
+
+/*
+ * Take the next entry of a ring. VALID means "not taken yet": it is cleared
+ * after the copy, and before the next entry is looked at, because libsiw rings
+ * the doorbell only if the entry before its own is idle. With the lock.
+ */
+bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe)
+{
+	struct siw_sqe *from = &q->sqe[q->get & (q->size - 1)];
+	u16 flags;
+
+	lockdep_assert_held(&q->lock);
+	/* What is VALID has been written. */
+	flags = smp_load_acquire(&from->flags);
+	if (!(flags & SIW_WQE_VALID))
+		return false;
+	memcpy(sqe, from, sizeof(*sqe));
+	sqe->flags = flags;
+	WRITE_ONCE(from->flags, 0);
+	/* Cleared before the next is looked at */
+	smp_mb();
+	q->get++;
+	return true;
+}
+
+bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe)
+{
+	struct siw_rqe *from = &q->rqe[q->get & (q->size - 1)];
+	u16 flags;
+
+	lockdep_assert_held(&q->lock);
+	/* What is VALID has been written. */
+	flags = smp_load_acquire(&from->flags);
+	if (!(flags & SIW_WQE_VALID))
+		return false;
+	memcpy(rqe, from, sizeof(*rqe));
+	WRITE_ONCE(from->flags, 0);
+	/* Cleared before the next is looked at */
+	smp_mb();
+	q->get++;
+	return true;
+}
