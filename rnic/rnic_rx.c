@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ULPDUs of the peer, verified by MPA and in order: checks, placement and
+ * Delivery. A segment is checked completely before any of its octets are
+ * placed. Each function that takes one returns the error for a Terminate, or
+ * 0.
+ */
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "rnic.h"
+
+/* A segment, with the first octets of its ULPDU */
+struct seg {
+	const struct mpa_ulpdu	*ulpdu;
+	struct mpa_conn		*conn;
+	struct rdmap_hdr	hdr;
+	u32			hdr_len;
+	u32			len;	/* octets of payload */
+	u32			nr_octets;
+	u8			octets[RDMAP_HDR_MAX];
+};
+
+static void seg_iter(const struct seg *seg, struct iov_iter *iter)
+{
+	iov_iter_kvec(iter, ITER_SOURCE, seg->ulpdu->frag,
+		      seg->ulpdu->nr_frags, seg->ulpdu->len);
+	iov_iter_advance(iter, seg->hdr_len);
+}
+
+/*
+ * DDP has no error for rights: the STag is reported as not valid (RFC 5041
+ * section 7.2).
+ */
+static u32 tagged_error(enum rnic_mr_error err)
+{
+	switch (err) {
+	case RNIC_MR_OK:
+		return 0;
+	case RNIC_MR_BOUNDS:
+		return DDP_ERR_TAGGED_BOUNDS;
+	case RNIC_MR_WRAP:
+		return DDP_ERR_TAGGED_WRAP;
+	case RNIC_MR_PD:
+		return DDP_ERR_TAGGED_STREAM;
+	default:
+		return DDP_ERR_TAGGED_STAG;
+	}
+}
+
+/* RFC 5040 section 4.8 */
+static u32 read_error(enum rnic_mr_error err)
+{
+	switch (err) {
+	case RNIC_MR_OK:
+		return 0;
+	case RNIC_MR_BOUNDS:
+		return RDMAP_ERR_BOUNDS;
+	case RNIC_MR_WRAP:
+		return RDMAP_ERR_WRAP;
+	case RNIC_MR_PD:
+		return RDMAP_ERR_STREAM;
+	case RNIC_MR_ACCESS:
+		return RDMAP_ERR_ACCESS;
+	default:
+		return RDMAP_ERR_STAG;
+	}
+}
+
+/* A segment without octets names no buffer (RFC 5041 section 5). */
+static u32 take_write(struct rnic_qp *qp, const struct seg *seg)
+{
+	enum rnic_mr_error err;
+	struct iov_iter from;
+	struct rnic_mr *mr;
+
+	if (seg->hdr.last)
+		rnic_count(qp->dev, RNIC_STAT_RX_WRITE);
+	if (!seg->len)
+		return 0;
+	mr = rnic_mr_get(qp->dev, qp->ib.pd, seg->hdr.stag,
+			 IB_ACCESS_REMOTE_WRITE, seg->hdr.to, seg->len, &err);
+	if (!mr)
+		return tagged_error(err);
+	seg_iter(seg, &from);
+	rnic_mr_place(mr, seg->hdr.to, &from, seg->len);
+	rnic_mr_put(mr);
+	return 0;
+}
+
+/* The RTR by RDMA Read is answered first, by a Response without octets. */
+static u32 take_rtr_response(struct rnic_qp *qp, const struct seg *seg)
+{
+	if (seg->len || !seg->hdr.last)
+		return DDP_ERR_TAGGED_BOUNDS;
+	qp->rtr_read = false;
+	return 0;
+}
+
+static u32 read_done(struct rnic_qp *qp, struct rnic_msg *msg)
+{
+	u32 stag = msg->sgl.len ? msg->sgl.sge[0].lkey : 0;
+	u16 status = SIW_WC_SUCCESS;
+
+	rnic_sgl_put(&msg->sgl);	/* before it invalidates its own sink */
+	if (msg->wqe.opcode == SIW_OP_READ_LOCAL_INV && stag &&
+	    rnic_mr_invalidate(qp->dev, qp->ib.pd, stag, NULL))
+		status = SIW_WC_LOC_PROT_ERR;
+	rnic_sq_done(qp, msg, status);
+	return status ? RDMAP_ERR_LOCAL : 0;
+}
+
+/* The Response fits what is left of the oldest Read. */
+static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
+{
+	struct rnic_msg *msg = rnic_sq_read(qp);
+	const struct siw_sge *sink;
+	struct iov_iter from;
+	bool ends;
+	u32 left;
+
+	if (qp->rtr_read)
+		return take_rtr_response(qp, seg);
+	/* Its Request may not be sent yet: the peer has made it up. */
+	if (!msg || msg->state != RNIC_MSG_READING)
+		return RDMAP_ERR_OPCODE;
+	left = msg->sgl.len - msg->responded;
+	if (seg->len > left)
+		return DDP_ERR_TAGGED_BOUNDS;
+	ends = seg->len == left;
+	if (seg->hdr.last != ends)
+		return RDMAP_ERR_UNSPECIFIED;
+	sink = &msg->sgl.sge[0];
+	if (seg->len && seg->hdr.stag != sink->lkey)
+		return DDP_ERR_TAGGED_STAG;
+	if (seg->len && seg->hdr.to != sink->laddr + msg->responded)
+		return DDP_ERR_TAGGED_BOUNDS;
+	seg_iter(seg, &from);
+	if (seg->len)
+		rnic_mr_place(msg->sgl.mr[0], seg->hdr.to, &from, seg->len);
+	msg->responded += seg->len;
+	return seg->hdr.last ? read_done(qp, msg) : 0;
+}
+
+/* Untagged segments come in order, for each queue. */
+static u32 check_order(const struct rnic_qp *qp, const struct seg *seg, u32 mo)
+{
+	if (seg->hdr.msn != qp->rx.msn[seg->hdr.qn])
+		return DDP_ERR_MSN;
+	if (seg->hdr.mo != mo)
+		return DDP_ERR_MO;
+	return 0;
+}
+
+/* Have a receive request for the Send that begins. */
+static u32 recv_begin(struct rnic_qp *qp)
+{
+	struct rnic_rx *rx = &qp->rx;
+	enum rnic_mr_error err;
+	struct siw_rqe rqe;
+
+	if (rx->busy)
+		return 0;
+	if (!rnic_rq_take(qp, &rqe))
+		return DDP_ERR_NO_BUFFER;
+	rx->busy = true;
+	rx->id = rqe.id;
+	rx->mo = 0;
+	rx->at = (struct rnic_at) {};
+	rx->status = SIW_WC_LOC_QP_OP_ERR;
+	if (rqe.num_sge > RNIC_MAX_SGE)
+		return RDMAP_ERR_LOCAL;
+	memcpy(rx->sgl.sge, rqe.sge, rqe.num_sge * sizeof(*rqe.sge));
+	rx->sgl.nr = rqe.num_sge;
+	err = rnic_sgl_get(&rx->sgl, qp, IB_ACCESS_LOCAL_WRITE);
+	rx->status = err ? SIW_WC_LOC_PROT_ERR : SIW_WC_WR_FLUSH_ERR;
+	return err ? RDMAP_ERR_LOCAL : 0;
+}
+
+static void recv_place(struct rnic_rx *rx, const struct seg *seg)
+{
+	struct iov_iter from;
+	u32 left = seg->len;
+
+	seg_iter(seg, &from);
+	while (left) {
+		u32 room;
+		void *to = rnic_sgl_at(&rx->sgl, &rx->at, &room);
+		u32 part = min(left, room);
+
+		WARN_ON_ONCE(copy_from_iter(to, part, &from) != part);
+		rx->at.off += part;
+		left -= part;
+	}
+	rx->mo += seg->len;
+}
+
+static bool is_invalidating(u8 opcode)
+{
+	return opcode == RDMAP_OP_SEND_INV || opcode == RDMAP_OP_SEND_SE_INV;
+}
+
+static void recv_complete(struct rnic_qp *qp, const struct seg *seg)
+{
+	struct rnic_rx *rx = &qp->rx;
+	struct siw_cqe cqe = {
+		.id	= rx->id,
+		.opcode	= SIW_OP_RECEIVE,
+		.bytes	= rx->mo,
+	};
+	u8 opcode = seg->hdr.opcode;
+
+	if (is_invalidating(opcode)) {
+		cqe.flags = SIW_WQE_REM_INVAL;
+		cqe.inval_stag = seg->hdr.stag;
+	}
+	rnic_sgl_put(&rx->sgl);
+	rx->busy = false;
+	rx->mo = 0;
+	rx->msn[RDMAP_QN_SEND]++;
+	rnic_count(qp->dev, RNIC_STAT_RX_SEND);
+	rnic_cq_add(to_cq(qp->ib.recv_cq), qp, &cqe,
+		    opcode == RDMAP_OP_SEND_SE ||
+		    opcode == RDMAP_OP_SEND_SE_INV);
+}
+
+static u32 take_send(struct rnic_qp *qp, const struct seg *seg)
+{
+	struct rnic_rx *rx = &qp->rx;
+	u32 err;
+
+	err = check_order(qp, seg, rx->mo);
+	if (err)
+		return err;
+	err = recv_begin(qp);
+	if (err)
+		return err;
+	if (seg->len > rx->sgl.len - rx->mo) {
+		rx->status = SIW_WC_LOC_LEN_ERR;
+		return DDP_ERR_TOO_LONG;
+	}
+	recv_place(rx, seg);
+	if (!seg->hdr.last)
+		return 0;
+	if (is_invalidating(seg->hdr.opcode) &&
+	    rnic_mr_invalidate(qp->dev, qp->ib.pd, seg->hdr.stag, NULL)) {
+		rx->status = SIW_WC_REM_INV_REQ_ERR;
+		return RDMAP_ERR_INVALIDATE;
+	}
+	recv_complete(qp, seg);
+	return 0;
+}
+
+static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
+{
+	enum rnic_mr_error err;
+	struct rnic_mr *mr = NULL;
+	struct rdmap_read read;
+	u32 order;
+
+	order = check_order(qp, seg, 0);
+	if (order)
+		return order;
+	if (qp->resp_head - qp->resp_tail == qp->nr_responses)
+		return DDP_ERR_NO_BUFFER;
+	if (seg->len > RDMAP_READ_LEN)
+		return DDP_ERR_TOO_LONG;
+	if (seg->len < RDMAP_READ_LEN || !seg->hdr.last)
+		return RDMAP_ERR_UNSPECIFIED;
+	qp->rx.msn[RDMAP_QN_READ]++;
+	rnic_count(qp->dev, RNIC_STAT_RX_READ);
+	rdmap_read_get(&read, seg->octets + seg->hdr_len);
+	if (read.size) {
+		mr = rnic_mr_get(qp->dev, qp->ib.pd, read.source_stag,
+				 IB_ACCESS_REMOTE_READ, read.source_to,
+				 read.size, &err);
+		if (!mr)
+			return read_error(err);
+	}
+	return rnic_tx_respond(qp, seg->conn, &read, mr) ? RDMAP_ERR_LOCAL : 0;
+}
+
+static u32 take_terminate(struct rnic_qp *qp, const struct seg *seg)
+{
+	bool swapped;
+	u32 err;
+
+	err = check_order(qp, seg, 0);
+	if (err)
+		return err;
+	err = rdmap_term_get(seg->octets + seg->hdr_len,
+			     seg->nr_octets - seg->hdr_len, &swapped);
+	rnic_terminated(qp, seg->conn, err);
+	return 0;
+}
+
+static u32 (*const takers[RDMAP_OPS])(struct rnic_qp *qp,
+				      const struct seg *seg) = {
+	[RDMAP_OP_WRITE]	= take_write,
+	[RDMAP_OP_READ]		= take_request,
+	[RDMAP_OP_RESPONSE]	= take_response,
+	[RDMAP_OP_SEND]		= take_send,
+	[RDMAP_OP_SEND_INV]	= take_send,
+	[RDMAP_OP_SEND_SE]	= take_send,
+	[RDMAP_OP_SEND_SE_INV]	= take_send,
+	[RDMAP_OP_TERMINATE]	= take_terminate,
+};
+
+static void seg_get(struct seg *seg)
+{
+	struct iov_iter iter;
+
+	iov_iter_kvec(&iter, ITER_SOURCE, seg->ulpdu->frag,
+		      seg->ulpdu->nr_frags, seg->ulpdu->len);
+	seg->nr_octets = min_t(u32, seg->ulpdu->len, sizeof(seg->octets));
+	WARN_ON_ONCE(copy_from_iter(seg->octets, seg->nr_octets, &iter) !=
+		     seg->nr_octets);
+	seg->hdr_len = rdmap_hdr_get(&seg->hdr, seg->octets, seg->nr_octets);
+	seg->len = seg->ulpdu->len - seg->hdr_len;
+}
+
+static u32 take_seg(struct rnic_qp *qp, struct seg *seg)
+{
+	u32 err;
+
+	seg_get(seg);
+	if (!seg->hdr_len)
+		return RDMAP_ERR_UNSPECIFIED;
+	err = rdmap_hdr_check(&seg->hdr, qp->version);
+	return err ?: takers[seg->hdr.opcode](qp, seg);
+}
+
+/* Octets of the headers that a Terminate repeats: also those of a Request */
+static u32 term_len(const struct seg *seg)
+{
+	if (seg->hdr_len && !seg->hdr.tagged &&
+	    seg->hdr.opcode == RDMAP_OP_READ &&
+	    seg->nr_octets == RDMAP_HDR_MAX)
+		return RDMAP_HDR_MAX;
+	return seg->hdr_len;
+}
+
+void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn,
+		  const struct mpa_rx *rx)
+{
+	unsigned int i;
+
+	for (i = 0; i < rx->nr && !qp->failed; i++) {
+		struct seg seg = { .ulpdu = rx->ulpdu + i, .conn = conn };
+		u32 err = take_seg(qp, &seg);
+
+		if (err)
+			rnic_fail(qp, conn, err, seg.ulpdu->len, seg.octets,
+				  term_len(&seg));
+	}
+}
+
+/* The connection is over: the receive request of a Send that is cut short */
+void rnic_rx_stop(struct rnic_qp *qp)
+{
+	struct rnic_rx *rx = &qp->rx;
+
+	if (!rx->busy)
+		return;
+	rnic_sgl_put(&rx->sgl);
+	rx->busy = false;
+	rnic_rq_complete(qp, rx->id, rx->status);
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The send queue's engine. It runs in the connection's context, in each round
+ * of MPA's work item, and needs no lock but that of the ring it takes from.
+ *
+ * Requests start in order. One that has to wait (for a fence, for ORD, for the
+ * users of a region) stays in its slot, at sq->head, and those behind it wait,
+ * too. Completions are in the order of posting: slots from sq->tail on are
+ * completed as far as they are done.
+ */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/vmalloc.h>
+
+#include "rnic.h"
+
+#define RUN_BUDGET	64	/* requests started in one round */
+
+enum start { START_WAIT, START_SENT, START_DONE };
+
+static struct rnic_msg *sq_slot(struct rnic_sq *sq, u32 n)
+{
+	return &sq->slot[n & (sq->q.size - 1)];
+}
+
+static bool is_read(const struct rnic_msg *msg)
+{
+	return msg->wqe.opcode == SIW_OP_READ ||
+	       msg->wqe.opcode == SIW_OP_READ_LOCAL_INV;
+}
+
+static void sq_complete(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+
+	while (sq->tail != sq->head) {
+		struct rnic_msg *msg = sq_slot(sq, sq->tail);
+
+		if (msg->state != RNIC_MSG_DONE)
+			break;
+		rnic_sq_complete_wqe(qp, &msg->wqe, msg->status, msg->bytes);
+		msg->state = RNIC_MSG_FREE;
+		sq->tail++;
+	}
+}
+
+/* The request of a slot has ended; its completion may have to wait. */
+void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status)
+{
+	rnic_sgl_put(&msg->sgl);
+	msg->status = status;
+	msg->state = RNIC_MSG_DONE;
+	if (is_read(msg) && msg->counted) {
+		msg->counted = false;
+		qp->sq.reads--;
+	}
+	sq_complete(qp);
+	if (qp->sq.waiting)
+		rnic_sq_kick(qp);
+}
+
+/* The oldest Read without all of its Response, or NULL */
+struct rnic_msg *rnic_sq_read(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+
+	if ((s32)(sq->read_at - sq->tail) < 0)
+		sq->read_at = sq->tail;
+	for (; sq->read_at != sq->head; sq->read_at++) {
+		struct rnic_msg *msg = sq_slot(sq, sq->read_at);
+
+		if (is_read(msg) && msg->counted)
+			return msg;
+	}
+	return NULL;
+}
+
+static u16 status_of(enum rnic_mr_error err)
+{
+	switch (err) {
+	case RNIC_MR_OK:
+		return SIW_WC_SUCCESS;
+	case RNIC_MR_ACCESS:
+		return SIW_WC_LOC_ACCESS_ERR;
+	default:
+		return SIW_WC_LOC_PROT_ERR;
+	}
+}
+
+/* The elements of a request of user space are as it wrote them. */
+static u16 sq_resolve(struct rnic_qp *qp, struct rnic_msg *msg, int access)
+{
+	struct siw_sqe *wqe = &msg->wqe;
+	struct rnic_sgl *sgl = &msg->sgl;
+
+	if (wqe->flags & SIW_WQE_INLINE) {
+		if (is_read(msg) || wqe->sge[0].length > RNIC_MAX_INLINE)
+			return SIW_WC_LOC_LEN_ERR;
+		memset(sgl->mr, 0, sizeof(sgl->mr));
+		sgl->sge[0].laddr = (uintptr_t)&wqe->sge[1];
+		sgl->sge[0].length = wqe->sge[0].length;
+		sgl->nr = 1;
+		sgl->len = wqe->sge[0].length;
+		return 0;
+	}
+	if (wqe->num_sge > RNIC_MAX_SGE)
+		return SIW_WC_LOC_QP_OP_ERR;
+	memcpy(sgl->sge, wqe->sge, wqe->num_sge * sizeof(*sgl->sge));
+	sgl->nr = wqe->num_sge;
+	return status_of(rnic_sgl_get(sgl, qp, access));
+}
+
+static enum start sq_fail(struct rnic_msg *msg, u16 status)
+{
+	msg->status = status;
+	return START_DONE;
+}
+
+static enum start sq_start_send(struct rnic_qp *qp, struct rnic_msg *msg,
+				struct list_head *list)
+{
+	u16 status = sq_resolve(qp, msg, 0);
+
+	if (status)
+		return sq_fail(msg, status);
+	msg->bytes = msg->sgl.len;
+	rnic_tx_wqe(qp, msg);
+	list_add_tail(&msg->tx.list, list);
+	return START_SENT;
+}
+
+/* A Read has one sink at most, which has an STag. */
+static enum start sq_start_read(struct rnic_qp *qp, struct rnic_msg *msg,
+				struct list_head *list)
+{
+	u16 status;
+
+	if (!qp->ord || msg->wqe.num_sge > 1)
+		return sq_fail(msg, SIW_WC_LOC_QP_OP_ERR);
+	if (qp->sq.reads >= qp->ord)
+		return START_WAIT;
+	status = sq_resolve(qp, msg, IB_ACCESS_LOCAL_WRITE);
+	if (!status && msg->sgl.len && !msg->sgl.mr[0]) {
+		rnic_sgl_put(&msg->sgl);
+		status = SIW_WC_LOC_PROT_ERR;
+	}
+	if (status)
+		return sq_fail(msg, status);
+	msg->bytes = msg->sgl.len;
+	msg->responded = 0;
+	msg->counted = true;
+	qp->sq.reads++;
+	rnic_tx_wqe(qp, msg);
+	list_add_tail(&msg->tx.list, list);
+	return START_SENT;
+}
+
+static enum start sq_start_local(struct rnic_qp *qp, struct rnic_msg *msg)
+{
+	const struct siw_sqe *wqe = &msg->wqe;
+	int err;
+
+	if (!qp->kernel)
+		return sq_fail(msg, SIW_WC_LOC_QP_OP_ERR);
+	if (wqe->opcode == SIW_OP_REG_MR)
+		err = rnic_mr_register(qp->ib.pd,
+				       (struct ib_mr *)(uintptr_t)wqe->base_mr,
+				       wqe->rkey, wqe->access);
+	else
+		err = rnic_mr_invalidate(qp->dev, qp->ib.pd, wqe->rkey, qp);
+	if (err == -EBUSY)
+		return START_WAIT;
+	return sq_fail(msg, err ? SIW_WC_LOC_QP_OP_ERR : SIW_WC_SUCCESS);
+}
+
+static enum start sq_start(struct rnic_qp *qp, struct rnic_msg *msg,
+			   struct list_head *list)
+{
+	msg->bytes = 0;
+	msg->counted = false;
+	if (msg->wqe.flags & SIW_WQE_READ_FENCE && qp->sq.reads)
+		return START_WAIT;
+	switch (msg->wqe.opcode) {
+	case SIW_OP_SEND:
+	case SIW_OP_SEND_REMOTE_INV:
+	case SIW_OP_WRITE:
+		return sq_start_send(qp, msg, list);
+	case SIW_OP_READ_LOCAL_INV:
+	case SIW_OP_READ:
+		return sq_start_read(qp, msg, list);
+	case SIW_OP_REG_MR:
+	case SIW_OP_INVAL_STAG:
+		return sq_start_local(qp, msg);
+	default:
+		return sq_fail(msg, SIW_WC_LOC_QP_OP_ERR);
+	}
+}
+
+/* Fill the slot at sq->head, unless it holds a request that waited. */
+static bool sq_fetch(struct rnic_sq *sq, struct rnic_msg *msg)
+{
+	unsigned long flags;
+	bool res;
+
+	if (msg->state == RNIC_MSG_FETCHED)
+		return true;
+	spin_lock_irqsave(&sq->q.lock, flags);
+	res = rnic_sqe_take(&sq->q, &msg->wqe);
+	spin_unlock_irqrestore(&sq->q.lock, flags);
+	if (res)
+		msg->state = RNIC_MSG_FETCHED;
+	return res;
+}
+
+static void sq_send(struct rnic_qp *qp, struct list_head *list)
+{
+	struct rnic_msg *msg, *next;
+	bool failed;
+
+	if (list_empty(list))
+		return;
+	list_for_each_entry(msg, list, tx.list)
+		msg->with_mpa = true;
+	/* Refused: they are flushed when the connection is over. */
+	failed = mpa_send_list(qp->sq.conn, list);
+	if (failed)
+		list_for_each_entry_safe(msg, next, list, tx.list)
+			msg->with_mpa = false;
+}
+
+/* True if nothing that was posted is left to start */
+static bool sq_idle(struct rnic_sq *sq)
+{
+	return !sq->waiting && !sq->more && !sq->reads;
+}
+
+/* Start what can start. Connection context, in full operation. */
+void rnic_sq_run(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	int budget = RUN_BUDGET;
+	LIST_HEAD(list);
+
+	sq->waiting = false;
+	sq->more = false;
+	while (!qp->failed) {
+		struct rnic_msg *msg = sq_slot(sq, sq->head);
+		enum start start;
+
+		sq->waiting = sq->head - sq->tail == sq->q.size;
+		if (sq->waiting || !sq_fetch(sq, msg))
+			break;
+		sq->more = !budget--;
+		if (sq->more)
+			break;
+		start = sq_start(qp, msg, &list);
+		sq->waiting = start == START_WAIT;
+		if (sq->waiting)
+			break;
+		sq->head++;
+		msg->state = RNIC_MSG_SENDING;
+		if (start == START_SENT)
+			continue;
+		sq_send(qp, &list);
+		INIT_LIST_HEAD(&list);
+		if (msg->status)
+			rnic_fail(qp, sq->conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
+		rnic_sq_done(qp, msg, msg->status);
+	}
+	sq_send(qp, &list);
+	if (sq->more)
+		mpa_kick(sq->conn);
+	else if (sq->closing && sq_idle(sq))
+		mpa_shutdown(sq->conn);
+}
+
+static void wqe_sent(struct rnic_qp *qp, struct rnic_msg *msg)
+{
+	/* Cut short: flushed with the rest */
+	if (msg->tx.status || !msg->cut)
+		return;
+	if (msg->counted)
+		msg->state = RNIC_MSG_READING;
+	else
+		rnic_sq_done(qp, msg, SIW_WC_SUCCESS);
+}
+
+/* MPA hands back messages, in order. Connection context. */
+void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done)
+{
+	struct rnic_msg *msg, *next;
+
+	list_for_each_entry_safe(msg, next, done, tx.list) {
+		msg->with_mpa = false;
+		switch (msg->kind) {
+		case RNIC_MSG_WQE:
+			wqe_sent(qp, msg);
+			break;
+		case RNIC_MSG_RESPONSE:
+			rnic_tx_responded(qp, msg);
+			break;
+		}
+	}
+}
+
+/* The FIN follows what was posted before. Context: any */
+void rnic_sq_close(struct rnic_qp *qp)
+{
+	WRITE_ONCE(qp->sq.closing, true);
+	rnic_sq_kick(qp);
+}
+
+/*
+ * The connection is over, and MPA has handed back all messages: complete what
+ * has a slot, in order. Connection context.
+ */
+void rnic_sq_stop(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	u32 n;
+
+	if (!sq->slot)
+		return;
+	sq->waiting = false;
+	if (sq_slot(sq, sq->head)->state == RNIC_MSG_FETCHED)
+		sq->head++;
+	for (n = sq->tail; n != sq->head; n++) {
+		struct rnic_msg *msg = sq_slot(sq, n);
+
+		if (msg->state == RNIC_MSG_DONE)
+			continue;
+		rnic_sgl_put(&msg->sgl);
+		msg->status = SIW_WC_WR_FLUSH_ERR;
+		msg->state = RNIC_MSG_DONE;
+	}
+	sq->reads = 0;
+	sq_complete(qp);
+}
+
+/*
+ * Slots for the send queue, and for what else the connection sends: IRD Read
+ * Responses and one more, since an RTR by RDMA Read is not counted, an RTR and
+ * a Terminate. Comes before anything is sent, which therefore needs no memory.
+ */
+int rnic_qp_slots(struct rnic_qp *qp)
+{
+	qp->nr_responses = qp->ird + 1;
+	qp->sq.slot = vcalloc(qp->sq.q.size + qp->nr_responses + 2,
+			      sizeof(*qp->sq.slot));
+	if (!qp->sq.slot)
+		return -ENOMEM;
+	qp->response = qp->sq.slot + qp->sq.q.size;
+	qp->rtr = qp->response + qp->nr_responses;
+	qp->term = qp->rtr + 1;
+	return 0;
+}
+
+void rnic_qp_free_slots(struct rnic_qp *qp)
+{
+	vfree(qp->sq.slot);
+	qp->sq.slot = NULL;
+}

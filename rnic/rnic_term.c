@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Errors. The first one wins, of either direction: it determines the Terminate
+ * and the async event, and puts the QP into ERR. What the peer sends after
+ * that is dropped, and each source ends, so that the Terminate goes out soon.
+ */
+#include "rnic.h"
+
+static enum ib_event_type event_of(u32 err)
+{
+	u8 layer = rdmap_err_layer(err), type = rdmap_err_type(err);
+
+	if (layer == RDMAP_LAYER_RDMA && type == RDMAP_TYPE_PROTECTION)
+		return IB_EVENT_QP_ACCESS_ERR;
+	if (layer == RDMAP_LAYER_DDP && type == RDMAP_TYPE_TAGGED)
+		return IB_EVENT_QP_ACCESS_ERR;
+	if (layer == RDMAP_LAYER_RDMA && type == RDMAP_TYPE_LOCAL)
+		return IB_EVENT_QP_FATAL;
+	return IB_EVENT_QP_REQ_ERR;
+}
+
+static bool fail_first(struct rnic_qp *qp)
+{
+	if (qp->failed)
+		return false;
+	qp->failed = true;
+	rnic_qp_set_state(qp, IB_QPS_ERR);
+	return true;
+}
+
+/*
+ * An error that this end has found; @hdr is of the ULPDU in error, or NULL.
+ * Connection context, in full operation.
+ */
+void rnic_fail(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
+	       u32 ulpdu_len, const u8 *hdr, u32 hdr_len)
+{
+	if (!fail_first(qp))
+		return;
+	/* A Responder that has not had an FPDU cannot send one. */
+	if (rnic_tx_terminate(qp, conn, err, ulpdu_len, hdr, hdr_len)) {
+		mpa_abort(conn);
+	} else {
+		mpa_shutdown(conn);
+		rnic_qp_close_soon(qp);
+	}
+	rnic_qp_event(qp, event_of(err));
+}
+
+/* The peer's Terminate: none is sent in answer to it, only our FIN. */
+void rnic_terminated(struct rnic_qp *qp, struct mpa_conn *conn, u32 err)
+{
+	rnic_count(qp->dev, RNIC_STAT_RX_TERMINATE);
+	if (!fail_first(qp))
+		return;
+	mpa_shutdown(conn);
+	rnic_qp_close_soon(qp);
+	rnic_qp_event(qp, event_of(err));
+}

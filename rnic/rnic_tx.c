@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Messages as DDP segments. Each is a source: MPA asks for its next segment
+ * when there is room for one, and says how long it may be. The memory is an
+ * application's, which may write to it meanwhile: MPA_TX_COPY.
+ *
+ * After the first error each source ends, but for the Terminate's.
+ */
+#include <linux/errno.h>
+#include <linux/list.h>
+
+#include "rnic.h"
+
+static bool msg_over(const struct rnic_msg *msg)
+{
+	return msg->qp->failed && msg->kind != RNIC_MSG_TERM;
+}
+
+/* Memory for @max octets at most; fewer if there is no room to name more. */
+static u32 msg_vecs(struct rnic_msg *msg, u32 max, unsigned int *nr)
+{
+	u32 len = 0, room;
+
+	max = min(max, msg->left);
+	for (*nr = 0; len < max && *nr < RNIC_SEG_VECS; ++*nr) {
+		struct kvec *vec = &msg->vec[*nr];
+
+		vec->iov_base = rnic_sgl_at(&msg->sgl, &msg->at, &room);
+		vec->iov_len = min(max - len, room);
+		msg->at.off += vec->iov_len;
+		len += vec->iov_len;
+	}
+	return len;
+}
+
+/* The next segment of a message with memory of its own. */
+static int msg_next(struct mpa_tx *tx, u32 max)
+{
+	struct rnic_msg *msg = container_of(tx, struct rnic_msg, tx);
+	unsigned int nr;
+
+	tx->hdr_len = 0;
+	tx->len = 0;
+	if (msg_over(msg))
+		return 0;
+	tx->len = msg_vecs(msg, max - RDMAP_UNTAGGED_LEN, &nr);
+	iov_iter_kvec(&tx->data, ITER_SOURCE, msg->vec, nr, tx->len);
+	msg->left -= tx->len;
+	msg->hdr.last = !msg->left;
+	msg->cut = msg->hdr.last;
+	tx->hdr = msg->octets;
+	tx->hdr_len = rdmap_hdr_put(msg->octets, &msg->hdr);
+	if (msg->hdr.tagged)
+		msg->hdr.to += tx->len;
+	else
+		msg->hdr.mo += tx->len;
+	return !msg->hdr.last;
+}
+
+/* A message that is in @octets as a whole: shorter than any MULPDU */
+static int msg_short(struct mpa_tx *tx, u32 max)
+{
+	struct rnic_msg *msg = container_of(tx, struct rnic_msg, tx);
+
+	tx->len = 0;
+	tx->hdr = msg->octets;
+	tx->hdr_len = msg_over(msg) ? 0 : msg->left;
+	msg->cut = tx->hdr_len;
+	return 0;
+}
+
+static void msg_init(struct rnic_qp *qp, struct rnic_msg *msg,
+		     enum rnic_msg_kind kind, u8 opcode)
+{
+	msg->qp = qp;
+	msg->kind = kind;
+	msg->cut = false;
+	msg->at = (struct rnic_at) {};
+	msg->hdr = (struct rdmap_hdr) {
+		.ddp_version	= qp->version,
+		.version	= qp->version,
+		.opcode		= opcode,
+	};
+	msg->tx.flags = MPA_TX_COPY;
+	msg->tx.next = msg_next;
+	msg->left = msg->sgl.len;
+}
+
+static void msg_tagged(struct rnic_msg *msg, u32 stag, u64 to)
+{
+	msg->hdr.tagged = true;
+	msg->hdr.stag = stag;
+	msg->hdr.to = to;
+}
+
+static void msg_untagged(struct rnic_msg *msg, enum rdmap_queue qn)
+{
+	msg->hdr.qn = qn;
+	msg->hdr.msn = msg->qp->msn[qn]++;
+}
+
+/* Write the header of the only segment; returns its length. */
+static u32 msg_single(struct rnic_msg *msg)
+{
+	msg->hdr.last = true;
+	msg->tx.next = msg_short;
+	return rdmap_hdr_put(msg->octets, &msg->hdr);
+}
+
+static u8 send_opcode(const struct siw_sqe *wqe)
+{
+	bool se = wqe->flags & SIW_WQE_SOLICITED;
+
+	if (wqe->opcode == SIW_OP_SEND_REMOTE_INV)
+		return se ? RDMAP_OP_SEND_SE_INV : RDMAP_OP_SEND_INV;
+	return se ? RDMAP_OP_SEND_SE : RDMAP_OP_SEND;
+}
+
+static void read_request(struct rnic_msg *msg, u32 source_stag, u64 source_to)
+{
+	struct rdmap_read read = {
+		.source_stag	= source_stag,
+		.source_to	= source_to,
+		.size		= msg->sgl.len,
+	};
+
+	if (msg->sgl.len) {
+		read.sink_stag = msg->sgl.sge[0].lkey;
+		read.sink_to = msg->sgl.sge[0].laddr;
+	}
+	msg_untagged(msg, RDMAP_QN_READ);
+	msg->left = msg_single(msg);
+	msg->left += rdmap_read_put(msg->octets + msg->left, &read);
+}
+
+/* Prepare the message of a slot whose memory is resolved. */
+void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg)
+{
+	const struct siw_sqe *wqe = &msg->wqe;
+
+	switch (wqe->opcode) {
+	case SIW_OP_WRITE:
+		rnic_count(qp->dev, RNIC_STAT_TX_WRITE);
+		msg_init(qp, msg, RNIC_MSG_WQE, RDMAP_OP_WRITE);
+		msg_tagged(msg, wqe->rkey, wqe->raddr);
+		break;
+	case SIW_OP_READ:
+	case SIW_OP_READ_LOCAL_INV:
+		rnic_count(qp->dev, RNIC_STAT_TX_READ);
+		msg_init(qp, msg, RNIC_MSG_WQE, RDMAP_OP_READ);
+		read_request(msg, wqe->rkey, wqe->raddr);
+		break;
+	default:
+		rnic_count(qp->dev, RNIC_STAT_TX_SEND);
+		msg_init(qp, msg, RNIC_MSG_WQE, send_opcode(wqe));
+		msg_untagged(msg, RDMAP_QN_SEND);
+		if (wqe->opcode == SIW_OP_SEND_REMOTE_INV)
+			msg->hdr.stag = wqe->rkey;
+	}
+}
+
+static int msg_send(struct mpa_conn *conn, struct rnic_msg *msg)
+{
+	int err;
+
+	msg->with_mpa = true;
+	err = mpa_send(conn, &msg->tx);
+	if (err)
+		msg->with_mpa = false;
+	return err;
+}
+
+/*
+ * Answer a Read Request from @mr, of which this takes over a user; NULL if no
+ * octets are asked for. Returns 0, -ENOSPC: more Requests than IRD, or what
+ * mpa_send() returned.
+ */
+int rnic_tx_respond(struct rnic_qp *qp, struct mpa_conn *conn,
+		    const struct rdmap_read *read, struct rnic_mr *mr)
+{
+	struct rnic_msg *msg;
+	int err = -ENOSPC;
+
+	if (qp->resp_head - qp->resp_tail == qp->nr_responses)
+		goto put;
+	msg = &qp->response[qp->resp_head % qp->nr_responses];
+	msg->sgl.nr = 1;
+	msg->sgl.len = read->size;
+	msg->sgl.mr[0] = mr;
+	msg->sgl.sge[0] = (struct siw_sge) {
+		.laddr	= read->source_to,
+		.length	= read->size,
+		.lkey	= read->source_stag,
+	};
+	msg_init(qp, msg, RNIC_MSG_RESPONSE, RDMAP_OP_RESPONSE);
+	msg_tagged(msg, read->sink_stag, read->sink_to);
+	err = msg_send(conn, msg);
+	if (!err) {
+		qp->resp_head++;
+		return 0;
+	}
+	msg->sgl.nr = 0;
+put:
+	if (mr)
+		rnic_mr_put(mr);
+	return err;
+}
+
+/* The Initiator's RTR, by RDMA Write or Read: RFC 6581 section 9.2 */
+int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn, u8 kind)
+{
+	struct rnic_msg *msg = qp->rtr;
+
+	if (kind == MPA_RTR_WRITE) {
+		msg_init(qp, msg, RNIC_MSG_RTR, RDMAP_OP_WRITE);
+		msg_tagged(msg, 0, 0);
+		msg->left = msg_single(msg);
+	} else {
+		msg_init(qp, msg, RNIC_MSG_RTR, RDMAP_OP_READ);
+		read_request(msg, 0, 0);
+		qp->rtr_read = true;
+	}
+	return msg_send(conn, msg);
+}
+
+int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
+		      u32 ulpdu_len, const u8 *hdr, u32 hdr_len)
+{
+	struct rnic_msg *msg = qp->term;
+
+	rnic_count(qp->dev, RNIC_STAT_TX_TERMINATE);
+	msg_init(qp, msg, RNIC_MSG_TERM, RDMAP_OP_TERMINATE);
+	msg_untagged(msg, RDMAP_QN_TERMINATE);
+	msg->left = msg_single(msg);
+	msg->left += rdmap_term_put(msg->octets + msg->left, err, ulpdu_len,
+				    hdr, hdr_len);
+	return msg_send(conn, msg);
+}
+
+/* MPA has handed back a Read Response: the slot is free. */
+void rnic_tx_responded(struct rnic_qp *qp, struct rnic_msg *msg)
+{
+	rnic_sgl_put(&msg->sgl);
+	qp->resp_tail++;
+}
