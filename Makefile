@@ -5,8 +5,9 @@
 KDIR ?= /lib/modules/$(shell uname -r)/build
 RELEASE := $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
 
+# Kbuild leaves mpa_rnic out where the kernel has no RDMA
+MODULES = CONFIG_MPA=m CONFIG_MPA_RNIC=m CONFIG_MPA_SAMPLES=m
 # KUnit is off in Debian's own kernels
-MODULES = CONFIG_MPA=m CONFIG_MPA_SAMPLES=m
 MODULES += $(if $(wildcard kunit),$(if $(shell grep -s '^CONFIG_KUNIT=' \
 	$(KDIR)/include/config/auto.conf),CONFIG_MPA_KUNIT_TEST=m))
 
@@ -27,7 +28,7 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
 
 .PHONY: all modules modules_install install uninstall deb packages demo check \
-	matrix harden fuzz net faults races kcsan dos exit_order dos-cost soak \
+	matrix harden fuzz net faults races kcsan dos exit_order life scribble dos-cost soak \
 	fuzz-core integrity lint interop ooo bench bench-compare bench-profile \
 	shell coverage mutants conformance htmldocs patches tools tools_install clean \
 	distclean help need-kdir
@@ -74,7 +75,7 @@ install: modules_install
 	install -D -m 644 conf/sysctl.conf $(EXAMPLES)/sysctl.d/mpa.conf
 
 uninstall: need-kdir
-	rm -f $(foreach m,mpa mpa_hello mpa_kunit mpa_ping mpa_rdmap, \
+	rm -f $(foreach m,mpa mpa_hello mpa_kunit mpa_ping mpa_rdmap mpa_rnic, \
 		$(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko $(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko.*)
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/mpa
 	$(DEPMOD)
@@ -105,7 +106,7 @@ HARDEN = tests/harden.sh $(if $(SEED),--seed $(SEED)) \
 harden:
 	$(HARDEN) $(ONLY)
 
-fuzz net faults races kcsan dos exit_order soak:
+fuzz net faults races kcsan dos exit_order life scribble soak:
 	$(HARDEN) $(if $(ONLY),--only '$(ONLY)') $@
 
 matrix:
@@ -171,7 +172,8 @@ distclean: clean
 	rm -rf "$${MPA_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/mpa}"
 
 help:
-	@echo "make                  the modules, for the running kernel or KDIR=DIR"
+	@echo "make                  the modules, for the running kernel or KDIR=DIR;"
+	@echo "                      mpa_rnic only if that kernel has RDMA"
 	@echo "make install          install them there (then: modprobe mpa), and examples of"
 	@echo "                      settings; make uninstall removes them; DESTDIR=DIR"
 	@echo "make deb              Debian packages, in build/deb: mpa-dkms, mpa-dev, mpa-tools"
@@ -179,7 +181,7 @@ help:
 	@echo "                      13; SUITE=trixie one of them, ONLY='PART...' some of it"
 	@echo "make tools            the command mpa, which shows connections (libmnl-dev);"
 	@echo "                      make tools_install PREFIX=DIR (/usr/local)"
-	@echo "make demo             a file goes through MPA in a guest"
+	@echo "make demo             a file goes through MPA in a guest; rping over RDMA devices"
 	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
 	@echo "                      LONG=1 with the exhaustive sweeps, and the guest's own"
 	@echo "                      tests on the debug kernel,"
@@ -199,6 +201,8 @@ help:
 	@echo "                      cells (net), reloads (races), closes (dos); SEED=S as"
 	@echo "                      that time; KERNEL=plain, debug or kcsan (data races)"
 	@echo "make exit_order       mpa is unloaded while a task is about to queue a work item"
+	@echo "make life             RDMA devices, netdevs and applications go under load"
+	@echo "make scribble         applications write to the queues of an RDMA device"
 	@echo "make dos-cost         instructions for small pieces, beside plain TCP"
 	@echo "make soak             these again and again in one guest, some at the same time,"
 	@echo "                      on the debug kernel; ONLY='PART...' some of them"

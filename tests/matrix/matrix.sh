@@ -12,7 +12,7 @@ set -euo pipefail
 . "$VM_DIR/debian.sh"
 
 OUT=$TOP/build/matrix
-COMPLAINT='(warning|error): |WARNING: |ERROR: |undefined!'
+COMPLAINT='(warning|error): |WARNING: |ERROR: |undefined!|multiple modules'
 
 # Suite, the suites below it, package of the headers, of the real-time ones
 KERNELS='
@@ -123,12 +123,13 @@ compile_kunit() {
 }
 
 compile_all() {
-	compile "$@" M=/build MPA=/build/mpa CONFIG_MPA=m CONFIG_MPA_SAMPLES=m &&
+	compile "$@" M=/build MPA=/build/mpa CONFIG_MPA=m CONFIG_MPA_RNIC=m \
+		CONFIG_MPA_SAMPLES=m &&
 		compile_kunit "$@"
 }
 
 modules_made() {
-	local module want=(mpa/mpa mpa/mpa_ping mpa/mpa_rdmap mpa/mpa_hello
+	local module want=(mpa/mpa mpa/mpa_ping mpa/mpa_rdmap mpa/mpa_hello mpa/mpa_rnic
 		races/mpa_races bench/mpa_bench bench/mpa_bench_verbs vm_fault/vm_fault
 		exit_order net_isn mpa_cover kunit/mpa_kunit)
 

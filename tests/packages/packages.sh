@@ -154,10 +154,14 @@ right() {
 	[[ $(modinfo -F vermagic "$file") == "$2 "* ]] || fail "vermagic"
 }
 
-# known ROOT RELEASE: depmod has been there
+# known ROOT RELEASE: depmod has been there, and each module's symbols are found
 known() {
-	grep '/mpa_ping\.ko[.xz]*:.*/mpa\.ko' "$1/lib/modules/$2/modules.dep" ||
-		fail "modules.dep does not know it"
+	local dep=$1/lib/modules/$2/modules.dep
+
+	grep '/mpa_ping\.ko[.xz]*:.*/mpa\.ko' "$dep" ||
+		fail "modules.dep does not know mpa_ping"
+	grep '/mpa_rnic\.ko[.xz]*:.*/mpa\.ko' "$dep" | grep '/ib_core\.ko' ||
+		fail "modules.dep does not know mpa_rnic"
 }
 
 # make_install RELEASE ARGUMENT...: the arguments are for uninstall as well
@@ -266,6 +270,18 @@ consumer_for() {
 		fail "depends"
 }
 
+# A kernel that was configured without RDMA gets the other modules
+dkms_without_rdma() {
+	local dest=$ROOT/lib/modules/$1/updates/dkms
+
+	in_root dkms remove "mpa/$VERSION" -k "$1"
+	in_root sed -i '/^CONFIG_INFINIBAND/d' \
+		"/lib/modules/$1/build/include/config/auto.conf"
+	in_root dkms install "mpa/$VERSION" -k "$1"
+	[[ -e $dest/mpa.ko.xz && -e $dest/mpa_ping.ko.xz ]] || fail "not all are there"
+	[[ ! -e $dest/mpa_rnic.ko.xz ]] || fail "mpa_rnic is there"
+}
+
 nothing_left() {
 	local left
 
@@ -356,6 +372,7 @@ tests_dkms() {
 		case_ "consumer.$kernel" consumer_for "$kernel"
 	done
 	! want lockdown || tests_lockdown
+	case_ dkms.without_rdma dkms_without_rdma "${KERNELS[1]}"
 	case_ dkms.purge purged
 	case_ dkms.tree dkms_tree "${KERNELS[0]}"
 }

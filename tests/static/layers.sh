@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# layers.sh DIR: calls between the objects of mpa.ko go down only. Kbuild lists them
-# from the top layer to the bottom; DIR has them, built. Data counts as well. Prints
-# one case for each object: a symbol of an object above it makes it fail. A file NAME_gen.c,
-# generated, is of the layer of NAME.c.
+# layers.sh DIR MODULE FOLDER: calls between the objects of mpa.ko, or of mpa_rnic.ko, go
+# down only. Kbuild lists them from the top layer to the bottom; DIR has them, built. Data
+# counts as well. Prints one case for each object: a symbol of an object above it makes it
+# fail. A file NAME_gen.c, generated, is of the layer of NAME.c.
 set -euo pipefail
 
-dir=${1:?usage: layers.sh DIR}
+dir=${1:?usage: layers.sh DIR MODULE FOLDER} module=$2 folder=$3
 top=$(dirname "$0")/../..
-mapfile -t order < <(sed -nE 's/^mpa-y [+:]= (mpa_\w+)\.o$/\1/p' "$top/Kbuild")
-sources=$(cd "$top" && printf '%s\n' mpa_*.c | grep -v '\.mod\.c$' | sort)
-if [[ $(printf '%s.c\n' "${order[@]}" | sort) != "$sources" ]]; then
-	echo "not ok layers.order Kbuild lists other objects than ${sources//$'\n'/ }"
+mapfile -t order < <(sed -nE "s,^$module-y [+:]= ($folder/)?(\w+)\.o\$,\2,p" "$top/Kbuild")
+sources=$(cd "$top/$folder" && printf '%s\n' *.c | grep -v '\.mod\.c$' | LC_ALL=C sort)
+if [[ $(printf '%s.c\n' "${order[@]}" | LC_ALL=C sort) != "$sources" ]]; then
+	echo "not ok layers.$module.order Kbuild lists other objects than ${sources//$'\n'/ }"
 	exit 1
 fi
 
 for name in "${order[@]}"; do
-	symbols=$(nm -P "$dir/$name.o") || exit 2
+	symbols=$(nm -P "$dir/$folder/$name.o") || exit 2
 	sed "s/^/$name /" <<<"$symbols"
 done >"$dir/layers.symbols"
 

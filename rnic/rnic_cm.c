@@ -1,0 +1,826 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Endpoints: connections to be or being, and the events that iw_cm gets.
+ *
+ * An endpoint has a reference for its phase (connecting, or having a
+ * connection), one for the QP's pointer, and one for its number, by which iw_cm
+ * names a Responder's until it answers. Only the endpoint itself detaches, in
+ * closed() and rejected(); whoever else wants it to end aborts.
+ *
+ * iw_cm has BUG()s for events out of order: CLOSE before CONNECT_REPLY or
+ * ESTABLISHED, and any event after iw_accept or iw_connect has failed.
+ * ep->events says what was given, and ep_over() gives what is owed, once.
+ */
+#include <linux/errno.h>
+#include <linux/in.h>
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+
+#include "rnic.h"
+
+#define SYN_RETRIES	3		/* destroying a cm_id waits for it */
+
+#define ORPHAN_PATIENCE	(3 * HZ)	/* for an answer without a listener */
+
+enum ep_events {
+	EVENTS_NONE,	/* no cm_id, or it wants no event */
+	EVENTS_OWED,	/* CONNECT_REPLY or ESTABLISHED is due */
+	EVENTS_UP,	/* CLOSE is due */
+};
+
+/**
+ * struct rnic_listener - a listening cm_id
+ * @refs: iw_cm's, and one for each child that is not answered
+ * @cm_id: with a reference
+ * @mpa: MPA's listener
+ * @lock: protects @children and @closed
+ * @children: endpoints that iw_cm has not answered
+ * @closed: no more children
+ * @orphans: aborts those that are not answered; has a reference, and the device
+ */
+struct rnic_listener {
+	refcount_t		refs;
+	struct iw_cm_id		*cm_id;
+	struct mpa_listener	*mpa;
+	spinlock_t		lock;	/* protects @children and @closed */
+	struct list_head	children;
+	bool			closed;
+	struct delayed_work	orphans;
+};
+
+/**
+ * struct rnic_ep - an endpoint
+ * @refs: see above
+ * @dev: its device, which is not unregistered before the endpoint is gone
+ * @lock: protects @conn, @events, @connector, @connected
+ * @conn: until it is detached
+ * @events: what iw_cm has been given
+ * @cm_id: with a reference, once connecting or accepted
+ * @qp: with a reference, likewise
+ * @listener: of a Responder that is not answered, with a reference
+ * @child: in its list
+ * @number: by which iw_cm names it, or 0; with a reference until the end
+ * @requested: iw_cm has its Request; under the listener's lock
+ * @answered: iw_cm has accepted or rejected it
+ * @initiator: it has called iw_connect
+ * @err: how the connection ended
+ * @connector: from the return of mpa_connect() until done()
+ * @connected: done() was called
+ */
+struct rnic_ep {
+	refcount_t		refs;
+	struct rnic_dev		*dev;
+	spinlock_t		lock;	/* protects what is said above */
+	struct mpa_conn		*conn;
+	enum ep_events		events;
+	struct iw_cm_id		*cm_id;
+	struct rnic_qp		*qp;
+	struct rnic_listener	*listener;
+	struct list_head	child;
+	u32			number;
+	bool			requested;
+	bool			answered;
+	bool			initiator;
+	int			err;
+	struct mpa_connector	*connector;
+	bool			connected;
+};
+
+static void listener_put(struct rnic_listener *l)
+{
+	if (!refcount_dec_and_test(&l->refs))
+		return;
+	l->cm_id->rem_ref(l->cm_id);
+	kfree(l);
+}
+
+/* Its children are answered, or aborted. */
+static void orphans_put(struct rnic_listener *l)
+{
+	struct ib_device *ib = l->cm_id->device;
+
+	listener_put(l);
+	ib_device_put(ib);
+}
+
+static void child_del(struct rnic_ep *ep)
+{
+	struct rnic_listener *l = ep->listener;
+	bool last;
+
+	spin_lock_bh(&l->lock);
+	list_del_init(&ep->child);
+	last = l->closed && list_empty(&l->children);
+	spin_unlock_bh(&l->lock);
+	if (last && cancel_delayed_work(&l->orphans))
+		orphans_put(l);
+}
+
+void rnic_ep_get(struct rnic_ep *ep)
+{
+	refcount_inc(&ep->refs);
+}
+
+void rnic_ep_put(struct rnic_ep *ep)
+{
+	if (!refcount_dec_and_test(&ep->refs))
+		return;
+	ib_device_put(&ep->dev->ib);
+	kfree(ep);
+}
+
+/* Context: any but hard interrupt */
+void rnic_ep_abort(struct rnic_ep *ep)
+{
+	spin_lock_bh(&ep->lock);
+	if (ep->conn)
+		mpa_abort(ep->conn);
+	spin_unlock_bh(&ep->lock);
+}
+
+static struct rnic_ep *ep_new(struct rnic_dev *dev, bool initiator)
+{
+	struct rnic_ep *ep;
+
+	if (!ib_device_try_get(&dev->ib))
+		return NULL;
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	if (!ep) {
+		ib_device_put(&dev->ib);
+		return NULL;
+	}
+	refcount_set(&ep->refs, 1);
+	spin_lock_init(&ep->lock);
+	INIT_LIST_HEAD(&ep->child);
+	ep->dev = dev;
+	ep->initiator = initiator;
+	return ep;
+}
+
+/* Events */
+
+static int ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
+		    const struct mpa_startup *startup)
+{
+	struct iw_cm_event event = {
+		.event		= type,
+		.status		= status,
+		.local_addr	= ep->cm_id->m_local_addr,
+		.remote_addr	= ep->cm_id->m_remote_addr,
+	};
+	int err;
+
+	if (startup) {
+		event.private_data = (void *)startup->pd;
+		event.private_data_len = min_t(u32, startup->pd_len, U8_MAX);
+	}
+	if (ep->qp) {
+		event.ird = min_t(u32, ep->qp->ird, U8_MAX);
+		event.ord = min_t(u32, ep->qp->ord, U8_MAX);
+	}
+	err = ep->cm_id->event_handler(ep->cm_id, &event);
+	if (err != -ENOMEM || !event.private_data_len)
+		return err;
+	/* Not taken; without private data it needs no memory. */
+	event.private_data = NULL;
+	event.private_data_len = 0;
+	return ep->cm_id->event_handler(ep->cm_id, &event);
+}
+
+static bool ep_events_from(struct rnic_ep *ep, enum ep_events from,
+			   enum ep_events to)
+{
+	bool res;
+
+	spin_lock_bh(&ep->lock);
+	res = ep->events == from;
+	if (res)
+		ep->events = to;
+	spin_unlock_bh(&ep->lock);
+	return res;
+}
+
+/* Give the events that are still owed. */
+static void ep_last_events(struct rnic_ep *ep)
+{
+	int err = ep->err ?: -ECONNRESET;
+
+	if (ep_events_from(ep, EVENTS_OWED, EVENTS_NONE)) {
+		if (ep->initiator) {
+			ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, err, NULL);
+			return;
+		}
+		/* Its status is ignored, and without it CLOSE is a BUG(). */
+		ep_event(ep, IW_CM_EVENT_ESTABLISHED, err, NULL);
+		ep_event(ep, IW_CM_EVENT_CLOSE, 0, NULL);
+	} else if (ep_events_from(ep, EVENTS_UP, EVENTS_NONE)) {
+		ep_event(ep, IW_CM_EVENT_CLOSE, 0, NULL);
+	}
+}
+
+/* QP and endpoint */
+
+static int ep_bind(struct rnic_ep *ep, u32 qpn,
+		   const struct iw_cm_conn_param *param)
+{
+	struct rnic_qp *qp = rnic_qp_find(ep->dev, qpn);
+	int err;
+
+	if (!qp)
+		return -EINVAL;
+	err = rnic_qp_bind(qp, ep, param->ird, param->ord);
+	if (err) {
+		rnic_qp_put(qp);
+		return err;
+	}
+	rnic_ep_get(ep);
+	ep->qp = qp;
+	return 0;
+}
+
+static void ep_unbind(struct rnic_ep *ep)
+{
+	struct rnic_qp *qp = ep->qp;
+
+	if (!qp)
+		return;
+	ep->qp = NULL;
+	rnic_qp_unbind(qp);
+	rnic_qp_put(qp);
+	rnic_ep_put(ep);
+}
+
+/* From the number of iw_cm, with a reference, or NULL */
+static struct rnic_ep *ep_find(struct iw_cm_id *cm_id)
+{
+	struct rnic_dev *dev = to_rnic(cm_id->device);
+	struct rnic_ep *ep;
+
+	xa_lock_bh(&dev->eps);
+	ep = xa_load(&dev->eps, (unsigned long)cm_id->provider_data);
+	if (ep)
+		rnic_ep_get(ep);
+	xa_unlock_bh(&dev->eps);
+	return ep;
+}
+
+/* The same; it can be answered once. iw_cm has one call at a time. */
+static struct rnic_ep *ep_answer(struct iw_cm_id *cm_id)
+{
+	struct rnic_ep *ep = ep_find(cm_id);
+
+	if (!ep || ep->answered) {
+		if (ep)
+			rnic_ep_put(ep);
+		return NULL;
+	}
+	ep->answered = true;
+	child_del(ep);
+	return ep;
+}
+
+/* Callbacks of MPA, in connection context */
+
+static void ep_up(struct rnic_ep *ep, struct mpa_conn *conn)
+{
+	struct mpa_info info;
+
+	mpa_get_info(conn, &info);
+	rnic_qp_up(ep->qp, conn, &info);
+	if (info.initiator && info.rtr && rnic_tx_rtr(ep->qp, conn, info.rtr))
+		mpa_abort(conn);
+}
+
+static void ep_established(struct mpa_conn *conn,
+			   const struct mpa_startup *reply)
+{
+	struct rnic_ep *ep = mpa_conn_ctx(conn);
+
+	ep_up(ep, conn);
+	if (ep_events_from(ep, EVENTS_OWED, EVENTS_UP))
+		ep_event(ep, ep->initiator ? IW_CM_EVENT_CONNECT_REPLY :
+					     IW_CM_EVENT_ESTABLISHED, 0, reply);
+	mpa_resume(conn);
+	mpa_kick(conn);
+}
+
+static void ep_detach(struct rnic_ep *ep, struct mpa_conn *conn)
+{
+	if (ep->qp)
+		rnic_qp_down(ep->qp);
+	spin_lock_bh(&ep->lock);
+	ep->conn = NULL;
+	spin_unlock_bh(&ep->lock);
+	mpa_detach(conn);
+}
+
+static void ep_rejected(struct mpa_conn *conn, const struct mpa_startup *reply)
+{
+	struct rnic_ep *ep = mpa_conn_ctx(conn);
+
+	if (ep_events_from(ep, EVENTS_OWED, EVENTS_NONE))
+		ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED, reply);
+	ep_detach(ep, conn);
+}
+
+/* False if the listener has gone: nobody will answer. */
+static bool child_requests(struct rnic_listener *l, struct rnic_ep *ep)
+{
+	spin_lock_bh(&l->lock);
+	ep->requested = !l->closed;
+	spin_unlock_bh(&l->lock);
+	return ep->requested;
+}
+
+static void ep_request(struct mpa_conn *conn, const struct mpa_startup *req)
+{
+	struct rnic_ep *ep = mpa_conn_ctx(conn);
+	struct rnic_listener *l = ep->listener;
+	struct iw_cm_event event = {
+		.event		= IW_CM_EVENT_CONNECT_REQUEST,
+		.provider_data	= (void *)(unsigned long)ep->number,
+		.private_data	= (void *)req->pd,
+		.private_data_len = min_t(u32, req->pd_len, U8_MAX),
+		.ird		= RNIC_MAX_DEPTH,
+		.ord		= RNIC_MAX_DEPTH,
+	};
+	struct mpa_info info;
+
+	if (!child_requests(l, ep)) {
+		mpa_reject(conn, NULL, 0);
+		return;
+	}
+	mpa_get_info(conn, &info);
+	event.local_addr = info.local;
+	event.remote_addr = info.peer;
+	if (req->enhanced && req->enhanced->ird != MPA_DEPTH_ULP)
+		event.ird = min_t(u16, req->enhanced->ird, U8_MAX);
+	if (req->enhanced && req->enhanced->ord != MPA_DEPTH_ULP)
+		event.ord = min_t(u16, req->enhanced->ord, U8_MAX);
+	if (l->cm_id->event_handler(l->cm_id, &event))
+		mpa_reject(conn, NULL, 0);
+}
+
+static void ep_recv(struct mpa_conn *conn, struct mpa_rx *rx)
+{
+	struct rnic_ep *ep = mpa_conn_ctx(conn);
+
+	rnic_rx_recv(ep->qp, conn, rx);
+}
+
+static void ep_sent(struct mpa_conn *conn, struct list_head *done)
+{
+	struct rnic_ep *ep = mpa_conn_ctx(conn);
+
+	rnic_sq_sent(ep->qp, done);
+}
+
+static void ep_run(struct mpa_conn *conn)
+{
+	struct rnic_ep *ep = mpa_conn_ctx(conn);
+
+	rnic_sq_run(ep->qp);
+}
+
+/* The peer's FIN: send what is left, then ours. iw_cm hears of it at CLOSE. */
+static void ep_ended(struct mpa_conn *conn, const struct mpa_end *end)
+{
+	struct rnic_ep *ep = mpa_conn_ctx(conn);
+	struct mpa_info info;
+
+	ep->err = end->err;
+	mpa_get_info(conn, &info);
+	if (info.state != MPA_STATE_FULL)
+		return;
+	if (end->error > MPA_ERR_TCP) {
+		rnic_fail(ep->qp, conn, RDMAP_ERR_MPA(end->error), 0, NULL, 0);
+		return;
+	}
+	rnic_sq_close(ep->qp);
+	rnic_qp_close_soon(ep->qp);
+}
+
+static void ep_closed(struct mpa_conn *conn, int err)
+{
+	ep_detach(mpa_conn_ctx(conn), conn);
+}
+
+/* Nobody can answer its Request any longer. */
+static void child_over(struct rnic_ep *ep)
+{
+	struct rnic_listener *l = ep->listener;
+
+	child_del(ep);
+	if (xa_cmpxchg_bh(&ep->dev->eps, ep->number, ep, NULL, 0) == ep)
+		rnic_ep_put(ep);
+	listener_put(l);
+}
+
+/* Nothing of the connection is left: the end of the phase. */
+static void ep_over(struct rnic_ep *ep)
+{
+	if (ep->qp)
+		rnic_qp_over(ep->qp);
+	if (ep->cm_id)
+		ep_last_events(ep);
+	ep_unbind(ep);
+	if (ep->cm_id)
+		ep->cm_id->rem_ref(ep->cm_id);
+	if (ep->listener)
+		child_over(ep);
+	rnic_ep_put(ep);
+}
+
+static void ep_released(struct mpa_conn *conn, struct list_head *left)
+{
+	struct rnic_ep *ep = mpa_conn_ctx(conn);
+
+	if (ep->qp)
+		rnic_sq_sent(ep->qp, left);
+	sock_release(mpa_conn_socket(conn));
+	ep_over(ep);
+}
+
+static const struct mpa_ops ep_ops = {
+	.request	= ep_request,
+	.established	= ep_established,
+	.rejected	= ep_rejected,
+	.recv		= ep_recv,
+	.sent		= ep_sent,
+	.ended		= ep_ended,
+	.closed		= ep_closed,
+	.run		= ep_run,
+	.released	= ep_released,
+};
+
+static void ep_params(struct mpa_params *params, struct rnic_ep *ep,
+		      struct net *net, u32 ird, u32 ord)
+{
+	*params = (struct mpa_params) {
+		.ops		= &ep_ops,
+		.ctx		= ep,
+		.flags		= MPA_F_MEMALLOC | MPA_F_ENHANCED |
+			  rnic_net_flags(net),
+		.rev		= MPA_REV_2,
+		.enhanced	= {
+			.ird	= ird,
+			.ord	= ord,
+			.rtr	= MPA_RTR_WRITE | MPA_RTR_READ,
+		},
+	};
+}
+
+/* What iw_cm calls */
+
+static int connect_setup(struct socket *sock, void *ctx)
+{
+	struct rnic_ep *ep = ctx;
+
+	sock_set_reuseaddr(sock->sk);
+	if (ep->cm_id->tos_set)
+		ip_sock_set_tos(sock->sk, ep->cm_id->tos);
+	return tcp_sock_set_syncnt(sock->sk, SYN_RETRIES);
+}
+
+/*
+ * The handle of mpa_connect() is closed once both it is known and done() was
+ * called, which may come first.
+ */
+static void ep_connector(struct rnic_ep *ep, struct mpa_connector *connector)
+{
+	spin_lock_bh(&ep->lock);
+	if (!connector)
+		ep->connected = true;
+	else
+		ep->connector = connector;
+	connector = ep->connected ? ep->connector : NULL;
+	spin_unlock_bh(&ep->lock);
+	if (connector)
+		mpa_connect_close(connector);
+}
+
+static void ep_done(void *ctx, struct socket *sock, struct mpa_conn *conn,
+		    int err)
+{
+	struct rnic_ep *ep = ctx;
+
+	ep_connector(ep, NULL);
+	if (err) {
+		ep->err = err;
+		ep_over(ep);
+		return;
+	}
+	spin_lock_bh(&ep->lock);
+	ep->conn = conn;
+	spin_unlock_bh(&ep->lock);
+}
+
+static int ep_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
+{
+	struct mpa_sock_params sock = {
+		.local	= ep->cm_id->m_local_addr,
+		.peer	= ep->cm_id->m_remote_addr,
+		.flags	= MPA_F_MEMALLOC | MPA_F_FALLBACK,
+		.setup	= connect_setup,
+		.ctx	= ep,
+		.pd	= param->private_data,
+		.pd_len	= param->private_data_len,
+	};
+	struct mpa_connector *connector;
+	struct mpa_params params;
+	struct net_device *netdev;
+
+	netdev = ib_device_get_netdev(&ep->dev->ib, 1);
+	if (!netdev)
+		return -ENODEV;
+	sock.net = dev_net(netdev);
+	ep_params(&params, ep, sock.net, ep->qp->ird, ep->qp->ord);
+	sock.start = &params;
+	connector = mpa_connect(&sock, ep_done);
+	dev_put(netdev);
+	if (IS_ERR(connector))
+		return PTR_ERR(connector);
+	ep_connector(ep, connector);
+	return 0;
+}
+
+int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct rnic_ep *ep;
+	int err;
+
+	if (param->private_data_len > MPA_PD_MAX_ENHANCED)
+		return -EINVAL;
+	ep = ep_new(to_rnic(cm_id->device), true);
+	if (!ep)
+		return -ENOMEM;
+	cm_id->add_ref(cm_id);
+	ep->cm_id = cm_id;
+	ep->events = EVENTS_OWED;
+	/* done() may end it before mpa_connect() returns */
+	rnic_ep_get(ep);
+	err = ep_bind(ep, param->qpn, param);
+	if (!err)
+		err = ep_connect(ep, param);
+	if (err) {
+		ep_unbind(ep);
+		cm_id->rem_ref(cm_id);
+		rnic_ep_put(ep);
+	}
+	rnic_ep_put(ep);
+	return err;
+}
+
+/* The connection is ended; no event may come after an error of iw_accept. */
+static int ep_refuse(struct rnic_ep *ep, int err)
+{
+	struct iw_cm_id *cm_id = NULL;
+
+	spin_lock_bh(&ep->lock);
+	ep->events = EVENTS_NONE;
+	swap(cm_id, ep->cm_id);
+	spin_unlock_bh(&ep->lock);
+	ep_unbind(ep);
+	rnic_ep_abort(ep);
+	if (cm_id)
+		cm_id->rem_ref(cm_id);
+	rnic_ep_put(ep);
+	return err;
+}
+
+static int ep_accept(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
+{
+	struct mpa_enhanced enhanced = {
+		.ird	= ep->qp->ird,
+		.ord	= ep->qp->ord,
+		.rtr	= MPA_RTR_WRITE | MPA_RTR_READ,
+	};
+	int err = -ECONNRESET;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->conn)
+		err = mpa_set_enhanced(ep->conn, &enhanced, 0);
+	if (!err)
+		err = mpa_accept(ep->conn, param->private_data,
+				 param->private_data_len);
+	spin_unlock_bh(&ep->lock);
+	return err;
+}
+
+int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct rnic_ep *ep = ep_answer(cm_id);
+	int err;
+
+	if (!ep)
+		return -ECONNRESET;
+	err = ep_bind(ep, param->qpn, param);
+	if (err)
+		return ep_refuse(ep, err);
+	cm_id->add_ref(cm_id);
+	spin_lock_bh(&ep->lock);
+	ep->cm_id = cm_id;
+	ep->events = EVENTS_OWED;
+	spin_unlock_bh(&ep->lock);
+	err = ep_accept(ep, param);
+	if (err)
+		return ep_refuse(ep, err);
+	rnic_ep_put(ep);
+	return 0;
+}
+
+/*
+ * iw_cm lets a reject follow an accept, and then it has a BUG() for each event
+ * that comes.
+ */
+static int ep_mute(struct iw_cm_id *cm_id)
+{
+	struct rnic_ep *ep = ep_find(cm_id);
+
+	if (!ep)
+		return -ECONNRESET;
+	spin_lock_bh(&ep->lock);
+	ep->events = EVENTS_NONE;
+	spin_unlock_bh(&ep->lock);
+	rnic_ep_abort(ep);
+	rnic_ep_put(ep);
+	return 0;
+}
+
+int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 len)
+{
+	struct rnic_ep *ep = ep_answer(cm_id);
+	int err = -ECONNRESET;
+
+	if (!ep)
+		return ep_mute(cm_id);
+	spin_lock_bh(&ep->lock);
+	if (ep->conn)
+		err = mpa_reject(ep->conn, pd, len);
+	if (err && ep->conn)
+		mpa_abort(ep->conn);
+	spin_unlock_bh(&ep->lock);
+	rnic_ep_put(ep);
+	return err;
+}
+
+/* A child is on the listener's list until iw_cm answers its Request. */
+static int child_start(struct rnic_listener *l, struct rnic_ep *ep,
+		       struct socket *sock)
+{
+	struct mpa_params params;
+	struct mpa_conn *conn;
+	int err = 0;
+
+	ep_params(&params, ep, sock_net(sock->sk), RNIC_MAX_DEPTH,
+		  RNIC_MAX_DEPTH);
+	conn = mpa_attach(sock, &params);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	spin_lock_bh(&l->lock);
+	ep->conn = conn;
+	if (l->closed)
+		err = -ECANCELED;
+	else
+		list_add(&ep->child, &l->children);
+	spin_unlock_bh(&l->lock);
+	if (!err)
+		err = mpa_start_responder(conn, NULL, 0);
+	if (err)
+		mpa_abort(conn);
+	return 0;
+}
+
+static void listen_accepted(void *ctx, struct socket *sock)
+{
+	struct rnic_listener *l = ctx;
+	struct rnic_dev *dev = to_rnic(l->cm_id->device);
+	struct rnic_ep *ep = ep_new(dev, false);
+
+	if (!ep) {
+		sock_release(sock);
+		return;
+	}
+	rnic_ep_get(ep);		/* the number's */
+	refcount_inc(&l->refs);
+	ep->listener = l;
+	/* A number in use by a cm_id for long must not come again. */
+	if (xa_alloc_cyclic_bh(&dev->eps, &ep->number, ep, XA_LIMIT(1, INT_MAX),
+			       &dev->next_ep, GFP_KERNEL) >= 0 &&
+	    !child_start(l, ep, sock))
+		return;
+	if (ep->number && xa_erase_bh(&dev->eps, ep->number))
+		rnic_ep_put(ep);
+	listener_put(l);
+	rnic_ep_put(ep);
+	sock_release(sock);
+}
+
+static int listen_setup(struct socket *sock, void *ctx)
+{
+	struct rnic_listener *l = ctx;
+
+	if (l->cm_id->afonly && sock->sk->sk_family == AF_INET6)
+		return ip6_sock_set_v6only(sock->sk);
+	return 0;
+}
+
+static bool is_wildcard(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_any(&sin6->sin6_addr);
+	return sin->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+/* Abort children that have not been answered, or not even requested. */
+static bool children_abort(struct rnic_listener *l, bool requested)
+{
+	struct rnic_ep *ep;
+	bool left = false;
+
+	spin_lock_bh(&l->lock);
+	l->closed = true;
+	list_for_each_entry(ep, &l->children, child) {
+		if (requested || !ep->requested)
+			rnic_ep_abort(ep);
+		else
+			left = true;
+	}
+	spin_unlock_bh(&l->lock);
+	return left;
+}
+
+static void listen_orphans(struct work_struct *work)
+{
+	struct rnic_listener *l = container_of(to_delayed_work(work),
+					       struct rnic_listener, orphans);
+
+	children_abort(l, true);
+	orphans_put(l);
+}
+
+/* A wildcard listener hears its own netdev only. */
+int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
+{
+	struct rnic_dev *dev = to_rnic(cm_id->device);
+	struct mpa_sock_params params = {
+		.local	= cm_id->m_local_addr,
+		.backlog = max(backlog, 0),
+		.flags	= MPA_F_MEMALLOC,
+		.setup	= listen_setup,
+	};
+	struct net_device *netdev;
+	struct rnic_listener *l;
+
+	netdev = ib_device_get_netdev(&dev->ib, 1);
+	if (!netdev)
+		return -ENODEV;
+	l = kzalloc(sizeof(*l), GFP_KERNEL);
+	if (!l) {
+		dev_put(netdev);
+		return -ENOMEM;
+	}
+	refcount_set(&l->refs, 1);
+	spin_lock_init(&l->lock);
+	INIT_LIST_HEAD(&l->children);
+	INIT_DELAYED_WORK(&l->orphans, listen_orphans);
+	cm_id->add_ref(cm_id);
+	l->cm_id = cm_id;
+	params.ctx = l;
+	params.net = dev_net(netdev);
+	if (is_wildcard(&params.local))
+		params.bound_dev_if = netdev->ifindex;
+	l->mpa = mpa_listen(&params, listen_accepted);
+	dev_put(netdev);
+	if (IS_ERR(l->mpa)) {
+		int err = PTR_ERR(l->mpa);
+
+		listener_put(l);
+		return err;
+	}
+	cm_id->provider_data = l;
+	return 0;
+}
+
+/*
+ * An application may answer a Request without a listener. But those that were
+ * on their way to it iw_cm has dropped, and nobody answers them.
+ */
+int rnic_iw_destroy_listen(struct iw_cm_id *cm_id)
+{
+	struct rnic_listener *l = cm_id->provider_data;
+
+	mpa_listen_close_sync(l->mpa);
+	if (children_abort(l, false) && ib_device_try_get(cm_id->device)) {
+		queue_delayed_work(rnic_wq, &l->orphans, ORPHAN_PATIENCE);
+		return 0;
+	}
+	children_abort(l, true);
+	listener_put(l);
+	return 0;
+}

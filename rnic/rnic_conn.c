@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A QP and its connection: from the time that they are bound to the flush. */
+#include <linux/errno.h>
+
+#include "rnic.h"
+
+/* A QP is bound once. What it needs for the connection is allocated here. */
+int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep, u32 ird, u32 ord)
+{
+	int err, i;
+
+	spin_lock_irq(&qp->sq.q.lock);
+	err = qp->dead || qp->ep || qp->state >= IB_QPS_RTS ? -EINVAL : 0;
+	if (!err)
+		qp->ep = ep;
+	spin_unlock_irq(&qp->sq.q.lock);
+	if (err)
+		return err;
+	qp->ird = min_t(u32, ird, RNIC_MAX_DEPTH);
+	qp->ord = min_t(u32, ord, RNIC_MAX_DEPTH);
+	for (i = 0; i < RDMAP_QUEUES; i++) {
+		qp->msn[i] = 1;
+		qp->rx.msn[i] = 1;
+	}
+	err = rnic_qp_slots(qp);
+	if (err)
+		rnic_qp_unbind(qp);
+	return err;
+}
+
+void rnic_qp_unbind(struct rnic_qp *qp)
+{
+	rnic_qp_free_slots(qp);
+	spin_lock_irq(&qp->sq.q.lock);
+	qp->ep = NULL;
+	spin_unlock_irq(&qp->sq.q.lock);
+}
+
+/* Full operation has begun. Connection context, as those that follow */
+void rnic_qp_up(struct rnic_qp *qp, struct mpa_conn *conn,
+		const struct mpa_info *info)
+{
+	if (info->enhanced && info->ird <= qp->ird)
+		qp->ird = info->ird;
+	if (info->enhanced && info->ord <= qp->ord)
+		qp->ord = info->ord;
+	qp->version = info->rev == MPA_REV_0 ? 0 : 1;
+	rnic_count(qp->dev, RNIC_STAT_CONNECTED);
+	spin_lock_irq(&qp->sq.q.lock);
+	qp->sq.conn = conn;
+	if (qp->state < IB_QPS_RTS)
+		qp->state = IB_QPS_RTS;
+	spin_unlock_irq(&qp->sq.q.lock);
+}
+
+/* Nobody kicks any longer: the connection is about to be detached. */
+void rnic_qp_down(struct rnic_qp *qp)
+{
+	spin_lock_irq(&qp->sq.q.lock);
+	qp->sq.conn = NULL;
+	spin_unlock_irq(&qp->sq.q.lock);
+}
+
+/* MPA has handed back all: complete what is left, in order. */
+void rnic_qp_over(struct rnic_qp *qp)
+{
+	rnic_qp_close_cancel(qp);
+	rnic_qp_set_state(qp, IB_QPS_ERR);
+	rnic_sq_stop(qp);
+	rnic_rx_stop(qp);
+	rnic_queues_flush(qp);
+}

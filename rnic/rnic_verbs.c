@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Protection domains and QPs: what the RDMA core calls.
+ *
+ * A QP has references of its owner, of iw_cm and of its endpoint. destroy_qp
+ * refuses further binding, aborts the connection and waits for the references:
+ * neither for the peer nor for user space, since an aborted connection needs
+ * neither to end.
+ */
+#include <linux/errno.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "rnic.h"
+
+int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
+		      struct ib_udata *udata)
+{
+	/* Newer kernels have none when they register the device. */
+	if (udata && (udata->inlen || udata->outlen))
+		return -EINVAL;
+	*attr = (struct ib_device_attr) {
+		.sys_image_guid		= ib->node_guid,
+		.max_mr_size		= U64_MAX,
+		.page_size_cap		= PAGE_SIZE,
+		.device_cap_flags	= IB_DEVICE_MEM_MGT_EXTENSIONS,
+		.kernel_cap_flags	= IBK_LOCAL_DMA_LKEY |
+					  IBK_ALLOW_USER_UNREG,
+		.max_qp			= RNIC_MAX_QP,
+		.max_qp_wr		= RNIC_MAX_WR,
+		.max_send_sge		= RNIC_MAX_SGE,
+		.max_recv_sge		= RNIC_MAX_SGE,
+		.max_sge_rd		= 1,
+		.max_cq			= RNIC_MAX_QP,
+		.max_cqe		= RNIC_MAX_CQE,
+		.max_mr			= 10 * RNIC_MAX_QP,
+		.max_pd			= RNIC_MAX_QP,
+		.max_srq		= RNIC_MAX_SRQ,
+		.max_srq_wr		= RNIC_MAX_WR,
+		.max_srq_sge		= RNIC_MAX_SGE,
+		.max_qp_rd_atom		= RNIC_MAX_DEPTH,
+		.max_qp_init_rd_atom	= RNIC_MAX_DEPTH,
+		.max_res_rd_atom	= RNIC_MAX_DEPTH * RNIC_MAX_QP,
+		.max_fast_reg_page_list_len = RNIC_MAX_FR_PAGES,
+	};
+	return 0;
+}
+
+int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+static int qp_check(const struct ib_qp_init_attr *init)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (init->create_flags || init->qp_type != IB_QPT_RC)
+		return -EOPNOTSUPP;
+	if (cap->max_send_wr > RNIC_MAX_WR || cap->max_recv_wr > RNIC_MAX_WR ||
+	    cap->max_send_sge > RNIC_MAX_SGE ||
+	    cap->max_recv_sge > RNIC_MAX_SGE ||
+	    cap->max_inline_data > RNIC_MAX_INLINE)
+		return -EINVAL;
+	return init->send_cq && init->recv_cq ? 0 : -EINVAL;
+}
+
+/* libsiw takes no key of a queue that is not there for an error: it is 0. */
+static int qp_recv(struct rnic_qp *qp, const struct ib_qp_init_attr *init,
+		   struct ib_udata *udata, u64 *key)
+{
+	if (!init->srq)
+		return rnic_queue_new(&qp->rq, init->cap.max_recv_wr,
+				      sizeof(struct siw_rqe), udata, key);
+	qp->srq = to_srq(init->srq);
+	spin_lock_init(&qp->rq.lock);
+	return 0;
+}
+
+static int qp_reply(struct rnic_qp *qp, struct ib_udata *udata,
+		    struct siw_uresp_create_qp *resp)
+{
+	if (!udata)
+		return 0;
+	resp->qp_id = qp->ib.qp_num;
+	resp->num_sqe = qp->sq.q.size;
+	resp->num_rqe = qp->rq.size;
+	return ib_copy_to_udata(udata, resp,
+				min(sizeof(*resp), udata->outlen));
+}
+
+int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata)
+{
+	struct siw_uresp_create_qp resp = {};
+	struct rnic_qp *qp = to_qp(ib);
+	int err;
+
+	err = qp_check(init);
+	if (err)
+		return err;
+	init->cap.max_inline_data = RNIC_MAX_INLINE;
+	qp->dev = to_rnic(ib->device);
+	qp->kernel = !udata;
+	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->cap = init->cap;
+	qp->state = IB_QPS_RESET;
+	rnic_qp_init(qp);
+	err = rnic_queue_new(&qp->sq.q, init->cap.max_send_wr,
+			     sizeof(struct siw_sqe), udata, &resp.sq_key);
+	if (err)
+		return err;
+	err = qp_recv(qp, init, udata, &resp.rq_key);
+	if (err)
+		goto free_sq;
+	err = xa_alloc(&qp->dev->qps, &ib->qp_num, qp,
+		       XA_LIMIT(1, 0xffffff), GFP_KERNEL);
+	if (err)
+		goto free_rq;
+	err = qp_reply(qp, udata, &resp);
+	if (!err)
+		return 0;
+	xa_erase(&qp->dev->qps, ib->qp_num);
+	synchronize_rcu();
+free_rq:
+	rnic_ring_free(qp->rq.rqe, qp->rq.map);
+free_sq:
+	rnic_ring_free(qp->sq.q.sqe, qp->sq.q.map);
+	return err;
+}
+
+/* With a reference, or NULL */
+static struct rnic_ep *qp_ep(struct rnic_qp *qp)
+{
+	struct rnic_ep *ep;
+
+	spin_lock_irq(&qp->sq.q.lock);
+	ep = qp->ep;
+	if (ep)
+		rnic_ep_get(ep);
+	spin_unlock_irq(&qp->sq.q.lock);
+	return ep;
+}
+
+/* A Terminate that is on its way is not cut off: its timer ends it. */
+static void qp_to_error(struct rnic_qp *qp)
+{
+	struct rnic_ep *ep = qp_ep(qp);
+
+	rnic_qp_set_state(qp, IB_QPS_ERR);
+	if (!ep) {
+		rnic_queues_flush(qp);
+		return;
+	}
+	if (!READ_ONCE(qp->failed))
+		rnic_ep_abort(ep);
+	rnic_ep_put(ep);
+}
+
+/* The connection alone moves a QP to RTS; SQD is iw_cm's graceful close. */
+int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	struct rnic_qp *qp = to_qp(ib);
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		qp->access = attr->qp_access_flags;
+	if (!(mask & IB_QP_STATE))
+		return 0;
+	switch (attr->qp_state) {
+	case IB_QPS_RESET:
+		return qp->state == IB_QPS_RESET ? 0 : -EINVAL;
+	case IB_QPS_INIT:
+		rnic_qp_set_state(qp, IB_QPS_INIT);
+		return qp->state == IB_QPS_INIT ? 0 : -EINVAL;
+	case IB_QPS_RTR:
+	case IB_QPS_RTS:
+		return qp->state <= IB_QPS_RTS ? 0 : -EINVAL;
+	case IB_QPS_SQD:
+		if (qp->state < IB_QPS_RTS)
+			return -EINVAL;
+		if (rnic_qp_set_state(qp, IB_QPS_SQD))
+			rnic_sq_close(qp);
+		return 0;
+	case IB_QPS_ERR:
+		qp_to_error(qp);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct rnic_qp *qp = to_qp(ib);
+
+	*attr = (struct ib_qp_attr) {
+		.qp_state		= READ_ONCE(qp->state),
+		.cur_qp_state		= READ_ONCE(qp->state),
+		.qp_access_flags	= qp->access,
+		.cap			= qp->cap,
+		.max_rd_atomic		= qp->ord,
+		.max_dest_rd_atomic	= qp->ird,
+	};
+	init->qp_type = ib->qp_type;
+	init->send_cq = ib->send_cq;
+	init->recv_cq = ib->recv_cq;
+	init->srq = ib->srq;
+	init->cap = qp->cap;
+	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	return 0;
+}
+
+int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
+{
+	struct rnic_qp *qp = to_qp(ib);
+	struct rnic_ep *ep;
+
+	spin_lock_irq(&qp->sq.q.lock);
+	qp->dead = true;
+	spin_unlock_irq(&qp->sq.q.lock);
+	xa_erase(&qp->dev->qps, ib->qp_num);
+	ep = qp_ep(qp);
+	if (ep) {
+		rnic_ep_abort(ep);
+		rnic_ep_put(ep);
+	}
+	/* iw_get_qp finds it in the xarray and only then takes a reference. */
+	synchronize_rcu();
+	rnic_qp_put(qp);
+	wait_for_completion(&qp->freed);
+	rnic_ring_free(qp->rq.rqe, qp->rq.map);
+	rnic_ring_free(qp->sq.q.sqe, qp->sq.q.map);
+	return 0;
+}
