@@ -25,20 +25,24 @@ guest() {
 		--file "$TOP/tests/net/socket:/root/test" "$@" >"$OUT/$name.out"
 }
 
-job_siw() {
-	local rc=0
+# job_cases NAME FOLDER [PATTERN...]: cases in a guest that has siw and its copies
+job_cases() {
+	local name=$1 folder=$2 rc=0
 
+	shift 2
 	{
 		echo "#!/bin/bash"
-		printf 'CASES=/root/interop exec /root/test/run-all.sh'
+		printf 'LONG=%q CASES=%q exec /root/test/run-all.sh' "${LONG-}" \
+			"$folder"
 		((!$#)) || printf ' %q' "$@"
 		echo
-	} >"$OUT/script"
-	guest siw --file "$TOP/tests/interop/siw:/root/interop" \
-		--file "$copies:/root/copies" --get "/root/out:$OUT/siw" \
-		-- "$OUT/script" || rc=$?
-	grep '^#' "$OUT/siw.out" >&2 || true
-	judged siw interop "$rc"
+	} >"$OUT/$name.script"
+	guest "$name" --file "$TOP/tests/interop/siw:/root/interop" \
+		--file "$TOP/tests/interop/rnic:/root/rnic" \
+		--file "$copies:/root/copies" --get "/root/out:$OUT/$name" \
+		-- "$OUT/$name.script" || rc=$?
+	grep '^#' "$OUT/$name.out" >&2 || true
+	judged "$name" interop "$rc"
 }
 
 # Its status is 0 if all pings succeeded
@@ -51,16 +55,17 @@ job_ping() {
 }
 
 captured() {
-	find "$OUT/siw" "$OUT/ping" -name '*.pcap' "$@" 2>/dev/null | sort
+	find "$OUT/siw" "$OUT/rnic" "$OUT/ping" -name '*.pcap' "$@" 2>/dev/null | sort
 }
 
-# The faults are siw's and those of the test peer, which provokes them.
+# job_decode [PATTERN...]: the faults are siw's and those of the test peer, which
+# provokes them. Single cases may have no capture.
 job_decode() {
 	local pcaps
 
 	mapfile -t pcaps < <(captured ! -name 'fault.*')
 	if ((!${#pcaps[@]})); then
-		[[ -z $(captured) ]] || echo "ok decode.none # SKIP only faults"
+		((!$#)) || echo "ok decode.none # SKIP no capture"
 		return
 	fi
 	"$TOP/tests/interop/decode.sh" "${pcaps[@]}" \
@@ -108,7 +113,7 @@ decoded() {
 
 table() {
 	echo "$HEAD"
-	cat "$OUT/siw/table" 2>/dev/null || true
+	cat "$OUT/siw/table" "$OUT/rnic/table" 2>/dev/null || true
 	decoded
 }
 
@@ -127,10 +132,11 @@ prepare() {
 main() {
 	prepare
 	begin_jobs
-	job siw job_siw "$@"
+	job rnic job_cases rnic /root/rnic "$@"
+	job siw job_cases siw /root/interop "$@"
 	(($#)) || job ping job_ping
 	wait_below 1
-	job decode job_decode
+	job decode job_decode "$@"
 	end_jobs
 	table >"$OUT/table"
 	column -t -s $'\t' "$OUT/table"

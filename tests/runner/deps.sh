@@ -11,7 +11,8 @@ packages_of() {
 		libelf-dev libssl-dev xz-utils kmod ;;
 	tools) echo make gcc libc6-dev libmnl-dev ;;
 	guest) echo qemu-system-x86 busybox-static bash cpio kmod iproute2 \
-		ethtool tcpdump util-linux jq rdmacm-utils ibverbs-providers ;;
+		ethtool tcpdump util-linux jq rdmacm-utils ibverbs-providers \
+		perftest libfabric-bin ;;
 	lint) echo clang clang-tidy lld llvm coccinelle shellcheck pylint gcc \
 		libc6-dev git python3 ;;
 	check) echo sparse cppcheck codespell perl python3 python3-yaml \
@@ -24,6 +25,7 @@ packages_of() {
 	packages) echo debootstrap debian-archive-keyring kmod binutils xz-utils \
 		qemu-system-x86 busybox-static cpio ;;
 	ooo) echo python3 tshark gnuplot-nox ;;
+	rnic) echo gcc libc6-dev libibverbs-dev librdmacm-dev ;;
 	bench) echo python3 git gnuplot-nox ;;
 	matrix) echo apt dpkg debian-archive-keyring cpio util-linux ;;
 	*)

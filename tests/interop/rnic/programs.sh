@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# rdma-core's programs, perftest and libfabric, unchanged. All compare what they get, or
+# end with an error.
+
+# rping ADDRESS SIZE COUNT: both ends compare
+run_rping() {
+	local KEPT=$KEPT
+
+	(($2 < 10000)) || KEPT=$FEW
+	record
+	serves 7174 rping -s -a "$1" -V -S "$2" -C "$3"
+	asks rping -c -a "$1" -V -S "$2" -C "$3"
+	theirs_good
+	captured_as "${MARKERS:-0}"
+	passed rping $(($3 * 4)) $(($2 * $3 * 2))
+}
+
+rping() {
+	devices "$1" "$2" "${5:-1500}"
+	run_rping "${6:-$B4}" "$3" "$4"
+}
+
+# rping_set SYSCTL VALUE: at both ends
+rping_set() {
+	local side
+
+	devices mpa mpa
+	for side in a b; do
+		set_sysctl $side "$1=$2"
+	done
+	[[ $1 != *markers ]] || MARKERS=$2
+	[[ $1 != *crc ]] || CRC=$2
+	run_rping "$B4" 65535 50
+	rm -f "$STATE/devices"
+}
+
+ucmatose() {
+	local options=(-c 4 -C 100 -S 5000)
+
+	devices "$1" "$2"
+	serves 7471 ucmatose -b "${3:-$B4}" "${options[@]}"
+	asks ucmatose -s "${3:-$B4}" "${options[@]}"
+	theirs_good
+	passed ucmatose 800 4000000
+}
+
+rdma_client() {
+	devices "$1" "$2"
+	record
+	serves 7471 rdma_server
+	asks rdma_client -s "$B4"
+	theirs_good
+	captured_as 0
+	passed rdma_client 2 32
+}
+
+rdma_xclient() {
+	devices "$1" "$2"
+	serves 7471 rdma_xserver -c r
+	asks rdma_xclient -s "$B4" -c r
+	theirs_good
+	passed rdma_xclient 2 32
+}
+
+# Both ends need the same options. -T v compares.
+rstream() {
+	local options=(-T v -S all -I 5 -C 5)
+
+	devices "$1" "$2"
+	serves 7471 rstream "${options[@]}"
+	asks rstream -s "$B4" "${options[@]}"
+	theirs_good
+	passed rstream - -
+}
+
+# perf_once PROGRAM SIZES
+perf_once() {
+	# shellcheck disable=SC2086
+	serves 18515 "$1" -R -n 5 -d iwb $2
+	# shellcheck disable=SC2086
+	asks "$1" -R -n 5 -d iwa $2 "$B4"
+	theirs_good
+}
+
+# perf KIND KIND PROGRAM SIZES [MTU]: -a is all sizes from 2 octets to 8 MB. perftest gives
+# up if its clock is uneven, as that of a guest may be.
+perf() {
+	local try
+
+	devices "$1" "$2" "${5:-1500}"
+	for ((try = 0; try < 5; try++)); do
+		(perf_once "$3" "$4") && break
+		grep -qs "Can't produce a report" "$STATE/ours" "$STATE/theirs" ||
+			fail "$3"
+	done
+	((try < 5)) || fail "no figures in $try runs"
+	grep -qE '^ *(8388608|65536) ' "$STATE/ours" || fail "no figures"
+	passed "$3" - -
+}
+
+fi_pingpong() {
+	devices "$1" "$2"
+	serves 47592 fi_pingpong -p verbs -e msg -I 5
+	asks fi_pingpong -p verbs -e msg -I 5 "$B4"
+	theirs_good
+	passed fi_pingpong - -
+}
+
+for ends in "mpa mpa" "mpa stock" "stock mpa"; do
+	name=${ends/ /.}
+	name=${name/stock/siw}
+	# shellcheck disable=SC2086
+	{
+		test_case "$name.rping" "rping -V, 100 times 64 KB" \
+			rping $ends 65535 100
+		test_case "$name.rping.small" "rping -V, 100 times 100 octets" \
+			rping $ends 100 100
+		test_case "$name.rdma_client" "a Send each way" rdma_client $ends
+		test_case "$name.rdma_xclient" "rdma_xclient -c r" rdma_xclient $ends
+		test_case "$name.rstream" "rsockets, all sizes, compared" \
+			rstream $ends
+		test_case "$name.fi_pingpong" "libfabric over verbs" \
+			fi_pingpong $ends
+		# perftest listens twice, and siw takes the port
+		[[ $ends != stock* ]] || continue
+		for op in send write read; do
+			for kind in bw lat; do
+				sizes="-s 65536"
+				[[ -z ${LONG-} && $name.$kind != mpa.mpa.bw ]] ||
+					sizes=-a
+				test_case "$name.ib_${op}_$kind" \
+					"perftest with $sizes" \
+					perf $ends ib_${op}_$kind "$sizes"
+			done
+		done
+	}
+done
+for ends in "mpa mpa" "mpa stock" "p2p mpa"; do
+	name=${ends/ /.}
+	# shellcheck disable=SC2086
+	test_case "${name/stock/siw}.ucmatose" \
+		"4 connections, 100 messages of 5000 octets each way" ucmatose $ends
+done
+test_case mpa.mpa.rping.ipv6 "rping over IPv6" rping mpa mpa 65535 50 1500 "$B6"
+test_case mpa.mpa.ucmatose.ipv6 "IPv6" ucmatose mpa mpa "$B6"
+test_case mpa.mpa.ib_send_bw.srq "perftest with a shared receive queue" \
+	perf mpa mpa ib_send_bw "-s 65536 --use-srq"
+test_case mpa.mpa.ib_write_bw.mtu9000 "perftest, MTU 9000" \
+	perf mpa mpa ib_write_bw "-s 65536" 9000
+test_case mpa.mpa.rping.markers "with markers in both directions" \
+	rping_set net.mpa.markers 1
+test_case mpa.mpa.rping.crc0 "without CRC" rping_set net.mpa.crc 0
