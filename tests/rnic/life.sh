@@ -1,0 +1,212 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# RDMA devices whose applications, peers, netdevs and namespaces go away under load. The
+# kernel's debugging options look for what is used after its end, and for leaks.
+set -uo pipefail
+. /root/test/lib.sh
+
+LONG=${SECONDS_MAX:-0}
+cases=0 failed=0
+
+# check NAME FUNCTION [ARGUMENT...]: it fails by its status, or by fail()
+check() {
+	local begun=$SECONDS
+
+	cases=$((cases + 1))
+	if ("${@:2}") >"$STATE/log" 2>&1; then
+		echo "ok - life.$1"
+	else
+		failed=$((failed + 1))
+		echo "not ok - life.$1"
+		tail -n 20 "$STATE/log" | cut -c1-200 | sed 's/^/# /'
+	fi
+	echo "# life.$1: $((SECONDS - begun)) s"
+	pkill -9 'rping|ucmatose|rdma_|ib_' 2>/dev/null
+	rdma link delete iwa 2>/dev/null
+	rdma link delete iwb 2>/dev/null
+	links_down
+}
+
+devices() {
+	network pair 1500
+	for side in a b; do
+		ns $side rdma link add iw$side type mpa netdev v$side ||
+			fail "no device on v$side"
+	done
+}
+
+listens() { ns b ss -Hltn "sport = :$1" | grep -q .; }
+
+# serve_with PORT PROGRAM...: in the background; its pid is SERVING
+serve_with() {
+	command ns b "${@:2}" >"$STATE/serving" 2>&1 &
+	SERVING=$!
+	until_true 30 listens "$1" || fail "$2 does not listen"
+}
+
+# load: rping without an end, both ways; the client's pid is CLIENT
+load() {
+	local before
+
+	before=$(statistic iwa rx_write)
+	serve_with 7174 rping -s -a "$B4" -S 20000
+	command ns a rping -c -a "$B4" -S 20000 >"$STATE/client" 2>&1 &
+	CLIENT=$!
+	until_true 30 more_than "$before" || fail "rping does not run"
+}
+
+statistic() { rdma statistic show link "$1/1" | grep -o " $2 [0-9]*" | cut -d' ' -f3; }
+more_than() { (($(statistic iwa rx_write) > $1 + 10)); }
+gone() { ! kill -0 "$1" 2>/dev/null; }
+unused() { ! rdma resource | grep -v 'pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0'; }
+all_unused() { until_true 20 unused || fail "left: $(rdma resource)"; }
+
+# quick LIMIT COMMAND...
+quick() { timeout "$(($1 * SLOW))" "${@:2}" || fail "${*:2}: $?"; }
+
+both_end() {
+	until_true 10 gone "$CLIENT" || fail "rping -c goes on"
+	until_true 10 gone "$SERVING" || fail "rping -s goes on"
+}
+
+# Neither waits for applications, and they are told.
+module_removed() {
+	devices
+	load
+	quick 10 rmmod mpa_rnic
+	both_end
+	modprobe mpa_rnic
+}
+
+link_deleted() {
+	devices
+	load
+	quick 2 rdma link delete iwa
+	rdma link | grep -q iwa && fail "it is still there"
+	both_end
+}
+
+netdev_deleted() {
+	devices
+	load
+	ip -n a link delete va
+	until_true 10 no_devices || fail "left: $(rdma link)"
+	until_true 10 gone $CLIENT || fail "rping -c goes on without a device"
+}
+no_devices() { [[ -z $(rdma link) ]]; }
+
+# Connections live on, as those of TCP do.
+netdev_down() {
+	local before
+
+	devices
+	load
+	ip -n a link set va down
+	rdma link show iwa/1 | grep -q 'state DOWN' || fail "not down"
+	sleep 1
+	ip -n a link set va up
+	rdma link show iwa/1 | grep -q 'state ACTIVE' || fail "not up"
+	before=$(statistic iwa rx_write)
+	until_true 30 more_than "$before" || fail "rping stands still"
+}
+
+renamed() {
+	devices
+	load
+	ip -n a link set va name renamed || fail "no new name"
+	ns a rdma link show iwa/1 | grep -q 'netdev renamed' ||
+		fail "$(ns a rdma link)"
+}
+
+# told FILE: rping says so. It does not always end then: a completion that it handles after
+# the event makes it wait for another, which does not come.
+told() { grep -q 'DISCONNECT EVENT' "$STATE/$1"; }
+
+# Either end is killed, and the other is told.
+killed() {
+	local i
+
+	devices
+	for ((i = 0; i < (LONG ? 50 : 4); i++)); do
+		load
+		if ((i % 2)); then
+			kill -9 "$CLIENT"
+			until_true 10 told serving || fail "run $i: the server is not told"
+		else
+			kill -9 "$SERVING"
+			until_true 10 told client || fail "run $i: the client is not told"
+		fi
+		kill -9 "$CLIENT" "$SERVING" 2>/dev/null
+		wait
+		all_unused
+	done
+}
+
+# The peer is there, and says nothing any longer.
+silent() {
+	devices
+	load
+	ns b tc qdisc add dev vb root netem loss 100% || fail "no netem"
+	kill -9 $CLIENT
+	until_true 10 unused_of iwa || fail "left: $(rdma resource)"
+}
+unused_of() { rdma resource | grep "$1:" | grep -q 'qp 0 cm_id 0 mr 0 ctx 0'; }
+
+# Nobody listens, or there is nobody: a connection being made is no reason to stay.
+nobody() {
+	local pid
+
+	devices
+	ns a timeout 20 rdma_client -s "$B4" && fail "connected"
+	ip -n a neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev va
+	command ns a rdma_client -s 10.0.0.9 &
+	pid=$!
+	sleep 2
+	kill -9 $pid
+	until_true 10 gone $pid || fail "it cannot be killed"
+	all_unused
+}
+
+# many N: connections at once, and each is closed
+many() {
+	local options=(-c "$1" -C 1 -S 100)
+
+	devices
+	serve_with 7471 ucmatose -b "$B4" "${options[@]}"
+	ns a timeout 120 ucmatose -s "$B4" "${options[@]}" || fail "the client: $?"
+	wait $SERVING || fail "the server: $?"
+	all_unused
+}
+
+# again N: connects and closes do not take memory
+again() {
+	local i before after
+
+	devices
+	for ((i = 0; i <= $1; i++)); do
+		((i != 5)) || before=$(slab)
+		serve_with 7471 rdma_server -s "$B4"
+		ns a timeout 60 rdma_client -s "$B4" || fail "run $i: $?"
+		wait $SERVING
+	done
+	all_unused
+	after=$(slab)
+	((after - before < 2048 + $1 * 8)) || fail "$before, then $after KiB"
+}
+# In KiB, and with what RCU and KASAN's quarantine hold
+slab() { awk '/^(SUnreclaim|VmallocUsed):/ { sum += $2 } END { print sum }' /proc/meminfo; }
+
+modprobe mpa_rnic
+check module_removed module_removed
+check link_deleted link_deleted
+check netdev_deleted netdev_deleted
+check netdev_down netdev_down
+check renamed renamed
+check killed killed
+check silent silent
+check nobody nobody
+check many many $((LONG ? 1000 : 50))
+check again again $((LONG ? 10000 : 20))
+check gone quick 10 rmmod mpa_rnic
+echo "1..$cases"
+((failed == 0))

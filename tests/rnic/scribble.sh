@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Applications that scribble over their queues, at both ends of their connections, beside
+# one that keeps the rules. The kernel has to survive (KASAN, lockdep and others watch), the
+# honest one must not notice, and nothing may be left.
+set -euo pipefail
+. /root/test/lib.sh
+
+TIME=$((${SECONDS_MAX:-0} ? SECONDS_MAX : 20))
+cases=0 failed=0
+
+# result NAME STATUS WHY
+result() {
+	cases=$((cases + 1))
+	if (($2 == 0)); then
+		echo "ok - scribble.$1"
+	else
+		failed=$((failed + 1))
+		echo "not ok - scribble.$1: $3"
+	fi
+}
+
+# scribbles NS ROLE SECONDS SEED
+scribbles() {
+	ns "$1" timeout -s KILL $((TIME + 30)) /root/scribble "$2" "$B4" 5000 \
+		"$3" "$4" >"$STATE/scribble.$2" 2>&1
+}
+
+# did ROLE: its last line: "N connections, M entries"
+did() { grep connections "$STATE/scribble.$1" | tail -n 1; }
+
+enough() { did "$1" | awk '{ exit !($1 >= 20 && $3 >= 2000) }'; }
+
+honest() {
+	ns b rping -s -a "$B4" -V -C 300 >"$STATE/rping.s" 2>&1 &
+	until_true 30 listens 7174 || return
+	ns a rping -c -a "$B4" -V -C 300 >"$STATE/rping.c" 2>&1 && wait $!
+}
+
+listens() { ns b ss -Hltn "sport = :$1" | grep -q .; }
+
+nothing_left() {
+	rdma resource | grep -vq 'pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0' && return 1
+	return 0
+}
+
+modprobe mpa_rnic
+network pair 1500
+for side in a b; do
+	ns $side rdma link add iw$side type mpa netdev v$side
+done
+honest &
+honest=$!
+# The server goes on until the client has ended, and then waits for another
+scribbles b server $((TIME + 20)) "$SEED" &
+server=$!
+until_true 30 listens 5000
+scribbles a client "$TIME" $((SEED + 1)) || true
+kill -9 "$(pidof scribble)" 2>/dev/null || true
+wait $server || true
+status=0
+wait $honest || status=$?
+result honest $status "rping ended with $status"
+for role in client server; do
+	echo "# $role: $(did $role)"
+	status=0
+	enough $role || status=1
+	result $role $status "too little was done"
+done
+status=0
+until_true 30 nothing_left || status=1
+result left $status "$(rdma resource)"
+status=0
+rdma link delete iwa && rdma link delete iwb && rmmod mpa_rnic || status=1
+result gone $status "link or module stay"
+echo "1..$cases"
+((failed == 0))
