@@ -126,4 +126,34 @@ echo "SHA-256 at responder:   $(captured_sum)"
 grep -q '^0 packets dropped by kernel' /tmp/tcpdump ||
 	{ cat /tmp/tcpdump; status=1; }
 ((status == 0)) || { echo "FAILED:"; ns initiator cat $PING/result; }
+
+# rdma SERVER... -- CLIENT...: two programs over the RDMA devices
+rdma_pair() {
+	local server=()
+
+	while [[ $1 != -- ]]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	echo "$*:"
+	ns responder timeout 60 "${server[@]}" >/tmp/server 2>&1 &
+	until ns responder ss -Hltn | grep -qE ':(7174|18515) '; do sleep 0.1; done
+	ns initiator timeout 60 "$@" >/tmp/client 2>&1 && wait $! && return
+	tail -n 5 /tmp/server /tmp/client
+	return 1
+}
+
+echo "RDMA devices on MPA, and programs for any RDMA device:"
+modprobe mpa_rnic
+for side in initiator responder; do
+	ns $side rdma link add mpa_$side type mpa netdev eth0
+done
+rdma link
+rdma_pair rping -s -a 10.0.2.1 -V -C 20 -S 4096 -- \
+	rping -c -a 10.0.2.1 -V -C 20 -S 4096 || status=1
+((status)) || echo "  20 times 4096 octets came back by RDMA Read and Write"
+rdma_pair ib_write_bw -R -d mpa_responder -n 50 -- \
+	ib_write_bw -R -d mpa_initiator -n 50 10.0.2.1 || status=1
+grep -E '^ *(#bytes|65536)' /tmp/client || status=1
 exit $status
