@@ -19,6 +19,7 @@
 #include <linux/completion.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
+#include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/uio.h>
@@ -37,6 +38,9 @@
 #define RNIC_MAX_QP		(100 * 1024)
 #define RNIC_MAX_WR		(32 * 1024)	/* of one queue */
 #define RNIC_MAX_SRQ		RNIC_MAX_QP
+#define RNIC_MAX_PD		RNIC_MAX_QP
+#define RNIC_MAX_CQ		RNIC_MAX_QP
+#define RNIC_MAX_MR		(10 * RNIC_MAX_QP)
 #define RNIC_MAX_CQE		(100 * RNIC_MAX_WR)
 #define RNIC_MAX_SGE		SIW_MAX_SGE
 #define RNIC_MAX_INLINE		SIW_MAX_INLINE
@@ -58,8 +62,19 @@ enum rnic_stat {
 	RNIC_STAT_RX_WRITE,
 	RNIC_STAT_RX_READ,
 	RNIC_STAT_RX_TERMINATE,
+	RNIC_STAT_RX_AHEAD,	/* segments placed ahead of a hole */
 	RNIC_STAT_CQ_OVERRUN,
 	RNIC_STATS,
+};
+
+/* What is limited */
+enum rnic_object {
+	RNIC_PD,
+	RNIC_CQ,
+	RNIC_QP,
+	RNIC_SRQ,
+	RNIC_MR,
+	RNIC_OBJECTS,
 };
 
 struct rnic_stats {
@@ -72,6 +87,7 @@ struct rnic_stats {
  * @link: in the list of devices
  * @qps: QPs by number
  * @mrs: memory regions by STag without its key
+ * @objects: how many there are of each kind
  * @eps: Responders' endpoints by the number that iw_cm knows
  * @next_ep: number of the next
  * @gid: the hardware address of the netdev
@@ -82,6 +98,7 @@ struct rnic_dev {
 	struct list_head	link;
 	struct xarray		qps;
 	struct xarray		mrs;
+	atomic_t		objects[RNIC_OBJECTS];
 	struct xarray		eps;
 	u32			next_ep;
 	union ib_gid		gid;
@@ -135,13 +152,16 @@ struct rnic_cq {
  * @valid: the 1 in @users is there
  * @waiter: number of the QP to kick when @users becomes 0, or 0: its LOCAL_INV
  *	waits for that. No reference, or destroy_qp() would wait for users
+ * @dying: dereg_mr() has lost its patience: connections that use it end
  * @pd: protection domain
  * @stag: STag with its key
  * @access: IB_ACCESS_*
  * @iova: address or Tagged Offset of the first octet
  * @len: octets
  * @block: kernel addresses of the blocks, of 1 << @shift octets each; NULL: an
- *	address is a kernel address
+ *	address is a kernel address. With @gaps each has a length of its own,
+ *	and behind @max_blocks addresses are the offsets at which they begin
+ * @gaps: registered with gaps (IB_MR_TYPE_SG_GAPS)
  * @shift: see @block
  * @first: where in the first block the first octet is
  * @nr_blocks: entries of @block
@@ -158,12 +178,14 @@ struct rnic_mr {
 	spinlock_t		lock;	/* protects @valid and @waiter */
 	bool			valid;
 	u32			waiter;
+	bool			dying;
 	struct ib_pd		*pd;
 	u32			stag;
 	int			access;
 	u64			iova;
 	u64			len;
 	u64			*block;
+	bool			gaps;
 	u8			shift;
 	u64			first;
 	u32			nr_blocks;
@@ -227,11 +249,11 @@ enum rnic_msg_state {
  * @state: of a slot: &enum rnic_msg_state
  * @wqe: of a slot: the work request, a copy; inline data are in it
  * @status: of a slot: &enum siw_wc_status
- * @with_mpa: not handed back yet
  * @cut: its last segment has been asked for
  * @counted: a Read that is one of sq.reads
  * @bytes: of a slot: octets, for the completion
  * @responded: of a Read: octets that have come
+ * @reading: of a Read: in rnic_sq.reading
  * @hdr: header of the next segment
  * @sgl: memory that it is sent from, or that a Read writes to
  * @at: where in @sgl the next segment begins
@@ -244,12 +266,12 @@ struct rnic_msg {
 	struct rnic_qp		*qp;
 	u8			kind;
 	u8			state;
-	bool			with_mpa;
 	bool			counted;
 	bool			cut;
 	u16			status;
 	u32			bytes;
 	u32			responded;
+	struct list_head	reading;
 	struct siw_sqe		wqe;
 	struct rdmap_hdr	hdr;
 	struct rnic_sgl		sgl;
@@ -311,9 +333,13 @@ struct rnic_srq {
  * @slot: as many as the ring has entries; allocated when the QP is bound
  * @head: the next slot to fill
  * @tail: the oldest slot without a completion
- * @reads: Reads under way
- * @read_at: no slot before it is of a Read under way
+ * @reads: Reads under way, those whose Request MPA still has among them
+ * @reading: Reads whose Request is sent
  * @closing: modify_qp(SQD): the FIN follows what was posted before
+ * @look: end the connection if a slot uses a dying region; under q.lock
+ * @leave: detach without waiting for the peer, once what has been started is
+ *	with TCP; under q.lock
+ * @leaving: one round has passed since
  * @waiting: the engine has stopped for something that will kick it
  * @more: it has stopped because its budget is spent
  */
@@ -324,15 +350,34 @@ struct rnic_sq {
 	u32			head;
 	u32			tail;
 	u32			reads;
-	u32			read_at;
+	struct list_head	reading;
 	bool			closing;
+	bool			look;
+	bool			leave;
+	bool			leaving;
 	bool			waiting;
 	bool			more;
 };
 
 /**
+ * struct rnic_ahead - a ULPDU that was passed out of order
+ * @node: in rnic_rx.ahead
+ * @batch: what it was passed with
+ * @ulpdu: the ULPDU
+ * @placed: its payload is where it belongs
+ */
+struct rnic_ahead {
+	struct rb_node		node;
+	struct rnic_batch	*batch;
+	const struct mpa_ulpdu	*ulpdu;
+	bool			placed;
+};
+
+/**
  * struct rnic_rx - receiving
  * @msn: number that the next message of each queue has
+ * @begun: the first ULPDU has been delivered
+ * @ahead: ULPDUs that are not delivered yet, by position
  * @mo: octets of the Send under way that have been placed
  * @busy: @sgl is that of a receive request
  * @status: of that request if the connection ends now
@@ -342,6 +387,8 @@ struct rnic_sq {
  */
 struct rnic_rx {
 	u32		msn[RDMAP_QUEUES];
+	bool		begun;
+	struct rb_root_cached ahead;
 	u32		mo;
 	bool		busy;
 	u16		status;
@@ -356,13 +403,14 @@ struct rnic_rx {
  * @dev: its device
  * @refs: the owner's, iw_cm's and the endpoint's
  * @freed: completed when @refs is 0
- * @timeout: aborts a connection whose peer does not close; has a reference
+ * @timeout: leaves a connection whose peer does not close; has a reference
  * @dead: destroy_qp() has begun; under sq.q.lock
  * @ep: endpoint, with a reference; under sq.q.lock
  * @state: under sq.q.lock; goes from INIT to RTS, and to ERR from any
  * @kernel: work requests come from the kernel
  * @sig_all: each request of the send queue has a completion
- * @access: of modify_qp(); kept for query_qp() only
+ * @access: of modify_qp(), for query_qp() only: rdma_cm sets 0 for an
+ *	Initiator, which a peer may write to all the same
  * @cap: limits
  * @sq: send queue
  * @rq: receive queue; without entries if there is @srq
@@ -380,6 +428,10 @@ struct rnic_rx {
  * @term: Terminate
  * @rtr: Ready to Receive
  * @failed: the first error has been dealt with
+ * @cut: messages end where they are
+ * @read_rtr: an RTR by RDMA Read is answered: one Request more than @ird
+ * @segs: segments that have been sent
+ * @segs_seen: the same, when @timeout last ran
  */
 struct rnic_qp {
 	struct ib_qp		ib;
@@ -410,11 +462,32 @@ struct rnic_qp {
 	struct rnic_msg		*term;
 	struct rnic_msg		*rtr;
 	bool			failed;
+	bool			cut;
+	bool			read_rtr;
+	u32			segs;
+	u32			segs_seen;
 };
 
 static inline struct rnic_dev *to_rnic(struct ib_device *ib)
 {
 	return container_of(ib, struct rnic_dev, ib);
+}
+
+/* Account for an object of which there may be @max. */
+static inline int rnic_object_new(struct ib_device *ib, enum rnic_object kind,
+				  int max)
+{
+	atomic_t *nr = &to_rnic(ib)->objects[kind];
+
+	if (atomic_inc_return(nr) <= max)
+		return 0;
+	atomic_dec(nr);
+	return -ENOMEM;
+}
+
+static inline void rnic_object_gone(struct ib_device *ib, enum rnic_object kind)
+{
+	atomic_dec(&to_rnic(ib)->objects[kind]);
 }
 
 static inline void rnic_count(struct rnic_dev *dev, enum rnic_stat stat)
@@ -470,11 +543,13 @@ void rnic_wq_destroy(void);
 void rnic_qp_init(struct rnic_qp *qp);
 void rnic_qp_close_soon(struct rnic_qp *qp);
 void rnic_qp_close_cancel(struct rnic_qp *qp);
+int rnic_number(struct xarray *xa, u32 *number, void *object);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
 void rnic_qp_put(struct rnic_qp *qp);
 bool rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state state);
-void rnic_qp_abort(struct rnic_qp *qp);
+bool rnic_qp_leave(struct rnic_qp *qp);
 void rnic_sq_kick(struct rnic_qp *qp);
+void rnic_sq_look(struct rnic_qp *qp);
 void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type type);
 
 /* rnic_srq.c */
@@ -546,19 +621,22 @@ void rnic_mr_place(const struct rnic_mr *mr, u64 addr, struct iov_iter *from,
 		   u32 len);
 int rnic_mr_register(struct ib_pd *pd, struct ib_mr *ib, u32 key, int access);
 int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
-		       struct rnic_qp *waiter);
+		       int access, struct rnic_qp *waiter);
 enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
 				int access);
+bool rnic_sgl_dying(const struct rnic_sgl *sgl);
 void rnic_sgl_put(struct rnic_sgl *sgl);
 void *rnic_sgl_at(const struct rnic_sgl *sgl, struct rnic_at *at, u32 *room);
 
 /* rnic_sq.c */
-void rnic_sq_run(struct rnic_qp *qp);
+bool rnic_sq_run(struct rnic_qp *qp);
 void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done);
 void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status);
 void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_stop(struct rnic_qp *qp);
 struct rnic_msg *rnic_sq_read(struct rnic_qp *qp);
+struct rnic_msg *rnic_sq_read_of(struct rnic_qp *qp, u32 stag, u64 to,
+				 u32 len);
 int rnic_qp_slots(struct rnic_qp *qp);
 void rnic_qp_free_slots(struct rnic_qp *qp);
 
@@ -584,12 +662,19 @@ void rnic_tx_responded(struct rnic_qp *qp, struct rnic_msg *msg);
 
 /* rnic_rx.c */
 void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn,
-		  const struct mpa_rx *rx);
+		  struct mpa_rx *rx);
 void rnic_rx_stop(struct rnic_qp *qp);
+
+/* rnic_ooo.c */
+struct rnic_ahead *rnic_ooo_keep(struct rnic_qp *qp, struct mpa_rx *rx);
+struct rnic_ahead *rnic_ooo_first(const struct rnic_qp *qp, u64 delivered);
+void rnic_ooo_done(struct rnic_qp *qp, struct rnic_ahead *ahead);
+void rnic_ooo_drop(struct rnic_qp *qp);
 
 /* rnic_term.c */
 void rnic_fail(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
 	       u32 ulpdu_len, const u8 *hdr, u32 hdr_len);
+void rnic_fail_request(struct rnic_qp *qp, struct mpa_conn *conn);
 void rnic_terminated(struct rnic_qp *qp, struct mpa_conn *conn, u32 err);
 
 /* rnic_cm.c */

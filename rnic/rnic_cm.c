@@ -5,7 +5,8 @@
  * An endpoint has a reference for its phase (connecting, or having a
  * connection), one for the QP's pointer, and one for its number, by which iw_cm
  * names a Responder's until it answers. Only the endpoint itself detaches, in
- * closed() and rejected(); whoever else wants it to end aborts.
+ * closed(), rejected() and run(); whoever else wants it to end aborts, or asks
+ * run() to leave.
  *
  * iw_cm has BUG()s for events out of order: CLOSE before CONNECT_REPLY or
  * ESTABLISHED, and any event after iw_accept or iw_connect has failed.
@@ -54,8 +55,9 @@ struct rnic_listener {
  * struct rnic_ep - an endpoint
  * @refs: see above
  * @dev: its device, which is not unregistered before the endpoint is gone
- * @lock: protects @conn, @events, @connector, @connected
+ * @lock: protects @conn, @aborted, @events, @connector, @connected
  * @conn: until it is detached
+ * @aborted: rnic_ep_abort() was called, maybe before there was a connection
  * @events: what iw_cm has been given
  * @cm_id: with a reference, once connecting or accepted
  * @qp: with a reference, likewise
@@ -74,6 +76,7 @@ struct rnic_ep {
 	struct rnic_dev		*dev;
 	spinlock_t		lock;	/* protects what is said above */
 	struct mpa_conn		*conn;
+	bool			aborted;
 	enum ep_events		events;
 	struct iw_cm_id		*cm_id;
 	struct rnic_qp		*qp;
@@ -131,10 +134,14 @@ void rnic_ep_put(struct rnic_ep *ep)
 	kfree(ep);
 }
 
-/* Context: any but hard interrupt */
+/*
+ * One that connects ends once it has a connection. Context: any but hard
+ * interrupt
+ */
 void rnic_ep_abort(struct rnic_ep *ep)
 {
 	spin_lock_bh(&ep->lock);
+	ep->aborted = true;
 	if (ep->conn)
 		mpa_abort(ep->conn);
 	spin_unlock_bh(&ep->lock);
@@ -222,31 +229,26 @@ static void ep_last_events(struct rnic_ep *ep)
 
 /* QP and endpoint */
 
-static int ep_bind(struct rnic_ep *ep, u32 qpn,
-		   const struct iw_cm_conn_param *param)
+/* With a reference, and one on the endpoint for the QP's pointer */
+static struct rnic_qp *ep_bind(struct rnic_ep *ep,
+			       const struct iw_cm_conn_param *param)
 {
-	struct rnic_qp *qp = rnic_qp_find(ep->dev, qpn);
+	struct rnic_qp *qp = rnic_qp_find(ep->dev, param->qpn);
 	int err;
 
 	if (!qp)
-		return -EINVAL;
+		return ERR_PTR(-EINVAL);
 	err = rnic_qp_bind(qp, ep, param->ird, param->ord);
 	if (err) {
 		rnic_qp_put(qp);
-		return err;
+		return ERR_PTR(err);
 	}
 	rnic_ep_get(ep);
-	ep->qp = qp;
-	return 0;
+	return qp;
 }
 
-static void ep_unbind(struct rnic_ep *ep)
+static void ep_unbind(struct rnic_ep *ep, struct rnic_qp *qp)
 {
-	struct rnic_qp *qp = ep->qp;
-
-	if (!qp)
-		return;
-	ep->qp = NULL;
 	rnic_qp_unbind(qp);
 	rnic_qp_put(qp);
 	rnic_ep_put(ep);
@@ -306,13 +308,14 @@ static void ep_established(struct mpa_conn *conn,
 	mpa_kick(conn);
 }
 
+/* Without ep->conn iw_accept fails: from then on ep->qp and cm_id stay. */
 static void ep_detach(struct rnic_ep *ep, struct mpa_conn *conn)
 {
-	if (ep->qp)
-		rnic_qp_down(ep->qp);
 	spin_lock_bh(&ep->lock);
 	ep->conn = NULL;
 	spin_unlock_bh(&ep->lock);
+	if (ep->qp)
+		rnic_qp_down(ep->qp);
 	mpa_detach(conn);
 }
 
@@ -381,7 +384,8 @@ static void ep_run(struct mpa_conn *conn)
 {
 	struct rnic_ep *ep = mpa_conn_ctx(conn);
 
-	rnic_sq_run(ep->qp);
+	if (rnic_sq_run(ep->qp))
+		ep_detach(ep, conn);
 }
 
 /* The peer's FIN: send what is left, then ours. iw_cm hears of it at CLOSE. */
@@ -425,7 +429,8 @@ static void ep_over(struct rnic_ep *ep)
 		rnic_qp_over(ep->qp);
 	if (ep->cm_id)
 		ep_last_events(ep);
-	ep_unbind(ep);
+	if (ep->qp)
+		ep_unbind(ep, ep->qp);
 	if (ep->cm_id)
 		ep->cm_id->rem_ref(ep->cm_id);
 	if (ep->listener)
@@ -514,6 +519,8 @@ static void ep_done(void *ctx, struct socket *sock, struct mpa_conn *conn,
 	}
 	spin_lock_bh(&ep->lock);
 	ep->conn = conn;
+	if (ep->aborted)
+		mpa_abort(conn);
 	spin_unlock_bh(&ep->lock);
 }
 
@@ -548,6 +555,7 @@ static int ep_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 
 int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
+	struct rnic_qp *qp;
 	struct rnic_ep *ep;
 	int err;
 
@@ -561,11 +569,15 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ep->events = EVENTS_OWED;
 	/* done() may end it before mpa_connect() returns */
 	rnic_ep_get(ep);
-	err = ep_bind(ep, param->qpn, param);
-	if (!err)
+	qp = ep_bind(ep, param);
+	err = PTR_ERR_OR_ZERO(qp);
+	if (!err) {
+		ep->qp = qp;
 		err = ep_connect(ep, param);
+		if (err)
+			ep_unbind(ep, qp);
+	}
 	if (err) {
-		ep_unbind(ep);
 		cm_id->rem_ref(cm_id);
 		rnic_ep_put(ep);
 	}
@@ -573,28 +585,25 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	return err;
 }
 
-/* The connection is ended; no event may come after an error of iw_accept. */
-static int ep_refuse(struct rnic_ep *ep, int err)
+static void ep_owes(struct rnic_ep *ep, struct rnic_qp *qp,
+		    struct iw_cm_id *cm_id, enum ep_events events)
 {
-	struct iw_cm_id *cm_id = NULL;
-
-	spin_lock_bh(&ep->lock);
-	ep->events = EVENTS_NONE;
-	swap(cm_id, ep->cm_id);
-	spin_unlock_bh(&ep->lock);
-	ep_unbind(ep);
-	rnic_ep_abort(ep);
-	if (cm_id)
-		cm_id->rem_ref(cm_id);
-	rnic_ep_put(ep);
-	return err;
+	ep->qp = qp;
+	ep->cm_id = cm_id;
+	ep->events = events;
 }
 
-static int ep_accept(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
+/*
+ * The connection can end at any time. If that was before, this fails and no
+ * event comes; otherwise ep_over() finds QP and cm_id, and what is owed.
+ */
+static int ep_accept(struct rnic_ep *ep, struct rnic_qp *qp,
+		     struct iw_cm_id *cm_id,
+		     const struct iw_cm_conn_param *param)
 {
 	struct mpa_enhanced enhanced = {
-		.ird	= ep->qp->ird,
-		.ord	= ep->qp->ord,
+		.ird	= qp->ird,
+		.ord	= qp->ord,
 		.rtr	= MPA_RTR_WRITE | MPA_RTR_READ,
 	};
 	int err = -ECONNRESET;
@@ -602,33 +611,41 @@ static int ep_accept(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	spin_lock_bh(&ep->lock);
 	if (ep->conn)
 		err = mpa_set_enhanced(ep->conn, &enhanced, 0);
-	if (!err)
+	if (!err) {
+		/* established() may come before mpa_accept() returns. */
+		ep_owes(ep, qp, cm_id, EVENTS_OWED);
 		err = mpa_accept(ep->conn, param->private_data,
 				 param->private_data_len);
+		if (err)
+			ep_owes(ep, NULL, NULL, EVENTS_NONE);
+	}
 	spin_unlock_bh(&ep->lock);
 	return err;
 }
 
+/* After an error the connection is ended. */
 int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
 	struct rnic_ep *ep = ep_answer(cm_id);
+	struct rnic_qp *qp;
 	int err;
 
 	if (!ep)
 		return -ECONNRESET;
-	err = ep_bind(ep, param->qpn, param);
+	qp = ep_bind(ep, param);
+	err = PTR_ERR_OR_ZERO(qp);
+	if (!err) {
+		cm_id->add_ref(cm_id);
+		err = ep_accept(ep, qp, cm_id, param);
+		if (err) {
+			cm_id->rem_ref(cm_id);
+			ep_unbind(ep, qp);
+		}
+	}
 	if (err)
-		return ep_refuse(ep, err);
-	cm_id->add_ref(cm_id);
-	spin_lock_bh(&ep->lock);
-	ep->cm_id = cm_id;
-	ep->events = EVENTS_OWED;
-	spin_unlock_bh(&ep->lock);
-	err = ep_accept(ep, param);
-	if (err)
-		return ep_refuse(ep, err);
+		rnic_ep_abort(ep);
 	rnic_ep_put(ep);
-	return 0;
+	return err;
 }
 
 /*

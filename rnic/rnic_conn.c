@@ -53,12 +53,16 @@ void rnic_qp_up(struct rnic_qp *qp, struct mpa_conn *conn,
 	spin_unlock_irq(&qp->sq.q.lock);
 }
 
-/* Nobody kicks any longer: the connection is about to be detached. */
+/*
+ * Nobody kicks any longer, and no more is delivered: the connection is about to
+ * be detached.
+ */
 void rnic_qp_down(struct rnic_qp *qp)
 {
 	spin_lock_irq(&qp->sq.q.lock);
 	qp->sq.conn = NULL;
 	spin_unlock_irq(&qp->sq.q.lock);
+	rnic_ooo_drop(qp);
 }
 
 /* MPA has handed back all: complete what is left, in order. */

@@ -23,13 +23,18 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > RNIC_MAX_CQE)
 		return -EINVAL;
+	err = rnic_object_new(ib->device, RNIC_CQ, RNIC_MAX_CQ);
+	if (err)
+		return err;
 	spin_lock_init(&cq->lock);
 	cq->size = roundup_pow_of_two(attr->cqe);
 	cq->ring = rnic_ring_new(cq->size * sizeof(*cq->ring) +
 				 sizeof(*cq->ctrl), udata, &cq->map,
 				 &resp.cq_key);
-	if (IS_ERR(cq->ring))
+	if (IS_ERR(cq->ring)) {
+		rnic_object_gone(ib->device, RNIC_CQ);
 		return PTR_ERR(cq->ring);
+	}
 	cq->ctrl = (struct siw_cq_ctrl *)(cq->ring + cq->size);
 	ib->cqe = cq->size;
 	if (!udata)
@@ -37,7 +42,7 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	resp.num_cqe = cq->size;
 	err = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 	if (err)
-		rnic_ring_free(cq->ring, cq->map);
+		rnic_destroy_cq(ib, udata);
 	return err;
 }
 
@@ -46,6 +51,7 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 	struct rnic_cq *cq = to_cq(ib);
 
 	rnic_ring_free(cq->ring, cq->map);
+	rnic_object_gone(ib->device, RNIC_CQ);
 	return 0;
 }
 

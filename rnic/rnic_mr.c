@@ -21,23 +21,21 @@
 
 #include "rnic.h"
 
-#define STAG_INDEX_MAX	0xffffff
 #define DEREG_PATIENCE	HZ	/* then connections that hold users end */
 
-/* A number at random, as far as it is free: an STag should be hard to guess. */
 static int mr_number(struct rnic_mr *mr, u8 key)
 {
-	struct rnic_dev *dev = to_rnic(mr->ib.device);
-	u32 from = get_random_u32_inclusive(1, STAG_INDEX_MAX), index;
+	u32 index;
 	int err;
 
-	err = xa_alloc(&dev->mrs, &index, mr, XA_LIMIT(from, STAG_INDEX_MAX),
-		       GFP_KERNEL);
-	if (err == -EBUSY)
-		err = xa_alloc(&dev->mrs, &index, mr, XA_LIMIT(1, from),
-			       GFP_KERNEL);
+	err = rnic_object_new(mr->ib.device, RNIC_MR, RNIC_MAX_MR);
 	if (err)
 		return err;
+	err = rnic_number(&to_rnic(mr->ib.device)->mrs, &index, mr);
+	if (err) {
+		rnic_object_gone(mr->ib.device, RNIC_MR);
+		return err;
+	}
 	mr->stag = index << 8 | key;
 	mr->ib.lkey = mr->stag;
 	mr->ib.rkey = mr->stag;
@@ -70,8 +68,8 @@ static void mr_free(struct rnic_mr *mr)
 /* From now on it can be used. */
 static void mr_validate(struct rnic_mr *mr)
 {
-	mr->valid = true;
-	/* Pairs with the increment in mr_hold(): a user sees all fields. */
+	WRITE_ONCE(mr->valid, true);
+	/* Pairs with the increment in rnic_mr_get(): a user sees all fields. */
 	atomic_set_release(&mr->users, 1);
 }
 
@@ -180,14 +178,19 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max)
 {
 	struct rnic_mr *mr;
 
-	if (type != IB_MR_TYPE_MEM_REG)
+	bool gaps = type == IB_MR_TYPE_SG_GAPS;
+
+	if (type != IB_MR_TYPE_MEM_REG && !gaps)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max || max > RNIC_MAX_FR_PAGES)
 		return ERR_PTR(-EINVAL);
 	mr = mr_new(pd, 0);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
+	mr->gaps = gaps;
 	mr->max_blocks = max;
+	if (gaps)
+		max *= 2;
 	mr->block = kvmalloc_array(max, sizeof(*mr->block), GFP_KERNEL);
 	mr->next = kvmalloc_array(max, sizeof(*mr->next), GFP_KERNEL);
 	if (!mr->block || !mr->next) {
@@ -207,17 +210,56 @@ static int mr_next_block(struct ib_mr *ib, u64 addr)
 	return 0;
 }
 
+/* Each entry is a block, whatever its address and length are. */
+static int mr_next_gaps(struct rnic_mr *mr, struct scatterlist *sg, int nents,
+			unsigned int *offset)
+{
+	unsigned int skip = offset ? *offset : 0;
+	struct scatterlist *entry;
+	u64 len = 0;
+	int i;
+
+	nents = min_t(int, nents, mr->max_blocks);
+	mr->ib.iova = sg_dma_address(sg) + skip;
+	for_each_sg(sg, entry, nents, i) {
+		mr->next[i] = sg_dma_address(entry) + skip;
+		mr->next[mr->max_blocks + i] = len;
+		len += sg_dma_len(entry) - skip;
+		skip = 0;
+	}
+	if (offset)
+		*offset = 0;
+	mr->ib.length = len;
+	mr->nr_next = nents;
+	return nents;
+}
+
 /* The old registration may still be in use: REG_MR takes over the new one. */
 int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents,
 		   unsigned int *offset)
 {
 	struct rnic_mr *mr = to_mr(ib);
 
+	if (mr->gaps)
+		return mr_next_gaps(mr, sg, nents, offset);
 	mr->nr_next = 0;
 	return ib_sg_to_pages(ib, sg, nents, offset, mr_next_block);
 }
 
-/* REG_MR. Returns 0, or -EINVAL: in use, another domain or another STag. */
+/* Each octet has a block: also after a map_mr_sg() that has failed. */
+static bool next_is_whole(const struct rnic_mr *mr, u64 len, u32 page_size)
+{
+	u64 first = mr->ib.iova & (page_size - 1);
+
+	if (mr->gaps)
+		return mr->nr_next;
+	return len && (u64)mr->nr_next * page_size >= first + len;
+}
+
+/*
+ * REG_MR. The list stays for another one that no map_mr_sg() precedes. Returns
+ * 0, or -EINVAL: in use, another domain or another STag, or no list.
+ */
 int rnic_mr_register(struct ib_pd *pd, struct ib_mr *ib, u32 key, int access)
 {
 	struct rnic_mr *mr = to_mr(ib);
@@ -226,16 +268,19 @@ int rnic_mr_register(struct ib_pd *pd, struct ib_mr *ib, u32 key, int access)
 
 	spin_lock_irqsave(&mr->lock, flags);
 	if (!mr->next || mr->pd != pd || key >> 8 != mr->stag >> 8 ||
-	    mr->valid || atomic_read(&mr->users))
+	    mr->valid || atomic_read(&mr->users) ||
+	    !next_is_whole(mr, ib->length, ib->page_size))
 		goto unlock;
-	swap(mr->block, mr->next);
+	memcpy(mr->block, mr->next, mr->nr_next * sizeof(*mr->block));
+	if (mr->gaps)
+		memcpy(mr->block + mr->max_blocks, mr->next + mr->max_blocks,
+		       mr->nr_next * sizeof(*mr->block));
 	mr->nr_blocks = mr->nr_next;
-	mr->nr_next = 0;
 	mr->iova = ib->iova;
 	mr->len = ib->length;
 	mr->shift = ilog2(ib->page_size);
 	mr->first = ib->iova & (ib->page_size - 1);
-	mr->stag = key;
+	WRITE_ONCE(mr->stag, key);
 	mr->access = access;
 	mr_validate(mr);
 	err = 0;
@@ -273,44 +318,59 @@ void rnic_mr_put(struct rnic_mr *mr)
 	rcu_read_unlock();
 }
 
+/* It is not valid any longer. Returns how many users are left. */
+static int mr_end(struct rnic_mr *mr)
+{
+	lockdep_assert_held(&mr->lock);
+	if (!mr->valid)
+		return atomic_read(&mr->users);
+	WRITE_ONCE(mr->valid, false);
+	return atomic_dec_return(&mr->users);
+}
+
 /*
- * Invalidate @stag. Returns 0; -EINVAL if there is no such STag in the domain;
- * or -EBUSY if it has users. Then nobody new can use it, and @waiter, unless
- * it is NULL, is kicked when there are none any longer, and calls again.
+ * Invalidate @stag, if it gives any of the rights @access, or that is 0.
+ * Returns 0; -EINVAL if there is no such STag in the domain, or if it is no
+ * fast registration; or -EBUSY if it has users. Then nobody new can use it, and
+ * @waiter, unless it is NULL, is kicked when there are none any longer, and
+ * calls again.
  */
 int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
-		       struct rnic_qp *waiter)
+		       int access, struct rnic_qp *waiter)
 {
 	unsigned long flags;
 	struct rnic_mr *mr;
 	int err = -EINVAL;
-	bool was = false;
 
 	rcu_read_lock();
 	mr = xa_load(&dev->mrs, stag >> 8);
 	if (!mr)
 		goto out;
 	spin_lock_irqsave(&mr->lock, flags);
-	if (mr->stag == stag && mr->pd == pd) {
-		swap(was, mr->valid);
-		err = atomic_read(&mr->users) > (int)was ? -EBUSY : 0;
+	/* Others than fast registrations are for all streams of the domain:
+	 * no peer may end them (RFC 5040 section 8.1.1).
+	 */
+	if (mr->next && mr->stag == stag && mr->pd == pd &&
+	    (!access || mr->access & access)) {
+		/* The last user takes the lock, too, and finds the waiter. */
+		err = mr_end(mr) ? -EBUSY : 0;
 		if (err && waiter)
 			mr->waiter = waiter->ib.qp_num;
 	}
 	spin_unlock_irqrestore(&mr->lock, flags);
-	/* May be the last: a user that has gone meanwhile has not kicked. */
-	if (was)
-		mr_drop(mr);
+	if (!err)
+		wake_up_all(&mr->idle);
 out:
 	rcu_read_unlock();
 	return err;
 }
 
 /*
- * End the connections of the domain: a peer that keeps its window shut, and so
- * a slot with a user, must not delay who deregisters.
+ * End the connections that use it: a peer that keeps its window shut, and so a
+ * slot with a user, must not delay who deregisters. Which those are only they
+ * know, in their own context.
  */
-static void mr_abort_users(struct rnic_mr *mr)
+static void mr_end_users(struct rnic_mr *mr)
 {
 	struct rnic_dev *dev = to_rnic(mr->ib.device);
 	unsigned long number;
@@ -319,7 +379,7 @@ static void mr_abort_users(struct rnic_mr *mr)
 	xa_lock(&dev->qps);
 	xa_for_each(&dev->qps, number, qp)
 		if (qp->ib.pd == mr->pd)
-			rnic_qp_abort(qp);
+			rnic_sq_look(qp);
 	xa_unlock(&dev->qps);
 }
 
@@ -330,19 +390,18 @@ static void mr_abort_users(struct rnic_mr *mr)
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct rnic_mr *mr = to_mr(ib);
-	bool was = false;
 
 	xa_erase(&to_rnic(ib->device)->mrs, mr->stag >> 8);
 	spin_lock_irq(&mr->lock);
-	swap(was, mr->valid);
+	mr_end(mr);
 	spin_unlock_irq(&mr->lock);
-	if (was)
-		rnic_mr_put(mr);
 	if (!wait_event_timeout(mr->idle, !atomic_read(&mr->users),
 				DEREG_PATIENCE)) {
-		mr_abort_users(mr);
+		WRITE_ONCE(mr->dying, true);
+		mr_end_users(mr);
 		wait_event(mr->idle, !atomic_read(&mr->users));
 	}
+	rnic_object_gone(ib->device, RNIC_MR);
 	mr_free(mr);
 	return 0;
 }
@@ -352,7 +411,8 @@ static enum rnic_mr_error mr_check(const struct rnic_mr *mr, struct ib_pd *pd,
 {
 	u64 end;
 
-	if (mr->stag != stag)
+	/* An invalidation that waits for users waits for those it has found. */
+	if (mr->stag != stag || !READ_ONCE(mr->valid))
 		return RNIC_MR_STAG;
 	if (mr->pd != pd)
 		return RNIC_MR_PD;
@@ -378,6 +438,12 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 	*err = RNIC_MR_STAG;
 	rcu_read_lock();
 	mr = xa_load(&dev->mrs, stag >> 8);
+	/* Strangers do not even become users: an invalidation counts those. */
+	if (mr && (READ_ONCE(mr->stag) != stag || mr->pd != pd)) {
+		*err = READ_ONCE(mr->stag) == stag &&
+		       atomic_read(&mr->users) ? RNIC_MR_PD : RNIC_MR_STAG;
+		mr = NULL;
+	}
 	if (mr && !atomic_inc_not_zero(&mr->users))
 		mr = NULL;
 	if (mr) {
@@ -391,6 +457,26 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 	return mr;
 }
 
+/* The block with the octet at @off: the last one that begins there or before */
+static void *gaps_at(const struct rnic_mr *mr, u64 off, u32 *room)
+{
+	const u64 *begin = mr->block + mr->max_blocks;
+	u32 low = 0, high = mr->nr_blocks;
+	u64 end;
+
+	while (high - low > 1) {
+		u32 mid = low + (high - low) / 2;
+
+		if (begin[mid] <= off)
+			low = mid;
+		else
+			high = mid;
+	}
+	end = high < mr->nr_blocks ? begin[high] : mr->len;
+	*room = min_t(u64, end - off, U32_MAX);
+	return (void *)(uintptr_t)(mr->block[low] + (off - begin[low]));
+}
+
 /* Where the octet at @addr is, and how many follow it there. By a user. */
 void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *room)
 {
@@ -400,6 +486,8 @@ void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *room)
 		*room = U32_MAX;
 		return (void *)(uintptr_t)addr;
 	}
+	if (mr->gaps)
+		return gaps_at(mr, addr - mr->iova, room);
 	off = addr - mr->iova + mr->first;
 	size = 1ULL << mr->shift;
 	*room = size - (off & (size - 1));
@@ -450,6 +538,17 @@ enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
 	if (err)
 		rnic_sgl_put(sgl);
 	return err;
+}
+
+/* True if somebody waits for a region of it to have no users. */
+bool rnic_sgl_dying(const struct rnic_sgl *sgl)
+{
+	int i;
+
+	for (i = 0; i < sgl->nr; i++)
+		if (sgl->mr[i] && READ_ONCE(sgl->mr[i]->dying))
+			return true;
+	return false;
 }
 
 void rnic_sgl_put(struct rnic_sgl *sgl)

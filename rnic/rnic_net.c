@@ -9,33 +9,45 @@
 
 struct rnic_net {
 	u8			markers;
-	struct ctl_table	table[1];
+	u8			ooo;
+	struct ctl_table	table[2];
 	struct ctl_table_header	*sysctl;
 };
 
 static unsigned int rnic_net_id;
 
-/* Flags for the connections of a namespace: net.mpa.markers */
+/* Flags for the connections of a namespace: net.mpa.markers, net.mpa.ooo */
 u32 rnic_net_flags(struct net *net)
 {
 	const struct rnic_net *rn = net_generic(net, rnic_net_id);
+	u32 flags = 0;
 
-	return READ_ONCE(rn->markers) ? MPA_F_MARKERS : 0;
+	if (READ_ONCE(rn->markers))
+		flags |= MPA_F_MARKERS;
+	if (READ_ONCE(rn->ooo))
+		flags |= MPA_F_OOO;
+	return flags;
+}
+
+static struct ctl_table __net_init rnic_net_switch(const char *name, u8 *value)
+{
+	return (struct ctl_table) {
+		.procname	= name,
+		.data		= value,
+		.maxlen		= sizeof(*value),
+		.mode		= 0644,
+		.proc_handler	= proc_dou8vec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	};
 }
 
 static int __net_init rnic_net_init(struct net *net)
 {
 	struct rnic_net *rn = net_generic(net, rnic_net_id);
 
-	rn->table[0] = (struct ctl_table) {
-		.procname	= "markers",
-		.data		= &rn->markers,
-		.maxlen		= sizeof(rn->markers),
-		.mode		= 0644,
-		.proc_handler	= proc_dou8vec_minmax,
-		.extra1		= SYSCTL_ZERO,
-		.extra2		= SYSCTL_ONE,
-	};
+	rn->table[0] = rnic_net_switch("markers", &rn->markers);
+	rn->table[1] = rnic_net_switch("ooo", &rn->ooo);
 	rn->sysctl = register_net_sysctl_sz(net, "net/mpa", rn->table,
 					    ARRAY_SIZE(rn->table));
 	return rn->sysctl ? 0 : -ENOMEM;

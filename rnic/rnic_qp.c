@@ -2,12 +2,13 @@
 /*
  * A QP as others see it: references, state, the connection to kick, events.
  */
+#include <linux/random.h>
 #include <linux/workqueue.h>
 
 #include "mpa_compat.h"
 #include "rnic.h"
 
-#define CLOSE_PATIENCE	(3 * HZ)	/* for the peer's FIN */
+#define CLOSE_PATIENCE	(3 * HZ)	/* for progress, then the peer's FIN */
 
 /* Of the timers of QPs and listeners, which the module's exit waits for */
 struct workqueue_struct *rnic_wq;
@@ -22,6 +23,23 @@ int __init rnic_wq_create(void)
 void rnic_wq_destroy(void)
 {
 	destroy_workqueue(rnic_wq);
+}
+
+/*
+ * A number of 24 bits, at random as far as it is free: QPs, which iw_cm lets
+ * any application name, and STags have to be hard to guess.
+ */
+int rnic_number(struct xarray *xa, u32 *number, void *object)
+{
+	const u32 max = 0xffffff;
+	u32 from = get_random_u32_inclusive(1, max);
+	int err;
+
+	err = xa_alloc(xa, number, object, XA_LIMIT(from, max), GFP_KERNEL);
+	if (err == -EBUSY)
+		err = xa_alloc(xa, number, object, XA_LIMIT(1, from),
+			       GFP_KERNEL);
+	return err;
 }
 
 /* A QP by its number, with a reference, or NULL */
@@ -43,25 +61,37 @@ void rnic_qp_put(struct rnic_qp *qp)
 		complete(&qp->freed);
 }
 
-/* End the connection, if there is one in full operation. Context: any but
- * hard interrupt
+/*
+ * End the connection without waiting for the peer, and without a reset: that
+ * would take away from the peer what TCP has, though it may be complete for us.
+ * Returns false if there is none in full operation. Context: any
  */
-void rnic_qp_abort(struct rnic_qp *qp)
+bool rnic_qp_leave(struct rnic_qp *qp)
 {
 	unsigned long flags;
+	bool up;
 
 	spin_lock_irqsave(&qp->sq.q.lock, flags);
-	if (qp->sq.conn)
-		mpa_abort(qp->sq.conn);
+	qp->sq.leave = true;
+	up = qp->sq.conn;
+	if (up)
+		mpa_kick(qp->sq.conn);
 	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
+	return up;
 }
 
 static void qp_timeout(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(to_delayed_work(work),
 					  struct rnic_qp, timeout);
+	u32 segs = READ_ONCE(qp->segs);
 
-	rnic_qp_abort(qp);
+	if (segs != qp->segs_seen &&
+	    queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_PATIENCE)) {
+		qp->segs_seen = segs;
+		return;
+	}
+	rnic_qp_leave(qp);
 	rnic_qp_put(qp);
 }
 
@@ -73,8 +103,9 @@ void rnic_qp_init(struct rnic_qp *qp)
 }
 
 /*
- * We have sent our FIN, or shall: MPA has no time limit for the peer's.
- * Connection context
+ * We have sent our FIN, or shall when what was posted is sent: MPA has no time
+ * limit for that, nor for the peer's FIN. This one begins again as long as
+ * segments go out. Context: any but hard interrupt
  */
 void rnic_qp_close_soon(struct rnic_qp *qp)
 {
@@ -113,6 +144,13 @@ void rnic_sq_kick(struct rnic_qp *qp)
 	if (qp->sq.conn)
 		mpa_kick(qp->sq.conn);
 	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
+}
+
+/* Have a QP look for regions that are dying. Context: any */
+void rnic_sq_look(struct rnic_qp *qp)
+{
+	WRITE_ONCE(qp->sq.look, true);
+	rnic_sq_kick(qp);
 }
 
 void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type type)

@@ -121,10 +121,19 @@ static int sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr)
 	return 0;
 }
 
+/*
+ * User space may post for ever; what is left is for its next doorbell. What the
+ * kernel has posted while another flushed is left to that one, all of it.
+ */
+static u32 flush_budget(const struct rnic_qp *qp, const struct rnic_queue *q)
+{
+	return qp->kernel ? U32_MAX : q->size;
+}
+
 static void sq_flush_ring(struct rnic_qp *qp)
 {
 	struct rnic_queue *q = &qp->sq.q;
-	u32 budget = q->size;
+	u32 budget = flush_budget(qp, q);
 	struct siw_sqe sqe;
 	unsigned long flags;
 
@@ -145,7 +154,7 @@ unlock:
 static void rq_flush_ring(struct rnic_qp *qp)
 {
 	struct rnic_queue *q = &qp->rq;
-	u32 budget = q->size;
+	u32 budget = flush_budget(qp, q);
 	struct siw_rqe rqe;
 	unsigned long flags;
 

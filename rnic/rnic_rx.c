@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ULPDUs of the peer, verified by MPA and in order: checks, placement and
- * Delivery. A segment is checked completely before any of its octets are
- * placed. Each function that takes one returns the error for a Terminate, or
- * 0.
+ * ULPDUs of the peer, verified by MPA: checks, placement and Delivery. A
+ * segment is checked completely before any of its octets are placed. Each
+ * function that takes one returns the error for a Terminate, or 0.
+ *
+ * The payload of RDMA Writes and Read Responses that arrive after a hole in the
+ * TCP stream is placed at once (RFC 5041 section 5.3). All else is done, and
+ * the checks are repeated, when a segment is delivered: those before it may
+ * change the result, for example by invalidating an STag. A segment that fails
+ * its checks early is not placed early, and no error yet.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -17,6 +22,7 @@ struct seg {
 	struct rdmap_hdr	hdr;
 	u32			hdr_len;
 	u32			len;	/* octets of payload */
+	bool			placed;	/* they are where they belong */
 	u32			nr_octets;
 	u8			octets[RDMAP_HDR_MAX];
 };
@@ -67,25 +73,30 @@ static u32 read_error(enum rnic_mr_error err)
 	}
 }
 
-/* A segment without octets names no buffer (RFC 5041 section 5). */
-static u32 take_write(struct rnic_qp *qp, const struct seg *seg)
+static u32 write_place(struct rnic_qp *qp, const struct seg *seg)
 {
 	enum rnic_mr_error err;
 	struct iov_iter from;
 	struct rnic_mr *mr;
 
-	if (seg->hdr.last)
-		rnic_count(qp->dev, RNIC_STAT_RX_WRITE);
-	if (!seg->len)
-		return 0;
 	mr = rnic_mr_get(qp->dev, qp->ib.pd, seg->hdr.stag,
 			 IB_ACCESS_REMOTE_WRITE, seg->hdr.to, seg->len, &err);
 	if (!mr)
 		return tagged_error(err);
-	seg_iter(seg, &from);
-	rnic_mr_place(mr, seg->hdr.to, &from, seg->len);
+	if (!seg->placed) {
+		seg_iter(seg, &from);
+		rnic_mr_place(mr, seg->hdr.to, &from, seg->len);
+	}
 	rnic_mr_put(mr);
 	return 0;
+}
+
+/* A segment without octets names no buffer (RFC 5041 section 5). */
+static u32 take_write(struct rnic_qp *qp, const struct seg *seg)
+{
+	if (seg->hdr.last)
+		rnic_count(qp->dev, RNIC_STAT_RX_WRITE);
+	return seg->len ? write_place(qp, seg) : 0;
 }
 
 /* The RTR by RDMA Read is answered first, by a Response without octets. */
@@ -99,15 +110,23 @@ static u32 take_rtr_response(struct rnic_qp *qp, const struct seg *seg)
 
 static u32 read_done(struct rnic_qp *qp, struct rnic_msg *msg)
 {
-	u32 stag = msg->sgl.len ? msg->sgl.sge[0].lkey : 0;
+	u32 stag = msg->wqe.num_sge ? msg->wqe.sge[0].lkey : 0;
 	u16 status = SIW_WC_SUCCESS;
 
 	rnic_sgl_put(&msg->sgl);	/* before it invalidates its own sink */
 	if (msg->wqe.opcode == SIW_OP_READ_LOCAL_INV && stag &&
-	    rnic_mr_invalidate(qp->dev, qp->ib.pd, stag, NULL))
+	    rnic_mr_invalidate(qp->dev, qp->ib.pd, stag, 0, NULL))
 		status = SIW_WC_LOC_PROT_ERR;
 	rnic_sq_done(qp, msg, status);
 	return status ? RDMAP_ERR_LOCAL : 0;
+}
+
+static void response_place(const struct rnic_msg *msg, const struct seg *seg)
+{
+	struct iov_iter from;
+
+	seg_iter(seg, &from);
+	rnic_mr_place(msg->sgl.mr[0], seg->hdr.to, &from, seg->len);
 }
 
 /* The Response fits what is left of the oldest Read. */
@@ -115,14 +134,13 @@ static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 {
 	struct rnic_msg *msg = rnic_sq_read(qp);
 	const struct siw_sge *sink;
-	struct iov_iter from;
 	bool ends;
 	u32 left;
 
 	if (qp->rtr_read)
 		return take_rtr_response(qp, seg);
-	/* Its Request may not be sent yet: the peer has made it up. */
-	if (!msg || msg->state != RNIC_MSG_READING)
+	/* Its Request is not sent: the peer has made it up. */
+	if (!msg)
 		return RDMAP_ERR_OPCODE;
 	left = msg->sgl.len - msg->responded;
 	if (seg->len > left)
@@ -135,9 +153,8 @@ static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 		return DDP_ERR_TAGGED_STAG;
 	if (seg->len && seg->hdr.to != sink->laddr + msg->responded)
 		return DDP_ERR_TAGGED_BOUNDS;
-	seg_iter(seg, &from);
-	if (seg->len)
-		rnic_mr_place(msg->sgl.mr[0], seg->hdr.to, &from, seg->len);
+	if (seg->len && !seg->placed)
+		response_place(msg, seg);
 	msg->responded += seg->len;
 	return seg->hdr.last ? read_done(qp, msg) : 0;
 }
@@ -243,7 +260,9 @@ static u32 take_send(struct rnic_qp *qp, const struct seg *seg)
 	if (!seg->hdr.last)
 		return 0;
 	if (is_invalidating(seg->hdr.opcode) &&
-	    rnic_mr_invalidate(qp->dev, qp->ib.pd, seg->hdr.stag, NULL)) {
+	    rnic_mr_invalidate(qp->dev, qp->ib.pd, seg->hdr.stag,
+			       IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+			       NULL)) {
 		rx->status = SIW_WC_REM_INV_REQ_ERR;
 		return RDMAP_ERR_INVALIDATE;
 	}
@@ -257,19 +276,23 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 	struct rnic_mr *mr = NULL;
 	struct rdmap_read read;
 	u32 order;
+	bool rtr;
 
 	order = check_order(qp, seg, 0);
 	if (order)
 		return order;
-	if (qp->resp_head - qp->resp_tail == qp->nr_responses)
-		return DDP_ERR_NO_BUFFER;
 	if (seg->len > RDMAP_READ_LEN)
 		return DDP_ERR_TOO_LONG;
 	if (seg->len < RDMAP_READ_LEN || !seg->hdr.last)
 		return RDMAP_ERR_UNSPECIFIED;
+	rdmap_read_get(&read, seg->octets + seg->hdr_len);
+	/* The first may be an RTR, which is not one of IRD. */
+	rtr = qp->rx.msn[RDMAP_QN_READ] == 1 && !read.size;
+	if (qp->resp_head - qp->resp_tail >= qp->ird + (rtr || qp->read_rtr))
+		return DDP_ERR_NO_BUFFER;
+	qp->read_rtr |= rtr;
 	qp->rx.msn[RDMAP_QN_READ]++;
 	rnic_count(qp->dev, RNIC_STAT_RX_READ);
-	rdmap_read_get(&read, seg->octets + seg->hdr_len);
 	if (read.size) {
 		mr = rnic_mr_get(qp->dev, qp->ib.pd, read.source_stag,
 				 IB_ACCESS_REMOTE_READ, read.source_to,
@@ -340,19 +363,86 @@ static u32 term_len(const struct seg *seg)
 	return seg->hdr_len;
 }
 
-void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn,
-		  const struct mpa_rx *rx)
+static void deliver(struct rnic_qp *qp, struct mpa_conn *conn,
+		    const struct mpa_ulpdu *ulpdu, bool placed)
+{
+	struct seg seg = { .ulpdu = ulpdu, .conn = conn, .placed = placed };
+	u32 err = take_seg(qp, &seg);
+
+	qp->rx.begun = true;
+	if (err)
+		rnic_fail(qp, conn, err, seg.ulpdu->len, seg.octets,
+			  term_len(&seg));
+}
+
+/* Those passed out of order that begin below @delivered */
+static void deliver_ahead(struct rnic_qp *qp, struct mpa_conn *conn,
+			  u64 delivered)
+{
+	struct rnic_ahead *ahead;
+
+	while (!qp->failed && (ahead = rnic_ooo_first(qp, delivered))) {
+		deliver(qp, conn, ahead->ulpdu, ahead->placed);
+		rnic_ooo_done(qp, ahead);
+	}
+}
+
+/* Returns true if the payload is placed; false leaves all to Delivery. */
+static bool place_ahead(struct rnic_qp *qp, const struct mpa_ulpdu *ulpdu)
+{
+	struct seg seg = { .ulpdu = ulpdu };
+	const struct rnic_msg *read;
+
+	seg_get(&seg);
+	if (!seg.hdr_len || !seg.len || rdmap_hdr_check(&seg.hdr, qp->version))
+		return false;
+	switch (seg.hdr.opcode) {
+	case RDMAP_OP_WRITE:
+		return !write_place(qp, &seg);
+	case RDMAP_OP_RESPONSE:
+		read = rnic_sq_read_of(qp, seg.hdr.stag, seg.hdr.to, seg.len);
+		if (read)
+			response_place(read, &seg);
+		return read;
+	default:
+		return false;
+	}
+}
+
+/* Nothing is placed before the first FPDU, which may be an RTR. */
+static void recv_ahead(struct rnic_qp *qp, struct mpa_conn *conn,
+		       struct mpa_rx *rx)
+{
+	struct rnic_ahead *ahead = rnic_ooo_keep(qp, rx);
+	unsigned int i;
+
+	if (!ahead) {
+		rnic_fail(qp, conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
+		return;
+	}
+	for (i = 0; i < rx->nr && qp->rx.begun; i++) {
+		ahead[i].placed = place_ahead(qp, rx->ulpdu + i);
+		if (ahead[i].placed)
+			rnic_count(qp->dev, RNIC_STAT_RX_AHEAD);
+	}
+}
+
+void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	unsigned int i;
 
-	for (i = 0; i < rx->nr && !qp->failed; i++) {
-		struct seg seg = { .ulpdu = rx->ulpdu + i, .conn = conn };
-		u32 err = take_seg(qp, &seg);
-
-		if (err)
-			rnic_fail(qp, conn, err, seg.ulpdu->len, seg.octets,
-				  term_len(&seg));
+	if (qp->failed)
+		return;
+	if (rx->nr && rx->ulpdu->pos >= rx->delivered) {
+		recv_ahead(qp, conn, rx);
+		return;
 	}
+	/* None that is ahead lies between two of a call. */
+	if (rx->nr)
+		deliver_ahead(qp, conn, rx->ulpdu->pos);
+	for (i = 0; i < rx->nr && !qp->failed; i++)
+		deliver(qp, conn, rx->ulpdu + i, false);
+	deliver_ahead(qp, conn, rx->delivered);
 }
 
 /* The connection is over: the receive request of a Send that is cut short */

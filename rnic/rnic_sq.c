@@ -48,6 +48,8 @@ static void sq_complete(struct rnic_qp *qp)
 void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status)
 {
 	rnic_sgl_put(&msg->sgl);
+	if (msg->state == RNIC_MSG_READING)
+		list_del(&msg->reading);
 	msg->status = status;
 	msg->state = RNIC_MSG_DONE;
 	if (is_read(msg) && msg->counted) {
@@ -59,17 +61,24 @@ void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status)
 		rnic_sq_kick(qp);
 }
 
-/* The oldest Read without all of its Response, or NULL */
+/* The oldest Read whose Request is sent, but not answered in full; or NULL */
 struct rnic_msg *rnic_sq_read(struct rnic_qp *qp)
 {
-	struct rnic_sq *sq = &qp->sq;
+	return list_first_entry_or_null(&qp->sq.reading, struct rnic_msg,
+					reading);
+}
 
-	if ((s32)(sq->read_at - sq->tail) < 0)
-		sq->read_at = sq->tail;
-	for (; sq->read_at != sq->head; sq->read_at++) {
-		struct rnic_msg *msg = sq_slot(sq, sq->read_at);
+/* A Read that has asked for those octets, or NULL */
+struct rnic_msg *rnic_sq_read_of(struct rnic_qp *qp, u32 stag, u64 to, u32 len)
+{
+	struct rnic_msg *msg;
 
-		if (is_read(msg) && msg->counted)
+	list_for_each_entry(msg, &qp->sq.reading, reading) {
+		const struct siw_sge *sink = &msg->sgl.sge[0];
+		u64 off = to - sink->laddr;	/* huge if it is below */
+
+		if (sink->lkey == stag && off <= msg->sgl.len &&
+		    len <= msg->sgl.len - off)
 			return msg;
 	}
 	return NULL;
@@ -167,7 +176,7 @@ static enum start sq_start_local(struct rnic_qp *qp, struct rnic_msg *msg)
 				       (struct ib_mr *)(uintptr_t)wqe->base_mr,
 				       wqe->rkey, wqe->access);
 	else
-		err = rnic_mr_invalidate(qp->dev, qp->ib.pd, wqe->rkey, qp);
+		err = rnic_mr_invalidate(qp->dev, qp->ib.pd, wqe->rkey, 0, qp);
 	if (err == -EBUSY)
 		return START_WAIT;
 	return sq_fail(msg, err ? SIW_WC_LOC_QP_OP_ERR : SIW_WC_SUCCESS);
@@ -214,18 +223,9 @@ static bool sq_fetch(struct rnic_sq *sq, struct rnic_msg *msg)
 
 static void sq_send(struct rnic_qp *qp, struct list_head *list)
 {
-	struct rnic_msg *msg, *next;
-	bool failed;
-
-	if (list_empty(list))
-		return;
-	list_for_each_entry(msg, list, tx.list)
-		msg->with_mpa = true;
-	/* Refused: they are flushed when the connection is over. */
-	failed = mpa_send_list(qp->sq.conn, list);
-	if (failed)
-		list_for_each_entry_safe(msg, next, list, tx.list)
-			msg->with_mpa = false;
+	/* What is refused is flushed when the connection is over. */
+	if (!list_empty(list))
+		mpa_send_list(qp->sq.conn, list);
 }
 
 /* True if nothing that was posted is left to start */
@@ -234,16 +234,55 @@ static bool sq_idle(struct rnic_sq *sq)
 	return !sq->waiting && !sq->more && !sq->reads;
 }
 
-/* Start what can start. Connection context, in full operation. */
-void rnic_sq_run(struct rnic_qp *qp)
+static bool sq_stopped(const struct rnic_qp *qp)
+{
+	return qp->failed || READ_ONCE(qp->state) == IB_QPS_ERR;
+}
+
+/* True if the connection uses a region that dereg_mr() waits for. */
+static bool uses_dying(const struct rnic_qp *qp)
+{
+	const struct rnic_sq *sq = &qp->sq;
+	u32 n;
+
+	/* The slots that follow those of the queue are the others it sends. */
+	for (n = 0; n < sq->q.size + qp->nr_responses; n++)
+		if (rnic_sgl_dying(&sq->slot[n].sgl))
+			return true;
+	return qp->rx.busy && rnic_sgl_dying(&qp->rx.sgl);
+}
+
+/* True in the second round after @leave was set: MPA has sent what it could. */
+static bool sq_leaves(struct rnic_sq *sq)
+{
+	bool res = sq->leaving;
+
+	if (!READ_ONCE(sq->leave))
+		return false;
+	if (!res)
+		mpa_kick(sq->conn);
+	sq->leaving = true;
+	return res;
+}
+
+/*
+ * Start what can start. Connection context, in full operation. Returns true if
+ * the connection is to be detached.
+ */
+bool rnic_sq_run(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 	int budget = RUN_BUDGET;
 	LIST_HEAD(list);
 
+	if (READ_ONCE(sq->look)) {
+		WRITE_ONCE(sq->look, false);
+		if (uses_dying(qp))
+			mpa_abort(sq->conn);
+	}
 	sq->waiting = false;
 	sq->more = false;
-	while (!qp->failed) {
+	while (!sq_stopped(qp)) {
 		struct rnic_msg *msg = sq_slot(sq, sq->head);
 		enum start start;
 
@@ -264,7 +303,7 @@ void rnic_sq_run(struct rnic_qp *qp)
 		sq_send(qp, &list);
 		INIT_LIST_HEAD(&list);
 		if (msg->status)
-			rnic_fail(qp, sq->conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
+			rnic_fail_request(qp, sq->conn);
 		rnic_sq_done(qp, msg, msg->status);
 	}
 	sq_send(qp, &list);
@@ -272,6 +311,7 @@ void rnic_sq_run(struct rnic_qp *qp)
 		mpa_kick(sq->conn);
 	else if (sq->closing && sq_idle(sq))
 		mpa_shutdown(sq->conn);
+	return sq_leaves(sq);
 }
 
 static void wqe_sent(struct rnic_qp *qp, struct rnic_msg *msg)
@@ -279,10 +319,12 @@ static void wqe_sent(struct rnic_qp *qp, struct rnic_msg *msg)
 	/* Cut short: flushed with the rest */
 	if (msg->tx.status || !msg->cut)
 		return;
-	if (msg->counted)
+	if (msg->counted) {
 		msg->state = RNIC_MSG_READING;
-	else
+		list_add_tail(&msg->reading, &qp->sq.reading);
+	} else {
 		rnic_sq_done(qp, msg, SIW_WC_SUCCESS);
+	}
 }
 
 /* MPA hands back messages, in order. Connection context. */
@@ -291,7 +333,6 @@ void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done)
 	struct rnic_msg *msg, *next;
 
 	list_for_each_entry_safe(msg, next, done, tx.list) {
-		msg->with_mpa = false;
 		switch (msg->kind) {
 		case RNIC_MSG_WQE:
 			wqe_sent(qp, msg);
@@ -334,6 +375,7 @@ void rnic_sq_stop(struct rnic_qp *qp)
 		msg->state = RNIC_MSG_DONE;
 	}
 	sq->reads = 0;
+	INIT_LIST_HEAD(&sq->reading);
 	sq_complete(qp);
 }
 
@@ -344,6 +386,7 @@ void rnic_sq_stop(struct rnic_qp *qp)
  */
 int rnic_qp_slots(struct rnic_qp *qp)
 {
+	INIT_LIST_HEAD(&qp->sq.reading);
 	qp->nr_responses = qp->ird + 1;
 	qp->sq.slot = vcalloc(qp->sq.q.size + qp->nr_responses + 2,
 			      sizeof(*qp->sq.slot));

@@ -33,6 +33,9 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init,
 	if (!attr->max_wr || attr->max_wr > RNIC_MAX_WR ||
 	    attr->max_sge > RNIC_MAX_SGE || attr->srq_limit > attr->max_wr)
 		return -EINVAL;
+	err = rnic_object_new(ib->device, RNIC_SRQ, RNIC_MAX_SRQ);
+	if (err)
+		return err;
 	srq->kernel = !udata;
 	srq->max_wr = attr->max_wr;
 	srq->max_sge = attr->max_sge;
@@ -40,10 +43,13 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init,
 	err = rnic_queue_new(&srq->q, attr->max_wr, sizeof(struct siw_rqe),
 			     udata, &key);
 	if (err)
-		return err;
+		goto uncount;
 	err = srq_reply(srq, udata, key);
-	if (err)
-		rnic_ring_free(srq->q.rqe, srq->q.map);
+	if (!err)
+		return 0;
+	rnic_ring_free(srq->q.rqe, srq->q.map);
+uncount:
+	rnic_object_gone(ib->device, RNIC_SRQ);
 	return err;
 }
 
@@ -80,6 +86,7 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 	struct rnic_srq *srq = to_srq(ib);
 
 	rnic_ring_free(srq->q.rqe, srq->q.map);
+	rnic_object_gone(ib->device, RNIC_SRQ);
 	return 0;
 }
 

@@ -19,6 +19,7 @@ static const struct rdma_stat_desc descs[RNIC_STATS] = {
 	[RNIC_STAT_RX_WRITE].name	= "rx_write",
 	[RNIC_STAT_RX_READ].name	= "rx_read",
 	[RNIC_STAT_RX_TERMINATE].name	= "rx_terminate",
+	[RNIC_STAT_RX_AHEAD].name	= "rx_ahead",
 	[RNIC_STAT_CQ_OVERRUN].name	= "cq_overrun",
 };
 

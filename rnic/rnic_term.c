@@ -28,15 +28,9 @@ static bool fail_first(struct rnic_qp *qp)
 	return true;
 }
 
-/*
- * An error that this end has found; @hdr is of the ULPDU in error, or NULL.
- * Connection context, in full operation.
- */
-void rnic_fail(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
-	       u32 ulpdu_len, const u8 *hdr, u32 hdr_len)
+static void fail(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
+		 u32 ulpdu_len, const u8 *hdr, u32 hdr_len)
 {
-	if (!fail_first(qp))
-		return;
 	/* A Responder that has not had an FPDU cannot send one. */
 	if (rnic_tx_terminate(qp, conn, err, ulpdu_len, hdr, hdr_len)) {
 		mpa_abort(conn);
@@ -47,12 +41,36 @@ void rnic_fail(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
 	rnic_qp_event(qp, event_of(err));
 }
 
+/*
+ * An error that this end has found; @hdr is of the ULPDU in error, or NULL.
+ * Connection context, in full operation, as the one that follows.
+ */
+void rnic_fail(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
+	       u32 ulpdu_len, const u8 *hdr, u32 hdr_len)
+{
+	if (!fail_first(qp))
+		return;
+	qp->cut = true;
+	fail(qp, conn, err, ulpdu_len, hdr, hdr_len);
+}
+
+/*
+ * A request of the send queue cannot be executed: the Terminate is sent in its
+ * place (RFC 5040 section 7.1), behind those that were.
+ */
+void rnic_fail_request(struct rnic_qp *qp, struct mpa_conn *conn)
+{
+	if (fail_first(qp))
+		fail(qp, conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
+}
+
 /* The peer's Terminate: none is sent in answer to it, only our FIN. */
 void rnic_terminated(struct rnic_qp *qp, struct mpa_conn *conn, u32 err)
 {
 	rnic_count(qp->dev, RNIC_STAT_RX_TERMINATE);
 	if (!fail_first(qp))
 		return;
+	qp->cut = true;
 	mpa_shutdown(conn);
 	rnic_qp_close_soon(qp);
 	rnic_qp_event(qp, event_of(err));

@@ -4,7 +4,8 @@
  * when there is room for one, and says how long it may be. The memory is an
  * application's, which may write to it meanwhile: MPA_TX_COPY.
  *
- * After the first error each source ends, but for the Terminate's.
+ * After the first error each source ends, but for the Terminate's; unless it is
+ * an error of a request of our own, for which those before it are not to blame.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -13,7 +14,10 @@
 
 static bool msg_over(const struct rnic_msg *msg)
 {
-	return msg->qp->failed && msg->kind != RNIC_MSG_TERM;
+	struct rnic_qp *qp = msg->qp;
+
+	WRITE_ONCE(qp->segs, qp->segs + 1);
+	return qp->cut && msg->kind != RNIC_MSG_TERM;
 }
 
 /* Memory for @max octets at most; fewer if there is no room to name more. */
@@ -161,13 +165,7 @@ void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg)
 
 static int msg_send(struct mpa_conn *conn, struct rnic_msg *msg)
 {
-	int err;
-
-	msg->with_mpa = true;
-	err = mpa_send(conn, &msg->tx);
-	if (err)
-		msg->with_mpa = false;
-	return err;
+	return mpa_send(conn, &msg->tx);
 }
 
 /*
@@ -242,4 +240,5 @@ void rnic_tx_responded(struct rnic_qp *qp, struct rnic_msg *msg)
 {
 	rnic_sgl_put(&msg->sgl);
 	qp->resp_tail++;
+	qp->read_rtr = false;	/* it was the first */
 }

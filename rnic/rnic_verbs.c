@@ -24,16 +24,17 @@ int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.page_size_cap		= PAGE_SIZE,
 		.device_cap_flags	= IB_DEVICE_MEM_MGT_EXTENSIONS,
 		.kernel_cap_flags	= IBK_LOCAL_DMA_LKEY |
+					  IBK_SG_GAPS_REG |
 					  IBK_ALLOW_USER_UNREG,
 		.max_qp			= RNIC_MAX_QP,
 		.max_qp_wr		= RNIC_MAX_WR,
 		.max_send_sge		= RNIC_MAX_SGE,
 		.max_recv_sge		= RNIC_MAX_SGE,
 		.max_sge_rd		= 1,
-		.max_cq			= RNIC_MAX_QP,
+		.max_cq			= RNIC_MAX_CQ,
 		.max_cqe		= RNIC_MAX_CQE,
-		.max_mr			= 10 * RNIC_MAX_QP,
-		.max_pd			= RNIC_MAX_QP,
+		.max_mr			= RNIC_MAX_MR,
+		.max_pd			= RNIC_MAX_PD,
 		.max_srq		= RNIC_MAX_SRQ,
 		.max_srq_wr		= RNIC_MAX_WR,
 		.max_srq_sge		= RNIC_MAX_SGE,
@@ -47,11 +48,12 @@ int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 
 int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return 0;
+	return rnic_object_new(pd->device, RNIC_PD, RNIC_MAX_PD);
 }
 
 int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
+	rnic_object_gone(pd->device, RNIC_PD);
 	return 0;
 }
 
@@ -101,6 +103,8 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	int err;
 
 	err = qp_check(init);
+	if (!err)
+		err = rnic_object_new(ib->device, RNIC_QP, RNIC_MAX_QP);
 	if (err)
 		return err;
 	init->cap.max_inline_data = RNIC_MAX_INLINE;
@@ -113,12 +117,11 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	err = rnic_queue_new(&qp->sq.q, init->cap.max_send_wr,
 			     sizeof(struct siw_sqe), udata, &resp.sq_key);
 	if (err)
-		return err;
+		goto uncount;
 	err = qp_recv(qp, init, udata, &resp.rq_key);
 	if (err)
 		goto free_sq;
-	err = xa_alloc(&qp->dev->qps, &ib->qp_num, qp,
-		       XA_LIMIT(1, 0xffffff), GFP_KERNEL);
+	err = rnic_number(&qp->dev->qps, &ib->qp_num, qp);
 	if (err)
 		goto free_rq;
 	err = qp_reply(qp, udata, &resp);
@@ -130,6 +133,8 @@ free_rq:
 	rnic_ring_free(qp->rq.rqe, qp->rq.map);
 free_sq:
 	rnic_ring_free(qp->sq.q.sqe, qp->sq.q.map);
+uncount:
+	rnic_object_gone(ib->device, RNIC_QP);
 	return err;
 }
 
@@ -146,7 +151,10 @@ static struct rnic_ep *qp_ep(struct rnic_qp *qp)
 	return ep;
 }
 
-/* A Terminate that is on its way is not cut off: its timer ends it. */
+/*
+ * A Terminate that is on its way is not cut off: its timer ends it. Nor is what
+ * was sent before modify_qp(SQD).
+ */
 static void qp_to_error(struct rnic_qp *qp)
 {
 	struct rnic_ep *ep = qp_ep(qp);
@@ -156,7 +164,8 @@ static void qp_to_error(struct rnic_qp *qp)
 		rnic_queues_flush(qp);
 		return;
 	}
-	if (!READ_ONCE(qp->failed))
+	if (!READ_ONCE(qp->failed) &&
+	    !(READ_ONCE(qp->sq.closing) && rnic_qp_leave(qp)))
 		rnic_ep_abort(ep);
 	rnic_ep_put(ep);
 }
@@ -185,8 +194,10 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	case IB_QPS_SQD:
 		if (qp->state < IB_QPS_RTS)
 			return -EINVAL;
-		if (rnic_qp_set_state(qp, IB_QPS_SQD))
+		if (rnic_qp_set_state(qp, IB_QPS_SQD)) {
 			rnic_sq_close(qp);
+			rnic_qp_close_soon(qp);
+		}
 		return 0;
 	case IB_QPS_ERR:
 		qp_to_error(qp);
@@ -229,7 +240,8 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	xa_erase(&qp->dev->qps, ib->qp_num);
 	ep = qp_ep(qp);
 	if (ep) {
-		rnic_ep_abort(ep);
+		if (!rnic_qp_leave(qp))
+			rnic_ep_abort(ep);
 		rnic_ep_put(ep);
 	}
 	/* iw_get_qp finds it in the xarray and only then takes a reference. */
@@ -238,5 +250,6 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	wait_for_completion(&qp->freed);
 	rnic_ring_free(qp->rq.rqe, qp->rq.map);
 	rnic_ring_free(qp->sq.q.sqe, qp->sq.q.map);
+	rnic_object_gone(ib->device, RNIC_QP);
 	return 0;
 }
