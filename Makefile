@@ -9,7 +9,8 @@ RELEASE := $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
 MODULES = CONFIG_MPA=m CONFIG_MPA_RNIC=m CONFIG_MPA_SAMPLES=m
 # KUnit is off in Debian's own kernels
 MODULES += $(if $(wildcard kunit),$(if $(shell grep -s '^CONFIG_KUNIT=' \
-	$(KDIR)/include/config/auto.conf),CONFIG_MPA_KUNIT_TEST=m))
+	$(KDIR)/include/config/auto.conf),CONFIG_MPA_KUNIT_TEST=m \
+	CONFIG_MPA_RNIC_KUNIT_TEST=m))
 
 # 6.12 if the release is not older
 OLDEST = $(shell printf '%s\n' 6.12 $(RELEASE) | sort -V | head -n 1)
@@ -75,7 +76,8 @@ install: modules_install
 	install -D -m 644 conf/sysctl.conf $(EXAMPLES)/sysctl.d/mpa.conf
 
 uninstall: need-kdir
-	rm -f $(foreach m,mpa mpa_hello mpa_kunit mpa_ping mpa_rdmap mpa_rnic, \
+	rm -f $(foreach m,mpa mpa_hello mpa_kunit mpa_ping mpa_rdmap mpa_rnic \
+		mpa_rnic_kunit, \
 		$(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko $(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko.*)
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/mpa
 	$(DEPMOD)

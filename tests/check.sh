@@ -42,7 +42,7 @@ guest() {
 }
 
 suites() {
-	cat "$TOP"/kunit/*.c | tr '\n' ' ' |
+	cat "$TOP"/kunit/*.c "$TOP"/rnic/kunit/*.c | tr '\n' ' ' |
 		grep -oE 'struct kunit_suite \w+ = \{[^}]*' |
 		sed -nE 's/.*\.name\s*=\s*"([^"]*)".*/\1/p'
 }

@@ -118,6 +118,7 @@ compile_kunit() {
 		sed 's/.*/0x00000000\t&\tkunit\tEXPORT_SYMBOL_GPL\t/' \
 		>"$root/build/kunit/kunit.symvers"
 	compile "$@" M=/build/kunit CONFIG_MPA=m CONFIG_MPA_KUNIT_TEST=m \
+		CONFIG_MPA_RNIC=m CONFIG_MPA_RNIC_KUNIT_TEST=m \
 		KCFLAGS=-DCONFIG_KUNIT=1 \
 		KBUILD_EXTRA_SYMBOLS=/build/kunit/kunit.symvers
 }
@@ -131,7 +132,7 @@ compile_all() {
 modules_made() {
 	local module want=(mpa/mpa mpa/mpa_ping mpa/mpa_rdmap mpa/mpa_hello mpa/mpa_rnic
 		races/mpa_races bench/mpa_bench bench/mpa_bench_verbs vm_fault/vm_fault
-		exit_order net_isn mpa_cover kunit/mpa_kunit)
+		exit_order net_isn mpa_cover kunit/mpa_kunit kunit/mpa_rnic_kunit)
 
 	for module in "${want[@]}"; do
 		[[ -e $1/$module.ko ]] || { echo "error: no $module.ko"; return 1; }

@@ -75,7 +75,9 @@ def glob_of(suite, name):
     """A kunit.filter_glob that runs a case and as few others as possible; a case
     without parameters may have IDs before the words of its name."""
     word = name.split()[0]
-    for path in glob.glob(os.path.join(TESTS, os.pardir, "kunit", "*.c")):
+    top = os.path.join(TESTS, os.pardir)
+    for path in (glob.glob(os.path.join(top, "kunit", "*.c")) +
+                 glob.glob(os.path.join(top, "rnic", "kunit", "*.c"))):
         with open(path, encoding="utf-8") as source:
             if re.search(r"_CASE(_PARAM)?\(%s\b" % word, source.read()):
                 return "%s.%s" % (suite, word)

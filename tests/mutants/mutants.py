@@ -42,7 +42,7 @@ FUZZED = ["crc-skipped", "length-zero", "lost-wakeup",
 # Both print all results if a case failed, and "ran N" at the end
 GUEST = {
     "kunit": r"""#!/bin/bash
-modprobe mpa_kunit
+modprobe -a mpa_kunit mpa_rnic_kunit
 cat /sys/kernel/debug/kunit/mpa*/results >/tmp/results
 grep -q '^ *not ok' /tmp/results && cat /tmp/results
 echo "ran $(grep -cE '^ +(not )?ok' /tmp/results)"

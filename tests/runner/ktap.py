@@ -8,6 +8,7 @@ usage: ktap.py [SUITE...] <LOG
 The parser of the kernel's kunit.py reads the log; its report goes to stderr. That
 program accepts a log with rows that are missing or out of order, and cannot know
 which SUITEs there should be. Here both are failures. Status 1 if anything failed.
+A log has parts, one for each module with suites, which lines of check-kunit.sh divide.
 """
 
 import contextlib
@@ -36,15 +37,28 @@ def results(test, name, between=" "):
     return lines
 
 
+def parts(log):
+    """The lists of lines that lines of check-kunit.sh divide"""
+    part = []
+    for line in log:
+        if "guest: the suites of " in line:
+            yield part
+            part = []
+        part.append(line)
+    yield part
+
+
 def main(wanted):
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.path.join(kernel_source(), "tools/testing/kunit"))
     sys.stdin.reconfigure(errors="backslashreplace")
+    suites = []
     # It takes the stdout of its import for its report
     with contextlib.redirect_stdout(sys.stderr):
         # pylint: disable=import-error,import-outside-toplevel
         from kunit_parser import parse_run_tests
-        suites = parse_run_tests(sys.stdin).subtests
+        for part in parts(sys.stdin):
+            suites += parse_run_tests(part).subtests
     lines = []
     for suite in suites:
         lines += results(suite, suite.name or "kunit did not run", ".")

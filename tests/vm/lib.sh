@@ -10,7 +10,8 @@ TREE=${VM_TREE:-$TOP}	# the tree to build modules of
 CACHE=${MPA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/mpa}
 JOBS=${JOBS:-$(nproc)}
 SRC_TAR=/usr/src/linux-source-6.12.tar.xz	# of all flavours but newest
-MODULE_CONFIG=(CONFIG_MPA=m CONFIG_MPA_KUNIT_TEST=m CONFIG_MPA_SAMPLES=m CONFIG_MPA_RNIC=m)
+MODULE_CONFIG=(CONFIG_MPA=m CONFIG_MPA_KUNIT_TEST=m CONFIG_MPA_SAMPLES=m CONFIG_MPA_RNIC=m
+	CONFIG_MPA_RNIC_KUNIT_TEST=m)
 
 say() { echo "${0##*/}: $*" >&2; }
 

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What iw_cm is told of a connection, in each order in which MPA and iw_cm can
+ * call: one after the other, and MPA's calls inside iw_cm's and the other way
+ * round, at each lock that is taken.
+ *
+ * iw_cm has a BUG() for CLOSE before CONNECT_REPLY or ESTABLISHED, and for any
+ * event after its call has failed.
+ */
+#include <linux/net.h>
+
+#include "rnic_kunit.h"
+
+#define STEPS	12
+
+/*
+ * MPA's steps: D done() with an error, d done(), l accepted(); q request(),
+ * e established(), j rejected(), f ended() by a FIN, m ended() by a wrong
+ * marker, c closed(), z released().
+ *
+ * Those of iw_cm and of consumers: U iw_connect, u one that fails, A iw_accept,
+ * J iw_reject, L listener destroyed, K modify_qp(ERR), G modify_qp(SQD); N the
+ * next event with private data finds no memory.
+ *
+ * Events: Q CONNECT_REQUEST, R CONNECT_REPLY, r one with an error,
+ * E ESTABLISHED, C CLOSE.
+ */
+struct cm {
+	struct rnic_kunit	*rk;
+	struct iw_cm_id		id;
+	struct iw_cm_id		listen;
+	int			refs;		/* of both */
+	bool			listening;
+	bool			done;
+	bool			established;
+	bool			released;
+	bool			killed;		/* by K, while bound */
+	bool			accepted;
+	bool			connected;
+	bool			deaf;		/* no event may come */
+	bool			muted;		/* accepted, then rejected */
+	bool			nomem;
+	bool			stuck;		/* the next step cannot come */
+	char			said[STEPS];
+	char			did[4 * STEPS];
+	const char		*inner;		/* steps at a lock */
+	int			nr_inner;
+};
+
+struct row {
+	const char	*desc;
+	const char	*mpa;
+	const char	*iw;
+};
+
+static const struct row rows[] = {
+	{ "no connection",			"D",	"U" },
+	{ "no connection, to error",		"D",	"UK" },
+	{ "no attempt",				"",	"u" },
+	{ "established",			"defcz", "U" },
+	{ "established, to error",		"defcz", "UK" },
+	{ "established, to SQD",		"defcz", "UG" },
+	{ "established, to SQD and error",	"defcz", "UGK" },
+	{ "marker error",			"demcz", "UK" },
+	{ "lost",				"decz",	"UK" },
+	{ "rejected by the peer",		"djz",	"UK" },
+	{ "startup fails",			"dfcz",	"UK" },
+	{ "no memory for the Reply",		"decz",	"NU" },
+	{ "no memory for a rejection",		"djz",	"NU" },
+	{ "no memory for the Request",		"lqjz",	"N" },
+	{ "accept",				"lqefcz", "A" },
+	{ "accept, to error",			"lqefcz", "AK" },
+	{ "to error, accept",			"lqecz", "KA" },
+	{ "accept, to SQD",			"lqefcz", "AG" },
+	{ "accept, marker error",		"lqemcz", "A" },
+	{ "accept, startup fails",		"lqfcz", "A" },
+	{ "accept, startup fails, to error",	"lqcz",	"AK" },
+	{ "reject",				"lqjz",	"J" },
+	{ "reject, startup fails",		"lqfcz", "J" },
+	{ "accept, then reject",		"lqefcz", "AJ" },
+	{ "accept, then reject, lost",		"lqcz",	"AJ" },
+	{ "reject, then accept",		"lqjz",	"JA" },
+	{ "no answer",				"lqfcz", "" },
+	{ "no Request",				"lfcz",	"L" },
+	{ "no listener, accept",		"lqecz", "LA" },
+	{ "no listener, reject",		"lqjz",	"LJ" },
+	{ "no listener, no answer",		"lqcz",	"L" },
+	{ "accept, no listener",		"lqecz", "AL" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(row, rows, desc);
+
+static void say(struct cm *cm, char event)
+{
+	size_t len = strlen(cm->said);
+
+	if (len < sizeof(cm->said) - 1)
+		cm->said[len] = event;
+}
+
+static void did(struct cm *cm, char step)
+{
+	size_t len = strlen(cm->did);
+
+	if (len < sizeof(cm->did) - 1)
+		cm->did[len] = step;
+}
+
+static void cm_add_ref(struct iw_cm_id *id)
+{
+	struct cm *cm = id->context;
+
+	cm->refs++;
+}
+
+static void cm_rem_ref(struct iw_cm_id *id)
+{
+	struct cm *cm = id->context;
+
+	cm->refs--;
+}
+
+static int cm_event(struct iw_cm_id *id, struct iw_cm_event *event)
+{
+	struct cm *cm = id->context;
+
+	KUNIT_EXPECT_FALSE_MSG(cm->rk->test, cm->deaf && id == &cm->id,
+			       "event %d after %s", event->event, cm->did);
+	if (cm->nomem && event->private_data_len) {
+		cm->nomem = false;
+		return -ENOMEM;
+	}
+	switch (event->event) {
+	case IW_CM_EVENT_CONNECT_REQUEST:
+		cm->id.provider_data = event->provider_data;
+		say(cm, 'Q');
+		break;
+	case IW_CM_EVENT_CONNECT_REPLY:
+		say(cm, event->status ? 'r' : 'R');
+		break;
+	case IW_CM_EVENT_ESTABLISHED:
+		say(cm, 'E');
+		break;
+	case IW_CM_EVENT_CLOSE:
+		say(cm, 'C');
+		break;
+	default:
+		say(cm, '?');
+	}
+	return 0;
+}
+
+static void cm_modify(struct cm *cm, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+
+	rnic_modify_qp(&cm->rk->qp->ib, &attr, IB_QP_STATE, NULL);
+}
+
+static void iw_step(struct cm *cm, char c)
+{
+	struct iw_cm_conn_param param = {
+		.qpn = cm->rk->qp->ib.qp_num, .ird = 1, .ord = 1,
+	};
+	bool bound;
+
+	switch (c) {
+	case 'u':
+		cm->rk->conn.err = -EADDRINUSE;
+		fallthrough;
+	case 'U':
+		cm->connected = !rnic_iw_connect(&cm->id, &param);
+		cm->deaf = !cm->connected;
+		break;
+	case 'A':
+		cm->accepted = !rnic_iw_accept(&cm->id, &param);
+		cm->deaf = !cm->accepted;
+		break;
+	case 'J':
+		rnic_iw_reject(&cm->id, NULL, 0);
+		cm->muted = cm->accepted;
+		cm->deaf = true;
+		break;
+	case 'L':
+		cm->listening = false;
+		rnic_iw_destroy_listen(&cm->listen);
+		break;
+	case 'K':
+		bound = cm->rk->qp->ep;
+		cm_modify(cm, IB_QPS_ERR);
+		cm->killed = bound && cm->rk->qp->ep && !cm->rk->qp->failed;
+		break;
+	case 'G':
+		cm_modify(cm, IB_QPS_SQD);
+		break;
+	case 'N':
+		cm->nomem = true;
+		break;
+	}
+}
+
+static void cm_sock(struct cm *cm, struct socket **sock)
+{
+	KUNIT_ASSERT_EQ(cm->rk->test, 0,
+			sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+					 IPPROTO_TCP, sock));
+}
+
+static void mpa_end(struct cm *cm, enum mpa_error error)
+{
+	struct mpa_conn *conn = &cm->rk->conn;
+	struct mpa_end end = {
+		.error	= error,
+		.err	= error == MPA_ERR_TCP ? 0 : -EPROTO,
+	};
+
+	if (!conn->ended) {
+		conn->ended = true;
+		conn->ops->ended(conn, &end);
+	}
+}
+
+static void mpa_step(struct cm *cm, char c)
+{
+	struct mpa_conn *conn = &cm->rk->conn;
+	struct mpa_startup startup = { .pd = "", .pd_len = 1 };
+	struct socket *sock;
+
+	switch (c) {
+	case 'D':
+		cm->done = true;
+		conn->done(conn->ctx, NULL, NULL, -ECONNREFUSED);
+		break;
+	case 'd':
+		cm_sock(cm, &conn->sock);
+		cm->done = true;
+		conn->live = true;
+		conn->info.initiator = true;
+		conn->done(conn->ctx, conn->sock, conn, 0);
+		break;
+	case 'l':
+		cm_sock(cm, &sock);
+		conn->listen(conn->listen_ctx, sock);
+		break;
+	case 'q':
+		conn->ops->request(conn, &startup);
+		/* Nobody else will answer it. */
+		if (!cm->id.provider_data && !conn->ended)
+			KUNIT_EXPECT_TRUE_MSG(cm->rk->test, conn->rejected,
+					      "%s", cm->did);
+		break;
+	case 'e':
+		cm->established = true;
+		conn->info.state = MPA_STATE_FULL;
+		conn->ops->established(conn, &startup);
+		break;
+	case 'j':
+		conn->ops->rejected(conn, &startup);
+		break;
+	case 'f':
+		mpa_end(cm, MPA_ERR_TCP);
+		break;
+	case 'm':
+		mpa_end(cm, MPA_ERR_MARKER);
+		break;
+	case 'c':
+		mpa_end(cm, MPA_ERR_TCP);
+		conn->ops->closed(conn, -ECONNRESET);
+		break;
+	case 'z':
+		cm->released = true;
+		conn->ops->released(conn, &conn->tx);
+		INIT_LIST_HEAD(&conn->tx);
+		break;
+	}
+}
+
+/* True if MPA, or iw_cm, can make this call now */
+static bool can(struct cm *cm, char c)
+{
+	const struct mpa_conn *conn = &cm->rk->conn;
+	bool starts = conn->live && !conn->ended && !cm->established;
+
+	switch (c) {
+	case 'D':
+	case 'd':
+		return conn->done && !cm->done;
+	case 'l':
+		return cm->listening;
+	case 'q':
+		return starts;
+	case 'e':
+		return starts && (conn->done || conn->accepted);
+	case 'j':
+		return starts && (conn->done || conn->rejected);
+	case 'f':
+		return conn->live && !conn->ended;
+	case 'm':
+		return conn->live && !conn->ended && cm->established;
+	case 'c':
+		return conn->live;
+	case 'z':
+		return conn->detached && !cm->released;
+	case 'A':
+	case 'J':
+		return cm->id.provider_data;
+	default:
+		return true;
+	}
+}
+
+static bool is_mpa(char c)
+{
+	return strchr("Ddlqejfmcz", c);
+}
+
+static void step(struct cm *cm, char c)
+{
+	cm->stuck = cm->stuck || !can(cm, c);
+	if (cm->stuck)
+		return;
+	did(cm, c);
+	if (is_mpa(c))
+		mpa_step(cm, c);
+	else
+		iw_step(cm, c);
+}
+
+static void cm_begin(struct cm *cm, struct rnic_kunit *rk, bool listens)
+{
+	struct iw_cm_id id = {
+		.device		= &rk->dev->ib,
+		.context	= cm,
+		.event_handler	= cm_event,
+		.add_ref	= cm_add_ref,
+		.rem_ref	= cm_rem_ref,
+		.m_local_addr	= { .ss_family = AF_INET },
+		.m_remote_addr	= { .ss_family = AF_INET },
+	};
+
+	*cm = (struct cm) { .rk = rk, .id = id, .listen = id };
+	memset(&rk->conn, 0, sizeof(rk->conn));
+	INIT_LIST_HEAD(&rk->conn.tx);
+	rk->qp->state = IB_QPS_INIT;
+	rk->qp->failed = false;
+	rk->qp->sq.q.flushes = false;
+	rk->qp->sq.closing = false;
+	rk->qp->rq.flushes = false;
+	if (listens)
+		cm->listening = !rnic_iw_create_listen(&cm->listen, 1);
+}
+
+static int count(const struct cm *cm, char event)
+{
+	const char *c;
+	int n = 0;
+
+	for (c = cm->said; *c; c++)
+		n += *c == event;
+	return n;
+}
+
+/* MPA comes to its end; then all is as before. */
+static void cm_end(struct cm *cm)
+{
+	struct kunit *test = cm->rk->test;
+	struct rnic_kunit *rk = cm->rk;
+	int up;
+
+	if (rk->conn.done && !cm->done)
+		mpa_step(cm, 'D');
+	if (rk->conn.live)
+		mpa_step(cm, 'c');
+	if (rk->conn.detached && !cm->released)
+		mpa_step(cm, 'z');
+	if (cm->listening)
+		iw_step(cm, 'L');
+	up = count(cm, 'R') + count(cm, 'E');
+	if (!cm->muted)
+		KUNIT_EXPECT_EQ_MSG(test, up + count(cm, 'r'),
+				    cm->connected || cm->accepted,
+				    "%s gives %s", cm->did, cm->said);
+	KUNIT_EXPECT_LE_MSG(test, up + count(cm, 'r'), 1, "%s gives %s",
+			    cm->did, cm->said);
+	KUNIT_EXPECT_EQ_MSG(test, up && !(cm->muted && !count(cm, 'C')),
+			    count(cm, 'C'), "%s gives %s", cm->did, cm->said);
+	if (count(cm, 'C'))
+		KUNIT_EXPECT_TRUE_MSG(test, cm->said[strlen(cm->said) - 1] ==
+				      'C', "%s gives %s", cm->did, cm->said);
+	KUNIT_EXPECT_EQ_MSG(test, 0, cm->refs, "%s", cm->did);
+	KUNIT_EXPECT_EQ_MSG(test, 0, rk->conn.handles, "%s", cm->did);
+	KUNIT_EXPECT_NULL_MSG(test, rk->qp->ep, "%s", cm->did);
+	KUNIT_EXPECT_EQ_MSG(test, 1, refcount_read(&rk->qp->refs), "%s",
+			    cm->did);
+	KUNIT_EXPECT_EQ_MSG(test, 1, refcount_read(&rk->dev->ib.refcount), "%s",
+			    cm->did);
+	KUNIT_EXPECT_TRUE_MSG(test, xa_empty(&rk->dev->eps), "%s", cm->did);
+}
+
+static void inner(void *arg)
+{
+	struct cm *cm = arg;
+
+	did(cm, '(');
+	for (; cm->nr_inner; cm->nr_inner--)
+		step(cm, *cm->inner++);
+	did(cm, ')');
+}
+
+/*
+ * The steps in @order; those from @at + 1 on, @nr of them, at the lock @lock of
+ * the step @at. False if that step takes fewer locks.
+ */
+static bool run(struct rnic_kunit *rk, const char *order, int at, int nr,
+		int lock)
+{
+	bool listens = strchr(order, 'l') || strchr(order, 'L');
+	bool reached = true;
+	struct cm cm;
+	int i;
+
+	cm_begin(&cm, rk, listens);
+	for (i = 0; order[i]; i++) {
+		if (nr && i == at) {
+			cm.inner = order + at + 1;
+			cm.nr_inner = nr;
+			rk_race.arg = &cm;
+			rk_race.after = lock;
+			rk_race.other = inner;
+		}
+		step(&cm, order[i]);
+		if (nr && i == at) {
+			reached = !rk_race.other;
+			rk_race.other = NULL;
+			i += nr;
+		}
+		if (cm.killed && rk->conn.live)
+			KUNIT_EXPECT_TRUE_MSG(rk->test, rk->conn.aborts ||
+					      rk->qp->sq.leave, "%s", cm.did);
+	}
+	cm_end(&cm);
+	return reached;
+}
+
+/* This order of all steps, and the other side's steps inside each step */
+static void run_order(struct rnic_kunit *rk, const char *order)
+{
+	int at, nr, lock;
+
+	run(rk, order, 0, 0, 0);
+	for (at = 0; order[at]; at++) {
+		bool mpa = is_mpa(order[at]);
+
+		for (nr = 1; order[at + nr] &&
+		     is_mpa(order[at + nr]) != mpa; nr++)
+			for (lock = 0; rk->test->status == KUNIT_SUCCESS &&
+			     run(rk, order, at, nr, lock); lock++)
+				;
+	}
+}
+
+static void events_test(struct kunit *test)
+{
+	const struct row *row = test->param_value;
+	u32 len = strlen(row->mpa) + strlen(row->iw), mask, i;
+	struct rnic_kunit *rk = test->priv;
+
+	rk_qp(rk, 4);
+	for (mask = 0; mask < BIT(len); mask++) {
+		const char *mpa = row->mpa, *iw = row->iw;
+		char order[STEPS] = "";
+
+		if (hweight32(mask) != strlen(iw))
+			continue;
+		for (i = 0; i < len; i++)
+			order[i] = mask & BIT(i) ? *iw++ : *mpa++;
+		run_order(rk, order);
+		if (test->status != KUNIT_SUCCESS)
+			return;
+	}
+}
+
+static struct kunit_case cm_cases[] = {
+	KUNIT_CASE_PARAM(events_test, row_gen_params),
+	{}
+};
+
+static struct kunit_suite cm_suite = {
+	.name = "mpa_rnic_cm",
+	.init = rk_init,
+	.exit = rk_exit,
+	.test_cases = cm_cases,
+};
+
+kunit_test_suite(cm_suite);

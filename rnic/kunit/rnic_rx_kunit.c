@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Segments of the peer on a connection: what is placed, and the Terminate that
+ * RFC 5040 section 7.2 and RFC 5041 section 7.1 want for each fault.
+ */
+#include "rnic_kunit.h"
+
+#define LEN	(PAGE_SIZE - 32)	/* of the region that the peer knows */
+
+enum { NO_RIGHT = 1, OTHER_PD, BAD_STAG };
+
+/* A segment; @to is from the region's start, unless it is a Read Request */
+struct seg {
+	u8	op;
+	bool	more;	/* not the last */
+	u8	msn;
+	u8	mo;
+	u16	len;
+	s64	to;
+	u32	size;	/* that a Read Request asks for */
+	u8	stag;	/* what is wrong with it */
+};
+
+struct row {
+	const char	*desc;
+	struct seg	seg[4];
+	u8		want[3];	/* Terminate Control */
+	u8		event;		/* async event */
+	const char	*wcs;
+	u8		responses;
+	bool		read;		/* one is under way, of 8 octets */
+};
+
+#define S(n, o, l)	{ RDMAP_OP_SEND, .msn = (n), .mo = (o), .len = (l) }
+#define S_MORE(n, o, l)	{ RDMAP_OP_SEND, true, (n), (o), (l) }
+#define W(t, l)		{ RDMAP_OP_WRITE, .to = (t), .len = (l) }
+#define W_BAD(s)	{ RDMAP_OP_WRITE, .len = 8, .stag = (s) }
+#define R(n, t, s)	{ RDMAP_OP_READ, .msn = (n), .len = RDMAP_READ_LEN, \
+			  .to = (t), .size = (s) }
+#define R_BAD(s)	{ RDMAP_OP_READ, .msn = 1, .len = RDMAP_READ_LEN, \
+			  .size = 8, .stag = (s) }
+#define A(t, l)		{ RDMAP_OP_RESPONSE, .to = (t), .len = (l) }
+#define A_MORE(t, l)	{ RDMAP_OP_RESPONSE, true, .to = (t), .len = (l) }
+#define ACCESS_ERR	IB_EVENT_QP_ACCESS_ERR
+#define REQ_ERR		IB_EVENT_QP_REQ_ERR
+
+static const struct row rows[] = {
+	{ "Send", { S(1, 0, 20) }, .wcs = "1" },
+	{ "Send without octets", { S(1, 0, 0) }, .wcs = "1" },
+	{ "two Sends", { S(1, 0, 20), S(2, 0, 1) }, .wcs = "1 2" },
+	{ "Send in three segments",
+	  { S_MORE(1, 0, 7), S_MORE(1, 7, 8), S(1, 15, 5) }, .wcs = "1" },
+	{ "Send begins with MSN 2", { S(2, 0, 1) }, { 0x12, 0x03, 0xc0 },
+	  REQ_ERR, "" },
+	{ "Send begins with MSN 0", { S(0, 0, 1) }, { 0x12, 0x03, 0xc0 },
+	  REQ_ERR, "" },
+	{ "MSN again", { S(1, 0, 1), S(1, 0, 1) }, { 0x12, 0x03, 0xc0 },
+	  REQ_ERR, "1" },
+	{ "MSN of a second segment", { S_MORE(1, 0, 1), S(2, 1, 1) },
+	  { 0x12, 0x03, 0xc0 }, REQ_ERR, "1f" },
+	{ "MO of a first segment", { S(1, 1, 1) }, { 0x12, 0x04, 0xc0 },
+	  REQ_ERR, "" },
+	{ "MO too small", { S_MORE(1, 0, 4), S(1, 3, 1) }, { 0x12, 0x04, 0xc0 },
+	  REQ_ERR, "1f" },
+	{ "MO too large", { S_MORE(1, 0, 4), S(1, 5, 1) }, { 0x12, 0x04, 0xc0 },
+	  REQ_ERR, "1f" },
+	{ "too long", { S(1, 0, 21) }, { 0x12, 0x05, 0xc0 }, REQ_ERR, "1l" },
+	{ "second segment too long", { S_MORE(1, 0, 20), S(1, 20, 1) },
+	  { 0x12, 0x05, 0xc0 }, REQ_ERR, "1l" },
+	{ "no buffer", { S(1, 0, 1), S(2, 0, 1), S(3, 0, 1) },
+	  { 0x12, 0x02, 0xc0 }, REQ_ERR, "1 2" },
+	{ "invalidates", { { RDMAP_OP_SEND_INV, .msn = 1 } }, .wcs = "1" },
+	{ "invalidates a wrong STag",
+	  { { RDMAP_OP_SEND_INV, .msn = 1, .stag = BAD_STAG } },
+	  { 0x01, 0x09, 0xc0 }, ACCESS_ERR, "1i" },
+	{ "invalidates an STag of another domain",
+	  { { RDMAP_OP_SEND_SE_INV, .msn = 1, .stag = OTHER_PD } },
+	  { 0x01, 0x09, 0xc0 }, ACCESS_ERR, "1i" },
+	{ "Write after it was invalidated",
+	  { { RDMAP_OP_SEND_SE_INV, .msn = 1 }, W(0, 1) },
+	  { 0x11, 0x00, 0xc0 }, ACCESS_ERR, "1" },
+	{ "Write", { W(0, 8), W(LEN - 8, 8) }, .wcs = "" },
+	{ "Write, not last", { { RDMAP_OP_WRITE, true, .len = 8 } },
+	  .wcs = "" },
+	{ "Write without octets, wrong STag",
+	  { { RDMAP_OP_WRITE, .stag = BAD_STAG } }, .wcs = "" },
+	{ "Write, wrong STag", { W_BAD(BAD_STAG) }, { 0x11, 0x00, 0xc0 },
+	  ACCESS_ERR, "" },
+	{ "Write, no right", { W_BAD(NO_RIGHT) }, { 0x11, 0x00, 0xc0 },
+	  ACCESS_ERR, "" },
+	{ "Write, another domain", { W_BAD(OTHER_PD) }, { 0x11, 0x02, 0xc0 },
+	  ACCESS_ERR, "" },
+	{ "Write before the base", { W(-1, 8) }, { 0x11, 0x01, 0xc0 },
+	  ACCESS_ERR, "" },
+	{ "Write past the bound", { W(LEN - 7, 8) }, { 0x11, 0x01, 0xc0 },
+	  ACCESS_ERR, "" },
+	{ "Write that wraps", { W(-RK_IOVA - 4, 8) }, { 0x11, 0x03, 0xc0 },
+	  ACCESS_ERR, "" },
+	{ "Read Request", { R(1, 0, LEN) }, .wcs = "", .responses = 1 },
+	{ "IRD Read Requests", { R(1, 0, 1), R(2, 0, 0) }, .wcs = "",
+	  .responses = 2 },
+	{ "an RTR, and IRD Read Requests",
+	  { R(1, 0, 0), R(2, 0, 1), R(3, 0, 1) }, .wcs = "", .responses = 3 },
+	{ "Read Requests past IRD", { R(1, 0, 1), R(2, 0, 1), R(3, 0, 1) },
+	  { 0x12, 0x02, 0xc0 }, REQ_ERR, "", 2 },
+	{ "an RTR, and Read Requests past IRD",
+	  { R(1, 0, 0), R(2, 0, 1), R(3, 0, 1), R(4, 0, 1) },
+	  { 0x12, 0x02, 0xc0 }, REQ_ERR, "", 3 },
+	{ "Read Request, MSN", { R(2, 0, 1) }, { 0x12, 0x03, 0xc0 }, REQ_ERR,
+	  "" },
+	{ "Read Request, MO",
+	  { { RDMAP_OP_READ, .msn = 1, .mo = 1, .len = RDMAP_READ_LEN } },
+	  { 0x12, 0x04, 0xc0 }, REQ_ERR, "" },
+	{ "Read Request, 29 octets",
+	  { { RDMAP_OP_READ, .msn = 1, .len = RDMAP_READ_LEN + 1 } },
+	  { 0x12, 0x05, 0xc0 }, REQ_ERR, "" },
+	{ "Read Request, 27 octets",
+	  { { RDMAP_OP_READ, .msn = 1, .len = RDMAP_READ_LEN - 1 } },
+	  { 0x02, 0xff, 0xc0 }, REQ_ERR, "" },
+	{ "Read Request, not last",
+	  { { RDMAP_OP_READ, true, .msn = 1, .len = RDMAP_READ_LEN } },
+	  { 0x02, 0xff, 0xc0 }, REQ_ERR, "" },
+	{ "Read of no octets, wrong STag",
+	  { { RDMAP_OP_READ, .msn = 1, .len = RDMAP_READ_LEN,
+	      .stag = BAD_STAG } }, .wcs = "", .responses = 1 },
+	{ "Read, wrong STag", { R_BAD(BAD_STAG) }, { 0x01, 0x00, 0xe0 },
+	  ACCESS_ERR, "" },
+	{ "Read, no right", { R_BAD(NO_RIGHT) }, { 0x01, 0x02, 0xe0 },
+	  ACCESS_ERR, "" },
+	{ "Read, another domain", { R_BAD(OTHER_PD) }, { 0x01, 0x03, 0xe0 },
+	  ACCESS_ERR, "" },
+	{ "Read past the bound", { R(1, 1, LEN) }, { 0x01, 0x01, 0xe0 },
+	  ACCESS_ERR, "" },
+	{ "Read that wraps", { R(1, -RK_IOVA - 1, 2) }, { 0x01, 0x04, 0xe0 },
+	  ACCESS_ERR, "" },
+	{ "Response", { A(0, 8) }, .wcs = "1", .read = true },
+	{ "Response in two segments", { A_MORE(0, 3), A(3, 5) }, .wcs = "1",
+	  .read = true },
+	{ "Response that nobody asked for", { A(0, 8) }, { 0x02, 0x06, 0xc0 },
+	  REQ_ERR, "" },
+	{ "Response again", { A(0, 8), A(0, 8) }, { 0x02, 0x06, 0xc0 },
+	  REQ_ERR, "1", .read = true },
+	{ "Response too long", { A(0, 9) }, { 0x11, 0x01, 0xc0 }, ACCESS_ERR,
+	  "1f", .read = true },
+	{ "Response too short", { A(0, 7) }, { 0x02, 0xff, 0xc0 }, REQ_ERR,
+	  "1f", .read = true },
+	{ "Response, L flag missing", { A_MORE(0, 8) }, { 0x02, 0xff, 0xc0 },
+	  REQ_ERR, "1f", .read = true },
+	{ "Response, wrong STag",
+	  { { RDMAP_OP_RESPONSE, .len = 8, .stag = BAD_STAG } },
+	  { 0x11, 0x00, 0xc0 }, ACCESS_ERR, "1f", .read = true },
+	{ "Response to another place", { A(1, 8) }, { 0x11, 0x01, 0xc0 },
+	  ACCESS_ERR, "1f", .read = true },
+	{ "Response, second segment again", { A_MORE(0, 4), A(0, 4) },
+	  { 0x11, 0x01, 0xc0 }, ACCESS_ERR, "1f", .read = true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(row, rows, desc);
+
+static u32 stag_of(struct rnic_kunit *rk, const struct seg *seg)
+{
+	u32 stag = rk->mr->stag;
+
+	return seg->stag == BAD_STAG ? stag ^ 0x80 : stag;
+}
+
+/* The ULPDU of a segment; its payload tells the places of the octets. */
+static u32 ulpdu(struct rnic_kunit *rk, const struct seg *seg, u8 *octets)
+{
+	struct rdmap_hdr hdr = {
+		.last		= !seg->more,
+		.tagged		= seg->op == RDMAP_OP_WRITE ||
+				  seg->op == RDMAP_OP_RESPONSE,
+		.ddp_version	= 1,
+		.version	= 1,
+		.opcode		= seg->op,
+		.stag		= stag_of(rk, seg),
+		.to		= RK_IOVA + seg->to,
+		.qn		= seg->op == RDMAP_OP_READ,
+		.msn		= seg->msn,
+		.mo		= seg->mo,
+	};
+	struct rdmap_read read = {
+		.sink_stag	= 0x1234,
+		.size		= seg->size,
+		.source_stag	= hdr.stag,
+		.source_to	= hdr.to,
+	};
+	u32 len = rdmap_hdr_put(octets, &hdr), i;
+
+	for (i = 0; i < seg->len; i++)
+		octets[len + i] = 1 + seg->mo + i;
+	if (seg->op == RDMAP_OP_READ)
+		rdmap_read_put(octets + len, &read);
+	return len + seg->len;
+}
+
+static void read_start(struct rnic_kunit *rk)
+{
+	struct ib_sge sge = { RK_IOVA, 8, rk->mr->stag };
+	struct ib_rdma_wr wr = {
+		.wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
+			.opcode = IB_WR_RDMA_READ,
+			.send_flags = IB_SEND_SIGNALED },
+	};
+	const struct ib_send_wr *bad;
+
+	KUNIT_ASSERT_EQ(rk->test, 0,
+			rnic_post_send(&rk->qp->ib, &wr.wr, &bad));
+	rnic_sq_run(rk->qp);
+	rk_hand_back(rk, 0);
+	rk->conn.posted = 0;
+}
+
+static void expect_terminate(struct rnic_kunit *rk, const struct row *row,
+			     const u8 *sent, u32 len)
+{
+	u32 hdr_len = row->want[2] & 0x20 ? 46 : sent[0] & 0x80 ? 14 : 18;
+	struct kunit *test = rk->test;
+	u8 octets[128], i;
+
+	for (i = 0; i < row->responses; i++)
+		rk_hand_back(rk, 0);
+	KUNIT_ASSERT_EQ(test, 18 + 6 + hdr_len, rk_pull(rk, 128, octets));
+	KUNIT_EXPECT_EQ(test, octets[0], 0x41);
+	KUNIT_EXPECT_EQ(test, octets[1], 0x47);
+	KUNIT_EXPECT_EQ(test, octets[9], RDMAP_QN_TERMINATE);
+	KUNIT_EXPECT_EQ(test, octets[13], 1);
+	KUNIT_EXPECT_MEMEQ(test, octets + 18, row->want, 3);
+	KUNIT_EXPECT_EQ(test, octets[22] << 8 | octets[23], len);
+	KUNIT_EXPECT_MEMEQ(test, octets + 24, sent, hdr_len);
+	KUNIT_EXPECT_EQ(test, 1, rk->conn.shutdowns);
+	KUNIT_EXPECT_EQ(test, rk->qp->state, IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, 1, rk->async[row->event]);
+}
+
+static void seg_test(struct kunit *test)
+{
+	const struct row *row = test->param_value;
+	bool bad = row->want[0], pd = false;
+	struct rnic_kunit *rk = test->priv;
+	int rights = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+		     IB_ACCESS_REMOTE_READ;
+	const struct seg *seg;
+	u8 mem[2][24] = {};
+	u8 octets[128];
+	u32 len = 0, i;
+
+	for (seg = row->seg; seg < row->seg + 4; seg++) {
+		if (seg->stag == NO_RIGHT)
+			rights = seg->op == RDMAP_OP_READ ?
+				 IB_ACCESS_REMOTE_WRITE : IB_ACCESS_REMOTE_READ;
+		pd = pd || seg->stag == OTHER_PD;
+	}
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, rights);
+	rk_up(rk, 2, 1);
+	if (row->read)
+		read_start(rk);
+	else
+		for (i = 0; i < 2; i++)
+			rk_post_recv(rk, mem[i], 20);
+	if (pd)
+		rk->mr->pd = &rk->other_pd;
+	for (seg = row->seg; seg < row->seg + 4; seg++) {
+		if (!seg->op && !seg->len && !seg->stag)
+			break;
+		KUNIT_EXPECT_FALSE(test, rk->qp->failed);
+		len = ulpdu(rk, seg, octets);
+		rk_recv(rk, octets, len);
+	}
+	KUNIT_EXPECT_EQ(test, bad, rk->qp->failed);
+	KUNIT_EXPECT_EQ(test, row->responses + bad, rk->conn.posted);
+	/* The first octets of the region, and of the first receive */
+	if (!bad && row->seg[0].len && row->seg[0].op != RDMAP_OP_READ)
+		for (i = 0; i < (row->read ? 8 : row->seg[0].len); i++)
+			KUNIT_EXPECT_EQ(test, row->seg[0].op == RDMAP_OP_SEND ?
+					mem[0][i] : rk->mem[16 + i],
+					1 + (row->read && row->seg[0].more &&
+					     i >= 3 ? i - 3 : i));
+	KUNIT_EXPECT_EQ(test, 0, mem[0][20]);
+	/* What is refused is not placed */
+	if (bad && row->seg[0].op == RDMAP_OP_WRITE)
+		KUNIT_EXPECT_PTR_EQ(test, NULL,
+				    memchr_inv(rk->mem, 0, 2 * PAGE_SIZE));
+	if (bad) {
+		expect_terminate(rk, row, octets, len);
+		/* Later segments are dropped, and there is one Terminate. */
+		rk_recv(rk, octets, len);
+		KUNIT_EXPECT_EQ(test, row->responses + 1, rk->conn.posted);
+		rk->qp->rq.get = rk->qp->rq.put;
+		rk_over(rk);
+	}
+	rk->mr->pd = &rk->pd;
+	KUNIT_EXPECT_STREQ(test, row->wcs, rk_polled(rk));
+}
+
+/* A header that is cut short has none to repeat. */
+static void short_test(struct kunit *test)
+{
+	static const u8 want[] = { 0x02, 0xff, 0x00, 0x00 };
+	static const u8 octets[18] = { 0x41, 0x43, [13] = 1 };
+	struct rnic_kunit *rk = test->priv;
+	u8 term[128];
+
+	rk_qp(rk, 4);
+	rk_up(rk, 1, 1);
+	rk_recv(rk, octets, 17);
+	KUNIT_ASSERT_EQ(test, 1, rk->conn.posted);
+	KUNIT_EXPECT_EQ(test, 22, rk_pull(rk, 128, term));
+	KUNIT_EXPECT_MEMEQ(test, term + 18, want, 4);
+}
+
+/* The peer's Terminate is answered by a FIN alone. */
+static void terminated_test(struct kunit *test)
+{
+	static const u8 octets[22] = { 0x41, 0x47, [9] = 2, [13] = 1,
+				       [18] = 0x11, [19] = 0x01 };
+	struct rnic_kunit *rk = test->priv;
+
+	rk_qp(rk, 4);
+	rk_up(rk, 1, 1);
+	rk_recv(rk, octets, sizeof(octets));
+	/* The first error wins. */
+	rnic_fail(rk->qp, &rk->conn, RDMAP_ERR_MPA(MPA_ERR_CRC), 0, NULL, 0);
+	KUNIT_EXPECT_EQ(test, 0, rk->conn.posted);
+	KUNIT_EXPECT_EQ(test, 1, rk->conn.shutdowns);
+	KUNIT_EXPECT_EQ(test, 1, rk->async[IB_EVENT_QP_ACCESS_ERR]);
+	KUNIT_EXPECT_EQ(test, 0, rk->async[IB_EVENT_QP_REQ_ERR]);
+	KUNIT_EXPECT_EQ(test, rk->qp->state, IB_QPS_ERR);
+}
+
+static struct kunit_case rx_cases[] = {
+	KUNIT_CASE_PARAM(seg_test, row_gen_params),
+	KUNIT_CASE(short_test),
+	KUNIT_CASE(terminated_test),
+	{}
+};
+
+static struct kunit_suite rx_suite = {
+	.name = "mpa_rnic_rx",
+	.init = rk_init,
+	.exit = rk_exit,
+	.test_cases = rx_cases,
+};
+
+kunit_test_suite(rx_suite);

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Queues: order of starts and of completions, fences, ORD, flush */
+#include "rnic_kunit.h"
+
+#define SQ_SIZE	4
+
+static int post(struct rnic_kunit *rk, char op)
+{
+	struct rnic_mr *mr = rk->mr;
+	struct ib_sge sge = {
+		.addr	= op == 'W' ? (uintptr_t)rk->mem : RK_IOVA,
+		.length	= 8,
+		.lkey	= op == 'X' ? 0x1234567 : op == 'W' ? 0 : mr->stag,
+	};
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_id		= ++rk->wr_id,
+			.sg_list	= &sge,
+			.num_sge	= 1,
+			.opcode		= IB_WR_SEND,
+			.send_flags	= op == 's' ? 0 : IB_SEND_SIGNALED,
+		},
+		.remote_addr	= 0x1000,
+		.rkey		= 0x4711,
+	};
+	const struct ib_send_wr *bad;
+
+	switch (op) {
+	case 'W':
+		wr.wr.opcode = IB_WR_RDMA_WRITE;
+		break;
+	case 'R':
+		wr.wr.opcode = IB_WR_RDMA_READ;
+		break;
+	case 'V':
+		wr.wr.opcode = IB_WR_RDMA_READ_WITH_INV;
+		break;
+	case 'F':
+		wr.wr.send_flags |= IB_SEND_FENCE;
+		break;
+	case 'I':
+		wr.wr.opcode = IB_WR_LOCAL_INV;
+		wr.wr.ex.invalidate_rkey = mr->stag;
+		break;
+	}
+	return rnic_post_send(&rk->qp->ib, &wr.wr, &bad);
+}
+
+static void post_again(struct rnic_kunit *rk)
+{
+	rk->on_notify = NULL;
+	KUNIT_EXPECT_EQ(rk->test, 0, post(rk, 'S'));
+}
+
+static void recv_again(struct rnic_kunit *rk)
+{
+	rk->on_notify = NULL;
+	KUNIT_EXPECT_EQ(rk->test, 0, rk_post_recv(rk, NULL, 0));
+}
+
+/* The peer answers the oldest Read: half of it, or what is left. */
+static void respond(struct rnic_kunit *rk, bool all)
+{
+	struct rnic_msg *msg = rnic_sq_read(rk->qp);
+	struct rdmap_hdr hdr = {
+		.last		= all,
+		.tagged		= true,
+		.ddp_version	= 1,
+		.version	= 1,
+		.opcode		= RDMAP_OP_RESPONSE,
+	};
+	u8 octets[32] = {};
+	u32 len;
+
+	KUNIT_ASSERT_NOT_NULL(rk->test, msg);
+	hdr.stag = msg->sgl.sge[0].lkey;
+	hdr.to = msg->sgl.sge[0].laddr + msg->responded;
+	len = rdmap_hdr_put(octets, &hdr);
+	rk_recv(rk, octets, len + (all ? 8 - msg->responded : 4));
+}
+
+/* The first half of a Send, for which there is room */
+static void begin_send(struct rnic_kunit *rk)
+{
+	u8 octets[20] = { 0x01, 0x43 };
+
+	octets[13] = 1;
+	rk_recv(rk, octets, sizeof(octets));
+}
+
+static void to_error(struct rnic_kunit *rk)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	KUNIT_EXPECT_EQ(rk->test, 0, rnic_modify_qp(&rk->qp->ib, &attr,
+						    IB_QP_STATE, NULL));
+}
+
+/*
+ * A row's steps. Requests: S Send, s unsignalled, F fenced, W Write, R Read,
+ * V Read that invalidates its sink, I LOCAL_INV of the sink of Reads, X Send
+ * from an unknown STag; q receive, of 8 octets.
+ *
+ * . round of MPA's work item		t MPA has sent the oldest message
+ * p it has taken all of it		T it has sent a part, and ends it
+ * A each request is signalled		h half of the oldest Read's Response
+ * r (rest of) that Response		b half a Send comes
+ * c the connection comes up		! the connection ends
+ * E modify_qp(ERR)			P post one more when notified; Q receive
+ * k kicked since the last round	n not kicked
+ * # no room in the ring		0..9 messages that MPA has had
+ * d a FIN is due after what is posted	D it was sent, e not yet
+ */
+static void step(struct rnic_kunit *rk, char c)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
+	struct kunit *test = rk->test;
+	u8 octets[64];
+
+	switch (c) {
+	case '.':
+		rk->conn.kicks = 0;
+		rnic_sq_run(rk->qp);
+		break;
+	case 't':
+		rk_hand_back(rk, 0);
+		break;
+	case 'p':
+		rk_pull(rk, 64, octets);
+		break;
+	case 'A':
+		rk->qp->sig_all = true;
+		break;
+	case 'T':
+		rk_hand_back(rk, -ECANCELED);
+		break;
+	case 'h':
+	case 'r':
+		respond(rk, c == 'r');
+		break;
+	case 'b':
+		begin_send(rk);
+		break;
+	case 'c':
+		rk_up(rk, 1, rk->qp->ord);
+		break;
+	case '!':
+		rk_over(rk);
+		break;
+	case 'E':
+		to_error(rk);
+		break;
+	case 'P':
+	case 'Q':
+		rk->on_notify = c == 'P' ? post_again : recv_again;
+		rnic_req_notify_cq(&rk->cq.ib, IB_CQ_NEXT_COMP);
+		break;
+	case 'q':
+		KUNIT_EXPECT_EQ(test, 0, rk_post_recv(rk, rk->mem, 8));
+		break;
+	case 'k':
+		KUNIT_EXPECT_GT(test, rk->conn.kicks, 0);
+		break;
+	case 'n':
+		KUNIT_EXPECT_EQ(test, rk->conn.kicks, 0);
+		break;
+	case '#':
+		KUNIT_EXPECT_EQ(test, -ENOMEM, post(rk, 'S'));
+		rk->wr_id--;
+		break;
+	case 'd':
+		KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&rk->qp->ib, &attr,
+							IB_QP_STATE, NULL));
+		break;
+	case 'D':
+	case 'e':
+		KUNIT_EXPECT_EQ(test, c == 'D', rk->conn.shutdowns);
+		break;
+	case '0' ... '9':
+		KUNIT_EXPECT_EQ(test, c - '0', rk->conn.posted);
+		break;
+	default:
+		KUNIT_EXPECT_EQ(test, 0, post(rk, c));
+	}
+}
+
+struct row {
+	const char	*desc;
+	u32		ord;
+	const char	*steps;
+	const char	*want;	/* completions, see rk_polled() */
+	bool		srq;
+};
+
+static const struct row rows[] = {
+	{ "order", 1, "cSWS.3ttt", "1 2 3" },
+	{ "unsignalled", 1, "cSsS.3ttt", "1 3" },
+	{ "unsignalled last", 1, "cSs.2tt", "1" },
+	{ "unsignalled on a QP that signals all", 1, "cAss.2tt", "1 2" },
+	{ "no round, no start", 1, "cS0", "" },
+	{ "sent one by one", 1, "cSSS.3t", "1" },
+	{ "Read alone", 1, "cR.1tr", "1" },
+	{ "Read in two segments", 1, "cR.1thr", "1" },
+	{ "half a Response", 1, "cR.1th", "" },
+	{ "Send waits for a Read", 1, "cRS.2tt", "" },
+	{ "Send after a Read", 1, "cRS.2ttr", "1 2" },
+	{ "unsignalled Read", 2, "cRsS.3tttr", "1 3" },
+	{ "fence without a Read", 1, "cFF.2tt", "1 2" },
+	{ "fence", 1, "cRF.1tn.1rk.2t", "1 2" },
+	{ "fence waits for both", 2, "cRRF.2ttrk.2rk.3t", "1 2 3" },
+	{ "fence is no fence for those before", 1, "cRSF.2ttrk.3t", "1 2 3" },
+	{ "fence holds up those after", 1, "cRFS.1trk.3tt", "1 2 3" },
+	{ "ORD 1", 1, "cRR.1t.1rk.2tr", "1 2" },
+	{ "ORD 1, Send between", 1, "cRSR.2ttrk.3tr", "1 2 3" },
+	{ "ORD 2", 2, "cRRR.2ttrk.3trr", "1 2 3" },
+	{ "ORD 0", 0, "cS.pR.t!", "1 2o" },
+	{ "ring of 4", 1, "cSSSS#.4ttttSS.6tt", "1 2 3 4 5 6" },
+	{ "slots of 4", 1, "cSSSS.SS.4tk.5ttttk.6t", "1 2 3 4 5 6" },
+	{ "LOCAL_INV", 1, "cI.0", "1" },
+	{ "LOCAL_INV after a Send in MPA", 1, "cWI.1", "" },
+	{ "LOCAL_INV, then sent", 1, "cWI.1t", "1 2" },
+	{ "LOCAL_INV waits for its Send", 1, "cSI.1ntk.", "1 2" },
+	{ "LOCAL_INV waits for its Read", 1, "cRIW.1tn.1rk.2t", "1 2 3" },
+	{ "Read that invalidates its sink", 1, "cV.1trI.", "1 2" },
+	{ "use after LOCAL_INV", 1, "cIS.!", "1 2p" },
+	{ "Read after LOCAL_INV", 1, "cIR.!", "1 2p" },
+	{ "error after a Send", 1, "cSXS.2T!", "1f 2p 3f" },
+	{ "error after a Send that is sent", 1, "cS.pXS.t!", "1 2p 3f" },
+	{ "error after a Read", 1, "cRXS.t!", "1f 2p 3f" },
+	{ "error after unsignalled", 1, "cs.pX.t!", "2p" },
+	{ "flush, not connected", 1, "E", "" },
+	{ "flush of what comes after", 1, "ESsq", "1f 2f 3f" },
+	{ "flush of receives, not connected", 1, "qqESq", "1f 2f 3f 4f" },
+	{ "flush from the ring", 1, "cSsS!", "1f 2f 3f" },
+	{ "flush in MPA", 1, "cSsS.3!", "1f 2f 3f" },
+	{ "flush of one cut short", 1, "cSSS.tT!", "1 2f 3f" },
+	{ "flush at a fence", 1, "cRFS.1t!", "1f 2f 3f" },
+	{ "flush at ORD", 1, "cRRS.1t!", "1f 2f 3f" },
+	{ "flush at LOCAL_INV", 1, "cSIS.1!", "1f 2f 3f" },
+	{ "flush with half a Response", 1, "cR.1thS!", "1f 2f" },
+	{ "flush with all slots full", 1, "cSSSS.SS.4!", "1f 2f 3f 4f 5f 6f" },
+	{ "flush of done ones that wait", 1, "cRS.2tt!", "1f 2" },
+	{ "flush, then post", 1, "cS!SsS", "1f 2f 3f 4f" },
+	{ "post while it flushes", 1, "cPS!", "1f 2f" },
+	{ "post while a full ring is flushed", 1, "cPSSSS!", "1f 2f 3f 4f 5f" },
+	{ "receives", 1, "cqqq!", "1f 2f 3f" },
+	{ "receive while it flushes", 1, "cQqqqq!", "1f 2f 3f 4f 5f" },
+	{ "receive under way", 1, "cqqb!q", "1f 2f 3f" },
+	{ "both queues", 1, "cqSqS.!", "2f 4f 1f 3f" },
+	{ "shared, under way", 1, "cqqb!", "1f", true },
+	{ "shared, none under way", 1, "cqq!", "", true },
+	{ "shared, not connected", 1, "qE", "", true },
+	{ "shared, to error twice", 1, "qEE", "", true },
+	{ "FIN at once", 1, "cd.D", "" },
+	{ "FIN after a Send", 1, "cSd.1Dt", "1" },
+	{ "FIN after a Read", 1, "cRd.1et.er.D", "1" },
+	{ "FIN after a fence", 1, "cRFd.1et.erk.2D", "1" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(row, rows, desc);
+
+static void order_test(struct kunit *test)
+{
+	const struct row *row = test->param_value;
+	struct rnic_kunit *rk = test->priv;
+	const char *c;
+
+	if (row->srq)
+		rk_srq(rk, SQ_SIZE);
+	rk_qp(rk, SQ_SIZE);
+	rk_mr(rk, PAGE_SIZE, 1, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	rnic_qp_set_state(rk->qp, IB_QPS_INIT);
+	rk->qp->ord = row->ord;
+	/* Numbers of entries and slots wrap */
+	rk->qp->sq.q.get = -2;
+	rk->qp->sq.q.put = -2;
+	rk->qp->rq.get = -2;
+	rk->qp->rq.put = -2;
+	for (c = row->steps; *c; c++)
+		step(rk, *c);
+	KUNIT_EXPECT_STREQ(test, row->want, rk_polled(rk));
+	KUNIT_EXPECT_EQ(test, row->srq,
+			rk->async[IB_EVENT_QP_LAST_WQE_REACHED]);
+	KUNIT_EXPECT_EQ(test, strchr(row->want, 'o') || strchr(row->want, 'p'),
+			rk->async[IB_EVENT_QP_FATAL]);
+	if (row->srq) {
+		/* What is left is for others */
+		struct siw_rqe rqe;
+
+		KUNIT_EXPECT_TRUE(test, rnic_srq_take(rk->srq, &rqe));
+	}
+}
+
+/* rdma_destroy_qp() of kernel consumers drains first, connected or not. */
+static void refuse_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+
+	rk_qp(rk, SQ_SIZE);
+	rk_mr(rk, PAGE_SIZE, 1, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(rk, 'S'));
+	KUNIT_EXPECT_EQ(test, 0, rk_post_recv(rk, NULL, 0));
+	rk->qp->kernel = false;
+	rk_up(rk, 1, 1);
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(rk, 'S'));
+	KUNIT_EXPECT_EQ(test, -EINVAL, rk_post_recv(rk, NULL, 0));
+	rk->qp->kernel = true;
+	rk_over(rk);
+	KUNIT_EXPECT_STREQ(test, "2f", rk_polled(rk));
+}
+
+static struct kunit_case sq_cases[] = {
+	KUNIT_CASE_PARAM(order_test, row_gen_params),
+	KUNIT_CASE(refuse_test),
+	{}
+};
+
+static struct kunit_suite sq_suite = {
+	.name = "mpa_rnic_sq",
+	.init = rk_init,
+	.exit = rk_exit,
+	.test_cases = sq_cases,
+};
+
+kunit_test_suite(sq_suite);
