@@ -5,7 +5,7 @@ import re
 
 LETTERS = {"tcp": "A", "mpa": "B", "mpa-crc": "C", "mpa-markers": "D",
            "tcp-crc": "E", "siw-crc": "F", "siw-one": "F1", "siw-gso": "F2",
-           "ktls": "G"}
+           "ktls": "G", "rnic": "H", "rnic-one": "H1"}
 # Required words of the lines of each kind
 NEEDED = {
     "stream": "transport net mtu size conns part octets messages insns fpdus "
@@ -184,17 +184,16 @@ def against(ours, theirs):
     return lambda rows: ratio(per_octet(rows, ours), per_octet(rows, theirs))
 
 
-def small(theirs):
+def small(ours, theirs):
     return lambda rows: ratio(*(
         figure(rows, "insn_per_message", transport=transport,
-               **{**MAIN, "size": 64}) for transport in ("mpa-crc", theirs)))
+               **{**MAIN, "size": 64}) for transport in (ours, theirs)))
 
 
-def ping(rows):
-    ours, theirs = [figure(rows, "insn_per_round", kind="pingpong", size=64,
-                           net="veth", transport=transport)
-                    for transport in ("mpa-crc", "tcp")]
-    return ratio(ours, theirs)
+def ping(ours, theirs):
+    return lambda rows: ratio(*(
+        figure(rows, "insn_per_round", kind="pingpong", size=64, net="veth",
+               transport=transport) for transport in (ours, theirs)))
 
 
 def aligned(**where):
@@ -231,10 +230,17 @@ GOALS = [
     ("f_to_c", "F/C", against("siw-crc", "mpa-crc"), True),
     ("c_to_gso", "C/F2 (siw with FPDU > MSS)",
      against("mpa-crc", "siw-gso"), True),
-    ("small", "64 B in lists, C/F1 per message", small("siw-one"), True),
+    ("small", "64 B in lists, C/F1 per message", small("mpa-crc", "siw-one"),
+     True),
     ("small_lists", "the same, C/F (siw with lists as well)",
-     small("siw-crc"), True),
-    ("pingpong", "64 B ping-pong, C/A", ping, True),
+     small("mpa-crc", "siw-crc"), True),
+    ("pingpong", "64 B ping-pong, C/A", ping("mpa-crc", "tcp"), True),
+    ("rnic", "H/C (the RDMA device, Sends of 64 KB)",
+     against("rnic", "mpa-crc"), True),
+    ("siw_rnic", "F/H", against("siw-crc", "rnic"), True),
+    ("rnic_small", "64 B in lists, H/F per message", small("rnic", "siw-crc"),
+     True),
+    ("rnic_pingpong", "64 B ping-pong, H/F", ping("rnic", "siw-crc"), True),
     ("aligned", "aligned segments, no loss", aligned(loss=0, slow=0), True),
     ("aligned_oneway", "aligned, 1 % loss, one way",
      aligned(loss=1, slow=0, traffic="oneway"), False),

@@ -1,33 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154
-# The rows of siw; they use functions of guest.sh. siw-crc is unmodified siw with CRC;
-# siw-one is the same, but each Send is posted by itself and its completion handled in
-# a work queue. siw-gso is not compliant: its FPDUs are larger than a segment.
+# The rows of siw and of the RDMA device on MPA, which have the same consumer; they use
+# functions of guest.sh. siw-crc is unmodified siw with CRC; siw-one is the same, but each
+# Send is posted by itself and its completion handled in a work queue. siw-gso is not
+# compliant: its FPDUs are larger than a segment. rnic and rnic-one are the device's.
 
-SIW=			# the loaded copy of siw
+SIW=			# the loaded copy of siw, or rnic
 SIW_NETWORK=		# its network
 
 # siw releases connections with a delay
 siw_unload() {
-	local link try
+	local link try module=siw
 
 	for link in $(rdma link show | sed -nE 's/^link ([^/]*).*/\1/p'); do
 		rdma link delete "$link"
 	done
 	SIW_NETWORK=
 	[[ -n $SIW ]] || return 0
+	[[ $SIW != rnic ]] || module=mpa_rnic
 	SIW=
 	for ((try = 0; try < 200; try++)); do
-		rmmod siw 2>/dev/null && return
+		rmmod $module 2>/dev/null && return
 		sleep 0.05
 	done
-	fail "siw does not unload"
+	fail "$module does not unload"
 }
 
-# siw_load crc|gso: load this copy of siw
+# siw_load crc|gso|rnic: load this copy of siw, or the device on MPA
 siw_load() {
-	insmod "/root/copies/$1/siw.ko" || fail "siw ($1) does not load"
+	if [[ $1 == rnic ]]; then
+		modprobe mpa_rnic || fail "mpa_rnic does not load"
+	else
+		insmod "/root/copies/$1/siw.ko" || fail "siw ($1) does not load"
+	fi
 	SIW=$1
 	[[ -d /sys/module/mpa_bench_verbs ]] ||
 		insmod /root/modules/mpa_bench_verbs.ko ||
@@ -36,8 +42,11 @@ siw_load() {
 
 # siw_link NS NETDEV
 siw_link() {
-	ns "$1" rdma link add "siw_$1" type siw netdev "$2" ||
-		fail "no siw on $2"
+	local type=siw
+
+	[[ $SIW != rnic ]] || type=mpa
+	ns "$1" rdma link add "bench_$1" type $type netdev "$2" ||
+		fail "no device of type $type on $2"
 }
 
 # RDMA CM looks for the neighbour but once.
@@ -78,39 +87,56 @@ siw_octets() {
 	esac
 }
 
-# siw_copy crc|one|gso: which copy of siw it takes
-siw_copy() { echo "${1/one/crc}"; }
+# siw_copy HOW: which copy of siw it takes
+siw_copy() {
+	case $1 in
+	rnic*) echo rnic ;;
+	*) echo "${1/one/crc}" ;;
+	esac
+}
+
+# siw_name HOW: the transport
+siw_name() {
+	case $1 in
+	rnic*) echo "$1" ;;
+	*) echo "siw-$1" ;;
+	esac
+}
 
 # siw_stream HOW NET MTU SIZE PART
 siw_stream() {
-	local name="stream/$2/$3/$4/siw-$1"
+	local transport name
+
+	transport=$(siw_name "$1")
+	name="stream/$2/$3/$4/$transport"
 
 	[[ $5 == both ]] || name+="/$5"
 	wanted "$name" || return 0
 	siw_on "$(siw_copy "$1")" "$2" "$3"
-	stream "siw-$1" "$2" "$3" "$4" "$5" "$(siw_octets "$4")"
+	stream "$transport" "$2" "$3" "$4" "$5" "$(siw_octets "$4")"
 }
 
 # siw_pingpong HOW NET SIZE
 siw_pingpong() {
-	wanted "pingpong/$2/$3/siw-$1" || return 0
+	wanted "pingpong/$2/$3/$(siw_name "$1")" || return 0
 	siw_on "$(siw_copy "$1")" "$2" 1500
-	pingpong "siw-$1" "$2" "$3" 2000
+	pingpong "$(siw_name "$1")" "$2" "$3" 2000
 }
 
 # siw_notices HOW: siw has to notice a wrong octet, and only the gso copy may send
 # FPDUs of several segments.
 siw_notices() {
-	local large=0
+	local large=0 name
 
+	name=$(siw_name "$1")
 	siw_on "$(siw_copy "$1")" veth 1500
-	bench "siw-$1" kind=stream size=65536 warm=1 messages=64 corrupt=1
-	((!R[verified])) || fail "siw-$1: not noticed"
+	bench "$name" kind=stream size=65536 warm=1 messages=64 corrupt=1
+	((!R[verified])) || fail "$name: not noticed"
 	[[ $1 != gso ]] || large=1
 	(((R[segments] >= 2 * R[fpdus]) == large)) ||
-		fail "siw-$1: ${R[fpdus]} FPDUs in ${R[segments]} segments"
-	bench "siw-$1" kind=pingpong size=64 messages=2048 corrupt=1
-	((!R[verified])) || fail "siw-$1, pingpong: not noticed"
+		fail "$name: ${R[fpdus]} FPDUs in ${R[segments]} segments"
+	bench "$name" kind=pingpong size=64 messages=2048 corrupt=1
+	((!R[verified])) || fail "$name, pingpong: not noticed"
 }
 
 siw_quick() {
@@ -123,6 +149,10 @@ siw_quick() {
 		siw_pingpong $how veth 64
 	done
 	siw_stream one veth 1500 64 both
+	siw_stream rnic veth 1500 65536 both
+	siw_stream rnic veth 1500 64 both
+	siw_stream rnic-one veth 1500 64 both
+	siw_pingpong rnic veth 64
 }
 
 # siw_full_on HOW NET MTU...
@@ -133,7 +163,7 @@ siw_full_on() {
 		for size in 65536 8192 1408 64; do
 			siw_stream "$1" "$2" "$mtu" $size both
 		done
-		siw_stream "$1" "$2" "$mtu" 65536 tx
+		[[ $1 == rnic* ]] || siw_stream "$1" "$2" "$mtu" 65536 tx
 	done
 	siw_pingpong "$1" "$2" 64
 }
@@ -145,6 +175,8 @@ siw_full() {
 		siw_full_on crc $net 1500 9000
 		siw_full_on one $net 1500
 		siw_full_on gso $net 1500 9000
+		siw_full_on rnic $net 1500 9000
+		siw_full_on rnic-one $net 1500
 	done
 }
 
@@ -152,7 +184,7 @@ siw_rows() {
 	local how
 
 	if ((!${#PATTERNS[@]})); then
-		for how in crc one gso; do
+		for how in crc one gso rnic rnic-one; do
 			siw_notices $how
 		done
 	fi

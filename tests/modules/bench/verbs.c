@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP Send of siw as transports of mpa_bench:
+ * RDMAP Send as transports of mpa_bench, by siw and by the RDMA device on MPA:
  *
  * siw-crc	with CRC, and FPDUs within the EMSS
  * siw-one	as siw-crc, but each Send is posted by itself and completed in a
  *		work queue, as most consumers do
  * siw-gso	with CRC, and FPDUs larger than the EMSS, which is not compliant
  *		(RFC 5044, section 5); needs a modified copy of siw
+ * rnic		the device on MPA, as siw-crc
+ * rnic-one	the same, as siw-one
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -151,7 +153,7 @@ static int verbs_sink(struct bench_end *rx)
 }
 
 /*
- * siw does not count FPDUs. But each adds the same number of octets to those of
+ * They do not count FPDUs. But each adds the same number of octets to those of
  * its message, which is padded in its last FPDU only.
  */
 static u64 verbs_fpdus(struct bench_end *tx)
@@ -179,6 +181,8 @@ static struct bench_transport transports[] = {
 	VERBS_TRANSPORT("siw-crc", verbs_open),
 	VERBS_TRANSPORT("siw-one", verbs_open_one),
 	VERBS_TRANSPORT("siw-gso", verbs_open),
+	VERBS_TRANSPORT("rnic", verbs_open),
+	VERBS_TRANSPORT("rnic-one", verbs_open_one),
 };
 
 static int __init verbs_init(void)
@@ -202,4 +206,4 @@ module_init(verbs_init);
 module_exit(verbs_exit);
 
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_DESCRIPTION("RDMAP Send of siw, to be measured by mpa_bench");
+MODULE_DESCRIPTION("RDMAP Send by verbs, to be measured by mpa_bench");
