@@ -98,5 +98,10 @@ captured_as() {
 		>"$OUT/$CASE.want"
 }
 
+# counted SIDE NAME: a counter of its device
+counted() {
+	ns "$1" rdma statistic show link "iw$1/1" | grep -o "$2 [0-9]*" | cut -d' ' -f2
+}
+
 # passed PROGRAM MESSAGES OCTETS
 passed() { row "$KINDS" "$1" "${REV:-2}" "${CRC:-1}" "${MARKERS:-0}" "$2" "$3" ok; }
