@@ -112,7 +112,7 @@ boot() {
 	for file in $(all_parts); do
 		options+=(--file "$(place "$file")/$file.sh:/root/harden.d/$file.sh")
 	done
-	for file in memory netstat; do
+	for file in failing memory netstat; do
 		options+=(--file "$TOP/tests/runner/$file.sh:/root/harden.d/$file.sh")
 	done
 	VM_KEEP=$OUT/$name.guest "$RUN" --kernel "$KERNEL" --smp "$SMP" \

@@ -4,6 +4,7 @@
 # kernel's debugging options look for what is used after its end, and for leaks.
 set -uo pipefail
 . /root/test/lib.sh
+. "${0%/*}/failing.sh"
 
 LONG=${SECONDS_MAX:-0}
 cases=0 failed=0
@@ -196,6 +197,122 @@ again() {
 # In KiB, and with what RCU and KASAN's quarantine hold
 slab() { awk '/^(SUnreclaim|VmallocUsed):/ { sum += $2 } END { print sum }' /proc/meminfo; }
 
+# Failing allocations: each place in the module once, in the first of these that reaches it.
+# Each may end with an error, but leaves nothing behind, and the next one is as good as new.
+
+SCENARIOS=(programs link space shared holes)
+
+try_link() {
+	rdma link delete iwa
+	command ns a rdma link add iwa type mpa netdev va
+}
+
+try_space() {
+	ip netns add another && ip netns delete another
+}
+
+# with PORT SERVER CLIENT: programs, each a list of words
+with() {
+	# shellcheck disable=SC2086
+	{
+		command ns b timeout -s KILL 10 $2 &
+		until_true 5 listens "$1" && command ns a timeout -s KILL 10 $3
+	}
+	wait
+}
+
+try_programs() {
+	with 7174 "rping -s -a $B4 -V -S 30000 -C 3" "rping -c -a $B4 -V -S 30000 -C 3"
+}
+
+try_shared() {
+	with 18515 "ib_send_bw -R -n 5 -s 1000 --use-srq -d iwb" \
+		"ib_send_bw -R -n 5 -s 1000 --use-srq -d iwa $B4"
+}
+
+try_holes() {
+	ns a sysctl -qw net.mpa.ooo=1
+	ns b sysctl -qw net.mpa.ooo=1
+	ns b ethtool -K vb tso off gso off
+	ns b tc qdisc add dev vb root netem loss 10% delay 5ms
+	try_programs
+	ns b tc qdisc del dev vb root
+}
+
+# Whatever has failed, the devices are there and of use. The kernel tells of an allocation
+# with a trace; here that is no fault, but anything else is.
+sound() {
+	! dmesg -c | grep -E 'BUG:|WARNING:|KASAN:|UBSAN:|INFO:|refcount_t|unreferenced' ||
+		fail "$1: see above"
+	ns a rdma link show iwa/1 >/dev/null 2>&1 ||
+		ns a rdma link add iwa type mpa netdev va || fail "$1: no device"
+	all_unused
+}
+
+# fails_at PLACE ADDRESS: false if no scenario reaches it
+fails_at() {
+	local next scenario
+
+	printf -v next '%#x' $(($2 + 1))
+	for scenario in "${SCENARIOS[@]}"; do
+		arm "$2" "$next" 1
+		"try_$scenario"
+		count_met
+		((!MET)) || echo "$1: $scenario"
+		sound "$1, $scenario"
+		((!MET)) || return 0
+	done
+	return 1
+}
+
+# Only a bug in the kernel makes these fail, or nothing on these systems does.
+unreached() {
+	case $1 in
+	rnic_alloc_mr*) ;;		# only the kernel's ULPs
+	rnic_number+*) [[ -n $SECOND ]] ;;	# where the numbers above are taken
+	*) false ;;
+	esac
+}
+
+faults() {
+	local section off name callee kind base at SECOND=
+
+	devices
+	prepare_faults
+	# sound() looks at what the kernel says until "those"
+	echo "guest: the time of failing allocations" >/dev/kmsg
+	while read -r section off name callee kind; do
+		[[ $section.$kind == .text.itself && $callee != *dealloc* ]] || continue
+		base=$(<"/sys/module/mpa_rnic/sections/$section")
+		printf -v at '%#x' $((base + off))
+		fails_at "$name:$callee" "$at" ||
+			unreached "$name" || fail "nothing reaches $name:$callee"
+		[[ $name != rnic_number+* ]] || SECOND=1
+	done <"${0%/*}/life.list"
+	at_random
+	disarm
+	echo "guest: those were meant to fail" >/dev/kmsg
+	try_programs || fail "no rping afterwards"
+}
+
+# Any in the module and what it calls, one in twenty
+at_random() {
+	local base end i
+
+	base=$(<"/sys/module/mpa_rnic/sections/.text")
+	printf -v end '%#x' $((base + $(<"/sys/module/mpa_rnic/coresize")))
+	for ((i = 0; i < (LONG ? 200 : 3); i++)); do
+		knob probability 5
+		arm "$base" "$end" 100000
+		try_programs
+		try_shared
+		count_met
+		echo "at random: $MET"
+		knob probability 100
+		sound "at random"
+	done
+}
+
 modprobe mpa_rnic
 check module_removed module_removed
 check link_deleted link_deleted
@@ -207,6 +324,7 @@ check silent silent
 check nobody nobody
 check many many $((LONG ? 1000 : 50))
 check again again $((LONG ? 10000 : 20))
+check faults faults
 check gone quick 10 rmmod mpa_rnic
 echo "1..$cases"
 ((failed == 0))
