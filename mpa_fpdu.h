@@ -141,6 +141,8 @@ int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 		    struct iov_iter *data, u32 len, bool zerocopy);
 int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 		    struct iov_iter *data, u32 len);
+int mpa_fpdu_copy(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
+		  struct iov_iter *data, u32 len);
 
 #define MPA_GATHER_HDR	64	/* longest header, copied, in octets */
 #define MPA_GATHER_MIN	3	/* entries: head, ULPDU, tail */

@@ -386,20 +386,16 @@ static void flat_end(struct flat *f, const struct mpa_enc *enc, const u8 *start,
 	memcpy(f->p, &field, MPA_CRC_SIZE);
 }
 
-/* The common case: enc->frag has room for the whole FPDU. */
-static int encode_flat(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
-		       struct iov_iter *data, u32 len, u32 size)
+/* Copy a whole FPDU to @start. */
+static __always_inline void flat_fpdu(const struct mpa_enc *enc, u8 *start,
+				      const void *hdr, u32 hdr_len,
+				      struct iov_iter *data, u32 len)
 {
-	u8 *start = page_address(enc->frag.page) + enc->frag.offset;
 	u32 pad = mpa_pad_size(hdr_len + len);
 	struct flat f;
 	const void *p;
-	int err;
 	u32 n;
 
-	err = layout_append(enc, enc->frag.page, enc->frag.offset, size);
-	if (err)
-		return err;
 	flat_begin(&f, enc, start, hdr_len + len);
 	flat_copy(&f, hdr, hdr_len);
 	for (; len; len -= n) {
@@ -407,6 +403,19 @@ static int encode_flat(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 		flat_copy(&f, p, n);
 	}
 	flat_end(&f, enc, start, pad);
+}
+
+/* The common case: enc->frag has room for the whole FPDU. */
+static int encode_flat(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
+		       struct iov_iter *data, u32 len, u32 size)
+{
+	u8 *start = page_address(enc->frag.page) + enc->frag.offset;
+	int err;
+
+	err = layout_append(enc, enc->frag.page, enc->frag.offset, size);
+	if (err)
+		return err;
+	flat_fpdu(enc, start, hdr, hdr_len, data, len);
 	enc->frag.offset += size;
 	enc->pos += size;
 	return 0;
@@ -590,3 +599,36 @@ int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_gather);
+
+/**
+ * mpa_fpdu_copy - Copy an FPDU to the encoder's own memory
+ * @enc: encoder
+ * @hdr: first octets of the ULPDU
+ * @hdr_len: octets at @hdr
+ * @data: the rest of it, which mpa_iter_is_flat(); advanced
+ * @len: octets to take from @data
+ *
+ * For a short FPDU that is gathered: it becomes one piece, also with markers,
+ * and what changes at @data afterwards cannot make its CRC wrong. All or
+ * nothing, as mpa_fpdu_gather().
+ *
+ * Return: 0; %-ENOBUFS if @enc has too few entries, or too little memory;
+ *	%-EFAULT if @data has too few octets
+ */
+int mpa_fpdu_copy(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
+		  struct iov_iter *data, u32 len)
+{
+	u32 size = mpa_fpdu_size(enc->pos, hdr_len + len, enc->markers);
+	u8 *start = enc->buf;
+
+	if (len && unlikely(iov_iter_count(data) < len))
+		return -EFAULT;
+	if (enc->buf_end - start < size || enc->kv_next == enc->kv_end)
+		return -ENOBUFS;
+	flat_fpdu(enc, start, hdr, hdr_len, data, len);
+	enc->kv_next = gather_head(enc, start, size);
+	enc->buf += size;
+	enc->pos += size;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_copy);

@@ -16,6 +16,7 @@
 #include "mpa_tx_train.h"
 
 #define MPA_TRAIN_GATHER	512	/* least mpa_tx.len to gather */
+#define MPA_TRAIN_SHORT	256	/* longest FPDU to copy, of those gathered */
 #define MPA_REFILL_MIN		64
 
 void mpa_train_drop(struct mpa_conn *conn)
@@ -287,21 +288,38 @@ static void mpa_train_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
 }
 
 /*
- * True if the encoder and the flags of @tx allow it to be gathered, and that
- * pays: it follows others in a train that is gathered; or it begins a train,
- * and is large, or is alone, so that a page fragment for it would be too much.
+ * True if it pays to gather @tx: it follows others in a train that is gathered;
+ * or it begins a train, and is large, or is alone, so that a page fragment for
+ * it would be too much.
  */
 static bool mpa_train_should_gather(const struct mpa_conn *conn,
 				    const struct mpa_tx *tx)
 {
 	const struct mpa_train *train = conn->tx.train;
 
-	return (train->gather ||
-		(!train->nr && (tx->len >= MPA_TRAIN_GATHER ||
-				mpa_tx_queue_empty(conn)))) &&
-	       !(tx->flags & train->ungathered) &&
-	       mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data,
-				   tx->len);
+	return train->gather ||
+	       (!train->nr && (tx->len >= MPA_TRAIN_GATHER ||
+			       mpa_tx_queue_empty(conn)));
+}
+
+/*
+ * Gather the ULPDU of @tx, or copy its FPDU of @size octets if that is short.
+ * Returns 0; -ENOBUFS if the encoder or the flags of @tx do not allow it, or
+ * there is no room; or another error.
+ */
+static int mpa_train_gather(struct mpa_train *train, struct mpa_tx *tx,
+			    u32 size)
+{
+	struct mpa_enc *enc = &train->enc;
+	bool flat = !tx->len || mpa_iter_is_flat(&tx->data);
+
+	if (size <= MPA_TRAIN_SHORT && flat && !(tx->flags & MPA_TX_ZEROCOPY))
+		return mpa_fpdu_copy(enc, tx->hdr, tx->hdr_len, &tx->data,
+				     tx->len);
+	if (tx->flags & train->ungathered ||
+	    !mpa_fpdu_can_gather(enc, tx->hdr_len, &tx->data, tx->len))
+		return -ENOBUFS;
+	return mpa_fpdu_gather(enc, tx->hdr, tx->hdr_len, &tx->data, tx->len);
 }
 
 /* True if ULPDUs of @tx that each fill a segment can follow in this record. */
@@ -409,12 +427,9 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	 * fragments. If pages are given to TCP, each becomes a fragment.
 	 */
 	if (mpa_train_should_gather(conn, tx)) {
-		train->gather = true;
-		err = mpa_fpdu_gather(enc, tx->hdr, tx->hdr_len, &tx->data,
-				      tx->len);
-		/* Too many pieces even for an empty train: copy it. */
-		if (err == -ENOBUFS && !train->nr)
-			train->gather = false;
+		err = mpa_train_gather(train, tx, size);
+		/* Not if there are too many pieces even for an empty train */
+		train->gather = !err || train->nr;
 	}
 	/*
 	 * Laid out, it is in the consumer's pages, or copied to page fragments,

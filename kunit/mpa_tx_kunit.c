@@ -25,6 +25,7 @@ enum tx_way {
 	COPY,		/* mpa_fpdu_encode() copies it */
 	TAKE,		/* mpa_fpdu_encode() takes references to its pages */
 	GATHER,		/* mpa_fpdu_gather() points to it */
+	SHORT,		/* mpa_fpdu_copy() copies it */
 };
 
 /* Kind of its iterator */
@@ -166,6 +167,8 @@ static int tx_lay_out(struct tx_test *t, enum tx_way way, const void *hdr,
 {
 	if (way == GATHER)
 		return mpa_fpdu_gather(&t->enc, hdr, hdr_len, data, len);
+	if (way == SHORT)
+		return mpa_fpdu_copy(&t->enc, hdr, hdr_len, data, len);
 	return mpa_fpdu_encode(&t->enc, hdr, hdr_len, data, len,
 			       way == TAKE);
 }
@@ -246,7 +249,7 @@ static void tx_expect_first(struct kunit *test, enum tx_way way, u32 size,
 	u32 have, found = 0;
 	u32 i;
 
-	have = way == GATHER ? tx_collect_list(test, &found) :
+	have = way >= GATHER ? tx_collect_list(test, &found) :
 				  tx_collect_pages(test, &found);
 	KUNIT_ASSERT_EQ_MSG(test, size, have, "%s", what);
 	for (i = 0; i < size && t->have[i] == t->want[i]; i++)
@@ -522,6 +525,10 @@ static const struct tx_source tx_sources[] = {
 	  GATHER, BVEC, false, 64, 20000, 4096 },
 	{ "FR-01 MK-08: gathered bvec, empty segments",
 	  GATHER, BVEC, false, 0, 9003, 300, 1, 1 },
+	{ "FR-01 MK-08: short kvec", SHORT, KVEC, false, 14, 65, U32_MAX },
+	{ "MK-17: short kvec, markers, segments of 7",
+	  SHORT, KVEC, true, 18, 231, 7, 1, 1 },
+	{ "FR-01: short bvec, no header", SHORT, BVEC, true, 0, 250, 100, 9 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(tx_source, tx_sources, desc);
@@ -590,7 +597,8 @@ static void tx_send_source(struct kunit *test, const struct tx_source *s,
 	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
 	KUNIT_EXPECT_EQ(test, pos + t->size, t->enc.pos);
 	tx_expect_first(test, s->way, t->size,
-			s->way == COPY ? 0 : 2 * s->len, s->desc);
+			s->way == COPY || s->way == SHORT ? 0 : 2 * s->len,
+			s->desc);
 }
 
 static void tx_from_source(struct kunit *test)
@@ -734,7 +742,7 @@ static void tx_short_payload(struct kunit *test)
 	struct iov_iter data;
 	enum tx_way way;
 
-	for (way = COPY; way <= GATHER; way++) {
+	for (way = COPY; way <= SHORT; way++) {
 		tx_source_iter(test, &pages, &data, t->ulpdu, 200);
 		iov_iter_truncate(&data, 99);
 		tx_begin(t, 0, way != GATHER, true);
@@ -744,6 +752,31 @@ static void tx_short_payload(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 99, iov_iter_count(&data));
 		tx_expect_first(test, way, 0, 0, "nothing");
 	}
+}
+
+/* A short FPDU takes exactly its length of memory, or nothing. */
+static void tx_short_room(struct kunit *test)
+{
+	struct tx_test *t = test->priv;
+	const u32 size = mpa_fpdu_size(508, 99, true);
+	u32 room;
+
+	for (room = 0; room <= size; room++) {
+		tx_begin(t, 508, true, true);
+		memset(t->around, 0xa5, size);
+		t->enc.buf_end = t->around + room;
+		KUNIT_ASSERT_EQ(test, room < size ? -ENOBUFS : 0,
+				tx_send(t, SHORT, 99, 18));
+		KUNIT_ASSERT_NULL(test, memchr_inv(t->enc.buf, 0xa5,
+						   t->around + size -
+						   t->enc.buf));
+	}
+	tx_expect_first(test, SHORT, size, 0, "enough");
+	tx_begin(t, 508, true, true);
+	t->enc.kv_end = t->list;
+	KUNIT_EXPECT_EQ(test, -ENOBUFS, tx_send(t, SHORT, 99, 18));
+	KUNIT_EXPECT_EQ(test, 508, t->enc.pos);
+	KUNIT_EXPECT_PTR_EQ(test, &t->around[0], t->enc.buf);
 }
 
 /* Gathered FPDUs: TCP copies the ULPDUs */
@@ -932,6 +965,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_all_or_nothing, tx_failure_gen_params),
 	KUNIT_CASE(tx_memory_reused),
 	KUNIT_CASE(tx_short_payload),
+	KUNIT_CASE(tx_short_room),
 	MPA_CASE(tx_gather_lengths,
 		 "FR-01 FR-02 FR-05 SZ-05: gathered FPDUs, all lengths"),
 	KUNIT_CASE(tx_gather_stream),
