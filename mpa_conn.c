@@ -163,6 +163,18 @@ void mpa_conn_kick_put(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_conn_kick_put);
 
+/*
+ * As mpa_conn_kick_put(), for what @phase does: the work item runs no other
+ * round if it calls this in one that comes to that yet.
+ */
+void mpa_conn_kick_put_for(struct mpa_conn *conn, enum mpa_phase phase)
+{
+	if (mpa_conn_runs(conn) && conn->phase < phase)
+		mpa_conn_put(conn);
+	else
+		mpa_conn_kick_put(conn);
+}
+
 /* As mpa_conn_kick_put(), with a new reference. Context: as mpa_conn_get(). */
 void mpa_conn_kick(struct mpa_conn *conn)
 {
@@ -218,6 +230,7 @@ struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	atomic_inc(&mpa_live);
 	kref_init(&conn->ref);
 	conn->flags = BIT(MPA_CONN_HOLD);
+	conn->phase = MPA_PHASE_TX;
 	conn->sk = sock->sk;
 	conn->sock = sock;
 	conn->ops = params->ops;
@@ -376,7 +389,8 @@ void mpa_conn_fail(struct mpa_conn *conn, enum mpa_reason reason, int err)
  */
 void mpa_kick(struct mpa_conn *conn)
 {
-	mpa_conn_kick(conn);
+	mpa_conn_get(conn);
+	mpa_conn_kick_put_for(conn, MPA_PHASE_RUN);
 }
 EXPORT_SYMBOL_GPL(mpa_kick);
 

@@ -167,6 +167,7 @@ struct mpa_conn_tx {
  *	mpa_batch_reap() takes them; protected by mpa_conn.lock
  * @ready: batch decoded and not yet passed, or NULL; this and all that follows
  *	is written by the work item only
+ * @dry: TCP had nothing after @ready
  * @copy: buffer that the next FPDU is copied to, or NULL
  * @copied: octets in @copy
  * @eaten: octets in @copy, or in the copy of @ready, already consumed
@@ -189,6 +190,7 @@ struct mpa_conn_tx {
 struct mpa_conn_rx {
 	struct list_head	batches;
 	struct mpa_batch	*ready;
+	bool			dry;
 	u8			*copy;
 	u32			copied;
 	u32			eaten;
@@ -239,12 +241,16 @@ struct mpa_conn_ooo {
 	u64			delivered;
 };
 
+/* Of a round in full operation; otherwise the last of them. */
+enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
+
 /**
  * struct mpa_conn - a connection; locks and lifetime in mpa_conn.c
  * @ref: references, see "Lifetime" in mpa_conn.c
  * @work: work item of the connection
  * @runner: task that runs @work, or NULL
- * @again: @work has to run another round; used by @runner only
+ * @again: @work has to run another round; used by @runner only, as @phase
+ * @phase: how far the round has come
  * @flags: bits of &enum mpa_flag
  * @sk: sk of @sock
  * @sock: the consumer's socket
@@ -288,6 +294,7 @@ struct mpa_conn {
 	struct work_struct	work;
 	struct task_struct	*runner;
 	bool			again;
+	enum mpa_phase		phase;
 	unsigned long		flags;
 	struct sock		*sk;
 	struct socket		*sock;
@@ -364,6 +371,7 @@ void mpa_conn_get(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_kick(struct mpa_conn *conn);
 void mpa_conn_kick_put(struct mpa_conn *conn);
+void mpa_conn_kick_put_for(struct mpa_conn *conn, enum mpa_phase phase);
 void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_end(struct mpa_conn *conn, enum mpa_reason reason, int err);
@@ -546,6 +554,7 @@ static inline bool mpa_tx_hole_unseen(const struct mpa_conn *conn)
 void mpa_rx_begin(struct mpa_conn *conn);
 bool mpa_rx_run(struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
+void mpa_rx_settle(struct mpa_conn *conn);
 void mpa_rx_finish(struct mpa_conn *conn);
 void mpa_rx_free_batches(struct mpa_conn *conn);
 

@@ -186,19 +186,28 @@ static void mpa_loop_finish(struct mpa_conn *conn)
 /* Full operation. Returns true if another round may find something to do. */
 static bool mpa_loop_full(struct mpa_conn *conn)
 {
-	bool more = mpa_rx_run(conn);
+	bool more;
 
+	conn->phase = MPA_PHASE_RX;
+	more = mpa_rx_run(conn);
 	if (conn->rx.drained && !conn->rx.reported)
 		mpa_loop_rx_ended(conn);
+	conn->phase = MPA_PHASE_RUN;
+	/* Before sending: what the consumer posts goes in the same round. */
+	if (conn->state == MPA_STATE_FULL && conn->ops->run &&
+	    mpa_conn_enter(conn))
+		conn->ops->run(conn);
+	conn->phase = MPA_PHASE_TX;
 	/* Either half may have entered MPA_STATE_CLOSED. */
 	if (conn->state != MPA_STATE_FULL)
 		return more;
-	/* Before sending: what the consumer posts goes in the same round. */
-	if (conn->ops->run && mpa_conn_enter(conn))
-		conn->ops->run(conn);
 	more = mpa_tx_run(conn) || more;
-	if (conn->state == MPA_STATE_FULL)
-		mpa_loop_finish(conn);
+	if (conn->state != MPA_STATE_FULL)
+		return more;
+	/* After sending: the ACK goes with what was sent. */
+	if (!more)
+		mpa_rx_settle(conn);
+	mpa_loop_finish(conn);
 	return more;
 }
 
@@ -231,10 +240,13 @@ static bool mpa_loop_round(struct mpa_conn *conn)
 	return false;
 }
 
-/* Run for MPA_ROUNDS or 1 ms at most. Returns true if there is more to do. */
+/*
+ * Run for MPA_ROUNDS, or 1 ms after the first, at most: most runs have but one,
+ * and need no clock. Returns true if there is more to do.
+ */
 static bool mpa_loop_run(struct mpa_conn *conn)
 {
-	u64 deadline = local_clock() + NSEC_PER_MSEC;
+	u64 now, deadline = 0;
 	unsigned int i;
 
 	for (i = 0; i < MPA_ROUNDS; i++) {
@@ -246,7 +258,10 @@ static bool mpa_loop_run(struct mpa_conn *conn)
 		}
 		if (!mpa_loop_round(conn) && !conn->again)
 			return mpa_conn_test(conn, MPA_CONN_DETACH);
-		if (local_clock() > deadline)
+		now = local_clock();
+		if (!i)
+			deadline = now + NSEC_PER_MSEC;
+		else if (now > deadline)
 			break;
 	}
 	return true;

@@ -4,7 +4,8 @@
  *
  * Under the socket lock the skbs of the receive queue, from rx.seq on, are
  * cloned into a batch. The clones pin the octets whatever TCP does to the queue
- * afterwards; octets that a process may still write to are copied. FPDUs are
+ * afterwards; octets that a process may still write to are copied, and so are
+ * few octets, for which a clone would cost more. FPDUs are
  * decoded, and the batch is passed to the consumer, with no lock held. When it
  * has been put, its octets are consumed from TCP, in order, which opens the
  * window.
@@ -327,9 +328,11 @@ static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 		mpa_batch_span(b, rx->copy, rx->copied);
 		return b;
 	}
-	/* Pin octets from rx.pos on, rx.want of them or more. */
 	mpa_queue_init(&q, conn, false);
-	err = mpa_batch_pin(b, &q, rx->pos, rx->want);
+	if (avail <= MPA_BATCH_SHORT)
+		err = mpa_batch_copy_short(b, &q, rx->pos, avail, rx->want);
+	else
+		err = mpa_batch_pin(b, &q, rx->pos, rx->want);
 	if (!err)
 		return b;
 	mpa_batch_free(b);
@@ -426,10 +429,24 @@ static void mpa_rx_give_copy(struct mpa_conn *conn, struct mpa_batch *b)
 	mpa_rx_forget_copy(conn);
 }
 
+/*
+ * If TCP had no more octets, and no FIN, than were decoded, a step after the
+ * next delivery would find nothing: sk_data_ready() queues the work item.
+ */
+static void mpa_rx_set_dry(struct mpa_conn *conn, u32 end)
+{
+	struct mpa_conn_rx *rx = &conn->rx;
+
+	rx->dry = rx->seq == end && !conn->ooo.on;
+	if (rx->dry)
+		WRITE_ONCE(rx->need, rx->seq + rx->want);
+}
+
 /* Collect octets and decode them. True if another step may find work. */
 static bool mpa_rx_fill(struct mpa_conn *conn)
 {
 	struct mpa_batch *b = NULL;
+	u32 end;
 
 	WRITE_ONCE(conn->rx.blocked, false);
 	lock_sock(conn->sk);
@@ -446,6 +463,7 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 		b = mpa_rx_collect(conn);
 	}
 unlock:
+	end = tcp_sk(conn->sk)->rcv_nxt;
 	release_sock(conn->sk);
 
 	switch (PTR_ERR_OR_ZERO(b)) {
@@ -472,6 +490,7 @@ unlock:
 	mpa_rx_give_copy(conn, b);
 	b->rx.delivered = conn->rx.pos;
 	conn->rx.ready = b;
+	mpa_rx_set_dry(conn, end);
 	return true;
 }
 
@@ -540,15 +559,28 @@ static void mpa_rx_wait_for_limit(struct mpa_conn *conn)
 	timer_reduce(&conn->timer, jiffies + MPA_RX_LIMITED_WAIT);
 }
 
-/* Consume octets that were put, though nothing new can be passed. */
-static void mpa_rx_block(struct mpa_conn *conn)
+static void mpa_rx_consume_put(struct mpa_conn *conn)
 {
-	WRITE_ONCE(conn->rx.blocked, true);
 	lock_sock(conn->sk);
 	if (!mpa_conn_reconnected(conn))
 		mpa_tcp_keep_window_updates(conn->sk);
 	mpa_rx_consume(conn);
 	release_sock(conn->sk);
+}
+
+/* Consume octets that were put, though nothing new can be passed. */
+static void mpa_rx_block(struct mpa_conn *conn)
+{
+	WRITE_ONCE(conn->rx.blocked, true);
+	conn->rx.dry = false;
+	mpa_rx_consume_put(conn);
+}
+
+/* The last round, in full operation: consume what recv() has not kept. */
+void mpa_rx_settle(struct mpa_conn *conn)
+{
+	if (mpa_batch_any_done(conn))
+		mpa_rx_consume_put(conn);
 }
 
 /*
@@ -587,7 +619,7 @@ bool mpa_rx_run(struct mpa_conn *conn)
 	}
 	/* rx.ready may deliver ULPDUs of ooo.ready: pass these before. */
 	if (rx->ready && !conn->ooo.ready && mpa_rx_deliver(conn))
-		return true;
+		return !rx->dry;
 	if (rx->ready)
 		mpa_rx_block(conn);
 	else if (rx->end.error)

@@ -148,6 +148,18 @@ int mpa_batch_copy(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 len)
 }
 
 /*
+ * Socket lock held. Copy the @len octets of the queue from @pos on, at most
+ * MPA_BATCH_SHORT, of which @want are needed: that is cheaper than a clone.
+ */
+int mpa_batch_copy_short(struct mpa_batch *b, struct mpa_queue *q, u64 pos,
+			 u32 len, u32 want)
+{
+	len = mpa_queue_copy(q, pos, b->octets_short, len);
+	mpa_batch_span(b, b->octets_short, len);
+	return len >= want ? 0 : -EFAULT;
+}
+
+/*
  * Socket lock held. The next octets lie in pages that a process may write to.
  * Verified octets must not change, so these are copied if the batch lacks some
  * of @want. Few more are copied, since the batch may end long before those. Of
@@ -258,6 +270,15 @@ static void mpa_batch_account(const struct mpa_batch *b, s32 more)
 	mpa_net_rx_mem_add(b->conn->mn, more);
 }
 
+/* Work item only. True if the oldest batch has been put. */
+bool mpa_batch_any_done(struct mpa_conn *conn)
+{
+	const struct mpa_batch *b;
+
+	b = list_first_entry_or_null(&conn->rx.batches, struct mpa_batch, node);
+	return b && READ_ONCE(b->done);
+}
+
 /*
  * Work item only. Move batches that have been put from rx.batches to @done; of
  * those in order only the ones before the first that the consumer keeps, unless
@@ -291,7 +312,7 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 static void mpa_batch_done(struct mpa_batch *b)
 {
 	spin_lock_bh(&b->conn->lock);
-	b->done = true;
+	WRITE_ONCE(b->done, true);
 	spin_unlock_bh(&b->conn->lock);
 }
 
@@ -310,8 +331,9 @@ void mpa_batch_pass(struct mpa_batch *b)
 	if (b->ooo)
 		trace_mpa_recv_ooo(conn, b->rx.nr, b->ulpdu->pos, b->end);
 	trace_mpa_recv(conn, b->rx.nr, b->rx.delivered);
+	/* Only the work item, which this is, takes it away. */
 	if (refcount_dec_and_test(&b->ref))
-		mpa_batch_done(b);
+		WRITE_ONCE(b->done, true);
 }
 
 /**

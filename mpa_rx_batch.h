@@ -14,6 +14,7 @@
 #define MPA_BATCH_SPANS		32
 #define MPA_BATCH_SKBS		256	/* several may share a span */
 #define MPA_BATCH_FRAGS		288	/* the longest ULPDU needs fewer */
+#define MPA_BATCH_SHORT		256	/* octets that are copied, not pinned */
 
 /**
  * struct mpa_batch - octets of one or more FPDUs
@@ -37,6 +38,7 @@
  * @span: the pieces of memory in which the octets lie
  * @frag: the pieces in which the ULPDUs lie
  * @ulpdu: the ULPDUs
+ * @octets_short: few octets that were copied
  */
 struct mpa_batch {
 	struct mpa_rx		rx;
@@ -58,6 +60,7 @@ struct mpa_batch {
 	struct kvec		span[MPA_BATCH_SPANS];
 	struct kvec		frag[MPA_BATCH_FRAGS];
 	struct mpa_ulpdu	ulpdu[MPA_BATCH_ULPDUS];
+	u8			octets_short[MPA_BATCH_SHORT];
 };
 
 struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn);
@@ -66,9 +69,12 @@ void mpa_batch_unpin(struct mpa_batch *b);
 void mpa_batch_free_list(struct list_head *list);
 bool mpa_batch_span(struct mpa_batch *b, void *data, u32 len);
 int mpa_batch_copy(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 len);
+int mpa_batch_copy_short(struct mpa_batch *b, struct mpa_queue *q, u64 pos,
+			 u32 len, u32 want);
 int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want);
 int mpa_batch_decode(struct mpa_batch *b, struct mpa_dec *dec, u64 limit);
 void mpa_batch_pass(struct mpa_batch *b);
+bool mpa_batch_any_done(struct mpa_conn *conn);
 u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done);
 
 #endif /* _MPA_RX_BATCH_H */

@@ -568,7 +568,7 @@ int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 	spin_unlock_bh(&conn->lock);
 
 	if (!err)
-		mpa_conn_kick_put(conn);
+		mpa_conn_kick_put_for(conn, MPA_PHASE_TX);
 	return err;
 }
 EXPORT_SYMBOL_GPL(mpa_send_list);

@@ -11,7 +11,7 @@
 #include "mpa_conn_ooo.h"
 
 enum {
-	SPLICE_PIECE	= 5,
+	SPLICE_PIECE	= 7,
 	SPLICE_PIECES	= 40,		/* more than a batch has room for */
 	SPLICE_MORE	= 60000,	/* octets after the FPDU */
 };

@@ -329,15 +329,26 @@ static u32 (*const takers[RDMAP_OPS])(struct rnic_qp *qp,
 	[RDMAP_OP_TERMINATE]	= take_terminate,
 };
 
-static void seg_get(struct seg *seg)
+/* Copy the first octets of the ULPDU, which mostly lie in one piece. */
+static void seg_octets(struct seg *seg)
 {
+	const struct kvec *first = seg->ulpdu->frag;
 	struct iov_iter iter;
 
-	iov_iter_kvec(&iter, ITER_SOURCE, seg->ulpdu->frag,
-		      seg->ulpdu->nr_frags, seg->ulpdu->len);
 	seg->nr_octets = min_t(u32, seg->ulpdu->len, sizeof(seg->octets));
+	if (likely(first->iov_len >= seg->nr_octets)) {
+		memcpy(seg->octets, first->iov_base, seg->nr_octets);
+		return;
+	}
+	iov_iter_kvec(&iter, ITER_SOURCE, first, seg->ulpdu->nr_frags,
+		      seg->ulpdu->len);
 	WARN_ON_ONCE(copy_from_iter(seg->octets, seg->nr_octets, &iter) !=
 		     seg->nr_octets);
+}
+
+static void seg_get(struct seg *seg)
+{
+	seg_octets(seg);
 	seg->hdr_len = rdmap_hdr_get(&seg->hdr, seg->octets, seg->nr_octets);
 	seg->len = seg->ulpdu->len - seg->hdr_len;
 }
