@@ -70,18 +70,20 @@ u32 rdmap_hdr_get(struct rdmap_hdr *hdr, const u8 *octets, u32 len)
 					   RDMAP_UNTAGGED_LEN;
 	if (len < hdr_len)
 		return 0;
-	*hdr = (struct rdmap_hdr) {
-		.last		= octets[0] & DDP_LAST,
-		.tagged		= octets[0] & DDP_TAGGED,
-		.ddp_version	= octets[0] & DDP_VERSION,
-		.version	= octets[1] >> RDMAP_VERSION_SHIFT,
-		.opcode		= octets[1] & RDMAP_OPCODE,
-		.stag		= get_unaligned_be32(octets + 2),
-	};
+	hdr->last = octets[0] & DDP_LAST;
+	hdr->tagged = octets[0] & DDP_TAGGED;
+	hdr->ddp_version = octets[0] & DDP_VERSION;
+	hdr->version = octets[1] >> RDMAP_VERSION_SHIFT;
+	hdr->opcode = octets[1] & RDMAP_OPCODE;
+	hdr->stag = get_unaligned_be32(octets + 2);
 	if (hdr->tagged) {
 		hdr->to = get_unaligned_be64(octets + 6);
+		hdr->qn = 0;
+		hdr->msn = 0;
+		hdr->mo = 0;
 		return hdr_len;
 	}
+	hdr->to = 0;
 	hdr->qn = get_unaligned_be32(octets + 6);
 	hdr->msn = get_unaligned_be32(octets + 10);
 	hdr->mo = get_unaligned_be32(octets + 14);

@@ -33,7 +33,7 @@ enum ep_events {
 
 /**
  * struct rnic_listener - a listening cm_id
- * @refs: iw_cm's, and one for each child that is not answered
+ * @refs: iw_cm's, and one for each endpoint that it has accepted
  * @cm_id: with a reference
  * @mpa: MPA's listener
  * @lock: protects @children and @closed
@@ -61,7 +61,8 @@ struct rnic_listener {
  * @events: what iw_cm has been given
  * @cm_id: with a reference, once connecting or accepted
  * @qp: with a reference, likewise
- * @listener: of a Responder that is not answered, with a reference
+ * @listener: of a Responder, with a reference until the endpoint is freed: an
+ *	answer may meet the end of the connection
  * @child: in its list
  * @number: by which iw_cm names it, or 0; with a reference until the end
  * @requested: iw_cm has its Request; under the listener's lock
@@ -130,6 +131,8 @@ void rnic_ep_put(struct rnic_ep *ep)
 {
 	if (!refcount_dec_and_test(&ep->refs))
 		return;
+	if (ep->listener)
+		listener_put(ep->listener);
 	ib_device_put(&ep->dev->ib);
 	kfree(ep);
 }
@@ -290,6 +293,7 @@ static void ep_up(struct rnic_ep *ep, struct mpa_conn *conn)
 	struct mpa_info info;
 
 	mpa_get_info(conn, &info);
+	rnic_count(ep->dev, RNIC_STAT_CONNECTED);
 	rnic_qp_up(ep->qp, conn, &info);
 	if (info.initiator && info.rtr && rnic_tx_rtr(ep->qp, conn, info.rtr))
 		mpa_abort(conn);
@@ -337,6 +341,13 @@ static bool child_requests(struct rnic_listener *l, struct rnic_ep *ep)
 	return ep->requested;
 }
 
+/* Rejecting needs memory. */
+static void ep_refuse(struct mpa_conn *conn)
+{
+	if (mpa_reject(conn, NULL, 0))
+		mpa_abort(conn);
+}
+
 static void ep_request(struct mpa_conn *conn, const struct mpa_startup *req)
 {
 	struct rnic_ep *ep = mpa_conn_ctx(conn);
@@ -352,7 +363,7 @@ static void ep_request(struct mpa_conn *conn, const struct mpa_startup *req)
 	struct mpa_info info;
 
 	if (!child_requests(l, ep)) {
-		mpa_reject(conn, NULL, 0);
+		ep_refuse(conn);
 		return;
 	}
 	mpa_get_info(conn, &info);
@@ -363,7 +374,7 @@ static void ep_request(struct mpa_conn *conn, const struct mpa_startup *req)
 	if (req->enhanced && req->enhanced->ord != MPA_DEPTH_ULP)
 		event.ord = min_t(u16, req->enhanced->ord, U8_MAX);
 	if (l->cm_id->event_handler(l->cm_id, &event))
-		mpa_reject(conn, NULL, 0);
+		ep_refuse(conn);
 }
 
 static void ep_recv(struct mpa_conn *conn, struct mpa_rx *rx)
@@ -399,6 +410,9 @@ static void ep_ended(struct mpa_conn *conn, const struct mpa_end *end)
 	if (info.state != MPA_STATE_FULL)
 		return;
 	if (end->error > MPA_ERR_TCP) {
+		/* Its Reply was wrong: full operation without established() */
+		if (!ep->qp->sq.conn)
+			rnic_qp_up(ep->qp, conn, &info);
 		rnic_fail(ep->qp, conn, RDMAP_ERR_MPA(end->error), 0, NULL, 0);
 		return;
 	}
@@ -414,12 +428,9 @@ static void ep_closed(struct mpa_conn *conn, int err)
 /* Nobody can answer its Request any longer. */
 static void child_over(struct rnic_ep *ep)
 {
-	struct rnic_listener *l = ep->listener;
-
 	child_del(ep);
 	if (xa_cmpxchg_bh(&ep->dev->eps, ep->number, ep, NULL, 0) == ep)
 		rnic_ep_put(ep);
-	listener_put(l);
 }
 
 /* Nothing of the connection is left: the end of the phase. */
@@ -725,12 +736,12 @@ static void listen_accepted(void *ctx, struct socket *sock)
 	ep->listener = l;
 	/* A number in use by a cm_id for long must not come again. */
 	if (xa_alloc_cyclic_bh(&dev->eps, &ep->number, ep, XA_LIMIT(1, INT_MAX),
-			       &dev->next_ep, GFP_KERNEL) >= 0 &&
-	    !child_start(l, ep, sock))
+			       &dev->next_ep, GFP_KERNEL) < 0)
+		rnic_ep_put(ep);	/* ep->number may be another's */
+	else if (!child_start(l, ep, sock))
 		return;
-	if (ep->number && xa_erase_bh(&dev->eps, ep->number))
+	else if (xa_erase_bh(&dev->eps, ep->number))
 		rnic_ep_put(ep);
-	listener_put(l);
 	rnic_ep_put(ep);
 	sock_release(sock);
 }

@@ -45,7 +45,6 @@ void rnic_qp_up(struct rnic_qp *qp, struct mpa_conn *conn,
 	if (info->enhanced && info->ord <= qp->ord)
 		qp->ord = info->ord;
 	qp->version = info->rev == MPA_REV_0 ? 0 : 1;
-	rnic_count(qp->dev, RNIC_STAT_CONNECTED);
 	spin_lock_irq(&qp->sq.q.lock);
 	qp->sq.conn = conn;
 	if (qp->state < IB_QPS_RTS)

@@ -72,7 +72,8 @@ static bool cq_disarm(struct rnic_cq *cq, bool solicited)
 	return true;
 }
 
-static bool cq_put(struct rnic_cq *cq, const struct siw_cqe *new)
+static bool cq_put(struct rnic_cq *cq, struct rnic_qp *qp,
+		   const struct siw_cqe *new)
 {
 	struct siw_cqe *cqe = &cq->ring[cq->put & (cq->size - 1)];
 
@@ -83,7 +84,10 @@ static bool cq_put(struct rnic_cq *cq, const struct siw_cqe *new)
 	cqe->status = new->status;
 	cqe->bytes = new->bytes;
 	cqe->imm_data = new->imm_data;
-	cqe->qp_id = new->qp_id;
+	if (qp->kernel)
+		cqe->base_qp = &qp->ib;
+	else
+		cqe->qp_id = qp->ib.qp_num;
 	/* Whoever sees VALID sees the entry. */
 	smp_store_release(&cqe->flags, new->flags | SIW_WQE_VALID);
 	cq->put++;
@@ -110,24 +114,19 @@ void rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 		 const struct siw_cqe *cqe, bool solicited)
 {
 	bool notify, overrun = false, bh = !irqs_disabled();
-	struct siw_cqe new = *cqe;
 	unsigned long flags;
 
-	if (qp->kernel)
-		new.base_qp = &qp->ib;
-	else
-		new.qp_id = qp->ib.qp_num;
 	/* Without it a softirq that the handler raises would wait for
 	 * ksoftirqd.
 	 */
 	if (bh)
 		local_bh_disable();
 	spin_lock_irqsave(&cq->lock, flags);
-	if (!cq_put(cq, &new)) {
+	if (!cq_put(cq, qp, cqe)) {
 		overrun = !cq->overrun;
 		cq->overrun = true;
 	}
-	notify = cq_disarm(cq, solicited || new.status);
+	notify = cq_disarm(cq, solicited || cqe->status);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (overrun) {
 		rnic_count(qp->dev, RNIC_STAT_CQ_OVERRUN);
@@ -177,12 +176,29 @@ static void cq_wc(struct ib_wc *wc, const struct siw_cqe *cqe)
 	}
 }
 
+/* True if there was nothing to poll at some moment during the call. */
+static bool cq_empty(const struct rnic_cq *cq)
+{
+	u32 get = READ_ONCE(cq->get);
+
+	/* Pairs with the release in rnic_poll_cq(). */
+	if (smp_load_acquire(&cq->ring[get & (cq->size - 1)].flags) &
+	    SIW_WQE_VALID)
+		return false;
+	/* Another may have polled that entry: then there may be a next. */
+	smp_rmb();
+	return READ_ONCE(cq->get) == get;
+}
+
 int rnic_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc)
 {
 	struct rnic_cq *cq = to_cq(ib);
 	unsigned long flags;
 	int n;
 
+	/* Each handler polls until there is nothing: that needs no lock. */
+	if (cq_empty(cq))
+		return 0;
 	spin_lock_irqsave(&cq->lock, flags);
 	for (n = 0; n < num; n++) {
 		struct siw_cqe *cqe = &cq->ring[cq->get & (cq->size - 1)];
@@ -190,8 +206,9 @@ int rnic_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc)
 		if (!(cqe->flags & SIW_WQE_VALID))
 			break;
 		cq_wc(wc + n, cqe);
-		cqe->flags = 0;
-		cq->get++;
+		WRITE_ONCE(cq->get, cq->get + 1);
+		/* Pairs with cq_empty(): flags are cleared after @get moved. */
+		smp_store_release(&cqe->flags, 0);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return n;
@@ -211,5 +228,7 @@ int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
 		missed = cq->put != cq->get;
 	spin_unlock_irqrestore(&cq->lock, irq);
+	/* Pairs with cq_disarm(): armed before cq_empty() looks. */
+	smp_mb();
 	return missed;
 }

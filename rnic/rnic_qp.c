@@ -86,9 +86,10 @@ static void qp_timeout(struct work_struct *work)
 					  struct rnic_qp, timeout);
 	u32 segs = READ_ONCE(qp->segs);
 
-	if (segs != qp->segs_seen &&
-	    queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_PATIENCE)) {
+	if (segs != qp->segs_seen) {
 		qp->segs_seen = segs;
+		if (!queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_PATIENCE))
+			rnic_qp_put(qp);	/* another has, with its own */
 		return;
 	}
 	rnic_qp_leave(qp);

@@ -10,6 +10,7 @@
  * change the result, for example by invalidating an STag. A segment that fails
  * its checks early is not placed early, and no error yet.
  */
+#include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -24,7 +25,8 @@ struct seg {
 	u32			len;	/* octets of payload */
 	bool			placed;	/* they are where they belong */
 	u32			nr_octets;
-	u8			octets[RDMAP_HDR_MAX];
+	const u8		*octets;
+	u8			copy[RDMAP_HDR_MAX];
 };
 
 static void seg_iter(const struct seg *seg, struct iov_iter *iter)
@@ -176,8 +178,6 @@ static u32 recv_begin(struct rnic_qp *qp)
 	enum rnic_mr_error err;
 	struct siw_rqe rqe;
 
-	if (rx->busy)
-		return 0;
 	if (!rnic_rq_take(qp, &rqe))
 		return DDP_ERR_NO_BUFFER;
 	rx->busy = true;
@@ -258,7 +258,8 @@ static u32 take_send(struct rnic_qp *qp, const struct seg *seg)
 	err = check_order(qp, seg, rx->mo);
 	if (err)
 		return err;
-	err = recv_begin(qp);
+	if (!rx->busy)
+		err = recv_begin(qp);
 	if (err)
 		return err;
 	if (seg->len > rx->sgl.len - rx->mo) {
@@ -285,6 +286,7 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 	struct rnic_mr *mr = NULL;
 	struct rdmap_read read;
 	u32 order;
+	int err_tx;
 	bool rtr;
 
 	order = check_order(qp, seg, 0);
@@ -309,7 +311,9 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 		if (!mr)
 			return read_error(err);
 	}
-	return rnic_tx_respond(qp, seg->conn, &read, mr) ? RDMAP_ERR_LOCAL : 0;
+	err_tx = rnic_tx_respond(qp, seg->conn, &read, mr);
+	/* It has crossed our FIN, which is no error of anybody. */
+	return err_tx && err_tx != -EPIPE ? RDMAP_ERR_LOCAL : 0;
 }
 
 static u32 take_terminate(struct rnic_qp *qp, const struct seg *seg)
@@ -338,20 +342,20 @@ static u32 (*const takers[RDMAP_OPS])(struct rnic_qp *qp,
 	[RDMAP_OP_TERMINATE]	= take_terminate,
 };
 
-/* Copy the first octets of the ULPDU, which mostly lie in one piece. */
+/* The first octets of the ULPDU are copied unless they lie in one piece. */
 static void seg_octets(struct seg *seg)
 {
 	const struct kvec *first = seg->ulpdu->frag;
 	struct iov_iter iter;
 
-	seg->nr_octets = min_t(u32, seg->ulpdu->len, sizeof(seg->octets));
-	if (likely(first->iov_len >= seg->nr_octets)) {
-		memcpy(seg->octets, first->iov_base, seg->nr_octets);
+	seg->nr_octets = min_t(u32, seg->ulpdu->len, sizeof(seg->copy));
+	seg->octets = first->iov_base;
+	if (likely(first->iov_len >= seg->nr_octets))
 		return;
-	}
+	seg->octets = seg->copy;
 	iov_iter_kvec(&iter, ITER_SOURCE, first, seg->ulpdu->nr_frags,
 		      seg->ulpdu->len);
-	WARN_ON_ONCE(copy_from_iter(seg->octets, seg->nr_octets, &iter) !=
+	WARN_ON_ONCE(copy_from_iter(seg->copy, seg->nr_octets, &iter) !=
 		     seg->nr_octets);
 }
 
@@ -389,7 +393,7 @@ static void deliver(struct rnic_qp *qp, struct mpa_conn *conn,
 	struct seg seg;
 	u32 err;
 
-	/* Not the octets: that would cost more than the rest of this. */
+	/* Not @copy: that would cost more than the rest of this. */
 	seg.ulpdu = ulpdu;
 	seg.conn = conn;
 	seg.placed = placed;

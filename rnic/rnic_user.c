@@ -146,8 +146,9 @@ int rnic_rqe_post(struct rnic_queue *q, u32 max_sge,
 
 /*
  * Take the next entry of a ring. VALID means "not taken yet": it is cleared
- * after the copy, and before the next entry is looked at, because libsiw rings
- * the doorbell only if the entry before its own is idle. With the lock.
+ * after the copy, for then the application may write the next request there,
+ * and before the next entry is looked at, because libsiw rings the doorbell
+ * only if the entry before its own is idle. With the lock.
  */
 bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe)
 {
@@ -161,7 +162,8 @@ bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe)
 		return false;
 	memcpy(sqe, from, sizeof(*sqe));
 	sqe->flags = flags;
-	WRITE_ONCE(from->flags, 0);
+	/* The copy comes before what the application writes there next. */
+	smp_store_release(&from->flags, 0);
 	/* Cleared before the next is looked at */
 	smp_mb();
 	q->get++;
@@ -179,7 +181,8 @@ bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe)
 	if (!(flags & SIW_WQE_VALID))
 		return false;
 	memcpy(rqe, from, sizeof(*rqe));
-	WRITE_ONCE(from->flags, 0);
+	/* The copy comes before what the application writes there next. */
+	smp_store_release(&from->flags, 0);
 	/* Cleared before the next is looked at */
 	smp_mb();
 	q->get++;

@@ -121,14 +121,19 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	err = qp_recv(qp, init, udata, &resp.rq_key);
 	if (err)
 		goto free_sq;
-	err = rnic_number(&qp->dev->qps, &ib->qp_num, qp);
+	/* Reserved only: the reply may fail, and with the number iw_cm, for
+	 * any application, takes references.
+	 */
+	err = rnic_number(&qp->dev->qps, &ib->qp_num, NULL);
 	if (err)
 		goto free_rq;
 	err = qp_reply(qp, udata, &resp);
 	if (!err)
+		err = xa_err(xa_store(&qp->dev->qps, ib->qp_num, qp,
+				      GFP_KERNEL));
+	if (!err)
 		return 0;
 	xa_erase(&qp->dev->qps, ib->qp_num);
-	synchronize_rcu();
 free_rq:
 	rnic_ring_free(qp->rq.rqe, qp->rq.map);
 free_sq:
@@ -157,9 +162,11 @@ static struct rnic_ep *qp_ep(struct rnic_qp *qp)
  */
 static void qp_to_error(struct rnic_qp *qp)
 {
-	struct rnic_ep *ep = qp_ep(qp);
+	struct rnic_ep *ep;
 
+	/* From now on no endpoint is bound. */
 	rnic_qp_set_state(qp, IB_QPS_ERR);
+	ep = qp_ep(qp);
 	if (!ep) {
 		rnic_queues_flush(qp);
 		return;

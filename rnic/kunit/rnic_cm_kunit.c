@@ -16,11 +16,12 @@
 /*
  * MPA's steps: D done() with an error, d done(), l accepted(); q request(),
  * e established(), j rejected(), f ended() by a FIN, m ended() by a wrong
- * marker, c closed(), z released().
+ * marker or Reply, n run(), c closed(), z released().
  *
  * Those of iw_cm and of consumers: U iw_connect, u one that fails, A iw_accept,
- * J iw_reject, L listener destroyed, K modify_qp(ERR), G modify_qp(SQD); N the
- * next event with private data finds no memory.
+ * J iw_reject, L listener destroyed, K modify_qp(ERR), G modify_qp(SQD),
+ * W the QP is destroyed, or loses patience; N the next event with private data
+ * finds no memory.
  *
  * Events: Q CONNECT_REQUEST, R CONNECT_REPLY, r one with an error,
  * E ESTABLISHED, C CLOSE.
@@ -62,6 +63,8 @@ static const struct row rows[] = {
 	{ "established, to SQD",		"defcz", "UG" },
 	{ "established, to SQD and error",	"defcz", "UGK" },
 	{ "marker error",			"demcz", "UK" },
+	{ "wrong Reply, to error",		"dmcz",	"UK" },
+	{ "wrong Reply, left",			"dmnncz", "UW" },
 	{ "lost",				"decz",	"UK" },
 	{ "rejected by the peer",		"djz",	"UK" },
 	{ "startup fails",			"dfcz",	"UK" },
@@ -84,6 +87,8 @@ static const struct row rows[] = {
 	{ "no Request",				"lfcz",	"L" },
 	{ "no listener, accept",		"lqecz", "LA" },
 	{ "no listener, reject",		"lqjz",	"LJ" },
+	{ "no listener, lost, accept",		"lqcz", "LA" },
+	{ "no listener, lost, reject",		"lqcz",	"LJ" },
 	{ "no listener, no answer",		"lqcz",	"L" },
 	{ "accept, no listener",		"lqecz", "AL" },
 };
@@ -193,6 +198,9 @@ static void iw_step(struct cm *cm, char c)
 	case 'G':
 		cm_modify(cm, IB_QPS_SQD);
 		break;
+	case 'W':
+		rnic_qp_leave(cm->rk->qp);
+		break;
 	case 'N':
 		cm->nomem = true;
 		break;
@@ -261,7 +269,11 @@ static void mpa_step(struct cm *cm, char c)
 		mpa_end(cm, MPA_ERR_TCP);
 		break;
 	case 'm':
+		conn->info.state = MPA_STATE_FULL;
 		mpa_end(cm, MPA_ERR_MARKER);
+		break;
+	case 'n':
+		conn->ops->run(conn);
 		break;
 	case 'c':
 		mpa_end(cm, MPA_ERR_TCP);
@@ -296,7 +308,10 @@ static bool can(struct cm *cm, char c)
 	case 'f':
 		return conn->live && !conn->ended;
 	case 'm':
-		return conn->live && !conn->ended && cm->established;
+		return conn->live && !conn->ended &&
+		       (cm->established || conn->done);
+	case 'n':
+		return conn->live && conn->info.state == MPA_STATE_FULL;
 	case 'c':
 		return conn->live;
 	case 'z':
@@ -304,6 +319,8 @@ static bool can(struct cm *cm, char c)
 	case 'A':
 	case 'J':
 		return cm->id.provider_data;
+	case 'W':
+		return cm->rk->qp->ep;
 	default:
 		return true;
 	}
@@ -311,7 +328,7 @@ static bool can(struct cm *cm, char c)
 
 static bool is_mpa(char c)
 {
-	return strchr("Ddlqejfmcz", c);
+	return strchr("Ddlqejfmncz", c);
 }
 
 static void step(struct cm *cm, char c)
@@ -345,6 +362,8 @@ static void cm_begin(struct cm *cm, struct rnic_kunit *rk, bool listens)
 	rk->qp->failed = false;
 	rk->qp->sq.q.flushes = false;
 	rk->qp->sq.closing = false;
+	rk->qp->sq.leave = false;
+	rk->qp->sq.leaving = false;
 	rk->qp->rq.flushes = false;
 	if (listens)
 		cm->listening = !rnic_iw_create_listen(&cm->listen, 1);
