@@ -34,6 +34,8 @@
 #include "ddp_wire.h"
 #include "rnic_compat.h"
 
+#define RNIC_VENDOR_ID		0xffffff	/* an OUI that nobody has */
+
 /* The limits of siw at least: programs ask for what they know from it. */
 #define RNIC_MAX_QP		(100 * 1024)
 #define RNIC_MAX_WR		(32 * 1024)	/* of one queue */

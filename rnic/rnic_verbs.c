@@ -22,6 +22,7 @@ int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.sys_image_guid		= ib->node_guid,
 		.max_mr_size		= U64_MAX,
 		.page_size_cap		= PAGE_SIZE,
+		.vendor_id		= RNIC_VENDOR_ID,
 		.device_cap_flags	= IB_DEVICE_MEM_MGT_EXTENSIONS,
 		.kernel_cap_flags	= IBK_LOCAL_DMA_LKEY |
 					  IBK_SG_GAPS_REG |
@@ -112,7 +113,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	qp->kernel = !udata;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->cap = init->cap;
-	qp->state = IB_QPS_RESET;
+	qp->state = IB_QPS_INIT;
 	rnic_qp_init(qp);
 	err = rnic_queue_new(&qp->sq.q, init->cap.max_send_wr,
 			     sizeof(struct siw_sqe), udata, &resp.sq_key);
@@ -177,7 +178,10 @@ static void qp_to_error(struct rnic_qp *qp)
 	rnic_ep_put(ep);
 }
 
-/* The connection alone moves a QP to RTS; SQD is iw_cm's graceful close. */
+/*
+ * The connection alone moves a QP to RTS; SQD is iw_cm's graceful close. iWARP
+ * has neither RESET nor RTR: a new QP is in INIT, as with other RNICs.
+ */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
@@ -191,13 +195,12 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		return 0;
 	switch (attr->qp_state) {
 	case IB_QPS_RESET:
-		return qp->state == IB_QPS_RESET ? 0 : -EINVAL;
 	case IB_QPS_INIT:
-		rnic_qp_set_state(qp, IB_QPS_INIT);
 		return qp->state == IB_QPS_INIT ? 0 : -EINVAL;
 	case IB_QPS_RTR:
-	case IB_QPS_RTS:
 		return qp->state <= IB_QPS_RTS ? 0 : -EINVAL;
+	case IB_QPS_RTS:
+		return qp->state == IB_QPS_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
 		if (qp->state < IB_QPS_RTS)
 			return -EINVAL;

@@ -88,12 +88,26 @@ static void begin_send(struct rnic_kunit *rk)
 	rk_recv(rk, octets, sizeof(octets));
 }
 
+static int modify(struct rnic_kunit *rk, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+
+	return rnic_modify_qp(&rk->qp->ib, &attr, IB_QP_STATE, NULL);
+}
+
 static void to_error(struct rnic_kunit *rk)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	KUNIT_EXPECT_EQ(rk->test, 0, modify(rk, IB_QPS_ERR));
+}
 
-	KUNIT_EXPECT_EQ(rk->test, 0, rnic_modify_qp(&rk->qp->ib, &attr,
-						    IB_QP_STATE, NULL));
+static enum ib_qp_state state_of(struct rnic_kunit *rk)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	KUNIT_EXPECT_EQ(rk->test, 0, rnic_query_qp(&rk->qp->ib, &attr,
+						   IB_QP_STATE, &init));
+	return attr.qp_state;
 }
 
 /*
@@ -309,8 +323,32 @@ static void refuse_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "2f", rk_polled(rk));
 }
 
+/* Only a connection moves a QP to RTS: what is posted after that is sent. */
+static void modify_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+
+	rk_qp(rk, SQ_SIZE);
+	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, state_of(rk));
+	KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_RESET));
+	KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_INIT));
+	KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_RTR));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(rk, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(rk, IB_QPS_SQD));
+	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, state_of(rk));
+	rk_up(rk, 1, 1);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, state_of(rk));
+	KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_RTS));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(rk, IB_QPS_INIT));
+	rk_over(rk);
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, state_of(rk));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(rk, IB_QPS_RESET));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(rk, IB_QPS_RTS));
+}
+
 static struct kunit_case sq_cases[] = {
 	KUNIT_CASE_PARAM(order_test, row_gen_params),
+	KUNIT_CASE(modify_test),
 	KUNIT_CASE(refuse_test),
 	{}
 };
