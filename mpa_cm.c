@@ -104,21 +104,6 @@ static void mpa_cm_timer_start(struct mpa_conn *conn)
 	mpa_cm_timer_set(conn, msecs_to_jiffies(ms));
 }
 
-/* If the timer fired before the deadline, for a retry, set it again. */
-static void mpa_cm_timer_fired(struct mpa_conn *conn)
-{
-	if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) &&
-	    time_before(jiffies, conn->cm->deadline))
-		mod_timer(&conn->timer, conn->cm->deadline);
-}
-
-/* True if the deadline has passed. MPA_CM_DECIDE has none. */
-static bool mpa_cm_overdue(const struct mpa_conn *conn)
-{
-	return conn->cm->step != MPA_CM_DECIDE &&
-	       time_after_eq(jiffies, conn->cm->deadline);
-}
-
 static void mpa_cm_timer_stop(struct mpa_conn *conn)
 {
 	timer_delete_sync(&conn->timer);
@@ -229,25 +214,6 @@ static int mpa_cm_write(struct mpa_conn *conn, void *octets, size_t len)
 	n = mpa_tx_give(conn, &msg, len);
 	release_sock(conn->sk);
 	return n;
-}
-
-/*
- * Give cm->out to TCP. Returns 0 when TCP has all of it, -EAGAIN or -ENOMEM to
- * be called again, or another error.
- */
-static int mpa_cm_flush(struct mpa_conn *conn)
-{
-	struct mpa_cm *cm = conn->cm;
-
-	while (cm->out_done < cm->out_len) {
-		int n = mpa_cm_write(conn, cm->out + cm->out_done,
-				     cm->out_len - cm->out_done);
-		if (n < 0)
-			return n;
-		cm->out_done += n;
-	}
-	mpa_cm_free_out(cm);
-	return 0;
 }
 
 static void mpa_cm_established(struct mpa_conn *conn,
@@ -380,17 +346,6 @@ static int mpa_cm_read(struct mpa_conn *conn, u8 *buf, u32 have, u32 len)
 	return 0;
 }
 
-/* The peer's frame is complete. */
-static bool mpa_cm_received(struct mpa_conn *conn)
-{
-	struct mpa_frame *peer = &conn->cm->peer;
-
-	if (mpa_frame_enhanced(peer))
-		mpa_frame_read_erd(conn->cm->pd, peer);
-	trace_mpa_frame(conn, false, peer->flags, peer->rev, peer->pd_len);
-	return peer->reply ? mpa_cm_reply(conn) : mpa_cm_request(conn);
-}
-
 /*
  * Make room for more private data, twice what was read, if there is none: a
  * header alone must not make MPA allocate all that it announces. Returns false
@@ -414,38 +369,26 @@ static bool mpa_cm_pd_grow(struct mpa_cm *cm)
 	return true;
 }
 
+/* Read the private data: then the peer's frame is complete. */
 static bool mpa_cm_pd(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
+	struct mpa_frame *peer = &cm->peer;
 	int n;
 
-	while (cm->pd_have < cm->peer.pd_len) {
+	while (cm->pd_have < peer->pd_len) {
 		if (!mpa_cm_pd_grow(cm))
 			return mpa_cm_reset(conn, MPA_REASON_NOMEM);
 		n = mpa_cm_read(conn, cm->pd, cm->pd_have,
-				min_t(u32, cm->pd_room, cm->peer.pd_len));
+				min_t(u32, cm->pd_room, peer->pd_len));
 		if (!n)
 			return false;
 		cm->pd_have += n;
 	}
-	return mpa_cm_received(conn);
-}
-
-/* The header of the peer's frame is complete and well formed. */
-static bool mpa_cm_judge(struct mpa_conn *conn)
-{
-	struct mpa_cm *cm = conn->cm;
-	enum mpa_reason reason = mpa_frame_judge(&conn->local, &cm->peer);
-
-	spin_lock_bh(&conn->lock);
-	conn->peer_rev = cm->peer.rev;
-	spin_unlock_bh(&conn->lock);
-	if (reason)
-		return mpa_cm_refuse(conn, reason);
-	cm->pd = cm->pd_small;
-	cm->pd_room = sizeof(cm->pd_small);
-	cm->step = MPA_CM_PD;
-	return true;
+	if (mpa_frame_enhanced(peer))
+		mpa_frame_read_erd(cm->pd, peer);
+	trace_mpa_frame(conn, false, peer->flags, peer->rev, peer->pd_len);
+	return peer->reply ? mpa_cm_reply(conn) : mpa_cm_request(conn);
 }
 
 /* Octets are checked as they arrive: a wrong one closes at once (CS-37). */
@@ -465,7 +408,17 @@ static bool mpa_cm_header(struct mpa_conn *conn)
 	} while (err == -EAGAIN);
 	if (err)
 		return mpa_cm_reset(conn, reason);
-	return mpa_cm_judge(conn);
+
+	spin_lock_bh(&conn->lock);
+	conn->peer_rev = cm->peer.rev;
+	spin_unlock_bh(&conn->lock);
+	reason = mpa_frame_judge(&conn->local, &cm->peer);
+	if (reason)
+		return mpa_cm_refuse(conn, reason);
+	cm->pd = cm->pd_small;
+	cm->pd_room = sizeof(cm->pd_small);
+	cm->step = MPA_CM_PD;
+	return true;
 }
 
 /* Returns true when the consumer has answered and a Reply can be sent. */
@@ -488,10 +441,23 @@ static bool mpa_cm_decide(struct mpa_conn *conn)
 	return true;
 }
 
-/* All of cm->out has been given to TCP: next step. */
-static bool mpa_cm_flushed(struct mpa_conn *conn)
+/* Give cm->out to TCP; when TCP has all of it, go on to the next step. */
+static bool mpa_cm_send(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
+
+	while (cm->out_done < cm->out_len) {
+		int n = mpa_cm_write(conn, cm->out + cm->out_done,
+				     cm->out_len - cm->out_done);
+		if (n == -ENOMEM)
+			mpa_conn_retry(conn);
+		else if (n < 0 && n != -EAGAIN)
+			mpa_conn_fail(conn, MPA_REASON_RESET, n);
+		if (n < 0)
+			return false;
+		cm->out_done += n;
+	}
+	mpa_cm_free_out(cm);
 
 	switch (cm->step) {
 	case MPA_CM_STREAM:
@@ -508,19 +474,6 @@ static bool mpa_cm_flushed(struct mpa_conn *conn)
 	default:
 		return false;
 	}
-}
-
-static bool mpa_cm_send(struct mpa_conn *conn)
-{
-	int err = mpa_cm_flush(conn);
-
-	if (!err)
-		return mpa_cm_flushed(conn);
-	if (err == -ENOMEM)
-		mpa_conn_retry(conn);
-	else if (err != -EAGAIN)
-		mpa_conn_fail(conn, MPA_REASON_RESET, err);
-	return false;
 }
 
 /* mpa_sk_off() restores these options. */
@@ -601,7 +554,10 @@ bool mpa_cm_run(struct mpa_conn *conn)
 		return false;
 	if (conn->state == MPA_STATE_ATTACHED)
 		return mpa_cm_begin(conn);
-	mpa_cm_timer_fired(conn);
+	/* The timer may have fired before the deadline, for a retry. */
+	if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) &&
+	    time_before(jiffies, conn->cm->deadline))
+		mod_timer(&conn->timer, conn->cm->deadline);
 	if (mpa_cm_advance(conn))
 		return true;
 	if (conn->state > MPA_STATE_DECIDE)
@@ -609,9 +565,11 @@ bool mpa_cm_run(struct mpa_conn *conn)
 	/*
 	 * Tested after all that has arrived was read, since the work item may
 	 * run late. A frame that is not complete by now gets no more time:
-	 * single octets do not put the deadline off.
+	 * single octets do not put the deadline off. The consumer's answer has
+	 * no deadline.
 	 */
-	if (mpa_cm_overdue(conn))
+	if (conn->cm->step != MPA_CM_DECIDE &&
+	    time_after_eq(jiffies, conn->cm->deadline))
 		return mpa_cm_give_up(conn, MPA_REASON_TIMEOUT);
 	if (conn->state == MPA_STATE_STARTUP &&
 	    mpa_conn_test(conn, MPA_CONN_STARTUP_OVERFLOW))

@@ -114,48 +114,38 @@ static void mpa_rx_set_capacity(struct mpa_conn *conn, u32 capacity)
 }
 
 /*
- * Make room in rx.copy for @octets of the FPDU. What the header says is still
- * to come gets no memory: a peer could claim 64 KB on each connection.
- */
-static int mpa_rx_grow_copy(struct mpa_conn *conn, u32 octets)
-{
-	struct mpa_conn_rx *rx = &conn->rx;
-	u32 capacity = max(octets, MPA_RX_COPY_MIN);
-	u8 *copy;
-
-	if (octets <= rx->capacity)
-		return 0;
-	if (octets < rx->want)
-		capacity = roundup_pow_of_two(capacity);
-	copy = kvrealloc(rx->copy, capacity, MPA_GFP_QUIET);
-	if (!copy)
-		return -ENOMEM;
-	if (!rx->copy)
-		mpa_count(conn, RX_COPIED);
-	rx->copy = copy;
-	mpa_rx_set_capacity(conn, capacity);
-	return 0;
-}
-
-/*
  * Socket lock held. Copy until rx.copy has @goal octets of the FPDU, at most
- * rx.want, and consume them if @eat is set. Returns 0, -EINPROGRESS if they lie
- * in so many skbs that the lock must be released in between, -EFAULT if TCP has
- * octets that cannot be read, or another error.
+ * rx.want, and consume them if @eat is set. Returns 0, -ENOMEM, -EINPROGRESS
+ * if they lie in so many skbs that the lock must be released in between, or
+ * -EFAULT if TCP has octets that cannot be read.
  */
 static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
-	u32 n, left;
-	int err;
+	u32 n, left, capacity;
+	u8 *copy;
 
 	goal = min(goal, rx->want);
 	left = goal - rx->copied;
 	if (!left)
 		return 0;
-	err = mpa_rx_grow_copy(conn, goal);
-	if (err)
-		return err;
+	/*
+	 * What the header says is still to come gets no memory: a peer could
+	 * claim 64 KB on each connection.
+	 */
+	if (goal > rx->capacity) {
+		capacity = max(goal, MPA_RX_COPY_MIN);
+		if (goal < rx->want)
+			capacity = roundup_pow_of_two(capacity);
+		copy = kvrealloc(rx->copy, capacity, MPA_GFP_QUIET);
+		if (!copy)
+			return -ENOMEM;
+		if (!rx->copy)
+			mpa_count(conn, RX_COPIED);
+		rx->copy = copy;
+		mpa_rx_set_capacity(conn, capacity);
+	}
+
 	n = mpa_rx_copy_octets(conn, rx->pos + rx->copied,
 			       rx->copy + rx->copied, left);
 	if (!n)
@@ -413,42 +403,14 @@ static void mpa_rx_forget_copy(struct mpa_conn *conn)
 	mpa_rx_set_capacity(conn, 0);
 }
 
-/*
- * Move rx.copy into the batch; octets of it that were consumed are not consumed
- * again. mpa_rx_deliver() clears rx.eaten: mpa_loop_must_reset() needs it.
- */
-static void mpa_rx_give_copy(struct mpa_conn *conn, struct mpa_batch *b)
-{
-	struct mpa_conn_rx *rx = &conn->rx;
-
-	if (!rx->copy)
-		return;
-	b->copy = rx->copy;
-	b->octets -= rx->eaten;
-	b->truesize += rx->capacity;
-	mpa_rx_forget_copy(conn);
-}
-
-/*
- * If TCP had no more octets, and no FIN, than were decoded, a step after the
- * next delivery would find nothing: sk_data_ready() queues the work item.
- */
-static void mpa_rx_set_dry(struct mpa_conn *conn, u32 end)
-{
-	struct mpa_conn_rx *rx = &conn->rx;
-
-	rx->dry = rx->seq == end && !conn->ooo.on;
-	if (rx->dry)
-		WRITE_ONCE(rx->need, rx->seq + rx->want);
-}
-
 /* Collect octets and decode them. True if another step may find work. */
 static bool mpa_rx_fill(struct mpa_conn *conn)
 {
+	struct mpa_conn_rx *rx = &conn->rx;
 	struct mpa_batch *b = NULL;
 	u32 end;
 
-	WRITE_ONCE(conn->rx.blocked, false);
+	WRITE_ONCE(rx->blocked, false);
 	lock_sock(conn->sk);
 	if (mpa_conn_reconnected(conn)) {
 		b = ERR_PTR(-ECONNRESET);
@@ -456,9 +418,9 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 	}
 	mpa_tcp_keep_window_updates(conn->sk);
 	/* ULPDUs passed before are delivered first: consuming takes time. */
-	if (mpa_rx_ooo_was_passed(conn, conn->rx.pos) && conn->rx.pinned)
+	if (mpa_rx_ooo_was_passed(conn, rx->pos) && rx->pinned)
 		b = mpa_rx_collect(conn);
-	if (!b && !conn->rx.end.error) {
+	if (!b && !rx->end.error) {
 		mpa_rx_consume(conn);
 		b = mpa_rx_collect(conn);
 	}
@@ -479,7 +441,7 @@ unlock:
 		return false;
 	}
 	if (!b)
-		return conn->rx.end.error;
+		return rx->end.error;
 
 	if (!b->already_passed)
 		mpa_rx_decode(conn, b);
@@ -487,10 +449,26 @@ unlock:
 		mpa_batch_free(b);
 		return true;
 	}
-	mpa_rx_give_copy(conn, b);
-	b->rx.delivered = conn->rx.pos;
-	conn->rx.ready = b;
-	mpa_rx_set_dry(conn, end);
+	/*
+	 * Octets of rx.copy that were consumed are not consumed again.
+	 * mpa_rx_deliver() clears rx.eaten: mpa_loop_must_reset() needs it.
+	 */
+	if (rx->copy) {
+		b->copy = rx->copy;
+		b->octets -= rx->eaten;
+		b->truesize += rx->capacity;
+		mpa_rx_forget_copy(conn);
+	}
+	b->rx.delivered = rx->pos;
+	rx->ready = b;
+	/*
+	 * If TCP had no more octets, and no FIN, than were decoded, a step
+	 * after the next delivery would find nothing: sk_data_ready() queues
+	 * the work item.
+	 */
+	rx->dry = rx->seq == end && !conn->ooo.on;
+	if (rx->dry)
+		WRITE_ONCE(rx->need, rx->seq + rx->want);
 	return true;
 }
 
@@ -583,17 +561,6 @@ void mpa_rx_settle(struct mpa_conn *conn)
 		mpa_rx_consume_put(conn);
 }
 
-/*
- * All ULPDUs before the end were delivered: mpa_loop.c reports it, and then
- * mpa_rx_discard() consumes octets that arrive.
- */
-static bool mpa_rx_set_drained(struct mpa_conn *conn)
-{
-	WRITE_ONCE(conn->rx.blocked, false);
-	conn->rx.drained = true;
-	return true;
-}
-
 /* Work item, in full operation: one step. True if another may find work. */
 bool mpa_rx_run(struct mpa_conn *conn)
 {
@@ -620,13 +587,17 @@ bool mpa_rx_run(struct mpa_conn *conn)
 	/* rx.ready may deliver ULPDUs of ooo.ready: pass these before. */
 	if (rx->ready && !conn->ooo.ready && mpa_rx_deliver(conn))
 		return !rx->dry;
-	if (rx->ready)
+	if (rx->ready) {
 		mpa_rx_block(conn);
-	else if (rx->end.error)
-		more = mpa_rx_set_drained(conn);
-	else if (!more)
-		more = mpa_rx_ooo_look(conn);
-	return more;
+		return more;
+	}
+	if (rx->end.error) {
+		/* All before the end was delivered: mpa_loop.c reports it. */
+		WRITE_ONCE(rx->blocked, false);
+		rx->drained = true;
+		return true;
+	}
+	return more || mpa_rx_ooo_look(conn);
 }
 
 /*

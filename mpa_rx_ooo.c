@@ -93,14 +93,6 @@ static bool mpa_rx_ooo_due(struct mpa_conn *conn)
 	return mpa_rx_ooo_news(conn) && mpa_rx_ooo_paid(conn);
 }
 
-/* Socket lock held. Copy an FPDU that has too many pieces to be pinned. */
-static int mpa_rx_ooo_copy(struct mpa_batch *b, struct mpa_queue *q,
-			   const struct mpa_dec *dec)
-{
-	mpa_batch_unpin(b);
-	return mpa_batch_copy(b, q, dec->pos, dec->size);
-}
-
 /* Socket lock held. Pin or copy the FPDU found, with octets after it. */
 static struct mpa_batch *mpa_rx_ooo_take(struct mpa_conn *conn,
 					 struct mpa_queue *q,
@@ -114,8 +106,11 @@ static struct mpa_batch *mpa_rx_ooo_take(struct mpa_conn *conn,
 		return ERR_PTR(-ENOMEM);
 	b->ooo = true;
 	err = mpa_batch_pin(b, q, dec->pos, dec->size);
-	if (!err && b->len < dec->size)
-		err = mpa_rx_ooo_copy(b, q, dec);
+	if (!err && b->len < dec->size) {
+		/* It has too many pieces to be pinned. */
+		mpa_batch_unpin(b);
+		err = mpa_batch_copy(b, q, dec->pos, dec->size);
+	}
 	if (!err)
 		return b;
 	mpa_batch_free(b);
@@ -148,39 +143,36 @@ static struct mpa_batch *mpa_rx_ooo_find(struct mpa_conn *conn, u64 *pos)
 	return b;
 }
 
-/* Socket lock held. Begin a search, at the first octet after a hole. */
-static int mpa_rx_ooo_start(struct mpa_conn *conn)
-{
-	struct mpa_conn_ooo *ooo = &conn->ooo;
-
-	if (!ooo->known) {
-		ooo->known = kzalloc(sizeof(*ooo->known), MPA_GFP_QUIET);
-		if (!ooo->known)
-			return -ENOMEM;
-	}
-	WRITE_ONCE(ooo->seen, tcp_sk(conn->sk)->rcv_ooopack);
-	ooo->known->at = conn->rx.pos;
-	ooo->cost = 0;
-	ooo->begun = jiffies;
-	return 0;
-}
-
+/*
+ * Begin a search at the first octet after a hole, or go on with the one under
+ * way. Returns as mpa_rx_ooo_find().
+ */
 static struct mpa_batch *mpa_rx_ooo_collect(struct mpa_conn *conn, u64 *pos)
 {
+	struct mpa_conn_ooo *ooo = &conn->ooo;
 	struct mpa_batch *b = NULL;
-	int err = 0;
 
 	lock_sock(conn->sk);
 	if (mpa_conn_reconnected(conn))
 		goto unlock;
 	/* One at a time. Segments queued since it began start the next. */
-	if (!mpa_rx_ooo_searching(conn))
-		err = mpa_rx_ooo_start(conn);
-	if (!err)
-		b = mpa_rx_ooo_find(conn, pos);
+	if (!mpa_rx_ooo_searching(conn)) {
+		if (!ooo->known)
+			ooo->known = kzalloc(sizeof(*ooo->known),
+					     MPA_GFP_QUIET);
+		if (!ooo->known) {
+			b = ERR_PTR(-ENOMEM);
+			goto unlock;
+		}
+		WRITE_ONCE(ooo->seen, tcp_sk(conn->sk)->rcv_ooopack);
+		ooo->known->at = conn->rx.pos;
+		ooo->cost = 0;
+		ooo->begun = jiffies;
+	}
+	b = mpa_rx_ooo_find(conn, pos);
 unlock:
 	release_sock(conn->sk);
-	return err ? ERR_PTR(err) : b;
+	return b;
 }
 
 /* No lock held. Verify FPDUs from @pos on, and enter them as known. */
