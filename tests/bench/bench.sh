@@ -71,20 +71,14 @@ script_of() {
 # shellcheck disable=SC2317
 native() { "$PARTS/native.sh" >"$OUT/native.rows"; }
 
-# The commit measured, and whether the tree differs from it
-commit() {
-	git -C "$TOP" describe --always --abbrev=12 --exclude '*' --dirty \
-		2>/dev/null || echo unknown
-}
-
 report() {
 	local status=0
 
-	"$PARTS/report.py" ${quick:+--quick} ${recorded:+--recorded} --commit "$(commit)" "$OUT" || status=$?
+	"$PARTS/report.py" ${quick:+--quick} ${recorded:+--recorded} "$OUT" || status=$?
 	((status <= 1)) || exit $status
 	# Quick rows do not fill it
 	[[ -n $quick ]] || (cd "$OUT" && gnuplot "$PARTS/plot.gp")
-	say "$SECONDS s; results.csv, results.json, tables.rst and the like are in build/bench"
+	say "$SECONDS s; results.csv, tables.rst and the like are in build/bench"
 	return $status
 }
 
