@@ -145,7 +145,7 @@ fuzz-core:
 		$(if $(SEED),--seed $(SEED)) $(ONLY)
 
 integrity:
-	tests/core/integrity.sh
+	tests/core/sweep.sh bits
 
 lint:
 	tests/static/lint.sh $(if $(ONLY),'$(ONLY)')

@@ -187,15 +187,11 @@ run_jobs() {
 	job patches job_tap patches "$TOP/tools/patches/patches.sh" ${long:+--build}
 	job fuzz-core job_tap fuzz-core "$TOP/tests/fuzz/core/fuzz-core.sh" --jobs 2
 	if [[ -n $long ]]; then
-		job sweep job_status "sweep.full every offset, length and split" \
+		job sweep job_status "sweep.full every offset, length, split and wrong bit" \
 			"$TOP/tests/core/sweep.sh"
-		job integrity job_status "integrity.full every wrong bit" \
-			"$TOP/tests/core/integrity.sh"
 	else
-		job sweep job_status "sweep.sample offsets, lengths and splits" \
+		job sweep job_status "sweep.sample offsets, lengths, splits and wrong bits" \
 			"$TOP/tests/core/sweep.sh" -q
-		job integrity job_status "integrity.sample wrong bits" \
-			"$TOP/tests/core/integrity.sh" -q
 	fi
 	full "${flavour:-plain}"
 }

@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# usage: sweep.sh [-q] [-j JOBS]
+# usage: sweep.sh [-q] [-j JOBS] [lengths | bits]
 #
-# Compiles the pure core for user space and compares it with the reference of
-# kunit/: every stream offset modulo 512 against every ULPDU length up to 1199
-# and a sample of the longer ones, every split point. -q takes a sample only
-# (seconds instead of minutes). Status 0 when nothing differs.
+# Compiles the pure core for user space and compares it with the reference of kunit/;
+# sweep.c describes the tests. -q takes a sample only (seconds instead of minutes).
+# Status 0 when nothing differs.
 
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,6 +16,6 @@ cd "$top"
 shim=tests/core
 # shellcheck disable=SC2086
 "$shim/cc.sh" "$tmp/include" -O2 -g ${SWEEP_CFLAGS:-} -o "$tmp/sweep" \
-	"$shim/sweep.c" "$shim/slices.c" "$shim/shim.c" kunit/mpa_ref.c \
+	"$shim/sweep.c" "$shim/shim.c" kunit/mpa_ref.c \
 	mpa_crc.c mpa_fpdu.c mpa_fpdu_enc.c mpa_fpdu_dec.c mpa_frame.c
 "$tmp/sweep" "$@"
