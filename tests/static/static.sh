@@ -123,28 +123,20 @@ static_cppcheck() {
 
 # Apart from checkpatch, which takes minutes for it
 static_spelling() {
-	local file
+	local said
 
-	(cd "$TOP" && find . -path ./build -prune -o -path ./.git -prune -o \
+	said=$(cd "$TOP" && find . -path ./build -prune -o -path ./.git -prune -o \
 		-type f \( -name '*.[ch]' -o -name '*.rst' -o -name '*.md' \) \
-		! -name '*.mod.c' -printf '%P\n') | while read -r file; do
-		if (cd "$TOP" && codespell "$file") >&2; then
-			echo "ok spelling.$file"
-		else
-			echo "not ok spelling.$file"
-		fi
-	done
+		! -name '*.mod.c' -printf '%P\n' | xargs codespell) ||
+		{ echo "not ok spelling"; echo "$said" >&2; return; }
+	echo "ok spelling"
 }
 
 static_kernel_doc() {
-	local file
-
-	kernel_sources | while read -r file; do
-		if (cd "$TOP" && "$(kernel_source)/scripts/kernel-doc" -none -Wall -Werror \
-			"$file") >&2; then
-			echo "ok kernel_doc.$file"
-		else
-			echo "not ok kernel_doc.$file"
-		fi
-	done
+	if (cd "$TOP" && kernel_sources |
+		xargs "$(kernel_source)/scripts/kernel-doc" -none -Wall -Werror) >&2; then
+		echo "ok kernel_doc"
+	else
+		echo "not ok kernel_doc"
+	fi
 }
