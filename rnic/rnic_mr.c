@@ -329,7 +329,8 @@ static int mr_end(struct rnic_mr *mr)
 }
 
 /*
- * Invalidate @stag, if it gives any of the rights @access, or that is 0.
+ * Invalidate @stag: for a peer if it is valid and gives any of the rights
+ * @access (RFC 5040 section 7.2), for its owner, with @access 0, in any state.
  * Returns 0; -EINVAL if there is no such STag in the domain, or if it is no
  * fast registration; or -EBUSY if it has users. Then nobody new can use it, and
  * @waiter, unless it is NULL, is kicked when there are none any longer, and
@@ -351,7 +352,7 @@ int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 	 * no peer may end them (RFC 5040 section 8.1.1).
 	 */
 	if (mr->next && mr->stag == stag && mr->pd == pd &&
-	    (!access || mr->access & access)) {
+	    (!access || (mr->valid && mr->access & access))) {
 		/* The last user takes the lock, too, and finds the waiter. */
 		err = mr_end(mr) ? -EBUSY : 0;
 		if (err && waiter)

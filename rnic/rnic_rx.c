@@ -240,7 +240,6 @@ static void recv_complete(struct rnic_qp *qp, const struct seg *seg)
 		cqe.flags = SIW_WQE_REM_INVAL;
 		cqe.inval_stag = seg->hdr.stag;
 	}
-	rnic_sgl_put(&rx->sgl);
 	rx->busy = false;
 	rx->mo = 0;
 	rx->msn[RDMAP_QN_SEND]++;
@@ -269,6 +268,7 @@ static u32 take_send(struct rnic_qp *qp, const struct seg *seg)
 	recv_place(rx, seg);
 	if (!seg->hdr.last)
 		return 0;
+	rnic_sgl_put(&rx->sgl);	/* before it invalidates its own buffer */
 	if (is_invalidating(seg->hdr.opcode) &&
 	    rnic_mr_invalidate(qp->dev, qp->ib.pd, seg->hdr.stag,
 			       IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,

@@ -447,6 +447,7 @@ const char *rk_polled(struct rnic_kunit *rk)
 			len += scnprintf(rk->said + len, sizeof(rk->said) - len,
 					 "%c", letter[wc.status] ?: '?');
 		KUNIT_EXPECT_PTR_EQ(rk->test, wc.qp, &rk->qp->ib);
+		rk->bytes = wc.byte_len;
 	}
 	return rk->said;
 }

@@ -145,6 +145,7 @@ struct inv_row {
 	bool		other;	/* protection domain */
 	bool		user;	/* somebody uses it */
 	bool		own;	/* no peer may use it */
+	bool		local;	/* LOCAL_INV, not a peer's */
 	int		more;	/* times */
 	int		want;
 	bool		valid;	/* afterwards */
@@ -156,7 +157,7 @@ static const struct inv_row inv_rows[] = {
 	{ "index", FAST, .stag = 0x100, .want = -EINVAL, .valid = true },
 	{ "other domain", FAST, .other = true, .want = -EINVAL, .valid = true },
 	{ "in use", FAST, .user = true, .want = -EBUSY },
-	{ "twice", FAST, .more = 1 },
+	{ "twice, by its owner", FAST, .local = true, .more = 1 },
 	{ "no right for a peer", FAST, .own = true, .want = -EINVAL,
 	  .valid = true },
 	{ "shared by all connections of the domain", DMA, .want = -EINVAL,
@@ -186,7 +187,8 @@ static void inv_test(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, row->want,
 				rnic_mr_invalidate(rk->dev, row->other ?
 						   &rk->other_pd : &rk->pd,
-						   stag ^ row->stag, RR | RW,
+						   stag ^ row->stag,
+						   row->local ? 0 : RR | RW,
 						   NULL));
 	KUNIT_EXPECT_EQ(test, row->valid, mr->valid);
 	if (!row->own)
@@ -200,6 +202,26 @@ static void inv_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, row->valid, atomic_read(&mr->users));
 	if (row->kind == DMA)
 		rk_mr_free(rk, mr);
+}
+
+/* An STag does not tell what the next one is. */
+static void stag_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct ib_mr *ib[32];
+	int i, near = 0;
+
+	for (i = 0; i < ARRAY_SIZE(ib); i++) {
+		ib[i] = rnic_alloc_mr(&rk->pd, IB_MR_TYPE_MEM_REG, 1);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ib[i]);
+		if (i && abs((int)(ib[i]->rkey >> 8) -
+			     (int)(ib[i - 1]->rkey >> 8)) < 4096)
+			near++;
+	}
+	/* By chance one of 2048 is. */
+	KUNIT_EXPECT_LT(test, near, 4);
+	while (i--)
+		rk_mr_free(rk, to_mr(ib[i]));
 }
 
 static void gaps_place(struct rnic_mr *mr, u64 addr, const char *octets)
@@ -348,6 +370,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE_PARAM(inv_test, inv_gen_params),
 	KUNIT_CASE_PARAM(copy_test, copy_gen_params),
 	KUNIT_CASE(gaps_test),
+	KUNIT_CASE(stag_test),
 	{}
 };
 

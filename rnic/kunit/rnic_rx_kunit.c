@@ -76,6 +76,10 @@ static const struct row rows[] = {
 	{ "invalidates an STag of another domain",
 	  { { RDMAP_OP_SEND_SE_INV, .msn = 1, .stag = OTHER_PD } },
 	  { 0x01, 0x09, 0xc0 }, ACCESS_ERR, "1i" },
+	{ "invalidates again",
+	  { { RDMAP_OP_SEND_INV, .msn = 1 },
+	    { RDMAP_OP_SEND_INV, .msn = 2 } },
+	  { 0x01, 0x09, 0xc0 }, ACCESS_ERR, "1 2i" },
 	{ "Write after it was invalidated",
 	  { { RDMAP_OP_SEND_SE_INV, .msn = 1 }, W(0, 1) },
 	  { 0x11, 0x00, 0xc0 }, ACCESS_ERR, "1" },
@@ -219,8 +223,11 @@ static void expect_terminate(struct rnic_kunit *rk, const struct row *row,
 	struct kunit *test = rk->test;
 	u8 octets[128], i;
 
-	for (i = 0; i < row->responses; i++)
+	/* What MPA has not sent yet ends where it is. */
+	for (i = 0; i < row->responses; i++) {
+		KUNIT_EXPECT_EQ(test, 0, rk_pull(rk, 128, octets));
 		rk_hand_back(rk, 0);
+	}
 	KUNIT_ASSERT_EQ(test, 18 + 6 + hdr_len, rk_pull(rk, 128, octets));
 	KUNIT_EXPECT_EQ(test, octets[0], 0x41);
 	KUNIT_EXPECT_EQ(test, octets[1], 0x47);
@@ -230,6 +237,7 @@ static void expect_terminate(struct rnic_kunit *rk, const struct row *row,
 	KUNIT_EXPECT_EQ(test, octets[22] << 8 | octets[23], len);
 	KUNIT_EXPECT_MEMEQ(test, octets + 24, sent, hdr_len);
 	KUNIT_EXPECT_EQ(test, 1, rk->conn.shutdowns);
+	KUNIT_EXPECT_EQ(test, 0, rk->conn.aborts);
 	KUNIT_EXPECT_EQ(test, rk->qp->state, IB_QPS_ERR);
 	KUNIT_EXPECT_EQ(test, 1, rk->async[row->event]);
 }
@@ -244,7 +252,7 @@ static void seg_test(struct kunit *test)
 	const struct seg *seg;
 	u8 mem[2][24] = {};
 	u8 octets[128];
-	u32 len = 0, i;
+	u32 len = 0, total = 0, i;
 
 	for (seg = row->seg; seg < row->seg + 4; seg++) {
 		if (seg->stag == NO_RIGHT)
@@ -268,6 +276,7 @@ static void seg_test(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, rk->qp->failed);
 		len = ulpdu(rk, seg, octets);
 		rk_recv(rk, octets, len);
+		total = seg->mo + seg->len;
 	}
 	KUNIT_EXPECT_EQ(test, bad, rk->qp->failed);
 	KUNIT_EXPECT_EQ(test, row->responses + bad, rk->conn.posted);
@@ -293,6 +302,48 @@ static void seg_test(struct kunit *test)
 	}
 	rk->mr->pd = &rk->pd;
 	KUNIT_EXPECT_STREQ(test, row->wcs, rk_polled(rk));
+	if (!bad && row->seg[0].op == RDMAP_OP_SEND)
+		KUNIT_EXPECT_EQ(test, total, rk->bytes);
+}
+
+/* After MSN 2^32 - 1 comes 0. */
+static void wrap_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	u8 octets[18] = { 0x41, 0x43 };
+	u32 msn;
+
+	rk_qp(rk, 4);
+	rk_up(rk, 1, 1);
+	rk->qp->rx.msn[RDMAP_QN_SEND] = -1;
+	for (msn = -1; msn != 1; msn++) {
+		rk_post_recv(rk, NULL, 0);
+		memset(octets + 10, msn, 4);
+		rk_recv(rk, octets, sizeof(octets));
+	}
+	KUNIT_EXPECT_FALSE(test, rk->qp->failed);
+	KUNIT_EXPECT_STREQ(test, "1 2", rk_polled(rk));
+}
+
+/* A Send invalidates the region that it was received into. */
+static void own_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct ib_sge sge = { .addr = RK_IOVA, .length = 8 };
+	struct ib_recv_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 };
+	struct seg seg = { RDMAP_OP_SEND_INV, .msn = 1, .len = 8 };
+	const struct ib_recv_wr *bad;
+	u8 octets[32];
+
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ);
+	sge.lkey = rk->mr->stag;
+	rk_up(rk, 1, 1);
+	KUNIT_ASSERT_EQ(test, 0, rnic_post_recv(&rk->qp->ib, &wr, &bad));
+	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
+	KUNIT_EXPECT_EQ(test, rk->mem[16 + 7], 8);
+	KUNIT_EXPECT_FALSE(test, rk->mr->valid);
+	KUNIT_EXPECT_STREQ(test, "1", rk_polled(rk));
 }
 
 /* A header that is cut short has none to repeat. */
@@ -332,6 +383,8 @@ static void terminated_test(struct kunit *test)
 
 static struct kunit_case rx_cases[] = {
 	KUNIT_CASE_PARAM(seg_test, row_gen_params),
+	KUNIT_CASE(wrap_test),
+	KUNIT_CASE(own_test),
 	KUNIT_CASE(short_test),
 	KUNIT_CASE(terminated_test),
 	{}
