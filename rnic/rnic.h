@@ -337,7 +337,9 @@ struct rnic_srq {
  * @tail: the oldest slot without a completion
  * @reads: Reads under way, those whose Request MPA still has among them
  * @reading: Reads whose Request is sent
- * @closing: modify_qp(SQD): the FIN follows what was posted before
+ * @closing: a FIN follows what was posted before
+ * @bounded: modify_qp(SQD): only @left requests start after it; under q.lock
+ * @left: requests on the ring when that was called; under q.lock
  * @look: end the connection if a slot uses a dying region; under q.lock
  * @leave: detach without waiting for the peer, once what has been started is
  *	with TCP; under q.lock
@@ -354,6 +356,8 @@ struct rnic_sq {
 	u32			reads;
 	struct list_head	reading;
 	bool			closing;
+	bool			bounded;
+	u32			left;
 	bool			look;
 	bool			leave;
 	bool			leaving;
@@ -592,6 +596,7 @@ int rnic_queue_new(struct rnic_queue *q, u32 wr, size_t entry,
 int rnic_rqe_post(struct rnic_queue *q, u32 max_sge,
 		  const struct ib_recv_wr *wr);
 bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe);
+u32 rnic_sqe_posted(const struct rnic_queue *q);
 bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe);
 
 /* rnic_cq.c */

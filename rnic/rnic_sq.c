@@ -214,7 +214,9 @@ static bool sq_fetch(struct rnic_sq *sq, struct rnic_msg *msg)
 	if (msg->state == RNIC_MSG_FETCHED)
 		return true;
 	spin_lock_irqsave(&sq->q.lock, flags);
-	res = rnic_sqe_take(&sq->q, &msg->wqe);
+	res = (!sq->bounded || sq->left) && rnic_sqe_take(&sq->q, &msg->wqe);
+	if (res && sq->bounded)
+		sq->left--;
 	spin_unlock_irqrestore(&sq->q.lock, flags);
 	if (res)
 		msg->state = RNIC_MSG_FETCHED;
@@ -344,9 +346,22 @@ void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done)
 	}
 }
 
-/* The FIN follows what was posted before. Context: any */
+/*
+ * The FIN follows what was posted before. What its owner posts after it has
+ * closed is flushed (RFC 5041 section 6.2.1); after the peer's FIN alone it is
+ * still sent, while there is something to wait for. Context: any
+ */
 void rnic_sq_close(struct rnic_qp *qp)
 {
+	struct rnic_sq *sq = &qp->sq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->q.lock, flags);
+	if (qp->state == IB_QPS_SQD && !sq->bounded) {
+		sq->left = rnic_sqe_posted(&sq->q);
+		sq->bounded = true;
+	}
+	spin_unlock_irqrestore(&sq->q.lock, flags);
 	WRITE_ONCE(qp->sq.closing, true);
 	rnic_sq_kick(qp);
 }

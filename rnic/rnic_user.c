@@ -170,6 +170,19 @@ bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe)
 	return true;
 }
 
+/* Entries that have not been taken. With the lock */
+u32 rnic_sqe_posted(const struct rnic_queue *q)
+{
+	u32 n = 0;
+
+	lockdep_assert_held(&q->lock);
+	while (n < q->size &&
+	       READ_ONCE(q->sqe[(q->get + n) & (q->size - 1)].flags) &
+	       SIW_WQE_VALID)
+		n++;
+	return n;
+}
+
 bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe)
 {
 	struct siw_rqe *from = &q->rqe[q->get & (q->size - 1)];

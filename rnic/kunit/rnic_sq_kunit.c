@@ -79,12 +79,19 @@ static void respond(struct rnic_kunit *rk, bool all)
 	rk_recv(rk, octets, len + (all ? 8 - msg->responded : 4));
 }
 
-/* The first half of a Send, for which there is room */
-static void begin_send(struct rnic_kunit *rk)
+/* A Send of two octets, or its first half */
+static void send(struct rnic_kunit *rk, bool all)
 {
-	u8 octets[20] = { 0x01, 0x43 };
+	u8 octets[20] = { all ? 0x41 : 0x01, 0x43, [13] = 1 };
 
-	octets[13] = 1;
+	rk_recv(rk, octets, sizeof(octets));
+}
+
+static void terminate(struct rnic_kunit *rk)
+{
+	static const u8 octets[22] = { 0x41, 0x47, [9] = 2, [13] = 1,
+				       [18] = 0x11, [19] = 0x01 };
+
 	rk_recv(rk, octets, sizeof(octets));
 }
 
@@ -118,7 +125,8 @@ static enum ib_qp_state state_of(struct rnic_kunit *rk)
  * . round of MPA's work item		t MPA has sent the oldest message
  * p it has taken all of it		T it has sent a part, and ends it
  * A each request is signalled		h half of the oldest Read's Response
- * r (rest of) that Response		b half a Send comes
+ * r (rest of) that Response		b half a Send comes, B a whole one
+ * x the peer's Terminate comes
  * c the connection comes up		! the connection ends
  * E modify_qp(ERR)			P post one more when notified; Q receive
  * k kicked since the last round	n not kicked
@@ -153,7 +161,11 @@ static void step(struct rnic_kunit *rk, char c)
 		respond(rk, c == 'r');
 		break;
 	case 'b':
-		begin_send(rk);
+	case 'B':
+		send(rk, c == 'B');
+		break;
+	case 'x':
+		terminate(rk);
 		break;
 	case 'c':
 		rk_up(rk, 1, rk->qp->ord);
@@ -269,6 +281,14 @@ static const struct row rows[] = {
 	{ "FIN after a Send", 1, "cSd.1Dt", "1" },
 	{ "FIN after a Read", 1, "cRd.1et.er.D", "1" },
 	{ "FIN after a fence", 1, "cRFd.1et.erk.2D", "1" },
+	{ "no request after that", 1, "cSdSS.1Dt!", "1 2f 3f" },
+	{ "nor while a Read is under way", 1, "cRSdS.2tteS.2r.2D!",
+	  "1 2 3f 4f" },
+	{ "nor from a full ring", 1, "cSSSSd.SS.4etttt.4D!",
+	  "1 2 3 4 5f 6f" },
+	{ "a Send comes after our FIN", 1, "cqd.DB", "1" },
+	{ "peer's Terminate", 1, "cSS.2tx!", "1 2f" },
+	{ "nothing is sent after it", 1, "cSx.0!S", "1f 2f" },
 };
 
 KUNIT_ARRAY_PARAM_DESC(row, rows, desc);
@@ -323,6 +343,23 @@ static void refuse_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "2f", rk_polled(rk));
 }
 
+/* The depths that MPA has settled with the peer */
+static void depth_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	rk_qp(rk, SQ_SIZE);
+	rk->conn.info.enhanced = true;
+	rk->conn.info.ird = 3;
+	rk->conn.info.ord = 2;
+	rk_up(rk, 5, 4);
+	KUNIT_EXPECT_EQ(test, 0, rnic_query_qp(&rk->qp->ib, &attr, 0, &init));
+	KUNIT_EXPECT_EQ(test, 3, attr.max_dest_rd_atomic);
+	KUNIT_EXPECT_EQ(test, 2, attr.max_rd_atomic);
+}
+
 /* Only a connection moves a QP to RTS: what is posted after that is sent. */
 static void modify_test(struct kunit *test)
 {
@@ -349,6 +386,7 @@ static void modify_test(struct kunit *test)
 static struct kunit_case sq_cases[] = {
 	KUNIT_CASE_PARAM(order_test, row_gen_params),
 	KUNIT_CASE(modify_test),
+	KUNIT_CASE(depth_test),
 	KUNIT_CASE(refuse_test),
 	{}
 };
