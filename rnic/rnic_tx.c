@@ -41,13 +41,14 @@ static u32 msg_vecs(struct rnic_msg *msg, u32 max, unsigned int *nr)
 static int msg_next(struct mpa_tx *tx, u32 max)
 {
 	struct rnic_msg *msg = container_of(tx, struct rnic_msg, tx);
+	u32 hdr_len = msg->hdr.tagged ? RDMAP_TAGGED_LEN : RDMAP_UNTAGGED_LEN;
 	unsigned int nr;
 
 	tx->hdr_len = 0;
 	tx->len = 0;
 	if (msg_over(msg))
 		return 0;
-	tx->len = msg_vecs(msg, max - RDMAP_UNTAGGED_LEN, &nr);
+	tx->len = msg_vecs(msg, max - hdr_len, &nr);
 	iov_iter_kvec(&tx->data, ITER_SOURCE, msg->vec, nr, tx->len);
 	msg->left -= tx->len;
 	msg->hdr.last = !msg->left;
