@@ -223,7 +223,7 @@ help:
 	@echo "make lint             clang, analyzers, semantic patches: too slow for"
 	@echo "                      make check; ONLY=JOB one job"
 	@echo "make mutants          tests that the tests notice small breakages"
-	@echo "make conformance      after make check: ten rows of the conformance table, drawn"
+	@echo "make conformance      after make check: ten rows of the conformance tables, drawn"
 	@echo "                      by SEED=N: a case has to fail if a row's function is broken"
 	@echo "make fuzz-core        the framing core under libFuzzer; MINUTES=N SEED=S,"
 	@echo "                      ONLY='TARGET...' some targets alone"

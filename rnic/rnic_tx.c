@@ -12,6 +12,8 @@
 
 #include "rnic.h"
 
+#define NO_STAG		1	/* not looked at, but some RNICs refuse 0 */
+
 static bool msg_over(const struct rnic_msg *msg)
 {
 	struct rnic_qp *qp = msg->qp;
@@ -124,6 +126,7 @@ static u8 send_opcode(const struct siw_sqe *wqe)
 static void read_request(struct rnic_msg *msg, u32 source_stag, u64 source_to)
 {
 	struct rdmap_read read = {
+		.sink_stag	= NO_STAG,
 		.source_stag	= source_stag,
 		.source_to	= source_to,
 		.size		= msg->sgl.len,
@@ -212,11 +215,11 @@ int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn, u8 kind)
 
 	if (kind == MPA_RTR_WRITE) {
 		msg_init(qp, msg, RNIC_MSG_RTR, RDMAP_OP_WRITE);
-		msg_tagged(msg, 0, 0);
+		msg_tagged(msg, NO_STAG, 0);
 		msg->left = msg_single(msg);
 	} else {
 		msg_init(qp, msg, RNIC_MSG_RTR, RDMAP_OP_READ);
-		read_request(msg, 0, 0);
+		read_request(msg, NO_STAG, 0);
 		qp->rtr_read = true;
 	}
 	return msg_send(conn, msg);

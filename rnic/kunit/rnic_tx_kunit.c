@@ -128,7 +128,7 @@ static u32 want_hdr(const struct row *row, u32 msn, u32 off, bool last, u8 *hdr)
 /* What a Read Request has to hold */
 static void want_request(struct rnic_kunit *rk, const struct row *row, u8 *to)
 {
-	put_unaligned_be32(row->len ? rk->mr->stag : 0, to);
+	put_unaligned_be32(row->len ? rk->mr->stag : 1, to);
 	put_unaligned_be64(row->len ? SINK : 0, to + 4);
 	put_unaligned_be32(row->len, to + 12);
 	put_unaligned_be32(STAG, to + 16);
@@ -198,11 +198,15 @@ static void message_test(struct kunit *test)
 	expect_message(rk, &second, first + 1);
 }
 
-/* An RTR is a Write or a Read without octets: RFC 6581 section 9.2. */
+/*
+ * An RTR is a Write or a Read without octets: RFC 6581 section 9.2. Chelsio's
+ * RNICs refuse an STag of 0 in it.
+ */
 static void rtr_test(struct kunit *test)
 {
-	static const u8 write[14] = { 0xc1, 0x40 };
-	static const u8 read[46] = { 0x41, 0x41, [9] = 1, [13] = 1 };
+	static const u8 write[14] = { 0xc1, 0x40, [5] = 1 };
+	static const u8 read[46] = { 0x41, 0x41, [9] = 1, [13] = 1, [21] = 1,
+				     [37] = 1 };
 	struct rnic_kunit *rk = test->priv;
 	u8 octets[64];
 

@@ -111,6 +111,16 @@ decoded() {
 	}' "$OUT/decode.tap"
 }
 
+# Rows of the conformance tables that name cases of these
+conformance() {
+	local result='not ok'
+
+	"$TOP/tests/mutants/conformance.py" "$OUT/results.tap" >"$OUT/conformance.log" &&
+		result=ok
+	cat "$OUT/conformance.log" >&2
+	echo "$result conformance.interop cases that the tables name" >>"$OUT/results.tap"
+}
+
 table() {
 	echo "$HEAD"
 	cat "$OUT/siw/table" "$OUT/rnic/table" 2>/dev/null || true
@@ -138,6 +148,7 @@ main() {
 	wait_below 1
 	job decode job_decode "$@"
 	end_jobs
+	(($#)) || conformance
 	table >"$OUT/table"
 	column -t -s $'\t' "$OUT/table"
 	finish

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Compare the conformance table with the results of a test run.
+"""Compare the conformance tables with the results of a test run.
 
 usage: conformance.py [--fill | --break SEED] RESULTS [TABLE]
 
-RESULTS is the output of tests/check.sh. A case is named as there, without the IDs:
+RESULTS is the output of tests/check.sh, or of tests/interop/interop.sh: of the cases
+that begin with "interop." only those are judged. Without a TABLE both are compared,
+MPA's and the device's. A case is named as there, without the IDs:
 "mpa_rx.rx_length_checked 64769" is the row "64769" of a KUnit case with
 parameters, "socket.wire.sizes" is one of tests/net/socket. The last column of the
 table names the functions that implement the rule, and the cases that show it:
@@ -16,7 +18,7 @@ Every requirement of level MUST, MUST NOT, SHOULD or SHOULD NOT needs both
 why it does not apply. Status 1 if a row names a case that did not run, did not
 pass or does not carry the row's ID, or a function that is not in the sources; if
 a case carries the ID of a row that does not apply; and if a row about the sender
-names a case of the receiver, or the other way round.
+names a case of the receiver, or the other way round. Cases of the device carry no IDs.
 
 A row is about one side if it is in SENDER or RECEIVER below; the rest of the
 rows bind both. A case tests one side if it drives only that side of the module
@@ -43,9 +45,12 @@ import breakage
 
 TOP = os.path.join(os.path.dirname(os.path.realpath(__file__)), os.pardir,
                    os.pardir)
-TABLE = os.path.join(TOP, "Documentation", "networking", "mpa-conformance.rst")
+TABLES = [os.path.join(TOP, "Documentation", "networking", name)
+          for name in ("mpa-conformance.rst", "mpa-rnic-conformance.rst")]
 GROUPS = "SZ|FR|MK|CR|TX|RX|OO|CS|RF|VN|TD|ER|SE|DD|E"
 COUNT = 269 + 44
+RNIC_GROUPS = "D[LHSTEP]|R[HTWRSOMEPC]"
+RNIC_COUNT = 271
 BINDING = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT")
 EXCUSE = "does not apply"
 BELOW = "below MPA"
@@ -61,10 +66,11 @@ CASE_OF = {
                            r"socket\.(fpdu|error|ooo|crc\.field)\."),
 }
 
-ROW = re.compile(r"^   (?=(?:%s)-\d\d, )" % GROUPS)
+ROW = re.compile(r"^   (?=(?:%s|%s)-\d\d, )" % (GROUPS, RNIC_GROUPS))
 ID = re.compile(r"(?<![A-Za-z0-9_-])((?:%s)-\d\d)(?!\d)" % GROUPS)
 RESULT = re.compile(r"^(not )?ok\b(?:\s+\d+)?(?:\s+-)?\s*(.*)$")
 SKIP = re.compile(r"#\s*SKIP\b", re.I)
+ELSEWHERE = "interop."
 
 
 class Row:
@@ -80,6 +86,8 @@ class Row:
         self.functions = [n[:-2] for n in names if re.fullmatch(r"\w+\(\)", n)]
         self.cases = [n for n in names if not re.fullmatch(r"\w+\(\)", n)]
         self.below = self.shown.startswith(BELOW)
+        self.texts = {}
+        self.carried = re.match("(?:%s)-" % GROUPS, self.ident)
 
     def right(self, case):
         """True if the case is of a side that the row is about."""
@@ -111,7 +119,7 @@ def read_results(path):
                 continue
             text = re.sub(r" \((debug|kcsan|gcov)\)$", "", case[2].strip())
             name = re.sub(r"\b(?:%s)-\d\d:?( |$)" % GROUPS, "", text).strip()
-            if name.startswith("socket."):
+            if name.startswith(("socket.", ELSEWHERE)):
                 name = name.split()[0]
             into = failed if case[1] else passed
             into.setdefault(name, set()).update(ID.findall(text))
@@ -120,12 +128,12 @@ def read_results(path):
     return passed, failed
 
 
-def sources():
-    """Text of each file of the modules, and of the consumers in samples/."""
+def sources(folders):
+    """Text of each file of the module, and of the consumers in these folders."""
     texts = {}
     for name in (sorted(glob.glob("mpa_*.[ch]", root_dir=TOP)) +
-                 sorted(glob.glob("samples/*.c", root_dir=TOP)) +
-                 sorted(glob.glob("rnic/*.c", root_dir=TOP))):
+                 [name for folder in folders for name in
+                  sorted(glob.glob(folder + "/*.c", root_dir=TOP))]):
         with open(os.path.join(TOP, name), encoding="utf-8") as source:
             texts[name] = source.read()
     return texts
@@ -152,6 +160,11 @@ def fill(path, passed):
         table.writelines(lines)
 
 
+def elsewhere(passed, failed):
+    """True if these are the results of tests/interop/interop.sh."""
+    return any(name.startswith(ELSEWHERE) for name in [*passed, *failed])
+
+
 def judge_row(row, passed, failed, texts):
     """The faults of a row."""
     if row.fields != 4:
@@ -163,9 +176,11 @@ def judge_row(row, passed, failed, texts):
             yield "does not apply, but %s carries it" % name
         return
     for name in row.cases:
+        if name.startswith(ELSEWHERE) != elsewhere(passed, failed):
+            continue
         if name not in passed:
             yield "%s %s" % (name, "failed" if name in failed else "did not run")
-        elif row.ident not in passed[name]:
+        elif row.carried and row.ident not in passed[name]:
             yield "%s does not carry it" % name
         elif not row.right(name):
             yield "%s drives the other side alone" % name
@@ -180,11 +195,14 @@ def judge_row(row, passed, failed, texts):
 
 def judge(rows, passed, failed, texts):
     known = {row.ident for row in rows}
-    if len(rows) != COUNT or len(known) != COUNT:
+    ours = any(row.carried for row in rows)
+    count = COUNT if ours else RNIC_COUNT
+    if len(rows) != count or len(known) != count:
         yield "the table has %d rows with %d IDs, not %d" % (
-            len(rows), len(known), COUNT)
+            len(rows), len(known), count)
     for ident in sorted(set().union(*passed.values(), *failed.values()) - known):
-        yield "%s: a case carries it, but there is no such requirement" % ident
+        if ours:
+            yield "%s: a case carries it, but there is no such requirement" % ident
     for row in rows:
         for fault in judge_row(row, passed, failed, texts):
             yield "%s: %s" % (row.ident, fault)
@@ -197,22 +215,30 @@ def main(args):
     seed = args.pop(0) if option == "--break" and args else None
     if len(args) not in (1, 2) or args[0].startswith("-"):
         sys.exit(__doc__)
-    table = args[1] if len(args) == 2 else TABLE
     passed, failed = read_results(args[0])
-    if option == "--fill":
-        fill(table, passed)
-    rows, texts = read_table(table), sources()
-    faults = list(judge(rows, passed, failed, texts))
-    for fault in faults:
-        print("conformance: " + fault)
-    print("conformance: %d requirements, %d binding, %d do not apply, %d name "
-          "a case of %d, %d faults" % (
-              len(rows), sum(row.binding for row in rows),
-              sum(row.excused for row in rows),
-              sum(bool(row.cases) for row in rows), len(passed), len(faults)))
-    if seed and not faults:
-        return 1 if breakage.break_rows(seed, rows, texts, read_results) else 0
-    return 1 if faults else 0
+    every, bad = [], 0
+    for table in args[1:] or TABLES:
+        if option == "--fill" and table != TABLES[1]:
+            fill(table, passed)
+        rows = read_table(table)
+        # Some names are in both folders
+        texts = sources(["samples", "rnic"] if any(row.carried for row in rows)
+                        else ["rnic"])
+        for row in rows:
+            row.texts = texts
+        faults = list(judge(rows, passed, failed, texts))
+        for fault in faults:
+            print("conformance: " + fault)
+        print("conformance: %d requirements, %d binding, %d do not apply, %d name "
+              "a case of %d, %d faults" % (
+                  len(rows), sum(row.binding for row in rows),
+                  sum(row.excused for row in rows),
+                  sum(bool(row.cases) for row in rows), len(passed), len(faults)))
+        every += rows
+        bad += len(faults)
+    if seed and not bad:
+        return 1 if breakage.break_rows(seed, every, read_results) else 0
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ const char *to_hex(const uint8_t *octets, size_t len);
 bool field_next(char **rest, char **name, char **value);
 long field_number(const char *name, const char *value, long max);
 size_t field_hex(const char *name, const char *value, uint8_t *to, size_t max);
+void field_keep(char name, const uint8_t *octets, size_t len);
 int field_seconds(const char *name, const char *value);
 
 enum ending {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The steps that mpa-peer.1 lists. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,6 +105,13 @@ static void complain(struct peer *p)
 		wrong("there came %s",
 		      to_hex(c->in + c->in_from, c->in_to - c->in_from));
 	wrong("%s", ending_name(c->ended));
+}
+
+static void step_stop(struct peer *p, char *args)
+{
+	(void)p;
+	(void)args;
+	raise(SIGSTOP);
 }
 
 static void step_quiet(struct peer *p, char *args)
@@ -414,6 +422,23 @@ static void step_expect_fpdu(struct peer *p, char *args)
 	}
 }
 
+/* Of the ULPDU that was received last */
+static void step_keep(struct peer *p, char *args)
+{
+	unsigned int from, to;
+	char *name, *value;
+
+	(void)p;
+	while (field_next(&args, &name, &value)) {
+		if (!value || sscanf(value, "%u-%u", &from, &to) != 2 ||
+		    from > to)
+			misused("keep: %s=FROM-TO", name);
+		if (to >= fpdu.len)
+			wrong("the ULPDU has %zu octets", fpdu.len);
+		field_keep(*name, fpdu.ulpdu + from, to + 1 - from);
+	}
+}
+
 /* FPDUs from @from to @to come back. */
 static void take_echoes(struct peer *p, const struct wish *w,
 			unsigned int from, unsigned int to)
@@ -515,6 +540,7 @@ static const struct step steps[] = {
 	{ "immediate", step_immediate },
 	{ "fpdu", step_fpdu },
 	{ "expect-fpdu", step_expect_fpdu },
+	{ "keep", step_keep },
 	{ "echo", step_echo },
 	{ "serve", step_serve },
 	{ NULL, NULL }
@@ -523,6 +549,7 @@ static const struct step steps[] = {
 /* Also done after the limit was reached */
 static const struct step end_steps[] = {
 	{ "pause", step_pause },
+	{ "stop", step_stop },
 	{ "quiet", step_quiet },
 	{ "fin", step_fin },
 	{ "rst", step_rst },

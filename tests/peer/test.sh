@@ -95,6 +95,10 @@ agree octets.rtr "data:00124143$(zeroes 11)0100000000587be8c4" \
 	"data:002e4141$(zeroes 7)0100000001$(zeroes 4)" \
 	"data:00000001$(zeroes 12)00000001$(zeroes 8)27dbd7e7" \
 	-- set:crc=1 fpdu:rtr=send fpdu:rtr=write fpdu:rtr=read
+agree octets.kept expect-request reply expect-fpdu:ulpdu=0012ff03 keep:k=0-3 \
+	"fpdu:ulpdu=aa{k+0001}{k-0004}bb" \
+	-- request expect-reply fpdu:ulpdu=0012ff03 \
+	expect-fpdu:ulpdu=aa0012ff040012feffbb
 # STags and offsets are the other side's choice, but for an STag of 0
 agree octets.rtr-tags set:crc=1 expect-fpdu:rtr=read \
 	-- "send:002e4141$(zeroes 7)0100000001$(zeroes 7)07$(zeroes 12)" \
@@ -247,6 +251,8 @@ talk notices.no-end 0 1 pause:3 -- end
 TIME=5
 WORDS="no such step: nonsense"
 talk mistakes.step 2 0 nonsense -- end
+WORDS="{k\+0001}: nothing kept"
+talk mistakes.kept 0 2 end -- "send:{k+0001}"
 WORDS="a frame has no field colour"
 talk mistakes.field 0 2 end -- request:colour=1
 echo "1..$n"

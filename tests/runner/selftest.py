@@ -56,6 +56,10 @@ CONFORMANCE = [
      "SZ-02: no function keeps it"),
     ("no-case", ECHO, ": ``socket.echo``\"\n   SZ-03", "\"\n   SZ-03",
      "SZ-02: MUST, and no case"),
+    ("device", ECHO, "   SZ-03", "   DH-01, MUST, \"words\", \"``msg_next()``: "
+     "``mpa_tx.words, and more``, ``interop.a``\"\n   SZ-03", ""),
+    ("interop", ECHO + "\nok interop.b words", "``socket.echo", "``interop.a",
+     "SZ-02: interop.a did not run"),
     ("side", ECHO + "\nok mpa_rx.x SZ-02", "``: ``socket.echo",
      "``: ``mpa_rx.x", "SZ-02: mpa_rx.x drives the other side alone"),
 ]

@@ -135,3 +135,119 @@ unanswered() {
 	timeout 2 rdma link delete iwb || fail "the device waits"
 }
 test_case hostile.unanswered "a program that is killed before it answers" unanswered
+
+# The same with an STag that is known: the peer plays the server of rping, whose client
+# sends address, STag and length of its buffer first. {k+0001} is that STag plus 1, {b...}
+# such an address. The client is stopped, so that its memory can be compared.
+
+OWNED=100
+
+# known_at N: octet N of the buffer; known_stag N: the STag plus N
+known_at() { printf '{b%+013d}' "$1"; }
+known_stag() { printf '{k%+05d}' "$1"; }
+
+# known_write N PAYLOAD [STAG]; known_read N SIZE [MSN [STAG]]: to or from octet N
+known_write() { echo "c140$(known_stag "${3:-0}")$(known_at "$1")$2"; }
+known_read() {
+	seg_untagged 4141 1 "${3:-1}" 0 "$(printf '%08x%016x%08x' 7 256 "$2")"
+	echo "$(known_stag "${4:-0}")$(known_at "$1")"
+}
+
+stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+
+# memory: the client's buffer, in hexadecimal
+memory() {
+	dd if="/proc/$PROGRAM/mem" bs=4096 iflag=skip_bytes,count_bytes status=none \
+		skip=$((16#${INFO:0:16})) count=$OWNED | xxd -p | tr -d '\n'
+}
+
+# known STEP...: the memory stays as it was, but for octets FIRST and LAST
+known() {
+	local peer before after
+
+	devices mpa mpa
+	ns a mpa-peer -t 20 listen "$A4" 7174 expect-request:rev=2,A=1,C=1 \
+		reply:rev=2,s=1,ird=1,ord=1,A=1,C=1 expect-fpdu:rtr=write \
+		expect-fpdu keep:b=18-25,k=26-29 stop "$@" >"$STATE/peer" &
+	peer=$!
+	until_true 30 grep -q ^listening "$STATE/peer" || fail "no listener"
+	theirs rping -c -a "$A4" -S $OWNED -C 1
+	until_true 30 stopped "$peer" || { show_theirs; fail "no Send from rping"; }
+	kill -STOP "$PROGRAM"
+	INFO=$(sed -nE 's/.*ulpdu 4143.{32}([0-9a-f]{32})$/\1/p' "$STATE/peer")
+	before=$(memory)
+	kill -CONT "$peer"
+	wait "$peer" || { tail -n 5 "$STATE/peer"; fail "the peer: $?"; }
+	after=$(memory)
+	kill -KILL "$PROGRAM"
+	theirs_ended
+	((${#before} == 2 * OWNED)) || fail "the buffer is not read: $before"
+	[[ $after == "${FIRST-${before:0:2}}${before:2:-2}${LAST-${before: -2}}" ]] ||
+		fail "the buffer was $before and is $after"
+}
+
+# known_against ERROR ULPDU...: as against
+known_against() {
+	local error=$1 steps=() ulpdu
+
+	shift
+	for ulpdu; do
+		steps+=("fpdu:ulpdu=$ulpdu")
+	done
+	known hold "${steps[@]}" push \
+		"expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
+}
+
+# The first octet and the last, at most one Read at a time, and no octets anywhere
+known_allowed() {
+	FIRST=aa LAST=bb
+	known "fpdu:ulpdu=$(known_write 0 aa)" \
+		"fpdu:ulpdu=$(known_write $((OWNED - 1)) bb)" \
+		"fpdu:ulpdu=$(known_write -5 '' 1)" \
+		"fpdu:ulpdu=$(known_read 0 1)" \
+		"expect-fpdu:ulpdu=$(seg_tagged c142 7 100 aa)" \
+		"fpdu:ulpdu=$(known_read $((OWNED - 1)) 1 2)" \
+		"expect-fpdu:ulpdu=$(seg_tagged c142 7 100 bb)" \
+		"fpdu:ulpdu=$(known_read -5 0 3 1)" \
+		"expect-fpdu:ulpdu=$(seg_tagged c142 7 100)" fin end:fin,rest
+}
+
+# Its Terminate in the middle of a Write: the octet before is there
+known_terminate() {
+	FIRST=aa
+	known "fpdu:ulpdu=8140$(known_stag 0)$(known_at 0)aa" \
+		"fpdu:ulpdu=$(seg_terminate 0/0/0)" \
+		"fpdu:ulpdu=$(known_write 1 bb)" end:fin,rest
+}
+
+known_hostile() { test_case "hostile.known.$1" "$2" known_against "${@:3}"; }
+
+test_case hostile.known.none "a known STag, all that is allowed" known_allowed
+test_case hostile.known.terminate "its Terminate inside a Write" known_terminate
+known_hostile write.before "begins an octet before" 1/1/1 "$(known_write -1 aabb)"
+known_hostile write.end "ends an octet after" 1/1/1 \
+	"$(known_write $((OWNED - 1)) aabb)"
+known_hostile write.after "an octet after" 1/1/1 "$(known_write $OWNED aa)"
+known_hostile write.long "and the first octet" 1/1/1 \
+	"$(known_write 0 "$(zeroes $((OWNED + 1)))")"
+known_hostile write.second "in the second segment" 1/1/1 \
+	"8140$(known_stag 0)$(known_at 0)" "$(known_write $OWNED aa)"
+known_hostile write.wrap "to the end of all offsets" 1/1/3 \
+	"c140$(known_stag 0)ffffffffffffffffaabb"
+known_hostile write.key "the key is one more" 1/1/0 "$(known_write 0 aa 1)"
+known_hostile write.index "the index is one more" 1/1/0 "$(known_write 0 aa 256)"
+known_hostile read.before "begins an octet before" 0/1/1 "$(known_read -1 2)"
+known_hostile read.end "ends an octet after" 0/1/1 \
+	"$(known_read $((OWNED - 1)) 2)"
+known_hostile read.max "all that a Read can ask for" 0/1/1 \
+	"$(known_read 0 4294967295)"
+known_hostile read.wrap "to the end of all offsets" 0/1/4 \
+	"$(seg_untagged 4141 1 1 0 "$(printf '%08x%016x%08x' 7 256 2)")$(
+		known_stag 0)ffffffffffffffff"
+known_hostile read.key "the key is one more" 0/1/0 "$(known_read 0 1 1 1)"
+known_hostile read.ird "two at once, one was agreed" 1/2/2 \
+	"$(known_read 0 1 1)" "$(known_read 0 1 2)"
+known_hostile response "a Response that nobody asked for" 0/2/6 \
+	"c142$(known_stag 0)$(known_at 0)aa"
+known_hostile invalidate "an application's STag, which others may use" 0/1/9 \
+	"4144$(known_stag 0)$(zeroes 7)01$(zeroes 4)"
