@@ -72,60 +72,60 @@ static const struct borrow_callbacks borrow_owner = {
  * A caller without a lock reads a callback of MPA before the detach, and calls
  * it once the socket has another owner: the owner's callback is called.
  */
-static void borrow_late_callbacks(struct kunit *test, struct conn_test *t)
+static void borrow_late_callbacks(struct conn_test *t)
 {
 	struct borrow_callbacks ours, orig;
 	struct sock *sk;
 	u32 *calls;
 
-	calls = kunit_kzalloc(test, sizeof(struct mpa_conn), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, calls);
-	conn_default(test);
+	calls = kunit_kzalloc(t->test, sizeof(struct mpa_conn), GFP_KERNEL);
+	ASSERT_NOT_NULL(t, calls);
+	conn_default(t);
 	sk = t->sock[0]->sk;
 	borrow_save(sk, &ours);
-	conn_detach(test, &t->a);
+	conn_detach(t, &t->a);
 	mpa_barrier();
 
 	borrow_save(sk, &orig);
 	borrow_set(sk, &borrow_owner, calls);
 	ours.report(sk);
-	KUNIT_EXPECT_EQ(test, *calls, 1);
+	EXPECT_EQ(t, *calls, 1);
 	ours.change(sk);
-	KUNIT_EXPECT_EQ(test, *calls, 2);
+	EXPECT_EQ(t, *calls, 2);
 	ours.space(sk);
-	KUNIT_EXPECT_EQ(test, *calls, 3);
+	EXPECT_EQ(t, *calls, 3);
 	ours.ready(sk);
-	KUNIT_EXPECT_EQ(test, *calls, 4);
+	EXPECT_EQ(t, *calls, 4);
 	borrow_set(sk, &orig, NULL);
 }
 
 /* A disconnected socket gets another owner before the detach. */
-static void borrow_other_owner(struct kunit *test, struct conn_test *t)
+static void borrow_other_owner(struct conn_test *t)
 {
 	struct borrow_callbacks orig, now;
 	struct sock *sk;
 	u32 *calls;
 
-	calls = kunit_kzalloc(test, sizeof(*calls), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, calls);
-	conn_pair(test);
+	calls = kunit_kzalloc(t->test, sizeof(*calls), GFP_KERNEL);
+	ASSERT_NOT_NULL(t, calls);
+	conn_pair(t);
 	sk = t->sock[0]->sk;
 	borrow_save(sk, &orig);
-	conn_default(test);
-	KUNIT_ASSERT_EQ(test, conn_disconnect(t->sock[0]), 0);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	conn_default(t);
+	ASSERT_EQ(t, conn_disconnect(t->sock[0]), 0);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	borrow_set(sk, &borrow_owner, calls);
 	WRITE_ONCE(sk->sk_rcvlowat, 7);
 	sk->sk_allocation = GFP_NOIO;
 	sk->sk_use_task_frag = false;
-	conn_detach(test, &t->a);
+	conn_detach(t, &t->a);
 	mpa_barrier();
 	borrow_save(sk, &now);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(&now, &borrow_owner, sizeof(now)));
-	KUNIT_EXPECT_PTR_EQ(test, sk->sk_user_data, calls);
-	KUNIT_EXPECT_EQ(test, sk->sk_rcvlowat, 7);
-	KUNIT_EXPECT_TRUE(test, sk->sk_allocation == GFP_NOIO);
-	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
+	EXPECT_EQ(t, 0, memcmp(&now, &borrow_owner, sizeof(now)));
+	EXPECT_PTR_EQ(t, sk->sk_user_data, calls);
+	EXPECT_EQ(t, sk->sk_rcvlowat, 7);
+	EXPECT_TRUE(t, sk->sk_allocation == GFP_NOIO);
+	EXPECT_FALSE(t, sk->sk_use_task_frag);
 	borrow_set(sk, &orig, NULL);
 }
 
@@ -163,16 +163,15 @@ static int borrow_reconnect(struct conn_test *t)
  * Socket lock held; releases it. While the work item waits for the lock,
  * another user reconnects the socket.
  */
-static void borrow_reconnect_waiting(struct kunit *test)
+static void borrow_reconnect_waiting(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sock *sk = t->sock[0]->sk;
 	bool waits = CONN_UNTIL(wq_has_sleeper(&sk->sk_lock.wq));
 	int n = borrow_reconnect(t);
 
 	release_sock(sk);
-	KUNIT_ASSERT_TRUE(test, waits);
-	KUNIT_ASSERT_EQ(test, n, BORROW_UNREAD);
+	ASSERT_TRUE(t, waits);
+	ASSERT_EQ(t, n, BORROW_UNREAD);
 }
 
 /* The socket is reconnected at the moment when the work item unlocks it. */
@@ -190,14 +189,14 @@ static void borrow_release_cb(struct sock *sk)
  * Reconnected after the work item has looked for octets in order: it does not
  * search after holes in the new stream, where it would find a bad FPDU.
  */
-static void borrow_search(struct kunit *test, struct conn_test *t)
+static void borrow_search(struct conn_test *t)
 {
 	struct conn_sock *s = &t->helper;
 	unsigned long bad;
 	struct sock *sk;
 
-	gap_default(test);
-	gap_fpdus(test, 2, 700);
+	gap_default(t);
+	gap_fpdus(t, 2, 700);
 	gap_alter(t, 1, 2);
 	conn_settle(&t->a);
 	bad = conn_counter(t, MPA_MIB_OOO_BAD);
@@ -206,84 +205,83 @@ static void borrow_search(struct kunit *test, struct conn_test *t)
 	s->held = *s->prot;
 	s->held.release_cb = borrow_release_cb;
 	WRITE_ONCE(sk->sk_prot, &s->held);
-	gap_put(test, gap_at(t, 1), t->buf_len);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_OOO_BAD), bad);
+	gap_put(t, gap_at(t, 1), t->buf_len);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_OOO_BAD), bad);
 }
 
 /* Bring the connection to the point where the next round does @at. */
-static void borrow_prepare(struct kunit *test, enum conn_borrow at)
+static void borrow_prepare(struct conn_test *t, enum conn_borrow at)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	switch (at) {
 	case BORROW_STARTUP:
-		conn_begin(test, CONN_RESPONDER, 0);
+		conn_begin(t, CONN_RESPONDER, 0);
 		break;
 	case BORROW_BLOCKED:
-		conn_default(test);
+		conn_default(t);
 		t->a.keep = true;
 		/* One batch is put before the reconnect, one is kept. */
 		for (i = 1; i <= 2; i++) {
-			conn_peer_send(test, 10);
-			conn_wait_rx(test, &t->a, i);
+			conn_peer_send(t, 10);
+			conn_wait_rx(t, &t->a, i);
 		}
 		mpa_hold(t->a.conn);
-		conn_peer_send(test, 10);
+		conn_peer_send(t, 10);
 		break;
 	case BORROW_DISCARD:
-		conn_default(test);
-		conn_fpdu(test, 10);
+		conn_default(t);
+		conn_fpdu(t, 10);
 		t->buf[t->buf_len - 1] ^= 1;
-		conn_flush(test);
-		CONN_WAIT(test, &t->a, EV_ENDED, 1);
+		conn_flush(t);
+		CONN_WAIT(t, &t->a, EV_ENDED, 1);
 		break;
 	}
 	conn_settle(&t->a);
 }
 
 /* A pending FIN is not sent in the new stream. */
-static void borrow_fin(struct kunit *test, struct conn_test *t)
+static void borrow_fin(struct conn_test *t)
 {
 	struct sock *sk;
 
-	conn_default(test);
+	conn_default(t);
 	conn_settle(&t->a);
 	sk = t->sock[0]->sk;
 	lock_sock(sk);
 	/* As mpa_shutdown(), but only mpa_detach() queues the work item. */
 	set_bit(MPA_CONN_SHUTDOWN, &t->a.conn->flags);
 	mpa_detach(t->a.conn);
-	borrow_reconnect_waiting(test);
-	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
-	KUNIT_EXPECT_EQ(test, sk->sk_shutdown, 0);
+	borrow_reconnect_waiting(t);
+	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, sk->sk_state, TCP_ESTABLISHED);
+	EXPECT_EQ(t, sk->sk_shutdown, 0);
 }
 
 /*
  * The socket is reconnected while the work item waits for its lock: no octet of
  * the new stream is consumed, then or later.
  */
-static void borrow_reconnected(struct kunit *test, struct conn_test *t)
+static void borrow_reconnected(struct conn_test *t)
 {
-	enum conn_borrow at = conn_arg(test);
+	enum conn_borrow at = conn_arg(t);
 	struct sock *sk;
 
-	borrow_prepare(test, at);
+	borrow_prepare(t, at);
 	sk = t->sock[0]->sk;
 	lock_sock(sk);
 	if (at == BORROW_BLOCKED)
 		mpa_consumer_put(&t->a, 0);
 	else
 		mpa_resume(t->a.conn);
-	borrow_reconnect_waiting(test);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, conn_unread(t), BORROW_UNREAD);
-	conn_detach(test, &t->a);
+	borrow_reconnect_waiting(t);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, conn_unread(t), BORROW_UNREAD);
+	conn_detach(t, &t->a);
 	mpa_barrier();
-	KUNIT_EXPECT_EQ(test, conn_unread(t), BORROW_UNREAD);
+	EXPECT_EQ(t, conn_unread(t), BORROW_UNREAD);
 }
 
 static const struct conn_row borrow_rows[] = {

@@ -28,40 +28,35 @@ static void bounds_give_back(void *rx_mem)
 }
 
 /* With conn_arg() other connections use up net.mpa.rx_mem_max. */
-static void bounds_use_up(struct kunit *test)
+static void bounds_use_up(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	bounds_others = conn_arg(test) ? (s64)t->mn->rx_mem_max + 1 : 0;
+	bounds_others = conn_arg(t) ? (s64)t->mn->rx_mem_max + 1 : 0;
 	percpu_counter_add(&t->mn->rx_mem, bounds_others);
-	KUNIT_ASSERT_EQ(test, 0,
-			kunit_add_action_or_reset(test, bounds_give_back,
+	ASSERT_EQ(t, 0, kunit_add_action_or_reset(t->test, bounds_give_back,
 						  &t->mn->rx_mem));
 }
 
 /* Octets @from to @to of the buffer arrive and are processed. */
-static void bounds_arrive(struct kunit *test, u32 from, u32 to)
+static void bounds_arrive(struct conn_test *t, u32 from, u32 to)
 {
-	struct conn_test *t = test->priv;
 	const struct tcp_sock *tp = tcp_sk(t->peer.sock->sk);
 
-	conn_write(test, t->buf + from, to - from);
-	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(READ_ONCE(tp->snd_una) ==
-					   READ_ONCE(tp->write_seq)));
+	conn_write(t, t->buf + from, to - from);
+	ASSERT_TRUE(t,
+		    CONN_UNTIL(READ_ONCE(tp->snd_una) ==
+			       READ_ONCE(tp->write_seq)));
 	conn_settle(&t->a);
 }
 
 /* The FPDU of @size octets of which @from have arrived is delivered. */
-static void bounds_delivered(struct kunit *test, u32 from, u32 size)
+static void bounds_delivered(struct conn_test *t, u32 from, u32 size)
 {
-	struct conn_test *t = test->priv;
-
-	conn_write(test, t->buf + from, size - from);
+	conn_write(t, t->buf + from, size - from);
 	t->buf_len = 0;
-	conn_expect_rx(test, &t->a, 1);
+	conn_expect_rx(t, &t->a, 1);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, bounds_mem(t), 0);
-	conn_expect_alive(test, &t->a);
+	EXPECT_EQ(t, bounds_mem(t), 0);
+	conn_expect_alive(t, &t->a);
 }
 
 /*
@@ -69,35 +64,35 @@ static void bounds_delivered(struct kunit *test, u32 from, u32 size)
  * not for what ULPDU_Length claims; and it arrives though other connections
  * have used up the limit.
  */
-static void bounds_copied(struct kunit *test, struct conn_test *t)
+static void bounds_copied(struct conn_test *t)
 {
 	static const u32 ends[] = { 1, 10, 300, 3000, 20000, 40000 };
 	u32 i, size, from = 0;
 
 	conn_buffers(t, 4096, 200000);
-	conn_default(test);
-	bounds_use_up(test);
-	size = conn_fpdu(test, MPA_ULPDU_MAX);
+	conn_default(t);
+	bounds_use_up(t);
+	size = conn_fpdu(t, MPA_ULPDU_MAX);
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
-		bounds_arrive(test, from, ends[i]);
+		bounds_arrive(t, from, ends[i]);
 		from = ends[i];
-		KUNIT_EXPECT_LE(test, bounds_mem(t),
-				max_t(u32, 2 * from, BOUNDS_COPY_MIN));
+		EXPECT_LE(t, bounds_mem(t), max_t(u32, 2 * from,
+						  BOUNDS_COPY_MIN));
 	}
-	KUNIT_EXPECT_GE(test, bounds_mem(t), 30000);
-	bounds_delivered(test, from, size);
+	EXPECT_GE(t, bounds_mem(t), 30000);
+	bounds_delivered(t, from, size);
 }
 
 /* The connection is detached with part of an FPDU copied. */
-static void bounds_copied_detach(struct kunit *test, struct conn_test *t)
+static void bounds_copied_detach(struct conn_test *t)
 {
 	t->opts.rcvbuf = 4096;
-	conn_default(test);
-	conn_fpdu(test, MPA_ULPDU_MAX);
-	bounds_arrive(test, 0, 20000);
-	KUNIT_EXPECT_GE(test, bounds_mem(t), 10000);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, bounds_mem(t), 0);
+	conn_default(t);
+	conn_fpdu(t, MPA_ULPDU_MAX);
+	bounds_arrive(t, 0, 20000);
+	EXPECT_GE(t, bounds_mem(t), 10000);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, bounds_mem(t), 0);
 }
 
 static long bounds_tcp_mem[2];
@@ -111,21 +106,19 @@ static void bounds_end_pressure(void *arg)
 }
 
 /* TCP as a whole is short of memory, as it is above the second of tcp_mem. */
-static void bounds_begin_pressure(struct kunit *test)
+static void bounds_begin_pressure(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct sock *sk = t->sock[0]->sk;
 	struct proto *prot = sk->sk_prot;
 
 	memcpy(bounds_tcp_mem, prot->sysctl_mem, sizeof(bounds_tcp_mem));
-	KUNIT_ASSERT_EQ(test, 0,
-			kunit_add_action_or_reset(test, bounds_end_pressure,
+	ASSERT_EQ(t, 0, kunit_add_action_or_reset(t->test, bounds_end_pressure,
 						  prot));
 	/* TCP counts in parts for each processor: the sum may be negative. */
 	prot->sysctl_mem[0] = LONG_MIN;
 	prot->sysctl_mem[1] = LONG_MIN;
 	prot->enter_memory_pressure(sk);
-	KUNIT_ASSERT_TRUE(test, tcp_under_memory_pressure(sk));
+	ASSERT_TRUE(t, tcp_under_memory_pressure(sk));
 }
 
 /*
@@ -133,22 +126,21 @@ static void bounds_begin_pressure(struct kunit *test)
  * an FPDU out of TCP's memory, into less of its own; not if other connections
  * have used up the limit, since the FPDU arrives without that.
  */
-static void bounds_pressure(struct kunit *test, struct conn_test *t)
+static void bounds_pressure(struct conn_test *t)
 {
 	u32 size, part = 10;
 
 	conn_buffers(t, SZ_512K, 200000);
 	t->opts.maxseg = 1400;
-	conn_default(test);
-	bounds_use_up(test);
-	bounds_begin_pressure(test);
-	size = conn_fpdu(test, 40000);
-	bounds_arrive(test, 0, part);
-	KUNIT_EXPECT_TRUE(test, tcp_under_memory_pressure(t->sock[0]->sk));
-	KUNIT_EXPECT_EQ(test, t->a.conn->rx.copied, conn_arg(test) ? 0 : part);
-	KUNIT_EXPECT_EQ(test, bounds_mem(t),
-			conn_arg(test) ? 0 : BOUNDS_COPY_MIN);
-	bounds_delivered(test, part, size);
+	conn_default(t);
+	bounds_use_up(t);
+	bounds_begin_pressure(t);
+	size = conn_fpdu(t, 40000);
+	bounds_arrive(t, 0, part);
+	EXPECT_TRUE(t, tcp_under_memory_pressure(t->sock[0]->sk));
+	EXPECT_EQ(t, t->a.conn->rx.copied, conn_arg(t) ? 0 : part);
+	EXPECT_EQ(t, bounds_mem(t), conn_arg(t) ? 0 : BOUNDS_COPY_MIN);
+	bounds_delivered(t, part, size);
 }
 
 /*
@@ -156,31 +148,31 @@ static void bounds_pressure(struct kunit *test, struct conn_test *t)
  * many pieces: MPA does not step over it in one hold of the socket lock, but
  * copies it.
  */
-static void bounds_passed_pieces(struct kunit *test, struct conn_test *t)
+static void bounds_passed_pieces(struct conn_test *t)
 {
 	struct sk_buff_head clones;
 	unsigned long copied;
 	u32 at, from, first;
 
 	__skb_queue_head_init(&clones);
-	gap_widen(test);
+	gap_widen(t);
 	gap_rcvbuf(t, SZ_16M);
 	first = t->base_nr;
-	conn_fpdu(test, 40);
-	conn_fpdu(test, MPA_ULPDU_MAX);
-	conn_fpdu(test, 500);
+	conn_fpdu(t, 40);
+	conn_fpdu(t, MPA_ULPDU_MAX);
+	conn_fpdu(t, 500);
 	from = gap_at(t, first + 1);
-	gap_put_split(test, from, t->buf_len, 8000);
-	gap_ooo(test, first + 1, first + 3);
-	gap_drop(test, from);
+	gap_put_split(t, from, t->buf_len, 8000);
+	gap_ooo(t, first + 1, first + 3);
+	gap_drop(t, from);
 	copied = conn_counter(t, MPA_MIB_RX_COPIED);
 	for (at = t->buf_len - t->buf_len % BOUNDS_PIECE; at > from;
 	     at -= BOUNDS_PIECE)
-		gap_put(test, at, min(at + BOUNDS_PIECE, t->buf_len));
+		gap_put(t, at, min(at + BOUNDS_PIECE, t->buf_len));
 	gap_clone(t, &clones);
-	gap_put(test, 0, from + BOUNDS_PIECE);
-	gap_alive(test);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_RX_COPIED), copied + 1);
+	gap_put(t, 0, from + BOUNDS_PIECE);
+	gap_alive(t);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_RX_COPIED), copied + 1);
 	__skb_queue_purge(&clones);
 }
 
@@ -203,48 +195,48 @@ static void bounds_clone_last(struct conn_test *t, struct sk_buff_head *clones)
  * An FPDU in pages that a process may write to, in more pieces than are looked
  * at in one hold of the lock.
  */
-static void bounds_shared_pieces(struct kunit *test, struct conn_test *t)
+static void bounds_shared_pieces(struct conn_test *t)
 {
 	struct sk_buff_head clones;
 	u32 at;
 
 	__skb_queue_head_init(&clones);
-	gap_default(test);
+	gap_default(t);
 	gap_rcvbuf(t, SZ_16M);
-	conn_fpdu(test, 30000);
+	conn_fpdu(t, 30000);
 	for (at = 0; at < t->buf_len; at += BOUNDS_PIECE) {
 		t->inject.page = alloc_page(GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, t->inject.page);
-		gap_put_as(test, at, min(at + BOUNDS_PIECE, t->buf_len),
+		ASSERT_NOT_NULL(t, t->inject.page);
+		gap_put_as(t, at, min(at + BOUNDS_PIECE, t->buf_len),
 			   INJECT_SHARED);
 		put_page(t->inject.page);
 		bounds_clone_last(t, &clones);
 	}
-	KUNIT_EXPECT_GT(test, skb_queue_len(&clones), BOUNDS_STEPS);
-	gap_alive(test);
+	EXPECT_GT(t, skb_queue_len(&clones), BOUNDS_STEPS);
+	gap_alive(t);
 	__skb_queue_purge(&clones);
 }
 
 /* Not more than BOUNDS_STEPS FPDUs are stepped over in one hold of the lock. */
-static void bounds_passed_many(struct kunit *test, struct conn_test *t)
+static void bounds_passed_many(struct conn_test *t)
 {
 	u32 first, recvs, nr = 3 * BOUNDS_STEPS;
 
-	gap_widen(test);
+	gap_widen(t);
 	first = t->base_nr;
-	conn_fpdu(test, 10);
+	conn_fpdu(t, 10);
 	/* A search begins at an FPDU with a marker. */
-	conn_fpdu(test, 600);
-	gap_fpdus(test, nr - 1, 10);
-	gap_put_split(test, gap_at(t, first + 1), t->buf_len, 8000);
-	gap_ooo(test, first + 1, first + 1 + nr);
+	conn_fpdu(t, 600);
+	gap_fpdus(t, nr - 1, 10);
+	gap_put_split(t, gap_at(t, first + 1), t->buf_len, 8000);
+	gap_ooo(t, first + 1, first + 1 + nr);
 	recvs = mpa_consumer_count(&t->a, EV_RECV);
-	gap_put(test, 0, gap_at(t, first + 1));
-	gap_all(test);
+	gap_put(t, 0, gap_at(t, first + 1));
+	gap_all(t);
 	recvs = mpa_consumer_count(&t->a, EV_RECV) - recvs;
 	/* One of them for the first FPDU */
-	KUNIT_EXPECT_GE(test, recvs, 1 + nr / BOUNDS_STEPS);
-	gap_alive(test);
+	EXPECT_GE(t, recvs, 1 + nr / BOUNDS_STEPS);
+	gap_alive(t);
 }
 
 static const struct conn_row bounds_rows[] = {

@@ -105,15 +105,14 @@ static struct mpa_sock_params connect_params(struct conn_test *t, u32 flags)
 }
 
 /* Set the connection's parameters, and make a listener to connect to. */
-static void connect_prepare(struct kunit *test, u8 rev)
+static void connect_prepare(struct conn_test *t, u8 rev)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_params *params = &t->a.params;
 
-	conn_attach(test, 0);
-	conn_reopen(test);
-	KUNIT_ASSERT_EQ(test, mpa_peer_listen(&t->opts, &t->sock[1],
-					      &t->helper.addr), 0);
+	conn_attach(t, 0);
+	conn_reopen(t);
+	ASSERT_EQ(t, mpa_peer_listen(&t->opts, &t->sock[1], &t->helper.addr),
+		  0);
 	params->rev = rev;
 	params->flags = MPA_F_MARKERS;
 	if (rev == MPA_REV_2)
@@ -122,106 +121,97 @@ static void connect_prepare(struct kunit *test, u8 rev)
 	t->a.hook = connect_hook;
 }
 
-static void connect_call(struct kunit *test, u32 flags)
+static void connect_call(struct conn_test *t, u32 flags)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_sock_params params = connect_params(t, flags);
 	struct mpa_connector *connector = mpa_connect(&params, connect_done);
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, connector);
+	ASSERT_OK(t, connector);
 	t->helper.connector = connector;
 }
 
 /* The raw peer accepts the connection. */
-static void connect_accept(struct kunit *test)
+static void connect_accept(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	mpa_peer_exit(&t->peer);
-	KUNIT_ASSERT_EQ(test, mpa_peer_accept(&t->peer, t->sock[1]), 0);
+	ASSERT_EQ(t, mpa_peer_accept(&t->peer, t->sock[1]), 0);
 }
 
-static void connect_expect_request(struct kunit *test, u8 rev)
+static void connect_expect_request(struct conn_test *t, u8 rev)
 {
-	struct conn_test *t = test->priv;
 	static const u8 erd[] = { 0x80, 0x05, 0x80, 0x07 };
 	u8 pd[sizeof(erd) + CONNECT_PD];
 
 	if (rev == MPA_REV_1) {
-		conn_expect_frame(test, false, PEER_M | PEER_C, 1, t->pool,
+		conn_expect_frame(t, false, PEER_M | PEER_C, 1, t->pool,
 				  CONNECT_PD);
 		return;
 	}
 	memcpy(pd, erd, sizeof(erd));
 	memcpy(pd + sizeof(erd), t->pool, CONNECT_PD);
-	conn_expect_frame(test, false, PEER_M | PEER_C | PEER_S, 2, pd,
+	conn_expect_frame(t, false, PEER_M | PEER_C | PEER_S, 2, pd,
 			  sizeof(pd));
 }
 
 /* Begin an attempt, up to the peer's reading of the Request. */
-static void connect_begin(struct kunit *test, u8 rev, u32 flags)
+static void connect_begin(struct conn_test *t, u8 rev, u32 flags)
 {
-	connect_prepare(test, rev);
-	connect_call(test, flags);
-	connect_accept(test);
-	connect_expect_request(test, rev);
+	connect_prepare(t, rev);
+	connect_call(t, flags);
+	connect_accept(t);
+	connect_expect_request(t, rev);
 }
 
-static void connect_reply(struct kunit *test, u8 rev)
+static void connect_reply(struct conn_test *t, u8 rev)
 {
 	static const u8 pd[] = { 0x80, 0x07, 0x80, 0x05 };
 
 	if (rev == MPA_REV_1)
-		conn_peer_frame(test, true, PEER_C, 1, NULL, 0);
+		conn_peer_frame(t, true, PEER_C, 1, NULL, 0);
 	else
-		conn_peer_frame(test, true, PEER_C | PEER_S, 2, pd,
-				sizeof(pd));
+		conn_peer_frame(t, true, PEER_C | PEER_S, 2, pd, sizeof(pd));
 }
 
 /* Expect one done(). Its socket becomes t->sock[0]. */
-static void connect_expect_done(struct kunit *test, int err)
+static void connect_expect_done(struct conn_test *t, int err)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 
-	KUNIT_ASSERT_TRUE(test, conn_sock_wait(s, &s->done, 1));
-	KUNIT_EXPECT_EQ(test, conn_sock_read(s, &s->done), 1);
-	KUNIT_ASSERT_EQ(test, s->err, err);
-	KUNIT_ASSERT_EQ(test, !s->client, !!err);
-	KUNIT_EXPECT_EQ(test, s->early, 0);
+	ASSERT_TRUE(t, conn_sock_wait(s, &s->done, 1));
+	EXPECT_EQ(t, conn_sock_read(s, &s->done), 1);
+	ASSERT_EQ(t, s->err, err);
+	ASSERT_EQ(t, !s->client, !!err);
+	EXPECT_EQ(t, s->early, 0);
 	t->sock[0] = s->client;
 	s->client = NULL;
 }
 
-static void connect_close(struct kunit *test)
+static void connect_close(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	mpa_connect_close(t->helper.connector);
 	t->helper.connector = NULL;
 }
 
 /* Expect full operation with the raw peer in @rev, after @setups sockets. */
-static void connect_expect_full(struct kunit *test, u8 rev, u32 setups)
+static void connect_expect_full(struct conn_test *t, u8 rev, u32 setups)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	connect_expect_done(test, 0);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, setups);
-	KUNIT_EXPECT_PTR_EQ(test, t->helper.conn, t->a.conn);
-	KUNIT_EXPECT_PTR_EQ(test, mpa_conn_socket(t->a.conn), t->sock[0]);
-	KUNIT_EXPECT_PTR_EQ(test, mpa_conn_ctx(t->a.conn), &t->a);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
+	connect_expect_done(t, 0);
+	EXPECT_EQ(t, t->helper.setups, setups);
+	EXPECT_PTR_EQ(t, t->helper.conn, t->a.conn);
+	EXPECT_PTR_EQ(t, mpa_conn_socket(t->a.conn), t->sock[0]);
+	EXPECT_PTR_EQ(t, mpa_conn_ctx(t->a.conn), &t->a);
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_TRUE(test, info.initiator);
-	KUNIT_EXPECT_EQ(test, info.rev, rev);
-	KUNIT_EXPECT_EQ(test, info.enhanced, rev == MPA_REV_2);
-	KUNIT_EXPECT_EQ(test, info.rtr, rev == MPA_REV_2 ? MPA_RTR_WRITE : 0);
+	EXPECT_TRUE(t, info.initiator);
+	EXPECT_EQ(t, info.rev, rev);
+	EXPECT_EQ(t, info.enhanced, rev == MPA_REV_2);
+	EXPECT_EQ(t, info.rtr, rev == MPA_REV_2 ? MPA_RTR_WRITE : 0);
 	t->rx_markers = true;
 	t->crc = true;
 	mpa_resume(t->a.conn);
-	conn_expect_alive(test, &t->a);
+	conn_expect_alive(t, &t->a);
 }
 
 static void connect_no_io(struct conn_sock *s)
@@ -233,66 +223,65 @@ static void connect_no_io(struct conn_sock *s)
  * MPA_F_MEMALLOC of the attempt (@arg) or of the connection makes the call and
  * done() reclaim-safe.
  */
-static void connect_memalloc(struct kunit *test, struct conn_test *t)
+static void connect_memalloc(struct conn_test *t)
 {
-	u32 flags = conn_arg(test);
+	u32 flags = conn_arg(t);
 
-	connect_prepare(test, MPA_REV_1);
+	connect_prepare(t, MPA_REV_1);
 	if (!flags)
 		t->a.params.flags |= MPA_F_MEMALLOC;
 	t->helper.hook = connect_no_io;
-	connect_call(test, flags);
-	connect_accept(test);
-	connect_expect_request(test, MPA_REV_1);
-	connect_reply(test, MPA_REV_1);
-	connect_expect_full(test, MPA_REV_1, 1);
-	KUNIT_EXPECT_EQ(test, t->helper.waits, 0);
+	connect_call(t, flags);
+	connect_accept(t);
+	connect_expect_request(t, MPA_REV_1);
+	connect_reply(t, MPA_REV_1);
+	connect_expect_full(t, MPA_REV_1, 1);
+	EXPECT_EQ(t, t->helper.waits, 0);
 }
 
 /* Revision @arg. Closing the handle does not affect the connection. */
-static void connect_established(struct kunit *test, struct conn_test *t)
+static void connect_established(struct conn_test *t)
 {
-	u8 rev = conn_arg(test);
+	u8 rev = conn_arg(t);
 
-	connect_begin(test, rev, 0);
-	KUNIT_EXPECT_EQ(test, conn_sock_read(&t->helper, &t->helper.done), 0);
-	connect_reply(test, rev);
-	connect_expect_full(test, rev, 1);
-	connect_close(test);
-	conn_expect_alive(test, &t->a);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_NULL(test, t->sock[0]->sk->sk_user_data);
+	connect_begin(t, rev, 0);
+	EXPECT_EQ(t, conn_sock_read(&t->helper, &t->helper.done), 0);
+	connect_reply(t, rev);
+	connect_expect_full(t, rev, 1);
+	connect_close(t);
+	conn_expect_alive(t, &t->a);
+	conn_detach(t, &t->a);
+	EXPECT_NULL(t, t->sock[0]->sk->sk_user_data);
 }
 
 /* mpa_detach() in done(): the only callback is released(). */
-static void connect_detached(struct kunit *test, struct conn_test *t)
+static void connect_detached(struct conn_test *t)
 {
-	connect_begin(test, MPA_REV_2, 0);
+	connect_begin(t, MPA_REV_2, 0);
 	t->helper.detach_in_done = true;
-	connect_reply(test, MPA_REV_2);
-	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
-	connect_expect_done(test, 0);
-	KUNIT_EXPECT_EQ(test, t->a.nr_log, 1);
-	KUNIT_EXPECT_NULL(test, t->sock[0]->sk->sk_user_data);
-	connect_close(test);
+	connect_reply(t, MPA_REV_2);
+	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
+	connect_expect_done(t, 0);
+	EXPECT_EQ(t, t->a.nr_log, 1);
+	EXPECT_NULL(t, t->sock[0]->sk->sk_user_data);
+	connect_close(t);
 }
 
 /* A rejecting Reply of Rev 2 causes no fallback. */
-static void connect_rejected(struct kunit *test, struct conn_test *t)
+static void connect_rejected(struct conn_test *t)
 {
 	static const u8 pd[] = { 0x80, 0x02, 0x80, 0x14, 1, 2, 3 };
 
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
-	conn_peer_frame(test, true, PEER_C | PEER_R | PEER_S, 2, pd,
-			sizeof(pd));
-	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
-	connect_expect_done(test, 0);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, 1);
-	KUNIT_EXPECT_EQ(test, t->a.enhanced.ird, 2);
-	KUNIT_EXPECT_EQ(test, t->a.enhanced.ord, 20);
-	KUNIT_EXPECT_EQ(test, t->a.startup.pd_len, 3);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
-	conn_expect_silence(test);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
+	conn_peer_frame(t, true, PEER_C | PEER_R | PEER_S, 2, pd, sizeof(pd));
+	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
+	connect_expect_done(t, 0);
+	EXPECT_EQ(t, t->helper.setups, 1);
+	EXPECT_EQ(t, t->a.enhanced.ird, 2);
+	EXPECT_EQ(t, t->a.enhanced.ord, 20);
+	EXPECT_EQ(t, t->a.startup.pd_len, 3);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
+	conn_expect_silence(t);
 }
 
 /* Answers of the peer to a Request of Rev 2 */
@@ -333,131 +322,128 @@ static const struct connect_act connect_acts[] = {
 			   .pd_len = 4, .reason = MPA_REASON_RTR },
 };
 
-static void connect_act(struct kunit *test, const struct connect_act *act)
+static void connect_act(struct conn_test *t, const struct connect_act *act)
 {
 	static const u8 pd[] = { 0, 5, 0, 5 };
-	struct conn_test *t = test->priv;
 
 	mpa_peer_frame(t->buf, true, act->flags, act->rev, pd, act->pd_len);
 	if (act->reason == MPA_REASON_KEY)
 		t->buf[0] ^= 1;
-	conn_write(test, t->buf, act->octets);
+	conn_write(t, t->buf, act->octets);
 	if (act->reset)
 		mpa_peer_reset(&t->peer);
 	else if (act->octets < 20 + act->pd_len && !act->silent)
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 }
 
-static void connect_begin_act(struct kunit *test, u32 flags)
+static void connect_begin_act(struct conn_test *t, u32 flags)
 {
-	const struct connect_act *act = &connect_acts[conn_arg(test)];
-	struct conn_test *t = test->priv;
+	const struct connect_act *act = &connect_acts[conn_arg(t)];
 
-	connect_prepare(test, MPA_REV_2);
+	connect_prepare(t, MPA_REV_2);
 	if (act->silent)
 		WRITE_ONCE(t->mn->startup_timeout_ms, 200);
-	connect_call(test, flags);
-	connect_accept(test);
+	connect_call(t, flags);
+	connect_accept(t);
 	/* On a slow machine the startup timer may expire before the Request. */
 	if (!act->silent)
-		connect_expect_request(test, MPA_REV_2);
-	connect_act(test, act);
+		connect_expect_request(t, MPA_REV_2);
+	connect_act(t, act);
 }
 
 /* The peer gets a second connection and a Request of Rev 1. */
-static void connect_fallback(struct kunit *test, struct conn_test *t)
+static void connect_fallback(struct conn_test *t)
 {
 	unsigned long before;
 
-	conn_attach(test, 0);
-	conn_reopen(test);
+	conn_attach(t, 0);
+	conn_reopen(t);
 	before = conn_counter(t, MPA_MIB_FALLBACKS);
-	connect_begin_act(test, MPA_F_FALLBACK);
+	connect_begin_act(t, MPA_F_FALLBACK);
 	if (t->peer.sock)
-		KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
-	connect_accept(test);
-	connect_expect_request(test, MPA_REV_1);
-	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, conn_sock_read(&t->helper, &t->helper.done), 0);
-	connect_reply(test, MPA_REV_1);
-	connect_expect_full(test, MPA_REV_1, 2);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_FALLBACKS), before + 1);
+		EXPECT_NE(t, mpa_peer_read_end(&t->peer), -EAGAIN);
+	connect_accept(t);
+	connect_expect_request(t, MPA_REV_1);
+	conn_expect_silence(t);
+	EXPECT_EQ(t, conn_sock_read(&t->helper, &t->helper.done), 0);
+	connect_reply(t, MPA_REV_1);
+	connect_expect_full(t, MPA_REV_1, 2);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_FALLBACKS), before + 1);
 }
 
-static void connect_no_fallback(struct kunit *test, u32 flags)
+static void connect_no_fallback(struct conn_test *t, u32 flags)
 {
-	const struct connect_act *act = &connect_acts[conn_arg(test)];
-	struct conn_test *t = test->priv;
+	const struct connect_act *act = &connect_acts[conn_arg(t)];
 
-	connect_begin_act(test, flags);
-	CONN_WAIT(test, &t->a, EV_ENDED, 1);
-	KUNIT_EXPECT_STREQ(test, mpa_reason_name(t->a.end.reason),
-			   mpa_reason_name(act->reason));
-	connect_expect_done(test, 0);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, 1);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, 1);
+	connect_begin_act(t, flags);
+	CONN_WAIT(t, &t->a, EV_ENDED, 1);
+	EXPECT_STREQ(t, mpa_reason_name(t->a.end.reason),
+		     mpa_reason_name(act->reason));
+	connect_expect_done(t, 0);
+	EXPECT_EQ(t, t->helper.setups, 1);
+	CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, t->helper.setups, 1);
 }
 
 /* Without MPA_F_FALLBACK there is no fallback. */
-static void connect_no_flag(struct kunit *test, struct conn_test *t)
+static void connect_no_flag(struct conn_test *t)
 {
-	connect_no_fallback(test, 0);
+	connect_no_fallback(t, 0);
 }
 
 /* Errors that do not indicate a peer of Rev 1 cause no fallback. */
-static void connect_other_error(struct kunit *test, struct conn_test *t)
+static void connect_other_error(struct conn_test *t)
 {
-	connect_no_fallback(test, MPA_F_FALLBACK);
+	connect_no_fallback(t, MPA_F_FALLBACK);
 }
 
 /* A Reply of Rev 2 that negotiation refuses, and a reset right after it. */
-static void connect_reset_after_reply(struct kunit *test, struct conn_test *t)
+static void connect_reset_after_reply(struct conn_test *t)
 {
 	static const u8 pd[] = { 0, 5, 0, 5 };
 	struct sock *sk;
 
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	sk = t->helper.made->sk;
 	/* Own the socket, so that the work item finds both at once. */
 	mpa_peer_own(sk);
-	conn_peer_frame(test, true, PEER_C | PEER_S, 2, pd, sizeof(pd));
+	conn_peer_frame(t, true, PEER_C | PEER_S, 2, pd, sizeof(pd));
 	mpa_peer_reset(&t->peer);
 	mpa_peer_disown(sk);
-	CONN_WAIT(test, &t->a, EV_ENDED, 1);
-	connect_expect_done(test, 0);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, 1);
+	CONN_WAIT(t, &t->a, EV_ENDED, 1);
+	connect_expect_done(t, 0);
+	EXPECT_EQ(t, t->helper.setups, 1);
 }
 
 /* The peer also closes the second connection: no third attempt. */
-static void connect_fallback_once(struct kunit *test, struct conn_test *t)
+static void connect_fallback_once(struct conn_test *t)
 {
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	connect_accept(test);
-	connect_expect_request(test, MPA_REV_1);
+	connect_accept(t);
+	connect_expect_request(t, MPA_REV_1);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	connect_expect_done(test, 0);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, 2);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	connect_expect_done(t, 0);
+	EXPECT_EQ(t, t->helper.setups, 2);
 }
 
 /* The Reply to the Request of Rev 1 is the one that is reported. */
-static void connect_fallback_rejected(struct kunit *test, struct conn_test *t)
+static void connect_fallback_rejected(struct conn_test *t)
 {
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
-	conn_peer_frame(test, true, PEER_C | PEER_R, 1, t->pool, 5);
-	connect_accept(test);
-	connect_expect_request(test, MPA_REV_1);
-	conn_peer_frame(test, true, PEER_C | PEER_R, 1, t->pool, 7);
-	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
-	connect_expect_done(test, 0);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, 2);
-	KUNIT_EXPECT_EQ(test, t->a.startup.pd_len, 7);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
-	conn_expect_silence(test);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
+	conn_peer_frame(t, true, PEER_C | PEER_R, 1, t->pool, 5);
+	connect_accept(t);
+	connect_expect_request(t, MPA_REV_1);
+	conn_peer_frame(t, true, PEER_C | PEER_R, 1, t->pool, 7);
+	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
+	connect_expect_done(t, 0);
+	EXPECT_EQ(t, t->helper.setups, 2);
+	EXPECT_EQ(t, t->a.startup.pd_len, 7);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
+	conn_expect_silence(t);
 }
 
 /* Errors for done() */
@@ -469,20 +455,20 @@ static void connect_stop_listening(struct conn_test *t)
 }
 
 /* The port is closed: at the first attempt, or (@arg) at the second only. */
-static void connect_refused(struct kunit *test, struct conn_test *t)
+static void connect_refused(struct conn_test *t)
 {
-	if (conn_arg(test))
-		connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
+	if (conn_arg(t))
+		connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	else
-		connect_prepare(test, MPA_REV_2);
+		connect_prepare(t, MPA_REV_2);
 	connect_stop_listening(t);
-	if (conn_arg(test))
+	if (conn_arg(t))
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	else
-		connect_call(test, MPA_F_FALLBACK);
-	connect_expect_done(test, -ECONNREFUSED);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, conn_arg(test) ? 2 : 1);
-	KUNIT_EXPECT_EQ(test, t->a.nr_log, 0);
+		connect_call(t, MPA_F_FALLBACK);
+	connect_expect_done(t, -ECONNREFUSED);
+	EXPECT_EQ(t, t->helper.setups, conn_arg(t) ? 2 : 1);
+	EXPECT_EQ(t, t->a.nr_log, 0);
 }
 
 /*
@@ -490,15 +476,15 @@ static void connect_refused(struct kunit *test, struct conn_test *t)
  * the namespace. Sockets of other cases may drop theirs at the same time and
  * hide a leak, so many attempts are made.
  */
-static void connect_net(struct kunit *test, struct conn_test *t)
+static void connect_net(struct conn_test *t)
 {
 	struct mpa_sock_params params;
 	unsigned int before;
 	u32 i;
 
 	if (!mpa_ns_count(&init_net))
-		kunit_skip(test, "the initial namespace is not counted");
-	connect_prepare(test, MPA_REV_1);
+		kunit_skip(t->test, "the initial namespace is not counted");
+	connect_prepare(t, MPA_REV_1);
 	connect_stop_listening(t);
 	params = connect_params(t, 0);
 	t->helper.setup_err = -EPERM;
@@ -506,54 +492,50 @@ static void connect_net(struct kunit *test, struct conn_test *t)
 	for (i = 0; i < CONNECT_ROUNDS; i++) {
 		t->helper.setups = 0;
 		t->helper.done = 0;
-		connect_call(test, 0);
-		connect_expect_done(test, -ECONNREFUSED);
-		connect_close(test);
-		KUNIT_EXPECT_EQ(test, -EPERM,
+		connect_call(t, 0);
+		connect_expect_done(t, -ECONNREFUSED);
+		connect_close(t);
+		EXPECT_EQ(t, -EPERM,
 				PTR_ERR_OR_ZERO(mpa_connect(&params,
 							    connect_done)));
 	}
-	KUNIT_EXPECT_LT(test, mpa_ns_count(&init_net),
-			before + CONNECT_ROUNDS / 2);
+	EXPECT_LT(t, mpa_ns_count(&init_net), before + CONNECT_ROUNDS / 2);
 }
 
-static void connect_setup_fails(struct kunit *test, struct conn_test *t)
+static void connect_setup_fails(struct conn_test *t)
 {
 	t->helper.setup_err = -EPERM;
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	connect_expect_done(test, -EPERM);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, 2);
-	KUNIT_EXPECT_EQ(test, t->a.nr_log, 0);
+	connect_expect_done(t, -EPERM);
+	EXPECT_EQ(t, t->helper.setups, 2);
+	EXPECT_EQ(t, t->a.nr_log, 0);
 }
 
 /* Private data too long for an enhanced frame, but not for one of Rev 0. */
-static void connect_pd_too_long(struct kunit *test, struct conn_test *t)
+static void connect_pd_too_long(struct conn_test *t)
 {
 	struct mpa_sock_params params;
 	struct mpa_connector *c;
 
-	connect_prepare(test, MPA_REV_2);
+	connect_prepare(t, MPA_REV_2);
 	params = connect_params(t, MPA_F_FALLBACK);
 	params.pd_len = 509;
 	c = mpa_connect(&params, connect_done);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c);
+	ASSERT_OK(t, c);
 	t->helper.connector = c;
-	connect_expect_done(test, -EMSGSIZE);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, 1);
-	KUNIT_EXPECT_EQ(test, t->a.nr_log, 0);
+	connect_expect_done(t, -EMSGSIZE);
+	EXPECT_EQ(t, t->helper.setups, 1);
+	EXPECT_EQ(t, t->a.nr_log, 0);
 }
 
-static void connect_refused_params(struct kunit *test,
+static void connect_refused_params(struct conn_test *t,
 				   const struct mpa_sock_params *params,
 				   int err)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_connect(params,
-							  connect_done)), err);
-	KUNIT_EXPECT_EQ(test, t->helper.done, 0);
-	KUNIT_EXPECT_EQ(test, t->helper.setups, 0);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_connect(params, connect_done)), err);
+	EXPECT_EQ(t, t->helper.done, 0);
+	EXPECT_EQ(t, t->helper.setups, 0);
 }
 
 static void connect_accepted(void *ctx, struct socket *sock)
@@ -561,92 +543,89 @@ static void connect_accepted(void *ctx, struct socket *sock)
 	sock_release(sock);
 }
 
-static void connect_bad_params(struct kunit *test, struct conn_test *t)
+static void connect_bad_params(struct conn_test *t)
 {
 	struct mpa_params old = { .rev = MPA_REV_1 };
 	struct mpa_ops ops = mpa_consumer_ops;
 	struct mpa_sock_params good, bad;
 
-	connect_prepare(test, MPA_REV_2);
+	connect_prepare(t, MPA_REV_2);
 	good = connect_params(t, MPA_F_FALLBACK);
 	bad = good;
 	bad.start = NULL;
-	connect_refused_params(test, &bad, -EINVAL);
+	connect_refused_params(t, &bad, -EINVAL);
 	bad = good;
 	bad.start = &old;
-	connect_refused_params(test, &bad, -EINVAL);
+	connect_refused_params(t, &bad, -EINVAL);
 	old.ops = &mpa_consumer_ops;
-	connect_refused_params(test, &bad, -EINVAL);
+	connect_refused_params(t, &bad, -EINVAL);
 	old.rev = MPA_REV_2;
 	old.flags = MPA_F_ENHANCED;
 	old.enhanced.ird = MPA_DEPTH_ULP + 1;
-	connect_refused_params(test, &bad, -EINVAL);
+	connect_refused_params(t, &bad, -EINVAL);
 	old.enhanced.ird = 0;
 	old.ops = &ops;
 	ops.rejected = NULL;
-	connect_refused_params(test, &bad, -EINVAL);
+	connect_refused_params(t, &bad, -EINVAL);
 	bad = good;
 	bad.pd_len = MPA_PD_MAX_REV0 + 1;
-	connect_refused_params(test, &bad, -EMSGSIZE);
+	connect_refused_params(t, &bad, -EMSGSIZE);
 
 	/* mpa_listen() does not take parameters for a start. */
 	bad = good;
 	bad.flags = 0;
 	bad.local = good.peer;
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_listen(&bad,
-							 connect_accepted)),
-			-EINVAL);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_listen(&bad, connect_accepted)),
+		  -EINVAL);
 }
 
 /* Expect one done() with -ECANCELED, and no other callback. */
-static void connect_expect_cancelled(struct kunit *test, u32 setups)
+static void connect_expect_cancelled(struct conn_test *t, u32 setups)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 
 	/* Waits for the done() of the closed attempt. */
 	mpa_barrier();
-	KUNIT_EXPECT_EQ(test, conn_sock_read(s, &s->done), 1);
-	connect_expect_done(test, -ECANCELED);
-	KUNIT_EXPECT_EQ(test, s->setups, setups);
-	KUNIT_EXPECT_EQ(test, t->a.nr_log, 0);
+	EXPECT_EQ(t, conn_sock_read(s, &s->done), 1);
+	connect_expect_done(t, -ECANCELED);
+	EXPECT_EQ(t, s->setups, setups);
+	EXPECT_EQ(t, t->a.nr_log, 0);
 }
 
 /* Closed before TCP is connected: the listener's backlog is full. */
-static void connect_close_early(struct kunit *test, struct conn_test *t)
+static void connect_close_early(struct conn_test *t)
 {
 	struct sockaddr_storage addr;
 	struct socket *sock;
 	u32 i;
 
-	connect_prepare(test, MPA_REV_2);
+	connect_prepare(t, MPA_REV_2);
 	addr = t->helper.addr;
 	for (i = 0; i < 2; i++) {
-		KUNIT_ASSERT_EQ(test, 0, mpa_peer_connect(&t->opts, &addr,
-							  &sock));
+		ASSERT_EQ(t, 0, mpa_peer_connect(&t->opts, &addr, &sock));
 		mpa_peer_close(sock);
 	}
-	connect_call(test, MPA_F_FALLBACK);
+	connect_call(t, MPA_F_FALLBACK);
 	/* The work item has run: it waits for TCP. */
 	mpa_barrier();
-	KUNIT_EXPECT_EQ(test, conn_sock_read(&t->helper, &t->helper.done), 0);
-	connect_close(test);
-	connect_expect_cancelled(test, 1);
+	EXPECT_EQ(t, conn_sock_read(&t->helper, &t->helper.done), 0);
+	connect_close(t);
+	connect_expect_cancelled(t, 1);
 }
 
 /* Closed before the Reply of the first or (@arg) the second attempt. */
-static void connect_close_waiting(struct kunit *test, struct conn_test *t)
+static void connect_close_waiting(struct conn_test *t)
 {
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
-	if (conn_arg(test)) {
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
+	if (conn_arg(t)) {
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-		connect_accept(test);
-		connect_expect_request(test, MPA_REV_1);
+		connect_accept(t);
+		connect_expect_request(t, MPA_REV_1);
 	}
-	KUNIT_EXPECT_EQ(test, conn_sock_read(&t->helper, &t->helper.done), 0);
-	connect_close(test);
-	connect_expect_cancelled(test, conn_arg(test) ? 2 : 1);
-	conn_expect_over(test);
+	EXPECT_EQ(t, conn_sock_read(&t->helper, &t->helper.done), 0);
+	connect_close(t);
+	connect_expect_cancelled(t, conn_arg(t) ? 2 : 1);
+	conn_expect_over(t);
 }
 
 static void connect_stop_second(struct conn_sock *s)
@@ -656,15 +635,15 @@ static void connect_stop_second(struct conn_sock *s)
 }
 
 /* Closed while setup() prepares the second socket. */
-static void connect_close_between(struct kunit *test, struct conn_test *t)
+static void connect_close_between(struct conn_test *t)
 {
 	t->helper.hook = connect_stop_second;
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_wait_stopped(test);
-	connect_close(test);
+	conn_wait_stopped(t);
+	connect_close(t);
 	complete(&t->helper.go);
-	connect_expect_cancelled(test, 2);
+	connect_expect_cancelled(t, 2);
 }
 
 static void connect_held_close(struct sock *sk, long timeout)
@@ -690,23 +669,22 @@ static void connect_hold_close(struct conn_sock *s)
 }
 
 /* Closed while the first socket is being closed. */
-static void connect_close_releasing(struct kunit *test, struct conn_test *t)
+static void connect_close_releasing(struct conn_test *t)
 {
 	struct conn_sock *s = &t->helper;
 	const u32 *setups = &s->setups;
 
 	s->hook = connect_hold_close;
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_wait_stopped(test);
-	connect_close(test);
+	conn_wait_stopped(t);
+	connect_close(t);
 	/* There is no second attempt; it would begin at once. */
-	KUNIT_EXPECT_FALSE(test,
-			   wait_event_timeout(s->wait,
-					      conn_sock_read(s, setups) > 1,
-					      HZ / 5));
+	EXPECT_FALSE(t, wait_event_timeout(s->wait, conn_sock_read(s,
+								   setups) > 1,
+					   HZ / 5));
 	complete(&s->go);
-	connect_expect_cancelled(test, 1);
+	connect_expect_cancelled(t, 1);
 }
 
 /* True if TCP is connected, but mpa_attach() has not taken the socket yet. */
@@ -740,43 +718,43 @@ static long connect_close_attaching(void *arg)
 }
 
 /* Closed just before mpa_attach() takes the second socket. */
-static void connect_close_before_attach(struct kunit *test, struct conn_test *t)
+static void connect_close_before_attach(struct conn_test *t)
 {
 	u32 cpu;
 
 	t->helper.hook = connect_stop_second;
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_wait_stopped(test);
+	conn_wait_stopped(t);
 	cpu = cpumask_any_but(cpu_online_mask, t->helper.cpu);
 	if (cpu >= nr_cpu_ids) {
 		complete(&t->helper.go);
-		kunit_skip(test, "there is one processor only");
+		kunit_skip(t->test, "there is one processor only");
 	}
-	KUNIT_EXPECT_EQ(test, work_on_cpu(cpu, connect_close_attaching, t), 1);
-	connect_expect_cancelled(test, 2);
+	EXPECT_EQ(t, work_on_cpu(cpu, connect_close_attaching, t), 1);
+	connect_expect_cancelled(t, 2);
 }
 
 /* Closed in done(), which is too late: the consumer owns the connection. */
-static void connect_close_in_done(struct kunit *test, struct conn_test *t)
+static void connect_close_in_done(struct conn_test *t)
 {
 	t->helper.close_in_done = true;
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
-	connect_reply(test, MPA_REV_2);
-	connect_expect_full(test, MPA_REV_2, 1);
-	KUNIT_EXPECT_NULL(test, t->helper.connector);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
+	connect_reply(t, MPA_REV_2);
+	connect_expect_full(t, MPA_REV_2, 1);
+	EXPECT_NULL(t, t->helper.connector);
 }
 
 /* Closed in a done() that reports an error. */
-static void connect_close_in_error(struct kunit *test, struct conn_test *t)
+static void connect_close_in_error(struct conn_test *t)
 {
 	t->helper.close_in_done = true;
 	t->helper.setup_err = -EPERM;
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	connect_expect_done(test, -EPERM);
+	connect_expect_done(t, -EPERM);
 	mpa_barrier();
-	KUNIT_EXPECT_NULL(test, t->helper.connector);
+	EXPECT_NULL(t, t->helper.connector);
 }
 
 /* Close the handle in the first callback of the connection. */
@@ -788,13 +766,13 @@ static void connect_hook_close(struct mpa_consumer *c, enum consumer_event ev)
 		connect_close_once(&t->helper);
 }
 
-static void connect_close_in_callback(struct kunit *test, struct conn_test *t)
+static void connect_close_in_callback(struct conn_test *t)
 {
-	connect_begin(test, MPA_REV_2, MPA_F_FALLBACK);
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	t->a.hook = connect_hook_close;
-	connect_reply(test, MPA_REV_2);
-	connect_expect_full(test, MPA_REV_2, 1);
-	KUNIT_EXPECT_NULL(test, t->helper.connector);
+	connect_reply(t, MPA_REV_2);
+	connect_expect_full(t, MPA_REV_2, 1);
+	EXPECT_NULL(t, t->helper.connector);
 }
 
 /* Closed at any time */
@@ -816,42 +794,39 @@ static void connect_race_accepted(void *ctx, struct socket *sock)
 	s->server = sock;
 }
 
-static void connect_race_listen(struct kunit *test)
+static void connect_race_listen(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_sock_params params = { .net = &init_net };
 	struct mpa_listener *l;
 
 	params.local = t->helper.addr;
 	params.ctx = &t->helper;
 	l = mpa_listen(&params, connect_race_accepted);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, l);
+	ASSERT_OK(t, l);
 	t->helper.listener = l;
 }
 
 /* Expect one done(), with a connection or an error. */
-static void connect_race_expect(struct kunit *test)
+static void connect_race_expect(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 	u32 told;
 
 	mpa_barrier();
-	KUNIT_ASSERT_EQ(test, conn_sock_read(s, &s->done), 1);
+	ASSERT_EQ(t, conn_sock_read(s, &s->done), 1);
 	told = mpa_consumer_count(&t->a, EV_ESTABLISHED) +
 	       mpa_consumer_count(&t->a, EV_ENDED);
 	if (s->err)
-		KUNIT_EXPECT_EQ(test, t->a.nr_log, 0);
+		EXPECT_EQ(t, t->a.nr_log, 0);
 	else
-		KUNIT_EXPECT_GE(test, told, 1);
-	KUNIT_EXPECT_EQ(test, !s->client, !!s->err);
+		EXPECT_GE(t, told, 1);
+	EXPECT_EQ(t, !s->client, !!s->err);
 	t->sock[0] = s->client;
 	s->client = NULL;
 }
 
-static void connect_race_reset(struct kunit *test)
+static void connect_race_reset(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 	struct mpa_params params = t->a.params;
 
@@ -860,7 +835,7 @@ static void connect_race_reset(struct kunit *test)
 	if (s->server)
 		mpa_peer_close(s->server);
 	s->server = NULL;
-	conn_reopen(test);
+	conn_reopen(t);
 	t->a.params = params;
 	t->a.hook = connect_hook;
 	s->done = 0;
@@ -868,22 +843,22 @@ static void connect_race_reset(struct kunit *test)
 	s->setups = 0;
 }
 
-static void connect_race(struct kunit *test, struct conn_test *t)
+static void connect_race(struct conn_test *t)
 {
 	u32 i;
 
-	connect_prepare(test, MPA_REV_2);
+	connect_prepare(t, MPA_REV_2);
 	/* The raw listener only served to find a free port. */
 	connect_stop_listening(t);
 	for (i = 0; i < CONNECT_ROUNDS; i++) {
-		connect_race_listen(test);
-		connect_call(test, MPA_F_FALLBACK);
+		connect_race_listen(t);
+		connect_call(t, MPA_F_FALLBACK);
 		usleep_range(i * 80, i * 80 + 10);
-		connect_close(test);
-		connect_race_expect(test);
-		connect_race_reset(test);
+		connect_close(t);
+		connect_race_expect(t);
+		connect_race_reset(t);
 	}
-	KUNIT_EXPECT_EQ(test, t->helper.early, 0);
+	EXPECT_EQ(t, t->helper.early, 0);
 }
 
 static const struct conn_row connect_rows[] = {

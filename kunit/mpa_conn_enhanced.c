@@ -11,13 +11,11 @@ enum {
 	ENH_PD		= 512,
 };
 
-static void enh_attach(struct kunit *test, u16 ird, u16 ord, u8 rtr)
+static void enh_attach(struct conn_test *t, u16 ird, u16 ord, u8 rtr)
 {
-	struct conn_test *t = test->priv;
-
 	t->a.params.rev = MPA_REV_2;
 	t->a.params.enhanced = (struct mpa_enhanced) { ird, ord, rtr };
-	conn_attach(test, MPA_F_ENHANCED);
+	conn_attach(t, MPA_F_ENHANCED);
 }
 
 /* Write enhanced data in wire format, then the ULP's private data. */
@@ -32,38 +30,37 @@ static u32 enh_pd(u8 *to, u32 word, const u8 *pd, u32 len)
 	return len + 4;
 }
 
-static void enh_peer_frame(struct kunit *test, bool reply, u8 flags, u32 word,
+static void enh_peer_frame(struct conn_test *t, bool reply, u8 flags, u32 word,
 			   const u8 *pd, u32 len)
 {
 	u8 octets[ENH_PD];
 
-	KUNIT_ASSERT_LE(test, len + 4, sizeof(octets));
+	ASSERT_LE(t, len + 4, sizeof(octets));
 	len = enh_pd(octets, word, pd, len);
-	conn_peer_frame(test, reply, flags | PEER_S, 2, octets, len);
+	conn_peer_frame(t, reply, flags | PEER_S, 2, octets, len);
 }
 
-static void enh_expect_frame(struct kunit *test, bool reply, u8 flags,
+static void enh_expect_frame(struct conn_test *t, bool reply, u8 flags,
 			     u32 word, const u8 *pd, u32 len)
 {
 	u8 octets[ENH_PD];
 
-	KUNIT_ASSERT_LE(test, len + 4, sizeof(octets));
+	ASSERT_LE(t, len + 4, sizeof(octets));
 	len = enh_pd(octets, word, pd, len);
-	conn_expect_frame(test, reply, flags | PEER_S, 2, octets, len);
+	conn_expect_frame(t, reply, flags | PEER_S, 2, octets, len);
 }
 
-static void enh_expect_info(struct kunit *test, u16 ird, u16 ord, u8 rtr)
+static void enh_expect_info(struct conn_test *t, u16 ird, u16 ord, u8 rtr)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.rev, 2);
-	KUNIT_EXPECT_EQ(test, info.peer_rev, 2);
-	KUNIT_EXPECT_TRUE(test, info.enhanced);
-	KUNIT_EXPECT_EQ(test, info.ird, ird);
-	KUNIT_EXPECT_EQ(test, info.ord, ord);
-	KUNIT_EXPECT_EQ(test, info.rtr, rtr);
+	EXPECT_EQ(t, info.rev, 2);
+	EXPECT_EQ(t, info.peer_rev, 2);
+	EXPECT_TRUE(t, info.enhanced);
+	EXPECT_EQ(t, info.ird, ird);
+	EXPECT_EQ(t, info.ord, ord);
+	EXPECT_EQ(t, info.rtr, rtr);
 }
 
 /**
@@ -90,7 +87,7 @@ static void enh_accept_early(struct work_struct *work)
 }
 
 /* At any moment of mpa_accept() the Reply has enhanced data, as the Request. */
-static void enh_accept_at_once(struct kunit *test, struct conn_test *t)
+static void enh_accept_at_once(struct conn_test *t)
 {
 	static const u8 pd[] = { 0xc0, 0x05, 0xc0, 0x07 };
 	struct enh_early early = { .t = t };
@@ -100,46 +97,44 @@ static void enh_accept_at_once(struct kunit *test, struct conn_test *t)
 
 	len = mpa_peer_frame(frame, false, PEER_C | PEER_S, 2, pd, sizeof(pd));
 	for (i = 0; i < 20; i++) {
-		enh_attach(test, 4, 9, MPA_RTR_WRITE | MPA_RTR_READ);
-		conn_start(test, CONN_RESPONDER);
+		enh_attach(t, 4, 9, MPA_RTR_WRITE | MPA_RTR_READ);
+		conn_start(t, CONN_RESPONDER);
 		INIT_WORK_ONSTACK(&early.work, enh_accept_early);
 		queue_work(mpa_unbound_wq, &early.work);
 		err = mpa_peer_write(&t->peer, frame, len);
 		flush_work(&early.work);
 		destroy_work_on_stack(&early.work);
-		KUNIT_ASSERT_EQ(test, err, 0);
-		KUNIT_ASSERT_EQ(test, early.err, 0);
-		enh_expect_frame(test, true, PEER_C, 0x8004c005, t->pool, 9);
-		conn_reopen(test);
+		ASSERT_EQ(t, err, 0);
+		ASSERT_EQ(t, early.err, 0);
+		enh_expect_frame(t, true, PEER_C, 0x8004c005, t->pool, 9);
+		conn_reopen(t);
 	}
 }
 
 /* Frames that close the connection */
 
 /* S with PD_Length below 4: only the 20 octets of the header are read. */
-static void enh_short(struct kunit *test, struct conn_test *t)
+static void enh_short(struct conn_test *t)
 {
-	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	bool initiator = conn_arg(t) == CONN_INITIATOR;
 	const struct tcp_sock *tp;
 	u8 frame[PEER_FRAME + 8];
 	u32 pd_len, seq;
 
 	for (pd_len = 0; pd_len < 4; pd_len++) {
-		enh_attach(test, 5, 7, ENH_ANY);
-		conn_start(test, conn_arg(test));
+		enh_attach(t, 5, 7, ENH_ANY);
+		conn_start(t, conn_arg(t));
 		if (initiator)
-			enh_expect_frame(test, false, PEER_C, 0xc005c007, NULL,
-					 0);
+			enh_expect_frame(t, false, PEER_C, 0xc005c007, NULL, 0);
 		tp = tcp_sk(t->sock[0]->sk);
 		seq = READ_ONCE(tp->copied_seq);
 		memset(frame, 0x3f, sizeof(frame));
 		mpa_peer_frame(frame, initiator, PEER_C | PEER_S, 2, NULL,
 			       pd_len);
-		conn_write(test, frame, sizeof(frame));
-		conn_expect_bad_frame(test, MPA_REASON_PD_LENGTH);
-		KUNIT_EXPECT_EQ(test, READ_ONCE(tp->copied_seq) - seq,
-				PEER_FRAME);
-		conn_reopen(test);
+		conn_write(t, frame, sizeof(frame));
+		conn_expect_bad_frame(t, MPA_REASON_PD_LENGTH);
+		EXPECT_EQ(t, READ_ONCE(tp->copied_seq) - seq, PEER_FRAME);
+		conn_reopen(t);
 	}
 }
 
@@ -153,36 +148,36 @@ struct enh_bad {
 	enum mpa_reason	reason;
 };
 
-static void enh_bad_frame(struct kunit *test, struct conn_test *t)
+static void enh_bad_frame(struct conn_test *t)
 {
-	const struct enh_bad *bad = conn_data(test);
+	const struct enh_bad *bad = conn_data(t);
 
 	t->a.params.rev = MPA_REV_2;
 	t->a.params.enhanced.rtr = MPA_RTR_WRITE;
-	conn_attach(test, bad->enhanced ? MPA_F_ENHANCED : 0);
-	conn_start(test, bad->initiator ? CONN_INITIATOR : CONN_RESPONDER);
+	conn_attach(t, bad->enhanced ? MPA_F_ENHANCED : 0);
+	conn_start(t, bad->initiator ? CONN_INITIATOR : CONN_RESPONDER);
 	if (bad->initiator && bad->enhanced)
-		enh_expect_frame(test, false, PEER_C, 0x80008000, NULL, 0);
+		enh_expect_frame(t, false, PEER_C, 0x80008000, NULL, 0);
 	else if (bad->initiator)
-		conn_expect_frame(test, false, PEER_C, 2, NULL, 0);
-	conn_peer_frame(test, bad->initiator, bad->flags, bad->rev, t->pool,
+		conn_expect_frame(t, false, PEER_C, 2, NULL, 0);
+	conn_peer_frame(t, bad->initiator, bad->flags, bad->rev, t->pool,
 			bad->pd_len);
-	conn_expect_bad_frame(test, bad->reason);
+	conn_expect_bad_frame(t, bad->reason);
 }
 
 /* A Request of a higher revision than the Responder's, which is @arg. */
-static void enh_refused(struct kunit *test, struct conn_test *t)
+static void enh_refused(struct conn_test *t)
 {
-	u8 rev = conn_arg(test);
+	u8 rev = conn_arg(t);
 
 	t->a.params.rev = rev;
 	t->a.params.enhanced.rtr = MPA_RTR_WRITE;
-	conn_begin(test, CONN_RESPONDER, rev == MPA_REV_2 ? MPA_F_ENHANCED : 0);
-	conn_peer_frame(test, false, PEER_C | PEER_S, rev + 1, t->pool, 10);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
-	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
-	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
+	conn_begin(t, CONN_RESPONDER, rev == MPA_REV_2 ? MPA_F_ENHANCED : 0);
+	conn_peer_frame(t, false, PEER_C | PEER_S, rev + 1, t->pool, 10);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	EXPECT_EQ(t, t->peer.have, 0);
+	CONN_COUNT(t, &t->a, EV_REQUEST, 0);
 }
 
 /* Negotiation that fails: codes 6 and 7 */
@@ -206,110 +201,110 @@ static void enh_hook_terminate(struct mpa_consumer *c, enum consumer_event ev)
 	mpa_shutdown(c->conn);
 }
 
-static void enh_negotiation_error(struct kunit *test, struct conn_test *t)
+static void enh_negotiation_error(struct conn_test *t)
 {
-	const struct enh_error *e = conn_data(test);
+	const struct enh_error *e = conn_data(t);
 	struct mpa_info info;
 
 	t->a.params.ird_max = 5;
-	enh_attach(test, 5, 7, e->rtr);
-	conn_start(test, CONN_INITIATOR);
-	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, 24), 0);
+	enh_attach(t, 5, 7, e->rtr);
+	conn_start(t, CONN_INITIATOR);
+	ASSERT_EQ(t, mpa_peer_read(&t->peer, 24), 0);
 	t->peer.used = 24;
-	conn_msg(test, 40);
+	conn_msg(t, 40);
 	t->a.hook = enh_hook_terminate;
-	enh_peer_frame(test, true, PEER_C, e->reply, t->pool, 5);
+	enh_peer_frame(t, true, PEER_C, e->reply, t->pool, 5);
 
-	conn_expect_end(test, &t->a, e->error, e->reason);
-	KUNIT_EXPECT_EQ(test, t->a.end.err, -EPROTO);
+	conn_expect_end(t, &t->a, e->error, e->reason);
+	EXPECT_EQ(t, t->a.end.err, -EPROTO);
 	t->crc = true;
-	conn_expect_tx(test, 40);
-	conn_expect_done(test, &t->a, 1, 0);
-	conn_expect_fin(test);
+	conn_expect_tx(t, 40);
+	conn_expect_done(t, &t->a, 1, 0);
+	conn_expect_fin(t);
 
 	/* ULPDUs of the peer are not passed; its FIN is processed. */
 	mpa_resume(t->a.conn);
-	conn_peer_send(test, 100);
+	conn_peer_send(t, 100);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.err, 0);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->a.err, 0);
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.state, MPA_STATE_CLOSED);
-	KUNIT_EXPECT_TRUE(test, info.enhanced);
-	KUNIT_EXPECT_EQ(test, info.theirs.ird, e->reply >> 16 & 0x3fff);
-	KUNIT_EXPECT_EQ(test, info.theirs.ord, e->reply & 0x3fff);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-	CONN_COUNT(test, &t->a, EV_RECV, 0);
+	EXPECT_EQ(t, info.state, MPA_STATE_CLOSED);
+	EXPECT_TRUE(t, info.enhanced);
+	EXPECT_EQ(t, info.theirs.ird, e->reply >> 16 & 0x3fff);
+	EXPECT_EQ(t, info.theirs.ord, e->reply & 0x3fff);
+	CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
+	CONN_COUNT(t, &t->a, EV_RECV, 0);
 }
 
 /* The RTR */
 
 /* The RTR is the Initiator's first FPDU; nothing is sent before it. */
-static void enh_rtr(struct kunit *test, struct conn_test *t)
+static void enh_rtr(struct conn_test *t)
 {
-	enh_attach(test, 5, 7, ENH_ANY);
-	conn_start(test, CONN_INITIATOR);
-	enh_expect_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
-	enh_peer_frame(test, true, PEER_C, 0xc0074005, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	enh_expect_info(test, 5, 7, MPA_RTR_READ);
+	enh_attach(t, 5, 7, ENH_ANY);
+	conn_start(t, CONN_INITIATOR);
+	enh_expect_frame(t, false, PEER_C, 0xc005c007, NULL, 0);
+	enh_peer_frame(t, true, PEER_C, 0xc0074005, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
+	enh_expect_info(t, 5, 7, MPA_RTR_READ);
 	mpa_resume(t->a.conn);
-	conn_expect_silence(test);
+	conn_expect_silence(t);
 	t->crc = true;
-	conn_post(test, 46);
-	conn_post(test, 100);
-	conn_expect_tx(test, 46);
-	conn_expect_tx(test, 100);
-	conn_expect_silence(test);
+	conn_post(t, 46);
+	conn_post(t, 100);
+	conn_expect_tx(t, 46);
+	conn_expect_tx(t, 100);
+	conn_expect_silence(t);
 }
 
 /* The Responder sends nothing until the RTR has arrived. */
-static void enh_may_send(struct kunit *test, struct conn_test *t)
+static void enh_may_send(struct conn_test *t)
 {
-	enh_attach(test, 5, 7, MPA_RTR_WRITE);
-	conn_start(test, CONN_RESPONDER);
-	enh_peer_frame(test, false, PEER_C, 0x80058007, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	enh_expect_frame(test, true, PEER_C, 0x80058005, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	enh_attach(t, 5, 7, MPA_RTR_WRITE);
+	conn_start(t, CONN_RESPONDER);
+	enh_peer_frame(t, false, PEER_C, 0x80058007, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
+	ASSERT_EQ(t, mpa_accept(t->a.conn, NULL, 0), 0);
+	enh_expect_frame(t, true, PEER_C, 0x80058005, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
 	t->crc = true;
 	mpa_resume(t->a.conn);
-	conn_post(test, 100);
-	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), 0);
+	conn_post(t, 100);
+	conn_expect_silence(t);
+	EXPECT_EQ(t, mpa_consumer_done(&t->a), 0);
 
-	conn_peer_send(test, 14);
-	conn_expect_rx(test, &t->a, 1);
-	conn_expect_tx(test, 100);
-	conn_expect_alive(test, &t->a);
+	conn_peer_send(t, 14);
+	conn_expect_rx(t, &t->a, 1);
+	conn_expect_tx(t, 100);
+	conn_expect_alive(t, &t->a);
 }
 
 /* MPA on both ends. */
-static void enh_two(struct kunit *test, struct conn_test *t)
+static void enh_two(struct conn_test *t)
 {
 	unsigned long before;
 	struct mpa_info info;
 
-	conn_attach(test, 0);
-	conn_reopen(test);
+	conn_attach(t, 0);
+	conn_reopen(t);
 	before = conn_counter(t, MPA_MIB_ENHANCED);
 	t->a.params.rev = MPA_REV_2;
 	t->a.params.enhanced = (struct mpa_enhanced) { 5, 7, ENH_ANY };
 	t->b.params.rev = MPA_REV_2;
 	t->b.params.enhanced = (struct mpa_enhanced) { 9, 3, MPA_RTR_SEND };
-	conn_two(test, MPA_F_ENHANCED | MPA_F_MARKERS, MPA_F_ENHANCED);
-	enh_expect_info(test, 5, 7, MPA_RTR_SEND);
+	conn_two(t, MPA_F_ENHANCED | MPA_F_MARKERS, MPA_F_ENHANCED);
+	enh_expect_info(t, 5, 7, MPA_RTR_SEND);
 	mpa_get_info(t->b.conn, &info);
-	KUNIT_EXPECT_TRUE(test, info.enhanced);
-	KUNIT_EXPECT_EQ(test, info.ird, 7);
-	KUNIT_EXPECT_EQ(test, info.ord, 3);
-	KUNIT_EXPECT_EQ(test, info.rtr, MPA_RTR_SEND);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_ENHANCED), before + 2);
-	conn_post(test, 18);
-	conn_wait_rx(test, &t->b, 1);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->b.conn, &conn_msg(test, 20)->tx), 0);
-	conn_wait_rx(test, &t->a, 1);
+	EXPECT_TRUE(t, info.enhanced);
+	EXPECT_EQ(t, info.ird, 7);
+	EXPECT_EQ(t, info.ord, 3);
+	EXPECT_EQ(t, info.rtr, MPA_RTR_SEND);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_ENHANCED), before + 2);
+	conn_post(t, 18);
+	conn_wait_rx(t, &t->b, 1);
+	EXPECT_EQ(t, mpa_send(t->b.conn, &conn_msg(t, 20)->tx), 0);
+	conn_wait_rx(t, &t->a, 1);
 }
 
 /* mpa_set_enhanced() */
@@ -322,32 +317,30 @@ static int enh_set(struct mpa_consumer *c, u16 ird, u16 ord, u8 rtr,
 	return mpa_set_enhanced(c->conn, &erd, ird_max);
 }
 
-static void enh_expect_invalid(struct kunit *test)
+static void enh_expect_invalid(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0x4000, 0, 1, 0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0, 0x4000, 1, 0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0, 0, 1, 0x4000), -EINVAL);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0, 0, ENH_ANY + 1, 0), -EINVAL);
+	EXPECT_EQ(t, enh_set(&t->a, 0x4000, 0, 1, 0), -EINVAL);
+	EXPECT_EQ(t, enh_set(&t->a, 0, 0x4000, 1, 0), -EINVAL);
+	EXPECT_EQ(t, enh_set(&t->a, 0, 0, 1, 0x4000), -EINVAL);
+	EXPECT_EQ(t, enh_set(&t->a, 0, 0, ENH_ANY + 1, 0), -EINVAL);
 }
 
-static void enh_set_initiator(struct kunit *test, struct conn_test *t)
+static void enh_set_initiator(struct conn_test *t)
 {
-	enh_attach(test, 5, 7, ENH_ANY);
-	enh_expect_invalid(test);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 2, 3, MPA_RTR_SEND, 4), 0);
-	conn_start(test, CONN_INITIATOR);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 0, 9), -EALREADY);
-	enh_expect_frame(test, false, PEER_C, 0xc0020003, NULL, 0);
-	enh_peer_frame(test, true, PEER_C, 0xc0030004, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	enh_expect_info(test, 4, 3, MPA_RTR_SEND);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 0, 9), -EALREADY);
-	conn_reopen(test);
+	enh_attach(t, 5, 7, ENH_ANY);
+	enh_expect_invalid(t);
+	EXPECT_EQ(t, enh_set(&t->a, 2, 3, MPA_RTR_SEND, 4), 0);
+	conn_start(t, CONN_INITIATOR);
+	EXPECT_EQ(t, enh_set(&t->a, 9, 9, 0, 9), -EALREADY);
+	enh_expect_frame(t, false, PEER_C, 0xc0020003, NULL, 0);
+	enh_peer_frame(t, true, PEER_C, 0xc0030004, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
+	enh_expect_info(t, 4, 3, MPA_RTR_SEND);
+	EXPECT_EQ(t, enh_set(&t->a, 9, 9, 0, 9), -EALREADY);
+	conn_reopen(t);
 
-	conn_attach(test, 0);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 2, 3, MPA_RTR_SEND, 4), -EINVAL);
+	conn_attach(t, 0);
+	EXPECT_EQ(t, enh_set(&t->a, 2, 3, MPA_RTR_SEND, 4), -EINVAL);
 }
 
 static void enh_hook_set(struct mpa_consumer *c, enum consumer_event ev)
@@ -359,99 +352,94 @@ static void enh_hook_set(struct mpa_consumer *c, enum consumer_event ev)
 		c->hook_err = mpa_accept(c->conn, NULL, 0);
 }
 
-static void enh_set_responder(struct kunit *test, struct conn_test *t)
+static void enh_set_responder(struct conn_test *t)
 {
-	enh_attach(test, 5, 7, MPA_RTR_WRITE);
+	enh_attach(t, 5, 7, MPA_RTR_WRITE);
 	t->a.hook = enh_hook_set;
-	conn_start(test, CONN_RESPONDER);
-	enh_peer_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
-	enh_expect_frame(test, true, PEER_C, 0x80024003, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.hook_err, 0);
-	enh_expect_info(test, 2, 3, MPA_RTR_READ);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 1, 0), -EALREADY);
+	conn_start(t, CONN_RESPONDER);
+	enh_peer_frame(t, false, PEER_C, 0xc005c007, NULL, 0);
+	enh_expect_frame(t, true, PEER_C, 0x80024003, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
+	EXPECT_EQ(t, t->a.hook_err, 0);
+	enh_expect_info(t, 2, 3, MPA_RTR_READ);
+	EXPECT_EQ(t, enh_set(&t->a, 9, 9, 1, 0), -EALREADY);
 }
 
 /* mpa_set_enhanced() before the Request, and after request() has returned. */
-static void enh_set_late(struct kunit *test, struct conn_test *t)
+static void enh_set_late(struct conn_test *t)
 {
-	enh_attach(test, 5, 7, MPA_RTR_WRITE);
-	conn_start(test, CONN_RESPONDER);
+	enh_attach(t, 5, 7, MPA_RTR_WRITE);
+	conn_start(t, CONN_RESPONDER);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 0, 0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, MPA_RTR_READ, 0), 0);
-	enh_peer_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	EXPECT_EQ(t, enh_set(&t->a, 9, 9, 0, 0), -EINVAL);
+	EXPECT_EQ(t, enh_set(&t->a, 9, 9, MPA_RTR_READ, 0), 0);
+	enh_peer_frame(t, false, PEER_C, 0xc005c007, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
 	conn_settle(&t->a);
-	enh_expect_invalid(test);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 0, 0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, MPA_RTR_SEND, 0), 0);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 3, 2, MPA_RTR_WRITE, 0), 0);
-	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 9, 9, 1, 0), -EALREADY);
-	enh_expect_frame(test, true, PEER_C, 0x80038002, NULL, 0);
+	enh_expect_invalid(t);
+	EXPECT_EQ(t, enh_set(&t->a, 9, 9, 0, 0), -EINVAL);
+	EXPECT_EQ(t, enh_set(&t->a, 9, 9, MPA_RTR_SEND, 0), 0);
+	EXPECT_EQ(t, enh_set(&t->a, 3, 2, MPA_RTR_WRITE, 0), 0);
+	EXPECT_EQ(t, mpa_accept(t->a.conn, NULL, 0), 0);
+	EXPECT_EQ(t, enh_set(&t->a, 9, 9, 1, 0), -EALREADY);
+	enh_expect_frame(t, true, PEER_C, 0x80038002, NULL, 0);
 }
 
 /* Rejecting */
 
 /* A rejecting Reply has the depths set by mpa_set_enhanced(). */
-static void enh_reject(struct kunit *test, struct conn_test *t)
+static void enh_reject(struct conn_test *t)
 {
-	enh_attach(test, 5, 7, MPA_RTR_WRITE);
-	conn_start(test, CONN_RESPONDER);
-	enh_peer_frame(test, false, PEER_C, 0xc005c007, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 2, 20, MPA_RTR_READ, 0), 0);
-	KUNIT_ASSERT_EQ(test, mpa_reject(t->a.conn, t->pool, 508), 0);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 2, 20, MPA_RTR_READ, 0),
-			-EALREADY);
-	enh_expect_frame(test, true, PEER_C | PEER_R, 0x80024014, t->pool, 508);
-	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
-	conn_expect_silence(test);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	enh_attach(t, 5, 7, MPA_RTR_WRITE);
+	conn_start(t, CONN_RESPONDER);
+	enh_peer_frame(t, false, PEER_C, 0xc005c007, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
+	EXPECT_EQ(t, enh_set(&t->a, 2, 20, MPA_RTR_READ, 0), 0);
+	ASSERT_EQ(t, mpa_reject(t->a.conn, t->pool, 508), 0);
+	EXPECT_EQ(t, enh_set(&t->a, 2, 20, MPA_RTR_READ, 0), -EALREADY);
+	enh_expect_frame(t, true, PEER_C | PEER_R, 0x80024014, t->pool, 508);
+	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
+	conn_expect_silence(t);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
 /* mpa_attach(), mpa_start_responder() */
 
-static void enh_refused_params(struct kunit *test)
+static void enh_refused_params(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_attach(t->sock[0],
-							 &t->a.params)),
-			-EINVAL);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_attach(t->sock[0], &t->a.params)),
+		  -EINVAL);
 }
 
-static void enh_params(struct kunit *test, struct conn_test *t)
+static void enh_params(struct conn_test *t)
 {
 	struct mpa_params good = t->a.params;
 
-	conn_pair(test);
+	conn_pair(t);
 	good.flags = MPA_F_ENHANCED;
 	good.rev = MPA_REV_2;
 	t->a.params = good;
 	t->a.params.rev = MPA_REV_1;
-	enh_refused_params(test);
+	enh_refused_params(t);
 	t->a.params = good;
 	t->a.params.enhanced.ird = 0x4000;
-	enh_refused_params(test);
+	enh_refused_params(t);
 	t->a.params = good;
 	t->a.params.enhanced.ord = 0x4000;
-	enh_refused_params(test);
+	enh_refused_params(t);
 	t->a.params = good;
 	t->a.params.enhanced.rtr = ENH_ANY + 1;
-	enh_refused_params(test);
+	enh_refused_params(t);
 	t->a.params = good;
 	t->a.params.ird_max = 0x4000;
-	enh_refused_params(test);
+	enh_refused_params(t);
 
 	/* A Responder must support at least one kind of RTR. */
 	t->a.params = good;
-	conn_attach(test, MPA_F_ENHANCED);
-	KUNIT_EXPECT_EQ(test, mpa_start_responder(t->a.conn, NULL, 0),
-			-EINVAL);
-	KUNIT_EXPECT_EQ(test, enh_set(&t->a, 0, 0, MPA_RTR_SEND, 0), 0);
-	conn_start(test, CONN_RESPONDER);
+	conn_attach(t, MPA_F_ENHANCED);
+	EXPECT_EQ(t, mpa_start_responder(t->a.conn, NULL, 0), -EINVAL);
+	EXPECT_EQ(t, enh_set(&t->a, 0, 0, MPA_RTR_SEND, 0), 0);
+	conn_start(t, CONN_RESPONDER);
 }
 
 #define ENH_BAD(title, ...) \

@@ -74,75 +74,72 @@ static u32 exchange_pd(u8 *to, const struct exchange_frame *f, const u8 *pd)
 	return len + f->len;
 }
 
-static u8 *exchange_buf(struct kunit *test)
+static u8 *exchange_buf(struct conn_test *t)
 {
-	u8 *buf = kunit_kmalloc(test, PEER_FRAME + MPA_PD_MAX_REV0, GFP_KERNEL);
+	u8 *buf = kunit_kmalloc(t->test, PEER_FRAME + MPA_PD_MAX_REV0,
+				GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, buf);
+	ASSERT_NOT_NULL(t, buf);
 	return buf;
 }
 
 /* The peer sends its frame: in one piece, or octet by octet. */
-static void exchange_send(struct kunit *test, const struct exchange *e)
+static void exchange_send(struct conn_test *t, const struct exchange *e)
 {
 	const struct exchange_frame *f = exchange_peers(e);
-	struct conn_test *t = test->priv;
-	u8 *pd = exchange_buf(test);
+	u8 *pd = exchange_buf(t);
 	u32 len = exchange_pd(pd, f, t->pool + 1);
 
 	len = mpa_peer_frame(t->buf, !e->responder, f->flags, f->rev, pd, len);
 	if (e->dribble) {
-		KUNIT_ASSERT_EQ(test, 0, mpa_peer_write_split(&t->peer, t->buf,
-							      len - 1, 1));
+		ASSERT_EQ(t, 0, mpa_peer_write_split(&t->peer, t->buf, len - 1,
+						     1));
 		conn_settle(&t->a);
-		CONN_COUNT(test, &t->a, EV_REQUEST, 0);
-		CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-		conn_write(test, t->buf + len - 1, 1);
+		CONN_COUNT(t, &t->a, EV_REQUEST, 0);
+		CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
+		conn_write(t, t->buf + len - 1, 1);
 	} else {
-		conn_write(test, t->buf, len);
+		conn_write(t, t->buf, len);
 	}
 }
 
 /* The peer receives the connection's frame, in one segment. */
-static void exchange_expect(struct kunit *test, const struct exchange *e)
+static void exchange_expect(struct conn_test *t, const struct exchange *e)
 {
 	const struct exchange_frame *f = exchange_own(e);
-	struct conn_test *t = test->priv;
-	u8 *pd = exchange_buf(test);
+	u8 *pd = exchange_buf(t);
 	u32 len = exchange_pd(pd, f, t->pool);
 
-	conn_expect_frame(test, e->responder, f->flags, f->rev, pd, len);
+	conn_expect_frame(t, e->responder, f->flags, f->rev, pd, len);
 	if (f->len <= EXCHANGE_PD)
-		KUNIT_EXPECT_EQ(test, conn_segments(t), 1);
+		EXPECT_EQ(t, conn_segments(t), 1);
 }
 
 /* Expect the peer's frame in the callback. */
-static void exchange_told(struct kunit *test, const struct exchange *e)
+static void exchange_told(struct conn_test *t, const struct exchange *e)
 {
 	const struct exchange_frame *f = exchange_peers(e);
-	struct conn_test *t = test->priv;
 	const struct mpa_startup *s = &t->a.startup;
 	u8 rtr = (f->word & BIT(30) ? MPA_RTR_SEND : 0) |
 		 (f->word & BIT(15) ? MPA_RTR_WRITE : 0) |
 		 (f->word & BIT(14) ? MPA_RTR_READ : 0);
 
-	KUNIT_EXPECT_EQ(test, s->rev, f->rev);
+	EXPECT_EQ(t, s->rev, f->rev);
 	if (f->rev)
-		KUNIT_EXPECT_EQ(test, s->markers, !!(f->flags & PEER_M));
-	KUNIT_ASSERT_EQ(test, s->pd_len, f->len);
-	KUNIT_EXPECT_EQ(test, memcmp(s->pd, t->pool + 1, f->len), 0);
-	KUNIT_ASSERT_EQ(test, !!s->enhanced, exchange_enhanced(f));
+		EXPECT_EQ(t, s->markers, !!(f->flags & PEER_M));
+	ASSERT_EQ(t, s->pd_len, f->len);
+	EXPECT_EQ(t, memcmp(s->pd, t->pool + 1, f->len), 0);
+	ASSERT_EQ(t, !!s->enhanced, exchange_enhanced(f));
 	if (!s->enhanced)
 		return;
-	KUNIT_EXPECT_EQ(test, s->enhanced->ird, f->word >> 16 & 0x3fff);
-	KUNIT_EXPECT_EQ(test, s->enhanced->ord, f->word & 0x3fff);
-	KUNIT_EXPECT_EQ(test, s->enhanced->rtr, rtr);
+	EXPECT_EQ(t, s->enhanced->ird, f->word >> 16 & 0x3fff);
+	EXPECT_EQ(t, s->enhanced->ord, f->word & 0x3fff);
+	EXPECT_EQ(t, s->enhanced->rtr, rtr);
 }
 
-static void exchange_attach(struct kunit *test, const struct exchange *e)
+static void exchange_attach(struct conn_test *t, const struct exchange *e)
 {
 	const struct exchange_frame *own = exchange_own(e);
-	struct conn_test *t = test->priv;
 	u32 flags = e->flags;
 
 	if (own->rev && own->flags & PEER_M)
@@ -154,68 +151,61 @@ static void exchange_attach(struct kunit *test, const struct exchange *e)
 	t->a.params.enhanced = e->enhanced;
 	if (flags & MPA_F_REV0)
 		t->a.params.pd_max = own->len;
-	conn_attach(test, flags);
+	conn_attach(t, flags);
 	if (e->no_crc)
 		WRITE_ONCE(t->mn->crc, 0);
 }
 
-static void exchange_initiator(struct kunit *test, const struct exchange *e)
+static void exchange_initiator(struct conn_test *t, const struct exchange *e)
 {
 	u32 max = EXCHANGE_PD - 4 * exchange_enhanced(&e->request);
-	struct conn_test *t = test->priv;
 
 	if (e->flags & MPA_F_REV0)
 		max = e->request.len;
 	if (max < MPA_PD_MAX_REV0)
-		KUNIT_EXPECT_EQ(test, -EMSGSIZE,
-				mpa_start_initiator(t->a.conn, t->pool,
-						    max + 1));
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(t->a.conn, t->pool,
-						     e->request.len));
-	exchange_expect(test, e);
-	conn_expect_silence(test);
-	exchange_send(test, e);
-	CONN_WAIT(test, &t->a,
+		EXPECT_EQ(t, -EMSGSIZE, mpa_start_initiator(t->a.conn, t->pool,
+							    max + 1));
+	ASSERT_EQ(t, 0, mpa_start_initiator(t->a.conn, t->pool,
+					    e->request.len));
+	exchange_expect(t, e);
+	conn_expect_silence(t);
+	exchange_send(t, e);
+	CONN_WAIT(t, &t->a,
 		  e->reply.flags & PEER_R ? EV_REJECTED : EV_ESTABLISHED, 1);
-	exchange_told(test, e);
-	conn_expect_silence(test);
+	exchange_told(t, e);
+	conn_expect_silence(t);
 }
 
-static void exchange_responder(struct kunit *test, const struct exchange *e)
+static void exchange_responder(struct conn_test *t, const struct exchange *e)
 {
 	u32 max = EXCHANGE_PD - 4 * exchange_enhanced(&e->reply);
-	struct conn_test *t = test->priv;
 	struct mpa_conn *conn = t->a.conn;
 
-	KUNIT_EXPECT_EQ(test, mpa_start_responder(conn, t->pool, 65536),
-			-EMSGSIZE);
-	conn_start(test, CONN_RESPONDER);
-	conn_expect_silence(test);
-	exchange_send(test, e);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	exchange_told(test, e);
+	EXPECT_EQ(t, mpa_start_responder(conn, t->pool, 65536), -EMSGSIZE);
+	conn_start(t, CONN_RESPONDER);
+	conn_expect_silence(t);
+	exchange_send(t, e);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
+	exchange_told(t, e);
 	if (e->reply.rev) {
-		KUNIT_EXPECT_EQ(test, mpa_accept(conn, t->pool, max + 1),
-				-EMSGSIZE);
-		KUNIT_EXPECT_EQ(test, mpa_reject(conn, t->pool, max + 1),
-				-EMSGSIZE);
+		EXPECT_EQ(t, mpa_accept(conn, t->pool, max + 1), -EMSGSIZE);
+		EXPECT_EQ(t, mpa_reject(conn, t->pool, max + 1), -EMSGSIZE);
 	}
-	conn_expect_silence(test);
+	conn_expect_silence(t);
 
-	KUNIT_ASSERT_EQ(test, mpa_accept(conn, t->pool, e->reply.len), 0);
-	KUNIT_EXPECT_EQ(test, mpa_accept(conn, NULL, 0), -ENOTCONN);
-	exchange_expect(test, e);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	conn_expect_silence(test);
+	ASSERT_EQ(t, mpa_accept(conn, t->pool, e->reply.len), 0);
+	EXPECT_EQ(t, mpa_accept(conn, NULL, 0), -ENOTCONN);
+	exchange_expect(t, e);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
+	conn_expect_silence(t);
 }
 
 /* Derive the terms from the frames, and expect them. */
-static void exchange_terms(struct kunit *test, const struct exchange *e)
+static void exchange_terms(struct conn_test *t, const struct exchange *e)
 {
 	const struct exchange_frame *own = exchange_own(e);
 	const struct exchange_frame *peers = exchange_peers(e);
 	u8 rev = min(own->rev, peers->rev);
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
 	/* Rev 0 has CRC and markers; but an rddp peer may do without them. */
@@ -224,68 +214,66 @@ static void exchange_terms(struct kunit *test, const struct exchange *e)
 	t->tx_markers = peers->flags & PEER_M || peers->rev > rev;
 
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.rev, rev);
-	KUNIT_EXPECT_EQ(test, info.peer_rev, peers->rev);
-	KUNIT_EXPECT_EQ(test, info.markers_rx, t->rx_markers);
-	KUNIT_EXPECT_EQ(test, info.markers_tx, t->tx_markers);
-	KUNIT_EXPECT_EQ(test, t->a.conn->terms.crc, t->crc);
-	KUNIT_EXPECT_EQ(test, info.enhanced,
-			exchange_enhanced(own) && exchange_enhanced(peers));
-	KUNIT_EXPECT_EQ(test, info.ird, e->terms.ird);
-	KUNIT_EXPECT_EQ(test, info.ord, e->terms.ord);
-	KUNIT_EXPECT_EQ(test, info.rtr, e->terms.rtr);
+	EXPECT_EQ(t, info.rev, rev);
+	EXPECT_EQ(t, info.peer_rev, peers->rev);
+	EXPECT_EQ(t, info.markers_rx, t->rx_markers);
+	EXPECT_EQ(t, info.markers_tx, t->tx_markers);
+	EXPECT_EQ(t, t->a.conn->terms.crc, t->crc);
+	EXPECT_EQ(t, info.enhanced, exchange_enhanced(own) &&
+		  exchange_enhanced(peers));
+	EXPECT_EQ(t, info.ird, e->terms.ird);
+	EXPECT_EQ(t, info.ord, e->terms.ord);
+	EXPECT_EQ(t, info.rtr, e->terms.rtr);
 }
 
 /* The Initiator sends the first FPDU, which markers cut, then the Responder. */
-static void exchange_fpdus(struct kunit *test, const struct exchange *e)
+static void exchange_fpdus(struct conn_test *t, const struct exchange *e)
 {
-	struct conn_test *t = test->priv;
 	int i;
 
 	mpa_resume(t->a.conn);
 	for (i = 0; i < 2; i++) {
 		if (e->responder == i) {
-			conn_post(test, 1200);
-			conn_expect_tx(test, 1200);
+			conn_post(t, 1200);
+			conn_expect_tx(t, 1200);
 		} else {
-			conn_peer_send(test, 1200);
-			conn_expect_rx(test, &t->a, 1);
+			conn_peer_send(t, 1200);
+			conn_expect_rx(t, &t->a, 1);
 		}
 	}
-	conn_expect_alive(test, &t->a);
+	conn_expect_alive(t, &t->a);
 
 	/* A wrong value of the CRC field matters only if CRCs are on. */
-	conn_fpdu(test, 60);
+	conn_fpdu(t, 60);
 	t->buf[t->buf_len - 1] ^= 1;
-	conn_flush(test);
+	conn_flush(t);
 	if (!t->crc) {
-		conn_expect_rx(test, &t->a, 3);
+		conn_expect_rx(t, &t->a, 3);
 		return;
 	}
-	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 2);
+	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 2);
 }
 
-static void exchange(struct kunit *test, struct conn_test *t)
+static void exchange(struct conn_test *t)
 {
-	const struct exchange *e = conn_data(test);
+	const struct exchange *e = conn_data(t);
 	unsigned long before;
 
-	exchange_attach(test, e);
+	exchange_attach(t, e);
 	before = conn_counter(t, MPA_MIB_NO_CRC);
 	if (e->responder)
-		exchange_responder(test, e);
+		exchange_responder(t, e);
 	else
-		exchange_initiator(test, e);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+		exchange_initiator(t, e);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 	if (e->reply.flags & PEER_R) {
-		CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+		CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
 		return;
 	}
-	exchange_terms(test, e);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_NO_CRC),
-			before + !t->crc);
-	exchange_fpdus(test, e);
+	exchange_terms(t, e);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_NO_CRC), before + !t->crc);
+	exchange_fpdus(t, e);
 }
 
 #define ROW(title, ...)							\

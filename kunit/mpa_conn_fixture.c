@@ -30,6 +30,7 @@ int conn_init(struct kunit *test)
 
 	if (!t)
 		return -ENOMEM;
+	t->test = test;
 	test->priv = t;
 	init_waitqueue_head(&t->helper.wait);
 	spin_lock_init(&t->helper.lock);
@@ -39,25 +40,25 @@ int conn_init(struct kunit *test)
 	return err ?: conn_alloc(t);
 }
 
-static void conn_check_consumer(struct kunit *test, struct mpa_consumer *c)
+static void conn_check_consumer(struct conn_test *t, struct mpa_consumer *c)
 {
-	KUNIT_EXPECT_LE(test, mpa_consumer_count(c, EV_RELEASED), 1);
-	KUNIT_EXPECT_LE(test, mpa_consumer_count(c, EV_ENDED), 1);
-	KUNIT_EXPECT_LE(test, mpa_consumer_count(c, EV_CLOSED), 1);
-	KUNIT_EXPECT_EQ(test, c->overlaps, 0);
+	EXPECT_LE(t, mpa_consumer_count(c, EV_RELEASED), 1);
+	EXPECT_LE(t, mpa_consumer_count(c, EV_ENDED), 1);
+	EXPECT_LE(t, mpa_consumer_count(c, EV_CLOSED), 1);
+	EXPECT_EQ(t, c->overlaps, 0);
 	/* One callback may have been about to begin. */
-	KUNIT_EXPECT_LE(test, c->late, 1);
-	KUNIT_EXPECT_EQ(test, c->disorder, 0);
+	EXPECT_LE(t, c->late, 1);
+	EXPECT_EQ(t, c->disorder, 0);
 }
 
 /* Remove the hook, put kept batches, detach. True if released() has come. */
-static bool conn_release(struct kunit *test, struct mpa_consumer *c)
+static bool conn_release(struct conn_test *t, struct mpa_consumer *c)
 {
 	WRITE_ONCE(c->hook, NULL);
 	mpa_consumer_put_all(c);
 	if (mpa_consumer_detach(c))
 		return true;
-	KUNIT_FAIL(test, "released() does not come; memory is left behind");
+	KUNIT_FAIL(t->test, "released() does not come; memory is left behind");
 	return false;
 }
 
@@ -124,11 +125,11 @@ void conn_exit(struct kunit *test)
 		kthread_stop(t->asker.task);
 	conn_close_helper(&t->helper);
 	mpa_peer_exit(&t->peer);
-	if (!conn_release(test, &t->a) || !conn_release(test, &t->b))
+	if (!conn_release(t, &t->a) || !conn_release(t, &t->b))
 		return;
 	conn_close_sockets(&t->helper);
-	conn_check_consumer(test, &t->a);
-	conn_check_consumer(test, &t->b);
+	conn_check_consumer(t, &t->a);
+	conn_check_consumer(t, &t->b);
 	for (i = 0; i < ARRAY_SIZE(t->sock); i++)
 		if (t->sock[i])
 			mpa_peer_close(t->sock[i]);
@@ -160,51 +161,46 @@ void conn_sock_stop(struct conn_sock *s)
 }
 
 /* Wait until a callback is in conn_sock_stop(). */
-void conn_wait_stopped(struct kunit *test)
+void conn_wait_stopped(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&t->helper.at,
-							     CONN_PATIENCE));
+	ASSERT_NE(t, 0, wait_for_completion_timeout(&t->helper.at,
+						    CONN_PATIENCE));
 }
 
-u32 conn_arg(struct kunit *test)
+u32 conn_arg(struct conn_test *t)
 {
-	return ((const struct conn_row *)test->param_value)->arg;
+	return ((const struct conn_row *)t->test->param_value)->arg;
 }
 
-const void *conn_data(struct kunit *test)
+const void *conn_data(struct conn_test *t)
 {
-	return ((const struct conn_row *)test->param_value)->data;
+	return ((const struct conn_row *)t->test->param_value)->data;
 }
 
 /* Make two connected sockets: sock[0] for the connection, one for the peer. */
-void conn_pair(struct kunit *test)
+void conn_pair(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct socket *far;
 	int err;
 
 	err = mpa_peer_pair(&t->opts, &t->sock[0], &far);
-	KUNIT_ASSERT_EQ_MSG(test, err, 0, "no connection on loopback");
+	ASSERT_EQ_MSG(t, err, 0, "no connection on loopback");
 	err = mpa_peer_init(&t->peer, far);
-	KUNIT_ASSERT_EQ(test, err, 0);
+	ASSERT_EQ(t, err, 0);
 }
 
 /* Drop connection and peer, so that the case can begin again. */
-void conn_reopen(struct kunit *test)
+void conn_reopen(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	mpa_peer_exit(&t->peer);
-	KUNIT_ASSERT_TRUE(test, conn_release(test, &t->a));
+	ASSERT_TRUE(t, conn_release(t, &t->a));
 	mpa_barrier();
-	conn_check_consumer(test, &t->a);
+	conn_check_consumer(t, &t->a);
 	if (t->sock[0])
 		mpa_peer_close(t->sock[0]);
 	t->sock[0] = NULL;
 	mpa_consumer_exit(&t->a);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_init(&t->a), 0);
+	ASSERT_EQ(t, mpa_consumer_init(&t->a), 0);
 	t->buf_len = 0;
 	t->nr_msg = 0;
 	t->out_pos = 0;
@@ -213,25 +209,23 @@ void conn_reopen(struct kunit *test)
 	t->nr_in = 0;
 }
 
-void conn_attach_to(struct kunit *test, struct mpa_consumer *c,
+void conn_attach_to(struct conn_test *t, struct mpa_consumer *c,
 		    struct socket *sock, u32 flags)
 {
 	struct mpa_conn *conn;
 
 	c->params.flags = flags;
 	conn = mpa_attach(sock, &c->params);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, conn);
+	ASSERT_OK(t, conn);
 	c->conn = conn;
 }
 
 /* Attach to sock[0], which is made with a raw peer unless it exists. */
-void conn_attach(struct kunit *test, u32 flags)
+void conn_attach(struct conn_test *t, u32 flags)
 {
-	struct conn_test *t = test->priv;
-
 	if (!t->sock[0])
-		conn_pair(test);
-	conn_attach_to(test, &t->a, t->sock[0], flags);
+		conn_pair(t);
+	conn_attach_to(t, &t->a, t->sock[0], flags);
 	if (t->mn)
 		return;
 	t->mn = t->a.conn->mn;
@@ -240,9 +234,8 @@ void conn_attach(struct kunit *test, u32 flags)
 	t->ooo_ack_notify = t->mn->ooo_ack_notify;
 }
 
-void conn_start(struct kunit *test, enum conn_role role)
+void conn_start(struct conn_test *t, enum conn_role role)
 {
-	struct conn_test *t = test->priv;
 	int err = -EINVAL;
 
 	switch (role) {
@@ -256,27 +249,24 @@ void conn_start(struct kunit *test, enum conn_role role)
 		err = mpa_start_immediate(t->a.conn);
 		break;
 	}
-	KUNIT_ASSERT_EQ(test, err, 0);
+	ASSERT_EQ(t, err, 0);
 }
 
-void conn_peer_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
+void conn_peer_frame(struct conn_test *t, bool reply, u8 flags, u8 rev,
 		     const u8 *pd, u32 pd_len)
 {
-	struct conn_test *t = test->priv;
-
-	conn_write(test, t->buf, mpa_peer_frame(t->buf, reply, flags, rev, pd,
-						pd_len));
+	conn_write(t, t->buf, mpa_peer_frame(t->buf, reply, flags, rev, pd,
+					     pd_len));
 }
 
 /* Expect exactly this frame as the next octets that the peer receives. */
-void conn_expect_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
+void conn_expect_frame(struct conn_test *t, bool reply, u8 flags, u8 rev,
 		       const u8 *pd, u32 pd_len)
 {
-	struct conn_test *t = test->priv;
 	u32 len = mpa_peer_frame(t->buf, reply, flags, rev, pd, pd_len);
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, t->peer.used + len), 0);
-	KUNIT_ASSERT_MEMEQ(test, t->peer.in + t->peer.used, t->buf, len);
+	ASSERT_EQ(t, mpa_peer_read(&t->peer, t->peer.used + len), 0);
+	ASSERT_MEMEQ(t, t->peer.in + t->peer.used, t->buf, len);
 	t->peer.used += len;
 }
 
@@ -293,39 +283,34 @@ static u8 conn_flags(const struct conn_test *t, u32 flags)
  * Attach, unless the case has done so, and start in @role. The peer receives
  * the Request of an Initiator.
  */
-void conn_begin(struct kunit *test, enum conn_role role, u32 flags)
+void conn_begin(struct conn_test *t, enum conn_role role, u32 flags)
 {
-	struct conn_test *t = test->priv;
-
 	if (!t->a.conn)
-		conn_attach(test, flags);
-	conn_start(test, role);
+		conn_attach(t, flags);
+	conn_start(t, role);
 	if (role == CONN_INITIATOR)
-		conn_expect_frame(test, false, conn_flags(t, flags),
+		conn_expect_frame(t, false, conn_flags(t, flags),
 				  flags & MPA_F_REV0 ? 0 : 1, NULL, 0);
 }
 
 /* Start as Responder, up to the consumer's decision on a Request. */
-void conn_get_request(struct kunit *test, u32 flags)
+void conn_get_request(struct conn_test *t, u32 flags)
 {
-	struct conn_test *t = test->priv;
-
-	conn_begin(test, CONN_RESPONDER, flags);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	conn_begin(t, CONN_RESPONDER, flags);
+	conn_peer_frame(t, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
 }
 
 /*
  * Enter full operation with a raw peer, on hold. Attaches unless the case has
  * done so.
  */
-void conn_full(struct kunit *test, enum conn_role role, u32 flags,
+void conn_full(struct conn_test *t, enum conn_role role, u32 flags,
 	       u8 peer_flags)
 {
-	struct conn_test *t = test->priv;
 	u8 ours;
 
-	conn_begin(test, role, flags);
+	conn_begin(t, role, flags);
 	ours = conn_flags(t, flags);
 	if (role == CONN_IMMEDIATE) {
 		ours = PEER_M | PEER_C;
@@ -335,57 +320,52 @@ void conn_full(struct kunit *test, enum conn_role role, u32 flags,
 	t->tx_markers = peer_flags & PEER_M;
 	t->crc = (ours | peer_flags) & PEER_C;
 	if (role == CONN_INITIATOR) {
-		conn_peer_frame(test, true, peer_flags, 1, NULL, 0);
+		conn_peer_frame(t, true, peer_flags, 1, NULL, 0);
 	} else if (role == CONN_RESPONDER) {
-		conn_peer_frame(test, false, peer_flags, 1, NULL, 0);
-		CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-		KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-		conn_expect_frame(test, true, ours | (peer_flags & PEER_C), 1,
+		conn_peer_frame(t, false, peer_flags, 1, NULL, 0);
+		CONN_WAIT(t, &t->a, EV_REQUEST, 1);
+		ASSERT_EQ(t, mpa_accept(t->a.conn, NULL, 0), 0);
+		conn_expect_frame(t, true, ours | (peer_flags & PEER_C), 1,
 				  NULL, 0);
 	}
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
 }
 
 /* conn_full(), then not on hold. */
-void conn_open(struct kunit *test, enum conn_role role, u32 flags,
+void conn_open(struct conn_test *t, enum conn_role role, u32 flags,
 	       u8 peer_flags)
 {
-	struct conn_test *t = test->priv;
-
-	conn_full(test, role, flags, peer_flags);
+	conn_full(t, role, flags, peer_flags);
 	mpa_resume(t->a.conn);
 }
 
 /* For most cases: Initiator, markers and CRC both ways, not on hold. */
-void conn_default(struct kunit *test)
+void conn_default(struct conn_test *t)
 {
-	conn_open(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
+	conn_open(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
 }
 
 /* Connect t->a, the Initiator, with t->b, on both sockets, not on hold. */
-void conn_start_two(struct kunit *test, u32 a_flags, u32 b_flags)
+void conn_start_two(struct conn_test *t, u32 a_flags, u32 b_flags)
 {
-	struct conn_test *t = test->priv;
-
-	conn_attach_to(test, &t->a, t->sock[0], a_flags);
-	conn_attach_to(test, &t->b, t->sock[1], b_flags);
-	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->b.conn, NULL, 0), 0);
-	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, NULL, 0), 0);
-	CONN_WAIT(test, &t->b, EV_REQUEST, 1);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->b.conn, NULL, 0), 0);
-	CONN_WAIT(test, &t->b, EV_ESTABLISHED, 1);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	conn_attach_to(t, &t->a, t->sock[0], a_flags);
+	conn_attach_to(t, &t->b, t->sock[1], b_flags);
+	ASSERT_EQ(t, mpa_start_responder(t->b.conn, NULL, 0), 0);
+	ASSERT_EQ(t, mpa_start_initiator(t->a.conn, NULL, 0), 0);
+	CONN_WAIT(t, &t->b, EV_REQUEST, 1);
+	ASSERT_EQ(t, mpa_accept(t->b.conn, NULL, 0), 0);
+	CONN_WAIT(t, &t->b, EV_ESTABLISHED, 1);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
 	mpa_resume(t->a.conn);
 	mpa_resume(t->b.conn);
 }
 
-void conn_two(struct kunit *test, u32 a_flags, u32 b_flags)
+void conn_two(struct conn_test *t, u32 a_flags, u32 b_flags)
 {
-	struct conn_test *t = test->priv;
 	int err = mpa_peer_pair(&t->opts, &t->sock[0], &t->sock[1]);
 
-	KUNIT_ASSERT_EQ(test, err, 0);
-	conn_start_two(test, a_flags, b_flags);
+	ASSERT_EQ(t, err, 0);
+	conn_start_two(t, a_flags, b_flags);
 }
 
 /* As another user of the socket would do, with AF_UNSPEC. */
@@ -440,20 +420,19 @@ unsigned long conn_counter(const struct conn_test *t, enum mpa_mib field)
 	return conn_fold(t->mn->mib, field);
 }
 
-void conn_detach(struct kunit *test, struct mpa_consumer *c)
+void conn_detach(struct conn_test *t, struct mpa_consumer *c)
 {
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_detach(c));
+	ASSERT_TRUE(t, mpa_consumer_detach(c));
 }
 
 /* Add an FPDU to the octets that the peer sends next. Returns its length. */
-u32 conn_fpdu(struct kunit *test, u32 len)
+u32 conn_fpdu(struct conn_test *t, u32 len)
 {
-	struct conn_test *t = test->priv;
 	u32 size;
 
-	KUNIT_ASSERT_LT(test, t->nr_out, CONSUMER_ULPDUS);
+	ASSERT_LT(t, t->nr_out, CONSUMER_ULPDUS);
 	size = mpa_ref_size(t->out_pos, len, t->rx_markers);
-	KUNIT_ASSERT_LE(test, t->buf_len + size, CONN_BUF);
+	ASSERT_LE(t, t->buf_len + size, CONN_BUF);
 	size = mpa_ref_encode(t->buf + t->buf_len, t->out_pos,
 			      t->pool + t->nr_out % 256, len, t->rx_markers,
 			      t->crc);
@@ -465,30 +444,26 @@ u32 conn_fpdu(struct kunit *test, u32 len)
 }
 
 /* The peer sends @len octets. */
-void conn_write(struct kunit *test, const void *octets, u32 len)
+void conn_write(struct conn_test *t, const void *octets, u32 len)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_ASSERT_EQ(test, mpa_peer_write(&t->peer, octets, len), 0);
+	ASSERT_EQ(t, mpa_peer_write(&t->peer, octets, len), 0);
 }
 
-void conn_flush(struct kunit *test)
+void conn_flush(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	conn_write(test, t->buf, t->buf_len);
+	conn_write(t, t->buf, t->buf_len);
 	t->buf_len = 0;
 }
 
-void conn_peer_send(struct kunit *test, u32 len)
+void conn_peer_send(struct conn_test *t, u32 len)
 {
-	conn_fpdu(test, len);
-	conn_flush(test);
+	conn_fpdu(t, len);
+	conn_flush(t);
 }
 
-void conn_wait_rx(struct kunit *test, struct mpa_consumer *c, u32 nr)
+void conn_wait_rx(struct conn_test *t, struct mpa_consumer *c, u32 nr)
 {
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ulpdus(c, nr));
+	ASSERT_TRUE(t, mpa_consumer_wait_ulpdus(c, nr));
 }
 
 /* True if a ULPDU has these octets. */
@@ -507,39 +482,37 @@ bool conn_same(const struct mpa_ulpdu *ulpdu, const u8 *octets, u32 len)
 }
 
 /* Expect delivery of the first @nr ULPDUs of the peer, and of no others. */
-void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr)
+void conn_expect_rx(struct conn_test *t, struct mpa_consumer *c, u32 nr)
 {
-	struct conn_test *t = test->priv;
 	u32 k;
 
-	conn_wait_rx(test, c, nr);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(c), nr);
+	conn_wait_rx(t, c, nr);
+	ASSERT_EQ(t, mpa_consumer_ulpdus(c), nr);
 	for (k = 0; k < nr; k++) {
-		KUNIT_ASSERT_EQ(test, c->len[k], t->out_len[k]);
-		KUNIT_ASSERT_EQ_MSG(test, 0,
+		ASSERT_EQ(t, c->len[k], t->out_len[k]);
+		ASSERT_EQ_MSG(t, 0,
 				    memcmp(c->rx + c->at[k], t->pool + k % 256,
 					   c->len[k]), "ULPDU %u", k);
 	}
-	KUNIT_ASSERT_EQ(test, c->disorder, 0);
+	ASSERT_EQ(t, c->disorder, 0);
 }
 
 /* The peer receives the next FPDU. Returns its length; the ULPDU is in buf. */
-u32 conn_take(struct kunit *test)
+u32 conn_take(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_peer *peer = &t->peer;
 	u32 head = t->tx_markers && t->in_pos % 512 == 0 ? 4 : 0;
 	u32 len, got, size;
 	u8 *from = peer->in + peer->used;
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_read(peer, peer->used + head + 2), 0);
+	ASSERT_EQ(t, mpa_peer_read(peer, peer->used + head + 2), 0);
 	len = from[head] * 256 + from[head + 1];
 	size = mpa_ref_size(t->in_pos, len, t->tx_markers);
-	KUNIT_ASSERT_EQ(test, mpa_peer_read(peer, peer->used + size), 0);
-	KUNIT_ASSERT_EQ(test, MPA_REF_GOOD,
-			mpa_ref_decode(from, size, t->in_pos, t->tx_markers,
-				       t->crc, t->buf, &got, &size));
-	KUNIT_ASSERT_EQ(test, got, len);
+	ASSERT_EQ(t, mpa_peer_read(peer, peer->used + size), 0);
+	ASSERT_EQ(t, MPA_REF_GOOD, mpa_ref_decode(from, size, t->in_pos,
+						  t->tx_markers, t->crc, t->buf,
+						  &got, &size));
+	ASSERT_EQ(t, got, len);
 	peer->used += size;
 	t->in_pos += size;
 	t->nr_in++;
@@ -547,67 +520,58 @@ u32 conn_take(struct kunit *test)
 }
 
 /* Expect that the peer receives the next ULPDU, of @len octets. */
-void conn_expect_tx(struct kunit *test, u32 len)
+void conn_expect_tx(struct conn_test *t, u32 len)
 {
-	struct conn_test *t = test->priv;
 	u32 k = t->nr_in;
 
-	KUNIT_ASSERT_EQ(test, conn_take(test), len);
-	KUNIT_ASSERT_EQ_MSG(test, 0, memcmp(t->buf, t->pool + k % 256, len),
+	ASSERT_EQ(t, conn_take(t), len);
+	ASSERT_EQ_MSG(t, 0, memcmp(t->buf, t->pool + k % 256, len),
 			    "ULPDU %u", k);
 }
 
 /* Expect that the connection sends no more octets, and no FIN. */
-void conn_expect_silence(struct kunit *test)
+void conn_expect_silence(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	if (t->a.conn)
 		conn_settle(&t->a);
-	KUNIT_ASSERT_EQ(test, t->peer.have, t->peer.used);
-	KUNIT_ASSERT_TRUE(test, mpa_peer_silent(&t->peer));
+	ASSERT_EQ(t, t->peer.have, t->peer.used);
+	ASSERT_TRUE(t, mpa_peer_silent(&t->peer));
 }
 
 /* Expect a FIN of the connection as the next that the peer receives. */
-void conn_expect_fin(struct kunit *test)
+void conn_expect_fin(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), 0);
+	EXPECT_EQ(t, t->peer.have, t->peer.used);
 }
 
 /* Expect a FIN or a RST of the connection, with no octets before it. */
-void conn_expect_over(struct kunit *test)
+void conn_expect_over(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, t->peer.have, t->peer.used);
+	EXPECT_NE(t, mpa_peer_read_end(&t->peer), -EAGAIN);
+	EXPECT_EQ(t, t->peer.have, t->peer.used);
 }
 
 /* After a detach the socket's owner reads these octets, which MPA left. */
-void conn_expect_left(struct kunit *test, const void *octets, u32 len)
+void conn_expect_left(struct conn_test *t, const void *octets, u32 len)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_peer own = {};
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_init(&own, t->sock[0]), 0);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read(&own, len), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(own.in, octets, len), 0);
+	ASSERT_EQ(t, mpa_peer_init(&own, t->sock[0]), 0);
+	EXPECT_EQ(t, mpa_peer_read(&own, len), 0);
+	EXPECT_EQ(t, memcmp(own.in, octets, len), 0);
 	own.sock = NULL;
 	mpa_peer_exit(&own);
 }
 
 /* Prepare the next message; the caller posts it. */
-struct conn_msg *conn_msg(struct kunit *test, u32 len)
+struct conn_msg *conn_msg(struct conn_test *t, u32 len)
 {
-	struct conn_test *t = test->priv;
 	struct conn_msg *msg;
 	u32 k = t->nr_msg;
 	u8 *data;
 
-	KUNIT_ASSERT_LT(test, k, CONN_MSGS);
+	ASSERT_LT(t, k, CONN_MSGS);
 	msg = &t->msg[t->nr_msg++];
 	memset(msg, 0, sizeof(*msg));
 	data = t->pool + k % 256;
@@ -622,17 +586,16 @@ struct conn_msg *conn_msg(struct kunit *test, u32 len)
 }
 
 /* Prepare the next message, with its payload in a page for zero copy. */
-struct conn_msg *conn_page_msg(struct kunit *test, u32 len)
+struct conn_msg *conn_page_msg(struct conn_test *t, u32 len)
 {
-	struct conn_msg *msg = conn_msg(test, len);
-	struct conn_test *t = test->priv;
+	struct conn_msg *msg = conn_msg(t, len);
 	u32 k = t->nr_msg - 1;
 
-	KUNIT_ASSERT_LT(test, k, CONN_PAGES);
-	KUNIT_ASSERT_LE(test, msg->tx.len, PAGE_SIZE);
+	ASSERT_LT(t, k, CONN_PAGES);
+	ASSERT_LE(t, msg->tx.len, PAGE_SIZE);
 	if (!t->page[k])
 		t->page[k] = alloc_page(GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t->page[k]);
+	ASSERT_NOT_NULL(t, t->page[k]);
 	memcpy(page_address(t->page[k]), msg->kv.iov_base, msg->tx.len);
 	bvec_set_page(&msg->bv, t->page[k], msg->tx.len, 0);
 	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, msg->tx.len);
@@ -640,97 +603,89 @@ struct conn_msg *conn_page_msg(struct kunit *test, u32 len)
 	return msg;
 }
 
-void conn_post_many(struct kunit *test, u32 nr, u32 len)
+void conn_post_many(struct conn_test *t, u32 nr, u32 len)
 {
-	struct conn_test *t = test->priv;
 	LIST_HEAD(list);
 	u32 i;
 
 	for (i = 0; i < nr; i++)
-		list_add_tail(&conn_msg(test, len)->tx.list, &list);
-	KUNIT_ASSERT_EQ(test, mpa_send_list(t->a.conn, &list), 0);
-	KUNIT_ASSERT_TRUE(test, list_empty(&list));
+		list_add_tail(&conn_msg(t, len)->tx.list, &list);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	ASSERT_TRUE(t, list_empty(&list));
 }
 
-void conn_send(struct kunit *test, struct conn_msg *msg)
+void conn_send(struct conn_test *t, struct conn_msg *msg)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_ASSERT_EQ(test, mpa_send(t->a.conn, &msg->tx), 0);
+	ASSERT_EQ(t, mpa_send(t->a.conn, &msg->tx), 0);
 }
 
-struct conn_msg *conn_post(struct kunit *test, u32 len)
+struct conn_msg *conn_post(struct conn_test *t, u32 len)
 {
-	struct conn_msg *msg = conn_msg(test, len);
+	struct conn_msg *msg = conn_msg(t, len);
 
-	conn_send(test, msg);
+	conn_send(t, msg);
 	return msg;
 }
 
 /* Expect @nr messages handed back, in order, the last with @status. */
-void conn_expect_done(struct kunit *test, struct mpa_consumer *c, u32 nr,
+void conn_expect_done(struct conn_test *t, struct mpa_consumer *c, u32 nr,
 		      int status)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_done(c, nr));
-	KUNIT_ASSERT_EQ(test, mpa_consumer_done(c), nr);
+	ASSERT_TRUE(t, mpa_consumer_wait_done(c, nr));
+	ASSERT_EQ(t, mpa_consumer_done(c), nr);
 	for (i = 0; i < nr; i++)
-		KUNIT_ASSERT_PTR_EQ(test, c->done[i], &t->msg[i].tx);
+		ASSERT_PTR_EQ(t, c->done[i], &t->msg[i].tx);
 	if (nr)
-		KUNIT_ASSERT_EQ(test, c->done[nr - 1]->status, status);
+		ASSERT_EQ(t, c->done[nr - 1]->status, status);
 }
 
 /*
  * Expect @nr messages handed back, in order: first those that TCP took, then
  * one or more with @err.
  */
-void conn_expect_statuses(struct kunit *test, struct mpa_consumer *c, u32 nr,
+void conn_expect_statuses(struct conn_test *t, struct mpa_consumer *c, u32 nr,
 			  int err)
 {
 	bool failed = false;
 	u32 i;
 
-	conn_expect_done(test, c, nr, err);
+	conn_expect_done(t, c, nr, err);
 	for (i = 0; i < nr; i++) {
 		failed = failed || c->done[i]->status;
-		KUNIT_ASSERT_EQ_MSG(test, c->done[i]->status,
+		ASSERT_EQ_MSG(t, c->done[i]->status,
 				    failed ? err : 0, "message %u", i);
 	}
 }
 
-void conn_expect_end(struct kunit *test, struct mpa_consumer *c,
+void conn_expect_end(struct conn_test *t, struct mpa_consumer *c,
 		     enum mpa_error error, enum mpa_reason reason)
 {
-	CONN_WAIT(test, c, EV_ENDED, 1);
-	KUNIT_ASSERT_STREQ(test, mpa_reason_name(c->end.reason),
-			   mpa_reason_name(reason));
-	KUNIT_ASSERT_EQ(test, c->end.error, error);
+	CONN_WAIT(t, c, EV_ENDED, 1);
+	ASSERT_STREQ(t, mpa_reason_name(c->end.reason),
+		     mpa_reason_name(reason));
+	ASSERT_EQ(t, c->end.error, error);
 }
 
 /* Expect the connection closed because of the peer's startup frame. */
-void conn_expect_bad_frame(struct kunit *test, enum mpa_reason reason)
+void conn_expect_bad_frame(struct conn_test *t, enum mpa_reason reason)
 {
-	struct conn_test *t = test->priv;
-
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, reason);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_NE(test, t->a.err, 0);
-	conn_expect_over(test);
-	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-	CONN_COUNT(test, &t->a, EV_REJECTED, 0);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, reason);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_NE(t, t->a.err, 0);
+	conn_expect_over(t);
+	CONN_COUNT(t, &t->a, EV_REQUEST, 0);
+	CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
+	CONN_COUNT(t, &t->a, EV_REJECTED, 0);
 }
 
 /* Expect both halves alive: an FPDU goes through each way. */
-void conn_expect_alive(struct kunit *test, struct mpa_consumer *c)
+void conn_expect_alive(struct conn_test *t, struct mpa_consumer *c)
 {
-	struct conn_test *t = test->priv;
-
-	conn_peer_send(test, 100);
-	conn_expect_rx(test, c, t->nr_out);
-	conn_post(test, 100);
-	conn_expect_tx(test, 100);
-	CONN_COUNT(test, c, EV_ENDED, 0);
+	conn_peer_send(t, 100);
+	conn_expect_rx(t, c, t->nr_out);
+	conn_post(t, 100);
+	conn_expect_tx(t, 100);
+	CONN_COUNT(t, c, EV_ENDED, 0);
 }

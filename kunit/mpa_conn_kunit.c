@@ -28,7 +28,7 @@ const void *conn_next_row(const struct conn_row *rows, size_t nr,
 
 static void conn_run(struct kunit *test)
 {
-	((const struct conn_row *)test->param_value)->run(test, test->priv);
+	((const struct conn_row *)test->param_value)->run(test->priv);
 }
 
 #define CONN_CASE(title) {						\

@@ -26,53 +26,49 @@ enum conn_ooo_off {
 #define OOO_STEPS	4000000
 
 /* From here on the case injects the segments of the peer. */
-void gap_begin(struct kunit *test)
+void gap_begin(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	t->buf_len = 0;
 	t->base = t->out_pos;
 	t->base_nr = t->nr_out;
 	mpa_inject_begin(&t->inject, t->peer.sock);
 }
 
-void gap_open(struct kunit *test, enum conn_role role, u32 flags)
+void gap_open(struct conn_test *t, enum conn_role role, u32 flags)
 {
-	conn_open(test, role, flags, PEER_M | PEER_C);
-	gap_begin(test);
+	conn_open(t, role, flags, PEER_M | PEER_C);
+	gap_begin(t);
 }
 
 /* For most cases: Initiator with MPA_F_OOO, not on hold. */
-void gap_default(struct kunit *test)
+void gap_default(struct conn_test *t)
 {
-	gap_open(test, CONN_INITIATOR, MPA_F_OOO);
+	gap_open(t, CONN_INITIATOR, MPA_F_OOO);
 }
 
 /* Octets @from to @to of the buffer arrive as a segment. */
-void gap_put_as(struct kunit *test, u32 from, u32 to, u32 flags)
+void gap_put_as(struct conn_test *t, u32 from, u32 to, u32 flags)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_ASSERT_EQ(test, mpa_inject(&t->inject, from, t->buf + from,
-					 to - from, flags), 0);
+	ASSERT_EQ(t, mpa_inject(&t->inject, from, t->buf + from, to - from,
+				flags), 0);
 }
 
-void gap_put(struct kunit *test, u32 from, u32 to)
+void gap_put(struct conn_test *t, u32 from, u32 to)
 {
-	gap_put_as(test, from, to, 0);
+	gap_put_as(t, from, to, 0);
 }
 
 /* Octets @from to @to of the buffer arrive in segments of @chunk octets. */
-void gap_put_split(struct kunit *test, u32 from, u32 to, u32 chunk)
+void gap_put_split(struct conn_test *t, u32 from, u32 to, u32 chunk)
 {
 	for (; from < to; from += chunk)
-		gap_put(test, from, min(from + chunk, to));
+		gap_put(t, from, min(from + chunk, to));
 }
 
-void gap_fpdus(struct kunit *test, u32 nr, u32 len)
+void gap_fpdus(struct conn_test *t, u32 nr, u32 len)
 {
 	while (nr--)
-		conn_fpdu(test, len);
+		conn_fpdu(t, len);
 }
 
 /* Stream position of FPDU @k, or of the end of the last one. */
@@ -88,151 +84,136 @@ u32 gap_at(const struct conn_test *t, u32 k)
 }
 
 /* Expect that ULPDU @i of those passed is number @k of those sent. */
-void gap_same(struct kunit *test, u32 i, u32 k)
+void gap_same(struct conn_test *t, u32 i, u32 k)
 {
-	struct conn_test *t = test->priv;
 	const struct mpa_consumer *c = &t->a;
 
-	KUNIT_ASSERT_EQ(test, c->pos[i], gap_pos(t, k));
-	KUNIT_ASSERT_EQ(test, c->len[i], t->out_len[k]);
-	KUNIT_ASSERT_EQ_MSG(test, 0, memcmp(c->rx + c->at[i],
+	ASSERT_EQ(t, c->pos[i], gap_pos(t, k));
+	ASSERT_EQ(t, c->len[i], t->out_len[k]);
+	ASSERT_EQ_MSG(t, 0, memcmp(c->rx + c->at[i],
 					    t->pool + k % 256, c->len[i]),
 			    "ULPDU %u", k);
 }
 
 /* Expect that ULPDUs @from to @to, and no others, are passed out of order. */
-void gap_ooo(struct kunit *test, u32 from, u32 to)
+void gap_ooo(struct conn_test *t, u32 from, u32 to)
 {
-	struct conn_test *t = test->priv;
 	u32 i, nr = to - from;
 
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a, nr));
+	ASSERT_TRUE(t, mpa_consumer_wait_ooo(&t->a, nr));
 	conn_settle(&t->a);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_ooo(&t->a), nr);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(&t->a), t->base_nr + nr);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_delivered(&t->a), t->base);
+	ASSERT_EQ(t, mpa_consumer_ooo(&t->a), nr);
+	ASSERT_EQ(t, mpa_consumer_ulpdus(&t->a), t->base_nr + nr);
+	ASSERT_EQ(t, mpa_consumer_delivered(&t->a), t->base);
 	for (i = 0; i < nr; i++)
-		gap_same(test, t->base_nr + i, from + i);
-	KUNIT_ASSERT_EQ(test, t->a.disorder, 0);
+		gap_same(t, t->base_nr + i, from + i);
+	ASSERT_EQ(t, t->a.disorder, 0);
 }
 
 /* Expect that no ULPDU after the hole is passed. */
-void gap_none(struct kunit *test)
+void gap_none(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	conn_settle(&t->a);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(&t->a), t->base_nr);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_ooo(&t->a), 0);
+	ASSERT_EQ(t, mpa_consumer_ulpdus(&t->a), t->base_nr);
+	ASSERT_EQ(t, mpa_consumer_ooo(&t->a), 0);
 }
 
-static void ooo_info(struct kunit *test)
+static void ooo_info(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.rx_pos, t->out_pos);
-	KUNIT_EXPECT_EQ(test, info.ulpdus_rx, t->nr_out);
-	KUNIT_EXPECT_EQ(test, info.ulpdus_ooo, t->a.nr_ooo);
-	KUNIT_EXPECT_EQ(test, info.ooo_suppressed, t->a.nr_ooo);
+	EXPECT_EQ(t, info.rx_pos, t->out_pos);
+	EXPECT_EQ(t, info.ulpdus_rx, t->nr_out);
+	EXPECT_EQ(t, info.ulpdus_ooo, t->a.nr_ooo);
+	EXPECT_EQ(t, info.ooo_suppressed, t->a.nr_ooo);
 }
 
 /* Expect that all ULPDUs of the peer are passed, once, and delivered. */
-void gap_all(struct kunit *test)
+void gap_all(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_delivered(&t->a,
-							    t->out_pos));
-	conn_expect_rx(test, &t->a, t->nr_out);
-	KUNIT_ASSERT_EQ(test, t->a.delivered, t->out_pos);
-	ooo_info(test);
+	ASSERT_TRUE(t, mpa_consumer_wait_delivered(&t->a, t->out_pos));
+	conn_expect_rx(t, &t->a, t->nr_out);
+	ASSERT_EQ(t, t->a.delivered, t->out_pos);
+	ooo_info(t);
 }
 
 /* gap_all(); then the peer's own TCP goes on. */
-void gap_alive(struct kunit *test)
+void gap_alive(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	gap_all(test);
+	gap_all(t);
 	t->buf_len = 0;
-	conn_expect_alive(test, &t->a);
+	conn_expect_alive(t, &t->a);
 }
 
 /* Open a connection, and have three ULPDUs passed after a hole. */
-void gap_three(struct kunit *test)
+void gap_three(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	gap_default(test);
-	gap_fpdus(test, 4, 700);
-	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_ooo(test, 1, 4);
+	gap_default(t);
+	gap_fpdus(t, 4, 700);
+	gap_put(t, gap_at(t, 1), t->buf_len);
+	gap_ooo(t, 1, 4);
 }
 
 /* ULPDUs after a hole are passed; once it is filled, they are delivered. */
-static void ooo_found(struct kunit *test, u32 flags)
+static void ooo_found(struct conn_test *t, u32 flags)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
-	gap_default(test);
-	gap_fpdus(test, 4, 700);
-	gap_put_as(test, gap_at(t, 1), gap_at(t, 3), flags);
-	gap_ooo(test, 1, 3);
+	gap_default(t);
+	gap_fpdus(t, 4, 700);
+	gap_put_as(t, gap_at(t, 1), gap_at(t, 3), flags);
+	gap_ooo(t, 1, 3);
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.rx_pos, 0);
-	KUNIT_EXPECT_EQ(test, info.ulpdus_rx, 0);
-	KUNIT_EXPECT_EQ(test, info.ulpdus_ooo, 2);
-	KUNIT_EXPECT_EQ(test, info.bytes_ooo, 1400);
-	KUNIT_EXPECT_EQ(test, info.ooo_suppressed, 0);
+	EXPECT_EQ(t, info.rx_pos, 0);
+	EXPECT_EQ(t, info.ulpdus_rx, 0);
+	EXPECT_EQ(t, info.ulpdus_ooo, 2);
+	EXPECT_EQ(t, info.bytes_ooo, 1400);
+	EXPECT_EQ(t, info.ooo_suppressed, 0);
 
-	gap_put_as(test, gap_at(t, 3), t->buf_len, flags);
-	gap_ooo(test, 1, 4);
-	gap_put_as(test, 0, gap_at(t, 1), flags);
-	gap_alive(test);
-	KUNIT_EXPECT_EQ(test, t->a.nr_ooo, 3);
+	gap_put_as(t, gap_at(t, 3), t->buf_len, flags);
+	gap_ooo(t, 1, 4);
+	gap_put_as(t, 0, gap_at(t, 1), flags);
+	gap_alive(t);
+	EXPECT_EQ(t, t->a.nr_ooo, 3);
 }
 
-static void ooo_after_hole(struct kunit *test, struct conn_test *t)
+static void ooo_after_hole(struct conn_test *t)
 {
-	ooo_found(test, conn_arg(test));
+	ooo_found(t, conn_arg(t));
 }
 
-static void ooo_ipv6(struct kunit *test, struct conn_test *t)
+static void ooo_ipv6(struct conn_test *t)
 {
 	t->opts.ipv6 = true;
-	ooo_found(test, 0);
+	ooo_found(t, 0);
 }
 
 /* Open a connection that passes nothing out of order. */
-static void ooo_open_off(struct kunit *test, enum conn_ooo_off why)
+static void ooo_open_off(struct conn_test *t, enum conn_ooo_off why)
 {
-	struct conn_test *t = test->priv;
-
 	if (why != OOO_OFF_CRC) {
-		gap_open(test, CONN_INITIATOR,
+		gap_open(t, CONN_INITIATOR,
 			 why == OOO_OFF_FLAG ? MPA_F_MARKERS : 0);
 		return;
 	}
-	conn_attach(test, MPA_F_OOO);
+	conn_attach(t, MPA_F_OOO);
 	WRITE_ONCE(t->mn->crc, 0);
-	conn_open(test, CONN_INITIATOR, MPA_F_OOO, PEER_M);
-	gap_begin(test);
+	conn_open(t, CONN_INITIATOR, MPA_F_OOO, PEER_M);
+	gap_begin(t);
 }
 
-static void ooo_off(struct kunit *test, struct conn_test *t)
+static void ooo_off(struct conn_test *t)
 {
-	ooo_open_off(test, conn_arg(test));
-	gap_fpdus(test, 4, 700);
-	gap_put(test, gap_at(t, 1), t->buf_len);
+	ooo_open_off(t, conn_arg(t));
+	gap_fpdus(t, 4, 700);
+	gap_put(t, gap_at(t, 1), t->buf_len);
 	/* Longer than a delayed ACK of TCP, and a search of MPA, may take. */
 	msleep(50);
-	gap_none(test);
-	gap_put(test, 0, gap_at(t, 1));
-	gap_alive(test);
-	KUNIT_EXPECT_EQ(test, t->a.nr_ooo, 0);
+	gap_none(t);
+	gap_put(t, 0, gap_at(t, 1));
+	gap_alive(t);
+	EXPECT_EQ(t, t->a.nr_ooo, 0);
 }
 
 const void *gap_af_ops(const struct socket *sock)
@@ -241,59 +222,58 @@ const void *gap_af_ops(const struct socket *sock)
 }
 
 /* ULPDUs after a hole have arrived before full operation. */
-static void ooo_startup(struct kunit *test, struct conn_test *t)
+static void ooo_startup(struct conn_test *t)
 {
 	u32 second;
 
-	conn_begin(test, CONN_INITIATOR, MPA_F_OOO);
-	gap_begin(test);
+	conn_begin(t, CONN_INITIATOR, MPA_F_OOO);
+	gap_begin(t);
 	t->rx_markers = true;
 	t->crc = true;
 	t->buf_len = mpa_peer_frame(t->buf, true, PEER_C, 1, NULL, 0);
-	second = t->buf_len + conn_fpdu(test, 700);
-	conn_fpdu(test, 700);
-	gap_put(test, second, t->buf_len);
-	gap_put(test, 0, PEER_FRAME);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	gap_none(test);
+	second = t->buf_len + conn_fpdu(t, 700);
+	conn_fpdu(t, 700);
+	gap_put(t, second, t->buf_len);
+	gap_put(t, 0, PEER_FRAME);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
+	gap_none(t);
 	mpa_resume(t->a.conn);
-	gap_ooo(test, 1, 2);
-	gap_put(test, PEER_FRAME, second);
-	gap_alive(test);
+	gap_ooo(t, 1, 2);
+	gap_put(t, PEER_FRAME, second);
+	gap_alive(t);
 }
 
 /* The connection has sent its FIN; the peer goes on sending. */
-static void ooo_shutdown(struct kunit *test, struct conn_test *t)
+static void ooo_shutdown(struct conn_test *t)
 {
-	gap_default(test);
-	KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_read_end(&t->peer), 0);
-	gap_fpdus(test, 4, 700);
-	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_ooo(test, 1, 4);
-	gap_put(test, 0, gap_at(t, 1));
-	gap_all(test);
+	gap_default(t);
+	ASSERT_EQ(t, mpa_shutdown(t->a.conn), 0);
+	ASSERT_EQ(t, mpa_peer_read_end(&t->peer), 0);
+	gap_fpdus(t, 4, 700);
+	gap_put(t, gap_at(t, 1), t->buf_len);
+	gap_ooo(t, 1, 4);
+	gap_put(t, 0, gap_at(t, 1));
+	gap_all(t);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.err, 0);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->a.err, 0);
 }
 
 /* True if, after a hole, the third FPDU is passed within some 200 ms. */
-static bool ooo_found_in_time(struct kunit *test)
+static bool ooo_found_in_time(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 ooo = mpa_consumer_ooo(&t->a), i;
 
-	gap_begin(test);
-	gap_fpdus(test, 3, 700);
-	gap_put(test, 0, gap_at(t, t->base_nr + 1));
+	gap_begin(t);
+	gap_fpdus(t, 3, 700);
+	gap_put(t, 0, gap_at(t, t->base_nr + 1));
 	conn_settle(&t->a);
-	gap_put(test, gap_at(t, t->base_nr + 2), t->buf_len);
+	gap_put(t, gap_at(t, t->base_nr + 2), t->buf_len);
 	for (i = 0; i < 100 && mpa_consumer_ooo(&t->a) == ooo; i++)
 		usleep_range(2000, 4000);
-	gap_put(test, gap_at(t, t->base_nr + 1), gap_at(t, t->base_nr + 2));
-	gap_all(test);
+	gap_put(t, gap_at(t, t->base_nr + 1), gap_at(t, t->base_nr + 2));
+	gap_all(t);
 	return mpa_consumer_ooo(&t->a) > ooo;
 }
 
@@ -302,39 +282,39 @@ static bool ooo_found_in_time(struct kunit *test)
  * slow, that time may be over, so it tries repeatedly; with @arg each time at
  * the first hole of a connection.
  */
-static void ooo_timer(struct kunit *test, struct conn_test *t)
+static void ooo_timer(struct conn_test *t)
 {
 	const void *ops;
 	u32 i;
 
-	conn_attach(test, MPA_F_OOO);
+	conn_attach(t, MPA_F_OOO);
 	WRITE_ONCE(t->mn->ooo_ack_notify, 0);
 	ops = gap_af_ops(t->sock[0]);
-	gap_default(test);
-	KUNIT_EXPECT_PTR_EQ(test, gap_af_ops(t->sock[0]), ops);
+	gap_default(t);
+	EXPECT_PTR_EQ(t, gap_af_ops(t->sock[0]), ops);
 	for (i = 0; i < 20; i++) {
-		if (ooo_found_in_time(test))
+		if (ooo_found_in_time(t))
 			break;
-		if (!conn_arg(test))
+		if (!conn_arg(t))
 			continue;
-		conn_reopen(test);
-		gap_default(test);
+		conn_reopen(t);
+		gap_default(t);
 	}
-	KUNIT_EXPECT_LT(test, i, 20);
-	gap_alive(test);
+	EXPECT_LT(t, i, 20);
+	gap_alive(t);
 }
 
 /* MPA_F_OOO sets M in the frame of either role. */
-static void ooo_frame(struct kunit *test, struct conn_test *t)
+static void ooo_frame(struct conn_test *t)
 {
 	struct mpa_info info;
 
-	gap_open(test, conn_arg(test), MPA_F_OOO);
+	gap_open(t, conn_arg(t), MPA_F_OOO);
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_TRUE(test, info.markers_rx);
-	gap_fpdus(test, 1, 100);
-	gap_put(test, 0, t->buf_len);
-	gap_alive(test);
+	EXPECT_TRUE(t, info.markers_rx);
+	gap_fpdus(t, 1, 100);
+	gap_put(t, 0, t->buf_len);
+	gap_alive(t);
 }
 
 /* FPDUs of a short stream, and segments: as many of one as of the other */
@@ -419,36 +399,34 @@ static u32 ooo_cut(const struct conn_test *t, enum conn_ooo_cut how, u32 n,
 	}
 }
 
-static void ooo_make_short(struct kunit *test, struct ooo_short *s, u32 n)
+static void ooo_make_short(struct conn_test *t, struct ooo_short *s, u32 n)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
-	gap_begin(test);
+	gap_begin(t);
 	for (i = 0; i < OOO_SHORT; i++)
-		conn_fpdu(test, 310 + (n * 7 + i * 13) % 64);
+		conn_fpdu(t, 310 + (n * 7 + i * 13) % 64);
 	for (i = 0; i <= OOO_SHORT; i++) {
 		s->pos[i] = gap_pos(t, t->base_nr + i);
-		s->cut[i] = t->base + ooo_cut(t, conn_arg(test), n, i);
+		s->cut[i] = t->base + ooo_cut(t, conn_arg(t), n, i);
 	}
 	s->have = 0;
 	s->found = 0;
 }
 
 /* Segment @i arrives: expect exactly the FPDUs that can be passed now. */
-static void ooo_arrive(struct kunit *test, struct ooo_short *s, u32 n, u32 i)
+static void ooo_arrive(struct conn_test *t, struct ooo_short *s, u32 n, u32 i)
 {
-	struct conn_test *t = test->priv;
 	u32 nr;
 
-	gap_put_as(test, s->cut[i] - t->base, s->cut[i + 1] - t->base,
+	gap_put_as(t, s->cut[i] - t->base, s->cut[i + 1] - t->base,
 		   n & 1 ? INJECT_PAGES : 0);
 	s->have |= BIT(i);
 	ooo_find_all(s);
 	nr = t->base_nr + hweight32(s->found);
-	KUNIT_ASSERT_TRUE_MSG(test, mpa_consumer_wait_ulpdus(&t->a, nr),
+	ASSERT_TRUE_MSG(t, mpa_consumer_wait_ulpdus(&t->a, nr),
 			      "try %u, segments %x", n, s->have);
-	KUNIT_ASSERT_EQ_MSG(test, ooo_passed(t, s), s->found,
+	ASSERT_EQ_MSG(t, ooo_passed(t, s), s->found,
 			    "try %u, segments %x", n, s->have);
 }
 
@@ -464,37 +442,35 @@ static u32 ooo_pick(u32 *left, u32 n)
 }
 
 /* All orders in which five segments can arrive; @arg: where they are cut. */
-static void ooo_orders(struct kunit *test, struct conn_test *t)
+static void ooo_orders(struct conn_test *t)
 {
 	u32 n, i, order, left;
 	struct ooo_short s;
 
-	gap_default(test);
+	gap_default(t);
 	for (n = 0; n < 120; n++) {
-		ooo_make_short(test, &s, n);
+		ooo_make_short(t, &s, n);
 		left = BIT(OOO_SHORT) - 1;
 		order = n;
 		for (i = OOO_SHORT; i; i--) {
-			ooo_arrive(test, &s, n, ooo_pick(&left, order % i));
+			ooo_arrive(t, &s, n, ooo_pick(&left, order % i));
 			order /= i;
 		}
-		KUNIT_ASSERT_TRUE(test,
-				  mpa_consumer_wait_delivered(&t->a,
-							      t->out_pos));
+		ASSERT_TRUE(t, mpa_consumer_wait_delivered(&t->a, t->out_pos));
 	}
-	gap_alive(test);
-	KUNIT_EXPECT_GT(test, t->a.nr_ooo, 120);
+	gap_alive(t);
+	EXPECT_GT(t, t->a.nr_ooo, 120);
 }
 
 /* The segments of a stream arrive in random order, some octets twice. */
-static void ooo_shuffled(struct kunit *test, struct conn_test *t)
+static void ooo_shuffled(struct conn_test *t)
 {
-	u32 seed = conn_arg(test), i, n, from, left = 40;
+	u32 seed = conn_arg(t), i, n, from, left = 40;
 	u8 order[40];
 
-	gap_default(test);
+	gap_default(t);
 	for (i = 0; i < 100; i++)
-		conn_fpdu(test, 1 + mpa_ref_random(&seed) % 500);
+		conn_fpdu(t, 1 + mpa_ref_random(&seed) % 500);
 	for (i = 0; i < left; i++)
 		order[i] = i;
 	while (left) {
@@ -502,34 +478,33 @@ static void ooo_shuffled(struct kunit *test, struct conn_test *t)
 		from = t->buf_len * order[n] / 40;
 		i = t->buf_len * (order[n] + 1) / 40;
 		order[n] = order[--left];
-		gap_put(test, from - mpa_ref_random(&seed) % (from / 2 + 1) / 8,
+		gap_put(t, from - mpa_ref_random(&seed) % (from / 2 + 1) / 8,
 			i);
 		if (left == 20)
-			KUNIT_ASSERT_TRUE(test,
-					  mpa_consumer_wait_ooo(&t->a, 1));
+			ASSERT_TRUE(t, mpa_consumer_wait_ooo(&t->a, 1));
 	}
-	gap_alive(test);
+	gap_alive(t);
 }
 
 /* Single octets, @arg: the last one first. */
-static void ooo_octets(struct kunit *test, struct conn_test *t)
+static void ooo_octets(struct conn_test *t)
 {
 	u32 i, from, nr;
 
-	gap_default(test);
-	conn_fpdu(test, 60);
-	conn_fpdu(test, 560);
-	conn_fpdu(test, 60);
+	gap_default(t);
+	conn_fpdu(t, 60);
+	conn_fpdu(t, 560);
+	conn_fpdu(t, 60);
 	from = gap_at(t, 1);
 	nr = t->buf_len - from;
 	for (i = 0; i < nr; i++) {
-		u32 at = conn_arg(test) ? t->buf_len - 1 - i : from + i;
+		u32 at = conn_arg(t) ? t->buf_len - 1 - i : from + i;
 
-		gap_put(test, at, at + 1);
+		gap_put(t, at, at + 1);
 	}
-	gap_ooo(test, 1, 3);
-	gap_put_split(test, 0, from, 1);
-	gap_alive(test);
+	gap_ooo(t, 1, 3);
+	gap_put_split(t, 0, from, 1);
+	gap_alive(t);
 }
 
 /* Set sk_rcvbuf. Returns the previous value. */
@@ -547,80 +522,79 @@ int gap_rcvbuf(struct conn_test *t, int to)
 }
 
 /* Open a connection with a larger window and receive buffer than usual. */
-void gap_widen(struct kunit *test)
+void gap_widen(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	conn_buffers(t, 212992, 212992);
-	conn_open(test, CONN_INITIATOR, MPA_F_OOO, PEER_C);
+	conn_open(t, CONN_INITIATOR, MPA_F_OOO, PEER_C);
 	gap_rcvbuf(t, SZ_4M);
 	for (i = 0; i < 12; i++)
-		conn_peer_send(test, 30000);
-	conn_expect_rx(test, &t->a, 12);
-	gap_begin(test);
+		conn_peer_send(t, 30000);
+	conn_expect_rx(t, &t->a, 12);
+	gap_begin(t);
 }
 
 /* The longest possible FPDU, in segments of @arg octets. */
-static void ooo_long(struct kunit *test, struct conn_test *t)
+static void ooo_long(struct conn_test *t)
 {
 	u32 first;
 
-	gap_widen(test);
+	gap_widen(t);
 	first = t->base_nr;
-	conn_fpdu(test, 40);
-	conn_fpdu(test, MPA_ULPDU_MAX);
-	conn_fpdu(test, 500);
-	gap_put_split(test, gap_at(t, first + 1), t->buf_len, conn_arg(test));
-	gap_ooo(test, first + 1, first + 3);
-	gap_put(test, 0, gap_at(t, first + 1));
-	gap_alive(test);
+	conn_fpdu(t, 40);
+	conn_fpdu(t, MPA_ULPDU_MAX);
+	conn_fpdu(t, 500);
+	gap_put_split(t, gap_at(t, first + 1), t->buf_len, conn_arg(t));
+	gap_ooo(t, first + 1, first + 3);
+	gap_put(t, 0, gap_at(t, first + 1));
+	gap_alive(t);
 }
 
 /* The same without a hole: a batch of its own, longer than others. */
-static void ooo_long_in_order(struct kunit *test, struct conn_test *t)
+static void ooo_long_in_order(struct conn_test *t)
 {
 	u32 first;
 
-	gap_widen(test);
+	gap_widen(t);
 	first = t->base_nr;
-	conn_fpdu(test, MPA_ULPDU_MAX);
-	gap_put_split(test, gap_at(t, first), t->buf_len, conn_arg(test));
-	gap_alive(test);
+	conn_fpdu(t, MPA_ULPDU_MAX);
+	gap_put_split(t, gap_at(t, first), t->buf_len, conn_arg(t));
+	gap_alive(t);
 }
 
 /*
  * An FPDU without other markers begins with a marker, which arrives after the
  * rest.
  */
-static void ooo_leading(struct kunit *test, struct conn_test *t)
+static void ooo_leading(struct conn_test *t)
 {
-	gap_default(test);
-	conn_fpdu(test, 502);
-	gap_fpdus(test, 2, 700);
-	KUNIT_ASSERT_EQ(test, gap_at(t, 1), 512);
-	gap_put(test, 516, t->buf_len);
-	gap_ooo(test, 2, 3);
-	gap_put(test, 512 - conn_arg(test), 516);
-	gap_ooo(test, 1, 3);
-	gap_put(test, 0, 512);
-	gap_alive(test);
+	gap_default(t);
+	conn_fpdu(t, 502);
+	gap_fpdus(t, 2, 700);
+	ASSERT_EQ(t, gap_at(t, 1), 512);
+	gap_put(t, 516, t->buf_len);
+	gap_ooo(t, 2, 3);
+	gap_put(t, 512 - conn_arg(t), 516);
+	gap_ooo(t, 1, 3);
+	gap_put(t, 0, 512);
+	gap_alive(t);
 }
 
 /* More FPDUs than a batch holds, or than one round steps over. */
-static void ooo_many(struct kunit *test, struct conn_test *t)
+static void ooo_many(struct conn_test *t)
 {
 	u32 i;
 
-	gap_default(test);
-	conn_fpdu(test, 100);
-	conn_fpdu(test, 500);
+	gap_default(t);
+	conn_fpdu(t, 100);
+	conn_fpdu(t, 500);
 	for (i = 2; i < 800; i++)
-		conn_fpdu(test, 1 + i % 30);
-	gap_put_split(test, gap_at(t, 1), t->buf_len, 1400);
-	gap_ooo(test, 1, 800);
-	gap_put(test, 0, gap_at(t, 1));
-	gap_alive(test);
+		conn_fpdu(t, 1 + i % 30);
+	gap_put_split(t, gap_at(t, 1), t->buf_len, 1400);
+	gap_ooo(t, 1, 800);
+	gap_put(t, 0, gap_at(t, 1));
+	gap_alive(t);
 }
 
 /* Clone TCP's skbs, so that TCP does not join them when the hole is filled. */
@@ -643,60 +617,59 @@ void gap_clone(struct conn_test *t, struct sk_buff_head *clones)
  * Each octet in an skb of its own: MPA does not keep the socket locked while it
  * steps over thousands of them, or (@arg) copies them for a single FPDU.
  */
-static void ooo_scattered(struct kunit *test, struct conn_test *t)
+static void ooo_scattered(struct conn_test *t)
 {
-	bool single = conn_arg(test);
+	bool single = conn_arg(t);
 	struct sk_buff_head clones;
 	u32 at, recvs;
 
 	__skb_queue_head_init(&clones);
-	gap_default(test);
+	gap_default(t);
 	gap_rcvbuf(t, SZ_16M);
-	gap_fpdus(test, single ? 2 : 9, single ? 5000 : 640);
+	gap_fpdus(t, single ? 2 : 9, single ? 5000 : 640);
 	for (at = t->buf_len; at-- > gap_at(t, 1);)
-		gap_put(test, at, at + 1);
+		gap_put(t, at, at + 1);
 	if (!single)
-		gap_ooo(test, 1, 9);
+		gap_ooo(t, 1, 9);
 	gap_clone(t, &clones);
 	recvs = mpa_consumer_count(&t->a, EV_RECV);
-	gap_put(test, 0, gap_at(t, 1));
-	gap_all(test);
+	gap_put(t, 0, gap_at(t, 1));
+	gap_all(t);
 	/* recv() once for the first FPDU; at once, once for all others. */
 	if (!single)
-		KUNIT_EXPECT_GT(test, mpa_consumer_count(&t->a, EV_RECV),
-				recvs + 2);
+		EXPECT_GT(t, mpa_consumer_count(&t->a, EV_RECV), recvs + 2);
 	__skb_queue_purge(&clones);
 }
 
 /* More ranges than are recorded: ULPDUs of the rest are passed in order. */
-static void ooo_bounded(struct kunit *test, struct conn_test *t)
+static void ooo_bounded(struct conn_test *t)
 {
 	u32 i, first, nr = MPA_OOO_RANGES + 20;
 
-	gap_widen(test);
+	gap_widen(t);
 	first = t->base_nr;
 	for (i = 0; i < nr; i++) {
-		conn_fpdu(test, 30);
-		conn_fpdu(test, 512);
+		conn_fpdu(t, 30);
+		conn_fpdu(t, 512);
 	}
 	for (i = 0; i < nr; i++)
-		gap_put(test, gap_at(t, first + 2 * i + 1),
-			gap_at(t, first + 2 * i + 2));
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_ooo(&t->a,
-						      MPA_OOO_RANGES));
+		gap_put(t, gap_at(t, first + 2 * i + 1), gap_at(t,
+								first + 2 * i +
+								2));
+	ASSERT_TRUE(t, mpa_consumer_wait_ooo(&t->a, MPA_OOO_RANGES));
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ooo(&t->a), MPA_OOO_RANGES);
+	EXPECT_EQ(t, mpa_consumer_ooo(&t->a), MPA_OOO_RANGES);
 	for (i = 0; i < nr; i++)
-		gap_put(test, gap_at(t, first + 2 * i),
-			gap_at(t, first + 2 * i + 1));
-	gap_alive(test);
+		gap_put(t, gap_at(t, first + 2 * i), gap_at(t,
+							    first + 2 * i + 1));
+	gap_alive(t);
 }
 
 /* Every second octet of @from to @to of the buffer arrives. */
-static void ooo_put_odd(struct kunit *test, u32 from, u32 to)
+static void ooo_put_odd(struct conn_test *t, u32 from, u32 to)
 {
 	for (from |= 1; from < to; from += 2)
-		gap_put(test, from, from + 1);
+		gap_put(t, from, from + 1);
 }
 
 /* True once all octets that have arrived have been searched. */
@@ -719,52 +692,51 @@ static bool ooo_searched(struct conn_test *t)
  * No FPDU is found among single octets, and searching all of them for each one
  * that arrives would keep a CPU busy: searches are limited by their cost.
  */
-static void ooo_paced(struct kunit *test, struct conn_test *t)
+static void ooo_paced(struct conn_test *t)
 {
 	u32 i, first, at = 6000, steps = 0;
 	unsigned long begun;
 
-	gap_widen(test);
-	gap_fpdus(test, 10, 700);
-	ooo_put_odd(test, 0, at);
-	KUNIT_ASSERT_TRUE(test, ooo_searched(t));
+	gap_widen(t);
+	gap_fpdus(t, 10, 700);
+	ooo_put_odd(t, 0, at);
+	ASSERT_TRUE(t, ooo_searched(t));
 	begun = t->a.conn->ooo.begun;
 	first = t->a.conn->ooo.cost;
 	for (i = 0; i < 10; i++, at += 2) {
 		steps += t->a.conn->ooo.cost;
-		ooo_put_odd(test, at, at + 2);
-		KUNIT_ASSERT_TRUE(test, ooo_searched(t));
+		ooo_put_odd(t, at, at + 2);
+		ASSERT_TRUE(t, ooo_searched(t));
 	}
-	KUNIT_EXPECT_GT(test, steps, 10 * 3000);
+	EXPECT_GT(t, steps, 10 * 3000);
 	/* The cost is that of one search, not of all before it. */
-	KUNIT_EXPECT_LT(test, t->a.conn->ooo.cost, 2 * first);
-	KUNIT_EXPECT_GE(test, t->a.conn->ooo.begun - begun,
-			steps / (OOO_STEPS / HZ));
-	gap_put(test, 0, t->buf_len);
-	gap_alive(test);
+	EXPECT_LT(t, t->a.conn->ooo.cost, 2 * first);
+	EXPECT_GE(t, t->a.conn->ooo.begun - begun, steps / (OOO_STEPS / HZ));
+	gap_put(t, 0, t->buf_len);
+	gap_alive(t);
 }
 
 /*
  * A delayed search runs when its time has come, although no packet arrives. The
  * timer for SACK blocks, four seconds after a hole, would be too late.
  */
-static void ooo_due(struct kunit *test, struct conn_test *t)
+static void ooo_due(struct conn_test *t)
 {
 	unsigned long begun;
 
-	gap_default(test);
-	gap_fpdus(test, 3, 700);
-	gap_put(test, gap_at(t, 1), gap_at(t, 2));
-	gap_ooo(test, 1, 2);
+	gap_default(t);
+	gap_fpdus(t, 3, 700);
+	gap_put(t, gap_at(t, 1), gap_at(t, 2));
+	gap_ooo(t, 1, 2);
 	/* As if the last search had cost a quarter of a second */
 	begun = jiffies;
 	t->a.conn->ooo.begun = begun;
 	t->a.conn->ooo.cost = OOO_STEPS / 4;
-	gap_put(test, gap_at(t, 2), t->buf_len);
-	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_ooo(&t->a, 2));
-	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begun + 3 * HZ));
-	gap_put(test, 0, gap_at(t, 1));
-	gap_alive(test);
+	gap_put(t, gap_at(t, 2), t->buf_len);
+	EXPECT_TRUE(t, mpa_consumer_wait_ooo(&t->a, 2));
+	EXPECT_TRUE(t, time_before(jiffies, begun + 3 * HZ));
+	gap_put(t, 0, gap_at(t, 1));
+	gap_alive(t);
 }
 
 /* Alter the ULPDUs of FPDUs @from to @to, but not length, markers and CRC. */
@@ -789,18 +761,16 @@ static bool ooo_kept_ulpdu(const struct conn_test *t,
 	return conn_same(u, t->pool + k % 256, t->out_len[k]);
 }
 
-void gap_kept_same(struct kunit *test)
+void gap_kept_same(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	const struct mpa_rx *rx;
 	u32 i, j;
 
-	KUNIT_ASSERT_GT(test, t->a.nr_kept, 0);
+	ASSERT_GT(t, t->a.nr_kept, 0);
 	for (i = 0; i < t->a.nr_kept; i++) {
 		rx = t->a.kept[i];
 		for (j = 0; j < rx->nr; j++)
-			KUNIT_ASSERT_TRUE(test, ooo_kept_ulpdu(t,
-							       rx->ulpdu + j));
+			ASSERT_TRUE(t, ooo_kept_ulpdu(t, rx->ulpdu + j));
 	}
 }
 
@@ -808,29 +778,29 @@ void gap_kept_same(struct kunit *test)
  * Passed ULPDUs are received again with other octets, which are ignored. @arg:
  * in one segment with the hole, so that TCP puts them into the stream.
  */
-static void ooo_altered(struct kunit *test, struct conn_test *t)
+static void ooo_altered(struct conn_test *t)
 {
 	u32 hole;
 
-	gap_default(test);
+	gap_default(t);
 	t->a.keep_ooo = true;
-	gap_fpdus(test, 4, 700);
-	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_ooo(test, 1, 4);
-	hole = conn_arg(test) ? 0 : gap_at(t, 1) - 9;
+	gap_fpdus(t, 4, 700);
+	gap_put(t, gap_at(t, 1), t->buf_len);
+	gap_ooo(t, 1, 4);
+	hole = conn_arg(t) ? 0 : gap_at(t, 1) - 9;
 	gap_alter(t, 1, 4);
-	gap_put(test, hole, t->buf_len);
+	gap_put(t, hole, t->buf_len);
 	if (hole) {
-		gap_ooo(test, 1, 4);
-		gap_put(test, 0, hole);
+		gap_ooo(t, 1, 4);
+		gap_put(t, 0, hole);
 	}
-	gap_all(test);
-	gap_kept_same(test);
-	gap_alive(test);
+	gap_all(t);
+	gap_kept_same(t);
+	gap_alive(t);
 }
 
 /* Segments that overlap each other in every way. */
-static void ooo_overlap(struct kunit *test, struct conn_test *t)
+static void ooo_overlap(struct conn_test *t)
 {
 	static const u16 seg[][2] = {
 		{ 1500, 1700 }, { 1400, 1600 }, { 1650, 2100 }, { 1500, 1700 },
@@ -839,64 +809,64 @@ static void ooo_overlap(struct kunit *test, struct conn_test *t)
 	};
 	u32 i;
 
-	gap_default(test);
-	gap_fpdus(test, 7, 393);	/* 401 to 405 octets each */
-	KUNIT_ASSERT_GT(test, t->buf_len, 2800);
+	gap_default(t);
+	gap_fpdus(t, 7, 393);	/* 401 to 405 octets each */
+	ASSERT_GT(t, t->buf_len, 2800);
 	for (i = 0; i < ARRAY_SIZE(seg); i++)
-		gap_put(test, seg[i][0], seg[i][1]);
-	gap_ooo(test, 2, 6);
-	gap_put(test, 10, 750);
-	gap_ooo(test, 1, 6);
-	gap_put(test, 0, 800);
-	gap_put(test, 2600, t->buf_len);
-	gap_alive(test);
+		gap_put(t, seg[i][0], seg[i][1]);
+	gap_ooo(t, 2, 6);
+	gap_put(t, 10, 750);
+	gap_ooo(t, 1, 6);
+	gap_put(t, 0, 800);
+	gap_put(t, 2600, t->buf_len);
+	gap_alive(t);
 }
 
 /*
  * TCP joins a segment to a small skb before it, and leaves in its queue the
  * skbs that it covers then. On hold: TCP would not join to an skb with a clone.
  */
-static void ooo_covered(struct kunit *test, struct conn_test *t)
+static void ooo_covered(struct conn_test *t)
 {
 	u32 at;
 
-	gap_default(test);
-	gap_fpdus(test, 4, 700);
+	gap_default(t);
+	gap_fpdus(t, 4, 700);
 	at = gap_at(t, 1);
 	mpa_hold(t->a.conn);
 	conn_settle(&t->a);
-	gap_put(test, at + 50, at + 60);
-	gap_put(test, at + 65, at + 80);
-	gap_put_as(test, at + 60, t->buf_len, INJECT_PAGES);
-	KUNIT_EXPECT_GT(test, gap_queued(t), t->buf_len - at - 50);
+	gap_put(t, at + 50, at + 60);
+	gap_put(t, at + 65, at + 80);
+	gap_put_as(t, at + 60, t->buf_len, INJECT_PAGES);
+	EXPECT_GT(t, gap_queued(t), t->buf_len - at - 50);
 	mpa_resume(t->a.conn);
-	gap_ooo(test, 2, 4);
-	gap_put(test, 0, at + 50);
-	gap_alive(test);
+	gap_ooo(t, 2, 4);
+	gap_put(t, 0, at + 50);
+	gap_alive(t);
 }
 
 /* More covered skbs than MPA looks for, and an FPDU that has to be copied. */
-static void ooo_covered_many(struct kunit *test, struct conn_test *t)
+static void ooo_covered_many(struct conn_test *t)
 {
 	u32 at, i, joined;
 
-	gap_default(test);
-	gap_fpdus(test, 2, 700);
-	gap_fpdus(test, 1, 8000);
+	gap_default(t);
+	gap_fpdus(t, 2, 700);
+	gap_fpdus(t, 1, 8000);
 	at = gap_at(t, 1);
 	joined = gap_at(t, 2) + 600;
 	mpa_hold(t->a.conn);
 	conn_settle(&t->a);
-	gap_put(test, at + 50, at + 60);
+	gap_put(t, at + 50, at + 60);
 	for (i = 0; i < 12; i++)
-		gap_put(test, at + 65 + 20 * i, at + 75 + 20 * i);
-	gap_put_as(test, at + 60, joined, INJECT_PAGES);
-	gap_put_split(test, joined, t->buf_len, 200);
-	KUNIT_EXPECT_EQ(test, gap_queued(t), t->buf_len - at - 50 + 120);
+		gap_put(t, at + 65 + 20 * i, at + 75 + 20 * i);
+	gap_put_as(t, at + 60, joined, INJECT_PAGES);
+	gap_put_split(t, joined, t->buf_len, 200);
+	EXPECT_EQ(t, gap_queued(t), t->buf_len - at - 50 + 120);
 	mpa_resume(t->a.conn);
 	conn_settle(&t->a);
-	gap_put(test, 0, at + 50);
-	gap_alive(test);
+	gap_put(t, 0, at + 50);
+	gap_alive(t);
 }
 
 /* Octets in TCP's out-of-order queue. */
@@ -915,56 +885,53 @@ u32 gap_queued(struct conn_test *t)
 }
 
 /* 100 octets at @at arrive; TCP drops all octets after them to take these. */
-void gap_drop(struct kunit *test, u32 at)
+void gap_drop(struct conn_test *t, u32 at)
 {
-	struct conn_test *t = test->priv;
 	int rcvbuf = gap_rcvbuf(t, SOCK_MIN_RCVBUF);
 
-	gap_put(test, at, at + 100);
-	KUNIT_ASSERT_EQ(test, gap_queued(t), 100);
+	gap_put(t, at, at + 100);
+	ASSERT_EQ(t, gap_queued(t), 100);
 	gap_rcvbuf(t, rcvbuf);
 }
 
 /* TCP drops the octets after a hole, and then receives other ones. */
-static void ooo_dropped(struct kunit *test, struct conn_test *t)
+static void ooo_dropped(struct conn_test *t)
 {
-	gap_default(test);
-	gap_fpdus(test, 4, 2000);
-	gap_put(test, gap_at(t, 1), gap_at(t, 3));
-	gap_ooo(test, 1, 3);
-	gap_drop(test, 100);
-	gap_ooo(test, 1, 3);
+	gap_default(t);
+	gap_fpdus(t, 4, 2000);
+	gap_put(t, gap_at(t, 1), gap_at(t, 3));
+	gap_ooo(t, 1, 3);
+	gap_drop(t, 100);
+	gap_ooo(t, 1, 3);
 	gap_alter(t, 1, 3);
-	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_ooo(test, 1, 4);
-	gap_put(test, 0, gap_at(t, 1));
-	gap_alive(test);
+	gap_put(t, gap_at(t, 1), t->buf_len);
+	gap_ooo(t, 1, 4);
+	gap_put(t, 0, gap_at(t, 1));
+	gap_alive(t);
 }
 
 /* Repeat octets @from to @to, in order, until TCP has room for them. */
-static void ooo_repeat(struct kunit *test, u32 from, u32 to)
+static void ooo_repeat(struct conn_test *t, u32 from, u32 to)
 {
-	struct conn_test *t = test->priv;
 	struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
 	u32 i;
 
 	for (i = 0; i < 1000; i++) {
-		gap_put(test, from, to);
+		gap_put(t, from, to);
 		conn_settle(&t->a);
 		if (!before(READ_ONCE(tp->rcv_nxt), t->inject.seq + to))
 			return;
 	}
-	KUNIT_FAIL(test, "TCP does not take octet %u", from);
+	KUNIT_FAIL(t->test, "TCP does not take octet %u", from);
 }
 
 /* Wait until the peer's window is zero and all octets are acknowledged. */
-static void ooo_wait_zero_window(struct kunit *test)
+static void ooo_wait_zero_window(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
 
-	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(!READ_ONCE(tp->snd_wnd) &&
-					   !READ_ONCE(tp->packets_out)));
+	EXPECT_TRUE(t, CONN_UNTIL(!READ_ONCE(tp->snd_wnd) &&
+				  !READ_ONCE(tp->packets_out)));
 	conn_settle(&t->a);
 }
 
@@ -975,82 +942,81 @@ static void ooo_wait_zero_window(struct kunit *test)
  * (SND.WL1). If the segment waits in the backlog (@arg), TCP processes an ACK
  * from after the hole before it announces the window.
  */
-static void ooo_window_retracted(struct kunit *test, struct conn_test *t)
+static void ooo_window_retracted(struct conn_test *t)
 {
-	bool locked = conn_arg(test);
+	bool locked = conn_arg(t);
 	u32 i;
 
 	conn_buffers(t, 8192, 16384);
-	gap_open(test, CONN_INITIATOR, 0);
-	gap_fpdus(test, 4, 1000);
+	gap_open(t, CONN_INITIATOR, 0);
+	gap_fpdus(t, 4, 1000);
 	mpa_hold(t->a.conn);
-	gap_put(test, 0, gap_at(t, 1));
-	conn_post_many(test, 8, 8000);
-	ooo_wait_zero_window(test);
-	gap_put(test, gap_at(t, 2), t->buf_len);
+	gap_put(t, 0, gap_at(t, 1));
+	conn_post_many(t, 8, 8000);
+	ooo_wait_zero_window(t);
+	gap_put(t, gap_at(t, 2), t->buf_len);
 	gap_rcvbuf(t, 1);
 	/* Nested: mpa_inject() locks the peer's socket to make a segment. */
 	if (locked)
 		lock_sock_nested(t->sock[0]->sk, SINGLE_DEPTH_NESTING);
-	gap_put(test, gap_at(t, 1), gap_at(t, 2));
-	gap_put(test, t->buf_len, t->buf_len);
+	gap_put(t, gap_at(t, 1), gap_at(t, 2));
+	gap_put(t, t->buf_len, t->buf_len);
 	if (locked)
 		release_sock(t->sock[0]->sk);
-	KUNIT_ASSERT_EQ(test, gap_queued(t), 0);
-	KUNIT_ASSERT_EQ(test, tcp_sk(t->sock[0]->sk)->rcv_nxt,
+	ASSERT_EQ(t, gap_queued(t), 0);
+	ASSERT_EQ(t, tcp_sk(t->sock[0]->sk)->rcv_nxt,
 			t->inject.seq + gap_at(t, 1));
 
 	for (i = 0; i < 8; i++)
-		conn_expect_tx(test, 8000);
-	conn_expect_done(test, &t->a, 8, 0);
+		conn_expect_tx(t, 8000);
+	conn_expect_done(t, &t->a, 8, 0);
 	mpa_resume(t->a.conn);
-	conn_expect_rx(test, &t->a, 1);
+	conn_expect_rx(t, &t->a, 1);
 }
 
 /*
  * TCP drops passed octets and receives them again. The FPDU is larger than the
  * receive buffer, so it is copied.
  */
-static void ooo_copied(struct kunit *test, struct conn_test *t)
+static void ooo_copied(struct conn_test *t)
 {
 	unsigned long copied;
 	u32 at;
 
-	gap_default(test);
-	conn_fpdu(test, 300);
-	conn_fpdu(test, 9000);
-	conn_fpdu(test, 300);
-	gap_put(test, gap_at(t, 1), t->buf_len);
-	gap_ooo(test, 1, 3);
+	gap_default(t);
+	conn_fpdu(t, 300);
+	conn_fpdu(t, 9000);
+	conn_fpdu(t, 300);
+	gap_put(t, gap_at(t, 1), t->buf_len);
+	gap_ooo(t, 1, 3);
 	copied = conn_counter(t, MPA_MIB_RX_COPIED);
 	gap_rcvbuf(t, SOCK_MIN_RCVBUF);
-	gap_put(test, 100, 200);
-	KUNIT_ASSERT_EQ(test, gap_queued(t), 100);
+	gap_put(t, 100, 200);
+	ASSERT_EQ(t, gap_queued(t), 100);
 	gap_alter(t, 1, 3);
 	for (at = 0; at < t->buf_len; at += 900)
-		ooo_repeat(test, at, min(at + 900, t->buf_len));
-	gap_all(test);
-	KUNIT_EXPECT_GT(test, conn_counter(t, MPA_MIB_RX_COPIED), copied);
+		ooo_repeat(t, at, min(at + 900, t->buf_len));
+	gap_all(t);
+	EXPECT_GT(t, conn_counter(t, MPA_MIB_RX_COPIED), copied);
 }
 
 /* TCP's sequence number wraps, at various stream positions. */
-static void ooo_wrap(struct kunit *test, struct conn_test *t)
+static void ooo_wrap(struct conn_test *t)
 {
 	u32 at;
 
 	for (at = 1; at < 2900; at += 131) {
 		t->opts.seq = -(20 + at);
-		gap_default(test);
-		gap_fpdus(test, 4, 700);
+		gap_default(t);
+		gap_fpdus(t, 4, 700);
 		/* It also wraps between the end of an FPDU and of its skb. */
-		gap_put(test, gap_at(t, 2) - 150, t->buf_len);
-		gap_put(test, gap_at(t, 1), gap_at(t, 2) - 150);
-		gap_ooo(test, 1, 4);
-		gap_put(test, 0, gap_at(t, 1));
-		gap_alive(test);
-		KUNIT_ASSERT_LT(test, tcp_sk(t->sock[0]->sk)->rcv_nxt,
-				t->opts.seq);
-		conn_reopen(test);
+		gap_put(t, gap_at(t, 2) - 150, t->buf_len);
+		gap_put(t, gap_at(t, 1), gap_at(t, 2) - 150);
+		gap_ooo(t, 1, 4);
+		gap_put(t, 0, gap_at(t, 1));
+		gap_alive(t);
+		ASSERT_LT(t, tcp_sk(t->sock[0]->sk)->rcv_nxt, t->opts.seq);
+		conn_reopen(t);
 	}
 }
 

@@ -4,197 +4,187 @@
 #include "mpa_conn_test.h"
 
 /* Set the limit to @max; the peer of the other connection, b, sends nothing. */
-static void overflow_init_flags(struct kunit *test, int max, u32 flags)
+static void overflow_init_flags(struct conn_test *t, int max, u32 flags)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_conn *conn;
 	int err;
 
-	conn_attach(test, flags);
+	conn_attach(t, flags);
 	t->startup_max = t->mn->startup_max;
 	WRITE_ONCE(t->mn->startup_max, max);
 	err = mpa_peer_pair(&t->opts, &t->sock[1], &t->helper.client);
-	KUNIT_ASSERT_EQ(test, err, 0);
+	ASSERT_EQ(t, err, 0);
 	conn = mpa_attach(t->sock[1], &t->b.params);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, conn);
+	ASSERT_OK(t, conn);
 	t->b.conn = conn;
 }
 
-static void overflow_init(struct kunit *test, int max)
+static void overflow_init(struct conn_test *t, int max)
 {
-	overflow_init_flags(test, max, 0);
+	overflow_init_flags(t, max, 0);
 }
 
-static void overflow_start_b(struct kunit *test)
+static void overflow_start_b(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->b.conn, NULL, 0), 0);
+	ASSERT_EQ(t, mpa_start_responder(t->b.conn, NULL, 0), 0);
 	conn_settle(&t->b);
 }
 
-static void overflow_start_a(struct kunit *test, enum conn_role role)
+static void overflow_start_a(struct conn_test *t, enum conn_role role)
 {
-	struct conn_test *t = test->priv;
-
-	conn_start(test, role);
+	conn_start(t, role);
 	conn_settle(&t->a);
 }
 
 /* Finish the startup of a, a Responder. */
-static void overflow_establish(struct kunit *test)
+static void overflow_establish(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	if (!mpa_consumer_count(&t->a, EV_REQUEST))
-		conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+		conn_peer_frame(t, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
+	ASSERT_EQ(t, mpa_accept(t->a.conn, NULL, 0), 0);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
 }
 
 /* The oldest startup ends, with the reason; the later one is established. */
-static void overflow_oldest(struct kunit *test, struct conn_test *t)
+static void overflow_oldest(struct conn_test *t)
 {
 	const u32 mib = MPA_MIB_REASON + MPA_REASON_STARTUP_OVERFLOW;
 	unsigned long before;
 
-	overflow_init(test, 1);
+	overflow_init(t, 1);
 	before = conn_counter(t, mib);
-	overflow_start_b(test);
-	CONN_COUNT(test, &t->b, EV_ENDED, 0);
-	overflow_start_a(test, CONN_RESPONDER);
-	conn_expect_end(test, &t->b, MPA_ERR_FRAME,
-			MPA_REASON_STARTUP_OVERFLOW);
-	KUNIT_EXPECT_EQ(test, t->b.end.err, -ECONNABORTED);
-	CONN_WAIT(test, &t->b, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->helper.client->sk->sk_err, ECONNRESET);
-	KUNIT_EXPECT_EQ(test, before + 1, conn_counter(t, mib));
-	overflow_establish(test);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	overflow_start_b(t);
+	CONN_COUNT(t, &t->b, EV_ENDED, 0);
+	overflow_start_a(t, CONN_RESPONDER);
+	conn_expect_end(t, &t->b, MPA_ERR_FRAME, MPA_REASON_STARTUP_OVERFLOW);
+	EXPECT_EQ(t, t->b.end.err, -ECONNABORTED);
+	CONN_WAIT(t, &t->b, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->helper.client->sk->sk_err, ECONNRESET);
+	EXPECT_EQ(t, before + 1, conn_counter(t, mib));
+	overflow_establish(t);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
 /* With two startups and a limit of two, none is ended. */
-static void overflow_room(struct kunit *test, struct conn_test *t)
+static void overflow_room(struct conn_test *t)
 {
-	overflow_init(test, 2);
-	overflow_start_b(test);
-	overflow_start_a(test, CONN_RESPONDER);
-	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 2);
-	overflow_establish(test);
-	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
-	CONN_COUNT(test, &t->b, EV_ENDED, 0);
+	overflow_init(t, 2);
+	overflow_start_b(t);
+	overflow_start_a(t, CONN_RESPONDER);
+	EXPECT_EQ(t, t->mn->nr_startups, 2);
+	overflow_establish(t);
+	EXPECT_EQ(t, t->mn->nr_startups, 1);
+	CONN_COUNT(t, &t->b, EV_ENDED, 0);
 }
 
 /* The limit is lowered: the next startup ends those above it. */
-static void overflow_lowered(struct kunit *test, struct conn_test *t)
+static void overflow_lowered(struct conn_test *t)
 {
-	overflow_init(test, 2);
-	overflow_start_b(test);
+	overflow_init(t, 2);
+	overflow_start_b(t);
 	WRITE_ONCE(t->mn->startup_max, 1);
 	conn_settle(&t->b);
-	CONN_COUNT(test, &t->b, EV_ENDED, 0);
-	overflow_start_a(test, CONN_RESPONDER);
-	conn_expect_end(test, &t->b, MPA_ERR_FRAME,
-			MPA_REASON_STARTUP_OVERFLOW);
-	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
-	overflow_establish(test);
+	CONN_COUNT(t, &t->b, EV_ENDED, 0);
+	overflow_start_a(t, CONN_RESPONDER);
+	conn_expect_end(t, &t->b, MPA_ERR_FRAME, MPA_REASON_STARTUP_OVERFLOW);
+	EXPECT_EQ(t, t->mn->nr_startups, 1);
+	overflow_establish(t);
 }
 
 /* A startup with a complete Request does not count, whatever happens next. */
-static void overflow_decide(struct kunit *test, struct conn_test *t)
+static void overflow_decide(struct conn_test *t)
 {
-	overflow_init(test, 1);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	conn_start(test, CONN_RESPONDER);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	overflow_start_b(test);
+	overflow_init(t, 1);
+	conn_peer_frame(t, false, PEER_C, 1, NULL, 0);
+	conn_start(t, CONN_RESPONDER);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
+	overflow_start_b(t);
 	conn_settle(&t->a);
-	overflow_establish(test);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
-	CONN_COUNT(test, &t->b, EV_ENDED, 0);
+	overflow_establish(t);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
+	CONN_COUNT(t, &t->b, EV_ENDED, 0);
 }
 
 /* An Initiator does not count. */
-static void overflow_initiator(struct kunit *test, struct conn_test *t)
+static void overflow_initiator(struct conn_test *t)
 {
-	overflow_init(test, 1);
-	overflow_start_a(test, CONN_INITIATOR);
-	overflow_start_b(test);
+	overflow_init(t, 1);
+	overflow_start_a(t, CONN_INITIATOR);
+	overflow_start_b(t);
 	conn_settle(&t->a);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
-	conn_peer_frame(test, true, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	CONN_COUNT(test, &t->b, EV_ENDED, 0);
+	conn_expect_frame(t, false, PEER_C, 1, NULL, 0);
+	conn_peer_frame(t, true, PEER_C, 1, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
+	CONN_COUNT(t, &t->b, EV_ENDED, 0);
 }
 
 /* A startup is chosen to be ended, but its Request is complete first. */
-static void overflow_late(struct kunit *test, struct conn_test *t)
+static void overflow_late(struct conn_test *t)
 {
-	overflow_init(test, 1);
-	overflow_start_a(test, CONN_RESPONDER);
+	overflow_init(t, 1);
+	overflow_start_a(t, CONN_RESPONDER);
 	set_bit(MPA_CONN_STARTUP_OVERFLOW, &t->a.conn->flags);
-	overflow_establish(test);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	overflow_establish(t);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
 /* A refused peer that does not close counts; the reason stays REVISION. */
-static void overflow_refused(struct kunit *test, struct conn_test *t)
+static void overflow_refused(struct conn_test *t)
 {
-	overflow_init_flags(test, 1, MPA_F_STRICT);
-	overflow_start_a(test, CONN_RESPONDER);
-	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
-	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	overflow_init_flags(t, 1, MPA_F_STRICT);
+	overflow_start_a(t, CONN_RESPONDER);
+	conn_peer_frame(t, false, PEER_C, 0, NULL, 0);
+	conn_expect_frame(t, true, PEER_C | PEER_R, 1, NULL, 0);
 	conn_settle(&t->a);
 	/* No timeout ends it. */
 	mod_timer(&t->a.conn->timer, jiffies + 60 * HZ);
-	overflow_start_b(test);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	CONN_COUNT(test, &t->b, EV_ENDED, 0);
+	overflow_start_b(t);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_COUNT(t, &t->b, EV_ENDED, 0);
 }
 
 /* A refused peer is ended before TCP takes the refusal: the buffer is full. */
-static void overflow_refusal_unsent(struct kunit *test, struct conn_test *t)
+static void overflow_refusal_unsent(struct conn_test *t)
 {
 	struct sock *sk;
 
 	conn_buffers(t, 4096, 200000);
-	overflow_init_flags(test, 1, MPA_F_STRICT);
-	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 60000),
-			0);
+	overflow_init_flags(t, 1, MPA_F_STRICT);
+	ASSERT_EQ(t, mpa_start_responder(t->a.conn, t->pool, 60000), 0);
 	conn_settle(&t->a);
 	sk = t->sock[0]->sk;
 	WRITE_ONCE(sk->sk_sndbuf, 1);
-	KUNIT_ASSERT_FALSE(test, sk_stream_memory_free(sk));
-	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
+	ASSERT_FALSE(t, sk_stream_memory_free(sk));
+	conn_peer_frame(t, false, PEER_C, 0, NULL, 0);
 	conn_settle(&t->a);
-	overflow_start_b(test);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	CONN_COUNT(test, &t->b, EV_ENDED, 0);
+	overflow_start_b(t);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_COUNT(t, &t->b, EV_ENDED, 0);
 }
 
 /* A startup that ends by a reset, mpa_abort() or mpa_detach() makes room. */
-static void overflow_makes_room(struct kunit *test, struct conn_test *t)
+static void overflow_makes_room(struct conn_test *t)
 {
-	overflow_init(test, 1);
-	overflow_start_a(test, CONN_RESPONDER);
-	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 1);
-	switch (conn_arg(test)) {
+	overflow_init(t, 1);
+	overflow_start_a(t, CONN_RESPONDER);
+	EXPECT_EQ(t, t->mn->nr_startups, 1);
+	switch (conn_arg(t)) {
 	case 0:
 		mpa_peer_reset(&t->peer);
-		CONN_WAIT(test, &t->a, EV_ENDED, 1);
+		CONN_WAIT(t, &t->a, EV_ENDED, 1);
 		break;
 	case 1:
 		mpa_abort(t->a.conn);
-		CONN_WAIT(test, &t->a, EV_ENDED, 1);
+		CONN_WAIT(t, &t->a, EV_ENDED, 1);
 		break;
 	default:
-		conn_detach(test, &t->a);
+		conn_detach(t, &t->a);
 		break;
 	}
-	KUNIT_EXPECT_EQ(test, t->mn->nr_startups, 0);
-	overflow_start_b(test);
-	CONN_COUNT(test, &t->b, EV_ENDED, 0);
+	EXPECT_EQ(t, t->mn->nr_startups, 0);
+	overflow_start_b(t);
+	CONN_COUNT(t, &t->b, EV_ENDED, 0);
 }
 
 static const struct conn_row overflow_rows[] = {

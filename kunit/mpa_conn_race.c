@@ -51,20 +51,19 @@ static void race_nothing(struct conn_test *t)
 }
 
 /* Open a connection with traffic both ways, and batches kept. */
-static void race_begin(struct kunit *test)
+static void race_begin(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
-	conn_default(test);
+	conn_default(t);
 	t->a.keep = true;
 	for (i = 0; i < 3; i++)
-		conn_peer_send(test, 1000);
-	conn_expect_rx(test, &t->a, 3);
+		conn_peer_send(t, 1000);
+	conn_expect_rx(t, &t->a, 3);
 	t->a.keep = false;
-	conn_post_many(test, 20, 5000);
+	conn_post_many(t, 20, 5000);
 	for (i = 0; i < 20; i++)
-		conn_fpdu(test, 700);
+		conn_fpdu(t, 700);
 }
 
 /**
@@ -77,15 +76,15 @@ struct race_acts {
 	void	(*here)(struct conn_test *t);
 };
 
-static void race(struct kunit *test, struct conn_test *t)
+static void race(struct conn_test *t)
 {
-	const struct race_acts *acts = conn_data(test);
+	const struct race_acts *acts = conn_data(t);
 	struct race_work work = { .t = t, .act = acts->act };
 	u32 i;
 
 	INIT_WORK_ONSTACK(&work.work, race_run);
 	for (i = 0; i < 24; i++) {
-		race_begin(test);
+		race_begin(t);
 		work.delay_us = i * 40;
 		queue_work(mpa_unbound_wq, &work.work);
 		acts->here(t);
@@ -97,10 +96,10 @@ static void race(struct kunit *test, struct conn_test *t)
 		if (t->a.nr_done != t->nr_msg)
 			break;
 		t->a.conn = NULL;
-		conn_reopen(test);
+		conn_reopen(t);
 	}
 	destroy_work_on_stack(&work.work);
-	KUNIT_EXPECT_EQ_MSG(test, i, 24, "lost in round %u", i);
+	EXPECT_EQ_MSG(t, i, 24, "lost in round %u", i);
 }
 
 static void race_abort(struct conn_test *t)

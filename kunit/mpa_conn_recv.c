@@ -14,11 +14,9 @@ static void recv_flush_work(struct conn_test *t)
 		flush_work(&t->a.conn->work);
 }
 
-static void recv_write(struct kunit *test, u32 from, u32 to)
+static void recv_write(struct conn_test *t, u32 from, u32 to)
 {
-	struct conn_test *t = test->priv;
-
-	conn_write(test, t->buf + from, to - from);
+	conn_write(t, t->buf + from, to - from);
 	recv_flush_work(t);
 }
 
@@ -36,148 +34,145 @@ static void recv_new_crc(struct conn_test *t, u32 from)
 			   t->buf + from + len);
 }
 
-static void recv_held(struct kunit *test, struct conn_test *t)
+static void recv_held(struct conn_test *t)
 {
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
-	conn_peer_send(test, 100);
-	conn_peer_send(test, 900);
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	conn_peer_send(t, 100);
+	conn_peer_send(t, 900);
 	conn_settle(&t->a);
-	CONN_COUNT(test, &t->a, EV_RECV, 0);
+	CONN_COUNT(t, &t->a, EV_RECV, 0);
 	mpa_resume(t->a.conn);
-	conn_expect_rx(test, &t->a, 2);
-	KUNIT_EXPECT_EQ(test, t->a.pos[0], 0);
-	KUNIT_EXPECT_EQ(test, t->a.pos[1], mpa_ref_size(0, 100, true));
-	KUNIT_EXPECT_EQ(test, t->a.delivered, t->out_pos);
+	conn_expect_rx(t, &t->a, 2);
+	EXPECT_EQ(t, t->a.pos[0], 0);
+	EXPECT_EQ(t, t->a.pos[1], mpa_ref_size(0, 100, true));
+	EXPECT_EQ(t, t->a.delivered, t->out_pos);
 
 	mpa_hold(t->a.conn);
 	conn_settle(&t->a);
-	conn_peer_send(test, 100);
+	conn_peer_send(t, 100);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 2);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 2);
 	mpa_resume(t->a.conn);
-	conn_expect_rx(test, &t->a, 3);
+	conn_expect_rx(t, &t->a, 3);
 }
 
 /* On hold the window closes; after mpa_resume() all ULPDUs are delivered. */
-static void recv_held_window(struct kunit *test, struct conn_test *t)
+static void recv_held_window(struct conn_test *t)
 {
 	u32 i, nr = 60, consumed;
 
 	conn_buffers(t, 8192, 200000);
-	conn_full(test, CONN_INITIATOR, 0, PEER_C);
+	conn_full(t, CONN_INITIATOR, 0, PEER_C);
 	consumed = recv_consumed(t);
 	for (i = 0; i < nr; i++)
-		conn_peer_send(test, 2000);
+		conn_peer_send(t, 2000);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, recv_consumed(t), consumed);
-	KUNIT_EXPECT_LT(test, tcp_sk(t->sock[0]->sk)->rcv_nxt - consumed,
-			t->out_pos);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
+	EXPECT_EQ(t, recv_consumed(t), consumed);
+	EXPECT_LT(t, tcp_sk(t->sock[0]->sk)->rcv_nxt - consumed, t->out_pos);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 0);
 	mpa_resume(t->a.conn);
-	conn_expect_rx(test, &t->a, nr);
+	conn_expect_rx(t, &t->a, nr);
 }
 
 /* FPDUs with a marker inside, in two segments, cut after each octet. */
-static void recv_split(struct kunit *test, struct conn_test *t)
+static void recv_split(struct conn_test *t)
 {
-	bool markers = conn_arg(test);
+	bool markers = conn_arg(t);
 	u32 cut, at, size, nr = 0;
 
-	conn_open(test, CONN_INITIATOR, markers ? MPA_F_MARKERS : 0, PEER_C);
+	conn_open(t, CONN_INITIATOR, markers ? MPA_F_MARKERS : 0, PEER_C);
 	for (cut = 1; cut < 516; cut++) {
-		size = conn_fpdu(test, 500);
+		size = conn_fpdu(t, 500);
 		at = min(cut, size - 1);
-		recv_write(test, 0, at);
-		KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(&t->a), nr);
-		recv_write(test, at, size);
+		recv_write(t, 0, at);
+		ASSERT_EQ(t, mpa_consumer_ulpdus(&t->a), nr);
+		recv_write(t, at, size);
 		t->buf_len = 0;
 		nr++;
-		conn_wait_rx(test, &t->a, nr);
+		conn_wait_rx(t, &t->a, nr);
 	}
-	conn_expect_rx(test, &t->a, nr);
+	conn_expect_rx(t, &t->a, nr);
 }
 
 /* Segments of @arg octets, regardless of FPDU boundaries. */
-static void recv_chunks(struct kunit *test, struct conn_test *t)
+static void recv_chunks(struct conn_test *t)
 {
-	u32 i, chunk = conn_arg(test);
+	u32 i, chunk = conn_arg(t);
 
-	conn_default(test);
+	conn_default(t);
 	for (i = 0; i < 8; i++)
-		conn_fpdu(test, 1 + i * 61);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write_split(&t->peer, t->buf,
-						   t->buf_len, chunk), 0);
+		conn_fpdu(t, 1 + i * 61);
+	ASSERT_EQ(t, mpa_peer_write_split(&t->peer, t->buf, t->buf_len, chunk),
+		  0);
 	t->buf_len = 0;
-	conn_expect_rx(test, &t->a, 8);
-	conn_expect_alive(test, &t->a);
+	conn_expect_rx(t, &t->a, 8);
+	conn_expect_alive(t, &t->a);
 }
 
 /* A segment with a tail, whole FPDUs and a head: only the head waits. */
-static void recv_mixed(struct kunit *test, struct conn_test *t)
+static void recv_mixed(struct conn_test *t)
 {
 	u32 first, end;
 
-	conn_default(test);
-	first = conn_fpdu(test, 300);
-	conn_fpdu(test, 200);
-	conn_fpdu(test, 3);
+	conn_default(t);
+	first = conn_fpdu(t, 300);
+	conn_fpdu(t, 200);
+	conn_fpdu(t, 3);
 	end = t->buf_len;
-	conn_fpdu(test, 400);
-	recv_write(test, 0, first - 100);
-	recv_write(test, first - 100, end + 50);
-	conn_wait_rx(test, &t->a, 3);
+	conn_fpdu(t, 400);
+	recv_write(t, 0, first - 100);
+	recv_write(t, first - 100, end + 50);
+	conn_wait_rx(t, &t->a, 3);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 3);
-	recv_write(test, end + 50, t->buf_len);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 3);
+	recv_write(t, end + 50, t->buf_len);
 	t->buf_len = 0;
-	conn_expect_rx(test, &t->a, 4);
+	conn_expect_rx(t, &t->a, 4);
 }
 
 /* Many small FPDUs in one segment. */
-static void recv_many(struct kunit *test, struct conn_test *t)
+static void recv_many(struct conn_test *t)
 {
 	u32 i;
 
-	conn_default(test);
+	conn_default(t);
 	for (i = 0; i < 1000; i++)
-		conn_fpdu(test, 1 + i % 20);
-	conn_flush(test);
-	conn_expect_rx(test, &t->a, 1000);
+		conn_fpdu(t, 1 + i % 20);
+	conn_flush(t);
+	conn_expect_rx(t, &t->a, 1000);
 }
 
 /* FPDUs that are longer than the window can ever be; @arg: markers */
-static void recv_window(struct kunit *test, struct conn_test *t)
+static void recv_window(struct conn_test *t)
 {
 	conn_buffers(t, 4096, 200000);
-	conn_open(test, CONN_INITIATOR, conn_arg(test) ? MPA_F_MARKERS : 0,
-		  PEER_C);
-	conn_fpdu(test, 100);
-	conn_fpdu(test, MPA_ULPDU_MAX);
-	conn_fpdu(test, 100);
-	conn_fpdu(test, 20000);
-	conn_flush(test);
-	conn_expect_rx(test, &t->a, 4);
-	conn_expect_alive(test, &t->a);
+	conn_open(t, CONN_INITIATOR, conn_arg(t) ? MPA_F_MARKERS : 0, PEER_C);
+	conn_fpdu(t, 100);
+	conn_fpdu(t, MPA_ULPDU_MAX);
+	conn_fpdu(t, 100);
+	conn_fpdu(t, 20000);
+	conn_flush(t);
+	conn_expect_rx(t, &t->a, 4);
+	conn_expect_alive(t, &t->a);
 }
 
 /* An FPDU in more pieces than a batch has room for is copied. */
-static void recv_pieces(struct kunit *test, struct conn_test *t)
+static void recv_pieces(struct conn_test *t)
 {
 	unsigned long copied;
 
 	conn_buffers(t, 200000, 200000);
-	conn_default(test);
+	conn_default(t);
 	copied = conn_counter(t, MPA_MIB_RX_COPIED);
-	conn_fpdu(test, 100);
-	conn_fpdu(test, MPA_ULPDU_MAX);
-	conn_fpdu(test, 100);
-	KUNIT_ASSERT_EQ(test, mpa_peer_write_scattered(&t->peer, t->buf,
-						       t->buf_len, 700, false),
-			0);
+	conn_fpdu(t, 100);
+	conn_fpdu(t, MPA_ULPDU_MAX);
+	conn_fpdu(t, 100);
+	ASSERT_EQ(t, mpa_peer_write_scattered(&t->peer, t->buf, t->buf_len, 700,
+					      false), 0);
 	t->buf_len = 0;
-	conn_expect_rx(test, &t->a, 3);
-	KUNIT_EXPECT_GT(test, conn_counter(t, MPA_MIB_RX_COPIED), copied);
-	conn_expect_alive(test, &t->a);
+	conn_expect_rx(t, &t->a, 3);
+	EXPECT_GT(t, conn_counter(t, MPA_MIB_RX_COPIED), copied);
+	conn_expect_alive(t, &t->a);
 }
 
 /* True if the connection's TCP has acknowledged all octets of the peer. */
@@ -192,85 +187,84 @@ static bool recv_all_acked(const struct conn_test *t)
  * An FPDU that is longer than the window arrives, but for its last @left
  * octets, and part of it is consumed. Returns its length.
  */
-static u32 recv_but(struct kunit *test, u32 len, u32 left)
+static u32 recv_but(struct conn_test *t, u32 len, u32 left)
 {
-	struct conn_test *t = test->priv;
 	u32 size, consumed;
 
 	conn_buffers(t, 4096, 200000);
-	conn_default(test);
+	conn_default(t);
 	consumed = recv_consumed(t);
-	size = conn_fpdu(test, len);
-	conn_write(test, t->buf, size - left);
-	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(recv_all_acked(t)));
-	KUNIT_ASSERT_GE(test, recv_consumed(t) - consumed, 8192);
+	size = conn_fpdu(t, len);
+	conn_write(t, t->buf, size - left);
+	ASSERT_TRUE(t, CONN_UNTIL(recv_all_acked(t)));
+	ASSERT_GE(t, recv_consumed(t) - consumed, 8192);
 	conn_settle(&t->a);
 	return size;
 }
 
-static u32 recv_half(struct kunit *test)
+static u32 recv_half(struct conn_test *t)
 {
-	return recv_but(test, MPA_ULPDU_MAX, RECV_HALF);
+	return recv_but(t, MPA_ULPDU_MAX, RECV_HALF);
 }
 
-static void recv_window_truncated(struct kunit *test, struct conn_test *t)
+static void recv_window_truncated(struct conn_test *t)
 {
-	recv_half(test);
+	recv_half(t);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_TRUNCATED);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
-	conn_post(test, 100);
-	conn_expect_tx(test, 100);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_TRUNCATED);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 0);
+	conn_post(t, 100);
+	conn_expect_tx(t, 100);
 	/* The peer has closed, so the detach need not reset TCP. */
-	conn_detach(test, &t->a);
+	conn_detach(t, &t->a);
 	kernel_sock_shutdown(t->sock[0], SHUT_WR);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), 0);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), 0);
 }
 
-static void recv_window_crc(struct kunit *test, struct conn_test *t)
+static void recv_window_crc(struct conn_test *t)
 {
-	u32 size = recv_half(test);
+	u32 size = recv_half(t);
 
 	t->buf[size - 100] ^= 1;
-	conn_write(test, t->buf + size - RECV_HALF, RECV_HALF);
-	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
+	conn_write(t, t->buf + size - RECV_HALF, RECV_HALF);
+	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 0);
 }
 
 /* Part of an FPDU was consumed but not delivered: the detach resets TCP. */
-static void recv_window_detach(struct kunit *test, struct conn_test *t)
+static void recv_window_detach(struct conn_test *t)
 {
-	recv_half(test);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	recv_half(t);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
 /* The same if the FPDU is complete, but not delivered because of a hold. */
-static void recv_window_detach_held(struct kunit *test, struct conn_test *t)
+static void recv_window_detach_held(struct conn_test *t)
 {
 	/* On hold nothing is consumed: all but the end must arrive before. */
-	u32 size = recv_but(test, 20000, 100);
+	u32 size = recv_but(t, 20000, 100);
 
 	mpa_hold(t->a.conn);
-	conn_write(test, t->buf + size - 100, 100);
-	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(READ_ONCE(t->a.conn->rx.ready)));
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	conn_write(t, t->buf + size - 100, 100);
+	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(t->a.conn->rx.ready)));
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
 /* On hold nothing is consumed, not even of an FPDU longer than the window. */
-static void recv_window_held(struct kunit *test, struct conn_test *t)
+static void recv_window_held(struct conn_test *t)
 {
 	u32 consumed;
 
 	conn_buffers(t, 4096, 200000);
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
 	consumed = recv_consumed(t);
-	conn_peer_send(test, MPA_ULPDU_MAX);
+	conn_peer_send(t, MPA_ULPDU_MAX);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, recv_consumed(t), consumed);
+	EXPECT_EQ(t, recv_consumed(t), consumed);
 	mpa_resume(t->a.conn);
-	conn_expect_rx(test, &t->a, 1);
+	conn_expect_rx(t, &t->a, 1);
 }
 
 static void recv_hook_hold(struct mpa_consumer *c, enum consumer_event ev)
@@ -280,30 +274,30 @@ static void recv_hook_hold(struct mpa_consumer *c, enum consumer_event ev)
 }
 
 /* mpa_hold() in recv(): no other recv() before mpa_resume(). */
-static void recv_hold_inside(struct kunit *test, struct conn_test *t)
+static void recv_hold_inside(struct conn_test *t)
 {
 	u32 i;
 
-	conn_default(test);
+	conn_default(t);
 	t->a.hook = recv_hook_hold;
 	for (i = 0; i < 5; i++) {
-		conn_peer_send(test, 100);
+		conn_peer_send(t, 100);
 		conn_settle(&t->a);
-		CONN_COUNT(test, &t->a, EV_RECV, i + 1);
-		conn_peer_send(test, 100);
+		CONN_COUNT(t, &t->a, EV_RECV, i + 1);
+		conn_peer_send(t, 100);
 		conn_settle(&t->a);
-		CONN_COUNT(test, &t->a, EV_RECV, i + 1);
+		CONN_COUNT(t, &t->a, EV_RECV, i + 1);
 		mpa_resume(t->a.conn);
 		conn_settle(&t->a);
-		CONN_COUNT(test, &t->a, EV_RECV, i + 2);
+		CONN_COUNT(t, &t->a, EV_RECV, i + 2);
 		t->a.count[EV_RECV]--;
 		mpa_resume(t->a.conn);
 	}
-	conn_expect_rx(test, &t->a, 10);
+	conn_expect_rx(t, &t->a, 10);
 }
 
 /* Lengths around the corner cases, up to the longest. */
-static void recv_lengths(struct kunit *test, struct conn_test *t)
+static void recv_lengths(struct conn_test *t)
 {
 	static const u32 len[] = {
 		1, 2, 3, 4, 5, 121, 122, 123, 128, 499, 500, 501, 502, 503,
@@ -311,40 +305,38 @@ static void recv_lengths(struct kunit *test, struct conn_test *t)
 	};
 	u32 i;
 
-	conn_open(test, CONN_INITIATOR, conn_arg(test) ? MPA_F_MARKERS : 0,
-		  PEER_C);
+	conn_open(t, CONN_INITIATOR, conn_arg(t) ? MPA_F_MARKERS : 0, PEER_C);
 	for (i = 0; i < ARRAY_SIZE(len); i++)
-		conn_peer_send(test, len[i]);
-	conn_expect_rx(test, &t->a, ARRAY_SIZE(len));
+		conn_peer_send(t, len[i]);
+	conn_expect_rx(t, &t->a, ARRAY_SIZE(len));
 }
 
 /*
  * TCP's sequence number wraps @arg and more octets into full operation: in
  * every part of an FPDU in turn.
  */
-static void recv_wrap(struct kunit *test, struct conn_test *t)
+static void recv_wrap(struct conn_test *t)
 {
 	u32 at, i;
 
-	for (at = conn_arg(test); at < conn_arg(test) + 24; at += 2) {
+	for (at = conn_arg(t); at < conn_arg(t) + 24; at += 2) {
 		t->opts.seq = -(20 + at);
-		conn_default(test);
+		conn_default(t);
 		for (i = 0; i < 60; i++)
-			conn_fpdu(test, 15);
-		conn_flush(test);
-		conn_expect_rx(test, &t->a, 60);
-		conn_post_many(test, 60, 15);
+			conn_fpdu(t, 15);
+		conn_flush(t);
+		conn_expect_rx(t, &t->a, 60);
+		conn_post_many(t, 60, 15);
 		for (i = 0; i < 60; i++)
-			conn_expect_tx(test, 15);
-		KUNIT_ASSERT_LT(test, recv_consumed(t), t->opts.seq);
-		conn_reopen(test);
+			conn_expect_tx(t, 15);
+		ASSERT_LT(t, recv_consumed(t), t->opts.seq);
+		conn_reopen(t);
 	}
 }
 
 /* Before any FPDU is sent: move both stream positions to @pos. */
-static void recv_far(struct kunit *test, u64 pos)
+static void recv_far(struct conn_test *t, u64 pos)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_conn *conn = t->a.conn;
 
 	conn_settle(&t->a);
@@ -360,29 +352,29 @@ static void recv_far(struct kunit *test, u64 pos)
  * The stream positions pass 2^@arg: check markers, and the positions of
  * batches, of kept batches, of FPDUs sent and of messages handed back.
  */
-static void recv_long_streams(struct kunit *test, struct conn_test *t)
+static void recv_long_streams(struct conn_test *t)
 {
-	u64 past = 1ULL << conn_arg(test);
+	u64 past = 1ULL << conn_arg(t);
 	struct mpa_info info;
 	u32 at, i;
 
 	for (at = 0; at < 2048; at += 292) {
-		conn_full(test, CONN_INITIATOR, MPA_F_OOO, PEER_M | PEER_C);
-		recv_far(test, past - at);
+		conn_full(t, CONN_INITIATOR, MPA_F_OOO, PEER_M | PEER_C);
+		recv_far(t, past - at);
 		mpa_resume(t->a.conn);
 		for (i = 0; i < 40; i++)
-			conn_fpdu(test, 100 + i);
-		conn_flush(test);
-		conn_expect_rx(test, &t->a, 40);
-		KUNIT_ASSERT_EQ(test, t->a.pos[0], past - at);
-		KUNIT_ASSERT_EQ(test, t->a.delivered, t->out_pos);
-		conn_post_many(test, 40, 100);
+			conn_fpdu(t, 100 + i);
+		conn_flush(t);
+		conn_expect_rx(t, &t->a, 40);
+		ASSERT_EQ(t, t->a.pos[0], past - at);
+		ASSERT_EQ(t, t->a.delivered, t->out_pos);
+		conn_post_many(t, 40, 100);
 		for (i = 0; i < 40; i++)
-			conn_expect_tx(test, 100);
-		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_done(&t->a, 40));
+			conn_expect_tx(t, 100);
+		ASSERT_TRUE(t, mpa_consumer_wait_done(&t->a, 40));
 		mpa_get_info(t->a.conn, &info);
-		KUNIT_ASSERT_EQ(test, info.tx_pos, t->in_pos);
-		conn_reopen(test);
+		ASSERT_EQ(t, info.tx_pos, t->in_pos);
+		conn_reopen(t);
 	}
 }
 
@@ -392,177 +384,169 @@ static bool recv_kept_same(const struct conn_test *t, u32 i)
 	return conn_same(t->a.kept[i]->ulpdu, t->pool + i % 256, t->out_len[i]);
 }
 
-static void recv_keep(struct kunit *test, u32 nr)
+static void recv_keep(struct conn_test *t, u32 nr)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	t->a.keep = true;
 	for (i = 0; i < nr; i++) {
-		conn_peer_send(test, 1000);
-		conn_wait_rx(test, &t->a, i + 1);
+		conn_peer_send(t, 1000);
+		conn_wait_rx(t, &t->a, i + 1);
 	}
-	KUNIT_ASSERT_EQ(test, t->a.nr_kept, nr);
+	ASSERT_EQ(t, t->a.nr_kept, nr);
 	t->a.keep = false;
 }
 
 /* Kept batches stay unchanged, and are consumed from TCP in order. */
-static void recv_keep_put(struct kunit *test, struct conn_test *t)
+static void recv_keep_put(struct conn_test *t)
 {
 	u32 consumed, i;
 
-	conn_default(test);
+	conn_default(t);
 	consumed = recv_consumed(t);
-	recv_keep(test, 3);
-	conn_peer_send(test, 1000);
-	conn_expect_rx(test, &t->a, 4);
+	recv_keep(t, 3);
+	conn_peer_send(t, 1000);
+	conn_expect_rx(t, &t->a, 4);
 	for (i = 0; i < 3; i++)
-		KUNIT_EXPECT_TRUE(test, recv_kept_same(t, i));
-	KUNIT_EXPECT_EQ(test, recv_consumed(t), consumed);
+		EXPECT_TRUE(t, recv_kept_same(t, i));
+	EXPECT_EQ(t, recv_consumed(t), consumed);
 
 	mpa_consumer_put(&t->a, 1);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, recv_consumed(t), consumed);
+	EXPECT_EQ(t, recv_consumed(t), consumed);
 	mpa_consumer_put(&t->a, 0);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, recv_consumed(t) - consumed, t->a.pos[2]);
-	KUNIT_EXPECT_TRUE(test, recv_kept_same(t, 2));
+	EXPECT_EQ(t, recv_consumed(t) - consumed, t->a.pos[2]);
+	EXPECT_TRUE(t, recv_kept_same(t, 2));
 	mpa_consumer_put(&t->a, 2);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, recv_consumed(t) - consumed, t->out_pos);
-	conn_expect_alive(test, &t->a);
+	EXPECT_EQ(t, recv_consumed(t) - consumed, t->out_pos);
+	conn_expect_alive(t, &t->a);
 }
 
 /* Kept batches close the window; all ULPDUs are delivered in the end. */
-static void recv_keep_window(struct kunit *test, struct conn_test *t)
+static void recv_keep_window(struct conn_test *t)
 {
 	u32 i, kept;
 
 	conn_buffers(t, 8192, 200000);
-	conn_default(test);
+	conn_default(t);
 	t->a.keep = true;
 	for (i = 0; i < 100; i++)
-		conn_peer_send(test, 1000);
+		conn_peer_send(t, 1000);
 	conn_settle(&t->a);
 	kept = mpa_consumer_ulpdus(&t->a);
-	KUNIT_EXPECT_LT(test, kept, 100);
-	KUNIT_EXPECT_GT(test, kept, 0);
+	EXPECT_LT(t, kept, 100);
+	EXPECT_GT(t, kept, 0);
 	t->a.keep = false;
 	mpa_consumer_put_all(&t->a);
-	conn_expect_rx(test, &t->a, 100);
+	conn_expect_rx(t, &t->a, 100);
 }
 
 /*
  * A copied FPDU counts as kept memory. Its octets no longer fill TCP's queue,
  * so nothing else would limit what is passed.
  */
-static void recv_keep_copied(struct kunit *test, struct conn_test *t)
+static void recv_keep_copied(struct conn_test *t)
 {
 	conn_buffers(t, 4096, 200000);
-	conn_default(test);
+	conn_default(t);
 	t->a.keep = true;
-	conn_peer_send(test, 20000);
-	conn_wait_rx(test, &t->a, 1);
+	conn_peer_send(t, 20000);
+	conn_wait_rx(t, &t->a, 1);
 	t->a.keep = false;
-	KUNIT_ASSERT_GT(test, 20000, t->sock[0]->sk->sk_rcvbuf);
-	conn_peer_send(test, 100);
-	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(recv_all_acked(t)));
+	ASSERT_GT(t, 20000, t->sock[0]->sk->sk_rcvbuf);
+	conn_peer_send(t, 100);
+	ASSERT_TRUE(t, CONN_UNTIL(recv_all_acked(t)));
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
 	mpa_consumer_put(&t->a, 0);
-	conn_expect_rx(test, &t->a, 2);
+	conn_expect_rx(t, &t->a, 2);
 }
 
 /* The window is not opened for an FPDU after one that the consumer keeps. */
-static void recv_keep_stuck(struct kunit *test, struct conn_test *t)
+static void recv_keep_stuck(struct conn_test *t)
 {
 	struct sock *sk;
 	u32 consumed;
 
 	t->opts.rcvbuf = 8192;	/* with 4096 the limit would be reached */
 	t->opts.sndbuf = 200000;
-	conn_default(test);
+	conn_default(t);
 	sk = t->sock[0]->sk;
 	consumed = recv_consumed(t);
-	recv_keep(test, 1);
-	conn_peer_send(test, 20000);
-	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(tcp_epollin_ready(sk, INT_MAX)));
-	KUNIT_ASSERT_LE(test, READ_ONCE(t->a.conn->rx.pinned), sk->sk_rcvbuf);
+	recv_keep(t, 1);
+	conn_peer_send(t, 20000);
+	ASSERT_TRUE(t, CONN_UNTIL(tcp_epollin_ready(sk, INT_MAX)));
+	ASSERT_LE(t, READ_ONCE(t->a.conn->rx.pinned), sk->sk_rcvbuf);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, recv_consumed(t), consumed);
+	EXPECT_EQ(t, recv_consumed(t), consumed);
 	mpa_consumer_put(&t->a, 0);
-	conn_expect_rx(test, &t->a, 2);
+	conn_expect_rx(t, &t->a, 2);
 }
 
 /* Batches outlive the connection. */
-static void recv_keep_released(struct kunit *test, struct conn_test *t)
+static void recv_keep_released(struct conn_test *t)
 {
 	u32 i;
 
-	conn_default(test);
-	recv_keep(test, 2);
-	conn_detach(test, &t->a);
+	conn_default(t);
+	recv_keep(t, 2);
+	conn_detach(t, &t->a);
 	mpa_peer_close(t->sock[0]);
 	t->sock[0] = NULL;
 	mpa_barrier();
 	for (i = 0; i < 2; i++) {
-		KUNIT_EXPECT_TRUE(test, recv_kept_same(t, i));
+		EXPECT_TRUE(t, recv_kept_same(t, i));
 		mpa_consumer_put(&t->a, i);
 	}
 }
 
 /* Expect the end of the receive half; the sending half closes gracefully. */
-static void recv_failed(struct kunit *test, enum mpa_error error,
+static void recv_failed(struct conn_test *t, enum mpa_error error,
 			enum mpa_reason reason)
 {
-	struct conn_test *t = test->priv;
-
-	conn_expect_end(test, &t->a, error, reason);
-	KUNIT_EXPECT_NE(test, t->a.end.err, 0);
+	conn_expect_end(t, &t->a, error, reason);
+	EXPECT_NE(t, t->a.end.err, 0);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
-	KUNIT_EXPECT_EQ(test, t->a.end.pos, t->a.delivered);
-	conn_expect_silence(test);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
+	EXPECT_EQ(t, t->a.end.pos, t->a.delivered);
+	conn_expect_silence(t);
 
-	conn_post(test, 200);
-	conn_expect_tx(test, 200);
-	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
-	conn_expect_fin(test);
-	CONN_COUNT(test, &t->a, EV_CLOSED, 0);
+	conn_post(t, 200);
+	conn_expect_tx(t, 200);
+	EXPECT_EQ(t, mpa_shutdown(t->a.conn), 0);
+	conn_expect_fin(t);
+	CONN_COUNT(t, &t->a, EV_CLOSED, 0);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
 }
 
 /* Send one more FPDU, with a wrong CRC. */
-static void recv_send_bad(struct kunit *test)
+static void recv_send_bad(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	conn_fpdu(test, 40);
+	conn_fpdu(t, 40);
 	t->buf[t->buf_len - 1] ^= 1;
-	conn_flush(test);
+	conn_flush(t);
 }
 
 /* The peer sends more than a window of octets, then its FIN. */
-static void recv_send_window(struct kunit *test)
+static void recv_send_window(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	for (i = 0; i < 40; i++)
-		conn_peer_send(test, 2000);
+		conn_peer_send(t, 2000);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 }
 
 /* Expect that MPA has discarded these octets, and received the FIN. */
-static void recv_discarded(struct kunit *test)
+static void recv_discarded(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.err, 0);
+	ASSERT_EQ(t, mpa_shutdown(t->a.conn), 0);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->a.err, 0);
 }
 
 static void recv_small(struct conn_test *t)
@@ -571,61 +555,62 @@ static void recv_small(struct conn_test *t)
 }
 
 /* After an error, octets that arrive are discarded, and counted. */
-static void recv_discard(struct kunit *test, struct conn_test *t)
+static void recv_discard(struct conn_test *t)
 {
 	unsigned long before;
 
 	recv_small(t);
-	conn_default(test);
+	conn_default(t);
 	before = conn_counter(t, MPA_MIB_RX_DISCARDED);
-	recv_send_bad(test);
-	recv_send_window(test);
-	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	recv_send_bad(t);
+	recv_send_window(t);
+	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
 	/* TCP keeps what arrives as it closes. */
-	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(recv_all_acked(t)));
+	ASSERT_TRUE(t, CONN_UNTIL(recv_all_acked(t)));
 	conn_settle(&t->a);
-	recv_discarded(test);
-	CONN_COUNT(test, &t->a, EV_RECV, 0);
-	KUNIT_EXPECT_EQ(test, t->out_pos,
-			conn_counter(t, MPA_MIB_RX_DISCARDED) - before);
+	recv_discarded(t);
+	CONN_COUNT(t, &t->a, EV_RECV, 0);
+	EXPECT_EQ(t, t->out_pos, conn_counter(t,
+					      MPA_MIB_RX_DISCARDED) - before);
 }
 
 /* A batch that the consumer keeps was delivered: it does not count. */
-static void recv_discard_kept(struct kunit *test, struct conn_test *t)
+static void recv_discard_kept(struct conn_test *t)
 {
 	unsigned long before;
 	u64 kept;
 
-	conn_default(test);
+	conn_default(t);
 	t->a.keep = true;
 	before = conn_counter(t, MPA_MIB_RX_DISCARDED);
-	conn_fpdu(test, 40);
-	conn_flush(test);
-	conn_wait_rx(test, &t->a, 1);
+	conn_fpdu(t, 40);
+	conn_flush(t);
+	conn_wait_rx(t, &t->a, 1);
 	kept = t->out_pos;
-	recv_send_bad(test);
-	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	recv_send_bad(t);
+	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, t->out_pos - kept,
-			conn_counter(t, MPA_MIB_RX_DISCARDED) - before);
+	EXPECT_EQ(t, t->out_pos - kept, conn_counter(t,
+						     MPA_MIB_RX_DISCARDED) -
+		  before);
 }
 
 /* After an error found on hold, octets that arrive are discarded. */
-static void recv_discard_held(struct kunit *test, struct conn_test *t)
+static void recv_discard_held(struct conn_test *t)
 {
 	recv_small(t);
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
 	/* In one write: both are decoded before the hold is noticed. */
-	conn_fpdu(test, 40);
-	recv_send_bad(test);
+	conn_fpdu(t, 40);
+	recv_send_bad(t);
 	conn_settle(&t->a);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_count(&t->a, EV_ENDED), 0);
+	ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_ENDED), 0);
 	mpa_resume(t->a.conn);
-	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
 	conn_settle(&t->a);
-	recv_send_window(test);
-	recv_discarded(test);
-	CONN_COUNT(test, &t->a, EV_RECV, 1);
+	recv_send_window(t);
+	recv_discarded(t);
+	CONN_COUNT(t, &t->a, EV_RECV, 1);
 }
 
 /* Make only the last skb unreadable; TCP does not join it with others. */
@@ -641,23 +626,23 @@ static void recv_last_unreadable(struct conn_test *t)
 }
 
 /* Octets in device memory, which another user of the socket may bind to it. */
-static void recv_unreadable(struct kunit *test, struct conn_test *t)
+static void recv_unreadable(struct conn_test *t)
 {
 	u32 half;
 
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
-	conn_peer_send(test, 40);
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
+	conn_peer_send(t, 40);
 	conn_settle(&t->a);
-	half = conn_fpdu(test, 400) / 2;
-	recv_write(test, 0, half);
+	half = conn_fpdu(t, 400) / 2;
+	recv_write(t, 0, half);
 	recv_last_unreadable(t);
-	recv_write(test, half, t->buf_len);
+	recv_write(t, half, t->buf_len);
 	recv_last_unreadable(t);
 	mpa_resume(t->a.conn);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.err, -EFAULT);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->a.err, -EFAULT);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
 }
 
 /**
@@ -678,292 +663,288 @@ struct recv_bad {
 	enum mpa_reason	reason;
 };
 
-static void recv_bad(struct kunit *test, struct conn_test *t)
+static void recv_bad(struct conn_test *t)
 {
-	const struct recv_bad *bad = conn_data(test);
+	const struct recv_bad *bad = conn_data(t);
 	u32 from;
 
-	conn_default(test);
-	from = conn_fpdu(test, bad->len);
-	conn_fpdu(test, bad->len);
-	KUNIT_ASSERT_GT(test, bad->at, from);
+	conn_default(t);
+	from = conn_fpdu(t, bad->len);
+	conn_fpdu(t, bad->len);
+	ASSERT_GT(t, bad->at, from);
 	t->buf[bad->at] ^= bad->by;
 	if (bad->new_crc)
 		recv_new_crc(t, from);
-	conn_fpdu(test, bad->len);
-	conn_flush(test);
-	recv_failed(test, bad->error, bad->reason);
+	conn_fpdu(t, bad->len);
+	conn_flush(t);
+	recv_failed(t, bad->error, bad->reason);
 }
 
 /* ULPDU_Length @arg is an error at once, without waiting for more octets. */
-static void recv_bad_length(struct kunit *test, struct conn_test *t)
+static void recv_bad_length(struct conn_test *t)
 {
-	conn_default(test);
-	conn_fpdu(test, 40);
-	put_unaligned_be16(conn_arg(test), t->buf + t->buf_len);
+	conn_default(t);
+	conn_fpdu(t, 40);
+	put_unaligned_be16(conn_arg(t), t->buf + t->buf_len);
 	t->buf_len += 2;
-	conn_flush(test);
-	recv_failed(test, MPA_ERR_MARKER, MPA_REASON_LENGTH);
+	conn_flush(t);
+	recv_failed(t, MPA_ERR_MARKER, MPA_REASON_LENGTH);
 }
 
-static void recv_urgent(struct kunit *test, struct conn_test *t)
+static void recv_urgent(struct conn_test *t)
 {
-	conn_default(test);
-	conn_peer_send(test, 40);
-	conn_expect_rx(test, &t->a, 1);
-	KUNIT_ASSERT_EQ(test, mpa_peer_urgent(&t->peer, 0), 0);
-	conn_expect_end(test, &t->a, MPA_ERR_MARKER, MPA_REASON_URGENT);
+	conn_default(t);
+	conn_peer_send(t, 40);
+	conn_expect_rx(t, &t->a, 1);
+	ASSERT_EQ(t, mpa_peer_urgent(&t->peer, 0), 0);
+	conn_expect_end(t, &t->a, MPA_ERR_MARKER, MPA_REASON_URGENT);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
 }
 
 /* Reserved bits and pad are ignored, if the CRC is right. */
-static void recv_ignored(struct kunit *test, struct conn_test *t)
+static void recv_ignored(struct conn_test *t)
 {
 	u32 from;
 
-	conn_default(test);
-	from = conn_fpdu(test, 400);
-	conn_fpdu(test, 401);
+	conn_default(t);
+	from = conn_fpdu(t, 400);
+	conn_fpdu(t, 401);
 	t->buf[512] = 0xde;
 	t->buf[513] = 0xad;
 	t->buf[515] |= 3;
 	t->buf[t->buf_len - 5] = 0x55;	/* pad: 2 + 401 + 1 */
 	recv_new_crc(t, from);
-	conn_flush(test);
-	conn_expect_rx(test, &t->a, 2);
-	conn_expect_alive(test, &t->a);
+	conn_flush(t);
+	conn_expect_rx(t, &t->a, 2);
+	conn_expect_alive(t, &t->a);
 }
 
 /* FIN between two FPDUs; the sending half goes on. */
-static void recv_fin(struct kunit *test, struct conn_test *t)
+static void recv_fin(struct conn_test *t)
 {
 	struct mpa_info info;
 
-	conn_default(test);
-	conn_fpdu(test, 600);
-	conn_fpdu(test, 1);
-	conn_flush(test);
+	conn_default(t);
+	conn_fpdu(t, 600);
+	conn_fpdu(t, 1);
+	conn_flush(t);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	conn_expect_rx(test, &t->a, 2);
-	KUNIT_EXPECT_EQ(test, t->a.end.err, 0);
-	KUNIT_EXPECT_EQ(test, t->a.end.pos, t->out_pos);
-	KUNIT_EXPECT_EQ(test, t->a.log[t->a.nr_log - 1], EV_ENDED);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	conn_expect_rx(t, &t->a, 2);
+	EXPECT_EQ(t, t->a.end.err, 0);
+	EXPECT_EQ(t, t->a.end.pos, t->out_pos);
+	EXPECT_EQ(t, t->a.log[t->a.nr_log - 1], EV_ENDED);
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.state, MPA_STATE_FULL);
-	KUNIT_EXPECT_EQ(test, info.rx_pos, t->out_pos);
-	KUNIT_EXPECT_EQ(test, info.ulpdus_rx, 2);
-	conn_post(test, 900);
-	conn_expect_tx(test, 900);
-	conn_expect_silence(test);
+	EXPECT_EQ(t, info.state, MPA_STATE_FULL);
+	EXPECT_EQ(t, info.rx_pos, t->out_pos);
+	EXPECT_EQ(t, info.ulpdus_rx, 2);
+	conn_post(t, 900);
+	conn_expect_tx(t, 900);
+	conn_expect_silence(t);
 }
 
 /* FIN after each octet of an incomplete FPDU. */
-static void recv_truncated(struct kunit *test, struct conn_test *t)
+static void recv_truncated(struct conn_test *t)
 {
 	u32 n, first, size;
 
 	for (n = 1; n < 20; n++) {
-		conn_default(test);
-		first = conn_fpdu(test, 40);
-		size = conn_fpdu(test, 10);
-		conn_write(test, t->buf, first + min(n, size - 1));
+		conn_default(t);
+		first = conn_fpdu(t, 40);
+		size = conn_fpdu(t, 10);
+		conn_write(t, t->buf, first + min(n, size - 1));
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-		conn_expect_end(test, &t->a, MPA_ERR_TCP,
-				MPA_REASON_TRUNCATED);
-		KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 1);
-		KUNIT_EXPECT_EQ(test, t->a.end.pos, first);
-		KUNIT_EXPECT_NE(test, t->a.end.err, 0);
-		conn_reopen(test);
+		conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_TRUNCATED);
+		EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
+		EXPECT_EQ(t, t->a.end.pos, first);
+		EXPECT_NE(t, t->a.end.err, 0);
+		conn_reopen(t);
 	}
 }
 
 /* The stream ends with @tail where a marker is due. */
-static void recv_fin_after(struct kunit *test, const void *tail, u32 len,
+static void recv_fin_after(struct conn_test *t, const void *tail, u32 len,
 			   enum mpa_reason reason)
 {
-	struct conn_test *t = test->priv;
-
-	conn_default(test);
-	conn_fpdu(test, 502);	/* 4 + 2 + 502 + 4: the marker is due */
-	KUNIT_ASSERT_EQ(test, t->buf_len, 512);
+	conn_default(t);
+	conn_fpdu(t, 502);	/* 4 + 2 + 502 + 4: the marker is due */
+	ASSERT_EQ(t, t->buf_len, 512);
 	memcpy(t->buf + t->buf_len, tail, len);
 	t->buf_len += len;
-	conn_flush(test);
+	conn_flush(t);
 	conn_settle(&t->a);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, reason);
-	conn_expect_rx(test, &t->a, 1);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, reason);
+	conn_expect_rx(t, &t->a, 1);
 }
 
 /* The stream ends with @arg zero octets where a marker is due. */
-static void recv_lone_marker(struct kunit *test, struct conn_test *t)
+static void recv_lone_marker(struct conn_test *t)
 {
 	static const u8 marker[4];
 
-	recv_fin_after(test, marker, conn_arg(test), conn_arg(test) == 4 ?
-		       MPA_REASON_FIN : MPA_REASON_TRUNCATED);
+	recv_fin_after(t, marker, conn_arg(t),
+		       conn_arg(t) == 4 ? MPA_REASON_FIN :
+		       MPA_REASON_TRUNCATED);
 }
 
 /* The stream ends with a marker that is right only inside an FPDU. */
-static void recv_lone_marker_wrong(struct kunit *test, struct conn_test *t)
+static void recv_lone_marker_wrong(struct conn_test *t)
 {
 	static const u8 marker[4] = { 0, 0, 0, 4 };
 
-	recv_fin_after(test, marker, sizeof(marker), MPA_REASON_TRUNCATED);
+	recv_fin_after(t, marker, sizeof(marker), MPA_REASON_TRUNCATED);
 }
 
 /* A FIN is reported after the ULPDUs before it, which wait on hold. */
-static void recv_held_fin(struct kunit *test, struct conn_test *t)
+static void recv_held_fin(struct conn_test *t)
 {
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
-	conn_peer_send(test, 50);
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	conn_peer_send(t, 50);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_settle(&t->a);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
-	CONN_COUNT(test, &t->a, EV_RECV, 0);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
+	CONN_COUNT(t, &t->a, EV_RECV, 0);
 	mpa_resume(t->a.conn);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	conn_expect_rx(test, &t->a, 1);
-	KUNIT_EXPECT_EQ(test, t->a.log[t->a.nr_log - 1], EV_ENDED);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	conn_expect_rx(t, &t->a, 1);
+	EXPECT_EQ(t, t->a.log[t->a.nr_log - 1], EV_ENDED);
 }
 
 /* A FIN with nothing before it is reported on hold. */
-static void recv_held_only_fin(struct kunit *test, struct conn_test *t)
+static void recv_held_only_fin(struct conn_test *t)
 {
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
 }
 
 /* A reset is reported on hold, and waiting ULPDUs are dropped. */
-static void recv_held_reset(struct kunit *test, struct conn_test *t)
+static void recv_held_reset(struct conn_test *t)
 {
-	conn_full(test, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
-	conn_peer_send(test, 50);
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	conn_peer_send(t, 50);
 	conn_settle(&t->a);
 	mpa_peer_reset(&t->peer);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.err, -ECONNRESET);
-	CONN_COUNT(test, &t->a, EV_RECV, 0);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->a.err, -ECONNRESET);
+	CONN_COUNT(t, &t->a, EV_RECV, 0);
 	mpa_resume(t->a.conn);
 	conn_settle(&t->a);
-	CONN_COUNT(test, &t->a, EV_RECV, 0);
+	CONN_COUNT(t, &t->a, EV_RECV, 0);
 }
 
 /* A reset is reported on hold with the window shut. */
-static void recv_held_full_reset(struct kunit *test, struct conn_test *t)
+static void recv_held_full_reset(struct conn_test *t)
 {
 	u32 i;
 
 	conn_buffers(t, 8192, 200000);
-	conn_full(test, CONN_INITIATOR, 0, PEER_C);
+	conn_full(t, CONN_INITIATOR, 0, PEER_C);
 	for (i = 0; i < 40; i++)
-		conn_peer_send(test, 2000);
+		conn_peer_send(t, 2000);
 	conn_settle(&t->a);
 	mpa_peer_reset(&t->peer);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
 }
 
 /* The detach leaves octets of ULPDUs that were not passed in the socket. */
-static void recv_detach_unread(struct kunit *test, struct conn_test *t)
+static void recv_detach_unread(struct conn_test *t)
 {
 	u32 size;
 
-	conn_default(test);
-	conn_peer_send(test, 100);
-	conn_peer_send(test, 200);
-	conn_expect_rx(test, &t->a, 2);
+	conn_default(t);
+	conn_peer_send(t, 100);
+	conn_peer_send(t, 200);
+	conn_expect_rx(t, &t->a, 2);
 	mpa_hold(t->a.conn);
 	conn_settle(&t->a);
-	size = conn_fpdu(test, 300);
-	conn_write(test, t->buf, size);
+	size = conn_fpdu(t, 300);
+	conn_write(t, t->buf, size);
 	conn_settle(&t->a);
-	conn_detach(test, &t->a);
-	conn_expect_left(test, t->buf, size);
+	conn_detach(t, &t->a);
+	conn_expect_left(t, t->buf, size);
 }
 
 /* The detach consumes the octets of a batch that the consumer still keeps. */
-static void recv_detach_kept(struct kunit *test, struct conn_test *t)
+static void recv_detach_kept(struct conn_test *t)
 {
 	u32 consumed;
 
-	conn_default(test);
+	conn_default(t);
 	consumed = recv_consumed(t);
-	recv_keep(test, 1);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, recv_consumed(t) - consumed, t->out_pos);
+	recv_keep(t, 1);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, recv_consumed(t) - consumed, t->out_pos);
 	mpa_consumer_put(&t->a, 0);
 	mpa_barrier();
-	KUNIT_EXPECT_EQ(test, recv_consumed(t) - consumed, t->out_pos);
+	EXPECT_EQ(t, recv_consumed(t) - consumed, t->out_pos);
 }
 
 /* Messages that a Responder posts wait for the first FPDU of the peer. */
-static void may_send_first(struct kunit *test, struct conn_test *t)
+static void may_send_first(struct conn_test *t)
 {
-	conn_full(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
-	if (!conn_arg(test))
+	conn_full(t, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
+	if (!conn_arg(t))
 		mpa_resume(t->a.conn);
-	conn_post(test, 300);
-	conn_post(test, 5);
-	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), 0);
-	conn_fpdu(test, 64);
-	recv_write(test, 0, t->buf_len - 1);
-	conn_expect_silence(test);
-	recv_write(test, t->buf_len - 1, t->buf_len);
+	conn_post(t, 300);
+	conn_post(t, 5);
+	conn_expect_silence(t);
+	EXPECT_EQ(t, mpa_consumer_done(&t->a), 0);
+	conn_fpdu(t, 64);
+	recv_write(t, 0, t->buf_len - 1);
+	conn_expect_silence(t);
+	recv_write(t, t->buf_len - 1, t->buf_len);
 	t->buf_len = 0;
-	conn_expect_tx(test, 300);
-	conn_expect_tx(test, 5);
-	conn_expect_done(test, &t->a, 2, 0);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a),
-			conn_arg(test) ? 0 : 1);
+	conn_expect_tx(t, 300);
+	conn_expect_tx(t, 5);
+	conn_expect_done(t, &t->a, 2, 0);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), conn_arg(t) ? 0 : 1);
 	mpa_resume(t->a.conn);
-	conn_expect_rx(test, &t->a, 1);
+	conn_expect_rx(t, &t->a, 1);
 }
 
 /* After an invalid first FPDU a Responder sends nothing at all. */
-static void may_send_bad(struct kunit *test, struct conn_test *t)
+static void may_send_bad(struct conn_test *t)
 {
-	conn_open(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
-	conn_post(test, 300);
-	conn_post(test, 300);
-	conn_fpdu(test, 64);
+	conn_open(t, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
+	conn_post(t, 300);
+	conn_post(t, 300);
+	conn_fpdu(t, 64);
 	t->buf[20] ^= 1;
-	conn_fpdu(test, 64);
-	conn_flush(test);
-	conn_expect_end(test, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
-	conn_expect_done(test, &t->a, 2, -EPIPE);
-	KUNIT_EXPECT_EQ(test, t->a.done[0]->status, -EPIPE);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn,
-				       &conn_msg(test, 10)->tx), -EPIPE);
-	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
+	conn_fpdu(t, 64);
+	conn_flush(t);
+	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
+	conn_expect_done(t, &t->a, 2, -EPIPE);
+	EXPECT_EQ(t, t->a.done[0]->status, -EPIPE);
+	EXPECT_EQ(t, mpa_send(t->a.conn, &conn_msg(t, 10)->tx), -EPIPE);
+	conn_expect_silence(t);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 0);
 }
 
 /* The peer's FIN arrives before any FPDU. */
-static void may_send_fin(struct kunit *test, struct conn_test *t)
+static void may_send_fin(struct conn_test *t)
 {
-	conn_open(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
-	conn_post(test, 300);
+	conn_open(t, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
+	conn_post(t, 300);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	conn_expect_done(test, &t->a, 1, -EPIPE);
-	conn_expect_silence(test);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	conn_expect_done(t, &t->a, 1, -EPIPE);
+	conn_expect_silence(t);
 }
 
 /* mpa_shutdown() before the first FPDU: the FIN follows the queued messages. */
-static void may_send_shutdown(struct kunit *test, struct conn_test *t)
+static void may_send_shutdown(struct conn_test *t)
 {
-	conn_open(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
-	conn_post(test, 300);
-	KUNIT_ASSERT_EQ(test, mpa_shutdown(t->a.conn), 0);
-	conn_expect_silence(test);
-	conn_peer_send(test, 64);
-	conn_expect_tx(test, 300);
-	conn_expect_fin(test);
+	conn_open(t, CONN_RESPONDER, MPA_F_MARKERS, PEER_M | PEER_C);
+	conn_post(t, 300);
+	ASSERT_EQ(t, mpa_shutdown(t->a.conn), 0);
+	conn_expect_silence(t);
+	conn_peer_send(t, 64);
+	conn_expect_tx(t, 300);
+	conn_expect_fin(t);
 }
 
 static const struct conn_row recv_rows[] = {

@@ -59,12 +59,10 @@ static void run_init(struct conn_test *t)
 }
 
 /* A connection in full operation with nothing to do. */
-static void run_open(struct kunit *test)
+static void run_open(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	run_init(t);
-	conn_default(test);
+	conn_default(t);
 	conn_settle(&t->a);
 }
 
@@ -82,28 +80,28 @@ static void run_irq(struct irq_work *work)
 	mpa_kick(irq->conn);
 }
 
-static void run_kick_hard(struct kunit *test, struct mpa_conn *conn)
+static void run_kick_hard(struct conn_test *t, struct mpa_conn *conn)
 {
 	struct run_irq irq = {
 		.work	= IRQ_WORK_INIT_HARD(run_irq),
 		.conn	= conn,
 	};
 
-	KUNIT_ASSERT_TRUE(test, irq_work_queue(&irq.work));
+	ASSERT_TRUE(t, irq_work_queue(&irq.work));
 	irq_work_sync(&irq.work);
-	KUNIT_EXPECT_TRUE(test, irq.hard);
+	EXPECT_TRUE(t, irq.hard);
 }
 
 /* Each call of mpa_kick() is followed by one of run(). */
-static void run_contexts(struct kunit *test, struct conn_test *t)
+static void run_contexts(struct conn_test *t)
 {
 	unsigned long flags;
 	u32 i, before;
 
-	run_open(test);
+	run_open(t);
 	for (i = 0; i < 3; i++) {
 		before = run_calls(t);
-		switch (conn_arg(test)) {
+		switch (conn_arg(t)) {
 		case RUN_TASK:
 			mpa_kick(t->a.conn);
 			break;
@@ -118,104 +116,104 @@ static void run_contexts(struct kunit *test, struct conn_test *t)
 			local_irq_restore(flags);
 			break;
 		case RUN_HARD_IRQ:
-			run_kick_hard(test, t->a.conn);
+			run_kick_hard(t, t->a.conn);
 			break;
 		}
-		KUNIT_ASSERT_TRUE(test, CONN_UNTIL(run_calls(t) > before));
+		ASSERT_TRUE(t, CONN_UNTIL(run_calls(t) > before));
 		conn_settle(&t->a);
 	}
 }
 
 /* What run() posts is sent without another kick. */
-static void run_posts(struct kunit *test, struct conn_test *t)
+static void run_posts(struct conn_test *t)
 {
 	u32 before;
 
-	run_open(test);
-	WRITE_ONCE(t->run.msg, conn_msg(test, 100));
+	run_open(t);
+	WRITE_ONCE(t->run.msg, conn_msg(t, 100));
 	before = run_calls(t);
 	mpa_kick(t->a.conn);
-	conn_expect_tx(test, 100);
-	conn_expect_done(test, &t->a, 1, 0);
+	conn_expect_tx(t, 100);
+	conn_expect_done(t, &t->a, 1, 0);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, t->a.hook_err, 0);
+	EXPECT_EQ(t, t->a.hook_err, 0);
 	/* The round that has sent it, and one because mpa_send() asks for it */
-	KUNIT_EXPECT_LE(test, run_calls(t) - before, 2);
+	EXPECT_LE(t, run_calls(t) - before, 2);
 }
 
 /* A run() that kicks comes again each time, and then no more. */
-static void run_again(struct kunit *test, struct conn_test *t)
+static void run_again(struct conn_test *t)
 {
 	u32 before;
 
-	run_open(test);
+	run_open(t);
 	before = run_calls(t);
 	t->run.more = RUN_AGAIN;
 	mpa_kick(t->a.conn);
-	KUNIT_ASSERT_TRUE(test, CONN_UNTIL(run_calls(t) - before > RUN_AGAIN));
+	ASSERT_TRUE(t, CONN_UNTIL(run_calls(t) - before > RUN_AGAIN));
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, run_calls(t) - before, RUN_AGAIN + 1);
+	EXPECT_EQ(t, run_calls(t) - before, RUN_AGAIN + 1);
 }
 
 /* Not before full operation, then without another kick. */
-static void run_early(struct kunit *test, struct conn_test *t)
+static void run_early(struct conn_test *t)
 {
 	run_init(t);
-	conn_attach(test, 0);
+	conn_attach(t, 0);
 	mpa_kick(t->a.conn);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, run_calls(t), 0);
-	conn_full(test, CONN_IMMEDIATE, 0, 0);
-	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(run_calls(t)));
+	EXPECT_EQ(t, run_calls(t), 0);
+	conn_full(t, CONN_IMMEDIATE, 0, 0);
+	EXPECT_TRUE(t, CONN_UNTIL(run_calls(t)));
 }
 
 /* On hold, and when the receive half has ended */
-static void run_halves(struct kunit *test, struct conn_test *t)
+static void run_halves(struct conn_test *t)
 {
 	u32 before;
 
-	run_open(test);
+	run_open(t);
 	mpa_hold(t->a.conn);
 	before = run_calls(t);
 	mpa_kick(t->a.conn);
-	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(run_calls(t) > before));
+	EXPECT_TRUE(t, CONN_UNTIL(run_calls(t) > before));
 
 	mpa_resume(t->a.conn);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	CONN_WAIT(test, &t->a, EV_ENDED, 1);
+	CONN_WAIT(t, &t->a, EV_ENDED, 1);
 	conn_settle(&t->a);
 	before = run_calls(t);
 	mpa_kick(t->a.conn);
-	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(run_calls(t) > before));
+	EXPECT_TRUE(t, CONN_UNTIL(run_calls(t) > before));
 }
 
 /* Not after closed(). */
-static void run_closed(struct kunit *test, struct conn_test *t)
+static void run_closed(struct conn_test *t)
 {
 	u32 before;
 
-	run_open(test);
+	run_open(t);
 	mpa_abort(t->a.conn);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	conn_settle(&t->a);
 	before = run_calls(t);
 	mpa_kick(t->a.conn);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, run_calls(t), before);
+	EXPECT_EQ(t, run_calls(t), before);
 }
 
 /* run() may detach; it does not come again, though it has kicked. */
-static void run_leaves(struct kunit *test, struct conn_test *t)
+static void run_leaves(struct conn_test *t)
 {
 	u32 before;
 
-	run_open(test);
+	run_open(t);
 	before = run_calls(t);
 	t->run.more = 1;
 	WRITE_ONCE(t->run.leave, true);
 	mpa_kick(t->a.conn);
-	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
-	KUNIT_EXPECT_EQ(test, run_calls(t) - before, 1);
+	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
+	EXPECT_EQ(t, run_calls(t) - before, 1);
 }
 
 static const u8 *run_octets(const struct conn_test *t, u32 nr)
@@ -230,16 +228,16 @@ static void run_hook_leave(struct mpa_consumer *c, enum consumer_event ev)
 }
 
 /* Not in the round whose recv() detaches either */
-static void run_left(struct kunit *test, struct conn_test *t)
+static void run_left(struct conn_test *t)
 {
 	u32 before;
 
-	run_open(test);
+	run_open(t);
 	before = run_calls(t);
 	t->a.hook = run_hook_leave;
-	conn_peer_send(test, 100);
-	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
-	KUNIT_EXPECT_EQ(test, run_calls(t), before);
+	conn_peer_send(t, 100);
+	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
+	EXPECT_EQ(t, run_calls(t), before);
 }
 
 /* Each ULPDU from an iterator of its own, all in the same array */
@@ -257,26 +255,25 @@ static int run_next(struct mpa_tx *tx, u32 max)
 	return ++msg->asked < RUN_ULPDUS;
 }
 
-static void run_source(struct kunit *test, struct conn_test *t)
+static void run_source(struct conn_test *t)
 {
 	struct conn_msg *msg;
 	u32 i, len;
 
 	t->opts.maxseg = 1460;
-	conn_open(test, CONN_INITIATOR, 0, conn_arg(test));
-	msg = conn_msg(test, CONN_HDR);
+	conn_open(t, CONN_INITIATOR, 0, conn_arg(t));
+	msg = conn_msg(t, CONN_HDR);
 	msg->tx.next = run_next;
 	msg->conn = t->a.conn;
-	conn_send(test, msg);
+	conn_send(t, msg);
 	for (i = 0; i < RUN_ULPDUS; i++) {
-		len = conn_take(test);
-		KUNIT_ASSERT_GT(test, len, CONN_HDR);
-		KUNIT_ASSERT_EQ(test, 0, memcmp(t->buf + CONN_HDR,
-						run_octets(t, i),
-						len - CONN_HDR));
+		len = conn_take(t);
+		ASSERT_GT(t, len, CONN_HDR);
+		ASSERT_EQ(t, 0, memcmp(t->buf + CONN_HDR, run_octets(t, i),
+				       len - CONN_HDR));
 	}
-	conn_expect_done(test, &t->a, 1, 0);
-	KUNIT_EXPECT_EQ(test, msg->asked, RUN_ULPDUS);
+	conn_expect_done(t, &t->a, 1, 0);
+	EXPECT_EQ(t, msg->asked, RUN_ULPDUS);
 }
 
 static const struct conn_row run_rows[] = {

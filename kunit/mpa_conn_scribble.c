@@ -24,27 +24,24 @@ enum {
 	SCRIBBLE_TIMES	= 100,
 };
 
-static u8 *scribble_page(struct kunit *test)
+static u8 *scribble_page(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
 	if (!t->page[0])
 		t->page[0] = alloc_page(GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t->page[0]);
+	ASSERT_NOT_NULL(t, t->page[0]);
 	memcpy(page_address(t->page[0]), t->pool, PAGE_SIZE);
 	return page_address(t->page[0]);
 }
 
 /* Prepare a message with its payload in the page, for zero copy or not. */
-static struct conn_msg *scribble_msg(struct kunit *test, u32 len)
+static struct conn_msg *scribble_msg(struct conn_test *t, u32 len)
 {
-	struct conn_test *t = test->priv;
-	struct conn_msg *msg = conn_msg(test, len);
-	u32 variant = conn_arg(test);
+	struct conn_msg *msg = conn_msg(t, len);
+	u32 variant = conn_arg(t);
 
 	msg->tx.hdr_len = 0;
 	msg->tx.len = len;
-	msg->kv.iov_base = scribble_page(test);
+	msg->kv.iov_base = scribble_page(t);
 	msg->kv.iov_len = len;
 	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, &msg->kv, 1, len);
 	if (variant == SCRIBBLE_COPY || variant == SCRIBBLE_COPY_PAGES)
@@ -58,17 +55,16 @@ static struct conn_msg *scribble_msg(struct kunit *test, u32 len)
 }
 
 /* True if the octets are copied before the CRC is computed. */
-static bool scribble_copied(struct kunit *test)
+static bool scribble_copied(struct conn_test *t)
 {
-	return conn_arg(test) != SCRIBBLE_GATHERED &&
-	       conn_arg(test) != SCRIBBLE_PAGES;
+	return conn_arg(t) != SCRIBBLE_GATHERED &&
+	       conn_arg(t) != SCRIBBLE_PAGES;
 }
 
 /* FPDUs with markers are copied, FPDUs without are gathered. */
-static void scribble_start(struct kunit *test)
+static void scribble_start(struct conn_test *t)
 {
-	conn_two(test, 0, conn_arg(test) == SCRIBBLE_COPIED ? MPA_F_MARKERS :
-							      0);
+	conn_two(t, 0, conn_arg(t) == SCRIBBLE_COPIED ? MPA_F_MARKERS : 0);
 }
 
 /*
@@ -86,42 +82,40 @@ static int scribble_next(struct mpa_tx *tx, u32 max)
 	return ++msg->asked < SCRIBBLE_NR;
 }
 
-static struct conn_msg *scribble_source(struct kunit *test)
+static struct conn_msg *scribble_source(struct conn_test *t)
 {
-	struct conn_msg *msg = scribble_msg(test, SCRIBBLE_NR * SCRIBBLE_LEN);
+	struct conn_msg *msg = scribble_msg(t, SCRIBBLE_NR * SCRIBBLE_LEN);
 
 	msg->tx.next = scribble_next;
-	conn_send(test, msg);
+	conn_send(t, msg);
 	return msg;
 }
 
 /* Expect @nr ULPDUs with the octets of the pool. */
-static void scribble_expect(struct kunit *test, u32 nr)
+static void scribble_expect(struct conn_test *t, u32 nr)
 {
-	struct conn_test *t = test->priv;
-
-	conn_wait_rx(test, &t->b, nr);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_ulpdus(&t->b), nr);
-	KUNIT_ASSERT_EQ(test, 0, memcmp(t->b.rx, t->pool, nr * SCRIBBLE_LEN));
+	conn_wait_rx(t, &t->b, nr);
+	ASSERT_EQ(t, mpa_consumer_ulpdus(&t->b), nr);
+	ASSERT_EQ(t, 0, memcmp(t->b.rx, t->pool, nr * SCRIBBLE_LEN));
 }
 
 /*
  * A copied ULPDU is sent unchanged. One that TCP copies after the CRC has been
  * computed, or sends without a copy, has a wrong CRC and is not delivered.
  */
-static void scribble_laid_out(struct kunit *test, struct conn_test *t)
+static void scribble_laid_out(struct conn_test *t)
 {
 	struct conn_msg *msg;
 
-	scribble_start(test);
-	msg = scribble_source(test);
-	if (scribble_copied(test)) {
-		scribble_expect(test, SCRIBBLE_NR);
+	scribble_start(t);
+	msg = scribble_source(t);
+	if (scribble_copied(t)) {
+		scribble_expect(t, SCRIBBLE_NR);
 	} else {
-		conn_expect_end(test, &t->b, MPA_ERR_CRC, MPA_REASON_CRC);
-		scribble_expect(test, 1);
+		conn_expect_end(t, &t->b, MPA_ERR_CRC, MPA_REASON_CRC);
+		scribble_expect(t, 1);
 	}
-	KUNIT_EXPECT_EQ(test, msg->asked, SCRIBBLE_NR);
+	EXPECT_EQ(t, msg->asked, SCRIBBLE_NR);
 }
 
 /* Two ULPDUs that fill segments; the first is changed once it is laid out. */
@@ -137,86 +131,82 @@ static int scribble_full_next(struct mpa_tx *tx, u32 max)
 }
 
 /* A message with MPA_TX_COPY right behind one that was gathered */
-static void scribble_behind(struct kunit *test, struct conn_test *t)
+static void scribble_behind(struct conn_test *t)
 {
 	struct conn_msg *msg;
 	LIST_HEAD(list);
 	u32 len;
 
 	t->opts.maxseg = 1460;
-	scribble_start(test);
+	scribble_start(t);
 	len = mpa_mulpdu(t->a.conn);
-	list_add_tail(&conn_msg(test, len)->tx.list, &list);
-	msg = scribble_msg(test, 2 * len);
+	list_add_tail(&conn_msg(t, len)->tx.list, &list);
+	msg = scribble_msg(t, 2 * len);
 	msg->tx.next = scribble_full_next;
 	list_add_tail(&msg->tx.list, &list);
-	KUNIT_ASSERT_EQ(test, mpa_send_list(t->a.conn, &list), 0);
-	conn_wait_rx(test, &t->b, 3);
-	KUNIT_ASSERT_EQ(test, t->b.rx_len, 3 * len);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(t->b.rx + len, t->pool, 2 * len));
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	conn_wait_rx(t, &t->b, 3);
+	ASSERT_EQ(t, t->b.rx_len, 3 * len);
+	EXPECT_EQ(t, 0, memcmp(t->b.rx + len, t->pool, 2 * len));
 }
 
 /* Without CRC the change is not detected. */
-static void scribble_no_crc(struct kunit *test, struct conn_test *t)
+static void scribble_no_crc(struct conn_test *t)
 {
 	u32 i;
 
-	conn_attach(test, 0);
+	conn_attach(t, 0);
 	WRITE_ONCE(t->mn->crc, 0);
-	conn_full(test, CONN_INITIATOR, 0, 0);
-	scribble_source(test);
+	conn_full(t, CONN_INITIATOR, 0, 0);
+	scribble_source(t);
 	t->pool[SCRIBBLE_AT] ^= 1;
 	for (i = 0; i < SCRIBBLE_NR; i++) {
-		KUNIT_ASSERT_EQ(test, conn_take(test), SCRIBBLE_LEN);
-		KUNIT_EXPECT_EQ(test, 0,
-				memcmp(t->buf, t->pool + i * SCRIBBLE_LEN,
+		ASSERT_EQ(t, conn_take(t), SCRIBBLE_LEN);
+		EXPECT_EQ(t, 0, memcmp(t->buf, t->pool + i * SCRIBBLE_LEN,
 				       SCRIBBLE_LEN));
 	}
 }
 
 /* Expect the octets as sent in the batch that the receiver keeps. */
-static void scribble_check_kept(struct kunit *test)
+static void scribble_check_kept(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_EXPECT_TRUE(test, conn_same(t->b.kept[0]->ulpdu, t->pool,
-					  SCRIBBLE_LEN));
+	EXPECT_TRUE(t, conn_same(t->b.kept[0]->ulpdu, t->pool, SCRIBBLE_LEN));
 }
 
 /*
  * A change after the receiver has verified the FPDU does not change the
  * receiver's batch, which does not share the sender's pages.
  */
-static void scribble_kept(struct kunit *test, struct conn_test *t)
+static void scribble_kept(struct conn_test *t)
 {
 	struct conn_msg *msg;
 
-	scribble_start(test);
+	scribble_start(t);
 	t->b.keep = true;
-	msg = scribble_msg(test, SCRIBBLE_LEN);
-	conn_send(test, msg);
-	scribble_expect(test, 1);
+	msg = scribble_msg(t, SCRIBBLE_LEN);
+	conn_send(t, msg);
+	scribble_expect(t, 1);
 	memset(page_address(t->page[0]), 0x5a, PAGE_SIZE);
-	scribble_check_kept(test);
-	conn_expect_done(test, &t->a, 1, 0);
-	scribble_check_kept(test);
+	scribble_check_kept(t);
+	conn_expect_done(t, &t->a, 1, 0);
+	scribble_check_kept(t);
 	t->b.keep = false;
 	mpa_consumer_put(&t->b, 0);
 }
 
 /* A change after the message is handed back does not change sent octets. */
-static void scribble_handed_back(struct kunit *test, struct conn_test *t)
+static void scribble_handed_back(struct conn_test *t)
 {
 	struct conn_msg *msg;
 
-	scribble_start(test);
+	scribble_start(t);
 	mpa_hold(t->b.conn);
-	msg = scribble_msg(test, SCRIBBLE_LEN);
-	conn_send(test, msg);
-	conn_expect_done(test, &t->a, 1, 0);
+	msg = scribble_msg(t, SCRIBBLE_LEN);
+	conn_send(t, msg);
+	conn_expect_done(t, &t->a, 1, 0);
 	memset(page_address(t->page[0]), 0x5a, PAGE_SIZE);
 	mpa_resume(t->b.conn);
-	scribble_expect(test, 1);
+	scribble_expect(t, 1);
 }
 
 static bool scribble_over(struct conn_test *t, u32 nr)
@@ -226,17 +216,16 @@ static bool scribble_over(struct conn_test *t, u32 nr)
 }
 
 /* Invert all octets of the page repeatedly until the message is handed back. */
-static void scribble_once(struct kunit *test)
+static void scribble_once(struct conn_test *t)
 {
 	unsigned long until = jiffies + 10 * HZ;
-	struct conn_test *t = test->priv;
-	struct conn_msg *msg = scribble_msg(test, SCRIBBLE_NR * SCRIBBLE_LEN);
+	struct conn_msg *msg = scribble_msg(t, SCRIBBLE_NR * SCRIBBLE_LEN);
 	unsigned long *word = msg->kv.iov_base;
 	u32 i;
 
-	conn_send(test, msg);
+	conn_send(t, msg);
 	while (!scribble_over(t, t->nr_msg)) {
-		KUNIT_ASSERT_TRUE(test, time_before(jiffies, until));
+		ASSERT_TRUE(t, time_before(jiffies, until));
 		for (i = 0; i < PAGE_SIZE / sizeof(*word); i++)
 			WRITE_ONCE(word[i], ~READ_ONCE(word[i]));
 		cond_resched();
@@ -244,40 +233,39 @@ static void scribble_once(struct kunit *test)
 }
 
 /* Expect that each octet delivered was in that memory at some time. */
-static void scribble_check(struct kunit *test)
+static void scribble_check(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 len = SCRIBBLE_NR * SCRIBBLE_LEN;
 	u32 nr = mpa_consumer_ulpdus(&t->b);
 	u32 i;
 
-	KUNIT_EXPECT_EQ(test, t->b.disorder, 0);
+	EXPECT_EQ(t, t->b.disorder, 0);
 	for (i = 0; i < nr * len; i++) {
 		u8 octet = t->b.rx[i], was = t->pool[i % len];
 
-		KUNIT_ASSERT_TRUE(test, octet == was || octet == (u8)~was);
+		ASSERT_TRUE(t, octet == was || octet == (u8)~was);
 	}
-	kunit_info(test, "%u of %u messages, then %s", nr, SCRIBBLE_TIMES,
+	kunit_info(t->test, "%u of %u messages, then %s", nr, SCRIBBLE_TIMES,
 		   mpa_reason_name(t->b.end.reason));
 }
 
 /* Changes at any time between mpa_send() and sent(). */
-static void scribble_race(struct kunit *test, struct conn_test *t)
+static void scribble_race(struct conn_test *t)
 {
 	u32 i;
 
-	scribble_start(test);
+	scribble_start(t);
 	for (i = 0; i < SCRIBBLE_TIMES; i++) {
 		if (mpa_consumer_count(&t->b, EV_ENDED))
 			break;
-		scribble_once(test);
+		scribble_once(t);
 	}
-	if (scribble_copied(test))
-		conn_wait_rx(test, &t->b, i);
+	if (scribble_copied(t))
+		conn_wait_rx(t, &t->b, i);
 	conn_settle(&t->b);
-	scribble_check(test);
+	scribble_check(t);
 	if (mpa_consumer_count(&t->b, EV_ENDED))
-		conn_expect_end(test, &t->b, MPA_ERR_CRC, MPA_REASON_CRC);
+		conn_expect_end(t, &t->b, MPA_ERR_CRC, MPA_REASON_CRC);
 }
 
 static const struct conn_row scribble_rows[] = {

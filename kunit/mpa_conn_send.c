@@ -10,13 +10,12 @@
 #include "mpa_conn_test.h"
 
 /* Open a connection as Initiator; @arg: the connection sends markers. */
-static void send_full(struct kunit *test)
+static void send_full(struct conn_test *t)
 {
-	conn_open(test, CONN_INITIATOR, 0,
-		  PEER_C | (conn_arg(test) ? PEER_M : 0));
+	conn_open(t, CONN_INITIATOR, 0, PEER_C | (conn_arg(t) ? PEER_M : 0));
 }
 
-static void send_lengths(struct kunit *test, struct conn_test *t)
+static void send_lengths(struct conn_test *t)
 {
 	static const u32 len[] = {
 		1, 2, 3, 4, 5, 17, 18, 19, 128, 500, 501, 502, 503, 504, 505,
@@ -25,113 +24,111 @@ static void send_lengths(struct kunit *test, struct conn_test *t)
 	struct mpa_info info;
 	u32 i;
 
-	send_full(test);
+	send_full(t);
 	for (i = 0; i < ARRAY_SIZE(len); i++)
-		conn_post(test, len[i]);
+		conn_post(t, len[i]);
 	for (i = 0; i < ARRAY_SIZE(len); i++)
-		conn_expect_tx(test, len[i]);
-	conn_expect_done(test, &t->a, ARRAY_SIZE(len), 0);
+		conn_expect_tx(t, len[i]);
+	conn_expect_done(t, &t->a, ARRAY_SIZE(len), 0);
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.ulpdus_tx, ARRAY_SIZE(len));
-	KUNIT_EXPECT_EQ(test, info.tx_pos, t->in_pos);
-	conn_expect_silence(test);
+	EXPECT_EQ(t, info.ulpdus_tx, ARRAY_SIZE(len));
+	EXPECT_EQ(t, info.tx_pos, t->in_pos);
+	conn_expect_silence(t);
 	/* An idle connection keeps no memory for sending. */
-	KUNIT_EXPECT_NULL(test, t->a.conn->tx.frag.page);
+	EXPECT_NULL(t, t->a.conn->tx.frag.page);
 }
 
-static void send_refused(struct kunit *test, struct conn_msg *msg, int err)
+static void send_refused(struct conn_test *t, struct conn_msg *msg, int err)
 {
-	struct conn_test *t = test->priv;
-
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), err);
+	EXPECT_EQ(t, mpa_send(t->a.conn, &msg->tx), err);
 }
 
 /* mpa_send() refuses invalid messages, and sends nothing of them. */
-static void send_refused_messages(struct kunit *test, struct conn_test *t)
+static void send_refused_messages(struct conn_test *t)
 {
 	struct conn_msg *msg, *user;
 	LIST_HEAD(list);
 
-	send_full(test);
-	send_refused(test, conn_msg(test, 0), -EINVAL);
-	msg = conn_msg(test, MPA_ULPDU_MAX);
+	send_full(t);
+	send_refused(t, conn_msg(t, 0), -EINVAL);
+	msg = conn_msg(t, MPA_ULPDU_MAX);
 	msg->tx.len++;
-	send_refused(test, msg, -EMSGSIZE);
+	send_refused(t, msg, -EMSGSIZE);
 	msg->tx.len = U32_MAX;
-	send_refused(test, msg, -EMSGSIZE);
-	msg = conn_msg(test, 100);
+	send_refused(t, msg, -EMSGSIZE);
+	msg = conn_msg(t, 100);
 	msg->tx.flags = BIT(15);
-	send_refused(test, msg, -EINVAL);
-	msg = conn_msg(test, 100);
+	send_refused(t, msg, -EINVAL);
+	msg = conn_msg(t, 100);
 	msg->tx.hdr = NULL;
-	send_refused(test, msg, -EINVAL);
-	msg = conn_msg(test, 100);
+	send_refused(t, msg, -EINVAL);
+	msg = conn_msg(t, 100);
 	msg->tx.len++;
-	send_refused(test, msg, -EINVAL);
-	msg = conn_msg(test, 100);
+	send_refused(t, msg, -EINVAL);
+	msg = conn_msg(t, 100);
 	iov_iter_kvec(&msg->tx.data, ITER_DEST, &msg->kv, 1, msg->tx.len);
-	send_refused(test, msg, -EINVAL);
-	user = conn_msg(test, 100);
+	send_refused(t, msg, -EINVAL);
+	user = conn_msg(t, 100);
 	iov_iter_ubuf(&user->tx.data, ITER_SOURCE, NULL, user->tx.len);
-	send_refused(test, user, -EINVAL);
+	send_refused(t, user, -EINVAL);
 
 	/* One bad message in a list: none is accepted. */
-	list_add_tail(&conn_msg(test, 10)->tx.list, &list);
+	list_add_tail(&conn_msg(t, 10)->tx.list, &list);
 	list_add_tail(&msg->tx.list, &list);
-	KUNIT_EXPECT_EQ(test, mpa_send_list(t->a.conn, &list), -EINVAL);
-	KUNIT_EXPECT_EQ(test, list_count_nodes(&list), 2);
-	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), 0);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	EXPECT_EQ(t, mpa_send_list(t->a.conn, &list), -EINVAL);
+	EXPECT_EQ(t, list_count_nodes(&list), 2);
+	conn_expect_silence(t);
+	EXPECT_EQ(t, mpa_consumer_done(&t->a), 0);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
 /* An FPDU not longer than the EMSS is sent whole in one segment. */
-static void send_aligned(struct kunit *test, struct conn_test *t)
+static void send_aligned(struct conn_test *t)
 {
 	u32 i, mulpdu, before;
 
 	t->opts.maxseg = 1460;
-	send_full(test);
+	send_full(t);
 	mulpdu = mpa_mulpdu(t->a.conn);
 	before = conn_segments(t);
-	conn_post_many(test, 50, mulpdu);
+	conn_post_many(t, 50, mulpdu);
 	for (i = 0; i < 50; i++)
-		conn_expect_tx(test, mulpdu);
-	KUNIT_EXPECT_EQ(test, conn_segments(t) - before, 50);
+		conn_expect_tx(t, mulpdu);
+	EXPECT_EQ(t, conn_segments(t) - before, 50);
 }
 
 /* Small FPDUs share segments, and none is cut. */
-static void send_packed(struct kunit *test, struct conn_test *t)
+static void send_packed(struct conn_test *t)
 {
 	u32 i, before;
 
 	t->opts.maxseg = 1460;
-	send_full(test);
+	send_full(t);
 	before = conn_segments(t);
 	/* 508 octets with CRC; with a marker sometimes 512: two a segment */
-	conn_post_many(test, 40, 500);
+	conn_post_many(t, 40, 500);
 	for (i = 0; i < 40; i++)
-		conn_expect_tx(test, 500);
-	KUNIT_EXPECT_EQ(test, conn_segments(t) - before, 20);
+		conn_expect_tx(t, 500);
+	EXPECT_EQ(t, conn_segments(t) - before, 20);
 }
 
 /* No Nagle: a small FPDU is sent although another is not acknowledged. */
-static void send_nodelay(struct kunit *test, struct conn_test *t)
+static void send_nodelay(struct conn_test *t)
 {
 	const struct tcp_sock *peer;
 	u32 i, before;
 
-	send_full(test);
+	send_full(t);
 	peer = tcp_sk(t->peer.sock->sk);
 	before = peer->rcv_nxt;
 	for (i = 0; i < 5; i++) {
-		conn_post(test, 20);
+		conn_post(t, 20);
 		conn_settle(&t->a);
 		/* 2 + 20 + 2 + 4 */
-		KUNIT_EXPECT_EQ(test, peer->rcv_nxt - before, (i + 1) * 28);
+		EXPECT_EQ(t, peer->rcv_nxt - before, (i + 1) * 28);
 	}
 	for (i = 0; i < 5; i++)
-		conn_expect_tx(test, 20);
+		conn_expect_tx(t, 20);
 }
 
 /* A source: the longest ULPDU that fits, each with its own header. */
@@ -153,9 +150,9 @@ int conn_next(struct mpa_tx *tx, u32 max)
 }
 
 /* Prepare a source of @len octets besides the headers. */
-struct conn_msg *conn_source(struct kunit *test, u32 len)
+struct conn_msg *conn_source(struct conn_test *t, u32 len)
 {
-	struct conn_msg *msg = conn_msg(test, len + CONN_HDR);
+	struct conn_msg *msg = conn_msg(t, len + CONN_HDR);
 
 	msg->tx.next = conn_next;
 	msg->left = len;
@@ -163,121 +160,118 @@ struct conn_msg *conn_source(struct kunit *test, u32 len)
 }
 
 /* The length offered to a source is exact: the ULPDU fills the segment. */
-static void send_source(struct kunit *test, struct conn_test *t)
+static void send_source(struct conn_test *t)
 {
 	u32 len, before, nr = 0, at = 0;
 	struct conn_msg *msg;
 	struct mpa_info info;
 
 	t->opts.maxseg = 1460;
-	send_full(test);
+	send_full(t);
 	mpa_get_info(t->a.conn, &info);
 	before = conn_segments(t);
-	msg = conn_source(test, 50000);
-	conn_send(test, msg);
+	msg = conn_source(t, 50000);
+	conn_send(t, msg);
 	while (at < 50000) {
 		u64 pos = t->in_pos;
 
-		len = conn_take(test);
+		len = conn_take(t);
 		nr++;
-		KUNIT_ASSERT_EQ(test, memcmp(t->buf, msg->tx.hdr, CONN_HDR),
-				0);
-		KUNIT_ASSERT_EQ(test, 0, memcmp(t->buf + CONN_HDR,
-						t->pool + CONN_HDR + at,
-						len - CONN_HDR));
+		ASSERT_EQ(t, memcmp(t->buf, msg->tx.hdr, CONN_HDR), 0);
+		ASSERT_EQ(t, 0, memcmp(t->buf + CONN_HDR,
+				       t->pool + CONN_HDR + at,
+				       len - CONN_HDR));
 		at += len - CONN_HDR;
-		KUNIT_ASSERT_LE(test, t->in_pos - pos, info.emss);
+		ASSERT_LE(t, t->in_pos - pos, info.emss);
 		if (at == 50000)
 			break;
-		KUNIT_ASSERT_GT(test, mpa_ref_size(pos, len + 1,
-						   t->tx_markers), info.emss);
+		ASSERT_GT(t, mpa_ref_size(pos, len + 1, t->tx_markers),
+			  info.emss);
 	}
-	KUNIT_EXPECT_EQ(test, msg->asked, nr);
-	KUNIT_EXPECT_EQ(test, conn_segments(t) - before, nr);
-	conn_expect_done(test, &t->a, 1, 0);
+	EXPECT_EQ(t, msg->asked, nr);
+	EXPECT_EQ(t, conn_segments(t) - before, nr);
+	conn_expect_done(t, &t->a, 1, 0);
 }
 
 /*
  * Room after a small FPDU is offered to a source unless it is too small. @arg:
  * octets left in the segment.
  */
-static void send_source_room(struct kunit *test, struct conn_test *t)
+static void send_source_room(struct conn_test *t)
 {
-	u32 room = conn_arg(test);
+	u32 room = conn_arg(t);
 	struct conn_msg *msg;
 	struct mpa_info info;
 	LIST_HEAD(list);
 	u32 emss;
 
 	t->opts.maxseg = 1460;
-	conn_full(test, CONN_INITIATOR, 0, PEER_C);
+	conn_full(t, CONN_INITIATOR, 0, PEER_C);
 	mpa_get_info(t->a.conn, &info);
 	emss = info.emss;
-	list_add_tail(&conn_msg(test, emss - room - 6)->tx.list, &list);
-	msg = conn_source(test, 5000);
+	list_add_tail(&conn_msg(t, emss - room - 6)->tx.list, &list);
+	msg = conn_source(t, 5000);
 	list_add_tail(&msg->tx.list, &list);
-	KUNIT_ASSERT_EQ(test, mpa_send_list(t->a.conn, &list), 0);
-	conn_expect_tx(test, emss - room - 6);
-	conn_take(test);
-	KUNIT_EXPECT_EQ(test, msg->max,
-			(room < 128 + 6 ? emss : room) - 6);
-	KUNIT_EXPECT_GE(test, msg->max, 128);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	conn_expect_tx(t, emss - room - 6);
+	conn_take(t);
+	EXPECT_EQ(t, msg->max, (room < 128 + 6 ? emss : room) - 6);
+	EXPECT_GE(t, msg->max, 128);
 }
 
 /* A source stops early; the message posted after it is sent. */
-static void send_source_stops(struct kunit *test, struct conn_test *t)
+static void send_source_stops(struct conn_test *t)
 {
 	struct conn_msg *msg;
 
 	t->opts.maxseg = 1460;
-	send_full(test);
-	msg = conn_source(test, 50000);
+	send_full(t);
+	msg = conn_source(t, 50000);
 	msg->stop = 3;
-	conn_send(test, msg);
-	conn_take(test);
-	conn_take(test);
+	conn_send(t, msg);
+	conn_take(t);
+	conn_take(t);
 	t->nr_in = 1;
-	conn_post(test, 77);
-	conn_expect_tx(test, 77);
-	conn_expect_done(test, &t->a, 2, 0);
-	KUNIT_EXPECT_EQ(test, t->a.done[0]->status, 0);
-	KUNIT_EXPECT_EQ(test, msg->asked, 3);
+	conn_post(t, 77);
+	conn_expect_tx(t, 77);
+	conn_expect_done(t, &t->a, 2, 0);
+	EXPECT_EQ(t, t->a.done[0]->status, 0);
+	EXPECT_EQ(t, msg->asked, 3);
 
 	/* A source may have nothing at all. */
-	msg = conn_source(test, 10);
+	msg = conn_source(t, 10);
 	msg->stop = 1;
-	conn_send(test, msg);
-	conn_expect_done(test, &t->a, 3, 0);
-	conn_expect_silence(test);
+	conn_send(t, msg);
+	conn_expect_done(t, &t->a, 3, 0);
+	conn_expect_silence(t);
 }
 
 /*
  * Error @arg of the first or a later call of next() fails the connection. MPA
  * does not try again, whichever error it is.
  */
-static void send_source_error(struct kunit *test, struct conn_test *t)
+static void send_source_error(struct conn_test *t)
 {
 	struct conn_msg *msg;
 	u32 stop;
 
 	for (stop = 1; stop <= 3; stop += 2) {
 		t->opts.maxseg = 1460;
-		send_full(test);
+		send_full(t);
 		mpa_hold(t->a.conn);
-		msg = conn_source(test, 10000);
+		msg = conn_source(t, 10000);
 		msg->stop = stop;
-		msg->err = -(int)conn_arg(test);
-		conn_send(test, msg);
-		conn_expect_done(test, &t->a, 1, -EIO);
-		CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-		KUNIT_EXPECT_EQ(test, t->a.err, -EIO);
-		KUNIT_EXPECT_EQ(test, msg->asked, stop);
-		CONN_COUNT(test, &t->a, EV_ENDED, 1);
-		KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
-		KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn,
-					       &conn_msg(test, 9)->tx),
-				-ENOTCONN);
-		conn_reopen(test);
+		msg->err = -(int)conn_arg(t);
+		conn_send(t, msg);
+		conn_expect_done(t, &t->a, 1, -EIO);
+		CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+		EXPECT_EQ(t, t->a.err, -EIO);
+		EXPECT_EQ(t, msg->asked, stop);
+		CONN_COUNT(t, &t->a, EV_ENDED, 1);
+		EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
+		EXPECT_EQ(t, mpa_send(t->a.conn, &conn_msg(t, 9)->tx),
+			  -ENOTCONN);
+		conn_reopen(t);
 	}
 }
 
@@ -291,22 +285,22 @@ static int send_next_detach(struct mpa_tx *tx, u32 max)
 }
 
 /* A source may detach its connection in next(). */
-static void send_source_detach(struct kunit *test, struct conn_test *t)
+static void send_source_detach(struct conn_test *t)
 {
 	struct conn_msg *msg;
 
 	t->opts.maxseg = 1460;
-	send_full(test);
-	msg = conn_source(test, 60000);
+	send_full(t);
+	msg = conn_source(t, 60000);
 	msg->tx.next = send_next_detach;
 	msg->conn = t->a.conn;
-	conn_send(test, msg);
-	CONN_WAIT(test, &t->a, EV_RELEASED, 1);
-	conn_expect_done(test, &t->a, 1, -ECANCELED);
-	KUNIT_EXPECT_EQ(test, msg->asked, 4);
-	KUNIT_EXPECT_EQ(test, t->a.left, 1);
+	conn_send(t, msg);
+	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
+	conn_expect_done(t, &t->a, 1, -ECANCELED);
+	EXPECT_EQ(t, msg->asked, 4);
+	EXPECT_EQ(t, t->a.left, 1);
 	t->a.conn = NULL;
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
 /* sent() posts the message again, a hundred times. */
@@ -325,46 +319,46 @@ static void send_hook_again(struct mpa_consumer *c, enum consumer_event ev)
 		c->disorder++;
 }
 
-static void send_credit(struct kunit *test, struct conn_test *t)
+static void send_credit(struct conn_test *t)
 {
 	u32 i;
 
-	send_full(test);
+	send_full(t);
 	t->a.hook = send_hook_again;
-	conn_post(test, 900);
+	conn_post(t, 900);
 	for (i = 0; i < 101; i++) {
 		t->nr_in = 0;
-		conn_expect_tx(test, 900);
+		conn_expect_tx(t, 900);
 	}
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait(&t->a, EV_SENT, 101));
-	conn_expect_silence(test);
-	KUNIT_EXPECT_EQ(test, t->a.conn->ulpdus_tx, 101);
+	ASSERT_TRUE(t, mpa_consumer_wait(&t->a, EV_SENT, 101));
+	conn_expect_silence(t);
+	EXPECT_EQ(t, t->a.conn->ulpdus_tx, 101);
 }
 
 /* Post a message again that was handed back, with the same data. */
-static void send_repost(struct kunit *test, struct conn_msg *msg)
+static void send_repost(struct conn_test *t, struct conn_msg *msg)
 {
 	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, &msg->kv, 1, msg->kv.iov_len);
 	msg->left = msg->kv.iov_len;
 	msg->asked = 0;
-	conn_send(test, msg);
+	conn_send(t, msg);
 }
 
 /* A source that is posted again begins with its first octet. */
-static void send_source_twice(struct kunit *test, struct conn_test *t)
+static void send_source_twice(struct conn_test *t)
 {
 	struct conn_msg *msg;
 	u32 i, at;
 
 	t->opts.maxseg = 1460;
-	send_full(test);
-	msg = conn_source(test, 5000);
+	send_full(t);
+	msg = conn_source(t, 5000);
 	for (i = 0; i < 2; i++) {
-		send_repost(test, msg);
-		for (at = 0; at < 5000; at += conn_take(test) - CONN_HDR)
+		send_repost(t, msg);
+		for (at = 0; at < 5000; at += conn_take(t) - CONN_HDR)
 			;
-		KUNIT_EXPECT_EQ(test, at, 5000);
-		KUNIT_ASSERT_TRUE(test, mpa_consumer_wait_done(&t->a, i + 1));
+		EXPECT_EQ(t, at, 5000);
+		ASSERT_TRUE(t, mpa_consumer_wait_done(&t->a, i + 1));
 	}
 }
 
@@ -385,14 +379,14 @@ static void send_work_run(struct work_struct *work)
 }
 
 /* Four work items post: each FPDU is whole, each message is sent() once. */
-static void send_threads(struct kunit *test, struct conn_test *t)
+static void send_threads(struct conn_test *t)
 {
 	struct send_work w[4] = {};
 	u32 i, octets = 0;
 
-	send_full(test);
+	send_full(t);
 	for (i = 0; i < 160; i++)
-		octets += conn_msg(test, 1 + i * 13)->len;
+		octets += conn_msg(t, 1 + i * 13)->len;
 	for (i = 0; i < 4; i++) {
 		INIT_WORK_ONSTACK(&w[i].work, send_work_run);
 		w[i].t = t;
@@ -402,51 +396,51 @@ static void send_threads(struct kunit *test, struct conn_test *t)
 	for (i = 0; i < 4; i++) {
 		flush_work(&w[i].work);
 		destroy_work_on_stack(&w[i].work);
-		KUNIT_EXPECT_EQ(test, w[i].err, 0);
+		EXPECT_EQ(t, w[i].err, 0);
 	}
 	for (i = 0; i < 160; i++)
-		octets -= conn_take(test);
-	KUNIT_EXPECT_EQ(test, octets, 0);
-	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_done(&t->a, 160));
-	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), 160);
-	conn_expect_silence(test);
+		octets -= conn_take(t);
+	EXPECT_EQ(t, octets, 0);
+	EXPECT_TRUE(t, mpa_consumer_wait_done(&t->a, 160));
+	EXPECT_EQ(t, mpa_consumer_done(&t->a), 160);
+	conn_expect_silence(t);
 }
 
 /* Messages that TCP has no room for wait in the consumer's memory. */
-static void send_backpressure(struct kunit *test, struct conn_test *t)
+static void send_backpressure(struct conn_test *t)
 {
 	struct sock *sk;
 	u32 i;
 
 	conn_buffers(t, 8192, 16384);
-	send_full(test);
+	send_full(t);
 	sk = t->sock[0]->sk;
-	conn_post_many(test, 25, 16000);
+	conn_post_many(t, 25, 16000);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_LT(test, mpa_consumer_done(&t->a), 25);
-	KUNIT_EXPECT_LT(test, READ_ONCE(sk->sk_wmem_queued),
-			2 * READ_ONCE(sk->sk_sndbuf) + 65536);
+	EXPECT_LT(t, mpa_consumer_done(&t->a), 25);
+	EXPECT_LT(t, READ_ONCE(sk->sk_wmem_queued),
+		  2 * READ_ONCE(sk->sk_sndbuf) + 65536);
 	for (i = 0; i < 25; i++)
-		conn_expect_tx(test, 16000);
-	conn_expect_done(test, &t->a, 25, 0);
+		conn_expect_tx(t, 16000);
+	conn_expect_done(t, &t->a, 25, 0);
 }
 
 /* Messages may be posted in atomic context. */
-static void send_atomic(struct kunit *test, struct conn_test *t)
+static void send_atomic(struct conn_test *t)
 {
 	struct conn_msg *msg;
 	int err;
 
-	send_full(test);
-	msg = conn_msg(test, 30);
+	send_full(t);
+	msg = conn_msg(t, 30);
 	local_bh_disable();
 	err = mpa_send(t->a.conn, &msg->tx);
 	mpa_hold(t->a.conn);
 	mpa_resume(t->a.conn);
 	local_bh_enable();
-	KUNIT_ASSERT_EQ(test, err, 0);
-	conn_expect_tx(test, 30);
-	conn_expect_done(test, &t->a, 1, 0);
+	ASSERT_EQ(t, err, 0);
+	conn_expect_tx(t, 30);
+	conn_expect_done(t, &t->a, 1, 0);
 }
 
 /* Record an error if an allocation in a callback may wait for memory. */
@@ -460,28 +454,28 @@ static void send_memalloc_hook(struct mpa_consumer *c, enum consumer_event ev)
  * A reclaim-safe connection works like others, and restores its socket. The
  * work item may use memory reserves all the time, callbacks included.
  */
-static void send_memalloc(struct kunit *test, struct conn_test *t)
+static void send_memalloc(struct conn_test *t)
 {
 	struct sock *sk;
 	gfp_t allocation;
 	bool task_frag;
 
-	conn_pair(test);
+	conn_pair(t);
 	sk = t->sock[0]->sk;
 	allocation = sk->sk_allocation;
 	task_frag = sk->sk_use_task_frag;
 	t->a.hook = send_memalloc_hook;
-	conn_open(test, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
+	conn_open(t, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
 		  PEER_M | PEER_C);
-	KUNIT_EXPECT_FALSE(test, sk->sk_allocation & __GFP_IO);
-	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
-	conn_expect_alive(test, &t->a);
-	CONN_WAIT(test, &t->a, EV_RECV, 1);
-	CONN_WAIT(test, &t->a, EV_SENT, 1);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_TRUE(test, sk->sk_allocation == allocation);
-	KUNIT_EXPECT_EQ(test, sk->sk_use_task_frag, task_frag);
-	KUNIT_EXPECT_EQ(test, t->a.hook_err, 0);
+	EXPECT_FALSE(t, sk->sk_allocation & __GFP_IO);
+	EXPECT_FALSE(t, sk->sk_use_task_frag);
+	conn_expect_alive(t, &t->a);
+	CONN_WAIT(t, &t->a, EV_RECV, 1);
+	CONN_WAIT(t, &t->a, EV_SENT, 1);
+	conn_detach(t, &t->a);
+	EXPECT_TRUE(t, sk->sk_allocation == allocation);
+	EXPECT_EQ(t, sk->sk_use_task_frag, task_frag);
+	EXPECT_EQ(t, t->a.hook_err, 0);
 }
 
 /* The MULPDU by the formulas of RFC 5044 section 4.5. */
@@ -494,194 +488,188 @@ static u32 send_formula(u32 emss, bool markers)
 	return clamp(mulpdu, 128, 64768);
 }
 
-static void send_check_mulpdu(struct kunit *test)
+static void send_check_mulpdu(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_info info;
 
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, mpa_mulpdu(t->a.conn),
-			send_formula(info.emss, t->tx_markers));
-	KUNIT_EXPECT_EQ(test, info.mulpdu, mpa_mulpdu(t->a.conn));
-	KUNIT_EXPECT_EQ(test, info.emss, tcp_sk(t->sock[0]->sk)->mss_cache);
+	EXPECT_EQ(t, mpa_mulpdu(t->a.conn), send_formula(info.emss,
+							 t->tx_markers));
+	EXPECT_EQ(t, info.mulpdu, mpa_mulpdu(t->a.conn));
+	EXPECT_EQ(t, info.emss, tcp_sk(t->sock[0]->sk)->mss_cache);
 }
 
-static void send_mulpdu(struct kunit *test, struct conn_test *t)
+static void send_mulpdu(struct conn_test *t)
 {
 	static const int maxseg[] = { 100, 140, 152, 548, 1460, 8960, 0 };
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(maxseg); i++) {
 		t->opts.maxseg = maxseg[i];
-		send_full(test);
-		send_check_mulpdu(test);
-		conn_post(test, mpa_mulpdu(t->a.conn));
-		conn_expect_tx(test, t->msg[0].len);
+		send_full(t);
+		send_check_mulpdu(t);
+		conn_post(t, mpa_mulpdu(t->a.conn));
+		conn_expect_tx(t, t->msg[0].len);
 		/* ULPDUs longer than the MULPDU are sent as well. */
-		conn_post(test, min(t->msg[0].len + 1, MPA_ULPDU_MAX));
-		conn_expect_tx(test, t->msg[1].len);
-		conn_expect_alive(test, &t->a);
-		conn_reopen(test);
+		conn_post(t, min(t->msg[0].len + 1, MPA_ULPDU_MAX));
+		conn_expect_tx(t, t->msg[1].len);
+		conn_expect_alive(t, &t->a);
+		conn_reopen(t);
 	}
 }
 
 /* The path MTU decreases, and increases again. */
-static void send_mtu(struct kunit *test, struct conn_test *t)
+static void send_mtu(struct conn_test *t)
 {
 	u32 wide;
 	int mtu;
 
-	send_full(test);
+	send_full(t);
 	wide = mpa_mulpdu(t->a.conn);
-	KUNIT_ASSERT_GT(test, wide, 1500);
+	ASSERT_GT(t, wide, 1500);
 	mtu = mpa_peer_lo_mtu(1500);
-	KUNIT_ASSERT_GT(test, mtu, 1500);
+	ASSERT_GT(t, mtu, 1500);
 	t->lo_mtu = mtu;
-	conn_post(test, 64768);
-	CONN_WAIT(test, &t->a, EV_MULPDU, 1);
-	conn_expect_tx(test, 64768);
-	KUNIT_EXPECT_EQ(test, t->a.mulpdu, send_formula(1448, t->tx_markers));
-	send_check_mulpdu(test);
-	conn_expect_alive(test, &t->a);
+	conn_post(t, 64768);
+	CONN_WAIT(t, &t->a, EV_MULPDU, 1);
+	conn_expect_tx(t, 64768);
+	EXPECT_EQ(t, t->a.mulpdu, send_formula(1448, t->tx_markers));
+	send_check_mulpdu(t);
+	conn_expect_alive(t, &t->a);
 
-	KUNIT_ASSERT_EQ(test, mpa_peer_lo_mtu(mtu), 1500);
+	ASSERT_EQ(t, mpa_peer_lo_mtu(mtu), 1500);
 	t->lo_mtu = 0;
-	conn_post(test, 500);
-	CONN_WAIT(test, &t->a, EV_MULPDU, 2);
-	conn_expect_tx(test, 500);
-	KUNIT_EXPECT_GT(test, t->a.mulpdu, 1500);
-	send_check_mulpdu(test);
+	conn_post(t, 500);
+	CONN_WAIT(t, &t->a, EV_MULPDU, 2);
+	conn_expect_tx(t, 500);
+	EXPECT_GT(t, t->a.mulpdu, 1500);
+	send_check_mulpdu(t);
 }
 
 /* The first FPDU after the change already fits the new EMSS. */
-static void send_mtu_source(struct kunit *test, struct conn_test *t)
+static void send_mtu_source(struct conn_test *t)
 {
 	struct conn_msg *msg;
 	int mtu;
 
-	send_full(test);
+	send_full(t);
 	mtu = mpa_peer_lo_mtu(1500);
-	KUNIT_ASSERT_GT(test, mtu, 1500);
+	ASSERT_GT(t, mtu, 1500);
 	t->lo_mtu = mtu;
-	msg = conn_source(test, 5000);
-	conn_send(test, msg);
-	conn_take(test);
-	KUNIT_EXPECT_LE(test, t->in_pos, 1448);
-	KUNIT_EXPECT_GE(test, msg->max, 1430);
+	msg = conn_source(t, 5000);
+	conn_send(t, msg);
+	conn_take(t);
+	EXPECT_LE(t, t->in_pos, 1448);
+	EXPECT_GE(t, msg->max, 1430);
 }
 
 /* Messages of many lengths from one connection to another, and one back. */
-static void send_both(struct kunit *test, struct conn_test *t)
+static void send_both(struct conn_test *t)
 {
 	u32 i, at = 0;
 
-	conn_two(test, conn_arg(test) & 1 ? MPA_F_MARKERS : 0,
-		 conn_arg(test) & 2 ? MPA_F_MARKERS : 0);
+	conn_two(t, conn_arg(t) & 1 ? MPA_F_MARKERS : 0,
+		 conn_arg(t) & 2 ? MPA_F_MARKERS : 0);
 	for (i = 0; i < 100; i++)
-		conn_post(test, 1 + i * i);
-	conn_wait_rx(test, &t->b, 100);
+		conn_post(t, 1 + i * i);
+	conn_wait_rx(t, &t->b, 100);
 	for (i = 0; i < 100; i++) {
-		KUNIT_ASSERT_EQ(test, t->b.len[i], 1 + i * i);
-		KUNIT_ASSERT_EQ(test, 0, memcmp(t->b.rx + at, t->pool + i,
-						t->b.len[i]));
+		ASSERT_EQ(t, t->b.len[i], 1 + i * i);
+		ASSERT_EQ(t, 0, memcmp(t->b.rx + at, t->pool + i, t->b.len[i]));
 		at += t->b.len[i];
 	}
-	conn_expect_done(test, &t->a, 100, 0);
-	KUNIT_ASSERT_EQ(test, mpa_send(t->b.conn, &conn_msg(test, 999)->tx),
-			0);
-	conn_wait_rx(test, &t->a, 1);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(t->a.rx, t->pool + 100, 999));
+	conn_expect_done(t, &t->a, 100, 0);
+	ASSERT_EQ(t, mpa_send(t->b.conn, &conn_msg(t, 999)->tx), 0);
+	conn_wait_rx(t, &t->a, 1);
+	EXPECT_EQ(t, 0, memcmp(t->a.rx, t->pool + 100, 999));
 }
 
 /* Expect that only the case has references on the pages. */
-static void send_pages_free(struct kunit *test)
+static void send_pages_free(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	for (i = 0; i < CONN_PAGES; i++)
 		if (t->page[i])
-			KUNIT_EXPECT_EQ(test, page_count(t->page[i]), 1);
+			EXPECT_EQ(t, page_count(t->page[i]), 1);
 }
 
 /*
  * Post plain messages, then @nr messages with pages, one by one. The latter
  * stay in TCP: the peer acknowledges nothing.
  */
-static void send_pages(struct kunit *test, u32 nr)
+static void send_pages(struct conn_test *t, u32 nr)
 {
-	struct conn_test *t = test->priv;
 	unsigned long before;
 	u32 i;
 
 	t->opts.sndbuf = 200000;
-	send_full(test);
+	send_full(t);
 	mpa_peer_stop(&t->peer);
 	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	t->nr_plain = CONN_PAGES - nr;
-	conn_post_many(test, t->nr_plain, 3000);
+	conn_post_many(t, t->nr_plain, 3000);
 	for (i = 0; i < nr; i++) {
-		struct conn_msg *msg = conn_page_msg(test, 3000);
+		struct conn_msg *msg = conn_page_msg(t, 3000);
 
-		conn_send(test, msg);
+		conn_send(t, msg);
 	}
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
-			nr);
-	KUNIT_ASSERT_EQ(test, mpa_consumer_done(&t->a), t->nr_plain);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before, nr);
+	ASSERT_EQ(t, mpa_consumer_done(&t->a), t->nr_plain);
 	for (i = t->nr_plain; i < CONN_PAGES; i++)
-		KUNIT_ASSERT_GT(test, page_count(t->page[i]), 1);
+		ASSERT_GT(t, page_count(t->page[i]), 1);
 }
 
 /*
  * A message is handed back once the stack has dropped its pages. TCP accounts
  * for their octets, not for a page per fragment.
  */
-static void zerocopy_pages(struct kunit *test, struct conn_test *t)
+static void zerocopy_pages(struct conn_test *t)
 {
 	u32 i;
 
-	send_pages(test, CONN_PAGES / 2);
-	KUNIT_EXPECT_LT(test, READ_ONCE(t->a.conn->sk->sk_wmem_queued),
-			2 * 3000 * CONN_PAGES);
-	conn_post(test, 50);
+	send_pages(t, CONN_PAGES / 2);
+	EXPECT_LT(t, READ_ONCE(t->a.conn->sk->sk_wmem_queued),
+		  2 * 3000 * CONN_PAGES);
+	conn_post(t, 50);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_done(&t->a), t->nr_plain);
+	EXPECT_EQ(t, mpa_consumer_done(&t->a), t->nr_plain);
 	mpa_peer_continue(&t->peer);
 	for (i = 0; i < CONN_PAGES; i++)
-		conn_expect_tx(test, 3000);
-	conn_expect_tx(test, 50);
-	conn_expect_alive(test, &t->a);
-	conn_expect_done(test, &t->a, t->nr_msg, 0);
-	send_pages_free(test);
+		conn_expect_tx(t, 3000);
+	conn_expect_tx(t, 50);
+	conn_expect_alive(t, &t->a);
+	conn_expect_done(t, &t->a, t->nr_msg, 0);
+	send_pages_free(t);
 }
 
 /* Messages in slab and vmalloc memory are copied, and handed back at once. */
-static void zerocopy_copied(struct kunit *test, struct conn_test *t)
+static void zerocopy_copied(struct conn_test *t)
 {
-	u8 *slab = kunit_kmalloc(test, 1024, GFP_KERNEL);
+	u8 *slab = kunit_kmalloc(t->test, 1024, GFP_KERNEL);
 	struct conn_msg *msg;
 	unsigned long before;
 
-	KUNIT_ASSERT_NOT_NULL(test, slab);
-	send_full(test);
+	ASSERT_NOT_NULL(t, slab);
+	send_full(t);
 	before = conn_counter(t, MPA_MIB_TX_COPIED);
-	msg = conn_msg(test, 3000);
+	msg = conn_msg(t, 3000);
 	msg->tx.flags = MPA_TX_ZEROCOPY;
-	conn_send(test, msg);
+	conn_send(t, msg);
 
-	msg = conn_msg(test, CONN_HDR + 1024);
+	msg = conn_msg(t, CONN_HDR + 1024);
 	memcpy(slab, msg->kv.iov_base, 1024);
 	bvec_set_page(&msg->bv, virt_to_page(slab), 1024,
 		      offset_in_page(slab));
 	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, 1024);
 	msg->tx.flags = MPA_TX_ZEROCOPY;
-	conn_send(test, msg);
-	conn_expect_done(test, &t->a, 2, 0);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_COPIED) - before, 2);
+	conn_send(t, msg);
+	conn_expect_done(t, &t->a, 2, 0);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_COPIED) - before, 2);
 	memset(slab, 0, 1024);
-	conn_expect_tx(test, 3000);
-	conn_expect_tx(test, CONN_HDR + 1024);
+	conn_expect_tx(t, 3000);
+	conn_expect_tx(t, CONN_HDR + 1024);
 }
 
 static void send_pages_put(void *data)
@@ -690,10 +678,9 @@ static void send_pages_put(void *data)
 }
 
 /* Send 15 pages' worth of octets, beginning @skip octets after @page. */
-static void send_15_pages(struct kunit *test, struct page *page, u32 skip)
+static void send_15_pages(struct conn_test *t, struct page *page, u32 skip)
 {
-	struct conn_msg *msg = conn_msg(test, CONN_HDR + 15 * PAGE_SIZE);
-	struct conn_test *t = test->priv;
+	struct conn_msg *msg = conn_msg(t, CONN_HDR + 15 * PAGE_SIZE);
 
 	memcpy(page_address(page) + skip, msg->kv.iov_base, msg->tx.len);
 	bvec_set_page(&msg->bv, page, skip + msg->tx.len, 0);
@@ -701,9 +688,9 @@ static void send_15_pages(struct kunit *test, struct page *page, u32 skip)
 		      skip + msg->tx.len);
 	iov_iter_advance(&msg->tx.data, skip);
 	msg->tx.flags = MPA_TX_ZEROCOPY;
-	conn_send(test, msg);
-	conn_expect_tx(test, msg->len);
-	conn_expect_done(test, &t->a, t->nr_msg, 0);
+	conn_send(t, msg);
+	conn_expect_tx(t, msg->len);
+	conn_expect_done(t, &t->a, t->nr_msg, 0);
 }
 
 /*
@@ -711,7 +698,7 @@ static void send_15_pages(struct kunit *test, struct page *page, u32 skip)
  * are copied: 15 pages fit, but not 16, nor 15 that markers (@arg) cut in
  * pieces.
  */
-static void zerocopy_limit(struct kunit *test, struct conn_test *t)
+static void zerocopy_limit(struct conn_test *t)
 {
 	unsigned int order = get_order(16 * PAGE_SIZE);
 	unsigned long before;
@@ -719,189 +706,183 @@ static void zerocopy_limit(struct kunit *test, struct conn_test *t)
 	int err;
 
 	page = alloc_pages(GFP_KERNEL | __GFP_COMP, order);
-	KUNIT_ASSERT_NOT_NULL(test, page);
-	err = kunit_add_action_or_reset(test, send_pages_put, page);
-	KUNIT_ASSERT_EQ(test, err, 0);
+	ASSERT_NOT_NULL(t, page);
+	err = kunit_add_action_or_reset(t->test, send_pages_put, page);
+	ASSERT_EQ(t, err, 0);
 	t->opts.sndbuf = 200000;
-	send_full(test);
+	send_full(t);
 	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
-	send_15_pages(test, page, 0);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
-			!conn_arg(test));
-	send_15_pages(test, page, 100);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
-			!conn_arg(test));
+	send_15_pages(t, page, 0);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
+		  !conn_arg(t));
+	send_15_pages(t, page, 100);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
+		  !conn_arg(t));
 }
 
 /*
  * Each marker takes a fragment and cuts a page in two. With 15 fragments, 7
  * markers leave room for one page, 8 do not.
  */
-static void zerocopy_pieces(struct kunit *test, struct conn_test *t)
+static void zerocopy_pieces(struct conn_test *t)
 {
 	unsigned long before;
 	struct conn_msg *msg;
 	u32 i;
 
-	send_full(test);
+	send_full(t);
 	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	for (i = 0; i < 2; i++) {
-		msg = conn_page_msg(test, i ? 3700 : 3500);
-		conn_send(test, msg);
-		conn_expect_tx(test, msg->len);
-		KUNIT_EXPECT_EQ(test, 1,
-				conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before);
+		msg = conn_page_msg(t, i ? 3700 : 3500);
+		conn_send(t, msg);
+		conn_expect_tx(t, msg->len);
+		EXPECT_EQ(t, 1, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before);
 	}
-	conn_expect_done(test, &t->a, 2, 0);
+	conn_expect_done(t, &t->a, 2, 0);
 }
 
 /* released() comes once the pages are free, not before. */
-static void zerocopy_detach(struct kunit *test, struct conn_test *t)
+static void zerocopy_detach(struct conn_test *t)
 {
 	u32 i;
 
-	send_pages(test, 2);
+	send_pages(t, 2);
 	mpa_detach(t->a.conn);
 	flush_work(&t->a.conn->work);
-	CONN_COUNT(test, &t->a, EV_RELEASED, 0);
+	CONN_COUNT(t, &t->a, EV_RELEASED, 0);
 	mpa_peer_continue(&t->peer);
 	for (i = 0; i < CONN_PAGES; i++)
-		conn_expect_tx(test, 3000);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, t->a.left, 2);
-	conn_expect_done(test, &t->a, t->nr_msg, 0);
-	send_pages_free(test);
+		conn_expect_tx(t, 3000);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, t->a.left, 2);
+	conn_expect_done(t, &t->a, t->nr_msg, 0);
+	send_pages_free(t);
 }
 
 /* A silent peer delays released() by a second at most. */
-static void zerocopy_detach_reset(struct kunit *test, struct conn_test *t)
+static void zerocopy_detach_reset(struct conn_test *t)
 {
-	send_pages(test, 2);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, t->a.left, 2);
-	send_pages_free(test);
+	send_pages(t, 2);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, t->a.left, 2);
+	send_pages_free(t);
 	mpa_peer_continue(&t->peer);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
 /* The peer resets instead of reading. */
-static void zerocopy_reset(struct kunit *test, struct conn_test *t)
+static void zerocopy_reset(struct conn_test *t)
 {
-	send_pages(test, 2);
+	send_pages(t, 2);
 	mpa_peer_reset(&t->peer);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	conn_expect_statuses(test, &t->a, t->nr_msg, -ECONNRESET);
-	send_pages_free(test);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, t->a.left, 0);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	conn_expect_statuses(t, &t->a, t->nr_msg, -ECONNRESET);
+	send_pages_free(t);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, t->a.left, 0);
 }
 
 /* mpa_abort() while TCP has pages: handed back once they are free. */
-static void zerocopy_abort(struct kunit *test, struct conn_test *t)
+static void zerocopy_abort(struct conn_test *t)
 {
-	send_pages(test, 2);
+	send_pages(t, 2);
 	mpa_abort(t->a.conn);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	conn_expect_statuses(test, &t->a, t->nr_msg, -ECANCELED);
-	send_pages_free(test);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	conn_expect_statuses(t, &t->a, t->nr_msg, -ECANCELED);
+	send_pages_free(t);
 }
 
 /* Post more messages than TCP has room for; the peer does not read. */
-static void send_queue(struct kunit *test, u32 nr, u32 len)
+static void send_queue(struct conn_test *t, u32 nr, u32 len)
 {
-	struct conn_test *t = test->priv;
-
 	conn_buffers(t, 8192, 16384);
-	send_full(test);
-	conn_post_many(test, nr, len);
+	send_full(t);
+	conn_post_many(t, nr, len);
 	conn_settle(&t->a);
-	KUNIT_ASSERT_LT(test, mpa_consumer_done(&t->a), nr);
+	ASSERT_LT(t, mpa_consumer_done(&t->a), nr);
 }
 
-static void queue_abort(struct kunit *test, struct conn_test *t)
+static void queue_abort(struct conn_test *t)
 {
-	send_queue(test, 30, 16000);
+	send_queue(t, 30, 16000);
 	mpa_abort(t->a.conn);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
-			-EPIPE);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.log[t->a.nr_log - 1], EV_CLOSED);
-	conn_expect_statuses(test, &t->a, 30, -ECANCELED);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_ABORTED);
-	KUNIT_EXPECT_EQ(test, t->a.end.err, -ECANCELED);
-	KUNIT_EXPECT_EQ(test, t->a.err, -ECANCELED);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, t->a.left, 0);
+	EXPECT_EQ(t, mpa_send(t->a.conn, &conn_msg(t, 9)->tx), -EPIPE);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->a.log[t->a.nr_log - 1], EV_CLOSED);
+	conn_expect_statuses(t, &t->a, 30, -ECANCELED);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_ABORTED);
+	EXPECT_EQ(t, t->a.end.err, -ECANCELED);
+	EXPECT_EQ(t, t->a.err, -ECANCELED);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, t->a.left, 0);
 }
 
 /*
  * TX-01: an accepted message is sent, or the connection fails. @arg: octets of
  * each message; MPA lays out short ones in a page of its own.
  */
-static void queue_detach(struct kunit *test, struct conn_test *t)
+static void queue_detach(struct conn_test *t)
 {
 	u32 done, nr = 250;
 
-	send_queue(test, nr, conn_arg(test));
+	send_queue(t, nr, conn_arg(t));
 	done = mpa_consumer_done(&t->a);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, t->a.left, nr - done);
-	conn_expect_statuses(test, &t->a, nr, -ECANCELED);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, t->a.left, nr - done);
+	conn_expect_statuses(t, &t->a, nr, -ECANCELED);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
 /* A message posted again is not counted as sent because of the first time. */
-static void queue_detach_again(struct kunit *test, struct conn_test *t)
+static void queue_detach_again(struct conn_test *t)
 {
 	struct conn_msg *msg;
 
 	conn_buffers(t, 8192, 16384);
-	send_full(test);
-	msg = conn_post(test, 900);
-	conn_expect_tx(test, 900);
-	conn_expect_done(test, &t->a, 1, 0);
-	conn_post_many(test, 30, 16000);
-	send_repost(test, msg);
+	send_full(t);
+	msg = conn_post(t, 900);
+	conn_expect_tx(t, 900);
+	conn_expect_done(t, &t->a, 1, 0);
+	conn_post_many(t, 30, 16000);
+	send_repost(t, msg);
 	conn_settle(&t->a);
-	conn_detach(test, &t->a);
-	KUNIT_ASSERT_PTR_EQ(test, t->a.done[t->a.nr_done - 1], &msg->tx);
-	KUNIT_EXPECT_EQ(test, msg->tx.status, -ECANCELED);
+	conn_detach(t, &t->a);
+	ASSERT_PTR_EQ(t, t->a.done[t->a.nr_done - 1], &msg->tx);
+	EXPECT_EQ(t, msg->tx.status, -ECANCELED);
 }
 
-static void queue_reset(struct kunit *test, struct conn_test *t)
+static void queue_reset(struct conn_test *t)
 {
-	send_queue(test, 30, 16000);
+	send_queue(t, 30, 16000);
 	mpa_peer_reset(&t->peer);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	conn_expect_statuses(test, &t->a, 30, -ECONNRESET);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
-	KUNIT_EXPECT_EQ(test, t->a.err, -ECONNRESET);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
-			-ENOTCONN);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	conn_expect_statuses(t, &t->a, 30, -ECONNRESET);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	EXPECT_EQ(t, t->a.err, -ECONNRESET);
+	EXPECT_EQ(t, mpa_send(t->a.conn, &conn_msg(t, 9)->tx), -ENOTCONN);
 }
 
 /* mpa_shutdown(): the FIN follows the queued messages; receiving goes on. */
-static void queue_shutdown(struct kunit *test, struct conn_test *t)
+static void queue_shutdown(struct conn_test *t)
 {
 	u32 i;
 
-	send_queue(test, 25, 16000);
-	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
-	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
-			-EPIPE);
+	send_queue(t, 25, 16000);
+	EXPECT_EQ(t, mpa_shutdown(t->a.conn), 0);
+	EXPECT_EQ(t, mpa_shutdown(t->a.conn), 0);
+	EXPECT_EQ(t, mpa_send(t->a.conn, &conn_msg(t, 9)->tx), -EPIPE);
 	for (i = 0; i < 25; i++)
-		conn_expect_tx(test, 16000);
-	conn_expect_fin(test);
-	conn_expect_done(test, &t->a, 25, 0);
-	conn_peer_send(test, 700);
-	conn_expect_rx(test, &t->a, 1);
-	CONN_COUNT(test, &t->a, EV_CLOSED, 0);
+		conn_expect_tx(t, 16000);
+	conn_expect_fin(t);
+	conn_expect_done(t, &t->a, 25, 0);
+	conn_peer_send(t, 700);
+	conn_expect_rx(t, &t->a, 1);
+	CONN_COUNT(t, &t->a, EV_CLOSED, 0);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.err, 0);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->a.err, 0);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
 }
 
 static const struct conn_row send_rows[] = {
@@ -967,27 +948,27 @@ static void zerocopy_hook_leave(struct mpa_consumer *c, enum consumer_event ev)
 }
 
 /* released() hands back in order what sent() could not, and what is in use. */
-static void zerocopy_detach_order(struct kunit *test, struct conn_test *t)
+static void zerocopy_detach_order(struct conn_test *t)
 {
-	send_full(test);
+	send_full(t);
 	/* One train: the first is not so long that MPA would gather it. */
-	conn_msg(test, 300);
-	conn_page_msg(test, 3000);
+	conn_msg(t, 300);
+	conn_page_msg(t, 3000);
 	mpa_hold(t->a.conn);
-	conn_peer_send(test, 10);
+	conn_peer_send(t, 10);
 	conn_settle(&t->a);
 	mpa_peer_stop(&t->peer);
 	t->a.hook = zerocopy_hook_leave;
 	mpa_resume(t->a.conn);
-	CONN_WAIT(test, &t->a, EV_RECV, 1);
-	KUNIT_EXPECT_EQ(test, t->a.hook_err, 0);
+	CONN_WAIT(t, &t->a, EV_RECV, 1);
+	EXPECT_EQ(t, t->a.hook_err, 0);
 	flush_work(&t->a.conn->work);
-	CONN_COUNT(test, &t->a, EV_RELEASED, 0);
-	KUNIT_EXPECT_GT(test, page_count(t->page[1]), 1);
+	CONN_COUNT(t, &t->a, EV_RELEASED, 0);
+	EXPECT_GT(t, page_count(t->page[1]), 1);
 	mpa_peer_continue(&t->peer);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, t->a.left, 2);
-	conn_expect_done(test, &t->a, 2, 0);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, t->a.left, 2);
+	conn_expect_done(t, &t->a, 2, 0);
 }
 
 static const struct conn_row zerocopy_rows[] = {

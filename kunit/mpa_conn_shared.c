@@ -135,7 +135,7 @@ static int blocked_open(struct blocked *all)
 	return err;
 }
 
-static void blocked_close(struct kunit *test, struct blocked *all)
+static void blocked_close(struct conn_test *t, struct blocked *all)
 {
 	bool released;
 	u32 i;
@@ -146,7 +146,7 @@ static void blocked_close(struct kunit *test, struct blocked *all)
 	released = wait_event_timeout(all->wait,
 				      atomic_read(&all->released) == all->nr,
 				      SHARED_PATIENCE);
-	KUNIT_EXPECT_TRUE(test, released);
+	EXPECT_TRUE(t, released);
 	mpa_barrier();
 	for (i = 0; i < all->nr; i++) {
 		mpa_peer_close(all->c[i].sock);
@@ -230,15 +230,15 @@ static bool blocked_echo(struct conn_test *t, struct conn_msg *msg, u32 size)
  * echo over a reclaim-safe connection. Neither that connection nor the making
  * of another one waits for these callbacks.
  */
-static void shared_blocked(struct kunit *test, struct conn_test *t)
+static void shared_blocked(struct conn_test *t)
 {
 	struct conn_msg *msg;
 	struct blocked *all;
 	bool inside = false, connected = false, echoed = false;
 	int err = 0, blocked;
 
-	all = kunit_kzalloc(test, sizeof(*all), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, all);
+	all = kunit_kzalloc(t->test, sizeof(*all), GFP_KERNEL);
+	ASSERT_NOT_NULL(t, all);
 	init_waitqueue_head(&all->wait);
 	init_completion(&all->echoed);
 	init_completion(&all->connected);
@@ -247,10 +247,10 @@ static void shared_blocked(struct kunit *test, struct conn_test *t)
 
 	/* The loopback device, and so the callbacks, run on this CPU. */
 	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
-	conn_open(test, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
+	conn_open(t, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
 		  PEER_M | PEER_C);
-	msg = conn_msg(test, 100);
-	conn_fpdu(test, 100);
+	msg = conn_msg(t, 100);
+	conn_fpdu(t, 100);
 	while (!err && all->nr < BLOCKED)
 		err = blocked_open(all);
 	blocked = all->nr;
@@ -269,31 +269,30 @@ static void shared_blocked(struct kunit *test, struct conn_test *t)
 	}
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 
-	blocked_close(test, all);
-	KUNIT_EXPECT_EQ(test, err, 0);
-	KUNIT_EXPECT_TRUE(test, inside);
-	KUNIT_EXPECT_TRUE(test, connected);
-	KUNIT_EXPECT_TRUE(test, echoed);
+	blocked_close(t, all);
+	EXPECT_EQ(t, err, 0);
+	EXPECT_TRUE(t, inside);
+	EXPECT_TRUE(t, connected);
+	EXPECT_TRUE(t, echoed);
 }
 
 /* Keep a batch after released(), with a copy made by vmalloc(). */
-static u8 *shared_kept_copy(struct kunit *test)
+static u8 *shared_kept_copy(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_batch *b;
 	u8 *copy;
 
-	conn_default(test);
+	conn_default(t);
 	t->a.keep = true;
-	conn_peer_send(test, 1000);
-	conn_expect_rx(test, &t->a, 1);
+	conn_peer_send(t, 1000);
+	conn_expect_rx(t, &t->a, 1);
 	t->a.keep = false;
 	b = container_of(t->a.kept[0], struct mpa_batch, rx);
-	KUNIT_ASSERT_NULL(test, b->copy);
+	ASSERT_NULL(t, b->copy);
 	copy = vmalloc(PAGE_SIZE);
-	KUNIT_ASSERT_NOT_NULL(test, copy);
+	ASSERT_NOT_NULL(t, copy);
 	b->copy = copy;
-	conn_detach(test, &t->a);
+	conn_detach(t, &t->a);
 	mpa_barrier();
 	return copy;
 }
@@ -304,17 +303,17 @@ static DEFINE_SPINLOCK(shared_lock);
  * The last mpa_rx_put() comes after released(), with a spinlock held. vfree()
  * may sleep, so a work item frees the memory later.
  */
-static void shared_put_atomic(struct kunit *test, struct conn_test *t)
+static void shared_put_atomic(struct conn_test *t)
 {
-	u8 *copy = shared_kept_copy(test);
+	u8 *copy = shared_kept_copy(t);
 	bool mapped;
 
 	spin_lock(&shared_lock);
 	mpa_consumer_put(&t->a, 0);
 	mapped = vmalloc_to_page(copy);
 	spin_unlock(&shared_lock);
-	KUNIT_EXPECT_TRUE(test, mapped);
-	KUNIT_EXPECT_TRUE(test, CONN_UNTIL(!vmalloc_to_page(copy)));
+	EXPECT_TRUE(t, mapped);
+	EXPECT_TRUE(t, CONN_UNTIL(!vmalloc_to_page(copy)));
 }
 
 /*
@@ -322,26 +321,26 @@ static void shared_put_atomic(struct kunit *test, struct conn_test *t)
  * that they belong to, which could be handed back while the probe is still on
  * its way. So MPA copies messages if TCP may probe.
  */
-static void shared_mtu_probe(struct kunit *test, struct conn_test *t)
+static void shared_mtu_probe(struct conn_test *t)
 {
 	unsigned long pages, copied;
 	struct conn_msg *msg;
 
-	conn_default(test);
+	conn_default(t);
 	pages = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	copied = conn_counter(t, MPA_MIB_TX_COPIED);
-	if (conn_arg(test))
+	if (conn_arg(t))
 		inet_csk(t->sock[0]->sk)->icsk_mtup.enabled = 1;
 	else
 		WRITE_ONCE(init_net.ipv4.sysctl_tcp_mtu_probing, 1);
-	msg = conn_page_msg(test, 1000);
-	conn_send(test, msg);
-	KUNIT_EXPECT_TRUE(test, mpa_consumer_wait_done(&t->a, 1));
+	msg = conn_page_msg(t, 1000);
+	conn_send(t, msg);
+	EXPECT_TRUE(t, mpa_consumer_wait_done(&t->a, 1));
 	WRITE_ONCE(init_net.ipv4.sysctl_tcp_mtu_probing, 0);
 	inet_csk(t->sock[0]->sk)->icsk_mtup.enabled = 0;
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_ZEROCOPY), pages);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_TX_COPIED), copied + 1);
-	conn_expect_tx(test, 1000);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY), pages);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_COPIED), copied + 1);
+	conn_expect_tx(t, 1000);
 }
 
 static int shared_exit(void *data)
@@ -359,31 +358,30 @@ static int shared_exit(void *data)
  * preempted between dropping its last reference on a zero-copy message and
  * queueing the work item. The module's exit waits until the reference is put.
  */
-static void shared_late_put(struct kunit *test, struct conn_test *t)
+static void shared_late_put(struct conn_test *t)
 {
 	DECLARE_COMPLETION_ONSTACK(left);
 	struct task_struct *task;
 	struct mpa_conn *conn;
 
-	conn_default(test);
+	conn_default(t);
 	conn = t->a.conn;
-	t->a.keep = !conn_arg(test);
-	conn_peer_send(test, 10);
-	conn_expect_rx(test, &t->a, 1);
-	if (conn_arg(test))
+	t->a.keep = !conn_arg(t);
+	conn_peer_send(t, 10);
+	conn_expect_rx(t, &t->a, 1);
+	if (conn_arg(t))
 		kref_get(&conn->ref);
-	conn_detach(test, &t->a);
+	conn_detach(t, &t->a);
 	mpa_barrier();
 
 	task = kthread_run(shared_exit, &left, "mpa_exit");
 	if (!IS_ERR(task))
-		KUNIT_EXPECT_EQ(test, 0,
-				wait_for_completion_timeout(&left, HZ / 10));
-	if (conn_arg(test))
+		EXPECT_EQ(t, 0, wait_for_completion_timeout(&left, HZ / 10));
+	if (conn_arg(t))
 		mpa_conn_kick_put(conn);
 	else
 		mpa_consumer_put(&t->a, 0);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	ASSERT_FALSE(t, IS_ERR(task));
 	wait_for_completion(&left);
 }
 
@@ -393,14 +391,13 @@ static s64 shared_rx_mem(const struct conn_test *t)
 }
 
 /* The peer sends @nr ULPDUs; the consumer keeps each one that is passed. */
-static void shared_keep(struct kunit *test, u32 nr)
+static void shared_keep(struct conn_test *t, u32 nr)
 {
-	struct conn_test *t = test->priv;
 	u32 i;
 
 	t->a.keep = true;
 	for (i = 0; i < nr; i++) {
-		conn_peer_send(test, 1000);
+		conn_peer_send(t, 1000);
 		conn_settle(&t->a);
 	}
 }
@@ -415,31 +412,31 @@ static void shared_put(struct conn_test *t)
  * At the namespace's limit for memory in kept batches one more batch at most is
  * passed. Everything is delivered once the limit is raised.
  */
-static void shared_rx_mem_limit(struct kunit *test, struct conn_test *t)
+static void shared_rx_mem_limit(struct conn_test *t)
 {
 	unsigned long limited, max;
 	s64 one;
 
-	conn_default(test);
+	conn_default(t);
 	max = t->mn->rx_mem_max;
 	limited = conn_counter(t, MPA_MIB_RX_LIMITED);
-	KUNIT_ASSERT_EQ(test, shared_rx_mem(t), 0);
-	shared_keep(test, 1);
+	ASSERT_EQ(t, shared_rx_mem(t), 0);
+	shared_keep(t, 1);
 	one = shared_rx_mem(t);
-	KUNIT_EXPECT_GE(test, one, 1000);
+	EXPECT_GE(t, one, 1000);
 	WRITE_ONCE(t->mn->rx_mem_max, 3 * one);
-	shared_keep(test, 6);
+	shared_keep(t, 6);
 	WRITE_ONCE(t->mn->rx_mem_max, max);
-	KUNIT_EXPECT_EQ(test, t->a.nr_kept, 4);
-	KUNIT_EXPECT_LE(test, shared_rx_mem(t), 4 * one);
-	KUNIT_EXPECT_GT(test, conn_counter(t, MPA_MIB_RX_LIMITED), limited);
+	EXPECT_EQ(t, t->a.nr_kept, 4);
+	EXPECT_LE(t, shared_rx_mem(t), 4 * one);
+	EXPECT_GT(t, conn_counter(t, MPA_MIB_RX_LIMITED), limited);
 
 	t->a.keep = false;
-	conn_expect_rx(test, &t->a, 7);
+	conn_expect_rx(t, &t->a, 7);
 	shared_put(t);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
-	conn_expect_alive(test, &t->a);
+	EXPECT_EQ(t, shared_rx_mem(t), 0);
+	conn_expect_alive(t, &t->a);
 }
 
 /*
@@ -448,59 +445,59 @@ static void shared_rx_mem_limit(struct kunit *test, struct conn_test *t)
  * mpa_rx_put() of its own; with MPA_F_MEMALLOC (@arg) it does not wait for
  * them.
  */
-static void shared_rx_mem_others(struct kunit *test, struct conn_test *t)
+static void shared_rx_mem_others(struct conn_test *t)
 {
 	unsigned long max;
 	s64 others;
 
-	conn_open(test, CONN_INITIATOR, MPA_F_MARKERS | conn_arg(test),
+	conn_open(t, CONN_INITIATOR, MPA_F_MARKERS | conn_arg(t),
 		  PEER_M | PEER_C);
 	max = t->mn->rx_mem_max;
 	others = max + 1;
 	percpu_counter_add(&t->mn->rx_mem, others);
-	conn_peer_send(test, 1000);
-	conn_peer_send(test, 1000);
-	conn_expect_rx(test, &t->a, 2);
-	shared_keep(test, 2);
-	KUNIT_EXPECT_EQ(test, t->a.nr_kept, conn_arg(test) ? 2 : 1);
+	conn_peer_send(t, 1000);
+	conn_peer_send(t, 1000);
+	conn_expect_rx(t, &t->a, 2);
+	shared_keep(t, 2);
+	EXPECT_EQ(t, t->a.nr_kept, conn_arg(t) ? 2 : 1);
 	percpu_counter_sub(&t->mn->rx_mem, others);
-	conn_wait_rx(test, &t->a, 4);
+	conn_wait_rx(t, &t->a, 4);
 	shared_put(t);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
+	EXPECT_EQ(t, shared_rx_mem(t), 0);
 }
 
 /* Batches kept after released() do not count: the namespace may be gone. */
-static void shared_rx_mem_released(struct kunit *test, struct conn_test *t)
+static void shared_rx_mem_released(struct conn_test *t)
 {
-	conn_default(test);
-	shared_keep(test, 1);
-	KUNIT_EXPECT_GT(test, shared_rx_mem(t), 0);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
+	conn_default(t);
+	shared_keep(t, 1);
+	EXPECT_GT(t, shared_rx_mem(t), 0);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, shared_rx_mem(t), 0);
 	shared_put(t);
 	mpa_conn_wait_none();
-	KUNIT_EXPECT_EQ(test, shared_rx_mem(t), 0);
+	EXPECT_EQ(t, shared_rx_mem(t), 0);
 }
 
 /* A connection on hold does not wait for the limit: it would pass nothing. */
-static void shared_rx_mem_held(struct kunit *test, struct conn_test *t)
+static void shared_rx_mem_held(struct conn_test *t)
 {
 	unsigned long limited, max;
 
-	conn_default(test);
+	conn_default(t);
 	max = t->mn->rx_mem_max;
 	limited = conn_counter(t, MPA_MIB_RX_LIMITED);
-	shared_keep(test, 1);
-	conn_expect_rx(test, &t->a, 1);
+	shared_keep(t, 1);
+	conn_expect_rx(t, &t->a, 1);
 	mpa_hold(t->a.conn);
 	WRITE_ONCE(t->mn->rx_mem_max, 0);
-	conn_peer_send(test, 1000);
+	conn_peer_send(t, 1000);
 	conn_settle(&t->a);
 	WRITE_ONCE(t->mn->rx_mem_max, max);
-	KUNIT_EXPECT_EQ(test, conn_counter(t, MPA_MIB_RX_LIMITED), limited);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_RX_LIMITED), limited);
 	mpa_resume(t->a.conn);
-	conn_expect_rx(test, &t->a, 2);
+	conn_expect_rx(t, &t->a, 2);
 	shared_put(t);
 }
 

@@ -79,9 +79,8 @@ static void sock_loopback(struct sockaddr_storage *addr, bool ipv6, u16 port)
 	sin->sin_port = htons(port);
 }
 
-static struct mpa_sock_params sock_params(struct kunit *test, u16 port)
+static struct mpa_sock_params sock_params(struct conn_test *t, u16 port)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_sock_params params = {
 		.net	= &init_net,
 		.flags	= t->helper.flags,
@@ -89,51 +88,48 @@ static struct mpa_sock_params sock_params(struct kunit *test, u16 port)
 		.ctx	= &t->helper,
 	};
 
-	sock_loopback(&params.local, conn_arg(test), port);
+	sock_loopback(&params.local, conn_arg(t), port);
 	return params;
 }
 
 /* Listen on a free port, and return it. */
-static u16 sock_listen(struct kunit *test)
+static u16 sock_listen(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_listener *listener = ERR_PTR(-EADDRINUSE);
 	struct mpa_sock_params params;
 	u16 port;
 
 	for (port = 15044; port < 15144; port++) {
-		params = sock_params(test, port);
+		params = sock_params(t, port);
 		listener = mpa_listen(&params, sock_accepted);
 		if (listener != ERR_PTR(-EADDRINUSE))
 			break;
 	}
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, listener);
+	ASSERT_OK(t, listener);
 	t->helper.listener = listener;
 	return port;
 }
 
-static void sock_connect(struct kunit *test, u16 port)
+static void sock_connect(struct conn_test *t, u16 port)
 {
-	struct mpa_sock_params params = sock_params(test, 0);
-	struct conn_test *t = test->priv;
+	struct mpa_sock_params params = sock_params(t, 0);
 	struct mpa_connector *connector;
 
-	sock_loopback(&params.peer, conn_arg(test), port);
+	sock_loopback(&params.peer, conn_arg(t), port);
 	params.local.ss_family = AF_UNSPEC;
 	connector = mpa_connect(&params, sock_done);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, connector);
+	ASSERT_OK(t, connector);
 	t->helper.connector = connector;
 }
 
-static void sock_expect_done(struct kunit *test, int err)
+static void sock_expect_done(struct conn_test *t, int err)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 
-	KUNIT_ASSERT_TRUE(test, conn_sock_wait(s, &s->done, 1));
-	KUNIT_EXPECT_EQ(test, conn_sock_read(s, &s->done), 1);
-	KUNIT_ASSERT_EQ(test, s->err, err);
-	KUNIT_ASSERT_EQ(test, !s->client, !!err);
+	ASSERT_TRUE(t, conn_sock_wait(s, &s->done, 1));
+	EXPECT_EQ(t, conn_sock_read(s, &s->done), 1);
+	ASSERT_EQ(t, s->err, err);
+	ASSERT_EQ(t, !s->client, !!err);
 }
 
 static void sock_give(struct conn_test *t)
@@ -145,139 +141,131 @@ static void sock_give(struct conn_test *t)
 }
 
 /* Connect, accept, start MPA on both ends and send a ULPDU. */
-static void sock_connect_listen(struct kunit *test, struct conn_test *t)
+static void sock_connect_listen(struct conn_test *t)
 {
 	struct conn_sock *s = &t->helper;
 
-	sock_connect(test, sock_listen(test));
-	sock_expect_done(test, 0);
-	KUNIT_ASSERT_TRUE(test, conn_sock_wait(s, &s->accepted, 1));
-	KUNIT_EXPECT_EQ(test, s->setups, 2);
-	KUNIT_EXPECT_EQ(test, s->client->sk->sk_priority, 5);
-	KUNIT_EXPECT_TRUE(test, s->client->sk->sk_net_refcnt);
-	KUNIT_EXPECT_TRUE(test, s->server->sk->sk_net_refcnt);
-	KUNIT_EXPECT_NULL(test, s->client->sk->sk_user_data);
-	KUNIT_EXPECT_NULL(test, s->server->sk->sk_user_data);
+	sock_connect(t, sock_listen(t));
+	sock_expect_done(t, 0);
+	ASSERT_TRUE(t, conn_sock_wait(s, &s->accepted, 1));
+	EXPECT_EQ(t, s->setups, 2);
+	EXPECT_EQ(t, s->client->sk->sk_priority, 5);
+	EXPECT_TRUE(t, s->client->sk->sk_net_refcnt);
+	EXPECT_TRUE(t, s->server->sk->sk_net_refcnt);
+	EXPECT_NULL(t, s->client->sk->sk_user_data);
+	EXPECT_NULL(t, s->server->sk->sk_user_data);
 	sock_give(t);
-	conn_start_two(test, 0, MPA_F_MARKERS);
-	conn_post(test, 5000);
-	conn_wait_rx(test, &t->b, 1);
-	KUNIT_EXPECT_EQ(test, 0, memcmp(t->b.rx, t->pool, 5000));
+	conn_start_two(t, 0, MPA_F_MARKERS);
+	conn_post(t, 5000);
+	conn_wait_rx(t, &t->b, 1);
+	EXPECT_EQ(t, 0, memcmp(t->b.rx, t->pool, 5000));
 }
 
 /* No callback of mpa_connect() and mpa_listen() may wait for memory. */
-static void sock_memalloc(struct kunit *test, struct conn_test *t)
+static void sock_memalloc(struct conn_test *t)
 {
 	struct conn_sock *s = &t->helper;
 
 	s->flags = MPA_F_MEMALLOC;
-	sock_connect_listen(test, t);
-	KUNIT_EXPECT_EQ(test, s->waits, 0);
+	sock_connect_listen(t);
+	EXPECT_EQ(t, s->waits, 0);
 }
 
 /* The listener is closed: done() reports -ECONNREFUSED. */
-static void sock_refused(struct kunit *test, struct conn_test *t)
+static void sock_refused(struct conn_test *t)
 {
-	u16 port = sock_listen(test);
+	u16 port = sock_listen(t);
 
-	KUNIT_EXPECT_EQ(test, mpa_listen_close_sync(t->helper.listener), 0);
+	EXPECT_EQ(t, mpa_listen_close_sync(t->helper.listener), 0);
 	t->helper.listener = NULL;
-	sock_connect(test, port);
-	sock_expect_done(test, -ECONNREFUSED);
+	sock_connect(t, port);
+	sock_expect_done(t, -ECONNREFUSED);
 }
 
 /* mpa_listen() reports that the address is in use. */
-static void sock_in_use(struct kunit *test, struct conn_test *t)
+static void sock_in_use(struct conn_test *t)
 {
-	struct mpa_sock_params params = sock_params(test, sock_listen(test));
+	struct mpa_sock_params params = sock_params(t, sock_listen(t));
 
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_listen(&params,
-							 sock_accepted)),
-			-EADDRINUSE);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_listen(&params, sock_accepted)),
+		  -EADDRINUSE);
 }
 
-static void sock_refused_params(struct kunit *test, struct conn_test *t)
+static void sock_refused_params(struct conn_test *t)
 {
-	struct mpa_sock_params good = sock_params(test, 0), bad;
+	struct mpa_sock_params good = sock_params(t, 0), bad;
 
-	sock_loopback(&good.peer, conn_arg(test), 9);
+	sock_loopback(&good.peer, conn_arg(t), 9);
 	bad = good;
 	bad.flags = BIT(31);
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_listen(&bad, sock_accepted)),
-			-EINVAL);
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_connect(&bad, sock_done)),
-			-EINVAL);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_listen(&bad, sock_accepted)), -EINVAL);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_connect(&bad, sock_done)), -EINVAL);
 	bad = good;
 	bad.local.ss_family = AF_UNIX;
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_listen(&bad, sock_accepted)),
-			-EAFNOSUPPORT);
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_connect(&bad, sock_done)),
-			-EAFNOSUPPORT);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_listen(&bad, sock_accepted)),
+		  -EAFNOSUPPORT);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_connect(&bad, sock_done)),
+		  -EAFNOSUPPORT);
 	t->helper.setup_err = -EPERM;
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_listen(&good,
-							 sock_accepted)),
-			-EPERM);
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_connect(&good, sock_done)),
-			-EPERM);
-	KUNIT_EXPECT_EQ(test, t->helper.done, 0);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_listen(&good, sock_accepted)), -EPERM);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_connect(&good, sock_done)), -EPERM);
+	EXPECT_EQ(t, t->helper.done, 0);
 }
 
 /* A connection attempt is closed: done() comes once, with -ECANCELED. */
-static void sock_cancel(struct kunit *test, struct conn_test *t)
+static void sock_cancel(struct conn_test *t)
 {
 	struct conn_sock *s = &t->helper;
 	struct sockaddr_storage addr;
 	u32 i;
 
 	/* The backlog of a listener that does not accept holds two. */
-	t->opts.ipv6 = conn_arg(test);
-	KUNIT_ASSERT_EQ(test, mpa_peer_listen(&t->opts, &t->sock[0], &addr),
-			0);
+	t->opts.ipv6 = conn_arg(t);
+	ASSERT_EQ(t, mpa_peer_listen(&t->opts, &t->sock[0], &addr), 0);
 	for (i = 0; i < 2; i++) {
-		sock_connect(test, ntohs(((struct sockaddr_in *)
-					  &addr)->sin_port));
-		sock_expect_done(test, 0);
+		sock_connect(t,
+			     ntohs(((struct sockaddr_in *) &addr)->sin_port));
+		sock_expect_done(t, 0);
 		mpa_connect_close(s->connector);
 		s->connector = NULL;
 		mpa_peer_close(s->client);
 		s->client = NULL;
 		s->done = 0;
 	}
-	sock_connect(test, ntohs(((struct sockaddr_in *)&addr)->sin_port));
-	KUNIT_EXPECT_EQ(test, s->done, 0);
+	sock_connect(t, ntohs(((struct sockaddr_in *)&addr)->sin_port));
+	EXPECT_EQ(t, s->done, 0);
 	mpa_connect_close(s->connector);
 	s->connector = NULL;
-	sock_expect_done(test, -ECANCELED);
+	sock_expect_done(t, -ECANCELED);
 }
 
 /*
  * A consumer may hold the lock of a socket that it serves: MPA's sockets have
  * another class for lockdep.
  */
-static void sock_nested(struct kunit *test, struct conn_test *t)
+static void sock_nested(struct conn_test *t)
 {
 	struct socket *other;
 	u16 port;
 
-	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
-					       IPPROTO_TCP, &other), 0);
+	ASSERT_EQ(t, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+				      IPPROTO_TCP, &other), 0);
 	lock_sock(other->sk);
-	port = sock_listen(test);
-	sock_connect(test, port);
+	port = sock_listen(t);
+	sock_connect(t, port);
 	release_sock(other->sk);
 	sock_release(other);
-	sock_expect_done(test, 0);
+	sock_expect_done(t, 0);
 }
 
 /* Connect a socket without MPA to @port. */
-static void sock_connect_plain(struct kunit *test, u16 port,
+static void sock_connect_plain(struct conn_test *t, u16 port,
 			       struct socket **sock)
 {
-	struct conn_test *t = test->priv;
 	struct sockaddr_storage addr;
 
 	sock_loopback(&addr, false, port);
-	KUNIT_ASSERT_EQ(test, mpa_peer_connect(&t->opts, &addr, sock), 0);
+	ASSERT_EQ(t, mpa_peer_connect(&t->opts, &addr, sock), 0);
 }
 
 /* Runs on another CPU than accepted(), which returns at the same time. */
@@ -295,20 +283,19 @@ static long sock_close_returning(void *arg)
 	return 0;
 }
 
-static void sock_close(struct kunit *test)
+static void sock_close(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 	u32 cpu;
 
-	sock_connect_plain(test, sock_listen(test), &s->client);
-	conn_wait_stopped(test);
+	sock_connect_plain(t, sock_listen(t), &s->client);
+	conn_wait_stopped(t);
 	cpu = cpumask_any_but(cpu_online_mask, s->cpu);
 	if (cpu >= nr_cpu_ids) {
 		complete(&s->go);
-		kunit_skip(test, "there is one processor only");
+		kunit_skip(t->test, "there is one processor only");
 	}
-	KUNIT_EXPECT_EQ(test, work_on_cpu(cpu, sock_close_returning, s), 0);
+	EXPECT_EQ(t, work_on_cpu(cpu, sock_close_returning, s), 0);
 	mpa_barrier();
 	mpa_peer_close(s->client);
 	s->client = NULL;
@@ -317,29 +304,29 @@ static void sock_close(struct kunit *test)
 }
 
 /* A listener closed as accepted() returns is freed once, and not run again. */
-static void sock_close_listener(struct kunit *test, struct conn_test *t)
+static void sock_close_listener(struct conn_test *t)
 {
 	struct conn_sock *s = &t->helper;
 
 	s->stop = true;
 	for (s->delay = 0; s->delay < SOCK_CLOSES; s->delay++)
-		sock_close(test);
-	KUNIT_EXPECT_EQ(test, s->extra, 0);
+		sock_close(t);
+	EXPECT_EQ(t, s->extra, 0);
 }
 
 /* Make a listener without MPA, on the same port. */
-static void sock_listen_plain(struct kunit *test, u16 port,
+static void sock_listen_plain(struct conn_test *t, u16 port,
 			      struct socket **sock)
 {
 	struct sockaddr_storage addr;
 
 	sock_loopback(&addr, false, port);
-	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
-					       IPPROTO_TCP, sock), 0);
+	ASSERT_EQ(t, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+				      IPPROTO_TCP, sock), 0);
 	sock_set_reuseport((*sock)->sk);
-	KUNIT_ASSERT_EQ(test, kernel_bind(*sock, mpa_sockaddr(&addr),
-					  sizeof(struct sockaddr_in)), 0);
-	KUNIT_ASSERT_EQ(test, kernel_listen(*sock, 4), 0);
+	ASSERT_EQ(t, kernel_bind(*sock, mpa_sockaddr(&addr),
+				 sizeof(struct sockaddr_in)), 0);
+	ASSERT_EQ(t, kernel_listen(*sock, 4), 0);
 }
 
 /* Close MPA's listener, or (@destroy) tcp_abort() it: sockets migrate. */
@@ -362,9 +349,8 @@ static void sock_listener_goes(struct conn_sock *s, bool destroy)
  * listener is closed, the others migrate to another listener, without MPA's
  * callbacks.
  */
-static void sock_migrate(struct kunit *test, bool destroy)
+static void sock_migrate(struct conn_test *t, bool destroy)
 {
-	struct conn_test *t = test->priv;
 	struct conn_sock *s = &t->helper;
 	struct socket *far[2], *child;
 	u32 i, migrated = 0;
@@ -372,50 +358,50 @@ static void sock_migrate(struct kunit *test, bool destroy)
 
 	s->stop = true;
 	s->reuseport = true;
-	port = sock_listen(test);
-	sock_connect_plain(test, port, &s->client);
-	conn_wait_stopped(test);
+	port = sock_listen(t);
+	sock_connect_plain(t, port, &s->client);
+	conn_wait_stopped(t);
 	for (i = 0; i < ARRAY_SIZE(far); i++)
-		sock_connect_plain(test, port, &far[i]);
-	sock_listen_plain(test, port, &t->sock[0]);
+		sock_connect_plain(t, port, &far[i]);
+	sock_listen_plain(t, port, &t->sock[0]);
 	sock_listener_goes(s, destroy);
 	while (!kernel_accept(t->sock[0], &child, O_NONBLOCK)) {
-		KUNIT_EXPECT_PTR_EQ(test, child->sk->sk_data_ready,
-				    t->sock[0]->sk->sk_data_ready);
-		KUNIT_EXPECT_NULL(test, child->sk->sk_user_data);
+		EXPECT_PTR_EQ(t, child->sk->sk_data_ready,
+			      t->sock[0]->sk->sk_data_ready);
+		EXPECT_NULL(t, child->sk->sk_user_data);
 		mpa_peer_close(child);
 		migrated++;
 	}
-	KUNIT_EXPECT_GE(test, migrated, 1);
+	EXPECT_GE(t, migrated, 1);
 	for (i = 0; i < ARRAY_SIZE(far); i++)
 		mpa_peer_close(far[i]);
 }
 
-static void sock_migrate_closed(struct kunit *test, struct conn_test *t)
+static void sock_migrate_closed(struct conn_test *t)
 {
-	sock_migrate(test, false);
+	sock_migrate(t, false);
 }
 
-static void sock_migrate_destroyed(struct kunit *test, struct conn_test *t)
+static void sock_migrate_destroyed(struct conn_test *t)
 {
-	sock_migrate(test, true);
+	sock_migrate(t, true);
 }
 
 /* Only the scope id of a link-local address names a device. */
-static void sock_scope(struct kunit *test, struct conn_test *t)
+static void sock_scope(struct conn_test *t)
 {
-	struct mpa_sock_params params = sock_params(test, 0);
+	struct mpa_sock_params params = sock_params(t, 0);
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&params.local;
 	struct mpa_listener *listener;
 
 	params.bound_dev_if = init_net.loopback_dev->ifindex;
 	sin6->sin6_scope_id = params.bound_dev_if + 1;
 	listener = mpa_listen(&params, sock_accepted);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, listener);
+	ASSERT_OK(t, listener);
 	t->helper.listener = listener;
 	ipv6_addr_set(&sin6->sin6_addr, htonl(0xfe800000), 0, 0, htonl(1));
-	KUNIT_EXPECT_EQ(test, -EINVAL,
-			PTR_ERR_OR_ZERO(mpa_listen(&params, sock_accepted)));
+	EXPECT_EQ(t, -EINVAL, PTR_ERR_OR_ZERO(mpa_listen(&params,
+							 sock_accepted)));
 }
 
 static const struct conn_row sock_rows[] = {

@@ -14,53 +14,50 @@ static void start_data_ready(struct sock *sk)
 	WRITE_ONCE(start_count, start_count + 1);
 }
 
-static void start_refused(struct kunit *test, struct socket *sock, int err)
+static void start_refused(struct conn_test *t, struct socket *sock, int err)
 {
-	struct conn_test *t = test->priv;
 	void (*ready)(struct sock *sk) = sock->sk->sk_data_ready;
 	void *owner = sock->sk->sk_user_data;
 
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mpa_attach(sock, &t->a.params)),
-			err);
-	KUNIT_EXPECT_PTR_EQ(test, sock->sk->sk_data_ready, ready);
-	KUNIT_EXPECT_PTR_EQ(test, sock->sk->sk_user_data, owner);
+	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_attach(sock, &t->a.params)), err);
+	EXPECT_PTR_EQ(t, sock->sk->sk_data_ready, ready);
+	EXPECT_PTR_EQ(t, sock->sk->sk_user_data, owner);
 }
 
-static void attach_not_tcp(struct kunit *test, struct conn_test *t)
+static void attach_not_tcp(struct conn_test *t)
 {
 	struct socket *sock;
 	int err = sock_create_kern(&init_net, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
 				   &sock);
 
-	KUNIT_ASSERT_EQ(test, err, 0);
-	start_refused(test, sock, -EPROTOTYPE);
+	ASSERT_EQ(t, err, 0);
+	start_refused(t, sock, -EPROTOTYPE);
 	sock_release(sock);
 }
 
-static void attach_not_connected(struct kunit *test, struct conn_test *t)
+static void attach_not_connected(struct conn_test *t)
 {
 	struct socket *sock;
 	int err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
 				   IPPROTO_TCP, &sock);
 
-	KUNIT_ASSERT_EQ(test, err, 0);
-	start_refused(test, sock, -ENOTCONN);
-	KUNIT_EXPECT_EQ(test, kernel_listen(sock, 1), 0);
-	start_refused(test, sock, -ENOTCONN);
+	ASSERT_EQ(t, err, 0);
+	start_refused(t, sock, -ENOTCONN);
+	EXPECT_EQ(t, kernel_listen(sock, 1), 0);
+	start_refused(t, sock, -ENOTCONN);
 	sock_release(sock);
 }
 
-static void attach_user_data(struct kunit *test, struct conn_test *t)
+static void attach_user_data(struct conn_test *t)
 {
-	conn_pair(test);
+	conn_pair(t);
 	t->sock[0]->sk->sk_user_data = t;
-	start_refused(test, t->sock[0], -EBUSY);
+	start_refused(t, t->sock[0], -EBUSY);
 	t->sock[0]->sk->sk_user_data = NULL;
 }
 
-static int start_set_ulp(struct kunit *test)
+static int start_set_ulp(struct conn_test *t)
 {
-	struct conn_test *t = test->priv;
 	char name[] = "tls";
 	int err;
 
@@ -69,456 +66,448 @@ static int start_set_ulp(struct kunit *test)
 						     KERNEL_SOCKPTR(name),
 						     sizeof(name));
 	if (err == -ENOENT)
-		kunit_skip(test, "this kernel has no TLS");
+		kunit_skip(t->test, "this kernel has no TLS");
 	return err;
 }
 
-static void attach_ulp(struct kunit *test, struct conn_test *t)
+static void attach_ulp(struct conn_test *t)
 {
-	conn_pair(test);
-	KUNIT_ASSERT_EQ(test, start_set_ulp(test), 0);
-	start_refused(test, t->sock[0], -EBUSY);
+	conn_pair(t);
+	ASSERT_EQ(t, start_set_ulp(t), 0);
+	start_refused(t, t->sock[0], -EBUSY);
 }
 
 /* Another ULP on top would restore MPA's callbacks after the detach. */
-static void attach_no_ulp(struct kunit *test, struct conn_test *t)
+static void attach_no_ulp(struct conn_test *t)
 {
-	conn_attach(test, 0);
-	KUNIT_EXPECT_EQ(test, start_set_ulp(test), -EEXIST);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, start_set_ulp(test), 0);
+	conn_attach(t, 0);
+	EXPECT_EQ(t, start_set_ulp(t), -EEXIST);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, start_set_ulp(t), 0);
 }
 
 /* MPA's ULP stays: a process may be reading it. It permits another attach. */
-static void attach_ulp_kept(struct kunit *test, struct conn_test *t)
+static void attach_ulp_kept(struct conn_test *t)
 {
 	struct file *file;
 
-	conn_pair(test);
+	conn_pair(t);
 	file = sock_alloc_file(t->sock[0], 0, NULL);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
-	conn_attach(test, 0);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_EQ(test, start_set_ulp(test), -EEXIST);
-	conn_attach_to(test, &t->b, t->sock[0], 0);
-	conn_detach(test, &t->b);
+	ASSERT_OK(t, file);
+	conn_attach(t, 0);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, start_set_ulp(t), -EEXIST);
+	conn_attach_to(t, &t->b, t->sock[0], 0);
+	conn_detach(t, &t->b);
 	t->sock[0] = NULL;
 	fput(file);
 }
 
-static void attach_twice(struct kunit *test, struct conn_test *t)
+static void attach_twice(struct conn_test *t)
 {
-	conn_attach(test, 0);
-	start_refused(test, t->sock[0], -EBUSY);
-	KUNIT_EXPECT_PTR_EQ(test, mpa_conn_socket(t->a.conn), t->sock[0]);
-	KUNIT_EXPECT_PTR_EQ(test, mpa_conn_ctx(t->a.conn), &t->a);
+	conn_attach(t, 0);
+	start_refused(t, t->sock[0], -EBUSY);
+	EXPECT_PTR_EQ(t, mpa_conn_socket(t->a.conn), t->sock[0]);
+	EXPECT_PTR_EQ(t, mpa_conn_ctx(t->a.conn), &t->a);
 }
 
-static void attach_params(struct kunit *test, struct conn_test *t)
+static void attach_params(struct conn_test *t)
 {
 	struct mpa_params good = t->a.params;
 	struct mpa_ops ops = *good.ops;
 
-	conn_pair(test);
+	conn_pair(t);
 	t->a.params.ops = NULL;
-	start_refused(test, t->sock[0], -EINVAL);
+	start_refused(t, t->sock[0], -EINVAL);
 	t->a.params = good;
 	t->a.params.rev = MPA_REV_2 + 1;
-	start_refused(test, t->sock[0], -EINVAL);
+	start_refused(t, t->sock[0], -EINVAL);
 	t->a.params = good;
 	t->a.params.flags = BIT(31);
-	start_refused(test, t->sock[0], -EINVAL);
+	start_refused(t, t->sock[0], -EINVAL);
 	t->a.params = good;
 	t->a.params.flags = MPA_F_REV0;
 	t->a.params.rev = MPA_REV_1;
-	start_refused(test, t->sock[0], -EINVAL);
+	start_refused(t, t->sock[0], -EINVAL);
 
 	t->a.params = good;
 	t->a.params.ops = &ops;
 	ops.recv = NULL;
-	start_refused(test, t->sock[0], -EINVAL);
+	start_refused(t, t->sock[0], -EINVAL);
 	ops = *good.ops;
 	ops.ended = NULL;
-	start_refused(test, t->sock[0], -EINVAL);
+	start_refused(t, t->sock[0], -EINVAL);
 	ops = *good.ops;
 	ops.released = NULL;
-	start_refused(test, t->sock[0], -EINVAL);
+	start_refused(t, t->sock[0], -EINVAL);
 	t->a.params = good;
 }
 
 /* Callbacks that a role needs are checked when the role is taken. */
-static void attach_callbacks(struct kunit *test, struct conn_test *t)
+static void attach_callbacks(struct conn_test *t)
 {
 	struct mpa_ops ops = *t->a.params.ops;
-	struct conn_msg *msg = conn_msg(test, 10);
+	struct conn_msg *msg = conn_msg(t, 10);
 
 	ops.request = NULL;
 	ops.rejected = NULL;
 	ops.sent = NULL;
 	t->a.params.ops = &ops;
-	conn_attach(test, 0);
-	KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, NULL, 0),
-			-EINVAL);
-	KUNIT_EXPECT_EQ(test, mpa_start_responder(t->a.conn, NULL, 0),
-			-EINVAL);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), -EINVAL);
-	conn_detach(test, &t->a);
+	conn_attach(t, 0);
+	EXPECT_EQ(t, mpa_start_initiator(t->a.conn, NULL, 0), -EINVAL);
+	EXPECT_EQ(t, mpa_start_responder(t->a.conn, NULL, 0), -EINVAL);
+	EXPECT_EQ(t, mpa_send(t->a.conn, &msg->tx), -EINVAL);
+	conn_detach(t, &t->a);
 	t->a.params.ops = &mpa_consumer_ops;
 }
 
 /* Before the start MPA reads nothing, and calls the previous callbacks. */
-static void attach_untouched(struct kunit *test, struct conn_test *t)
+static void attach_untouched(struct conn_test *t)
 {
 	static const char hello[] = "streaming";
 	struct mpa_peer own = {};
 	struct sock *sk;
 
-	conn_pair(test);
+	conn_pair(t);
 	own.sock = t->sock[0];
 	sk = own.sock->sk;
 	WRITE_ONCE(start_count, 0);
 	WRITE_ONCE(sk->sk_data_ready, start_data_ready);
-	conn_attach(test, 0);
+	conn_attach(t, 0);
 
-	conn_write(test, hello, 9);
+	conn_write(t, hello, 9);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_NE(test, READ_ONCE(start_count), 0);
-	conn_expect_left(test, hello, 9);
-	KUNIT_EXPECT_EQ(test, mpa_peer_write(&own, hello, 9), 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, 9), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(t->peer.in, hello, 9), 0);
+	EXPECT_NE(t, READ_ONCE(start_count), 0);
+	conn_expect_left(t, hello, 9);
+	EXPECT_EQ(t, mpa_peer_write(&own, hello, 9), 0);
+	ASSERT_EQ(t, mpa_peer_read(&t->peer, 9), 0);
+	EXPECT_EQ(t, memcmp(t->peer.in, hello, 9), 0);
 	t->peer.used = 9;
 
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
-	conn_peer_frame(test, true, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, &start_data_ready);
+	conn_start(t, CONN_INITIATOR);
+	conn_expect_frame(t, false, PEER_C, 1, NULL, 0);
+	conn_peer_frame(t, true, PEER_C, 1, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
+	conn_detach(t, &t->a);
+	EXPECT_PTR_EQ(t, sk->sk_data_ready, &start_data_ready);
 }
 
 /* TCP_CORK of the previous owner must not hold back what MPA sends. */
-static void start_cork(struct kunit *test, struct conn_test *t)
+static void start_cork(struct conn_test *t)
 {
 	struct tcp_sock *tp;
 
-	conn_pair(test);
+	conn_pair(t);
 	tp = tcp_sk(t->sock[0]->sk);
 	tcp_sock_set_cork(t->sock[0]->sk, true);
-	conn_attach(test, 0);
-	KUNIT_EXPECT_TRUE(test, tp->nonagle & TCP_NAGLE_CORK);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
-	KUNIT_EXPECT_FALSE(test, tp->nonagle & TCP_NAGLE_CORK);
-	conn_peer_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_TRUE(test, tp->nonagle & TCP_NAGLE_CORK);
-	KUNIT_EXPECT_FALSE(test, tp->nonagle & TCP_NAGLE_OFF);
+	conn_attach(t, 0);
+	EXPECT_TRUE(t, tp->nonagle & TCP_NAGLE_CORK);
+	conn_start(t, CONN_INITIATOR);
+	conn_expect_frame(t, false, PEER_C, 1, NULL, 0);
+	EXPECT_FALSE(t, tp->nonagle & TCP_NAGLE_CORK);
+	conn_peer_frame(t, true, PEER_C | PEER_R, 1, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
+	conn_detach(t, &t->a);
+	EXPECT_TRUE(t, tp->nonagle & TCP_NAGLE_CORK);
+	EXPECT_FALSE(t, tp->nonagle & TCP_NAGLE_OFF);
 }
 
 /* Octets that arrive before the start are the first of the frame. */
-static void start_unread(struct kunit *test, struct conn_test *t)
+static void start_unread(struct conn_test *t)
 {
-	conn_attach(test, 0);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_attach(t, 0);
+	conn_peer_frame(t, false, PEER_C, 1, NULL, 0);
 	conn_settle(&t->a);
-	conn_start(test, CONN_RESPONDER);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	conn_start(t, CONN_RESPONDER);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
 }
 
 /* The consumer leaves streaming data unread: MPA does not skip it. */
-static void start_streaming(struct kunit *test, struct conn_test *t)
+static void start_streaming(struct conn_test *t)
 {
 	u8 reply[PEER_FRAME];
 
-	conn_attach(test, 0);
-	conn_write(test, "streaming", 9);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
+	conn_attach(t, 0);
+	conn_write(t, "streaming", 9);
+	conn_start(t, CONN_INITIATOR);
+	conn_expect_frame(t, false, PEER_C, 1, NULL, 0);
 	mpa_peer_frame(reply, true, PEER_C, 1, NULL, 0);
 	mpa_peer_write(&t->peer, reply, sizeof(reply));
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_KEY);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_KEY);
+	CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
 }
 
-static void start_wrong_state(struct kunit *test, struct conn_test *t)
+static void start_wrong_state(struct conn_test *t)
 {
-	struct conn_msg *msg = conn_msg(test, 10);
+	struct conn_msg *msg = conn_msg(t, 10);
 
-	conn_attach(test, 0);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), -ENOTCONN);
-	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), -ENOTCONN);
-	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
-	KUNIT_EXPECT_EQ(test, mpa_reject(t->a.conn, NULL, 0), -ENOTCONN);
-	conn_start(test, CONN_INITIATOR);
-	KUNIT_EXPECT_EQ(test, mpa_start_initiator(t->a.conn, NULL, 0),
-			-EALREADY);
-	KUNIT_EXPECT_EQ(test, mpa_start_responder(t->a.conn, NULL, 0),
-			-EALREADY);
-	KUNIT_EXPECT_EQ(test, mpa_start_immediate(t->a.conn), -EALREADY);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &msg->tx), -ENOTCONN);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
-	conn_expect_silence(test);
+	conn_attach(t, 0);
+	EXPECT_EQ(t, mpa_send(t->a.conn, &msg->tx), -ENOTCONN);
+	EXPECT_EQ(t, mpa_shutdown(t->a.conn), -ENOTCONN);
+	EXPECT_EQ(t, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
+	EXPECT_EQ(t, mpa_reject(t->a.conn, NULL, 0), -ENOTCONN);
+	conn_start(t, CONN_INITIATOR);
+	EXPECT_EQ(t, mpa_start_initiator(t->a.conn, NULL, 0), -EALREADY);
+	EXPECT_EQ(t, mpa_start_responder(t->a.conn, NULL, 0), -EALREADY);
+	EXPECT_EQ(t, mpa_start_immediate(t->a.conn), -EALREADY);
+	EXPECT_EQ(t, mpa_send(t->a.conn, &msg->tx), -ENOTCONN);
+	conn_expect_frame(t, false, PEER_C, 1, NULL, 0);
+	conn_expect_silence(t);
 }
 
 /* A Rev 0 peer sends one octet more than the consumer allows. */
-static void start_rev0_pd_over(struct kunit *test, struct conn_test *t)
+static void start_rev0_pd_over(struct conn_test *t)
 {
 	t->a.params.pd_max = 1000;
-	conn_begin(test, CONN_RESPONDER, 0);
-	conn_peer_frame(test, false, PEER_M | PEER_C, 0, t->pool, 1001);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_PD_LENGTH);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	conn_expect_over(test);
+	conn_begin(t, CONN_RESPONDER, 0);
+	conn_peer_frame(t, false, PEER_M | PEER_C, 0, t->pool, 1001);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_PD_LENGTH);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	conn_expect_over(t);
 }
 
 /* Without startup frames the first octets each way are a marker. */
-static void start_immediately(struct kunit *test, struct conn_test *t)
+static void start_immediately(struct conn_test *t)
 {
 	struct mpa_info info;
 
-	conn_full(test, CONN_IMMEDIATE, 0, 0);
-	conn_expect_silence(test);
+	conn_full(t, CONN_IMMEDIATE, 0, 0);
+	conn_expect_silence(t);
 	mpa_get_info(t->a.conn, &info);
-	KUNIT_EXPECT_EQ(test, info.rev, MPA_REV_NONE);
-	KUNIT_EXPECT_EQ(test, info.peer_rev, MPA_REV_NONE);
-	KUNIT_EXPECT_TRUE(test, t->a.conn->terms.crc);
-	KUNIT_EXPECT_TRUE(test, info.markers_tx);
-	KUNIT_EXPECT_TRUE(test, info.markers_rx);
+	EXPECT_EQ(t, info.rev, MPA_REV_NONE);
+	EXPECT_EQ(t, info.peer_rev, MPA_REV_NONE);
+	EXPECT_TRUE(t, t->a.conn->terms.crc);
+	EXPECT_TRUE(t, info.markers_tx);
+	EXPECT_TRUE(t, info.markers_rx);
 	/* Neither end waits for the other. */
-	conn_post(test, 700);
-	conn_expect_tx(test, 700);
-	KUNIT_EXPECT_NULL(test, memchr_inv(t->peer.in, 0, 4));
+	conn_post(t, 700);
+	conn_expect_tx(t, 700);
+	EXPECT_NULL(t, memchr_inv(t->peer.in, 0, 4));
 	mpa_resume(t->a.conn);
-	conn_peer_send(test, 700);
-	conn_expect_rx(test, &t->a, 1);
+	conn_peer_send(t, 700);
+	conn_expect_rx(t, &t->a, 1);
 }
 
 /* RFC 5044 section 7.1.5: a last message in streaming mode */
-static void start_last_message(struct kunit *test, struct conn_test *t)
+static void start_last_message(struct conn_test *t)
 {
-	conn_attach(test, 0);
-	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 3000),
-			0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, 3000), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(t->peer.in, t->pool, 3000), 0);
+	conn_attach(t, 0);
+	ASSERT_EQ(t, mpa_start_responder(t->a.conn, t->pool, 3000), 0);
+	ASSERT_EQ(t, mpa_peer_read(&t->peer, 3000), 0);
+	EXPECT_EQ(t, memcmp(t->peer.in, t->pool, 3000), 0);
 	t->peer.used = 3000;
-	conn_expect_silence(test);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
+	conn_expect_silence(t);
+	conn_peer_frame(t, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
+	ASSERT_EQ(t, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_frame(t, true, PEER_C, 1, NULL, 0);
 }
 
 /* Expect that a frame closes the connection, in either role. */
-static void start_bad_frame(struct kunit *test, bool initiator,
+static void start_bad_frame(struct conn_test *t, bool initiator,
 			    const u8 *frame, u32 len, enum mpa_reason reason)
 {
-	struct conn_test *t = test->priv;
-
-	conn_begin(test, initiator ? CONN_INITIATOR : CONN_RESPONDER, 0);
+	conn_begin(t, initiator ? CONN_INITIATOR : CONN_RESPONDER, 0);
 	memmove(t->buf, frame, len);
-	conn_write(test, t->buf, len);
-	conn_expect_bad_frame(test, reason);
+	conn_write(t, t->buf, len);
+	conn_expect_bad_frame(t, reason);
 }
 
 /* A key with one wrong octet, for each of its octets. */
-static void start_key(struct kunit *test, struct conn_test *t)
+static void start_key(struct conn_test *t)
 {
-	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	bool initiator = conn_arg(t) == CONN_INITIATOR;
 	u8 frame[PEER_FRAME];
 	u32 i, len;
 
 	for (i = 0; i < 16; i++) {
 		len = mpa_peer_frame(frame, initiator, PEER_C, 1, NULL, 0);
 		frame[i] ^= 0x20;
-		start_bad_frame(test, initiator, frame, len, MPA_REASON_KEY);
-		conn_reopen(test);
+		start_bad_frame(t, initiator, frame, len, MPA_REASON_KEY);
+		conn_reopen(t);
 	}
 }
 
 /* A wrong octet closes the connection at once, without the rest. */
-static void start_key_prefix(struct kunit *test, struct conn_test *t)
+static void start_key_prefix(struct conn_test *t)
 {
-	start_bad_frame(test, false, "GET / HTTP", 4, MPA_REASON_KEY);
+	start_bad_frame(t, false, "GET / HTTP", 4, MPA_REASON_KEY);
 }
 
-static void start_role(struct kunit *test, struct conn_test *t)
+static void start_role(struct conn_test *t)
 {
-	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	bool initiator = conn_arg(t) == CONN_INITIATOR;
 	u8 frame[PEER_FRAME];
 	u32 len = mpa_peer_frame(frame, !initiator, PEER_C, 1, NULL, 0);
 
-	start_bad_frame(test, initiator, frame, len, MPA_REASON_ROLE);
+	start_bad_frame(t, initiator, frame, len, MPA_REASON_ROLE);
 }
 
-static void start_pd_513(struct kunit *test, struct conn_test *t)
+static void start_pd_513(struct conn_test *t)
 {
-	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	bool initiator = conn_arg(t) == CONN_INITIATOR;
 	u8 frame[PEER_FRAME + 513];
 	u32 len = mpa_peer_frame(frame, initiator, PEER_C, 1, t->pool, 513);
 
-	start_bad_frame(test, initiator, frame, len, MPA_REASON_PD_LENGTH);
+	start_bad_frame(t, initiator, frame, len, MPA_REASON_PD_LENGTH);
 }
 
 /* An Initiator closes the connection at an unknown revision. */
-static void start_revision_reply(struct kunit *test, struct conn_test *t)
+static void start_revision_reply(struct conn_test *t)
 {
 	u8 frame[PEER_FRAME];
-	u32 len = mpa_peer_frame(frame, true, PEER_C, conn_arg(test), NULL, 0);
+	u32 len = mpa_peer_frame(frame, true, PEER_C, conn_arg(t), NULL, 0);
 
-	start_bad_frame(test, true, frame, len, MPA_REASON_REVISION);
+	start_bad_frame(t, true, frame, len, MPA_REASON_REVISION);
 }
 
 /* A Responder resets TCP at a revision above its own, without a Reply. */
-static void start_revision_request(struct kunit *test, struct conn_test *t)
+static void start_revision_request(struct conn_test *t)
 {
-	conn_begin(test, CONN_RESPONDER, 0);
-	conn_peer_frame(test, false, PEER_C, conn_arg(test), t->pool, 100);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, mpa_peer_read_end(&t->peer), -ECONNRESET);
-	KUNIT_EXPECT_EQ(test, t->peer.have, 0);
-	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
+	conn_begin(t, CONN_RESPONDER, 0);
+	conn_peer_frame(t, false, PEER_C, conn_arg(t), t->pool, 100);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	EXPECT_EQ(t, t->peer.have, 0);
+	CONN_COUNT(t, &t->a, EV_REQUEST, 0);
 }
 
 /* A strict Responder refuses a Request of Rev 0. */
-static void start_refuse(struct kunit *test)
+static void start_refuse(struct conn_test *t)
 {
-	conn_begin(test, CONN_RESPONDER, MPA_F_STRICT);
-	conn_peer_frame(test, false, PEER_C, 0, NULL, 0);
-	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
+	conn_begin(t, CONN_RESPONDER, MPA_F_STRICT);
+	conn_peer_frame(t, false, PEER_C, 0, NULL, 0);
+	conn_expect_frame(t, true, PEER_C | PEER_R, 1, NULL, 0);
 }
 
 /* A strict Responder answers a Rev 0 Request with Rev 1, then closes. */
-static void start_strict_request(struct kunit *test, struct conn_test *t)
+static void start_strict_request(struct conn_test *t)
 {
-	conn_begin(test, CONN_RESPONDER, MPA_F_STRICT);
-	conn_peer_frame(test, false, PEER_M | PEER_C, 0, t->pool, 100);
-	conn_expect_frame(test, true, PEER_C | PEER_R, 1, NULL, 0);
-	conn_expect_fin(test);
+	conn_begin(t, CONN_RESPONDER, MPA_F_STRICT);
+	conn_peer_frame(t, false, PEER_M | PEER_C, 0, t->pool, 100);
+	conn_expect_frame(t, true, PEER_C | PEER_R, 1, NULL, 0);
+	conn_expect_fin(t);
 	mpa_peer_reset(&t->peer);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	CONN_COUNT(test, &t->a, EV_REQUEST, 0);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	CONN_COUNT(t, &t->a, EV_REQUEST, 0);
 }
 
 /* The peer closes after the refusal: both sides close gracefully. */
-static void start_refusal_fin(struct kunit *test, struct conn_test *t)
+static void start_refusal_fin(struct conn_test *t)
 {
-	start_refuse(test);
-	KUNIT_ASSERT_EQ(test, mpa_peer_read_end(&t->peer), 0);
-	KUNIT_EXPECT_EQ(test, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(t->peer.sock->sk->sk_err), 0);
+	start_refuse(t);
+	ASSERT_EQ(t, mpa_peer_read_end(&t->peer), 0);
+	EXPECT_EQ(t, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	EXPECT_EQ(t, READ_ONCE(t->peer.sock->sk->sk_err), 0);
 }
 
 /* A peer that does not close is reset, long before the startup timer. */
-static void start_refusal_stays(struct kunit *test, struct conn_test *t)
+static void start_refusal_stays(struct conn_test *t)
 {
 	unsigned long began = jiffies;
 
-	conn_attach(test, MPA_F_STRICT);
+	conn_attach(t, MPA_F_STRICT);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 60 * MSEC_PER_SEC);
-	start_refuse(test);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_TRUE(test, time_before(jiffies, began + 20 * HZ));
+	start_refuse(t);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_TRUE(t, time_before(jiffies, began + 20 * HZ));
 }
 
 /* A peer that goes on sending after the refusal is reset after 64 KB. */
-static void start_refusal_flood(struct kunit *test, struct conn_test *t)
+static void start_refusal_flood(struct conn_test *t)
 {
 	unsigned long before;
 	int i;
 
-	conn_attach(test, MPA_F_STRICT);
+	conn_attach(t, MPA_F_STRICT);
 	before = conn_counter(t, MPA_MIB_RX_DISCARDED);
-	start_refuse(test);
+	start_refuse(t);
 	for (i = 0; i < 200; i++)
 		if (mpa_peer_write(&t->peer, t->pool, 5000))
 			break;
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	before = conn_counter(t, MPA_MIB_RX_DISCARDED) - before;
-	KUNIT_EXPECT_GE(test, before, SZ_64K);
-	KUNIT_EXPECT_LE(test, before, SZ_64K + 64);
+	EXPECT_GE(t, before, SZ_64K);
+	EXPECT_LE(t, before, SZ_64K + 64);
 }
 
-static void start_strict_reply(struct kunit *test, struct conn_test *t)
+static void start_strict_reply(struct conn_test *t)
 {
-	conn_begin(test, CONN_INITIATOR, MPA_F_STRICT);
+	conn_begin(t, CONN_INITIATOR, MPA_F_STRICT);
 	/* Unread private data must not turn the close into a reset. */
-	conn_peer_frame(test, true, PEER_M | PEER_C, 0, t->pool, 100);
-	conn_expect_fin(test);
-	KUNIT_EXPECT_EQ(test, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(t->peer.sock->sk->sk_err), 0);
+	conn_peer_frame(t, true, PEER_M | PEER_C, 0, t->pool, 100);
+	conn_expect_fin(t);
+	EXPECT_EQ(t, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, READ_ONCE(t->peer.sock->sk->sk_err), 0);
 }
 
 /* The peer's FIN arrives inside its frame, after each octet in turn. */
-static void start_truncated(struct kunit *test, struct conn_test *t)
+static void start_truncated(struct conn_test *t)
 {
-	bool initiator = conn_arg(test) == CONN_INITIATOR;
+	bool initiator = conn_arg(t) == CONN_INITIATOR;
 	u8 frame[PEER_FRAME + 10];
 	u32 len = mpa_peer_frame(frame, initiator, PEER_C, 1, t->pool, 10);
 	u32 n;
 
 	for (n = 1; n < len; n += n < 15 ? 5 : 1) {
-		conn_begin(test, conn_arg(test), 0);
-		conn_write(test, frame, n);
-		KUNIT_ASSERT_EQ(test, kernel_sock_shutdown(t->peer.sock,
-							   SHUT_WR), 0);
-		conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_SHORT);
-		CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-		conn_reopen(test);
+		conn_begin(t, conn_arg(t), 0);
+		conn_write(t, frame, n);
+		ASSERT_EQ(t, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
+		conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_SHORT);
+		CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+		conn_reopen(t);
 	}
 }
 
 /* The peer closes or resets before it sends any octet. */
-static void start_gone(struct kunit *test, struct conn_test *t)
+static void start_gone(struct conn_test *t)
 {
-	bool fin = conn_arg(test);
+	bool fin = conn_arg(t);
 
-	conn_begin(test, CONN_RESPONDER, 0);
+	conn_begin(t, CONN_RESPONDER, 0);
 	conn_settle(&t->a);
 	if (fin)
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	else
 		mpa_peer_reset(&t->peer);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP,
+	conn_expect_end(t, &t->a, MPA_ERR_TCP,
 			fin ? MPA_REASON_FIN : MPA_REASON_RESET);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 }
 
 /* CS-24: an octet after a Request, in the same segment. */
-static void start_early(struct kunit *test, struct conn_test *t)
+static void start_early(struct conn_test *t)
 {
 	u8 frame[PEER_FRAME + 1];
 
 	mpa_peer_frame(frame, false, PEER_C, 1, NULL, 0);
 	frame[PEER_FRAME] = 0;
-	start_bad_frame(test, false, frame, sizeof(frame), MPA_REASON_EARLY);
+	start_bad_frame(t, false, frame, sizeof(frame), MPA_REASON_EARLY);
 }
 
 /* CS-24: an octet arrives while the consumer decides. */
-static void start_early_decide(struct kunit *test, struct conn_test *t)
+static void start_early_decide(struct conn_test *t)
 {
-	conn_get_request(test, 0);
-	conn_write(test, "", 1);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_EARLY);
-	KUNIT_EXPECT_EQ(test, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
-	conn_expect_over(test);
+	conn_get_request(t, 0);
+	conn_write(t, "", 1);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_EARLY);
+	EXPECT_EQ(t, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
+	conn_expect_over(t);
 }
 
-static void start_urgent(struct kunit *test, struct conn_test *t)
+static void start_urgent(struct conn_test *t)
 {
-	conn_begin(test, conn_arg(test), 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_urgent(&t->peer, 0x4d), 0);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_URGENT);
-	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+	conn_begin(t, conn_arg(t), 0);
+	ASSERT_EQ(t, mpa_peer_urgent(&t->peer, 0x4d), 0);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_URGENT);
+	EXPECT_NE(t, mpa_peer_read_end(&t->peer), -EAGAIN);
 }
 
 static bool start_vector_good(struct mpa_consumer *c)
@@ -528,92 +517,86 @@ static bool start_vector_good(struct mpa_consumer *c)
 	       mpa_consumer_count(c, EV_REJECTED);
 }
 
-static void start_vector(struct kunit *test, const struct mpa_frame_vector *v)
+static void start_vector(struct conn_test *t, const struct mpa_frame_vector *v)
 {
-	struct conn_test *t = test->priv;
-
-	conn_begin(test, v->reply ? CONN_INITIATOR : CONN_RESPONDER,
+	conn_begin(t, v->reply ? CONN_INITIATOR : CONN_RESPONDER,
 		   v->strict ? MPA_F_STRICT : 0);
 	mpa_ref_unhex(t->buf, v->wire);
-	conn_write(test, t->buf, v->size);
+	conn_write(t, t->buf, v->size);
 	wait_event_timeout(t->a.wait, start_vector_good(&t->a) ||
 			   mpa_consumer_count(&t->a, EV_ENDED), 10 * HZ);
-	KUNIT_EXPECT_EQ_MSG(test, start_vector_good(&t->a), v->valid, "%s",
-			    v->desc);
-	KUNIT_EXPECT_EQ_MSG(test, mpa_consumer_count(&t->a, EV_ENDED),
+	EXPECT_EQ_MSG(t, start_vector_good(&t->a), v->valid, "%s", v->desc);
+	EXPECT_EQ_MSG(t, mpa_consumer_count(&t->a, EV_ENDED),
 			    !v->valid, "%s", v->desc);
 	if (!v->valid)
-		KUNIT_EXPECT_EQ_MSG(test, t->a.end.error, MPA_ERR_FRAME, "%s",
-				    v->desc);
+		EXPECT_EQ_MSG(t, t->a.end.error, MPA_ERR_FRAME, "%s", v->desc);
 }
 
 /* The startup frames of the known-answer vectors, over a socket. */
-static void start_vectors(struct kunit *test, struct conn_test *t)
+static void start_vectors(struct conn_test *t)
 {
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(mpa_frame_vectors); i++) {
-		start_vector(test, &mpa_frame_vectors[i]);
-		conn_reopen(test);
+		start_vector(t, &mpa_frame_vectors[i]);
+		conn_reopen(t);
 	}
 }
 
 /* Only @arg octets of the Request arrive. */
-static void start_timeout(struct kunit *test, struct conn_test *t)
+static void start_timeout(struct conn_test *t)
 {
 	unsigned long began;
 	u8 frame[PEER_FRAME];
 
 	mpa_peer_frame(frame, false, PEER_C, 1, NULL, 0);
-	conn_attach(test, 0);
+	conn_attach(t, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 300);
 	began = jiffies;
-	conn_start(test, CONN_RESPONDER);
-	if (conn_arg(test))
-		conn_write(test, frame, conn_arg(test));
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
-	KUNIT_EXPECT_EQ(test, t->a.end.err, -ETIMEDOUT);
-	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, began +
-					      msecs_to_jiffies(300)));
-	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+	conn_start(t, CONN_RESPONDER);
+	if (conn_arg(t))
+		conn_write(t, frame, conn_arg(t));
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	EXPECT_EQ(t, t->a.end.err, -ETIMEDOUT);
+	EXPECT_TRUE(t, time_after_eq(jiffies, began + msecs_to_jiffies(300)));
+	EXPECT_NE(t, mpa_peer_read_end(&t->peer), -EAGAIN);
 }
 
-static void start_timeout_initiator(struct kunit *test, struct conn_test *t)
+static void start_timeout_initiator(struct conn_test *t)
 {
-	conn_attach(test, 0);
+	conn_attach(t, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 100);
-	conn_start(test, CONN_INITIATOR);
-	conn_expect_frame(test, false, PEER_C, 1, NULL, 0);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
-	KUNIT_EXPECT_NE(test, mpa_peer_read_end(&t->peer), -EAGAIN);
+	conn_start(t, CONN_INITIATOR);
+	conn_expect_frame(t, false, PEER_C, 1, NULL, 0);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	EXPECT_NE(t, mpa_peer_read_end(&t->peer), -EAGAIN);
 }
 
 /* The timer also runs for another purpose, as it does when memory is short. */
-static void start_timeout_retry(struct kunit *test, struct conn_test *t)
+static void start_timeout_retry(struct conn_test *t)
 {
 	unsigned long began;
 
-	conn_attach(test, 0);
+	conn_attach(t, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 300);
 	began = jiffies;
-	conn_start(test, CONN_RESPONDER);
+	conn_start(t, CONN_RESPONDER);
 	conn_settle(&t->a);
 	mod_timer(&t->a.conn->timer, jiffies);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
-	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, began +
-					      msecs_to_jiffies(300)));
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	EXPECT_TRUE(t, time_after_eq(jiffies, began + msecs_to_jiffies(300)));
 }
 
 /* Single octets that keep arriving do not extend the startup timeout. */
-static void start_timeout_dribble(struct kunit *test, struct conn_test *t)
+static void start_timeout_dribble(struct conn_test *t)
 {
 	u8 frame[PEER_FRAME + 512];
 	u32 len = mpa_peer_frame(frame, false, PEER_C, 1, t->pool, 512);
 	u32 i;
 
-	conn_attach(test, 0);
+	conn_attach(t, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 200);
-	conn_start(test, CONN_RESPONDER);
+	conn_start(t, CONN_RESPONDER);
 	for (i = 0; i < len; i++) {
 		if (mpa_peer_write(&t->peer, frame + i, 1))
 			break;
@@ -621,8 +604,8 @@ static void start_timeout_dribble(struct kunit *test, struct conn_test *t)
 			break;
 		msleep(20);
 	}
-	KUNIT_EXPECT_LT(test, i, len);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	EXPECT_LT(t, i, len);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
 }
 
 /*
@@ -644,220 +627,214 @@ static bool start_own_before_timer(struct conn_test *t)
 }
 
 /* A frame that arrives in time is read, however late the work item runs. */
-static void start_late(struct kunit *test, struct conn_test *t)
+static void start_late(struct conn_test *t)
 {
-	bool reply = conn_arg(test) == CONN_INITIATOR;
+	bool reply = conn_arg(t) == CONN_INITIATOR;
 	bool owned = false;
 	u32 ms, i;
 
 	for (ms = 100; !owned && ms <= 12800; ms *= 2) {
 		if (t->a.conn)
-			conn_reopen(test);
-		conn_attach(test, 0);
+			conn_reopen(t);
+		conn_attach(t, 0);
 		WRITE_ONCE(t->mn->startup_timeout_ms, ms);
-		conn_start(test, conn_arg(test));
+		conn_start(t, conn_arg(t));
 		owned = start_own_before_timer(t);
 	}
-	KUNIT_ASSERT_TRUE(test, owned);
+	ASSERT_TRUE(t, owned);
 	/* The work item waits for the socket lock from now on. */
-	conn_peer_frame(test, reply, PEER_C, 1, t->pool, 40);
+	conn_peer_frame(t, reply, PEER_C, 1, t->pool, 40);
 	for (i = 0; i < 30000 && timer_pending(&t->a.conn->timer); i++)
 		usleep_range(1000, 2000);
 	mpa_peer_disown(t->sock[0]->sk);
-	CONN_WAIT(test, &t->a, reply ? EV_ESTABLISHED : EV_REQUEST, 1);
-	KUNIT_EXPECT_EQ(test, t->a.startup.pd_len, 40);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	CONN_WAIT(t, &t->a, reply ? EV_ESTABLISHED : EV_REQUEST, 1);
+	EXPECT_EQ(t, t->a.startup.pd_len, 40);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
 /* There is no timeout while the consumer decides. */
-static void start_no_timer(struct kunit *test, struct conn_test *t)
+static void start_no_timer(struct conn_test *t)
 {
-	conn_attach(test, 0);
+	conn_attach(t, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 100);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	conn_start(test, CONN_RESPONDER);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	KUNIT_EXPECT_FALSE(test, timer_pending(&t->a.conn->timer));
+	conn_peer_frame(t, false, PEER_C, 1, NULL, 0);
+	conn_start(t, CONN_RESPONDER);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
+	EXPECT_FALSE(t, timer_pending(&t->a.conn->timer));
 	msleep(250);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, t->timeout_ms);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	KUNIT_EXPECT_FALSE(test, timer_pending(&t->a.conn->timer));
-	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
+	ASSERT_EQ(t, mpa_accept(t->a.conn, NULL, 0), 0);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
+	EXPECT_FALSE(t, timer_pending(&t->a.conn->timer));
+	conn_expect_frame(t, true, PEER_C, 1, NULL, 0);
 }
 
 /* A Rev 0 Initiator receives a Rev 1 Reply, which it does not support. */
-static void start_rev0_initiator(struct kunit *test, struct conn_test *t)
+static void start_rev0_initiator(struct conn_test *t)
 {
-	conn_begin(test, CONN_INITIATOR, MPA_F_REV0);
-	conn_peer_frame(test, true, PEER_M | PEER_C, 1, NULL, 0);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	conn_begin(t, CONN_INITIATOR, MPA_F_REV0);
+	conn_peer_frame(t, true, PEER_M | PEER_C, 1, NULL, 0);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 }
 
 /* Detach; expect the callbacks restored, and TCP in working order. */
-static void start_given_back(struct kunit *test,
+static void start_given_back(struct conn_test *t,
 			     void (*ready)(struct sock *sk), const u8 *unread,
 			     u32 len)
 {
-	struct conn_test *t = test->priv;
 	struct mpa_peer own = { .sock = t->sock[0] };
 
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_PTR_EQ(test, t->sock[0]->sk->sk_data_ready, ready);
-	KUNIT_EXPECT_NULL(test, t->sock[0]->sk->sk_user_data);
-	conn_expect_left(test, unread, len);
-	KUNIT_EXPECT_EQ(test, mpa_peer_write(&own, "still TCP", 9), 0);
-	KUNIT_ASSERT_EQ(test, mpa_peer_read(&t->peer, t->peer.used + 9), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(t->peer.in + t->peer.used, "still TCP",
-				     9), 0);
+	conn_detach(t, &t->a);
+	EXPECT_PTR_EQ(t, t->sock[0]->sk->sk_data_ready, ready);
+	EXPECT_NULL(t, t->sock[0]->sk->sk_user_data);
+	conn_expect_left(t, unread, len);
+	EXPECT_EQ(t, mpa_peer_write(&own, "still TCP", 9), 0);
+	ASSERT_EQ(t, mpa_peer_read(&t->peer, t->peer.used + 9), 0);
+	EXPECT_EQ(t, memcmp(t->peer.in + t->peer.used, "still TCP", 9), 0);
 }
 
 /* The peer has closed its sending half before mpa_attach(). */
-static void start_close_wait(struct kunit *test, struct conn_test *t)
+static void start_close_wait(struct conn_test *t)
 {
-	conn_pair(test);
+	conn_pair(t);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	usleep_range(2000, 3000);
-	conn_begin(test, CONN_INITIATOR, 0);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_NE(test, t->a.err, 0);
+	conn_begin(t, CONN_INITIATOR, 0);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_NE(t, t->a.err, 0);
 }
 
 /*
  * A FIN right after the Request, or while the consumer decides: it is accepted,
  * then reported as the end.
  */
-static void start_request_fin(struct kunit *test, struct conn_test *t)
+static void start_request_fin(struct conn_test *t)
 {
-	conn_attach(test, 0);
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	if (!conn_arg(test))
+	conn_attach(t, 0);
+	conn_peer_frame(t, false, PEER_C, 1, NULL, 0);
+	if (!conn_arg(t))
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	usleep_range(2000, 3000);
-	conn_start(test, CONN_RESPONDER);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
-	if (conn_arg(test))
+	conn_start(t, CONN_RESPONDER);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
+	if (conn_arg(t))
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_settle(&t->a);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	conn_expect_frame(test, true, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	KUNIT_EXPECT_EQ(test, mpa_send(t->a.conn, &conn_msg(test, 9)->tx),
-			-EPIPE);
-	KUNIT_EXPECT_EQ(test, mpa_shutdown(t->a.conn), 0);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
-	KUNIT_EXPECT_EQ(test, t->a.err, 0);
+	ASSERT_EQ(t, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_frame(t, true, PEER_C, 1, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	EXPECT_EQ(t, mpa_send(t->a.conn, &conn_msg(t, 9)->tx), -EPIPE);
+	EXPECT_EQ(t, mpa_shutdown(t->a.conn), 0);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->a.err, 0);
 }
 
 /* Reply and FIN arrive at once, with (@arg) or without an FPDU. */
-static void start_reply_fin(struct kunit *test, struct conn_test *t)
+static void start_reply_fin(struct conn_test *t)
 {
-	conn_begin(test, CONN_INITIATOR, 0);
+	conn_begin(t, CONN_INITIATOR, 0);
 	t->crc = true;
 	t->buf_len = mpa_peer_frame(t->buf, true, PEER_C, 1, NULL, 0);
-	if (conn_arg(test))
-		conn_fpdu(test, 600);
-	conn_flush(test);
+	if (conn_arg(t))
+		conn_fpdu(t, 600);
+	conn_flush(t);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
 	mpa_resume(t->a.conn);
-	conn_expect_end(test, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	conn_expect_rx(test, &t->a, conn_arg(test));
-	conn_post(test, 100);
-	conn_expect_tx(test, 100);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	conn_expect_rx(t, &t->a, conn_arg(t));
+	conn_post(t, 100);
+	conn_expect_tx(t, 100);
 }
 
 /* TCP has no room for the whole Request, and the peer does not read. */
-static void start_timeout_send(struct kunit *test, struct conn_test *t)
+static void start_timeout_send(struct conn_test *t)
 {
 	conn_buffers(t, 4096, 4096);
 	t->a.params.pd_max = MPA_PD_MAX_REV0;
-	conn_attach(test, MPA_F_REV0);
+	conn_attach(t, MPA_F_REV0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 200);
-	KUNIT_ASSERT_EQ(test, mpa_start_initiator(t->a.conn, t->pool, 65535),
-			0);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
-	CONN_WAIT(test, &t->a, EV_CLOSED, 1);
+	ASSERT_EQ(t, mpa_start_initiator(t->a.conn, t->pool, 65535), 0);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 }
 
 /* TCP has no room for the Reply: its time begins with mpa_accept(). */
-static void start_timeout_reply(struct kunit *test, struct conn_test *t)
+static void start_timeout_reply(struct conn_test *t)
 {
 	conn_buffers(t, 4096, 200000);
-	conn_attach(test, 0);
-	KUNIT_ASSERT_EQ(test, mpa_start_responder(t->a.conn, t->pool, 60000),
-			0);
+	conn_attach(t, 0);
+	ASSERT_EQ(t, mpa_start_responder(t->a.conn, t->pool, 60000), 0);
 	conn_settle(&t->a);
 	WRITE_ONCE(t->sock[0]->sk->sk_sndbuf, 1);
-	KUNIT_ASSERT_FALSE(test, sk_stream_memory_free(t->sock[0]->sk));
-	conn_peer_frame(test, false, PEER_C, 1, NULL, 0);
-	CONN_WAIT(test, &t->a, EV_REQUEST, 1);
+	ASSERT_FALSE(t, sk_stream_memory_free(t->sock[0]->sk));
+	conn_peer_frame(t, false, PEER_C, 1, NULL, 0);
+	CONN_WAIT(t, &t->a, EV_REQUEST, 1);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 200);
-	KUNIT_ASSERT_EQ(test, mpa_accept(t->a.conn, NULL, 0), 0);
-	conn_expect_end(test, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
+	ASSERT_EQ(t, mpa_accept(t->a.conn, NULL, 0), 0);
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
+	CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
 }
 
 /* A Reply with R = 1; the octets after it are left to the consumer. */
-static void start_rejected(struct kunit *test, struct conn_test *t)
+static void start_rejected(struct conn_test *t)
 {
 	void (*ready)(struct sock *sk);
 	u32 len;
 
-	conn_pair(test);
+	conn_pair(t);
 	ready = t->sock[0]->sk->sk_data_ready;
-	conn_begin(test, CONN_INITIATOR, 0);
+	conn_begin(t, CONN_INITIATOR, 0);
 	len = mpa_peer_frame(t->buf, true, PEER_C | PEER_R, 1, t->pool, 30);
 	memcpy(t->buf + len, "why not", 7);
-	conn_write(test, t->buf, len + 7);
-	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
-	KUNIT_ASSERT_EQ(test, t->a.startup.pd_len, 30);
-	KUNIT_EXPECT_EQ(test, memcmp(t->a.pd, t->pool, 30), 0);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-	conn_expect_silence(test);
-	start_given_back(test, ready, "why not", 7);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	conn_write(t, t->buf, len + 7);
+	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
+	ASSERT_EQ(t, t->a.startup.pd_len, 30);
+	EXPECT_EQ(t, memcmp(t->a.pd, t->pool, 30), 0);
+	CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
+	conn_expect_silence(t);
+	start_given_back(t, ready, "why not", 7);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
 /* mpa_reject(), with @arg octets of private data. */
-static void start_reject(struct kunit *test, struct conn_test *t)
+static void start_reject(struct conn_test *t)
 {
 	void (*ready)(struct sock *sk);
 
-	conn_pair(test);
+	conn_pair(t);
 	ready = t->sock[0]->sk->sk_data_ready;
-	conn_get_request(test, MPA_F_MARKERS);
-	KUNIT_ASSERT_EQ(test, mpa_reject(t->a.conn, t->pool, conn_arg(test)),
-			0);
-	conn_expect_frame(test, true, PEER_M | PEER_C | PEER_R, 1, t->pool,
-			  conn_arg(test));
-	CONN_WAIT(test, &t->a, EV_REJECTED, 1);
-	conn_expect_silence(test);
-	conn_write(test, "all right", 9);
+	conn_get_request(t, MPA_F_MARKERS);
+	ASSERT_EQ(t, mpa_reject(t->a.conn, t->pool, conn_arg(t)), 0);
+	conn_expect_frame(t, true, PEER_M | PEER_C | PEER_R, 1, t->pool,
+			  conn_arg(t));
+	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
+	conn_expect_silence(t);
+	conn_write(t, "all right", 9);
 	conn_settle(&t->a);
-	start_given_back(test, ready, "all right", 9);
-	CONN_COUNT(test, &t->a, EV_ESTABLISHED, 0);
-	CONN_COUNT(test, &t->a, EV_ENDED, 0);
+	start_given_back(t, ready, "all right", 9);
+	CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
 /* FPDUs right after an accepting Reply wait until mpa_resume(). */
-static void start_data_with_reply(struct kunit *test, struct conn_test *t)
+static void start_data_with_reply(struct conn_test *t)
 {
-	conn_begin(test, CONN_INITIATOR, MPA_F_MARKERS);
+	conn_begin(t, CONN_INITIATOR, MPA_F_MARKERS);
 	t->rx_markers = true;
 	t->crc = true;
 	t->buf_len = mpa_peer_frame(t->buf, true, PEER_C, 1, t->pool, 3);
-	conn_fpdu(test, 600);
-	conn_fpdu(test, 1);
-	conn_flush(test);
-	CONN_WAIT(test, &t->a, EV_ESTABLISHED, 1);
+	conn_fpdu(t, 600);
+	conn_fpdu(t, 1);
+	conn_flush(t);
+	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
 	conn_settle(&t->a);
-	KUNIT_EXPECT_EQ(test, mpa_consumer_ulpdus(&t->a), 0);
+	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 0);
 	mpa_resume(t->a.conn);
-	conn_expect_rx(test, &t->a, 2);
+	conn_expect_rx(t, &t->a, 2);
 }
 
 static const struct conn_row attach_rows[] = {

@@ -3,13 +3,13 @@
 #ifndef _MPA_CONN_TEST_H
 #define _MPA_CONN_TEST_H
 
-#include <kunit/test.h>
 #include <linux/bvec.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/sched.h>
 #include <net/mpa.h>
 #include <net/sock.h>
+#include "mpa_case.h"
 #include "mpa_conn.h"
 #include "mpa_consumer.h"
 #include "mpa_inject.h"
@@ -60,15 +60,15 @@ static inline bool conn_may_wait(void)
 }
 
 /**
- * struct conn_row - a row of a case: a test, or a variant of one
+ * struct conn_row - a row of a case: a t, or a variant of one
  * @desc: requirement IDs, then what is tested
  * @run: runs the test
- * @arg: variant of the test, for conn_arg()
- * @data: parameters of the test, for conn_data()
+ * @arg: variant of the t, for conn_arg()
+ * @data: parameters of the t, for conn_data()
  */
 struct conn_row {
 	const char	*desc;
-	void		(*run)(struct kunit *test, struct conn_test *t);
+	void		(*run)(struct conn_test *t);
 	u32		arg;
 	const void	*data;
 };
@@ -188,7 +188,8 @@ struct conn_asker {
 };
 
 /**
- * struct conn_test - a connection (or two) under test, and the raw peer
+ * struct conn_test - a connection (or two) under t, and the raw peer
+ * @test: the test, for assertions
  * @a: consumer of the first connection
  * @b: consumer of the second connection, if there are two
  * @sock: sockets to be closed at the end
@@ -225,6 +226,7 @@ struct conn_asker {
  * @run: for a consumer with run()
  */
 struct conn_test {
+	struct kunit		*test;
 	struct mpa_consumer	a;
 	struct mpa_consumer	b;
 	struct socket		*sock[2];
@@ -261,11 +263,11 @@ struct conn_test {
 	struct conn_run		run;
 };
 
-#define CONN_WAIT(test, c, ev, times) \
-	KUNIT_ASSERT_TRUE(test, mpa_consumer_wait(c, ev, times))
+#define CONN_WAIT(t, c, ev, times) \
+	ASSERT_TRUE(t, mpa_consumer_wait(c, ev, times))
 
-#define CONN_COUNT(test, c, ev, times) \
-	KUNIT_EXPECT_EQ(test, mpa_consumer_count(c, ev), times)
+#define CONN_COUNT(t, c, ev, times) \
+	EXPECT_EQ(t, mpa_consumer_count(c, ev), times)
 
 /* True once @cond holds; false if it does not within some 10 seconds. */
 #define CONN_UNTIL(cond)						\
@@ -287,74 +289,74 @@ static inline void conn_buffers(struct conn_test *t, int rcvbuf, int sndbuf)
 u32 conn_sock_read(struct conn_sock *s, const u32 *what);
 bool conn_sock_wait(struct conn_sock *s, const u32 *what, u32 times);
 void conn_sock_stop(struct conn_sock *s);
-void conn_wait_stopped(struct kunit *test);
+void conn_wait_stopped(struct conn_test *t);
 
 int conn_init(struct kunit *test);
 void conn_exit(struct kunit *test);
 
 /* Connections */
-void conn_pair(struct kunit *test);
-void conn_reopen(struct kunit *test);
-void conn_attach_to(struct kunit *test, struct mpa_consumer *c,
+void conn_pair(struct conn_test *t);
+void conn_reopen(struct conn_test *t);
+void conn_attach_to(struct conn_test *t, struct mpa_consumer *c,
 		    struct socket *sock, u32 flags);
-void conn_attach(struct kunit *test, u32 flags);
-void conn_start(struct kunit *test, enum conn_role role);
-void conn_begin(struct kunit *test, enum conn_role role, u32 flags);
-void conn_get_request(struct kunit *test, u32 flags);
-void conn_open(struct kunit *test, enum conn_role role, u32 flags,
+void conn_attach(struct conn_test *t, u32 flags);
+void conn_start(struct conn_test *t, enum conn_role role);
+void conn_begin(struct conn_test *t, enum conn_role role, u32 flags);
+void conn_get_request(struct conn_test *t, u32 flags);
+void conn_open(struct conn_test *t, enum conn_role role, u32 flags,
 	       u8 peer_flags);
-void conn_full(struct kunit *test, enum conn_role role, u32 flags,
+void conn_full(struct conn_test *t, enum conn_role role, u32 flags,
 	       u8 peer_flags);
-void conn_default(struct kunit *test);
-void conn_start_two(struct kunit *test, u32 a_flags, u32 b_flags);
-void conn_two(struct kunit *test, u32 a_flags, u32 b_flags);
+void conn_default(struct conn_test *t);
+void conn_start_two(struct conn_test *t, u32 a_flags, u32 b_flags);
+void conn_two(struct conn_test *t, u32 a_flags, u32 b_flags);
 void conn_settle(struct mpa_consumer *c);
 int conn_disconnect(struct socket *sock);
 u32 conn_unread(const struct conn_test *t);
-void conn_detach(struct kunit *test, struct mpa_consumer *c);
-u32 conn_arg(struct kunit *test);
-const void *conn_data(struct kunit *test);
+void conn_detach(struct conn_test *t, struct mpa_consumer *c);
+u32 conn_arg(struct conn_test *t);
+const void *conn_data(struct conn_test *t);
 u32 conn_segments(const struct conn_test *t);
 unsigned long conn_fold(const void __percpu *mib, unsigned int field);
 unsigned long conn_counter(const struct conn_test *t, enum mpa_mib field);
 
 /* Startup frames of the peer, and of the connection as the peer sees them */
-void conn_peer_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
+void conn_peer_frame(struct conn_test *t, bool reply, u8 flags, u8 rev,
 		     const u8 *pd, u32 pd_len);
-void conn_expect_frame(struct kunit *test, bool reply, u8 flags, u8 rev,
+void conn_expect_frame(struct conn_test *t, bool reply, u8 flags, u8 rev,
 		       const u8 *pd, u32 pd_len);
 
 /* FPDUs of the peer, and of the connection as the peer sees them */
-u32 conn_fpdu(struct kunit *test, u32 len);
-void conn_write(struct kunit *test, const void *octets, u32 len);
-void conn_flush(struct kunit *test);
-void conn_peer_send(struct kunit *test, u32 len);
+u32 conn_fpdu(struct conn_test *t, u32 len);
+void conn_write(struct conn_test *t, const void *octets, u32 len);
+void conn_flush(struct conn_test *t);
+void conn_peer_send(struct conn_test *t, u32 len);
 bool conn_same(const struct mpa_ulpdu *ulpdu, const u8 *octets, u32 len);
-void conn_wait_rx(struct kunit *test, struct mpa_consumer *c, u32 nr);
-void conn_expect_rx(struct kunit *test, struct mpa_consumer *c, u32 nr);
-u32 conn_take(struct kunit *test);
-void conn_expect_tx(struct kunit *test, u32 len);
-void conn_expect_silence(struct kunit *test);
-void conn_expect_fin(struct kunit *test);
-void conn_expect_over(struct kunit *test);
-void conn_expect_left(struct kunit *test, const void *octets, u32 len);
+void conn_wait_rx(struct conn_test *t, struct mpa_consumer *c, u32 nr);
+void conn_expect_rx(struct conn_test *t, struct mpa_consumer *c, u32 nr);
+u32 conn_take(struct conn_test *t);
+void conn_expect_tx(struct conn_test *t, u32 len);
+void conn_expect_silence(struct conn_test *t);
+void conn_expect_fin(struct conn_test *t);
+void conn_expect_over(struct conn_test *t);
+void conn_expect_left(struct conn_test *t, const void *octets, u32 len);
 
 /* Messages of the connection */
-struct conn_msg *conn_msg(struct kunit *test, u32 len);
-struct conn_msg *conn_page_msg(struct kunit *test, u32 len);
-void conn_post_many(struct kunit *test, u32 nr, u32 len);
-void conn_send(struct kunit *test, struct conn_msg *msg);
-struct conn_msg *conn_post(struct kunit *test, u32 len);
+struct conn_msg *conn_msg(struct conn_test *t, u32 len);
+struct conn_msg *conn_page_msg(struct conn_test *t, u32 len);
+void conn_post_many(struct conn_test *t, u32 nr, u32 len);
+void conn_send(struct conn_test *t, struct conn_msg *msg);
+struct conn_msg *conn_post(struct conn_test *t, u32 len);
 int conn_next(struct mpa_tx *tx, u32 max);
-struct conn_msg *conn_source(struct kunit *test, u32 len);
-void conn_expect_done(struct kunit *test, struct mpa_consumer *c, u32 nr,
+struct conn_msg *conn_source(struct conn_test *t, u32 len);
+void conn_expect_done(struct conn_test *t, struct mpa_consumer *c, u32 nr,
 		      int status);
-void conn_expect_statuses(struct kunit *test, struct mpa_consumer *c, u32 nr,
+void conn_expect_statuses(struct conn_test *t, struct mpa_consumer *c, u32 nr,
 			  int err);
-void conn_expect_end(struct kunit *test, struct mpa_consumer *c,
+void conn_expect_end(struct conn_test *t, struct mpa_consumer *c,
 		     enum mpa_error error, enum mpa_reason reason);
-void conn_expect_bad_frame(struct kunit *test, enum mpa_reason reason);
-void conn_expect_alive(struct kunit *test, struct mpa_consumer *c);
+void conn_expect_bad_frame(struct conn_test *t, enum mpa_reason reason);
+void conn_expect_alive(struct conn_test *t, struct mpa_consumer *c);
 
 const void *conn_next_row(const struct conn_row *rows, size_t nr,
 			  const void *prev, char *desc);
