@@ -631,7 +631,7 @@ static const struct conn_row ooo_end_rows[] = {
 	{ "batches kept up to the receive buffer", ooo_keep_much },
 	{ "batch put while a delivered one is kept", ooo_put },
 	{ "net.mpa.rx_mem_max used up", ooo_rx_mem },
-	{ "CS-29: the first FPDU in order", ooo_may_send },
+	{ "CS-29 OO-01: the first FPDU in order", ooo_may_send },
 	{ "OO-03: two-way traffic", ooo_two_way },
 	{ "OO-08: segments that TCP does not take", ooo_stray },
 	{ "detach, segments in any order", ooo_race },

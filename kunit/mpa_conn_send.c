@@ -82,21 +82,6 @@ static void send_refused_messages(struct conn_test *t)
 	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
-/* An FPDU not longer than the EMSS is sent whole in one segment. */
-static void send_aligned(struct conn_test *t)
-{
-	u32 i, mulpdu, before;
-
-	t->opts.maxseg = 1460;
-	send_full(t);
-	mulpdu = mpa_mulpdu(t->a.conn);
-	before = conn_segments(t);
-	conn_post_many(t, 50, mulpdu);
-	for (i = 0; i < 50; i++)
-		conn_expect_tx(t, mulpdu);
-	EXPECT_EQ(t, conn_segments(t) - before, 50);
-}
-
 /* Small FPDUs share segments, and none is cut. */
 static void send_packed(struct conn_test *t)
 {
@@ -563,27 +548,6 @@ static void send_mtu_source(struct conn_test *t)
 	EXPECT_GE(t, msg->max, 1430);
 }
 
-/* Messages of many lengths from one connection to another, and one back. */
-static void send_both(struct conn_test *t)
-{
-	u32 i, at = 0;
-
-	conn_two(t, conn_arg(t) & 1 ? MPA_F_MARKERS : 0,
-		 conn_arg(t) & 2 ? MPA_F_MARKERS : 0);
-	for (i = 0; i < 100; i++)
-		conn_post(t, 1 + i * i);
-	conn_wait_rx(t, &t->b, 100);
-	for (i = 0; i < 100; i++) {
-		ASSERT_EQ(t, t->b.len[i], 1 + i * i);
-		ASSERT_EQ(t, 0, memcmp(t->b.rx + at, t->pool + i, t->b.len[i]));
-		at += t->b.len[i];
-	}
-	conn_expect_done(t, &t->a, 100, 0);
-	ASSERT_EQ(t, mpa_send(t->b.conn, &conn_msg(t, 999)->tx), 0);
-	conn_wait_rx(t, &t->a, 1);
-	EXPECT_EQ(t, 0, memcmp(t->a.rx, t->pool + 100, 999));
-}
-
 /* Expect that only the case has references on the pages. */
 static void send_pages_free(struct conn_test *t)
 {
@@ -890,10 +854,6 @@ static const struct conn_row send_rows[] = {
 	{ "FR-01 FR-02 FR-05 SZ-05 MK-09 MK-14 MK-16: lengths, markers",
 	  send_lengths, true },
 	{ "SZ-04 SZ-05: invalid messages are refused", send_refused_messages },
-	{ "TX-02 TX-04 TX-06 SZ-10: full FPDUs, one to a segment",
-	  send_aligned, false },
-	{ "TX-02 TX-04 TX-06 SZ-10: full FPDUs with markers, one to a segment",
-	  send_aligned, true },
 	{ "TX-03 TX-10: small FPDUs, whole", send_packed, false },
 	{ "TX-03 TX-10: small FPDUs with markers, whole", send_packed, true },
 	{ "TX-08: no Nagle", send_nodelay },
@@ -924,10 +884,6 @@ static const struct conn_row send_rows[] = {
 	{ "FR-09 SZ-14 SZ-22 TX-07 TX-12: the MTU changes, markers",
 	  send_mtu, true },
 	{ "SZ-14 SZ-22 TX-07: the MTU changes, source", send_mtu_source },
-	{ "FR-01 DD-01 DD-02: two connections", send_both, 0 },
-	{ "FR-01 DD-01 DD-02 MK-21: two connections, markers one way",
-	  send_both, 1 },
-	{ "FR-01 DD-01 DD-02 MK-07: two connections, markers", send_both, 3 },
 };
 
 CONN_ROWS(send);

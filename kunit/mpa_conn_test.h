@@ -60,11 +60,11 @@ static inline bool conn_may_wait(void)
 }
 
 /**
- * struct conn_row - a row of a case: a t, or a variant of one
+ * struct conn_row - a row of a case: a test, or a variant of one
  * @desc: requirement IDs, then what is tested
  * @run: runs the test
- * @arg: variant of the t, for conn_arg()
- * @data: parameters of the t, for conn_data()
+ * @arg: variant of the test, for conn_arg()
+ * @data: parameters of the test, for conn_data()
  */
 struct conn_row {
 	const char	*desc;
@@ -188,7 +188,7 @@ struct conn_asker {
 };
 
 /**
- * struct conn_test - a connection (or two) under t, and the raw peer
+ * struct conn_test - a connection (or two) under test, and the raw peer
  * @test: the test, for assertions
  * @a: consumer of the first connection
  * @b: consumer of the second connection, if there are two

@@ -752,7 +752,7 @@ static const struct conn_row train_rows[] = {
 	  train_full, TRAIN_SOURCE },
 	{ "TX-04 TX-06 SZ-11: source, full segments in one call, markers",
 	  train_full, TRAIN_SOURCE_MARKERS },
-	{ "TX-04 TX-06: messages, full segments in one call",
+	{ "TX-02 TX-04 TX-06 SZ-10: messages, full segments in one call",
 	  train_full, TRAIN_MESSAGES },
 	{ "TX-03 TX-04 TX-10: two messages a segment, in one call",
 	  train_full, TRAIN_PAIRS },
