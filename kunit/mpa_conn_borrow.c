@@ -225,7 +225,7 @@ static void borrow_prepare(struct conn_test *t, enum conn_borrow at)
 		/* One batch is put before the reconnect, one is kept. */
 		for (i = 1; i <= 2; i++) {
 			conn_peer_send(t, 10);
-			conn_wait_rx(t, &t->a, i);
+			CONN_WAIT(t, &t->a, EV_ULPDUS, i);
 		}
 		mpa_hold(t->a.conn);
 		conn_peer_send(t, 10);

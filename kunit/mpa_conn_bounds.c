@@ -39,12 +39,8 @@ static void bounds_use_up(struct conn_test *t)
 /* Octets @from to @to of the buffer arrive and are processed. */
 static void bounds_arrive(struct conn_test *t, u32 from, u32 to)
 {
-	const struct tcp_sock *tp = tcp_sk(t->peer.sock->sk);
-
 	conn_write(t, t->buf + from, to - from);
-	ASSERT_TRUE(t,
-		    CONN_UNTIL(READ_ONCE(tp->snd_una) ==
-			       READ_ONCE(tp->write_seq)));
+	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
 	conn_settle(&t->a);
 }
 

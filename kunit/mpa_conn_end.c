@@ -101,13 +101,13 @@ static void end_reach(struct conn_test *t, enum end_state state)
 /* Expect one released(), as the last callback. */
 static void end_expect_released(struct conn_test *t, struct mpa_consumer *c)
 {
-	ASSERT_TRUE(t, mpa_consumer_wait(c, EV_RELEASED, 1));
+	CONN_WAIT(t, c, EV_RELEASED, 1);
 	mpa_barrier();
 	CONN_COUNT(t, c, EV_RELEASED, 1);
 	EXPECT_EQ(t, c->log[c->nr_log - 1], EV_RELEASED);
 }
 
-/* mpa_detach() in each state restores the socket. */
+/* mpa_detach(), or (@arg) mpa_detach_sync(), in each state restores the socket. */
 static void end_detach(struct conn_test *t)
 {
 	const u8 options = TCP_NAGLE_OFF | TCP_NAGLE_CORK;
@@ -126,26 +126,17 @@ static void end_detach(struct conn_test *t)
 		nonagle = tcp_sk(sk)->nonagle;
 		ready = sk->sk_data_ready;
 		end_reach(t, state);
-		mpa_detach(t->a.conn);
+		if (conn_arg(t)) {
+			EXPECT_EQ(t, mpa_detach_sync(t->a.conn), 0);
+			CONN_COUNT(t, &t->a, EV_RELEASED, 1);
+		} else {
+			mpa_detach(t->a.conn);
+		}
 		end_expect_released(t, &t->a);
 		EXPECT_PTR_EQ(t, sk->sk_data_ready, ready);
 		EXPECT_NULL(t, sk->sk_user_data);
 		EXPECT_EQ(t, sk->sk_rcvlowat, lowat);
 		EXPECT_EQ(t, tcp_sk(sk)->nonagle & options, nonagle & options);
-		conn_reopen(t);
-	}
-}
-
-/* mpa_detach_sync() in each state returns after released(). */
-static void end_detach_sync(struct conn_test *t)
-{
-	enum end_state state;
-
-	for (state = END_ATTACHED; state < END_NR; state++) {
-		end_reach(t, state);
-		EXPECT_EQ(t, mpa_detach_sync(t->a.conn), 0);
-		CONN_COUNT(t, &t->a, EV_RELEASED, 1);
-		end_expect_released(t, &t->a);
 		conn_reopen(t);
 	}
 }
@@ -322,7 +313,7 @@ static void end_reconnect_kept(struct conn_test *t)
 	conn_default(t);
 	t->a.keep = true;
 	conn_peer_send(t, 10);
-	conn_wait_rx(t, &t->a, 1);
+	CONN_WAIT(t, &t->a, EV_ULPDUS, 1);
 	ASSERT_EQ(t, conn_disconnect(t->sock[0]), 0);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	ASSERT_EQ(t, end_reconnect_socket(t), 0);
@@ -348,6 +339,10 @@ static void end_once(struct conn_test *t)
 	EXPECT_EQ(t, t->a.err, -EFAULT);
 	EXPECT_EQ(t, t->a.log[t->a.nr_log - 1], EV_CLOSED);
 }
+
+struct end_hook {
+	void (*hook)(struct mpa_consumer *c, enum consumer_event ev);
+};
 
 static void end_hook_detach(struct mpa_consumer *c, enum consumer_event ev)
 {
@@ -427,16 +422,15 @@ static void end_fire(struct conn_test *t, enum consumer_event ev)
 	case EV_RELEASED:
 		mpa_detach(t->a.conn);
 		break;
-	case EV_MULPDU:
-	case EV_NR:
+	default:
 		break;
 	}
 }
 
-static void end_from_callbacks(struct conn_test *t,
-			       void (*hook)(struct mpa_consumer *c,
-					    enum consumer_event ev))
+/* A callback of each kind in turn runs the hook. */
+static void end_from_callbacks(struct conn_test *t)
 {
+	const struct end_hook *h = conn_data(t);
 	enum consumer_event ev;
 
 	for (ev = EV_REQUEST; ev < EV_NR; ev++) {
@@ -444,28 +438,13 @@ static void end_from_callbacks(struct conn_test *t,
 			continue;
 		end_prepare(t, ev);
 		t->a.hook_on = ev;
-		t->a.hook = hook;
+		t->a.hook = h->hook;
 		end_fire(t, ev);
 		CONN_WAIT(t, &t->a, ev, 1);
 		conn_detach(t, &t->a);
 		end_expect_released(t, &t->a);
 		conn_reopen(t);
 	}
-}
-
-static void end_callback_detach(struct conn_test *t)
-{
-	end_from_callbacks(t, end_hook_detach);
-}
-
-static void end_callback_all(struct conn_test *t)
-{
-	end_from_callbacks(t, end_hook_all);
-}
-
-static void end_callback_abort(struct conn_test *t)
-{
-	end_from_callbacks(t, end_hook_abort);
 }
 
 static void end_hook_slow(struct mpa_consumer *c, enum consumer_event ev)
@@ -508,7 +487,7 @@ static void end_no_more(struct conn_test *t)
 	mpa_peer_reset(&t->peer);
 	end_expect_released(t, &t->a);
 	EXPECT_EQ(t, t->a.late, 0);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
 	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 	CONN_COUNT(t, &t->a, EV_CLOSED, 0);
 }
@@ -534,7 +513,7 @@ static void end_graceful(struct conn_test *t)
 
 	conn_two(t, MPA_F_MARKERS, MPA_F_MARKERS);
 	conn_post(t, 1000);
-	conn_wait_rx(t, &t->b, 1);
+	CONN_WAIT(t, &t->b, EV_ULPDUS, 1);
 	ASSERT_EQ(t, mpa_shutdown(first->conn), 0);
 	conn_expect_end(t, second, MPA_ERR_TCP, MPA_REASON_FIN);
 	CONN_COUNT(t, second, EV_CLOSED, 0);
@@ -708,9 +687,12 @@ static void end_reasons(struct conn_test *t)
 	EXPECT_STREQ(t, mpa_reason_name(-1), "unknown");
 }
 
+#define FROM_CALLBACKS(title, fn)					\
+	{ title, end_from_callbacks, .data = &(const struct end_hook){ fn } }
+
 static const struct conn_row end_rows[] = {
-	{ "mpa_detach() in each state", end_detach },
-	{ "mpa_detach_sync() in each state", end_detach_sync },
+	{ "mpa_detach() in each state", end_detach, false },
+	{ "mpa_detach_sync() in each state", end_detach, true },
 	{ "CS-36 CS-38: mpa_abort() in each state", end_abort },
 	{ "another user disconnects the socket, then listens", end_listen },
 	{ "another user reconnects the socket", end_reconnect },
@@ -723,9 +705,10 @@ static const struct conn_row end_rows[] = {
 	{ "another user reconnects the socket, batches kept",
 	  end_reconnect_kept },
 	{ "no callback after closed()", end_once },
-	{ "mpa_detach() from each callback", end_callback_detach },
-	{ "all calls from each callback", end_callback_all },
-	{ "CS-36 CS-38: mpa_abort() from each callback", end_callback_abort },
+	FROM_CALLBACKS("mpa_detach() from each callback", end_hook_detach),
+	FROM_CALLBACKS("all calls from each callback", end_hook_all),
+	FROM_CALLBACKS("CS-36 CS-38: mpa_abort() from each callback",
+		       end_hook_abort),
 	{ "mpa_detach() while a callback is running", end_running, false },
 	{ "mpa_detach_sync() while a callback is running", end_running, true },
 	{ "no callback but released() after mpa_detach()", end_no_more },

@@ -272,7 +272,7 @@ static void enh_may_send(struct conn_test *t)
 	mpa_resume(t->a.conn);
 	conn_post(t, 100);
 	conn_expect_silence(t);
-	EXPECT_EQ(t, mpa_consumer_done(&t->a), 0);
+	CONN_COUNT(t, &t->a, EV_DONE, 0);
 
 	conn_peer_send(t, 14);
 	conn_expect_rx(t, &t->a, 1);
@@ -302,9 +302,9 @@ static void enh_two(struct conn_test *t)
 	EXPECT_EQ(t, info.rtr, MPA_RTR_SEND);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_ENHANCED), before + 2);
 	conn_post(t, 18);
-	conn_wait_rx(t, &t->b, 1);
+	CONN_WAIT(t, &t->b, EV_ULPDUS, 1);
 	EXPECT_EQ(t, mpa_send(t->b.conn, &conn_msg(t, 20)->tx), 0);
-	conn_wait_rx(t, &t->a, 1);
+	CONN_WAIT(t, &t->a, EV_ULPDUS, 1);
 }
 
 /* mpa_set_enhanced() */

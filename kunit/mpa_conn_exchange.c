@@ -252,7 +252,7 @@ static void exchange_fpdus(struct conn_test *t, const struct exchange *e)
 		return;
 	}
 	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 2);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 2);
 }
 
 static void exchange(struct conn_test *t)

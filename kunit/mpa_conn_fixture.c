@@ -384,6 +384,14 @@ u32 conn_unread(const struct conn_test *t)
 	return READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
 }
 
+/* True if the connection's TCP has acknowledged all octets of the peer. */
+bool conn_all_acked(const struct conn_test *t)
+{
+	const struct tcp_sock *tp = tcp_sk(t->peer.sock->sk);
+
+	return READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq);
+}
+
 /* Wait until octets on their way have arrived and the work item is idle. */
 void conn_settle(struct mpa_consumer *c)
 {
@@ -461,11 +469,6 @@ void conn_peer_send(struct conn_test *t, u32 len)
 	conn_flush(t);
 }
 
-void conn_wait_rx(struct conn_test *t, struct mpa_consumer *c, u32 nr)
-{
-	ASSERT_TRUE(t, mpa_consumer_wait_ulpdus(c, nr));
-}
-
 /* True if a ULPDU has these octets. */
 bool conn_same(const struct mpa_ulpdu *ulpdu, const u8 *octets, u32 len)
 {
@@ -486,8 +489,8 @@ void conn_expect_rx(struct conn_test *t, struct mpa_consumer *c, u32 nr)
 {
 	u32 k;
 
-	conn_wait_rx(t, c, nr);
-	ASSERT_EQ(t, mpa_consumer_ulpdus(c), nr);
+	CONN_WAIT(t, c, EV_ULPDUS, nr);
+	ASSERT_EQ(t, mpa_consumer_count(c, EV_ULPDUS), nr);
 	for (k = 0; k < nr; k++) {
 		ASSERT_EQ(t, c->len[k], t->out_len[k]);
 		ASSERT_EQ_MSG(t, 0,
@@ -633,8 +636,8 @@ void conn_expect_done(struct conn_test *t, struct mpa_consumer *c, u32 nr,
 {
 	u32 i;
 
-	ASSERT_TRUE(t, mpa_consumer_wait_done(c, nr));
-	ASSERT_EQ(t, mpa_consumer_done(c), nr);
+	CONN_WAIT(t, c, EV_DONE, nr);
+	ASSERT_EQ(t, mpa_consumer_count(c, EV_DONE), nr);
 	for (i = 0; i < nr; i++)
 		ASSERT_PTR_EQ(t, c->done[i], &t->msg[i].tx);
 	if (nr)

@@ -275,7 +275,7 @@ static void hook_attach_detach(struct conn_test *t)
 		hook_again(t);
 		gap_fpdus(t, 3, 700);
 		gap_put(t, gap_at(t, 1), t->buf_len);
-		ASSERT_TRUE(t, mpa_consumer_wait_ooo(&t->a, 2));
+		CONN_WAIT(t, &t->a, EV_OOO, 2);
 		gap_put(t, 0, gap_at(t, 1));
 		gap_all(t);
 		conn_detach(t, &t->a);

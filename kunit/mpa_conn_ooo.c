@@ -100,11 +100,11 @@ void gap_ooo(struct conn_test *t, u32 from, u32 to)
 {
 	u32 i, nr = to - from;
 
-	ASSERT_TRUE(t, mpa_consumer_wait_ooo(&t->a, nr));
+	CONN_WAIT(t, &t->a, EV_OOO, nr);
 	conn_settle(&t->a);
-	ASSERT_EQ(t, mpa_consumer_ooo(&t->a), nr);
-	ASSERT_EQ(t, mpa_consumer_ulpdus(&t->a), t->base_nr + nr);
-	ASSERT_EQ(t, mpa_consumer_delivered(&t->a), t->base);
+	ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_OOO), nr);
+	ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_ULPDUS), t->base_nr + nr);
+	ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_DELIVERED), t->base);
 	for (i = 0; i < nr; i++)
 		gap_same(t, t->base_nr + i, from + i);
 	ASSERT_EQ(t, t->a.disorder, 0);
@@ -114,8 +114,8 @@ void gap_ooo(struct conn_test *t, u32 from, u32 to)
 void gap_none(struct conn_test *t)
 {
 	conn_settle(&t->a);
-	ASSERT_EQ(t, mpa_consumer_ulpdus(&t->a), t->base_nr);
-	ASSERT_EQ(t, mpa_consumer_ooo(&t->a), 0);
+	ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_ULPDUS), t->base_nr);
+	ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_OOO), 0);
 }
 
 static void ooo_info(struct conn_test *t)
@@ -133,7 +133,7 @@ static void ooo_info(struct conn_test *t)
 /* Expect that all ULPDUs of the peer are passed, once, and delivered. */
 void gap_all(struct conn_test *t)
 {
-	ASSERT_TRUE(t, mpa_consumer_wait_delivered(&t->a, t->out_pos));
+	CONN_WAIT(t, &t->a, EV_DELIVERED, t->out_pos);
 	conn_expect_rx(t, &t->a, t->nr_out);
 	ASSERT_EQ(t, t->a.delivered, t->out_pos);
 	ooo_info(t);
@@ -264,18 +264,18 @@ static void ooo_shutdown(struct conn_test *t)
 /* True if, after a hole, the third FPDU is passed within some 200 ms. */
 static bool ooo_found_in_time(struct conn_test *t)
 {
-	u32 ooo = mpa_consumer_ooo(&t->a), i;
+	u32 ooo = mpa_consumer_count(&t->a, EV_OOO), i;
 
 	gap_begin(t);
 	gap_fpdus(t, 3, 700);
 	gap_put(t, 0, gap_at(t, t->base_nr + 1));
 	conn_settle(&t->a);
 	gap_put(t, gap_at(t, t->base_nr + 2), t->buf_len);
-	for (i = 0; i < 100 && mpa_consumer_ooo(&t->a) == ooo; i++)
+	for (i = 0; i < 100 && mpa_consumer_count(&t->a, EV_OOO) == ooo; i++)
 		usleep_range(2000, 4000);
 	gap_put(t, gap_at(t, t->base_nr + 1), gap_at(t, t->base_nr + 2));
 	gap_all(t);
-	return mpa_consumer_ooo(&t->a) > ooo;
+	return mpa_consumer_count(&t->a, EV_OOO) > ooo;
 }
 
 /*
@@ -412,7 +412,7 @@ static void ooo_arrive(struct conn_test *t, struct ooo_short *s, u32 n, u32 i)
 	s->have |= BIT(i);
 	ooo_find_all(s);
 	nr = t->base_nr + hweight32(s->found);
-	ASSERT_TRUE_MSG(t, mpa_consumer_wait_ulpdus(&t->a, nr),
+	ASSERT_TRUE_MSG(t, mpa_consumer_wait(&t->a, EV_ULPDUS, nr),
 			      "try %u, segments %x", n, s->have);
 	ASSERT_EQ_MSG(t, ooo_passed(t, s), s->found,
 			    "try %u, segments %x", n, s->have);
@@ -444,7 +444,7 @@ static void ooo_orders(struct conn_test *t)
 			ooo_arrive(t, &s, n, ooo_pick(&left, order % i));
 			order /= i;
 		}
-		ASSERT_TRUE(t, mpa_consumer_wait_delivered(&t->a, t->out_pos));
+		CONN_WAIT(t, &t->a, EV_DELIVERED, t->out_pos);
 	}
 	gap_alive(t);
 	EXPECT_GT(t, t->a.nr_ooo, 120);
@@ -469,7 +469,7 @@ static void ooo_shuffled(struct conn_test *t)
 		gap_put(t, from - mpa_ref_random(&seed) % (from / 2 + 1) / 8,
 			i);
 		if (left == 20)
-			ASSERT_TRUE(t, mpa_consumer_wait_ooo(&t->a, 1));
+			CONN_WAIT(t, &t->a, EV_OOO, 1);
 	}
 	gap_alive(t);
 }
@@ -644,9 +644,9 @@ static void ooo_bounded(struct conn_test *t)
 		gap_put(t, gap_at(t, first + 2 * i + 1), gap_at(t,
 								first + 2 * i +
 								2));
-	ASSERT_TRUE(t, mpa_consumer_wait_ooo(&t->a, MPA_OOO_RANGES));
+	CONN_WAIT(t, &t->a, EV_OOO, MPA_OOO_RANGES);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, mpa_consumer_ooo(&t->a), MPA_OOO_RANGES);
+	CONN_COUNT(t, &t->a, EV_OOO, MPA_OOO_RANGES);
 	for (i = 0; i < nr; i++)
 		gap_put(t, gap_at(t, first + 2 * i), gap_at(t,
 							    first + 2 * i + 1));
@@ -721,7 +721,7 @@ static void ooo_due(struct conn_test *t)
 	t->a.conn->ooo.begun = begun;
 	t->a.conn->ooo.cost = OOO_STEPS / 4;
 	gap_put(t, gap_at(t, 2), t->buf_len);
-	EXPECT_TRUE(t, mpa_consumer_wait_ooo(&t->a, 2));
+	EXPECT_TRUE(t, mpa_consumer_wait(&t->a, EV_OOO, 2));
 	EXPECT_TRUE(t, time_before(jiffies, begun + 3 * HZ));
 	gap_put(t, 0, gap_at(t, 1));
 	gap_alive(t);

@@ -11,10 +11,7 @@
 /* Compute the CRC of FPDU @k again. */
 static void ooo_new_crc(struct conn_test *t, u32 k)
 {
-	u32 from = gap_at(t, k), len = gap_at(t, k + 1) - from - 4;
-
-	put_unaligned_le32(mpa_ref_crc(t->buf + from, len),
-			   t->buf + from + len);
+	mpa_ref_fix_crc(t->buf + gap_at(t, k), gap_at(t, k + 1) - gap_at(t, k));
 }
 
 /* Expect an end before ULPDUs passed ooo: only @delivered are delivered. */
@@ -35,12 +32,12 @@ static void ooo_failed(struct conn_test *t, enum mpa_error error,
 
 	conn_expect_end(t, &t->a, error, reason);
 	ooo_undelivered(t, delivered);
-	passed = mpa_consumer_ulpdus(&t->a);
+	passed = mpa_consumer_count(&t->a, EV_ULPDUS);
 	gap_put_as(t, 0, t->buf_len, 0);
 	conn_post(t, 200);
 	conn_expect_tx(t, 200);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), passed);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, passed);
 	EXPECT_EQ(t, t->a.delivered, t->a.end.pos);
 }
 
@@ -54,9 +51,9 @@ static void ooo_bad_crc(struct conn_test *t)
 	gap_fpdus(t, 5, 700);
 	gap_alter(t, 2, 3);
 	gap_put(t, gap_at(t, 1), t->buf_len);
-	ASSERT_TRUE(t, mpa_consumer_wait_ooo(&t->a, 3));
+	CONN_WAIT(t, &t->a, EV_OOO, 3);
 	conn_settle(&t->a);
-	ASSERT_EQ(t, mpa_consumer_ooo(&t->a), 3);
+	ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_OOO), 3);
 	gap_same(t, 0, 1);
 	gap_same(t, 1, 3);
 	gap_same(t, 2, 4);
@@ -102,9 +99,9 @@ static void ooo_into_late(struct conn_test *t)
 	seen = gap_at(t, 1) + 10;
 	put_unaligned_be16(9000, t->buf + gap_at(t, 1));
 	gap_put(t, 0, seen);
-	conn_wait_rx(t, &t->a, 1);
+	CONN_WAIT(t, &t->a, EV_ULPDUS, 1);
 	gap_put(t, gap_at(t, 2), t->buf_len);
-	ASSERT_TRUE(t, mpa_consumer_wait_ooo(&t->a, 2));
+	CONN_WAIT(t, &t->a, EV_OOO, 2);
 	EXPECT_TRUE(t, CONN_UNTIL(READ_ONCE(rx->need) - rx->seq == gap_at(t,
 									  2) -
 				  gap_at(t, 1)));
@@ -137,7 +134,7 @@ static void ooo_into_crc(struct conn_test *t)
 	ooo_lengthen(t, 1, 40);
 	ASSERT_GT(t, roundup(gap_at(t, 2), 512), gap_at(t, 2) + 40);
 	gap_put(t, gap_at(t, 2), t->buf_len);
-	ASSERT_TRUE(t, mpa_consumer_wait_ooo(&t->a, 2));
+	CONN_WAIT(t, &t->a, EV_OOO, 2);
 	if (!conn_arg(t))
 		t->buf[gap_at(t, 1) + 20] ^= 1;
 	gap_put(t, 0, gap_at(t, 2));
@@ -398,13 +395,13 @@ static void ooo_keep(struct conn_test *t)
 /* Three FPDUs, two after a hole. Returns how many were passed out of order. */
 static u32 ooo_round(struct conn_test *t)
 {
-	u32 ooo = mpa_consumer_ooo(&t->a);
+	u32 ooo = mpa_consumer_count(&t->a, EV_OOO);
 
 	gap_begin(t);
 	gap_fpdus(t, 3, 1000);
 	gap_put_as(t, gap_at(t, t->base_nr + 1), t->buf_len, INJECT_PAGES);
 	conn_settle(&t->a);
-	ooo = mpa_consumer_ooo(&t->a) - ooo;
+	ooo = mpa_consumer_count(&t->a, EV_OOO) - ooo;
 	gap_put(t, 0, gap_at(t, t->base_nr + 1));
 	gap_all(t);
 	return ooo;

@@ -25,15 +25,6 @@ static u32 recv_consumed(struct conn_test *t)
 	return tcp_sk(t->sock[0]->sk)->copied_seq;
 }
 
-/* Compute the CRC again after the FPDU at @from has been altered. */
-static void recv_new_crc(struct conn_test *t, u32 from)
-{
-	u32 len = t->buf_len - from - 4;
-
-	put_unaligned_le32(mpa_ref_crc(t->buf + from, len),
-			   t->buf + from + len);
-}
-
 static void recv_held(struct conn_test *t)
 {
 	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
@@ -51,7 +42,7 @@ static void recv_held(struct conn_test *t)
 	conn_settle(&t->a);
 	conn_peer_send(t, 100);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 2);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 2);
 	mpa_resume(t->a.conn);
 	conn_expect_rx(t, &t->a, 3);
 }
@@ -69,7 +60,7 @@ static void recv_held_window(struct conn_test *t)
 	conn_settle(&t->a);
 	EXPECT_EQ(t, recv_consumed(t), consumed);
 	EXPECT_LT(t, tcp_sk(t->sock[0]->sk)->rcv_nxt - consumed, t->out_pos);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 0);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 0);
 	mpa_resume(t->a.conn);
 	conn_expect_rx(t, &t->a, nr);
 }
@@ -85,11 +76,11 @@ static void recv_split(struct conn_test *t)
 		size = conn_fpdu(t, 500);
 		at = min(cut, size - 1);
 		recv_write(t, 0, at);
-		ASSERT_EQ(t, mpa_consumer_ulpdus(&t->a), nr);
+		ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_ULPDUS), nr);
 		recv_write(t, at, size);
 		t->buf_len = 0;
 		nr++;
-		conn_wait_rx(t, &t->a, nr);
+		CONN_WAIT(t, &t->a, EV_ULPDUS, nr);
 	}
 	conn_expect_rx(t, &t->a, nr);
 }
@@ -122,9 +113,9 @@ static void recv_mixed(struct conn_test *t)
 	conn_fpdu(t, 400);
 	recv_write(t, 0, first - 100);
 	recv_write(t, first - 100, end + 50);
-	conn_wait_rx(t, &t->a, 3);
+	CONN_WAIT(t, &t->a, EV_ULPDUS, 3);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 3);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 3);
 	recv_write(t, end + 50, t->buf_len);
 	t->buf_len = 0;
 	conn_expect_rx(t, &t->a, 4);
@@ -175,14 +166,6 @@ static void recv_pieces(struct conn_test *t)
 	conn_expect_alive(t, &t->a);
 }
 
-/* True if the connection's TCP has acknowledged all octets of the peer. */
-static bool recv_all_acked(const struct conn_test *t)
-{
-	const struct tcp_sock *tp = tcp_sk(t->peer.sock->sk);
-
-	return READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq);
-}
-
 /*
  * An FPDU that is longer than the window arrives, but for its last @left
  * octets, and part of it is consumed. Returns its length.
@@ -196,7 +179,7 @@ static u32 recv_but(struct conn_test *t, u32 len, u32 left)
 	consumed = recv_consumed(t);
 	size = conn_fpdu(t, len);
 	conn_write(t, t->buf, size - left);
-	ASSERT_TRUE(t, CONN_UNTIL(recv_all_acked(t)));
+	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
 	ASSERT_GE(t, recv_consumed(t) - consumed, 8192);
 	conn_settle(&t->a);
 	return size;
@@ -212,7 +195,7 @@ static void recv_window_truncated(struct conn_test *t)
 	recv_half(t);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_TRUNCATED);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 0);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 0);
 	conn_post(t, 100);
 	conn_expect_tx(t, 100);
 	/* The peer has closed, so the detach need not reset TCP. */
@@ -228,7 +211,7 @@ static void recv_window_crc(struct conn_test *t)
 	t->buf[size - 100] ^= 1;
 	conn_write(t, t->buf + size - RECV_HALF, RECV_HALF);
 	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 0);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 0);
 }
 
 /* Part of an FPDU was consumed but not delivered: the detach resets TCP. */
@@ -356,7 +339,7 @@ static void recv_long_streams(struct conn_test *t)
 		conn_post_many(t, 40, 100);
 		for (i = 0; i < 40; i++)
 			conn_expect_tx(t, 100);
-		ASSERT_TRUE(t, mpa_consumer_wait_done(&t->a, 40));
+		CONN_WAIT(t, &t->a, EV_DONE, 40);
 		mpa_get_info(t->a.conn, &info);
 		ASSERT_EQ(t, info.tx_pos, t->in_pos);
 		conn_reopen(t);
@@ -376,7 +359,7 @@ static void recv_keep(struct conn_test *t, u32 nr)
 	t->a.keep = true;
 	for (i = 0; i < nr; i++) {
 		conn_peer_send(t, 1000);
-		conn_wait_rx(t, &t->a, i + 1);
+		CONN_WAIT(t, &t->a, EV_ULPDUS, i + 1);
 	}
 	ASSERT_EQ(t, t->a.nr_kept, nr);
 	t->a.keep = false;
@@ -420,7 +403,7 @@ static void recv_keep_window(struct conn_test *t)
 	for (i = 0; i < 100; i++)
 		conn_peer_send(t, 1000);
 	conn_settle(&t->a);
-	kept = mpa_consumer_ulpdus(&t->a);
+	kept = mpa_consumer_count(&t->a, EV_ULPDUS);
 	EXPECT_LT(t, kept, 100);
 	EXPECT_GT(t, kept, 0);
 	t->a.keep = false;
@@ -438,13 +421,13 @@ static void recv_keep_copied(struct conn_test *t)
 	conn_default(t);
 	t->a.keep = true;
 	conn_peer_send(t, 20000);
-	conn_wait_rx(t, &t->a, 1);
+	CONN_WAIT(t, &t->a, EV_ULPDUS, 1);
 	t->a.keep = false;
 	ASSERT_GT(t, 20000, t->sock[0]->sk->sk_rcvbuf);
 	conn_peer_send(t, 100);
-	ASSERT_TRUE(t, CONN_UNTIL(recv_all_acked(t)));
+	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
 	conn_settle(&t->a);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
 	mpa_consumer_put(&t->a, 0);
 	conn_expect_rx(t, &t->a, 2);
 }
@@ -494,7 +477,7 @@ static void recv_failed(struct conn_test *t, enum mpa_error error,
 	conn_expect_end(t, &t->a, error, reason);
 	EXPECT_NE(t, t->a.end.err, 0);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
 	EXPECT_EQ(t, t->a.end.pos, t->a.delivered);
 	conn_expect_silence(t);
 
@@ -505,7 +488,7 @@ static void recv_failed(struct conn_test *t, enum mpa_error error,
 	CONN_COUNT(t, &t->a, EV_CLOSED, 0);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
 }
 
 /* Send one more FPDU, with a wrong CRC. */
@@ -551,7 +534,7 @@ static void recv_discard(struct conn_test *t)
 	recv_send_window(t);
 	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
 	/* TCP keeps what arrives as it closes. */
-	ASSERT_TRUE(t, CONN_UNTIL(recv_all_acked(t)));
+	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
 	conn_settle(&t->a);
 	recv_discarded(t);
 	CONN_COUNT(t, &t->a, EV_RECV, 0);
@@ -570,7 +553,7 @@ static void recv_discard_kept(struct conn_test *t)
 	before = conn_counter(t, MPA_MIB_RX_DISCARDED);
 	conn_fpdu(t, 40);
 	conn_flush(t);
-	conn_wait_rx(t, &t->a, 1);
+	CONN_WAIT(t, &t->a, EV_ULPDUS, 1);
 	kept = t->out_pos;
 	recv_send_bad(t);
 	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
@@ -627,7 +610,7 @@ static void recv_unreadable(struct conn_test *t)
 	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	EXPECT_EQ(t, t->a.err, -EFAULT);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
 }
 
 /**
@@ -659,7 +642,7 @@ static void recv_bad(struct conn_test *t)
 	ASSERT_GT(t, bad->at, from);
 	t->buf[bad->at] ^= bad->by;
 	if (bad->new_crc)
-		recv_new_crc(t, from);
+		mpa_ref_fix_crc(t->buf + from, t->buf_len - from);
 	conn_fpdu(t, bad->len);
 	conn_flush(t);
 	recv_failed(t, bad->error, bad->reason);
@@ -684,7 +667,7 @@ static void recv_urgent(struct conn_test *t)
 	ASSERT_EQ(t, mpa_peer_urgent(&t->peer, 0), 0);
 	conn_expect_end(t, &t->a, MPA_ERR_MARKER, MPA_REASON_URGENT);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
 }
 
 /* Reserved bits and pad are ignored, if the CRC is right. */
@@ -699,7 +682,7 @@ static void recv_ignored(struct conn_test *t)
 	t->buf[513] = 0xad;
 	t->buf[515] |= 3;
 	t->buf[t->buf_len - 5] = 0x55;	/* pad: 2 + 401 + 1 */
-	recv_new_crc(t, from);
+	mpa_ref_fix_crc(t->buf + from, t->buf_len - from);
 	conn_flush(t);
 	conn_expect_rx(t, &t->a, 2);
 	conn_expect_alive(t, &t->a);
@@ -741,7 +724,7 @@ static void recv_truncated(struct conn_test *t)
 		conn_write(t, t->buf, first + min(n, size - 1));
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 		conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_TRUNCATED);
-		EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 1);
+		CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
 		EXPECT_EQ(t, t->a.end.pos, first);
 		EXPECT_NE(t, t->a.end.err, 0);
 		conn_reopen(t);
@@ -877,7 +860,7 @@ static void may_send_first(struct conn_test *t)
 	conn_post(t, 300);
 	conn_post(t, 5);
 	conn_expect_silence(t);
-	EXPECT_EQ(t, mpa_consumer_done(&t->a), 0);
+	CONN_COUNT(t, &t->a, EV_DONE, 0);
 	conn_fpdu(t, 64);
 	recv_write(t, 0, t->buf_len - 1);
 	conn_expect_silence(t);
@@ -886,7 +869,7 @@ static void may_send_first(struct conn_test *t)
 	conn_expect_tx(t, 300);
 	conn_expect_tx(t, 5);
 	conn_expect_done(t, &t->a, 2, 0);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), conn_arg(t) ? 0 : 1);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, conn_arg(t) ? 0 : 1);
 	mpa_resume(t->a.conn);
 	conn_expect_rx(t, &t->a, 1);
 }
@@ -906,7 +889,7 @@ static void may_send_bad(struct conn_test *t)
 	EXPECT_EQ(t, t->a.done[0]->status, -EPIPE);
 	EXPECT_EQ(t, mpa_send(t->a.conn, &conn_msg(t, 10)->tx), -EPIPE);
 	conn_expect_silence(t);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 0);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 0);
 }
 
 /* The peer's FIN arrives before any FPDU. */

@@ -94,8 +94,8 @@ static struct conn_msg *scribble_source(struct conn_test *t)
 /* Expect @nr ULPDUs with the octets of the pool. */
 static void scribble_expect(struct conn_test *t, u32 nr)
 {
-	conn_wait_rx(t, &t->b, nr);
-	ASSERT_EQ(t, mpa_consumer_ulpdus(&t->b), nr);
+	CONN_WAIT(t, &t->b, EV_ULPDUS, nr);
+	ASSERT_EQ(t, mpa_consumer_count(&t->b, EV_ULPDUS), nr);
 	ASSERT_EQ(t, 0, memcmp(t->b.rx, t->pool, nr * SCRIBBLE_LEN));
 }
 
@@ -145,7 +145,7 @@ static void scribble_behind(struct conn_test *t)
 	msg->tx.next = scribble_full_next;
 	list_add_tail(&msg->tx.list, &list);
 	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
-	conn_wait_rx(t, &t->b, 3);
+	CONN_WAIT(t, &t->b, EV_ULPDUS, 3);
 	ASSERT_EQ(t, t->b.rx_len, 3 * len);
 	EXPECT_EQ(t, 0, memcmp(t->b.rx + len, t->pool, 2 * len));
 }
@@ -211,7 +211,7 @@ static void scribble_handed_back(struct conn_test *t)
 
 static bool scribble_over(struct conn_test *t, u32 nr)
 {
-	return mpa_consumer_done(&t->a) == nr ||
+	return mpa_consumer_count(&t->a, EV_DONE) == nr ||
 	       mpa_consumer_count(&t->b, EV_ENDED);
 }
 
@@ -236,7 +236,7 @@ static void scribble_once(struct conn_test *t)
 static void scribble_check(struct conn_test *t)
 {
 	u32 len = SCRIBBLE_NR * SCRIBBLE_LEN;
-	u32 nr = mpa_consumer_ulpdus(&t->b);
+	u32 nr = mpa_consumer_count(&t->b, EV_ULPDUS);
 	u32 i;
 
 	EXPECT_EQ(t, t->b.disorder, 0);
@@ -261,7 +261,7 @@ static void scribble_race(struct conn_test *t)
 		scribble_once(t);
 	}
 	if (scribble_copied(t))
-		conn_wait_rx(t, &t->b, i);
+		CONN_WAIT(t, &t->b, EV_ULPDUS, i);
 	conn_settle(&t->b);
 	scribble_check(t);
 	if (mpa_consumer_count(&t->b, EV_ENDED))

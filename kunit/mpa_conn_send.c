@@ -78,7 +78,7 @@ static void send_refused_messages(struct conn_test *t)
 	EXPECT_EQ(t, mpa_send_list(t->a.conn, &list), -EINVAL);
 	EXPECT_EQ(t, list_count_nodes(&list), 2);
 	conn_expect_silence(t);
-	EXPECT_EQ(t, mpa_consumer_done(&t->a), 0);
+	CONN_COUNT(t, &t->a, EV_DONE, 0);
 	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
@@ -315,7 +315,7 @@ static void send_credit(struct conn_test *t)
 		t->nr_in = 0;
 		conn_expect_tx(t, 900);
 	}
-	ASSERT_TRUE(t, mpa_consumer_wait(&t->a, EV_SENT, 101));
+	CONN_WAIT(t, &t->a, EV_SENT, 101);
 	conn_expect_silence(t);
 	EXPECT_EQ(t, t->a.conn->ulpdus_tx, 101);
 }
@@ -343,7 +343,7 @@ static void send_source_twice(struct conn_test *t)
 		for (at = 0; at < 5000; at += conn_take(t) - CONN_HDR)
 			;
 		EXPECT_EQ(t, at, 5000);
-		ASSERT_TRUE(t, mpa_consumer_wait_done(&t->a, i + 1));
+		CONN_WAIT(t, &t->a, EV_DONE, i + 1);
 	}
 }
 
@@ -386,8 +386,8 @@ static void send_threads(struct conn_test *t)
 	for (i = 0; i < 160; i++)
 		octets -= conn_take(t);
 	EXPECT_EQ(t, octets, 0);
-	EXPECT_TRUE(t, mpa_consumer_wait_done(&t->a, 160));
-	EXPECT_EQ(t, mpa_consumer_done(&t->a), 160);
+	EXPECT_TRUE(t, mpa_consumer_wait(&t->a, EV_DONE, 160));
+	CONN_COUNT(t, &t->a, EV_DONE, 160);
 	conn_expect_silence(t);
 }
 
@@ -402,7 +402,7 @@ static void send_backpressure(struct conn_test *t)
 	sk = t->sock[0]->sk;
 	conn_post_many(t, 25, 16000);
 	conn_settle(&t->a);
-	EXPECT_LT(t, mpa_consumer_done(&t->a), 25);
+	EXPECT_LT(t, mpa_consumer_count(&t->a, EV_DONE), 25);
 	EXPECT_LT(t, READ_ONCE(sk->sk_wmem_queued),
 		  2 * READ_ONCE(sk->sk_sndbuf) + 65536);
 	for (i = 0; i < 25; i++)
@@ -580,7 +580,7 @@ static void send_pages(struct conn_test *t, u32 nr)
 	}
 	conn_settle(&t->a);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before, nr);
-	ASSERT_EQ(t, mpa_consumer_done(&t->a), t->nr_plain);
+	ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_DONE), t->nr_plain);
 	for (i = t->nr_plain; i < CONN_PAGES; i++)
 		ASSERT_GT(t, page_count(t->page[i]), 1);
 }
@@ -598,7 +598,7 @@ static void zerocopy_pages(struct conn_test *t)
 		  2 * 3000 * CONN_PAGES);
 	conn_post(t, 50);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, mpa_consumer_done(&t->a), t->nr_plain);
+	CONN_COUNT(t, &t->a, EV_DONE, t->nr_plain);
 	mpa_peer_continue(&t->peer);
 	for (i = 0; i < CONN_PAGES; i++)
 		conn_expect_tx(t, 3000);
@@ -763,7 +763,7 @@ static void send_queue(struct conn_test *t, u32 nr, u32 len)
 	send_full(t);
 	conn_post_many(t, nr, len);
 	conn_settle(&t->a);
-	ASSERT_LT(t, mpa_consumer_done(&t->a), nr);
+	ASSERT_LT(t, mpa_consumer_count(&t->a, EV_DONE), nr);
 }
 
 static void queue_abort(struct conn_test *t)
@@ -791,7 +791,7 @@ static void queue_detach(struct conn_test *t)
 	u32 done, nr = 250;
 
 	send_queue(t, nr, conn_arg(t));
-	done = mpa_consumer_done(&t->a);
+	done = mpa_consumer_count(&t->a, EV_DONE);
 	conn_detach(t, &t->a);
 	EXPECT_EQ(t, t->a.left, nr - done);
 	conn_expect_statuses(t, &t->a, nr, -ECANCELED);

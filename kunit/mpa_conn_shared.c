@@ -222,7 +222,7 @@ static bool blocked_echo(struct conn_test *t, struct conn_msg *msg, u32 size)
 	    mpa_peer_read(&t->peer, t->peer.used + size) ||
 	    mpa_peer_write(&t->peer, t->buf, t->buf_len))
 		return false;
-	return mpa_consumer_wait_ulpdus(&t->a, 1);
+	return mpa_consumer_wait(&t->a, EV_ULPDUS, 1);
 }
 
 /*
@@ -335,7 +335,7 @@ static void shared_mtu_probe(struct conn_test *t)
 		WRITE_ONCE(init_net.ipv4.sysctl_tcp_mtu_probing, 1);
 	msg = conn_page_msg(t, 1000);
 	conn_send(t, msg);
-	EXPECT_TRUE(t, mpa_consumer_wait_done(&t->a, 1));
+	EXPECT_TRUE(t, mpa_consumer_wait(&t->a, EV_DONE, 1));
 	WRITE_ONCE(init_net.ipv4.sysctl_tcp_mtu_probing, 0);
 	inet_csk(t->sock[0]->sk)->icsk_mtup.enabled = 0;
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY), pages);
@@ -461,7 +461,7 @@ static void shared_rx_mem_others(struct conn_test *t)
 	shared_keep(t, 2);
 	EXPECT_EQ(t, t->a.nr_kept, conn_arg(t) ? 2 : 1);
 	percpu_counter_sub(&t->mn->rx_mem, others);
-	conn_wait_rx(t, &t->a, 4);
+	CONN_WAIT(t, &t->a, EV_ULPDUS, 4);
 	shared_put(t);
 	conn_settle(&t->a);
 	EXPECT_EQ(t, shared_rx_mem(t), 0);

@@ -157,7 +157,7 @@ static void sock_connect_listen(struct conn_test *t)
 	sock_give(t);
 	conn_start_two(t, 0, MPA_F_MARKERS);
 	conn_post(t, 5000);
-	conn_wait_rx(t, &t->b, 1);
+	CONN_WAIT(t, &t->b, EV_ULPDUS, 1);
 	EXPECT_EQ(t, 0, memcmp(t->b.rx, t->pool, 5000));
 }
 

@@ -65,7 +65,7 @@ static void splice_waits(struct conn_test *t, u32 size)
 static void splice_failed(struct conn_test *t, u32 nr)
 {
 	conn_expect_end(t, &t->a, MPA_ERR_MARKER, MPA_REASON_LENGTH);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), nr);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, nr);
 	conn_post(t, 100);
 	conn_expect_tx(t, 100);
 	ASSERT_EQ(t, mpa_shutdown(t->a.conn), 0);
@@ -224,7 +224,7 @@ static void splice_own(struct conn_test *t)
 	conn_post(t, 1000);
 	conn_send(t, conn_page_msg(t, 1000));
 	conn_post(t, 20000);
-	conn_wait_rx(t, &t->b, 4);
+	CONN_WAIT(t, &t->b, EV_ULPDUS, 4);
 	EXPECT_EQ(t, copied, conn_fold(t->a.conn->mn->mib, MPA_MIB_RX_COPIED));
 }
 

@@ -832,7 +832,7 @@ static void start_data_with_reply(struct conn_test *t)
 	conn_flush(t);
 	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, mpa_consumer_ulpdus(&t->a), 0);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 0);
 	mpa_resume(t->a.conn);
 	conn_expect_rx(t, &t->a, 2);
 }

@@ -492,7 +492,7 @@ static void train_window(struct conn_test *t)
 	/* Without the unsent octets: TCP may send parts of them as probes. */
 	end = tcp_sk(t->sock[0]->sk)->write_seq - tr->base - TRAIN_EMSS;
 	EXPECT_GT(t, end, 4 * TRAIN_EMSS);
-	EXPECT_LT(t, mpa_consumer_done(&t->a), 100);
+	EXPECT_LT(t, mpa_consumer_count(&t->a, EV_DONE), 100);
 	train_take_messages(t, tr, 150);
 	train_expect_aligned(t, tr, end);
 	conn_expect_done(t, &t->a, 150, 0);

@@ -36,10 +36,10 @@ static void consumer_leave(struct mpa_consumer *c, enum consumer_event ev)
 	if (c->nr_log < CONSUMER_LOG)
 		c->log[c->nr_log++] = ev;
 	c->count[ev]++;
-	c->seen_rx = c->nr_rx;
-	c->seen_ooo = c->nr_ooo;
-	c->seen_delivered = c->delivered;
-	c->seen_done = c->nr_done;
+	c->count[EV_ULPDUS] = c->nr_rx;
+	c->count[EV_OOO] = c->nr_ooo;
+	c->count[EV_DELIVERED] = c->delivered;
+	c->count[EV_DONE] = c->nr_done;
 	wake_up_all(&c->wait);
 	spin_unlock_bh(&c->lock);
 }
@@ -293,74 +293,21 @@ void mpa_consumer_exit(struct mpa_consumer *c)
 	kvfree(c->at);
 }
 
-static u32 consumer_read(struct mpa_consumer *c, const u32 *what)
+u64 mpa_consumer_count(struct mpa_consumer *c, enum consumer_event ev)
 {
-	u32 n;
+	u64 n;
 
 	spin_lock_bh(&c->lock);
-	n = *what;
+	n = c->count[ev];
 	spin_unlock_bh(&c->lock);
 	return n;
 }
 
-u32 mpa_consumer_count(struct mpa_consumer *c, enum consumer_event ev)
-{
-	return consumer_read(c, &c->count[ev]);
-}
-
-u32 mpa_consumer_ulpdus(struct mpa_consumer *c)
-{
-	return consumer_read(c, &c->seen_rx);
-}
-
-u32 mpa_consumer_ooo(struct mpa_consumer *c)
-{
-	return consumer_read(c, &c->seen_ooo);
-}
-
-u64 mpa_consumer_delivered(struct mpa_consumer *c)
-{
-	u64 pos;
-
-	spin_lock_bh(&c->lock);
-	pos = c->seen_delivered;
-	spin_unlock_bh(&c->lock);
-	return pos;
-}
-
-u32 mpa_consumer_done(struct mpa_consumer *c)
-{
-	return consumer_read(c, &c->seen_done);
-}
-
+/* Wait until the count of @ev is @count at least. True if it is in time. */
 bool mpa_consumer_wait(struct mpa_consumer *c, enum consumer_event ev,
-		       u32 times)
+		       u64 count)
 {
-	return wait_event_timeout(c->wait, mpa_consumer_count(c, ev) >= times,
-				  CONSUMER_PATIENCE);
-}
-
-bool mpa_consumer_wait_ulpdus(struct mpa_consumer *c, u32 nr)
-{
-	return wait_event_timeout(c->wait, mpa_consumer_ulpdus(c) >= nr,
-				  CONSUMER_PATIENCE);
-}
-
-bool mpa_consumer_wait_ooo(struct mpa_consumer *c, u32 nr)
-{
-	return wait_event_timeout(c->wait, mpa_consumer_ooo(c) >= nr,
-				  CONSUMER_PATIENCE);
-}
-
-bool mpa_consumer_wait_delivered(struct mpa_consumer *c, u64 pos)
-{
-	return wait_event_timeout(c->wait, mpa_consumer_delivered(c) >= pos,
-				  CONSUMER_PATIENCE);
-}
-
-bool mpa_consumer_wait_done(struct mpa_consumer *c, u32 nr)
-{
-	return wait_event_timeout(c->wait, mpa_consumer_done(c) >= nr,
+	return wait_event_timeout(c->wait, mpa_consumer_count(c, ev) >= count,
 				  CONSUMER_PATIENCE);
 }
 

@@ -19,6 +19,12 @@ enum consumer_event {
 	EV_CLOSED,
 	EV_RELEASED,
 	EV_NR,
+	/* no callbacks, but what they have handed over */
+	EV_ULPDUS = EV_NR,
+	EV_OOO,			/* ULPDUs passed out of order */
+	EV_DELIVERED,		/* stream position: mpa_rx.delivered */
+	EV_DONE,		/* messages handed back */
+	EV_COUNTS,
 };
 
 enum {
@@ -40,11 +46,7 @@ enum {
  * @keep_ooo: keep every batch that was passed out of order
  * @wait: woken by each callback
  * @lock: protects @count and all members written before @count is raised
- * @count: callbacks that have returned, per kind
- * @seen_rx: @nr_rx when that callback last returned, per kind
- * @seen_ooo: @nr_ooo when that callback last returned, per kind
- * @seen_delivered: @delivered when that callback last returned, per kind
- * @seen_done: @nr_done when that callback last returned, per kind
+ * @count: callbacks that have returned, per kind, and what they handed over
  * @log: kinds of the callbacks that have returned, in order
  * @nr_log: number of entries in @log
  * @inside: callbacks running now; more than one is a fault
@@ -86,11 +88,7 @@ struct mpa_consumer {
 	bool			keep_ooo;
 	wait_queue_head_t	wait;
 	spinlock_t		lock;	/* protects @count, see there */
-	u32			count[EV_NR];
-	u32			seen_rx;
-	u32			seen_ooo;
-	u64			seen_delivered;
-	u32			seen_done;
+	u64			count[EV_COUNTS];
 	u8			log[CONSUMER_LOG];
 	u32			nr_log;
 	atomic_t		inside;
@@ -125,17 +123,9 @@ extern const struct mpa_ops mpa_consumer_ops;
 
 int mpa_consumer_init(struct mpa_consumer *c);
 void mpa_consumer_exit(struct mpa_consumer *c);
-u32 mpa_consumer_count(struct mpa_consumer *c, enum consumer_event ev);
-u32 mpa_consumer_ulpdus(struct mpa_consumer *c);
-u32 mpa_consumer_ooo(struct mpa_consumer *c);
-u64 mpa_consumer_delivered(struct mpa_consumer *c);
-u32 mpa_consumer_done(struct mpa_consumer *c);
+u64 mpa_consumer_count(struct mpa_consumer *c, enum consumer_event ev);
 bool mpa_consumer_wait(struct mpa_consumer *c, enum consumer_event ev,
-		       u32 times);
-bool mpa_consumer_wait_ulpdus(struct mpa_consumer *c, u32 nr);
-bool mpa_consumer_wait_ooo(struct mpa_consumer *c, u32 nr);
-bool mpa_consumer_wait_delivered(struct mpa_consumer *c, u64 pos);
-bool mpa_consumer_wait_done(struct mpa_consumer *c, u32 nr);
+		       u64 count);
 void mpa_consumer_put(struct mpa_consumer *c, u32 i);
 void mpa_consumer_put_all(struct mpa_consumer *c);
 bool mpa_consumer_detach(struct mpa_consumer *c);

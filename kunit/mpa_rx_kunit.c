@@ -449,22 +449,6 @@ static void rx_split_out(struct kunit *test)
 	}
 }
 
-/* Pieces of equal size, from single octets up. */
-static void rx_split_evenly(struct kunit *test)
-{
-	static const u32 sizes[] = { 1, 2, 3, 4, 5, 7, 17, 31, 508, 512, 513 };
-	struct rx_test *t = test->priv;
-	char what[32];
-	u32 i;
-
-	rx_send_stream(t, test->param_value);
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		snprintf(what, sizeof(what), "pieces of %u", sizes[i]);
-		rx_cut_evenly(t, sizes[i]);
-		rx_check(test, what);
-	}
-}
-
 /* All offsets modulo 512, in slices; lengths around the corners */
 
 struct rx_slice {
@@ -905,7 +889,6 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE_PARAM(rx_known_verdict, received_vector_gen_params),
 	KUNIT_CASE_PARAM(rx_split_in_two, rx_stream_gen_params),
 	KUNIT_CASE_PARAM(rx_split_out, rx_stream_gen_params),
-	KUNIT_CASE_PARAM(rx_split_evenly, rx_stream_gen_params),
 	KUNIT_CASE_PARAM(rx_corners, rx_slice_gen_params),
 	KUNIT_CASE_PARAM(rx_random_stream, rx_seed_gen_params),
 	KUNIT_CASE_PARAM(rx_any_bit_wrong, rx_stream_gen_params),
