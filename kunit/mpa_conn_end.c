@@ -107,7 +107,7 @@ static void end_expect_released(struct conn_test *t, struct mpa_consumer *c)
 	EXPECT_EQ(t, c->log[c->nr_log - 1], EV_RELEASED);
 }
 
-/* mpa_detach(), or (@arg) mpa_detach_sync(), in each state restores the socket. */
+/* mpa_detach(), or (@arg) mpa_detach_sync(): restores the socket. */
 static void end_detach(struct conn_test *t)
 {
 	const u8 options = TCP_NAGLE_OFF | TCP_NAGLE_CORK;

@@ -21,39 +21,23 @@ enum {
 
 struct blocked;
 
-/**
- * struct blocked_conn - a connection whose recv() blocks
- * @all: data shared with the other connections
- * @conn: the connection
- * @sock: its socket
- * @far: the socket of its peer
- */
+/* A connection whose recv() blocks */
 struct blocked_conn {
 	struct blocked	*all;
 	struct mpa_conn	*conn;
 	struct socket	*sock;
-	struct socket	*far;
+	struct socket	*far;	/* of its peer */
 };
 
-/**
- * struct blocked - connections whose recv() waits for an echo
- * @wait: woken by each callback
- * @echoed: completed when the echo has arrived
- * @inside: number of calls of recv() that have begun
- * @released: number of connections released
- * @connected: completed by done() with err 0
- * @accepted: completed by accepted()
- * @nr: number of connections made
- * @c: the connections
- */
+/* Connections whose recv() waits for an echo */
 struct blocked {
-	wait_queue_head_t	wait;
-	struct completion	echoed;
-	atomic_t		inside;
-	atomic_t		released;
-	struct completion	connected;
+	wait_queue_head_t	wait;		/* woken by each callback */
+	struct completion	echoed;		/* the echo has arrived */
+	atomic_t		inside;		/* calls of recv() begun */
+	atomic_t		released;	/* connections released */
+	struct completion	connected;	/* done() without an error */
 	struct completion	accepted;
-	u32			nr;
+	u32			nr;		/* connections made */
 	struct blocked_conn	c[BLOCKED];
 };
 

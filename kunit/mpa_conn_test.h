@@ -35,20 +35,13 @@ enum conn_role {
 
 struct conn_test;
 
-/**
- * struct conn_run - for a consumer with run()
- * @ops: callbacks of the consumer, with run()
- * @calls: number of calls of run() that have come to their end
- * @more: run() asks for another round that many times
- * @msg: run() posts this message, once
- * @leave: run() detaches
- */
+/* For a consumer with run() */
 struct conn_run {
-	struct mpa_ops		ops;
-	u32			calls;
-	u32			more;
-	struct conn_msg		*msg;
-	bool			leave;
+	struct mpa_ops		ops;	/* callbacks, with run() */
+	u32			calls;	/* of run() that have returned */
+	u32			more;	/* times that run() asks for a round */
+	struct conn_msg		*msg;	/* posted by run(), once */
+	bool			leave;	/* run() detaches */
 };
 
 /* True if an allocation here may wait for memory, or may not use reserves. */
@@ -59,18 +52,12 @@ static inline bool conn_may_wait(void)
 	return (current->flags & safe) != safe;
 }
 
-/**
- * struct conn_row - a row of a case: a test, or a variant of one
- * @desc: requirement IDs, then what is tested
- * @run: runs the test
- * @arg: variant of the test, for conn_arg()
- * @data: parameters of the test, for conn_data()
- */
+/* A row of a case: a test, or a variant of one */
 struct conn_row {
-	const char	*desc;
+	const char	*desc;	/* requirement IDs, then what is tested */
 	void		(*run)(struct conn_test *t);
-	u32		arg;
-	const void	*data;
+	u32		arg;	/* variant of the test, for conn_arg() */
+	const void	*data;	/* parameters of the test, for conn_data() */
 };
 
 /* Define the rows of case mpa_conn.@title: those in @title_rows. */
@@ -81,185 +68,110 @@ const void *conn_##title##_rows MPA_KUNIT_PARAMS			\
 			     prev, desc);				\
 }
 
-/**
- * struct conn_msg - a message to be sent
- * @tx: the message
- * @kv: its payload
- * @bv: its payload, if in pages
- * @len: octets of the ULPDU
- * @conn: source: connection to be detached
- * @left: source: octets not yet passed to MPA
- * @max: source: longest ULPDU that the first call of next() allowed
- * @asked: source: number of calls of next()
- * @stop: source: number of the call that returns @err
- * @err: source: value that this call returns
- */
+/* A message to be sent */
 struct conn_msg {
 	struct mpa_tx	tx;
-	struct kvec	kv;
-	struct bio_vec	bv;
-	u32		len;
-	struct mpa_conn	*conn;
-	u32		left;
-	u32		max;
-	u32		asked;
-	u32		stop;
+	struct kvec	kv;	/* its payload */
+	struct bio_vec	bv;	/* its payload, if in pages */
+	u32		len;	/* octets of the ULPDU */
+	/* for a source: */
+	struct mpa_conn	*conn;	/* to be detached */
+	u32		left;	/* octets not yet passed to MPA */
+	u32		max;	/* longest ULPDU for the first next() */
+	u32		asked;	/* number of calls of next() */
+	u32		stop;	/* number of the call that returns @err */
 	int		err;
 };
 
-/**
- * struct conn_sock - results of mpa_connect() and mpa_listen()
- * @wait: woken by each callback
- * @lock: protects the fields that callbacks write
- * @listener: to be closed at the end of the case
- * @connector: to be closed at the end of the case
- * @client: socket of done()
- * @server: first socket of accepted()
- * @accepted: number of calls of accepted()
- * @extra: number of other sockets of accepted(), which are closed at once
- * @done: number of calls of done()
- * @err: argument err of done()
- * @setups: number of calls of setup()
- * @setup_err: value that setup() returns
- * @reuseport: setup() sets SO_REUSEPORT
- * @flags: flags of the parameters
- * @waits: number of callbacks in which conn_may_wait() was true
- * @stop: accepted() waits for @go
- * @delay: time between @go and the close of the listener, in microseconds
- * @addr: address to connect to
- * @made: socket of the last setup()
- * @hook: called by setup()
- * @conn: connection of done()
- * @close_in_done: done() closes the handle
- * @detach_in_done: done() detaches the connection
- * @early: number of callbacks of the connection before done()
- * @at: completed when a callback begins to wait for @go
- * @go: completed when that callback may continue
- * @cpu: CPU on which that callback runs
- * @prot: operations of a socket
- * @held: copy of @prot in which one operation is replaced
- */
+/* Results of mpa_connect() and mpa_listen() */
 struct conn_sock {
-	wait_queue_head_t	wait;
-	spinlock_t		lock;	/* fields that callbacks write */
+	wait_queue_head_t	wait;		/* woken by each callback */
+	spinlock_t		lock;		/* fields that callbacks write */
+	/* closed at the end of the case */
 	struct mpa_listener	*listener;
 	struct mpa_connector	*connector;
-	struct socket		*client;
-	struct socket		*server;
+	struct socket		*client;	/* of done() */
+	struct socket		*server;	/* the first of accepted() */
+	/* calls of callbacks, and what they got and return */
 	u32			accepted;
-	u32			extra;
+	u32			extra;		/* other sockets, closed at once */
 	u32			done;
-	int			err;
+	int			err;		/* of done() */
 	u32			setups;
-	int			setup_err;
-	bool			reuseport;
-	u32			flags;
-	u32			waits;
-	bool			stop;
-	u32			delay;
-	struct sockaddr_storage	addr;
-	struct socket		*made;
-	void			(*hook)(struct conn_sock *s);
-	struct mpa_conn		*conn;
-	bool			close_in_done;
+	int			setup_err;	/* returned by setup() */
+	u32			waits;		/* calls with conn_may_wait() */
+	u32			early;		/* callbacks before done() */
+	struct socket		*made;		/* of the last setup() */
+	struct mpa_conn		*conn;		/* of done() */
+	/* what they do besides */
+	bool			reuseport;	/* setup() sets SO_REUSEPORT */
+	void			(*hook)(struct conn_sock *s);	/* in setup() */
+	bool			close_in_done;	/* closes the handle */
 	bool			detach_in_done;
-	u32			early;
-	struct completion	at;
+	bool			stop;		/* accepted() waits for @go */
+	struct completion	at;		/* a callback waits for @go */
 	struct completion	go;
-	int			cpu;
+	int			cpu;		/* on which it waits */
+	u32			delay;		/* from @go to close, in us */
+	/* parameters */
+	u32			flags;
+	struct sockaddr_storage	addr;		/* to connect to */
+	/* operations of a socket, and a copy with one of them replaced */
 	struct proto		*prot;
 	struct proto		held;
 };
 
-/**
- * struct conn_asker - another user of the socket, who calls getsockopt()
- * @task: calls it, until the end of the case
- * @sock: the socket
- * @answer: result without MPA on the socket
- * @asked: number of calls
- * @wrong: number of calls with another result
- */
+/* Another user of the socket, who calls getsockopt() until the case ends */
 struct conn_asker {
 	struct task_struct	*task;
 	struct socket		*sock;
-	int			answer;
-	u32			asked;
-	u32			wrong;
+	int			answer;	/* without MPA on the socket */
+	u32			asked;	/* number of calls */
+	u32			wrong;	/* calls with another answer */
 };
 
-/**
- * struct conn_test - a connection (or two) under test, and the raw peer
- * @test: the test, for assertions
- * @a: consumer of the first connection
- * @b: consumer of the second connection, if there are two
- * @sock: sockets to be closed at the end
- * @peer: the raw peer
- * @helper: for mpa_connect() and mpa_listen()
- * @opts: how the sockets are connected
- * @pool: octets of ULPDUs: number k begins at pool[k % 256]
- * @buf: octets that the peer sends next
- * @buf_len: number of octets in @buf
- * @msg: messages
- * @nr_msg: number of messages posted
- * @nr_plain: number of messages before the first with pages
- * @page: pages for zero copy
- * @rx_markers: the peer inserts markers
- * @tx_markers: the connection inserts markers
- * @crc: CRCs are in use
- * @out_pos: stream position of the peer's next FPDU
- * @nr_out: number of ULPDUs that the peer has sent
- * @out_len: lengths of these ULPDUs
- * @out_from: stream positions of their FPDUs
- * @in_pos: stream position of the next FPDU that the peer receives
- * @nr_in: number of ULPDUs that the peer has received
- * @asker: another user of the socket, who calls getsockopt()
- * @inject: injects segments of @buf into the peer's stream
- * @base: stream position of the first octet of @buf
- * @base_nr: number of ULPDUs that the peer sent before it
- * @mn: MPA's namespace, for its settings
- * @timeout_ms: sysctl before the case, in milliseconds
- * @startup_max: sysctl before the case, if it was changed
- * @crc_sysctl: sysctl before the case
- * @ooo_ack_notify: sysctl before the case
- * @lo_mtu: MTU before the case, if it was changed
- * @shared: other connections, whose callbacks block
- * @run: for a consumer with run()
- */
+/* A connection (or two) under test, and the raw peer */
 struct conn_test {
 	struct kunit		*test;
-	struct mpa_consumer	a;
-	struct mpa_consumer	b;
-	struct socket		*sock[2];
+	struct mpa_consumer	a;		/* of the first connection */
+	struct mpa_consumer	b;		/* of the second, if any */
+	struct socket		*sock[2];	/* closed at the end */
 	struct mpa_peer		peer;
-	struct conn_sock	helper;
-	struct mpa_peer_opts	opts;
-	u8			*pool;
-	u8			*buf;
+	struct conn_sock	helper;		/* mpa_connect(), mpa_listen() */
+	struct mpa_peer_opts	opts;		/* of the sockets */
+	u8			*pool;		/* ULPDU k is at [k % 256] */
+	u8			*buf;		/* the peer sends this next */
 	u32			buf_len;
+	/* messages of the connection; @nr_plain: before the first with pages */
 	struct conn_msg		msg[CONN_MSGS];
 	u32			nr_msg;
 	u32			nr_plain;
 	struct page		*page[CONN_PAGES];
+	/* in use: markers of the peer, of the connection, CRCs */
 	bool			rx_markers;
 	bool			tx_markers;
 	bool			crc;
+	/* ULPDUs that the peer has sent; @out_from: positions of FPDUs */
 	u64			out_pos;
 	u32			nr_out;
 	u32			out_len[CONSUMER_ULPDUS];
 	u64			out_from[CONSUMER_ULPDUS];
+	/* ULPDUs that the peer has received */
 	u64			in_pos;
 	u32			nr_in;
-	struct conn_asker	asker;
+	/* segments of @buf, injected; @buf begins there in the peer's stream */
 	struct mpa_inject	inject;
 	u64			base;
 	u32			base_nr;
+	/* settings before the case; 0: not changed */
 	struct mpa_net		*mn;
 	int			timeout_ms;
 	int			startup_max;
 	u8			crc_sysctl;
 	u8			ooo_ack_notify;
 	int			lo_mtu;
-	struct blocked		*shared;
+	struct conn_asker	asker;
+	struct blocked		*shared;	/* connections that block */
 	struct conn_run		run;
 };
 

@@ -40,31 +40,19 @@ enum {
 	TRAIN_SACK	= 28,		/* three blocks, besides timestamps */
 };
 
-/**
- * struct train - segments with data that were sent, and their FPDUs
- * @tap: called for each packet
- * @lock: protects @nr and @seq
- * @port: port of the connection
- * @base: sequence number of the first octet in full operation
- * @emss: EMSS of the connection
- * @seq: sequence numbers of the segments
- * @nr: number of segments
- * @pos: stream positions of the FPDUs, and of the end of the last
- * @nr_fpdus: number of FPDUs that the peer has received
- * @calls: MPA_MIB_TX_CALLS at train_mark()
- * @records: MPA_MIB_TX_RECORDS at train_mark()
- * @sent: conn_segments() at train_mark()
- */
+/* Segments with data that were sent, and their FPDUs */
 struct train {
-	struct packet_type	tap;
+	struct packet_type	tap;	/* called for each packet */
 	spinlock_t		lock;	/* nr, seq */
-	__be16			port;
-	u32			base;
+	__be16			port;	/* of the connection */
+	u32			base;	/* sequence number of position 0 */
 	u32			emss;
 	u32			seq[TRAIN_SEGMENTS];
-	u32			nr;
+	u32			nr;	/* segments */
+	/* positions of FPDUs that the peer received, and of the end */
 	u32			pos[TRAIN_FPDUS + 1];
 	u32			nr_fpdus;
+	/* at train_mark(): MPA_MIB_TX_CALLS, _RECORDS, conn_segments() */
 	unsigned long		calls;
 	unsigned long		records;
 	u32			sent;

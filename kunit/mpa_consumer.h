@@ -35,88 +35,59 @@ enum {
 	CONSUMER_KEPT	= 64,
 };
 
-/**
- * struct mpa_consumer - a connection and a record of its callbacks
- * @conn: the connection; set by the first callback, if not before
- * @params: given to mpa_attach()
- * @hook: called at the end of each callback; may call any API function
- * @hook_on: for the hook: callback in which it acts
- * @hook_err: for the hook: result of the call it made
- * @keep: keep every batch in @kept
- * @keep_ooo: keep every batch that was passed out of order
- * @wait: woken by each callback
- * @lock: protects @count and all members written before @count is raised
- * @count: callbacks that have returned, per kind, and what they handed over
- * @log: kinds of the callbacks that have returned, in order
- * @nr_log: number of entries in @log
- * @inside: callbacks running now; more than one is a fault
- * @overlaps: number of times that two callbacks ran at once
- * @detached: mpa_detach() has returned
- * @late: callbacks, but released(), that began after mpa_detach()
- * @startup: private data length, revision and marker bit of the peer
- * @pd: octets of the private data
- * @enhanced: the peer's enhanced data, if any
- * @end: argument of ended()
- * @err: argument of closed()
- * @mulpdu: last argument of mulpdu()
- * @markers: true if the peer inserts markers
- * @rx: octets of all ULPDUs, in the order in which they were passed
- * @rx_len: number of octets in @rx
- * @pos: stream position of each ULPDU, sorted
- * @len: length of each ULPDU in @pos, in octets
- * @at: offset in @rx of each ULPDU in @pos
- * @nr_rx: number of ULPDUs
- * @nr_ooo: number of ULPDUs that were passed out of order
- * @delivered: last value of mpa_rx.delivered
- * @nr_delivered: number of ULPDUs below @delivered
- * @disorder: number of faults: ULPDUs misplaced, incomplete or passed twice,
- *	Delivery of octets not passed, callbacks but released() after closed()
- * @kept: batches kept
- * @nr_kept: number of batches in @kept
- * @done: messages handed back, in order
- * @nr_done: number of messages in @done
- * @left: number of messages in @done that released() handed back
- */
+/* A connection and a record of its callbacks */
 struct mpa_consumer {
-	struct mpa_conn		*conn;
-	struct mpa_params	params;
+	struct mpa_conn		*conn;		/* set by the first callback */
+	struct mpa_params	params;		/* given to mpa_attach() */
+	/* called at the end of each callback; may call any API function */
 	void			(*hook)(struct mpa_consumer *c,
 					enum consumer_event ev);
-	enum consumer_event	hook_on;
-	int			hook_err;
-	bool			keep;
-	bool			keep_ooo;
-	wait_queue_head_t	wait;
-	spinlock_t		lock;	/* protects @count, see there */
+	enum consumer_event	hook_on;	/* callback in which it acts */
+	int			hook_err;	/* result of the call it made */
+	bool			keep;		/* keep every batch */
+	bool			keep_ooo;	/* those passed out of order */
+	wait_queue_head_t	wait;		/* woken by each callback */
+	spinlock_t		lock;		/* see @count */
+	/*
+	 * Callbacks that have returned, and what they handed over. Whoever
+	 * reads @count with the lock also sees all members below.
+	 */
 	u64			count[EV_COUNTS];
-	u8			log[CONSUMER_LOG];
+	u8			log[CONSUMER_LOG];	/* callbacks, in order */
 	u32			nr_log;
-	atomic_t		inside;
-	u32			overlaps;
-	bool			detached;
-	u32			late;
+	atomic_t		inside;		/* callbacks running now */
+	u32			overlaps;	/* times that two ran at once */
+	bool			detached;	/* mpa_detach() has returned */
+	u32			late;		/* began after it */
+	/* arguments of the last callbacks */
 	struct mpa_startup	startup;
 	u8			*pd;
 	struct mpa_enhanced	enhanced;
 	struct mpa_end		end;
-	int			err;
+	int			err;		/* of closed() */
 	u32			mulpdu;
-	bool			markers;
+	bool			markers;	/* the peer inserts markers */
+	/* octets of ULPDUs, as passed */
 	u8			*rx;
 	u32			rx_len;
+	/* ULPDUs: stream positions, in order; lengths; offsets in @rx */
 	u64			*pos;
 	u32			*len;
 	u32			*at;
 	u32			nr_rx;
-	u32			nr_ooo;
-	u64			delivered;
-	u32			nr_delivered;
+	u32			nr_ooo;		/* passed out of order */
+	u64			delivered;	/* last mpa_rx.delivered */
+	u32			nr_delivered;	/* ULPDUs below it */
+	/*
+	 * Faults: ULPDUs misplaced, incomplete or passed twice, Delivery of
+	 * octets not passed, callbacks but released() after closed()
+	 */
 	u32			disorder;
 	struct mpa_rx		*kept[CONSUMER_KEPT];
 	u32			nr_kept;
-	struct mpa_tx		*done[CONSUMER_DONE];
+	struct mpa_tx		*done[CONSUMER_DONE];	/* in order */
 	u32			nr_done;
-	u32			left;
+	u32			left;		/* those that released() gave */
 };
 
 extern const struct mpa_ops mpa_consumer_ops;

@@ -101,7 +101,7 @@ static void ooo_three_segments(struct kunit *test)
 			ooo_play_orders(m, cut, 3);
 		}
 	}
-	KUNIT_EXPECT_EQ(test, s->marker, m->what[2] > 0);
+	EXPECT_EQ(m, s->marker, m->what[2] > 0);
 }
 
 /* Cuts 9 steps apart, 9 times; the first cut differs each time. */
@@ -125,7 +125,7 @@ static void ooo_four_segments(struct kunit *test)
 				ooo_play_orders(m, cut, 4);
 		}
 	}
-	KUNIT_EXPECT_EQ(test, s->marker, m->what[2] > 0);
+	EXPECT_EQ(m, s->marker, m->what[2] > 0);
 }
 
 /* Long streams over a bad network */
@@ -239,7 +239,7 @@ static void ooo_bad_network(struct kunit *test)
 		sent = ooo_next_segment(m, n, sent, &state);
 	ooo_expect_all(m);
 	if (n->seed)
-		KUNIT_EXPECT_GT(test, m->ooo, m->end / 20);
+		EXPECT_GT(m, m->ooo, m->end / 20);
 }
 
 /* Damaged FPDUs, before the stream reaches them */
@@ -270,18 +270,17 @@ KUNIT_ARRAY_PARAM_DESC(ooo_damage, ooo_damages, desc);
 static const u8 ooo_wrong[] = { 0x01, 0x04, 0x80, 0xff };
 
 /* Send the stream of a case; returns memory for a damaged copy. */
-static u8 *ooo_send_damage(struct kunit *test, u32 *victim)
+static u8 *ooo_send_damage(struct ooo_model *m, u32 *victim)
 {
-	const struct ooo_damage *d = test->param_value;
-	struct ooo_model *m = test->priv;
+	const struct ooo_damage *d = m->test->param_value;
 	u8 *stream;
 	u32 i;
 
 	ooo_send_lens(m, d->start, d->len);
 	for (*victim = 0, i = 0; i < d->victim; i++)
 		*victim += m->size[*victim / 4];
-	stream = kunit_kmalloc(test, m->end, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, stream);
+	stream = kunit_kmalloc(m->test, m->end, GFP_KERNEL);
+	ASSERT_NOT_NULL(m, stream);
 	return stream;
 }
 
@@ -324,7 +323,7 @@ static void ooo_wrong_octet(struct kunit *test)
 	u32 i;
 	u32 k;
 
-	stream = ooo_send_damage(test, &at);
+	stream = ooo_send_damage(m, &at);
 	for (i = at; i < at + m->size[at / 4]; i++) {
 		for (k = 0; k < 4 * 2 * 4; k++) {
 			memcpy(stream, m->sent, m->end);
@@ -339,11 +338,11 @@ static void ooo_wrong_octet(struct kunit *test)
 			ooo += m->ooo;
 		}
 	}
-	KUNIT_EXPECT_GT(test, seen[MPA_REASON_CRC], 0);
-	KUNIT_EXPECT_GT(test, seen[MPA_REASON_LENGTH], 0);
-	KUNIT_EXPECT_GT(test, seen[MPA_REASON_NONE], 0);
-	KUNIT_EXPECT_EQ(test, d->marker, seen[MPA_REASON_MARKER] > 0);
-	KUNIT_EXPECT_GT(test, ooo, 0);
+	EXPECT_GT(m, seen[MPA_REASON_CRC], 0);
+	EXPECT_GT(m, seen[MPA_REASON_LENGTH], 0);
+	EXPECT_GT(m, seen[MPA_REASON_NONE], 0);
+	EXPECT_EQ(m, d->marker, seen[MPA_REASON_MARKER] > 0);
+	EXPECT_GT(m, ooo, 0);
 }
 
 /* An FPDU found bad out of order is judged again when the stream reaches it. */
@@ -355,7 +354,7 @@ static void ooo_good_later(struct kunit *test)
 	u32 at;
 	u32 i;
 
-	stream = ooo_send_damage(test, &at);
+	stream = ooo_send_damage(m, &at);
 	memcpy(stream, m->sent, m->end);
 	for (i = at; i < at + m->size[at / 4]; i++) {
 		m->what[0] = i;
@@ -370,7 +369,7 @@ static void ooo_good_later(struct kunit *test)
 		ooo_arrive(m, 0, 8);
 		ooo_expect_all(m);
 	}
-	KUNIT_EXPECT_GT(test, bad, 0);
+	EXPECT_GT(m, bad, 0);
 }
 
 /* Pass all FPDUs after octet 8, then drop their octets from TCP's queue. */
@@ -396,7 +395,7 @@ static void ooo_altered_octet(struct kunit *test)
 	u32 i;
 	u32 k;
 
-	stream = ooo_send_damage(test, &at);
+	stream = ooo_send_damage(m, &at);
 	for (i = 8; i < m->end; i++) {
 		for (k = 0; k < 4 * 2; k++) {
 			memcpy(stream, m->sent, m->end);
@@ -410,14 +409,13 @@ static void ooo_altered_octet(struct kunit *test)
 			ooo_arrive_as(m, 0, m->end, stream, true);
 			ooo_expect_verdict(m);
 			if (i >= first)
-				KUNIT_ASSERT_NE(test, MPA_REASON_CRC,
-						m->reason);
+				ASSERT_NE(m, MPA_REASON_CRC, m->reason);
 			seen[m->reason]++;
 		}
 	}
-	KUNIT_EXPECT_GT(test, seen[MPA_REASON_NONE], 0);
-	KUNIT_EXPECT_GT(test, seen[MPA_REASON_MARKER], 0);
-	KUNIT_EXPECT_LE(test, seen[MPA_REASON_CRC], (first - 8) * 8);
+	EXPECT_GT(m, seen[MPA_REASON_NONE], 0);
+	EXPECT_GT(m, seen[MPA_REASON_MARKER], 0);
+	EXPECT_LE(m, seen[MPA_REASON_CRC], (first - 8) * 8);
 }
 
 /*
@@ -434,7 +432,7 @@ static void ooo_altered_length(struct kunit *test)
 	u32 len;
 	u32 at;
 
-	stream = ooo_send_damage(test, &at);
+	stream = ooo_send_damage(m, &at);
 	for (at = 0; at < m->end; at += m->size[at / 4]) {
 		head = mpa_ref_head(m->start + at, true);
 		for (len = 0; len < 1100; len += 1 + len / 200) {
@@ -449,7 +447,7 @@ static void ooo_altered_length(struct kunit *test)
 			disagreed += m->reason == MPA_REASON_MARKER;
 		}
 	}
-	KUNIT_EXPECT_GT(test, disagreed, 0);
+	EXPECT_GT(m, disagreed, 0);
 }
 
 /* FPDUs that a hostile peer hides inside others */
@@ -483,10 +481,9 @@ enum {
  * Four FPDUs. The ULPDU of the second contains another FPDU, followed by zeros;
  * the marker in the third points to it.
  */
-static u8 *ooo_send_hidden(struct kunit *test, u64 start)
+static u8 *ooo_send_hidden(struct ooo_model *m, u64 start)
 {
 	u32 first = -start & 511;
-	struct ooo_model *m = test->priv;
 	u8 ulpdu[300] = {};
 	u8 *stream;
 	u32 third;
@@ -502,8 +499,8 @@ static u8 *ooo_send_hidden(struct kunit *test, u64 start)
 	ooo_send(m, 400);
 	ooo_send(m, 30);
 
-	stream = kunit_kmalloc(test, m->end, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, stream);
+	stream = kunit_kmalloc(m->test, m->end, GFP_KERNEL);
+	ASSERT_NOT_NULL(m, stream);
 	memcpy(stream, m->sent, m->end);
 	while (first < third)
 		first += 512;
@@ -516,17 +513,17 @@ static void ooo_hidden_fpdu(struct kunit *test)
 {
 	const struct ooo_hidden *h = test->param_value;
 	struct ooo_model *m = test->priv;
-	u8 *stream = ooo_send_hidden(test, h->start);
+	u8 *stream = ooo_send_hidden(m, h->start);
 	u32 i;
 
 	for (i = 0; i < 9; i++) {
 		ooo_rewind(m);
 		ooo_arrive_as(m, h->from, m->end, stream, true);
 		if (h->from)
-			KUNIT_EXPECT_GT(test, m->ooo, 0);
+			EXPECT_GT(m, m->ooo, 0);
 		ooo_arrive_as(m, 0, m->end, stream, true);
-		KUNIT_EXPECT_EQ(test, MPA_REASON_MARKER, m->reason);
-		KUNIT_EXPECT_EQ(test, h->error, m->at);
+		EXPECT_EQ(m, MPA_REASON_MARKER, m->reason);
+		EXPECT_EQ(m, h->error, m->at);
 	}
 }
 
@@ -645,13 +642,13 @@ static void ooo_steps(struct kunit *test)
 	ooo_fill(m, 0, (bad + 1) * 512);
 	for (i = 1; i <= bad; i++)
 		memset(m->data + i * 512, 0, 6);
-	KUNIT_EXPECT_FALSE(test, ooo_find_first(m, &dec));
-	KUNIT_EXPECT_LT(test, m->map.nr, bad);
-	KUNIT_EXPECT_NE(test, MPA_POS_NONE, m->map.at);
-	KUNIT_EXPECT_LT(test, m->src.steps, MPA_OOO_BUDGET + 10);
-	KUNIT_EXPECT_FALSE(test, mpa_ooo_map_find(&m->map, &m->src, &dec));
-	KUNIT_EXPECT_EQ(test, bad, m->map.nr);
-	KUNIT_EXPECT_EQ(test, MPA_POS_NONE, m->map.at);
+	EXPECT_FALSE(m, ooo_find_first(m, &dec));
+	EXPECT_LT(m, m->map.nr, bad);
+	EXPECT_NE(m, MPA_POS_NONE, m->map.at);
+	EXPECT_LT(m, m->src.steps, MPA_OOO_BUDGET + 10);
+	EXPECT_FALSE(m, mpa_ooo_map_find(&m->map, &m->src, &dec));
+	EXPECT_EQ(m, bad, m->map.nr);
+	EXPECT_EQ(m, MPA_POS_NONE, m->map.at);
 
 	/* ranges without an FPDU, and one with an FPDU */
 	ooo_fill(m, 4, 200 * 100);
@@ -670,8 +667,8 @@ static void ooo_steps(struct kunit *test)
 		OOO_ASSERT_LT(m, m->src.steps, MPA_OOO_BUDGET + 10);
 		OOO_ASSERT_LT(m, last, m->map.at);
 	} while (!m->what[2] && m->map.at != MPA_POS_NONE);
-	KUNIT_EXPECT_TRUE(test, m->what[2]);
-	KUNIT_EXPECT_EQ(test, m->start + m->what[1], dec.pos);
+	EXPECT_TRUE(m, m->what[2]);
+	EXPECT_EQ(m, m->start + m->what[1], dec.pos);
 }
 
 /* Bounds */
@@ -705,20 +702,20 @@ static void ooo_ranges_used_up(struct kunit *test)
 	for (i = 0; i < nr; i++) {
 		ooo_arrive_block(m, 2 * i + 1);
 		ooo = min(i + 1, MPA_OOO_RANGES);
-		KUNIT_ASSERT_EQ(test, ooo * OOO_BLOCK, m->ooo);
-		KUNIT_ASSERT_EQ(test, ooo, m->map.nr);
+		ASSERT_EQ(m, ooo * OOO_BLOCK, m->ooo);
+		ASSERT_EQ(m, ooo, m->map.nr);
 	}
 	/* an FPDU that would join two ranges has to wait as well */
 	ooo_arrive_block(m, 100);
-	KUNIT_EXPECT_EQ(test, MPA_OOO_RANGES, m->map.nr);
+	EXPECT_EQ(m, MPA_OOO_RANGES, m->map.nr);
 
 	/* passing into the free range frees two ranges */
 	ooo_arrive_block(m, 0);
-	KUNIT_EXPECT_EQ(test, (MPA_OOO_RANGES + 3) * OOO_BLOCK, m->ooo);
-	KUNIT_EXPECT_TRUE(test, m->full);
+	EXPECT_EQ(m, (MPA_OOO_RANGES + 3) * OOO_BLOCK, m->ooo);
+	EXPECT_TRUE(m, m->full);
 	for (i = 1; i < nr; i++)
 		ooo_arrive_block(m, 2 * i);
-	KUNIT_EXPECT_GT(test, m->ooo, nr * OOO_BLOCK);
+	EXPECT_GT(m, m->ooo, nr * OOO_BLOCK);
 	ooo_expect_all(m);
 }
 
@@ -732,17 +729,17 @@ static void ooo_bad_used_up(struct kunit *test)
 
 	ooo_send_blocks(m, 512, nr);
 	stream = kunit_kmalloc(test, m->end, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, stream);
+	ASSERT_NOT_NULL(m, stream);
 	memcpy(stream, m->sent, m->end);
 	for (i = 0; i < nr; i++)
 		stream[i * OOO_BLOCK + 100]++;
 	ooo_arrive_as(m, 8, m->end, stream, true);
-	KUNIT_EXPECT_TRUE(test, m->full);
-	KUNIT_EXPECT_EQ(test, 0, m->ooo);
+	EXPECT_TRUE(m, m->full);
+	EXPECT_EQ(m, 0, m->ooo);
 
 	ooo_drop(m, 0);
 	ooo_arrive_as(m, 8, m->end, m->sent, true);
-	KUNIT_EXPECT_EQ(test, 0, m->ooo);
+	EXPECT_EQ(m, 0, m->ooo);
 	for (i = 0; i < 4; i++)
 		ooo_arrive_block(m, i);
 	ooo_expect_all(m);
@@ -758,12 +755,12 @@ static void ooo_follows_dropped(struct kunit *test)
 	ooo_send(m, 20);
 	ooo_send(m, 20);
 	ooo_arrive(m, 28, 60);
-	KUNIT_EXPECT_EQ(test, 32, m->ooo);
+	EXPECT_EQ(m, 32, m->ooo);
 	ooo_drop(m, 0);
 	ooo_arrive(m, 60, m->end);
-	KUNIT_EXPECT_EQ(test, 60, m->ooo);
+	EXPECT_EQ(m, 60, m->ooo);
 	ooo_arrive(m, 28, 60);
-	KUNIT_EXPECT_EQ(test, 60, m->ooo);
+	EXPECT_EQ(m, 60, m->ooo);
 	ooo_arrive(m, 0, m->end);
 	ooo_expect_all(m);
 }
@@ -830,12 +827,12 @@ static void ooo_reach(struct kunit *test)
 			.pos = t->fpdu[i][0], .size = t->fpdu[i][1],
 		};
 		want = t->result[i] < 0 ? -EBADMSG : t->result[i];
-		KUNIT_ASSERT_EQ(test, want, mpa_ooo_map_reach(&m->map, &dec));
+		ASSERT_EQ(m, want, mpa_ooo_map_reach(&m->map, &dec));
 		if (want < 0)
-			KUNIT_EXPECT_EQ(test, MPA_REASON_MARKER, dec.reason);
+			EXPECT_EQ(m, MPA_REASON_MARKER, dec.reason);
 	}
 	if (want >= 0)
-		KUNIT_EXPECT_EQ(test, 0, m->map.nr);
+		EXPECT_EQ(m, 0, m->map.nr);
 }
 
 static struct kunit_case ooo_cases[] = {

@@ -18,76 +18,44 @@ enum {
 	OOO_FRAGS	= 136,		/* above those of any FPDU */
 };
 
-/**
- * struct ooo_model - a stream and its receiver
- * @test: the test, for assertions
- * @map: the map under test
- * @src: TCP's octets as mpa_ooo_map.c sees them
- * @behind: @src covers octets after holes; otherwise those in order
- * @start: stream position of the first octet; offsets count from it
- * @end: number of octets sent
- * @next: all octets before this offset have arrived (RCV.NXT)
- * @at: all ULPDUs before this offset have been delivered
- * @batch: FPDUs verified in one call
- * @decodes: decode passed FPDUs when the stream reaches them, do not step over
- * @mixed: switch @decodes after each FPDU
- * @altered: octets have arrived that differ from those sent
- * @diverged: the stream has reached passed FPDUs whose octets differ now
- * @full: the last search had no range left
- * @reason: the error that ended the stream
- * @wanted: octets that the current search has to pass
- * @ooo: octets of FPDUs passed out of order
- * @bad: FPDUs found bad before the stream reached them
- * @read: octets read by mpa_ooo_map.c
- * @run: number of the current reception, for messages
- * @what: parameters of the current reception, for messages
- * @where: buffer for such a message
- * @frag: fragments of the FPDU being decoded
- * @len: length of the ULPDU sent at each offset, index: offset / 4
- * @size: size of the FPDU sent at each offset, index: offset / 4
- * @kept: size of the passed FPDU at each offset, index: offset / 4
- * @pool: source of the ULPDUs' octets
- * @ref_ulpdu: ULPDU as decoded by the reference
- * @sent: octets sent
- * @data: octets received
- * @placed: octets of ULPDUs passed
- * @have: 1 for each octet that has arrived
- * @state: receiver's state of each octet
- */
+/* A stream and its receiver */
 struct ooo_model {
 	struct kunit		*test;
-	struct mpa_ooo_map	map;
-	struct mpa_source	src;
-	bool			behind;
-	u64			start;
-	u32			end;
-	u32			next;
-	u32			at;
-	u32			batch;
-	bool			decodes;
-	bool			mixed;
-	bool			altered;
-	bool			diverged;
-	bool			full;
-	enum mpa_reason		reason;
-	u32			wanted;
-	u32			ooo;
-	u32			bad;
-	u32			read;
+	struct mpa_ooo_map	map;		/* under test */
+	struct mpa_source	src;		/* TCP's octets, for the map */
+	bool			behind;		/* @src: those after holes */
+	u64			start;		/* offsets count from here */
+	u32			end;		/* octets sent */
+	u32			next;		/* before it all arrived (RCV.NXT) */
+	u32			at;		/* before it all is delivered */
+	u32			batch;		/* FPDUs verified in one call */
+	bool			decodes;	/* passed FPDUs, when reached */
+	bool			mixed;		/* switch that after each FPDU */
+	bool			altered;	/* octets that were not sent came */
+	bool			diverged;	/* passed FPDUs differ now */
+	bool			full;		/* no range was left */
+	enum mpa_reason		reason;		/* of the end of the stream */
+	u32			wanted;		/* octets a search has to pass */
+	u32			ooo;		/* octets passed out of order */
+	u32			bad;		/* FPDUs found bad too early */
+	u32			read;		/* octets read by the map */
+	/* for messages: number and parameters of the current reception */
 	u32			run;
 	u32			what[3];
 	char			where[96];
-	struct kvec		frag[OOO_FRAGS];
+	struct kvec		frag[OOO_FRAGS];	/* of one FPDU */
+	/* by offset / 4: length and size of the FPDU sent, size as passed */
 	u16			len[OOO_STREAM / 4];
 	u32			size[OOO_STREAM / 4];
 	u32			kept[OOO_STREAM / 4];
-	u8			pool[OOO_POOL];
-	u8			ref_ulpdu[65536];
+	u8			pool[OOO_POOL];		/* source of ULPDUs */
+	u8			ref_ulpdu[65536];	/* by the reference */
+	/* octets sent, received, and of ULPDUs passed */
 	u8			sent[OOO_STREAM];
 	u8			data[OOO_STREAM];
 	u8			placed[OOO_STREAM];
-	u8			have[OOO_STREAM];
-	u8			state[OOO_STREAM];
+	u8			have[OOO_STREAM];	/* 1: has arrived */
+	u8			state[OOO_STREAM];	/* of the receiver */
 };
 
 #define OOO_ASSERT_EQ(m, left, right) \

@@ -21,36 +21,22 @@ enum {
 	PEER_S		= 0x10,
 };
 
-/**
- * struct mpa_peer - a raw end of a TCP connection
- * @sock: its socket
- * @in: octets read
- * @have: number of octets read
- * @used: number of octets that the test has examined
- * @stopped: TCP accepts and acknowledges nothing, see mpa_peer_stop()
- */
+/* A raw end of a TCP connection */
 struct mpa_peer {
 	struct socket	*sock;
-	u8		*in;
-	u32		have;
-	u32		used;
-	bool		stopped;
+	u8		*in;		/* octets read */
+	u32		have;		/* number of them */
+	u32		used;		/* those that the test has examined */
+	bool		stopped;	/* see mpa_peer_stop() */
 };
 
-/**
- * struct mpa_peer_opts - how two ends are connected; 0: TCP's default
- * @ipv6: use ::1 instead of 127.0.0.1
- * @maxseg: TCP_MAXSEG of both ends
- * @rcvbuf: SO_RCVBUF of both ends
- * @sndbuf: SO_SNDBUF of both ends
- * @seq: initial sequence number of each direction; IPv4 only
- */
+/* How two ends are connected; 0: TCP's default */
 struct mpa_peer_opts {
-	bool	ipv6;
-	int	maxseg;
-	int	rcvbuf;
-	int	sndbuf;
-	u32	seq;
+	bool	ipv6;		/* ::1, not 127.0.0.1 */
+	int	maxseg;		/* TCP_MAXSEG of both ends, */
+	int	rcvbuf;		/* SO_RCVBUF, */
+	int	sndbuf;		/* SO_SNDBUF */
+	u32	seq;		/* initial sequence numbers; IPv4 only */
 };
 
 int mpa_peer_lo_up(void);

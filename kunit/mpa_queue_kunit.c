@@ -28,6 +28,7 @@ enum {
 
 /**
  * struct queue_test - a socket that has received octets
+ * @test: the test, for assertions
  * @conn: its connection, with the members that a queue reads
  * @sock: the socket
  * @map: FPDUs found after holes
@@ -37,6 +38,7 @@ enum {
  * @total: search steps in all holds
  */
 struct queue_test {
+	struct kunit	*test;
 	struct mpa_conn	conn;
 	struct socket	*sock;
 	struct mpa_ooo_map map;
@@ -52,6 +54,7 @@ static int queue_init(struct kunit *test)
 
 	if (!t)
 		return -ENOMEM;
+	t->test = test;
 	test->priv = t;
 	t->data = kvmalloc(QUEUE_DATA, GFP_KERNEL);
 	if (!t->data)
@@ -88,10 +91,9 @@ static void queue_add_behind(struct sock *sk, struct sk_buff *skb)
 	rb_insert_color(&skb->rbnode, root);
 }
 
-static void queue_add(struct kunit *test, struct sk_buff *skb, u32 at,
+static void queue_add(struct queue_test *t, struct sk_buff *skb, u32 at,
 		      bool behind)
 {
-	struct queue_test *t = test->priv;
 	struct sock *sk = t->sock->sk;
 
 	t->conn.sk = sk;
@@ -110,16 +112,15 @@ static void queue_add(struct kunit *test, struct sk_buff *skb, u32 at,
 }
 
 /* Octets @from to @to of the stream arrive, in that order. */
-static void queue_fill(struct kunit *test, u32 from, u32 to, bool behind)
+static void queue_fill(struct queue_test *t, u32 from, u32 to, bool behind)
 {
-	struct queue_test *t = test->priv;
 	struct sk_buff *skb;
 
 	for (; from < to; from += QUEUE_SKB) {
 		skb = alloc_skb(QUEUE_SKB, GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, skb);
+		ASSERT_NOT_NULL(t, skb);
 		skb_put_data(skb, t->data + from, QUEUE_SKB);
-		queue_add(test, skb, from, behind);
+		queue_add(t, skb, from, behind);
 	}
 }
 
@@ -184,22 +185,21 @@ static void queue_search_claims(struct kunit *test)
 		put_unaligned_be32(0, t->data + at);
 		put_unaligned_be16(MPA_ULPDU_MAX, t->data + at + 4);
 	}
-	KUNIT_ASSERT_EQ(test, 512, mpa_ref_encode(t->data + good, good,
-						  t->data, 502, true, true));
-	queue_fill(test, 512, c->to, true);
+	ASSERT_EQ(t, 512, mpa_ref_encode(t->data + good, good, t->data, 502,
+					 true, true));
+	queue_fill(t, 512, c->to, true);
 	if (c->limit) {
 		mpa_ooo_map_passed(&t->map, c->to, good, 1);
-		queue_fill(test, c->to, good, true);
+		queue_fill(t, c->to, good, true);
 	}
-	queue_fill(test, good, good + 512, true);
+	queue_fill(t, good, good + 512, true);
 	t->map.at = 0;
 
-	KUNIT_ASSERT_TRUE(test, queue_search(t, &dec));
-	KUNIT_EXPECT_EQ(test, good, dec.pos);
-	KUNIT_EXPECT_EQ(test, 502, dec.len);
-	KUNIT_EXPECT_LE(test, t->longest,
-			MPA_OOO_BUDGET + 4 * MPA_QUEUE_STEPS);
-	KUNIT_EXPECT_LE(test, t->total, 6 * t->nr);
+	ASSERT_TRUE(t, queue_search(t, &dec));
+	EXPECT_EQ(t, good, dec.pos);
+	EXPECT_EQ(t, 502, dec.len);
+	EXPECT_LE(t, t->longest, MPA_OOO_BUDGET + 4 * MPA_QUEUE_STEPS);
+	EXPECT_LE(t, t->total, 6 * t->nr);
 }
 
 /* Steps over passed FPDUs read only ULPDU_Length, end and inner marker. */
@@ -211,11 +211,11 @@ static void queue_step_over(struct kunit *test)
 	struct mpa_dec dec;
 
 	for (at = 0; at < nr * QUEUE_FPDU; at += QUEUE_FPDU)
-		KUNIT_ASSERT_EQ(test, QUEUE_FPDU,
-				mpa_ref_encode(t->data + at, at,
-					       t->data + QUEUE_DATA - QUEUE_LEN,
-					       QUEUE_LEN, true, true));
-	queue_fill(test, 0, at, false);
+		ASSERT_EQ(t, QUEUE_FPDU, mpa_ref_encode(t->data + at, at,
+							t->data + QUEUE_DATA -
+							QUEUE_LEN, QUEUE_LEN,
+							true, true));
+	queue_fill(t, 0, at, false);
 	mpa_ooo_map_passed(&t->map, 0, at, nr);
 
 	dec = (struct mpa_dec) { .markers = true };
@@ -226,8 +226,8 @@ static void queue_step_over(struct kunit *test)
 		stepped++;
 	}
 	release_sock(t->conn.sk);
-	KUNIT_EXPECT_EQ(test, nr, stepped);
-	KUNIT_EXPECT_LE(test, q.src.steps, 4 * t->nr);
+	EXPECT_EQ(t, nr, stepped);
+	EXPECT_LE(t, q.src.steps, 4 * t->nr);
 }
 
 /* All but the last octets were passed, and the consumer keeps them. */
@@ -240,15 +240,15 @@ static void queue_near_its_end(struct kunit *test)
 	u32 have;
 
 	t->data[end - 5] = 42;
-	queue_fill(test, 0, end, false);
+	queue_fill(t, 0, end, false);
 	lock_sock(t->conn.sk);
 	mpa_queue_init(&q, &t->conn, false);
 	have = q.src.have(&q.src, end - 20, 100);
 	q.src.read(&q.src, end - 6, octets, 3);
 	release_sock(t->conn.sk);
-	KUNIT_EXPECT_EQ(test, 20, have);
-	KUNIT_EXPECT_EQ(test, 42, octets[1]);
-	KUNIT_EXPECT_LE(test, q.src.steps, 30);
+	EXPECT_EQ(t, 20, have);
+	EXPECT_EQ(t, 42, octets[1]);
+	EXPECT_LE(t, q.src.steps, 30);
 }
 
 /*
@@ -263,16 +263,16 @@ static void queue_have_from_elsewhere(struct kunit *test)
 	u32 at_end, have, more;
 	struct mpa_queue q;
 
-	queue_fill(test, *after_hole ? 512 : 0, 512 + 2 * len, *after_hole);
+	queue_fill(t, *after_hole ? 512 : 0, 512 + 2 * len, *after_hole);
 	lock_sock(t->conn.sk);
 	mpa_queue_init(&q, &t->conn, *after_hole);
 	at_end = q.src.have(&q.src, 512 + 2 * len - QUEUE_SKB, QUEUE_SKB);
 	have = q.src.have(&q.src, 512, len);
 	more = q.src.have(&q.src, 512, 2 * len);
 	release_sock(t->conn.sk);
-	KUNIT_EXPECT_EQ(test, QUEUE_SKB, at_end);
-	KUNIT_EXPECT_EQ(test, len, have);
-	KUNIT_EXPECT_LE(test, more, len + QUEUE_SKB);
+	EXPECT_EQ(t, QUEUE_SKB, at_end);
+	EXPECT_EQ(t, len, have);
+	EXPECT_LE(t, more, len + QUEUE_SKB);
 }
 
 static const bool queue_after_hole[] = { false, true };
@@ -288,18 +288,18 @@ static void queue_next_wraps(struct kunit *test)
 	struct mpa_queue q;
 	u64 before, in, beyond;
 
-	KUNIT_ASSERT_NOT_NULL(test, skb);
+	ASSERT_NOT_NULL(t, skb);
 	skb_put_data(skb, t->data, 2 * QUEUE_SKB);
-	queue_add(test, skb, wrap - QUEUE_SKB, true);
+	queue_add(t, skb, wrap - QUEUE_SKB, true);
 	lock_sock(t->conn.sk);
 	mpa_queue_init(&q, &t->conn, true);
 	before = q.src.next(&q.src, wrap - 100);
 	in = q.src.next(&q.src, wrap + 2);
 	beyond = q.src.next(&q.src, wrap + QUEUE_SKB);
 	release_sock(t->conn.sk);
-	KUNIT_EXPECT_EQ(test, before, wrap - QUEUE_SKB);
-	KUNIT_EXPECT_EQ(test, in, wrap + 2);
-	KUNIT_EXPECT_EQ(test, beyond, MPA_POS_NONE);
+	EXPECT_EQ(t, before, wrap - QUEUE_SKB);
+	EXPECT_EQ(t, in, wrap + 2);
+	EXPECT_EQ(t, beyond, MPA_POS_NONE);
 }
 
 /* One hold of the socket lock copies a bounded part, the next one the rest. */
@@ -311,18 +311,18 @@ static void queue_copy_in_parts(struct kunit *test)
 	struct mpa_queue q;
 	u32 first, rest;
 
-	KUNIT_ASSERT_NOT_NULL(test, to);
+	ASSERT_NOT_NULL(t, to);
 	get_random_bytes(t->data, len);
-	queue_fill(test, 0, len, false);
+	queue_fill(t, 0, len, false);
 	lock_sock(t->conn.sk);
 	mpa_queue_init(&q, &t->conn, false);
 	first = mpa_queue_copy(&q, 0, to, len);
-	KUNIT_EXPECT_LE(test, q.src.steps, MPA_QUEUE_COPY + 1);
+	EXPECT_LE(t, q.src.steps, MPA_QUEUE_COPY + 1);
 	rest = mpa_queue_copy(&q, first, to + first, len - first);
 	release_sock(t->conn.sk);
-	KUNIT_EXPECT_GT(test, rest, 0);
-	KUNIT_EXPECT_EQ(test, len, first + rest);
-	KUNIT_EXPECT_MEMEQ(test, t->data, to, len);
+	EXPECT_GT(t, rest, 0);
+	EXPECT_EQ(t, len, first + rest);
+	EXPECT_MEMEQ(t, t->data, to, len);
 	kvfree(to);
 }
 
@@ -338,29 +338,29 @@ static void queue_pin_neighbours(struct kunit *test)
 	int err;
 
 	page = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(len));
-	KUNIT_ASSERT_NOT_NULL(test, page);
+	ASSERT_NOT_NULL(t, page);
 	for (at = 0; at < len; at += QUEUE_SKB) {
 		skb = alloc_skb(0, GFP_KERNEL);
 		if (!skb)
 			break;
 		get_page(page);
 		skb_add_rx_frag(skb, 0, page, at, QUEUE_SKB, QUEUE_SKB);
-		queue_add(test, skb, at, false);
+		queue_add(t, skb, at, false);
 	}
 	put_page(page);
-	KUNIT_ASSERT_EQ(test, len, at);
+	ASSERT_EQ(t, len, at);
 	b = mpa_batch_alloc(&t->conn);
-	KUNIT_ASSERT_NOT_NULL(test, b);
+	ASSERT_NOT_NULL(t, b);
 	lock_sock(t->conn.sk);
 	mpa_queue_init(&q, &t->conn, false);
 	err = mpa_batch_pin(b, &q, 0, len);
 	release_sock(t->conn.sk);
-	KUNIT_EXPECT_EQ(test, 0, err);
-	KUNIT_EXPECT_TRUE(test, b->full);
-	KUNIT_EXPECT_EQ(test, 1, b->nr_spans);
+	EXPECT_EQ(t, 0, err);
+	EXPECT_TRUE(t, b->full);
+	EXPECT_EQ(t, 1, b->nr_spans);
 	for (skb = b->skbs; skb; skb = skb->next)
 		nr++;
-	KUNIT_EXPECT_EQ(test, MPA_BATCH_SKBS, nr);
+	EXPECT_EQ(t, MPA_BATCH_SKBS, nr);
 	mpa_batch_free(b);
 }
 

@@ -22,47 +22,29 @@ enum {
 	RX_RUN		= 16,		/* FPDUs of a run */
 };
 
-/**
- * struct rx_test - a stream, the reference's results, and the decoder
- * @pos: stream position of its first octet
- * @markers: markers are in use
- * @crc: CRCs are in use
- * @from_lead: FPDUPTR may count from a leading marker
- * @end: number of octets in @wire
- * @nr: number of good FPDUs at the start of @wire
- * @verdict: the reference's verdict on what follows them
- * @next_size: number of octets that an FPDU there must have, by its length
- * @at: offset of each good FPDU, and of what follows them
- * @len: ULPDU_Length of each, and of what follows them
- * @from: offset in @ref_ulpdu of each ULPDU
- * @dec: decoder under test
- * @frag: fragments for @dec
- * @run: results of decoding a run
- * @piece: pieces of the octets received
- * @nr_pieces: number of pieces
- * @ulpdu: source of ULPDUs
- * @wire: octets on the wire
- * @ref_ulpdu: ULPDUs decoded by the reference, with room for a false length
- */
+/* A stream, the reference's results, and the decoder */
 struct rx_test {
-	u64		pos;
+	struct kunit	*test;
+	u64		pos;		/* stream position of @wire */
 	bool		markers;
 	bool		crc;
-	bool		from_lead;
-	u32		end;
-	u32		nr;
-	enum mpa_ref_verdict verdict;
-	u32		next_size;
-	u32		at[RX_FPDUS + 1];
-	u32		len[RX_FPDUS + 1];
-	u32		from[RX_FPDUS + 1];
-	struct mpa_dec	dec;
+	bool		from_lead;	/* FPDUPTR may count from there */
+	u32		end;		/* octets in @wire */
+	u32		nr;		/* good FPDUs at the start of it */
+	enum mpa_ref_verdict verdict;	/* on what follows them, */
+	u32		next_size;	/* which by its length has this size */
+	/* of each good FPDU, and of what follows them */
+	u32		at[RX_FPDUS + 1];	/* offset in @wire */
+	u32		len[RX_FPDUS + 1];	/* ULPDU_Length */
+	u32		from[RX_FPDUS + 1];	/* offset in @ref_ulpdu */
+	struct mpa_dec	dec;		/* under test */
 	struct kvec	frag[RX_FRAGS];
 	struct mpa_ulpdu run[RX_FPDUS + 1];
-	struct kvec	piece[RX_PIECES];
+	struct kvec	piece[RX_PIECES];	/* octets received */
 	u32		nr_pieces;
-	u8		ulpdu[MPA_ULPDU_MAX];
+	u8		ulpdu[MPA_ULPDU_MAX];	/* source of ULPDUs */
 	u8		wire[RX_STREAM];
+	/* ULPDUs by the reference, with room for a false length */
 	u8		ref_ulpdu[RX_STREAM + MPA_ULPDU_MAX];
 };
 
@@ -76,6 +58,7 @@ static int rx_init(struct kunit *test)
 		return -ENOMEM;
 	for (i = 0; i < MPA_ULPDU_MAX; i++)
 		t->ulpdu[i] = mpa_ref_random(&seed);
+	t->test = test;
 	test->priv = t;
 	return 0;
 }
@@ -196,43 +179,40 @@ static int rx_decode_run(struct rx_test *t, u64 limit, u32 max, u32 max_frags,
 }
 
 /* Fragments lie on the wire, and together are the ULPDU of FPDU @k. */
-static void rx_expect_ulpdu(struct kunit *test, u32 k, const struct kvec *frag,
+static void rx_expect_ulpdu(struct rx_test *t, u32 k, const struct kvec *frag,
 			    u32 nr_frags, const char *what)
 {
-	struct rx_test *t = test->priv;
 	const u8 *want = t->ref_ulpdu + t->from[k];
 	u32 left = t->len[k];
 
 	for (; nr_frags; nr_frags--, frag++) {
 		const u8 *p = frag->iov_base;
 
-		KUNIT_ASSERT_LE_MSG(test, frag->iov_len, left, "%s", what);
-		KUNIT_ASSERT_TRUE(test, p >= t->wire && p < t->wire + t->end);
-		KUNIT_ASSERT_EQ_MSG(test, 0, memcmp(p, want, frag->iov_len),
+		ASSERT_LE_MSG(t, frag->iov_len, left, "%s", what);
+		ASSERT_TRUE(t, p >= t->wire && p < t->wire + t->end);
+		ASSERT_EQ_MSG(t, 0, memcmp(p, want, frag->iov_len),
 				    "%s: FPDU %u", what, k);
 		want += frag->iov_len;
 		left -= frag->iov_len;
 	}
-	KUNIT_ASSERT_EQ_MSG(test, 0, left, "%s: FPDU %u", what, k);
+	ASSERT_EQ_MSG(t, 0, left, "%s: FPDU %u", what, k);
 }
 
 /* Exactly the first @want FPDUs were decoded, into consecutive fragments. */
-static void rx_expect_run(struct kunit *test, u32 want, u32 nr,
-			  const char *what)
+static void rx_expect_run(struct rx_test *t, u32 want, u32 nr, const char *what)
 {
-	struct rx_test *t = test->priv;
 	const struct kvec *frag = t->frag;
 	const struct mpa_ulpdu *u = t->run;
 	u32 k;
 
-	KUNIT_ASSERT_EQ_MSG(test, want, nr, "%s", what);
+	ASSERT_EQ_MSG(t, want, nr, "%s", what);
 	for (k = 0; k < nr; k++, frag += u->nr_frags, u++) {
-		KUNIT_ASSERT_EQ(test, t->pos + t->at[k], u->pos);
-		KUNIT_ASSERT_EQ(test, t->len[k], u->len);
-		KUNIT_ASSERT_PTR_EQ(test, frag, u->frag);
-		rx_expect_ulpdu(test, k, frag, u->nr_frags, what);
+		ASSERT_EQ(t, t->pos + t->at[k], u->pos);
+		ASSERT_EQ(t, t->len[k], u->len);
+		ASSERT_PTR_EQ(t, frag, u->frag);
+		rx_expect_ulpdu(t, k, frag, u->nr_frags, what);
 	}
-	KUNIT_ASSERT_EQ_MSG(test, t->pos + t->at[k], t->dec.pos, "%s", what);
+	ASSERT_EQ_MSG(t, t->pos + t->at[k], t->dec.pos, "%s", what);
 }
 
 /* Why FPDU @k, of which there are @have octets, is bad by the reference */
@@ -251,25 +231,23 @@ static enum mpa_reason rx_reason(const struct rx_test *t, u32 k, u32 have)
  * Of FPDU @k there are @have octets, too few or bad: no part of it is
  * accessible.
  */
-static void rx_expect_end(struct kunit *test, u32 k, u32 have, int err,
+static void rx_expect_end(struct rx_test *t, u32 k, u32 have, int err,
 			  const char *what)
 {
-	struct rx_test *t = test->priv;
 	enum mpa_reason reason = rx_reason(t, k, have);
 	u32 size = rx_head(t, k);
 
-	KUNIT_ASSERT_EQ_MSG(test, reason ? -EBADMSG : -EAGAIN, err, "%s", what);
-	KUNIT_ASSERT_EQ_MSG(test, reason, t->dec.reason, "%s", what);
-	KUNIT_ASSERT_EQ_MSG(test, 0, t->dec.nr_frags, "%s", what);
+	ASSERT_EQ_MSG(t, reason ? -EBADMSG : -EAGAIN, err, "%s", what);
+	ASSERT_EQ_MSG(t, reason, t->dec.reason, "%s", what);
+	ASSERT_EQ_MSG(t, 0, t->dec.nr_frags, "%s", what);
 	if (have >= size && mpa_ref_length_ok(t->len[k]))
 		size = k < t->nr ? t->at[k + 1] - t->at[k] : t->next_size;
-	KUNIT_ASSERT_EQ_MSG(test, size, t->dec.size, "%s", what);
+	ASSERT_EQ_MSG(t, size, t->dec.size, "%s", what);
 }
 
 /* Decode the pieces: all FPDUs in one call, and one by one. */
-static void rx_check(struct kunit *test, const char *what)
+static void rx_check(struct rx_test *t, const char *what)
 {
-	struct rx_test *t = test->priv;
 	struct mpa_octets in = rx_octets(t);
 	u32 have = in.len, k, nr, whole = 0;
 	int err;
@@ -277,31 +255,31 @@ static void rx_check(struct kunit *test, const char *what)
 	while (whole < t->nr && t->at[whole + 1] <= have)
 		whole++;
 	err = rx_decode_run(t, U64_MAX, RX_FPDUS + 1, RX_FRAGS, &nr);
-	rx_expect_run(test, whole, nr, what);
-	rx_expect_end(test, whole, have - t->at[whole], err, what);
+	rx_expect_run(t, whole, nr, what);
+	rx_expect_end(t, whole, have - t->at[whole], err, what);
 
 	for (k = 0; k < whole; k++) {
 		rx_dec(t, t->at[k], RX_FRAGS);
 		err = mpa_fpdu_decode(&t->dec, &in);
-		KUNIT_ASSERT_EQ_MSG(test, 0, err, "%s: FPDU %u", what, k);
-		KUNIT_ASSERT_EQ(test, t->at[k + 1] - t->at[k], t->dec.size);
-		KUNIT_ASSERT_EQ(test, t->len[k], t->dec.len);
-		rx_expect_ulpdu(test, k, t->frag, t->dec.nr_frags, what);
+		ASSERT_EQ_MSG(t, 0, err, "%s: FPDU %u", what, k);
+		ASSERT_EQ(t, t->at[k + 1] - t->at[k], t->dec.size);
+		ASSERT_EQ(t, t->len[k], t->dec.len);
+		rx_expect_ulpdu(t, k, t->frag, t->dec.nr_frags, what);
 		rx_skip(&in, t->dec.size);
 	}
 	rx_dec(t, t->at[k], RX_FRAGS);
 	err = mpa_fpdu_decode(&t->dec, &in);
-	rx_expect_end(test, k, in.len, err, what);
+	rx_expect_end(t, k, in.len, err, what);
 }
 
 /* rx_check() of the first @n octets, in one piece */
-static void rx_check_first(struct kunit *test, u32 n)
+static void rx_check_first(struct rx_test *t, u32 n)
 {
 	char what[32];
 
 	snprintf(what, sizeof(what), "%u octets", n);
-	rx_whole(test->priv, n);
-	rx_check(test, what);
+	rx_whole(t, n);
+	rx_check(t, what);
 }
 
 /* Known answers */
@@ -322,17 +300,17 @@ static void rx_known_fpdu(struct kunit *test)
 			mpa_ref_pattern(t->ulpdu, v->len[k], k);
 		rx_send(t, t->ulpdu, v->len[k]);
 	}
-	KUNIT_ASSERT_EQ(test, v->size, t->end);
+	ASSERT_EQ(t, v->size, t->end);
 	if (v->wire)
 		mpa_ref_unhex(t->wire, v->wire);
 	rx_reference(t);
-	KUNIT_ASSERT_EQ(test, v->nr, t->nr);
+	ASSERT_EQ(t, v->nr, t->nr);
 	if (v->nr == 1)
-		KUNIT_ASSERT_MEMEQ(test, t->ulpdu, t->ref_ulpdu, v->len[0]);
+		ASSERT_MEMEQ(t, t->ulpdu, t->ref_ulpdu, v->len[0]);
 
 	for (n = 0; n < v->size; n += 1 + n / 50)
-		rx_check_first(test, n);
-	rx_check_first(test, v->size);
+		rx_check_first(t, n);
+	rx_check_first(t, v->size);
 }
 
 KUNIT_ARRAY_PARAM_DESC(received_vector, mpa_received_vectors, desc);
@@ -346,15 +324,15 @@ static void rx_known_verdict(struct kunit *test)
 	rx_begin(t, v->pos, v->markers, v->crc);
 	t->end = mpa_ref_unhex(t->wire, v->wire);
 	rx_reference(t);
-	KUNIT_ASSERT_EQ(test, v->nr, t->nr);
-	KUNIT_ASSERT_EQ(test, v->error ?: MPA_REF_MORE, (u32)t->verdict);
+	ASSERT_EQ(t, v->nr, t->nr);
+	ASSERT_EQ(t, v->error ?: MPA_REF_MORE, (u32)t->verdict);
 	if (v->ulpdu) {
 		n = mpa_ref_unhex(t->ulpdu, v->ulpdu);
-		KUNIT_ASSERT_EQ(test, n, t->from[t->nr]);
-		KUNIT_ASSERT_MEMEQ(test, t->ulpdu, t->ref_ulpdu, n);
+		ASSERT_EQ(t, n, t->from[t->nr]);
+		ASSERT_MEMEQ(t, t->ulpdu, t->ref_ulpdu, n);
 	}
 	for (n = 0; n <= t->end; n++)
-		rx_check_first(test, n);
+		rx_check_first(t, n);
 }
 
 /* Splits */
@@ -417,10 +395,10 @@ static void rx_split_in_two(struct kunit *test)
 
 	rx_send_stream(t, test->param_value);
 	for (at = 0; at <= t->end; at++) {
-		rx_check_first(test, at);
+		rx_check_first(t, at);
 		snprintf(what, sizeof(what), "cut at %u", at);
 		rx_piece(t, at, t->end);
-		rx_check(test, what);
+		rx_check(t, what);
 	}
 }
 
@@ -444,7 +422,7 @@ static void rx_split_out(struct kunit *test)
 			rx_piece(t, at, at + n);
 			t->piece[t->nr_pieces++] = (struct kvec) { NULL, 0 };
 			rx_piece(t, at + n, t->end);
-			rx_check(test, what);
+			rx_check(t, what);
 		}
 	}
 }
@@ -467,17 +445,14 @@ static const struct rx_slice rx_slices[] = {
 
 KUNIT_ARRAY_PARAM_DESC(rx_slice, rx_slices, desc);
 
-static void rx_one_length(struct kunit *test, u64 pos, u32 len)
+static void rx_one_length(struct rx_test *t, u64 pos, u32 len)
 {
-	struct rx_test *t = test->priv;
-
 	rx_begin(t, pos, true, true);
 	rx_send(t, t->ulpdu, len);
 	rx_reference(t);
-	KUNIT_ASSERT_EQ_MSG(test, 1, t->nr, "offset %llu, ULPDU of %u", pos,
-			    len);
-	rx_check_first(test, t->end - 1);
-	rx_check_first(test, t->end);
+	ASSERT_EQ_MSG(t, 1, t->nr, "offset %llu, ULPDU of %u", pos, len);
+	rx_check_first(t, t->end - 1);
+	rx_check_first(t, t->end);
 }
 
 /* Lengths 1 to 20, and those whose FPDU ends near one of two markers. */
@@ -489,14 +464,14 @@ static void rx_corners(struct kunit *test)
 
 	for (offset = s->from; offset < s->from + 128; offset += 4) {
 		for (len = 1; len <= 20; len++)
-			rx_one_length(test, s->far + offset, len);
+			rx_one_length(test->priv, s->far + offset, len);
 		dist = (512 - offset) % 512;
 		for (k = 0; k < 2; k++, dist += 512) {
 			for (near = -10; near <= 10; near++) {
 				len = dist - 6 - 4 * k + near;
 				if (len > 20)
-					rx_one_length(test, s->far + offset,
-						      len);
+					rx_one_length(test->priv,
+						      s->far + offset, len);
 			}
 		}
 	}
@@ -566,12 +541,12 @@ static void rx_random_stream(struct kunit *test)
 		rx_send(t, t->ulpdu + mpa_ref_random(&seed) % 40000, len);
 	}
 	rx_reference(t);
-	KUNIT_ASSERT_EQ(test, nr, t->nr);
+	ASSERT_EQ(t, nr, t->nr);
 	while (arrived < t->end) {
 		arrived += 1 + mpa_ref_random(&seed) % 6000;
 		arrived = min(arrived, t->end);
 		rx_cut_random(t, arrived, &seed);
-		rx_check(test, s->desc);
+		rx_check(t, s->desc);
 	}
 }
 
@@ -595,12 +570,11 @@ static void rx_any_bit_wrong(struct kunit *test)
 		err = rx_decode_run(t, U64_MAX, 1, RX_FRAGS, &nr);
 		t->wire[bit / 8] ^= 1 << bit % 8;
 		if (bit >= length && bit < length + 16)
-			KUNIT_ASSERT_TRUE(test, err == -EAGAIN ||
-					  err == -EBADMSG);
+			ASSERT_TRUE(t, err == -EAGAIN || err == -EBADMSG);
 		else
-			KUNIT_ASSERT_EQ_MSG(test, MPA_REASON_CRC,
+			ASSERT_EQ_MSG(t, MPA_REASON_CRC,
 					    t->dec.reason, "bit %u", bit);
-		KUNIT_ASSERT_EQ(test, 0, nr);
+		ASSERT_EQ(t, 0, nr);
 	}
 }
 
@@ -625,11 +599,11 @@ static void rx_any_octet_wrong(struct kunit *test)
 		t->wire[at] ^= 0x05;
 		rx_reference(t);
 		bad_markers += t->verdict == MPA_REF_MARKER;
-		rx_check_first(test, t->end);
+		rx_check_first(t, t->end);
 		t->wire[at] ^= 0x05;
 	}
 	if (t->markers)
-		KUNIT_EXPECT_GT(test, bad_markers, 0);
+		EXPECT_GT(t, bad_markers, 0);
 }
 
 struct rx_marker {
@@ -691,12 +665,11 @@ static void rx_wrong_marker(struct kunit *test)
 	put_unaligned_be32(m->value, t->wire + m->at);
 	mpa_ref_fix_crc(t->wire, t->end);
 	rx_reference(t);
-	KUNIT_ASSERT_EQ(test, m->good ? MPA_REF_MORE : MPA_REF_MARKER,
-			t->verdict);
+	ASSERT_EQ(t, m->good ? MPA_REF_MORE : MPA_REF_MARKER, t->verdict);
 	/* the last time in one piece */
 	for (n = 1; n <= 2 * t->end; n = 2 * n + 1) {
 		rx_cut_evenly(t, n);
-		rx_check(test, m->desc);
+		rx_check(t, m->desc);
 	}
 }
 
@@ -733,10 +706,9 @@ static void rx_length_checked(struct kunit *test)
 	t->end = rx_head(t, 0);
 	put_unaligned_be16(l->len, t->wire + t->end - 2);
 	rx_reference(t);
-	KUNIT_ASSERT_EQ(test, l->good ? MPA_REF_MORE : MPA_REF_MARKER,
-			t->verdict);
+	ASSERT_EQ(t, l->good ? MPA_REF_MORE : MPA_REF_MARKER, t->verdict);
 	for (n = 0; n <= t->end; n++)
-		rx_check_first(test, n);
+		rx_check_first(t, n);
 }
 
 /* CRC on: a bad FPDU is not reported before its last octet has arrived. */
@@ -750,9 +722,9 @@ static void rx_verified_whole(struct kunit *test)
 	t->wire[3] = 4;		/* leading marker */
 	t->wire[100] ^= 1;
 	rx_reference(t);
-	KUNIT_ASSERT_EQ(test, MPA_REF_CRC, t->verdict);
+	ASSERT_EQ(t, MPA_REF_CRC, t->verdict);
 	for (n = 0; n <= t->end; n++)
-		rx_check_first(test, n);
+		rx_check_first(t, n);
 }
 
 /* Fragments are as few as possible; with fewer of them there is no ULPDU. */
@@ -765,19 +737,19 @@ static void rx_fragments(struct kunit *test)
 	rx_send(t, t->ulpdu, 9000);
 	rx_reference(t);
 	rx_whole(t, t->end);
-	KUNIT_EXPECT_EQ(test, -ENOBUFS, rx_decode_run(t, U64_MAX, 1, 0, &nr));
-	KUNIT_EXPECT_EQ(test, 0, rx_decode_run(t, U64_MAX, 1, 1, &nr));
-	KUNIT_EXPECT_PTR_EQ(test, (void *)t->wire + 2, t->frag[0].iov_base);
+	EXPECT_EQ(t, -ENOBUFS, rx_decode_run(t, U64_MAX, 1, 0, &nr));
+	EXPECT_EQ(t, 0, rx_decode_run(t, U64_MAX, 1, 1, &nr));
+	EXPECT_PTR_EQ(t, (void *)t->wire + 2, t->frag[0].iov_base);
 
 	/* five markers inside, and four cuts */
 	rx_begin(t, 0, true, true);
 	rx_send(t, t->ulpdu, 3000);
 	rx_reference(t);
 	rx_cut_evenly(t, 700);
-	KUNIT_EXPECT_EQ(test, -ENOBUFS, rx_decode_run(t, U64_MAX, 1, 9, &nr));
-	KUNIT_EXPECT_EQ(test, t->end, t->dec.size);
-	KUNIT_EXPECT_EQ(test, 0, rx_decode_run(t, U64_MAX, 1, 10, &nr));
-	rx_expect_run(test, 1, nr, "ten");
+	EXPECT_EQ(t, -ENOBUFS, rx_decode_run(t, U64_MAX, 1, 9, &nr));
+	EXPECT_EQ(t, t->end, t->dec.size);
+	EXPECT_EQ(t, 0, rx_decode_run(t, U64_MAX, 1, 10, &nr));
+	rx_expect_run(t, 1, nr, "ten");
 }
 
 /* Bounds of a run */
@@ -798,14 +770,14 @@ static void rx_run_limit(struct kunit *test)
 		whole += limit && limit == t->at[whole + 1];
 		err = rx_decode_run(t, t->pos + limit, RX_FPDUS + 1, RX_FRAGS,
 				    &nr);
-		rx_expect_run(test, whole, nr, what);
+		rx_expect_run(t, whole, nr, what);
 		if (limit == t->at[whole]) {
-			KUNIT_ASSERT_EQ_MSG(test, 0, err, "%s", what);
+			ASSERT_EQ_MSG(t, 0, err, "%s", what);
 			continue;
 		}
-		KUNIT_ASSERT_EQ_MSG(test, -EBADMSG, err, "%s", what);
-		KUNIT_ASSERT_EQ(test, MPA_REASON_MARKER, t->dec.reason);
-		KUNIT_ASSERT_EQ(test, 0, t->dec.nr_frags);
+		ASSERT_EQ_MSG(t, -EBADMSG, err, "%s", what);
+		ASSERT_EQ(t, MPA_REASON_MARKER, t->dec.reason);
+		ASSERT_EQ(t, 0, t->dec.nr_frags);
 	}
 }
 
@@ -820,37 +792,35 @@ static void rx_run_room(struct kunit *test)
 	rx_whole(t, t->end / 3);
 	rx_piece(t, t->end / 3, t->end);
 	for (max = 0; max <= t->nr; max++) {
-		KUNIT_ASSERT_EQ(test, 0, rx_decode_run(t, U64_MAX, max,
-						       RX_FRAGS, &nr));
-		rx_expect_run(test, max, nr, "results");
+		ASSERT_EQ(t, 0, rx_decode_run(t, U64_MAX, max, RX_FRAGS, &nr));
+		rx_expect_run(t, max, nr, "results");
 	}
 	for (k = 0; k < t->nr; k++)
 		frags[k + 1] = frags[k] + t->run[k].nr_frags;
 	for (k = 0, max = 0; max < frags[t->nr]; max++) {
 		k += max == frags[k + 1];
-		KUNIT_ASSERT_EQ(test, -ENOBUFS,
-				rx_decode_run(t, U64_MAX, t->nr, max, &nr));
-		rx_expect_run(test, k, nr, "fragments");
-		KUNIT_ASSERT_EQ(test, t->at[k + 1] - t->at[k], t->dec.size);
+		ASSERT_EQ(t, -ENOBUFS, rx_decode_run(t, U64_MAX, t->nr, max,
+						     &nr));
+		rx_expect_run(t, k, nr, "fragments");
+		ASSERT_EQ(t, t->at[k + 1] - t->at[k], t->dec.size);
 	}
 }
 
 /* Check the damaged stream in two pieces, cut at FPDU @k; then repair it. */
-static void rx_check_bad(struct kunit *test, u32 k, enum mpa_ref_verdict want,
+static void rx_check_bad(struct rx_test *t, u32 k, enum mpa_ref_verdict want,
 			 const char *what)
 {
-	struct rx_test *t = test->priv;
 	u32 i, at = t->at[k];
 
 	rx_reference(t);
-	KUNIT_ASSERT_EQ_MSG(test, k, t->nr, "%s", what);
-	KUNIT_ASSERT_EQ_MSG(test, want, t->verdict, "%s", what);
+	ASSERT_EQ_MSG(t, k, t->nr, "%s", what);
+	ASSERT_EQ_MSG(t, want, t->verdict, "%s", what);
 	for (i = 0; i < 4; i++) {
 		rx_whole(t, at + i);
 		rx_piece(t, at + i, t->end);
-		rx_check(test, what);
+		rx_check(t, what);
 	}
-	rx_send_stream(t, test->param_value);
+	rx_send_stream(t, t->test->param_value);
 }
 
 /* For each position of a bad FPDU: the ULPDUs before it are decoded. */
@@ -863,11 +833,11 @@ static void rx_run_bad(struct kunit *test)
 	for (k = 0; k < t->nr; k++) {
 		put_unaligned_be16(0xffff, t->wire + t->at[k] +
 				   rx_head(t, k) - 2);
-		rx_check_bad(test, k, MPA_REF_MARKER, "length");
+		rx_check_bad(t, k, MPA_REF_MARKER, "length");
 
 		if (t->crc) {
 			t->wire[t->at[k + 1] - 1] ^= 1;
-			rx_check_bad(test, k, MPA_REF_CRC, "CRC");
+			rx_check_bad(t, k, MPA_REF_CRC, "CRC");
 		}
 
 		marker = t->at[k] + (-(t->pos + t->at[k]) & 511);
@@ -877,11 +847,11 @@ static void rx_run_bad(struct kunit *test)
 		if (t->crc)
 			mpa_ref_fix_crc(t->wire + t->at[k],
 					t->at[k + 1] - t->at[k]);
-		rx_check_bad(test, k, MPA_REF_MARKER, "marker");
+		rx_check_bad(t, k, MPA_REF_MARKER, "marker");
 		markers++;
 	}
 	if (t->nr > 1)
-		KUNIT_EXPECT_EQ(test, t->markers, markers > 3);
+		EXPECT_EQ(t, t->markers, markers > 3);
 }
 
 static struct kunit_case rx_cases[] = {

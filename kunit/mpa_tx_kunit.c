@@ -31,39 +31,22 @@ enum tx_way {
 /* Kind of its iterator */
 enum tx_kind { KVEC, BVEC };
 
-/**
- * struct tx_test - data of a send case
- * @enc: encoder under test
- * @bv: entries for @enc, of FPDUs laid out
- * @list: entries for @enc, of gathered FPDUs
- * @around: memory for headers, pads and CRCs of gathered FPDUs
- * @page: every block of memory handed out, with a reference of the test's
- * @nr_pages: number of blocks in @page
- * @chunk: octets per block handed out
- * @left: number of refill() calls that still succeed
- * @payload: the block of @page that holds a payload
- * @ulpdu: octets of ULPDUs
- * @want: FPDUs encoded by the reference
- * @size: number of octets in @want
- * @have: FPDUs encoded by the module, put together
- * @seg: segments of a payload, as bio_vec
- * @seg_kv: segments of a payload, as kvec
- */
 struct tx_test {
-	struct mpa_enc	enc;
-	struct bio_vec	bv[TX_ENTRIES];
-	struct kvec	list[TX_ENTRIES];
-	u8		around[TX_STREAM];
-	struct page	*page[TX_PAGES];
+	struct kunit	*test;
+	struct mpa_enc	enc;			/* under test */
+	struct bio_vec	bv[TX_ENTRIES];		/* for FPDUs laid out */
+	struct kvec	list[TX_ENTRIES];	/* for gathered FPDUs ... */
+	u8		around[TX_STREAM];	/* ... headers, pads, CRCs */
+	struct page	*page[TX_PAGES];	/* all blocks handed out */
 	u32		nr_pages;
-	u32		chunk;
-	u32		left;
-	struct page	*payload;
-	u8		ulpdu[MPA_ULPDU_MAX];
-	u8		want[TX_STREAM];
-	u32		size;
-	u8		have[TX_STREAM];
-	struct bio_vec	seg[TX_SEGMENTS];
+	u32		chunk;			/* octets per block */
+	u32		left;			/* refill()s that succeed */
+	struct page	*payload;		/* of those in @page */
+	u8		ulpdu[MPA_ULPDU_MAX];	/* octets of ULPDUs */
+	u8		want[TX_STREAM];	/* FPDUs of the reference */
+	u32		size;			/* octets in @want */
+	u8		have[TX_STREAM];	/* FPDUs of the module */
+	struct bio_vec	seg[TX_SEGMENTS];	/* segments of a payload */
 	struct kvec	seg_kv[TX_SEGMENTS];
 };
 
@@ -131,6 +114,7 @@ static int tx_init(struct kunit *test)
 	t->chunk = 32768;
 	t->left = U32_MAX;
 	tx_begin(t, 0, true, true);
+	t->test = test;
 	test->priv = t;
 	return 0;
 }
@@ -146,8 +130,7 @@ static void tx_exit(struct kunit *test)
 	if (t->enc.frag.page)
 		put_page(t->enc.frag.page);
 	while (t->nr_pages) {
-		KUNIT_EXPECT_EQ(test, 1,
-				page_count(t->page[--t->nr_pages]));
+		EXPECT_EQ(t, 1, page_count(t->page[--t->nr_pages]));
 		put_page(t->page[t->nr_pages]);
 	}
 	kvfree(t);
@@ -199,19 +182,18 @@ static int tx_send(struct tx_test *t, enum tx_way way, u32 len, u32 hdr_len)
  * memory handed out for copies and, as each holds one reference, within one
  * page of a payload.
  */
-static u32 tx_collect_pages(struct kunit *test, u32 *in_place)
+static u32 tx_collect_pages(struct tx_test *t, u32 *in_place)
 {
-	struct tx_test *t = test->priv;
 	const struct bio_vec *v;
 	u32 n = 0;
 
 	for (v = t->bv; v < t->bv + t->enc.nr; n += v++->bv_len) {
 		bool taken = compound_head(v->bv_page) == t->payload;
 
-		KUNIT_ASSERT_GT(test, v->bv_len, 0);
-		KUNIT_ASSERT_LE(test, v->bv_offset + v->bv_len,
-				taken ? PAGE_SIZE : t->chunk);
-		KUNIT_ASSERT_LE(test, n + v->bv_len, TX_STREAM);
+		ASSERT_GT(t, v->bv_len, 0);
+		ASSERT_LE(t, v->bv_offset + v->bv_len,
+			  taken ? PAGE_SIZE : t->chunk);
+		ASSERT_LE(t, n + v->bv_len, TX_STREAM);
 		memcpy(t->have + n, page_address(v->bv_page) + v->bv_offset,
 		       v->bv_len);
 		if (taken)
@@ -220,17 +202,16 @@ static u32 tx_collect_pages(struct kunit *test, u32 *in_place)
 	return n;
 }
 
-static u32 tx_collect_list(struct kunit *test, u32 *in_place)
+static u32 tx_collect_list(struct tx_test *t, u32 *in_place)
 {
-	struct tx_test *t = test->priv;
 	const struct kvec *v;
 	u32 n = 0;
 
 	for (v = t->list; v < t->enc.kv_next; n += v++->iov_len) {
 		const u8 *p = v->iov_base;
 
-		KUNIT_ASSERT_GT(test, v->iov_len, 0);
-		KUNIT_ASSERT_LE(test, n + v->iov_len, TX_STREAM);
+		ASSERT_GT(t, v->iov_len, 0);
+		ASSERT_LE(t, n + v->iov_len, TX_STREAM);
 		memcpy(t->have + n, p, v->iov_len);
 		if (p < t->around || p >= t->enc.buf)
 			*in_place += v->iov_len;
@@ -242,29 +223,26 @@ static u32 tx_collect_list(struct kunit *test, u32 *in_place)
  * The octets sent must be the first @size ones of the reference, and @in_place
  * of them not copied.
  */
-static void tx_expect_first(struct kunit *test, enum tx_way way, u32 size,
+static void tx_expect_first(struct tx_test *t, enum tx_way way, u32 size,
 			    u32 in_place, const char *what)
 {
-	struct tx_test *t = test->priv;
 	u32 have, found = 0;
 	u32 i;
 
-	have = way >= GATHER ? tx_collect_list(test, &found) :
-				  tx_collect_pages(test, &found);
-	KUNIT_ASSERT_EQ_MSG(test, size, have, "%s", what);
+	have = way >= GATHER ? tx_collect_list(t, &found) :
+				  tx_collect_pages(t, &found);
+	ASSERT_EQ_MSG(t, size, have, "%s", what);
 	for (i = 0; i < size && t->have[i] == t->want[i]; i++)
 		;
-	KUNIT_ASSERT_EQ_MSG(test, size, i, "%s: octet %u is %02x, not %02x",
+	ASSERT_EQ_MSG(t, size, i, "%s: octet %u is %02x, not %02x",
 			    what, i, t->have[i], t->want[i]);
-	KUNIT_ASSERT_EQ_MSG(test, in_place, found, "%s", what);
+	ASSERT_EQ_MSG(t, in_place, found, "%s", what);
 }
 
 /* Copied FPDUs must be those of the reference. */
-static void tx_expect_copied(struct kunit *test, const char *what)
+static void tx_expect_copied(struct tx_test *t, const char *what)
 {
-	struct tx_test *t = test->priv;
-
-	tx_expect_first(test, COPY, t->size, 0, what);
+	tx_expect_first(t, COPY, t->size, 0, what);
 }
 
 /* Known answers */
@@ -285,20 +263,20 @@ static void tx_known_fpdu(struct kunit *test)
 			mpa_ref_unhex(t->ulpdu, v->ulpdu);
 		else
 			mpa_ref_pattern(t->ulpdu, v->len[k], k);
-		KUNIT_ASSERT_EQ(test, 0, tx_send(t, COPY, v->len[k],
-						 min(v->len[k], TX_HDR)));
-		KUNIT_EXPECT_EQ(test, v->pos + t->size, t->enc.pos);
+		ASSERT_EQ(t, 0, tx_send(t, COPY, v->len[k], min(v->len[k],
+								TX_HDR)));
+		EXPECT_EQ(t, v->pos + t->size, t->enc.pos);
 	}
-	KUNIT_ASSERT_EQ(test, v->size, t->size);
-	tx_expect_copied(test, v->desc);
+	ASSERT_EQ(t, v->size, t->size);
+	tx_expect_copied(t, v->desc);
 	if (v->wire) {
 		mpa_ref_unhex(t->want, v->wire);
-		tx_expect_copied(test, "known octets");
+		tx_expect_copied(t, "known octets");
 		return;
 	}
 	mpa_ref_unhex(want, v->sha256);
 	sha256(t->have, v->size, have);
-	KUNIT_EXPECT_MEMEQ(test, have, want, sizeof(want));
+	EXPECT_MEMEQ(t, have, want, sizeof(want));
 }
 
 /* All offsets modulo 512, in slices; lengths around the corners */
@@ -323,19 +301,18 @@ static const struct tx_slice tx_slices[] = {
 
 KUNIT_ARRAY_PARAM_DESC(tx_slice, tx_slices, desc);
 
-static void tx_one_length(struct kunit *test, u64 pos, u32 len, bool markers)
+static void tx_one_length(struct tx_test *t, u64 pos, u32 len, bool markers)
 {
-	struct tx_test *t = test->priv;
 	char what[64];
 
 	snprintf(what, sizeof(what), "offset %llu, ULPDU of %u", pos, len);
 	tx_begin(t, pos, markers, true);
-	KUNIT_ASSERT_EQ_MSG(test, 0, tx_send(t, COPY, len, len % 29 % len),
+	ASSERT_EQ_MSG(t, 0, tx_send(t, COPY, len, len % 29 % len),
 			    "%s", what);
-	KUNIT_ASSERT_EQ_MSG(test, t->size, mpa_fpdu_size(pos, len, markers),
+	ASSERT_EQ_MSG(t, t->size, mpa_fpdu_size(pos, len, markers),
 			    "%s", what);
-	KUNIT_ASSERT_EQ_MSG(test, pos + t->size, t->enc.pos, "%s", what);
-	tx_expect_copied(test, what);
+	ASSERT_EQ_MSG(t, pos + t->size, t->enc.pos, "%s", what);
+	tx_expect_copied(t, what);
 }
 
 /*
@@ -350,14 +327,15 @@ static void tx_corners(struct kunit *test)
 
 	for (offset = s->from; offset < s->from + 64; offset += 4) {
 		for (len = 1; len <= 40; len++)
-			tx_one_length(test, s->far + offset, len, true);
+			tx_one_length(test->priv, s->far + offset, len, true);
 		dist = (512 - offset) % 512;
 		for (k = 0; k < 3; k++, dist += 512) {
 			for (near = -16; near <= 16; near++) {
 				len = dist - 6 - 4 * k + near;
 				if (len > 40)
-					tx_one_length(test, s->far + offset,
-						      len, true);
+					tx_one_length(test->priv,
+						      s->far + offset, len,
+						      true);
 			}
 		}
 	}
@@ -388,7 +366,7 @@ static void tx_long(struct kunit *test)
 {
 	const struct tx_length *l = test->param_value;
 
-	tx_one_length(test, l->pos, l->len, l->markers);
+	tx_one_length(test->priv, l->pos, l->len, l->markers);
 }
 
 /* The memory for copies comes in blocks of any size from 16 octets on. */
@@ -416,16 +394,14 @@ static const struct tx_chunk tx_chunks[] = {
 KUNIT_ARRAY_PARAM_DESC(tx_chunk, tx_chunks, desc);
 
 /* ULPDUs that fill a stream of about @size octets */
-static void tx_random_stream(struct kunit *test, u32 size, u32 seed)
+static void tx_random_stream(struct tx_test *t, u32 size, u32 seed)
 {
-	struct tx_test *t = test->priv;
 	u32 len, k;
 
 	for (k = 0; t->size < size; k++) {
 		len = 1 + mpa_ref_random(&seed) % (k % 4 ? 90 : 1500);
-		KUNIT_ASSERT_EQ(test, 0,
-				tx_send(t, COPY, len, min(len, TX_HDR)));
-		KUNIT_ASSERT_EQ(test, t->size, t->enc.pos);
+		ASSERT_EQ(t, 0, tx_send(t, COPY, len, min(len, TX_HDR)));
+		ASSERT_EQ(t, t->size, t->enc.pos);
 	}
 }
 
@@ -436,8 +412,8 @@ static void tx_chunked(struct kunit *test)
 
 	t->chunk = c->chunk;
 	tx_begin(t, 0, c->markers, c->crc);
-	tx_random_stream(test, min(40000, c->chunk * 200), 18);
-	tx_expect_copied(test, c->desc);
+	tx_random_stream(t, min(40000, c->chunk * 200), 18);
+	tx_expect_copied(t, c->desc);
 }
 
 /* Octets that continue in the same block share an entry. */
@@ -445,11 +421,11 @@ static void tx_merged(struct kunit *test)
 {
 	struct tx_test *t = test->priv;
 
-	tx_random_stream(test, 20000, 19);
-	KUNIT_ASSERT_LT(test, t->size, t->chunk);
-	KUNIT_EXPECT_EQ(test, 1, t->enc.nr);
-	KUNIT_EXPECT_EQ(test, t->size, t->enc.frag.offset);
-	tx_expect_copied(test, "in one entry");
+	tx_random_stream(t, 20000, 19);
+	ASSERT_LT(t, t->size, t->chunk);
+	EXPECT_EQ(t, 1, t->enc.nr);
+	EXPECT_EQ(t, t->size, t->enc.frag.offset);
+	tx_expect_copied(t, "in one entry");
 }
 
 static void tx_header_only(struct kunit *test)
@@ -457,34 +433,23 @@ static void tx_header_only(struct kunit *test)
 	struct tx_test *t = test->priv;
 
 	tx_want(t, 0, t->ulpdu, 28);
-	KUNIT_ASSERT_EQ(test, 0, tx_lay_out(t, COPY, t->ulpdu, 28, NULL, 0));
-	tx_expect_copied(test, "header only");
+	ASSERT_EQ(t, 0, tx_lay_out(t, COPY, t->ulpdu, 28, NULL, 0));
+	tx_expect_copied(t, "header only");
 }
 
 /* All kinds of payload */
 
-/**
- * struct tx_source - a payload of two ULPDUs
- * @desc: test description
- * @way: what becomes of it
- * @kind: kind of its iterator
- * @markers: markers are in use
- * @hdr_len: octets of each ULPDU that are not part of it
- * @len: octets of each ULPDU that are part of it
- * @seg: octets per segment
- * @gap: octets between two segments
- * @nr_empty: empty segments before each one
- */
+/* A payload of two ULPDUs */
 struct tx_source {
 	const char	*desc;
-	enum tx_way	way;
-	enum tx_kind	kind;
+	enum tx_way	way;		/* what becomes of it */
+	enum tx_kind	kind;		/* of its iterator */
 	bool		markers;
-	u32		hdr_len;
-	u32		len;
-	u32		seg;
-	u32		gap;
-	u32		nr_empty;
+	u32		hdr_len;	/* octets of each ULPDU not part of it */
+	u32		len;		/* octets of each ULPDU in it */
+	u32		seg;		/* octets per segment */
+	u32		gap;		/* octets between two segments */
+	u32		nr_empty;	/* empty segments before each one */
 };
 
 static const struct tx_source tx_sources[] = {
@@ -534,23 +499,22 @@ static const struct tx_source tx_sources[] = {
 KUNIT_ARRAY_PARAM_DESC(tx_source, tx_sources, desc);
 
 /* Make an iterator of @len octets at @octets, in the segments of @s. */
-static void tx_source_iter(struct kunit *test, const struct tx_source *s,
+static void tx_source_iter(struct tx_test *t, const struct tx_source *s,
 			   struct iov_iter *data, const u8 *octets, u32 len)
 {
-	struct tx_test *t = test->priv;
 	u32 at = 100, nr = 0;
 	struct page *page;
 	u32 left, n, e;
 	u8 *base;
 
 	page = tx_page(t, 32 * PAGE_SIZE);
-	KUNIT_ASSERT_NOT_NULL(test, page);
+	ASSERT_NOT_NULL(t, page);
 	t->payload = page;
 	base = page_address(page);
 	for (left = len; left; left -= n) {
 		n = min(left, s->seg);
-		KUNIT_ASSERT_LE(test, at + n, 32 * PAGE_SIZE);
-		KUNIT_ASSERT_LT(test, nr + s->nr_empty, TX_SEGMENTS);
+		ASSERT_LE(t, at + n, 32 * PAGE_SIZE);
+		ASSERT_LT(t, nr + s->nr_empty, TX_SEGMENTS);
 		for (e = 0; e <= s->nr_empty; e++, nr++) {
 			bool empty = e < s->nr_empty;
 			u32 here = empty ? 8 : at;
@@ -570,15 +534,14 @@ static void tx_source_iter(struct kunit *test, const struct tx_source *s,
 }
 
 /* Two ULPDUs from one payload */
-static void tx_send_source(struct kunit *test, const struct tx_source *s,
+static void tx_send_source(struct tx_test *t, const struct tx_source *s,
 			   bool crc)
 {
-	struct tx_test *t = test->priv;
 	u64 pos = s->markers ? 0 : 508;
 	struct iov_iter data;
 	u32 k;
 
-	tx_source_iter(test, s, &data, t->ulpdu + s->hdr_len, 2 * s->len);
+	tx_source_iter(t, s, &data, t->ulpdu + s->hdr_len, 2 * s->len);
 	tx_begin(t, pos, s->markers, crc);
 	for (k = 0; k < 2; k++) {
 		memcpy(t->have, t->ulpdu, s->hdr_len);
@@ -586,25 +549,21 @@ static void tx_send_source(struct kunit *test, const struct tx_source *s,
 		       t->ulpdu + s->hdr_len + k * s->len, s->len);
 		tx_want(t, t->enc.pos, t->have, s->hdr_len + s->len);
 		if (s->way == GATHER)
-			KUNIT_ASSERT_TRUE(test,
-					  mpa_fpdu_can_gather(&t->enc,
-							      s->hdr_len, &data,
-							      s->len));
-		KUNIT_ASSERT_EQ(test, 0,
-				tx_lay_out(t, s->way, t->ulpdu, s->hdr_len,
+			ASSERT_TRUE(t, mpa_fpdu_can_gather(&t->enc, s->hdr_len,
+							   &data, s->len));
+		ASSERT_EQ(t, 0, tx_lay_out(t, s->way, t->ulpdu, s->hdr_len,
 					   &data, s->len));
 	}
-	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
-	KUNIT_EXPECT_EQ(test, pos + t->size, t->enc.pos);
-	tx_expect_first(test, s->way, t->size,
-			s->way == COPY || s->way == SHORT ? 0 : 2 * s->len,
-			s->desc);
+	EXPECT_EQ(t, 0, iov_iter_count(&data));
+	EXPECT_EQ(t, pos + t->size, t->enc.pos);
+	tx_expect_first(t, s->way, t->size, s->way == COPY || s->way == SHORT ?
+			0 : 2 * s->len, s->desc);
 }
 
 static void tx_from_source(struct kunit *test)
 {
-	tx_send_source(test, test->param_value, true);
-	tx_send_source(test, test->param_value, false);
+	tx_send_source(test->priv, test->param_value, true);
+	tx_send_source(test->priv, test->param_value, false);
 }
 
 /* After an error the encoder's state is unchanged. */
@@ -652,10 +611,9 @@ static void tx_limit(struct tx_test *t, const struct tx_failure *f,
  * Repeat with more room each time until it succeeds; returns the number of
  * failures. Nothing is written past the end of the memory.
  */
-static u32 tx_until_room(struct kunit *test, const struct tx_failure *f,
+static u32 tx_until_room(struct tx_test *t, const struct tx_failure *f,
 			 struct iov_iter *data, u32 len)
 {
-	struct tx_test *t = test->priv;
 	struct mpa_enc before = t->enc;
 	int want = f->entries || f->way == GATHER ? -ENOBUFS : -ENOMEM;
 	u32 size = t->size, room;
@@ -666,18 +624,18 @@ static u32 tx_until_room(struct kunit *test, const struct tx_failure *f,
 		tx_limit(t, f, &before, room);
 		err = tx_lay_out(t, f->way, t->ulpdu, 14, data, len);
 		if (!f->entries && room < 64)
-			KUNIT_ASSERT_NULL(test, memchr_inv(before.buf + room,
-							   0xa5, 64 - room));
+			ASSERT_NULL(t, memchr_inv(before.buf + room, 0xa5,
+						  64 - room));
 		if (!err)
 			break;
-		KUNIT_ASSERT_EQ(test, want, err);
-		KUNIT_ASSERT_EQ(test, before.pos, t->enc.pos);
-		KUNIT_ASSERT_EQ(test, before.nr, t->enc.nr);
-		KUNIT_ASSERT_PTR_EQ(test, before.kv_next, t->enc.kv_next);
-		KUNIT_ASSERT_PTR_EQ(test, before.buf, t->enc.buf);
-		KUNIT_ASSERT_EQ(test, len, iov_iter_count(data));
-		tx_expect_first(test, f->way, size, f->second &&
-				f->way == GATHER ? 20 : 0, f->desc);
+		ASSERT_EQ(t, want, err);
+		ASSERT_EQ(t, before.pos, t->enc.pos);
+		ASSERT_EQ(t, before.nr, t->enc.nr);
+		ASSERT_PTR_EQ(t, before.kv_next, t->enc.kv_next);
+		ASSERT_PTR_EQ(t, before.buf, t->enc.buf);
+		ASSERT_EQ(t, len, iov_iter_count(data));
+		tx_expect_first(t, f->way, size, f->second && f->way == GATHER ?
+				20 : 0, f->desc);
 	}
 	return room;
 }
@@ -695,21 +653,21 @@ static void tx_all_or_nothing(struct kunit *test)
 	t->chunk = f->way == COPY ? 64 : 16;
 	tx_begin(t, 0, f->way != GATHER, true);
 	if (f->second) {
-		KUNIT_ASSERT_EQ(test, 0, tx_send(t, f->way == GATHER ?
-						 GATHER : COPY, 21, 1));
+		ASSERT_EQ(t, 0, tx_send(t, f->way == GATHER ? GATHER : COPY, 21,
+					1));
 		in_place += f->way == GATHER ? 20 : 0;
 	}
-	tx_source_iter(test, &pieces, &data, t->ulpdu + 14, 1986);
-	tries = tx_until_room(test, f, &data, 1986);
+	tx_source_iter(t, &pieces, &data, t->ulpdu + 14, 1986);
+	tries = tx_until_room(t, f, &data, 1986);
 	if (f->way != GATHER)
-		KUNIT_EXPECT_GT(test, tries, 1);
+		EXPECT_GT(t, tries, 1);
 	else if (f->entries)
 		/* seven pieces, one entry before them and one after */
-		KUNIT_EXPECT_EQ(test, 9 - f->second, tries);
+		EXPECT_EQ(t, 9 - f->second, tries);
 	else
-		KUNIT_EXPECT_GE(test, tries, 2 + 14 + 4);
-	KUNIT_EXPECT_EQ(test, 0, iov_iter_count(&data));
-	tx_expect_first(test, f->way, t->size, in_place, f->desc);
+		EXPECT_GE(t, tries, 2 + 14 + 4);
+	EXPECT_EQ(t, 0, iov_iter_count(&data));
+	tx_expect_first(t, f->way, t->size, in_place, f->desc);
 }
 
 /*
@@ -722,16 +680,15 @@ static void tx_memory_reused(struct kunit *test)
 	struct tx_test *t = test->priv;
 	struct iov_iter data;
 
-	tx_source_iter(test, &pages, &data, t->ulpdu + 20, 80);
+	tx_source_iter(t, &pages, &data, t->ulpdu + 20, 80);
 	t->enc.max = 1;
-	KUNIT_EXPECT_EQ(test, -ENOBUFS, tx_lay_out(t, TAKE, t->ulpdu,
-						   20, &data, 80));
-	KUNIT_EXPECT_EQ(test, 0, t->enc.nr);
-	KUNIT_EXPECT_EQ(test, 0, t->enc.frag.offset);
+	EXPECT_EQ(t, -ENOBUFS, tx_lay_out(t, TAKE, t->ulpdu, 20, &data, 80));
+	EXPECT_EQ(t, 0, t->enc.nr);
+	EXPECT_EQ(t, 0, t->enc.frag.offset);
 
-	KUNIT_ASSERT_EQ(test, 0, tx_send(t, COPY, 100, 20));
-	KUNIT_EXPECT_EQ(test, t->size, t->enc.frag.offset);
-	tx_expect_copied(test, "after a failed attempt");
+	ASSERT_EQ(t, 0, tx_send(t, COPY, 100, 20));
+	EXPECT_EQ(t, t->size, t->enc.frag.offset);
+	tx_expect_copied(t, "after a failed attempt");
 }
 
 /* The iterator's count limits the payload, not the length of its segments. */
@@ -743,14 +700,13 @@ static void tx_short_payload(struct kunit *test)
 	enum tx_way way;
 
 	for (way = COPY; way <= SHORT; way++) {
-		tx_source_iter(test, &pages, &data, t->ulpdu, 200);
+		tx_source_iter(t, &pages, &data, t->ulpdu, 200);
 		iov_iter_truncate(&data, 99);
 		tx_begin(t, 0, way != GATHER, true);
-		KUNIT_EXPECT_EQ(test, -EFAULT, tx_lay_out(t, way, NULL, 0,
-							  &data, 100));
-		KUNIT_EXPECT_EQ(test, 0, t->enc.pos);
-		KUNIT_EXPECT_EQ(test, 99, iov_iter_count(&data));
-		tx_expect_first(test, way, 0, 0, "nothing");
+		EXPECT_EQ(t, -EFAULT, tx_lay_out(t, way, NULL, 0, &data, 100));
+		EXPECT_EQ(t, 0, t->enc.pos);
+		EXPECT_EQ(t, 99, iov_iter_count(&data));
+		tx_expect_first(t, way, 0, 0, "nothing");
 	}
 }
 
@@ -765,34 +721,31 @@ static void tx_short_room(struct kunit *test)
 		tx_begin(t, 508, true, true);
 		memset(t->around, 0xa5, size);
 		t->enc.buf_end = t->around + room;
-		KUNIT_ASSERT_EQ(test, room < size ? -ENOBUFS : 0,
-				tx_send(t, SHORT, 99, 18));
-		KUNIT_ASSERT_NULL(test, memchr_inv(t->enc.buf, 0xa5,
-						   t->around + size -
-						   t->enc.buf));
+		ASSERT_EQ(t, room < size ? -ENOBUFS : 0, tx_send(t, SHORT, 99,
+								 18));
+		ASSERT_NULL(t, memchr_inv(t->enc.buf, 0xa5,
+					  t->around + size - t->enc.buf));
 	}
-	tx_expect_first(test, SHORT, size, 0, "enough");
+	tx_expect_first(t, SHORT, size, 0, "enough");
 	tx_begin(t, 508, true, true);
 	t->enc.kv_end = t->list;
-	KUNIT_EXPECT_EQ(test, -ENOBUFS, tx_send(t, SHORT, 99, 18));
-	KUNIT_EXPECT_EQ(test, 508, t->enc.pos);
-	KUNIT_EXPECT_PTR_EQ(test, &t->around[0], t->enc.buf);
+	EXPECT_EQ(t, -ENOBUFS, tx_send(t, SHORT, 99, 18));
+	EXPECT_EQ(t, 508, t->enc.pos);
+	EXPECT_PTR_EQ(t, &t->around[0], t->enc.buf);
 }
 
 /* Gathered FPDUs: TCP copies the ULPDUs */
 
-static void tx_gather_one(struct kunit *test, u32 len, u32 hdr_len, bool crc)
+static void tx_gather_one(struct tx_test *t, u32 len, u32 hdr_len, bool crc)
 {
-	struct tx_test *t = test->priv;
 	char what[48];
 
 	snprintf(what, sizeof(what), "ULPDU of %u, header of %u", len,
 		 hdr_len);
 	tx_begin(t, 508, false, crc);
-	KUNIT_ASSERT_EQ_MSG(test, 0, tx_send(t, GATHER, len, hdr_len), "%s",
-			    what);
-	KUNIT_ASSERT_EQ_MSG(test, 508 + t->size, t->enc.pos, "%s", what);
-	tx_expect_first(test, GATHER, t->size, len - hdr_len, what);
+	ASSERT_EQ_MSG(t, 0, tx_send(t, GATHER, len, hdr_len), "%s", what);
+	ASSERT_EQ_MSG(t, 508 + t->size, t->enc.pos, "%s", what);
+	tx_expect_first(t, GATHER, t->size, len - hdr_len, what);
 }
 
 /* All header lengths, with short and long ULPDUs */
@@ -808,14 +761,14 @@ static void tx_gather_lengths(struct kunit *test)
 		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 			if (lengths[i] > 2000 && hdr_len % 9)
 				continue;
-			tx_gather_one(test, hdr_len + lengths[i], hdr_len,
+			tx_gather_one(test->priv, hdr_len + lengths[i], hdr_len,
 				      lengths[i] != 494);
 		}
 	}
-	tx_gather_one(test, 64768, 0, true);
-	tx_gather_one(test, 64768, 1, true);
-	tx_gather_one(test, 64767, 14, true);
-	tx_gather_one(test, 64768, 64, false);
+	tx_gather_one(test->priv, 64768, 0, true);
+	tx_gather_one(test->priv, 64768, 1, true);
+	tx_gather_one(test->priv, 64767, 14, true);
+	tx_gather_one(test->priv, 64768, 64, false);
 }
 
 /* Consecutive FPDUs: the tail of one and the head of the next are joined. */
@@ -830,12 +783,10 @@ static void tx_gather_stream(struct kunit *test)
 		hdr_len = mpa_ref_random(&seed) % (MPA_GATHER_HDR + 1);
 		len = 1 + mpa_ref_random(&seed) % (k % 4 ? 90 : 1500);
 		in_place += len;
-		KUNIT_ASSERT_EQ(test, 0, tx_send(t, GATHER, hdr_len + len,
-						 hdr_len));
-		KUNIT_ASSERT_EQ(test, 2 * (k + 1) + 1,
-				t->enc.kv_next - t->enc.kv);
+		ASSERT_EQ(t, 0, tx_send(t, GATHER, hdr_len + len, hdr_len));
+		ASSERT_EQ(t, 2 * (k + 1) + 1, t->enc.kv_next - t->enc.kv);
 	}
-	tx_expect_first(test, GATHER, t->size, in_place, "consecutive");
+	tx_expect_first(t, GATHER, t->size, in_place, "consecutive");
 }
 
 /* Gathering requires no markers, a short header and mapped memory. */
@@ -848,32 +799,32 @@ static void tx_can_gather(struct kunit *test)
 
 	tx_begin(t, 0, false, true);
 	iov_iter_kvec(&data, ITER_SOURCE, &kv, 1, 100);
-	KUNIT_EXPECT_TRUE(test, mpa_fpdu_can_gather(&t->enc, 64, &data, 100));
-	KUNIT_EXPECT_FALSE(test, mpa_fpdu_can_gather(&t->enc, 65, &data, 100));
-	KUNIT_EXPECT_FALSE(test, mpa_fpdu_can_gather(&t->enc, 64, &data, 0));
+	EXPECT_TRUE(t, mpa_fpdu_can_gather(&t->enc, 64, &data, 100));
+	EXPECT_FALSE(t, mpa_fpdu_can_gather(&t->enc, 65, &data, 100));
+	EXPECT_FALSE(t, mpa_fpdu_can_gather(&t->enc, 64, &data, 0));
 	iov_iter_bvec(&data, ITER_SOURCE, &bv, 1, 100);
-	KUNIT_EXPECT_TRUE(test, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
+	EXPECT_TRUE(t, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
 	t->enc.markers = true;
-	KUNIT_EXPECT_FALSE(test, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
+	EXPECT_FALSE(t, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
 	t->enc.markers = false;
 	iov_iter_xarray(&data, ITER_SOURCE, NULL, 0, 100);
-	KUNIT_EXPECT_FALSE(test, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
+	EXPECT_FALSE(t, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
 }
 
 /* Filling a segment, and MULPDU */
 
-static void tx_fill_one(struct kunit *test, u32 offset, u32 room, bool markers)
+static void tx_fill_one(struct tx_test *t, u32 offset, u32 room, bool markers)
 {
 	u32 len = mpa_fpdu_fill(offset, room, markers);
 	u32 size;
 
-	KUNIT_ASSERT_LE(test, len, MPA_ULPDU_MAX);
+	ASSERT_LE(t, len, MPA_ULPDU_MAX);
 	size = mpa_fpdu_size(offset, len, markers);
 	if (len)
-		KUNIT_ASSERT_LE(test, size, room);
+		ASSERT_LE(t, size, room);
 	size = mpa_fpdu_size(offset, len + 1, markers);
 	if (len < MPA_ULPDU_MAX)
-		KUNIT_ASSERT_GT(test, size, room);
+		ASSERT_GT(t, size, room);
 }
 
 /* mpa_fpdu_fill() returns the longest ULPDU that fits, at every offset. */
@@ -890,8 +841,8 @@ static void tx_fill_is_exact(struct kunit *test)
 
 	for (offset = 0; offset < 512; offset += 4) {
 		for (i = 0; i < ARRAY_SIZE(rooms); i++) {
-			tx_fill_one(test, offset, rooms[i], false);
-			tx_fill_one(test, offset, rooms[i], true);
+			tx_fill_one(test->priv, offset, rooms[i], false);
+			tx_fill_one(test->priv, offset, rooms[i], true);
 		}
 	}
 }
