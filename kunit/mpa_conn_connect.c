@@ -11,23 +11,6 @@
 #include <net/sock.h>
 #include "mpa_conn_test.h"
 
-/* The peer's answer to a Request of Rev 2 */
-enum conn_connect_act {
-	CONNECT_FIN,
-	CONNECT_FIN_IN_KEY,
-	CONNECT_FIN_IN_PD,
-	CONNECT_RESET,
-	CONNECT_REV_1,		/* Reply of Rev 1 */
-	CONNECT_REV_1_R,	/* rejecting Reply of Rev 1 */
-	CONNECT_REV_0,		/* Reply of Rev 0 */
-	CONNECT_NO_S_R,		/* rejecting Reply of Rev 2 without S */
-	CONNECT_SILENT,
-	CONNECT_NO_KEY,
-	CONNECT_NO_S,
-	CONNECT_SHORT_PD,
-	CONNECT_NO_A,
-};
-
 enum {
 	CONNECT_PD	= 40,
 	CONNECT_ROUNDS	= 48,
@@ -175,21 +158,10 @@ static void connect_reply(struct conn_test *t, u8 rev)
 /* Expect one done(). Its socket becomes t->sock[0]. */
 static void connect_expect_done(struct conn_test *t, int err)
 {
-	struct conn_sock *s = &t->helper;
-
-	ASSERT_TRUE(t, conn_sock_wait(s, &s->done, 1));
-	EXPECT_EQ(t, conn_sock_read(s, &s->done), 1);
-	ASSERT_EQ(t, s->err, err);
-	ASSERT_EQ(t, !s->client, !!err);
-	EXPECT_EQ(t, s->early, 0);
-	t->sock[0] = s->client;
-	s->client = NULL;
-}
-
-static void connect_close(struct conn_test *t)
-{
-	mpa_connect_close(t->helper.connector);
-	t->helper.connector = NULL;
+	conn_expect_done_sock(t, err);
+	EXPECT_EQ(t, t->helper.early, 0);
+	t->sock[0] = t->helper.client;
+	t->helper.client = NULL;
 }
 
 /* Expect full operation with the raw peer in @rev, after @setups sockets. */
@@ -248,7 +220,7 @@ static void connect_established(struct conn_test *t)
 	EXPECT_EQ(t, conn_sock_read(&t->helper, &t->helper.done), 0);
 	connect_reply(t, rev);
 	connect_expect_full(t, rev, 1);
-	connect_close(t);
+	conn_close_attempt(&t->helper);
 	conn_expect_alive(t, &t->a);
 	conn_detach(t, &t->a);
 	EXPECT_NULL(t, t->sock[0]->sk->sk_user_data);
@@ -264,7 +236,7 @@ static void connect_detached(struct conn_test *t)
 	connect_expect_done(t, 0);
 	EXPECT_EQ(t, t->a.nr_log, 1);
 	EXPECT_NULL(t, t->sock[0]->sk->sk_user_data);
-	connect_close(t);
+	conn_close_attempt(&t->helper);
 }
 
 /* A rejecting Reply of Rev 2 causes no fallback. */
@@ -284,69 +256,43 @@ static void connect_rejected(struct conn_test *t)
 	conn_expect_silence(t);
 }
 
-/* Answers of the peer to a Request of Rev 2 */
-
+/* The peer's answer to a Request of Rev 2 */
 struct connect_act {
-	u32		octets;		/* sent of the frame; FIN if not all */
-	u8		flags;
+	u32		flags;		/* of mpa_connect() */
+	enum mpa_reason	reason;		/* why the connection ends */
+	u32		octets;		/* sent of the Reply; FIN if not all */
+	u8		reply;		/* its flags */
 	u8		rev;
 	u8		pd_len;
-	bool		reset;
-	bool		silent;
-	enum mpa_reason	reason;
-};
-
-static const struct connect_act connect_acts[] = {
-	[CONNECT_FIN] = { .reason = MPA_REASON_FIN },
-	[CONNECT_FIN_IN_KEY] = { .octets = 9, .reason = MPA_REASON_SHORT },
-	[CONNECT_FIN_IN_PD] = { .octets = 22, .flags = PEER_C | PEER_S,
-				.rev = 2, .pd_len = 4,
-				.reason = MPA_REASON_SHORT },
-	[CONNECT_RESET] = { .reset = true, .reason = MPA_REASON_RESET },
-	[CONNECT_REV_1] = { .octets = 20, .flags = PEER_C, .rev = 1,
-			    .reason = MPA_REASON_REVISION },
-	[CONNECT_REV_1_R] = { .octets = 20, .flags = PEER_C | PEER_R,
-			      .rev = 1 },
-	[CONNECT_REV_0] = { .octets = 20, .flags = PEER_M | PEER_C,
-			    .reason = MPA_REASON_REVISION },
-	[CONNECT_NO_S_R] = { .octets = 20, .flags = PEER_C | PEER_R,
-			     .rev = 2 },
-	[CONNECT_SILENT] = { .silent = true, .reason = MPA_REASON_TIMEOUT },
-	[CONNECT_NO_KEY] = { .octets = 20, .reason = MPA_REASON_KEY },
-	[CONNECT_NO_S] = { .octets = 20, .flags = PEER_C, .rev = 2,
-			   .reason = MPA_REASON_ENHANCED },
-	[CONNECT_SHORT_PD] = { .octets = 20, .flags = PEER_C | PEER_S,
-			       .rev = 2, .pd_len = 3,
-			       .reason = MPA_REASON_PD_LENGTH },
-	[CONNECT_NO_A] = { .octets = 24, .flags = PEER_C | PEER_S, .rev = 2,
-			   .pd_len = 4, .reason = MPA_REASON_RTR },
 };
 
 static void connect_act(struct conn_test *t, const struct connect_act *act)
 {
 	static const u8 pd[] = { 0, 5, 0, 5 };
 
-	mpa_peer_frame(t->buf, true, act->flags, act->rev, pd, act->pd_len);
+	mpa_peer_frame(t->buf, true, act->reply, act->rev, pd, act->pd_len);
 	if (act->reason == MPA_REASON_KEY)
 		t->buf[0] ^= 1;
 	conn_write(t, t->buf, act->octets);
-	if (act->reset)
+	if (act->reason == MPA_REASON_RESET)
 		mpa_peer_reset(&t->peer);
-	else if (act->octets < 20 + act->pd_len && !act->silent)
+	else if (act->octets < 20 + act->pd_len &&
+		 act->reason != MPA_REASON_TIMEOUT)
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 }
 
-static void connect_begin_act(struct conn_test *t, u32 flags)
+static void connect_begin_act(struct conn_test *t,
+			      const struct connect_act *act)
 {
-	const struct connect_act *act = &connect_acts[conn_arg(t)];
+	bool silent = act->reason == MPA_REASON_TIMEOUT;
 
 	connect_prepare(t, MPA_REV_2);
-	if (act->silent)
+	if (silent)
 		WRITE_ONCE(t->mn->startup_timeout_ms, 200);
-	connect_call(t, flags);
+	connect_call(t, act->flags);
 	connect_accept(t);
 	/* On a slow machine the startup timer may expire before the Request. */
-	if (!act->silent)
+	if (!silent)
 		connect_expect_request(t, MPA_REV_2);
 	connect_act(t, act);
 }
@@ -359,7 +305,7 @@ static void connect_fallback(struct conn_test *t)
 	conn_attach(t, 0);
 	conn_reopen(t);
 	before = conn_counter(t, MPA_MIB_FALLBACKS);
-	connect_begin_act(t, MPA_F_FALLBACK);
+	connect_begin_act(t, conn_data(t));
 	if (t->peer.sock)
 		EXPECT_NE(t, mpa_peer_read_end(&t->peer), -EAGAIN);
 	connect_accept(t);
@@ -372,11 +318,12 @@ static void connect_fallback(struct conn_test *t)
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_FALLBACKS), before + 1);
 }
 
-static void connect_no_fallback(struct conn_test *t, u32 flags)
+/* No fallback: without the flag, or at errors not typical of a Rev 1 peer */
+static void connect_no_fallback(struct conn_test *t)
 {
-	const struct connect_act *act = &connect_acts[conn_arg(t)];
+	const struct connect_act *act = conn_data(t);
 
-	connect_begin_act(t, flags);
+	connect_begin_act(t, act);
 	CONN_WAIT(t, &t->a, EV_ENDED, 1);
 	EXPECT_STREQ(t, mpa_reason_name(t->a.end.reason),
 		     mpa_reason_name(act->reason));
@@ -385,18 +332,6 @@ static void connect_no_fallback(struct conn_test *t, u32 flags)
 	CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
 	conn_detach(t, &t->a);
 	EXPECT_EQ(t, t->helper.setups, 1);
-}
-
-/* Without MPA_F_FALLBACK there is no fallback. */
-static void connect_no_flag(struct conn_test *t)
-{
-	connect_no_fallback(t, 0);
-}
-
-/* Errors that do not indicate a peer of Rev 1 cause no fallback. */
-static void connect_other_error(struct conn_test *t)
-{
-	connect_no_fallback(t, MPA_F_FALLBACK);
 }
 
 /* A Reply of Rev 2 that negotiation refuses, and a reset right after it. */
@@ -494,7 +429,7 @@ static void connect_net(struct conn_test *t)
 		t->helper.done = 0;
 		connect_call(t, 0);
 		connect_expect_done(t, -ECONNREFUSED);
-		connect_close(t);
+		conn_close_attempt(&t->helper);
 		EXPECT_EQ(t, -EPERM,
 				PTR_ERR_OR_ZERO(mpa_connect(&params,
 							    connect_done)));
@@ -609,7 +544,7 @@ static void connect_close_early(struct conn_test *t)
 	/* The work item has run: it waits for TCP. */
 	mpa_barrier();
 	EXPECT_EQ(t, conn_sock_read(&t->helper, &t->helper.done), 0);
-	connect_close(t);
+	conn_close_attempt(&t->helper);
 	connect_expect_cancelled(t, 1);
 }
 
@@ -623,7 +558,7 @@ static void connect_close_waiting(struct conn_test *t)
 		connect_expect_request(t, MPA_REV_1);
 	}
 	EXPECT_EQ(t, conn_sock_read(&t->helper, &t->helper.done), 0);
-	connect_close(t);
+	conn_close_attempt(&t->helper);
 	connect_expect_cancelled(t, conn_arg(t) ? 2 : 1);
 	conn_expect_over(t);
 }
@@ -641,7 +576,7 @@ static void connect_close_between(struct conn_test *t)
 	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_wait_stopped(t);
-	connect_close(t);
+	conn_close_attempt(&t->helper);
 	complete(&t->helper.go);
 	connect_expect_cancelled(t, 2);
 }
@@ -678,7 +613,7 @@ static void connect_close_releasing(struct conn_test *t)
 	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_wait_stopped(t);
-	connect_close(t);
+	conn_close_attempt(&t->helper);
 	/* There is no second attempt; it would begin at once. */
 	EXPECT_FALSE(t, wait_event_timeout(s->wait, conn_sock_read(s,
 								   setups) > 1,
@@ -854,12 +789,20 @@ static void connect_race(struct conn_test *t)
 		connect_race_listen(t);
 		connect_call(t, MPA_F_FALLBACK);
 		usleep_range(i * 80, i * 80 + 10);
-		connect_close(t);
+		conn_close_attempt(&t->helper);
 		connect_race_expect(t);
 		connect_race_reset(t);
 	}
 	EXPECT_EQ(t, t->helper.early, 0);
 }
+
+#define FALLBACK(title, ...)						\
+	{ title, connect_fallback,					\
+	  .data = &(const struct connect_act){ MPA_F_FALLBACK, __VA_ARGS__ } }
+
+#define NO_FALLBACK(title, ...)						\
+	{ title, connect_no_fallback,					\
+	  .data = &(const struct connect_act){ __VA_ARGS__ } }
 
 static const struct conn_row connect_rows[] = {
 	{ "E-39: established, Rev 1", connect_established, MPA_REV_1 },
@@ -868,32 +811,33 @@ static const struct conn_row connect_rows[] = {
 	  connect_memalloc, MPA_F_MEMALLOC },
 	{ "reclaim-safe, flag of the connection", connect_memalloc, 0 },
 	{ "E-17: rejected", connect_rejected },
-	{ "E-41: FIN", connect_fallback, CONNECT_FIN },
-	{ "E-41: FIN inside the key", connect_fallback, CONNECT_FIN_IN_KEY },
-	{ "E-41: FIN inside the private data",
-	  connect_fallback, CONNECT_FIN_IN_PD },
-	{ "E-41: RST", connect_fallback, CONNECT_RESET },
-	{ "E-41: Rev 1", connect_fallback, CONNECT_REV_1 },
-	{ "E-41: Rev 1, R 1", connect_fallback, CONNECT_REV_1_R },
-	{ "E-41: Rev 0", connect_fallback, CONNECT_REV_0 },
-	{ "E-41: R 1, without S", connect_fallback, CONNECT_NO_S_R },
+	FALLBACK("E-41: FIN", MPA_REASON_FIN, 0),
+	FALLBACK("E-41: FIN inside the key", MPA_REASON_SHORT, 9),
+	FALLBACK("E-41: FIN inside the private data",
+		 MPA_REASON_SHORT, 22, PEER_C | PEER_S, 2, 4),
+	FALLBACK("E-41: RST", MPA_REASON_RESET, 0),
+	FALLBACK("E-41: Rev 1", MPA_REASON_REVISION, 20, PEER_C, 1),
+	FALLBACK("E-41: Rev 1, R 1", 0, 20, PEER_C | PEER_R, 1),
+	FALLBACK("E-41: Rev 0", MPA_REASON_REVISION, 20, PEER_M | PEER_C, 0),
+	FALLBACK("E-41: R 1, without S", 0, 20, PEER_C | PEER_R, 2),
 	{ "E-41: R 1, twice", connect_fallback_rejected },
-	{ "E-41: silence", connect_fallback, CONNECT_SILENT },
+	FALLBACK("E-41: silence", MPA_REASON_TIMEOUT, 0),
 	{ "E-41: FIN, twice", connect_fallback_once },
-	{ "no MPA_F_FALLBACK: FIN", connect_no_flag, CONNECT_FIN },
-	{ "no MPA_F_FALLBACK: FIN inside the key",
-	  connect_no_flag, CONNECT_FIN_IN_KEY },
-	{ "no MPA_F_FALLBACK: RST", connect_no_flag, CONNECT_RESET },
-	{ "no MPA_F_FALLBACK: Rev 1", connect_no_flag, CONNECT_REV_1 },
-	{ "no MPA_F_FALLBACK: silence", connect_no_flag, CONNECT_SILENT },
-	{ "CS-34: no fallback: wrong key",
-	  connect_other_error, CONNECT_NO_KEY },
-	{ "E-42: no fallback: Reply without S",
-	  connect_other_error, CONNECT_NO_S },
-	{ "E-06: no fallback: PD_Length 3",
-	  connect_other_error, CONNECT_SHORT_PD },
-	{ "E-31 E-42: no fallback: A is not answered",
-	  connect_other_error, CONNECT_NO_A },
+	NO_FALLBACK("no MPA_F_FALLBACK: FIN", 0, MPA_REASON_FIN, 0),
+	NO_FALLBACK("no MPA_F_FALLBACK: FIN inside the key",
+		    0, MPA_REASON_SHORT, 9),
+	NO_FALLBACK("no MPA_F_FALLBACK: RST", 0, MPA_REASON_RESET, 0),
+	NO_FALLBACK("no MPA_F_FALLBACK: Rev 1",
+		    0, MPA_REASON_REVISION, 20, PEER_C, 1),
+	NO_FALLBACK("no MPA_F_FALLBACK: silence", 0, MPA_REASON_TIMEOUT, 0),
+	NO_FALLBACK("CS-34: no fallback: wrong key",
+		    MPA_F_FALLBACK, MPA_REASON_KEY, 20),
+	NO_FALLBACK("E-42: no fallback: Reply without S",
+		    MPA_F_FALLBACK, MPA_REASON_ENHANCED, 20, PEER_C, 2),
+	NO_FALLBACK("E-06: no fallback: PD_Length 3", MPA_F_FALLBACK,
+		    MPA_REASON_PD_LENGTH, 20, PEER_C | PEER_S, 2, 3),
+	NO_FALLBACK("E-31 E-42: no fallback: A is not answered", MPA_F_FALLBACK,
+		    MPA_REASON_RTR, 24, PEER_C | PEER_S, 2, 4),
 	{ "no fallback: RST after a Reply of Rev 2",
 	  connect_reset_after_reply },
 	{ "refused", connect_refused, false },

@@ -405,34 +405,34 @@ static void enh_reject(struct conn_test *t)
 
 /* mpa_attach(), mpa_start_responder() */
 
-static void enh_refused_params(struct conn_test *t)
-{
-	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_attach(t->sock[0], &t->a.params)),
-		  -EINVAL);
-}
-
 static void enh_params(struct conn_test *t)
 {
+	static const struct {
+		u8			rev;
+		struct mpa_enhanced	enhanced;
+		u16			ird_max;
+	} bad[] = {
+		{ MPA_REV_1 },
+		{ MPA_REV_2, { .ird = 0x4000 } },
+		{ MPA_REV_2, { .ord = 0x4000 } },
+		{ MPA_REV_2, { .rtr = ENH_ANY + 1 } },
+		{ MPA_REV_2, { }, 0x4000 },
+	};
 	struct mpa_params good = t->a.params;
+	u32 i;
 
 	conn_pair(t);
 	good.flags = MPA_F_ENHANCED;
 	good.rev = MPA_REV_2;
-	t->a.params = good;
-	t->a.params.rev = MPA_REV_1;
-	enh_refused_params(t);
-	t->a.params = good;
-	t->a.params.enhanced.ird = 0x4000;
-	enh_refused_params(t);
-	t->a.params = good;
-	t->a.params.enhanced.ord = 0x4000;
-	enh_refused_params(t);
-	t->a.params = good;
-	t->a.params.enhanced.rtr = ENH_ANY + 1;
-	enh_refused_params(t);
-	t->a.params = good;
-	t->a.params.ird_max = 0x4000;
-	enh_refused_params(t);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		t->a.params = good;
+		t->a.params.rev = bad[i].rev;
+		t->a.params.enhanced = bad[i].enhanced;
+		t->a.params.ird_max = bad[i].ird_max;
+		EXPECT_EQ(t, -EINVAL,
+			  PTR_ERR_OR_ZERO(mpa_attach(t->sock[0],
+						     &t->a.params)));
+	}
 
 	/* A Responder must support at least one kind of RTR. */
 	t->a.params = good;

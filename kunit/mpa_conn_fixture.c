@@ -152,6 +152,24 @@ bool conn_sock_wait(struct conn_sock *s, const u32 *what, u32 times)
 				  CONN_PATIENCE);
 }
 
+/* Expect one done() of mpa_connect(). */
+void conn_expect_done_sock(struct conn_test *t, int err)
+{
+	struct conn_sock *s = &t->helper;
+
+	ASSERT_TRUE(t, conn_sock_wait(s, &s->done, 1));
+	EXPECT_EQ(t, conn_sock_read(s, &s->done), 1);
+	ASSERT_EQ(t, s->err, err);
+	ASSERT_EQ(t, !s->client, !!err);
+}
+
+/* Close the handle of mpa_connect(). */
+void conn_close_attempt(struct conn_sock *s)
+{
+	mpa_connect_close(s->connector);
+	s->connector = NULL;
+}
+
 /* For a callback: wait here until the case completes @go. */
 void conn_sock_stop(struct conn_sock *s)
 {

@@ -122,16 +122,6 @@ static void sock_connect(struct conn_test *t, u16 port)
 	t->helper.connector = connector;
 }
 
-static void sock_expect_done(struct conn_test *t, int err)
-{
-	struct conn_sock *s = &t->helper;
-
-	ASSERT_TRUE(t, conn_sock_wait(s, &s->done, 1));
-	EXPECT_EQ(t, conn_sock_read(s, &s->done), 1);
-	ASSERT_EQ(t, s->err, err);
-	ASSERT_EQ(t, !s->client, !!err);
-}
-
 static void sock_give(struct conn_test *t)
 {
 	t->sock[0] = t->helper.client;
@@ -146,7 +136,7 @@ static void sock_connect_listen(struct conn_test *t)
 	struct conn_sock *s = &t->helper;
 
 	sock_connect(t, sock_listen(t));
-	sock_expect_done(t, 0);
+	conn_expect_done_sock(t, 0);
 	ASSERT_TRUE(t, conn_sock_wait(s, &s->accepted, 1));
 	EXPECT_EQ(t, s->setups, 2);
 	EXPECT_EQ(t, s->client->sk->sk_priority, 5);
@@ -179,7 +169,7 @@ static void sock_refused(struct conn_test *t)
 	EXPECT_EQ(t, mpa_listen_close_sync(t->helper.listener), 0);
 	t->helper.listener = NULL;
 	sock_connect(t, port);
-	sock_expect_done(t, -ECONNREFUSED);
+	conn_expect_done_sock(t, -ECONNREFUSED);
 }
 
 /* mpa_listen() reports that the address is in use. */
@@ -191,6 +181,13 @@ static void sock_in_use(struct conn_test *t)
 		  -EADDRINUSE);
 }
 
+static void sock_refuses(struct conn_test *t,
+			 const struct mpa_sock_params *params, int err)
+{
+	EXPECT_EQ(t, err, PTR_ERR_OR_ZERO(mpa_listen(params, sock_accepted)));
+	EXPECT_EQ(t, err, PTR_ERR_OR_ZERO(mpa_connect(params, sock_done)));
+}
+
 static void sock_refused_params(struct conn_test *t)
 {
 	struct mpa_sock_params good = sock_params(t, 0), bad;
@@ -198,17 +195,12 @@ static void sock_refused_params(struct conn_test *t)
 	sock_loopback(&good.peer, conn_arg(t), 9);
 	bad = good;
 	bad.flags = BIT(31);
-	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_listen(&bad, sock_accepted)), -EINVAL);
-	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_connect(&bad, sock_done)), -EINVAL);
+	sock_refuses(t, &bad, -EINVAL);
 	bad = good;
 	bad.local.ss_family = AF_UNIX;
-	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_listen(&bad, sock_accepted)),
-		  -EAFNOSUPPORT);
-	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_connect(&bad, sock_done)),
-		  -EAFNOSUPPORT);
+	sock_refuses(t, &bad, -EAFNOSUPPORT);
 	t->helper.setup_err = -EPERM;
-	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_listen(&good, sock_accepted)), -EPERM);
-	EXPECT_EQ(t, PTR_ERR_OR_ZERO(mpa_connect(&good, sock_done)), -EPERM);
+	sock_refuses(t, &good, -EPERM);
 	EXPECT_EQ(t, t->helper.done, 0);
 }
 
@@ -225,18 +217,16 @@ static void sock_cancel(struct conn_test *t)
 	for (i = 0; i < 2; i++) {
 		sock_connect(t,
 			     ntohs(((struct sockaddr_in *) &addr)->sin_port));
-		sock_expect_done(t, 0);
-		mpa_connect_close(s->connector);
-		s->connector = NULL;
+		conn_expect_done_sock(t, 0);
+		conn_close_attempt(s);
 		mpa_peer_close(s->client);
 		s->client = NULL;
 		s->done = 0;
 	}
 	sock_connect(t, ntohs(((struct sockaddr_in *)&addr)->sin_port));
 	EXPECT_EQ(t, s->done, 0);
-	mpa_connect_close(s->connector);
-	s->connector = NULL;
-	sock_expect_done(t, -ECANCELED);
+	conn_close_attempt(s);
+	conn_expect_done_sock(t, -ECANCELED);
 }
 
 /*
@@ -255,7 +245,7 @@ static void sock_nested(struct conn_test *t)
 	sock_connect(t, port);
 	release_sock(other->sk);
 	sock_release(other);
-	sock_expect_done(t, 0);
+	conn_expect_done_sock(t, 0);
 }
 
 /* Connect a socket without MPA to @port. */

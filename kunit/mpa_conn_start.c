@@ -113,33 +113,28 @@ static void attach_twice(struct conn_test *t)
 
 static void attach_params(struct conn_test *t)
 {
-	struct mpa_params good = t->a.params;
-	struct mpa_ops ops = *good.ops;
+	struct mpa_ops no_recv = mpa_consumer_ops;
+	struct mpa_ops no_ended = mpa_consumer_ops;
+	struct mpa_ops no_released = mpa_consumer_ops;
+	const struct mpa_params good = t->a.params, bad[] = {
+		{ .ops = NULL },
+		{ .ops = good.ops, .rev = MPA_REV_2 + 1 },
+		{ .ops = good.ops, .flags = BIT(31) },
+		{ .ops = good.ops, .flags = MPA_F_REV0, .rev = MPA_REV_1 },
+		{ .ops = &no_recv },
+		{ .ops = &no_ended },
+		{ .ops = &no_released },
+	};
+	u32 i;
 
+	no_recv.recv = NULL;
+	no_ended.ended = NULL;
+	no_released.released = NULL;
 	conn_pair(t);
-	t->a.params.ops = NULL;
-	start_refused(t, t->sock[0], -EINVAL);
-	t->a.params = good;
-	t->a.params.rev = MPA_REV_2 + 1;
-	start_refused(t, t->sock[0], -EINVAL);
-	t->a.params = good;
-	t->a.params.flags = BIT(31);
-	start_refused(t, t->sock[0], -EINVAL);
-	t->a.params = good;
-	t->a.params.flags = MPA_F_REV0;
-	t->a.params.rev = MPA_REV_1;
-	start_refused(t, t->sock[0], -EINVAL);
-
-	t->a.params = good;
-	t->a.params.ops = &ops;
-	ops.recv = NULL;
-	start_refused(t, t->sock[0], -EINVAL);
-	ops = *good.ops;
-	ops.ended = NULL;
-	start_refused(t, t->sock[0], -EINVAL);
-	ops = *good.ops;
-	ops.released = NULL;
-	start_refused(t, t->sock[0], -EINVAL);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		t->a.params = bad[i];
+		start_refused(t, t->sock[0], -EINVAL);
+	}
 	t->a.params = good;
 }
 

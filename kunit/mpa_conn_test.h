@@ -86,7 +86,7 @@ struct conn_msg {
 /* Results of mpa_connect() and mpa_listen() */
 struct conn_sock {
 	wait_queue_head_t	wait;		/* woken by each callback */
-	spinlock_t		lock;		/* fields that callbacks write */
+	spinlock_t		lock;		/* what callbacks write */
 	/* closed at the end of the case */
 	struct mpa_listener	*listener;
 	struct mpa_connector	*connector;
@@ -94,7 +94,7 @@ struct conn_sock {
 	struct socket		*server;	/* the first of accepted() */
 	/* calls of callbacks, and what they got and return */
 	u32			accepted;
-	u32			extra;		/* other sockets, closed at once */
+	u32			extra;		/* others, closed at once */
 	u32			done;
 	int			err;		/* of done() */
 	u32			setups;
@@ -137,7 +137,7 @@ struct conn_test {
 	struct mpa_consumer	b;		/* of the second, if any */
 	struct socket		*sock[2];	/* closed at the end */
 	struct mpa_peer		peer;
-	struct conn_sock	helper;		/* mpa_connect(), mpa_listen() */
+	struct conn_sock	helper;		/* mpa_connect(), _listen() */
 	struct mpa_peer_opts	opts;		/* of the sockets */
 	u8			*pool;		/* ULPDU k is at [k % 256] */
 	u8			*buf;		/* the peer sends this next */
@@ -201,6 +201,8 @@ static inline void conn_buffers(struct conn_test *t, int rcvbuf, int sndbuf)
 u32 conn_sock_read(struct conn_sock *s, const u32 *what);
 bool conn_sock_wait(struct conn_sock *s, const u32 *what, u32 times);
 void conn_sock_stop(struct conn_sock *s);
+void conn_expect_done_sock(struct conn_test *t, int err);
+void conn_close_attempt(struct conn_sock *s);
 void conn_wait_stopped(struct conn_test *t);
 
 int conn_init(struct kunit *test);

@@ -53,7 +53,7 @@ struct mpa_consumer {
 	 * reads @count with the lock also sees all members below.
 	 */
 	u64			count[EV_COUNTS];
-	u8			log[CONSUMER_LOG];	/* callbacks, in order */
+	u8			log[CONSUMER_LOG];	/* callbacks */
 	u32			nr_log;
 	atomic_t		inside;		/* callbacks running now */
 	u32			overlaps;	/* times that two ran at once */

@@ -884,7 +884,7 @@ struct frame_all {
 };
 
 static const struct frame_all frame_alls[] = {
-	{ "E-12 E-13 E-14 E-18 E-20 E-25 E-26 E-27 E-28 E-29 E-33 E-34: Replies",
+	{ "E-12 E-13 E-14 E-18 E-20 E-25 E-26 E-27 E-28 E-29 E-33: Replies",
 	  frame_check_reply },
 	{ "E-15 E-16 E-19 E-21 E-30 E-31 E-33 E-42 E-43: Replies received",
 	  frame_check_terms },

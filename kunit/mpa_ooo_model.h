@@ -26,16 +26,16 @@ struct ooo_model {
 	bool			behind;		/* @src: those after holes */
 	u64			start;		/* offsets count from here */
 	u32			end;		/* octets sent */
-	u32			next;		/* before it all arrived (RCV.NXT) */
+	u32			next;		/* RCV.NXT: all before arrived */
 	u32			at;		/* before it all is delivered */
 	u32			batch;		/* FPDUs verified in one call */
 	bool			decodes;	/* passed FPDUs, when reached */
-	bool			mixed;		/* switch that after each FPDU */
-	bool			altered;	/* octets that were not sent came */
+	bool			mixed;		/* @decodes changes each time */
+	bool			altered;	/* other octets have arrived */
 	bool			diverged;	/* passed FPDUs differ now */
 	bool			full;		/* no range was left */
 	enum mpa_reason		reason;		/* of the end of the stream */
-	u32			wanted;		/* octets a search has to pass */
+	u32			wanted;		/* octets yet to be passed */
 	u32			ooo;		/* octets passed out of order */
 	u32			bad;		/* FPDUs found bad too early */
 	u32			read;		/* octets read by the map */

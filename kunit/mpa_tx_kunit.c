@@ -445,7 +445,7 @@ struct tx_source {
 	enum tx_way	way;		/* what becomes of it */
 	enum tx_kind	kind;		/* of its iterator */
 	bool		markers;
-	u32		hdr_len;	/* octets of each ULPDU not part of it */
+	u32		hdr_len;	/* octets of each ULPDU before it */
 	u32		len;		/* octets of each ULPDU in it */
 	u32		seg;		/* octets per segment */
 	u32		gap;		/* octets between two segments */
