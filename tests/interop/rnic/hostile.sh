@@ -166,7 +166,7 @@ known() {
 	local peer before after
 
 	devices mpa mpa
-	ns a mpa-peer -t 20 listen "$A4" 7174 expect-request:rev=2,A=1,C=1 \
+	command ns a mpa-peer -t 20 listen "$A4" 7174 expect-request:rev=2,A=1,C=1 \
 		reply:rev=2,s=1,ird=1,ord=1,A=1,C=1 expect-fpdu:rtr=write \
 		expect-fpdu keep:b=18-25,k=26-29 stop "$@" >"$STATE/peer" &
 	peer=$!
@@ -200,7 +200,7 @@ known_against() {
 
 # The first octet and the last, at most one Read at a time, and no octets anywhere
 known_allowed() {
-	FIRST=aa LAST=bb
+	local FIRST=aa LAST=bb
 	known "fpdu:ulpdu=$(known_write 0 aa)" \
 		"fpdu:ulpdu=$(known_write $((OWNED - 1)) bb)" \
 		"fpdu:ulpdu=$(known_write -5 '' 1)" \
@@ -214,7 +214,7 @@ known_allowed() {
 
 # Its Terminate in the middle of a Write: the octet before is there
 known_terminate() {
-	FIRST=aa
+	local FIRST=aa
 	known "fpdu:ulpdu=8140$(known_stag 0)$(known_at 0)aa" \
 		"fpdu:ulpdu=$(seg_terminate 0/0/0)" \
 		"fpdu:ulpdu=$(known_write 1 bb)" end:fin,rest
