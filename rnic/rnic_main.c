@@ -165,8 +165,12 @@ static struct rnic_dev *dev_new(struct net_device *netdev)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
 	xa_init_flags(&dev->eps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	memcpy(dev->gid.raw, netdev->dev_addr, ETH_ALEN);
-	addrconf_addr_eui48((u8 *)&dev->ib.node_guid, netdev->dev_addr);
+	/* lo has an address of zeros: as a GID the core takes it for none. */
+	if (is_zero_ether_addr(netdev->dev_addr))
+		eth_random_addr(dev->gid.raw);
+	else
+		memcpy(dev->gid.raw, netdev->dev_addr, ETH_ALEN);
+	addrconf_addr_eui48((u8 *)&dev->ib.node_guid, dev->gid.raw);
 	dev->ib.node_type = RDMA_NODE_RNIC;
 	strscpy(dev->ib.node_desc, "iWARP on MPA", sizeof(dev->ib.node_desc));
 	dev->ib.phys_port_cnt = 1;
