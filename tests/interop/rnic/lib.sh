@@ -66,12 +66,8 @@ devices() {
 
 # serves PORT PROGRAM...: a server of the case, in b
 serves() {
-	# siw, asked to listen on all addresses, does so in the namespace of the program,
-	# and takes the port from us
-	[[ $KINDS == mpa* ]] || rdma link delete iwa
 	theirs "${@:2}"
 	until_listening "$1"
-	[[ $KINDS == mpa* ]] || device a "${KINDS% to *}"
 	# siw overlooks an FPDU right behind its Reply
 	[[ $KINDS != *"to mpa" ]] && late_reply
 	return 0

@@ -98,15 +98,24 @@ rdma_xclient() {
 	passed rdma_xclient 2 32
 }
 
-# Both ends need the same options. -T v compares.
-rstream() {
-	local options=(-T v -S all -I 5 -C 5)
+# rsockets PROGRAM KIND KIND SIZE: both ends need the same options. -T v compares.
+rsockets() {
+	local options=(-T v -S "$4" -I 5 -C 5)
 
-	devices "$1" "$2"
-	serves 7471 rstream "${options[@]}"
-	asks rstream -s "$B4" "${options[@]}"
+	devices "$2" "$3"
+	serves 7471 "$1" "${options[@]}"
+	asks "$1" -s "$B4" "${options[@]}"
 	theirs_good
-	passed rstream - -
+	passed "$1" - -
+}
+
+# Its server never ends
+cmtime() {
+	devices "$1" "$2"
+	serves 7471 cmtime -b "$B4" -c 100
+	asks cmtime -s "$B4" -c 100
+	kill "$PROGRAM"
+	passed cmtime 0 0
 }
 
 # perf_once PROGRAM SIZES
@@ -157,13 +166,14 @@ for ends in "mpa mpa" "mpa stock" "stock mpa"; do
 		test_case "$name.rdma_client" "a Send each way" rdma_client $ends
 		test_case "$name.rdma_xclient" "rdma_xclient -c r" rdma_xclient $ends
 		test_case "$name.rstream" "rsockets, all sizes, compared" \
-			rstream $ends
+			rsockets rstream $ends all
 		test_case "$name.fi_pingpong" "libfabric over verbs" \
 			fi_pingpong $ends
-		# perftest listens twice, and siw takes the port
-		[[ $ends != stock* ]] || continue
 		for op in send write read; do
 			for kind in bw lat; do
+				# Its server speaks first
+				[[ $ends.$op.$kind != "stock mpa.write.lat" ]] ||
+					continue
 				sizes="-s 65536"
 				[[ -z ${LONG-} && $name.$kind != mpa.mpa.bw ]] ||
 					sizes=-a
@@ -172,6 +182,10 @@ for ends in "mpa mpa" "mpa stock" "stock mpa"; do
 					perf $ends ib_${op}_$kind "$sizes"
 			done
 		done
+		test_case "$name.rping.ipv6" "rping over IPv6" \
+			rping $ends 65535 20 1500 "$B6"
+		test_case "$name.rping.mtu9000" "rping, MTU 9000" \
+			rping $ends 65535 20 9000
 	}
 done
 for ends in "mpa mpa" "mpa stock" "p2p mpa"; do
@@ -180,8 +194,10 @@ for ends in "mpa mpa" "mpa stock" "p2p mpa"; do
 	test_case "${name/stock/siw}.ucmatose" \
 		"4 connections, 100 messages of 5000 octets each way" ucmatose $ends
 done
-test_case mpa.mpa.rping.ipv6 "rping over IPv6" rping mpa mpa 65535 50 1500 "$B6"
 test_case mpa.mpa.ucmatose.ipv6 "IPv6" ucmatose mpa mpa "$B6"
+test_case mpa.mpa.riostream "RDMA Writes of rsockets, compared" \
+	rsockets riostream mpa mpa 65536
+test_case mpa.mpa.cmtime "100 connections at once" cmtime mpa mpa
 test_case mpa.mpa.ib_send_bw.srq "perftest with a shared receive queue" \
 	perf mpa mpa ib_send_bw "-s 65536 --use-srq"
 test_case mpa.mpa.ib_write_bw.mtu9000 "perftest, MTU 9000" \

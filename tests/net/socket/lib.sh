@@ -110,7 +110,9 @@ address() {
 
 network_pair() {
 	new_space a b
-	ip link add va netns a type veth peer name vb netns b
+	# Not vb's number: siw, asked to listen on all addresses, binds to that of its
+	# netdev, but in the namespace of the program
+	ip link add va index 11 netns a type veth peer name vb netns b
 	address a va "$1" 10.0.0.1 fd00::1
 	address b vb "$1" 10.0.0.2 fd00::2
 }
