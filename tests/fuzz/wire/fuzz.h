@@ -25,18 +25,15 @@
 struct play;
 struct step;
 
-/**
- * struct op - a kind of step
- * @name: its word in a seed
- * @run: does it
- * @arg: its arguments, each with values that good peers send
- */
+/* a kind of step */
 struct op {
-	const char	*name;
+	const char	*name;		/* its word in a seed */
+	/* does it */
 	void		(*run)(struct play *p, const struct step *step);
 	struct {
 		const char	*name;
 		uint32_t	good[GOOD_VALUES];
+	/* its arguments, each with values that good peers send */
 	} arg[ARGS];
 };
 
@@ -70,43 +67,28 @@ struct step {
 	};
 };
 
-/**
- * struct setup - the consumer at the other end
- * @name: first word of a seed
- * @command: written to the consumer's cmd file
- * @rdmap: the consumer is mpa_rdmap, else mpa_ping
- * @listens: it is a server
- * @echo: it echoes
- * @rev: revision
- * @immediate: without startup frames
- * @clean: clean peers connect to it as well
- */
+/* the consumer at the other end */
 struct setup {
-	const char	*name;
-	const char	*command;
+	const char	*name;		/* first word of a seed */
+	const char	*command;	/* written to the consumer's cmd file */
+	/* the consumer is mpa_rdmap, else mpa_ping */
 	bool		rdmap;
-	bool		listens;
-	bool		echo;
-	int		rev;
-	bool		immediate;
-	bool		clean;
+	bool		listens;	/* it is a server */
+	bool		echo;		/* it echoes */
+	int		rev;		/* revision */
+	bool		immediate;	/* without startup frames */
+	bool		clean;		/* clean peers connect to it as well */
 };
 
 extern const struct setup setups[];
 extern const int nr_setups;
 
-/**
- * struct seed - a connection
- * @setup: place in setups[]
- * @space: namespace
- * @nr: steps
- * @step: the steps
- */
+/* a connection */
 struct seed {
-	int		setup;
-	int		space;
-	int		nr;
-	struct step	step[STEPS];
+	int		setup;		/* place in setups[] */
+	int		space;		/* namespace */
+	int		nr;		/* steps */
+	struct step	step[STEPS];	/* the steps */
 };
 
 /* seed.c */
@@ -120,61 +102,40 @@ struct rnd {
 
 uint32_t rnd_below(struct rnd *r, uint32_t n);
 void seed_make(struct seed *s, struct rnd *r);
-void seed_drop(struct seed *s, int at);
 void seed_mutate(struct seed *s, const struct seed *other, struct rnd *r);
 
-/**
- * struct play - a connection being played
- * @seed: seed to play
- * @fd: socket
- * @spill: a connection with itself, see send_apart()
- * @nr_pending: length of @pending
- * @nr_out: length of @out
- * @nr_in: length of @in
- * @taken: octets of @in used by an echo
- * @lost_track: a buffer overflowed, or TCP did not take octets
- * @settled: the peer's frame has come; @to and @from are valid
- * @to: format of the FPDUs we send
- * @from: format of the peer's FPDUs
- * @fpdus: FPDUs built
- * @deaf: do not read
- * @shut: our FIN was sent
- * @reset: we have reset the connection
- * @urgent: urgent data was sent
- * @fin: the peer's FIN was received
- * @lost: the peer has reset the connection
- * @silent: wait for the peer to end the connection
- * @pending: octets built and not sent
- * @out: octets sent
- * @in: octets received
- * @fpdu: FPDU being built
- * @built: its octets, or those of a frame
- */
+/* a connection being played */
 struct play {
-	const struct seed	*seed;
-	int			fd;
+	const struct seed	*seed;	/* seed to play */
+	int			fd;	/* socket */
+	/* a connection with itself, see send_apart() */
 	int			spill[2];
-	size_t			nr_pending;
-	size_t			nr_out;
-	size_t			nr_in;
-	size_t			taken;
+	size_t			nr_pending;	/* length of @pending */
+	size_t			nr_out;	/* length of @out */
+	size_t			nr_in;	/* length of @in */
+	size_t			taken;	/* octets of @in used by an echo */
+	/* a buffer overflowed, or TCP did not take octets */
 	bool			lost_track;
+	/* the peer's frame has come; @to and @from are valid */
 	bool			settled;
-	struct stream		to;
-	struct stream		from;
-	unsigned int		fpdus;
-	bool			deaf;
-	bool			shut;
-	bool			reset;
-	bool			urgent;
-	bool			fin;
-	bool			lost;
+	struct stream		to;	/* format of the FPDUs we send */
+	struct stream		from;	/* format of the peer's FPDUs */
+	unsigned int		fpdus;	/* FPDUs built */
+	bool			deaf;	/* do not read */
+	bool			shut;	/* our FIN was sent */
+	bool			reset;	/* we have reset the connection */
+	bool			urgent;	/* urgent data was sent */
+	bool			fin;	/* the peer's FIN was received */
+	bool			lost;	/* the peer has reset the connection */
+	/* wait for the peer to end the connection */
 	bool			silent;
 	/* From here on nothing is cleared */
+	/* octets built and not sent */
 	uint8_t			pending[OUT_SPACE];
-	uint8_t			out[OUT_SPACE];
-	uint8_t			in[IN_SPACE];
-	struct fpdu		fpdu;
+	uint8_t			out[OUT_SPACE];	/* octets sent */
+	uint8_t			in[IN_SPACE];	/* octets received */
+	struct fpdu		fpdu;	/* FPDU being built */
+	/* its octets, or those of a frame */
 	uint8_t			built[FPDU_SPACE];
 };
 
@@ -200,37 +161,24 @@ const char *play_judge_status(const struct play *p, int status);
 /* worker.c */
 extern int space_fd[SPACES];
 
-/**
- * struct worker - does one connection at a time
- * @id: number of the worker
- * @play: current connection
- * @slot: current seed, shown to other tasks
- * @listener: for connections from the kernel, one in each namespace
- * @thread: thread of the worker
- * @file: where a command is to be written
- * @command: the command
- * @status: result of the write
- * @over: the write has returned
- * @late: the write has not returned in time
- * @rnd: random numbers
- * @done: connections so far
- * @last: duration of the last connection, in ms
- * @worst: duration of the longest connection, in ms
- */
+/* does one connection at a time */
 struct worker {
-	int			id;
-	struct play		play;
-	struct cover_slot	*slot;
+	int			id;	/* number of the worker */
+	struct play		play;	/* current connection */
+	struct cover_slot	*slot;	/* current seed, shown to other tasks */
+	/* for connections from the kernel, one in each namespace */
 	int			listener[SPACES];
-	pthread_t		thread;
-	const char		*file;
-	char			command[300];
-	int			status;
-	int			over;
-	bool			late;
-	struct rnd		rnd;
-	unsigned long		done;
+	pthread_t		thread;	/* thread of the worker */
+	const char		*file;	/* where a command is to be written */
+	char			command[300];	/* the command */
+	int			status;	/* result of the write */
+	int			over;	/* the write has returned */
+	bool			late;	/* the write has not returned in time */
+	struct rnd		rnd;	/* random numbers */
+	unsigned long		done;	/* connections so far */
+	/* duration of the last connection, in ms */
 	long			last;
+	/* duration of the longest connection, in ms */
 	long			worst;
 };
 
@@ -241,20 +189,6 @@ void servers_do(bool start);
 void enter_space(int space);
 void space_show(const char *why);
 
-/* main.c */
-
-/* Kinds of findings */
-enum kind {
-	HOSTILE,	/* the model rejects the peer, or it does not end */
-	CLEAN,		/* a good peer was not served */
-	COUNTERS,	/* do not add up */
-	MEMORY,		/* too much is held */
-	KINDS
-};
-
-void found(enum kind kind, const struct seed *seed, const char *what);
-bool worker_do(struct worker *w, const struct seed *seed);
-
 /* corpus.c */
 extern struct cover *cover;
 void cover_open(void);
@@ -263,9 +197,6 @@ void corpus_keep(void);
 bool corpus_is_due(void);
 bool corpus_next_kept(struct seed *seed);
 bool corpus_pick(struct seed *seed, struct rnd *r);
-void corpus_suspect(const struct seed *seed);
-bool corpus_session_due(void);
-void corpus_session(struct worker *w);
 void corpus_write(const char *file);
 void corpus_figures(char *to, size_t space);
 

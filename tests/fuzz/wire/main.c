@@ -26,7 +26,16 @@
 #define WORKERS_MAX	(COVER_SLOTS - 1)
 #define FINDINGS	20	/* shown */
 #define PROGRESS_S	10
-#define SUSPECT_MS	500	/* one that takes longer is not tried again */
+#define SLOW_MS		500	/* one that takes longer is not altered further */
+
+/* Kinds of findings */
+enum kind {
+	HOSTILE,	/* the model rejects the peer, or it does not end */
+	CLEAN,		/* a good peer was not served */
+	COUNTERS,	/* do not add up */
+	MEMORY,		/* too much is held */
+	KINDS
+};
 
 static struct worker *workers[COVER_SLOTS];	/* the last is clean */
 static int nr_workers = 24;
@@ -36,8 +45,6 @@ static const char *corpus_to;
 static int replays;
 static bool not_alone;
 
-/* A connection: read; a session: write */
-static pthread_rwlock_t alone = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_mutex_t say_lock = PTHREAD_MUTEX_INITIALIZER;
 static int findings[KINDS];
 static long begun;
@@ -51,7 +58,7 @@ static int all_findings(void)
 	return n;
 }
 
-void found(enum kind kind, const struct seed *seed, const char *what)
+static void found(enum kind kind, const struct seed *seed, const char *what)
 {
 	char text[SEED_TEXT];
 
@@ -66,13 +73,12 @@ void found(enum kind kind, const struct seed *seed, const char *what)
 	pthread_mutex_unlock(&say_lock);
 }
 
-bool worker_do(struct worker *w, const struct seed *seed)
+static void worker_do(struct worker *w, const struct seed *seed)
 {
 	const char *wrong = worker_run(w, seed);
 
 	if (wrong)
 		found(HOSTILE, seed, wrong);
-	return !wrong;
 }
 
 static unsigned long all_done(void)
@@ -169,8 +175,6 @@ static void choose(struct worker *w, struct seed *seed)
 {
 	struct seed other;
 
-	if (corpus_next_kept(seed))
-		return;
 	if (!rnd_below(&w->rnd, 8) || !corpus_pick(seed, &w->rnd)) {
 		seed_make(seed, &w->rnd);
 		if (rnd_below(&w->rnd, 2))
@@ -181,32 +185,21 @@ static void choose(struct worker *w, struct seed *seed)
 	seed_mutate(seed, &other, &w->rnd);
 }
 
-/* Seeds that may have reached something run again, and nothing else. */
-static void session(struct worker *w)
-{
-	if (!corpus_session_due())
-		return;
-	pthread_rwlock_wrlock(&alone);
-	if (corpus_session_due())
-		corpus_session(w);
-	pthread_rwlock_unlock(&alone);
-}
-
 static void *hostile_main(void *arg)
 {
 	struct worker *w = arg;
 	unsigned int fresh;
 	struct seed seed;
+	bool kept;
 
 	while (corpus_is_due() || !is_time()) {
-		choose(w, &seed);
-		pthread_rwlock_rdlock(&alone);
+		kept = corpus_next_kept(&seed);
+		if (!kept)
+			choose(w, &seed);
 		fresh = cover->fresh;
 		worker_do(w, &seed);
-		if (cover->fresh != fresh && w->last < SUSPECT_MS)
-			corpus_suspect(&seed);
-		pthread_rwlock_unlock(&alone);
-		session(w);
+		if (!kept && cover->fresh != fresh && w->last < SLOW_MS)
+			corpus_add(&seed);
 	}
 	return NULL;
 }
@@ -217,11 +210,9 @@ static void *clean_main(void *arg)
 	const char *wrong;
 
 	while (!is_time()) {
-		pthread_rwlock_rdlock(&alone);
 		wrong = worker_clean(w);
 		if (wrong)
 			found(CLEAN, NULL, wrong);
-		pthread_rwlock_unlock(&alone);
 	}
 	return NULL;
 }

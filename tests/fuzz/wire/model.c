@@ -10,20 +10,13 @@
 #define PD_MAX		512
 #define REPLY_REJECTS	0x20
 
-/**
- * struct reader - the ULPDUs of one direction of a connection
- * @octets: what is left of it
- * @left: how many these are
- * @format: with the position of @octets
- * @len: length of the last ULPDU
- * @ulpdu: the last ULPDU
- */
+/* the ULPDUs of one direction of a connection */
 struct reader {
-	const uint8_t	*octets;
-	size_t		left;
-	struct stream	format;
-	u32		len;
-	uint8_t		ulpdu[ULPDU_SPACE];
+	const uint8_t	*octets;	/* what is left of it */
+	size_t		left;		/* how many these are */
+	struct stream	format;		/* with the position of @octets */
+	u32		len;		/* length of the last ULPDU */
+	uint8_t		ulpdu[ULPDU_SPACE];	/* the last ULPDU */
 };
 
 static const struct setup *setup_of(const struct play *p)

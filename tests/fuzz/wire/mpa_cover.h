@@ -9,26 +9,23 @@
 #define COVER_SLOTS	64
 #define COVER_TEXT	1000
 
-/**
- * struct cover_slot - current connection of a worker of the fuzzer
- * @number: grows from seed to seed, over all slots; 0: nothing
- * @text: the seed
- */
+/* current connection of a worker of the fuzzer */
 struct cover_slot {
+	/* grows from seed to seed, over all slots; 0: nothing */
 	unsigned long	number;
-	char		text[COVER_TEXT];
+	char		text[COVER_TEXT];	/* the seed */
 };
 
-/**
- * struct cover - coverage
- * @map: 1 for each place in the code that was reached, by the low bits of its
- *	address, then for each pair of consecutive places, hashed
- * @fresh: grows whenever an octet of @map is set
- * @slots: printed when the kernel panics
- */
+/* coverage */
 struct cover {
+	/*
+	 * 1 for each place in the code that was reached, by the low bits of its
+	 * address, then for each pair of consecutive places, hashed
+	 */
 	unsigned char		map[COVER_MAP];
+	/* grows whenever an octet of @map is set */
 	unsigned int		fresh;
+	/* printed when the kernel panics */
 	struct cover_slot	slots[COVER_SLOTS];
 };
 

@@ -162,7 +162,7 @@ static void insert(struct seed *s, int at, const struct step *step)
 	s->nr++;
 }
 
-void seed_drop(struct seed *s, int at)
+static void drop(struct seed *s, int at)
 {
 	s->nr--;
 	memmove(&s->step[at], &s->step[at + 1],
@@ -218,7 +218,7 @@ static void mutate_once(struct seed *s, const struct seed *other,
 		insert(s, rnd_below(r, s->nr + 1), &step);
 		break;
 	case 2:
-		seed_drop(s, rnd_below(r, s->nr));
+		drop(s, rnd_below(r, s->nr));
 		break;
 	case 3:
 		step = s->step[rnd_below(r, s->nr)];

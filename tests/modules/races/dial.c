@@ -9,22 +9,16 @@
 /* Messages each way where no private data can say how many */
 #define IMMEDIATE_QUOTA	12
 
-/**
- * struct race_dial - a mpa_connect()
- * @ref: for the handle, for done(), and for world.dials
- * @list: entry in world.dials
- * @world: world of the connection
- * @end: for the connection
- * @connector: the handle; the task that clears it closes it
- * @done: number of calls of done()
- */
+/* a mpa_connect() */
 struct race_dial {
+	/* for the handle, for done(), and for world.dials */
 	struct kref		ref;
-	struct list_head	list;
-	struct race_world	*world;
-	struct race_end		*end;
+	struct list_head	list;	/* entry in world.dials */
+	struct race_world	*world;	/* world of the connection */
+	struct race_end		*end;	/* for the connection */
+	/* the handle; the task that clears it closes it */
 	struct mpa_connector	*connector;
-	atomic_t		done;
+	atomic_t		done;	/* number of calls of done() */
 };
 
 static void dial_free(struct kref *ref)

@@ -23,34 +23,20 @@ struct msg_hdr {
 	__be32	part;			/* octets of the message before */
 };
 
-/**
- * struct race_msg - a message
- * @tx: message of MPA
- * @end: end that sends it
- * @actor: actor that sends it
- * @seq: its number
- * @hdr: header of the ULPDU
- * @rest: octets left of a source
- * @kv: octets in memory
- * @data: memory of @kv
- * @bv: octets in pages
- * @page: pages of @bv
- * @nr_pages: number of pages
- * @len: octets in total
- */
+/* a message */
 struct race_msg {
-	struct mpa_tx		tx;
-	struct race_end		*end;
-	enum race_actor		actor;
-	u32			seq;
-	struct msg_hdr		hdr;
-	u32			rest;
-	struct kvec		kv;
-	void			*data;
-	struct bio_vec		bv[RACE_PAGES];
-	struct page		*page[RACE_PAGES];
-	u32			nr_pages;
-	u32			len;
+	struct mpa_tx		tx;	/* message of MPA */
+	struct race_end		*end;	/* end that sends it */
+	enum race_actor		actor;	/* actor that sends it */
+	u32			seq;	/* its number */
+	struct msg_hdr		hdr;	/* header of the ULPDU */
+	u32			rest;	/* octets left of a source */
+	struct kvec		kv;	/* octets in memory */
+	void			*data;	/* memory of @kv */
+	struct bio_vec		bv[RACE_PAGES];	/* octets in pages */
+	struct page		*page[RACE_PAGES];	/* pages of @bv */
+	u32			nr_pages;	/* number of pages */
+	u32			len;	/* octets in total */
 };
 
 static u8 msg_fill(enum race_actor actor, u32 seq)

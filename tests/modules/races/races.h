@@ -80,67 +80,43 @@ struct race_thread {
 	u32			nr;
 };
 
-/**
- * struct race_world - a namespace and its connections
- * @list: entry in worlds
- * @net: the namespace
- * @peer: address of the other world
- * @port: the first of the ports
- * @kind: permitted operations
- * @limit: seconds that a polite end may take
- * @seed: of all random numbers
- * @creating: read-held while an end is made; write-held to set @quiet
- * @quiet: &enum race_quiet
- * @dying: its namespace goes away, and MPA is about to end its connections
- * @gone: its namespace has gone away
- * @ports: listeners
- * @raw: a listening socket without MPA
- * @raw_thread: accepts on @raw
- * @threads: actors
- * @timer: another actor
- * @timer_rnd: random numbers of @timer
- * @lock: protects @slots to @nr_parked
- * @slots: ends
- * @dials: connections under way
- * @kept: batches kept after recv()
- * @parked: raw sockets left open
- * @nr_parked: number of @parked
- * @wait: for @slots, @nr_dials and @gone
- * @nr_ends: ends that are not gone
- * @nr_dials: done() that have not been called
- * @nr_doomed: ends in full operation when @dying was set
- * @nr_aborted: ends that were aborted since
- * @nr_late: released() that return after the namespace has gone
- */
+/* a namespace and its connections */
 struct race_world {
-	struct list_head	list;
-	struct net		*net;
-	struct sockaddr_storage	peer;
-	u16			port;
-	enum race_world_kind	kind;
-	u32			limit;
-	u32			seed;
+	struct list_head	list;	/* entry in worlds */
+	struct net		*net;	/* the namespace */
+	struct sockaddr_storage	peer;	/* address of the other world */
+	u16			port;	/* the first of the ports */
+	enum race_world_kind	kind;	/* permitted operations */
+	u32			limit;	/* seconds that a polite end may take */
+	u32			seed;	/* of all random numbers */
+	/* read-held while an end is made; write-held to set @quiet */
 	struct rw_semaphore	creating;
-	enum race_quiet		quiet;
+	enum race_quiet		quiet;	/* &enum race_quiet */
+	/* its namespace goes away, and MPA is about to end its connections */
 	bool			dying;
-	bool			gone;
-	struct race_port	ports[RACE_PORTS];
-	struct socket		*raw;
-	struct task_struct	*raw_thread;
-	struct race_thread	threads[RACE_THREADS];
-	struct timer_list	timer;
-	struct rnd_state	timer_rnd;
-	spinlock_t		lock;	/* protects slots to nr_parked */
-	struct race_end		*slots[RACE_SLOTS];
-	struct list_head	dials;
-	struct list_head	kept;
+	bool			gone;	/* its namespace has gone away */
+	struct race_port	ports[RACE_PORTS];	/* listeners */
+	struct socket		*raw;	/* a listening socket without MPA */
+	struct task_struct	*raw_thread;	/* accepts on @raw */
+	struct race_thread	threads[RACE_THREADS];	/* actors */
+	struct timer_list	timer;	/* another actor */
+	struct rnd_state	timer_rnd;	/* random numbers of @timer */
+	spinlock_t		lock;	/* protects @slots to @nr_parked */
+	struct race_end		*slots[RACE_SLOTS];	/* ends */
+	struct list_head	dials;	/* connections under way */
+	struct list_head	kept;	/* batches kept after recv() */
+	/* raw sockets left open */
 	struct socket		*parked[RACE_PARKED];
-	u32			nr_parked;
-	wait_queue_head_t	wait;
-	atomic_t		nr_ends;
+	u32			nr_parked;	/* number of @parked */
+	wait_queue_head_t	wait;	/* for @slots, @nr_dials and @gone */
+	atomic_t		nr_ends;	/* ends that are not gone */
+	/* done() that have not been called */
 	atomic_t		nr_dials;
+	/* ends in full operation when @dying was set */
 	atomic_t		nr_doomed;
+	/* ends that were aborted since */
 	atomic_t		nr_aborted;
+	/* released() that return after the namespace has gone */
 	atomic_t		nr_late;
 };
 
@@ -166,77 +142,58 @@ enum race_seen {
 enum race_hold { RACE_HELD, RACE_MOVING, RACE_FREE };
 enum race_detach { RACE_ATTACHED, RACE_DETACH, RACE_DETACH_SYNC };
 
-/**
- * struct race_end - an end of a connection
- * @ref: for its slot, its connection or the call that makes it, and its users
- * @world: world it belongs to
- * @slot: index in world.slots
- * @id: number in messages
- * @born: jiffies
- * @initiator: it sends the Request
- * @immediate: without startup frames
- * @raw: the peer speaks TCP only, or other terms: any error may come
- * @ooo: it has asked for ULPDUs out of order
- * @use: read-held while @conn is used; released() takes it for writing, so it
- *	cannot return before
- * @conn: connection, until released()
- * @sock: its socket
- * @rnd: random numbers of its callbacks
- * @detach: right to detach: &enum race_detach
- * @left: after mpa_detach() returned: 1 + callbacks that may still come
- * @late: callbacks that came after it
- * @inside: callbacks running
- * @seen: &enum race_seen
- * @hold: right to hold and resume: &enum race_hold
- * @held: mpa_hold() has returned
- * @held_recv: calls of recv() since
- * @quota: messages to send, by a polite end
- * @peer_quota: messages to receive from a polite peer
- * @tickets: messages that an actor has begun to send
- * @accepted: messages that MPA took
- * @out: messages that MPA has
- * @received: complete messages of the peer
- * @status: of messages handed back, the first error
- * @posted: number of the last message of each actor
- * @back: number of the last message handed back
- * @got: number of the last message of each actor of the peer
- * @part: remaining ULPDUs of it begin here, 0 if it is complete
- * @pos: &mpa_rx.delivered
- */
+/* an end of a connection */
 struct race_end {
+	/* for its slot, its connection or the call that makes it, its users */
 	struct kref		ref;
-	struct race_world	*world;
-	u32			slot;
-	u32			id;
-	unsigned long		born;
-	bool			initiator;
-	bool			immediate;
+	struct race_world	*world;	/* world it belongs to */
+	u32			slot;	/* index in world.slots */
+	u32			id;	/* number in messages */
+	unsigned long		born;	/* jiffies */
+	bool			initiator;	/* it sends the Request */
+	bool			immediate;	/* without startup frames */
+	/* the peer speaks TCP only, or other terms: any error may come */
 	bool			raw;
+	/* it has asked for ULPDUs out of order */
 	bool			ooo;
+	/*
+	 * read-held while @conn is used; released() takes it for writing, so it
+	 * cannot return before
+	 */
 	rwlock_t		use;
-	struct mpa_conn		*conn;
-	struct socket		*sock;
-	struct rnd_state	rnd;
-	atomic_t		detach;
+	struct mpa_conn		*conn;	/* connection, until released() */
+	struct socket		*sock;	/* its socket */
+	struct rnd_state	rnd;	/* random numbers of its callbacks */
+	atomic_t		detach;	/* right to detach: &enum race_detach */
+	/* after mpa_detach() returned: 1 + callbacks that may still come */
 	atomic_t		left;
-	atomic_t		late;
-	atomic_t		inside;
-	unsigned long		seen;
+	atomic_t		late;	/* callbacks that came after it */
+	atomic_t		inside;	/* callbacks running */
+	unsigned long		seen;	/* &enum race_seen */
+	/* right to hold and resume: &enum race_hold */
 	atomic_t		hold;
-	atomic_t		held;
-	atomic_t		held_recv;
-	u32			quota;
+	atomic_t		held;	/* mpa_hold() has returned */
+	atomic_t		held_recv;	/* calls of recv() since */
+	u32			quota;	/* messages to send, by a polite end */
+	/* messages to receive from a polite peer */
 	u32			peer_quota;
+	/* messages that an actor has begun to send */
 	atomic_t		tickets;
-	atomic_t		accepted;
-	atomic_t		out;
+	atomic_t		accepted;	/* messages that MPA took */
+	atomic_t		out;	/* messages that MPA has */
+	/* complete messages of the peer */
 	u32			received;
+	/* of messages handed back, the first error */
 	int			status;
+	/* number of the last message of each actor */
 	u32			posted[RACE_ACTORS];
+	/* number of the last message handed back */
 	u32			back[RACE_ACTORS];
+	/* number of the last message of each actor of the peer */
 	u32			got[RACE_ACTORS];
+	/* remaining ULPDUs of it begin here, 0 if it is complete */
 	u32			part[RACE_ACTORS];
-	u64			pos;
+	u64			pos;	/* &mpa_rx.delivered */
 };
 
 /* Counted for the result; names in main.c */
