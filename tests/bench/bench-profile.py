@@ -122,21 +122,14 @@ def intervals(path):
 
 
 def times_of(row, kept):
-    """For each run the executions of code that grow with the amount"""
+    """Executions of code that grow with the amount, in the last run"""
     found = intervals(f"{kept}/counts")
-    if is_mpa_ping(row):
-        runs = [found[-2:]]
-    else:
-        # Each run has five phases; the third and fourth are measured. Runs that
-        # verify the octets may come before.
-        runs = [found[at + 2:at + 4] for at in range(0, len(found), 5)]
-        each = max(len(runs) // len(pairs(f"{kept}/out/rows")), 1)
-        runs = runs[each - 1::each]
-    if not runs or len(runs[-1]) < 2:
+    # Each run has five phases, of which the third and fourth are measured
+    last = found[-2:] if is_mpa_ping(row) else found[len(found) - 3:len(found) - 1]
+    if len(last) < 2 or (len(found) % 5 and not is_mpa_ping(row)):
         fail(f"{row} is not measured between marks, see {kept}/log")
-    for few, many in runs:
-        many.subtract(few)
-    return [many for few, many in runs]
+    last[1].subtract(last[0])
+    return last[1]
 
 
 def amounts_of(row, kept):
@@ -180,8 +173,7 @@ class Profile:
         if not os.path.exists(f"{kept}/out/kallsyms"):
             fail(f"{row} has not been measured, see {kept}/log")
         self.row = row
-        self.runs = times_of(row, kept)
-        self.times = self.runs[-1]
+        self.times = times_of(row, kept)
         self.symbols = Symbols(f"{kept}/out/kallsyms")
         self.amounts = amounts_of(row, kept)
         self.idle = self.times.pop(IDLE)
@@ -229,54 +221,38 @@ class Profile:
 
 # Showing it
 
-class Table:
-    def __init__(self, profile):
-        self.profile = profile
-
-    def figures(self, number):
-        profile = self.profile
-        return (f"{number:12.0f} {number / profile.sum:7.2%} "
-                f"{number / profile.per(profile.base):9.4f} "
-                f"{number / profile.per(profile.unit):10.2f}")
-
-    def head(self):
-        profile = self.profile
-        return (f"{'insns':>12} {'share':>7} {'/' + profile.base:>9} "
-                f"{'/' + profile.unit:>10} {'calls':>8} function")
-
-    def functions(self):
-        profile = self.profile
-        ranked = sorted(profile.functions.items(), key=lambda pair: -pair[1])
-        for key, number in ranked:
-            calls = profile.calls[key] / profile.per(profile.unit)
-            name = f"{key[0]} [{key[1]}]" if key[1] else key[0]
-            if round(number):
-                yield f"{self.figures(number)} {calls:8.3f} {name}"
-
-    def ends(self):
-        profile = self.profile
-        yield f"{self.figures(profile.sum)} the sum"
-        yield f"{self.figures(profile.amounts['insns'])} counted by the guest"
-        yield f"{self.figures(profile.idle)} while idle, in neither"
-        yield "by module:"
-        for name, number in profile.by_module().most_common():
-            if round(number):
-                yield f"{self.figures(number)} {name}"
+def figures(profile, number):
+    return (f"{number:12.0f} {number / profile.sum:7.2%} "
+            f"{number / profile.per(profile.base):9.4f} "
+            f"{number / profile.per(profile.unit):10.2f}")
 
 
 def report(profile, title, lines, path, compared):
-    table = Table(profile)
-    functions, ends = list(table.functions()), list(table.ends())
+    """The whole table goes to a file, the first lines of functions to stdout."""
     title += ": " + " ".join(f"{key}={number}" for key, number
                              in profile.amounts.items() if key != "insns")
+    head = (f"{'insns':>12} {'share':>7} {'/' + profile.base:>9} "
+            f"{'/' + profile.unit:>10} {'calls':>8} function")
+    ranked = sorted(profile.functions.items(), key=lambda pair: -pair[1])
+    functions = [
+        f"{figures(profile, number)} "
+        f"{profile.calls[key] / profile.per(profile.unit):8.3f} "
+        f"{key[0]}{f' [{key[1]}]' if key[1] else ''}"
+        for key, number in ranked if round(number)]
+    ends = [f"{figures(profile, profile.sum)} the sum",
+            f"{figures(profile, profile.amounts['insns'])} counted by the guest",
+            f"{figures(profile, profile.idle)} while idle, in neither",
+            "by module:",
+            *(f"{figures(profile, number)} {name}" for name, number
+              in profile.by_module().most_common() if round(number))]
     with open(path, "w") as file:
-        print(title, table.head(), *functions, *ends, sep="\n", file=file)
+        print(title, head, *functions, *ends, sep="\n", file=file)
     if len(functions) > lines:
         # Where something is compared the end is of interest as well
         first = lines // 2 if compared else lines
         functions[first:len(functions) - (lines - first)] = [
             f"... {len(functions) - lines} more, in {path}"]
-    print(title, table.head(), *functions, *ends, sep="\n")
+    print(title, head, *functions, *ends, sep="\n")
 
 
 def binary(module, kernel):
@@ -321,18 +297,6 @@ def show_function(profile, name, kernel):
             print(f"{'':22} {what.split()[-1]}")
 
 
-def show_runs(profile):
-    """Additional cost of the first run of a row over the last, by function"""
-    more = collections.Counter(profile.runs[0])
-    more.pop(IDLE, None)
-    more.subtract(profile.times)
-    functions, _ = profile.by_function(more)
-    for (name, _), number in functions.most_common():
-        if number:
-            print(f"{number:10d} {name}")
-    print(f"{sum(functions.values()):10d} the sum")
-
-
 def kept_of(row):
     return os.path.join(OUT, row.replace("/", "-"))
 
@@ -349,8 +313,6 @@ def arguments():
     add("--than", metavar="ROW",
         help="additional cost of ROW over this one, as measured last")
     add("--of", metavar="FUNCTION", help="each instruction of it")
-    add("--runs", action="store_true",
-        help="additional cost of the first run over the last")
     add("row", metavar="ROW")
     return parser.parse_args()
 
@@ -367,9 +329,6 @@ def main():
              % (args.row, profile.sum, profile.amounts["insns"]))
     if args.of:
         show_function(profile, args.of, args.kernel)
-        return
-    if args.runs:
-        show_runs(profile)
         return
     if args.than:
         profile.less(Profile(args.than, kept_of(args.than)))

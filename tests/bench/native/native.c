@@ -5,9 +5,8 @@
  * repetitions. Also the number of passes in which the CRC is computed: one,
  * with any markers, as long as the FPDU is in one piece.
  *
- * Rows for tests/bench/bench.sh go to stdout, a table to stderr, with figures of another
- * machine for comparison; compare the ratio to "contiguous". Status 1 if there
- * are more passes than expected.
+ * Rows for tests/bench/bench.sh go to stdout, a table to stderr. Status 1 if there are
+ * more passes than expected.
  *
  * Layouts:
  *	contiguous	no markers
@@ -45,19 +44,6 @@ struct job {
 	bool		markers;
 	bool		crc;
 	u32		passes;		/* of the CRC that there should be */
-};
-
-struct known {
-	const char	*what;
-	const char	*layout;
-	u32		size;
-	u32		ns;
-};
-
-static const struct known known[] = {
-	{ "crc", "contiguous", 1448, 72 }, { "crc", "contiguous", 8948, 430 },
-	{ "crc", "pieces", 1448, 180 }, { "crc", "pieces", 8948, 1282 },
-	{ "crc", "laid-out", 1448, 87 }, { "crc", "laid-out", 8948, 597 },
 };
 
 /* The FPDU measured: @size octets at @pos, and its ULPDU */
@@ -332,17 +318,6 @@ static u32 count_passes(void)
 	return passes;
 }
 
-static void show_known(void)
-{
-	u32 i;
-
-	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (known[i].size == size &&
-		    !strcmp(known[i].what, job->what) &&
-		    !strcmp(known[i].layout, job->layout))
-			fprintf(stderr, " %5u", known[i].ns);
-}
-
 static bool run_job(u32 octets, int run)
 {
 	double ns;
@@ -355,10 +330,8 @@ static bool run_job(u32 octets, int run)
 	       job->layout, run);
 	printf("what=%s size=%u layout=%s ns=%.1f\n", job->what, size,
 	       job->layout, ns);
-	fprintf(stderr, "%-14s %5u %-11s %8.1f %7u", job->what, size,
+	fprintf(stderr, "%-14s %5u %-11s %8.1f %7u\n", job->what, size,
 		job->layout, ns, n);
-	show_known();
-	fputc('\n', stderr);
 	if (job->passes && n != job->passes) {
 		fprintf(stderr, "native: %u passes of the CRC, not %u\n", n,
 			job->passes);
@@ -392,8 +365,8 @@ int main(void)
 	for (i = 0; i < (int)ROOM; i++)
 		ulpdu[i] = i * 7 ^ i >> 8;
 	for (run = 1; run <= 2; run++) {
-		fprintf(stderr, "%-14s %5s %-11s %8s %7s %5s\n", "ns of",
-			"size", "layout", "ns", "passes", "known");
+		fprintf(stderr, "%-14s %5s %-11s %8s %7s\n", "ns of", "size",
+			"layout", "ns", "passes");
 		for (i = 0; i < (int)(sizeof(jobs) / sizeof(*jobs)); i++) {
 			job = &jobs[i];
 			for (k = 0; k < 3; k++)
