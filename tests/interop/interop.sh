@@ -39,7 +39,9 @@ job_cases() {
 	} >"$OUT/$name.script"
 	guest "$name" --file "$TOP/tests/interop/siw:/root/interop" \
 		--file "$TOP/tests/interop/rnic:/root/rnic" \
-		--file "$copies:/root/copies" --get "/root/out:$OUT/$name" \
+		--file "$copies:/root/copies" --file "$pyverbs/lib:/usr/lib" \
+		--file "$pyverbs/bin/python3:/usr/bin/python3" \
+		--file "$pyverbs/tests:/root/pyverbs/tests" --get "/root/out:$OUT/$name" \
 		-- "$OUT/$name.script" || rc=$?
 	grep '^#' "$OUT/$name.out" >&2 || true
 	judged "$name" interop "$rc"
@@ -128,13 +130,14 @@ table() {
 }
 
 prepare() {
-	"$TOP/tests/runner/deps.sh" modules kernel guest decode
+	"$TOP/tests/runner/deps.sh" modules kernel guest decode pyverbs
 	mkdir -p "$OUT"
 	exec 7>"$OUT.lock"
 	flock -n 7 || die "another make interop runs in this tree"
 	rm -rf "$OUT"
 	mkdir -p "$OUT"
 	copies=$("$TOP/tests/interop/copies.sh" $KERNEL)
+	pyverbs=$("$TOP/tests/interop/pyverbs.sh")
 	"$VM_DIR/userland" >/dev/null
 	"$VM_DIR/modules" $KERNEL >/dev/null
 }
@@ -154,5 +157,5 @@ main() {
 	finish
 }
 
-copies='' only='*'
+copies='' pyverbs='' only='*'
 main "$@"

@@ -12,7 +12,8 @@ packages_of() {
 	tools) echo make gcc libc6-dev libmnl-dev ;;
 	guest) echo qemu-system-x86 busybox-static bash cpio kmod iproute2 \
 		ethtool tcpdump util-linux jq rdmacm-utils ibverbs-providers \
-		perftest libfabric-bin ;;
+		perftest libfabric-bin ibverbs-utils ;;
+	pyverbs) echo python3-pyverbs ;;
 	lint) echo clang clang-tidy lld llvm coccinelle shellcheck pylint gcc \
 		libc6-dev git python3 ;;
 	check) echo sparse cppcheck codespell perl python3 python3-yaml \

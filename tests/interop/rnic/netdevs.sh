@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# shellcheck shell=bash
-# Devices on netdevs other than a veth, each with an rping over it.
+# shellcheck shell=bash disable=SC2034
+# Devices on netdevs other than a veth, each with an rping over it; what the tools say of a
+# device and its connection; and pyverbs' own tests.
 
 # add SIDE ARGUMENT...: a netdev, where the kernel has that kind
 add() {
@@ -63,6 +64,49 @@ over() {
 
 listens() { ns "$1" ss -Hltn "sport = :7174" | grep -q .; }
 
+# says PATTERN COMMAND...: so does a line of it
+says() {
+	local said
+
+	said=$("${@:2}" 2>&1) || fail "${*:2}: $? $said"
+	grep -qE "$1" <<<"$said" || fail "not '$1' in ${*:2}: $said"
+}
+
+tools() {
+	local client
+
+	devices mpa mpa
+	serves 7174 rping -s -a "$B4" -V -C 1000000
+	command ns a rping -c -a "$B4" -V -C 1000000 >"$STATE/ours" 2>&1 &
+	client=$!
+	until_true 30 connected || fail "no connection"
+	says '^link iwa/1 state ACTIVE physical_state LINK_UP netdev va' \
+		ns a rdma link show iwa/1
+	says 'type RC state RTS .*comm rping' rdma resource show qp link iwa/1
+	says 'state CONNECT .*comm rping' rdma resource show cm_id link iwa
+	says ': iwa: .* qp 1 .* ctx 1' rdma resource show iwa
+	says ' rx_write [1-9][0-9]* ' rdma statistic show link iwa/1
+	says 'iwa[[:space:]]+[0-9a-f]{16}$' ibv_devices
+	says 'state:.*PORT_ACTIVE' ibv_devinfo -v -d iwa
+	says 'transport:.*iWARP' ibv_devinfo -v -d iwa
+	kill $client
+	wait "$PROGRAM"
+	passed "rdma, ibv_devinfo" - -
+}
+
+connected() { rdma resource show cm_id link iwa | grep -q 'state CONNECT '; }
+
+# In a: a device that is connected to itself. Python's semaphores are files.
+pyverbs() {
+	devices mpa mpa
+	mkdir -p /dev/shm
+	ns a python3 "$CASES/pyverbs-tests.py" /root/pyverbs "$CASES/pyverbs.list" \
+		iwa "$A4" || fail "not as listed"
+	passed pyverbs - -
+}
+
 test_case netdev.lo "both ends on lo" over lo a lo
 test_case netdev.vlan "a VLAN" over vlan b over
 test_case netdev.bond "a bond" over bond b over
+test_case tools "rdma, ibv_devices and ibv_devinfo" tools
+test_case pyverbs "pyverbs' own tests, but for those listed" pyverbs

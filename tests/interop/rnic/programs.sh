@@ -194,6 +194,8 @@ for ends in "mpa mpa" "mpa stock" "p2p mpa"; do
 	test_case "${name/stock/siw}.ucmatose" \
 		"4 connections, 100 messages of 5000 octets each way" ucmatose $ends
 done
+test_case p2p.mpa.ib_write_lat "perftest with -s 65536" \
+	perf p2p mpa ib_write_lat "-s 65536"
 test_case mpa.mpa.ucmatose.ipv6 "IPv6" ucmatose mpa mpa "$B6"
 test_case mpa.mpa.riostream "RDMA Writes of rsockets, compared" \
 	rsockets riostream mpa mpa 65536

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# pyverbs.sh: Debian's Python, pyverbs and rdma-core's tests of it as a folder for the
+# guest, made once; prints its name. Its lib belongs in /usr/lib of the guest, bin in
+# /usr/bin, tests anywhere.
+set -euo pipefail
+. "$(dirname "$0")/../vm/lib.sh"
+
+PYTHON=/usr/bin/python3
+TESTS=/usr/share/doc/rdma-core/tests
+RUNNER=$TOP/tests/interop/rnic/pyverbs-tests.py
+
+# Those of other makes' devices are left out: only their helpers are used by all. The
+# guest's files have other times, so Python must not compare them.
+make_tests() {
+	mkdir -p "$1"
+	cp "$TESTS"/*.py* "$1"
+	rm "$1"/test_{mlx5,efa,cuda}*
+	gunzip "$1"/*.gz
+	"$PYTHON" -m compileall -q --invalidation-mode unchecked-hash "$1"
+}
+
+# Modules are copied compiled, without their sources where these can be missed. Libraries
+# are what they and the program are linked with.
+build() {
+	local dir=$1 file to
+
+	make_tests "$dir/tests"
+	mkdir -p "$dir/bin"
+	cp -L "$PYTHON" "$dir/bin/python3"
+	"$PYTHON" "$RUNNER" "$dir" | grep '^/usr/lib/' >"$dir/modules"
+	while read -r file; do
+		to=$dir/${file#/usr/}
+		to=${to/__pycache__\//}
+		to=${to/.cpython-311.pyc/.pyc}
+		mkdir -p "${to%/*}"
+		cp "$file" "$to"
+	done <"$dir/modules"
+	{ grep '\.so$' "$dir/modules" && readlink -f "$PYTHON"; } |
+		xargs ldd | grep -o ' /[^ ]*' | sort -u | while read -r file; do
+		mkdir -p "$dir/lib/${file#/lib/}"
+		rmdir "$dir/lib/${file#/lib/}"
+		cp -L "$file" "$dir/lib/${file#/lib/}"
+	done
+}
+
+key=$(stat -Lc '%n %s %Y' "$PYTHON" "$TESTS"/* "$RUNNER" "$0" | digest)
+out=$CACHE/pyverbs-$key
+if [[ ! -e $out ]]; then
+	say "collecting Python and pyverbs"
+	mkdir -p "$CACHE"
+	work=$(mktemp -d "$CACHE/pyverbs.XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	build "$work/files"
+	mv -T "$work/files" "$out"
+fi
+echo "$out"
