@@ -177,7 +177,7 @@ known() {
 	INFO=$(sed -nE 's/.*ulpdu 4143.{32}([0-9a-f]{32})$/\1/p' "$STATE/peer")
 	before=$(memory)
 	kill -CONT "$peer"
-	wait "$peer" || { tail -n 5 "$STATE/peer"; fail "the peer: $?"; }
+	wait "$peer" || { tail -n 5 "$STATE/peer"; fail "the peer has not seen that"; }
 	after=$(memory)
 	kill -KILL "$PROGRAM"
 	theirs_ended
