@@ -343,6 +343,7 @@ struct rnic_srq {
  * @look: end the connection if a slot uses a dying region; under q.lock
  * @leave: detach without waiting for the peer, once what has been started is
  *	with TCP; under q.lock
+ * @lost: a completion found no room in its CQ
  * @leaving: one round has passed since
  * @waiting: the engine has stopped for something that will kick it
  * @more: it has stopped because its budget is spent
@@ -361,6 +362,7 @@ struct rnic_sq {
 	bool			look;
 	bool			leave;
 	bool			leaving;
+	bool			lost;
 	bool			waiting;
 	bool			more;
 };
@@ -412,6 +414,7 @@ struct rnic_rx {
  * @timeout: leaves a connection whose peer does not close; has a reference
  * @dead: destroy_qp() has begun; under sq.q.lock
  * @ep: endpoint, with a reference; under sq.q.lock
+ * @rest: flushes what user space posts while another flushes; has a reference
  * @state: under sq.q.lock; goes from INIT to RTS, and to ERR from any
  * @kernel: work requests come from the kernel
  * @sig_all: each request of the send queue has a completion
@@ -437,6 +440,7 @@ struct rnic_rx {
  * @cut: messages end where they are
  * @read_rtr: an RTR by RDMA Read is answered: one Request more than @ird
  * @segs: segments that have been sent
+ * @failed_at: when, in jiffies
  * @segs_seen: the same, when @timeout last ran
  */
 struct rnic_qp {
@@ -448,6 +452,7 @@ struct rnic_qp {
 	bool			dead;
 	struct rnic_ep		*ep;
 	enum ib_qp_state	state;
+	struct work_struct	rest;
 	bool			kernel;
 	bool			sig_all;
 	int			access;
@@ -472,6 +477,7 @@ struct rnic_qp {
 	bool			read_rtr;
 	u32			segs;
 	u32			segs_seen;
+	unsigned long		failed_at;
 };
 
 static inline struct rnic_dev *to_rnic(struct ib_device *ib)
@@ -560,6 +566,7 @@ void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type type);
 
 /* rnic_srq.c */
 int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init,
+void rnic_qp_lost(struct rnic_qp *qp);
 		    struct ib_udata *udata);
 int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
@@ -661,6 +668,7 @@ void rnic_queues_flush(struct rnic_qp *qp);
 /* rnic_tx.c */
 void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg);
 int rnic_tx_respond(struct rnic_qp *qp, struct mpa_conn *conn,
+void rnic_queues_flush_rest(struct work_struct *work);
 		    const struct rdmap_read *read, struct rnic_mr *mr);
 int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn, u8 kind);
 int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,

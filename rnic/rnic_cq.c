@@ -107,13 +107,14 @@ static void cq_overrun(struct rnic_cq *cq)
 }
 
 /*
- * Add a completion of @qp. Context: any; with interrupts off the consumer's
- * handler is called so as well.
+ * Add a completion of @qp. One that finds no room is lost, and @qp goes to ERR:
+ * whoever waits for it would not hear of it otherwise. Context: any; with
+ * interrupts off the consumer's handler is called so as well.
  */
 void rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 		 const struct siw_cqe *cqe, bool solicited)
 {
-	bool notify, overrun = false, bh = !irqs_disabled();
+	bool notify, lost, overrun, bh = !irqs_disabled();
 	unsigned long flags;
 
 	/* Without it a softirq that the handler raises would wait for
@@ -122,16 +123,17 @@ void rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 	if (bh)
 		local_bh_disable();
 	spin_lock_irqsave(&cq->lock, flags);
-	if (!cq_put(cq, qp, cqe)) {
-		overrun = !cq->overrun;
-		cq->overrun = true;
-	}
+	lost = !cq_put(cq, qp, cqe);
+	overrun = lost && !cq->overrun;
+	cq->overrun |= lost;
 	notify = cq_disarm(cq, solicited || cqe->status);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (overrun) {
 		rnic_count(qp->dev, RNIC_STAT_CQ_OVERRUN);
 		cq_overrun(cq);
 	}
+	if (lost)
+		rnic_qp_lost(qp);
 	if (notify && cq->ib.comp_handler)
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 	if (bh)

@@ -2,6 +2,7 @@
 /*
  * A QP as others see it: references, state, the connection to kick, events.
  */
+#include <linux/jiffies.h>
 #include <linux/random.h>
 #include <linux/workqueue.h>
 
@@ -9,6 +10,7 @@
 #include "rnic.h"
 
 #define CLOSE_PATIENCE	(3 * HZ)	/* for progress, then the peer's FIN */
+#define ERROR_PATIENCE	(30 * HZ)	/* with progress, after an error */
 
 /* Of the timers of QPs and listeners, which the module's exit waits for */
 struct workqueue_struct *rnic_wq;
@@ -80,13 +82,20 @@ bool rnic_qp_leave(struct rnic_qp *qp)
 	return up;
 }
 
+/* True if an error was long ago, however fast the peer takes what is left. */
+static bool is_overdue(const struct rnic_qp *qp)
+{
+	return READ_ONCE(qp->failed) &&
+	       time_after(jiffies, qp->failed_at + ERROR_PATIENCE);
+}
+
 static void qp_timeout(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(to_delayed_work(work),
 					  struct rnic_qp, timeout);
 	u32 segs = READ_ONCE(qp->segs);
 
-	if (segs != qp->segs_seen) {
+	if (segs != qp->segs_seen && !is_overdue(qp)) {
 		qp->segs_seen = segs;
 		if (!queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_PATIENCE))
 			rnic_qp_put(qp);	/* another has, with its own */
@@ -106,7 +115,8 @@ void rnic_qp_init(struct rnic_qp *qp)
 /*
  * We have sent our FIN, or shall when what was posted is sent: MPA has no time
  * limit for that, nor for the peer's FIN. This one begins again as long as
- * segments go out. Context: any but hard interrupt
+ * segments go out, and after an error not for ever. Context: any but hard
+ * interrupt
  */
 void rnic_qp_close_soon(struct rnic_qp *qp)
 {
@@ -151,6 +161,13 @@ void rnic_sq_kick(struct rnic_qp *qp)
 void rnic_sq_look(struct rnic_qp *qp)
 {
 	WRITE_ONCE(qp->sq.look, true);
+	rnic_sq_kick(qp);
+}
+
+/* A completion was lost: that is an error of the QP. Context: any */
+void rnic_qp_lost(struct rnic_qp *qp)
+{
+	WRITE_ONCE(qp->sq.lost, true);
 	rnic_sq_kick(qp);
 }
 

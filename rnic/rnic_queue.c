@@ -122,12 +122,20 @@ static int sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr)
 }
 
 /*
- * User space may post for ever; what is left is for its next doorbell. What the
+ * User space may post for ever: more than a ring is for the work item. What the
  * kernel has posted while another flushed is left to that one, all of it.
  */
 static u32 flush_budget(const struct rnic_qp *qp, const struct rnic_queue *q)
 {
 	return qp->kernel ? U32_MAX : q->size;
+}
+
+/* The caller has a reference, or is the owner, which has not destroyed it. */
+static void flush_rest_soon(struct rnic_qp *qp)
+{
+	refcount_inc(&qp->refs);
+	if (!queue_work(rnic_wq, &qp->rest))
+		rnic_qp_put(qp);
 }
 
 static void sq_flush_ring(struct rnic_qp *qp)
@@ -141,12 +149,15 @@ static void sq_flush_ring(struct rnic_qp *qp)
 	if (!q->flushes || q->flushing)
 		goto unlock;
 	q->flushing = true;
-	while (budget-- && rnic_sqe_take(q, &sqe)) {
+	while (budget && rnic_sqe_take(q, &sqe)) {
+		budget--;
 		spin_unlock_irqrestore(&q->lock, flags);
 		rnic_sq_complete_wqe(qp, &sqe, SIW_WC_WR_FLUSH_ERR, 0);
 		spin_lock_irqsave(&q->lock, flags);
 	}
 	q->flushing = false;
+	if (!budget)
+		flush_rest_soon(qp);
 unlock:
 	spin_unlock_irqrestore(&q->lock, flags);
 }
@@ -164,12 +175,15 @@ static void rq_flush_ring(struct rnic_qp *qp)
 	if (!q->flushes || q->flushing)
 		goto unlock;
 	q->flushing = true;
-	while (budget-- && rnic_rqe_take(q, &rqe)) {
+	while (budget && rnic_rqe_take(q, &rqe)) {
+		budget--;
 		spin_unlock_irqrestore(&q->lock, flags);
 		rnic_rq_complete(qp, rqe.id, SIW_WC_WR_FLUSH_ERR);
 		spin_lock_irqsave(&q->lock, flags);
 	}
 	q->flushing = false;
+	if (!budget)
+		flush_rest_soon(qp);
 unlock:
 	spin_unlock_irqrestore(&q->lock, flags);
 }
@@ -192,6 +206,22 @@ void rnic_queues_flush(struct rnic_qp *qp)
 	/* ib_drain_qp() waits for it. */
 	if (qp->srq && first)
 		rnic_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+/*
+ * An application that goes on posting while its QP is flushed rings the
+ * doorbell only if the entry before is idle, and so may wait for completions of
+ * what is left.
+ */
+void rnic_queues_flush_rest(struct work_struct *work)
+{
+	struct rnic_qp *qp = container_of(work, struct rnic_qp, rest);
+
+	if (!READ_ONCE(qp->dead)) {
+		sq_flush_ring(qp);
+		rq_flush_ring(qp);
+	}
+	rnic_qp_put(qp);
 }
 
 /*

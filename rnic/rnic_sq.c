@@ -282,6 +282,8 @@ bool rnic_sq_run(struct rnic_qp *qp)
 		if (uses_dying(qp))
 			mpa_abort(sq->conn);
 	}
+	if (READ_ONCE(sq->lost))
+		rnic_fail(qp, sq->conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
 	sq->waiting = false;
 	sq->more = false;
 	while (!sq_stopped(qp)) {

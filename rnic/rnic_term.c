@@ -4,6 +4,8 @@
  * and the async event, and puts the QP into ERR. What the peer sends after
  * that is dropped, and each source ends, so that the Terminate goes out soon.
  */
+#include <linux/jiffies.h>
+
 #include "rnic.h"
 
 static enum ib_event_type event_of(u32 err)
@@ -23,6 +25,7 @@ static bool fail_first(struct rnic_qp *qp)
 {
 	if (qp->failed)
 		return false;
+	qp->failed_at = jiffies;
 	qp->failed = true;
 	rnic_qp_set_state(qp, IB_QPS_ERR);
 	return true;

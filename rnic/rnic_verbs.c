@@ -117,6 +117,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	rnic_qp_init(qp);
 	err = rnic_queue_new(&qp->sq.q, init->cap.max_send_wr,
 			     sizeof(struct siw_sqe), udata, &resp.sq_key);
+	INIT_WORK(&qp->rest, rnic_queues_flush_rest);
 	if (err)
 		goto uncount;
 	err = qp_recv(qp, init, udata, &resp.rq_key);

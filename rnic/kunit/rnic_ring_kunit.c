@@ -202,20 +202,30 @@ static void complete_one(struct rnic_kunit *rk, u64 id, u16 status, bool se)
 	rnic_cq_add(&rk->cq, rk->qp, &cqe, se);
 }
 
-/* It is full: one event, and what is in it stays. Then it goes on. */
+/*
+ * It is full: one event, and what is in it stays. Then it goes on, but the QP
+ * whose completion is lost is in ERR.
+ */
 static void overrun_test(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
 	int i;
 
 	rk_qp(rk, RING);
+	rk_up(rk, 1, 1);
 	rk->cq.put = -3;
 	rk->cq.get = -3;
 	for (i = 1; i <= 16; i++)
 		complete_one(rk, i, SIW_WC_SUCCESS, false);
 	KUNIT_EXPECT_EQ(test, 0, rk->async[IB_EVENT_CQ_ERR]);
+	rnic_sq_run(rk->qp);
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, rk->qp->state);
 	complete_one(rk, 17, SIW_WC_SUCCESS, false);
 	KUNIT_EXPECT_EQ(test, 1, rk->async[IB_EVENT_CQ_ERR]);
+	KUNIT_EXPECT_EQ(test, 1, rk->conn.kicks);
+	rnic_sq_run(rk->qp);
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, rk->qp->state);
+	KUNIT_EXPECT_EQ(test, 1, rk->async[IB_EVENT_QP_FATAL]);
 	complete_one(rk, 18, SIW_WC_SUCCESS, false);
 	KUNIT_EXPECT_EQ(test, 1, rk->async[IB_EVENT_CQ_ERR]);
 	KUNIT_EXPECT_STREQ(test, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",

@@ -383,10 +383,88 @@ static void modify_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, modify(rk, IB_QPS_RTS));
 }
 
+/* An application that goes on while its QP is flushed rings no doorbell. */
+static void fill_again(struct rnic_kunit *rk)
+{
+	rk->on_notify = NULL;
+	rk->qp->sq.q.sqe[0].id = SQ_SIZE + 1;
+	rk->qp->sq.q.sqe[0].flags = SIW_WQE_VALID;
+}
+
+static void rest_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	const struct ib_send_wr *bad;
+	int i;
+
+	rk_qp(rk, SQ_SIZE);
+	rk->qp->kernel = false;
+	for (i = 0; i < SQ_SIZE; i++) {
+		rk->qp->sq.q.sqe[i].id = i + 1;
+		rk->qp->sq.q.sqe[i].flags = SIW_WQE_VALID;
+	}
+	rk->on_notify = fill_again;
+	rnic_req_notify_cq(&rk->cq.ib, IB_CQ_NEXT_COMP);
+	to_error(rk);
+	KUNIT_EXPECT_EQ(test, 0, rnic_post_send(&rk->qp->ib, NULL, &bad));
+	flush_workqueue(rnic_wq);
+	/* Completions of user space have no pointer. */
+	for (i = 0; i < rk->cq.put; i++)
+		rk->cq.ring[i].base_qp = &rk->qp->ib;
+	KUNIT_EXPECT_STREQ(test, "1f 2f 3f 4f 5f", rk_polled(rk));
+}
+
+struct late_row {
+	const char	*desc;
+	bool		progress;	/* segments have gone out */
+	bool		fails;
+	bool		long_ago;
+	bool		want;		/* it leaves */
+};
+
+static const struct late_row late_rows[] = {
+	{ "FIN, no progress", .want = true },
+	{ "FIN, progress", .progress = true },
+	{ "error, no progress", .fails = true, .want = true },
+	{ "error, progress", .progress = true, .fails = true },
+	{ "error long ago, progress", true, true, true, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(late, late_rows, desc);
+
+/* What is left is sent if the peer takes it; after an error not for ever. */
+static void late_test(struct kunit *test)
+{
+	const struct late_row *row = test->param_value;
+	struct rnic_kunit *rk = test->priv;
+	struct work_struct *work;
+	u8 octets[64];
+
+	rk_qp(rk, SQ_SIZE);
+	work = &rk->qp->timeout.work;
+	rk_mr(rk, PAGE_SIZE, 1, 0);
+	rk_up(rk, 1, 1);
+	KUNIT_ASSERT_EQ(test, 0, post(rk, 'S'));
+	rnic_sq_run(rk->qp);
+	if (row->fails)
+		rnic_fail_request(rk->qp, &rk->conn);
+	else
+		KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_SQD));
+	if (row->long_ago)
+		rk->qp->failed_at -= 60 * HZ;
+	if (row->progress)
+		rk_pull(rk, sizeof(octets), octets);
+	refcount_inc(&rk->qp->refs);
+	work->func(work);
+	KUNIT_EXPECT_EQ(test, row->want, rk->qp->sq.leave);
+}
+
 static struct kunit_case sq_cases[] = {
 	KUNIT_CASE_PARAM(order_test, row_gen_params),
 	KUNIT_CASE(modify_test),
 	KUNIT_CASE(depth_test),
+	KUNIT_CASE(rest_test),
+	KUNIT_CASE_PARAM(late_test, late_gen_params),
 	KUNIT_CASE(refuse_test),
 	{}
 };
