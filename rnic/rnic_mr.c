@@ -44,7 +44,8 @@ static int mr_number(struct rnic_mr *mr, u8 key)
 
 static struct rnic_mr *mr_new(struct ib_pd *pd, int access)
 {
-	struct rnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	gfp_t gfp = pd->uobject ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
+	struct rnic_mr *mr = kzalloc(sizeof(*mr), gfp);
 
 	if (!mr)
 		return NULL;
@@ -119,7 +120,7 @@ static int mr_pin(struct rnic_mr *mr, u64 start, u64 len, u64 virt)
 	mr->first = virt & (size - 1);
 	mr->max_blocks = ib_umem_num_dma_blocks(mr->umem, size);
 	mr->block = kvmalloc_array(mr->max_blocks, sizeof(*mr->block),
-				   GFP_KERNEL);
+				   GFP_KERNEL_ACCOUNT);
 	if (!mr->block)
 		return -ENOMEM;
 	rdma_umem_for_each_dma_block(mr->umem, &it, size) {

@@ -403,10 +403,12 @@ void rnic_sq_stop(struct rnic_qp *qp)
  */
 int rnic_qp_slots(struct rnic_qp *qp)
 {
+	gfp_t gfp = qp->kernel ? GFP_KERNEL : GFP_KERNEL_ACCOUNT;
+
 	INIT_LIST_HEAD(&qp->sq.reading);
 	qp->nr_responses = qp->ird + 1;
-	qp->sq.slot = vcalloc(qp->sq.q.size + qp->nr_responses + 2,
-			      sizeof(*qp->sq.slot));
+	qp->sq.slot = __vcalloc(qp->sq.q.size + qp->nr_responses + 2,
+				sizeof(*qp->sq.slot), gfp);
 	if (!qp->sq.slot)
 		return -ENOMEM;
 	qp->response = qp->sq.slot + qp->sq.q.size;

@@ -35,16 +35,22 @@ void rnic_disassociate_ucontext(struct ib_ucontext *ctx)
 {
 }
 
+/* The core has seen that it maps an entry as a whole. */
 int rnic_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;
-	int err;
+	unsigned long addr;
+	int err = 0;
+	void *mem;
 
 	entry = rdma_user_mmap_entry_get(ctx, vma);
 	if (!entry)
 		return -EINVAL;
-	err = remap_vmalloc_range(vma, container_of(entry, struct rnic_map,
-						    entry)->mem, 0);
+	mem = container_of(entry, struct rnic_map, entry)->mem;
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	for (addr = vma->vm_start; addr < vma->vm_end && !err;
+	     addr += PAGE_SIZE, mem += PAGE_SIZE)
+		err = vm_insert_page(vma, addr, vmalloc_to_page(mem));
 	rdma_user_mmap_entry_put(entry);
 	return err;
 }
@@ -59,8 +65,8 @@ void rnic_mmap_free(struct rdma_user_mmap_entry *entry)
 }
 
 /*
- * Allocate a ring; with @udata it can be mapped, by @key. Returns an ERR_PTR()
- * if that fails.
+ * Allocate a ring; with @udata it can be mapped, by @key, and is charged to the
+ * memory cgroup of the caller. Returns an ERR_PTR() if that fails.
  */
 void *rnic_ring_new(size_t size, struct ib_udata *udata, struct rnic_map **res,
 		    u64 *key)
@@ -71,13 +77,14 @@ void *rnic_ring_new(size_t size, struct ib_udata *udata, struct rnic_map **res,
 	int err;
 
 	*res = NULL;
-	mem = vmalloc_user(size);
+	mem = __vmalloc(size, (udata ? GFP_KERNEL_ACCOUNT : GFP_KERNEL) |
+			__GFP_ZERO);
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
 	if (!udata)
 		return mem;
 	ctx = &rdma_udata_to_drv_context(udata, struct rnic_ucontext, ib)->ib;
-	map = kzalloc(sizeof(*map), GFP_KERNEL);
+	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
 	err = map ? 0 : -ENOMEM;
 	if (!err) {
 		map->mem = mem;
