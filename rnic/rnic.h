@@ -93,6 +93,7 @@ struct rnic_stats {
  * @eps: Responders' endpoints by the number that iw_cm knows
  * @next_ep: number of the next
  * @gid: the hardware address of the netdev
+ * @going: it is being unregistered: no QP is bound any longer
  * @stats: counters
  */
 struct rnic_dev {
@@ -104,6 +105,7 @@ struct rnic_dev {
 	struct xarray		eps;
 	u32			next_ep;
 	union ib_gid		gid;
+	bool			going;
 	struct rnic_stats __percpu *stats;
 };
 
@@ -341,9 +343,9 @@ struct rnic_srq {
  * @bounded: modify_qp(SQD): only @left requests start after it; under q.lock
  * @left: requests on the ring when that was called; under q.lock
  * @look: end the connection if a slot uses a dying region; under q.lock
+ * @lost: a completion found no room in its CQ
  * @leave: detach without waiting for the peer, once what has been started is
  *	with TCP; under q.lock
- * @lost: a completion found no room in its CQ
  * @leaving: one round has passed since
  * @waiting: the engine has stopped for something that will kick it
  * @more: it has stopped because its budget is spent
@@ -360,9 +362,9 @@ struct rnic_sq {
 	bool			bounded;
 	u32			left;
 	bool			look;
+	bool			lost;
 	bool			leave;
 	bool			leaving;
-	bool			lost;
 	bool			waiting;
 	bool			more;
 };
@@ -412,11 +414,12 @@ struct rnic_rx {
  * @refs: the owner's, iw_cm's and the endpoint's
  * @freed: completed when @refs is 0
  * @timeout: leaves a connection whose peer does not close; has a reference
+ * @rest: flushes what user space posts while another flushes; has a reference
  * @dead: destroy_qp() has begun; under sq.q.lock
  * @ep: endpoint, with a reference; under sq.q.lock
- * @rest: flushes what user space posts while another flushes; has a reference
  * @state: under sq.q.lock; goes from INIT to RTS, and to ERR from any
  * @kernel: work requests come from the kernel
+ * @owner: of a QP of user space: the process
  * @sig_all: each request of the send queue has a completion
  * @access: of modify_qp(), for query_qp() only: rdma_cm sets 0 for an
  *	Initiator, which a peer may write to all the same
@@ -437,10 +440,10 @@ struct rnic_rx {
  * @term: Terminate
  * @rtr: Ready to Receive
  * @failed: the first error has been dealt with
+ * @failed_at: when, in jiffies
  * @cut: messages end where they are
  * @read_rtr: an RTR by RDMA Read is answered: one Request more than @ird
  * @segs: segments that have been sent
- * @failed_at: when, in jiffies
  * @segs_seen: the same, when @timeout last ran
  */
 struct rnic_qp {
@@ -449,11 +452,12 @@ struct rnic_qp {
 	refcount_t		refs;
 	struct completion	freed;
 	struct delayed_work	timeout;
+	struct work_struct	rest;
 	bool			dead;
 	struct rnic_ep		*ep;
 	enum ib_qp_state	state;
-	struct work_struct	rest;
 	bool			kernel;
+	struct pid		*owner;
 	bool			sig_all;
 	int			access;
 	struct ib_qp_cap	cap;
@@ -473,11 +477,11 @@ struct rnic_qp {
 	struct rnic_msg		*term;
 	struct rnic_msg		*rtr;
 	bool			failed;
+	unsigned long		failed_at;
 	bool			cut;
 	bool			read_rtr;
 	u32			segs;
 	u32			segs_seen;
-	unsigned long		failed_at;
 };
 
 static inline struct rnic_dev *to_rnic(struct ib_device *ib)
@@ -562,11 +566,11 @@ bool rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state state);
 bool rnic_qp_leave(struct rnic_qp *qp);
 void rnic_sq_kick(struct rnic_qp *qp);
 void rnic_sq_look(struct rnic_qp *qp);
+void rnic_qp_lost(struct rnic_qp *qp);
 void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type type);
 
 /* rnic_srq.c */
 int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init,
-void rnic_qp_lost(struct rnic_qp *qp);
 		    struct ib_udata *udata);
 int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
@@ -664,11 +668,11 @@ void rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
 void rnic_rq_complete(struct rnic_qp *qp, u64 id, u16 status);
 bool rnic_rq_take(struct rnic_qp *qp, struct siw_rqe *rqe);
 void rnic_queues_flush(struct rnic_qp *qp);
+void rnic_queues_flush_rest(struct work_struct *work);
 
 /* rnic_tx.c */
 void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg);
 int rnic_tx_respond(struct rnic_qp *qp, struct mpa_conn *conn,
-void rnic_queues_flush_rest(struct work_struct *work);
 		    const struct rdmap_read *read, struct rnic_mr *mr);
 int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn, u8 kind);
 int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
@@ -698,6 +702,8 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 len);
 int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog);
 int rnic_iw_destroy_listen(struct iw_cm_id *cm_id);
+void rnic_cm_give_up(struct rnic_dev *dev);
+struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
 void rnic_ep_abort(struct rnic_ep *ep);
 void rnic_ep_get(struct rnic_ep *ep);
 void rnic_ep_put(struct rnic_ep *ep);

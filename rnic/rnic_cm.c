@@ -14,6 +14,8 @@
  */
 #include <linux/errno.h>
 #include <linux/in.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
 #include <net/ipv6.h>
@@ -24,6 +26,8 @@
 #define SYN_RETRIES	3		/* destroying a cm_id waits for it */
 
 #define ORPHAN_PATIENCE	(3 * HZ)	/* for an answer without a listener */
+
+#define WATCH_EVERY	HZ		/* whether the application is alive */
 
 enum ep_events {
 	EVENTS_NONE,	/* no cm_id, or it wants no event */
@@ -55,7 +59,8 @@ struct rnic_listener {
  * struct rnic_ep - an endpoint
  * @refs: see above
  * @dev: its device, which is not unregistered before the endpoint is gone
- * @lock: protects @conn, @aborted, @events, @connector, @connected
+ * @lock: protects @conn, @aborted, @events, @connector, @connected; held when
+ *	@watch queues itself again
  * @conn: until it is detached
  * @aborted: rnic_ep_abort() was called, maybe before there was a connection
  * @events: what iw_cm has been given
@@ -69,8 +74,10 @@ struct rnic_listener {
  * @answered: iw_cm has accepted or rejected it
  * @initiator: it has called iw_connect
  * @err: how the connection ended
- * @connector: from the return of mpa_connect() until done()
+ * @connector: from the return of mpa_connect() until done() or an abort
  * @connected: done() was called
+ * @owner: of an Initiator with a QP of user space: the process
+ * @watch: looks whether @owner dies, until done(); has a reference
  */
 struct rnic_ep {
 	refcount_t		refs;
@@ -90,6 +97,8 @@ struct rnic_ep {
 	int			err;
 	struct mpa_connector	*connector;
 	bool			connected;
+	struct pid		*owner;
+	struct delayed_work	watch;
 };
 
 static void listener_put(struct rnic_listener *l)
@@ -134,20 +143,80 @@ void rnic_ep_put(struct rnic_ep *ep)
 	if (ep->listener)
 		listener_put(ep->listener);
 	ib_device_put(&ep->dev->ib);
+	put_pid(ep->owner);
 	kfree(ep);
 }
 
 /*
- * One that connects ends once it has a connection. Context: any but hard
- * interrupt
+ * Takes the handle of mpa_connect(), which the caller closes, if it is of no
+ * more use: after done(), which may come before the handle is known, and after
+ * an abort, so that done() comes soon.
  */
+static struct mpa_connector *ep_spent_connector(struct rnic_ep *ep)
+{
+	struct mpa_connector *connector = NULL;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->connected || ep->aborted)
+		swap(connector, ep->connector);
+	return connector;
+}
+
+/* One that connects gives up. Context: any but hard interrupt */
 void rnic_ep_abort(struct rnic_ep *ep)
 {
+	struct mpa_connector *connector;
+
 	spin_lock_bh(&ep->lock);
 	ep->aborted = true;
 	if (ep->conn)
 		mpa_abort(ep->conn);
+	connector = ep_spent_connector(ep);
 	spin_unlock_bh(&ep->lock);
+	if (connector)
+		mpa_connect_close(connector);
+}
+
+/* True if the process is being killed, or has ended. */
+static bool is_dying(struct pid *pid)
+{
+	struct task_struct *task;
+	bool res;
+
+	rcu_read_lock();
+	task = pid_task(pid, PIDTYPE_TGID);
+	res = !task || READ_ONCE(task->signal->flags) & SIGNAL_GROUP_EXIT;
+	rcu_read_unlock();
+	return res;
+}
+
+/*
+ * When an application dies while it connects, the RDMA core waits for
+ * CONNECT_REPLY before anything that would tell us. Ends with done().
+ */
+static void ep_watch(struct work_struct *work)
+{
+	struct rnic_ep *ep = container_of(to_delayed_work(work),
+					  struct rnic_ep, watch);
+	bool dying = is_dying(ep->owner), connected;
+
+	spin_lock_bh(&ep->lock);
+	connected = ep->connected;
+	if (!dying && !connected &&
+	    queue_delayed_work(rnic_wq, &ep->watch, WATCH_EVERY))
+		rnic_ep_get(ep);
+	spin_unlock_bh(&ep->lock);
+	if (dying && !connected)
+		rnic_ep_abort(ep);
+	rnic_ep_put(ep);
+}
+
+/* Begin to watch the process that connects. */
+static void ep_watch_begin(struct rnic_ep *ep)
+{
+	ep->owner = get_pid(ep->qp->owner);
+	rnic_ep_get(ep);
+	queue_delayed_work(rnic_wq, &ep->watch, WATCH_EVERY);
 }
 
 static struct rnic_ep *ep_new(struct rnic_dev *dev, bool initiator)
@@ -164,6 +233,7 @@ static struct rnic_ep *ep_new(struct rnic_dev *dev, bool initiator)
 	refcount_set(&ep->refs, 1);
 	spin_lock_init(&ep->lock);
 	INIT_LIST_HEAD(&ep->child);
+	INIT_DELAYED_WORK(&ep->watch, ep_watch);
 	ep->dev = dev;
 	ep->initiator = initiator;
 	return ep;
@@ -232,6 +302,25 @@ static void ep_last_events(struct rnic_ep *ep)
 
 /* QP and endpoint */
 
+/* With a reference, or NULL */
+struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp)
+{
+	struct rnic_ep *ep;
+
+	spin_lock_irq(&qp->sq.q.lock);
+	ep = qp->ep;
+	if (ep)
+		rnic_ep_get(ep);
+	spin_unlock_irq(&qp->sq.q.lock);
+	return ep;
+}
+
+/* iw_cm lets any application name any QP. */
+static bool is_stranger(const struct rnic_qp *qp)
+{
+	return !qp->kernel && qp->owner != task_tgid(current);
+}
+
 /* With a reference, and one on the endpoint for the QP's pointer */
 static struct rnic_qp *ep_bind(struct rnic_ep *ep,
 			       const struct iw_cm_conn_param *param)
@@ -241,7 +330,9 @@ static struct rnic_qp *ep_bind(struct rnic_ep *ep,
 
 	if (!qp)
 		return ERR_PTR(-EINVAL);
-	err = rnic_qp_bind(qp, ep, param->ird, param->ord);
+	err = -EINVAL;
+	if (!is_stranger(qp))
+		err = rnic_qp_bind(qp, ep, param->ird, param->ord);
 	if (err) {
 		rnic_qp_put(qp);
 		return ERR_PTR(err);
@@ -500,21 +591,19 @@ static int connect_setup(struct socket *sock, void *ctx)
 	return tcp_sock_set_syncnt(sock->sk, SYN_RETRIES);
 }
 
-/*
- * The handle of mpa_connect() is closed once both it is known and done() was
- * called, which may come first.
- */
-static void ep_connector(struct rnic_ep *ep, struct mpa_connector *connector)
+/* The attempt to connect has ended, or has not even begun. */
+static void ep_connected(struct rnic_ep *ep)
 {
+	struct mpa_connector *connector;
+
 	spin_lock_bh(&ep->lock);
-	if (!connector)
-		ep->connected = true;
-	else
-		ep->connector = connector;
-	connector = ep->connected ? ep->connector : NULL;
+	ep->connected = true;
+	connector = ep_spent_connector(ep);
 	spin_unlock_bh(&ep->lock);
 	if (connector)
 		mpa_connect_close(connector);
+	if (cancel_delayed_work(&ep->watch))
+		rnic_ep_put(ep);
 }
 
 static void ep_done(void *ctx, struct socket *sock, struct mpa_conn *conn,
@@ -522,7 +611,7 @@ static void ep_done(void *ctx, struct socket *sock, struct mpa_conn *conn,
 {
 	struct rnic_ep *ep = ctx;
 
-	ep_connector(ep, NULL);
+	ep_connected(ep);
 	if (err) {
 		ep->err = err;
 		ep_over(ep);
@@ -560,7 +649,12 @@ static int ep_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	dev_put(netdev);
 	if (IS_ERR(connector))
 		return PTR_ERR(connector);
-	ep_connector(ep, connector);
+	spin_lock_bh(&ep->lock);
+	ep->connector = connector;
+	connector = ep_spent_connector(ep);
+	spin_unlock_bh(&ep->lock);
+	if (connector)
+		mpa_connect_close(connector);
 	return 0;
 }
 
@@ -584,9 +678,13 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	err = PTR_ERR_OR_ZERO(qp);
 	if (!err) {
 		ep->qp = qp;
+		if (!qp->kernel)
+			ep_watch_begin(ep);
 		err = ep_connect(ep, param);
-		if (err)
+		if (err) {
+			ep_connected(ep);
 			ep_unbind(ep, qp);
+		}
 	}
 	if (err) {
 		cm_id->rem_ref(cm_id);
@@ -594,6 +692,30 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	}
 	rnic_ep_put(ep);
 	return err;
+}
+
+/*
+ * The device goes: attempts to connect end, and none begins. The core waits for
+ * their CONNECT_REPLY before it tells applications, or takes their QPs away.
+ */
+void rnic_cm_give_up(struct rnic_dev *dev)
+{
+	unsigned long number;
+	struct rnic_qp *qp;
+
+	/* Before sq.q.lock is taken: rnic_qp_bind() sees it, or has bound. */
+	WRITE_ONCE(dev->going, true);
+	xa_lock(&dev->qps);
+	xa_for_each(&dev->qps, number, qp) {
+		struct rnic_ep *ep = rnic_qp_ep(qp);
+
+		if (!ep)
+			continue;
+		if (ep->initiator && !READ_ONCE(ep->connected))
+			rnic_ep_abort(ep);
+		rnic_ep_put(ep);
+	}
+	xa_unlock(&dev->qps);
 }
 
 static void ep_owes(struct rnic_ep *ep, struct rnic_qp *qp,

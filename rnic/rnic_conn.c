@@ -11,6 +11,8 @@ int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep, u32 ird, u32 ord)
 
 	spin_lock_irq(&qp->sq.q.lock);
 	err = qp->dead || qp->ep || qp->state >= IB_QPS_RTS ? -EINVAL : 0;
+	if (!err && READ_ONCE(qp->dev->going))
+		err = -ENODEV;
 	if (!err)
 		qp->ep = ep;
 	spin_unlock_irq(&qp->sq.q.lock);
@@ -28,12 +30,21 @@ int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep, u32 ird, u32 ord)
 	return err;
 }
 
+/*
+ * modify_qp(ERR) leaves the flush to the endpoint as long as there is one, also
+ * one whose connection never begins.
+ */
 void rnic_qp_unbind(struct rnic_qp *qp)
 {
+	bool flush;
+
 	rnic_qp_free_slots(qp);
 	spin_lock_irq(&qp->sq.q.lock);
 	qp->ep = NULL;
+	flush = qp->state == IB_QPS_ERR;
 	spin_unlock_irq(&qp->sq.q.lock);
+	if (flush)
+		rnic_queues_flush(qp);
 }
 
 /* Full operation has begun. Connection context, as those that follow */

@@ -247,6 +247,22 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_OK;
 }
 
+/*
+ * A client's remove() is the only call that comes when a device begins to go.
+ * The youngest client is called first, rdma_cm's waits for its cm_ids:
+ * MODULE_SOFTDEP() has rdma_cm be older.
+ */
+static void client_remove(struct ib_device *ib, void *data)
+{
+	if (is_ours(ib))
+		rnic_cm_give_up(to_rnic(ib));
+}
+
+static struct ib_client client = {
+	.name	= "mpa_rnic",
+	.remove	= client_remove,
+};
+
 static struct notifier_block netdev_nb = { .notifier_call = netdev_event };
 
 static struct rdma_link_ops link_ops = {
@@ -275,11 +291,16 @@ static int __init rnic_init(void)
 	err = rnic_net_register();
 	if (err)
 		goto destroy_wq;
-	err = register_netdevice_notifier(&netdev_nb);
+	err = ib_register_client(&client);
 	if (err)
 		goto unregister_net;
+	err = register_netdevice_notifier(&netdev_nb);
+	if (err)
+		goto unregister_client;
 	rdma_link_register(&link_ops);
 	return 0;
+unregister_client:
+	ib_unregister_client(&client);
 unregister_net:
 	rnic_net_unregister();
 destroy_wq:
@@ -297,6 +318,7 @@ static void __exit rnic_exit(void)
 		ib_unregister_device(&dev->ib);
 		put_device(&dev->ib.dev);
 	}
+	ib_unregister_client(&client);
 	/* done() and accepted() may still be running */
 	mpa_barrier();
 	rcu_barrier();
@@ -307,6 +329,6 @@ static void __exit rnic_exit(void)
 MODULE_DESCRIPTION("iWARP RDMA device on MPA");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_ALIAS_RDMA_LINK("mpa");
-MODULE_SOFTDEP("pre: mpa");
+MODULE_SOFTDEP("pre: mpa rdma_cm");
 module_init(rnic_init);
 module_exit(rnic_exit);

@@ -8,6 +8,7 @@
  * neither to end.
  */
 #include <linux/errno.h>
+#include <linux/pid.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
@@ -111,13 +112,14 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	init->cap.max_inline_data = RNIC_MAX_INLINE;
 	qp->dev = to_rnic(ib->device);
 	qp->kernel = !udata;
+	qp->owner = udata ? get_task_pid(current, PIDTYPE_TGID) : NULL;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->cap = init->cap;
 	qp->state = IB_QPS_INIT;
 	rnic_qp_init(qp);
+	INIT_WORK(&qp->rest, rnic_queues_flush_rest);
 	err = rnic_queue_new(&qp->sq.q, init->cap.max_send_wr,
 			     sizeof(struct siw_sqe), udata, &resp.sq_key);
-	INIT_WORK(&qp->rest, rnic_queues_flush_rest);
 	if (err)
 		goto uncount;
 	err = qp_recv(qp, init, udata, &resp.rq_key);
@@ -141,21 +143,9 @@ free_rq:
 free_sq:
 	rnic_ring_free(qp->sq.q.sqe, qp->sq.q.map);
 uncount:
+	put_pid(qp->owner);
 	rnic_object_gone(ib->device, RNIC_QP);
 	return err;
-}
-
-/* With a reference, or NULL */
-static struct rnic_ep *qp_ep(struct rnic_qp *qp)
-{
-	struct rnic_ep *ep;
-
-	spin_lock_irq(&qp->sq.q.lock);
-	ep = qp->ep;
-	if (ep)
-		rnic_ep_get(ep);
-	spin_unlock_irq(&qp->sq.q.lock);
-	return ep;
 }
 
 /*
@@ -168,7 +158,7 @@ static void qp_to_error(struct rnic_qp *qp)
 
 	/* From now on no endpoint is bound. */
 	rnic_qp_set_state(qp, IB_QPS_ERR);
-	ep = qp_ep(qp);
+	ep = rnic_qp_ep(qp);
 	if (!ep) {
 		rnic_queues_flush(qp);
 		return;
@@ -249,7 +239,9 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	qp->dead = true;
 	spin_unlock_irq(&qp->sq.q.lock);
 	xa_erase(&qp->dev->qps, ib->qp_num);
-	ep = qp_ep(qp);
+	/* One whose connection was ending when it began still runs. */
+	rnic_qp_close_cancel(qp);
+	ep = rnic_qp_ep(qp);
 	if (ep) {
 		if (!rnic_qp_leave(qp))
 			rnic_ep_abort(ep);
@@ -261,6 +253,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	wait_for_completion(&qp->freed);
 	rnic_ring_free(qp->rq.rqe, qp->rq.map);
 	rnic_ring_free(qp->sq.q.sqe, qp->sq.q.map);
+	put_pid(qp->owner);
 	rnic_object_gone(ib->device, RNIC_QP);
 	return 0;
 }

@@ -8,6 +8,8 @@
  * event after its call has failed.
  */
 #include <linux/net.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 
 #include "rnic_kunit.h"
 
@@ -20,8 +22,8 @@
  *
  * Those of iw_cm and of consumers: U iw_connect, u one that fails, A iw_accept,
  * J iw_reject, L listener destroyed, K modify_qp(ERR), G modify_qp(SQD),
- * W the QP is destroyed, or loses patience; N the next event with private data
- * finds no memory.
+ * W the QP is destroyed, or loses patience; X the device goes; N the next event
+ * with private data finds no memory.
  *
  * Events: Q CONNECT_REQUEST, R CONNECT_REPLY, r one with an error,
  * E ESTABLISHED, C CLOSE.
@@ -57,7 +59,9 @@ struct row {
 static const struct row rows[] = {
 	{ "no connection",			"D",	"U" },
 	{ "no connection, to error",		"D",	"UK" },
+	{ "no connection, no device",		"D",	"UX" },
 	{ "no attempt",				"",	"u" },
+	{ "no attempt, to error",		"",	"uK" },
 	{ "established",			"defcz", "U" },
 	{ "established, to error",		"defcz", "UK" },
 	{ "established, to SQD",		"defcz", "UG" },
@@ -200,6 +204,9 @@ static void iw_step(struct cm *cm, char c)
 		break;
 	case 'W':
 		rnic_qp_leave(cm->rk->qp);
+		break;
+	case 'X':
+		rnic_cm_give_up(cm->rk->dev);
 		break;
 	case 'N':
 		cm->nomem = true;
@@ -358,6 +365,7 @@ static void cm_begin(struct cm *cm, struct rnic_kunit *rk, bool listens)
 	*cm = (struct cm) { .rk = rk, .id = id, .listen = id };
 	memset(&rk->conn, 0, sizeof(rk->conn));
 	INIT_LIST_HEAD(&rk->conn.tx);
+	rk->dev->going = false;
 	rk->qp->state = IB_QPS_INIT;
 	rk->qp->failed = false;
 	rk->qp->sq.q.flushes = false;
@@ -395,6 +403,9 @@ static void cm_end(struct cm *cm)
 	if (cm->listening)
 		iw_step(cm, 'L');
 	up = count(cm, 'R') + count(cm, 'E');
+	if (rk->qp->state == IB_QPS_ERR)
+		KUNIT_EXPECT_TRUE_MSG(test, rk->qp->sq.q.flushes, "%s",
+				      cm->did);
 	if (!cm->muted)
 		KUNIT_EXPECT_EQ_MSG(test, up + count(cm, 'r'),
 				    cm->connected || cm->accepted,
@@ -456,6 +467,10 @@ static bool run(struct rnic_kunit *rk, const char *order, int at, int nr,
 		if (cm.killed && rk->conn.live)
 			KUNIT_EXPECT_TRUE_MSG(rk->test, rk->conn.aborts ||
 					      rk->qp->sq.leave, "%s", cm.did);
+		/* Nobody waits for a peer that is silent. */
+		if ((cm.killed || rk->dev->going) && rk->conn.done && !cm.done)
+			KUNIT_EXPECT_EQ_MSG(rk->test, 0, rk->conn.handles, "%s",
+					    cm.did);
 	}
 	cm_end(&cm);
 	return reached;
@@ -499,8 +514,32 @@ static void events_test(struct kunit *test)
 	}
 }
 
+/* An application may name any QP, but not connect that of another. */
+static void stranger_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct cm cm;
+
+	rk_qp(rk, 4);
+	rk->qp->kernel = false;
+	rk->qp->owner = find_get_pid(1);
+	cm_begin(&cm, rk, false);
+	step(&cm, 'U');
+	KUNIT_EXPECT_FALSE(test, cm.connected);
+	put_pid(rk->qp->owner);
+	rk->qp->owner = get_task_pid(current, PIDTYPE_TGID);
+	cm_end(&cm);
+	cm_begin(&cm, rk, false);
+	step(&cm, 'U');
+	KUNIT_EXPECT_TRUE(test, cm.connected);
+	step(&cm, 'D');
+	cm_end(&cm);
+	rk->qp->kernel = true;
+}
+
 static struct kunit_case cm_cases[] = {
 	KUNIT_CASE_PARAM(events_test, row_gen_params),
+	KUNIT_CASE(stranger_test),
 	{}
 };
 

@@ -164,8 +164,12 @@ nobody() {
 	pid=$!
 	sleep 2
 	kill -9 $pid
-	until_true 10 gone $pid || fail "it cannot be killed"
+	until_true 2 gone $pid || fail "it cannot be killed"
 	all_unused
+	command ns a rdma_client -s 10.0.0.9 &
+	sleep 2
+	quick 2 rdma link delete iwa
+	wait
 }
 
 # many N: connections at once, and each is closed
