@@ -30,7 +30,7 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 
 .PHONY: all modules modules_install install uninstall deb packages demo check \
 	matrix harden fuzz net faults races kcsan dos exit_order life scribble dos-cost soak \
-	fuzz-core integrity lint interop ooo bench bench-compare bench-profile \
+	fuzz-core integrity lint interop ulps ooo bench bench-compare bench-profile \
 	shell coverage mutants conformance htmldocs patches tools tools_install clean \
 	distclean help need-kdir
 
@@ -119,6 +119,9 @@ dos-cost:
 
 interop:
 	tests/interop/interop.sh $(if $(ONLY),'$(ONLY)')
+
+ulps:
+	tests/ulps/ulps.sh $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long) $(ONLY)
 
 ooo:
 	tests/bench/ooo/ooo.sh
@@ -209,6 +212,9 @@ help:
 	@echo "make soak             these again and again in one guest, some at the same time,"
 	@echo "                      on the debug kernel; ONLY='PART...' some of them"
 	@echo "make interop          against siw, and with outside decoders; ONLY=JOB one job"
+	@echo "make ulps             NVMe, NFS and iSER over RDMA devices; ONLY='nvme' one of"
+	@echo "                      them, ONLY='nvme.*ext4' some cases; LONG=1 all;"
+	@echo "                      KERNEL=debug+ulps"
 	@echo "make ooo              benefit and cost of passing ULPDUs out of order"
 	@echo "make bench            cost of MPA; BENCH=quick the goals alone, BENCH=recorded"
 	@echo "                      all rows: with both, a goal may be missed that the record"

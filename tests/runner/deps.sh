@@ -14,6 +14,8 @@ packages_of() {
 		ethtool tcpdump util-linux jq rdmacm-utils ibverbs-providers \
 		perftest libfabric-bin ibverbs-utils ;;
 	pyverbs) echo python3-pyverbs ;;
+	ulps) echo e2fsprogs fio nvme-cli nfs-kernel-server nfs-common open-iscsi \
+		netbase rpcbind ;;
 	lint) echo clang clang-tidy lld llvm coccinelle shellcheck pylint gcc \
 		libc6-dev git python3 ;;
 	check) echo sparse cppcheck codespell perl python3 python3-yaml \

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# iSER: LIO's isert by configfs, open-iscsi's iser
+
+LIO=$CONFIG/target
+TPG=$LIO/iscsi/$NAME/tpgt_1
+INITIATOR=iqn.2024-01.test:host
+
+iser_down() {
+	timeout 60 iscsiadm -m node -u
+	killall iscsid
+	rm -rf /etc/iscsi/{nodes,send_targets}
+	echo 0 >"$TPG/enable"
+	rm -f "$TPG/acls/$INITIATOR/lun_0/disk" "$TPG/lun/lun_0/disk"
+	rmdir "$TPG/acls/$INITIATOR/lun_0" "$TPG/acls/$INITIATOR" \
+		"$TPG"/np/* "$TPG/lun/lun_0" "$TPG" "$LIO/iscsi/$NAME"
+	rmdir "$LIO"/core/rd_mcp_0/disk "$LIO"/core/rd_mcp_0 "$LIO"/iscsi
+	modprobe -r ib_iser
+	modprobe -r ib_isert
+	modprobe -r iscsi_target_mod target_core_mod
+}
+
+# portal ADDRESS: LIO has a TCP listener for each portal. An iWARP device needs the same
+# port, so that one is in a namespace that is gone
+portal() {
+	unshare -n mkdir "$TPG/np/$1:3260" || fail "no portal"
+	echo 1 >"$TPG/np/$1:3260/iser" || fail "no iser at $1"
+}
+
+# lio ADDRESS [NAME=VALUE...]: a target, with these parameters
+lio() {
+	local param
+
+	modprobe -a target_core_mod iscsi_target_mod ib_isert ib_iser
+	# Not null_blk: isert passes immediate data where they lie, at any address, and
+	# null_blk writes beyond its pages then
+	mkdir -p "$LIO"/core/rd_mcp_0/disk
+	echo rd_pages=16384 >"$LIO"/core/rd_mcp_0/disk/control
+	echo 1 >"$LIO"/core/rd_mcp_0/disk/enable || fail "no backstore"
+	mkdir -p "$TPG/lun/lun_0" "$TPG/acls/$INITIATOR" || fail "no target"
+	ln -s "$LIO"/core/rd_mcp_0/disk "$TPG/lun/lun_0/disk"
+	mkdir "$TPG/acls/$INITIATOR/lun_0"
+	ln -s "$TPG/lun/lun_0" "$TPG/acls/$INITIATOR/lun_0/disk"
+	printf user >"$TPG/acls/$INITIATOR/auth/userid"
+	printf secretsecret >"$TPG/acls/$INITIATOR/auth/password"
+	echo 1 >"$TPG/attrib/authentication"
+	for param in "${@:2}"; do
+		echo "${param#*=}" >"$TPG/param/${param%%=*}"
+	done
+	portal "$1"
+	echo 1 >"$TPG/enable" || fail "not enabled"
+}
+
+initiator() {
+	mkdir -p /etc/iscsi /run/lock/iscsi
+	echo "InitiatorName=$INITIATOR" >/etc/iscsi/initiatorname.iscsi
+	cat >/etc/iscsi/iscsid.conf <<-CONF
+		node.session.auth.authmethod = CHAP
+		node.session.auth.username = user
+		node.session.auth.password = ${2:-secretsecret}
+		node.session.iscsi.InitialR2T = ${1:-Yes}
+		node.session.iscsi.ImmediateData = Yes
+		node.session.timeo.replacement_timeout = 100
+		node.conn[0].timeo.noop_out_interval = 2
+		node.conn[0].timeo.noop_out_timeout = 2
+		node.session.scan = auto
+	CONF
+	iscsid || fail "no iscsid"
+}
+
+found() {
+	timeout 60 iscsiadm -m discovery -t st -p "$1:3260" -I iser |
+		tee /dev/stderr | grep -q "$NAME" || fail "not discovered"
+}
+
+login() {
+	timeout 60 iscsiadm -m node -T "$NAME" -l || fail "no login"
+	until_true 20 test -b /dev/sda || fail "no /dev/sda"
+}
+
+logout() {
+	timeout 60 iscsiadm -m node -T "$NAME" -u || fail "no logout"
+	until_true 20 test ! -e /dev/sda || fail "/dev/sda is left"
+}
+
+# iser KIND_A KIND_B [ADDRESS [INITIALR2T]]
+up() {
+	local addr=${3:-$B4}
+
+	wire "$1" "$2"
+	lio "$addr" InitialR2T="${4:-Yes}"
+	initiator "${4:-Yes}"
+	found "$addr"
+	login
+}
+
+iser() {
+	up "$@"
+	verified_all /dev/sda
+	logout
+}
+
+wrong_secret() {
+	wire mpa mpa
+	lio "$B4"
+	initiator Yes wrongwrongwrong
+	found "$B4"
+	! timeout 60 iscsiadm -m node -T "$NAME" -l || fail "logged in"
+}
+
+no_path() {
+	up mpa mpa
+	load /dev/sda $(($1 + 20))
+	netem loss 100%
+	sleep "$1"
+	netem loss 0%
+	load_good
+	logout
+}
+
+target_lost() {
+	up mpa mpa
+	load /dev/sda 20
+	echo 0 >"$TPG/enable"
+	sleep 3
+	echo 1 >"$TPG/enable"
+	load_good
+	logout
+}
+
+logout_loaded() {
+	up mpa mpa
+	fio --name=cut --filename=/dev/sda --direct=1 --ioengine=libaio \
+		--rw=randrw --bs=16k --iodepth=32 --time_based --runtime=60 \
+		>"$STATE/cut" 2>&1 &
+	sleep 3
+	logout
+	wait
+	login
+	verified /dev/sda rw=randwrite bs=4k iodepth=32 size=2m
+	logout
+}
+
+for ends in "mpa mpa"; do
+	# shellcheck disable=SC2086
+	test_case "iser.${ends/ /.}" "discovery, CHAP, fio, compared" iser $ends
+done
+test_case iser.mpa.mpa.unsolicited "InitialR2T=No" iser mpa mpa "$B4" No
+test_case iser.mpa.mpa.secret "a wrong secret is refused" wrong_secret
+test_case iser.mpa.mpa.no_path "no packet for 8 s, under load" no_path 8
+test_case iser.mpa.mpa.target_lost "the target goes and comes back under load" \
+	target_lost
+test_case iser.mpa.mpa.logout "logout under load" logout_loaded

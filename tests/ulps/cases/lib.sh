@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# Common functions of the cases, on top of net/socket/lib.sh. NVMe and iSER live in the
+# first namespace alone, so both ends of the wire are there: va with the client's device
+# iwa, vb with the server's, iwb. Rules of routing make packets cross it all the same.
+
+OUT=/root/out
+LIMIT=300		# seconds for a case
+CONFIG=/sys/kernel/config
+A4=10.0.0.1 B4=10.0.0.2
+NAME=iqn.2024-01.test:disk	# of the iSCSI target
+HOSTNQN=nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-000000000001
+
+begin_all() {
+	mkdir -p "$OUT" "$CONFIG" /var/lib /mnt
+	mount -t configfs configfs $CONFIG
+	sysctl -qw kernel.modprobe="$(command -v modprobe)"
+	modprobe -a mpa mpa_rnic
+	modprobe null_blk nr_devices=0
+}
+
+end_all() { wire_down; }
+
+end_case() {
+	cp "$log" "$OUT/$CASE.log"
+	rdma statistic >>"$OUT/$CASE.log"
+	((!$1)) || dmesg | tail -n 30 | sed 's/^/# /'
+	clean_up
+}
+
+# clean_up: nothing is left that the next case would meet. Each part has a PART_down.
+clean_up() {
+	killall -9 fio
+	for part_down in nvme_down nfs_down iser_down; do
+		! declare -F $part_down >/dev/null || $part_down
+	done >/dev/null 2>&1
+	disk_down
+	wire_down
+}
+
+# The wire
+
+# routes DEV ADDRESS PEER TABLE: which go with the link
+routes() { ip route replace "$3" dev "$1" src "$2" table "$4"; }
+
+routes_a() { routes va $A4 $B4 101; }
+routes_b() { routes vb $B4 $A4 102; }
+
+# half DEV ADDRESS OTHER PEER TABLE: one end
+half() {
+	local mac
+
+	mac=$(cat "/sys/class/net/$3/address")
+	sysctl -qw "net.ipv4.conf.$1.accept_local=1" "net.ipv4.conf.$1.rp_filter=0"
+	ip addr add "$2/24" dev "$1"
+	ip neigh add "$4" lladdr "$mac" dev "$1" nud permanent
+	ip rule add pref 1 iif "$1" lookup local
+	ip rule add pref 2 to "$4" lookup "$5"
+}
+
+# wire KIND_A KIND_B [MTU]: devices at both ends, mpa or siw
+wire() {
+	ip link add va mtu "${3:-1500}" type veth peer name vb mtu "${3:-1500}"
+	ip link set va up
+	ip link set vb up
+	sysctl -qw net.ipv4.conf.all.rp_filter=0
+	half va $A4 vb $B4 101
+	half vb $B4 va $A4 102
+	routes_a
+	routes_b
+	ip rule add pref 10 lookup local
+	ip rule del pref 0
+	[[ $1$2 != *siw* ]] || modprobe siw
+	rdma link add iwa type "$1" netdev va || fail "no $1 on va"
+	rdma link add iwb type "$2" netdev vb || fail "no $2 on vb"
+}
+
+wire_down() {
+	rdma link delete iwa
+	rdma link delete iwb
+	rmmod siw
+	ip rule add pref 0 lookup local
+	for pref in 1 1 2 2 10; do
+		ip rule del pref $pref
+	done
+	ip link del va
+} 2>/dev/null
+
+# netem ARGUMENT...: in both directions, and each segment a packet of its own
+netem() {
+	for dev in va vb; do
+		ethtool -K $dev tso off gso off gro off >/dev/null
+		tc qdisc replace dev $dev root netem "$@" limit 10000 ||
+			fail "netem $*"
+	done
+}
+
+# Disks, trees
+
+# disk MB: /dev/nullb0 keeps what is written to it
+disk() {
+	local dir=$CONFIG/nullb/nullb0
+
+	mkdir $dir || fail "no disk"
+	echo "$1" >$dir/size
+	echo 1 >$dir/memory_backed
+	echo 4096 >$dir/blocksize
+	echo 1 >$dir/power || fail "no disk"
+}
+
+disk_down() {
+	[[ ! -e $CONFIG/nullb/nullb0 ]] || rmdir $CONFIG/nullb/nullb0
+}
+
+# verified FILE NAME=VALUE...: fio writes, reads and compares
+verified() {
+	local file=$1
+
+	shift
+	fio --name=verified --filename="$file" --direct=1 --ioengine=libaio \
+		--verify=crc32c --verify_fatal=1 --randseed=1 --output="$STATE/fio" \
+		"${@/#/--}" 2>&1 || {
+		cat "$STATE/fio"
+		fail "fio $*"
+	}
+	! grep -qE 'verify:|err= *[1-9]' "$STATE/fio" || fail "$(cat "$STATE/fio")"
+}
+
+# The rows that each way of storing has to do
+verified_all() {
+	verified "$1" rw=randwrite bs=4k iodepth=1 size=1m
+	verified "$1" rw=randwrite bs=4k iodepth=32 size=8m
+	verified "$1" rw=write bs=128k iodepth=1 size=8m
+	verified "$1" rw=write bs=128k iodepth=32 size=32m
+	verified "$1" rw=randwrite bsrange=4k-1m iodepth=8 size=32m
+	verified "$1" rw=randrw bs=8k iodepth=16 numjobs=2 offset_increment=8m size=8m
+}
+
+# sums DIRECTORY: of all that is in it
+sums() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum); }
+
+# tree DIRECTORY: unpack there
+tree() { tar -C "$1" -xf /root/tree.tar || fail "tar"; }
+
+# same DIRECTORY: as it was unpacked
+same() {
+	[[ -s $STATE/sums ]] || {
+		mkdir "$STATE/tree"
+		tree "$STATE/tree"
+		sums "$STATE/tree" >"$STATE/sums"
+		rm -r "$STATE/tree"
+	}
+	sums "$1" | diff - "$STATE/sums" | head -n 20 >"$STATE/diff"
+	[[ ! -s $STATE/diff ]] || fail "not as unpacked: $(cat "$STATE/diff")"
+}
+
+# load FILE SECONDS: fio writes, reads and compares in the background
+load() {
+	verified "$1" rw=randwrite bs=16k iodepth=16 size=4m loops=1000 time_based \
+		runtime="$2" &
+	LOAD=$!
+	sleep 2
+}
+
+load_good() { wait "$LOAD" || fail "the load has failed"; }

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# NFS over RDMA: nfsd on port 20049, mount -o rdma
+
+nfs_down() {
+	umount -f /mnt
+	rpc.nfsd 0
+	exportfs -au
+	killall rpc.mountd
+	killall nfsdcld
+	killall rpcbind
+	umount /export
+	umount /proc/fs/nfsd
+	umount /var/lib/nfs/rpc_pipefs
+	modprobe -r rpcrdma
+}
+
+nfsd() {
+	mkdir -p /export /var/lib/nfs/{rpc_pipefs,nfsdcld,sm,v4recovery}
+	touch /etc/exports /var/lib/nfs/{etab,rmtab}
+	modprobe rpcrdma
+	mount -t tmpfs export /export
+	mount -t rpc_pipefs pipefs /var/lib/nfs/rpc_pipefs
+	mount -t nfsd nfsd /proc/fs/nfsd
+	grep -q _rpc /etc/passwd ||
+		echo "_rpc:x:0:0::/run/rpcbind:/bin/sh" >>/etc/passwd
+	mkdir -p /run/rpcbind
+	rpcbind -w
+	nfsdcld
+	rpc.mountd -p 20048
+	exportfs -o rw,no_root_squash,no_subtree_check,fsid=1 '*:/export' ||
+		fail "exportfs"
+	echo 10 >/proc/fs/nfsd/nfsv4leasetime
+	echo 10 >/proc/fs/nfsd/nfsv4gracetime
+	nfsd_up
+}
+
+nfsd_up() { rpc.nfsd --rdma=20049 4 || fail "rpc.nfsd"; }
+
+# mounted VERSION [ADDRESS]
+mounted() {
+	local options="rdma,port=20049,vers=$1,timeo=50"
+
+	[[ $1 != 3 ]] || options+=,nolock,mountport=20048,mountproto=tcp
+	mkdir -p /mnt
+	timeout 100 mount.nfs "${2:-$B4}:/export" /mnt -o "$options" ||
+		fail "mount -o $options"
+	grep -q ' /mnt nfs.*proto=rdma' /proc/mounts ||
+		fail "$(grep /mnt /proc/mounts)"
+}
+
+unmounted() { timeout 60 umount /mnt || fail "umount"; }
+
+# nfs VERSION KIND_A KIND_B: a tree, then files with O_DIRECT
+nfs() {
+	wire "$2" "$3" "${4:-1500}"
+	nfsd
+	mounted "$1"
+	tree /mnt
+	unmounted
+	same /export
+	mounted "$1"
+	same /mnt
+	find /mnt -mindepth 1 -delete || fail "rm"
+	verified_all /mnt/file
+	unmounted
+}
+
+restarted() {
+	wire mpa mpa
+	nfsd
+	mounted "$1"
+	load /mnt/file 40
+	rpc.nfsd 0
+	sleep 2
+	nfsd_up
+	load_good
+	unmounted
+}
+
+for vers in 4.2; do
+	for ends in "mpa mpa"; do
+		# shellcheck disable=SC2086
+		test_case "nfs.${ends/ /.}.v$vers" "a tree and O_DIRECT, compared" \
+			nfs $vers $ends
+	done
+	test_case "nfs.mpa.mpa.restart.v$vers" "the server restarts under load" \
+		restarted $vers
+done
