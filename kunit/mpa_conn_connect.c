@@ -431,8 +431,8 @@ static void connect_net(struct conn_test *t)
 		connect_expect_done(t, -ECONNREFUSED);
 		conn_close_attempt(&t->helper);
 		EXPECT_EQ(t, -EPERM,
-				PTR_ERR_OR_ZERO(mpa_connect(&params,
-							    connect_done)));
+			  PTR_ERR_OR_ZERO(mpa_connect(&params,
+						      connect_done)));
 	}
 	EXPECT_LT(t, mpa_ns_count(&init_net), before + CONNECT_ROUNDS / 2);
 }

@@ -165,8 +165,8 @@ static void end_abort(struct conn_test *t)
 		mpa_abort(t->a.conn);
 		mpa_abort(t->a.conn);
 		ASSERT_TRUE_MSG(t, mpa_consumer_wait(&t->a, EV_CLOSED,
-							      1),
-				      "state %d", state);
+						     1),
+				"state %d", state);
 		CONN_COUNT(t, &t->a, EV_ENDED, 1);
 		EXPECT_EQ(t, t->a.err, -ECANCELED);
 		if (state != END_FAILED)
@@ -615,8 +615,8 @@ static void end_counters(struct conn_test *t)
 	conn_reopen(t);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		EXPECT_EQ_MSG(t, conn_counter(t, rows[i].field),
-				    before[i] + rows[i].more, "counter %u",
-				    rows[i].field);
+			      before[i] + rows[i].more, "counter %u",
+			      rows[i].field);
 }
 
 /* Returns how many connections there are from @cookie on; @found: cookies. */

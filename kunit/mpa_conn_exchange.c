@@ -265,19 +265,15 @@ static void exchange(struct conn_test *t)
 	{ title, exchange, .data = &(const struct exchange){ __VA_ARGS__ } }
 
 static const struct conn_row exchange_rows[] = {
-	ROW("CS-06 CS-13 RF-01 RF-02 RF-07 RF-11 RF-14 RF-16 RF-20 MK-21: "
-	    "Request",
+	ROW("CS-06 CS-13 RF-01 RF-02 RF-11 RF-14 RF-16 RF-20 MK-21: Request",
 	    .request = { PEER_M | PEER_C, 1 }, .reply = { PEER_C, 1 }),
-	ROW("CS-14 CS-24 CS-28 RF-21 RF-23 RF-25 RF-27 MK-20: "
-	    "Request, 512 octets",
+	ROW("CS-14 CS-24 CS-28 RF-21 RF-23 RF-25 RF-27: Request, 512 octets",
 	    .request = { PEER_M | PEER_C, 1, 512 },
 	    .reply = { PEER_C, 1, 512 }),
-	ROW("CS-02 CS-06 CS-10 CS-15 CS-21 RF-01 RF-04 RF-08 RF-14 RF-16 MK-07: "
-	    "Reply",
+	ROW("CS-02 CS-10 CS-15 CS-21 RF-01 RF-04 RF-08 RF-16 MK-07: Reply",
 	    .responder = true, .request = { PEER_M | PEER_C, 1 },
 	    .reply = { PEER_M | PEER_C, 1 }),
-	ROW("CS-09 CS-22 CS-35 DD-10 DD-11 RF-21 RF-27 MK-20: "
-	    "Reply, 512 octets",
+	ROW("CS-09 CS-22 CS-35 DD-10 DD-11 MK-20: Reply, 512 octets",
 	    .responder = true, .request = { PEER_M | PEER_C, 1, 512 },
 	    .reply = { PEER_M | PEER_C, 1, 512 }),
 	ROW("RF-21 RF-25: Rev 0, 512 octets",
@@ -299,8 +295,7 @@ static const struct conn_row exchange_rows[] = {
 	    .request = { PEER_C, 1 }, .reply = { 0, 1 }),
 	ROW("RF-10 CR-05 CR-10: Initiator, C 0 and 1",
 	    .no_crc = true, .request = { 0, 1 }, .reply = { PEER_C, 1 }),
-	ROW("CR-01 CR-04 RF-06 RF-07 RF-10 MK-19: "
-	    "Initiator, C 1 and 1, M 0 and 0",
+	ROW("CR-01 CR-04 RF-06 RF-07 MK-19: Initiator, C 1 and 1, M 0 and 0",
 	    .request = { PEER_C, 1 }, .reply = { PEER_C, 1 }),
 	ROW("RF-09 CR-11 CR-13 CR-21 CR-22: Responder, C 0 and 0",
 	    .responder = true, .no_crc = true, .request = { 0, 1 },
@@ -310,8 +305,7 @@ static const struct conn_row exchange_rows[] = {
 	ROW("RF-10 CR-05 CR-10: Responder, C 0 and 1",
 	    .responder = true, .no_crc = true, .request = { PEER_C, 1 },
 	    .reply = { PEER_C, 1 }),
-	ROW("CR-01 CR-04 RF-06 RF-07 RF-10 MK-08: "
-	    "Responder, C 1 and 1, M 0 and 0",
+	ROW("CR-01 CR-04 RF-06 RF-07 MK-08: Responder, C 1 and 1, M 0 and 0",
 	    .responder = true, .request = { PEER_C, 1 },
 	    .reply = { PEER_C, 1 }),
 

@@ -512,8 +512,8 @@ void conn_expect_rx(struct conn_test *t, struct mpa_consumer *c, u32 nr)
 	for (k = 0; k < nr; k++) {
 		ASSERT_EQ(t, c->len[k], t->out_len[k]);
 		ASSERT_EQ_MSG(t, 0,
-				    memcmp(c->rx + c->at[k], t->pool + k % 256,
-					   c->len[k]), "ULPDU %u", k);
+			      memcmp(c->rx + c->at[k], t->pool + k % 256,
+				     c->len[k]), "ULPDU %u", k);
 	}
 	ASSERT_EQ(t, c->disorder, 0);
 }
@@ -547,7 +547,7 @@ void conn_expect_tx(struct conn_test *t, u32 len)
 
 	ASSERT_EQ(t, conn_take(t), len);
 	ASSERT_EQ_MSG(t, 0, memcmp(t->buf, t->pool + k % 256, len),
-			    "ULPDU %u", k);
+		      "ULPDU %u", k);
 }
 
 /* Expect that the connection sends no more octets, and no FIN. */
@@ -676,7 +676,7 @@ void conn_expect_statuses(struct conn_test *t, struct mpa_consumer *c, u32 nr,
 	for (i = 0; i < nr; i++) {
 		failed = failed || c->done[i]->status;
 		ASSERT_EQ_MSG(t, c->done[i]->status,
-				    failed ? err : 0, "message %u", i);
+			      failed ? err : 0, "message %u", i);
 	}
 }
 

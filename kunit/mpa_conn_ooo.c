@@ -90,9 +90,9 @@ void gap_same(struct conn_test *t, u32 i, u32 k)
 
 	ASSERT_EQ(t, c->pos[i], gap_pos(t, k));
 	ASSERT_EQ(t, c->len[i], t->out_len[k]);
-	ASSERT_EQ_MSG(t, 0, memcmp(c->rx + c->at[i],
-					    t->pool + k % 256, c->len[i]),
-			    "ULPDU %u", k);
+	ASSERT_EQ_MSG(t, 0,
+		      memcmp(c->rx + c->at[i], t->pool + k % 256, c->len[i]),
+		      "ULPDU %u", k);
 }
 
 /* Expect that ULPDUs @from to @to, and no others, are passed out of order. */
@@ -413,9 +413,9 @@ static void ooo_arrive(struct conn_test *t, struct ooo_short *s, u32 n, u32 i)
 	ooo_find_all(s);
 	nr = t->base_nr + hweight32(s->found);
 	ASSERT_TRUE_MSG(t, mpa_consumer_wait(&t->a, EV_ULPDUS, nr),
-			      "try %u, segments %x", n, s->have);
+			"try %u, segments %x", n, s->have);
 	ASSERT_EQ_MSG(t, ooo_passed(t, s), s->found,
-			    "try %u, segments %x", n, s->have);
+		      "try %u, segments %x", n, s->have);
 }
 
 /* Take segment number @n of those left. */
@@ -953,7 +953,7 @@ static void ooo_window_retracted(struct conn_test *t)
 		release_sock(t->sock[0]->sk);
 	ASSERT_EQ(t, gap_queued(t), 0);
 	ASSERT_EQ(t, tcp_sk(t->sock[0]->sk)->rcv_nxt,
-			t->inject.seq + gap_at(t, 1));
+		  t->inject.seq + gap_at(t, 1));
 
 	for (i = 0; i < 8; i++)
 		conn_expect_tx(t, 8000);

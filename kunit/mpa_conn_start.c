@@ -522,7 +522,7 @@ static void start_vector(struct conn_test *t, const struct mpa_frame_vector *v)
 			   mpa_consumer_count(&t->a, EV_ENDED), 10 * HZ);
 	EXPECT_EQ_MSG(t, start_vector_good(&t->a), v->valid, "%s", v->desc);
 	EXPECT_EQ_MSG(t, mpa_consumer_count(&t->a, EV_ENDED),
-			    !v->valid, "%s", v->desc);
+		      !v->valid, "%s", v->desc);
 	if (!v->valid)
 		EXPECT_EQ_MSG(t, t->a.end.error, MPA_ERR_FRAME, "%s", v->desc);
 }
