@@ -71,7 +71,7 @@ static const struct row rows[] = {
 	{ "wrong Reply, left",			"dmnncz", "UW" },
 	{ "lost",				"decz",	"UK" },
 	{ "rejected by the peer",		"djz",	"UK" },
-	{ "startup fails",			"dfcz",	"UK" },
+	{ "ER-09: startup fails",		"dfcz",	"UK" },
 	{ "no memory for the Reply",		"decz",	"NU" },
 	{ "no memory for a rejection",		"djz",	"NU" },
 	{ "no memory for the Request",		"lqjz",	"N" },
@@ -273,7 +273,14 @@ static void mpa_step(struct cm *cm, char c)
 		conn->ops->rejected(conn, &startup);
 		break;
 	case 'f':
-		mpa_end(cm, MPA_ERR_TCP);
+		if (conn->info.state == MPA_STATE_FULL) {
+			mpa_end(cm, MPA_ERR_TCP);
+			break;
+		}
+		/* A frame that is wrong is answered by nothing. */
+		mpa_end(cm, MPA_ERR_FRAME);
+		KUNIT_EXPECT_EQ_MSG(cm->rk->test, 0, conn->posted, "%s",
+				    cm->did);
 		break;
 	case 'm':
 		conn->info.state = MPA_STATE_FULL;

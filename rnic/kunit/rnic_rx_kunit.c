@@ -29,6 +29,7 @@ struct row {
 	const char	*wcs;
 	u8		responses;
 	bool		read;		/* one is under way, of 8 octets */
+	bool		rev0;		/* of MPA: version 0 of DDP and RDMAP */
 };
 
 #define S(n, o, l)	{ RDMAP_OP_SEND, .msn = (n), .mo = (o), .len = (l) }
@@ -41,6 +42,8 @@ struct row {
 			  .size = 8, .stag = (s) }
 #define A(t, l)		{ RDMAP_OP_RESPONSE, .to = (t), .len = (l) }
 #define A_MORE(t, l)	{ RDMAP_OP_RESPONSE, true, .to = (t), .len = (l) }
+#define RIGHTS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ)
 #define ACCESS_ERR	IB_EVENT_QP_ACCESS_ERR
 #define REQ_ERR		IB_EVENT_QP_REQ_ERR
 
@@ -101,6 +104,10 @@ static const struct row rows[] = {
 	{ "Write that wraps", { W(-RK_IOVA - 4, 8) }, { 0x11, 0x03, 0xc0 },
 	  ACCESS_ERR, "" },
 	{ "Read Request", { R(1, 0, LEN) }, .wcs = "", .responses = 1 },
+	{ "VN-03 VN-04 DD-06: Rev 0, Read Request", { R(1, 0, LEN) },
+	  .wcs = "", .responses = 1, .rev0 = true },
+	{ "VN-03 VN-04 DD-06: Rev 0, wrong STag", { W_BAD(BAD_STAG) },
+	  { 0x11, 0x00, 0xc0 }, ACCESS_ERR, "", .rev0 = true },
 	{ "IRD Read Requests", { R(1, 0, 1), R(2, 0, 0) }, .wcs = "",
 	  .responses = 2 },
 	{ "an RTR, and IRD Read Requests",
@@ -175,8 +182,8 @@ static u32 ulpdu(struct rnic_kunit *rk, const struct seg *seg, u8 *octets)
 		.last		= !seg->more,
 		.tagged		= seg->op == RDMAP_OP_WRITE ||
 				  seg->op == RDMAP_OP_RESPONSE,
-		.ddp_version	= 1,
-		.version	= 1,
+		.ddp_version	= rk->qp->version,
+		.version	= rk->qp->version,
 		.opcode		= seg->op,
 		.stag		= stag_of(rk, seg),
 		.to		= RK_IOVA + seg->to,
@@ -221,16 +228,11 @@ static void expect_terminate(struct rnic_kunit *rk, const struct row *row,
 {
 	u32 hdr_len = row->want[2] & 0x20 ? 46 : sent[0] & 0x80 ? 14 : 18;
 	struct kunit *test = rk->test;
-	u8 octets[128], i;
+	u8 octets[128];
 
-	/* What MPA has not sent yet ends where it is. */
-	for (i = 0; i < row->responses; i++) {
-		KUNIT_EXPECT_EQ(test, 0, rk_pull(rk, 128, octets));
-		rk_hand_back(rk, 0);
-	}
 	KUNIT_ASSERT_EQ(test, 18 + 6 + hdr_len, rk_pull(rk, 128, octets));
-	KUNIT_EXPECT_EQ(test, octets[0], 0x41);
-	KUNIT_EXPECT_EQ(test, octets[1], 0x47);
+	KUNIT_EXPECT_EQ(test, octets[0], row->rev0 ? 0x40 : 0x41);
+	KUNIT_EXPECT_EQ(test, octets[1], row->rev0 ? 0x07 : 0x47);
 	KUNIT_EXPECT_EQ(test, octets[9], RDMAP_QN_TERMINATE);
 	KUNIT_EXPECT_EQ(test, octets[13], 1);
 	KUNIT_EXPECT_MEMEQ(test, octets + 18, row->want, 3);
@@ -242,13 +244,31 @@ static void expect_terminate(struct rnic_kunit *rk, const struct row *row,
 	KUNIT_EXPECT_EQ(test, 1, rk->async[row->event]);
 }
 
+/* The Responses, in the versions of the connection; none after an error */
+static void expect_responses(struct rnic_kunit *rk, const struct row *row,
+			     bool bad)
+{
+	u8 octets[128];
+	u32 i, len;
+
+	for (i = 0; i < row->responses; i++) {
+		len = rk_pull(rk, 128, octets);
+		KUNIT_EXPECT_EQ(rk->test, bad, len < RDMAP_TAGGED_LEN);
+		if (len) {
+			KUNIT_EXPECT_EQ(rk->test, octets[0] & 3, !row->rev0);
+			KUNIT_EXPECT_EQ(rk->test, octets[1],
+					row->rev0 ? 0x02 : 0x42);
+		}
+		rk_hand_back(rk, 0);
+	}
+}
+
 static void seg_test(struct kunit *test)
 {
 	const struct row *row = test->param_value;
-	bool bad = row->want[0], pd = false;
+	bool bad = row->want[0] || row->want[1], pd = false;
 	struct rnic_kunit *rk = test->priv;
-	int rights = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
-		     IB_ACCESS_REMOTE_READ;
+	int rights = RIGHTS;
 	const struct seg *seg;
 	u8 mem[2][24] = {};
 	u8 octets[128];
@@ -262,6 +282,8 @@ static void seg_test(struct kunit *test)
 	}
 	rk_qp(rk, 4);
 	rk_mr(rk, PAGE_SIZE, 1, rights);
+	if (row->rev0)
+		rk->conn.info.rev = MPA_REV_0;
 	rk_up(rk, 2, 1);
 	if (row->read)
 		read_start(rk);
@@ -280,6 +302,7 @@ static void seg_test(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, bad, rk->qp->failed);
 	KUNIT_EXPECT_EQ(test, row->responses + bad, rk->conn.posted);
+	expect_responses(rk, row, bad);
 	/* The first octets of the region, and of the first receive */
 	if (!bad && row->seg[0].len && row->seg[0].op != RDMAP_OP_READ)
 		for (i = 0; i < (row->read ? 8 : row->seg[0].len); i++)
@@ -346,6 +369,106 @@ static void own_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "1", rk_polled(rk));
 }
 
+/*
+ * Segments in the order of their arrival: those past the hole are passed out of
+ * order, and delivered once it is filled.
+ */
+struct ooo_row {
+	const char	*desc;
+	struct seg	seg[4];
+	const char	*order;
+	const char	*early;		/* those that are placed at once */
+	u8		want[3];	/* Terminate Control, at the end */
+	const char	*wcs;
+	bool		read;		/* one is under way, of 8 octets */
+};
+
+/* The first FPDU, which may be an RTR */
+#define RTR		{ RDMAP_OP_WRITE }
+
+static const struct ooo_row ooo_rows[] = {
+	{ "OO-12: Write, and the Send that tells of it",
+	  { RTR, W(0, 8), W(8, 8), S(1, 0, 4) }, "0321", "2", .wcs = "1" },
+	{ "Send in three segments",
+	  { RTR, S_MORE(1, 0, 7), S_MORE(1, 7, 8), S(1, 15, 5) }, "0321", "",
+	  .wcs = "1" },
+	{ "Response", { RTR, A_MORE(0, 3), A(3, 5) }, "021", "2", .wcs = "1",
+	  .read = true },
+	{ "Response to no Read", { RTR, W(0, 8), A(8, 8) }, "021", "",
+	  { 0x02, 0x06, 0xc0 }, "" },
+	{ "Response to another place", { RTR, A_MORE(0, 3), A(9, 5) }, "021",
+	  "", { 0x11, 0x01, 0xc0 }, "1f", .read = true },
+	{ "Write, wrong STag", { RTR, W(8, 8), W_BAD(BAD_STAG) }, "021", "",
+	  { 0x11, 0x00, 0xc0 }, "" },
+	{ "Write, invalidated by the Send before it",
+	  { RTR, { RDMAP_OP_SEND_SE_INV, .msn = 1 }, W(0, 8) }, "021", "2",
+	  { 0x11, 0x00, 0xc0 }, "1" },
+	{ "before the first FPDU", { RTR, W(0, 8) }, "10", "", .wcs = "" },
+	{ "the hole stays", { RTR, S(1, 0, 1), S(2, 0, 1), W(8, 8) }, "032",
+	  "3", .wcs = "" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ooo, ooo_rows, desc);
+
+static void ooo_test(struct kunit *test)
+{
+	const struct ooo_row *row = test->param_value;
+	struct row term = { .event = row->want[0] == 0x11 ? ACCESS_ERR :
+							    REQ_ERR };
+	struct rnic_kunit *rk = test->priv;
+	u32 arrived = 0, delivered = 0, i;
+	struct mpa_ulpdu ulpdus[4] = {};
+	u8 octets[4][64], mem[2][24];
+	struct kvec frags[4];
+	const char *c;
+
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
+	rk_up(rk, 2, 1);
+	if (row->read)
+		read_start(rk);
+	else
+		for (i = 0; i < 2; i++)
+			rk_post_recv(rk, mem[i], 20);
+	for (c = row->order; *c; c++) {
+		u32 nr = *c - '0';
+		u8 *at = rk->mem + 16 + row->seg[nr].to;
+		struct mpa_rx rx = { .ulpdu = ulpdus + nr, .nr = 1 };
+
+		KUNIT_EXPECT_FALSE(test, rk->qp->failed);
+		frags[nr].iov_base = octets[nr];
+		frags[nr].iov_len = ulpdu(rk, row->seg + nr, octets[nr]);
+		ulpdus[nr] = (struct mpa_ulpdu) {
+			.pos = nr, .len = frags[nr].iov_len,
+			.nr_frags = 1, .frag = frags + nr,
+		};
+		arrived |= BIT(nr);
+		delivered = ffz(arrived);
+		rx.delivered = delivered;
+		rnic_rx_recv(rk->qp, &rk->conn, &rx);
+		if (nr > delivered)
+			KUNIT_EXPECT_EQ(test, !!strchr(row->early, *c), !!*at);
+	}
+	for (i = 1; i < delivered && !row->want[2]; i++) {
+		const struct seg *seg = row->seg + i;
+
+		KUNIT_EXPECT_EQ(test, 1 + seg->mo, seg->op == RDMAP_OP_SEND ?
+				mem[0][seg->mo] : rk->mem[16 + seg->to]);
+	}
+	if (row->want[2]) {
+		memcpy(term.want, row->want, sizeof(term.want));
+		KUNIT_ASSERT_EQ(test, 1, rk->conn.posted);
+		expect_terminate(rk, &term, octets[delivered - 1],
+				 ulpdus[delivered - 1].len);
+		rk->qp->rq.get = rk->qp->rq.put;
+		rk_over(rk);
+	}
+	KUNIT_EXPECT_STREQ(test, row->wcs, rk_polled(rk));
+	if (rk->up)
+		rnic_qp_down(rk->qp);
+	KUNIT_EXPECT_EQ(test, 0, rk->conn.batches);
+}
+
 /* A header that is cut short has none to repeat. */
 static void short_test(struct kunit *test)
 {
@@ -385,6 +508,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE_PARAM(seg_test, row_gen_params),
 	KUNIT_CASE(wrap_test),
 	KUNIT_CASE(own_test),
+	KUNIT_CASE_PARAM(ooo_test, ooo_gen_params),
 	KUNIT_CASE(short_test),
 	KUNIT_CASE(terminated_test),
 	{}

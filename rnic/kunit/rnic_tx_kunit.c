@@ -32,7 +32,8 @@ struct row {
 #define A_RESPONSE	.opcode = RDMAP_OP_RESPONSE, .wr = 0
 
 static const struct row rows[] = {
-	{ "Send, MULPDU 1500", A_SEND, 1500, 2048, .want = { 1482, 566 } },
+	{ "SZ-02 SZ-13: Send, MULPDU 1500", A_SEND, 1500, 2048,
+	  .want = { 1482, 566 } },
 	{ "Write, MULPDU 1500", A_WRITE, 1500, 2048, .want = { 1486, 562 } },
 	{ "Response, MULPDU 1500", A_RESPONSE, 1500, 2048,
 	  .want = { 1486, 562 } },

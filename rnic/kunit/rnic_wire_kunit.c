@@ -231,19 +231,47 @@ static void term_test(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, swapped);
 }
 
-/* Layer and type are the other way round, and so are the bits after the code */
-static void term_siw_test(struct kunit *test)
+/*
+ * Those of the peer. siw has layer and type the other way round, and mirrors
+ * the bits after the code.
+ */
+struct got_row {
+	const char	*desc;
+	u8		octets[4];
+	u32		err;
+	bool		swapped;
+};
+
+static const struct got_row got_rows[] = {
+	{ "CRC", { 0x20, 0x02 }, RDMAP_ERR_MPA(MPA_ERR_CRC) },
+	{ "CRC, siw", { 0x02, 0x02 }, RDMAP_ERR_MPA(MPA_ERR_CRC), true },
+	{ "frame, siw", { 0x02, 0x04 }, RDMAP_ERR_MPA(MPA_ERR_FRAME), true },
+	{ "IRD, siw", { 0x02, 0x06 }, RDMAP_ERR_MPA(MPA_ERR_IRD), true },
+	{ "RTR, siw", { 0x02, 0x07 }, RDMAP_ERR_MPA(MPA_ERR_RTR), true },
+	{ "version, no headers", { 0x02, 0x05 }, RDMAP_ERR_VERSION },
+	{ "code 8, no headers", { 0x02, 0x08 }, RDMAP_ERR_RDMA(OPERATION, 8) },
+	{ "code 9, no headers", { 0x02, 0x09 }, RDMAP_ERR_RDMA(OPERATION, 9) },
+	{ "bounds", { 0x11, 0x01, 0xc0 }, DDP_ERR_TAGGED_BOUNDS },
+	{ "bounds, siw", { 0x11, 0x01, 0x03 }, DDP_ERR_TAGGED_BOUNDS, true },
+	{ "STag", { 0x01, 0x00, 0xe0 }, RDMAP_ERR_STAG },
+	{ "STag, siw", { 0x10, 0x00, 0x07 }, RDMAP_ERR_STAG, true },
+	{ "opcode", { 0x02, 0x06, 0xc0 }, RDMAP_ERR_OPCODE },
+	{ "opcode, siw", { 0x20, 0x06, 0x03 }, RDMAP_ERR_OPCODE, true },
+	{ "queue, siw", { 0x21, 0x01, 0x06 }, DDP_ERR_QN, true },
+	{ "unspecified", { 0x02, 0xff }, RDMAP_ERR_UNSPECIFIED },
+	{ "local", { 0x00, 0x00 }, RDMAP_ERR_LOCAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(got, got_rows, desc);
+
+static void got_test(struct kunit *test)
 {
-	static const u8 crc[] = { 0x02, 0x02, 0x00, 0x00 };
-	static const u8 qn[] = { 0x21, 0x01, 0x06, 0x00 };
+	const struct got_row *row = test->param_value;
 	bool swapped;
 
-	KUNIT_EXPECT_EQ(test, RDMAP_ERR_MPA(2),
-			rdmap_term_get(crc, sizeof(crc), &swapped));
-	KUNIT_EXPECT_TRUE(test, swapped);
-	KUNIT_EXPECT_EQ(test, DDP_ERR_QN,
-			rdmap_term_get(qn, sizeof(qn), &swapped));
-	KUNIT_EXPECT_TRUE(test, swapped);
+	KUNIT_EXPECT_EQ(test, row->err,
+			rdmap_term_get(row->octets, 4, &swapped));
+	KUNIT_EXPECT_EQ(test, row->swapped, swapped);
 }
 
 static struct kunit_case wire_cases[] = {
@@ -251,7 +279,7 @@ static struct kunit_case wire_cases[] = {
 	KUNIT_CASE(read_test),
 	KUNIT_CASE_PARAM(check_test, check_gen_params),
 	KUNIT_CASE_PARAM(term_test, term_gen_params),
-	KUNIT_CASE(term_siw_test),
+	KUNIT_CASE_PARAM(got_test, got_gen_params),
 	{}
 };
 
