@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Interoperability: siw with the programs of rdma-core, in a guest; and independent
-# decoders for its captures, and for captures of mpa_ping in another guest. Results
-# in build/interop: results.tap, table, a capture and a log of each case.
+# Interoperability: the RDMA device with the programs of rdma-core and others, and with
+# siw at the other end, in two guests; and independent decoders for their captures, and for
+# captures of mpa_ping in another guest. Results in build/interop: results.tap, table, a
+# capture and a log of each case.
 #
 # usage: interop.sh [PATTERN...]
 #
@@ -13,7 +14,7 @@ set -euo pipefail
 
 OUT=$TOP/build/interop
 KERNEL=plain
-HEAD='case	peer	role	rev	crc	markers	messages	octets	result'
+HEAD='case	ends	program	rev	crc	markers	messages	octets	result'
 
 # guest NAME OPTION... -- SCRIPT: its output is in NAME.out
 guest() {
@@ -25,20 +26,18 @@ guest() {
 		--file "$TOP/tests/net/socket:/root/test" "$@" >"$OUT/$name.out"
 }
 
-# job_cases NAME FOLDER [PATTERN...]: cases in a guest that has siw and its copies
-job_cases() {
-	local name=$1 folder=$2 rc=0
+# job_rnic I/N [PATTERN...]: each N-th case, in a guest that has siw and its copies
+job_rnic() {
+	local name=rnic-${1%/*} rc=0
 
-	shift 2
 	{
 		echo "#!/bin/bash"
-		printf 'LONG=%q CASES=%q exec /root/test/run-all.sh' "${LONG-}" \
-			"$folder"
-		((!$#)) || printf ' %q' "$@"
+		printf 'LONG=%q SHARD=%q CASES=/root/rnic exec /root/test/run-all.sh' \
+			"${LONG-}" "$1"
+		(($# == 1)) || printf ' %q' "${@:2}"
 		echo
 	} >"$OUT/$name.script"
-	guest "$name" --file "$TOP/tests/interop/siw:/root/interop" \
-		--file "$TOP/tests/interop/rnic:/root/rnic" \
+	guest "$name" --file "$TOP/tests/interop/rnic:/root/rnic" \
 		--file "$copies:/root/copies" --file "$pyverbs/lib:/usr/lib" \
 		--file "$pyverbs/bin/python3:/usr/bin/python3" \
 		--file "$pyverbs/tests:/root/pyverbs/tests" --get "/root/out:$OUT/$name" \
@@ -57,7 +56,7 @@ job_ping() {
 }
 
 captured() {
-	find "$OUT/siw" "$OUT/rnic" "$OUT/ping" -name '*.pcap' "$@" 2>/dev/null | sort
+	find "$OUT"/rnic-* "$OUT/ping" -name '*.pcap' "$@" 2>/dev/null | sort
 }
 
 # job_decode [PATTERN...]: the faults are siw's and those of the test peer, which
@@ -106,7 +105,7 @@ decoded() {
 	END {
 		for (i = 0; i < n; i++) {
 			name = order[i]
-			print name, "mpa_ping", "both", rev[name], crc[name],
+			print name, "mpa to mpa", "mpa_ping", rev[name], crc[name],
 				marks[name], fpdus[name], octets[name],
 				(bad[name] ? "decoded wrong by " : "ok, by ") by[name]
 		}
@@ -125,7 +124,7 @@ conformance() {
 
 table() {
 	echo "$HEAD"
-	cat "$OUT/siw/table" "$OUT/rnic/table" 2>/dev/null || true
+	sort "$OUT"/rnic-*/table 2>/dev/null || true
 	decoded
 }
 
@@ -145,9 +144,13 @@ prepare() {
 main() {
 	prepare
 	begin_jobs
-	job rnic job_cases rnic /root/rnic "$@"
-	job siw job_cases siw /root/interop "$@"
-	(($#)) || job ping job_ping
+	if (($#)); then
+		job rnic-1 job_rnic 1/1 "$@"
+	else
+		job rnic-1 job_rnic 1/2
+		job rnic-2 job_rnic 2/2
+		job ping job_ping
+	fi
 	wait_below 1
 	job decode job_decode "$@"
 	end_jobs

@@ -6,9 +6,10 @@
 
 SIXTEEN=$(zeroes 16)
 
-# attack STEP...: after the startup
+# attack STEP...: after the startup, with SETTING at both ends
 attack() {
 	devices mpa mpa
+	[[ -z ${SETTING-} ]] || both "$SETTING"
 	serves 7471 rdma_server -s "$B4"
 	ns a mpa-peer -t 20 connect "$B4" 7471 request expect-reply:r=0 "$@" ||
 		fail "the peer: $?"
@@ -30,6 +31,14 @@ against() {
 # without_header ERROR STEP...: the Terminate repeats nothing
 without_header() {
 	attack "${@:2}" "expect-fpdu:ulpdu=$(seg_terminate "$1")" end:fin
+}
+
+markers_wrong() {
+	local SETTING=net.mpa.markers=1
+
+	without_header 2/0/3 "fpdu:ulpdu=$(seg_read 7 100 0 0 0)" \
+		"expect-fpdu:ulpdu=$(seg_tagged c142 7 100)" \
+		"fpdu:size=600,ptradd=4"
 }
 
 # A Read without octets needs no STag, and an unknown bit is not looked at.
@@ -111,10 +120,15 @@ test_case hostile.crc "a bad CRC" without_header 2/0/2 \
 	"fpdu:ulpdu=$(seg_read 7 100 0 0 0)" \
 	"expect-fpdu:ulpdu=$(seg_tagged c142 7 100)" \
 	"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$SIXTEEN"),crc=bad"
+test_case hostile.marker "a marker that is wrong" markers_wrong
 for term in 00000000 02060000 20020000 00 "" ffffffff "$(zeroes 600)"; do
 	test_case "hostile.terminate.$((${#term} / 2)).${term:0:8}" "its Terminate, whatever is in it" \
 		terminated "$term"
 done
+
+# A FIN, and the Send under way has no end
+test_case hostile.fin "a FIN inside a message" \
+	attack "fpdu:ulpdu=$(seg_untagged 0143 0 1 0 aa)" fin end:fin
 
 # A Request that the program has not taken when it is killed is rejected, and the device
 # does not wait for anything.

@@ -12,7 +12,7 @@ run_rping() {
 	serves 7174 rping -s -a "$1" -V -S "$2" -C "$3"
 	asks rping -c -a "$1" -V -S "$2" -C "$3"
 	theirs_good
-	captured_as "${MARKERS:-0}"
+	captured_as
 	passed rping $(($3 * 4)) $(($2 * $3 * 2))
 }
 
@@ -21,18 +21,12 @@ rping() {
 	run_rping "${6:-$B4}" "$3" "$4"
 }
 
-# rping_set SYSCTL VALUE: at both ends
+# rping_set KIND KIND SYSCTL=VALUE [MTU] [CRC in use]
 rping_set() {
-	local side
-
-	devices mpa mpa
-	for side in a b; do
-		set_sysctl $side "$1=$2"
-	done
-	[[ $1 != *markers ]] || MARKERS=$2
-	[[ $1 != *crc ]] || CRC=$2
+	devices "$1" "$2" "${4:-1500}"
+	both "$3"
+	CRC=${5:-$CRC}
 	run_rping "$B4" 65535 50
-	rm -f "$STATE/devices"
 }
 
 # ahead PROGRAM...: with holes in the stream both ways what is behind them is placed, and
@@ -41,12 +35,12 @@ ahead() {
 	local side
 
 	devices mpa mpa
+	both net.mpa.ooo=1
+	MARKERS=1
 	for side in a b; do
-		set_sysctl $side net.mpa.ooo=1
 		ns $side tc qdisc replace dev v$side root netem loss 2% delay 1ms \
 			limit 10000 || fail "netem"
 	done
-	MARKERS=1
 	"$@"
 	for side in a b; do
 		(($(counted $side rx_ahead))) || fail "nothing placed ahead in $side"
@@ -70,14 +64,21 @@ ahead_rstream() {
 	passed rstream - -
 }
 
+# ucmatose KIND KIND CONNECTIONS COUNT ADDRESS SIZE...: COUNT messages of each size, the
+# server's first
 ucmatose() {
-	local options=(-c 4 -C 100 -S 5000)
+	local size options messages octets=0
 
 	devices "$1" "$2"
-	serves 7471 ucmatose -b "${3:-$B4}" "${options[@]}"
-	asks ucmatose -s "${3:-$B4}" "${options[@]}"
-	theirs_good
-	passed ucmatose 800 4000000
+	for size in "${@:6}"; do
+		options=(-c "$3" -C "$4" -S "$size")
+		serves 7471 ucmatose -b "$5" "${options[@]}"
+		asks ucmatose -s "$5" "${options[@]}"
+		theirs_good
+		octets=$((octets + size * 2 * $3 * $4))
+	done
+	messages=$((2 * $3 * $4 * ($# - 5)))
+	passed ucmatose $messages $octets
 }
 
 rdma_client() {
@@ -86,7 +87,7 @@ rdma_client() {
 	serves 7471 rdma_server
 	asks rdma_client -s "$B4"
 	theirs_good
-	captured_as 0
+	captured_as
 	passed rdma_client 2 32
 }
 
@@ -98,7 +99,8 @@ rdma_xclient() {
 	passed rdma_xclient 2 32
 }
 
-# rsockets PROGRAM KIND KIND SIZE: both ends need the same options. -T v compares.
+# rsockets PROGRAM KIND KIND SIZE: both ends need the same options. -T v compares. Each end
+# looks at the other's private data, too.
 rsockets() {
 	local options=(-T v -S "$4" -I 5 -C 5)
 
@@ -116,6 +118,20 @@ cmtime() {
 	asks cmtime -s "$B4" -c 100
 	kill "$PROGRAM"
 	passed cmtime 0 0
+}
+
+# siw sends no markers, and rejects who asks for them.
+rejected() {
+	devices mpa stock
+	both net.mpa.markers=1
+	record
+	serves 7471 rdma_server
+	ns a timeout 30 rdma_client -s "$B4" >"$STATE/ours" 2>&1 &&
+		fail "accepted"
+	record_stop
+	cat "$STATE/ours"
+	grep -q 'Connection refused' "$STATE/ours" || fail "not rejected"
+	passed rdma_client 0 0 rejected
 }
 
 # perf_once PROGRAM SIZES
@@ -148,26 +164,27 @@ perf() {
 
 fi_pingpong() {
 	devices "$1" "$2"
-	serves 47592 fi_pingpong -p verbs -e msg -I 5
-	asks fi_pingpong -p verbs -e msg -I 5 "$B4"
+	serves 47592 fi_pingpong -p verbs -e msg -I 5 -c
+	asks fi_pingpong -p verbs -e msg -I 5 -c "$B4"
 	theirs_good
 	passed fi_pingpong - -
 }
 
-for ends in "mpa mpa" "mpa stock" "stock mpa"; do
+for ends in "mpa mpa" "mpa stock" "stock mpa" "rev1 mpa"; do
 	name=${ends/ /.}
 	name=${name/stock/siw}
 	# shellcheck disable=SC2086
 	{
 		test_case "$name.rping" "rping -V, 100 times 64 KB" \
 			rping $ends 65535 100
-		test_case "$name.rping.small" "rping -V, 100 times 100 octets" \
-			rping $ends 100 100
 		test_case "$name.rdma_client" "a Send each way" rdma_client $ends
-		test_case "$name.rdma_xclient" "rdma_xclient -c r" rdma_xclient $ends
 		test_case "$name.rstream" "rsockets, all sizes, compared" \
 			rsockets rstream $ends all
-		test_case "$name.fi_pingpong" "libfabric over verbs" \
+		[[ $ends != rev1* ]] || continue
+		test_case "$name.rping.small" "rping -V, 100 times 100 octets" \
+			rping $ends 100 100
+		test_case "$name.rdma_xclient" "rdma_xclient -c r" rdma_xclient $ends
+		test_case "$name.fi_pingpong" "libfabric over verbs, compared" \
 			fi_pingpong $ends
 		for op in send write read; do
 			for kind in bw lat; do
@@ -190,13 +207,19 @@ for ends in "mpa mpa" "mpa stock" "stock mpa"; do
 done
 for ends in "mpa mpa" "mpa stock" "p2p mpa"; do
 	name=${ends/ /.}
+	name=${name/stock/siw}
 	# shellcheck disable=SC2086
-	test_case "${name/stock/siw}.ucmatose" \
-		"4 connections, 100 messages of 5000 octets each way" ucmatose $ends
+	{
+		test_case "$name.ucmatose" \
+			"4 connections, 100 messages of 5000 octets each way" \
+			ucmatose $ends 4 100 "$B4" 5000
+		test_case "$name.ucmatose.sizes" "messages of 1 to 65535 octets" \
+			ucmatose $ends 1 20 "$B4" 1 63 1441 16384 65535
+	}
 done
 test_case p2p.mpa.ib_write_lat "perftest with -s 65536" \
 	perf p2p mpa ib_write_lat "-s 65536"
-test_case mpa.mpa.ucmatose.ipv6 "IPv6" ucmatose mpa mpa "$B6"
+test_case mpa.mpa.ucmatose.ipv6 "IPv6" ucmatose mpa mpa 4 100 "$B6" 5000
 test_case mpa.mpa.riostream "RDMA Writes of rsockets, compared" \
 	rsockets riostream mpa mpa 65536
 test_case mpa.mpa.cmtime "100 connections at once" cmtime mpa mpa
@@ -205,9 +228,18 @@ test_case mpa.mpa.ib_send_bw.srq "perftest with a shared receive queue" \
 test_case mpa.mpa.ib_write_bw.mtu9000 "perftest, MTU 9000" \
 	perf mpa mpa ib_write_bw "-s 65536" 9000
 test_case mpa.mpa.rping.markers "with markers in both directions" \
-	rping_set net.mpa.markers 1
+	rping_set mpa mpa net.mpa.markers=1
+test_case mpa.mpa.rping.mtu576 "markers, and an MTU of 576" \
+	rping_set mpa mpa net.mpa.markers=1 576
 test_case mpa.mpa.rping.ooo "2 % of the segments lost: placed ahead, verified" \
 	ahead ahead_rping
 test_case mpa.mpa.rstream.ooo "2 % of the segments lost: placed ahead, compared" \
 	ahead ahead_rstream
-test_case mpa.mpa.rping.crc0 "without CRC" rping_set net.mpa.crc 0
+# siw asks for CRC only where it is built so, and then has it
+for ends in "mpa mpa 0" "mpa stock 0" "stock mpa 0" "rev1 mpa 0" "crc mpa 1"; do
+	read -r a b crc <<<"$ends"
+	name=$a.$b
+	test_case "${name/stock/siw}.rping.crc0" "we ask for no CRC" \
+		rping_set "$a" "$b" net.mpa.crc=0 1500 "$crc"
+done
+test_case mpa.siw.markers "markers asked for, which siw rejects" rejected

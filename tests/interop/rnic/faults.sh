@@ -17,7 +17,7 @@ hand() {
 	local said status=0
 
 	ROLE=responder
-	ends stock b
+	devices none stock
 	record
 	theirs "${LISTENER[@]}"
 	until_listening 7471
@@ -33,12 +33,12 @@ hand_listen() {
 	local pid status=0
 
 	ROLE=initiator
-	ends stock a
+	devices stock none
 	record
 	ns b mpa-peer -t 20 listen "$B4" 7471 "$@" >"$STATE/peer" &
 	pid=$!
 	until_listening 7471
-	theirs rdma_client -s "$B4"
+	command ns a rdma_client -s "$B4" >"$STATE/theirs" 2>&1 &
 	wait "$pid" || status=$?
 	record_stop
 	cat "$STATE/peer"
@@ -57,7 +57,7 @@ judge() {
 	$4) verdict="no fault: ${2:-nothing}" ;;
 	*) fail "$2 is neither $3 nor $4" ;;
 	esac
-	row "test peer" "$ROLE" "$1" - - - - "$verdict"
+	row "siw, $ROLE" "test peer" "$1" - - - - "$verdict"
 }
 
 # reply_to REV FRAME FAULTY RIGHT: the octets after the key of siw's Reply
@@ -111,6 +111,15 @@ terminate_without_crc() {
 	judge 2 "${fpdu:48}" 00000000 "$(mpa-peer crc "${fpdu:0:48}" | tail -c 9)"
 }
 
+# It takes the IRD of a Rev 1 Initiator for 0: rping's RDMA Read is never sent.
+reads_nothing() {
+	LISTENER=("${QUIET[@]}")
+	hand "send:${REQ_KEY}40010000" read:20 pause:0.5 set:crc=1 \
+		"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$(zeroes 16)")" pause:1 \
+		read:52
+	judge 1 "${OCTETS:40:8}" "" 002e4141
+}
+
 test_case fault.reserved "reserved bits of a Request" \
 	reply_to 1 47010000 47010000 40010000
 test_case fault.reject "the R bit of a Request" \
@@ -123,6 +132,7 @@ test_case fault.depth "IRD and ORD that are the consumer's" \
 	reply_to 2 500200043fff3fff 5002000400800080 500200043fff3fff
 test_case fault.private_data "257 octets of private data" private_data_refused
 test_case fault.first "an FPDU before the Initiator's" speaks_first
+test_case fault.read "an RDMA Read with Rev 1" reads_nothing
 test_case fault.terminate "layer, type and code of a Terminate" \
 	terminate_swapped
 test_case fault.crc "a Request that does without CRC" request_without_crc

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# Startups with a peer that does as it is told. The programs send and take a Send of 16
+# octets, all zero.
+
+ZEROS=$(seg_untagged 4143 0 1 0 "$(zeroes 16)")
+ASKED=expect-request:rev=2,s=1,A=1,B=0,C=1,D=1
+# The program's Send, its answer, and the end
+GO=("expect-fpdu:ulpdu=$ZEROS" "fpdu:ulpdu=$ZEROS" end:fin)
+
+# dials STATUS STEP...: rdma_client connects; its status is 0 or not
+dials() {
+	local wanted=$1 peer status=0
+
+	devices mpa none
+	: >"$STATE/server"
+	ns b mpa-peer -t 20 listen "$B4" 7471 "${@:2}" >"$STATE/server" &
+	peer=$!
+	until_peer_listens
+	ns a timeout 30 rdma_client -s "$B4" || status=$?
+	wait $peer || fail "the peer: $?"
+	rm "$STATE/server"
+	(((status == 0) == (wanted == 0))) || fail "the program ended with $status"
+}
+
+# accepts REQUEST REPLY STEP...: rdma_server does
+accepts() {
+	devices none mpa
+	serves 7471 rdma_server -s "$B4"
+	ns a mpa-peer -t 20 connect "$B4" 7471 "request:$1" "expect-reply:$2" \
+		"${@:3}" || fail "the peer: $?"
+	theirs_ended
+}
+
+# A Responder sends nothing before it has had an FPDU, whatever its program has posted.
+waits() {
+	devices none mpa
+	serves 7471 ucmatose -b "$B4"
+	ns a mpa-peer -t 20 connect "$B4" 7471 "$@" || fail "the peer: $?"
+	kill -9 "$PROGRAM"
+}
+
+test_case start.rtr.write "the Reply names RDMA Write" dials 0 $ASKED \
+	reply:rev=2,s=1,A=1,C=1,ird=1,ord=1 expect-fpdu:rtr=write "${GO[@]}"
+test_case start.rtr.read "the Reply names RDMA Read" dials 0 $ASKED \
+	reply:rev=2,s=1,A=1,D=1,ird=1,ord=1 expect-fpdu:rtr=read \
+	"fpdu:ulpdu=$(seg_tagged c142 1 0)" "${GO[@]}"
+test_case start.rtr.none "the Reply names Send alone" dials 1 $ASKED \
+	reply:rev=2,s=1,A=1,B=1,ird=1,ord=1 \
+	"expect-fpdu:ulpdu=$(seg_terminate 2/0/7)" end:fin
+test_case start.ird "the Reply asks for more Reads than we take" dials 1 $ASKED \
+	reply:rev=2,s=1,A=1,C=1,ird=1,ord=16382 \
+	"expect-fpdu:ulpdu=$(seg_terminate 2/0/6)" end:fin
+test_case start.fallback "a peer that resets at Rev 2" dials 0 expect-request:rev=2 \
+	rst again expect-request:rev=1 reply "${GO[@]}"
+test_case start.no_reply "octets that are no Reply" dials 1 expect-request:rev=2 \
+	"send:${REQ_KEY}40010000" end:reset
+test_case start.rejected "R in the Reply" dials 1 $ASKED \
+	reply:rev=2,s=1,r=1,A=1,C=1,ird=1,ord=1 end:fin
+
+ENHANCED=rev=2,s=1,A=1,ird=1,ord=1
+BACK=("fpdu:ulpdu=$ZEROS" "expect-fpdu:ulpdu=$ZEROS" fin end:fin)
+test_case start.accept.write "RTR by RDMA Write" accepts $ENHANCED,C=1 \
+	rev=2,s=1,A=1,C=1,r=0 fpdu:rtr=write "${BACK[@]}"
+test_case start.accept.read "RTR by RDMA Read, which is answered" accepts \
+	$ENHANCED,D=1 rev=2,s=1,A=1,D=1,r=0 quiet:0.3 fpdu:rtr=read \
+	"expect-fpdu:ulpdu=$(seg_tagged c142 1 0)" "${BACK[@]}"
+test_case start.accept.send "RTR by Send, which is not taken" accepts \
+	$ENHANCED,B=1 rev=2,s=1,A=1,B=0,C=1,D=1,r=0 \
+	"fpdu:ulpdu=$(seg_terminate 2/0/7)" end:fin
+test_case start.accept.rev0 "Rev 0: version 0 of DDP and RDMAP" accepts rev=0,m=1 \
+	rev=0,r=0 "fpdu:ulpdu=4003${ZEROS:4}" "expect-fpdu:ulpdu=4003${ZEROS:4}" \
+	fin end:fin
+test_case start.waits.rev1 "no FPDU, and Sends to send" waits request \
+	expect-reply:r=0 quiet:0.7 rst
+test_case start.waits.rtr "until the RTR comes" waits request:$ENHANCED,C=1 \
+	expect-reply:A=1,C=1 quiet:0.7 fpdu:rtr=write \
+	"data:0076$(seg_untagged 4143 0 1 0)" rst
