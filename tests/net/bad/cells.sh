@@ -5,10 +5,9 @@
 
 # connection SIZE WAY
 connection() {
-	local SIZE=$1 WAY=$2 file=$PING events='' began=$SECONDS
+	local SIZE=$1 WAY=$2 events='' began=$SECONDS
 
 	DOING="$1 $2"
-	[[ $WAY != rdmap ]] || file=$RDMAP
 	draw
 	echo "$DOING: to $TARGET ooo=$OOO zerocopy=$ZERO_COPY isn=$FIRST"
 	rm -f "$LOG.over" "$LOG.met"
@@ -24,7 +23,7 @@ connection() {
 		fail "the stream was over before it was met by $EVENTS"
 	[[ $CONDITION != pmtu ]] || check_path "$CHANGES"
 	[[ $CONDITION != zero-window ]] || check_hold $((SECONDS - began))
-	end "$file"
+	[[ $WAY == rdma ]] || end $PING
 	figure connections 1
 }
 

@@ -88,12 +88,12 @@ condition_zero-window() {
 }
 
 check_zero-window() {
-	[[ $WAY == rdmap ]] || ((PROBES > 3)) || fail "the window was not probed"
+	[[ $WAY == rdma ]] || ((PROBES > 3)) || fail "the window was not probed"
 }
 
 # check_hold SECONDS: the first connection had its minute
 check_hold() {
-	[[ $WAY == rdmap || ${SERVE[0]} != hold=60000 ]] || (($1 >= 58)) ||
+	[[ $WAY == rdma || ${SERVE[0]} != hold=60000 ]] || (($1 >= 58)) ||
 		fail "delivery was held for less than $1 s"
 	SERVE=(hold=4000)
 }
@@ -220,14 +220,14 @@ noticed() {
 	local share=20
 
 	[[ $SIZE != mulpdu ]] || share=10
-	[[ $SIZE != 64 && $WAY != rdmap ]] || share=2
+	[[ $SIZE != 64 && $WAY != rdma ]] || share=2
 	FROM=$(received)
 	reached $share
 }
 
 # check_path CHANGES: the path became narrow, and wide again, and the sender knew.
 check_path() {
-	[[ $WAY == rdmap ]] || never_too_long || (($1 >= 2)) ||
+	[[ $WAY == rdma ]] || never_too_long || (($1 >= 2)) ||
 		fail "MULPDU has changed $1 times"
 }
 

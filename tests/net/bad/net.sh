@@ -7,8 +7,8 @@
 #
 # A cell is CONDITION.MARKERS.CRC.SIZE.WAY, like loss-1.m1.c0.mix.two: the condition
 # of the network; markers and CRC or not; ULPDUs of 64 octets, of a MULPDU, of 64768
-# or of all lengths; sent one way, sent back (two), or by mpa_rdmap. SIZE and WAY
-# can be all. SEED, CELL and the round determine the rest (IP version, out-of-order
+# or of all lengths; sent one way, sent back (two), or by rping over RDMA devices.
+# SIZE and WAY can be all. SEED, CELL and the round determine the rest (IP version, out-of-order
 # passing, zero copy, sequence numbers, offloads). Each octet that arrives is
 # compared with the octet sent.
 #
@@ -36,7 +36,7 @@ ISN=/sys/kernel/debug/net_isn
 SLOTS=4		# cells at the same time: much of it is waiting
 LONG=64768
 
-SIZES=(64 mulpdu 64768 mix) WAYS=(one two rdmap)
+SIZES=(64 mulpdu 64768 mix) WAYS=(one two rdma)
 CONDITIONS=(clean loss-0.1 loss-1 loss-3 loss-10 loss-1-both loss-3-both loss-10-both
 	reorder duplicate corrupt jitter rate flap link-down pmtu pmtu-blackhole
 	full-window zero-window resegment bit-flips gro combined)
@@ -47,9 +47,9 @@ CONDITIONS=(clean loss-0.1 loss-1 loss-3 loss-10 loss-1-both loss-3-both loss-10
 SHORT=(zero-window.m1.c1.mix.one long-stream.m1.c0.any.two pmtu.m1.c1.mulpdu.one
 	wrap.m1.c1.any.two blackhole.m1.c1.64.one
 	pmtu-blackhole.m0.c1.mix.two flap.m1.c1.mix.two
-	loss-1.m1.c1.64768.one loss-3-both.m1.c1.mix.rdmap reorder.m1.c1.mulpdu.two
-	duplicate.m1.c0.64.one corrupt.m1.c1.64768.rdmap jitter.m0.c0.64768.two
-	rate.m0.c1.mulpdu.rdmap link-down.m0.c0.mix.one full-window.m1.c1.mulpdu.one
+	loss-1.m1.c1.64768.one loss-3-both.m1.c1.mix.rdma reorder.m1.c1.mulpdu.two
+	duplicate.m1.c0.64.one corrupt.m1.c1.64768.rdma jitter.m0.c0.64768.two
+	rate.m0.c1.mulpdu.rdma link-down.m0.c0.mix.one full-window.m1.c1.mulpdu.one
 	resegment.m1.c1.mix.two bit-flips.m1.c1.64.one gro.m1.c1.64.two
 	stall.m0.c1.any.two)
 
@@ -198,7 +198,7 @@ main() {
 	rm -rf "$TEMP"
 	mkdir -p "$WORK" "$TEMP"
 	touch "$TEMP"/{figures,results}
-	modprobe -a mpa mpa_ping mpa_rdmap || exit 1
+	modprobe -a mpa mpa_ping mpa_rnic || exit 1
 	[[ -d /sys/module/net_isn ]] || insmod /root/net_isn.ko || exit 1
 	make_octets
 	echo "seed $SEED"

@@ -2,7 +2,6 @@
 # shellcheck shell=bash disable=SC2016
 # Connections, one after the other, and what the counters say after them; see net.sh
 
-RDMAP=/dev/mpa_rdmap
 PATIENCE=$((300 * SLOW))	# seconds for all of a connection
 OCTETS=800000	# approximate number to send each way
 FROM=0		# b's MpaRxOctets before this connection
@@ -75,10 +74,7 @@ serve_options() {
 
 # begin OPTION...: the server
 begin() {
-	local file=$PING
-
-	[[ $WAY != rdmap ]] || file=$RDMAP
-	BEFORE=$(tell b $file serve_result "$(want_crc)" \
+	BEFORE=$(tell b $PING serve_result "$(want_crc)" \
 		serve "port=$PORT" "$@" "markers=$MARKERS" "ooo=$OOO" \
 		"$(serve_options)") || fail "serve $*"
 }
@@ -200,21 +196,57 @@ way_two() {
 	expect "ulpdus_rx=$count" "ulpdus_tx=$count"
 }
 
-# RDMA Writes and Reads of rping, or Sends; mpa_rdmap compares the octets
-way_rdmap() {
-	local octets=$SIZE count app="echo"
+# An RDMA device at each end, once in a cell; the namespaces take them along
+rdma_devices() {
+	local end
+
+	[[ ! -e $LOG.devices ]] || return 0
+	for end in a b; do
+		ns "$P$end" rdma link add "$P$end" type mpa netdev v$end ||
+			fail "no device in $end"
+	done
+	: >"$LOG.devices"
+}
+
+rdma_settings() {
+	local end
+
+	for end in a b; do
+		ns "$P$end" sysctl -qw "net.mpa.crc=$CRC" \
+			"net.mpa.markers=$MARKERS" "net.mpa.ooo=$OOO" ||
+			fail "settings of $end"
+	done
+}
+
+rping_listens() { in_b ss -Hltn "sport = :$PORT" | grep -q .; }
+
+# RDMA Writes and Reads of rping, at most 65535 octets each; both ends compare.
+way_rdma() {
+	local octets=$SIZE count server watcher options status=0
 
 	case $SIZE in
 	mulpdu) octets=1400 ;;
-	64768) octets=65536 ;;
-	mix) app=rping octets=$((1 + RANDOM * 2)) ;;
+	64768) octets=65535 ;;
+	mix) octets=$((64 + RANDOM * 2 % 65400)) ;;
 	esac
 	count=$((OCTETS / octets + 1))
 	((count < 1500)) || count=1500
-	begin "app=$app" "timeout=$PATIENCE"
-	run_ok $RDMAP connect "app=$app" "size=$octets" "count=$count"
-	figure compared $((R[bytes_tx] + R[bytes_rx]))
-	served $RDMAP
+	options=(-a "$TARGET" -p "$PORT" -V -S "$octets" -C "$count")
+	rdma_devices
+	rdma_settings
+	in_b rping -s "${options[@]}" >"$LOG.rping" 2>&1 &
+	server=$!
+	until_true 60 rping_listens || fail "no server: $(<"$LOG.rping")"
+	watch &
+	watcher=$!
+	in_a sh -c "echo $FIRST >$ISN; exec timeout $PATIENCE \
+		rping -c ${options[*]}" || status=$?
+	: >"$LOG.over"
+	kill $watcher
+	((!status)) || fail "rping ${options[*]}: $status, $(<"$LOG.rping")"
+	wait $server || fail "its server: $?, $(<"$LOG.rping")"
+	CHANGES=0
+	figure compared $((octets * count * 2))
 }
 
 # counters SPACE: all of MPA and of TCP there; K has them
