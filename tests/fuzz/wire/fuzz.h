@@ -72,7 +72,7 @@ struct setup {
 	const char	*name;		/* first word of a seed */
 	const char	*command;	/* written to the consumer's cmd file */
 	/* the consumer is mpa_rdmap, else mpa_ping */
-	bool		rdmap;
+	bool		program;
 	bool		listens;	/* it is a server */
 	bool		echo;		/* it echoes */
 	int		rev;		/* revision */

@@ -15,7 +15,7 @@ SHORT=40
 # Without mpa_cover, which reports coverage, seeds are drawn without feedback
 load() {
 	modprobe -q mpa_cover || echo "fuzz: no coverage"
-	modprobe -a mpa mpa_ping mpa_rdmap
+	modprobe -a mpa mpa_ping mpa_rnic
 }
 
 leave() {
@@ -43,6 +43,13 @@ spaces() {
 	ns "${SPACES[0]}" sysctl -qw net.ipv4.tcp_recovery=0 \
 		net.ipv4.tcp_early_retrans=0
 	ns "${SPACES[1]}" sysctl -qw net.mpa.crc=0
+	ns "${SPACES[0]}" sysctl -qw net.mpa.ooo=1
+	# It listens at the devices of both
+	for space in "${SPACES[@]}"; do
+		ns "$space" rdma link add "$space" type mpa netdev lo
+	done
+	command ns "${SPACES[0]}" /root/rdma_echo 5100 &
+	SERVER=$!
 }
 
 is_debug() { [[ -e /sys/kernel/debug/kmemleak ]]; }
@@ -132,7 +139,9 @@ enough_reached() {
 unload() {
 	trap - EXIT
 	leave
-	is_soak || rmmod mpa_rdmap mpa_ping mpa
+	kill "$SERVER"
+	wait "$SERVER" || true
+	is_soak || rmmod mpa_rnic mpa_ping mpa
 }
 
 figure() { sed -n "s/^# .*\b$1=\([0-9]*\).*/\1/p" "$WORK/said" | tail -n 1; }

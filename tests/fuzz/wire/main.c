@@ -3,7 +3,7 @@
  * A fuzzer for MPA's consumers in the kernel, over real sockets.
  *
  * Workers play hostile peers, each one connection at a time, in both roles:
- * against servers of mpa_ping and mpa_rdmap, and against their clients. A
+ * against servers of mpa_ping and over mpa_rnic, and against ping's clients. A
  * connection is a seed (steps.c), generated or altered from one of the corpus
  * (mutate.c); seeds that reach new code join the corpus (corpus.c). One more
  * worker runs clean peers of the same servers.

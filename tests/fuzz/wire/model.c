@@ -152,8 +152,7 @@ const char *play_judge(const struct play *p)
 }
 
 /*
- * A successful ping has received the octets it sent. (mpa_rdmap compares the
- * contents of its messages.)
+ * A successful ping has received the octets it sent.
  */
 const char *play_judge_status(const struct play *p, int status)
 {
@@ -165,7 +164,7 @@ const char *play_judge_status(const struct play *p, int status)
 	if (!setup->immediate &&
 	    !frame_good(p->out, p->nr_out, true, setup->rev))
 		return "a bad Reply was taken for a good one";
-	if (setup->rdmap || !has_echo(p) || is_echo(p))
+	if (!has_echo(p) || is_echo(p))
 		return NULL;
 	return "a wrong echo was taken for a good one";
 }

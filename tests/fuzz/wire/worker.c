@@ -15,6 +15,7 @@
 
 #include "fuzz.h"
 
+#define COMMANDS	"/dev/mpa_ping/cmd"
 #define SERVER_PORT	5100	/* first of consecutive ports */
 #define CLIENT_PORT	6000
 #define COMMAND_S	600	/* more than the patience for anything */
@@ -57,19 +58,13 @@ static struct sockaddr_in address(uint8_t net, int worker, uint16_t port)
 	};
 }
 
-static const char *command_file(const struct setup *setup)
-{
-	return setup->rdmap ? "/dev/mpa_rdmap/cmd" :
-			      "/dev/mpa_ping/cmd";
-}
-
 /* Returns 0 or a negative errno, as the command does. */
-static int command_write(const char *file, const char *line)
+static int command_write(const char *line)
 {
-	int fd = open(file, O_WRONLY | O_CLOEXEC), status = 0;
+	int fd = open(COMMANDS, O_WRONLY | O_CLOEXEC), status = 0;
 
 	if (fd < 0)
-		misused("%s: %s", file, strerror(errno));
+		misused("%s: %s", COMMANDS, strerror(errno));
 	if (write(fd, line, strlen(line)) < 0)
 		status = -errno;
 	close(fd);
@@ -83,7 +78,7 @@ static void server_do(int i, bool start)
 
 	snprintf(line, sizeof(line), "%s port=%d %s", start ? "serve" : "stop",
 		 SERVER_PORT + i, start ? setups[i].command : "");
-	status = command_write(command_file(&setups[i]), line);
+	status = command_write(line);
 	if (status)
 		misused("%s: %s", line, strerror(-status));
 }
@@ -96,7 +91,7 @@ void servers_do(bool start)
 	for (space = 0; space < SPACES; space++) {
 		enter_space(space);
 		for (i = 0; i < nr_setups; i++)
-			if (setups[i].listens)
+			if (setups[i].listens && !setups[i].program)
 				server_do(i, start);
 	}
 }
@@ -138,7 +133,7 @@ static void *command_main(void *arg)
 	struct worker *w = arg;
 	uint64_t n = 1;
 
-	w->status = command_write(w->file, w->command);
+	w->status = command_write(w->command);
 	if (write(w->over, &n, sizeof(n)) < 0)
 		misused("eventfd: %s", strerror(errno));
 	return NULL;
@@ -150,11 +145,9 @@ static void command_begin(struct worker *w, const struct setup *setup)
 	pthread_t thread;
 
 	w->late = true;
-	w->file = command_file(setup);
 	snprintf(w->command, sizeof(w->command),
-		 "%s addr=127.2.%d.1 port=%d timeout=%d %s",
-		 setup->rdmap ? "connect" : "ping", w->id, CLIENT_PORT,
-		 COMMAND_S, setup->command);
+		 "ping addr=127.2.%d.1 port=%d timeout=%d %s", w->id,
+		 CLIENT_PORT, COMMAND_S, setup->command);
 	if (pthread_create(&thread, NULL, command_main, w) ||
 	    pthread_detach(thread))
 		misused("no more threads");
@@ -253,7 +246,7 @@ static int clean_ping(struct worker *w, const struct setup *setup, int port)
 	snprintf(w->command, sizeof(w->command), GOOD_PING, port, setup->rev,
 		 size, 1 + rnd_below(&w->rnd, 20), rnd_below(&w->rnd, 2),
 		 rnd_below(&w->rnd, 2), patience / 1000);
-	return command_write(command_file(setup), w->command);
+	return command_write(w->command);
 }
 
 /* Both ends of a Rev 0 connection send markers. */
