@@ -76,7 +76,7 @@ install: modules_install
 	install -D -m 644 conf/sysctl.conf $(EXAMPLES)/sysctl.d/mpa.conf
 
 uninstall: need-kdir
-	rm -f $(foreach m,mpa mpa_hello mpa_kunit mpa_ping mpa_rdmap mpa_rnic \
+	rm -f $(foreach m,mpa mpa_hello mpa_kunit mpa_ping mpa_rnic \
 		mpa_rnic_kunit, \
 		$(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko $(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko.*)
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/mpa

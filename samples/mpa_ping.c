@@ -10,14 +10,13 @@
  * are not nested. MPA's locks are taken inside the last two. The data of a
  * connection needs no lock: its callbacks run one at a time.
  */
-#include "mpa_dev.c"	/* an object file can be in one module only */
-
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
+#include "mpa_dev.h"
 #include "mpa_ping.h"
 #include "mpa_server.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The options of mpa_ping's commands. */
-#include "mpa_opts.c"	/* an object file can be in one module only */
-
+#include <linux/container_of.h>
 #include <linux/jhash.h>
 #include <linux/math.h>
 #include <linux/stddef.h>
@@ -22,7 +21,7 @@ static int parse_size(const struct mpa_option *option, struct mpa_opts *opts,
 {
 	if (strcmp(val, "mulpdu"))
 		return mpa_opts_number(option, opts, val);
-	*option_value(option, opts) = 0;
+	container_of(opts, struct ping_opts, base)->size = 0;
 	return 0;
 }
 

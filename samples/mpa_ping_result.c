@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Result of a connection, and its text form. */
-#include "mpa_show.c"	/* an object file can be in one module only */
-
 #include <linux/errno.h>
 #include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "mpa_ping.h"
+#include "mpa_show.h"
 
 void ping_result_init(struct ping_result *res)
 {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* "serve": accept connections, send each ULPDU back or drop it. */
-#include "mpa_server.c"	/* an object file can be in one module only */
-
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
 #include <net/tcp.h>
 
 #include "mpa_ping.h"
+#include "mpa_server.h"
 
 /* Limit of echoes under way, at which delivery is put on hold. The receive
  * buffer bounds their octets, this their number.

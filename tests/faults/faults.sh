@@ -592,7 +592,7 @@ inside() {
 
 	prepare_faults
 	# In a soak others have loaded it
-	modprobe -qr mpa_ping mpa_rdmap mpa_hello mpa
+	modprobe -qr mpa_ping mpa_hello mpa
 	one_by_one_load
 	modprobe mpa_ping
 	ip link set lo up mtu 1500

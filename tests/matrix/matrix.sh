@@ -130,7 +130,7 @@ compile_all() {
 }
 
 modules_made() {
-	local module want=(mpa/mpa mpa/mpa_ping mpa/mpa_rdmap mpa/mpa_hello mpa/mpa_rnic
+	local module want=(mpa/mpa mpa/mpa_ping mpa/mpa_hello mpa/mpa_rnic
 		races/mpa_races bench/mpa_bench bench/mpa_bench_verbs vm_fault/vm_fault
 		exit_order net_isn mpa_cover kunit/mpa_kunit kunit/mpa_rnic_kunit)
 

@@ -54,7 +54,7 @@ unload_late() {
 	wait
 }
 
-modprobe -qr mpa_ping mpa_rdmap mpa_hello mpa
+modprobe -qr mpa_ping mpa_hello mpa
 sysctl -qw debug.kprobes-optimization=0
 modprobe mpa_ping && insmod /root/exit_order.ko || exit
 (unload_late) || echo -n "not "

@@ -171,7 +171,7 @@ slab_returns() {
 
 main() {
 	modules=$(echo none && loaded)
-	modprobe -a mpa mpa_ping mpa_rdmap && unload
+	modprobe -a mpa mpa_ping && unload
 	[[ ! -e /proc/slabinfo ]] || before=$(objects)
 	rounds "$@"
 	result $left "leftovers"

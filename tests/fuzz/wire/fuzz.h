@@ -71,7 +71,7 @@ struct step {
 struct setup {
 	const char	*name;		/* first word of a seed */
 	const char	*command;	/* written to the consumer's cmd file */
-	/* the consumer is mpa_rdmap, else mpa_ping */
+	/* a program over mpa_rnic, there already; else mpa_ping */
 	bool		program;
 	bool		listens;	/* it is a server */
 	bool		echo;		/* it echoes */
@@ -169,7 +169,6 @@ struct worker {
 	/* for connections from the kernel, one in each namespace */
 	int			listener[SPACES];
 	pthread_t		thread;	/* thread of the worker */
-	const char		*file;	/* where a command is to be written */
 	char			command[300];	/* the command */
 	int			status;	/* result of the write */
 	int			over;	/* the write has returned */
