@@ -179,7 +179,7 @@ counted() {
 record() {
 	rm -f "$STATE/tcpdump"
 	SENT=$(counter $OURS MpaTxUlpdus) GOT=$(counter $OURS MpaRxUlpdus)
-	command ns b tcpdump -i vb -s 2000 -B 65536 \
+	command ns b tcpdump -i vb -s 9100 -B 65536 \
 		--immediate-mode -U -c "$KEPT" -w "$OUT/$CASE.pcap" tcp \
 		2>"$STATE/tcpdump" &
 	RECORDER=$!
