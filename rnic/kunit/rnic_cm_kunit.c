@@ -285,6 +285,9 @@ static void mpa_step(struct cm *cm, char c)
 	case 'm':
 		conn->info.state = MPA_STATE_FULL;
 		mpa_end(cm, MPA_ERR_MARKER);
+		/* A Terminate */
+		KUNIT_EXPECT_EQ_MSG(cm->rk->test, 1, conn->posted, "%s",
+				    cm->did);
 		break;
 	case 'n':
 		conn->ops->run(conn);
