@@ -60,7 +60,9 @@ initiator() {
 		node.session.auth.password = ${2:-secretsecret}
 		node.session.iscsi.InitialR2T = ${1:-Yes}
 		node.session.iscsi.ImmediateData = Yes
+		node.session.initial_login_retry_max = 1
 		node.session.timeo.replacement_timeout = 100
+		node.conn[0].timeo.login_timeout = 10
 		node.conn[0].timeo.noop_out_interval = 2
 		node.conn[0].timeo.noop_out_timeout = 2
 		node.session.scan = auto
@@ -146,8 +148,8 @@ for ends in "mpa mpa"; do
 	test_case "iser.${ends/ /.}" "discovery, CHAP, fio, compared" iser $ends
 done
 test_case iser.mpa.mpa.unsolicited "InitialR2T=No" iser mpa mpa "$B4" No
-test_case iser.mpa.mpa.secret "a wrong secret is refused" wrong_secret
 test_case iser.mpa.mpa.no_path "no packet for 8 s, under load" no_path 8
 test_case iser.mpa.mpa.target_lost "the target goes and comes back under load" \
 	target_lost
 test_case iser.mpa.mpa.logout "logout under load" logout_loaded
+test_case iser.mpa.mpa.secret "a wrong secret is refused" wrong_secret
