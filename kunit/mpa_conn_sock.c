@@ -216,7 +216,7 @@ static void sock_cancel(struct conn_test *t)
 	ASSERT_EQ(t, mpa_peer_listen(&t->opts, &t->sock[0], &addr), 0);
 	for (i = 0; i < 2; i++) {
 		sock_connect(t,
-			     ntohs(((struct sockaddr_in *) &addr)->sin_port));
+			     ntohs(((struct sockaddr_in *)&addr)->sin_port));
 		conn_expect_done_sock(t, 0);
 		conn_close_attempt(s);
 		mpa_peer_close(s->client);

@@ -245,7 +245,7 @@ static void train_expect_apart(struct conn_test *t, const struct train *tr)
 
 	for (k = 0; k < tr->nr_fpdus; k++)
 		ASSERT_TRUE_MSG(t, train_begins(tr, tr->pos[k]),
-				      "FPDU %u", k);
+				"FPDU %u", k);
 }
 
 /* FPDUs that fill segments go to TCP in one call. @arg: how they are posted */

@@ -26,7 +26,7 @@ struct ooo_model {
 	bool			behind;		/* @src: those after holes */
 	u64			start;		/* offsets count from here */
 	u32			end;		/* octets sent */
-	u32			next;		/* RCV.NXT: all before arrived */
+	u32			next;		/* RCV.NXT: all before came */
 	u32			at;		/* before it all is delivered */
 	u32			batch;		/* FPDUs verified in one call */
 	bool			decodes;	/* passed FPDUs, when reached */

@@ -191,7 +191,7 @@ static void rx_expect_ulpdu(struct rx_test *t, u32 k, const struct kvec *frag,
 		ASSERT_LE_MSG(t, frag->iov_len, left, "%s", what);
 		ASSERT_TRUE(t, p >= t->wire && p < t->wire + t->end);
 		ASSERT_EQ_MSG(t, 0, memcmp(p, want, frag->iov_len),
-				    "%s: FPDU %u", what, k);
+			      "%s: FPDU %u", what, k);
 		want += frag->iov_len;
 		left -= frag->iov_len;
 	}
@@ -573,7 +573,7 @@ static void rx_any_bit_wrong(struct kunit *test)
 			ASSERT_TRUE(t, err == -EAGAIN || err == -EBADMSG);
 		else
 			ASSERT_EQ_MSG(t, MPA_REASON_CRC,
-					    t->dec.reason, "bit %u", bit);
+				      t->dec.reason, "bit %u", bit);
 		ASSERT_EQ(t, 0, nr);
 	}
 }

@@ -235,7 +235,7 @@ static void tx_expect_first(struct tx_test *t, enum tx_way way, u32 size,
 	for (i = 0; i < size && t->have[i] == t->want[i]; i++)
 		;
 	ASSERT_EQ_MSG(t, size, i, "%s: octet %u is %02x, not %02x",
-			    what, i, t->have[i], t->want[i]);
+		      what, i, t->have[i], t->want[i]);
 	ASSERT_EQ_MSG(t, in_place, found, "%s", what);
 }
 
@@ -308,9 +308,9 @@ static void tx_one_length(struct tx_test *t, u64 pos, u32 len, bool markers)
 	snprintf(what, sizeof(what), "offset %llu, ULPDU of %u", pos, len);
 	tx_begin(t, pos, markers, true);
 	ASSERT_EQ_MSG(t, 0, tx_send(t, COPY, len, len % 29 % len),
-			    "%s", what);
+		      "%s", what);
 	ASSERT_EQ_MSG(t, t->size, mpa_fpdu_size(pos, len, markers),
-			    "%s", what);
+		      "%s", what);
 	ASSERT_EQ_MSG(t, pos + t->size, t->enc.pos, "%s", what);
 	tx_expect_copied(t, what);
 }

@@ -701,21 +701,24 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 void rnic_cm_give_up(struct rnic_dev *dev)
 {
 	unsigned long number;
+	struct rnic_ep *ep;
 	struct rnic_qp *qp;
+	void *entry;
 
 	/* Before sq.q.lock is taken: rnic_qp_bind() sees it, or has bound. */
 	WRITE_ONCE(dev->going, true);
-	xa_lock(&dev->qps);
-	xa_for_each(&dev->qps, number, qp) {
-		struct rnic_ep *ep = rnic_qp_ep(qp);
-
-		if (!ep)
+	xa_for_each(&dev->qps, number, entry) {
+		/* One that has gone since ends its attempt itself. */
+		qp = rnic_qp_find(dev, number);
+		if (!qp)
 			continue;
-		if (ep->initiator && !READ_ONCE(ep->connected))
+		ep = rnic_qp_ep(qp);
+		if (ep && ep->initiator && !READ_ONCE(ep->connected))
 			rnic_ep_abort(ep);
-		rnic_ep_put(ep);
+		if (ep)
+			rnic_ep_put(ep);
+		rnic_qp_put(qp);
 	}
-	xa_unlock(&dev->qps);
 }
 
 static void ep_owes(struct rnic_ep *ep, struct rnic_qp *qp,

@@ -52,7 +52,7 @@ struct rnic_kunit {
 	void			(*on_notify)(struct rnic_kunit *rk);
 	u64			wr_id;	/* of the last request */
 	char			said[128];
-	u32			bytes;	/* of the last completion that was polled */
+	u32			bytes;	/* of the last completion polled */
 };
 
 /* @other is called before the lock @after those that are taken first. */

@@ -353,7 +353,7 @@ static void own_test(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
 	struct ib_sge sge = { .addr = RK_IOVA, .length = 8 };
-	struct ib_recv_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 };
+	struct ib_recv_wr wr = { .wr_id = 1, .num_sge = 1 };
 	struct seg seg = { RDMAP_OP_SEND_INV, .msn = 1, .len = 8 };
 	const struct ib_recv_wr *bad;
 	u8 octets[32];
@@ -361,6 +361,7 @@ static void own_test(struct kunit *test)
 	rk_qp(rk, 4);
 	rk_mr(rk, PAGE_SIZE, 1, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ);
 	sge.lkey = rk->mr->stag;
+	wr.sg_list = &sge;
 	rk_up(rk, 1, 1);
 	KUNIT_ASSERT_EQ(test, 0, rnic_post_recv(&rk->qp->ib, &wr, &bad));
 	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
