@@ -482,6 +482,9 @@ static bool run(struct rnic_kunit *rk, const char *order, int at, int nr,
 			KUNIT_EXPECT_EQ_MSG(rk->test, 0, rk->conn.handles, "%s",
 					    cm.did);
 	}
+	if (cm.killed && !rk->qp->ep)
+		KUNIT_EXPECT_TRUE_MSG(rk->test, rk->qp->sq.q.flushes, "%s",
+				      cm.did);
 	cm_end(&cm);
 	return reached;
 }
@@ -496,7 +499,8 @@ static void run_order(struct rnic_kunit *rk, const char *order)
 		bool mpa = is_mpa(order[at]);
 
 		for (nr = 1; order[at + nr] &&
-		     is_mpa(order[at + nr]) != mpa; nr++)
+		     (is_mpa(order[at + nr]) != mpa ||
+		      strchr("KX", order[at + nr])); nr++)
 			for (lock = 0; rk->test->status == KUNIT_SUCCESS &&
 			     run(rk, order, at, nr, lock); lock++)
 				;
