@@ -287,7 +287,9 @@ faults() {
 	# sound() looks at what the kernel says until "those"
 	echo "guest: the time of failing allocations" >/dev/kmsg
 	while read -r section off name callee kind; do
-		[[ $section.$kind == .text.itself && $callee != *dealloc* ]] || continue
+		[[ $section.$kind == .text.itself ]] || continue
+		# These allocate nothing
+		[[ $callee != *dealloc* && $callee != vmalloc_to_page ]] || continue
 		base=$(<"/sys/module/mpa_rnic/sections/$section")
 		printf -v at '%#x' $((base + off))
 		fails_at "$name:$callee" "$at" ||
