@@ -16,15 +16,16 @@ attack() {
 	theirs_ended
 }
 
-# against ERROR ULPDU...: these in one piece, of which the last breaks the rule
+# against BY ERROR ULPDU...: these in one piece, of which the last breaks the rule; BY is
+# attack, or known
 against() {
-	local error=$1 steps=() ulpdu
+	local by=$1 error=$2 steps=() ulpdu
 
-	shift
+	shift 2
 	for ulpdu; do
 		steps+=("fpdu:ulpdu=$ulpdu")
 	done
-	attack hold "${steps[@]}" push \
+	"$by" hold "${steps[@]}" push \
 		"expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
 }
 
@@ -58,7 +59,7 @@ terminated() {
 	attack "fpdu:ulpdu=$(seg_untagged 4147 2 1 0 "$1")" end:fin
 }
 
-hostile() { test_case "hostile.$1" "$2" against "${@:3}"; }
+hostile() { test_case "hostile.$1" "$2" against attack "${@:3}"; }
 
 test_case hostile.none "what looks wrong and is allowed" allowed
 hostile ddp_version "version 2 of DDP, untagged" 1/2/6 \
@@ -200,18 +201,6 @@ known() {
 		fail "the buffer was $before and is $after"
 }
 
-# known_against ERROR ULPDU...: as against
-known_against() {
-	local error=$1 steps=() ulpdu
-
-	shift
-	for ulpdu; do
-		steps+=("fpdu:ulpdu=$ulpdu")
-	done
-	known hold "${steps[@]}" push \
-		"expect-fpdu:ulpdu=$(seg_complaint "$error" "$ulpdu")" end:fin
-}
-
 # The first octet and the last, at most one Read at a time, and no octets anywhere
 known_allowed() {
 	local FIRST=aa LAST=bb
@@ -234,7 +223,7 @@ known_terminate() {
 		"fpdu:ulpdu=$(known_write 1 bb)" end:fin,rest
 }
 
-known_hostile() { test_case "hostile.known.$1" "$2" known_against "${@:3}"; }
+known_hostile() { test_case "hostile.known.$1" "$2" against known "${@:3}"; }
 
 test_case hostile.known.none "a known STag, all that is allowed" known_allowed
 test_case hostile.known.terminate "its Terminate inside a Write" known_terminate

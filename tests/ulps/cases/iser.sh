@@ -132,10 +132,7 @@ target_lost() {
 
 logout_loaded() {
 	up mpa mpa
-	fio --name=cut --filename=/dev/sda --direct=1 --ioengine=libaio \
-		--rw=randrw --bs=16k --iodepth=32 --time_based --runtime=60 \
-		>"$STATE/cut" 2>&1 &
-	sleep 3
+	cut_load /dev/sda
 	logout
 	wait
 	login

@@ -162,4 +162,12 @@ load() {
 	sleep 2
 }
 
+# cut_load DISK: reads and writes, of which some will fail
+cut_load() {
+	fio --name=cut --filename="$1" --direct=1 --ioengine=libaio \
+		--rw=randrw --bs=16k --iodepth=32 --time_based --runtime=60 \
+		>"$STATE/cut" 2>&1 &
+	sleep 3
+}
+
 load_good() { wait "$LOAD" || fail "the load has failed"; }

@@ -157,10 +157,7 @@ no_path() {
 
 disconnect_loaded() {
 	up "$@"
-	fio --name=cut --filename=/dev/nvme0n1 --direct=1 --ioengine=libaio \
-		--rw=randrw --bs=16k --iodepth=32 --time_based --runtime=60 \
-		>"$STATE/cut" 2>&1 &
-	sleep 3
+	cut_load /dev/nvme0n1
 	disconnect
 	wait
 	connect
@@ -170,10 +167,7 @@ disconnect_loaded() {
 
 device_gone() {
 	up "$1" "$2"
-	fio --name=cut --filename=/dev/nvme0n1 --direct=1 --ioengine=libaio \
-		--rw=randrw --bs=16k --iodepth=32 --time_based --runtime=60 \
-		>"$STATE/cut" 2>&1 &
-	sleep 3
+	cut_load /dev/nvme0n1
 	timeout 60 rdma link delete "iw$3" || fail "the device does not go"
 	nvme disconnect -n disk
 	wait
