@@ -34,7 +34,7 @@
 #include "ddp_wire.h"
 #include "rnic_compat.h"
 
-#define RNIC_VENDOR_ID		0xffffff	/* an OUI that nobody has */
+#define RNIC_VENDOR_ID		0xffffff	/* not an assigned OUI */
 
 /* The limits of siw at least: programs ask for what they know from it. */
 #define RNIC_MAX_QP		(100 * 1024)
@@ -150,7 +150,7 @@ struct rnic_cq {
  * struct rnic_mr - a memory region
  * @ib: what the RDMA core knows
  * @rcu: for readers of &rnic_dev.mrs
- * @users: 1 while valid, and 1 for each user; 0: nobody looks at the rest
+ * @users: 1 while valid, and 1 for each user; 0: no code reads the rest
  * @idle: woken when @users has become 0
  * @lock: protects @valid and @waiter
  * @valid: the 1 in @users is there
@@ -164,7 +164,7 @@ struct rnic_cq {
  * @len: octets
  * @block: kernel addresses of the blocks, of 1 << @shift octets each; NULL: an
  *	address is a kernel address. With @gaps each has a length of its own,
- *	and behind @max_blocks addresses are the offsets at which they begin
+ *	and after @max_blocks addresses are the offsets at which they begin
  * @gaps: registered with gaps (IB_MR_TYPE_SG_GAPS)
  * @shift: see @block
  * @first: where in the first block the first octet is
@@ -294,7 +294,7 @@ struct rnic_msg {
  * @size: entries, a power of two; 0: there is no such queue
  * @put: where the kernel's next request goes; not used for user space
  * @get: the next to take
- * @flushes: no connection flushes any longer: who posts does
+ * @flushes: no connection flushes any longer: posting does
  * @flushing: somebody does
  */
 struct rnic_queue {

@@ -5,8 +5,8 @@
  * An endpoint has a reference for its phase (connecting, or having a
  * connection), one for the QP's pointer, and one for its number, by which iw_cm
  * names a Responder's until it answers. Only the endpoint itself detaches, in
- * closed(), rejected() and run(); whoever else wants it to end aborts, or asks
- * run() to leave.
+ * closed(), rejected() and run(); other code that wants it to end aborts, or
+ * asks run() to leave.
  *
  * iw_cm has BUG()s for events out of order: CLOSE before CONNECT_REPLY or
  * ESTABLISHED, and any event after iw_accept or iw_connect has failed.
@@ -423,7 +423,7 @@ static void ep_rejected(struct mpa_conn *conn, const struct mpa_startup *reply)
 	ep_detach(ep, conn);
 }
 
-/* False if the listener has gone: nobody will answer. */
+/* False if the listener has gone: iw_cm will not answer. */
 static bool child_requests(struct rnic_listener *l, struct rnic_ep *ep)
 {
 	spin_lock_bh(&l->lock);
@@ -516,7 +516,7 @@ static void ep_closed(struct mpa_conn *conn, int err)
 	ep_detach(mpa_conn_ctx(conn), conn);
 }
 
-/* Nobody can answer its Request any longer. */
+/* iw_cm can no longer answer its Request. */
 static void child_over(struct rnic_ep *ep)
 {
 	child_del(ep);
@@ -962,7 +962,7 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 
 /*
  * An application may answer a Request without a listener. But those that were
- * on their way to it iw_cm has dropped, and nobody answers them.
+ * on their way to it iw_cm has dropped, and does not answer them.
  */
 int rnic_iw_destroy_listen(struct iw_cm_id *cm_id)
 {

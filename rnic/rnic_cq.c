@@ -88,7 +88,7 @@ static bool cq_put(struct rnic_cq *cq, struct rnic_qp *qp,
 		cqe->base_qp = &qp->ib;
 	else
 		cqe->qp_id = qp->ib.qp_num;
-	/* Whoever sees VALID sees the entry. */
+	/* A reader that sees VALID sees the entry. */
 	smp_store_release(&cqe->flags, new->flags | SIW_WQE_VALID);
 	cq->put++;
 	return true;
@@ -108,7 +108,7 @@ static void cq_overrun(struct rnic_cq *cq)
 
 /*
  * Add a completion of @qp. One that finds no room is lost, and @qp goes to ERR:
- * whoever waits for it would not hear of it otherwise. Context: any; with
+ * the consumer would wait for it for ever otherwise. Context: any; with
  * interrupts off the consumer's handler is called so as well.
  */
 void rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,

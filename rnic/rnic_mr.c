@@ -5,7 +5,7 @@
  * A region is used by whoever could increment its users from 1 or more, and
  * only then are its key, domain, rights and bounds looked at. Invalidation
  * takes away the 1 that stands for "valid", and is complete when users is 0.
- * REG_MR changes a region only while users is 0. So nobody sees half of a
+ * REG_MR changes a region only while users is 0. So no reader sees half of a
  * registration, and after an invalidation nothing is placed.
  *
  * The structure is freed after a grace period: a reader of the xarray, and the
@@ -140,7 +140,7 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 virt,
 	struct ib_mr *res;
 	int err;
 
-	/* Programs ask for rights that nobody will use, atomics among them. */
+	/* Programs ask for rights that they never use, atomics among them. */
 	if (access & (IB_ZERO_BASED | IB_ACCESS_ON_DEMAND))
 		return ERR_PTR(-EOPNOTSUPP);
 	err = ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen));

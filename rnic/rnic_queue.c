@@ -4,9 +4,9 @@
  *
  * While a connection flushes, requests that are posted wait for it, so that
  * they come after those that MPA still has. From then on queue->flushes is set,
- * and who posts flushes. Only one at a time does, so completions stay in order;
- * what others post meanwhile is flushed by that one. So ib_drain_qp() always
- * ends, also on a QP that was never connected.
+ * and posting flushes. Only one at a time does, so completions stay in order;
+ * what is posted while it flushes is flushed by that one. So ib_drain_qp()
+ * always ends, also on a QP that was never connected.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
@@ -188,7 +188,7 @@ unlock:
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
-/* From now on who posts flushes: nobody else does any longer. */
+/* From now on posting flushes: the connection no longer does. */
 void rnic_queues_flush(struct rnic_qp *qp)
 {
 	unsigned long flags;

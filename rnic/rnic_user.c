@@ -55,7 +55,7 @@ int rnic_mmap(struct ib_ucontext *ctx, struct vm_area_struct *vma)
 	return err;
 }
 
-/* Nobody maps it any longer; what is mapped has references on the pages. */
+/* It can no longer be mapped; what is mapped has references on the pages. */
 void rnic_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	struct rnic_map *map = container_of(entry, struct rnic_map, entry);
