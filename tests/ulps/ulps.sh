@@ -5,36 +5,44 @@
 #
 # usage: ulps.sh [--kernel FLAVOUR] [--long] [PATTERN...]
 #
-# A pattern is of cases ('nvme.*ext4'); a name of a part (nvme) is all of it.
+# A pattern is of cases ('nvme.*ext4', 'pair.nvme.*'); a name of a part (nvme) is all of it.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
 . "$TOP/tests/runner/jobs.sh"
 
 OUT=$TOP/build/ulps
-PARTS=(nvme nfs iser)
+PARTS=(vm nvme iser pair nfs)	# vm is the test of tests/vm/pair
+# What "pair" runs between two guests; pair.CASE is any other
+PAIRED=({nvme,iser}.{mpa.mpa,mpa.siw,siw.mpa}{,.io} nfs.mpa.mpa.v4.2)
 kernel=ulps long=''
 
 # A guest has two processors
 slots() { echo $(((JOBS + 1) / 2)); }
 
-# job_part PART PATTERN...
+# job_part PART PATTERN...: in a guest; pair between two
 job_part() {
-	local name=$1 rc=0
+	local name=$1 rc=0 pair='' guest=(run --mem 1536) other=()
 
 	shift
+	if [[ $name == pair ]]; then
+		pair=1 guest=(pair --mem 1024) other=("$TOP/tests/ulps/b.sh")
+	fi
 	{
 		echo "#!/bin/bash"
-		printf 'LONG=%q CASES=/root/ulps exec /root/test/run-all.sh' "$long"
+		[[ -z $pair ]] || echo "meet 0 || exit"
+		printf 'LONG=%q PAIR=%q CASES=/root/ulps exec /root/test/run-all.sh' \
+			"$long" "$pair"
 		printf ' %q' "$@"
 		echo
 	} >"$OUT/$name.script"
-	VM_KEEP=$OUT/$name.guest "$VM_DIR/run" --kernel "$kernel" --mem 1536 \
-		--timeout 3000 --file "$TOP/tests/net/socket:/root/test" \
+	VM_KEEP=$OUT/$name.guest "$VM_DIR/${guest[0]}" "${guest[@]:1}" \
+		--kernel "$kernel" --timeout 3000 \
+		--file "$TOP/tests/net/socket:/root/test" \
 		--file "$TOP/tests/ulps/cases:/root/ulps" --file "$OUT/tree.tar" \
-		--get "/root/out:$OUT/$name" -- "$OUT/$name.script" \
-		>"$OUT/$name.out" || rc=$?
+		--file "$copies:/root/copies" --get "/root/out:$OUT/$name" \
+		-- "$OUT/$name.script" "${other[@]}" >"$OUT/$name.out" || rc=$?
 	grep '^#' "$OUT/$name.out" >&2 || true
-	judged "$name" ulps "$rc"
+	judged "$name" "ulps${pair:+.pair}" "$rc"
 }
 
 prepare() {
@@ -43,6 +51,7 @@ prepare() {
 	"$TOP/tests/runner/deps.sh" modules kernel guest ulps
 	"$VM_DIR/kernel" "$kernel" >/dev/null
 	"$VM_DIR/modules" "$kernel" >/dev/null
+	copies=$("$TOP/tests/interop/copies.sh" "$kernel")
 	src=$(kernel_source "$kernel")
 	rm -rf "$OUT"
 	mkdir -p "$OUT"
@@ -70,16 +79,23 @@ main() {
 	for part in "${PARTS[@]}"; do
 		mine=()
 		for pattern in "${patterns[@]}"; do
-			case $pattern in
-			"$part") mine+=("$part.*") ;;
-			"$part".*) mine+=("$pattern") ;;
+			case $part:$pattern in
+			pair:pair) mine+=("${PAIRED[@]}") ;;
+			pair:pair.*) mine+=("${pattern#pair.}") ;;
+			"$part:$part") mine+=("$part.*") ;;
+			"$part:$part".*) mine+=("$pattern") ;;
 			esac
 		done
-		((!${#mine[@]})) || job "$part" job_part "$part" "${mine[@]}"
+		((${#mine[@]})) || continue
+		if [[ $part == vm ]]; then
+			job vm "$VM_DIR/selftest" ulps
+		else
+			job "$part" job_part "$part" "${mine[@]}"
+		fi
 	done
 	end_jobs
 	finish
 }
 
-patterns=() only='*'
+patterns=() copies='' only='*'
 main "$@"

@@ -9,6 +9,10 @@ LIMIT=300		# seconds for a case
 CONFIG=/sys/kernel/config
 A4=10.0.0.1 B4=10.0.0.2
 NAME=iqn.2024-01.test:disk	# of the iSCSI target
+# Devices at the client's end and the server's
+ENDS=("mpa mpa" "mpa siw" "siw mpa" "mpa_nocrc siw" "siw mpa_nocrc")
+# Without one of ours: is a failure siw's own?
+[[ -z ${LONG-} ]] || ENDS+=("siw siw" "siw_crc siw_crc")
 HOSTNQN=nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-000000000001
 
 begin_all() {
@@ -19,23 +23,51 @@ begin_all() {
 	modprobe null_blk nr_devices=0
 }
 
-end_all() { wire_down; }
+end_all() {
+	wire_down
+	[[ -z ${PAIR-} ]] || ask_b exit
+}
 
 end_case() {
 	cp "$log" "$OUT/$CASE.log"
-	rdma statistic >>"$OUT/$CASE.log"
+	{ rdma statistic; grep Crc /proc/net/mpa_stat; } >>"$OUT/$CASE.log"
 	((!$1)) || dmesg | tail -n 30 | sed 's/^/# /'
 	clean_up
 }
 
 # clean_up: nothing is left that the next case would meet. Each part has a PART_down.
 clean_up() {
+	[[ -z ${PAIR-} ]] || ask_b clean_up >/dev/null
 	killall -9 fio
 	for part_down in nvme_down nfs_down iser_down; do
 		! declare -F $part_down >/dev/null || $part_down
 	done >/dev/null 2>&1
 	disk_down
 	wire_down
+}
+
+# Two guests (PAIR is not empty): at_b() and ask_b() have b.sh do something in the other
+
+# ask_b COMMAND...: prints what it said; the status is its own
+ask_b() {
+	local socket line
+
+	exec {socket}<>"/dev/tcp/$B4/9100" || return
+	printf '%q ' "${CASE%%.*}" "$@" >&"$socket"
+	echo >&"$socket"
+	while read -ru "$socket" line; do
+		[[ $line == status\ * ]] && return "${line#status }"
+		echo "b: $line"
+	done
+	return 1
+}
+
+at_b() {
+	if [[ -n ${PAIR-} ]]; then
+		ask_b "$@" || fail "$1 at the other end"
+	else
+		"$@"
+	fi
 }
 
 # The wire
@@ -58,8 +90,24 @@ half() {
 	ip rule add pref 2 to "$4" lookup "$5"
 }
 
-# wire KIND_A KIND_B [MTU]: devices at both ends, mpa or siw
+# device NAME KIND NETDEV: mpa asks for CRCs, mpa_nocrc and siw do not; siw_crc has been
+# changed to
+device() {
+	case $2 in
+	mpa_nocrc) sysctl -qw net.mpa.crc=0 ;;
+	siw) modprobe siw ;;
+	siw_crc) [[ -d /sys/module/siw ]] || insmod /root/copies/crc/siw.ko ;;
+	esac || fail "no $2"
+	rdma link add "$1" type "${2%_*}" netdev "$3" || fail "no $2 on $3"
+}
+
+# wire KIND_A KIND_B [MTU]: devices at both ends
 wire() {
+	[[ -z ${PAIR-} ]] || {
+		device iwa "$1" eth0
+		at_b device iwb "$2" eth0
+		return
+	}
 	ip link add va mtu "${3:-1500}" type veth peer name vb mtu "${3:-1500}"
 	ip link set va up
 	ip link set vb up
@@ -70,15 +118,16 @@ wire() {
 	routes_b
 	ip rule add pref 10 lookup local
 	ip rule del pref 0
-	[[ $1$2 != *siw* ]] || modprobe siw
-	rdma link add iwa type "$1" netdev va || fail "no $1 on va"
-	rdma link add iwb type "$2" netdev vb || fail "no $2 on vb"
+	device iwa "$1" va
+	device iwb "$2" vb
 }
 
 wire_down() {
 	rdma link delete iwa
 	rdma link delete iwb
-	rmmod siw
+	# It holds on to connections for a moment
+	[[ ! -d /sys/module/siw ]] || until_true 30 rmmod siw
+	sysctl -qw net.mpa.crc=1
 	ip rule add pref 0 lookup local
 	for pref in 1 1 2 2 10; do
 		ip rule del pref $pref

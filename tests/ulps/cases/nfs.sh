@@ -54,14 +54,14 @@ unmounted() { timeout 60 umount /mnt || fail "umount"; }
 # nfs VERSION KIND_A KIND_B: a tree, then files with O_DIRECT
 nfs() {
 	wire "$2" "$3" "${4:-1500}"
-	nfsd
+	at_b nfsd
 	mounted "$1"
 	tree /mnt
 	unmounted
-	same /export
+	at_b same /export
 	mounted "$1"
 	same /mnt
-	find /mnt -mindepth 1 -delete || fail "rm"
+	rm -r /mnt/* || fail "rm"
 	verified_all /mnt/file
 	unmounted
 }

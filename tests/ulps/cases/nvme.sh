@@ -65,8 +65,8 @@ disconnect() {
 # up KIND_A KIND_B [MTU]: a target, connected
 up() {
 	wire "$1" "$2" "${3:-1500}"
-	disk 64
-	target
+	at_b disk 64
+	at_b target
 	connect
 }
 
@@ -78,8 +78,8 @@ io() {
 
 discover() {
 	wire mpa mpa
-	disk 64
-	target "$1"
+	at_b disk 64
+	at_b target "$1"
 	timeout 60 nvme discover -t rdma -a "$1" -s 4420 --hostnqn="$HOSTNQN" \
 		--hostid="${HOSTNQN##*:}" | tee /dev/stderr |
 		grep -q 'subnqn: *disk' || fail "not discovered"
@@ -173,7 +173,7 @@ device_gone() {
 	wait
 }
 
-for ends in "mpa mpa"; do
+for ends in "${ENDS[@]}"; do
 	name=nvme.${ends/ /.}
 	# shellcheck disable=SC2086
 	{
