@@ -12,7 +12,7 @@ answer() {
 	local line
 
 	read -r line
-	[[ $line != *' exit '* ]] || { killall nc; exit; }
+	[[ $line != *' exit' ]] || { killall nc; exit; }
 	(
 		# That of the case again: a later one may define the same names
 		for part in "$CASES"/*.sh "$CASES/${line%% *}.sh"; do

@@ -22,7 +22,7 @@ target() {
 	local addr=${1:-$B4} family=ipv4
 
 	[[ $addr != *:* ]] || family=ipv6
-	modprobe -a nvmet "nvmet-$TRTYPE" "nvme-$TRTYPE"
+	modprobe -a nvmet "nvmet-$TRTYPE"
 	mkdir -p "$NVMET/subsystems/disk/namespaces/1"
 	echo 1 >"$NVMET/subsystems/disk/attr_allow_any_host"
 	echo /dev/nullb0 >"$NVMET/subsystems/disk/namespaces/1/device_path"
@@ -46,6 +46,7 @@ target_gone() { rm "$NVMET/ports/1/subsystems/disk"; }
 connect() {
 	local addr=${1:-$B4}
 
+	modprobe "nvme-$TRTYPE"
 	timeout 60 nvme connect -t $TRTYPE -a "$addr" -s 4420 -n disk \
 		--hostnqn="$HOSTNQN" --hostid="${HOSTNQN##*:}" \
 		--reconnect-delay=1 --keep-alive-tmo=2 "${@:2}" ||
@@ -80,6 +81,7 @@ discover() {
 	wire mpa mpa
 	at_b disk 64
 	at_b target "$1"
+	modprobe nvme-rdma
 	timeout 60 nvme discover -t rdma -a "$1" -s 4420 --hostnqn="$HOSTNQN" \
 		--hostid="${HOSTNQN##*:}" | tee /dev/stderr |
 		grep -q 'subnqn: *disk' || fail "not discovered"
