@@ -78,12 +78,17 @@ restarted() {
 	unmounted
 }
 
-for vers in 4.2; do
-	for ends in "mpa mpa"; do
+# tree_cases VERSION ENDS...
+tree_cases() {
+	local ends
+
+	for ends in "${@:2}"; do
 		# shellcheck disable=SC2086
-		test_case "nfs.${ends/ /.}.v$vers" "a tree and O_DIRECT, compared" \
-			nfs $vers $ends
+		test_case "nfs.${ends/ /.}.v$1" "a tree and O_DIRECT, compared" \
+			nfs "$1" $ends
 	done
-	test_case "nfs.mpa.mpa.restart.v$vers" "the server restarts under load" \
-		restarted $vers
-done
+}
+
+tree_cases 4.2 "${ENDS[@]}"
+tree_cases 3 "${ENDS[@]:0:3}"
+test_case nfs.mpa.mpa.restart.v4.2 "the server restarts under load" restarted 4.2
