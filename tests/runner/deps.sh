@@ -15,6 +15,7 @@ packages_of() {
 		perftest libfabric-bin ibverbs-utils ;;
 	pyverbs) echo python3-pyverbs ;;
 	ulps) echo e2fsprogs fio nvme-cli nfs-kernel-server nfs-common open-iscsi \
+		cifs-utils ksmbd-tools \
 		netbase rpcbind ;;
 	lint) echo clang clang-tidy lld llvm coccinelle shellcheck pylint gcc \
 		libc6-dev git python3 ;;

@@ -39,7 +39,7 @@ end_case() {
 clean_up() {
 	[[ -z ${PAIR-} ]] || ask_b clean_up >/dev/null
 	killall -9 fio
-	for part_down in nvme_down nfs_down iser_down; do
+	for part_down in nvme_down nfs_down iser_down smb_down; do
 		! declare -F $part_down >/dev/null || $part_down
 	done >/dev/null 2>&1
 	disk_down
