@@ -39,7 +39,7 @@ enum ep_events {
  * struct rnic_listener - a listening cm_id
  * @refs: iw_cm's, and one for each endpoint that it has accepted
  * @cm_id: with a reference
- * @mpa: MPA's listener
+ * @mpa: MPA's listener, or NULL
  * @lock: protects @children and @closed
  * @children: endpoints that iw_cm has not answered
  * @closed: no more children
@@ -890,6 +890,26 @@ static bool is_wildcard(const struct sockaddr_storage *addr)
 	return sin->sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
+static bool is_loopback(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_loopback(&sin6->sin6_addr);
+	return ipv4_is_loopback(sin->sin_addr.s_addr);
+}
+
+/*
+ * rdma_cm has each device listen to a loopback address, or fails. TCP lets one
+ * socket, and what arrives there arrives on lo: other devices have no socket.
+ */
+static bool is_deaf(const struct net_device *netdev,
+		    const struct sockaddr_storage *addr)
+{
+	return is_loopback(addr) && !(netdev->flags & IFF_LOOPBACK);
+}
+
 /* Abort children that have not been answered, or not even requested. */
 static bool children_abort(struct rnic_listener *l, bool requested)
 {
@@ -948,7 +968,8 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 	params.net = dev_net(netdev);
 	if (is_wildcard(&params.local))
 		params.bound_dev_if = netdev->ifindex;
-	l->mpa = mpa_listen(&params, listen_accepted);
+	if (!is_deaf(netdev, &params.local))
+		l->mpa = mpa_listen(&params, listen_accepted);
 	dev_put(netdev);
 	if (IS_ERR(l->mpa)) {
 		int err = PTR_ERR(l->mpa);
@@ -968,7 +989,8 @@ int rnic_iw_destroy_listen(struct iw_cm_id *cm_id)
 {
 	struct rnic_listener *l = cm_id->provider_data;
 
-	mpa_listen_close_sync(l->mpa);
+	if (l->mpa)
+		mpa_listen_close_sync(l->mpa);
 	if (children_abort(l, false) && ib_device_try_get(cm_id->device)) {
 		queue_delayed_work(rnic_wq, &l->orphans, ORPHAN_PATIENCE);
 		return 0;

@@ -64,6 +64,42 @@ over() {
 
 listens() { ns "$1" ss -Hltn "sport = :7174" | grep -q .; }
 
+# The RDMA core has each device listen to a loopback address, one that is added later as
+# well; only that of lo can hear.
+loopback() {
+	local netdev address server
+
+	without_devices
+	network pair 1500
+	spoil
+	KINDS="mpa alone"
+	ip -n a link add second type dummy && ip -n a link set second up
+	for netdev in va lo; do
+		ns a rdma link add "on-$netdev" type mpa netdev $netdev ||
+			fail "no device on $netdev"
+	done
+	for address in 127.0.0.1 ::1; do
+		command ns a rdma_server -s $address >"$STATE/theirs" 2>&1 &
+		PROGRAM=$!
+		until_true 30 listen_at $address 2 || { show_theirs; fail "not two"; }
+		ns a rdma link add later type mpa netdev second || fail "no third"
+		until_true 30 listen_at $address 3 || fail "not the third"
+		ns a mpa-peer -t 20 connect $address 7471 "request:$ENHANCED,C=1" \
+			"expect-reply:rev=2,s=1,A=1,C=1,r=0" fpdu:rtr=write \
+			"${BACK[@]}" || fail "the peer: $?"
+		theirs_ended
+		rdma link delete later
+	done
+	rdma link delete on-va
+	rdma link delete on-lo
+	passed rdma_server 2 32
+}
+
+# listen_at ADDRESS N: so many devices
+listen_at() {
+	(($(rdma resource show cm_id | grep -c "state LISTEN .*src-addr $1:7471") == $2))
+}
+
 # says PATTERN COMMAND...: so does a line of it
 says() {
 	local said
@@ -108,5 +144,6 @@ pyverbs() {
 test_case netdev.lo "both ends on lo" over lo a lo
 test_case netdev.vlan "a VLAN" over vlan b over
 test_case netdev.bond "a bond" over bond b over
+test_case netdev.loopback "three devices listen to 127.0.0.1, and to ::1" loopback
 test_case tools "rdma, ibv_devices and ibv_devinfo" tools
 test_case pyverbs "pyverbs' own tests, but for those listed" pyverbs
