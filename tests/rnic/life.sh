@@ -6,16 +6,20 @@ set -uo pipefail
 . /root/test/lib.sh
 . "${0%/*}/failing.sh"
 
-LONG=${SECONDS_MAX:-0}
+ONLY=" $* "		# cases to run; none: all
+LONG=${COUNT:-0}	# connections, one after the other
+TIMES=$((LONG ? LONG / 500 : 1))	# of a case with load
 cases=0 failed=0
 
 # check NAME FUNCTION [ARGUMENT...]: it fails by its status, or by fail()
 check() {
 	local begun=$SECONDS
 
+	[[ $ONLY == "  " || $ONLY == *" $1 "* ]] || return 0
 	cases=$((cases + 1))
 	if ("${@:2}") >"$STATE/log" 2>&1; then
 		echo "ok - life.$1"
+		sed -n "s/^# /# life.$1: /p" "$STATE/log"
 	else
 		failed=$((failed + 1))
 		echo "not ok - life.$1"
@@ -23,9 +27,28 @@ check() {
 	fi
 	echo "# life.$1: $((SECONDS - begun)) s"
 	pkill -9 'rping|ucmatose|rdma_|ib_' 2>/dev/null
+	without_devices
+}
+
+without_devices() {
 	rdma link delete iwa 2>/dev/null
 	rdma link delete iwb 2>/dev/null
 	links_down
+}
+
+# times FUNCTION: on new devices, under load
+times() {
+	local i
+
+	for ((i = 0; i < TIMES; i++)); do
+		without_devices
+		devices
+		load
+		"$1"
+		kill -9 "$CLIENT" "$SERVING" 2>/dev/null
+		wait "$CLIENT" "$SERVING"
+	done
+	return 0
 }
 
 devices() {
@@ -72,36 +95,37 @@ both_end() {
 
 # Neither waits for applications, and they are told.
 module_removed() {
-	devices
-	load
 	quick 10 rmmod mpa_rnic
 	both_end
 	modprobe mpa_rnic
 }
 
 link_deleted() {
-	devices
-	load
 	quick 2 rdma link delete iwa
 	rdma link | grep -q iwa && fail "it is still there"
 	both_end
 }
 
 netdev_deleted() {
-	devices
-	load
 	ip -n a link delete va
 	until_true 10 no_devices || fail "left: $(rdma link)"
-	until_true 10 gone $CLIENT || fail "rping -c goes on without a device"
+	until_true 10 gone "$CLIENT" || fail "rping -c goes on without a device"
 }
 no_devices() { [[ -z $(rdma link) ]]; }
+
+# The namespaces end while connections still do.
+namespace_deleted() {
+	ip netns delete a
+	ip netns delete b
+	kill -9 "$CLIENT" "$SERVING"
+	until_true 10 no_devices || fail "left: $(rdma link)"
+	: >"$STATE/network"
+}
 
 # Connections live on, as those of TCP do.
 netdev_down() {
 	local before
 
-	devices
-	load
 	ip -n a link set va down
 	rdma link show iwa/1 | grep -q 'state DOWN' || fail "not down"
 	sleep 1
@@ -112,8 +136,6 @@ netdev_down() {
 }
 
 renamed() {
-	devices
-	load
 	ip -n a link set va name renamed || fail "no new name"
 	ns a rdma link show iwa/1 | grep -q 'netdev renamed' ||
 		fail "$(ns a rdma link)"
@@ -172,32 +194,41 @@ nobody() {
 	wait
 }
 
-# many N: connections at once, and each is closed
-many() {
+# connections N: at once, and each is closed
+connections() {
 	local options=(-c "$1" -C 1 -S 100)
 
-	devices
 	serve_with 7471 ucmatose -b "$B4" "${options[@]}"
-	ns a timeout 120 ucmatose -s "$B4" "${options[@]}" || fail "the client: $?"
+	ns a timeout $((60 + $1)) ucmatose -s "$B4" "${options[@]}" ||
+		fail "the client: $?"
 	wait $SERVING || fail "the server: $?"
 	all_unused
 }
 
-# again N: connects and closes do not take memory
+many() {
+	devices
+	connections "$1"
+}
+
+# again N: connects and closes take neither memory nor ports, and no reference stays
 again() {
-	local i before after
+	local i before after refs
 
 	devices
-	for ((i = 0; i <= $1; i++)); do
-		((i != 5)) || before=$(slab)
-		serve_with 7471 rdma_server -s "$B4"
-		ns a timeout 60 rdma_client -s "$B4" || fail "run $i: $?"
-		wait $SERVING
+	for ((i = 0; i < $1; i += 100)); do
+		((i != 200)) || { before=$(slab) refs=$(references); }
+		connections 100
 	done
-	all_unused
+	until_true 10 no_sockets || fail "left: $(sockets)"
+	[[ $(references) == "$refs" ]] || fail "$refs, then $(references)"
 	after=$(slab)
-	((after - before < 2048 + $1 * 8)) || fail "$before, then $after KiB"
+	echo "# $before KiB after 200 connections, $after KiB at the end"
+	((after - before < 4096)) || fail "$before, then $after KiB"
 }
+# But for TCP's own TIME_WAIT
+sockets() { for side in a b; do ns $side ss -Hta exclude time-wait; done; }
+no_sockets() { [[ -z $(sockets) ]]; }
+references() { cat /sys/module/mpa{,_rnic}/refcnt; }
 # In KiB, and with what RCU and KASAN's quarantine hold
 slab() { awk '/^(SUnreclaim|VmallocUsed):/ { sum += $2 } END { print sum }' /proc/meminfo; }
 
@@ -313,7 +344,7 @@ at_random() {
 
 	base=$(<"/sys/module/mpa_rnic/sections/.text")
 	printf -v end '%#x' $((base + $(<"/sys/module/mpa_rnic/coresize")))
-	for ((i = 0; i < (LONG ? 200 : 3); i++)); do
+	for ((i = 0; i < (LONG ? LONG / 50 : 3); i++)); do
 		knob probability 5
 		arm "$base" "$end" 100000
 		try_programs
@@ -326,16 +357,17 @@ at_random() {
 }
 
 modprobe mpa_rnic
-check module_removed module_removed
-check link_deleted link_deleted
-check netdev_deleted netdev_deleted
-check netdev_down netdev_down
-check renamed renamed
+check module_removed times module_removed
+check link_deleted times link_deleted
+check netdev_deleted times netdev_deleted
+check namespace_deleted times namespace_deleted
+check netdev_down times netdev_down
+check renamed times renamed
 check killed killed
 check silent silent
 check nobody nobody
-check many many $((LONG ? 1000 : 50))
-check again again $((LONG ? 10000 : 20))
+check many many $((LONG ? LONG / 10 : 50))
+check again again $((LONG ? LONG : 400))
 check faults faults
 check gone quick 10 rmmod mpa_rnic
 echo "1..$cases"

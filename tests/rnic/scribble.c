@@ -6,8 +6,9 @@
  * rung in between. Each connection is given up when it has ended, at the latest
  * after a while, and a new one made.
  *
- * usage: scribble server|client ADDRESS PORT SECONDS SEED
+ * usage: scribble server|client ADDRESS PORT SECONDS SEED ENTRIES
  *
+ * Ends after so many seconds, or so many entries.
  * Prints how many connections and how many entries there were.
  */
 #include <inttypes.h>
@@ -206,21 +207,23 @@ int main(int argc, char **argv)
 	struct rdma_cm_id *listener = NULL, *id;
 	struct rdma_addrinfo hints, *info;
 	struct ibv_qp_init_attr attr;
+	unsigned long count;
 	uint64_t end;
 	int server;
 
-	if (argc != 6)
+	if (argc != 7)
 		return 2;
 	server = !strcmp(argv[1], "server");
 	end = now_ms() + atoi(argv[4]) * 1000ULL;
 	srand(atoi(argv[5]));
+	count = strtoul(argv[6], NULL, 10);
 	set_up(&hints, &attr, server);
 	if (rdma_getaddrinfo(argv[2], argv[3], &hints, &info))
 		return 2;
 	if (server && (rdma_create_ep(&listener, info, NULL, &attr) ||
 		       rdma_listen(listener, 4)))
 		return 2;
-	while (now_ms() < end) {
+	while (now_ms() < end && entries < count) {
 		/* librdmacm leaves the last connection's queues in it */
 		struct ibv_qp_init_attr fresh = attr;
 

@@ -7,6 +7,8 @@ set -euo pipefail
 . /root/test/lib.sh
 
 TIME=$((${SECONDS_MAX:-0} ? SECONDS_MAX : 20))
+ENTRIES=4000000000	# of the client
+((!${COUNT:-0})) || ENTRIES=$COUNT TIME=86400
 cases=0 failed=0
 
 # result NAME STATUS WHY
@@ -20,10 +22,10 @@ result() {
 	fi
 }
 
-# scribbles NS ROLE SECONDS SEED
+# scribbles NS ROLE SECONDS SEED ENTRIES
 scribbles() {
 	ns "$1" timeout -s KILL $((TIME + 30)) /root/scribble "$2" "$B4" 5000 \
-		"$3" "$4" >"$STATE/scribble.$2" 2>&1
+		"$3" "$4" "$5" >"$STATE/scribble.$2" 2>&1
 }
 
 # did ROLE: its last line: "N connections, M entries"
@@ -52,10 +54,10 @@ done
 honest &
 honest=$!
 # The server goes on until the client has ended, and then waits for another
-scribbles b server $((TIME + 20)) "$SEED" &
+scribbles b server $((TIME + 20)) "$SEED" 4000000000 &
 server=$!
 until_true 30 listens 5000
-scribbles a client "$TIME" $((SEED + 1)) || true
+scribbles a client "$TIME" $((SEED + 1)) "$ENTRIES" || true
 kill -9 "$(pidof scribble)" 2>/dev/null || true
 wait $server || true
 status=0
