@@ -67,7 +67,7 @@ listens() { ns "$1" ss -Hltn "sport = :7174" | grep -q .; }
 # The RDMA core has each device listen to a loopback address, one that is added later as
 # well; only that of lo can hear.
 loopback() {
-	local netdev address server
+	local netdev address
 
 	without_devices
 	network pair 1500
