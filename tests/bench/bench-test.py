@@ -25,7 +25,9 @@ import stream  # noqa: E402
 COSTS = {"tcp": (8000, 3000, 0), "mpa": (8600, 3200, 8),
          "mpa-crc": (10000, 4000, 8), "mpa-markers": (11000, 4400, 8),
          "tcp-crc": (9600, 3900, 0), "siw-crc": (100000, 60000, 8),
-         "siw-gso": (12500, 6000, 1), "rnic": (12000, 5000, 8)}
+         "siw-gso": (12500, 6000, 1), "siw-write": (90000, 60000, 8),
+         "siw-read": (80000, 60000, 8), "rnic": (12000, 5000, 8),
+         "rnic-write": (12300, 5000, 8), "rnic-read": (12600, 5000, 8)}
 # Each goal with the rows below: bound in the form of the file, measured, verdict
 GOALS = {
     "more_per_fpdu": ("<= 400 120 -  # instructions", 75, "met"),
@@ -38,6 +40,11 @@ GOALS = {
     "pingpong": ("<= 1.35 1.15 1.24", 1.25, "WORSE than recorded"),
     "rnic": ("<= 1.25 - -", 1.2, "met"),
     "siw_rnic": (">= 4.5 - 8.4", 100 / 12, "WORSE than recorded"),
+    "rnic_write": ("<= 1.25 - -", 1.23, "met"),
+    "siw_rnic_write": (">= 4.5 - -", 900 / 123, "met"),
+    "rnic_read": ("<= 1.26 - -", 1.26, "met"),
+    "siw_rnic_read": (">= 4.5 - -", 800 / 126, "met"),
+    "rnic_one": ("<= 0.5 - -", 0.3, "met"),
     "rnic_small": ("<= 0.25 - -", 0.2, "met"),
     "rnic_pingpong": ("<= 1.05 - 1.1", 1.1, "MISSED"),
     "aligned": (">= 1 - -", 1, "met"),
@@ -88,7 +95,7 @@ def made():
     lines += [flow("stream/veth/1500/64/" + transport, insns, transport, size=64,
                    octets=640, messages=10) for transport, insns in (
                        ("mpa-crc", 3000), ("siw-crc", 20000), ("siw-one", 30000),
-                       ("rnic", 4000))]
+                       ("rnic", 4000), ("rnic-one", 9000))]
     lines += [ping("ping/" + transport, insns, transport) for transport, insns in (
         ("mpa-crc", 25000), ("tcp", 20000), ("siw-crc", 40000), ("rnic", 44000))]
     lines += [flow("conns/%d" % conns, insns, "mpa-crc", size=8192, octets=1000,
@@ -197,7 +204,7 @@ PROGRAM = [
     ("full", "", "", (), 1, "MISSED"),
     ("known", "", "", ("--quick",), 0, "MISSED"),
     ("recorded", "", "", ("--recorded",), 0,
-     "8 rows ran twice in one boot, 8 agree exactly\nnot possible: ktls, no-kTLS"),
+     "12 rows ran twice in one boot, 12 agree exactly\nnot possible: ktls, no-kTLS"),
     ("not-valid", "insns=8000 ", "insns=14000 ", ("--quick",), 1,
      "NOT VALID: stream/veth/1500/65536/tcp costs 1.400"),
     ("lacking", "transport=mpa-crc conns", "transport=mpa conns", ("--quick",), 1,

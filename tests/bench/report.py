@@ -26,7 +26,8 @@ from rst import table  # noqa: E402
 LOSS = 0.02             # tolerance of a row's cost over the base's
 LETTERS = {"tcp": "A", "mpa": "B", "mpa-crc": "C", "mpa-markers": "D",
            "tcp-crc": "E", "siw-crc": "F", "siw-one": "F1", "siw-gso": "F2",
-           "ktls": "G", "rnic": "H", "rnic-one": "H1"}
+           "siw-write": "F3", "siw-read": "F4", "ktls": "G", "rnic": "H",
+           "rnic-one": "H1", "rnic-write": "H3", "rnic-read": "H4"}
 # Required words of the lines of each kind
 NEEDED = {
     "stream": "transport net mtu size conns part octets messages insns fpdus "
@@ -214,7 +215,13 @@ GOALS = [
     ("rnic", "H/C (the RDMA device, Sends of 64 KB)",
      octet("rnic", "mpa-crc"), True),
     ("siw_rnic", "F/H", octet("siw-crc", "rnic"), True),
+    ("rnic_write", "H3/C (RDMA Write)", octet("rnic-write", "mpa-crc"), True),
+    ("siw_rnic_write", "F3/H3", octet("siw-write", "rnic-write"), True),
+    ("rnic_read", "H4/C (RDMA Read)", octet("rnic-read", "mpa-crc"), True),
+    ("siw_rnic_read", "F4/H4", octet("siw-read", "rnic-read"), True),
     ("rnic_small", "64 B in lists, H/F per message", small("rnic", "siw-crc"), True),
+    ("rnic_one", "64 B one by one, H1/F1 per message", small("rnic-one", "siw-one"),
+     True),
     ("rnic_pingpong", "64 B ping-pong, H/F", ping("rnic", "siw-crc"), True),
     ("aligned", "aligned segments, no loss", aligned(loss=0, slow=0), True),
     ("aligned_oneway", "aligned, 1 % loss, one way",

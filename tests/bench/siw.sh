@@ -4,7 +4,8 @@
 # The rows of siw and of the RDMA device on MPA, which have the same consumer; they use
 # functions of guest.sh. siw-crc is unmodified siw with CRC; siw-one is the same, but each
 # Send is posted by itself and its completion handled in a work queue. siw-gso is not
-# compliant: its FPDUs are larger than a segment. rnic and rnic-one are the device's.
+# compliant: its FPDUs are larger than a segment. siw-write and siw-read carry messages by
+# RDMA Write and RDMA Read. rnic, rnic-one, rnic-write and rnic-read are the device's.
 
 SIW=			# the loaded copy of siw, or rnic
 SIW_NETWORK=		# its network
@@ -91,7 +92,8 @@ siw_octets() {
 siw_copy() {
 	case $1 in
 	rnic*) echo rnic ;;
-	*) echo "${1/one/crc}" ;;
+	gso) echo gso ;;
+	*) echo crc ;;
 	esac
 }
 
@@ -132,9 +134,12 @@ siw_notices() {
 	siw_on "$(siw_copy "$1")" veth 1500
 	bench "$name" kind=stream size=65536 warm=1 messages=64 corrupt=1
 	((!R[verified])) || fail "$name: not noticed"
-	[[ $1 != gso ]] || large=1
+	# siw gives TCP the pages of a Read Response, and its framing, one by one
+	[[ $1 != gso && $1 != read ]] || large=1
 	(((R[segments] >= 2 * R[fpdus]) == large)) ||
 		fail "$name: ${R[fpdus]} FPDUs in ${R[segments]} segments"
+	# An answer is sent: the other end cannot read it
+	[[ $1 != *read ]] || return 0
 	bench "$name" kind=pingpong size=64 messages=2048 corrupt=1
 	((!R[verified])) || fail "$name, pingpong: not noticed"
 }
@@ -149,9 +154,13 @@ siw_quick() {
 		siw_pingpong $how veth 64
 	done
 	siw_stream one veth 1500 64 both
+	siw_stream write veth 1500 65536 both
+	siw_stream read veth 1500 65536 both
 	siw_stream rnic veth 1500 65536 both
 	siw_stream rnic veth 1500 64 both
 	siw_stream rnic-one veth 1500 64 both
+	siw_stream rnic-write veth 1500 65536 both
+	siw_stream rnic-read veth 1500 65536 both
 	siw_pingpong rnic veth 64
 }
 
@@ -168,15 +177,28 @@ siw_full_on() {
 	siw_pingpong "$1" "$2" 64
 }
 
+# siw_tagged PREFIX NET: by RDMA Write and RDMA Read
+siw_tagged() {
+	local mtu op
+
+	for mtu in 1500 9000; do
+		for op in write read; do
+			siw_stream "$1$op" "$2" $mtu 65536 both
+		done
+	done
+}
+
 siw_full() {
 	local net
 
 	for net in veth lo; do
 		siw_full_on crc $net 1500 9000
 		siw_full_on one $net 1500
+		siw_tagged "" $net
 		siw_full_on gso $net 1500 9000
 		siw_full_on rnic $net 1500 9000
 		siw_full_on rnic-one $net 1500
+		siw_tagged rnic- $net
 	done
 }
 
@@ -184,7 +206,8 @@ siw_rows() {
 	local how
 
 	if ((!${#PATTERNS[@]})); then
-		for how in crc one gso rnic rnic-one; do
+		for how in crc one write read gso rnic rnic-one rnic-write \
+			rnic-read; do
 			siw_notices $how
 		done
 	fi

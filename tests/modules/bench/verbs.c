@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP Send as transports of mpa_bench, by siw and by the RDMA device on MPA:
+ * RDMAP as transports of mpa_bench, by siw and by the RDMA device on MPA:
  *
  * siw-crc	with CRC, and FPDUs within the EMSS
  * siw-one	as siw-crc, but each Send is posted by itself and completed in a
  *		work queue, as most consumers do
  * siw-gso	with CRC, and FPDUs larger than the EMSS, which is not compliant
  *		(RFC 5044, section 5); needs a modified copy of siw
+ * siw-write	with CRC: an RDMA Write for each message, and a Send without
+ *		octets, by which the receiver knows that it is there
+ * siw-read	with CRC: an RDMA Read for each message, posted at the receiver.
+ *		A real consumer would first be sent where to read
  * rnic		the device on MPA, as siw-crc
  * rnic-one	the same, as siw-one
+ * rnic-write	the same, as siw-write
+ * rnic-read	the same, as siw-read
+ *
+ * Remote memory is all of the kernel's: what it costs to register memory, and
+ * to look pages up, is not measured.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -18,7 +27,9 @@
 #include "verbs.h"
 
 #define TRIES		64	/* to find two ports that are free */
-#define FPDU_OVERHEAD	24	/* of a Send: length, DDP and RDMAP, CRC */
+/* Octets of an FPDU beside the payload: length, DDP and RDMAP, CRC */
+#define SEND_OVERHEAD	24
+#define TAGGED_OVERHEAD	20	/* of an RDMA Write or Read Response */
 
 static u32 room(const struct verbs_conn *conn)
 {
@@ -26,19 +37,43 @@ static u32 room(const struct verbs_conn *conn)
 	u32 free = conn->nr_tx - (conn->posted - READ_ONCE(conn->sent));
 	u32 ahead;
 
-	if (!conn->queued || peer->left)
+	if (!conn->mode->queued || peer->left)
 		return free;
 	ahead = conn->posted - READ_ONCE(peer->received);
 	return min(free, peer->nr_rx - ahead);
 }
 
-static int map_message(struct verbs_conn *conn, struct verbs_slot *slot)
+/* Where the message is at the end that the other one writes to or reads from */
+static u64 remote(struct verbs_conn *conn, const void *at)
 {
 	struct ib_device *dev = conn->id->device;
-	const void *from = bench_message(conn->end);
 
-	slot->sge.addr = ib_dma_map_single(dev, (void *)from, slot->sge.length,
-					   DMA_TO_DEVICE);
+	return ib_dma_map_single(dev, (void *)at, bench_size(conn->end->run),
+				 DMA_BIDIRECTIONAL);
+}
+
+static u8 *ring_at(const struct verbs_conn *conn, u64 nr)
+{
+	return conn->end->ring + nr % conn->nr_rx * bench_size(conn->end->run);
+}
+
+/* Name the memory of message @nr, which is posted at @conn. */
+static int map_message(struct verbs_conn *conn, struct verbs_slot *slot, u64 nr)
+{
+	struct verbs_conn *peer = conn->end->peer->priv;
+	struct ib_device *dev = conn->id->device;
+	bool read = conn->mode->op == VERBS_READ;
+	const void *from = bench_message(read ? peer->end : conn->end);
+	const void *local = read ? ring_at(conn, nr) : from;
+
+	slot->sge.addr = ib_dma_map_single(dev, (void *)local, slot->sge.length,
+					   read ? DMA_FROM_DEVICE :
+						  DMA_TO_DEVICE);
+	if (read)
+		slot->send.remote_addr = remote(peer, from);
+	else if (conn->mode->op == VERBS_WRITE)
+		slot->send.remote_addr = remote(peer, ring_at(peer, nr));
+	slot->send.rkey = peer->pd->unsafe_global_rkey;
 	return ib_dma_mapping_error(dev, slot->sge.addr) ? -ENOMEM : 0;
 }
 
@@ -52,12 +87,14 @@ static int post_list(struct verbs_conn *conn, u32 nr)
 	for (i = nr; i--;) {
 		slot = &conn->tx[(conn->posted + i) % conn->nr_tx];
 		slot->next = conn->posted + i + 1;
-		slot->send.next = next;
-		next = &slot->send;
+		slot->tell.next = next;
+		slot->send.wr.next = conn->mode->op == VERBS_WRITE ?
+				     &slot->tell : next;
+		next = &slot->send.wr;
 	}
 	for (i = 0; i < nr; i++) {
 		slot = &conn->tx[(conn->posted + i) % conn->nr_tx];
-		if (map_message(conn, slot))
+		if (map_message(conn, slot, conn->posted + i))
 			return -ENOMEM;
 	}
 	conn->posted += nr;
@@ -70,8 +107,10 @@ static int verbs_post(struct bench_end *end, u32 nr)
 	int err = 0;
 	u32 some;
 
+	if (conn->mode->op == VERBS_READ)
+		conn = end->peer->priv;
 	for (; !err && nr; nr -= some) {
-		some = min(nr, conn->list);
+		some = min(nr, conn->mode->list);
 		if (room(conn) < some &&
 		    !bench_wait(end, room(conn) >= some))
 			return -ESHUTDOWN;
@@ -104,13 +143,13 @@ static int connect_ends(struct bench_end *tx, struct bench_end *rx)
 	return err ?: verbs_sock_find(rx->priv, bench_rx_net(rx->run));
 }
 
-static int open_once(struct bench_end *tx, struct bench_end *rx, u32 list,
-		     bool queued)
+static int open_once(struct bench_end *tx, struct bench_end *rx,
+		     const struct verbs_mode *mode)
 {
 	int err;
 
-	tx->priv = verbs_conn_alloc(tx, list, queued);
-	rx->priv = verbs_conn_alloc(rx, list, queued);
+	tx->priv = verbs_conn_alloc(tx, mode);
+	rx->priv = verbs_conn_alloc(rx, mode);
 	err = tx->priv && rx->priv ? connect_ends(tx, rx) : -ENOMEM;
 	if (!err)
 		return 0;
@@ -126,25 +165,45 @@ static int open_once(struct bench_end *tx, struct bench_end *rx, u32 list,
 }
 
 /* RDMA CM takes ports without asking TCP whether they are free. */
-static int open_ends(struct bench_end *tx, struct bench_end *rx, u32 list,
-		     bool queued)
+static int open_ends(struct bench_end *tx, struct bench_end *rx,
+		     const struct verbs_mode *mode)
 {
 	int err, i = 0;
 
 	do
-		err = open_once(tx, rx, list, queued);
+		err = open_once(tx, rx, mode);
 	while (err == -EADDRINUSE && ++i < TRIES);
 	return err;
 }
 
 static int verbs_open(struct bench_end *tx, struct bench_end *rx)
 {
-	return open_ends(tx, rx, VERBS_LIST, false);
+	static const struct verbs_mode mode = { VERBS_SEND, VERBS_LIST };
+
+	return open_ends(tx, rx, &mode);
 }
 
 static int verbs_open_one(struct bench_end *tx, struct bench_end *rx)
 {
-	return open_ends(tx, rx, 1, true);
+	static const struct verbs_mode mode = { VERBS_SEND, 1, .queued = true };
+
+	return open_ends(tx, rx, &mode);
+}
+
+static int verbs_open_write(struct bench_end *tx, struct bench_end *rx)
+{
+	static const struct verbs_mode mode = { VERBS_WRITE, VERBS_LIST };
+
+	return open_ends(tx, rx, &mode);
+}
+
+static int verbs_open_read(struct bench_end *tx, struct bench_end *rx)
+{
+	static const struct verbs_mode mode = {
+		VERBS_READ, VERBS_DEPTH / VERBS_LISTS
+	};
+
+	return open_ends(tx, rx, &mode);
 }
 
 static int verbs_sink(struct bench_end *rx)
@@ -160,9 +219,18 @@ static u64 verbs_fpdus(struct bench_end *tx)
 {
 	struct verbs_conn *conn = tx->priv;
 	u32 octets = tcp_sk(tx->sock->sk)->write_seq - conn->start;
-	u32 payload = conn->posted * ALIGN(bench_size(tx->run), 4);
+	u32 size = ALIGN(bench_size(tx->run), 4);
 
-	return (octets - payload) / FPDU_OVERHEAD;
+	switch (conn->mode->op) {
+	case VERBS_SEND:
+		return (octets - conn->posted * size) / SEND_OVERHEAD;
+	case VERBS_WRITE:
+		octets -= conn->posted * (size + SEND_OVERHEAD);
+		return octets / TAGGED_OVERHEAD + conn->posted;
+	default:
+		conn = tx->peer->priv;
+		return (octets - conn->posted * size) / TAGGED_OVERHEAD;
+	}
 }
 
 #define VERBS_TRANSPORT(_name, _open)					\
@@ -181,8 +249,12 @@ static struct bench_transport transports[] = {
 	VERBS_TRANSPORT("siw-crc", verbs_open),
 	VERBS_TRANSPORT("siw-one", verbs_open_one),
 	VERBS_TRANSPORT("siw-gso", verbs_open),
+	VERBS_TRANSPORT("siw-write", verbs_open_write),
+	VERBS_TRANSPORT("siw-read", verbs_open_read),
 	VERBS_TRANSPORT("rnic", verbs_open),
 	VERBS_TRANSPORT("rnic-one", verbs_open_one),
+	VERBS_TRANSPORT("rnic-write", verbs_open_write),
+	VERBS_TRANSPORT("rnic-read", verbs_open_read),
 };
 
 static int __init verbs_init(void)
@@ -206,4 +278,4 @@ module_init(verbs_init);
 module_exit(verbs_exit);
 
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_DESCRIPTION("RDMAP Send by verbs, to be measured by mpa_bench");
+MODULE_DESCRIPTION("RDMAP by verbs, to be measured by mpa_bench");

@@ -12,8 +12,29 @@
 
 struct sock;
 
-#define VERBS_LIST	64		/* Sends that are posted in one call */
+#define VERBS_LIST	64		/* messages that are posted in one call */
 #define VERBS_LISTS	2		/* and how often, until some are sent */
+
+#define VERBS_DEPTH	32		/* Reads under way, at most */
+
+/* How messages go to the other end */
+enum verbs_op {
+	VERBS_SEND,	/* by Send */
+	VERBS_WRITE,	/* by RDMA Write, and a Send without octets that says so */
+	VERBS_READ,	/* by RDMA Read of the other end */
+};
+
+/**
+ * struct verbs_mode - how a transport uses verbs
+ * @op: what carries a message
+ * @list: messages that are posted in one call
+ * @queued: completions run in a work queue
+ */
+struct verbs_mode {
+	enum verbs_op	op;
+	u32		list;
+	bool		queued;
+};
 
 /**
  * struct verbs_slot - a message and its place in a queue
@@ -21,7 +42,8 @@ struct sock;
  * @conn: connection
  * @sge: octets of the message
  * @recv: work request that receives it
- * @send: work request that sends it
+ * @send: work request that sends it, or reads it
+ * @tell: of an RDMA Write: the Send that tells the other end of it
  * @next: number of the message after the one sent last
  */
 struct verbs_slot {
@@ -30,8 +52,9 @@ struct verbs_slot {
 	struct ib_sge			sge;
 	union {
 		struct ib_recv_wr	recv;
-		struct ib_send_wr	send;
+		struct ib_rdma_wr	send;
 	};
+	struct ib_send_wr		tell;
 	u64				next;
 };
 
@@ -42,14 +65,13 @@ struct verbs_slot {
  * @pd: protection domain
  * @tx_cq: completions of Sends
  * @rx_cq: completions of receives
- * @list: Sends that are posted in one call
- * @queued: completions run in a work queue
- * @tx: messages to send
- * @nr_tx: maximal number of Sends under way
+ * @mode: how it uses verbs
+ * @tx: messages to send, or to read
+ * @nr_tx: maximal number of them under way
  * @rx: a message for each part of the ring of @end
  * @nr_rx: number of these
- * @posted: Sends posted; written by the posting thread
- * @sent: Sends completed; written by completions
+ * @posted: messages posted; written by the posting thread
+ * @sent: of these, completed; written by completions
  * @received: messages received, their buffers posted again
  * @start: sequence number at which the stream of TCP began
  * @step: completed after each step of connecting
@@ -66,8 +88,7 @@ struct verbs_conn {
 	struct ib_pd		*pd;
 	struct ib_cq		*tx_cq;
 	struct ib_cq		*rx_cq;
-	u32			list;
-	bool			queued;
+	const struct verbs_mode	*mode;
 	struct verbs_slot	*tx;
 	u32			nr_tx;
 	struct verbs_slot	*rx;
@@ -86,8 +107,8 @@ struct verbs_conn {
 };
 
 /* verbs_conn.c */
-struct verbs_conn *verbs_conn_alloc(struct bench_end *end, u32 list,
-				    bool queued);
+struct verbs_conn *verbs_conn_alloc(struct bench_end *end,
+				    const struct verbs_mode *mode);
 int verbs_conn_open(struct verbs_conn *conn);
 void verbs_conn_free(struct verbs_conn *conn);
 void verbs_conn_fail(struct verbs_conn *conn, int err);

@@ -40,10 +40,19 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
+/* siw has no limit of its own. */
+static struct rdma_conn_param conn_param(void)
+{
+	return (struct rdma_conn_param) {
+		.initiator_depth	= VERBS_DEPTH,
+		.responder_resources	= VERBS_DEPTH,
+	};
+}
+
 /* The one connection that is asked for; a second one is refused. */
 static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	struct rdma_conn_param param = {};
+	struct rdma_conn_param param = conn_param();
 	struct verbs_conn *conn = id->context;
 	int err;
 
@@ -103,7 +112,7 @@ static int listen_in(struct net *net, struct rdma_cm_id *id)
 static int connect_in(struct net *net, struct rdma_cm_id *id)
 {
 	struct nsproxy space, *own = enter(&space, net);
-	struct rdma_conn_param param = {};
+	struct rdma_conn_param param = conn_param();
 	int err = rdma_connect(id, &param);
 
 	leave(own);

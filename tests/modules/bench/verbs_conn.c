@@ -32,28 +32,38 @@ void verbs_conn_fail(struct verbs_conn *conn, int err)
 		bench_fail(conn->end->run, err);
 }
 
-/* Messages are sent in turn. */
+/* Messages are sent, or read, in turn. */
 static void message_sent(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct verbs_slot *slot = slot_of(wc);
 	struct verbs_conn *conn = slot->conn;
+	bool read = conn->mode->op == VERBS_READ;
 
 	ib_dma_unmap_single(cq->device, slot->sge.addr, slot->sge.length,
-			    DMA_TO_DEVICE);
+			    read ? DMA_FROM_DEVICE : DMA_TO_DEVICE);
 	if (wc->status != IB_WC_SUCCESS) {
 		verbs_conn_fail(conn, -EIO);
 		return;
 	}
+	if (read) {
+		bench_placed(conn->end, wc->byte_len);
+		bench_act(conn->end);
+	}
 	WRITE_ONCE(conn->sent, slot->next);
 	/* Room for another list: the sender may be waiting for it */
-	if (slot->next % conn->list == 0)
-		bench_wake(conn->end);
+	if (slot->next % conn->mode->list == 0)
+		bench_wake(read ? conn->end->peer : conn->end);
+}
+
+/* A Send without octets has told of an RDMA Write; it fails with that. */
+static void message_told(struct ib_cq *cq, struct ib_wc *wc)
+{
 }
 
 static void received(struct verbs_conn *conn)
 {
 	WRITE_ONCE(conn->received, conn->received + 1);
-	if (conn->queued)
+	if (conn->mode->queued)
 		bench_wake(conn->end->peer);
 	bench_act(conn->end);
 }
@@ -62,14 +72,15 @@ static void message_came(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct verbs_slot *slot = slot_of(wc);
 	struct verbs_conn *conn = slot->conn;
+	bool written = conn->mode->op == VERBS_WRITE;
 	int err = 0;
 
 	if (wc->status != IB_WC_SUCCESS)
 		err = -EIO;
-	else if (wc->byte_len != slot->sge.length)
+	else if (wc->byte_len != (written ? 0 : slot->sge.length))
 		err = -EPROTO;
 	if (!err) {
-		bench_placed(conn->end, wc->byte_len);
+		bench_placed(conn->end, slot->sge.length);
 		err = ib_post_recv(conn->id->qp, &slot->recv, NULL);
 	}
 	if (err)
@@ -92,17 +103,16 @@ static void completions(struct ib_cq *cq, void *context)
 	} while (ib_req_notify_cq(cq, flags) > 0);
 }
 
-struct verbs_conn *verbs_conn_alloc(struct bench_end *end, u32 list,
-				    bool queued)
+struct verbs_conn *verbs_conn_alloc(struct bench_end *end,
+				    const struct verbs_mode *mode)
 {
 	struct verbs_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 
 	if (!conn)
 		return NULL;
 	conn->end = end;
-	conn->list = list;
-	conn->queued = queued;
-	conn->nr_tx = VERBS_LISTS * list;
+	conn->mode = mode;
+	conn->nr_tx = VERBS_LISTS * mode->list;
 	conn->nr_rx = bench_ring_size(end->run) / bench_size(end->run);
 	conn->tx = kvcalloc(conn->nr_tx, sizeof(*conn->tx), GFP_KERNEL);
 	conn->rx = kvcalloc(conn->nr_rx, sizeof(*conn->rx), GFP_KERNEL);
@@ -117,25 +127,36 @@ static void init_slot(struct verbs_conn *conn, struct verbs_slot *slot)
 {
 	slot->conn = conn;
 	slot->sge.length = bench_size(conn->end->run);
-	slot->sge.lkey = conn->pd->local_dma_lkey;
+	/* What an RDMA Read fetches goes to memory that has an STag. */
+	slot->sge.lkey = conn->mode->op == VERBS_READ ?
+			 conn->pd->unsafe_global_rkey :
+			 conn->pd->local_dma_lkey;
 }
 
 static void init_tx(struct verbs_conn *conn)
 {
+	static const enum ib_wr_opcode opcodes[] = {
+		[VERBS_SEND]	= IB_WR_SEND,
+		[VERBS_WRITE]	= IB_WR_RDMA_WRITE,
+		[VERBS_READ]	= IB_WR_RDMA_READ,
+	};
+	static struct ib_cqe told = { .done = message_told };
 	struct verbs_slot *slot;
 
 	for (slot = conn->tx; slot < conn->tx + conn->nr_tx; slot++) {
 		init_slot(conn, slot);
 		slot->cqe.done = message_sent;
-		slot->send.wr_cqe = &slot->cqe;
-		slot->send.sg_list = &slot->sge;
-		slot->send.num_sge = 1;
-		slot->send.opcode = IB_WR_SEND;
+		slot->send.wr.wr_cqe = &slot->cqe;
+		slot->send.wr.sg_list = &slot->sge;
+		slot->send.wr.num_sge = 1;
+		slot->send.wr.opcode = opcodes[conn->mode->op];
 		/*
 		 * siw would send others from their pages, with three socket
 		 * calls for an FPDU, which costs twice as much.
 		 */
-		slot->send.send_flags = IB_SEND_SIGNALED;
+		slot->send.wr.send_flags = IB_SEND_SIGNALED;
+		slot->tell.wr_cqe = &told;
+		slot->tell.opcode = IB_WR_SEND;
 	}
 }
 
@@ -175,7 +196,7 @@ static struct ib_cq *new_cq(struct verbs_conn *conn, u32 number)
 	struct ib_cq_init_attr attr = { .cqe = number };
 	struct ib_cq *cq;
 
-	if (conn->queued)
+	if (conn->mode->queued)
 		return ib_alloc_cq(conn->id->device, conn, number, 0,
 				   IB_POLL_WORKQUEUE);
 	cq = ib_create_cq(conn->id->device, completions, NULL, conn, &attr);
@@ -188,7 +209,7 @@ static void free_cq(struct verbs_conn *conn, struct ib_cq *cq)
 {
 	if (IS_ERR_OR_NULL(cq))
 		return;
-	if (conn->queued)
+	if (conn->mode->queued)
 		ib_free_cq(cq);
 	else
 		ib_destroy_cq(cq);
@@ -197,9 +218,11 @@ static void free_cq(struct verbs_conn *conn, struct ib_cq *cq)
 /* One of each more than needed, with which they are drained */
 static int new_qp(struct verbs_conn *conn)
 {
+	bool write = conn->mode->op == VERBS_WRITE;
+	u32 nr_tx = conn->nr_tx * (write ? 2 : 1) + 2;
 	struct ib_qp_init_attr attr = {
 		.cap = {
-			.max_send_wr = conn->nr_tx + 1,
+			.max_send_wr = nr_tx,
 			.max_recv_wr = conn->nr_rx + 1,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
@@ -208,10 +231,12 @@ static int new_qp(struct verbs_conn *conn)
 		.qp_type = IB_QPT_RC,
 	};
 
-	conn->pd = ib_alloc_pd(conn->id->device, 0);
+	conn->pd = ib_alloc_pd(conn->id->device,
+			       conn->mode->op == VERBS_SEND ? 0 :
+			       IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (IS_ERR(conn->pd))
 		return PTR_ERR(conn->pd);
-	conn->tx_cq = new_cq(conn, conn->nr_tx + 1);
+	conn->tx_cq = new_cq(conn, nr_tx);
 	if (IS_ERR(conn->tx_cq))
 		return PTR_ERR(conn->tx_cq);
 	conn->rx_cq = new_cq(conn, conn->nr_rx + 1);
