@@ -75,7 +75,8 @@ static void mpa_conn_free(struct kref *ref)
 	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
 
 	WARN_ON_ONCE(conn->tx.train || conn->tx.cur || conn->tx.frag.page ||
-		     conn->rx.ready || conn->rx.copy || conn->ooo.ready);
+		     conn->rx.ready || conn->rx.copy || conn->ooo.ready ||
+		     conn->spare);
 	kfree(conn->ooo.known);
 	kmem_cache_free(mpa_conn_cache, conn);
 	if (atomic_dec_and_test(&mpa_live))
@@ -142,7 +143,7 @@ void mpa_conn_put(struct mpa_conn *conn)
  * True if the caller runs in the work item, that is, in a callback; false in an
  * interrupt on top of it.
  */
-static bool mpa_conn_runs(const struct mpa_conn *conn)
+bool mpa_conn_runs(const struct mpa_conn *conn)
 {
 	return in_task() && READ_ONCE(conn->runner) == current;
 }
@@ -164,15 +165,13 @@ void mpa_conn_kick_put(struct mpa_conn *conn)
 EXPORT_SYMBOL_IF_KUNIT(mpa_conn_kick_put);
 
 /*
- * As mpa_conn_kick_put(), for what @phase does: the work item runs no other
- * round if it calls this in one that comes to that yet.
+ * In a callback, with mpa_conn_runs(): as mpa_conn_kick(), for what @phase does.
+ * There is no other round for it if this one comes to that yet.
  */
-void mpa_conn_kick_put_for(struct mpa_conn *conn, enum mpa_phase phase)
+void mpa_conn_again(struct mpa_conn *conn, enum mpa_phase phase)
 {
-	if (mpa_conn_runs(conn) && conn->phase < phase)
-		mpa_conn_put(conn);
-	else
-		mpa_conn_kick_put(conn);
+	if (conn->phase >= phase)
+		conn->again = true;
 }
 
 /* As mpa_conn_kick_put(), with a new reference. Context: as mpa_conn_get(). */
@@ -190,6 +189,31 @@ void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
 	/* Pairs with mpa_tx_markers(): a reader of FULL sees the terms. */
 	smp_store_release(&conn->state, state);
 	spin_unlock_bh(&conn->lock);
+}
+
+/*
+ * Work item only: memory of MPA_SPARE_SIZE octets, or NULL. A run has a batch
+ * first and then a train, so one allocation mostly does for both.
+ */
+void *mpa_conn_take_spare(struct mpa_conn *conn)
+{
+	void *spare = conn->spare;
+
+	conn->spare = NULL;
+	return spare ?: kmalloc(MPA_SPARE_SIZE, MPA_GFP_QUIET);
+}
+
+/*
+ * Free that memory, or keep it until the run ends. KASAN is to see a consumer
+ * that reads octets which it no longer has.
+ */
+void mpa_conn_give_spare(struct mpa_conn *conn, void *spare)
+{
+	if (conn->spare || IS_ENABLED(CONFIG_KASAN) ||
+	    READ_ONCE(conn->runner) != current)
+		kfree(spare);
+	else
+		conn->spare = spare;
 }
 
 /* An allocation failed: run again after MPA_RETRY. */
@@ -389,8 +413,10 @@ void mpa_conn_fail(struct mpa_conn *conn, enum mpa_reason reason, int err)
  */
 void mpa_kick(struct mpa_conn *conn)
 {
-	mpa_conn_get(conn);
-	mpa_conn_kick_put_for(conn, MPA_PHASE_RUN);
+	if (mpa_conn_runs(conn))
+		mpa_conn_again(conn, MPA_PHASE_RUN);
+	else
+		mpa_conn_kick(conn);
 }
 EXPORT_SYMBOL_GPL(mpa_kick);
 

@@ -137,6 +137,7 @@ enum mpa_flag {
  *	@sack_until has not passed
  * @sack_max: most octets that they can take; constant in MPA_STATE_FULL
  * @accecn: octets left for AccECN in each segment; constant in MPA_STATE_FULL
+ * @emss: as mpa_tx_emss(), when mpa_conn.mulpdu was last looked at; or 0
  * @may_send: FPDUs may be sent (CS-29)
  * @fin: TCP was asked to send its FIN
  * @busy: tcp_sendmsg_locked() is running: ignore the write_space() it causes
@@ -155,6 +156,7 @@ struct mpa_conn_tx {
 	u32			sack;
 	u32			sack_max;
 	u32			accecn;
+	u32			emss;
 	bool			may_send;
 	bool			fin;
 	bool			busy;
@@ -185,6 +187,7 @@ struct mpa_conn_tx {
  * @discarded: mpa_rx_discard() has consumed what arrived after the end
  * @blocked: nothing can be passed: on hold, or the consumer keeps too much
  * @pinned: octets of memory that @batches passed in order pin, by truesize
+ * @owed: octets of batches no longer in @batches, to be consumed from TCP
  * @err: for closed(): 0, or negative errno of the loss
  */
 struct mpa_conn_rx {
@@ -206,6 +209,7 @@ struct mpa_conn_rx {
 	bool			discarded;
 	bool			blocked;
 	u32			pinned;
+	u32			owed;
 	int			err;
 };
 
@@ -251,6 +255,8 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * @runner: task that runs @work, or NULL
  * @again: @work has to run another round; used by @runner only, as @phase
  * @phase: how far the round has come
+ * @spare: memory for the next batch or train of this run of @work, or NULL;
+ *	used by @runner only
  * @flags: bits of &enum mpa_flag
  * @sk: sk of @sock
  * @sock: the consumer's socket
@@ -295,6 +301,7 @@ struct mpa_conn {
 	struct task_struct	*runner;
 	bool			again;
 	enum mpa_phase		phase;
+	void			*spare;
 	unsigned long		flags;
 	struct sock		*sk;
 	struct socket		*sock;
@@ -371,7 +378,10 @@ void mpa_conn_get(struct mpa_conn *conn);
 void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_kick(struct mpa_conn *conn);
 void mpa_conn_kick_put(struct mpa_conn *conn);
-void mpa_conn_kick_put_for(struct mpa_conn *conn, enum mpa_phase phase);
+bool mpa_conn_runs(const struct mpa_conn *conn);
+void mpa_conn_again(struct mpa_conn *conn, enum mpa_phase phase);
+void *mpa_conn_take_spare(struct mpa_conn *conn);
+void mpa_conn_give_spare(struct mpa_conn *conn, void *spare);
 void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_end(struct mpa_conn *conn, enum mpa_reason reason, int err);
@@ -438,6 +448,8 @@ static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH) |
 					   BIT(MPA_CONN_HOLD));
 }
+
+#define MPA_SPARE_SIZE	SZ_8K	/* a batch, or a train */
 
 /* For allocations that are retried, or of which a peer chose the size */
 #define MPA_GFP_QUIET	(GFP_KERNEL | __GFP_NOWARN)
@@ -554,6 +566,7 @@ static inline bool mpa_tx_hole_unseen(const struct mpa_conn *conn)
 void mpa_rx_begin(struct mpa_conn *conn);
 bool mpa_rx_run(struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
+void mpa_rx_owe(struct mpa_conn *conn);
 void mpa_rx_settle(struct mpa_conn *conn);
 void mpa_rx_finish(struct mpa_conn *conn);
 void mpa_rx_free_batches(struct mpa_conn *conn);
@@ -595,6 +608,7 @@ bool mpa_tcp_has_room(const struct sock *sk);
 bool mpa_tcp_space(struct sock *sk);
 int mpa_tcp_read(struct mpa_conn *conn, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);
+void mpa_tcp_consume(struct mpa_conn *conn);
 bool mpa_tcp_window_is_small(const struct sock *sk);
 bool mpa_tcp_fin(const struct sock *sk);
 int mpa_tcp_send_fin(struct mpa_conn *conn);

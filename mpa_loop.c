@@ -201,6 +201,8 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 	/* Either half may have entered MPA_STATE_CLOSED. */
 	if (conn->state != MPA_STATE_FULL)
 		return more;
+	if (!more)
+		mpa_rx_owe(conn);
 	more = mpa_tx_run(conn) || more;
 	if (conn->state != MPA_STATE_FULL)
 		return more;
@@ -277,6 +279,8 @@ void mpa_loop_work(struct work_struct *work)
 	if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
 		more = mpa_loop_run(conn);
 	WRITE_ONCE(conn->runner, NULL);
+	kfree(conn->spare);
+	conn->spare = NULL;
 	/* A batch put before this is freed here; one put later queues a run. */
 	if (mpa_conn_test(conn, MPA_CONN_RELEASED))
 		mpa_rx_free_batches(conn);

@@ -75,21 +75,23 @@ static u32 mpa_rx_avail(const struct mpa_conn *conn)
 	return after(end, conn->rx.seq) ? end - conn->rx.seq : 0;
 }
 
-/*
- * Socket lock held. Consume from TCP the octets of batches that were put; none
- * if another user has reconnected the socket, which the next round reports.
- */
-static void mpa_rx_consume(struct mpa_conn *conn)
+/* Free the batches that were put; their octets are owed to TCP. */
+void mpa_rx_owe(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
-	u32 octets;
 
-	sock_owned_by_me(conn->sk);
-
-	octets = mpa_batch_reap(conn, &done);
-	if (octets && !mpa_conn_reconnected(conn))
-		tcp_read_done(conn->sk, octets);
+	/* Without the lock: only the work item adds a batch. */
+	if (list_empty_careful(&conn->rx.batches))
+		return;
+	conn->rx.owed += mpa_batch_reap(conn, &done);
 	mpa_batch_free_list(&done);
+}
+
+/* Socket lock held. Consume from TCP the octets of batches that were put. */
+static void mpa_rx_consume(struct mpa_conn *conn)
+{
+	mpa_rx_owe(conn);
+	mpa_tcp_consume(conn);
 }
 
 /*
@@ -498,6 +500,7 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 
 	lock_sock(sk);
 	mpa_batch_reap(conn, &done);
+	conn->rx.owed = 0;
 	if (tp->copied_seq != tp->rcv_nxt && !mpa_conn_reconnected(conn)) {
 		/* TCP may have what was delivered: that does not count. */
 		if (before(conn->rx.seq, tp->copied_seq))
@@ -554,10 +557,13 @@ static void mpa_rx_block(struct mpa_conn *conn)
 	mpa_rx_consume_put(conn);
 }
 
-/* The last round, in full operation: consume what recv() has not kept. */
+/*
+ * The last round, in full operation: consume what recv() has not kept, unless
+ * that was done with the socket lock that sending took.
+ */
 void mpa_rx_settle(struct mpa_conn *conn)
 {
-	if (mpa_batch_any_done(conn))
+	if (conn->rx.owed || mpa_batch_any_done(conn))
 		mpa_rx_consume_put(conn);
 }
 
@@ -626,21 +632,19 @@ void mpa_rx_drop(struct mpa_conn *conn)
 void mpa_rx_finish(struct mpa_conn *conn)
 {
 	struct mpa_batch *b;
-	u32 octets = 0;
 
 	mpa_rx_drop(conn);
 	spin_lock_bh(&conn->lock);
 	list_for_each_entry(b, &conn->rx.batches, node) {
-		octets += b->octets;
+		conn->rx.owed += b->octets;
 		b->octets = 0;
 	}
 	spin_unlock_bh(&conn->lock);
 
-	if (!octets || conn->rx.discarded)
+	if (!conn->rx.owed || conn->rx.discarded)
 		return;
 	lock_sock(conn->sk);
-	if (!mpa_conn_reconnected(conn))
-		tcp_read_done(conn->sk, octets);
+	mpa_tcp_consume(conn);
 	release_sock(conn->sk);
 }
 

@@ -10,9 +10,9 @@
 
 struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
 {
-	struct mpa_batch *b = kmalloc(sizeof(*b), MPA_GFP_QUIET);
+	struct mpa_batch *b = mpa_conn_take_spare(conn);
 
-	BUILD_BUG_ON(sizeof(*b) > SZ_8K);
+	BUILD_BUG_ON(sizeof(*b) > MPA_SPARE_SIZE);
 	if (!b)
 		return NULL;
 	memset(b, 0, offsetof(struct mpa_batch, span));
@@ -50,7 +50,7 @@ void mpa_batch_free(struct mpa_batch *b)
 	struct mpa_conn *conn = b->conn;
 
 	mpa_batch_unpin(b);
-	kfree(b);
+	mpa_conn_give_spare(conn, b);
 	/* Last: the module's exit waits for connections, not for batches. */
 	mpa_conn_put(conn);
 }

@@ -325,6 +325,21 @@ bool mpa_tcp_keep_window_updates(struct sock *sk)
 	return nomem;
 }
 
+/*
+ * Socket lock held. Consume the octets of batches that were put; none if
+ * another user has reconnected the socket, which the next round reports.
+ */
+void mpa_tcp_consume(struct mpa_conn *conn)
+{
+	u32 octets = conn->rx.owed;
+
+	sock_owned_by_me(conn->sk);
+
+	conn->rx.owed = 0;
+	if (octets && !mpa_conn_reconnected(conn))
+		tcp_read_done(conn->sk, octets);
+}
+
 /* Returns 0, or the error with which TCP lost the connection. */
 int mpa_tcp_lost(const struct sock *sk)
 {

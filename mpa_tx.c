@@ -4,7 +4,8 @@
  *
  * A message waits in tx.queue, in the consumer's memory. When TCP has room, the
  * work item lays out a train of FPDUs (mpa_tx_train.c) with no lock held, and
- * gives it to TCP, record by record, in one hold of the socket lock.
+ * gives it to TCP, record by record, in one hold of the socket lock. If one
+ * short ULPDU is all, it is laid out in that hold, too.
  *
  * TCP would cut a record of several segments elsewhere than between FPDUs in
  * two cases, which are avoided:
@@ -32,6 +33,7 @@
 /* Most octets that TCP puts into one skb, so the most for a record of FPDUs */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
+#define MPA_TX_SHORT	256	/* octets to lay out with the socket lock held */
 
 /* True if @tx can be handed back. Drops MPA's own reference on its ubuf. */
 static bool mpa_tx_done(const struct mpa_conn *conn, struct mpa_tx *tx)
@@ -146,16 +148,17 @@ static bool mpa_tx_apart(struct mpa_conn *conn, const struct mpa_train *train)
 }
 
 /*
- * Octets of @record to give to TCP next: all that are left, or with @apart the
- * rest of a segment. The latter also if TCP has taken part of a segment, so
- * that the next segment begins in an skb of its own.
+ * Octets of @record, which has several ULPDUs, to give to TCP next: all that
+ * are left, or with @apart the rest of a segment. The latter also if TCP has
+ * taken part of a segment, so that the next segment begins in an skb of its
+ * own.
  */
 static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
 			    bool apart)
 {
 	u32 taken = record->octets - record->len;
 
-	if (record->ulpdus == 1 || (!apart && !(taken % emss)))
+	if (!apart && !(taken % emss))
 		return record->len;
 	return min(record->len, emss - taken % emss);
 }
@@ -277,8 +280,10 @@ static int mpa_tx_push(struct mpa_conn *conn)
 		n = -EAGAIN;
 		if (!record->started && !mpa_tcp_space(conn->sk))
 			break;
-		len = mpa_record_piece(record, train->emss,
-				       mpa_tx_apart(conn, train));
+		len = record->len;
+		if (record->ulpdus > 1)
+			len = mpa_record_piece(record, train->emss,
+					       mpa_tx_apart(conn, train));
 		n = mpa_tx_send_record(conn, train, record, len);
 		if (n <= 0)
 			break;
@@ -384,12 +389,16 @@ static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
  */
 static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
 {
-	u32 mulpdu;
+	u32 emss, mulpdu;
 
 	mpa_tx_look(conn, false);
 	if (conn->tx.sack)
 		timer_reduce(&conn->timer, conn->tx.sack_until + 1);
-	mulpdu = mpa_mulpdu(conn);
+	emss = mpa_tx_emss(conn);
+	if (emss == conn->tx.emss)
+		return;
+	conn->tx.emss = emss;
+	mulpdu = mpa_mulpdu_of(emss, conn->terms.markers_tx);
 	if (mulpdu == conn->mulpdu)
 		return;
 	conn->mulpdu = mulpdu;
@@ -425,28 +434,59 @@ int mpa_tx_fin(struct mpa_conn *conn)
 	return mpa_tcp_send_fin(conn);
 }
 
-/* Give TCP what is left of the train; then lay out the next, and give that. */
+/*
+ * True if only one short ULPDU was queued, which is tx.cur now. It is laid out
+ * with few copies, and without a call of the consumer, so that the socket lock
+ * need not be released.
+ */
+static bool mpa_tx_take_short(struct mpa_conn *conn)
+{
+	struct mpa_tx *tx;
+
+	if (conn->tx.cur)
+		return false;
+	spin_lock_bh(&conn->lock);
+	tx = list_first_entry_or_null(&conn->tx.queue, struct mpa_tx, list);
+	if (tx && !tx->next && tx->hdr_len + tx->len <= MPA_TX_SHORT &&
+	    list_is_singular(&conn->tx.queue)) {
+		list_del(&tx->list);
+		conn->tx.cur = tx;
+	}
+	spin_unlock_bh(&conn->lock);
+	return conn->tx.cur;
+}
+
+/*
+ * Give TCP what is left of the train; then lay out the next, and give that. A
+ * short ULPDU alone takes the socket lock once. Others may take long, or call
+ * the consumer.
+ */
 static int mpa_tx_step(struct mpa_conn *conn)
 {
 	struct mpa_tcp_room room;
 	struct sock *sk = conn->sk;
-	bool space;
+	bool alone;
 	int err = 0;
 
 	lock_sock(sk);
 	if (conn->tx.train)
 		err = mpa_tx_push(conn);
-	space = !err && mpa_tx_room(conn, &room);
-	release_sock(sk);
+	if (!err && !mpa_tx_room(conn, &room))
+		err = -EAGAIN;
+	if (err)
+		goto unlock;
 
-	if (!space)
-		return err ?: -EAGAIN;
-
-	err = mpa_train_build(conn, &room);
-	if (err || !conn->tx.train)
-		return err;
-	lock_sock(sk);
-	err = mpa_tx_push(conn);
+	alone = mpa_tx_take_short(conn);
+	if (!alone)
+		release_sock(sk);
+	err = mpa_train_build(conn, &room, alone);
+	if (!alone)
+		lock_sock(sk);
+	if (!err && conn->tx.train)
+		err = mpa_tx_push(conn);
+unlock:
+	/* After sending: the ACK goes with what was sent. */
+	mpa_tcp_consume(conn);
 	release_sock(sk);
 	return err;
 }
@@ -550,9 +590,11 @@ static int mpa_tx_prepare(struct mpa_conn *conn, struct list_head *list)
 int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 {
 	int err = mpa_tx_prepare(conn, list);
+	bool runs;
 
 	if (err)
 		return err;
+	runs = mpa_conn_runs(conn);
 
 	spin_lock_bh(&conn->lock);
 	if (conn->state != MPA_STATE_FULL)
@@ -563,13 +605,17 @@ int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 		err = -EPIPE;
 	else
 		list_splice_tail_init(list, &conn->tx.queue);
-	if (!err)
+	if (!err && !runs)
 		mpa_conn_get(conn);
 	spin_unlock_bh(&conn->lock);
 
-	if (!err)
-		mpa_conn_kick_put_for(conn, MPA_PHASE_TX);
-	return err;
+	if (err)
+		return err;
+	if (runs)
+		mpa_conn_again(conn, MPA_PHASE_TX);
+	else
+		mpa_conn_kick_put(conn);
+	return 0;
 }
 EXPORT_SYMBOL_GPL(mpa_send_list);
 

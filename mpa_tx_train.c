@@ -28,7 +28,7 @@ void mpa_train_drop(struct mpa_conn *conn)
 		return;
 	for (i = 0; i < train->enc.nr; i++)
 		put_page(train->bv[i].bv_page);
-	kfree(train);
+	mpa_conn_give_spare(conn, train);
 	conn->tx.train = NULL;
 }
 
@@ -59,8 +59,9 @@ static u32 mpa_train_fit(const struct mpa_train *train)
 static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 					 const struct mpa_tcp_room *room)
 {
-	struct mpa_train *train = kmalloc(sizeof(*train), MPA_GFP_QUIET);
+	struct mpa_train *train = mpa_conn_take_spare(conn);
 
+	BUILD_BUG_ON(sizeof(*train) > MPA_SPARE_SIZE);
 	if (!train)
 		return NULL;
 	memset(train, 0, offsetof(struct mpa_train, record));
@@ -82,7 +83,6 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.kv_end = train->kv + MPA_TRAIN_KVECS;
 	train->enc.buf = train->buf;
 	train->enc.buf_end = train->buf + MPA_TRAIN_BUF;
-	train->exact = mpa_train_fit(train);
 	return train;
 }
 
@@ -466,11 +466,13 @@ static bool mpa_train_full(const struct mpa_train *train)
 }
 
 /*
- * Lay out a train, as conn->tx.train. Returns 0, also if the train has less
+ * Lay out a train, as conn->tx.train; with @alone of tx.cur only, which is no
+ * source: then the socket lock may be held. Returns 0, also if the train has less
  * than all that is queued; -ENOMEM if there is no memory for any of it; or
  * another negative errno if the connection has failed.
  */
-int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
+int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
+		    bool alone)
 {
 	struct mpa_train *train = mpa_train_alloc(conn, room);
 	struct mpa_tx *tx;
@@ -479,9 +481,11 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 	if (!train)
 		return -ENOMEM;
 	conn->tx.train = train;
+	if (!alone)
+		train->exact = mpa_train_fit(train);
 
 	while (err >= 0 && !mpa_train_full(train)) {
-		tx = mpa_train_next(conn);
+		tx = alone ? conn->tx.cur : mpa_train_next(conn);
 		if (!tx)
 			break;
 		err = 0;

@@ -89,7 +89,8 @@ struct mpa_train {
 struct mpa_conn;
 struct mpa_tcp_room;
 
-int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room);
+int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
+		    bool alone);
 void mpa_train_drop(struct mpa_conn *conn);
 void mpa_tx_ubuf_put(struct mpa_tx *tx);
 

@@ -705,6 +705,9 @@ static int train_next_disturbed(struct mpa_tx *tx, u32 max)
 	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
 	struct mpa_consumer *c = mpa_conn_ctx(msg->conn);
 
+	/* No callback has the socket lock. */
+	if (sock_owned_by_user_nocheck(msg->conn->sk))
+		c->overlaps++;
 	if (msg->asked == 5)
 		train_disturb(container_of(c, struct conn_test, a), msg);
 	return conn_next(tx, max);
@@ -726,6 +729,8 @@ static void train_apart(struct conn_test *t)
 	msg = conn_source(t, 20 * (TRAIN_FULL - CONN_HDR));
 	msg->conn = t->a.conn;
 	msg->tx.next = train_next_disturbed;
+	msg->tx.hdr_len = 0;
+	msg->tx.len = 0;
 	conn_send(t, msg);
 	train_take_source(t, tr, msg);
 	EXPECT_EQ(t, msg->err, 0);
