@@ -439,6 +439,9 @@ struct rnic_rx {
  * @resp_tail: the oldest that MPA has
  * @term: Terminate
  * @rtr: Ready to Receive
+ * @owed_send: the handler of the send queue's CQ is to be called when the
+ *	callback of MPA ends
+ * @owed_recv: that of the receive queue's CQ
  * @failed: the first error has been dealt with
  * @failed_at: when, in jiffies
  * @cut: messages end where they are
@@ -476,6 +479,8 @@ struct rnic_qp {
 	u32			resp_tail;
 	struct rnic_msg		*term;
 	struct rnic_msg		*rtr;
+	bool			owed_send;
+	bool			owed_recv;
 	bool			failed;
 	unsigned long		failed_at;
 	bool			cut;
@@ -509,6 +514,12 @@ static inline void rnic_object_gone(struct ib_device *ib, enum rnic_object kind)
 static inline void rnic_count(struct rnic_dev *dev, enum rnic_stat stat)
 {
 	this_cpu_inc(dev->stats->n[stat]);
+}
+
+/* True if ULPDUs that were passed out of order wait for their Delivery. */
+static inline bool rnic_ooo_any(const struct rnic_qp *qp)
+{
+	return !RB_EMPTY_ROOT(&qp->rx.ahead.rb_root);
 }
 
 static inline struct rnic_cq *to_cq(struct ib_cq *ib)
@@ -608,6 +619,7 @@ int rnic_rqe_post(struct rnic_queue *q, u32 max_sge,
 		  const struct ib_recv_wr *wr);
 bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe);
 u32 rnic_sqe_posted(const struct rnic_queue *q);
+bool rnic_sqe_ready(const struct rnic_queue *q);
 bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe);
 
 /* rnic_cq.c */
@@ -616,8 +628,10 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 int rnic_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc);
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
-void rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
+bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 		 const struct siw_cqe *cqe, bool solicited);
+void rnic_cq_notify(struct rnic_cq *cq);
+void rnic_qp_notify(struct rnic_qp *qp);
 
 /* rnic_mr.c */
 struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
@@ -663,7 +677,7 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad);
 int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad);
-void rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
+bool rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
 			  u16 status, u32 bytes);
 void rnic_rq_complete(struct rnic_qp *qp, u64 id, u16 status);
 bool rnic_rq_take(struct rnic_qp *qp, struct siw_rqe *rqe);

@@ -81,6 +81,7 @@ void rnic_qp_over(struct rnic_qp *qp)
 	rnic_qp_close_cancel(qp);
 	rnic_qp_set_state(qp, IB_QPS_ERR);
 	rnic_sq_stop(qp);
+	rnic_qp_notify(qp);
 	rnic_rx_stop(qp);
 	rnic_queues_flush(qp);
 }

@@ -107,21 +107,17 @@ static void cq_overrun(struct rnic_cq *cq)
 }
 
 /*
- * Add a completion of @qp. One that finds no room is lost, and @qp goes to ERR:
- * the consumer would wait for it for ever otherwise. Context: any; with
- * interrupts off the consumer's handler is called so as well.
+ * Write a completion of @qp. One that finds no room is lost, and @qp goes to
+ * ERR: the consumer would wait for it for ever otherwise. Returns true if the
+ * CQ was armed for it, which it no longer is: the caller owes rnic_cq_notify().
+ * Context: any
  */
-void rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
+bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 		 const struct siw_cqe *cqe, bool solicited)
 {
-	bool notify, lost, overrun, bh = !irqs_disabled();
+	bool notify, lost, overrun;
 	unsigned long flags;
 
-	/* Without it a softirq that the handler raises would wait for
-	 * ksoftirqd.
-	 */
-	if (bh)
-		local_bh_disable();
 	spin_lock_irqsave(&cq->lock, flags);
 	lost = !cq_put(cq, qp, cqe);
 	overrun = lost && !cq->overrun;
@@ -134,10 +130,43 @@ void rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 	}
 	if (lost)
 		rnic_qp_lost(qp);
-	if (notify && cq->ib.comp_handler)
-		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	return notify;
+}
+
+/*
+ * Call the consumer's handler. Context: any; with interrupts off the handler is
+ * called so as well.
+ */
+void rnic_cq_notify(struct rnic_cq *cq)
+{
+	bool bh = !irqs_disabled();
+
+	if (!cq->ib.comp_handler)
+		return;
+	/* Without it a softirq that the handler raises would wait for
+	 * ksoftirqd.
+	 */
+	if (bh)
+		local_bh_disable();
+	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 	if (bh)
 		local_bh_enable();
+}
+
+/*
+ * Call the handlers that completions of this callback owe. A handler may post,
+ * or cause what owes another one later. Connection context.
+ */
+void rnic_qp_notify(struct rnic_qp *qp)
+{
+	if (qp->owed_recv) {
+		qp->owed_recv = false;
+		rnic_cq_notify(to_cq(qp->ib.recv_cq));
+	}
+	if (qp->owed_send) {
+		qp->owed_send = false;
+		rnic_cq_notify(to_cq(qp->ib.send_cq));
+	}
 }
 
 static const enum ib_wc_status wc_status[SIW_NUM_WC_STATUS] = {

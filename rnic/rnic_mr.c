@@ -523,10 +523,10 @@ enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
 	int i;
 
 	sgl->len = 0;
-	memset(sgl->mr, 0, sizeof(sgl->mr));
 	for (i = 0; i < sgl->nr && !err; i++) {
 		const struct siw_sge *sge = &sgl->sge[i];
 
+		sgl->mr[i] = NULL;
 		if (check_add_overflow(sgl->len, sge->length, &sgl->len)) {
 			err = RNIC_MR_BOUNDS;
 			break;
@@ -537,8 +537,10 @@ enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
 		sgl->mr[i] = rnic_mr_get(qp->dev, qp->ib.pd, sge->lkey, access,
 					 sge->laddr, sge->length, &err);
 	}
-	if (err)
+	if (err) {
+		sgl->nr = i;	/* the rest was not looked at */
 		rnic_sgl_put(sgl);
+	}
 	return err;
 }
 

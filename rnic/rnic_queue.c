@@ -152,7 +152,8 @@ static void sq_flush_ring(struct rnic_qp *qp)
 	while (budget && rnic_sqe_take(q, &sqe)) {
 		budget--;
 		spin_unlock_irqrestore(&q->lock, flags);
-		rnic_sq_complete_wqe(qp, &sqe, SIW_WC_WR_FLUSH_ERR, 0);
+		if (rnic_sq_complete_wqe(qp, &sqe, SIW_WC_WR_FLUSH_ERR, 0))
+			rnic_cq_notify(to_cq(qp->ib.send_cq));
 		spin_lock_irqsave(&q->lock, flags);
 	}
 	q->flushing = false;
@@ -283,7 +284,8 @@ void rnic_rq_complete(struct rnic_qp *qp, u64 id, u16 status)
 		.status	= status,
 	};
 
-	rnic_cq_add(to_cq(qp->ib.recv_cq), qp, &cqe, false);
+	if (rnic_cq_add(to_cq(qp->ib.recv_cq), qp, &cqe, false))
+		rnic_cq_notify(to_cq(qp->ib.recv_cq));
 }
 
 /* The next receive request; false if none is posted */
@@ -300,8 +302,11 @@ bool rnic_rq_take(struct rnic_qp *qp, struct siw_rqe *rqe)
 	return res;
 }
 
-/* Complete a send request; an unsignalled one only if it has failed. */
-void rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
+/*
+ * Complete a send request; an unsignalled one only if it has failed. Returns as
+ * rnic_cq_add().
+ */
+bool rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
 			  u16 status, u32 bytes)
 {
 	struct siw_cqe cqe = {
@@ -312,6 +317,7 @@ void rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
 		.bytes	= bytes,
 	};
 
-	if (status || wqe->flags & SIW_WQE_SIGNALLED)
-		rnic_cq_add(to_cq(qp->ib.send_cq), qp, &cqe, false);
+	if (!status && !(wqe->flags & SIW_WQE_SIGNALLED))
+		return false;
+	return rnic_cq_add(to_cq(qp->ib.send_cq), qp, &cqe, false);
 }

@@ -171,14 +171,27 @@ static u32 check_order(const struct rnic_qp *qp, const struct seg *seg, u32 mo)
 	return 0;
 }
 
+/*
+ * A consumer may count on posting a request again in the handler of its
+ * completion, before the next message needs one: call what is owed first.
+ */
+static bool recv_take(struct rnic_qp *qp, struct siw_rqe *rqe)
+{
+	if (likely(rnic_rq_take(qp, rqe)))
+		return true;
+	rnic_qp_notify(qp);
+	return rnic_rq_take(qp, rqe);
+}
+
 /* Have a receive request for the Send that begins. */
 static u32 recv_begin(struct rnic_qp *qp)
 {
 	struct rnic_rx *rx = &qp->rx;
 	enum rnic_mr_error err;
 	struct siw_rqe rqe;
+	int i;
 
-	if (!rnic_rq_take(qp, &rqe))
+	if (!recv_take(qp, &rqe))
 		return DDP_ERR_NO_BUFFER;
 	rx->busy = true;
 	rx->id = rqe.id;
@@ -187,7 +200,8 @@ static u32 recv_begin(struct rnic_qp *qp)
 	rx->status = SIW_WC_LOC_QP_OP_ERR;
 	if (rqe.num_sge > RNIC_MAX_SGE)
 		return RDMAP_ERR_LOCAL;
-	memcpy(rx->sgl.sge, rqe.sge, rqe.num_sge * sizeof(*rqe.sge));
+	for (i = 0; i < rqe.num_sge; i++)
+		rx->sgl.sge[i] = rqe.sge[i];
 	rx->sgl.nr = rqe.num_sge;
 	err = rnic_sgl_get(&rx->sgl, qp, IB_ACCESS_LOCAL_WRITE);
 	rx->status = err ? SIW_WC_LOC_PROT_ERR : SIW_WC_WR_FLUSH_ERR;
@@ -244,9 +258,9 @@ static void recv_complete(struct rnic_qp *qp, const struct seg *seg)
 	rx->mo = 0;
 	rx->msn[RDMAP_QN_SEND]++;
 	rnic_count(qp->dev, RNIC_STAT_RX_SEND);
-	rnic_cq_add(to_cq(qp->ib.recv_cq), qp, &cqe,
-		    opcode == RDMAP_OP_SEND_SE ||
-		    opcode == RDMAP_OP_SEND_SE_INV);
+	qp->owed_recv |= rnic_cq_add(to_cq(qp->ib.recv_cq), qp, &cqe,
+				     opcode == RDMAP_OP_SEND_SE ||
+				     opcode == RDMAP_OP_SEND_SE_INV);
 }
 
 static u32 take_send(struct rnic_qp *qp, const struct seg *seg)
@@ -467,11 +481,14 @@ void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
 		return;
 	}
 	/* None that is ahead lies between two of a call. */
-	if (rx->nr)
+	if (rx->nr && rnic_ooo_any(qp))
 		deliver_ahead(qp, conn, rx->ulpdu->pos);
 	for (i = 0; i < rx->nr && !qp->failed; i++)
 		deliver(qp, conn, rx->ulpdu + i, false);
-	deliver_ahead(qp, conn, rx->delivered);
+	if (rnic_ooo_any(qp))
+		deliver_ahead(qp, conn, rx->delivered);
+	/* Once for all of a call: most consumers then poll all of them. */
+	rnic_qp_notify(qp);
 }
 
 /* The connection is over: the receive request of a Send that is cut short */

@@ -38,7 +38,8 @@ static void sq_complete(struct rnic_qp *qp)
 
 		if (msg->state != RNIC_MSG_DONE)
 			break;
-		rnic_sq_complete_wqe(qp, &msg->wqe, msg->status, msg->bytes);
+		qp->owed_send |= rnic_sq_complete_wqe(qp, &msg->wqe,
+						      msg->status, msg->bytes);
 		msg->state = RNIC_MSG_FREE;
 		sq->tail++;
 	}
@@ -213,6 +214,9 @@ static bool sq_fetch(struct rnic_sq *sq, struct rnic_msg *msg)
 
 	if (msg->state == RNIC_MSG_FETCHED)
 		return true;
+	/* Whoever posts after this kicks. Without the lock: mostly the end */
+	if (!rnic_sqe_ready(&sq->q))
+		return false;
 	spin_lock_irqsave(&sq->q.lock, flags);
 	res = (!sq->bounded || sq->left) && rnic_sqe_take(&sq->q, &msg->wqe);
 	if (res && sq->bounded)
@@ -315,6 +319,7 @@ bool rnic_sq_run(struct rnic_qp *qp)
 		mpa_kick(sq->conn);
 	else if (sq->closing && sq_idle(sq))
 		mpa_shutdown(sq->conn);
+	rnic_qp_notify(qp);
 	return sq_leaves(sq);
 }
 
@@ -346,6 +351,7 @@ void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done)
 			break;
 		}
 	}
+	rnic_qp_notify(qp);
 }
 
 /*

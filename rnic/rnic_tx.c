@@ -64,6 +64,33 @@ static int msg_next(struct mpa_tx *tx, u32 max)
 	return !msg->hdr.last;
 }
 
+/*
+ * Make a message that is shorter than any MULPDU a ULPDU, for which MPA need
+ * not ask. One that is in too many pieces stays a source.
+ */
+static void msg_whole(struct rnic_msg *msg)
+{
+	struct mpa_tx *tx = &msg->tx;
+	unsigned int nr;
+	u32 len;
+
+	if (msg->left > MPA_MULPDU_MIN - RDMAP_UNTAGGED_LEN)
+		return;
+	len = msg_vecs(msg, msg->left, &nr);
+	if (len < msg->left) {
+		msg->at = (struct rnic_at) {};
+		return;
+	}
+	WRITE_ONCE(msg->qp->segs, msg->qp->segs + 1);
+	msg->hdr.last = true;
+	msg->cut = true;
+	tx->next = NULL;
+	tx->hdr = msg->octets;
+	tx->hdr_len = rdmap_hdr_put(msg->octets, &msg->hdr);
+	tx->len = len;
+	iov_iter_kvec(&tx->data, ITER_SOURCE, msg->vec, nr, len);
+}
+
 /* A message that is in @octets as a whole: shorter than any MULPDU */
 static int msg_short(struct mpa_tx *tx, u32 max)
 {
@@ -151,6 +178,7 @@ void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg)
 		rnic_count(qp->dev, RNIC_STAT_TX_WRITE);
 		msg_init(qp, msg, RNIC_MSG_WQE, RDMAP_OP_WRITE);
 		msg_tagged(msg, wqe->rkey, wqe->raddr);
+		msg_whole(msg);
 		break;
 	case SIW_OP_READ:
 	case SIW_OP_READ_LOCAL_INV:
@@ -164,6 +192,7 @@ void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg)
 		msg_untagged(msg, RDMAP_QN_SEND);
 		if (wqe->opcode == SIW_OP_SEND_REMOTE_INV)
 			msg->hdr.stag = wqe->rkey;
+		msg_whole(msg);
 	}
 }
 

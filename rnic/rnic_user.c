@@ -152,6 +152,18 @@ int rnic_rqe_post(struct rnic_queue *q, u32 max_sge,
 }
 
 /*
+ * Copy those of the @nr elements of an entry that follow the first, which is
+ * copied with the entry. The caller refuses an entry that has too many.
+ */
+static void sges_take(struct siw_sge *to, const struct siw_sge *from, u32 nr)
+{
+	u32 i;
+
+	for (i = 1; i < min_t(u32, nr, RNIC_MAX_SGE); i++)
+		to[i] = from[i];
+}
+
+/*
  * Take the next entry of a ring. VALID means "not taken yet": it is cleared
  * after the copy, for then the application may write the next request there,
  * and before the next entry is looked at, because libsiw rings the doorbell
@@ -167,13 +179,17 @@ bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe)
 	flags = smp_load_acquire(&from->flags);
 	if (!(flags & SIW_WQE_VALID))
 		return false;
-	memcpy(sqe, from, sizeof(*sqe));
+	memcpy(sqe, from, offsetof(struct siw_sqe, sge[1]));
 	sqe->flags = flags;
+	if (flags & SIW_WQE_INLINE)
+		memcpy(&sqe->sge[1], &from->sge[1], RNIC_MAX_INLINE);
+	else
+		sges_take(sqe->sge, from->sge, sqe->num_sge);
 	/* The copy comes before what the application writes there next. */
 	smp_store_release(&from->flags, 0);
 	/* Cleared before the next is looked at */
 	smp_mb();
-	q->get++;
+	WRITE_ONCE(q->get, q->get + 1);
 	return true;
 }
 
@@ -190,6 +206,14 @@ u32 rnic_sqe_posted(const struct rnic_queue *q)
 	return n;
 }
 
+/* True if there is an entry to take. Context: any; only a hint without lock */
+bool rnic_sqe_ready(const struct rnic_queue *q)
+{
+	u32 get = READ_ONCE(q->get);
+
+	return READ_ONCE(q->sqe[get & (q->size - 1)].flags) & SIW_WQE_VALID;
+}
+
 bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe)
 {
 	struct siw_rqe *from = &q->rqe[q->get & (q->size - 1)];
@@ -200,7 +224,8 @@ bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe)
 	flags = smp_load_acquire(&from->flags);
 	if (!(flags & SIW_WQE_VALID))
 		return false;
-	memcpy(rqe, from, sizeof(*rqe));
+	memcpy(rqe, from, offsetof(struct siw_rqe, sge[1]));
+	sges_take(rqe->sge, from->sge, rqe->num_sge);
 	/* The copy comes before what the application writes there next. */
 	smp_store_release(&from->flags, 0);
 	/* Cleared before the next is looked at */

@@ -10,6 +10,7 @@ static struct mpa_conn *rk_conn;	/* of the test that runs */
 
 int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx)
 {
+	tx->state = 0;
 	list_add_tail(&tx->list, &conn->tx);
 	conn->posted++;
 	return 0;
@@ -17,6 +18,10 @@ int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx)
 
 int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 {
+	struct mpa_tx *tx;
+
+	list_for_each_entry(tx, list, list)
+		tx->state = 0;
 	conn->posted += list_count_nodes(list);
 	list_splice_tail_init(list, &conn->tx);
 	return 0;
@@ -397,10 +402,9 @@ u32 rk_pull(struct rnic_kunit *rk, u32 max, u8 *octets)
 	struct mpa_tx *tx = list_first_entry(&rk->conn.tx, struct mpa_tx, list);
 
 	KUNIT_ASSERT_FALSE(rk->test, list_empty(&rk->conn.tx));
-	if (!tx->next)
+	if (tx->state)
 		return 0;
-	if (!tx->next(tx, max))
-		tx->next = NULL;
+	tx->state = !tx->next || !tx->next(tx, max);
 	KUNIT_EXPECT_LE(rk->test, tx->hdr_len + tx->len, max);
 	memcpy(octets, tx->hdr, tx->hdr_len);
 	if (tx->len)

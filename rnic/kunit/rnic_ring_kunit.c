@@ -199,7 +199,8 @@ static void complete_one(struct rnic_kunit *rk, u64 id, u16 status, bool se)
 	struct siw_cqe cqe = { .id = id, .opcode = SIW_OP_SEND,
 			       .status = status };
 
-	rnic_cq_add(&rk->cq, rk->qp, &cqe, se);
+	if (rnic_cq_add(&rk->cq, rk->qp, &cqe, se))
+		rnic_cq_notify(&rk->cq);
 }
 
 /*

@@ -505,6 +505,48 @@ static void terminated_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rk->qp->state, IB_QPS_ERR);
 }
 
+static void post_again(struct rnic_kunit *rk)
+{
+	if (rk->notified == 1)
+		KUNIT_EXPECT_EQ(rk->test, 0, rk_post_recv(rk, NULL, 0));
+	rnic_req_notify_cq(&rk->cq.ib, IB_CQ_NEXT_COMP);
+}
+
+/*
+ * Two Sends in one call of recv(): the handler is called once, but before the
+ * second if that needs the request which the handler posts.
+ */
+static void notify_test(struct kunit *test)
+{
+	static const u8 octets[2][18] = {
+		{ 0x41, 0x43, [13] = 1 }, { 0x41, 0x43, [13] = 2 },
+	};
+	static const struct kvec frag[2] = {
+		{ (void *)octets[0], 18 }, { (void *)octets[1], 18 },
+	};
+	static const struct mpa_ulpdu both[2] = {
+		{ 0, 18, 1, frag }, { 40, 18, 1, frag + 1 },
+	};
+	struct mpa_rx rx = { .ulpdu = both, .nr = 2, .delivered = 80 };
+	struct rnic_kunit *rk = test->priv;
+	int requests = *(const int *)test->param_value;
+
+	rk_qp(rk, 4);
+	rk_up(rk, 1, 1);
+	while (requests--)
+		KUNIT_ASSERT_EQ(test, 0, rk_post_recv(rk, NULL, 0));
+	rk->on_notify = post_again;
+	rnic_req_notify_cq(&rk->cq.ib, IB_CQ_NEXT_COMP);
+	rnic_rx_recv(rk->qp, &rk->conn, &rx);
+	KUNIT_EXPECT_EQ(test, 3 - *(const int *)test->param_value,
+			rk->notified);
+	KUNIT_EXPECT_STREQ(test, "1 2", rk_polled(rk));
+	KUNIT_EXPECT_EQ(test, rk->qp->state, IB_QPS_RTS);
+}
+
+static const int notify_requests[] = { 1, 2 };
+KUNIT_ARRAY_PARAM(notify, notify_requests, NULL);
+
 static struct kunit_case rx_cases[] = {
 	KUNIT_CASE_PARAM(seg_test, row_gen_params),
 	KUNIT_CASE(wrap_test),
@@ -512,6 +554,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE_PARAM(ooo_test, ooo_gen_params),
 	KUNIT_CASE(short_test),
 	KUNIT_CASE(terminated_test),
+	KUNIT_CASE_PARAM(notify_test, notify_gen_params),
 	{}
 };
 
