@@ -446,7 +446,7 @@ struct rnic_rx {
  * @failed_at: when, in jiffies
  * @cut: messages end where they are
  * @read_rtr: an RTR by RDMA Read is answered: one Request more than @ird
- * @segs: segments that have been sent
+ * @segs: progress of sending: segments cut, and messages that MPA handed back
  * @segs_seen: the same, when @timeout last ran
  */
 struct rnic_qp {

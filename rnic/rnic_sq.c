@@ -342,6 +342,7 @@ void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done)
 	struct rnic_msg *msg, *next;
 
 	list_for_each_entry_safe(msg, next, done, tx.list) {
+		WRITE_ONCE(qp->segs, qp->segs + 1);
 		switch (msg->kind) {
 		case RNIC_MSG_WQE:
 			wqe_sent(qp, msg);

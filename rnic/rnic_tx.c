@@ -81,7 +81,6 @@ static void msg_whole(struct rnic_msg *msg)
 		msg->at = (struct rnic_at) {};
 		return;
 	}
-	WRITE_ONCE(msg->qp->segs, msg->qp->segs + 1);
 	msg->hdr.last = true;
 	msg->cut = true;
 	tx->next = NULL;
