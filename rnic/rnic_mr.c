@@ -90,8 +90,12 @@ static struct ib_mr *mr_finish(struct rnic_mr *mr, u8 key, bool valid)
 /* All of the kernel's memory, by its addresses */
 struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
 {
-	struct rnic_mr *mr = mr_new(pd, access);
+	struct rnic_mr *mr;
 
+	/* ib_alloc_pd() does not ask for it, but Reads may write here. */
+	if (access & IB_ACCESS_REMOTE_WRITE)
+		access |= IB_ACCESS_LOCAL_WRITE;
+	mr = mr_new(pd, access);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->len = U64_MAX;

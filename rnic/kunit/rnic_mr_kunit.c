@@ -326,8 +326,10 @@ static void copy_test(struct kunit *test)
 	mr = rk->mr;
 	to = RK_IOVA + row->off;
 	if (!row->block) {
-		mr = to_mr(rnic_get_dma_mr(&rk->pd, ALL));
+		/* As ib_alloc_pd() does; it is a sink of Reads, too. */
+		mr = to_mr(rnic_get_dma_mr(&rk->pd, RW | RR));
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+		KUNIT_EXPECT_TRUE(test, mr->access & LW);
 		to = (uintptr_t)rk->mem + row->off;
 	}
 	for (i = 0; i < row->len; i++) {
