@@ -22,22 +22,20 @@
 #define TERM_RDMAP	BIT(5)
 #define TERM_HDRCT	(TERM_LENGTH | TERM_DDP | TERM_RDMAP)
 
-static bool op_is_tagged(u8 opcode)
-{
-	return opcode == RDMAP_OP_WRITE || opcode == RDMAP_OP_RESPONSE;
-}
-
-static u32 op_queue(u8 opcode)
-{
-	switch (opcode) {
-	case RDMAP_OP_READ:
-		return RDMAP_QN_READ;
-	case RDMAP_OP_TERMINATE:
-		return RDMAP_QN_TERMINATE;
-	default:
-		return RDMAP_QN_SEND;
-	}
-}
+/* How messages of each opcode go. rdmap_hdr_get() gives tagged ones queue 0. */
+static const struct {
+	bool	tagged;
+	u8	qn;
+} ops[RDMAP_OPS] = {
+	[RDMAP_OP_WRITE]	= { .tagged = true },
+	[RDMAP_OP_READ]		= { .qn = RDMAP_QN_READ },
+	[RDMAP_OP_RESPONSE]	= { .tagged = true },
+	[RDMAP_OP_SEND]		= { .qn = RDMAP_QN_SEND },
+	[RDMAP_OP_SEND_INV]	= { .qn = RDMAP_QN_SEND },
+	[RDMAP_OP_SEND_SE]	= { .qn = RDMAP_QN_SEND },
+	[RDMAP_OP_SEND_SE_INV]	= { .qn = RDMAP_QN_SEND },
+	[RDMAP_OP_TERMINATE]	= { .qn = RDMAP_QN_TERMINATE },
+};
 
 /* Write a header; returns its length. */
 u32 rdmap_hdr_put(u8 *octets, const struct rdmap_hdr *hdr)
@@ -103,8 +101,8 @@ u32 rdmap_hdr_check(const struct rdmap_hdr *hdr, u8 version)
 	if (hdr->version != version)
 		return RDMAP_ERR_VERSION;
 	if (hdr->opcode >= RDMAP_OPS ||
-	    hdr->tagged != op_is_tagged(hdr->opcode) ||
-	    (!hdr->tagged && hdr->qn != op_queue(hdr->opcode)))
+	    hdr->tagged != ops[hdr->opcode].tagged ||
+	    hdr->qn != ops[hdr->opcode].qn)
 		return RDMAP_ERR_OPCODE;
 	return 0;
 }

@@ -22,6 +22,7 @@
 #include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/uio.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -384,6 +385,16 @@ struct rnic_ahead {
 };
 
 /**
+ * struct rnic_payload - octets of a segment that are to be placed
+ * @p: they are one piece, which begins here; or NULL
+ * @iter: then they are here
+ */
+struct rnic_payload {
+	const void		*p;
+	struct iov_iter		iter;
+};
+
+/**
  * struct rnic_rx - receiving
  * @msn: number that the next message of each queue has
  * @begun: the first ULPDU has been delivered
@@ -522,6 +533,18 @@ static inline bool rnic_ooo_any(const struct rnic_qp *qp)
 	return !RB_EMPTY_ROOT(&qp->rx.ahead.rb_root);
 }
 
+/* Copy the next @len octets of @from. */
+static inline void rnic_payload_take(struct rnic_payload *from, void *to,
+				     u32 len)
+{
+	if (likely(from->p)) {
+		memcpy(to, from->p, len);
+		from->p += len;
+	} else {
+		WARN_ON_ONCE(copy_from_iter(to, len, &from->iter) != len);
+	}
+}
+
 static inline struct rnic_cq *to_cq(struct ib_cq *ib)
 {
 	return container_of(ib, struct rnic_cq, ib);
@@ -649,8 +672,8 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 			    enum rnic_mr_error *err);
 void rnic_mr_put(struct rnic_mr *mr);
 void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *room);
-void rnic_mr_place(const struct rnic_mr *mr, u64 addr, struct iov_iter *from,
-		   u32 len);
+void rnic_mr_place(const struct rnic_mr *mr, u64 addr,
+		   struct rnic_payload *from, u32 len);
 int rnic_mr_register(struct ib_pd *pd, struct ib_mr *ib, u32 key, int access);
 int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 		       int access, struct rnic_qp *waiter);

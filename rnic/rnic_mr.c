@@ -502,17 +502,17 @@ void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *room)
 }
 
 /* Copy @len octets to @addr. By a user, within what it was allowed. */
-void rnic_mr_place(const struct rnic_mr *mr, u64 addr, struct iov_iter *from,
-		   u32 len)
+void rnic_mr_place(const struct rnic_mr *mr, u64 addr,
+		   struct rnic_payload *from, u32 len)
 {
-	while (len) {
-		u32 room;
-		void *to = rnic_mr_at(mr, addr, &room);
-		u32 part = min(len, room);
+	u32 part;
 
-		WARN_ON_ONCE(copy_from_iter(to, part, from) != part);
+	for (; len; len -= part) {
+		void *to = rnic_mr_at(mr, addr, &part);
+
+		part = min(len, part);
+		rnic_payload_take(from, to, part);
 		addr += part;
-		len -= part;
 	}
 }
 

@@ -29,11 +29,19 @@ struct seg {
 	u8			copy[RDMAP_HDR_MAX];
 };
 
-static void seg_iter(const struct seg *seg, struct iov_iter *iter)
+/* Mostly the payload is one piece: no iterator is needed. */
+static void payload_of(const struct seg *seg, struct rnic_payload *from)
 {
-	iov_iter_kvec(iter, ITER_SOURCE, seg->ulpdu->frag,
-		      seg->ulpdu->nr_frags, seg->ulpdu->len);
-	iov_iter_advance(iter, seg->hdr_len);
+	const struct mpa_ulpdu *ulpdu = seg->ulpdu;
+
+	if (likely(ulpdu->nr_frags == 1)) {
+		from->p = ulpdu->frag->iov_base + seg->hdr_len;
+		return;
+	}
+	from->p = NULL;
+	iov_iter_kvec(&from->iter, ITER_SOURCE, ulpdu->frag, ulpdu->nr_frags,
+		      ulpdu->len);
+	iov_iter_advance(&from->iter, seg->hdr_len);
 }
 
 /*
@@ -75,20 +83,26 @@ static u32 read_error(enum rnic_mr_error err)
 	}
 }
 
+/* To a region that has room for them. By a user. */
+static void place_tagged(const struct rnic_mr *mr, const struct seg *seg)
+{
+	struct rnic_payload from;
+
+	payload_of(seg, &from);
+	rnic_mr_place(mr, seg->hdr.to, &from, seg->len);
+}
+
 static u32 write_place(struct rnic_qp *qp, const struct seg *seg)
 {
 	enum rnic_mr_error err;
-	struct iov_iter from;
 	struct rnic_mr *mr;
 
 	mr = rnic_mr_get(qp->dev, qp->ib.pd, seg->hdr.stag,
 			 IB_ACCESS_REMOTE_WRITE, seg->hdr.to, seg->len, &err);
 	if (!mr)
 		return tagged_error(err);
-	if (!seg->placed) {
-		seg_iter(seg, &from);
-		rnic_mr_place(mr, seg->hdr.to, &from, seg->len);
-	}
+	if (!seg->placed)
+		place_tagged(mr, seg);
 	rnic_mr_put(mr);
 	return 0;
 }
@@ -123,14 +137,6 @@ static u32 read_done(struct rnic_qp *qp, struct rnic_msg *msg)
 	return status ? RDMAP_ERR_LOCAL : 0;
 }
 
-static void response_place(const struct rnic_msg *msg, const struct seg *seg)
-{
-	struct iov_iter from;
-
-	seg_iter(seg, &from);
-	rnic_mr_place(msg->sgl.mr[0], seg->hdr.to, &from, seg->len);
-}
-
 /* The Response fits what is left of the oldest Read. */
 static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 {
@@ -156,7 +162,7 @@ static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 	if (seg->len && seg->hdr.to != sink->laddr + msg->responded)
 		return DDP_ERR_TAGGED_BOUNDS;
 	if (seg->len && !seg->placed)
-		response_place(msg, seg);
+		place_tagged(msg->sgl.mr[0], seg);
 	msg->responded += seg->len;
 	return seg->hdr.last ? read_done(qp, msg) : 0;
 }
@@ -208,29 +214,18 @@ static u32 recv_begin(struct rnic_qp *qp)
 	return err ? RDMAP_ERR_LOCAL : 0;
 }
 
-/* Mostly the payload is one piece: no iterator is needed. */
 static void recv_place(struct rnic_rx *rx, const struct seg *seg)
 {
-	const struct kvec *first = seg->ulpdu->frag;
-	const void *p = first->iov_base + seg->hdr_len;
-	bool whole = seg->ulpdu->nr_frags == 1;
-	struct iov_iter from;
-	u32 left = seg->len;
+	struct rnic_payload from;
+	u32 left, part;
 
-	if (unlikely(!whole))
-		seg_iter(seg, &from);
-	while (left) {
-		u32 room;
-		void *to = rnic_sgl_at(&rx->sgl, &rx->at, &room);
-		u32 part = min(left, room);
+	payload_of(seg, &from);
+	for (left = seg->len; left; left -= part) {
+		void *to = rnic_sgl_at(&rx->sgl, &rx->at, &part);
 
-		if (likely(whole))
-			memcpy(to, p, part);
-		else
-			WARN_ON_ONCE(copy_from_iter(to, part, &from) != part);
-		p += part;
+		part = min(left, part);
+		rnic_payload_take(&from, to, part);
 		rx->at.off += part;
-		left -= part;
 	}
 	rx->mo += seg->len;
 }
@@ -445,7 +440,7 @@ static bool place_ahead(struct rnic_qp *qp, const struct mpa_ulpdu *ulpdu)
 	case RDMAP_OP_RESPONSE:
 		read = rnic_sq_read_of(qp, seg.hdr.stag, seg.hdr.to, seg.len);
 		if (read)
-			response_place(read, &seg);
+			place_tagged(read->sgl.mr[0], &seg);
 		return read;
 	default:
 		return false;

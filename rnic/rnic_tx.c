@@ -25,17 +25,17 @@ static bool msg_over(const struct rnic_msg *msg)
 /* Memory for @max octets at most; fewer if there is no room to name more. */
 static u32 msg_vecs(struct rnic_msg *msg, u32 max, unsigned int *nr)
 {
+	struct kvec *vec = msg->vec;
 	u32 len = 0, room;
 
 	max = min(max, msg->left);
-	for (*nr = 0; len < max && *nr < RNIC_SEG_VECS; ++*nr) {
-		struct kvec *vec = &msg->vec[*nr];
-
+	for (; len < max && vec < msg->vec + RNIC_SEG_VECS; vec++) {
 		vec->iov_base = rnic_sgl_at(&msg->sgl, &msg->at, &room);
 		vec->iov_len = min(max - len, room);
 		msg->at.off += vec->iov_len;
 		len += vec->iov_len;
 	}
+	*nr = vec - msg->vec;
 	return len;
 }
 
@@ -46,10 +46,11 @@ static int msg_next(struct mpa_tx *tx, u32 max)
 	u32 hdr_len = msg->hdr.tagged ? RDMAP_TAGGED_LEN : RDMAP_UNTAGGED_LEN;
 	unsigned int nr;
 
-	tx->hdr_len = 0;
-	tx->len = 0;
-	if (msg_over(msg))
+	if (msg_over(msg)) {
+		tx->hdr_len = 0;
+		tx->len = 0;
 		return 0;
+	}
 	tx->len = msg_vecs(msg, max - hdr_len, &nr);
 	iov_iter_kvec(&tx->data, ITER_SOURCE, msg->vec, nr, tx->len);
 	msg->left -= tx->len;

@@ -32,11 +32,11 @@ static struct rdmap_hdr header(u8 opcode)
 {
 	return (struct rdmap_hdr) {
 		.last		= true,
-		.tagged		= op_is_tagged(opcode),
+		.tagged		= ops[opcode].tagged,
 		.ddp_version	= VERSION,
 		.version	= VERSION,
 		.opcode		= opcode,
-		.qn		= op_queue(opcode),
+		.qn		= ops[opcode].qn,
 		.msn		= 1,
 	};
 }

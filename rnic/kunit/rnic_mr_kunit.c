@@ -226,11 +226,9 @@ static void stag_test(struct kunit *test)
 
 static void gaps_place(struct rnic_mr *mr, u64 addr, const char *octets)
 {
-	struct kvec vec = { (void *)octets, strlen(octets) };
-	struct iov_iter from;
+	struct rnic_payload from = { .p = octets };
 
-	iov_iter_kvec(&from, ITER_SOURCE, &vec, 1, vec.iov_len);
-	rnic_mr_place(mr, addr, &from, vec.iov_len);
+	rnic_mr_place(mr, addr, &from, strlen(octets));
 }
 
 /* Entries of any address and length, one of them empty */
@@ -311,10 +309,9 @@ static void copy_test(struct kunit *test)
 	u32 done = 0, room, part;
 	struct rnic_kunit *rk = test->priv;
 	u8 *octets, *want, *back;
+	struct rnic_payload from;
 	struct rnic_at at = {};
-	struct iov_iter iter;
 	struct rnic_sgl sgl;
-	struct kvec vec;
 	struct rnic_mr *mr;
 	u64 to;
 
@@ -337,9 +334,8 @@ static void copy_test(struct kunit *test)
 		want[row->block ? place_of(block, row->nr, row->off + i) :
 				  row->off + i] = octets[i];
 	}
-	vec = (struct kvec) { octets, row->len };
-	iov_iter_kvec(&iter, ITER_SOURCE, &vec, 1, row->len);
-	rnic_mr_place(mr, to, &iter, row->len);
+	from.p = octets;
+	rnic_mr_place(mr, to, &from, row->len);
 	KUNIT_EXPECT_MEMEQ(test, rk->mem, want, size);
 
 	/* An empty element, then two that meet in the middle */
@@ -353,12 +349,12 @@ static void copy_test(struct kunit *test)
 		.len	= row->len,
 	};
 	for (; done < row->len; done += part) {
-		void *from = rnic_sgl_at(&sgl, &at, &room);
+		void *octet = rnic_sgl_at(&sgl, &at, &room);
 
 		KUNIT_ASSERT_NE(test, 0, room);
 		KUNIT_ASSERT_LE(test, room, row->len - done);
 		part = min(room, 777U);
-		memcpy(back + done, from, part);
+		memcpy(back + done, octet, part);
 		at.off += part;
 	}
 	KUNIT_EXPECT_MEMEQ(test, back, octets, row->len);
