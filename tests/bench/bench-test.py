@@ -197,6 +197,8 @@ More.
 .. bench end
 """
 FINE = BOUNDS.replace("8.4", "8.3").replace("1.24", "1.25")
+CEILINGS = "# row  most\n" + "\n".join(
+    "%s %d" % pair for pair in report.our_costs(ROWS).items())
 # name, replaced in the rows, by what; options; status, words. rnic_pingpong is missed by
 # the record as well.
 PROGRAM = [
@@ -207,6 +209,11 @@ PROGRAM = [
      "12 rows ran twice in one boot, 12 agree exactly\nnot possible: ktls, no-kTLS"),
     ("not-valid", "insns=8000 ", "insns=14000 ", ("--quick",), 1,
      "NOT VALID: stream/veth/1500/65536/tcp costs 1.400"),
+    ("above", "run=1 kind=pingpong transport=mpa-crc net=veth size=64 rounds=2 "
+     "insns=25000", "run=1 kind=pingpong transport=mpa-crc net=veth size=64 rounds=2 "
+     "insns=25002", ("--quick",), 1, "ABOVE its ceiling: ping/mpa-crc, 12501, not 12500"),
+    ("lost-row", "row=conns/64 ", "row=conns/65 ", ("--quick",), 1,
+     "conns/65, 550, has no ceiling"),
     ("lacking", "transport=mpa-crc conns", "transport=mpa conns", ("--quick",), 1,
      "not measured"),
 ]
@@ -219,9 +226,10 @@ def program_cases():
             report.write(path, text)
             return path
         bounds = write("bounds", FINE)
+        files = "--bounds", bounds, "--ceilings", write("ceilings", CEILINGS)
         for name, old, new, options, wanted, words in PROGRAM:
             write("rows", made().replace("=970", "=990").replace(old or "\0", new))
-            status, said = run("--bounds", bounds, *options, out)
+            status, said = run(*files, *options, out)
             yield "program." + name, status == wanted and words in said, said
         with open(os.path.join(out, "results.csv"), encoding="ascii") as file:
             found = {row["row"]: row for row in csv.DictReader(file)}

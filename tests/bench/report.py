@@ -6,8 +6,8 @@ DIRECTORY has the lines of all parts in "rows"; results.csv, tables.rst and the 
 the plot are written next to it. --compare shows instead the additional cost of each row
 over another directory, --doc puts the tables into a text.
 
-The status is 1 if a goal was missed, a row was lost or the run is not valid, and 2 if
-the input is invalid. With --quick or --recorded a bound may be missed if the recorded
+The status is 1 if a goal was missed, a row was lost or is above its ceiling, or the run
+is not valid, and 2 if the input is invalid. With --quick or --recorded a bound may be missed if the recorded
 value misses it as well.
 """
 
@@ -248,6 +248,44 @@ def parse_bounds(text):
     return bounds
 
 
+def parse_ceilings(text):
+    """{row: most} of tests/bench/ceilings"""
+    found = {}
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if len(words) != 2 or not words[1].isdecimal() or words[0] in found:
+            raise Bad("ceilings: cannot parse: " + line)
+        found[words[0]] = int(words[1])
+    return found
+
+
+def is_ours(row):
+    return row.get("transport", "mpa").startswith(("mpa", "rnic"))
+
+
+def our_costs(rows):
+    """{row: instructions of a message or a round trip}, which ceilings are of"""
+    unit = {"stream": "messages", "pingpong": "rounds"}
+    return {row["row"]: ratio(min(row["insns"], row.get("insns_again", row["insns"])),
+                              row[unit[row["kind"]]])
+            for row in rows
+            if "skip" not in row and row["kind"] in unit and is_ours(row)}
+
+
+def too_high(rows, ceilings, quick):
+    """Rows above their ceilings; each of ours in quick mode must have one."""
+    costs = our_costs(rows)
+    for name, most in ceilings.items():
+        if name not in costs:
+            yield "%s has a ceiling, and is not measured" % name
+        elif costs[name] > most:
+            yield "ABOVE its ceiling: %s, %.0f, not %d" % (name, costs[name], most)
+    for name in costs.keys() - ceilings.keys() if quick else ():
+        yield "%s, %.0f, has no ceiling" % (name, costs[name])
+
+
 def verdict(measured, sense, bound, aim, recorded):
     def within(limit):
         return limit is None or (
@@ -472,7 +510,8 @@ def report(out, options):
         writer.writerows(rows)
     write_plot(out, rows)
     write(os.path.join(out, "tables.rst"), text)
-    wrong = invalid(rows)
+    wrong = [*invalid(rows), *too_high(rows, parse_ceilings(read(options.ceilings)),
+                                       options.quick)]
     print(text, *remarks(rows), *wrong, sep="\n")
     return not (reached(goals, options.quick or options.recorded) and not wrong)
 
@@ -505,8 +544,8 @@ def compare(base, new):
         else:
             more = after / before - 1 if before else float(after and "inf")
             # The limit itself is allowed, however it is rounded
-            said = ("not ours" if not now[name].get("transport", "mpa")
-                    .startswith("mpa") else "WORSE" if more > LOSS + 1e-9 else
+            said = ("not ours" if not is_ours(now[name]) else
+                    "WORSE" if more > LOSS + 1e-9 else
                     "better" if more < -LOSS else "same")
         lines.append([name, cell(before, "short"), cell(after, "short"),
                       cell(more, "%"), said])
@@ -536,6 +575,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--recorded", action="store_true")
     parser.add_argument("--bounds", default=os.path.join(HERE, "bounds"))
+    parser.add_argument("--ceilings", default=os.path.join(HERE, "ceilings"))
     parser.add_argument("--compare", metavar="BASE")
     parser.add_argument("--doc", metavar="TEXT")
     parser.add_argument("directory")
