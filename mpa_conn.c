@@ -165,8 +165,8 @@ void mpa_conn_kick_put(struct mpa_conn *conn)
 EXPORT_SYMBOL_IF_KUNIT(mpa_conn_kick_put);
 
 /*
- * In a callback, with mpa_conn_runs(): as mpa_conn_kick(), for what @phase does.
- * There is no other round for it if this one comes to that yet.
+ * In a callback, with mpa_conn_runs(): as mpa_conn_kick(), for what @phase
+ * does. There is no other round for it if this one comes to that yet.
  */
 void mpa_conn_again(struct mpa_conn *conn, enum mpa_phase phase)
 {

@@ -138,6 +138,17 @@ enum mpa_flag {
  * @sack_max: most octets that they can take; constant in MPA_STATE_FULL
  * @accecn: octets left for AccECN in each segment; constant in MPA_STATE_FULL
  * @emss: as mpa_tx_emss(), when mpa_conn.mulpdu was last looked at; or 0
+ * @lowered: EMSS that mpa_tcp_lower_emss() gave TCP, or 0; mpa_mulpdu() reads
+ *	@lowered and @whole without a lock
+ * @whole: EMSS of the path, in place of which TCP got @lowered
+ * @mtu: path MTU at that time
+ * @window: largest window that the peer had announced by then
+ * @clamp: MSS that was negotiated, while TCP has @lowered in its place; or 0
+ * @same: length of the last FPDUs
+ * @run: how many FPDUs of that length there were in a row; 0 if the EMSS must
+ *	be that of the path for the next one
+ * @need: how long a run must be to lower the EMSS: more after each that ended
+ * @others: how many FPDUs in a row do not fill segments of @lowered
  * @may_send: FPDUs may be sent (CS-29)
  * @fin: TCP was asked to send its FIN
  * @busy: tcp_sendmsg_locked() is running: ignore the write_space() it causes
@@ -157,6 +168,15 @@ struct mpa_conn_tx {
 	u32			sack_max;
 	u32			accecn;
 	u32			emss;
+	u32			lowered;
+	u32			whole;
+	u32			mtu;
+	u32			window;
+	u32			clamp;
+	u32			same;
+	u32			run;
+	u32			need;
+	u32			others;
 	bool			may_send;
 	bool			fin;
 	bool			busy;
@@ -587,17 +607,25 @@ bool mpa_connect_is_work(const struct work_struct *work);
  * @emss: octets of a segment that FPDUs may fill
  * @sack: octets of a segment left for SACK blocks and AccECN, not counted in
  *	@emss
+ * @narrow: @emss was lowered for FPDUs of one length
  * @octets: octets of all segments together; a single segment may be longer
  */
 struct mpa_tcp_room {
 	u32	emss;
 	u32	sack;
+	bool	narrow;
 	u32	octets;
 };
 
 /* mpa_tcp.c APIs: */
 int mpa_tcp_check(struct socket *sock);
-u32 mpa_tcp_emss(struct sock *sk);
+u32 mpa_tcp_emss(struct mpa_conn *conn);
+u32 mpa_tcp_path_emss(const struct mpa_conn *conn);
+void mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss);
+void mpa_tcp_restore_emss(struct mpa_conn *conn);
+u32 mpa_tcp_unsent(const struct sock *sk);
+u32 mpa_tcp_unacked(const struct sock *sk);
+void mpa_tcp_want_space(struct sock *sk);
 bool mpa_tcp_probes_mtu(const struct sock *sk);
 u32 mpa_tcp_sack_octets(const struct sock *sk);
 u32 mpa_tcp_accecn_octets(const struct sock *sk);

@@ -319,6 +319,7 @@ void mpa_sk_off(struct mpa_conn *conn)
 	sk->sk_allocation = conn->allocation;
 	sk->sk_use_task_frag = conn->task_frag;
 	WRITE_ONCE(sk->sk_rcvlowat, conn->rcvlowat);
+	mpa_tcp_restore_emss(conn);
 	if (conn->nagle)
 		tcp_sk(sk)->nonagle &= ~TCP_NAGLE_OFF;
 	if (conn->cork)

@@ -43,9 +43,29 @@ int mpa_tcp_check(struct socket *sock)
 	return 0;
 }
 
-/* Socket lock held. Returns the MSS for now, not reduced for SACK blocks. */
-u32 mpa_tcp_emss(struct sock *sk)
+/*
+ * Socket lock held. True if what mpa_tcp_lower_emss() found holds no longer:
+ * the MTU has changed, something else has set the EMSS, or the EMSS of the path
+ * was bound by half the peer's largest window, which has grown.
+ */
+static bool mpa_tcp_is_stale(const struct mpa_conn *conn)
 {
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
+	const struct mpa_conn_tx *t = &conn->tx;
+
+	return inet_csk(conn->sk)->icsk_pmtu_cookie != t->mtu ||
+	       tp->mss_cache != t->lowered ||
+	       (tp->max_window != t->window && t->whole >= t->window / 2) ||
+	       mpa_tcp_probes_mtu(conn->sk);
+}
+
+/*
+ * Socket lock held. Returns the MSS for now, not reduced for SACK blocks, but
+ * maybe by mpa_tcp_lower_emss().
+ */
+u32 mpa_tcp_emss(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
 	struct inet_connection_sock *icsk = inet_csk(sk);
 	const struct dst_entry *dst = __sk_dst_get(sk);
 
@@ -58,7 +78,78 @@ u32 mpa_tcp_emss(struct sock *sk)
 		if (mtu != icsk->icsk_pmtu_cookie)
 			icsk->icsk_sync_mss(sk, mtu);
 	}
+	if (conn->tx.clamp && mpa_tcp_is_stale(conn))
+		mpa_tcp_restore_emss(conn);
 	return tcp_sk(sk)->mss_cache;
+}
+
+/*
+ * The EMSS that the path allows, or for a moment that of mpa_tcp_lower_emss().
+ * Context: any.
+ */
+u32 mpa_tcp_path_emss(const struct mpa_conn *conn)
+{
+	const struct mpa_conn_tx *t = &conn->tx;
+	u32 emss = READ_ONCE(tcp_sk(conn->sk)->mss_cache);
+	u32 mtu = READ_ONCE(inet_csk(conn->sk)->icsk_pmtu_cookie);
+
+	/* Pairs with smp_wmb() in mpa_tcp_lower_emss(). */
+	smp_rmb();
+	/* With another MTU the path may not allow t->whole any more. */
+	if (emss != READ_ONCE(t->lowered) || mtu != READ_ONCE(t->mtu))
+		return emss;
+	return READ_ONCE(t->whole);
+}
+
+/*
+ * Socket lock held. Have TCP cut segments of @emss octets, if the path allows
+ * more, also what it has not sent yet. TCP computes its EMSS anew at any time,
+ * for instance when the peer's window grows, from the MSS that was negotiated:
+ * so that is what has to be lowered.
+ */
+void mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss)
+{
+	struct inet_connection_sock *icsk = inet_csk(conn->sk);
+	struct tcp_sock *tp = tcp_sk(conn->sk);
+	struct mpa_conn_tx *t = &conn->tx;
+
+	mpa_tcp_restore_emss(conn);
+	if (emss >= tp->mss_cache || mpa_conn_reconnected(conn))
+		return;
+	t->clamp = tp->rx_opt.mss_clamp;
+	t->window = tp->max_window;
+	WRITE_ONCE(t->mtu, icsk->icsk_pmtu_cookie);
+	WRITE_ONCE(t->whole, tp->mss_cache);
+	WRITE_ONCE(t->lowered, emss);
+	/* Pairs with smp_rmb() in mpa_tcp_path_emss(). */
+	smp_wmb();
+	tp->rx_opt.mss_clamp = emss + icsk->icsk_ext_hdr_len +
+			       tp->tcp_header_len - sizeof(struct tcphdr);
+	icsk->icsk_sync_mss(conn->sk, t->mtu);
+	/* Not below net.ipv4.tcp_min_snd_mss, for one */
+	if (tp->mss_cache != emss)
+		mpa_tcp_restore_emss(conn);
+}
+
+/*
+ * Socket lock held. Have TCP cut segments as large as the path allows. A socket
+ * that another user has reconnected has negotiated an MSS of its own.
+ */
+void mpa_tcp_restore_emss(struct mpa_conn *conn)
+{
+	struct inet_connection_sock *icsk = inet_csk(conn->sk);
+	struct mpa_conn_tx *t = &conn->tx;
+
+	sock_owned_by_me(conn->sk);
+
+	if (!t->clamp)
+		return;
+	if (!mpa_conn_reconnected(conn)) {
+		tcp_sk(conn->sk)->rx_opt.mss_clamp = t->clamp;
+		icsk->icsk_sync_mss(conn->sk, icsk->icsk_pmtu_cookie);
+	}
+	t->clamp = 0;
+	WRITE_ONCE(t->lowered, 0);
 }
 
 /*
@@ -152,6 +243,18 @@ u32 mpa_tcp_pages_max(void)
 	return max(frags - 2, 0) * PAGE_SIZE;
 }
 
+/* Octets that TCP has not sent yet. Context: socket lock or slock held. */
+u32 mpa_tcp_unsent(const struct sock *sk)
+{
+	return tcp_sk(sk)->write_seq - tcp_sk(sk)->snd_nxt;
+}
+
+/* Octets that TCP has to send, maybe again. Context: as mpa_tcp_unsent(). */
+u32 mpa_tcp_unacked(const struct sock *sk)
+{
+	return tcp_sk(sk)->write_seq - tcp_sk(sk)->snd_una;
+}
+
 /*
  * True if TCP has room for more. It is given little that it cannot send yet,
  * since it may cut that elsewhere later, but always something, so that it can
@@ -160,7 +263,7 @@ u32 mpa_tcp_pages_max(void)
 bool mpa_tcp_has_room(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 unsent = tp->write_seq - tp->snd_nxt;
+	u32 unsent = mpa_tcp_unsent(sk);
 
 	if (!sk_stream_memory_free(sk) || unsent >= MPA_TCP_UNSENT)
 		return false;
@@ -168,16 +271,25 @@ bool mpa_tcp_has_room(const struct sock *sk)
 }
 
 /*
- * Socket lock held. As mpa_tcp_has_room(). If there is no room write_space() is
- * called later: TCP tests SOCK_NOSPACE after it has processed an ACK.
+ * Socket lock held. Have TCP call write_space(): it tests SOCK_NOSPACE after it
+ * has processed an ACK, and after it has sent an skb at another time.
  */
-bool mpa_tcp_space(struct sock *sk)
+void mpa_tcp_want_space(struct sock *sk)
 {
 	sock_owned_by_me(sk);
 
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+}
+
+/*
+ * Socket lock held. As mpa_tcp_has_room(). If there is no room write_space() is
+ * called later.
+ */
+bool mpa_tcp_space(struct sock *sk)
+{
 	if (mpa_tcp_has_room(sk))
 		return true;
-	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	mpa_tcp_want_space(sk);
 	return false;
 }
 

@@ -16,6 +16,12 @@
  *   octets. Then, and for MPA_SACK_IDLE after the last hole, FPDUs leave room
  *   for SACK blocks, and each segment's worth is a record of its own.
  *
+ * In one skb, TCP cuts segments of the EMSS only. FPDUs that do not fill the
+ * EMSS would have an skb each, which costs several times as much. So while
+ * FPDUs of one length follow each other, MPA lowers the EMSS to the length of
+ * as many of them as fit (mpa_tx_lower()). The MULPDU stays that of the path's
+ * EMSS.
+ *
  * A message moves from tx.queue to tx.cur while it is being laid out, then to
  * tx.sending, then it is handed back. It is never in two places. tx.pos is the
  * stream position after the last octet laid out, tx.sent the one after the last
@@ -33,7 +39,7 @@
 /* Most octets that TCP puts into one skb, so the most for a record of FPDUs */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
-#define MPA_TX_SHORT	256	/* octets to lay out with the socket lock held */
+#define MPA_TX_SHORT	256	/* octets to lay out with the socket locked */
 
 /* True if @tx can be handed back. Drops MPA's own reference on its ubuf. */
 static bool mpa_tx_done(const struct mpa_conn *conn, struct mpa_tx *tx)
@@ -143,7 +149,7 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
  */
 static bool mpa_tx_apart(struct mpa_conn *conn, const struct mpa_train *train)
 {
-	return !train->grow || mpa_tcp_emss(conn->sk) != train->emss ||
+	return !train->grow || mpa_tcp_emss(conn) != train->emss ||
 	       mpa_tcp_sack_octets(conn->sk);
 }
 
@@ -321,7 +327,7 @@ static u32 mpa_tx_fits(const struct mpa_conn *conn, u32 emss)
 /* The current EMSS, less the room left for options. Context: any. */
 u32 mpa_tx_emss(const struct mpa_conn *conn)
 {
-	return mpa_tx_fits(conn, READ_ONCE(tcp_sk(conn->sk)->mss_cache));
+	return mpa_tx_fits(conn, mpa_tcp_path_emss(conn));
 }
 
 /* True if FPDUs are sent with markers or, before full operation, may be. */
@@ -369,15 +375,62 @@ static void mpa_tx_look(struct mpa_conn *conn, bool hole)
 	}
 }
 
+/*
+ * The EMSS, of at most @path, that FPDUs like the last ones fill exactly. With
+ * markers the lengths of FPDUs change with their positions. While room is left
+ * for options, each segment's worth is a record of its own anyway.
+ */
+static u32 mpa_tx_filled(const struct mpa_conn *conn, u32 path)
+{
+	const struct mpa_conn_tx *t = &conn->tx;
+
+	if (t->run < t->need || t->same > path || conn->terms.markers_tx ||
+	    mpa_tx_sack(conn))
+		return round_down(path, MPA_ALIGN);
+	return rounddown(path, t->same);
+}
+
+/*
+ * Socket lock held. Give TCP the EMSS that the FPDUs fill. TCP cuts what it has
+ * not sent by the new EMSS, and what it sends again. One that is only rounded
+ * cuts nothing, since segments are not filled yet; a lower one may be set when
+ * all that TCP has are FPDUs of the run; a higher one when all of it was sent.
+ * Returns false if MPA must wait for that: the next FPDU needs the higher one.
+ */
+static bool mpa_tx_lower(struct mpa_conn *conn)
+{
+	const struct mpa_conn_tx *t = &conn->tx;
+	const struct sock *sk = conn->sk;
+	u32 emss = mpa_tcp_emss(conn);
+	u32 path = mpa_tcp_path_emss(conn);
+	u32 want = mpa_tx_filled(conn, path);
+
+	if (want == emss || mpa_tcp_probes_mtu(sk))
+		return true;
+	if (want < round_down(path, MPA_ALIGN) && want < emss &&
+	    mpa_tcp_unacked(sk) > (u64)t->run * t->same)
+		return true;
+	if (want > emss && mpa_tcp_unsent(sk))
+		return t->run;
+	mpa_tcp_lower_emss(conn, want);
+	return true;
+}
+
 /* Socket lock held. Returns false if there is no room until write_space(). */
 static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 {
 	struct sock *sk = conn->sk;
-	u32 emss = mpa_tcp_emss(sk);
+	u32 emss;
 
 	mpa_tx_look(conn, mpa_tcp_sack_octets(sk));
+	if (!mpa_tx_lower(conn)) {
+		mpa_tcp_want_space(sk);
+		return false;
+	}
+	emss = mpa_tcp_emss(conn);
 	room->emss = mpa_tx_fits(conn, emss);
 	room->sack = emss - room->emss;
+	room->narrow = emss < round_down(mpa_tcp_path_emss(conn), MPA_ALIGN);
 	room->octets = min_t(u32, mpa_tcp_window(sk), MPA_TX_OCTETS);
 	return mpa_tcp_space(sk);
 }
@@ -415,7 +468,8 @@ void mpa_tx_begin(struct mpa_conn *conn)
 	WRITE_ONCE(conn->tx.ooopack, tcp_sk(sk)->rcv_ooopack);
 	WRITE_ONCE(conn->tx.sack_max, mpa_tcp_options_max(sk));
 	WRITE_ONCE(conn->tx.accecn, mpa_tcp_accecn_octets(sk));
-	conn->mulpdu = mpa_mulpdu_of(mpa_tx_fits(conn, mpa_tcp_emss(sk)),
+	conn->tx.need = MPA_TX_RUN;
+	conn->mulpdu = mpa_mulpdu_of(mpa_tx_fits(conn, mpa_tcp_emss(conn)),
 				     conn->terms.markers_tx);
 	release_sock(sk);
 }

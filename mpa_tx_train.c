@@ -66,6 +66,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 		return NULL;
 	memset(train, 0, offsetof(struct mpa_train, record));
 	train->emss = room->emss;
+	train->narrow = room->narrow;
 	train->grow = !room->sack;
 	train->room = max(room->octets, room->emss);
 	train->pages = mpa_tcp_pages_max();
@@ -263,6 +264,22 @@ static void mpa_record_add(struct mpa_train *train, struct mpa_record *record,
 	train->octets += octets;
 }
 
+/*
+ * Note an FPDU of @size octets: mpa_tx_lower() looks for equal ones. @lone if
+ * it does not share an skb with others anyway, or is cut to fill a segment.
+ */
+static void mpa_train_note(struct mpa_conn_tx *t, u32 size, bool lone)
+{
+	bool fills = !t->train->narrow || t->train->emss % size == 0;
+
+	if (lone)
+		t->run = 0;
+	else
+		t->run = size == t->same ? t->run + 1 : 1;
+	t->same = size;
+	t->others = fills ? 0 : t->others + 1;
+}
+
 /* Account for an FPDU of @size octets that has been laid out. */
 static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 			  u32 size)
@@ -448,6 +465,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (err)
 		return err;
 	mpa_train_add(train, record, size);
+	mpa_train_note(&conn->tx, size, zc || tx->next);
 	tx->state &= ~MPA_TX_CUT;
 	if (tx->state & MPA_TX_LAST)
 		mpa_train_laid_out(conn, tx);
@@ -466,9 +484,31 @@ static bool mpa_train_full(const struct mpa_train *train)
 }
 
 /*
+ * True if the EMSS that was lowered is not for @tx: its FPDU is longer, or it
+ * is a source, which fills any segment; or if it was not for many FPDUs before.
+ * Then mpa_tx_lower() ends that. Each time, the next run must be longer.
+ */
+static bool mpa_train_is_outgrown(struct mpa_conn *conn,
+				  const struct mpa_tx *tx)
+{
+	const struct mpa_train *train = conn->tx.train;
+	struct mpa_conn_tx *t = &conn->tx;
+
+	if (!train->narrow ||
+	    (!tx->next && t->others < MPA_TX_RUN &&
+	     mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len,
+			   false) <= train->emss))
+		return false;
+	t->run = 0;
+	t->others = 0;
+	t->need = min(2 * t->need, MPA_TX_RUN_MAX);
+	return true;
+}
+
+/*
  * Lay out a train, as conn->tx.train; with @alone of tx.cur only, which is no
- * source: then the socket lock may be held. Returns 0, also if the train has less
- * than all that is queued; -ENOMEM if there is no memory for any of it; or
+ * source: then the socket lock may be held. Returns 0, also if the train has
+ * less than all that is queued; -ENOMEM if there is no memory for any of it; or
  * another negative errno if the connection has failed.
  */
 int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
@@ -486,7 +526,7 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
 
 	while (err >= 0 && !mpa_train_full(train)) {
 		tx = alone ? conn->tx.cur : mpa_train_next(conn);
-		if (!tx)
+		if (!tx || mpa_train_is_outgrown(conn, tx))
 			break;
 		err = 0;
 		if (mpa_train_can_run(conn, tx))

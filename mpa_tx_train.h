@@ -8,6 +8,8 @@
 #include <linux/uio.h>
 #include "mpa_fpdu.h"
 
+#define MPA_TX_RUN		32	/* FPDUs that make mpa_tx_lower() act */
+#define MPA_TX_RUN_MAX		1024	/* after many changes */
 #define MPA_TRAIN_RECORDS	48
 #define MPA_TRAIN_BVECS		64
 #define MPA_TRAIN_KVECS		128
@@ -46,6 +48,7 @@ struct mpa_record {
  * @iter: octets that TCP has not taken yet
  * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room left
  *	for SACK blocks
+ * @narrow: the EMSS was lowered for FPDUs of one length
  * @grow: a record may have several segments
  * @exact: length of a ULPDU whose FPDU fills a segment, or 0. Not used with
  *	markers, where it depends on the position: see mpa_train_exact().
@@ -67,6 +70,7 @@ struct mpa_train {
 	u16			ungathered;
 	struct iov_iter		iter;
 	u32			emss;
+	bool			narrow;
 	bool			grow;
 	u32			exact;
 	u32			left;

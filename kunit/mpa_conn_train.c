@@ -32,11 +32,23 @@ enum conn_train_full {
 	TRAIN_PAIRS,		/* two FPDUs fill a segment */
 };
 
+/* What comes after FPDUs of one length */
+enum conn_train_after {
+	AFTER_SOURCE,
+	AFTER_LONG,		/* FPDUs too long for the EMSS lowered */
+	AFTER_UNSENT,		/* the same, while TCP has not sent all */
+	AFTER_HOLE,		/* a hole in the peer's stream */
+	AFTER_MTU,		/* TCP computes that very EMSS itself */
+	AFTER_OTHER_MTU,	/* TCP could have a larger one */
+	AFTER_SHORT,		/* FPDUs that do not fill the EMSS lowered */
+};
+
 enum {
 	TRAIN_SEGMENTS	= 2048,
 	TRAIN_FPDUS	= 256,
 	TRAIN_EMSS	= 1448,		/* of 1460, with timestamps */
 	TRAIN_FULL	= 1442,		/* ULPDU that fills a segment */
+	TRAIN_SAME	= 1416,		/* FPDU of 1408 octets */
 	TRAIN_SACK	= 28,		/* three blocks, besides timestamps */
 };
 
@@ -340,7 +352,7 @@ static void train_pages(struct conn_test *t)
 	EXPECT_EQ(t, 1, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy);
 }
 
-/* No FPDU fills a segment: one call for each. @arg: EMSS less by so much */
+/* FPDUs fill the multiple of four below the EMSS. @arg: EMSS less by so much */
 static void train_odd(struct conn_test *t)
 {
 	struct conn_msg *msg;
@@ -354,20 +366,237 @@ static void train_odd(struct conn_test *t)
 	ASSERT_EQ(t, mulpdu, TRAIN_FULL - 4);
 	conn_post_many(t, 10, mulpdu);
 	train_take_messages(t, tr, 10);
-	train_expect(t, tr, 10, 10, 10);
+	train_expect(t, tr, 1, 10, 10);
 
 	msg = train_source(t, 10 * (mulpdu - CONN_HDR));
 	train_take_source(t, tr, msg);
-	train_expect(t, tr, 20, 20, 20);
+	train_expect(t, tr, 2, 20, 20);
 	train_expect_aligned(t, tr, t->in_pos);
+}
+
+static void train_expect_mulpdu(struct conn_test *t, u32 mulpdu)
+{
+	struct mpa_info info;
+
+	mpa_get_info(t->a.conn, &info);
+	EXPECT_EQ(t, mpa_mulpdu(t->a.conn), mulpdu);
+	EXPECT_EQ(t, info.mulpdu, mulpdu);
+	EXPECT_EQ(t, info.emss, mulpdu + TRAIN_EMSS - TRAIN_FULL);
+}
+
+/* After 20 FPDUs in one call, 20 more of @len octets go in another. */
+static void train_after(struct conn_test *t, struct train *tr, u32 len)
+{
+	conn_post_many(t, 20, len);
+	train_take_messages(t, tr, 20);
+	train_expect(t, tr, 2, 40, 40);
+}
+
+/* The path MTU comes to allow @more octets than the EMSS that was lowered. */
+static void train_other_mtu(struct conn_test *t, struct train *tr, u32 more)
+{
+	struct sock *sk = t->sock[0]->sk;
+
+	t->lo_mtu = mpa_peer_lo_mtu(TRAIN_SAME + more + 52);
+	ASSERT_GT(t, t->lo_mtu, 0);
+	/* As TCP does when it is told: nothing of MPA runs. */
+	lock_sock(sk);
+	inet_csk(sk)->icsk_sync_mss(sk, TRAIN_SAME + more + 52);
+	release_sock(sk);
+	train_expect_mulpdu(t, 1408 + 2);
+	train_after(t, tr, 1408);
+	train_expect_mulpdu(t, 1408 + 2 + more);
+	if (more)
+		return;
+	conn_post(t, TRAIN_FULL);
+	ASSERT_EQ(t, train_take(t, tr), TRAIN_FULL);
+	tr->emss = TRAIN_SAME;
+}
+
+/*
+ * FPDUs of one length go in one call, although they do not fill the EMSS of the
+ * path: MPA lowers it, until they end, and no longer than that.
+ */
+static void train_same_length(struct conn_test *t)
+{
+	enum conn_train_after what = conn_arg(t);
+	struct train *tr = train_open_1448(t, 0);
+	struct sock *sk = t->sock[0]->sk;
+	u32 emss = TRAIN_EMSS, i;
+	struct conn_msg *msg;
+
+	/* one more than MPA_TX_RUN */
+	conn_post_many(t, 33, 1408);
+	train_take_messages(t, tr, 33);
+	train_mark(t, tr);
+	conn_post_many(t, 20, 1408);
+	train_take_messages(t, tr, 20);
+	train_expect(t, tr, 1, 20, 20);
+	/* As an ACK does that announces the largest window so far */
+	lock_sock(sk);
+	inet_csk(sk)->icsk_sync_mss(sk, inet_csk(sk)->icsk_pmtu_cookie);
+	release_sock(sk);
+	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, TRAIN_SAME);
+	train_expect_mulpdu(t, TRAIN_FULL);
+
+	switch (what) {
+	case AFTER_SOURCE:
+		msg = train_source(t, 20 * (TRAIN_FULL - CONN_HDR));
+		train_take_source(t, tr, msg);
+		train_expect(t, tr, 2, 40, 40);
+		break;
+	case AFTER_LONG:
+		train_after(t, tr, TRAIN_FULL);
+		break;
+	case AFTER_UNSENT:
+		mpa_peer_stop(&t->peer);
+		tcp_snd_cwnd_set(tcp_sk(sk), 10);
+		conn_post_many(t, 40, 1408);
+		conn_post_many(t, 5, TRAIN_FULL);
+		conn_settle(&t->a);
+		EXPECT_LT(t, tcp_sk(sk)->snd_nxt, tcp_sk(sk)->write_seq);
+		EXPECT_EQ(t, tcp_sk(sk)->write_seq,
+			  tr->base + t->in_pos + 40 * TRAIN_SAME);
+		mpa_peer_continue(&t->peer);
+		train_take_messages(t, tr, 45);
+		break;
+	case AFTER_HOLE:
+		gap_begin(t);
+		gap_fpdus(t, 2, 700);
+		gap_put(t, gap_at(t, 1), t->buf_len);
+		conn_post_many(t, 20, 1408);
+		train_take_messages(t, tr, 20);
+		train_expect(t, tr, 21, 40, 40);
+		train_expect_mulpdu(t, TRAIN_FULL - TRAIN_SACK);
+		break;
+	case AFTER_MTU:
+	case AFTER_OTHER_MTU:
+		emss = TRAIN_SAME;
+		train_other_mtu(t, tr, what == AFTER_MTU ? 0 : 20);
+		break;
+	case AFTER_SHORT:
+		for (i = 0; i < 34; i++)
+			conn_post(t, 800 + 4 * (i % 2));
+		train_take_messages(t, tr, 34);
+		break;
+	}
+	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, emss);
+	train_expect_aligned(t, tr, t->in_pos);
+}
+
+/* The EMSS is lowered also while TCP has always some of that length unsent. */
+static void train_same_loaded(struct conn_test *t)
+{
+	struct train *tr = train_open_1448(t, 0);
+	struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
+
+	mpa_peer_stop(&t->peer);
+	tcp_snd_cwnd_set(tp, 10);
+	conn_post_many(t, 40, 1408);
+	conn_settle(&t->a);
+	conn_post(t, 1408);
+	conn_settle(&t->a);
+	EXPECT_LT(t, tp->snd_nxt, tp->write_seq);
+	EXPECT_EQ(t, tp->mss_cache, TRAIN_SAME);
+	mpa_peer_continue(&t->peer);
+	train_take_messages(t, tr, 41);
+	train_expect_aligned(t, tr, t->in_pos);
+}
+
+/* It is not lowered while that would cut others, which TCP has unsent. */
+static void train_same_behind(struct conn_test *t)
+{
+	struct train *tr = train_open_1448(t, 0);
+	struct sock *sk = t->sock[0]->sk;
+
+	/* As SO_MAX_PACING_RATE: TCP keeps some unsent, with an open window. */
+	lock_sock(sk);
+	sk->sk_max_pacing_rate = 200000;
+	sk->sk_pacing_rate = 200000;
+	sk->sk_pacing_status = SK_PACING_NEEDED;
+	release_sock(sk);
+	t->a.conn->tx.need = 8;
+	conn_post_many(t, 20, TRAIN_FULL);
+	conn_post_many(t, 80, 1408);
+	train_take_messages(t, tr, 100);
+	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, TRAIN_SAME);
+	train_expect_aligned(t, tr, t->in_pos);
+}
+
+/* FPDUs of one length for which the EMSS is not lowered */
+static void train_same_kept(struct conn_test *t)
+{
+	struct train *tr = train_open_1448(t, conn_arg(t));
+	LIST_HEAD(list);
+	u32 i;
+
+	/* With markers an FPDU of 1010 octets has always two: 1024. */
+	t->a.conn->tx.need = CONN_PAGES / 2;
+	for (i = 0; i < CONN_PAGES; i++)
+		list_add_tail(conn_arg(t) ? &conn_msg(t, 1010)->tx.list :
+					    &conn_page_msg(t, 1408)->tx.list,
+			      &list);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	train_take_messages(t, tr, CONN_PAGES);
+	conn_post(t, 800);
+	train_take_messages(t, tr, 1);
+	EXPECT_EQ(t, tcp_sk(t->sock[0]->sk)->mss_cache, TRAIN_EMSS);
+}
+
+/* As TCP when the peer announces its largest window so far */
+static void train_half(struct sock *sk, u32 window)
+{
+	lock_sock(sk);
+	tcp_sk(sk)->max_window = window;
+	inet_csk(sk)->icsk_sync_mss(sk, inet_csk(sk)->icsk_pmtu_cookie);
+	release_sock(sk);
+}
+
+/*
+ * TCP never sends more in a segment than half of the largest window. An EMSS
+ * that MPA has rounded grows with that.
+ */
+static void train_odd_window(struct conn_test *t)
+{
+	struct train *tr = train_open_1448(t, 0);
+	struct sock *sk = t->sock[0]->sk;
+
+	train_half(sk, 2050);
+	conn_post(t, 800);
+	train_take_messages(t, tr, 1);
+	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, 1024);
+	train_half(sk, 65536);
+	conn_post(t, 800);
+	train_take_messages(t, tr, 1);
+	train_expect_mulpdu(t, TRAIN_FULL);
+	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, TRAIN_EMSS);
+	EXPECT_EQ(t, t->a.mulpdu, TRAIN_FULL);
+}
+
+/* The socket that MPA leaves has the EMSS of the path. */
+static void train_same_detached(struct conn_test *t)
+{
+	struct train *tr = train_open_1448(t, 0);
+
+	conn_post_many(t, 33, 1408);
+	train_take_messages(t, tr, 33);
+	conn_post(t, 1408);
+	train_take_messages(t, tr, 1);
+	EXPECT_LT(t, tcp_sk(t->sock[0]->sk)->mss_cache, TRAIN_EMSS);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, tcp_sk(t->sock[0]->sk)->mss_cache, TRAIN_EMSS);
 }
 
 /* More segments than a train has records for, none of them full. */
 static void train_many(struct conn_test *t)
 {
 	struct train *tr = train_open_1448(t, 0);
+	LIST_HEAD(list);
+	u32 i;
 
-	conn_post_many(t, 60, 800);
+	for (i = 0; i < 60; i++)
+		list_add_tail(&conn_msg(t, 800 + 4 * (i % 2))->tx.list, &list);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
 	train_take_messages(t, tr, 60);
 	train_expect(t, tr, 60, 60, 60);
 }
@@ -580,16 +809,6 @@ static u8 *train_first(struct conn_test *t)
 	return first;
 }
 
-static void train_expect_mulpdu(struct conn_test *t, u32 mulpdu)
-{
-	struct mpa_info info;
-
-	mpa_get_info(t->a.conn, &info);
-	EXPECT_EQ(t, mpa_mulpdu(t->a.conn), mulpdu);
-	EXPECT_EQ(t, info.mulpdu, mulpdu);
-	EXPECT_EQ(t, info.emss, mulpdu + TRAIN_EMSS - TRAIN_FULL);
-}
-
 /* Expect that mulpdu() and mpa_mulpdu() report @mulpdu. */
 static void train_told(struct conn_test *t, u32 times, u32 mulpdu)
 {
@@ -758,6 +977,31 @@ static const struct conn_row train_rows[] = {
 	{ "TX-04 TX-06 TX-10: zero copy among small FPDUs", train_pages },
 	{ "TX-04 TX-06: EMSS no multiple of four", train_odd, 1 },
 	{ "TX-04 TX-06: EMSS no multiple of four, but of two", train_odd, 2 },
+	{ "TX-04 TX-06 SZ-09 SZ-11: messages of one length, then a source",
+	  train_same_length, AFTER_SOURCE },
+	{ "TX-04 TX-06 SZ-09: messages of one length, then longer ones",
+	  train_same_length, AFTER_LONG },
+	{ "TX-04 TX-06: messages of one length, unsent, then longer ones",
+	  train_same_length, AFTER_UNSENT },
+	{ "TX-04 TX-06 SZ-01: messages of one length, then a hole",
+	  train_same_length, AFTER_HOLE },
+	{ "SZ-14 SZ-20: messages of one length, then a smaller path MTU",
+	  train_same_length, AFTER_MTU },
+	{ "SZ-09 SZ-14: messages of one length, then another path MTU",
+	  train_same_length, AFTER_OTHER_MTU },
+	{ "messages of one length, then many of others",
+	  train_same_length, AFTER_SHORT },
+	{ "TX-04 TX-06: messages of one length, of which TCP keeps some unsent",
+	  train_same_loaded },
+	{ "TX-04 TX-06: messages of one length, after longer ones, unsent",
+	  train_same_behind },
+	{ "TX-04 TX-06: zero-copy messages of one length", train_same_kept },
+	{ "TX-04 TX-06: messages of one length with markers",
+	  train_same_kept, PEER_M },
+	{ "SZ-09 SZ-14: half the peer's window, no multiple of four, grows",
+	  train_odd_window },
+	{ "messages of one length, then the socket alone",
+	  train_same_detached },
 	{ "TX-03 TX-04: more segments than records", train_many },
 	{ "TX-04 TX-06: source, headers of all lengths", train_source_headers },
 	{ "SZ-15: source, EMSS below the least MULPDU", train_narrow },

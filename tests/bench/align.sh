@@ -18,8 +18,9 @@ TESTS=/root/test
 OUT=/root/out
 DELAY=1ms	# one way, where there is loss
 
-# NAME TRAFFIC LOSS SLOW MTU ADDRESS MARKERS OCTETS; octets of each direction,
-# loss in percent. SLOW is the size of a slow receiver's buffer, or 0: as it is.
+# NAME TRAFFIC LOSS SLOW MTU ADDRESS MARKERS OCTETS [LENGTH]; octets of each
+# direction, loss in percent. SLOW is the size of a slow receiver's buffer, or 0: as it
+# is. With LENGTH messages are ULPDUs of so many octets, not sources.
 ROWS="
 none/oneway		oneway 0 -       1500 4 0 22000000
 none/twoway		twoway 0 -       1500 4 0 12000000
@@ -37,6 +38,9 @@ loss1/oneway/9000	oneway 1 -       9000 4 0 40000000
 loss1/twoway/9000	twoway 1 -       9000 4 0 30000000
 slow/oneway/9000	oneway 0 1048576 9000 4 0 40000000
 loss1/twoway/ipv6	twoway 1 -       1500 6 0 18000000
+loss1/oneway/1408	oneway 1 -       1500 4 0 22528000 1408
+slow/oneway/1408	oneway 0 0       1500 4 0 22528000 1408
+loss1/oneway/9000/4096	oneway 1 -       9000 4 0 40960000 4096
 "
 QUICK="none/oneway loss1/oneway loss1/twoway slow/oneway"
 
@@ -106,7 +110,7 @@ prepare() {
 	(($1 == 0)) || set_sysctl b "net.ipv4.tcp_rmem=4096 $1 $1"
 }
 
-# row NAME TRAFFIC LOSS SLOW MTU ADDRESS MARKERS OCTETS
+# row NAME TRAFFIC LOSS SLOW MTU ADDRESS MARKERS OCTETS [LENGTH]
 row() {
 	local name=$1 traffic=$2 loss=$3 slow=$4 mtu=$5 markers=$7
 	local octets=$(($8 / part))
@@ -114,6 +118,7 @@ row() {
 	local from=$A4 to=$B4 devices=(va) tcpdumps=() key
 	local -A sum=()
 
+	[[ -z ${9-} ]] || bulk=("size=$9" "count=$((octets / $9))")
 	prepare "$slow"
 	path "$loss"
 	[[ $6 != 6 ]] || from=$A6 to=$B6
@@ -131,9 +136,9 @@ row() {
 	[[ $traffic == oneway ]] || judge vb "$to"
 	[[ $slow == - || $loss != 0 ]] || ((sum[tight] * 100 > sum[segments])) ||
 		fail "$name: the window was hardly ever full: ${sum[tight]}"
-	printf 'row=align/%s run=1 kind=align transport=%s net=veth mtu=%d size=65536 traffic=%s loss=%d slow=%d verified=1' \
+	printf 'row=align/%s run=1 kind=align transport=%s net=veth mtu=%d size=%d traffic=%s loss=%d slow=%d verified=1' \
 		"$name" "$( ((markers)) && echo mpa-markers || echo mpa-crc)" \
-		"$mtu" "$traffic" "$loss" "$([[ $slow == - ]]; echo $?)"
+		"$mtu" "${9:-50000}" "$traffic" "$loss" "$([[ $slow == - ]]; echo $?)"
 	for key in segments aligned begin again again_aligned full tight fpdus octets; do
 		printf ' %s=%d' "$key" "${sum[$key]}"
 	done

@@ -32,6 +32,9 @@ COSTS = {"tcp": (8000, 3000, 0), "mpa": (8600, 3200, 8),
 GOALS = {
     "more_per_fpdu": ("<= 400 120 -  # instructions", 75, "met"),
     "c_to_e": ("<= 1.3 1.1 -", 10 / 9.6, "met"),
+    "equal_1408": ("<= 1.5 1 -", 1.2, "bound met"),
+    "equal_4096": ("<= 1.25 1.05 -", 1.05, "met"),
+    "equal_8192": ("<= 1.25 1.05 -", 1.2, "bound met"),
     "d_to_c": ("<= 1.2 1.1 1.1", 1.1, "met"),
     "f_to_c": (">= 5 10 -", 10, "met"),
     "c_to_gso": ("<= 1 - -", 0.8, "met"),
@@ -96,6 +99,11 @@ def made():
                    octets=640, messages=10) for transport, insns in (
                        ("mpa-crc", 3000), ("siw-crc", 20000), ("siw-one", 30000),
                        ("rnic", 4000), ("rnic-one", 9000))]
+    for size, mtu, insns in ((1408, 1500, 12000), (4096, 9000, 10500),
+                             (8192, 9000, 12000)):
+        lines += [flow("stream/veth/%d/%d/%s" % (mtu, size, transport), cost,
+                       transport, size=size, mtu=mtu)
+                  for transport, cost in (("mpa-crc", insns), ("tcp-crc", 10000))]
     lines += [ping("ping/" + transport, insns, transport) for transport, insns in (
         ("mpa-crc", 25000), ("tcp", 20000), ("siw-crc", 40000), ("rnic", 44000))]
     lines += [flow("conns/%d" % conns, insns, "mpa-crc", size=8192, octets=1000,

@@ -203,6 +203,7 @@ octets() {
 	case $1 in
 	64) echo 524288 ;;
 	1408) echo 4325376 ;;
+	4096) echo 6291456 ;;
 	8192) echo 12582912 ;;
 	65536) echo 33554432 ;;
 	esac
@@ -247,6 +248,10 @@ quick() {
 	TRANSPORTS=(tcp mpa-crc)
 	streams veth 1500 64 both
 	pingpongs veth 64
+	TRANSPORTS=(mpa-crc tcp-crc)
+	streams veth 1500 1408 both
+	streams veth 9000 4096 both
+	streams veth 9000 8192 both
 	memory mpa-crc
 }
 
@@ -255,7 +260,7 @@ full() {
 
 	for net in veth lo; do
 		for mtu in 1500 9000; do
-			for size in 65536 8192 1408 64; do
+			for size in 65536 8192 4096 1408 64; do
 				streams $net $mtu $size both
 			done
 			streams $net $mtu 65536 tx

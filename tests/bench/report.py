@@ -166,8 +166,8 @@ def against(name, ours, theirs, **where):
         for transport in (ours, theirs)))
 
 
-def octet(ours, theirs):
-    return against("insn_per_octet", ours, theirs)
+def octet(ours, theirs, **where):
+    return against("insn_per_octet", ours, theirs, **where)
 
 
 def small(ours, theirs):
@@ -205,6 +205,12 @@ def memory(rows):
 GOALS = [
     ("more_per_fpdu", "(B - A) per FPDU, instructions", more_per_fpdu, True),
     ("c_to_e", "C/E", octet("mpa-crc", "tcp-crc"), True),
+    ("equal_1408", "C/E, 1408 octets with MTU 1500",
+     octet("mpa-crc", "tcp-crc", size=1408), True),
+    ("equal_4096", "C/E, 4096 octets with MTU 9000",
+     octet("mpa-crc", "tcp-crc", size=4096, mtu=9000), True),
+    ("equal_8192", "C/E, 8192 octets with MTU 9000",
+     octet("mpa-crc", "tcp-crc", size=8192, mtu=9000), True),
     ("d_to_c", "D/C", octet("mpa-markers", "mpa-crc"), True),
     ("f_to_c", "F/C", octet("siw-crc", "mpa-crc"), True),
     ("c_to_gso", "C/F2 (siw with FPDU > MSS)", octet("mpa-crc", "siw-gso"), True),
