@@ -405,6 +405,7 @@ struct rnic_payload {
  * @id: of that request
  * @at: where the next octet goes
  * @sgl: memory of it
+ * @mr: region of the last RDMA Write, with a user, during recv() only; or NULL
  */
 struct rnic_rx {
 	u32		msn[RDMAP_QUEUES];
@@ -416,6 +417,7 @@ struct rnic_rx {
 	u64		id;
 	struct rnic_at	at;
 	struct rnic_sgl	sgl;
+	struct rnic_mr	*mr;
 };
 
 /**
@@ -667,6 +669,8 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max);
 int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents,
 		   unsigned int *offset);
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
+enum rnic_mr_error rnic_mr_check(const struct rnic_mr *mr, struct ib_pd *pd,
+				 u32 stag, int access, u64 addr, u64 len);
 struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 			    int access, u64 addr, u64 len,
 			    enum rnic_mr_error *err);

@@ -412,8 +412,9 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	return 0;
 }
 
-static enum rnic_mr_error mr_check(const struct rnic_mr *mr, struct ib_pd *pd,
-				   u32 stag, int access, u64 addr, u64 len)
+/* May @len octets at @addr be used for @access? By a user. */
+enum rnic_mr_error rnic_mr_check(const struct rnic_mr *mr, struct ib_pd *pd,
+				 u32 stag, int access, u64 addr, u64 len)
 {
 	u64 end;
 
@@ -453,7 +454,7 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 	if (mr && !atomic_inc_not_zero(&mr->users))
 		mr = NULL;
 	if (mr) {
-		*err = mr_check(mr, pd, stag, access, addr, len);
+		*err = rnic_mr_check(mr, pd, stag, access, addr, len);
 		if (*err) {
 			mr_drop(mr);
 			mr = NULL;

@@ -86,24 +86,44 @@ static u32 read_error(enum rnic_mr_error err)
 /* To a region that has room for them. By a user. */
 static void place_tagged(const struct rnic_mr *mr, const struct seg *seg)
 {
-	struct rnic_payload from;
+	struct rnic_payload from __uninitialized;
 
 	payload_of(seg, &from);
 	rnic_mr_place(mr, seg->hdr.to, &from, seg->len);
 }
 
+/* Whoever waits until the region of the last Write has no users goes on. */
+static void write_end(struct rnic_rx *rx)
+{
+	if (!rx->mr)
+		return;
+	rnic_mr_put(rx->mr);
+	rx->mr = NULL;
+}
+
+/*
+ * The segments of a Write have one region, and each is checked against it. To
+ * find it, and to become its user, is for the first: for it and all that follow
+ * in a call of recv().
+ */
 static u32 write_place(struct rnic_qp *qp, const struct seg *seg)
 {
+	const struct rdmap_hdr *hdr = &seg->hdr;
+	struct rnic_rx *rx = &qp->rx;
 	enum rnic_mr_error err;
-	struct rnic_mr *mr;
 
-	mr = rnic_mr_get(qp->dev, qp->ib.pd, seg->hdr.stag,
-			 IB_ACCESS_REMOTE_WRITE, seg->hdr.to, seg->len, &err);
-	if (!mr)
-		return tagged_error(err);
+	if (!rx->mr || rnic_mr_check(rx->mr, qp->ib.pd, hdr->stag,
+				     IB_ACCESS_REMOTE_WRITE, hdr->to,
+				     seg->len)) {
+		write_end(rx);
+		rx->mr = rnic_mr_get(qp->dev, qp->ib.pd, hdr->stag,
+				     IB_ACCESS_REMOTE_WRITE, hdr->to, seg->len,
+				     &err);
+		if (!rx->mr)
+			return tagged_error(err);
+	}
 	if (!seg->placed)
-		place_tagged(mr, seg);
-	rnic_mr_put(mr);
+		place_tagged(rx->mr, seg);
 	return 0;
 }
 
@@ -216,7 +236,7 @@ static u32 recv_begin(struct rnic_qp *qp)
 
 static void recv_place(struct rnic_rx *rx, const struct seg *seg)
 {
-	struct rnic_payload from;
+	struct rnic_payload from __uninitialized;
 	u32 left, part;
 
 	payload_of(seg, &from);
@@ -355,7 +375,7 @@ static u32 (*const takers[RDMAP_OPS])(struct rnic_qp *qp,
 static void seg_octets(struct seg *seg)
 {
 	const struct kvec *first = seg->ulpdu->frag;
-	struct iov_iter iter;
+	struct iov_iter iter __uninitialized;
 
 	seg->nr_octets = min_t(u32, seg->ulpdu->len, sizeof(seg->copy));
 	seg->octets = first->iov_base;
@@ -383,7 +403,11 @@ static u32 take_seg(struct rnic_qp *qp, struct seg *seg)
 	if (!seg->hdr_len)
 		return RDMAP_ERR_UNSPECIFIED;
 	err = rdmap_hdr_check(&seg->hdr, qp->version);
-	return err ?: takers[seg->hdr.opcode](qp, seg);
+	if (err)
+		return err;
+	if (seg->hdr.opcode != RDMAP_OP_WRITE)
+		write_end(&qp->rx);
+	return takers[seg->hdr.opcode](qp, seg);
 }
 
 /* Octets of the headers that a Terminate repeats: also those of a Request */
@@ -399,10 +423,10 @@ static u32 term_len(const struct seg *seg)
 static void deliver(struct rnic_qp *qp, struct mpa_conn *conn,
 		    const struct mpa_ulpdu *ulpdu, bool placed)
 {
-	struct seg seg;
+	/* To fill it with zeroes would cost more than the rest of this. */
+	struct seg seg __uninitialized;
 	u32 err;
 
-	/* Not @copy: that would cost more than the rest of this. */
 	seg.ulpdu = ulpdu;
 	seg.conn = conn;
 	seg.placed = placed;
@@ -463,6 +487,7 @@ static void recv_ahead(struct rnic_qp *qp, struct mpa_conn *conn,
 		if (ahead[i].placed)
 			rnic_count(qp->dev, RNIC_STAT_RX_AHEAD);
 	}
+	write_end(&qp->rx);
 }
 
 void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
@@ -482,6 +507,7 @@ void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
 		deliver(qp, conn, rx->ulpdu + i, false);
 	if (rnic_ooo_any(qp))
 		deliver_ahead(qp, conn, rx->delivered);
+	write_end(&qp->rx);
 	/* Once for all of a call: most consumers then poll all of them. */
 	rnic_qp_notify(qp);
 }

@@ -547,6 +547,66 @@ static void notify_test(struct kunit *test)
 static const int notify_requests[] = { 1, 2 };
 KUNIT_ARRAY_PARAM(notify, notify_requests, NULL);
 
+static void invalidate_again(struct rnic_kunit *rk)
+{
+	/* Nobody uses it while a handler runs. */
+	if (rk->notified == 1)
+		KUNIT_EXPECT_EQ(rk->test, 0,
+				rnic_mr_invalidate(rk->dev, &rk->pd,
+						   rk->mr->stag, 0, NULL));
+	post_again(rk);
+}
+
+/*
+ * Segments of RDMA Writes that come in one call of recv() are each checked: one
+ * past the end; or one after an invalidation by the handler of a Send.
+ */
+static void write_test(struct kunit *test)
+{
+	static const u64 offset[] = { 0, PAGE_SIZE };
+	u64 last = offset[*(const int *)test->param_value];
+	static const u8 send[2][18] = {
+		{ 0x41, 0x43, [13] = 1 }, { 0x41, 0x43, [13] = 2 },
+	};
+	u8 write[2][15] = {
+		{ 0xc1, 0x40, [14] = 1 }, { 0xc1, 0x40, [14] = 2 },
+	};
+	const struct kvec frag[4] = {
+		{ write[0], 15 }, { (void *)send[0], 18 },
+		{ (void *)send[1], 18 }, { write[1], 15 },
+	};
+	const struct mpa_ulpdu ulpdus[4] = {
+		{ 0, 15, 1, frag },
+		last ? (struct mpa_ulpdu){ 40, 15, 1, frag + 3 } :
+		       (struct mpa_ulpdu){ 40, 18, 1, frag + 1 },
+		{ 80, 18, 1, frag + 2 }, { 120, 15, 1, frag + 3 },
+	};
+	struct mpa_rx rx = { .ulpdu = ulpdus, .nr = 1, .delivered = 160 };
+	struct rnic_kunit *rk = test->priv;
+
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
+	put_unaligned_be32(rk->mr->stag, write[0] + 2);
+	put_unaligned_be64(RK_IOVA, write[0] + 6);
+	put_unaligned_be32(rk->mr->stag, write[1] + 2);
+	put_unaligned_be64(RK_IOVA + last, write[1] + 6);
+	rk_up(rk, 1, 1);
+	KUNIT_ASSERT_EQ(test, 0, rk_post_recv(rk, NULL, 0));
+	rk->on_notify = invalidate_again;
+	rnic_req_notify_cq(&rk->cq.ib, IB_CQ_NEXT_COMP);
+	rnic_rx_recv(rk->qp, &rk->conn, &rx);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&rk->mr->users));
+	rx.nr = last ? 2 : 4;
+	rnic_rx_recv(rk->qp, &rk->conn, &rx);
+	KUNIT_EXPECT_EQ(test, 1, rk->mem[16]);
+	KUNIT_EXPECT_EQ(test, 0, rk->mem[16 + PAGE_SIZE]);
+	KUNIT_EXPECT_TRUE(test, rk->qp->failed);
+	KUNIT_EXPECT_EQ(test, last ? 1 : 0, atomic_read(&rk->mr->users));
+}
+
+static const int write_rows[] = { 0, 1 };
+KUNIT_ARRAY_PARAM(write, write_rows, NULL);
+
 static struct kunit_case rx_cases[] = {
 	KUNIT_CASE_PARAM(seg_test, row_gen_params),
 	KUNIT_CASE(wrap_test),
@@ -555,6 +615,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(short_test),
 	KUNIT_CASE(terminated_test),
 	KUNIT_CASE_PARAM(notify_test, notify_gen_params),
+	KUNIT_CASE_PARAM(write_test, write_gen_params),
 	{}
 };
 
