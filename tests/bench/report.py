@@ -153,11 +153,13 @@ def find(rows, **where):
 
 # Goals: each function takes the rows and gives the figure, or None
 
-def more_per_fpdu(rows):
-    """Instructions of an FPDU beyond those of its octets in plain TCP."""
-    mpa, tcp = [find(rows, transport=name, **MAIN) for name in ("mpa", "tcp")]
-    return (mpa["insn_per_octet"] - tcp["insn_per_octet"]) * mpa["octets"] / \
-        mpa["fpdus"] if mpa and tcp else None
+def more_per_fpdu(more, less):
+    """Instructions of an FPDU of @more beyond those of its octets in @less"""
+    def goal(rows):
+        mine, other = (find(rows, transport=name, **MAIN) for name in (more, less))
+        return (mine["insn_per_octet"] - other["insn_per_octet"]) * mine["octets"] / \
+            mine["fpdus"] if mine and other else None
+    return goal
 
 
 def against(name, ours, theirs, **where):
@@ -203,7 +205,10 @@ def memory(rows):
 
 # name, description, function, whether quick mode has it
 GOALS = [
-    ("more_per_fpdu", "(B - A) per FPDU, instructions", more_per_fpdu, True),
+    ("more_per_fpdu", "(B - A) per FPDU, instructions",
+     more_per_fpdu("mpa", "tcp"), True),
+    ("crc_per_fpdu", "(C - B) per FPDU, instructions",
+     more_per_fpdu("mpa-crc", "mpa"), True),
     ("c_to_e", "C/E", octet("mpa-crc", "tcp-crc"), True),
     ("equal_1408", "C/E, 1408 octets with MTU 1500",
      octet("mpa-crc", "tcp-crc", size=1408), True),
