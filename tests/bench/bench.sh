@@ -86,7 +86,7 @@ doc() {
 	local text=$TOP/Documentation/networking/mpa-performance
 
 	"$PARTS/report.py" --doc "$text.rst" "$OUT"
-	cp "$OUT/mpa-performance.svg" "$text.svg"
+	cp "$OUT"/mpa-performance-*.svg "${text%/*}"
 }
 
 bench() {

@@ -404,8 +404,8 @@ def native_table(rows):
 # Of rows that differ in the transport alone
 RATIOS = [("B/A", "mpa", "tcp"), ("C/E", "mpa-crc", "tcp-crc"),
           ("C/A", "mpa-crc", "tcp"), ("D/C", "mpa-markers", "mpa-crc"),
-          ("F/C", "siw-crc", "mpa-crc"), ("C/F2", "mpa-crc", "siw-gso"),
-          ("G/C", "ktls", "mpa-crc")]
+          ("H/C", "rnic", "mpa-crc"), ("F/C", "siw-crc", "mpa-crc"),
+          ("C/F2", "mpa-crc", "siw-gso"), ("G/C", "ktls", "mpa-crc")]
 
 
 def ratios(rows):
@@ -490,13 +490,16 @@ def write_plot(out, rows):
             " ".join(map(str, line)) + "\n" for line in lines))
     main = matching(rows, **MAIN)
     label = {row["row"]: '"%s"' % (row["letter"] or row["transport"]) for row in main}
-    data("octet", [(label[row["row"]],
-                    row.get("tx_insn_per_octet", row["insn_per_octet"]),
-                    row.get("rx_insn_per_octet", 0)) for row in main])
-    plain = find(rows, transport="tcp", **MAIN).get("insn_per_octet", 0)
-    data("fpdu", [(label[row["row"]], (row["insn_per_octet"] - plain)
-                   * row["octets"] / row["fpdus"]) for row in main
-                  if row["octets"] <= row["fpdus"] * row["emss_end"]])
+    sums = {row["transport"]: (label[row["row"]],
+                               row.get("tx_insn_per_octet", 0),
+                               row.get("rx_insn_per_octet", row["insn_per_octet"]))
+            for row in main}
+    data("octet", sums.values())
+    data("crc", [sums[name] for name in ("tcp", "tcp-crc", "mpa", "mpa-crc")
+                 if name in sums])
+    data("markers", [(row["size"], row["D/C"]) for row in ratios(rows)
+                     if row["D/C"] and (row["net"], row["mtu"], row["conns"]) ==
+                     ("veth", 1500, 1)])
     data("align", [('"%s"' % row["row"].partition("/")[2],
                     100 * row["aligned_share"])
                    for row in matching(rows, kind="align")])
