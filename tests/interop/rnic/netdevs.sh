@@ -3,12 +3,8 @@
 # Devices on netdevs other than a veth, each with an rping over it; what the tools say of a
 # device and its connection; and pyverbs' own tests.
 
-# add SIDE ARGUMENT...: a netdev, where the kernel has that kind
-add() {
-	ip -n "$1" link add "${@:2}" && return
-	echo "this kernel has none"
-	exit 77
-}
+# add SIDE ARGUMENT...: a netdev
+add() { ip -n "$1" link add "${@:2}" || fail "no netdev: ${*:2}"; }
 
 # The RDMA core takes 127.0.0.1 for any address, and needs a P_Key to connect to it
 made_lo() {
@@ -19,6 +15,7 @@ made_lo() {
 made_vlan() {
 	local side
 
+	modprobe 8021q
 	for side in a b; do
 		add $side link v$side name over type vlan id 5
 		address $side over 1500 "10.0.5.$2" "fd05::$2"
@@ -30,6 +27,7 @@ made_vlan() {
 made_bond() {
 	local side
 
+	modprobe bonding max_bonds=0
 	for side in a b; do
 		add $side name over type bond mode active-backup
 		ip -n $side link set v$side down
