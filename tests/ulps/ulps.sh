@@ -36,7 +36,7 @@ job_part() {
 		echo
 	} >"$OUT/$name.script"
 	VM_KEEP=$OUT/$name.guest "$VM_DIR/${guest[0]}" "${guest[@]:1}" \
-		--kernel "$kernel" --timeout 3000 \
+		--kernel "$kernel" --with ulps --timeout 3000 \
 		--file "$TOP/tests/net/socket:/root/test" \
 		--file "$TOP/tests/ulps/cases:/root/ulps" --file "$OUT/tree.tar" \
 		--file "$copies:/root/copies" --get "/root/out:$OUT/$name" \
