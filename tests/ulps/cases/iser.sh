@@ -20,14 +20,22 @@ iser_down() {
 	modprobe -r iscsi_target_mod target_core_mod
 }
 
+# endpoint ADDRESS: with the port
+endpoint() {
+	[[ $1 == *:* ]] && echo "[$1]:3260" || echo "$1:3260"
+}
+
 # portal ADDRESS: LIO has a TCP listener for each portal. An iWARP device needs the same
 # port, so that one is in a namespace that is gone
 portal() {
-	unshare -n mkdir "$TPG/np/$1:3260" || fail "no portal"
-	echo 1 >"$TPG/np/$1:3260/iser" || fail "no iser at $1"
+	local portal
+
+	portal=$TPG/np/$(endpoint "$1")
+	unshare -n mkdir "$portal" || fail "no portal"
+	echo 1 >"$portal/iser" || fail "no iser at $1"
 }
 
-# lio ADDRESS [NAME=VALUE...]: a target, with these parameters
+# lio ADDRESS MB [NAME=VALUE...]: a target, with these parameters
 lio() {
 	local param
 
@@ -35,7 +43,7 @@ lio() {
 	# Not null_blk: isert passes immediate data where they lie, at any address, and
 	# null_blk writes beyond its pages then
 	mkdir -p "$LIO"/core/rd_mcp_0/disk
-	echo rd_pages=16384 >"$LIO"/core/rd_mcp_0/disk/control
+	echo rd_pages=$(($2 * 256)) >"$LIO"/core/rd_mcp_0/disk/control
 	echo 1 >"$LIO"/core/rd_mcp_0/disk/enable || fail "no backstore"
 	mkdir -p "$TPG/lun/lun_0" "$TPG/acls/$INITIATOR" || fail "no target"
 	ln -s "$LIO"/core/rd_mcp_0/disk "$TPG/lun/lun_0/disk"
@@ -44,7 +52,7 @@ lio() {
 	printf user >"$TPG/acls/$INITIATOR/auth/userid"
 	printf secretsecret >"$TPG/acls/$INITIATOR/auth/password"
 	echo 1 >"$TPG/attrib/authentication"
-	for param in "${@:2}"; do
+	for param in "${@:3}"; do
 		echo "${param#*=}" >"$TPG/param/${param%%=*}"
 	done
 	portal "$1"
@@ -74,7 +82,7 @@ initiator() {
 }
 
 found() {
-	timeout 60 iscsiadm -m discovery -t st -p "$1:3260" -I iser |
+	timeout 60 iscsiadm -m discovery -t st -p "$(endpoint "$1")" -I iser |
 		tee /dev/stderr | grep -q "$NAME" || fail "not discovered"
 }
 
@@ -88,15 +96,18 @@ logout() {
 	until_true 20 test ! -e /dev/sda || fail "/dev/sda is left"
 }
 
-# iser KIND_A KIND_B [ADDRESS [INITIALR2T]]
-up() {
-	local addr=${3:-$B4}
-
-	wire "$1" "$2"
-	at_b lio "$addr" InitialR2T="${4:-Yes}"
-	initiator "${4:-Yes}"
-	found "$addr"
+# ready ADDRESS [INITIALR2T [MB]]: a target, logged in
+ready() {
+	at_b lio "$1" "${3:-64}" InitialR2T="${2:-Yes}"
+	initiator "${2:-Yes}"
+	found "$1"
 	login
+}
+
+# up KIND_A KIND_B [ADDRESS [INITIALR2T]]
+up() {
+	wire "$1" "$2"
+	ready "${3:-$B4}" "${4-}"
 }
 
 iser() {
@@ -107,7 +118,7 @@ iser() {
 
 wrong_secret() {
 	wire mpa mpa
-	lio "$B4"
+	lio "$B4" 64
 	initiator Yes wrongwrongwrong 1
 	found "$B4"
 	! timeout 60 iscsiadm -m node -T "$NAME" -l || fail "logged in"
@@ -143,6 +154,11 @@ logout_loaded() {
 	logout
 }
 
+# start ADDRESS [MB], stop: for conditions.sh
+FILE=/dev/sda
+start() { ready "$1" Yes "${2-}"; }
+stop() { logout; }
+
 for ends in "${ENDS[@]}"; do
 	# shellcheck disable=SC2086
 	test_case "iser.${ends/ /.}" "discovery, CHAP, fio, compared" iser $ends
@@ -153,3 +169,4 @@ test_case iser.mpa.mpa.target_lost "the target goes and comes back under load" \
 	target_lost
 test_case iser.mpa.mpa.logout "logout under load" logout_loaded
 test_case iser.mpa.mpa.secret "a wrong secret is refused" wrong_secret
+condition_cases iser

@@ -7,13 +7,15 @@
 OUT=/root/out
 LIMIT=300		# seconds for a case
 CONFIG=/sys/kernel/config
-A4=10.0.0.1 B4=10.0.0.2
+A4=10.0.0.1 B4=10.0.0.2 A6=fd00::1 B6=fd00::2
 NAME=iqn.2024-01.test:disk	# of the iSCSI target
 # Devices at the client's end and the server's
 ENDS=("mpa mpa" "mpa siw" "siw mpa" "mpa_nocrc siw" "siw mpa_nocrc")
 # Without one of ours: is a failure siw's own?
 [[ -z ${LONG-} ]] || ENDS+=("siw siw" "siw_crc siw_crc")
 HOSTNQN=nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-000000000001
+
+. "$CASES/conditions.sh"
 
 begin_all() {
 	mkdir -p "$OUT" "$CONFIG" /var/lib /mnt
@@ -72,22 +74,33 @@ at_b() {
 
 # The wire
 
-# routes DEV ADDRESS PEER TABLE: which go with the link
-routes() { ip route replace "$3" dev "$1" src "$2" table "$4"; }
+# routes DEV HERE THERE TABLE: which go with the link; HERE4 and HERE6 are its addresses
+routes() {
+	local family here there
 
-routes_a() { routes va $A4 $B4 101; }
-routes_b() { routes vb $B4 $A4 102; }
+	for family in 4 6; do
+		here=$2$family there=$3$family
+		ip route replace "${!there}" dev "$1" src "${!here}" table "$4"
+	done
+}
 
-# half DEV ADDRESS OTHER PEER TABLE: one end
+routes_a() { routes va A B 101; }
+routes_b() { routes vb B A 102; }
+
+# half DEV OTHER HERE THERE TABLE: one end
 half() {
-	local mac
+	local mac family here there
 
-	mac=$(cat "/sys/class/net/$3/address")
-	sysctl -qw "net.ipv4.conf.$1.accept_local=1" "net.ipv4.conf.$1.rp_filter=0"
-	ip addr add "$2/24" dev "$1"
-	ip neigh add "$4" lladdr "$mac" dev "$1" nud permanent
-	ip rule add pref 1 iif "$1" lookup local
-	ip rule add pref 2 to "$4" lookup "$5"
+	mac=$(cat "/sys/class/net/$2/address")
+	sysctl -qw "net.ipv4.conf.$1.accept_local=1" "net.ipv4.conf.$1.rp_filter=0" \
+		"net.ipv6.conf.$1.accept_dad=0"
+	for family in 4 6; do
+		here=$3$family there=$4$family
+		ip addr add "${!here}/24" dev "$1"
+		ip neigh add "${!there}" lladdr "$mac" dev "$1" nud permanent
+		ip -$family rule add pref 1 iif "$1" lookup local
+		ip -$family rule add pref 2 to "${!there}" lookup "$5"
+	done
 }
 
 # device NAME KIND NETDEV: mpa asks for CRCs, mpa_nocrc and siw do not; siw_crc has been
@@ -103,6 +116,8 @@ device() {
 
 # wire KIND_A KIND_B [MTU]: devices at both ends
 wire() {
+	local family
+
 	[[ -z ${PAIR-} ]] || {
 		device iwa "$1" eth0
 		at_b device iwb "$2" eth0
@@ -112,37 +127,45 @@ wire() {
 	ip link set va up
 	ip link set vb up
 	sysctl -qw net.ipv4.conf.all.rp_filter=0
-	half va $A4 vb $B4 101
-	half vb $B4 va $A4 102
+	half va vb A B 101
+	half vb va B A 102
 	routes_a
 	routes_b
-	ip rule add pref 10 lookup local
-	ip rule del pref 0
+	for family in 4 6; do
+		ip -$family rule add pref 10 lookup local
+		ip -$family rule del pref 0
+	done
 	device iwa "$1" va
 	device iwb "$2" vb
 }
 
 wire_down() {
+	local family pref
+
 	rdma link delete iwa
 	rdma link delete iwb
 	# It holds on to connections for a moment
 	[[ ! -d /sys/module/siw ]] || until_true 30 rmmod siw
 	sysctl -qw net.mpa.crc=1
-	ip rule add pref 0 lookup local
-	for pref in 1 1 2 2 10; do
-		ip rule del pref $pref
+	for family in 4 6; do
+		ip -$family rule add pref 0 lookup local
+		for pref in 1 1 2 2 10; do
+			ip -$family rule del pref $pref
+		done
 	done
 	ip link del va
+	sysctl -qw net.mpa.markers=0 net.mpa.ooo=0
 } 2>/dev/null
 
-# netem ARGUMENT...: in both directions, and each segment a packet of its own
-netem() {
+# qdisc KIND ARGUMENT...: in both directions, and each segment a packet of its own
+qdisc() {
 	for dev in va vb; do
 		ethtool -K $dev tso off gso off gro off >/dev/null
-		tc qdisc replace dev $dev root netem "$@" limit 10000 ||
-			fail "netem $*"
+		tc qdisc replace dev $dev root "$@" || fail "qdisc $*"
 	done
 }
+
+netem() { qdisc netem "$@" limit 10000; }
 
 # Disks, trees
 

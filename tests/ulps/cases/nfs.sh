@@ -39,11 +39,14 @@ nfsd_up() { rpc.nfsd --rdma=20049 4 || fail "rpc.nfsd"; }
 
 # mounted VERSION [ADDRESS]
 mounted() {
-	local options="rdma,port=20049,vers=$1,timeo=50"
+	local addr=${2:-$B4} proto=rdma options
 
+	# mount.nfs wants to know
+	[[ $addr != *:* ]] || addr=[$addr] proto=rdma6
+	options=proto=$proto,port=20049,vers=$1,timeo=50
 	[[ $1 != 3 ]] || options+=,nolock,mountport=20048,mountproto=tcp
 	mkdir -p /mnt
-	timeout 100 mount.nfs "${2:-$B4}:/export" /mnt -o "$options" ||
+	timeout 100 mount.nfs "$addr:/export" /mnt -o "$options" ||
 		fail "mount -o $options"
 	grep -q ' /mnt nfs.*proto=rdma' /proc/mounts ||
 		fail "$(grep /mnt /proc/mounts)"
@@ -78,6 +81,14 @@ restarted() {
 	unmounted
 }
 
+# start ADDRESS, stop: for conditions.sh
+FILE=/mnt/file
+start() {
+	nfsd
+	mounted 4.2 "$1"
+}
+stop() { unmounted; }
+
 # tree_cases VERSION ENDS...
 tree_cases() {
 	local ends
@@ -92,3 +103,4 @@ tree_cases() {
 tree_cases 4.2 "${ENDS[@]}"
 tree_cases 3 "${ENDS[@]:0:3}"
 test_case nfs.mpa.mpa.restart.v4.2 "the server restarts under load" restarted 4.2
+condition_cases nfs

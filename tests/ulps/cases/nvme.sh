@@ -155,6 +155,15 @@ no_path() {
 	disconnect
 }
 
+# start ADDRESS [MB], stop: for conditions.sh
+FILE=/dev/nvme0n1
+start() {
+	at_b disk "${2:-64}"
+	at_b target "$1"
+	connect "$1" -i 2
+}
+stop() { disconnect; }
+
 # What loses it: only what follows must work
 
 disconnect_loaded() {
@@ -196,3 +205,4 @@ test_case nvme.mpa.mpa.device_gone.a "the client's device goes under load" \
 	device_gone mpa mpa a
 test_case nvme.mpa.mpa.device_gone.b "the target's device goes under load" \
 	device_gone mpa mpa b
+condition_cases nvme
