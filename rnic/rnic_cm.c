@@ -439,6 +439,24 @@ static void ep_refuse(struct mpa_conn *conn)
 		mpa_abort(conn);
 }
 
+/*
+ * A listener on :: hears IPv4, too: its sockets then have v4-mapped addresses.
+ * The core refuses those, as no netdev has one.
+ */
+static void unmap_address(struct sockaddr_storage *ss)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
+	struct sockaddr_in ipv4 = { .sin_family = AF_INET };
+
+	if (ss->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&sin6->sin6_addr))
+		return;
+	ipv4.sin_port = sin6->sin6_port;
+	ipv4.sin_addr.s_addr = sin6->sin6_addr.s6_addr32[3];
+	memset(ss, 0, sizeof(*ss));
+	*sin = ipv4;
+}
+
 static void ep_request(struct mpa_conn *conn, const struct mpa_startup *req)
 {
 	struct rnic_ep *ep = mpa_conn_ctx(conn);
@@ -460,6 +478,8 @@ static void ep_request(struct mpa_conn *conn, const struct mpa_startup *req)
 	mpa_get_info(conn, &info);
 	event.local_addr = info.local;
 	event.remote_addr = info.peer;
+	unmap_address(&event.local_addr);
+	unmap_address(&event.remote_addr);
 	if (req->enhanced && req->enhanced->ird != MPA_DEPTH_ULP)
 		event.ird = min_t(u16, req->enhanced->ird, U8_MAX);
 	if (req->enhanced && req->enhanced->ord != MPA_DEPTH_ULP)

@@ -3,13 +3,13 @@
 # rdma-core's programs, perftest and libfabric, unchanged. All compare what they get, or
 # end with an error.
 
-# rping ADDRESS SIZE COUNT: both ends compare
+# run_rping ADDRESS SIZE COUNT [LISTEN]: both ends compare
 run_rping() {
 	local KEPT=$KEPT
 
 	(($2 < 10000)) || KEPT=$FEW
 	record
-	serves 7174 rping -s -a "$1" -V -S "$2" -C "$3"
+	serves 7174 rping -s -a "${4:-$1}" -V -S "$2" -C "$3"
 	asks rping -c -a "$1" -V -S "$2" -C "$3"
 	theirs_good
 	captured_as
@@ -18,7 +18,7 @@ run_rping() {
 
 rping() {
 	devices "$1" "$2" "${5:-1500}"
-	run_rping "${6:-$B4}" "$3" "$4"
+	run_rping "${6:-$B4}" "$3" "$4" "${7-}"
 }
 
 # rping_set KIND KIND SYSCTL=VALUE [MTU] [CRC in use]
@@ -205,6 +205,9 @@ for ends in "mpa mpa" "mpa stock" "stock mpa" "rev1 mpa"; do
 			rping $ends 65535 20 9000
 	}
 done
+# The core must get addresses of IPv4 for it
+test_case mpa.mpa.rping.mapped "rping over IPv4 to a listener on ::" \
+	rping mpa mpa 100 20 1500 "" ::
 for ends in "mpa mpa" "mpa stock" "p2p mpa"; do
 	name=${ends/ /.}
 	name=${name/stock/siw}
