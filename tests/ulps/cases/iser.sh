@@ -154,7 +154,7 @@ logout_loaded() {
 	logout
 }
 
-# start ADDRESS [MB], stop: for conditions.sh
+# start ADDRESS [MB], stop: for conditions.sh and memory.sh
 FILE=/dev/sda
 start() { ready "$1" Yes "${2-}"; }
 stop() { logout; }
@@ -170,3 +170,4 @@ test_case iser.mpa.mpa.target_lost "the target goes and comes back under load" \
 test_case iser.mpa.mpa.logout "logout under load" logout_loaded
 test_case iser.mpa.mpa.secret "a wrong secret is refused" wrong_secret
 condition_cases iser
+test_case iser.mpa.mpa.limited "ext4 and swap of a cgroup that has 48 MB" short

@@ -16,6 +16,7 @@ ENDS=("mpa mpa" "mpa siw" "siw mpa" "mpa_nocrc siw" "siw mpa_nocrc")
 HOSTNQN=nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-000000000001
 
 . "$CASES/conditions.sh"
+. "$CASES/memory.sh"
 
 begin_all() {
 	mkdir -p "$OUT" "$CONFIG" /var/lib /mnt
@@ -41,7 +42,8 @@ end_case() {
 clean_up() {
 	[[ -z ${PAIR-} ]] || ask_b clean_up >/dev/null
 	killall -9 fio
-	for part_down in nvme_down nfs_down iser_down smb_down; do
+	for part_down in memory_down nvme_down nfs_down iser_down \
+		smb_down; do
 		! declare -F $part_down >/dev/null || $part_down
 	done >/dev/null 2>&1
 	disk_down

@@ -81,7 +81,7 @@ restarted() {
 	unmounted
 }
 
-# start ADDRESS, stop: for conditions.sh
+# start ADDRESS, stop: for conditions.sh and memory.sh
 FILE=/mnt/file
 start() {
 	nfsd
@@ -104,3 +104,4 @@ tree_cases 4.2 "${ENDS[@]}"
 tree_cases 3 "${ENDS[@]:0:3}"
 test_case nfs.mpa.mpa.restart.v4.2 "the server restarts under load" restarted 4.2
 condition_cases nfs
+test_case nfs.mpa.mpa.limited "dirty pages of a cgroup that has 48 MB" short

@@ -155,7 +155,7 @@ no_path() {
 	disconnect
 }
 
-# start ADDRESS [MB], stop: for conditions.sh
+# start ADDRESS [MB], stop: for conditions.sh and memory.sh
 FILE=/dev/nvme0n1
 start() {
 	at_b disk "${2:-64}"
@@ -206,3 +206,4 @@ test_case nvme.mpa.mpa.device_gone.a "the client's device goes under load" \
 test_case nvme.mpa.mpa.device_gone.b "the target's device goes under load" \
 	device_gone mpa mpa b
 condition_cases nvme
+test_case nvme.mpa.mpa.limited "ext4 and swap of a cgroup that has 48 MB" short

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# Memory that is short because of what goes to a disk, while going there takes memory:
+# dirty pages of a file, and swap, several times the memory that is left for them.
+
+CGROUP=/sys/fs/cgroup/load
+TRACING=/sys/kernel/tracing
+RECLAIM=("$TRACING"/events/vmscan/mm_vmscan_{direct,memcg}_reclaim_begin)
+DISK_MB=256
+PRESSED=20		# seconds
+[[ -z ${LONG-} ]] || PRESSED=150
+
+# trace TRIGGER ENABLE: when a process begins to reclaim pages
+trace() {
+	for event in "${RECLAIM[@]}"; do
+		echo "$1" >"$event/trigger"
+		echo "$2" >"$event/enable"
+	done
+}
+
+memory_down() {
+	trace '!stacktrace' 0
+	swapoff /mnt/swap
+	umount /mnt /tmp/swapped
+	rmdir $CGROUP
+} 2>/dev/null
+
+# swapping_to DISK: ext4 with a swap file. A disk in memory takes some for each block
+# that is written first, so all have been.
+swapping_to() {
+	dd if=/dev/zero of="$1" bs=1M count=$DISK_MB oflag=direct 2>/dev/null &&
+		mkfs.ext4 -q "$1" && mount -t ext4 "$1" /mnt || fail "no ext4"
+	dd if=/dev/zero of=/mnt/swap bs=1M count=96 2>/dev/null &&
+		chmod 600 /mnt/swap && mkswap /mnt/swap >/dev/null &&
+		swapon /mnt/swap || fail "no swap"
+}
+
+# limited MB: what this process starts from now on may use so much
+limited() {
+	[[ -e /sys/fs/cgroup/cgroup.procs ]] ||
+		mount -t cgroup2 cgroup2 /sys/fs/cgroup
+	echo +memory +io >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir $CGROUP && echo "$1M" >$CGROUP/memory.max &&
+		echo $BASHPID >$CGROUP/cgroup.procs || fail "no cgroup"
+}
+
+vm() { awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat; }
+
+dirty() {
+	verified "$1" direct=0 ioengine=psync rw=randwrite bs=16k size="$2" loops=1000 \
+		time_based runtime="$PRESSED"
+}
+
+# reclaims COMMAND...: pages are written out and reclaimed, never by mpa, which the writing
+# waits for
+reclaims() {
+	local in out
+
+	in=$(vm pswpin) out=$(vm pswpout)
+	[[ -e ${RECLAIM[0]} ]] || mount -t tracefs tracefs $TRACING
+	echo >$TRACING/trace
+	trace stacktrace 1
+	"$@"
+	in=$(($(vm pswpin) - in)) out=$(($(vm pswpout) - out))
+	echo "swapped in $in, out $out pages," \
+		"reclaimed $(grep -c reclaim_begin: $TRACING/trace) times"
+	grep -q reclaim_begin: $TRACING/trace || fail "memory was not short"
+	! grep -E '\<(mpa|rnic)_' $TRACING/trace || fail "mpa waits for memory"
+	[[ ! -e /mnt/swap ]] || ((in && out)) || fail "nothing was swapped"
+}
+
+# pressed: a file on the disk, and pages in its swap
+pressed() {
+	mkdir -p /tmp/swapped
+	mount -t tmpfs -o size=80m swapped /tmp/swapped
+	dirty /tmp/swapped/file 64m &
+	LOAD=$!
+	dirty /mnt/file 96m
+	load_good
+	umount /tmp/swapped || fail "umount"
+	swapoff /mnt/swap || fail "swapoff"
+	umount /mnt || fail "umount"
+}
+
+# short: for what writes to FILE
+short() {
+	wire mpa mpa
+	start "$B4" $DISK_MB
+	[[ ! -b $FILE ]] || swapping_to "$FILE"
+	limited 48
+	if [[ -b $FILE ]]; then
+		reclaims pressed
+	else
+		reclaims dirty "$FILE" 96m
+	fi
+	stop
+}
