@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Storage over RDMA devices: NVMe, NFS, iSER and SMB Direct, in a guest. Results in build/ulps:
+# Storage over RDMA devices: NVMe, NFS, iSER, SMB Direct and SRP, in a guest. Results in build/ulps:
 # results.tap and the log of each case.
 #
 # usage: ulps.sh [--kernel FLAVOUR] [--long] [PATTERN...]
@@ -11,7 +11,7 @@ set -euo pipefail
 . "$TOP/tests/runner/jobs.sh"
 
 OUT=$TOP/build/ulps
-PARTS=(vm nvme iser pair smb nfs)	# vm is the test of tests/vm/pair
+PARTS=(vm nvme iser pair smb srp nfs)	# vm is the test of tests/vm/pair
 # What "pair" runs between two guests; pair.CASE is any other
 PAIRED=({nvme,iser}.{mpa.mpa,mpa.siw,siw.mpa}{,.io} nfs.mpa.mpa.v4.2)
 kernel=ulps long=''

@@ -43,7 +43,7 @@ clean_up() {
 	[[ -z ${PAIR-} ]] || ask_b clean_up >/dev/null
 	killall -9 fio
 	for part_down in memory_down nvme_down nfs_down iser_down \
-		smb_down; do
+		smb_down srp_down; do
 		! declare -F $part_down >/dev/null || $part_down
 	done >/dev/null 2>&1
 	disk_down

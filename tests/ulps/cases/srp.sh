@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# SRP: ib_srpt by configfs, ib_srp by sysfs
+
+LIO=$CONFIG/target
+INITIATOR=0x$(printf '%032d' 0)		# devices of iWARP have no other name
+
+srp_down() {
+	for port in /sys/class/srp_remote_ports/port-*/delete; do
+		echo 1 >"$port"
+	done
+	echo 0 >"$LIO/srpt/discovery_auth/rdma_cm_port"
+	echo 0 >"$(echo "$LIO"/srpt/0x*/*/enable)"
+	rm -f "$LIO"/srpt/0x*/*/acls/*/lun_0/disk "$LIO"/srpt/0x*/*/lun/lun_0/disk
+	rmdir "$LIO"/srpt/0x*/*/acls/*/lun_0 "$LIO"/srpt/0x*/*/acls/*
+	rmdir "$LIO"/srpt/0x*/*/lun/lun_0 "$LIO"/srpt/0x*/* "$LIO"/srpt/0x* "$LIO"/srpt
+	rmdir "$LIO"/core/rd_mcp_0/disk "$LIO"/core/rd_mcp_0
+	modprobe -r ib_srp
+	modprobe -r ib_srpt
+	modprobe -r target_core_mod
+}
+
+# srpt DEVICE: a target
+srpt() {
+	local gid tpg
+
+	modprobe -a target_core_mod ib_srpt
+	mkdir -p "$LIO"/core/rd_mcp_0/disk
+	echo rd_pages=16384 >"$LIO"/core/rd_mcp_0/disk/control
+	echo 1 >"$LIO"/core/rd_mcp_0/disk/enable || fail "no backstore"
+	gid=0x$(sed 's/://g' "/sys/class/infiniband/$1/ports/1/gids/0")
+	tpg=$LIO/srpt/$gid/$gid
+	mkdir -p "$tpg/lun/lun_0" || fail "no target"
+	ln -s "$LIO"/core/rd_mcp_0/disk "$tpg/lun/lun_0/disk"
+	mkdir -p "$tpg/acls/$INITIATOR/lun_0" || fail "no acl"
+	ln -s "$tpg/lun/lun_0" "$tpg/acls/$INITIATOR/lun_0/disk"
+	echo 1 >"$tpg/enable" || fail "not enabled"
+	echo 5555 >"$LIO/srpt/discovery_auth/rdma_cm_port" || fail "no port"
+}
+
+srp() {
+	local guid
+
+	wire "$1" "$2"
+	srpt iwb
+	modprobe ib_srp
+	guid=$(</sys/module/ib_srpt/parameters/srpt_service_guid)
+	echo "id_ext=${guid#0x},ioc_guid=${guid#0x},dest=$B4:5555" \
+		>/sys/class/infiniband_srp/srp-iwa-1/add_target || fail "no login"
+	until_true 20 test -b /dev/sda || fail "no /dev/sda"
+	verified_all /dev/sda
+	echo 1 >"$(echo /sys/class/srp_remote_ports/port-*/delete)"
+	until_true 20 test ! -e /dev/sda || fail "/dev/sda is left"
+}
+
+test_case srp.mpa.mpa "fio, compared" srp mpa mpa
