@@ -12,7 +12,7 @@
 
 struct sock;
 
-#define VERBS_LIST	64		/* messages that are posted in one call */
+#define VERBS_LIST	64		/* messages posted in one call */
 #define VERBS_LISTS	2		/* and how often, until some are sent */
 
 #define VERBS_DEPTH	32		/* Reads under way, at most */
@@ -20,7 +20,7 @@ struct sock;
 /* How messages go to the other end */
 enum verbs_op {
 	VERBS_SEND,	/* by Send */
-	VERBS_WRITE,	/* by RDMA Write, and a Send without octets that says so */
+	VERBS_WRITE,	/* by RDMA Write, and a Send that says so */
 	VERBS_READ,	/* by RDMA Read of the other end */
 };
 
