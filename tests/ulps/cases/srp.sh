@@ -3,7 +3,7 @@
 # SRP: ib_srpt by configfs, ib_srp by sysfs
 
 LIO=$CONFIG/target
-INITIATOR=0x$(printf '%032d' 0)		# devices of iWARP have no other name
+ANYONE=0x$(printf '%032d' 0)		# devices of iWARP have no other name
 
 srp_down() {
 	for port in /sys/class/srp_remote_ports/port-*/delete; do
@@ -32,8 +32,8 @@ srpt() {
 	tpg=$LIO/srpt/$gid/$gid
 	mkdir -p "$tpg/lun/lun_0" || fail "no target"
 	ln -s "$LIO"/core/rd_mcp_0/disk "$tpg/lun/lun_0/disk"
-	mkdir -p "$tpg/acls/$INITIATOR/lun_0" || fail "no acl"
-	ln -s "$tpg/lun/lun_0" "$tpg/acls/$INITIATOR/lun_0/disk"
+	mkdir -p "$tpg/acls/$ANYONE/lun_0" || fail "no acl"
+	ln -s "$tpg/lun/lun_0" "$tpg/acls/$ANYONE/lun_0/disk"
 	echo 1 >"$tpg/enable" || fail "not enabled"
 	echo 5555 >"$LIO/srpt/discovery_auth/rdma_cm_port" || fail "no port"
 }
