@@ -120,6 +120,8 @@ enum mpa_flag {
 	MPA_CONN_STARTUP_OVERFLOW, /* startup_max exceeded: to be ended */
 };
 
+#define MPA_TX_NEVER	U32_MAX
+
 /**
  * struct mpa_conn_tx - sending half
  * @queue: messages posted; protected by mpa_conn.lock
@@ -139,15 +141,16 @@ enum mpa_flag {
  * @accecn: octets left for AccECN in each segment; constant in MPA_STATE_FULL
  * @emss: as mpa_tx_emss(), when mpa_conn.mulpdu was last looked at; or 0
  * @lowered: EMSS that mpa_tcp_lower_emss() gave TCP, or 0; mpa_mulpdu() reads
- *	@lowered and @whole without a lock
+ *	@lowered, @whole and @mtu without a lock
  * @whole: EMSS of the path, in place of which TCP got @lowered
- * @mtu: path MTU at that time
- * @window: largest window that the peer had announced by then
+ * @mtu: path MTU for which TCP got @lowered
+ * @window: largest window that the peer had announced when TCP got @lowered
  * @clamp: MSS that was negotiated, while TCP has @lowered in its place; or 0
- * @same: length of the last FPDUs
+ * @same: octets of each of the last FPDUs
  * @run: how many FPDUs of that length there were in a row; 0 if the EMSS must
  *	be that of the path for the next one
- * @need: how long a run must be to lower the EMSS: more after each that ended
+ * @need: how long a run must be to lower the EMSS: more after each that ended,
+ *	MPA_TX_NEVER if TCP has refused that EMSS
  * @others: how many FPDUs in a row do not fill segments of @lowered
  * @may_send: FPDUs may be sent (CS-29)
  * @fin: TCP was asked to send its FIN

@@ -84,8 +84,8 @@ u32 mpa_tcp_emss(struct mpa_conn *conn)
 }
 
 /*
- * The EMSS that the path allows, or for a moment that of mpa_tcp_lower_emss().
- * Context: any.
+ * The EMSS that the path allows; or that of mpa_tcp_lower_emss() for a moment,
+ * and from a change of the MTU until MPA sends. Context: any.
  */
 u32 mpa_tcp_path_emss(const struct mpa_conn *conn)
 {
@@ -95,7 +95,7 @@ u32 mpa_tcp_path_emss(const struct mpa_conn *conn)
 
 	/* Pairs with smp_wmb() in mpa_tcp_lower_emss(). */
 	smp_rmb();
-	/* With another MTU the path may not allow t->whole any more. */
+	/* With another MTU the path may not allow t->whole. */
 	if (emss != READ_ONCE(t->lowered) || mtu != READ_ONCE(t->mtu))
 		return emss;
 	return READ_ONCE(t->whole);
@@ -103,7 +103,7 @@ u32 mpa_tcp_path_emss(const struct mpa_conn *conn)
 
 /*
  * Socket lock held. Have TCP cut segments of @emss octets, if the path allows
- * more, also what it has not sent yet. TCP computes its EMSS anew at any time,
+ * more, also what it has not sent yet. TCP computes its EMSS again at any time,
  * for instance when the peer's window grows, from the MSS that was negotiated:
  * so that is what has to be lowered.
  */
@@ -126,9 +126,11 @@ void mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss)
 	tp->rx_opt.mss_clamp = emss + icsk->icsk_ext_hdr_len +
 			       tp->tcp_header_len - sizeof(struct tcphdr);
 	icsk->icsk_sync_mss(conn->sk, t->mtu);
-	/* Not below net.ipv4.tcp_min_snd_mss, for one */
-	if (tp->mss_cache != emss)
+	/* net.ipv4.tcp_min_snd_mss may forbid it. */
+	if (tp->mss_cache != emss) {
 		mpa_tcp_restore_emss(conn);
+		t->need = MPA_TX_NEVER;
+	}
 }
 
 /*

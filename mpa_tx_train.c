@@ -265,17 +265,19 @@ static void mpa_record_add(struct mpa_train *train, struct mpa_record *record,
 }
 
 /*
- * Note an FPDU of @size octets: mpa_tx_lower() looks for equal ones. @lone if
- * it does not share an skb with others anyway, or is cut to fill a segment.
+ * Note an FPDU of @size octets: mpa_tx_lower() looks for equal ones. A source
+ * is cut to fill segments anyway.
  */
-static void mpa_train_note(struct mpa_conn_tx *t, u32 size, bool lone)
+static void mpa_train_note(struct mpa_conn_tx *t, u32 size, bool source)
 {
 	bool fills = !t->train->narrow || t->train->emss % size == 0;
 
-	if (lone)
+	if (source)
 		t->run = 0;
-	else
-		t->run = size == t->same ? t->run + 1 : 1;
+	else if (size != t->same)
+		t->run = 1;
+	else if (t->run < MPA_TX_NEVER - 1)
+		t->run++;
 	t->same = size;
 	t->others = fills ? 0 : t->others + 1;
 }
@@ -465,7 +467,9 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (err)
 		return err;
 	mpa_train_add(train, record, size);
-	mpa_train_note(&conn->tx, size, zc || tx->next);
+	/* One for zero copy has an skb of its own, and fits the EMSS. */
+	if (!zc)
+		mpa_train_note(&conn->tx, size, tx->next);
 	tx->state &= ~MPA_TX_CUT;
 	if (tx->state & MPA_TX_LAST)
 		mpa_train_laid_out(conn, tx);

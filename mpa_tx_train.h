@@ -9,7 +9,7 @@
 #include "mpa_fpdu.h"
 
 #define MPA_TX_RUN		32	/* FPDUs that make mpa_tx_lower() act */
-#define MPA_TX_RUN_MAX		1024	/* after many changes */
+#define MPA_TX_RUN_MAX		1024	/* the same, after many changes */
 #define MPA_TRAIN_RECORDS	48
 #define MPA_TRAIN_BVECS		64
 #define MPA_TRAIN_KVECS		128

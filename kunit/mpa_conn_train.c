@@ -384,6 +384,14 @@ static void train_expect_mulpdu(struct conn_test *t, u32 mulpdu)
 	EXPECT_EQ(t, info.emss, mulpdu + TRAIN_EMSS - TRAIN_FULL);
 }
 
+/* Expect that mulpdu() and mpa_mulpdu() report @mulpdu. */
+static void train_told(struct conn_test *t, u32 times, u32 mulpdu)
+{
+	CONN_WAIT(t, &t->a, EV_MULPDU, times);
+	EXPECT_EQ(t, t->a.mulpdu, mulpdu);
+	train_expect_mulpdu(t, mulpdu);
+}
+
 /* After 20 FPDUs in one call, 20 more of @len octets go in another. */
 static void train_after(struct conn_test *t, struct train *tr, u32 len)
 {
@@ -565,12 +573,12 @@ static void train_odd_window(struct conn_test *t)
 	conn_post(t, 800);
 	train_take_messages(t, tr, 1);
 	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, 1024);
+	CONN_WAIT(t, &t->a, EV_MULPDU, 1);
 	train_half(sk, 65536);
 	conn_post(t, 800);
 	train_take_messages(t, tr, 1);
-	train_expect_mulpdu(t, TRAIN_FULL);
+	train_told(t, 2, TRAIN_FULL);
 	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, TRAIN_EMSS);
-	EXPECT_EQ(t, t->a.mulpdu, TRAIN_FULL);
 }
 
 /* The socket that MPA leaves has the EMSS of the path. */
@@ -807,14 +815,6 @@ static u8 *train_first(struct conn_test *t)
 	ASSERT_NOT_NULL(t, first);
 	memcpy(first, t->buf, gap_at(t, 1));
 	return first;
-}
-
-/* Expect that mulpdu() and mpa_mulpdu() report @mulpdu. */
-static void train_told(struct conn_test *t, u32 times, u32 mulpdu)
-{
-	CONN_WAIT(t, &t->a, EV_MULPDU, times);
-	EXPECT_EQ(t, t->a.mulpdu, mulpdu);
-	train_expect_mulpdu(t, mulpdu);
 }
 
 /*
