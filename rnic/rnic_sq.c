@@ -214,7 +214,7 @@ static bool sq_fetch(struct rnic_sq *sq, struct rnic_msg *msg)
 
 	if (msg->state == RNIC_MSG_FETCHED)
 		return true;
-	/* Whoever posts after this kicks. Without the lock: mostly the end */
+	/* Who posts later kicks. Without the lock: mostly the end */
 	if (!rnic_sqe_ready(&sq->q))
 		return false;
 	spin_lock_irqsave(&sq->q.lock, flags);
@@ -234,10 +234,18 @@ static void sq_send(struct rnic_qp *qp, struct list_head *list)
 		mpa_send_list(qp->sq.conn, list);
 }
 
-/* True if nothing that was posted is left to start */
+/* True if nothing that was posted, by a handler just now, is left to start */
 static bool sq_idle(struct rnic_sq *sq)
 {
-	return !sq->waiting && !sq->more && !sq->reads;
+	unsigned long flags;
+	bool res;
+
+	if (sq->waiting || sq->more || sq->reads)
+		return false;
+	spin_lock_irqsave(&sq->q.lock, flags);
+	res = !rnic_sqe_ready(&sq->q) || (sq->bounded && !sq->left);
+	spin_unlock_irqrestore(&sq->q.lock, flags);
+	return res;
 }
 
 static bool sq_stopped(const struct rnic_qp *qp)
@@ -315,11 +323,11 @@ bool rnic_sq_run(struct rnic_qp *qp)
 		rnic_sq_done(qp, msg, msg->status);
 	}
 	sq_send(qp, &list);
+	rnic_qp_notify(qp);
 	if (sq->more)
 		mpa_kick(sq->conn);
 	else if (sq->closing && sq_idle(sq))
 		mpa_shutdown(sq->conn);
-	rnic_qp_notify(qp);
 	return sq_leaves(sq);
 }
 

@@ -132,6 +132,7 @@ static enum ib_qp_state state_of(struct rnic_kunit *rk)
  * k kicked since the last round	n not kicked
  * # no room in the ring		0..9 messages that MPA has had
  * d a FIN is due after what is posted	D it was sent, e not yet
+ * C the peer's FIN has come
  */
 static void step(struct rnic_kunit *rk, char c)
 {
@@ -198,6 +199,9 @@ static void step(struct rnic_kunit *rk, char c)
 		KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(&rk->qp->ib, &attr,
 							IB_QP_STATE, NULL));
 		break;
+	case 'C':
+		rnic_sq_close(rk->qp);
+		break;
 	case 'D':
 	case 'e':
 		KUNIT_EXPECT_EQ(test, c == 'D', rk->conn.shutdowns);
@@ -244,6 +248,8 @@ static const struct row rows[] = {
 	{ "slots of 4", 1, "cSSSS.SS.4tk.5ttttk.6t", "1 2 3 4 5 6" },
 	{ "LOCAL_INV", 1, "cI.0", "1" },
 	{ "LOCAL_INV after a Send in MPA", 1, "cWI.1", "" },
+	{ "LOCAL_INV, whose handler posts, after the peer's FIN", 1,
+	  "cPIC.e!", "1 2f" },
 	{ "LOCAL_INV, then sent", 1, "cWI.1t", "1 2" },
 	{ "LOCAL_INV waits for its Send", 1, "cSI.1ntk.", "1 2" },
 	{ "LOCAL_INV waits for its Read", 1, "cRIW.1tn.1rk.2t", "1 2 3" },
