@@ -92,7 +92,7 @@ static void place_tagged(const struct rnic_mr *mr, const struct seg *seg)
 	rnic_mr_place(mr, seg->hdr.to, &from, seg->len);
 }
 
-/* Whoever waits until the region of the last Write has no users goes on. */
+/* End the use of the region of the last Write: others may wait for that. */
 static void write_end(struct rnic_rx *rx)
 {
 	if (!rx->mr)
@@ -400,14 +400,11 @@ static u32 take_seg(struct rnic_qp *qp, struct seg *seg)
 	u32 err;
 
 	seg_get(seg);
-	if (!seg->hdr_len)
-		return RDMAP_ERR_UNSPECIFIED;
-	err = rdmap_hdr_check(&seg->hdr, qp->version);
-	if (err)
-		return err;
-	if (seg->hdr.opcode != RDMAP_OP_WRITE)
+	err = seg->hdr_len ? rdmap_hdr_check(&seg->hdr, qp->version) :
+			     RDMAP_ERR_UNSPECIFIED;
+	if (err || seg->hdr.opcode != RDMAP_OP_WRITE)
 		write_end(&qp->rx);
-	return takers[seg->hdr.opcode](qp, seg);
+	return err ?: takers[seg->hdr.opcode](qp, seg);
 }
 
 /* Octets of the headers that a Terminate repeats: also those of a Request */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Messages as DDP segments. Each is a source: MPA asks for its next segment
- * when there is room for one, and says how long it may be. The memory is an
- * application's, which may write to it meanwhile: MPA_TX_COPY.
+ * Messages as DDP segments. A long one is a source: MPA asks for its next
+ * segment when there is room for one, and says how long it may be. The memory
+ * is an application's, which may write to it meanwhile: MPA_TX_COPY.
  *
  * After the first error each source ends, but for the Terminate's; unless it is
  * an error of a request of our own, for which those before it are not to blame.
+ * What is no source goes out, as MPA has it already.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
