@@ -22,9 +22,9 @@ declare -A EVIDENCE=(
 	[duplicate]="tcp TcpExtTCPDSACKOldSent 100"
 	[rate]="overlimits"
 	[mtu9000]="all .emss > 8000"
-	[markers]='all .flags | contains(["markers-tx", "markers-rx"])'
+	[markers]='all .flags|contains(["markers-tx","markers-rx"])'
 	[ooo]="placed_early"
-	[ipv6]='all .peer_addr | startswith("fd00::")'
+	[ipv6]='all .peer_addr|startswith("fd00::")'
 )
 EVIDENCE[together]="${EVIDENCE[loss]}; ${EVIDENCE[reorder]}; ${EVIDENCE[duplicate]};
 	${EVIDENCE[mtu9000]}; ${EVIDENCE[markers]}; ${EVIDENCE[ipv6]}; placed_early"
@@ -58,11 +58,12 @@ overlimits() { tc -j -s qdisc show dev va | jq -e '.[].overlimits > 0' >/dev/nul
 
 # all FILTER: of jq, true for each connection of MPA, of which there are some
 all() {
-	mpa -j | tee >(cat >&2) | jq -e "length > 0 and all(.[]; $1)" >/dev/null
+	mpa -j | tee >(cat >&2) | jq -e "length > 0 and all(.[]; $*)" >/dev/null
 }
 
 placed_early() {
-	rdma -j statistic | tee >(cat >&2) | jq -e 'all(.[]; .rx_ahead > 0)' >/dev/null
+	rdma -j statistic | tee >(cat >&2) |
+		jq -e 'length > 0 and all(.[]; .rx_ahead > 0)' >/dev/null
 }
 
 # condition_cases PART
