@@ -11,7 +11,8 @@ set -euo pipefail
 . "$TOP/tests/runner/jobs.sh"
 
 OUT=$TOP/build/ulps
-PARTS=(vm nvme iser pair smb srp nfs)	# vm is the test of tests/vm/pair
+# "figures" counts instructions, and so needs a guest of its own kind
+PARTS=(vm figures nvme iser pair smb srp nfs)	# vm is the test of tests/vm/pair
 # What "pair" runs between two guests; pair.CASE is any other
 PAIRED=({nvme,iser}.{mpa.mpa,mpa.siw,siw.mpa}{,.io} nfs.mpa.mpa.v4.2)
 kernel=ulps long=''
@@ -21,12 +22,13 @@ slots() { echo $(((JOBS + 1) / 2)); }
 
 # job_part PART PATTERN...: in a guest; pair between two
 job_part() {
-	local name=$1 rc=0 pair='' guest=(run --mem 1536) other=()
+	local name=$1 rc=0 pair='' limit=3000 guest=(run --mem 1536) other=()
 
 	shift
-	if [[ $name == pair ]]; then
-		pair=1 guest=(pair --mem 1024) other=("$TOP/tests/ulps/b.sh")
-	fi
+	case $name in
+	pair) pair=1 guest=(pair --mem 1024) other=("$TOP/tests/ulps/b.sh") ;;
+	figures) guest+=(--icount) limit=100000 ;;
+	esac
 	{
 		echo "#!/bin/bash"
 		[[ -z $pair ]] || echo "meet 0 || exit"
@@ -36,7 +38,7 @@ job_part() {
 		echo
 	} >"$OUT/$name.script"
 	VM_KEEP=$OUT/$name.guest "$VM_DIR/${guest[0]}" "${guest[@]:1}" \
-		--kernel "$kernel" --with ulps --timeout 3000 \
+		--kernel "$kernel" --with ulps --timeout $limit \
 		--file "$TOP/tests/net/socket:/root/test" \
 		--file "$TOP/tests/ulps/cases:/root/ulps" --file "$OUT/tree.tar" \
 		--file "$copies:/root/copies" --get "/root/out:$OUT/$name" \

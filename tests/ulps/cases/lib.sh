@@ -171,13 +171,13 @@ netem() { qdisc netem "$@" limit 10000; }
 
 # Disks, trees
 
-# disk MB: /dev/nullb0 keeps what is written to it
+# disk MB [KEEPS]: /dev/nullb0 keeps what is written to it, unless KEEPS is 0
 disk() {
 	local dir=$CONFIG/nullb/nullb0
 
 	mkdir $dir || fail "no disk"
 	echo "$1" >$dir/size
-	echo 1 >$dir/memory_backed
+	echo "${2:-1}" >$dir/memory_backed
 	echo 4096 >$dir/blocksize
 	echo 1 >$dir/power || fail "no disk"
 }

@@ -101,7 +101,7 @@ tree_cases() {
 }
 
 tree_cases 4.2 "${ENDS[@]}"
-tree_cases 3 "${ENDS[@]:0:3}"
+tree_cases 3 "${ENDS[@]}"
 test_case nfs.mpa.mpa.restart.v4.2 "the server restarts under load" restarted 4.2
 condition_cases nfs
 test_case nfs.mpa.mpa.limited "dirty pages of a cgroup that has 48 MB" short
