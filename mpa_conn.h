@@ -624,7 +624,7 @@ struct mpa_tcp_room {
 int mpa_tcp_check(struct socket *sock);
 u32 mpa_tcp_emss(struct mpa_conn *conn);
 u32 mpa_tcp_path_emss(const struct mpa_conn *conn);
-void mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss);
+u32 mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss);
 void mpa_tcp_restore_emss(struct mpa_conn *conn);
 u32 mpa_tcp_unsent(const struct sock *sk);
 u32 mpa_tcp_unacked(const struct sock *sk);

@@ -105,9 +105,9 @@ u32 mpa_tcp_path_emss(const struct mpa_conn *conn)
  * Socket lock held. Have TCP cut segments of @emss octets, if the path allows
  * more, also what it has not sent yet. TCP computes its EMSS again at any time,
  * for instance when the peer's window grows, from the MSS that was negotiated:
- * so that is what has to be lowered.
+ * so that is what has to be lowered. Returns the EMSS that TCP has then.
  */
-void mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss)
+u32 mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss)
 {
 	struct inet_connection_sock *icsk = inet_csk(conn->sk);
 	struct tcp_sock *tp = tcp_sk(conn->sk);
@@ -115,7 +115,7 @@ void mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss)
 
 	mpa_tcp_restore_emss(conn);
 	if (emss >= tp->mss_cache || mpa_conn_reconnected(conn))
-		return;
+		return tp->mss_cache;
 	t->clamp = tp->rx_opt.mss_clamp;
 	t->window = tp->max_window;
 	WRITE_ONCE(t->mtu, icsk->icsk_pmtu_cookie);
@@ -131,6 +131,7 @@ void mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss)
 		mpa_tcp_restore_emss(conn);
 		t->need = MPA_TX_NEVER;
 	}
+	return tp->mss_cache;
 }
 
 /*

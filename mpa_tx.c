@@ -395,42 +395,41 @@ static u32 mpa_tx_filled(const struct mpa_conn *conn, u32 path)
  * not sent by the new EMSS, and what it sends again. One that is only rounded
  * cuts nothing, since segments are not filled yet; a lower one may be set when
  * all that TCP has are FPDUs of the run; a higher one when all of it was sent.
- * Returns false if MPA must wait for that: the next FPDU needs the higher one.
+ * Returns the EMSS, which was @emss, while the path allows @path; or 0 if MPA
+ * must wait until all was sent: the next FPDU needs the higher one.
  */
-static bool mpa_tx_lower(struct mpa_conn *conn)
+static u32 mpa_tx_lower(struct mpa_conn *conn, u32 emss, u32 path)
 {
 	const struct mpa_conn_tx *t = &conn->tx;
 	const struct sock *sk = conn->sk;
-	u32 emss = mpa_tcp_emss(conn);
-	u32 path = mpa_tcp_path_emss(conn);
 	u32 want = mpa_tx_filled(conn, path);
 
 	if (want == emss || mpa_tcp_probes_mtu(sk))
-		return true;
+		return emss;
 	if (want < round_down(path, MPA_ALIGN) && want < emss &&
 	    mpa_tcp_unacked(sk) > (u64)t->run * t->same)
-		return true;
+		return emss;
 	if (want > emss && mpa_tcp_unsent(sk))
-		return t->run;
-	mpa_tcp_lower_emss(conn, want);
-	return true;
+		return t->run ? emss : 0;
+	return mpa_tcp_lower_emss(conn, want);
 }
 
 /* Socket lock held. Returns false if there is no room until write_space(). */
 static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 {
 	struct sock *sk = conn->sk;
-	u32 emss;
+	u32 emss = mpa_tcp_emss(conn);
+	u32 path = mpa_tcp_path_emss(conn);
 
 	mpa_tx_look(conn, mpa_tcp_sack_octets(sk));
-	if (!mpa_tx_lower(conn)) {
+	emss = mpa_tx_lower(conn, emss, path);
+	if (!emss) {
 		mpa_tcp_want_space(sk);
 		return false;
 	}
-	emss = mpa_tcp_emss(conn);
 	room->emss = mpa_tx_fits(conn, emss);
 	room->sack = emss - room->emss;
-	room->narrow = emss < round_down(mpa_tcp_path_emss(conn), MPA_ALIGN);
+	room->narrow = emss < round_down(path, MPA_ALIGN);
 	room->octets = min_t(u32, mpa_tcp_window(sk), MPA_TX_OCTETS);
 	return mpa_tcp_space(sk);
 }
