@@ -440,7 +440,8 @@ static void deliver_ahead(struct rnic_qp *qp, struct mpa_conn *conn,
 {
 	struct rnic_ahead *ahead;
 
-	while (!qp->failed && (ahead = rnic_ooo_first(qp, delivered))) {
+	while (rnic_ooo_any(qp) && !qp->failed &&
+	       (ahead = rnic_ooo_first(qp, delivered))) {
 		deliver(qp, conn, ahead->ulpdu, ahead->placed);
 		rnic_ooo_done(qp, ahead);
 	}
@@ -498,12 +499,11 @@ void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
 		return;
 	}
 	/* None that is ahead lies between two of a call. */
-	if (rx->nr && rnic_ooo_any(qp))
+	if (rx->nr)
 		deliver_ahead(qp, conn, rx->ulpdu->pos);
 	for (i = 0; i < rx->nr && !qp->failed; i++)
 		deliver(qp, conn, rx->ulpdu + i, false);
-	if (rnic_ooo_any(qp))
-		deliver_ahead(qp, conn, rx->delivered);
+	deliver_ahead(qp, conn, rx->delivered);
 	write_end(&qp->rx);
 	/* Once for all of a call: most consumers then poll all of them. */
 	rnic_qp_notify(qp);

@@ -206,6 +206,12 @@ static enum start sq_start(struct rnic_qp *qp, struct rnic_msg *msg,
 	}
 }
 
+/* True if what is posted may start. By the lock of the ring. */
+static bool sq_open(const struct rnic_sq *sq)
+{
+	return !sq->bounded || sq->left;
+}
+
 /* Fill the slot at sq->head, unless it holds a request that waited. */
 static bool sq_fetch(struct rnic_sq *sq, struct rnic_msg *msg)
 {
@@ -214,11 +220,11 @@ static bool sq_fetch(struct rnic_sq *sq, struct rnic_msg *msg)
 
 	if (msg->state == RNIC_MSG_FETCHED)
 		return true;
-	/* Who posts later kicks. Without the lock: mostly the end */
+	/* A post after this kicks. Without the lock: mostly the end */
 	if (!rnic_sqe_ready(&sq->q))
 		return false;
 	spin_lock_irqsave(&sq->q.lock, flags);
-	res = (!sq->bounded || sq->left) && rnic_sqe_take(&sq->q, &msg->wqe);
+	res = sq_open(sq) && rnic_sqe_take(&sq->q, &msg->wqe);
 	if (res && sq->bounded)
 		sq->left--;
 	spin_unlock_irqrestore(&sq->q.lock, flags);
@@ -243,7 +249,7 @@ static bool sq_idle(struct rnic_sq *sq)
 	if (sq->waiting || sq->more || sq->reads)
 		return false;
 	spin_lock_irqsave(&sq->q.lock, flags);
-	res = !rnic_sqe_ready(&sq->q) || (sq->bounded && !sq->left);
+	res = !(sq_open(sq) && rnic_sqe_ready(&sq->q));
 	spin_unlock_irqrestore(&sq->q.lock, flags);
 	return res;
 }

@@ -549,7 +549,7 @@ KUNIT_ARRAY_PARAM(notify, notify_requests, NULL);
 
 static void invalidate_again(struct rnic_kunit *rk)
 {
-	/* Nobody uses it while a handler runs. */
+	/* The region has no user while a handler runs. */
 	if (rk->notified == 1)
 		KUNIT_EXPECT_EQ(rk->test, 0,
 				rnic_mr_invalidate(rk->dev, &rk->pd,
