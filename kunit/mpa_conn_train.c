@@ -400,6 +400,15 @@ static void train_after(struct conn_test *t, struct train *tr, u32 len)
 	train_expect(t, tr, 2, 40, 40);
 }
 
+/* TCP computes its EMSS, for another path MTU unless @mtu is 0. */
+static void train_sync(struct sock *sk, u32 mtu, u32 window)
+{
+	lock_sock(sk);
+	tcp_sk(sk)->max_window = window;
+	inet_csk(sk)->icsk_sync_mss(sk, mtu ?: inet_csk(sk)->icsk_pmtu_cookie);
+	release_sock(sk);
+}
+
 /* The path MTU comes to allow @more octets than the EMSS that was lowered. */
 static void train_other_mtu(struct conn_test *t, struct train *tr, u32 more)
 {
@@ -408,9 +417,7 @@ static void train_other_mtu(struct conn_test *t, struct train *tr, u32 more)
 	t->lo_mtu = mpa_peer_lo_mtu(TRAIN_SAME + more + 52);
 	ASSERT_GT(t, t->lo_mtu, 0);
 	/* As TCP does when it is told: nothing of MPA runs. */
-	lock_sock(sk);
-	inet_csk(sk)->icsk_sync_mss(sk, TRAIN_SAME + more + 52);
-	release_sock(sk);
+	train_sync(sk, TRAIN_SAME + more + 52, tcp_sk(sk)->max_window);
 	train_expect_mulpdu(t, 1408 + 2);
 	train_after(t, tr, 1408);
 	train_expect_mulpdu(t, 1408 + 2 + more);
@@ -441,9 +448,7 @@ static void train_same_length(struct conn_test *t)
 	train_take_messages(t, tr, 20);
 	train_expect(t, tr, 1, 20, 20);
 	/* As an ACK does that announces the largest window so far */
-	lock_sock(sk);
-	inet_csk(sk)->icsk_sync_mss(sk, inet_csk(sk)->icsk_pmtu_cookie);
-	release_sock(sk);
+	train_sync(sk, 0, tcp_sk(sk)->max_window);
 	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, TRAIN_SAME);
 	train_expect_mulpdu(t, TRAIN_FULL);
 
@@ -551,15 +556,6 @@ static void train_same_kept(struct conn_test *t)
 	EXPECT_EQ(t, tcp_sk(t->sock[0]->sk)->mss_cache, TRAIN_EMSS);
 }
 
-/* As TCP when the peer announces its largest window so far */
-static void train_half(struct sock *sk, u32 window)
-{
-	lock_sock(sk);
-	tcp_sk(sk)->max_window = window;
-	inet_csk(sk)->icsk_sync_mss(sk, inet_csk(sk)->icsk_pmtu_cookie);
-	release_sock(sk);
-}
-
 /*
  * TCP never sends more in a segment than half of the largest window. An EMSS
  * that MPA has rounded grows with that.
@@ -569,12 +565,12 @@ static void train_odd_window(struct conn_test *t)
 	struct train *tr = train_open_1448(t, 0);
 	struct sock *sk = t->sock[0]->sk;
 
-	train_half(sk, 2050);
+	train_sync(sk, 0, 2050);
 	conn_post(t, 800);
 	train_take_messages(t, tr, 1);
 	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, 1024);
 	CONN_WAIT(t, &t->a, EV_MULPDU, 1);
-	train_half(sk, 65536);
+	train_sync(sk, 0, 65536);
 	conn_post(t, 800);
 	train_take_messages(t, tr, 1);
 	train_told(t, 2, TRAIN_FULL);
