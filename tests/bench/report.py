@@ -245,13 +245,18 @@ GOALS = [
 ]
 
 
+def lines_of(text):
+    """Each line of @text, and its words, without comments and what is empty then"""
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        if words:
+            yield line, words
+
+
 def parse_bounds(text):
     """{name: (sense, bound, aim, recorded)} of tests/bench/bounds"""
     bounds = {}
-    for line in text.splitlines():
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
+    for line, words in lines_of(text):
         if len(words) != 5 or words[1] not in ("<=", ">=") or words[2] == "-":
             raise Bad("bounds: cannot parse: " + line)
         bounds[words[0]] = (words[1], *(None if word == "-" else float(word)
@@ -262,10 +267,7 @@ def parse_bounds(text):
 def parse_ceilings(text):
     """{row: most} of tests/bench/ceilings"""
     found = {}
-    for line in text.splitlines():
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
+    for line, words in lines_of(text):
         if len(words) != 2 or not words[1].isdecimal() or words[0] in found:
             raise Bad("ceilings: cannot parse: " + line)
         found[words[0]] = int(words[1])
