@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Storage over RDMA devices: NVMe, NFS, iSER, SMB Direct and SRP, in a guest. Results in build/ulps:
-# results.tap and the log of each case.
+# Storage over RDMA devices: NVMe, NFS, iSER, SMB Direct and SRP, in a guest. Results in
+# build/ulps: results.tap and the log of each case.
 #
 # usage: ulps.sh [--kernel FLAVOUR] [--long] [PATTERN...]
 #

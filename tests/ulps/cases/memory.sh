@@ -10,16 +10,15 @@ DISK_MB=256
 PRESSED=20		# seconds
 [[ -z ${LONG-} ]] || PRESSED=150
 
-# trace TRIGGER ENABLE: when a process begins to reclaim pages
+# trace ENABLE: when a process begins to reclaim pages
 trace() {
 	for event in "${RECLAIM[@]}"; do
-		echo "$1" >"$event/trigger"
-		echo "$2" >"$event/enable"
+		echo "$1" >"$event/enable"
 	done
 }
 
 memory_down() {
-	trace '!stacktrace' 0
+	trace 0
 	swapoff /mnt/swap
 	umount /mnt /tmp/swapped
 	rmdir $CGROUP
@@ -58,7 +57,7 @@ reclaims() {
 	in=$(vm pswpin) out=$(vm pswpout)
 	[[ -e ${RECLAIM[0]} ]] || mount -t tracefs tracefs $TRACING
 	echo >$TRACING/trace
-	trace stacktrace 1
+	trace 1
 	"$@"
 	in=$(($(vm pswpin) - in)) out=$(($(vm pswpout) - out))
 	echo "swapped in $in, out $out pages," \
