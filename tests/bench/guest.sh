@@ -13,7 +13,7 @@ OUT=/root/out
 MODE=${1-}
 PATTERNS=("${@:2}")
 # All transports but siw, which has a file of its own
-TRANSPORTS=(tcp mpa mpa-crc mpa-markers tcp-crc ktls)
+TRANSPORTS=(tcp mpa mpa-crc mpa-markers tcp-crc tcp-pages ktls)
 MEMORY_CONNS=3072	# the first 1024 fill slabs that are half empty
 
 fail() {
@@ -152,16 +152,17 @@ stream() {
 	stream_as "$name" "$@" 1
 }
 
-# pingpong TRANSPORT NET SIZE ROUNDS
+# pingpong TRANSPORT NET SIZE ROUNDS [thread]: with it a thread posts, not the upcall
 pingpong() {
-	local name="pingpong/$2/$3/$1" run
+	local name="pingpong/$2/$3/$1${5:+/$5}" run
 
 	wanted "$name" || return 0
 	network "$2" 1500
 	for run in 1 2; do
-		bench "$1" kind=pingpong size="$3" warm="$4" messages="$4"
+		bench "$1" kind=pingpong size="$3" warm="$4" messages="$4" \
+			${5:+part="$5"}
 		say "row=$name run=$run kind=pingpong transport=$1 net=$2" \
-			"mtu=1500 size=$3 rounds=${R[messages]}$(
+			"mtu=1500 size=$3${5:+ part=$5} rounds=${R[messages]}$(
 			note insns emss_start emss_end verified)"
 	done
 	done_with
@@ -202,6 +203,7 @@ notices() {
 octets() {
 	case $1 in
 	64) echo 524288 ;;
+	512) echo 2097152 ;;
 	1408) echo 4325376 ;;
 	4096) echo 6291456 ;;
 	8192) echo 12582912 ;;
@@ -223,6 +225,7 @@ pingpongs() {
 	for transport in "${TRANSPORTS[@]}"; do
 		pingpong "$transport" "$1" "$2" 1000
 	done
+	pingpong mpa-crc "$1" "$2" 1000 thread
 }
 
 # As many messages per connection with 1024 as with 64: most of them after TCP has
@@ -242,13 +245,14 @@ all_conns() {
 }
 
 quick() {
-	TRANSPORTS=(tcp mpa mpa-crc mpa-markers tcp-crc)
+	TRANSPORTS=(tcp mpa mpa-crc mpa-markers tcp-crc tcp-pages)
 	streams veth 1500 65536 both
 	streams veth 1500 65536 tx
 	TRANSPORTS=(tcp mpa-crc)
 	streams veth 1500 64 both
 	pingpongs veth 64
 	TRANSPORTS=(mpa-crc tcp-crc)
+	streams veth 1500 512 both
 	streams veth 1500 1408 both
 	streams veth 9000 4096 both
 	streams veth 9000 8192 both
@@ -260,7 +264,7 @@ full() {
 
 	for net in veth lo; do
 		for mtu in 1500 9000; do
-			for size in 65536 8192 4096 1408 64; do
+			for size in 65536 8192 4096 1408 512 64; do
 				streams $net $mtu $size both
 			done
 			streams $net $mtu 65536 tx

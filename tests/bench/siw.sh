@@ -4,7 +4,8 @@
 # The rows of siw and of the RDMA device on MPA, which have the same consumer; they use
 # functions of guest.sh. siw-crc is unmodified siw with CRC; siw-one is the same, but each
 # Send is posted by itself and its completion handled in a work queue. siw-gso is not
-# compliant: its FPDUs are larger than a segment. siw-write and siw-read carry messages by
+# compliant: its FPDUs are larger than a segment; siw-gso-pages is the same, sent from
+# pages. siw-write and siw-read carry messages by
 # RDMA Write and RDMA Read. rnic, rnic-one, rnic-write and rnic-read are the device's.
 
 SIW=			# the loaded copy of siw, or rnic
@@ -92,7 +93,7 @@ siw_octets() {
 siw_copy() {
 	case $1 in
 	rnic*) echo rnic ;;
-	gso) echo gso ;;
+	gso*) echo gso ;;
 	*) echo crc ;;
 	esac
 }
@@ -135,7 +136,7 @@ siw_notices() {
 	bench "$name" kind=stream size=65536 warm=1 messages=64 corrupt=1
 	((!R[verified])) || fail "$name: not noticed"
 	# siw gives TCP the pages of a Read Response, and its framing, one by one
-	[[ $1 != gso && $1 != read ]] || large=1
+	[[ $1 != gso* && $1 != read ]] || large=1
 	(((R[segments] >= 2 * R[fpdus]) == large)) ||
 		fail "$name: ${R[fpdus]} FPDUs in ${R[segments]} segments"
 	# An answer is sent: the other end cannot read it
@@ -153,6 +154,7 @@ siw_quick() {
 		siw_stream $how veth 1500 64 both
 		siw_pingpong $how veth 64
 	done
+	siw_stream gso-pages veth 1500 65536 both
 	siw_stream one veth 1500 64 both
 	siw_stream write veth 1500 65536 both
 	siw_stream read veth 1500 65536 both
@@ -196,6 +198,8 @@ siw_full() {
 		siw_full_on one $net 1500
 		siw_tagged "" $net
 		siw_full_on gso $net 1500 9000
+		siw_stream gso-pages $net 1500 65536 both
+		siw_stream gso-pages $net 9000 65536 both
 		siw_full_on rnic $net 1500 9000
 		siw_full_on rnic-one $net 1500
 		siw_tagged rnic- $net
@@ -206,7 +210,7 @@ siw_rows() {
 	local how
 
 	if ((!${#PATTERNS[@]})); then
-		for how in crc one write read gso rnic rnic-one rnic-write \
+		for how in crc one write read gso gso-pages rnic rnic-one rnic-write \
 			rnic-read; do
 			siw_notices $how
 		done

@@ -97,7 +97,7 @@ static void part_done(struct bench_run *run)
 		complete(&run->done);
 }
 
-/* Post the messages of each phase. */
+/* Post the messages of each phase, or each message of a pingpong. */
 static int sender(void *arg)
 {
 	struct bench_end *end = arg;
@@ -111,7 +111,7 @@ static int sender(void *arg)
 		err = run->transport->post(end, nr);
 		if (err)
 			bench_fail(run, err);
-		else
+		else if (!bench_is_pingpong(run))
 			part_done(run);
 	}
 	return 0;
@@ -150,6 +150,11 @@ static void act_pingpong(struct bench_end *end)
 		return;
 	}
 	end->answered = end->rx_pos;
+	if (end->run->opts.thread) {
+		WRITE_ONCE(end->to_post, 1);
+		bench_wake(end);
+		return;
+	}
 	err = end->run->transport->post(end, 1);
 	if (err)
 		bench_fail(end->run, err);
@@ -176,18 +181,20 @@ static int thread_start(struct bench_end *end, int (*fn)(void *),
 	return 0;
 }
 
-/* In a pingpong the one that receives sends as well. */
+/* In a pingpong the one that receives sends as well, unless @thread is set. */
 static int threads_start(struct bench_run *run, struct bench_end *tx,
 			 struct bench_end *rx)
 {
 	bool receive = run->transport->recv && !run->opts.sink;
 	int err = 0;
 
-	if (run->opts.kind != BENCH_PINGPONG)
+	if (run->opts.kind != BENCH_PINGPONG || run->opts.thread)
 		err = thread_start(tx, sender, "tx");
 	else if (receive)
 		err = thread_start(tx, receiver, "rx");
-	if (!err && receive)
+	if (!err && run->opts.thread)
+		err = thread_start(rx, sender, "tx");
+	else if (!err && receive)
 		err = thread_start(rx, receiver, "rx");
 	return err;
 }

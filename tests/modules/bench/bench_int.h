@@ -8,6 +8,10 @@
 
 #include "bench.h"
 
+/* Messages and octets that A, E and MPA are given in one call, at most */
+#define BENCH_CALL		256
+#define BENCH_CALL_OCTETS	SZ_1M
+
 enum bench_kind {
 	BENCH_STREAM,
 	BENCH_PINGPONG,
@@ -26,6 +30,7 @@ enum bench_kind {
  * @warm: messages of the first phases, of all connections
  * @messages: messages of the long phase, of all connections
  * @sink: the receivers discard in TCP
+ * @thread: pingpong: a thread of each end posts, not an upcall
  * @corrupt: send an octet that is wrong
  */
 struct bench_opts {
@@ -39,6 +44,7 @@ struct bench_opts {
 	u32			warm;
 	u32			messages;
 	bool			sink;
+	bool			thread;
 	bool			corrupt;
 };
 
@@ -144,6 +150,7 @@ u64 bench_calls_stop(struct sock **sk);
 /* The transports that are always there */
 extern struct bench_transport bench_tcp;
 extern struct bench_transport bench_tcp_crc;
+extern struct bench_transport bench_tcp_pages;
 extern struct bench_transport bench_ktls;
 extern struct bench_transport bench_mpa;
 extern struct bench_transport bench_mpa_crc;

@@ -125,6 +125,7 @@ DEFINE_SHOW_ATTRIBUTE(result);
 static struct bench_transport *const own[] = {
 	&bench_tcp,
 	&bench_tcp_crc,
+	&bench_tcp_pages,
 	&bench_ktls,
 	&bench_mpa,
 	&bench_mpa_crc,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * MPA, used as DDP uses it: a message is cut into ULPDUs that fill segments,
- * unless it fits one; messages posted together go in a list. recv() copies the
- * received octets to the ring.
+ * unless it fits one, and each has the header of an untagged DDP segment;
+ * messages posted together go in a list. recv() reads the headers, and copies
+ * the payload to the ring.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -11,19 +12,30 @@
 
 #include "bench_int.h"
 
-#define SLOTS_OCTETS	SZ_1M		/* in messages under way, about */
 #define SLOTS_MIN	16
 #define SLOTS_MAX	4096
-#define LIST_LEN	256		/* messages in a call */
+#define LAST		cpu_to_be16(0x4143)	/* in a header: a Send ends */
+#define NOT_LAST	cpu_to_be16(0x0143)
 #define TIMEOUT		(30 * HZ)
+
+/* RFC 5041, section 4.3, with the octets that RDMAP has in it */
+struct ddp_untagged {
+	__be16	control;
+	__be32	stag;
+	__be32	qn;
+	__be32	msn;
+	__be32	mo;
+} __packed;
 
 /**
  * struct mpa_slot - a message under way
  * @tx: the message
+ * @hdr: header of its next ULPDU
  * @kv: its octets
  */
 struct mpa_slot {
 	struct mpa_tx		tx;
+	struct ddp_untagged	hdr;
 	struct kvec		kv;
 };
 
@@ -36,6 +48,7 @@ struct mpa_slot {
  * @nr: slots, a power of 2
  * @posted: messages posted
  * @done: messages handed back
+ * @mo: octets received of the message
  * @slot: a ring of them
  */
 struct mpa_side {
@@ -46,12 +59,13 @@ struct mpa_side {
 	u32			nr;
 	u32			posted;
 	u32			done;
+	u32			mo;
 	struct mpa_slot		slot[];
 };
 
 static u32 slots(const struct bench_end *end)
 {
-	u32 nr = clamp(SLOTS_OCTETS / end->run->opts.size, SLOTS_MIN,
+	u32 nr = clamp(BENCH_CALL_OCTETS / end->run->opts.size, SLOTS_MIN,
 		       SLOTS_MAX);
 
 	return end->run->opts.kind == BENCH_STREAM ? rounddown_pow_of_two(nr) :
@@ -63,14 +77,19 @@ static u32 slots_free(const struct mpa_side *m)
 	return m->nr - (m->posted - READ_ONCE(m->done));
 }
 
-/* MPA asks for a ULPDU of at most @max octets of the message. */
+/* MPA asks for the next ULPDU of the message, of at most @max octets. */
 static int mpa_next(struct mpa_tx *tx, u32 max)
 {
-	size_t left = iov_iter_count(&tx->data);
+	struct mpa_slot *slot = container_of(tx, struct mpa_slot, tx);
+	u32 left = iov_iter_count(&tx->data);
+	u32 room = max - sizeof(slot->hdr);
 
-	tx->hdr_len = 0;
-	tx->len = min_t(size_t, left, max);
-	return left > max;
+	slot->hdr.control = left > room ? NOT_LAST : LAST;
+	slot->hdr.mo = cpu_to_be32(slot->kv.iov_len - left);
+	tx->hdr = &slot->hdr;
+	tx->hdr_len = sizeof(slot->hdr);
+	tx->len = min(left, room);
+	return left > room;
 }
 
 static struct mpa_tx *slot_fill(struct mpa_side *m, u32 nr, bool cut)
@@ -80,7 +99,12 @@ static struct mpa_tx *slot_fill(struct mpa_side *m, u32 nr, bool cut)
 
 	slot->kv.iov_base = (void *)bench_message(m->end);
 	slot->kv.iov_len = size;
-	slot->tx.hdr_len = 0;
+	slot->hdr = (struct ddp_untagged) {
+		.control = LAST,
+		.msn	= cpu_to_be32(nr + 1),
+	};
+	slot->tx.hdr = &slot->hdr;
+	slot->tx.hdr_len = sizeof(slot->hdr);
 	slot->tx.len = size;
 	slot->tx.flags = 0;
 	slot->tx.next = cut ? mpa_next : NULL;
@@ -90,7 +114,8 @@ static struct mpa_tx *slot_fill(struct mpa_side *m, u32 nr, bool cut)
 
 static int post_list(struct mpa_side *m, u32 nr)
 {
-	bool cut = m->end->run->opts.size > mpa_mulpdu(m->conn);
+	u32 mulpdu = mpa_mulpdu(m->conn);
+	bool cut = m->end->run->opts.size + sizeof(struct ddp_untagged) > mulpdu;
 	LIST_HEAD(list);
 	u32 i;
 
@@ -107,7 +132,7 @@ static int mpa_post(struct bench_end *end, u32 nr)
 	u32 n;
 
 	for (; nr && !err; nr -= n) {
-		n = min3(nr, slots_free(m), (u32)LIST_LEN);
+		n = min3(nr, slots_free(m), (u32)BENCH_CALL);
 		if (n)
 			err = post_list(m, n);
 		else if (!bench_wait(end, slots_free(m) >= m->nr / 2))
@@ -145,31 +170,62 @@ static void op_rejected(struct mpa_conn *conn, const struct mpa_startup *reply)
 	end_ready(mpa_conn_ctx(conn), -ECONNREFUSED);
 }
 
+/* True if the header is that of the next octets of the message */
+static bool take_hdr(struct mpa_side *m, const struct mpa_ulpdu *ulpdu)
+{
+	const struct ddp_untagged *hdr = ulpdu->frag->iov_base;
+	struct ddp_untagged copy;
+	struct iov_iter iter;
+	bool good;
+
+	if (ulpdu->frag->iov_len < sizeof(*hdr)) {
+		iov_iter_kvec(&iter, ITER_SOURCE, ulpdu->frag, ulpdu->nr_frags,
+			      ulpdu->len);
+		if (copy_from_iter(&copy, sizeof(copy), &iter) != sizeof(copy))
+			return false;
+		hdr = &copy;
+	}
+	good = be32_to_cpu(hdr->mo) == m->mo;
+	m->mo += ulpdu->len - sizeof(*hdr);
+	if (hdr->control == LAST)
+		m->mo = 0;
+	return good;
+}
+
 static u8 *place_ulpdu(u8 *to, const struct mpa_ulpdu *ulpdu)
 {
 	const struct kvec *frag = ulpdu->frag, *end = frag + ulpdu->nr_frags;
+	size_t skip, hdr = sizeof(struct ddp_untagged);
 
 	for (; frag < end; frag++) {
-		memcpy(to, frag->iov_base, frag->iov_len);
-		to += frag->iov_len;
+		skip = min(hdr, frag->iov_len);
+		memcpy(to, frag->iov_base + skip, frag->iov_len - skip);
+		to += frag->iov_len - skip;
+		hdr -= skip;
 	}
 	return to;
 }
 
-/* ULPDUs up to @last, or up to the edge of the ring; returns the first left. */
-static const struct mpa_ulpdu *place_ulpdus(struct bench_end *end,
+/*
+ * ULPDUs up to @last, or up to the edge of the ring, or to one that is wrong;
+ * returns the first left.
+ */
+static const struct mpa_ulpdu *place_ulpdus(struct mpa_side *m,
 					    const struct mpa_ulpdu *ulpdu,
 					    const struct mpa_ulpdu *last)
 {
 	u8 *begin, *to;
-	u32 room;
+	u32 room, len;
 
-	begin = bench_room(end, &room);
-	for (to = begin; ulpdu < last && ulpdu->len <= room; ulpdu++) {
+	begin = bench_room(m->end, &room);
+	for (to = begin; ulpdu < last; ulpdu++) {
+		len = ulpdu->len - sizeof(struct ddp_untagged);
+		if (len > room || !take_hdr(m, ulpdu))
+			break;
 		to = place_ulpdu(to, ulpdu);
-		room -= ulpdu->len;
+		room -= len;
 	}
-	bench_placed(end, to - begin);
+	bench_placed(m->end, to - begin);
 	return ulpdu;
 }
 
@@ -181,9 +237,9 @@ static void op_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 
 	while (ulpdu < last) {
 		from = ulpdu;
-		ulpdu = place_ulpdus(m->end, from, last);
-		if (ulpdu == from) {	/* beyond the end of a message */
-			bench_fail(m->end->run, -EMSGSIZE);
+		ulpdu = place_ulpdus(m, from, last);
+		if (ulpdu == from) {	/* not what was sent next */
+			bench_fail(m->end->run, -EPROTO);
 			return;
 		}
 	}

@@ -3,12 +3,14 @@
  * A command:
  *
  * transport=NAME kind=stream|pingpong|memory tx_ns=FD rx_ns=FD addr=IPV4
- *	[size=N] [conns=N] [warm=N] [messages=N] [part=both|tx] [corrupt=0|1]
+ *	[size=N] [conns=N] [warm=N] [messages=N] [part=both|tx|thread]
+ *	[corrupt=0|1]
  *
  * The connections go from namespace tx_ns, a file descriptor of the writer, to
  * addr in rx_ns. warm and messages are for all connections together. With
- * part=tx the receivers discard in TCP. corrupt=1 sends one wrong octet, which
- * the receiver has to notice.
+ * part=tx the receivers discard in TCP. With part=thread, of a pingpong, threads
+ * post, not the upcalls. corrupt=1 sends one wrong octet, which the receiver has
+ * to notice.
  */
 #include <linux/inet.h>
 #include <linux/string.h>
@@ -21,7 +23,7 @@ static const char *const kinds[] = {
 	[BENCH_MEMORY]		= "memory",
 };
 
-static const char *const parts[] = { "both", "tx" };
+static const char *const parts[] = { "both", "tx", "thread" };
 
 static int parse_u32(const char *val, u32 *to, u32 min, u32 max)
 {
@@ -65,6 +67,7 @@ static int parse_part(const char *val, struct bench_opts *opts)
 	int part = parse_word(val, parts, ARRAY_SIZE(parts));
 
 	opts->sink = part == 1;
+	opts->thread = part == 2;
 	return min(part, 0);
 }
 

@@ -357,7 +357,11 @@ int bench_run(const struct bench_opts *opts, struct bench_result *result)
 	run.transport = bench_transport_get(opts->transport);
 	if (!run.transport)
 		return -ENOENT;
-	err = run_nets(&run);
+	/* The thread of a pull transport receives and posts in any case */
+	if (opts->thread && (run.transport->recv || !bench_is_pingpong(&run)))
+		err = -EINVAL;
+	else
+		err = run_nets(&run);
 	module_put(run.transport->owner);
 	*result = run.result;
 	return err;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Plain TCP, used as efficiently as possible; and the same with a digest after
- * each message, like NVMe over TCP: one crc32c() pass on each side.
+ * each message, like NVMe over TCP: one crc32c() pass on each side. tcp-pages
+ * sends as nvme-tcp does as well: TCP takes the pages of a message, and copies
+ * only the digest, which takes a call of its own.
  */
+#include <linux/bvec.h>
 #include <linux/crc32c.h>
 #include <linux/in.h>
 #include <linux/slab.h>
@@ -15,21 +18,24 @@
 #include "mpa_compat.h"
 
 #define RECV_MAX	BENCH_SIZE_MAX	/* octets in a call */
-#define POST_MAX	16		/* messages in a call */
 #define SINK_LOW	256000u		/* octets to discard at once */
 
 /**
- * struct tcp_digest - where the receiver is
- * @crc: of the octets of the message
- * @got: octets of the message
+ * struct tcp_end - the state of an end
+ * @crc: of the octets received of the message
+ * @got: octets received of the message
  * @wire: the digest, as it comes
  * @wire_got: octets of it
+ * @digest: those of the messages of a call
+ * @kv: the messages, and the digests
  */
-struct tcp_digest {
-	u32	crc;
-	u32	got;
-	__le32	wire;
-	u32	wire_got;
+struct tcp_end {
+	u32		crc;
+	u32		got;
+	__le32		wire;
+	u32		wire_got;
+	__le32		digest[BENCH_CALL];
+	struct kvec	kv[2 * BENCH_CALL];
 };
 
 static int create(struct net *net, struct socket **sock)
@@ -125,16 +131,41 @@ void bench_tcp_shut(struct bench_end *tx, struct bench_end *rx)
 	kernel_sock_shutdown(rx->sock, SHUT_RDWR);
 }
 
+static void ends_close(struct bench_end *tx, struct bench_end *rx)
+{
+	kvfree(rx->priv);
+	kvfree(tx->priv);
+	bench_tcp_close(tx, rx);
+}
+
+static int end_init(struct bench_end *end)
+{
+	struct tcp_end *t = kvzalloc(sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return -ENOMEM;
+	t->crc = ~0;
+	end->priv = t;
+	return 0;
+}
+
+static int ends_open(struct bench_end *tx, struct bench_end *rx)
+{
+	int err = end_init(tx) ?: end_init(rx) ?: bench_tcp_connect(tx, rx);
+
+	if (err)
+		ends_close(tx, rx);
+	return err;
+}
+
 /* MSG_MORE tells TCP that it may fill its segments. */
-static int send(struct bench_end *end, struct kvec *kv, size_t nr, size_t len,
+static int send(struct bench_end *end, struct msghdr *msg, size_t len,
 		bool more)
 {
-	struct msghdr msg = {
-		.msg_flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0),
-	};
 	int sent;
 
-	sent = kernel_sendmsg(end->sock, &msg, kv, nr, len);
+	msg->msg_flags |= MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+	sent = sock_sendmsg(end->sock, msg);
 	if (sent < 0)
 		return bench_stopped(end->run) ? 0 : sent;
 	return sent == len || bench_stopped(end->run) ? 0 : -EIO;
@@ -143,24 +174,27 @@ static int send(struct bench_end *end, struct kvec *kv, size_t nr, size_t len,
 /* Number of messages, of @nr, to pass in one call */
 static u32 post_nr(const struct bench_end *end, u32 nr)
 {
-	return min3(nr, (u32)POST_MAX,
-		    DIV_ROUND_UP(BENCH_SIZE_MAX, end->run->opts.size));
+	return min3(nr, (u32)BENCH_CALL,
+		    (u32)BENCH_CALL_OCTETS / end->run->opts.size);
 }
 
 static int tcp_post(struct bench_end *end, u32 nr)
 {
 	u32 size = end->run->opts.size;
-	struct kvec kv[POST_MAX];
+	struct tcp_end *t = end->priv;
+	struct msghdr msg = { };
 	int err = 0;
 	u32 i, n;
 
 	for (; !err && nr; nr -= n) {
 		n = post_nr(end, nr);
 		for (i = 0; i < n; i++) {
-			kv[i].iov_base = (void *)bench_message(end);
-			kv[i].iov_len = size;
+			t->kv[i].iov_base = (void *)bench_message(end);
+			t->kv[i].iov_len = size;
 		}
-		err = send(end, kv, n, n * size, nr > n);
+		msg.msg_flags = 0;
+		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, t->kv, n, n * size);
+		err = send(end, &msg, n * size, nr > n);
 	}
 	return err;
 }
@@ -256,37 +290,6 @@ static int tcp_no_sink(struct bench_end *rx)
 	return 0;
 }
 
-static int digest_init(struct bench_end *end)
-{
-	struct tcp_digest *d;
-
-	d = kzalloc(sizeof(*d), GFP_KERNEL);
-	if (!d)
-		return -ENOMEM;
-	d->crc = ~0;
-	end->priv = d;
-	return 0;
-}
-
-static int digest_open(struct bench_end *tx, struct bench_end *rx)
-{
-	int err;
-
-	err = digest_init(tx) ?: digest_init(rx) ?: bench_tcp_connect(tx, rx);
-	if (err) {
-		kfree(rx->priv);
-		kfree(tx->priv);
-	}
-	return err;
-}
-
-static void digest_close(struct bench_end *tx, struct bench_end *rx)
-{
-	kfree(rx->priv);
-	kfree(tx->priv);
-	bench_tcp_close(tx, rx);
-}
-
 static void digest_fill(struct bench_end *end, struct kvec *kv, __le32 *digest)
 {
 	u32 size = end->run->opts.size;
@@ -301,21 +304,49 @@ static void digest_fill(struct bench_end *end, struct kvec *kv, __le32 *digest)
 static int digest_post(struct bench_end *end, u32 nr)
 {
 	u32 len = end->run->opts.size + sizeof(__le32);
-	struct kvec kv[2 * POST_MAX];
-	__le32 digest[POST_MAX];
+	struct tcp_end *t = end->priv;
+	struct msghdr msg = { };
 	int err = 0;
 	u32 i, n;
 
 	for (; !err && nr; nr -= n) {
 		n = post_nr(end, nr);
 		for (i = 0; i < n; i++)
-			digest_fill(end, &kv[2 * i], &digest[i]);
-		err = send(end, kv, 2 * n, n * len, nr > n);
+			digest_fill(end, &t->kv[2 * i], &t->digest[i]);
+		msg.msg_flags = 0;
+		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, t->kv, 2 * n,
+			      n * len);
+		err = send(end, &msg, n * len, nr > n);
 	}
 	return err;
 }
 
-static int digest_check(struct bench_end *end, struct tcp_digest *d)
+/* The pages of a message lie in a row. */
+static int pages_post(struct bench_end *end, u32 nr)
+{
+	u32 size = end->run->opts.size;
+	struct tcp_end *t = end->priv;
+	struct msghdr msg = { };
+	struct bio_vec bv;
+	int err = 0;
+
+	for (; !err && nr; nr--) {
+		digest_fill(end, t->kv, t->digest);
+		bvec_set_virt(&bv, t->kv[0].iov_base, size);
+		msg.msg_flags = MSG_SPLICE_PAGES;
+		iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &bv, 1, size);
+		err = send(end, &msg, size, true);
+		if (err)
+			break;
+		msg.msg_flags = 0;
+		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &t->kv[1], 1,
+			      sizeof(__le32));
+		err = send(end, &msg, sizeof(__le32), nr > 1);
+	}
+	return err;
+}
+
+static int digest_check(struct bench_end *end, struct tcp_end *d)
 {
 	if (le32_to_cpu(d->wire) != ~d->crc)
 		return -EBADMSG;
@@ -329,7 +360,7 @@ static int digest_check(struct bench_end *end, struct tcp_digest *d)
 /* The rest of a message and its digest in one call, as far as they are here. */
 static int digest_recv(struct bench_end *end)
 {
-	struct tcp_digest *d = end->priv;
+	struct tcp_end *d = end->priv;
 	struct msghdr msg = { };
 	struct kvec kv[2];
 	u32 room, n;
@@ -352,28 +383,6 @@ static int digest_recv(struct bench_end *end)
 	d->wire_got += got - n;
 	return d->wire_got == sizeof(d->wire) ? digest_check(end, d) : 0;
 }
-
-struct bench_transport bench_tcp = {
-	.name	= "tcp",
-	.owner	= THIS_MODULE,
-	.open	= bench_tcp_connect,
-	.post	= tcp_post,
-	.recv	= tcp_recv,
-	.sink	= tcp_no_sink,
-	.shut	= bench_tcp_shut,
-	.close	= bench_tcp_close,
-};
-
-struct bench_transport bench_tcp_crc = {
-	.name	= "tcp-crc",
-	.owner	= THIS_MODULE,
-	.open	= digest_open,
-	.post	= digest_post,
-	.recv	= digest_recv,
-	.sink	= tcp_no_sink,
-	.shut	= bench_tcp_shut,
-	.close	= digest_close,
-};
 
 /* Kernel TLS 1.2 with AES-128-GCM; both directions use the same keys. */
 static int tls_start(struct socket *sock)
@@ -399,7 +408,7 @@ static int tls_open(struct bench_end *tx, struct bench_end *rx)
 {
 	int err;
 
-	err = bench_tcp_connect(tx, rx);
+	err = ends_open(tx, rx);
 	if (err)
 		return err;
 	err = tls_start(tx->sock);
@@ -407,17 +416,26 @@ static int tls_open(struct bench_end *tx, struct bench_end *rx)
 	if (!err && !rx->run->opts.sink)
 		err = tls_start(rx->sock);
 	if (err)
-		bench_tcp_close(tx, rx);
+		ends_close(tx, rx);
 	return err;
 }
 
-struct bench_transport bench_ktls = {
-	.name	= "ktls",
-	.owner	= THIS_MODULE,
-	.open	= tls_open,
-	.post	= tcp_post,
-	.recv	= tcp_recv,
-	.sink	= tcp_no_sink,
-	.shut	= bench_tcp_shut,
-	.close	= bench_tcp_close,
-};
+#define BENCH_TCP(_name, _open, _post, _recv) {	\
+	.name	= _name,			\
+	.owner	= THIS_MODULE,			\
+	.open	= _open,			\
+	.post	= _post,			\
+	.recv	= _recv,			\
+	.sink	= tcp_no_sink,			\
+	.shut	= bench_tcp_shut,		\
+	.close	= ends_close,			\
+}
+
+struct bench_transport bench_tcp =
+	BENCH_TCP("tcp", ends_open, tcp_post, tcp_recv);
+struct bench_transport bench_tcp_crc =
+	BENCH_TCP("tcp-crc", ends_open, digest_post, digest_recv);
+struct bench_transport bench_tcp_pages =
+	BENCH_TCP("tcp-pages", ends_open, pages_post, digest_recv);
+struct bench_transport bench_ktls =
+	BENCH_TCP("ktls", tls_open, tcp_post, tcp_recv);

@@ -7,6 +7,8 @@
  *		work queue, as most consumers do
  * siw-gso	with CRC, and FPDUs larger than the EMSS, which is not compliant
  *		(RFC 5044, section 5); needs a modified copy of siw
+ * siw-gso-pages	the same, but only each 64th Send is signalled: siw sends the
+ *		others from their pages, if they are as long as a page
  * siw-write	with CRC: an RDMA Write for each message, and a Send without
  *		octets, by which the receiver knows that it is there
  * siw-read	with CRC: an RDMA Read for each message, posted at the receiver.
@@ -190,6 +192,15 @@ static int verbs_open_one(struct bench_end *tx, struct bench_end *rx)
 	return open_ends(tx, rx, &mode);
 }
 
+static int verbs_open_pages(struct bench_end *tx, struct bench_end *rx)
+{
+	static const struct verbs_mode mode = {
+		VERBS_SEND, VERBS_LIST, .pages = true
+	};
+
+	return open_ends(tx, rx, &mode);
+}
+
 static int verbs_open_write(struct bench_end *tx, struct bench_end *rx)
 {
 	static const struct verbs_mode mode = { VERBS_WRITE, VERBS_LIST };
@@ -249,6 +260,7 @@ static struct bench_transport transports[] = {
 	VERBS_TRANSPORT("siw-crc", verbs_open),
 	VERBS_TRANSPORT("siw-one", verbs_open_one),
 	VERBS_TRANSPORT("siw-gso", verbs_open),
+	VERBS_TRANSPORT("siw-gso-pages", verbs_open_pages),
 	VERBS_TRANSPORT("siw-write", verbs_open_write),
 	VERBS_TRANSPORT("siw-read", verbs_open_read),
 	VERBS_TRANSPORT("rnic", verbs_open),

@@ -29,11 +29,13 @@ enum verbs_op {
  * @op: what carries a message
  * @list: messages that are posted in one call
  * @queued: completions run in a work queue
+ * @pages: only the last message of each list is signalled
  */
 struct verbs_mode {
 	enum verbs_op	op;
 	u32		list;
 	bool		queued;
+	bool		pages;
 };
 
 /**
