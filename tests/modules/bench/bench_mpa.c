@@ -65,8 +65,8 @@ struct mpa_side {
 
 static u32 slots(const struct bench_end *end)
 {
-	u32 nr = clamp(BENCH_CALL_OCTETS / end->run->opts.size, SLOTS_MIN,
-		       SLOTS_MAX);
+	u32 nr = clamp(BENCH_CALL_OCTETS / end->run->opts.size,
+		       SLOTS_MIN, SLOTS_MAX);
 
 	return end->run->opts.kind == BENCH_STREAM ? rounddown_pow_of_two(nr) :
 	       1;
@@ -114,8 +114,8 @@ static struct mpa_tx *slot_fill(struct mpa_side *m, u32 nr, bool cut)
 
 static int post_list(struct mpa_side *m, u32 nr)
 {
-	u32 mulpdu = mpa_mulpdu(m->conn);
-	bool cut = m->end->run->opts.size + sizeof(struct ddp_untagged) > mulpdu;
+	u32 most = mpa_mulpdu(m->conn) - sizeof(struct ddp_untagged);
+	bool cut = m->end->run->opts.size > most;
 	LIST_HEAD(list);
 	u32 i;
 

@@ -7,7 +7,8 @@
  *		work queue, as most consumers do
  * siw-gso	with CRC, and FPDUs larger than the EMSS, which is not compliant
  *		(RFC 5044, section 5); needs a modified copy of siw
- * siw-gso-pages	the same, but only each 64th Send is signalled: siw sends the
+ * siw-gso-pages
+ *		the same, but only each 64th Send is signalled: siw sends the
  *		others from their pages, if they are as long as a page
  * siw-write	with CRC: an RDMA Write for each message, and a Send without
  *		octets, by which the receiver knows that it is there
