@@ -121,7 +121,8 @@ interop:
 	tests/interop/interop.sh $(if $(ONLY),'$(ONLY)')
 
 ulps:
-	tests/ulps/ulps.sh $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long) $(ONLY)
+	tests/ulps/ulps.sh $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long) \
+		$(if $(MINUTES),--minutes $(MINUTES)) $(ONLY)
 
 ooo:
 	tests/bench/ooo/ooo.sh
@@ -212,8 +213,9 @@ help:
 	@echo "make soak             these again and again in one guest, some at the same time,"
 	@echo "                      on the debug kernel; ONLY='PART...' some of them"
 	@echo "make interop          against siw, and with outside decoders; ONLY=JOB one job"
-	@echo "make ulps             NVMe, NFS and iSER over RDMA devices; ONLY='nvme' one of"
-	@echo "                      them, ONLY='nvme.*ext4' some cases; LONG=1 all;"
+	@echo "make ulps             NVMe, iSER, NFS, SMB Direct and SRP over RDMA devices;"
+	@echo "                      ONLY='nvme' one of them, ONLY='nvme.*ext4' some cases;"
+	@echo "                      LONG=1 all; MINUTES=N with memory short for so long;"
 	@echo "                      KERNEL=debug+ulps"
 	@echo "make ooo              benefit and cost of passing ULPDUs out of order"
 	@echo "make bench            cost of MPA; BENCH=quick the goals alone, BENCH=recorded"

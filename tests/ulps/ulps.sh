@@ -3,8 +3,9 @@
 # Storage over RDMA devices: NVMe, NFS, iSER, SMB Direct and SRP, in a guest. Results in
 # build/ulps: results.tap and the log of each case.
 #
-# usage: ulps.sh [--kernel FLAVOUR] [--long] [PATTERN...]
+# usage: ulps.sh [--kernel FLAVOUR] [--long] [--minutes N] [PATTERN...]
 #
+# --minutes: for how long the cases of cases/memory.sh write while memory is short
 # A pattern is of cases ('nvme.*ext4', 'pair.nvme.*'); a name of a part (nvme) is all of it.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
@@ -15,14 +16,14 @@ OUT=$TOP/build/ulps
 PARTS=(vm figures nvme iser pair smb srp nfs)	# vm is the test of tests/vm/pair
 # What "pair" runs between two guests; pair.CASE is any other
 PAIRED=({nvme,iser}.{mpa.mpa,mpa.siw,siw.mpa}{,.io} nfs.mpa.mpa.v4.2)
-kernel=ulps long=''
+kernel=ulps long='' minutes=0
 
 # A guest has two processors
 slots() { echo $(((JOBS + 1) / 2)); }
 
 # job_part PART PATTERN...: in a guest; pair between two
 job_part() {
-	local name=$1 rc=0 pair='' limit=3000 guest=(run --mem 1536) other=()
+	local name=$1 rc=0 pair='' limit=$((3000 + 120 * minutes)) guest=(run --mem 1536) other=()
 
 	shift
 	case $name in
@@ -32,8 +33,8 @@ job_part() {
 	{
 		echo "#!/bin/bash"
 		[[ -z $pair ]] || echo "meet 0 || exit"
-		printf 'LONG=%q PAIR=%q CASES=/root/ulps exec /root/test/run-all.sh' \
-			"$long" "$pair"
+		printf 'LONG=%q PAIR=%q MINUTES=%q CASES=/root/ulps' "$long" "$pair" "$minutes"
+		printf ' exec /root/test/run-all.sh'
 		printf ' %q' "$@"
 		echo
 	} >"$OUT/$name.script"
@@ -65,6 +66,7 @@ parse() {
 		case $1 in
 		--kernel) kernel=${2?}; shift ;;
 		--long) long=1 ;;
+		--minutes) minutes=${2?}; shift ;;
 		*) patterns+=("$1") ;;
 		esac
 		shift

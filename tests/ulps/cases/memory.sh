@@ -9,6 +9,7 @@ RECLAIM=("$TRACING"/events/vmscan/mm_vmscan_{direct,memcg}_reclaim_begin)
 DISK_MB=256
 PRESSED=20		# seconds
 [[ -z ${LONG-} ]] || PRESSED=150
+((!${MINUTES:-0})) || PRESSED=$((60 * MINUTES))
 
 # trace ENABLE: when a process begins to reclaim pages
 trace() {
@@ -52,15 +53,16 @@ dirty() {
 
 # reclaims COMMAND...: pages are written out and reclaimed meanwhile
 reclaims() {
-	local in out
+	local in out written
 
-	in=$(vm pswpin) out=$(vm pswpout)
+	in=$(vm pswpin) out=$(vm pswpout) written=$(vm nr_written)
 	[[ -e ${RECLAIM[0]} ]] || mount -t tracefs tracefs $TRACING
 	echo >$TRACING/trace
 	trace 1
 	"$@"
 	in=$(($(vm pswpin) - in)) out=$(($(vm pswpout) - out))
-	echo "swapped in $in, out $out pages," \
+	written=$(($(vm nr_written) - written - out))
+	echo "swapped in $in, out $out pages, wrote back $written," \
 		"reclaimed $(grep -c reclaim_begin: $TRACING/trace) times"
 	grep -q reclaim_begin: $TRACING/trace || fail "memory was not short"
 	[[ ! -e /mnt/swap ]] || ((in && out)) || fail "nothing was swapped"
