@@ -38,9 +38,11 @@ job_rnic() {
 		echo
 	} >"$OUT/$name.script"
 	guest "$name" --file "$TOP/tests/interop/rnic:/root/rnic" \
-		--file "$copies:/root/copies" --file "$pyverbs/lib:/usr/lib" \
-		--file "$pyverbs/bin/python3:/usr/bin/python3" \
-		--file "$pyverbs/tests:/root/pyverbs/tests" --get "/root/out:$OUT/$name" \
+		--file "$copies:/root/copies" --file "$python/lib:/usr/lib" \
+		--file "$python/bin/python3:/usr/bin/python3" \
+		--file "$python/tests:/root/pyverbs/tests" --file "$python/ynl:/root/ynl" \
+		--file "$TOP/Documentation/netlink/specs/mpa.yaml:/root/mpa.yaml" \
+		--get "/root/out:$OUT/$name" \
 		-- "$OUT/$name.script" || rc=$?
 	grep '^#' "$OUT/$name.out" >&2 || true
 	judged "$name" interop "$rc"
@@ -129,14 +131,14 @@ table() {
 }
 
 prepare() {
-	"$TOP/tests/runner/deps.sh" modules kernel guest decode pyverbs
+	"$TOP/tests/runner/deps.sh" modules kernel guest decode python
 	mkdir -p "$OUT"
 	exec 7>"$OUT.lock"
 	flock -n 7 || die "another make interop runs in this tree"
 	rm -rf "$OUT"
 	mkdir -p "$OUT"
 	copies=$("$TOP/tests/interop/copies.sh" $KERNEL)
-	pyverbs=$("$TOP/tests/interop/pyverbs.sh")
+	python=$("$TOP/tests/interop/python.sh")
 	"$VM_DIR/userland" >/dev/null
 	"$VM_DIR/modules" $KERNEL >/dev/null
 }
@@ -160,5 +162,5 @@ main() {
 	finish
 }
 
-copies='' pyverbs='' only='*'
+copies='' python='' only='*'
 main "$@"

@@ -13,7 +13,7 @@ packages_of() {
 	guest) echo qemu-system-x86 busybox-static bash cpio kmod iproute2 \
 		ethtool tcpdump util-linux jq rdmacm-utils ibverbs-providers \
 		perftest libfabric-bin ibverbs-utils ;;
-	pyverbs) echo python3-pyverbs ;;
+	python) echo python3-pyverbs python3-yaml ;;
 	ulps) echo e2fsprogs fio nvme-cli nfs-kernel-server nfs-common open-iscsi \
 		cifs-utils ksmbd-tools \
 		netbase rpcbind ;;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash disable=SC2034
 # Devices on netdevs other than a veth, each with an rping over it; what the tools say of a
-# device and its connection; and pyverbs' own tests.
+# device and its connection; the kernel's ynl; and pyverbs' own tests.
 
 # add SIDE ARGUMENT...: a netdev
 add() { ip -n "$1" link add "${@:2}" || fail "no netdev: ${*:2}"; }
@@ -139,9 +139,62 @@ pyverbs() {
 	passed pyverbs - -
 }
 
+# The kernel's program for any netlink specification says of connections, and of their
+# begins and ends, what the command mpa does.
+ynl_dump() {
+	without_devices
+	network pair 1500
+	serve addr="$B4" mode=echo markers=1 hold=100000
+	command_in a "ping addr=$B4 port=$PORT timeout=110 size=1000" &
+	until_true 30 under_way || fail "no connection"
+	specified a --dump conn-get >"$STATE/ynl" 2>"$STATE/theirs" || fail "$(<"$STATE/theirs")"
+	ns a mpa -j >"$STATE/mpa"
+	alike 'length == 1 and map(plain) == ($mpa[0] | map(plain))'
+}
+
+ynl_events() {
+	local program
+
+	without_devices
+	network pair 1500
+	serve addr="$B4" mode=echo
+	command ns b mpa -j monitor >"$STATE/mpa" 2>"$STATE/listening" &
+	until_true 30 grep -q '^mpa: listening' "$STATE/listening" || fail "monitor"
+	specified b --subscribe events --sleep 2 >"$STATE/ynl" 2>"$STATE/theirs" &
+	program=$!
+	while kill -0 $program 2>/dev/null; do
+		play "send:${REQ_KEY}40010000" read:20 >/dev/null
+	done
+	wait $program || fail "$(<"$STATE/theirs")"
+	# It does not listen as early, nor as long
+	alike 'map({event: (.name | ltrimstr("conn-") | rtrimstr("-ntf"))} + .msg | plain) |
+		(. - ($mpa | map(plain)) | length == 0) and
+		(map(.event) | unique == ["ended", "established"])'
+}
+
+# specified NS OPTION...
+specified() {
+	ns "$1" python3 /root/ynl/cli.py --no-schema --spec /root/mpa.yaml --output-json "${@:2}"
+}
+
+# alike FILTER: true of what the program said, where $mpa is what the command did, and
+# plain has the words of both be the same
+alike() {
+	jq -e --slurpfile mpa "$STATE/mpa" '
+	def plain: with_entries(.key |= (gsub("-"; "_") | sub("addr[46]$"; "addr"))) |
+		.flags |= sort;
+	'"$1" "$STATE/ynl" >/dev/null || fail "$(tail -n +1 "$STATE"/{ynl,mpa})"
+}
+
+under_way() { ns a mpa -j | jq -e '.[0].tx_ulpdus == 1' >/dev/null; }
+
 test_case netdev.lo "both ends on lo" over lo a lo
 test_case netdev.vlan "a VLAN" over vlan b over
 test_case netdev.bond "a bond" over bond b over
 test_case netdev.loopback "three devices listen to 127.0.0.1, and to ::1" loopback
 test_case tools "rdma, ibv_devices and ibv_devinfo" tools
+if [[ -n ${LONG-} ]]; then
+	test_case ynl.dump "connections, by the kernel's program for any specification" ynl_dump
+	test_case ynl.events "begins and ends of connections, by the same" ynl_events
+fi
 test_case pyverbs "pyverbs' own tests, but for those listed" pyverbs
