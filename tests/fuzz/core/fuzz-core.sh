@@ -33,7 +33,7 @@ build() {
 	local file target pids=() core=(mpa_crc.c mpa_fpdu.c mpa_fpdu_enc.c
 		mpa_fpdu_dec.c mpa_frame.c mpa_ooo_map.c)
 	local checked=(tests/fuzz/core/fuzz.c tests/core/shim.c
-		kunit/mpa_ooo_model.c "${TARGETS[@]/#/tests/fuzz/core/}")
+		kunit/mpa_{ooo,rx}_model.c "${TARGETS[@]/#/tests/fuzz/core/}")
 
 	cd "$TOP"
 	rm -rf "$OUT/include" "$OUT"/*.o

@@ -53,15 +53,6 @@ void *fuzz_copy(const void *from, size_t n)
 	return to;
 }
 
-void fuzz_fix_crc(u8 *fpdu, u32 size)
-{
-	u32 crc = mpa_ref_crc(fpdu, size - 4);
-	int i;
-
-	for (i = 0; i < 4; i++)
-		fpdu[size - 4 + i] = crc >> 8 * i;
-}
-
 const char *fuzz_reason(enum mpa_reason reason)
 {
 	static const char * const names[] = {

@@ -38,7 +38,6 @@ u32 fuzz_u16(struct fuzz_input *in);
 u32 fuzz_below(struct fuzz_input *in, u32 n);
 u64 fuzz_pos(struct fuzz_input *in);
 void *fuzz_copy(const void *from, size_t n);
-void fuzz_fix_crc(u8 *fpdu, u32 size);
 const char *fuzz_reason(enum mpa_reason reason);
 
 __printf(1, 2) void fuzz_say(const char *fmt, ...);

@@ -10,7 +10,6 @@
 #include "fuzz.h"
 #include "mpa_ooo_model.h"
 #include "mpa_ref.h"
-#include "mpa_wire.h"
 
 enum {
 	FPDUS		= 24,
@@ -43,11 +42,6 @@ static u32 some_fpdu(const struct ooo_model *m, struct fuzz_input *in)
 	return 4 * at;
 }
 
-static u32 lead(const struct ooo_model *m, u32 at)
-{
-	return (m->start + at) % MPA_MARKER_INTERVAL ? 0 : MPA_MARKER_SIZE;
-}
-
 /* An octet of some FPDU, often of its framing */
 static void alter_octet(struct ooo_model *m, struct fuzz_input *in)
 {
@@ -61,7 +55,7 @@ static void alter_octet(struct ooo_model *m, struct fuzz_input *in)
 	octet = at + fuzz_below(in, size);
 	stream[octet] = fuzz_u8(in);
 	if (what & 2)
-		fuzz_fix_crc(stream + at, m->size[at / 4]);
+		mpa_ref_fix_crc(stream + at, m->size[at / 4]);
 }
 
 /* Some length, with the CRC right where it says that that is */
@@ -71,10 +65,9 @@ static void alter_length(struct ooo_model *m, struct fuzz_input *in)
 	u32 len = fuzz_u16(in) % 2048;
 	u32 size = mpa_ref_size(m->start + at, len, true);
 
-	stream[at + lead(m, at)] = len >> 8;
-	stream[at + lead(m, at) + 1] = len;
+	put_unaligned_be16(len, stream + at + mpa_ref_head(m->start + at, true) - 2);
 	if (at + size <= m->end)
-		fuzz_fix_crc(stream + at, size);
+		mpa_ref_fix_crc(stream + at, size);
 }
 
 /* Where some marker points to */
@@ -92,7 +85,7 @@ static void alter_marker(struct ooo_model *m, struct fuzz_input *in)
 	while (fpdu && !m->size[fpdu / 4])
 		fpdu -= 4;
 	if (fuzz_u8(in) & 1)
-		fuzz_fix_crc(stream + fpdu, m->size[fpdu / 4]);
+		mpa_ref_fix_crc(stream + fpdu, m->size[fpdu / 4]);
 }
 
 static void arrive(struct ooo_model *m, struct fuzz_input *in, bool newer)
