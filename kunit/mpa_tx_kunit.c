@@ -811,42 +811,6 @@ static void tx_can_gather(struct kunit *test)
 	EXPECT_FALSE(t, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
 }
 
-/* Filling a segment, and MULPDU */
-
-static void tx_fill_one(struct tx_test *t, u32 offset, u32 room, bool markers)
-{
-	u32 len = mpa_fpdu_fill(offset, room, markers);
-	u32 size;
-
-	ASSERT_LE(t, len, MPA_ULPDU_MAX);
-	size = mpa_fpdu_size(offset, len, markers);
-	if (len)
-		ASSERT_LE(t, size, room);
-	size = mpa_fpdu_size(offset, len + 1, markers);
-	if (len < MPA_ULPDU_MAX)
-		ASSERT_GT(t, size, room);
-}
-
-/* mpa_fpdu_fill() returns the longest ULPDU that fits, at every offset. */
-static void tx_fill_is_exact(struct kunit *test)
-{
-	static const u32 rooms[] = {
-		0, 7, 8, 9, 11, 12, 15, 16, 19, 20, 128, 140, 500, 503, 508,
-		511, 512, 513, 516, 517, 520, 536, 1020, 1024, 1028, 1032,
-		1220, 1440, 1447, 1448, 1460, 4036, 8948, 8960, 65276, 65288,
-		65483, 131072, U32_MAX,
-	};
-	u32 offset;
-	u32 i;
-
-	for (offset = 0; offset < 512; offset += 4) {
-		for (i = 0; i < ARRAY_SIZE(rooms); i++) {
-			tx_fill_one(test->priv, offset, rooms[i], false);
-			tx_fill_one(test->priv, offset, rooms[i], true);
-		}
-	}
-}
-
 struct tx_mulpdu {
 	const char	*desc;
 	u32		emss;
@@ -887,24 +851,6 @@ static void tx_known_mulpdu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->without, mpa_mulpdu_of(m->emss, false));
 }
 
-/* An FPDU of MULPDU octets never exceeds EMSS, at any stream position. */
-static void tx_mulpdu_fits(struct kunit *test)
-{
-	u32 emss, mulpdu, pos;
-
-	for (emss = 140; emss < 65536; emss += emss < 9000 ? 1 : 149) {
-		KUNIT_ASSERT_LE(test,
-				mpa_fpdu_size(0, mpa_mulpdu_of(emss, false),
-					      false), emss);
-		mulpdu = mpa_mulpdu_of(emss, true);
-		KUNIT_ASSERT_GE(test, mulpdu, 128);
-		KUNIT_ASSERT_LE(test, mulpdu, 64768);
-		for (pos = 0; pos < 512; pos += 4)
-			KUNIT_ASSERT_LE(test, mpa_fpdu_size(pos, mulpdu, true),
-					emss);
-	}
-}
-
 static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_known_fpdu, fpdu_vector_gen_params),
 	KUNIT_CASE_PARAM(tx_corners, tx_slice_gen_params),
@@ -921,9 +867,7 @@ static struct kunit_case tx_cases[] = {
 		 "FR-01 FR-02 FR-05 SZ-05: gathered FPDUs, all lengths"),
 	KUNIT_CASE(tx_gather_stream),
 	KUNIT_CASE(tx_can_gather),
-	MPA_CASE(tx_fill_is_exact, "SZ-11: longest ULPDU for the given room"),
 	KUNIT_CASE_PARAM(tx_known_mulpdu, tx_mulpdu_gen_params),
-	MPA_CASE(tx_mulpdu_fits, "SZ-03 SZ-10: MULPDU fits EMSS"),
 	{}
 };
 
