@@ -517,16 +517,6 @@ send_on_wire() {
 	one_fpdu
 }
 
-# No RTR: client and server
-none_on_wire() {
-	local OURS THEIRS OPTIONS=()
-
-	streams rtr=none size=42 count=1
-	after OURS "${REQ_KEY}5002000400100010" "the Request"
-	after THEIRS "${REP_KEY}5002000400100010" "the Reply"
-	one_fpdu
-}
-
 # None of ours: the Reply has another kind, and the Terminate message ends it
 terminate_on_wire() {
 	local OURS THEIRS OPTIONS=(rtr=write)
@@ -552,22 +542,6 @@ markers_on_wire() {
 	after OURS "${REQ_KEY}d0020008801080107778797a" "the Request"
 	after OURS "$(mpa-peer crc "00000000000e$WRITE")" "the RTR"
 	after THEIRS "${REP_KEY}d0020008801080107778797a" "the Reply"
-}
-
-no_crc_either() {
-	local OURS THEIRS OPTIONS=()
-
-	network routed 1500
-	set_sysctl a net.mpa.crc=0
-	set_sysctl b net.mpa.crc=0
-	streams rtr=send size=42 count=1
-	spoil
-	expect crc=0 status=0
-	after OURS "${REQ_KEY}10020004c0100010" "the Request"
-	after OURS "0012$SEND" "the RTR"
-	same "${#OURS}" $((8 + 96)) "hex digits after it"
-	after THEIRS "${REP_KEY}10020004c0100010" "the Reply"
-	same "${#THEIRS}" 96 "hex digits of the echo"
 }
 
 invalid_options() {
@@ -683,8 +657,6 @@ test_case enhanced.wire.read "E-01 E-05 E-07 E-22 E-23 E-25 E-26 E-30 E-37" \
 	read_on_wire
 test_case enhanced.wire.write "E-07 E-18 E-19 E-23 E-25 E-30" write_on_wire
 test_case enhanced.wire.send "E-07 E-22 E-25 E-30" send_on_wire
-test_case enhanced.wire.none "E-09 E-32 E-33 E-34" none_on_wire
 test_case enhanced.wire.terminate "E-29 E-31 E-44" terminate_on_wire
 test_case enhanced.wire.markers "E-05 E-30" markers_on_wire
-test_case enhanced.wire.no-crc "E-30" no_crc_either
 test_case enhanced.invalid-options "E-07 E-08 E-24" invalid_options

@@ -450,16 +450,6 @@ queue_pruned() {
 	fail "TCP has not dropped its queue"
 }
 
-hole_filled() {
-	mended
-	after_hole 3 fpdu:size=1200,count=3 push fin end
-	drop_no_more
-	wait $PEER || fail "mpa-peer: $(tail -n 2 "$STATE/client")"
-	served
-	expect status=0 reason=ok ulpdus_rx=4 bytes_rx=4600 ulpdus_ooo=3 \
-		bytes_ooo=3600 ooo_suppressed=3
-}
-
 # TCP puts no duplicate ACKs together, by which the module hears of segments. It
 # does so from the beginning of full operation, of which the peer knows when an
 # FPDU comes back: the Reply may get there before.
@@ -487,28 +477,6 @@ small_buffers() {
 	set_sysctl b net.ipv4.tcp_rmem="4096 32768 32768"
 	loses 5% 10ms
 	sink_ooo "$B4" 200000
-}
-
-# ULPDUs passed out of order are not delivered if the stream ends before them
-hole_unfilled() {
-	mended
-	after_hole 3 fpdu:size=1200,count=3 push pause:$((20 * SLOW))
-	ns a ss -K dport = "$PORT" >/dev/null || fail "no reset"
-	served
-	expect reason=reset ulpdus_rx=0 bytes_rx=0 ulpdus_ooo=3 ooo_suppressed=0
-	same "$(ns b cat "$PING"/captured | wc -c)" 0 "octets captured"
-}
-
-# An error in an FPDU is reported in order; FPDUs after it, found by their markers, are
-# never delivered
-bad_crc_after_hole() {
-	mended
-	after_hole 3 fpdu:size=1200 fpdu:size=1200,crc=bad \
-		fpdu:size=1200,count=2 push pause:$((20 * SLOW))
-	drop_no_more
-	served
-	expect mpa_error=2 reason=crc ulpdus_rx=2 bytes_rx=2200 ulpdus_ooo=3 \
-		ooo_suppressed=1
 }
 
 # Detach the server's end with a hole open, while ss reads its sockets
@@ -599,11 +567,8 @@ test_case ooo.one-side "OO-01" one_side
 test_case ooo.no-hook "OO-03" without_hook
 test_case ooo.delivery "OO-05 OO-12 OO-17" same_delivery
 test_case ooo.pruned "OO-09 OO-08" queue_pruned
-test_case ooo.hole.filled "OO-05 OO-11" hole_filled
 test_case ooo.hole.immediate-acks "OO-07 OO-11" immediate_acks
 test_case ooo.small-buffers "OO-08 OO-17" small_buffers
-test_case ooo.hole.unfilled "OO-06 OO-12" hole_unfilled
-test_case ooo.hole.bad-crc "OO-07 OO-17" bad_crc_after_hole
 test_case ooo.detach "OO-15" detached
 test_case ooo.unload "OO-15" unloaded
 test_case ooo.namespace "OO-15" namespaces_under_loss

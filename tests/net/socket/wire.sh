@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# The octets on the wire, captured at the router, and the effects of loss
+# The octets on the wire, captured at the router. Loss and reordering are in net/bad.
 
 # Emulation is late at times; TCP would then repeat a segment, and the SACK
 # block for it split one of the other direction.
@@ -203,27 +203,6 @@ lossy() {
 	done
 }
 
-through() {
-	network routed 1500
-	spoil
-	lossy "$@"
-	serve markers=1 mode=echo
-	capture_start r ra wire
-	ping_ok "$B4" markers=1 size=mulpdu count=80 batch=30 verify=1 \
-		timeout=$((30 * SLOW))
-	expect ulpdus_tx=80 ulpdus_rx=80
-	ping_ok "$B4" markers=1 size=333 count=100 batch=20 verify=1 timeout=$((30 * SLOW))
-	expect ulpdus_rx=100
-	capture_stop wire
-	longest
-}
-
-# No frame of a capture is longer than the MTU: segments are those of the wire
-longest() {
-	walk wire "$A4" 1 1500
-	walk wire "$B4" 1 1500
-}
-
 # Retransmissions are cut like the first time
 aligned_with_loss() {
 	network routed 1500
@@ -294,12 +273,6 @@ test_case wire.no-crc "FR-07 CR-13 CR-03 RF-09" no_crc_on_wire
 test_case wire.immediate "CS-05 MK-10 MK-19" immediate_on_wire
 test_case wire.ipv6 "TX-02 MK-09" ipv6_on_wire
 test_case wire.tcp "TX-16 OO-13 TD-01" tcp_bits
-test_case loss.drop "RX-10 RX-12 CS-43" through loss 3%
-test_case loss.reorder "RX-10 OO-17 CS-43" \
-	through delay 3ms reorder 25% 50%
-test_case loss.duplicate "OO-09 OO-17 CS-43" through duplicate 20%
-test_case loss.all "RX-10 RX-12 OO-17 CS-43" \
-	through loss 2% duplicate 5% delay 2ms reorder 10% 50%
 test_case loss.aligned "TX-11 TX-02" aligned_with_loss
 test_case loss.startup "CS-43 CS-01" startup_with_loss
 test_case pmtu.change "SZ-14 SZ-20 SZ-22 TX-12 RX-17" pmtu_change
