@@ -3,22 +3,35 @@
  * A consumer of MPA for the shell: sends ULPDUs, echoes them, and measures.
  * README.md explains its files in /dev/mpa_ping, commands and results.
  *
- * An open file holds a reference on the module and on a namespace, a listening
- * socket one on its namespace.
+ * The files are misc devices and not in debugfs, which a kernel in lockdown
+ * closes. An open file holds a reference on the module and on its namespace, a
+ * listening socket one on its namespace.
  *
  * Locks: ping_net.lock, servers_lock (a mutex each) and the lock of a server
  * are not nested. MPA's locks are taken inside the last two. The data of a
  * connection needs no lock: its callbacks run one at a time.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+#include <net/sock.h>
 
-#include "mpa_dev.h"
 #include "mpa_ping.h"
-#include "mpa_server.h"
+
+/* Private data in hexadecimal, and the rest of the command */
+#define CMD_MAX		(2 * MPA_PD_MAX_REV0 + 4096)
 
 static unsigned int ping_net_id __read_mostly;
 
@@ -52,6 +65,13 @@ void ping_net_captured(struct net *net, struct ping_buf *buf)
 	net_set_buf(ping_net(net), &ping_net(net)->captured, buf);
 }
 
+/* Keepalive: detects a peer that has vanished. */
+int ping_sock_setup(struct socket *sock, void *ctx)
+{
+	sock_set_keepalive(sock->sk);
+	return 0;
+}
+
 static int ping_command(struct net *net, char *line)
 {
 	struct ping_opts opts;
@@ -60,18 +80,18 @@ static int ping_command(struct net *net, char *line)
 	err = ping_opts_parse(net, line, &opts);
 	if (err)
 		return err;
-	switch (opts.base.cmd) {
+	switch (opts.cmd) {
 	case PING_CMD_SERVE:
 		err = ping_server_start(net, &opts);
 		break;
 	case PING_CMD_STOP:
-		err = mpa_server_stop(net, opts.base.port);
+		err = ping_server_stop(net, opts.port);
 		break;
 	case PING_CMD_PING:
 		err = ping_client_run(net, &opts);
 		break;
 	}
-	mpa_opts_free(&opts.base);
+	ping_opts_free(&opts);
 	return err;
 }
 
@@ -97,6 +117,113 @@ static void serve_result_show(struct seq_file *seq, struct net *net)
 }
 
 /**
+ * struct ping_dev - a file of commands or results
+ * @misc: its device
+ * @run: runs a command, one line in each write(), which it may change; or NULL
+ * @show: prints what read() returns; or NULL
+ *
+ * Both act on the network namespace of the task that opened the file.
+ */
+struct ping_dev {
+	struct miscdevice	misc;
+	int			(*run)(struct net *net, char *line);
+	void			(*show)(struct seq_file *seq, struct net *net);
+};
+
+/**
+ * struct ping_file - an open file
+ * @dev: its device
+ * @net: namespace of the task that opened it
+ */
+struct ping_file {
+	const struct ping_dev	*dev;
+	struct net		*net;
+};
+
+/*
+ * A reference on the namespace of the task that opens a file. The capability is
+ * the host's: memalloc=1 may use memory that all of it depends on.
+ */
+static struct net *file_net_get(void)
+{
+	return capable(CAP_NET_ADMIN) ? get_net(current->nsproxy->net_ns) :
+					ERR_PTR(-EPERM);
+}
+
+static int ping_file_show(struct seq_file *seq, void *unused)
+{
+	struct ping_file *pf = seq->private;
+
+	if (pf->dev->show)
+		pf->dev->show(seq, pf->net);
+	return 0;
+}
+
+static int ping_file_open(struct inode *inode, struct file *file)
+{
+	struct ping_file *pf = kmalloc(sizeof(*pf), GFP_KERNEL);
+	int err;
+
+	if (!pf)
+		return -ENOMEM;
+	pf->dev = container_of(file->private_data, struct ping_dev, misc);
+	pf->net = file_net_get();
+	err = PTR_ERR_OR_ZERO(pf->net);
+	if (err)
+		goto free;
+	file->private_data = NULL;	/* seq_open() warns otherwise */
+	err = single_open(file, ping_file_show, pf);
+	if (!err)
+		return 0;
+	put_net(pf->net);
+free:
+	kfree(pf);
+	return err;
+}
+
+static ssize_t ping_file_write(struct file *file, const char __user *from,
+			       size_t len, loff_t *pos)
+{
+	struct seq_file *seq = file->private_data;
+	struct ping_file *pf = seq->private;
+	char *line;
+	int err;
+
+	if (!pf->dev->run)
+		return -EINVAL;
+	if (len > CMD_MAX)
+		return -E2BIG;
+	line = kvmalloc(len + 1, GFP_KERNEL);
+	if (!line)
+		return -ENOMEM;
+	line[len] = 0;
+	err = -EFAULT;
+	if (!copy_from_user(line, from, len))
+		err = pf->dev->run(pf->net, line);
+	kvfree(line);
+	return err ?: len;
+}
+
+static int ping_file_release(struct inode *inode, struct file *file)
+{
+	struct seq_file *seq = file->private_data;
+	struct ping_file *pf = seq->private;
+
+	put_net(pf->net);
+	kfree(pf);
+	return single_release(inode, file);
+}
+
+static const struct file_operations ping_file_fops = {
+	.owner		= THIS_MODULE,
+	.open		= ping_file_open,
+	.read		= seq_read,
+	.write		= ping_file_write,
+	.release	= ping_file_release,
+	.llseek		= seq_lseek,
+};
+
+/**
  * struct payload_file - "payload", opened for writing
  * @net: namespace of the task that opened it
  * @buf: octets written so far
@@ -117,7 +244,7 @@ static int payload_open(struct inode *inode, struct file *file)
 	pf->buf = ping_buf_alloc();
 	if (!pf->buf)
 		goto free;
-	pf->net = mpa_dev_net_get();
+	pf->net = file_net_get();
 	err = PTR_ERR_OR_ZERO(pf->net);
 	if (err)
 		goto put;
@@ -171,7 +298,7 @@ static const struct file_operations payload_fops = {
 
 static int captured_open(struct inode *inode, struct file *file)
 {
-	struct net *net = mpa_dev_net_get();
+	struct net *net = file_net_get();
 	struct ping_net *pn;
 
 	if (IS_ERR(net))
@@ -238,14 +365,42 @@ static struct pernet_operations ping_net_ops = {
 	.size	= sizeof(struct ping_net),
 };
 
-static struct mpa_dev ping_devs[] = {
-	{ MPA_DEV("mpa_ping", "cmd", &mpa_dev_fops), .run = ping_command },
-	{ MPA_DEV("mpa_ping", "result", &mpa_dev_fops), .show = result_show },
-	{ MPA_DEV("mpa_ping", "serve_result", &mpa_dev_fops),
-	  .show = serve_result_show },
-	{ MPA_DEV("mpa_ping", "payload", &payload_fops) },
-	{ MPA_DEV("mpa_ping", "captured", &captured_fops) },
+#define PING_DEV(_name, _fops)						\
+	.misc = {							\
+		.minor		= MISC_DYNAMIC_MINOR,			\
+		.name		= "mpa_ping_" _name,			\
+		.nodename	= "mpa_ping/" _name,			\
+		.mode		= 0600,					\
+		.fops		= (_fops),				\
+	}
+
+static struct ping_dev ping_devs[] = {
+	{ PING_DEV("cmd", &ping_file_fops), .run = ping_command },
+	{ PING_DEV("result", &ping_file_fops), .show = result_show },
+	{ PING_DEV("serve_result", &ping_file_fops), .show = serve_result_show },
+	{ PING_DEV("payload", &payload_fops) },
+	{ PING_DEV("captured", &captured_fops) },
 };
+
+/*
+ * The last step of the init. Fails only if nothing was registered: as soon as a
+ * device exists it may be open, and then init must not fail.
+ */
+static int ping_devs_register(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(ping_devs); i++) {
+		err = misc_register(&ping_devs[i].misc);
+		if (err && !i)
+			return err;
+		if (err)
+			pr_err("no /dev/%s: %d\n", ping_devs[i].misc.nodename,
+			       err);
+	}
+	return 0;
+}
 
 static int __init ping_init(void)
 {
@@ -257,7 +412,7 @@ static int __init ping_init(void)
 	err = register_pernet_subsys(&ping_net_ops);
 	if (err)
 		goto exit_client;
-	err = mpa_dev_register(ping_devs, ARRAY_SIZE(ping_devs));
+	err = ping_devs_register();
 	if (err)
 		goto exit_net;
 	return 0;
@@ -271,8 +426,12 @@ exit_client:
 
 static void __exit ping_exit(void)
 {
-	mpa_dev_unregister(ping_devs, ARRAY_SIZE(ping_devs));
-	mpa_server_exit();
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ping_devs); i++)
+		if (!IS_ERR_OR_NULL(ping_devs[i].misc.this_device))
+			misc_deregister(&ping_devs[i].misc);
+	ping_server_exit();
 	unregister_pernet_subsys(&ping_net_ops);
 	ping_client_exit();
 }

@@ -9,10 +9,10 @@
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
+#include <linux/socket.h>
 #include <linux/types.h>
 #include <net/mpa.h>
 
-#include "mpa_opts.h"
 #include "../rnic/ddp_wire.h"
 
 struct ping_place;
@@ -39,7 +39,15 @@ enum ping_spoil {
 
 /**
  * struct ping_opts - a command; README.md explains its options
- * @base: options that all samples have
+ * @cmd: &enum ping_cmd
+ * @given: options that were given: one bit per index in the table
+ * @addr_text: value of addr=, until it is resolved
+ * @addr: address to listen on or to connect to; AF_UNSPEC: any
+ * @dev: ifindex of the device that the address names, or 0
+ * @port: port, host byte order
+ * @has_pd: private data was given; it may be empty
+ * @pd: private data
+ * @pd_len: length of @pd in octets
  * @markers: M bit of our frame
  * @ooo: pass ULPDUs out of order, too
  * @place: place ULPDUs by position, and act on them there
@@ -70,7 +78,15 @@ enum ping_spoil {
  * @fallback: ping: try Rev 1 after Rev 2
  */
 struct ping_opts {
-	struct mpa_opts		base;
+	unsigned int		cmd;
+	unsigned long		given;
+	char			*addr_text;
+	struct sockaddr_storage	addr;
+	int			dev;
+	u32			port;
+	bool			has_pd;
+	u8			*pd;
+	u32			pd_len;
 	u32			markers;
 	u32			ooo;
 	u32			place;
@@ -221,9 +237,11 @@ struct ping_net {
 struct ping_net *ping_net(struct net *net);
 struct ping_buf *ping_net_payload(struct net *net);
 void ping_net_captured(struct net *net, struct ping_buf *buf);
+int ping_sock_setup(struct socket *sock, void *ctx);
 
 /* mpa_ping_opts.c APIs: */
 int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts);
+void ping_opts_free(struct ping_opts *opts);
 void ping_opts_params(const struct ping_opts *opts, struct mpa_params *params);
 u32 ping_opts_len(const struct ping_opts *opts, u64 seq, u32 max);
 
@@ -278,5 +296,7 @@ int ping_client_run(struct net *net, const struct ping_opts *opts);
 
 /* mpa_ping_server.c APIs: */
 int ping_server_start(struct net *net, struct ping_opts *opts);
+int ping_server_stop(struct net *net, u32 port);
+void ping_server_exit(void);
 
 #endif /* _MPA_PING_H */

@@ -527,12 +527,12 @@ static int client_connect(struct ping_client *p)
 	const struct ping_opts *opts = p->opts;
 	struct mpa_sock_params params = {
 		.net		= p->net,
-		.peer		= opts->base.addr,
-		.bound_dev_if	= opts->base.dev,
-		.setup		= mpa_opts_sock_setup,
+		.peer		= opts->addr,
+		.bound_dev_if	= opts->dev,
+		.setup		= ping_sock_setup,
 		.ctx		= p,
-		.pd		= opts->base.pd,
-		.pd_len		= opts->base.pd_len,
+		.pd		= opts->pd,
+		.pd_len		= opts->pd_len,
 	};
 	struct mpa_connector *connector;
 	struct mpa_params start;
@@ -569,7 +569,7 @@ static int client_attach(struct ping_client *p)
 	p->conn = conn;
 	if (opts->immediate)
 		return mpa_start_immediate(conn);
-	return mpa_start_initiator(conn, opts->base.pd, opts->base.pd_len);
+	return mpa_start_initiator(conn, opts->pd, opts->pd_len);
 }
 
 static void client_detach(struct ping_client *p)

@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The options of mpa_ping's commands. */
-#include <linux/container_of.h>
+/* The commands, "command name=value ...", and their options. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/hex.h>
+#include <linux/inet.h>
 #include <linux/jhash.h>
+#include <linux/kstrtox.h>
 #include <linux/math.h>
+#include <linux/mm.h>
+#include <linux/netdevice.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
+#include <linux/slab.h>
 #include <linux/stddef.h>
+#include <linux/string.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
 
 #include "mpa_ping.h"
 
@@ -16,12 +30,182 @@
 
 #define RTR_ALL	(MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ)
 
-static int parse_size(const struct mpa_option *option, struct mpa_opts *opts,
+/**
+ * struct ping_option - an option of a command
+ * @name: its name, before the "="
+ * @cmds: bits of the commands that accept it
+ * @parse: parses the value after the "="; logs the error on failure
+ * @offset: offset of the value in struct ping_opts
+ * @min: smallest valid number
+ * @max: largest valid number
+ * @words: if set, valid words in place of numbers, for 0, 1, ...
+ */
+struct ping_option {
+	const char	*name;
+	unsigned int	cmds;
+	int		(*parse)(const struct ping_option *option,
+				 struct ping_opts *opts, char *val);
+	size_t		offset;
+	u32		min;
+	u32		max;
+	const char	*words[3];
+};
+
+static DEFINE_RATELIMIT_STATE(complaints, 5 * HZ, 100);
+
+/* Log one line about a mistyped command. */
+static __printf(1, 2) int complain(const char *fmt, ...)
+{
+	struct va_format vaf = { .fmt = fmt };
+	va_list args;
+
+	va_start(args, fmt);
+	vaf.va = &args;
+	if (__ratelimit(&complaints))
+		pr_notice("%pV\n", &vaf);
+	va_end(args);
+	return -EINVAL;
+}
+
+static u32 *option_value(const struct ping_option *option,
+			 struct ping_opts *opts)
+{
+	return (void *)opts + option->offset;
+}
+
+static int parse_number(const struct ping_option *option,
+			struct ping_opts *opts, char *val)
+{
+	u32 *res = option_value(option, opts);
+
+	if (kstrtou32(val, 10, res) || *res < option->min || *res > option->max)
+		return complain("%s=%s: not a number from %u to %u",
+				option->name, val, option->min, option->max);
+	return 0;
+}
+
+static int find_word(const struct ping_option *option, const char *val)
+{
+	int i = match_string(option->words, ARRAY_SIZE(option->words), val);
+
+	if (i < 0)
+		return complain("%s=%s: unknown", option->name, val);
+	return i;
+}
+
+static int parse_word(const struct ping_option *option, struct ping_opts *opts,
+		      char *val)
+{
+	int i = find_word(option, val);
+
+	if (i < 0)
+		return i;
+	*option_value(option, opts) = i;
+	return 0;
+}
+
+/* One bit per word; words are separated by commas, or "none". */
+static int parse_word_list(const struct ping_option *option,
+			   struct ping_opts *opts, char *val)
+{
+	u32 *res = option_value(option, opts);
+	char *word;
+	int i;
+
+	*res = 0;
+	if (!strcmp(val, "none"))
+		return 0;
+	while ((word = strsep(&val, ","))) {
+		i = find_word(option, word);
+		if (i < 0)
+			return i;
+		*res |= BIT(i);
+	}
+	return 0;
+}
+
+static int parse_pdata(const struct ping_option *option, struct ping_opts *opts,
+		       char *val)
+{
+	if (opts->has_pd)
+		return complain("private data given twice");
+	opts->has_pd = true;
+	opts->pd_len = strlen(val);
+	opts->pd = kvmalloc(opts->pd_len + 1, GFP_KERNEL);
+	if (!opts->pd)
+		return -ENOMEM;
+	memcpy(opts->pd, val, opts->pd_len);
+	return 0;
+}
+
+static int parse_pdatahex(const struct ping_option *option,
+			  struct ping_opts *opts, char *val)
+{
+	int err = parse_pdata(option, opts, val);
+
+	if (err)
+		return err;
+	opts->pd_len /= 2;
+	if (strlen(val) % 2 || hex2bin(opts->pd, val, opts->pd_len))
+		return complain("pdatahex: not pairs of digits");
+	return 0;
+}
+
+/* Resolved after parsing, when the port is known */
+static int parse_addr(const struct ping_option *option, struct ping_opts *opts,
+		      char *val)
+{
+	opts->addr_text = val;
+	return 0;
+}
+
+/* The part after "%" names a device, for either address family. */
+static int parse_dev(struct net *net, struct ping_opts *opts, const char *name)
+{
+	struct net_device *dev;
+
+	rcu_read_lock();
+	dev = dev_get_by_name_rcu(net, name);
+	if (dev)
+		opts->dev = dev->ifindex;
+	rcu_read_unlock();
+	if (!dev && (kstrtoint(name, 10, &opts->dev) || opts->dev <= 0))
+		return complain("addr: no device %s", name);
+	return 0;
+}
+
+static int resolve(struct net *net, struct ping_opts *opts)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&opts->addr;
+	char *val = opts->addr_text;
+	char *dev = strchr(val, '%');
+	char port[8];
+	int err;
+
+	if (dev) {
+		*dev++ = 0;
+		err = parse_dev(net, opts, dev);
+		if (err)
+			return err;
+	}
+	snprintf(port, sizeof(port), "%u", opts->port);
+	if (inet_pton_with_scope(net, AF_UNSPEC, val, port, &opts->addr))
+		return complain("addr=%s: not an address", val);
+	if (sin6->sin6_family != AF_INET6)
+		return 0;
+	if (!opts->dev &&
+	    ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		return complain("addr=%s: needs %%device", val);
+	sin6->sin6_scope_id = opts->dev;
+	return 0;
+}
+
+static int parse_size(const struct ping_option *option, struct ping_opts *opts,
 		      char *val)
 {
 	if (strcmp(val, "mulpdu"))
-		return mpa_opts_number(option, opts, val);
-	container_of(opts, struct ping_opts, base)->size = 0;
+		return parse_number(option, opts, val);
+	opts->size = 0;
 	return 0;
 }
 
@@ -30,29 +214,29 @@ static int parse_size(const struct mpa_option *option, struct mpa_opts *opts,
 	.offset = offsetof(struct ping_opts, _name)
 
 #define NUMBER(_name, _cmds, _min, _max) {				\
-	OPTION(_name, _cmds, mpa_opts_number),				\
+	OPTION(_name, _cmds, parse_number),				\
 	.min = (_min), .max = (_max),					\
 }
 
-static const struct mpa_option options[] = {
-	{ .name = "addr", .cmds = SERVE | PING, .parse = mpa_opts_addr },
+static const struct ping_option options[] = {
+	{ .name = "addr", .cmds = SERVE | PING, .parse = parse_addr },
 	{ .name = "port", .cmds = SERVE | STOP | PING,
-	  .parse = mpa_opts_number, .min = 1, .max = U16_MAX,
-	  .offset = offsetof(struct ping_opts, base.port) },
+	  .parse = parse_number, .min = 1, .max = U16_MAX,
+	  .offset = offsetof(struct ping_opts, port) },
 	NUMBER(markers, SERVE | PING, 0, 1),
 	NUMBER(ooo, SERVE | PING, 0, 1),
 	NUMBER(place, SERVE | PING, 0, 1),
 	NUMBER(memalloc, SERVE | PING, 0, 1),
 	NUMBER(strict, SERVE | PING, 0, 1),
 	NUMBER(rev, SERVE | PING, 0, 2),
-	{ OPTION(mode, SERVE | PING, mpa_opts_word),
+	{ OPTION(mode, SERVE | PING, parse_word),
 	  .words = { "echo", "sink" } },
-	{ .name = "start", .cmds = SERVE | PING, .parse = mpa_opts_word,
+	{ .name = "start", .cmds = SERVE | PING, .parse = parse_word,
 	  .offset = offsetof(struct ping_opts, immediate),
 	  .words = { "frames", "immediate" } },
-	{ .name = "pdata", .cmds = SERVE | PING, .parse = mpa_opts_pdata },
+	{ .name = "pdata", .cmds = SERVE | PING, .parse = parse_pdata },
 	{ .name = "pdatahex", .cmds = SERVE | PING,
-	  .parse = mpa_opts_pdatahex },
+	  .parse = parse_pdatahex },
 	NUMBER(reject, SERVE, 0, 1),
 	NUMBER(hold, SERVE, 0, 600 * MSEC_PER_SEC),
 	NUMBER(capture, SERVE, 0, 1),
@@ -68,32 +252,59 @@ static const struct mpa_option options[] = {
 	NUMBER(zerocopy, PING, 0, 1),
 	NUMBER(source, SERVE | PING, 0, 1),
 	NUMBER(payload, PING, 0, 1),
-	{ OPTION(spoil, PING, mpa_opts_word),
+	{ OPTION(spoil, PING, parse_word),
 	  .words = { "no", "early", "late" } },
 	NUMBER(ird, SERVE | PING, 0, MPA_DEPTH_ULP),
 	NUMBER(ord, SERVE | PING, 0, MPA_DEPTH_ULP),
-	{ OPTION(rtr, SERVE | PING, mpa_opts_word_list),
+	{ OPTION(rtr, SERVE | PING, parse_word_list),
 	  .words = { "send", "write", "read" } },
 	NUMBER(ird_max, PING, 0, MPA_DEPTH_ULP),
 	NUMBER(fallback, PING, 0, 1),
 };
 
-static const struct mpa_command commands[] = {
-	{ "serve", SERVE, { "port" } },
-	{ "stop", STOP, { "port" } },
-	{ "ping", PING, { "addr", "port" } },
-};
+static int find_option(const char *name)
+{
+	int i;
 
-static const struct mpa_syntax syntax = {
-	.options	= options,
-	.nr_options	= ARRAY_SIZE(options),
-	.commands	= commands,
-	.nr_commands	= ARRAY_SIZE(commands),
-};
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		if (!strcmp(options[i].name, name))
+			return i;
+	return -ENOENT;
+}
 
+/* True if the option of that name was given */
 static bool given(const struct ping_opts *opts, const char *name)
 {
-	return mpa_opts_given(&syntax, &opts->base, name);
+	int i = find_option(name);
+
+	return i >= 0 && (opts->given & BIT(i));
+}
+
+static int parse_option(struct ping_opts *opts, const char *cmd, char *token)
+{
+	char *val = strchr(token, '=');
+	int i;
+
+	if (!val)
+		return complain("%s: no value", token);
+	*val++ = 0;
+	i = find_option(token);
+	if (i < 0 || !(options[i].cmds & opts->cmd))
+		return complain("%s: has no option %s", cmd, token);
+	if (opts->given & BIT(i))
+		return complain("%s: given twice", token);
+	opts->given |= BIT(i);
+	return options[i].parse(&options[i], opts, val);
+}
+
+static char *next_token(char **line)
+{
+	char *token;
+
+	do
+		token = strsep(line, " \t\n");
+	while (token && !*token);
+	return token;
 }
 
 /* start=immediate has no frames to negotiate with. */
@@ -107,10 +318,8 @@ static int check_immediate(const struct ping_opts *opts)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(none); i++)
 		if (given(opts, none[i]))
-			return mpa_opts_complain("start=immediate: no %s",
-						 none[i]);
-	return opts->markers ? 0 :
-	       mpa_opts_complain("start=immediate: no markers=0");
+			return complain("start=immediate: no %s", none[i]);
+	return opts->markers ? 0 : complain("start=immediate: no markers=0");
 }
 
 /* Options of Rev 2 only; a Responder must accept at least one kind of RTR. */
@@ -122,10 +331,9 @@ static int check_enhanced(const struct ping_opts *opts)
 
 	for (i = 0; i < ARRAY_SIZE(only); i++)
 		if (opts->rev != MPA_REV_2 && given(opts, only[i]))
-			return mpa_opts_complain("%s: only with rev=2",
-						 only[i]);
-	if (opts->base.cmd == SERVE && !opts->rtr)
-		return mpa_opts_complain("rtr=none: only with ping");
+			return complain("%s: only with rev=2", only[i]);
+	if (opts->cmd == SERVE && !opts->rtr)
+		return complain("rtr=none: only with ping");
 	return 0;
 }
 
@@ -133,7 +341,7 @@ static int check_enhanced(const struct ping_opts *opts)
 static int check_place(const struct ping_opts *opts)
 {
 	return opts->place || !opts->ooo ? 0 :
-	       mpa_opts_complain("ooo=1: no place=0");
+	       complain("ooo=1: no place=0");
 }
 
 /* size= and count= apply to source=1, which requires a peer without echoes. */
@@ -142,29 +350,28 @@ static int check_serve(const struct ping_opts *opts)
 	static const char * const only[] = { "size", "count" };
 	int i;
 
-	if (opts->base.cmd != SERVE)
+	if (opts->cmd != SERVE)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(only); i++)
 		if (!opts->source && given(opts, only[i]))
-			return mpa_opts_complain("serve %s: only with source=1",
-						 only[i]);
+			return complain("serve %s: only with source=1",
+					only[i]);
 	if (opts->source && opts->mode != PING_MODE_SINK)
-		return mpa_opts_complain("serve source=1: only with mode=sink");
+		return complain("serve source=1: only with mode=sink");
 	return opts->lazy && opts->mode != PING_MODE_SINK ?
-	       mpa_opts_complain("lazy=1: only with mode=sink") : 0;
+	       complain("lazy=1: only with mode=sink") : 0;
 }
 
 static int check_ping(const struct ping_opts *opts)
 {
-	if (opts->base.cmd != PING)
+	if (opts->cmd != PING)
 		return 0;
 	if (opts->payload && given(opts, "count"))
-		return mpa_opts_complain("payload=1: no count");
+		return complain("payload=1: no count");
 	if (!opts->payload && opts->spoil)
-		return mpa_opts_complain("spoil: only with payload=1");
+		return complain("spoil: only with payload=1");
 	if (opts->depth && opts->depth < opts->batch)
-		return mpa_opts_complain("depth=%u: less than batch",
-					 opts->depth);
+		return complain("depth=%u: less than batch", opts->depth);
 	return 0;
 }
 
@@ -176,9 +383,9 @@ static int check_opts(const struct ping_opts *opts)
 	u32 max = pd_max[opts->rev];
 	int err;
 
-	if (opts->base.pd_len > max)
-		return mpa_opts_complain("private data of %u octets, above %u",
-					 opts->base.pd_len, max);
+	if (opts->pd_len > max)
+		return complain("private data of %u octets, above %u",
+				opts->pd_len, max);
 	err = check_immediate(opts) ?: check_enhanced(opts);
 	return err ?: check_place(opts) ?: check_serve(opts) ?:
 	       check_ping(opts);
@@ -191,7 +398,7 @@ static void set_defaults(struct ping_opts *opts)
 		opts->markers = 1;
 	if (!given(opts, "place"))
 		opts->place = opts->ooo;
-	if (opts->base.cmd == SERVE && !given(opts, "rtr"))
+	if (opts->cmd == SERVE && !given(opts, "rtr"))
 		opts->rtr = RTR_ALL;
 	if (opts->payload && !given(opts, "size"))
 		opts->size = 0;
@@ -200,7 +407,34 @@ static void set_defaults(struct ping_opts *opts)
 		opts->timeout = opts->fallback ? 30 : 10;
 }
 
-/* Parse a command. @line is changed. */
+static int parse_command(struct net *net, char *line, struct ping_opts *opts)
+{
+	/* by bit of enum ping_cmd */
+	static const char * const cmds[] = { "serve", "stop", "ping" };
+	const char *cmd = next_token(&line) ?: "";
+	int i = match_string(cmds, ARRAY_SIZE(cmds), cmd);
+	char *token;
+	int err = 0;
+
+	if (i < 0)
+		return complain("%s: no such command", cmd);
+	opts->cmd = BIT(i);
+	while (!err && (token = next_token(&line)))
+		err = parse_option(opts, cmd, token);
+	if (err)
+		return err;
+	if (!opts->port)
+		return complain("%s: no port", cmd);
+	if (opts->cmd == PING && !opts->addr_text)
+		return complain("%s: no addr", cmd);
+	err = opts->addr_text ? resolve(net, opts) : 0;
+	if (err)
+		return err;
+	set_defaults(opts);
+	return check_opts(opts);
+}
+
+/* Parse a command. @line is changed. On failure there is nothing to free. */
 int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts)
 {
 	int err;
@@ -213,14 +447,17 @@ int ping_opts_parse(struct net *net, char *line, struct ping_opts *opts)
 		.ird		= 16,
 		.ord		= 16,
 	};
-	err = mpa_opts_parse(&syntax, net, line, &opts->base);
+	err = parse_command(net, line, opts);
+	opts->addr_text = NULL;
 	if (err)
-		return err;
-	set_defaults(opts);
-	err = check_opts(opts);
-	if (err)
-		mpa_opts_free(&opts->base);
+		ping_opts_free(opts);
 	return err;
+}
+
+void ping_opts_free(struct ping_opts *opts)
+{
+	kvfree(opts->pd);
+	opts->pd = NULL;
 }
 
 /* Set the parameters that come from the command. */

@@ -6,7 +6,6 @@
 #include <linux/string.h>
 
 #include "mpa_ping.h"
-#include "mpa_show.h"
 
 void ping_result_init(struct ping_result *res)
 {
@@ -110,6 +109,32 @@ void ping_result_publish(struct ping_result *res, struct net *net,
 	ping_result_free(copy);
 }
 
+static void show_u64(struct seq_file *seq, const char *name, u64 val)
+{
+	seq_printf(seq, "%s=%llu\n", name, val);
+}
+
+static void show_pd(struct seq_file *seq, const struct ping_result *res)
+{
+	u32 i;
+
+	seq_puts(seq, "peer_pdata=");
+	for (i = 0; i < res->pd_len; i++)
+		seq_printf(seq, "%02x", res->pd[i]);
+	seq_putc(seq, '\n');
+}
+
+/* Revision in use; if none was agreed on, that of the peer's frame */
+static void show_revision(struct seq_file *seq, const struct ping_result *res)
+{
+	int rev = res->info.rev == MPA_REV_NONE ? res->peer_rev : res->info.rev;
+
+	if (rev == MPA_REV_NONE)
+		seq_puts(seq, "revision=none\n");
+	else
+		seq_printf(seq, "revision=%d\n", rev);
+}
+
 static void show_kinds(struct seq_file *seq, const char *name, u8 rtr)
 {
 	static const char * const kinds[] = { "send", "write", "read" };
@@ -144,25 +169,34 @@ static void show_enhanced(struct seq_file *seq, const struct ping_result *res)
 /* One key=value per line; scripts rely on the keys. */
 void ping_result_show(struct seq_file *seq, const struct ping_result *res)
 {
+	const struct mpa_info *info = &res->info;
+
 	seq_printf(seq, "status=%d\n", res->status);
 	seq_printf(seq, "reason=%s\n", res->reason);
-	mpa_show_revision(seq, &res->info, res->peer_rev);
-	mpa_show_markers(seq, &res->info);
-	mpa_show_sizes(seq, &res->info);
-	mpa_show_u64(seq, "ulpdus_tx", res->ulpdus_tx);
-	mpa_show_u64(seq, "ulpdus_rx", res->ulpdus_rx);
-	mpa_show_u64(seq, "bytes_tx", res->bytes_tx);
-	mpa_show_u64(seq, "bytes_rx", res->bytes_rx);
-	mpa_show_u64(seq, "mismatches", res->mismatches);
+	show_revision(seq, res);
+	seq_printf(seq, "markers_tx=%d\n", info->markers_tx);
+	seq_printf(seq, "markers_rx=%d\n", info->markers_rx);
+	show_u64(seq, "emss", info->emss);
+	show_u64(seq, "mulpdu", info->mulpdu);
+	show_u64(seq, "ulpdus_tx", res->ulpdus_tx);
+	show_u64(seq, "ulpdus_rx", res->ulpdus_rx);
+	show_u64(seq, "bytes_tx", res->bytes_tx);
+	show_u64(seq, "bytes_rx", res->bytes_rx);
+	show_u64(seq, "mismatches", res->mismatches);
 	seq_printf(seq, "mpa_error=%d\n", res->mpa_error);
-	mpa_show_pd(seq, res->pd, res->pd_len);
-	mpa_show_u64(seq, "rtt_min_ns", res->rtt_min);
-	mpa_show_u64(seq, "rtt_avg_ns",
-		     res->rtts ? div64_u64(res->rtt_sum, res->rtts) : 0);
-	mpa_show_u64(seq, "rtt_max_ns", res->rtt_max);
-	mpa_show_u64(seq, "elapsed_ns", res->elapsed);
-	mpa_show_u64(seq, "mulpdu_changes", res->mulpdu_changes);
-	mpa_show_addresses(seq, &res->info);
+	show_pd(seq, res);
+	show_u64(seq, "rtt_min_ns", res->rtt_min);
+	show_u64(seq, "rtt_avg_ns",
+		 res->rtts ? div64_u64(res->rtt_sum, res->rtts) : 0);
+	show_u64(seq, "rtt_max_ns", res->rtt_max);
+	show_u64(seq, "elapsed_ns", res->elapsed);
+	show_u64(seq, "mulpdu_changes", res->mulpdu_changes);
+	if (info->peer.ss_family) {
+		seq_printf(seq, "local=%pISpc\n", &info->local);
+		seq_printf(seq, "peer=%pISpc\n", &info->peer);
+	}
 	show_enhanced(seq, res);
-	mpa_show_ooo(seq, &res->info);
+	show_u64(seq, "ulpdus_ooo", info->ulpdus_ooo);
+	show_u64(seq, "bytes_ooo", info->bytes_ooo);
+	show_u64(seq, "ooo_suppressed", info->ooo_suppressed);
 }

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* "serve": accept connections, send each ULPDU back or drop it. */
+#include <linux/completion.h>
 #include <linux/err.h>
+#include <linux/in.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/timer.h>
+#include <net/net_namespace.h>
 #include <net/tcp.h>
 
 #include "mpa_ping.h"
-#include "mpa_server.h"
 
 /* Limit of echoes under way, at which delivery is put on hold. The receive
  * buffer bounds their octets, this their number.
@@ -22,19 +28,36 @@
 /* Time without new octets after which lazy=1 resumes delivery */
 #define QUIET		(HZ / 5)
 
+static DEFINE_MUTEX(servers_lock);	/* protects servers */
+static LIST_HEAD(servers);
+
 /**
  * struct ping_server - a listening socket and its connections
- * @base: server data of all samples; the first member
+ * @list: entry in servers
+ * @net: namespace of the listening socket
  * @opts: the command
+ * @listener: listener of MPA
+ * @ref: one reference for @list, one for each of @links
+ * @lock: protects @links
+ * @links: list of connections
+ * @gone: completed when no connection is left
  */
 struct ping_server {
-	struct mpa_server	base;
+	struct list_head	list;
+	struct net		*net;
 	struct ping_opts	opts;
+	struct mpa_listener	*listener;
+	refcount_t		ref;
+	spinlock_t		lock;	/* protects @links */
+	struct list_head	links;
+	struct completion	gone;
 };
 
 /**
  * struct ping_link - an accepted connection
- * @base: link data of all samples
+ * @list: entry in ping_server.links
+ * @server: server that accepted it
+ * @conn: its MPA connection, set when server_accepted() returns
  * @sock: its socket
  * @hold: timer of hold= and of the pauses of lazy=1
  * @drain: ends the wait for the FIN of a refused peer
@@ -55,7 +78,9 @@ struct ping_server {
  * @rdma: the answer to an RTR, or a Terminate message
  */
 struct ping_link {
-	struct mpa_link		base;
+	struct list_head	list;
+	struct ping_server	*server;
+	struct mpa_conn		*conn;
 	struct socket		*sock;
 	struct timer_list	hold;
 	struct timer_list	drain;
@@ -108,18 +133,18 @@ struct echo_batch {
 
 static const struct ping_opts *link_opts(const struct ping_link *l)
 {
-	return &container_of(l->base.server, struct ping_server, base)->opts;
+	return &l->server->opts;
 }
 
 static void link_publish(struct ping_link *l)
 {
-	struct net *net = l->base.server->net;
+	struct net *net = l->server->net;
 
 	if (l->published)
 		return;
 	l->published = true;
-	if (l->base.conn)
-		mpa_get_info(l->base.conn, &l->res.info);
+	if (l->conn)
+		mpa_get_info(l->conn, &l->res.info);
 	if (l->capture)
 		ping_net_captured(net, ping_buf_get(l->capture));
 	ping_result_publish(&l->res, net, PING_SIDE_SERVE);
@@ -133,8 +158,8 @@ static void link_finish(struct ping_link *l)
 {
 	link_publish(l);
 	if (!l->res.status)
-		mpa_shutdown(l->base.conn);
-	mpa_detach(l->base.conn);
+		mpa_shutdown(l->conn);
+	mpa_detach(l->conn);
 }
 
 static void link_fail(struct ping_link *l, int status, const char *reason)
@@ -147,8 +172,8 @@ static void link_request(struct mpa_conn *conn, const struct mpa_startup *req)
 {
 	struct ping_link *l = mpa_conn_ctx(conn);
 	const struct ping_opts *opts = link_opts(l);
-	const void *pd = opts->base.has_pd ? opts->base.pd : req->pd;
-	u32 len = opts->base.has_pd ? opts->base.pd_len : req->pd_len;
+	const void *pd = opts->has_pd ? opts->pd : req->pd;
+	u32 len = opts->has_pd ? opts->pd_len : req->pd_len;
 	int err;
 
 	ping_result_peer(&l->res, req);
@@ -167,7 +192,7 @@ static void link_request(struct mpa_conn *conn, const struct mpa_startup *req)
 static void link_pause(struct ping_link *l)
 {
 	l->quiet = jiffies;
-	mpa_hold(l->base.conn);
+	mpa_hold(l->conn);
 	mod_timer(&l->hold, jiffies + 1);
 }
 
@@ -193,15 +218,15 @@ static void link_hold_timer(struct timer_list *timer)
 	if (link_opts(l)->lazy && !link_is_due(l))
 		mod_timer(&l->hold, jiffies + 1);
 	else
-		mpa_resume(l->base.conn);
+		mpa_resume(l->conn);
 }
 
 static void link_drain_timer(struct timer_list *timer)
 {
 	struct ping_link *l = container_of(timer, struct ping_link, drain);
 
-	mpa_abort(l->base.conn);
-	mpa_detach(l->base.conn);
+	mpa_abort(l->conn);
+	mpa_detach(l->conn);
 }
 
 static int link_init_place(struct ping_link *l)
@@ -222,7 +247,7 @@ static int link_post_source(struct ping_link *l)
 	ping_source_init(&l->source, link_opts(l), ping_pattern());
 	if (!l->source.left)
 		return 0;
-	err = ping_source_post(&l->source, l->base.conn);
+	err = ping_source_post(&l->source, l->conn);
 	l->pending += !err;
 	return err;
 }
@@ -378,12 +403,12 @@ static int link_send(struct ping_link *l, struct list_head *list, int err)
 	struct mpa_tx *tx, *next;
 
 	if (!err && !list_empty(list))
-		err = mpa_send_list(l->base.conn, list);
+		err = mpa_send_list(l->conn, list);
 	list_for_each_entry_safe(tx, next, list, list)
 		echo_drop(l, container_of(tx, struct echo, tx));
 	if (!err && link_is_full(l)) {
 		l->held = true;
-		mpa_hold(l->base.conn);
+		mpa_hold(l->conn);
 	}
 	return err;
 }
@@ -401,7 +426,7 @@ static void link_capture(struct ping_link *l, const struct mpa_ulpdu *ulpdu)
 
 static int link_send_rdma(struct ping_link *l)
 {
-	int err = mpa_send(l->base.conn, &l->rdma.tx);
+	int err = mpa_send(l->conn, &l->rdma.tx);
 
 	l->pending += !err;
 	return err;
@@ -417,7 +442,7 @@ static void link_refuse(struct ping_link *l, enum mpa_error error)
 	l->res.mpa_error = error;
 	ping_result_fail(&l->res, -EPROTO, "frame");
 	link_publish(l);
-	mpa_shutdown(l->base.conn);
+	mpa_shutdown(l->conn);
 	mod_timer(&l->drain, jiffies + DRAIN);
 }
 
@@ -537,7 +562,7 @@ static int link_go_on(struct ping_link *l)
 	if (l->place)
 		err = link_act_placed(l);
 	if (!err && !l->held)
-		mpa_resume(l->base.conn);
+		mpa_resume(l->conn);
 	return err;
 }
 
@@ -580,17 +605,27 @@ static void link_rejected(struct mpa_conn *conn,
 	mpa_detach(conn);
 }
 
+/* The connection and its resources are gone; @s may be freed after this. */
+static void server_put(struct ping_server *s)
+{
+	if (refcount_dec_and_test(&s->ref))
+		complete(&s->gone);
+}
+
 static void link_free(struct ping_link *l)
 {
-	struct mpa_server *s = l->base.server;
+	struct ping_server *s = l->server;
 
-	mpa_link_remove(&l->base);
+	/* Before the socket is released: server_close() uses what is listed. */
+	spin_lock(&s->lock);
+	list_del(&l->list);
+	spin_unlock(&s->lock);
 	sock_release(l->sock);
 	ping_buf_put(l->capture);
 	ping_place_free(l->place);
 	kvfree(l->res.pd);
 	kfree(l);
-	mpa_server_put(s);
+	server_put(s);
 }
 
 static void link_released(struct mpa_conn *conn, struct list_head *left)
@@ -635,7 +670,11 @@ static struct ping_link *link_new(struct ping_server *s, struct socket *sock)
 	timer_setup(&l->hold, link_hold_timer, 0);
 	timer_setup(&l->drain, link_drain_timer, 0);
 	ping_result_init(&l->res);
-	mpa_link_add(&l->base, &s->base);
+	l->server = s;
+	refcount_inc(&s->ref);
+	spin_lock(&s->lock);
+	list_add_tail(&l->list, &s->links);
+	spin_unlock(&s->lock);
 	return l;
 }
 
@@ -651,7 +690,7 @@ static int link_attach(struct ping_link *l)
 	conn = mpa_attach(l->sock, &params);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	l->base.conn = conn;
+	l->conn = conn;
 	return 0;
 }
 
@@ -661,9 +700,9 @@ static void link_start(struct ping_link *l)
 	int err;
 
 	if (link_opts(l)->immediate)
-		err = mpa_start_immediate(l->base.conn);
+		err = mpa_start_immediate(l->conn);
 	else
-		err = mpa_start_responder(l->base.conn, NULL, 0);
+		err = mpa_start_responder(l->conn, NULL, 0);
 	if (err)
 		link_fail(l, err, "closed");
 }
@@ -689,6 +728,38 @@ static void server_accepted(void *ctx, struct socket *sock)
 	link_free(l);
 }
 
+static struct mpa_listener *server_listen_at(struct ping_server *s, int family)
+{
+	struct mpa_sock_params params = {
+		.net		= s->net,
+		.local		= s->opts.addr,
+		.bound_dev_if	= s->opts.dev,
+		.setup		= ping_sock_setup,
+		.ctx		= s,
+	};
+	/* the port is at the same offset in both families */
+	struct sockaddr_in *sin = (struct sockaddr_in *)&params.local;
+
+	if (family) {
+		sin->sin_family = family;
+		sin->sin_port = htons(s->opts.port);
+	}
+	return mpa_listen(&params, server_accepted);
+}
+
+/* Any address: :: accepts IPv4 as well, unless net.ipv6.bindv6only is set. */
+static struct mpa_listener *server_listen(struct ping_server *s)
+{
+	struct mpa_listener *listener;
+
+	if (s->opts.addr.ss_family)
+		return server_listen_at(s, AF_UNSPEC);
+	listener = server_listen_at(s, AF_INET6);
+	if (listener == ERR_PTR(-EAFNOSUPPORT))
+		listener = server_listen_at(s, AF_INET);
+	return listener;
+}
+
 /* On success the server owns the private data of @opts. */
 int ping_server_start(struct net *net, struct ping_opts *opts)
 {
@@ -698,13 +769,73 @@ int ping_server_start(struct net *net, struct ping_opts *opts)
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
 		return -ENOMEM;
+	s->net = net;
 	s->opts = *opts;
-	s->base.opts = &s->opts.base;
-	s->base.accepted = server_accepted;
-	err = mpa_server_start(&s->base, net);
+	refcount_set(&s->ref, 1);
+	spin_lock_init(&s->lock);
+	INIT_LIST_HEAD(&s->links);
+	init_completion(&s->gone);
+
+	mutex_lock(&servers_lock);
+	s->listener = server_listen(s);
+	err = PTR_ERR_OR_ZERO(s->listener);
+	if (!err)
+		list_add(&s->list, &servers);
+	mutex_unlock(&servers_lock);
 	if (err)
 		kfree(s);
 	else
-		opts->base.pd = NULL;
+		opts->pd = NULL;
 	return err;
+}
+
+/*
+ * 1. Stop the listener. No connection is added after that, and none is between
+ *    accept and start.
+ * 2. Reset the connections on the list. Each stays valid while it is there.
+ * 3. Wait until the last connection has been released.
+ */
+static void server_close(struct ping_server *s)
+{
+	struct ping_link *l;
+
+	mpa_listen_close_sync(s->listener);
+
+	spin_lock(&s->lock);
+	list_for_each_entry(l, &s->links, list) {
+		mpa_abort(l->conn);
+		mpa_detach(l->conn);
+	}
+	spin_unlock(&s->lock);
+
+	server_put(s);
+	wait_for_completion(&s->gone);
+	ping_opts_free(&s->opts);
+	kfree(s);
+}
+
+/* Close the servers on a port of a namespace, or all if @net is NULL. */
+int ping_server_stop(struct net *net, u32 port)
+{
+	struct ping_server *s, *next;
+	LIST_HEAD(closing);
+
+	mutex_lock(&servers_lock);
+	list_for_each_entry_safe(s, next, &servers, list)
+		if (!net || (net_eq(s->net, net) && s->opts.port == port))
+			list_move(&s->list, &closing);
+	mutex_unlock(&servers_lock);
+	if (list_empty(&closing))
+		return -ENOENT;
+	list_for_each_entry_safe(s, next, &closing, list)
+		server_close(s);
+	return 0;
+}
+
+/* Close all servers. No callback is running when it returns. */
+void ping_server_exit(void)
+{
+	ping_server_stop(NULL, 0);
+	/* the last released() may still be returning */
+	mpa_barrier();
 }
