@@ -63,7 +63,7 @@ CASE_OF = {
                          r"socket\.(wire|align|mulpdu|pmtu)\."),
     "receiver": re.compile(r"mpa_(rx|ooo)\.|mpa_conn\.(recv|keep|error|fin|"
                            r"splice|ooo|ooo_end) |"
-                           r"socket\.(fpdu|error|ooo|crc\.field)\."),
+                           r"socket\.(error|ooo|crc\.field)\."),
 }
 
 ROW = re.compile(r"^   (?=(?:%s|%s)-\d\d, )" % (GROUPS, RNIC_GROUPS))
