@@ -239,21 +239,6 @@ tiny_send_buffer() {
 	expect ulpdus_rx=10
 }
 
-many_connections() {
-	local number jobs=()
-
-	network pair 1500
-	serve mode=echo markers=1
-	for ((number = 0; number < 30; number++)); do
-		command_in a "ping addr=$B4 port=$PORT size=700 count=10 \
-verify=1 timeout=$((30 * SLOW))" &
-		jobs+=($!)
-	done
-	for number in "${jobs[@]}"; do
-		wait "$number" || fail "a ping failed"
-	done
-}
-
 # A file, sent as ULPDUs, arrives as it was
 payload_file() {
 	local sum
@@ -340,7 +325,6 @@ test_case send.tiny-buffer "TX-01 OO-17" tiny_send_buffer
 test_case receive.hold "RX-13 OO-17" hold_delivery
 test_case receive.limit "rx_mem_max of the initial namespace" initial_rx_mem
 test_case receive.tiny-window "TX-12 RX-10 RX-14 RX-16" tiny_window
-test_case connections.many "DD-01" many_connections
 test_case payload.file "DD-03 OO-17" payload_file
 test_case payload.none "nothing to send" nothing_to_send
 test_case plain.tcp "TX-14" plain_tcp

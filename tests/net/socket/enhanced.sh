@@ -102,22 +102,6 @@ chosen() {
 	expect "rtr=$3" "peer_rtr=$1" ulpdus_rx=5
 }
 
-# Nothing that both can do: both know why the connection ends
-no_common_kind() {
-	local before
-
-	network pair 1500
-	serve rev=2 rtr=send,read
-	before=$(counter a MpaErrRtr)
-	ping_to "$B4" rev=2 rtr=write && fail "an RTR that the peer cannot take"
-	expect reason=frame mpa_error=7 ulpdus_tx=0 ulpdus_rx=0 \
-		peer_ird=16 peer_ord=16 peer_rtr=send,read
-	grown a MpaErrRtr "$before" 1
-	served
-	expect reason=frame mpa_error=7 ulpdus_rx=0 ulpdus_tx=0
-	ping_ok "$B4" rev=2 rtr=read
-}
-
 # pdata_size OCTETS
 pdata_size() {
 	local hex
@@ -402,27 +386,6 @@ falls_back() {
 	served
 }
 
-# No fallback if the peer knows Rev 2, or if the failure does not mean that it does not
-no_fallback() {
-	local before OPTIONS=(fallback=1)
-
-	network pair 1500
-	before=$(counter a MpaFallbacks)
-	serve rev=2
-	ping_ok "$B4" rev=2 fallback=1 rtr=write pdata=x count=3
-	expect revision=2 enhanced=1 rtr=write ulpdus_rx=3 peer_pdata=78
-	stop_serving
-	reply 5002000400100010 400200020000 end:reset
-	expect mpa_error=4 reason=frame
-	serve rev=2 reject=1
-	ping_to "$B4" rev=2 fallback=1 && fail "a reject is no success"
-	expect reason=rejected
-	stop_serving
-	ping_to "$B4" rev=2 fallback=1 && fail "connected without a listener"
-	expect reason=refused
-	grown a MpaFallbacks "$before" 0
-}
-
 # A silent peer, and nothing said of time: it suffices for both connections.
 falls_back_by_default() {
 	network pair 1500
@@ -434,18 +397,6 @@ falls_back_by_default() {
 		mode=sink size=42 pdatahex=abcd" || fail "no way back to Rev 1"
 	read_result a result
 	expect status=0 revision=1 enhanced=0 ulpdus_tx=1
-	peer_served
-}
-
-# The time is over before it comes to that
-fallback_given_up() {
-	local begun=$SECONDS
-
-	network pair 1500
-	peer_server "data:${REQ_KEY}5002000400100010" end
-	ping_to "$B4" rev=2 fallback=1 timeout=1 && fail "a silent peer"
-	expect reason=timeout enhanced=0
-	((SECONDS - begun < 20 * SLOW)) || fail "that took $((SECONDS - begun)) s"
 	peer_served
 }
 
@@ -601,7 +552,6 @@ test_case enhanced.rtr.some "E-23 E-26 E-27 E-30" \
 	chosen send,write,read send,read send,read read
 test_case enhanced.rtr.one-common "E-26 E-28 E-30" \
 	chosen send,write send,read send send
-test_case enhanced.rtr.none-common "E-29 E-31 E-44" no_common_kind
 test_case enhanced.rtr.accepted "E-30 E-43" rtr_accepted
 test_case enhanced.rtr.reserved "E-30 E-43" rtr_reserved_bits
 test_case enhanced.rtr.answered "E-09 E-30" rtr_answered
@@ -649,9 +599,7 @@ for rev in 0 1; do
 	test_case "enhanced.refused.$rev" "E-40" refused_rev $rev
 	test_case "enhanced.fallback.$rev" "E-41" falls_back $rev
 done
-test_case enhanced.fallback.none "E-41" no_fallback
 test_case enhanced.fallback.default "E-41" falls_back_by_default
-test_case enhanced.fallback.given-up "E-41" fallback_given_up
 
 test_case enhanced.wire.read "E-01 E-05 E-07 E-22 E-23 E-25 E-26 E-30 E-37" \
 	read_on_wire

@@ -13,17 +13,6 @@ half_close() {
 	orderly_close close
 }
 
-# Messages queued before the half close are sent before the FIN
-shut_down_after_data() {
-	network pair 1500
-	spoil
-	ns b tc qdisc replace dev vb root netem delay 30ms
-	serve mode=sink
-	ping_ok "$B4" mode=sink size=20000 count=40 batch=40
-	served
-	expect ulpdus_rx=40 bytes_rx=800000
-}
-
 # The network drops all packets during startup; the ping's timeout ends it
 black_hole() {
 	local begun=$SECONDS
@@ -247,7 +236,6 @@ device_files() {
 }
 
 test_case close.half "TD-01 TD-02 OO-06 ER-02 ER-13" half_close
-test_case close.after-data "TD-01 TX-01" shut_down_after_data
 test_case close.blackhole "ER-02 CS-33" black_hole
 test_case close.reset "ER-01 ER-02 TD-03" reset_by_peer
 test_case race.stop "ER-02 TX-01" stop_under_traffic
