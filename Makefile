@@ -128,7 +128,8 @@ ooo:
 	tests/bench/ooo/ooo.sh
 
 bench:
-	tests/bench/bench.sh $(if $(BENCH),--$(BENCH)) $(if $(DOC),--doc)
+	tests/bench/bench.sh $(if $(BENCH),--$(BENCH)) $(if $(DOC),--doc) \
+		$(if $(KERNEL),--kernel $(KERNEL))
 
 bench-compare:
 	tests/bench/bench.sh --compare '$(BASE)'

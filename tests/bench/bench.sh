@@ -6,13 +6,15 @@
 # The guests count instructions, so the same sources give the same figures. The
 # status is 1 if a goal was missed.
 #
-# usage: bench.sh [--quick | --recorded] [--doc]
+# usage: bench.sh [--quick | --recorded] [--doc | --kernel FLAVOUR]
 #        bench.sh --compare COMMIT
 #
 # --quick measures little more than the goals need. With it and with --recorded a goal
 # may be missed if its recorded value misses it as well. --doc puts the tables and the
-# plot into Documentation/networking. --compare measures the same rows of this tree
-# and of COMMIT, and fails if a row costs 2 % more in this tree.
+# plot into Documentation/networking and records the ceilings, which are those of the
+# plain kernel; --kernel measures with another: newest, or plain+retpoline. --compare
+# measures the same rows of this tree and of COMMIT, and fails if a row costs 2 % more in
+# this tree.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
 
@@ -25,7 +27,7 @@ PARTS=$TOP/tests/bench
 # shellcheck disable=SC2317
 part() {
 	printf '#!/bin/bash\nexec /root/bench/%s.sh %s\n' "$2" "$mode" >"$out/$2.sh"
-	VM_KEEP=$out/$1.guest VM_BOOT_TIMEOUT=600 "$VM_DIR/run" --kernel plain \
+	VM_KEEP=$out/$1.guest VM_BOOT_TIMEOUT=600 "$VM_DIR/run" --kernel "$flavour" \
 		--icount --mem 1536 --timeout 100000 \
 		--file "$TOP/tests/net/socket:/root/test" --file "$PARTS:/root/bench" \
 		--file "$consumers:/root/modules" --file "$copies:/root/copies" \
@@ -34,8 +36,8 @@ part() {
 
 # Build all files that the guests need
 build() {
-	"$VM_DIR/modules" plain >/dev/null
-	consumers=$("$PARTS/modules.sh" plain)
+	"$VM_DIR/modules" "$flavour" >/dev/null
+	consumers=$("$PARTS/modules.sh" "$flavour")
 }
 
 # measure OUT LABEL: the guests side by side, for out/rows. Unless mode is quick each
@@ -72,9 +74,11 @@ script_of() {
 native() { "$PARTS/native.sh" >"$OUT/native.rows"; }
 
 report() {
-	local status=0
+	local status=0 none=()
 
-	"$PARTS/report.py" ${quick:+--quick} ${recorded:+--recorded} "$OUT" || status=$?
+	[[ $flavour == plain ]] || none=(--ceilings /dev/null)
+	"$PARTS/report.py" ${quick:+--quick} ${recorded:+--recorded} "${none[@]}" "$OUT" ||
+		status=$?
 	((status <= 1)) || exit $status
 	# Quick rows do not fill it
 	[[ -n $quick ]] || (cd "$OUT" && gnuplot "$PARTS/plot.gp")
@@ -141,7 +145,7 @@ prepare() {
 	# Not the built modules, nor the results of tests/bench/bench-profile.py
 	find "$1" -mindepth 1 -maxdepth 1 ! -name 'modules*' ! -name profile \
 		-exec rm -rf {} +
-	copies=$("$TOP/tests/interop/copies.sh" plain)
+	copies=$("$TOP/tests/interop/copies.sh" "$flavour")
 	"$VM_DIR/userland" >/dev/null
 }
 
@@ -150,18 +154,20 @@ usage() {
 	exit 2
 }
 
-mode=full quick='' recorded='' with_doc='' base='' consumers='' copies=''
+mode=full flavour=plain quick='' recorded='' with_doc='' base='' consumers='' copies=''
 while (($#)); do
 	case $1 in
 	--quick) mode=quick quick=1 ;;
 	--recorded) recorded=1 ;;
 	--doc) with_doc=1 ;;
+	--kernel) flavour=${2:?--kernel wants a flavour}; shift ;;
 	--compare) mode=quick base=${2:?--compare wants a commit}; shift ;;
 	*) usage ;;
 	esac
 	shift
 done
-[[ -z $quick || -z $with_doc ]] || die "the documentation has all rows"
+[[ -z $with_doc || $flavour$quick == plain ]] ||
+	die "the documentation has all rows of the plain kernel"
 if [[ -n $base ]]; then
 	compare "$base"
 else
