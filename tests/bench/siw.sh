@@ -58,19 +58,7 @@ siw_link_veth() {
 	siw_link b vb
 }
 
-# RDMA CM identifies devices by their hardware addresses, and lo has none. But packets
-# of a namespace to any of its own addresses go over lo.
-siw_link_lo() {
-	if ! ip -n a link show own >/dev/null 2>&1; then
-		ip link add own netns a type dummy
-		ip -n a addr add 10.0.0.1/24 dev own
-		ip -n a link set own up
-	fi
-	siw_link a own
-	ADDR=10.0.0.1
-}
-
-# siw_on COPY veth|lo MTU: the network, with that copy of siw on it
+# siw_on COPY veth MTU: the network, with that copy of siw on it
 siw_on() {
 	[[ "$SIW $SIW_NETWORK" != "$*" ]] || return 0
 	siw_unload
@@ -191,19 +179,15 @@ siw_tagged() {
 }
 
 siw_full() {
-	local net
-
-	for net in veth lo; do
-		siw_full_on crc $net 1500 9000
-		siw_full_on one $net 1500
-		siw_tagged "" $net
-		siw_full_on gso $net 1500 9000
-		siw_stream gso-pages $net 1500 65536 both
-		siw_stream gso-pages $net 9000 65536 both
-		siw_full_on rnic $net 1500 9000
-		siw_full_on rnic-one $net 1500
-		siw_tagged rnic- $net
-	done
+	siw_full_on crc veth 1500 9000
+	siw_full_on one veth 1500
+	siw_tagged "" veth
+	siw_full_on gso veth 1500 9000
+	siw_stream gso-pages veth 1500 65536 both
+	siw_stream gso-pages veth 9000 65536 both
+	siw_full_on rnic veth 1500 9000
+	siw_full_on rnic-one veth 1500
+	siw_tagged rnic- veth
 }
 
 siw_rows() {
