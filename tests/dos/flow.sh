@@ -124,9 +124,14 @@ cookies() {
 	sort -nuc "$1" || fail "a dump is not in order, or has one twice"
 }
 
+# cost WORD...: what "mpa WORD..." takes: seconds, and KB of memory
+cost() {
+	{ command time -f '%e:%M' nsenter --net=/run/netns/b -- mpa "$@" >/dev/null; } 2>&1
+}
+
 # Dumps while connections come and go: each that stays is in every dump, once
 dumps() {
-	local nr round begun came
+	local nr round begun came table json none
 
 	nr=$(pick 1500 10000)
 	start_server b
@@ -138,6 +143,10 @@ dumps() {
 		fail "the connections make no progress"
 	cookies "$WORK/held"
 	same "$(wc -l <"$WORK/held")" "$nr" "connections"
+	table=$(cost) || fail "mpa: $table"
+	json=$(cost -j) || fail "mpa -j: $json"
+	none=$(cost sport 1) || fail "mpa sport 1: $none"
+	figure table="$table" json="$json" none_fits="$none"
 	while [[ ! -e $WORK/close ]]; do
 		many talk connections=100 rounds=1 size=10 end=rst >/dev/null
 	done &
