@@ -14,13 +14,16 @@
  *   same time write the same values.
  * - conn->lock is innermost. It protects what API functions and the work item
  *   share: state, queue of messages, list of batches.
- * - Everything else in a connection belongs to the work item, which never runs
- *   twice at once.
+ * - Everything else in a connection belongs to its runner, see
+ *   mpa_conn_claim(). That is the task of the work item, or what stands in for
+ *   it: a task in mpa_kick_now() or mpa_send_now(), or sk_data_ready(). "Work
+ *   item only" means the runner, in all files but mpa_loop.c.
  *
  * Lifetime. References are held by
  *
- * - the consumer, from mpa_attach() until released() has returned;
- * - each queued or running work item;
+ * - the consumer, from mpa_attach() until released() has returned, and by
+ *   mpa_conn_get();
+ * - each queued or running work item, and each task that stands in for it;
  * - each batch that the consumer has not put;
  * - each zero-copy message whose pages the network stack may still have;
  * - a netlink request that is reading it, see mpa_net_get_from().
@@ -127,20 +130,64 @@ void mpa_conn_exit(void)
 	kmem_cache_destroy(mpa_conn_cache);
 }
 
-/* Context: any. The caller has a reference or prevents the release. */
+/**
+ * mpa_conn_get() - take a reference on a connection
+ * @conn: connection
+ *
+ * Until mpa_conn_put() the connection stays in memory, also after released():
+ * from then on functions that send fail, and others have no effect. The socket
+ * and the consumer's context do not stay. RFC 5044 has no counterpart.
+ *
+ * Context: any. The caller has a reference, or prevents the release.
+ */
 void mpa_conn_get(struct mpa_conn *conn)
 {
 	kref_get(&conn->ref);
 }
+EXPORT_SYMBOL_GPL(mpa_conn_get);
 
-/* Context: any. */
+/**
+ * mpa_conn_put() - drop a reference of mpa_conn_get()
+ * @conn: connection, which may be freed
+ *
+ * Context: any.
+ */
 void mpa_conn_put(struct mpa_conn *conn)
 {
 	kref_put(&conn->ref, mpa_conn_free);
 }
+EXPORT_SYMBOL_GPL(mpa_conn_put);
 
 /*
- * True if the caller runs in the work item, that is, in a callback; false in an
+ * For what stands in for the work item. Returns false if that should run: it is
+ * running, or has found another runner and not run since. So however often
+ * others stand in for it, it comes.
+ */
+bool mpa_conn_stand_in(struct mpa_conn *conn)
+{
+	return !READ_ONCE(conn->runner) &&
+	       !mpa_conn_test(conn, MPA_CONN_MISSED) && mpa_conn_claim(conn);
+}
+
+/*
+ * For the work item, which has found another runner or MISSED set. If this
+ * returns false, the runner queues it again.
+ */
+bool mpa_conn_claim_missed(struct mpa_conn *conn)
+{
+	if (READ_ONCE(conn->runner) != current) {
+		set_bit(MPA_CONN_MISSED, &conn->flags);
+		/* Pairs with xchg() in mpa_conn_leave(): one sees the other. */
+		smp_mb__after_atomic();
+		if (!mpa_conn_claim(conn))
+			return false;
+	}
+	clear_bit(MPA_CONN_MISSED, &conn->flags);
+	return true;
+}
+
+/*
+ * True if the caller is the runner, that is, in a callback; false in an
  * interrupt on top of it.
  */
 bool mpa_conn_runs(const struct mpa_conn *conn)
@@ -200,7 +247,7 @@ void *mpa_conn_take_spare(struct mpa_conn *conn)
 	void *spare = conn->spare;
 
 	conn->spare = NULL;
-	return spare ?: kmalloc(MPA_SPARE_SIZE, MPA_GFP_QUIET);
+	return spare ?: kmalloc(MPA_SPARE_SIZE, mpa_conn_gfp(conn));
 }
 
 /*

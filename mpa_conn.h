@@ -8,6 +8,7 @@
 #include <linux/percpu_counter.h>
 #include <linux/rbtree.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/tcp.h>
 #include <linux/timer.h>
@@ -118,6 +119,7 @@ enum mpa_flag {
 	MPA_CONN_RELEASED,	/* released() is running or has returned */
 	MPA_CONN_TIMEOUT,	/* the timer has fired */
 	MPA_CONN_STARTUP_OVERFLOW, /* startup_max exceeded: to be ended */
+	MPA_CONN_MISSED,	/* the work item found another runner */
 };
 
 #define MPA_TX_NEVER	U32_MAX
@@ -212,6 +214,8 @@ struct mpa_conn_tx {
  * @pinned: octets of memory that @batches passed in order pin, by truesize
  * @owed: octets of batches no longer in @batches, to be consumed from TCP
  * @err: for closed(): 0, or negative errno of the loss
+ * @run_here: for sk_data_ready(): stands in for the work item. Returns false if
+ *	that has to run. NULL unless mpa_allow_softirq() was called
  */
 struct mpa_conn_rx {
 	struct list_head	batches;
@@ -234,6 +238,7 @@ struct mpa_conn_rx {
 	u32			pinned;
 	u32			owed;
 	int			err;
+	bool			(*run_here)(struct mpa_conn *conn);
 };
 
 /**
@@ -275,10 +280,11 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * struct mpa_conn - a connection; locks and lifetime in mpa_conn.c
  * @ref: references, see "Lifetime" in mpa_conn.c
  * @work: work item of the connection
- * @runner: task that runs @work, or NULL
- * @again: @work has to run another round; used by @runner only, as @phase
+ * @runner: task that runs rounds, that of @work or a stand-in; or NULL
+ * @again: there has to be another round; used by @runner only, as @phase
+ * @atomic: @runner may not sleep; used by @runner only
  * @phase: how far the round has come
- * @spare: memory for the next batch or train of this run of @work, or NULL;
+ * @spare: memory for the next batch or train of this run, or NULL;
  *	used by @runner only
  * @flags: bits of &enum mpa_flag
  * @sk: sk of @sock
@@ -323,6 +329,7 @@ struct mpa_conn {
 	struct work_struct	work;
 	struct task_struct	*runner;
 	bool			again;
+	bool			atomic;
 	enum mpa_phase		phase;
 	void			*spare;
 	unsigned long		flags;
@@ -397,10 +404,10 @@ void mpa_conn_wait_none(void);
 void mpa_conn_exit(void);
 struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 				const struct mpa_params *params);
-void mpa_conn_get(struct mpa_conn *conn);
-void mpa_conn_put(struct mpa_conn *conn);
 void mpa_conn_kick(struct mpa_conn *conn);
 void mpa_conn_kick_put(struct mpa_conn *conn);
+bool mpa_conn_stand_in(struct mpa_conn *conn);
+bool mpa_conn_claim_missed(struct mpa_conn *conn);
 bool mpa_conn_runs(const struct mpa_conn *conn);
 void mpa_conn_again(struct mpa_conn *conn, enum mpa_phase phase);
 void *mpa_conn_take_spare(struct mpa_conn *conn);
@@ -416,6 +423,34 @@ static inline bool mpa_conn_test(const struct mpa_conn *conn,
 				 enum mpa_flag flag)
 {
 	return test_bit_acquire(flag, &conn->flags);
+}
+
+/* Become the runner of @conn. Returns false if there is one. */
+static inline bool mpa_conn_claim(struct mpa_conn *conn)
+{
+	return !cmpxchg(&conn->runner, NULL, current);
+}
+
+/* For the work item: as mpa_conn_claim(), or be queued again by the runner. */
+static inline bool mpa_conn_claim_work(struct mpa_conn *conn)
+{
+	if (likely(mpa_conn_claim(conn) &&
+		   !mpa_conn_test(conn, MPA_CONN_MISSED)))
+		return true;
+	return mpa_conn_claim_missed(conn);
+}
+
+/*
+ * The run of the runner has ended. Returns true if the work item could not run
+ * meanwhile.
+ */
+static inline bool mpa_conn_leave(struct mpa_conn *conn)
+{
+	kfree(conn->spare);
+	conn->spare = NULL;
+	WRITE_ONCE(conn->atomic, false);
+	xchg(&conn->runner, NULL);
+	return mpa_conn_test(conn, MPA_CONN_MISSED);
 }
 
 /*
@@ -476,6 +511,28 @@ static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 
 /* For allocations that are retried, or of which a peer chose the size */
 #define MPA_GFP_QUIET	(GFP_KERNEL | __GFP_NOWARN)
+
+/* Work item only: as MPA_GFP_QUIET, for what sk_data_ready() allocates, too. */
+static inline gfp_t mpa_conn_gfp(const struct mpa_conn *conn)
+{
+	return conn->atomic ? GFP_ATOMIC | __GFP_NOWARN : MPA_GFP_QUIET;
+}
+
+/* Flags of a connection that only the work item may run */
+#define MPA_CONN_SPECIAL (BIT(MPA_CONN_SHUTDOWN) | BIT(MPA_CONN_ABORT) | \
+			  BIT(MPA_CONN_DETACH) | BIT(MPA_CONN_GONE))
+
+/*
+ * Runner only. True if what stands in for the work item may run the connection,
+ * if none of @flags is set either. Then the socket exists: DETACH comes before
+ * released().
+ */
+static inline bool mpa_conn_plain(const struct mpa_conn *conn,
+				  unsigned long flags)
+{
+	return conn->state == MPA_STATE_FULL &&
+	       mpa_conn_enter_unless(conn, MPA_CONN_SPECIAL | flags);
+}
 
 /* Work item only, which takes messages. True if no message is queued. */
 static inline bool mpa_tx_queue_empty(const struct mpa_conn *conn)
@@ -561,6 +618,7 @@ bool mpa_tx_pending(struct mpa_conn *conn);
 bool mpa_tx_idle(const struct mpa_conn *conn);
 int mpa_tx_fin(struct mpa_conn *conn);
 int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len);
+int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get);
 
 /*
  * True if the peer's octets have a hole, or had one since mpa_tx_look() last

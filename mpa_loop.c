@@ -2,7 +2,9 @@
 /*
  * The work item of a connection. In each round it runs the connection manager
  * (startup) or both halves (full operation). It alone tears a connection down
- * and reports its end.
+ * and reports its end. A task that calls mpa_kick_now() or mpa_send_now() may
+ * stand in for it, to send, and sk_data_ready() to receive: that saves a switch
+ * to another task.
  *
  * Teardown, in mpa_loop_release(), closes all ways to the connection:
  *
@@ -26,6 +28,7 @@
 #include "mpa_conn.h"
 
 #define MPA_ROUNDS	16	/* of one run of the work item, at most */
+#define MPA_SPINS	10000	/* below 1 ms, for sk_data_ready() to end */
 #define MPA_RELEASE_WAIT HZ	/* for zero-copy pages, then reset */
 
 /* Log an error of the peer; a FIN, a reset or an abort is not logged. */
@@ -183,6 +186,16 @@ static void mpa_loop_finish(struct mpa_conn *conn)
 		mpa_conn_set_state(conn, MPA_STATE_CLOSED);
 }
 
+/* Before sending: what the consumer posts goes in the same round. */
+static __always_inline void mpa_loop_call_run(struct mpa_conn *conn)
+{
+	conn->phase = MPA_PHASE_RUN;
+	if (conn->state == MPA_STATE_FULL && conn->ops->run &&
+	    mpa_conn_enter(conn))
+		conn->ops->run(conn);
+	conn->phase = MPA_PHASE_TX;
+}
+
 /* Full operation. Returns true if another round may find something to do. */
 static bool mpa_loop_full(struct mpa_conn *conn)
 {
@@ -192,12 +205,7 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 	more = mpa_rx_run(conn);
 	if (conn->rx.drained && !conn->rx.reported)
 		mpa_loop_rx_ended(conn);
-	conn->phase = MPA_PHASE_RUN;
-	/* Before sending: what the consumer posts goes in the same round. */
-	if (conn->state == MPA_STATE_FULL && conn->ops->run &&
-	    mpa_conn_enter(conn))
-		conn->ops->run(conn);
-	conn->phase = MPA_PHASE_TX;
+	mpa_loop_call_run(conn);
 	/* Either half may have entered MPA_STATE_CLOSED. */
 	if (conn->state != MPA_STATE_FULL)
 		return more;
@@ -275,12 +283,12 @@ void mpa_loop_work(struct work_struct *work)
 	unsigned int memalloc = mpa_memalloc_save(conn->conn_flags);
 	bool more = false;
 
-	WRITE_ONCE(conn->runner, current);
-	if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
-		more = mpa_loop_run(conn);
-	WRITE_ONCE(conn->runner, NULL);
-	kfree(conn->spare);
-	conn->spare = NULL;
+	/* If a task stands in for this, it queues this again at its end. */
+	if (mpa_conn_claim_work(conn)) {
+		if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
+			more = mpa_loop_run(conn);
+		more |= mpa_conn_leave(conn);
+	}
 	/* A batch put before this is freed here; one put later queues a run. */
 	if (mpa_conn_test(conn, MPA_CONN_RELEASED))
 		mpa_rx_free_batches(conn);
@@ -297,3 +305,106 @@ bool mpa_loop_is_work(const struct work_struct *work)
 {
 	return work->func == mpa_loop_work;
 }
+
+/*
+ * A caller may answer octets that sk_data_ready() is just passing, on another
+ * CPU: that is soon done, where the work item may have to wait for a CPU.
+ */
+static bool mpa_loop_stand_in(struct mpa_conn *conn)
+{
+	unsigned int spins = MPA_SPINS;
+
+	while (!mpa_conn_stand_in(conn)) {
+		if (!READ_ONCE(conn->atomic) || need_resched() || !spins--)
+			return false;
+		cpu_relax();
+	}
+	return true;
+}
+
+/*
+ * Stand in for the work item for one round, without receiving. Consumes a
+ * reference of the caller. With octets on the way it is left to the work item:
+ * messages that are posted until that runs share skbs and calls of TCP.
+ */
+static void mpa_loop_now_put(struct mpa_conn *conn)
+{
+	unsigned int memalloc;
+	bool more = true;
+
+	might_sleep();
+
+	if (!mpa_loop_stand_in(conn)) {
+		mpa_conn_kick_put(conn);
+		return;
+	}
+	memalloc = mpa_memalloc_save(conn->conn_flags);
+	if (mpa_conn_plain(conn, 0) && !mpa_tcp_unacked(conn->sk)) {
+		conn->again = false;
+		mpa_loop_call_run(conn);
+		more = mpa_tx_run(conn) || conn->again ||
+		       conn->state != MPA_STATE_FULL;
+	}
+	mpa_memalloc_restore(conn->conn_flags, memalloc);
+	more |= mpa_conn_leave(conn);
+	if (more)
+		mpa_conn_kick_put(conn);
+	else
+		mpa_conn_put(conn);
+}
+
+/**
+ * mpa_kick_now() - as mpa_kick(), at once if possible
+ * @conn: connection on which the caller has a reference, or which it keeps from
+ *	being released
+ *
+ * If nothing is under way on the connection, the caller's task stands in for
+ * the work item: it calls run(), sends what is posted, and calls sent() and
+ * mulpdu(), before this returns. The peer then has the octets sooner by a
+ * switch to another task. Otherwise, as when TCP waits for an ACK, the work
+ * item does it: what is posted until it runs is sent together.
+ *
+ * Context: process, sleeps: takes the socket lock, and conn->lock. The caller
+ * holds no lock that a callback takes. In a callback it is mpa_kick(); a recv()
+ * in softirq must call that. RFC 5044 has no counterpart.
+ */
+void mpa_kick_now(struct mpa_conn *conn)
+{
+	if (mpa_conn_runs(conn)) {
+		mpa_conn_again(conn, MPA_PHASE_RUN);
+		return;
+	}
+	mpa_conn_get(conn);
+	mpa_loop_now_put(conn);
+}
+EXPORT_SYMBOL_GPL(mpa_kick_now);
+
+/**
+ * mpa_send_now() - as mpa_send(), at once if possible
+ * @conn: connection as for mpa_kick_now()
+ * @tx: the message
+ *
+ * As mpa_send(), followed by what mpa_kick_now() does: @tx may have been handed
+ * back when this returns (RFC 5044 section 3).
+ *
+ * Context: as mpa_kick_now(); in a callback it is mpa_send(), which a recv() in
+ * softirq must call.
+ * Return: 0, %-EINVAL, %-EMSGSIZE, %-ENOTCONN, %-EPIPE, as mpa_send_list()
+ */
+int mpa_send_now(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	bool runs = mpa_conn_runs(conn);
+	LIST_HEAD(list);
+	int err;
+
+	list_add(&tx->list, &list);
+	err = mpa_tx_post(conn, &list, !runs);
+	if (err)
+		list_del_init(&tx->list);
+	else if (runs)
+		mpa_conn_again(conn, MPA_PHASE_TX);
+	else
+		mpa_loop_now_put(conn);
+	return err;
+}
+EXPORT_SYMBOL_GPL(mpa_send_now);

@@ -45,7 +45,8 @@
  * item of a %WQ_MEM_RECLAIM queue.
  *
  * Context: process, sleeps. Must not be called from any callback, including
- * done() and accepted(): then it warns, and returns without waiting.
+ * done() and accepted(): then it warns, and returns without waiting; but in one
+ * that mpa_kick_now() or mpa_send_now() calls it waits for ever.
  */
 void mpa_barrier(void)
 {

@@ -62,7 +62,7 @@ void mpa_net_rx_mem_add(struct mpa_net *mn, s64 octets)
 }
 
 /*
- * Work item only: the exit of the namespace waits for work items. True if the
+ * Work item only: the exit of the namespace waits for runners. True if the
  * batches kept by consumers in the namespace, and FPDUs being copied, take more
  * than net.mpa.rx_mem_max.
  * False with MPA_F_MEMALLOC: other consumers may wait for such a connection
@@ -497,6 +497,10 @@ static void mpa_net_kill(struct mpa_conn *conn)
 {
 	mpa_net_leave(conn);
 	mpa_abort(conn);
+	flush_work(&conn->work);
+	/* It may have found another runner, which still used the namespace. */
+	while (mpa_conn_test(conn, MPA_CONN_MISSED))
+		schedule_timeout_uninterruptible(1);
 	flush_work(&conn->work);
 }
 

@@ -19,6 +19,9 @@
  * markers are checked when the stream reaches them. Then they are consumed like
  * others.
  *
+ * If the consumer allows it, sk_data_ready() does all this itself for what has
+ * just arrived (mpa_rx_run_here()): then no other task has to run first.
+ *
  * Memory that a peer can make a connection hold: its receive buffer; as much
  * again in rx.pinned, for clones of skbs that TCP has collapsed since and for
  * copies; with MPA_F_OOO as much in ooo.pinned; one copy of an FPDU, at most
@@ -373,8 +376,9 @@ static bool mpa_rx_length_changed(const struct mpa_conn *conn,
 	return rx->want > mpa_rx_header_size(conn) && dec->size > rx->want;
 }
 
-/* No lock held. Decode the FPDUs of @b that are whole. */
-static void mpa_rx_decode(struct mpa_conn *conn, struct mpa_batch *b)
+/* Needs no lock. Decode the FPDUs of @b that are whole. */
+static __always_inline void mpa_rx_decode(struct mpa_conn *conn,
+					  struct mpa_batch *b)
 {
 	struct mpa_dec dec = {
 		.pos = conn->rx.pos,
@@ -403,6 +407,43 @@ static void mpa_rx_forget_copy(struct mpa_conn *conn)
 	conn->rx.copy = NULL;
 	conn->rx.copied = 0;
 	mpa_rx_set_capacity(conn, 0);
+}
+
+/*
+ * Decode the octets of @b, if any are to be decoded, and have the FPDUs that
+ * are whole in rx.ready. TCP has octets up to sequence number @end.
+ */
+static __always_inline void mpa_rx_ready(struct mpa_conn *conn,
+					 struct mpa_batch *b, u32 end)
+{
+	struct mpa_conn_rx *rx = &conn->rx;
+
+	if (!b->already_passed)
+		mpa_rx_decode(conn, b);
+	if (!b->octets) {
+		mpa_batch_free(b);
+		return;
+	}
+	/*
+	 * Octets of rx.copy that were consumed are not consumed again.
+	 * mpa_rx_deliver() clears rx.eaten: mpa_loop_must_reset() needs it.
+	 */
+	if (rx->copy) {
+		b->copy = rx->copy;
+		b->octets -= rx->eaten;
+		b->truesize += rx->capacity;
+		mpa_rx_forget_copy(conn);
+	}
+	b->rx.delivered = rx->pos;
+	rx->ready = b;
+	/*
+	 * If TCP had no more octets, and no FIN, than were decoded, a step
+	 * after the next delivery would find nothing: sk_data_ready() queues
+	 * the work item.
+	 */
+	rx->dry = rx->seq == end && !conn->ooo.on;
+	if (rx->dry)
+		WRITE_ONCE(rx->need, rx->seq + rx->want);
 }
 
 /* Collect octets and decode them. True if another step may find work. */
@@ -444,38 +485,12 @@ unlock:
 	}
 	if (!b)
 		return rx->end.error;
-
-	if (!b->already_passed)
-		mpa_rx_decode(conn, b);
-	if (!b->octets) {
-		mpa_batch_free(b);
-		return true;
-	}
-	/*
-	 * Octets of rx.copy that were consumed are not consumed again.
-	 * mpa_rx_deliver() clears rx.eaten: mpa_loop_must_reset() needs it.
-	 */
-	if (rx->copy) {
-		b->copy = rx->copy;
-		b->octets -= rx->eaten;
-		b->truesize += rx->capacity;
-		mpa_rx_forget_copy(conn);
-	}
-	b->rx.delivered = rx->pos;
-	rx->ready = b;
-	/*
-	 * If TCP had no more octets, and no FIN, than were decoded, a step
-	 * after the next delivery would find nothing: sk_data_ready() queues
-	 * the work item.
-	 */
-	rx->dry = rx->seq == end && !conn->ooo.on;
-	if (rx->dry)
-		WRITE_ONCE(rx->need, rx->seq + rx->want);
+	mpa_rx_ready(conn, b, end);
 	return true;
 }
 
 /* False on hold or after mpa_detach(). */
-static bool mpa_rx_deliver(struct mpa_conn *conn)
+static __always_inline bool mpa_rx_deliver(struct mpa_conn *conn)
 {
 	struct mpa_batch *b = conn->rx.ready;
 
@@ -605,6 +620,64 @@ bool mpa_rx_run(struct mpa_conn *conn)
 	}
 	return more || mpa_rx_ooo_look(conn);
 }
+
+/*
+ * True if all that TCP has can be passed without sleeping, and without a round
+ * of the work item after it, such as for messages that wait for the first FPDU.
+ */
+static bool mpa_rx_is_plain(const struct mpa_conn *conn)
+{
+	const struct mpa_conn_rx *rx = &conn->rx;
+	u32 avail = mpa_rx_avail(conn);
+
+	return mpa_conn_plain(conn, BIT(MPA_CONN_HOLD)) && conn->tx.may_send &&
+	       avail >= rx->want && avail <= MPA_SOFTIRQ_OCTETS &&
+	       !rx->end.error && !rx->ready && !rx->copy && !rx->fragmented &&
+	       !conn->ooo.on && !tcp_sk(conn->sk)->urg_data &&
+	       !mpa_rx_over_limit(conn);
+}
+
+/*
+ * Stand in for the work item, with the socket lock or slock held. Returns false
+ * if that has to go on: for all that is not plain, and all errors.
+ */
+static bool mpa_rx_run_here(struct mpa_conn *conn)
+{
+	struct mpa_batch *b;
+
+	if (!mpa_rx_is_plain(conn))
+		return false;
+	mpa_rx_consume(conn);
+	b = mpa_rx_collect(conn);
+	if (IS_ERR_OR_NULL(b))
+		return false;
+	mpa_rx_ready(conn, b, tcp_sk(conn->sk)->rcv_nxt);
+	if (!conn->rx.ready || !mpa_rx_deliver(conn))
+		return false;
+	mpa_rx_consume(conn);
+	return conn->rx.dry;
+}
+
+/**
+ * mpa_allow_softirq() - have recv() called where octets arrive
+ * @conn: connection; on hold, as full operation begins
+ *
+ * From now on recv() is also called from TCP's sk_data_ready(), mostly in
+ * softirq, if no more than %MPA_SOFTIRQ_OCTETS have arrived, in order, and
+ * nothing else is under way on the connection. A peer's answer then waits for
+ * no other task, which may take milliseconds where an application polls.
+ *
+ * Such a recv() does not sleep, and calls no function that takes the lock of a
+ * socket: that of this connection is held. run() does not follow it, unless it
+ * calls mpa_kick(). RFC 5044 has no counterpart.
+ *
+ * Context: any; takes no lock. May be called from callbacks.
+ */
+void mpa_allow_softirq(struct mpa_conn *conn)
+{
+	WRITE_ONCE(conn->rx.run_here, mpa_rx_run_here);
+}
+EXPORT_SYMBOL_GPL(mpa_allow_softirq);
 
 /*
  * Drop octets that were decoded or copied, and not delivered. RX_DISCARDED

@@ -137,7 +137,7 @@ static void mpa_batch_add(struct mpa_batch *b, struct sk_buff *skb, u32 off)
 int mpa_batch_copy(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 len)
 {
 	len = q->src.have(&q->src, pos, len);
-	b->copy = kvmalloc(len, MPA_GFP_QUIET);
+	b->copy = kvmalloc(len, mpa_conn_gfp(b->conn));
 	if (!b->copy)
 		return -ENOMEM;
 	q->src.read(&q->src, pos, b->copy, len);
@@ -201,7 +201,7 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 				return err;
 			break;
 		}
-		clone = skb_clone(skb, MPA_GFP_QUIET);
+		clone = skb_clone(skb, mpa_conn_gfp(b->conn));
 		if (!clone)
 			return b->len < want ? -ENOMEM : 0;
 		clone->dev = NULL;	/* shares storage with rbnode */

@@ -77,6 +77,33 @@ static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
 }
 
 /*
+ * Slock or socket lock held. Pass what has arrived, in place of the work item.
+ * Returns false if that has to run. The caller keeps @conn from being released.
+ */
+static noinline bool mpa_sk_recv(struct mpa_conn *conn)
+{
+	bool done;
+
+	if (!mpa_conn_stand_in(conn))
+		return false;
+	WRITE_ONCE(conn->atomic, true);
+	conn->again = false;
+	done = conn->rx.run_here(conn) && !conn->again;
+	return !mpa_conn_leave(conn) && done;
+}
+
+/* Octets have arrived. True if the work item has to run. */
+static bool mpa_sk_needs_run(struct mpa_conn *conn, struct sock *sk)
+{
+	if (mpa_tcp_keep_window_updates(sk))
+		return true;
+	if (!mpa_sk_readable(conn, sk))
+		return mpa_tx_hole_unseen(conn);
+	return !READ_ONCE(conn->rx.run_here) || mpa_tx_hole_unseen(conn) ||
+	       !mpa_sk_recv(conn);
+}
+
+/*
  * Callbacks of the socket. TCP calls them with the slock or the socket lock
  * held, except sk_error_report(), which is also called with no lock (for
  * timestamps, by MSG_ERRQUEUE, when zero-copy pages are dropped): such a caller
@@ -95,8 +122,7 @@ static void mpa_sk_data_ready(struct sock *sk)
 	if (conn && !mpa_conn_test(conn, MPA_CONN_START)) {
 		conn->data_ready(sk);
 	} else if (conn) {
-		if (mpa_tcp_keep_window_updates(sk) ||
-		    mpa_sk_readable(conn, sk) || mpa_tx_hole_unseen(conn))
+		if (mpa_sk_needs_run(conn, sk))
 			mpa_conn_kick(conn);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);

@@ -252,10 +252,12 @@ u32 mpa_tcp_unsent(const struct sock *sk)
 	return tcp_sk(sk)->write_seq - tcp_sk(sk)->snd_nxt;
 }
 
-/* Octets that TCP has to send, maybe again. Context: as mpa_tcp_unsent(). */
+/* Octets that TCP has to send, maybe again. Exact as mpa_tcp_unsent(). */
 u32 mpa_tcp_unacked(const struct sock *sk)
 {
-	return tcp_sk(sk)->write_seq - tcp_sk(sk)->snd_una;
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una);
 }
 
 /*

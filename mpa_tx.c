@@ -618,6 +618,29 @@ static int mpa_tx_prepare(struct mpa_conn *conn, struct list_head *list)
 	return 0;
 }
 
+/* Queue messages, and with @get take a reference for a run that sends them. */
+int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get)
+{
+	int err = mpa_tx_prepare(conn, list);
+
+	if (err)
+		return err;
+	spin_lock_bh(&conn->lock);
+	if (conn->state != MPA_STATE_FULL)
+		err = -ENOTCONN;
+	else if (conn->tx.err ||
+		 !mpa_conn_enter_unless(conn, BIT(MPA_CONN_SHUTDOWN) |
+					      BIT(MPA_CONN_ABORT) |
+					      BIT(MPA_CONN_DETACH)))
+		err = -EPIPE;
+	else
+		list_splice_tail_init(list, &conn->tx.queue);
+	if (!err && get)
+		mpa_conn_get(conn);
+	spin_unlock_bh(&conn->lock);
+	return err;
+}
+
 /**
  * mpa_send_list() - send messages
  * @conn: connection in full operation
@@ -642,25 +665,8 @@ static int mpa_tx_prepare(struct mpa_conn *conn, struct list_head *list)
  */
 int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 {
-	int err = mpa_tx_prepare(conn, list);
-	bool runs;
-
-	if (err)
-		return err;
-	runs = mpa_conn_runs(conn);
-
-	spin_lock_bh(&conn->lock);
-	if (conn->state != MPA_STATE_FULL)
-		err = -ENOTCONN;
-	else if (conn->tx.err || mpa_conn_test(conn, MPA_CONN_SHUTDOWN) ||
-		 mpa_conn_test(conn, MPA_CONN_ABORT) ||
-		 mpa_conn_test(conn, MPA_CONN_DETACH))
-		err = -EPIPE;
-	else
-		list_splice_tail_init(list, &conn->tx.queue);
-	if (!err && !runs)
-		mpa_conn_get(conn);
-	spin_unlock_bh(&conn->lock);
+	bool runs = mpa_conn_runs(conn);
+	int err = mpa_tx_post(conn, list, !runs);
 
 	if (err)
 		return err;

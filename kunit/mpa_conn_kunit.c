@@ -69,6 +69,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(hook),
 	CONN_CASE(bounds),
 	CONN_CASE(run),
+	CONN_CASE(softirq),
 	{}
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A consumer with its own send queue: run(), mpa_kick() and long sources. */
+/*
+ * A consumer with its own send queue: run(), mpa_kick(), mpa_kick_now() and
+ * long sources.
+ */
 #include <linux/irq_work.h>
 #include <linux/net.h>
 #include "mpa_conn_test.h"
@@ -9,6 +12,7 @@ enum run_context {
 	RUN_BH_OFF,
 	RUN_IRQS_OFF,
 	RUN_HARD_IRQ,
+	RUN_NOW,	/* mpa_kick_now() */
 };
 
 enum {
@@ -19,6 +23,14 @@ enum {
 static u32 run_calls(const struct conn_test *t)
 {
 	return READ_ONCE(t->run.calls);
+}
+
+static void run_kick(struct conn_test *t)
+{
+	if (conn_arg(t) == RUN_NOW)
+		mpa_kick_now(t->a.conn);
+	else
+		mpa_kick(t->a.conn);
 }
 
 static void run_leave(struct mpa_consumer *c)
@@ -43,11 +55,14 @@ static void run_run(struct mpa_conn *conn)
 	}
 	if (t->run.more) {
 		t->run.more--;
-		mpa_kick(conn);
+		run_kick(t);
 	}
+	if (t->run.hook)
+		t->run.hook(t);
 	if (READ_ONCE(t->run.leave))
 		run_leave(c);
 	atomic_dec(&c->inside);
+	t->run.task = current;
 	WRITE_ONCE(t->run.calls, t->run.calls + 1);
 }
 
@@ -149,7 +164,7 @@ static void run_again(struct conn_test *t)
 	run_open(t);
 	before = run_calls(t);
 	t->run.more = RUN_AGAIN;
-	mpa_kick(t->a.conn);
+	run_kick(t);
 	ASSERT_TRUE(t, CONN_UNTIL(run_calls(t) - before > RUN_AGAIN));
 	conn_settle(&t->a);
 	EXPECT_EQ(t, run_calls(t) - before, RUN_AGAIN + 1);
@@ -160,7 +175,7 @@ static void run_early(struct conn_test *t)
 {
 	run_init(t);
 	conn_attach(t, 0);
-	mpa_kick(t->a.conn);
+	run_kick(t);
 	conn_settle(&t->a);
 	EXPECT_EQ(t, run_calls(t), 0);
 	conn_full(t, CONN_IMMEDIATE, 0, 0);
@@ -175,7 +190,7 @@ static void run_halves(struct conn_test *t)
 	run_open(t);
 	mpa_hold(t->a.conn);
 	before = run_calls(t);
-	mpa_kick(t->a.conn);
+	run_kick(t);
 	EXPECT_TRUE(t, CONN_UNTIL(run_calls(t) > before));
 
 	mpa_resume(t->a.conn);
@@ -183,7 +198,7 @@ static void run_halves(struct conn_test *t)
 	CONN_WAIT(t, &t->a, EV_ENDED, 1);
 	conn_settle(&t->a);
 	before = run_calls(t);
-	mpa_kick(t->a.conn);
+	run_kick(t);
 	EXPECT_TRUE(t, CONN_UNTIL(run_calls(t) > before));
 }
 
@@ -197,7 +212,7 @@ static void run_closed(struct conn_test *t)
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	conn_settle(&t->a);
 	before = run_calls(t);
-	mpa_kick(t->a.conn);
+	run_kick(t);
 	conn_settle(&t->a);
 	EXPECT_EQ(t, run_calls(t), before);
 }
@@ -211,9 +226,86 @@ static void run_leaves(struct conn_test *t)
 	before = run_calls(t);
 	t->run.more = 1;
 	WRITE_ONCE(t->run.leave, true);
-	mpa_kick(t->a.conn);
+	run_kick(t);
 	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
 	EXPECT_EQ(t, run_calls(t) - before, 1);
+}
+
+/* All was done before the call returned, without the work item. */
+static void now_expect_done(struct conn_test *t)
+{
+	EXPECT_PTR_EQ(t, t->run.task, current);
+	CONN_COUNT(t, &t->a, EV_DONE, 1);
+	EXPECT_FALSE(t, work_busy(&t->a.conn->work));
+	conn_expect_tx(t, 100);
+}
+
+static void now_kick(struct conn_test *t)
+{
+	run_open(t);
+	WRITE_ONCE(t->run.msg, conn_msg(t, 100));
+	mpa_kick_now(t->a.conn);
+	now_expect_done(t);
+}
+
+static void now_send(struct conn_test *t)
+{
+	run_open(t);
+	EXPECT_EQ(t, 0, mpa_send_now(t->a.conn, &conn_msg(t, 100)->tx));
+	now_expect_done(t);
+}
+
+/* With octets on the way the work item does it: it may send more together. */
+static void now_busy(struct conn_test *t)
+{
+	conn_buffers(t, 4096, 200000);
+	run_open(t);
+	conn_post(t, 60000);
+	conn_settle(&t->a);
+	ASSERT_NE(t, tcp_sk(t->sock[0]->sk)->snd_una,
+		  tcp_sk(t->sock[0]->sk)->write_seq);
+	t->run.task = NULL;
+	EXPECT_EQ(t, 0, mpa_send_now(t->a.conn, &conn_msg(t, 100)->tx));
+	EXPECT_PTR_NE(t, t->run.task, current);
+	conn_expect_tx(t, 60000);
+	conn_expect_tx(t, 100);
+	conn_expect_done(t, &t->a, 2, 0);
+}
+
+static void now_let_miss(struct conn_test *t)
+{
+	t->run.hook = NULL;
+	conn_peer_send(t, 100);
+	EXPECT_TRUE(t, CONN_UNTIL(mpa_conn_test(t->a.conn, MPA_CONN_MISSED)));
+	CONN_COUNT(t, &t->a, EV_RECV, 0);
+}
+
+/* The work item does not run beside a task that stands in for it, but after. */
+static void now_missed(struct conn_test *t)
+{
+	run_open(t);
+	t->run.hook = now_let_miss;
+	mpa_kick_now(t->a.conn);
+	CONN_WAIT(t, &t->a, EV_RECV, 1);
+	EXPECT_FALSE(t, t->run.hook);
+}
+
+/* A reference allows calls after released(); they do nothing. */
+static void now_released(struct conn_test *t)
+{
+	struct mpa_conn *conn;
+	u32 before;
+
+	run_open(t);
+	conn = t->a.conn;
+	mpa_conn_get(conn);
+	conn_detach(t, &t->a);
+	before = run_calls(t);
+	mpa_kick_now(conn);
+	EXPECT_EQ(t, -EPIPE, mpa_send_now(conn, &conn_msg(t, 100)->tx));
+	flush_work(&conn->work);
+	EXPECT_EQ(t, run_calls(t), before);
+	mpa_conn_put(conn);
 }
 
 static const u8 *run_octets(const struct conn_test *t, u32 nr)
@@ -283,10 +375,20 @@ static const struct conn_row run_rows[] = {
 	{ "mpa_kick() in a hard interrupt", run_contexts, RUN_HARD_IRQ },
 	{ "run() posts", run_posts },
 	{ "run() asks for another round", run_again },
+	{ "run() asks for another round at once", run_again, RUN_NOW },
 	{ "mpa_kick() before full operation", run_early },
+	{ "mpa_kick_now() before full operation", run_early, RUN_NOW },
 	{ "run() on hold, and after ended()", run_halves },
+	{ "run() at once on hold, and after ended()", run_halves, RUN_NOW },
 	{ "no run() after closed()", run_closed },
+	{ "no run() at once after closed()", run_closed, RUN_NOW },
 	{ "run() detaches", run_leaves },
+	{ "run() at once detaches", run_leaves, RUN_NOW },
+	{ "mpa_kick_now() sends", now_kick },
+	{ "mpa_send_now() sends", now_send },
+	{ "mpa_send_now() with octets on the way", now_busy },
+	{ "the work item finds a task in its place", now_missed },
+	{ "mpa_kick_now() after released()", now_released },
 	{ "recv() detaches: no run()", run_left },
 	{ "a source replaces its iterator", run_source, PEER_C },
 	{ "a source replaces its iterator, markers",

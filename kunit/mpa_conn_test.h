@@ -40,6 +40,8 @@ struct conn_run {
 	struct mpa_ops		ops;	/* callbacks, with run() */
 	u32			calls;	/* of run() that have returned */
 	u32			more;	/* times that run() asks for a round */
+	struct task_struct	*task;	/* in which run() came last */
+	void			(*hook)(struct conn_test *t);	/* in run() */
 	struct conn_msg		*msg;	/* posted by run(), once */
 	bool			leave;	/* run() detaches */
 };
@@ -307,5 +309,6 @@ const void *conn_ooo_end_rows MPA_KUNIT_PARAMS;
 const void *conn_hook_rows MPA_KUNIT_PARAMS;
 const void *conn_bounds_rows MPA_KUNIT_PARAMS;
 const void *conn_run_rows MPA_KUNIT_PARAMS;
+const void *conn_softirq_rows MPA_KUNIT_PARAMS;
 
 #endif /* _MPA_CONN_TEST_H */

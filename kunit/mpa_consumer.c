@@ -13,7 +13,10 @@ static struct mpa_consumer *consumer_enter(struct mpa_conn *conn,
 {
 	struct mpa_consumer *c = mpa_conn_ctx(conn);
 
-	might_sleep();
+	if (ev == EV_RECV && in_softirq())
+		c->softirqs++;
+	else
+		might_sleep();
 	/* mpa_connect() has started this connection */
 	if (!READ_ONCE(c->conn))
 		WRITE_ONCE(c->conn, conn);

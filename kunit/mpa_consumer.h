@@ -57,6 +57,7 @@ struct mpa_consumer {
 	u32			nr_log;
 	atomic_t		inside;		/* callbacks running now */
 	u32			overlaps;	/* times that two ran at once */
+	u32			softirqs;	/* calls of recv() in softirq */
 	bool			detached;	/* mpa_detach() has returned */
 	u32			late;		/* began after it */
 	/* arguments of the last callbacks */

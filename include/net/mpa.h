@@ -374,6 +374,10 @@ struct mpa_tx {
  * @recv, @ended and @released are mandatory, @request for a Responder,
  * @rejected for an Initiator, @sent for a consumer that sends.
  *
+ * Callbacks run in the connection's work item; run(), sent() and mulpdu() also
+ * in a call of mpa_kick_now() or mpa_send_now(), and recv() where
+ * mpa_allow_softirq() says.
+ *
  * A callback may block: on a lock, for memory, for a device. Until it returns,
  * its connection neither sends nor receives. It must not wait for a callback of
  * its own connection, nor, directly or by a lock, for one of another connection
@@ -402,6 +406,9 @@ struct mpa_ops {
 	void (*run)(struct mpa_conn *conn);
 	void (*released)(struct mpa_conn *conn, struct list_head *left);
 };
+
+/* Most octets of FPDUs that are passed in softirq, see mpa_allow_softirq() */
+#define MPA_SOFTIRQ_OCTETS	16384
 
 /* mpa_params.flags */
 #define MPA_F_MARKERS	BIT(0)	/* have the peer send markers (M=1) */
@@ -552,11 +559,18 @@ void mpa_barrier(void);
 int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx);
 int mpa_send_list(struct mpa_conn *conn, struct list_head *list);
 void mpa_kick(struct mpa_conn *conn);
+int mpa_send_now(struct mpa_conn *conn, struct mpa_tx *tx);
+void mpa_kick_now(struct mpa_conn *conn);
 u32 mpa_mulpdu(const struct mpa_conn *conn);
+void mpa_allow_softirq(struct mpa_conn *conn);
 void mpa_hold(struct mpa_conn *conn);
 void mpa_resume(struct mpa_conn *conn);
 void mpa_rx_get(struct mpa_rx *rx);
 void mpa_rx_put(struct mpa_rx *rx);
+
+/* References; a connection that is kept from being released needs none. */
+void mpa_conn_get(struct mpa_conn *conn);
+void mpa_conn_put(struct mpa_conn *conn);
 
 /* Information */
 void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info);
