@@ -270,9 +270,10 @@ static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 
 /*
  * Socket lock held. Give the train to TCP; a record is begun only if TCP is
- * likely to take it whole. Returns 0 if TCP has taken it all, or an error.
+ * likely to take it whole, as @space says of the first. Returns 0 if TCP has
+ * taken it all, or an error.
  */
-static int mpa_tx_push(struct mpa_conn *conn)
+static int mpa_tx_push(struct mpa_conn *conn, bool space)
 {
 	struct mpa_train *train = conn->tx.train;
 	int n = 0;
@@ -284,8 +285,9 @@ static int mpa_tx_push(struct mpa_conn *conn)
 		struct mpa_record *record = &train->record[train->first];
 
 		n = -EAGAIN;
-		if (!record->started && !mpa_tcp_space(conn->sk))
+		if (!record->started && !space && !mpa_tcp_space(conn->sk))
 			break;
+		space = false;
 		len = record->len;
 		if (record->ulpdus > 1)
 			len = mpa_record_piece(record, train->emss,
@@ -523,7 +525,7 @@ static int mpa_tx_step(struct mpa_conn *conn)
 
 	lock_sock(sk);
 	if (conn->tx.train)
-		err = mpa_tx_push(conn);
+		err = mpa_tx_push(conn, false);
 	if (!err && !mpa_tx_room(conn, &room))
 		err = -EAGAIN;
 	if (err)
@@ -536,7 +538,7 @@ static int mpa_tx_step(struct mpa_conn *conn)
 	if (!alone)
 		lock_sock(sk);
 	if (!err && conn->tx.train)
-		err = mpa_tx_push(conn);
+		err = mpa_tx_push(conn, alone);
 unlock:
 	/* After sending: the ACK goes with what was sent. */
 	mpa_tcp_consume(conn);
