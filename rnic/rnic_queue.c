@@ -227,12 +227,14 @@ void rnic_queues_flush_rest(struct work_struct *work)
 
 /*
  * Post requests of the kernel, or, with @wr NULL, the doorbell of user space,
- * which has posted to its ring.
+ * which has posted to its ring. The doorbell comes in process context: if the
+ * connection is idle, what was posted is sent before it returns.
  */
 int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad)
 {
 	struct rnic_qp *qp = to_qp(ib);
+	struct mpa_conn *conn;
 	unsigned long flags;
 	bool flush;
 	int err = 0;
@@ -245,11 +247,18 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 	for (; wr && !err; wr = err ? wr : wr->next)
 		err = sq_post(qp, wr);
 	flush = qp->sq.q.flushes;
-	if (qp->sq.conn)
-		mpa_kick(qp->sq.conn);
+	conn = qp->sq.conn;
+	if (conn && qp->kernel)
+		mpa_kick(conn);
+	else if (conn)
+		mpa_conn_get(conn);
 	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
 	if (flush)
 		sq_flush_ring(qp);
+	if (conn && !qp->kernel) {
+		mpa_kick_now(conn);
+		mpa_conn_put(conn);
+	}
 	if (err)
 		*bad = wr;
 	return err;

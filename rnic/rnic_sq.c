@@ -58,7 +58,7 @@ void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status)
 		qp->sq.reads--;
 	}
 	sq_complete(qp);
-	if (qp->sq.waiting)
+	if (qp->sq.waiting || READ_ONCE(qp->sq.closing))
 		rnic_sq_kick(qp);
 }
 

@@ -32,6 +32,26 @@ void mpa_kick(struct mpa_conn *conn)
 	conn->kicks++;
 }
 
+void mpa_kick_now(struct mpa_conn *conn)
+{
+	conn->nows++;
+}
+
+void mpa_conn_get(struct mpa_conn *conn)
+{
+	conn->refs++;
+}
+
+void mpa_conn_put(struct mpa_conn *conn)
+{
+	conn->refs--;
+}
+
+void mpa_allow_softirq(struct mpa_conn *conn)
+{
+	conn->softirq = true;
+}
+
 int mpa_shutdown(struct mpa_conn *conn)
 {
 	conn->shutdowns++;

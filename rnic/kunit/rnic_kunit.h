@@ -19,6 +19,9 @@ struct mpa_conn {
 	struct list_head	tx;	/* messages that MPA has */
 	unsigned int		posted;	/* messages so far */
 	unsigned int		kicks;
+	unsigned int		nows;	/* by mpa_kick_now() */
+	int			refs;	/* by mpa_conn_get() */
+	bool			softirq; /* allowed */
 	unsigned int		shutdowns;
 	unsigned int		aborts;
 	unsigned int		detached;

@@ -285,7 +285,7 @@ static const struct row rows[] = {
 	{ "shared, to error twice", 1, "qEE", "", true },
 	{ "FIN at once", 1, "cd.D", "" },
 	{ "FIN after a Send", 1, "cSd.1Dt", "1" },
-	{ "FIN after a Read", 1, "cRd.1et.er.D", "1" },
+	{ "FIN after a Read", 1, "cRd.1et.erk.D", "1" },
 	{ "FIN after a fence", 1, "cRFd.1et.erk.2D", "1" },
 	{ "no request after that", 1, "cSdSS.1Dt!", "1 2f 3f" },
 	{ "nor while a Read is under way", 1, "cRSdS.2tteS.2r.2D!",
@@ -463,12 +463,30 @@ static void late_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, row->want, rk->qp->sq.leave);
 }
 
+/* The doorbell of user space sends at once. */
+static void doorbell_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	const struct ib_send_wr *bad;
+	u32 kicks;
+
+	rk_qp(rk, SQ_SIZE);
+	rk->qp->kernel = false;
+	rk_up(rk, 1, 1);
+	kicks = rk->conn.kicks;
+	KUNIT_EXPECT_EQ(test, 0, rnic_post_send(&rk->qp->ib, NULL, &bad));
+	KUNIT_EXPECT_EQ(test, 1, rk->conn.nows);
+	KUNIT_EXPECT_EQ(test, kicks, rk->conn.kicks);
+	KUNIT_EXPECT_EQ(test, 0, rk->conn.refs);
+}
+
 static struct kunit_case sq_cases[] = {
 	KUNIT_CASE_PARAM(order_test, row_gen_params),
 	KUNIT_CASE(modify_test),
 	KUNIT_CASE(depth_test),
 	KUNIT_CASE(rest_test),
 	KUNIT_CASE_PARAM(late_test, late_gen_params),
+	KUNIT_CASE(doorbell_test),
 	KUNIT_CASE(refuse_test),
 	{}
 };
