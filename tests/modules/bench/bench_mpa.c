@@ -122,6 +122,10 @@ static int post_list(struct mpa_side *m, u32 nr)
 	for (i = 0; i < nr; i++)
 		list_add_tail(&slot_fill(m, m->posted + i, cut)->list, &list);
 	m->posted += nr;
+	if (m->end->run->opts.thread && nr == 1)
+		return mpa_send_now(m->conn, list_first_entry(&list,
+							      struct mpa_tx,
+							      list));
 	return mpa_send_list(m->conn, &list);
 }
 
@@ -161,7 +165,11 @@ static void op_request(struct mpa_conn *conn, const struct mpa_startup *req)
 static void op_established(struct mpa_conn *conn,
 			   const struct mpa_startup *reply)
 {
-	end_ready(mpa_conn_ctx(conn), 0);
+	struct mpa_side *m = mpa_conn_ctx(conn);
+
+	if (m->end->run->opts.thread)
+		mpa_allow_softirq(conn);
+	end_ready(m, 0);
 	mpa_resume(conn);
 }
 
