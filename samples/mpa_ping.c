@@ -365,21 +365,25 @@ static struct pernet_operations ping_net_ops = {
 	.size	= sizeof(struct ping_net),
 };
 
-#define PING_DEV(_name, _fops)						\
+#define PING_DEV(_name, _nodename, _fops)				\
 	.misc = {							\
 		.minor		= MISC_DYNAMIC_MINOR,			\
-		.name		= "mpa_ping_" _name,			\
-		.nodename	= "mpa_ping/" _name,			\
+		.name		= (_name),				\
+		.nodename	= (_nodename),				\
 		.mode		= 0600,					\
 		.fops		= (_fops),				\
 	}
 
 static struct ping_dev ping_devs[] = {
-	{ PING_DEV("cmd", &ping_file_fops), .run = ping_command },
-	{ PING_DEV("result", &ping_file_fops), .show = result_show },
-	{ PING_DEV("serve_result", &ping_file_fops), .show = serve_result_show },
-	{ PING_DEV("payload", &payload_fops) },
-	{ PING_DEV("captured", &captured_fops) },
+	{ PING_DEV("mpa_ping_cmd", "mpa_ping/cmd", &ping_file_fops),
+	  .run = ping_command },
+	{ PING_DEV("mpa_ping_result", "mpa_ping/result", &ping_file_fops),
+	  .show = result_show },
+	{ PING_DEV("mpa_ping_serve_result", "mpa_ping/serve_result",
+		   &ping_file_fops),
+	  .show = serve_result_show },
+	{ PING_DEV("mpa_ping_payload", "mpa_ping/payload", &payload_fops) },
+	{ PING_DEV("mpa_ping_captured", "mpa_ping/captured", &captured_fops) },
 };
 
 /*
