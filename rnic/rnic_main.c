@@ -32,7 +32,8 @@ static int rnic_query_port(struct ib_device *ib, u32 port,
 		return -ENODEV;
 	attr->gid_tbl_len = 1;
 	attr->max_msg_sz = U32_MAX;
-	attr->max_mtu = ib_mtu_int_to_enum(netdev->max_mtu);
+	/* 0: the netdev has no limit. */
+	attr->max_mtu = ib_mtu_int_to_enum(netdev->max_mtu ?: ETH_MAX_MTU);
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->state = IB_PORT_DOWN;

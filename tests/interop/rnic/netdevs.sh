@@ -82,6 +82,8 @@ loopback() {
 		until_true 30 listen_at $address 2 || { show_theirs; fail "not two"; }
 		ns a rdma link add later type mpa netdev second || fail "no third"
 		until_true 30 listen_at $address 3 || fail "not the third"
+		# A dummy has no limit.
+		says 'max_mtu:.*4096' ibv_devinfo -d later
 		ns a mpa-peer -t 20 connect $address 7471 "request:$ENHANCED,C=1" \
 			"expect-reply:rev=2,s=1,A=1,C=1,r=0" fpdu:rtr=write \
 			"${BACK[@]}" || fail "the peer: $?"
