@@ -16,7 +16,7 @@ void race_keep(struct race_end *e, struct mpa_rx *rx)
 	struct race_world *w = e->world;
 	struct race_kept *kept;
 
-	kept = kmalloc(sizeof(*kept), GFP_KERNEL);
+	kept = kmalloc(sizeof(*kept), race_gfp());
 	if (!kept)
 		return;
 	mpa_rx_get(rx);
@@ -216,7 +216,7 @@ void race_act_callback(struct race_end *e)
 	else if (pick < 10)
 		act_watch(e);
 	else if (pick < 12)
-		race_msg_send(e, &e->rnd, RACE_CALLBACK, GFP_KERNEL);
+		race_msg_send(e, &e->rnd, RACE_CALLBACK, race_gfp());
 	else if (pick < 15 && !race_end_calm(e))
 		act_break(e, &e->rnd, true);
 }

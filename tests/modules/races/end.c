@@ -319,6 +319,8 @@ static void end_established(struct mpa_conn *conn,
 	race_count(RACE_N_ESTABLISHED);
 	if (reply)
 		end_read_pd(e, reply);
+	if (race_chance(&e->rnd, 50))
+		mpa_allow_softirq(conn);
 	if (race_chance(&e->rnd, 80))
 		race_resume(e);
 	race_msg_send(e, &e->rnd, RACE_CALLBACK, GFP_KERNEL);

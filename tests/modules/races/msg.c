@@ -195,13 +195,14 @@ static u32 msg_list(struct race_end *e, struct rnd_state *rnd,
 	return nr;
 }
 
-static int msg_send_one(struct mpa_conn *conn, struct list_head *list)
+static int msg_send_one(struct mpa_conn *conn, struct list_head *list,
+			bool now)
 {
 	struct mpa_tx *tx = list_first_entry(list, struct mpa_tx, list);
 	int err;
 
 	list_del(&tx->list);
-	err = mpa_send(conn, tx);
+	err = now ? mpa_send_now(conn, tx) : mpa_send(conn, tx);
 	if (err)
 		list_add(&tx->list, list);
 	return err;
@@ -212,7 +213,7 @@ static int msg_send_one(struct mpa_conn *conn, struct list_head *list)
  * actor that posts the last message of a polite end closes its half.
  */
 static void msg_post(struct race_end *e, struct mpa_conn *conn,
-		     struct list_head *list, u32 nr)
+		     struct list_head *list, u32 nr, bool now)
 {
 	int err;
 
@@ -220,7 +221,7 @@ static void msg_post(struct race_end *e, struct mpa_conn *conn,
 	if (nr > 1)
 		err = mpa_send_list(conn, list);
 	else
-		err = msg_send_one(conn, list);
+		err = msg_send_one(conn, list, now);
 	if (err)
 		atomic_sub(nr, &e->out);
 	else if (atomic_add_return(nr, &e->accepted) == e->quota &&
@@ -241,8 +242,16 @@ void race_msg_send(struct race_end *e, struct rnd_state *rnd,
 		return;
 	nr = msg_list(e, rnd, actor, gfp, &list);
 	conn = nr ? race_end_use(e) : NULL;
-	if (conn) {
-		msg_post(e, conn, &list, nr);
+	if (conn && gfp == GFP_KERNEL && race_chance(rnd, 50)) {
+		/* That sleeps: the connection may be released meanwhile. */
+		atomic_inc(&e->nows);
+		mpa_conn_get(conn);
+		race_end_unuse(e);
+		msg_post(e, conn, &list, nr, true);
+		mpa_conn_put(conn);
+		atomic_dec(&e->nows);
+	} else if (conn) {
+		msg_post(e, conn, &list, nr, false);
 		race_end_unuse(e);
 	}
 	msg_take_back(e, &list, actor);

@@ -139,6 +139,12 @@ enum race_seen {
 	RACE_DOOMED,		/* one of race_world.nr_doomed */
 };
 
+/* In recv(), which may come in softirq */
+static inline gfp_t race_gfp(void)
+{
+	return in_softirq() ? GFP_ATOMIC : GFP_KERNEL;
+}
+
 enum race_hold { RACE_HELD, RACE_MOVING, RACE_FREE };
 enum race_detach { RACE_ATTACHED, RACE_DETACH, RACE_DETACH_SYNC };
 
@@ -181,6 +187,7 @@ struct race_end {
 	atomic_t		tickets;
 	atomic_t		accepted;	/* messages that MPA took */
 	atomic_t		out;	/* messages that MPA has */
+	atomic_t		nows;	/* threads that send at once */
 	/* complete messages of the peer */
 	u32			received;
 	/* of messages handed back, the first error */
