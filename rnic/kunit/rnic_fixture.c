@@ -49,7 +49,6 @@ void mpa_conn_put(struct mpa_conn *conn)
 
 void mpa_allow_softirq(struct mpa_conn *conn)
 {
-	conn->softirq = true;
 }
 
 int mpa_shutdown(struct mpa_conn *conn)

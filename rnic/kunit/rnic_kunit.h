@@ -21,7 +21,6 @@ struct mpa_conn {
 	unsigned int		kicks;
 	unsigned int		nows;	/* by mpa_kick_now() */
 	int			refs;	/* by mpa_conn_get() */
-	bool			softirq; /* allowed */
 	unsigned int		shutdowns;
 	unsigned int		aborts;
 	unsigned int		detached;

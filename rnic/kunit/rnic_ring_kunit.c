@@ -160,7 +160,8 @@ static void wild_test(struct kunit *test)
 	if (sqe.flags) {
 		qp->sq.q.sqe[0] = sqe;
 		KUNIT_EXPECT_EQ(test, 0, rnic_post_send(&qp->ib, NULL, &bad));
-		KUNIT_EXPECT_EQ(test, 1, rk->conn.kicks);
+		KUNIT_EXPECT_EQ(test, 1, rk->conn.nows);
+		KUNIT_EXPECT_EQ(test, 0, rk->conn.refs);
 		rnic_sq_run(qp);
 		KUNIT_EXPECT_EQ(test, 0, qp->sq.q.sqe[0].flags);
 		/* The application writes to the entry: too late */

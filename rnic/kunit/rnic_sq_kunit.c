@@ -463,30 +463,12 @@ static void late_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, row->want, rk->qp->sq.leave);
 }
 
-/* The doorbell of user space sends at once. */
-static void doorbell_test(struct kunit *test)
-{
-	struct rnic_kunit *rk = test->priv;
-	const struct ib_send_wr *bad;
-	u32 kicks;
-
-	rk_qp(rk, SQ_SIZE);
-	rk->qp->kernel = false;
-	rk_up(rk, 1, 1);
-	kicks = rk->conn.kicks;
-	KUNIT_EXPECT_EQ(test, 0, rnic_post_send(&rk->qp->ib, NULL, &bad));
-	KUNIT_EXPECT_EQ(test, 1, rk->conn.nows);
-	KUNIT_EXPECT_EQ(test, kicks, rk->conn.kicks);
-	KUNIT_EXPECT_EQ(test, 0, rk->conn.refs);
-}
-
 static struct kunit_case sq_cases[] = {
 	KUNIT_CASE_PARAM(order_test, row_gen_params),
 	KUNIT_CASE(modify_test),
 	KUNIT_CASE(depth_test),
 	KUNIT_CASE(rest_test),
 	KUNIT_CASE_PARAM(late_test, late_gen_params),
-	KUNIT_CASE(doorbell_test),
 	KUNIT_CASE(refuse_test),
 	{}
 };
