@@ -252,7 +252,10 @@ u32 mpa_tcp_unsent(const struct sock *sk)
 	return tcp_sk(sk)->write_seq - tcp_sk(sk)->snd_nxt;
 }
 
-/* Octets that TCP has to send, maybe again. Exact as mpa_tcp_unsent(). */
+/*
+ * Octets that TCP has to send, maybe again. Context: any; without the socket
+ * lock or slock the result may be old.
+ */
 u32 mpa_tcp_unacked(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);

@@ -348,8 +348,7 @@ static void end_hook_detach(struct mpa_consumer *c, enum consumer_event ev)
 {
 	if (ev != c->hook_on || READ_ONCE(c->detached))
 		return;
-	mpa_detach(c->conn);
-	WRITE_ONCE(c->detached, true);
+	conn_leave(c);
 }
 
 /* Make all calls that any callback may make. */
@@ -481,8 +480,7 @@ static void end_no_more(struct conn_test *t)
 	conn_default(t);
 	conn_expect_alive(t, &t->a);
 	conn_settle(&t->a);
-	mpa_detach(t->a.conn);
-	WRITE_ONCE(t->a.detached, true);
+	conn_leave(&t->a);
 	conn_peer_send(t, 10);
 	mpa_peer_reset(&t->peer);
 	end_expect_released(t, &t->a);

@@ -451,6 +451,20 @@ void conn_detach(struct conn_test *t, struct mpa_consumer *c)
 	ASSERT_TRUE(t, mpa_consumer_detach(c));
 }
 
+/* Detach, in a callback or in none. */
+void conn_leave(struct mpa_consumer *c)
+{
+	mpa_detach(c->conn);
+	WRITE_ONCE(c->detached, true);
+}
+
+/* A hook: detach in recv(). */
+void conn_hook_leave(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev == EV_RECV)
+		conn_leave(c);
+}
+
 /* Add an FPDU to the octets that the peer sends next. Returns its length. */
 u32 conn_fpdu(struct conn_test *t, u32 len)
 {

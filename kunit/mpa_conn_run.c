@@ -33,12 +33,6 @@ static void run_kick(struct conn_test *t)
 		mpa_kick(t->a.conn);
 }
 
-static void run_leave(struct mpa_consumer *c)
-{
-	mpa_detach(c->conn);
-	WRITE_ONCE(c->detached, true);
-}
-
 static void run_run(struct mpa_conn *conn)
 {
 	struct mpa_consumer *c = mpa_conn_ctx(conn);
@@ -60,7 +54,7 @@ static void run_run(struct mpa_conn *conn)
 	if (t->run.hook)
 		t->run.hook(t);
 	if (READ_ONCE(t->run.leave))
-		run_leave(c);
+		conn_leave(c);
 	atomic_dec(&c->inside);
 	t->run.task = current;
 	WRITE_ONCE(t->run.calls, t->run.calls + 1);
@@ -313,12 +307,6 @@ static const u8 *run_octets(const struct conn_test *t, u32 nr)
 	return t->pool + nr % 256;
 }
 
-static void run_hook_leave(struct mpa_consumer *c, enum consumer_event ev)
-{
-	if (ev == EV_RECV)
-		run_leave(c);
-}
-
 /* Not in the round whose recv() detaches either */
 static void run_left(struct conn_test *t)
 {
@@ -326,7 +314,7 @@ static void run_left(struct conn_test *t)
 
 	run_open(t);
 	before = run_calls(t);
-	t->a.hook = run_hook_leave;
+	t->a.hook = conn_hook_leave;
 	conn_peer_send(t, 100);
 	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
 	EXPECT_EQ(t, run_calls(t), before);

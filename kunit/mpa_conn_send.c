@@ -899,8 +899,7 @@ static void zerocopy_hook_leave(struct mpa_consumer *c, enum consumer_event ev)
 	list_add_tail(&t->msg[0].tx.list, &list);
 	list_add_tail(&t->msg[1].tx.list, &list);
 	c->hook_err = mpa_send_list(c->conn, &list);
-	mpa_detach(c->conn);
-	WRITE_ONCE(c->detached, true);
+	conn_leave(c);
 }
 
 /* released() hands back in order what sent() could not, and what is in use. */

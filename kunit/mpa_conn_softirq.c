@@ -135,18 +135,10 @@ static void softirq_sends(struct conn_test *t)
 	EXPECT_EQ(t, t->a.softirqs, 1);
 }
 
-static void softirq_leave(struct mpa_consumer *c, enum consumer_event ev)
-{
-	if (ev != EV_RECV)
-		return;
-	mpa_detach(c->conn);
-	WRITE_ONCE(c->detached, true);
-}
-
 static void softirq_leaves(struct conn_test *t)
 {
 	softirq_open(t);
-	t->a.hook = softirq_leave;
+	t->a.hook = conn_hook_leave;
 	conn_peer_send(t, 100);
 	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
 	EXPECT_EQ(t, t->a.softirqs, 1);

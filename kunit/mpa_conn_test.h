@@ -231,6 +231,8 @@ int conn_disconnect(struct socket *sock);
 u32 conn_unread(const struct conn_test *t);
 bool conn_all_acked(const struct conn_test *t);
 void conn_detach(struct conn_test *t, struct mpa_consumer *c);
+void conn_leave(struct mpa_consumer *c);
+void conn_hook_leave(struct mpa_consumer *c, enum consumer_event ev);
 u32 conn_arg(struct conn_test *t);
 const void *conn_data(struct conn_test *t);
 u32 conn_segments(const struct conn_test *t);
