@@ -323,7 +323,8 @@ unlock:
 /*
  * Undo mpa_sk_on() and what the start has changed. If TCP had closed, the
  * callbacks were restored before. If sk_user_data shows that the socket has
- * another owner by now, leave its callbacks and settings alone.
+ * another owner by now, leave its callbacks and settings alone. What the
+ * consumer did by sk_set_memalloc() or sk_clear_memalloc() stays.
  */
 void mpa_sk_off(struct mpa_conn *conn)
 {
@@ -342,7 +343,8 @@ void mpa_sk_off(struct mpa_conn *conn)
 	mpa_hook_off(sk);
 	if (!ours)
 		goto unlock;
-	sk->sk_allocation = conn->allocation;
+	sk->sk_allocation = (conn->allocation & ~__GFP_MEMALLOC) |
+			    (sk->sk_allocation & __GFP_MEMALLOC);
 	sk->sk_use_task_frag = conn->task_frag;
 	WRITE_ONCE(sk->sk_rcvlowat, conn->rcvlowat);
 	mpa_tcp_restore_emss(conn);

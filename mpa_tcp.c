@@ -472,10 +472,13 @@ int mpa_tcp_lost(const struct sock *sk)
 	return 0;
 }
 
-/* MPA_F_MEMALLOC: no allocation for the socket may wait for the socket. */
+/*
+ * MPA_F_MEMALLOC: no allocation for the socket may wait for the socket. Keeps
+ * what sk_set_memalloc() has set, if the consumer has called it.
+ */
 void mpa_tcp_memalloc(struct sock *sk)
 {
-	sk->sk_allocation = GFP_NOIO;
+	sk->sk_allocation = GFP_NOIO | (sk->sk_allocation & __GFP_MEMALLOC);
 	sk->sk_use_task_frag = false;
 }
 

@@ -437,7 +437,8 @@ static void send_memalloc_hook(struct mpa_consumer *c, enum consumer_event ev)
 
 /*
  * A reclaim-safe connection works like others, and restores its socket. The
- * work item may use memory reserves all the time, callbacks included.
+ * work item may use memory reserves all the time, callbacks included, and
+ * packets may where the consumer has called sk_set_memalloc().
  */
 static void send_memalloc(struct conn_test *t)
 {
@@ -447,12 +448,14 @@ static void send_memalloc(struct conn_test *t)
 
 	conn_pair(t);
 	sk = t->sock[0]->sk;
+	sk_set_memalloc(sk);
 	allocation = sk->sk_allocation;
 	task_frag = sk->sk_use_task_frag;
 	t->a.hook = send_memalloc_hook;
 	conn_open(t, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
 		  PEER_M | PEER_C);
 	EXPECT_FALSE(t, sk->sk_allocation & __GFP_IO);
+	EXPECT_TRUE(t, sk->sk_allocation & __GFP_MEMALLOC);
 	EXPECT_FALSE(t, sk->sk_use_task_frag);
 	conn_expect_alive(t, &t->a);
 	CONN_WAIT(t, &t->a, EV_RECV, 1);
@@ -461,6 +464,9 @@ static void send_memalloc(struct conn_test *t)
 	EXPECT_TRUE(t, sk->sk_allocation == allocation);
 	EXPECT_EQ(t, sk->sk_use_task_frag, task_frag);
 	EXPECT_EQ(t, t->a.hook_err, 0);
+	lock_sock(sk);
+	sk_clear_memalloc(sk);
+	release_sock(sk);
 }
 
 /* The MULPDU by the formulas of RFC 5044 section 4.5. */

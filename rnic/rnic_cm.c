@@ -20,6 +20,7 @@
 #include <linux/tcp.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
+#include <rdma/ib_addr.h>
 
 #include "rnic.h"
 
@@ -604,10 +605,27 @@ static void ep_params(struct mpa_params *params, struct rnic_ep *ep,
 
 /* What iw_cm calls */
 
+/*
+ * For this socket TCP takes packets that are in the memory reserves; for others
+ * it drops them. The static key that this turns on stays on, as with nvme-tcp,
+ * nbd and iscsi_tcp: turning it on takes jump_label_mutex, and the loader of
+ * modules allocates under that. Only the first connection does so, when no
+ * memory is written out through a QP yet.
+ */
+static void sock_set_reserves(struct sock *sk)
+{
+	lock_sock(sk);
+	sk_set_memalloc(sk);
+	release_sock(sk);
+}
+
 static int connect_setup(struct socket *sock, void *ctx)
 {
 	struct rnic_ep *ep = ctx;
 
+	/* Memory may be written out through a QP of the kernel. */
+	if (ep->qp->kernel)
+		sock_set_reserves(sock->sk);
 	sock_set_reuseaddr(sock->sk);
 	if (ep->cm_id->tos_set)
 		ip_sock_set_tos(sock->sk, ep->cm_id->tos);
@@ -753,6 +771,32 @@ static void ep_owes(struct rnic_ep *ep, struct rnic_qp *qp,
 }
 
 /*
+ * A Responder writes no memory out, but an Initiator on this host may write its
+ * memory to it. Such an Initiator sends from the reserves, and without this TCP
+ * would drop each retransmission as well. A peer elsewhere must not be able to
+ * use the reserves up. The QP is not known earlier; no memory was written out.
+ */
+static void ep_set_reserves(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
+{
+	struct rdma_dev_addr addr = {};
+	struct sock *sk = NULL;
+
+	spin_lock_bh(&ep->lock);
+	if (ep->conn) {
+		sk = mpa_conn_socket(ep->conn)->sk;
+		sock_hold(sk);
+	}
+	spin_unlock_bh(&ep->lock);
+	if (!sk)
+		return;
+	addr.net = sock_net(sk);
+	if (!rdma_translate_ip((const struct sockaddr *)&cm_id->m_remote_addr,
+			       &addr))
+		sock_set_reserves(sk);
+	sock_put(sk);
+}
+
+/*
  * The connection can end at any time. If that was before, this fails and no
  * event comes; otherwise ep_over() finds QP and cm_id, and what is owed.
  */
@@ -794,6 +838,8 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	qp = ep_bind(ep, param);
 	err = PTR_ERR_OR_ZERO(qp);
 	if (!err) {
+		if (qp->kernel)
+			ep_set_reserves(ep, cm_id);
 		cm_id->add_ref(cm_id);
 		err = ep_accept(ep, qp, cm_id, param);
 		if (err) {

@@ -10,6 +10,7 @@
 #include <linux/net.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
+#include <net/sock.h>
 
 #include "rnic_kunit.h"
 
@@ -248,6 +249,8 @@ static void mpa_step(struct cm *cm, char c)
 		break;
 	case 'd':
 		cm_sock(cm, &conn->sock);
+		KUNIT_EXPECT_EQ(cm->rk->test, 0,
+				conn->setup(conn->sock, conn->ctx));
 		cm->done = true;
 		conn->live = true;
 		conn->info.initiator = true;
@@ -551,9 +554,50 @@ static void stranger_test(struct kunit *test)
 	rk->qp->kernel = true;
 }
 
+static const struct reserves {
+	const char	*desc;
+	bool		kernel;
+	u32		peer;
+	const char	*order;
+	bool		set;
+} reserves[] = {
+	{ "Initiator of the kernel",	true,  INADDR_ANY,	"Ud",	true },
+	{ "Initiator of an application", false, INADDR_LOOPBACK, "Ud",	false },
+	{ "Responder, peer here",	true,  INADDR_LOOPBACK,	"lqA",	true },
+	{ "Responder, peer elsewhere",	true,  INADDR_ANY,	"lqA",	false },
+	{ "Responder of an application", false, INADDR_LOOPBACK, "lqA",	false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(reserves, reserves, desc);
+
+/* Which sockets get packets from the memory reserves */
+static void reserves_test(struct kunit *test)
+{
+	const struct reserves *row = test->param_value;
+	struct rnic_kunit *rk = test->priv;
+	struct sockaddr_in *peer;
+	const char *c;
+	struct cm cm;
+
+	rk_qp(rk, 4);
+	rk->qp->kernel = row->kernel;
+	rk->qp->owner = get_task_pid(current, PIDTYPE_TGID);
+	cm_begin(&cm, rk, strchr(row->order, 'l'));
+	peer = (struct sockaddr_in *)&cm.id.m_remote_addr;
+	peer->sin_addr.s_addr = htonl(row->peer);
+	for (c = row->order; *c; c++)
+		step(&cm, *c);
+	KUNIT_EXPECT_FALSE(test, cm.stuck);
+	KUNIT_EXPECT_EQ(test, row->set,
+			sock_flag(rk->conn.sock->sk, SOCK_MEMALLOC));
+	cm_end(&cm);
+	rk->qp->kernel = true;
+}
+
 static struct kunit_case cm_cases[] = {
 	KUNIT_CASE_PARAM(events_test, row_gen_params),
 	KUNIT_CASE(stranger_test),
+	KUNIT_CASE_PARAM(reserves_test, reserves_gen_params),
 	{}
 };
 

@@ -135,6 +135,7 @@ struct mpa_connector *mpa_connect(const struct mpa_sock_params *params,
 	conn->ops = params->start->ops;
 	conn->ctx = params->ctx;
 	conn->done = done;
+	conn->setup = params->setup;
 	conn->handles++;
 	return (struct mpa_connector *)conn;
 }

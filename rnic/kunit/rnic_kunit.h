@@ -33,6 +33,7 @@ struct mpa_conn {
 	bool			rejected;
 	int			err;	/* of the next mpa_connect() */
 	mpa_connected_fn	done;
+	int			(*setup)(struct socket *sock, void *ctx);
 	void			(*listen)(void *ctx, struct socket *sock);
 	void			*listen_ctx;
 };
