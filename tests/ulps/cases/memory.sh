@@ -35,11 +35,15 @@ swapping_to() {
 		swapon /mnt/swap || fail "no swap"
 }
 
-# limited MB: what this process starts from now on may use so much
-limited() {
+with_cgroups() {
 	[[ -e /sys/fs/cgroup/cgroup.procs ]] ||
 		mount -t cgroup2 cgroup2 /sys/fs/cgroup
 	echo +memory +io >/sys/fs/cgroup/cgroup.subtree_control
+}
+
+# limited MB: what this process starts from now on may use so much
+limited() {
+	with_cgroups
 	mkdir $CGROUP && echo "$1M" >$CGROUP/memory.max &&
 		echo $BASHPID >$CGROUP/cgroup.procs || fail "no cgroup"
 }
