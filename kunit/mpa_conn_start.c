@@ -582,24 +582,30 @@ static void start_timeout_retry(struct conn_test *t)
 	EXPECT_TRUE(t, time_after_eq(jiffies, began + msecs_to_jiffies(300)));
 }
 
-/* Single octets that keep arriving do not extend the startup timeout. */
+/*
+ * Single octets that keep arriving do not extend the startup timeout. Those of
+ * the frame before them, if any, come at once.
+ */
 static void start_timeout_dribble(struct conn_test *t)
 {
 	u8 frame[PEER_FRAME + 512];
-	u32 len = mpa_peer_frame(frame, false, PEER_C, 1, t->pool, 512);
+	u32 begin = conn_arg(t);
 	u32 i;
 
+	mpa_peer_frame(frame, false, PEER_C, 1, t->pool, 512);
 	conn_attach(t, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 200);
 	conn_start(t, CONN_RESPONDER);
-	for (i = 0; i < len; i++) {
+	if (begin)
+		conn_write(t, frame, begin);
+	for (i = begin; i < begin + PEER_FRAME; i++) {
 		if (mpa_peer_write(&t->peer, frame + i, 1))
 			break;
 		if (mpa_consumer_count(&t->a, EV_ENDED))
 			break;
-		msleep(20);
+		msleep(50);
 	}
-	EXPECT_LT(t, i, len);
+	EXPECT_LT(t, i, begin + PEER_FRAME);
 	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
 }
 
@@ -915,7 +921,10 @@ static const struct conn_row timeout_rows[] = {
 	{ "CS-32: no Reply", start_timeout_initiator },
 	{ "no Request, timer also used for an allocation retry",
 	  start_timeout_retry },
-	{ "CS-32: a Request that arrives too slowly", start_timeout_dribble },
+	{ "CS-32: a Request that arrives too slowly",
+	  start_timeout_dribble, 0 },
+	{ "CS-32: private data that arrive too slowly",
+	  start_timeout_dribble, PEER_FRAME },
 	{ "CS-32: a Request that the peer does not read", start_timeout_send },
 	{ "CS-31: a Reply that TCP does not take", start_timeout_reply },
 	{ "CS-31: a Request in time, read late", start_late, CONN_RESPONDER },

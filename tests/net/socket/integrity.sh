@@ -16,7 +16,8 @@ relay() {
 
 # One ping through the relay
 relayed_ping() {
-	TIME=${2-2} B4=$RELAY ping_here mode=echo verify=1 count=2 size=10 "$1"
+	ping_to "$RELAY" mode=echo verify=1 count=2 size=10 "$1" \
+		timeout=$((${2-2} * SLOW))
 }
 
 # corrupted MARKERS WAY: flip a bit, once in each octet of two FPDUs that go this WAY
@@ -27,7 +28,6 @@ corrupted() {
 
 	network routed 1500
 	serve mode=echo "markers=$1"
-	stay a
 	relay $first..$last "$2:%"
 	for ((at = first; at <= last; at++)); do
 		DOING="octet $at"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Startup: negotiation, private data, replies. Invalid frames, and frames that do not
-# come, are in hostile.sh.
+# Startup: negotiation, private data, replies. Invalid frames are in errors.sh.
 
 # Appendix C: M of both ends, Rev of the Request and of the Reply; then the outcome
 revisions() {
@@ -145,15 +144,19 @@ overflow() {
 }
 
 initial_timeout() {
+	local before
+
 	trap initial_defaults EXIT
 	network pair 1500
 	spoil
 	initial_sysctl startup_timeout_ms=800
 	set_sysctl b net.mpa.startup_timeout_ms=60000
+	before=$(counter b MpaErrTimeout)
 	serve mode=echo
 	client end:reset
 	served
 	expect mpa_error=4 reason=timeout
+	grown b MpaErrTimeout "$before" 1
 }
 
 limits_refused() {
