@@ -124,7 +124,6 @@ struct iov_iter {
 	const struct kvec *kvec;	/* or */
 	const struct bio_vec *bvec;
 	unsigned long nr_segs;
-	bool opaque;			/* neither, as seen by callers */
 };
 
 void *page_address(const struct page *page);
@@ -149,12 +148,12 @@ static inline void bvec_set_page(struct bio_vec *bv, struct page *page,
 
 static inline bool iov_iter_is_kvec(const struct iov_iter *i)
 {
-	return i->kvec && !i->opaque;
+	return i->kvec;
 }
 
 static inline bool iov_iter_is_bvec(const struct iov_iter *i)
 {
-	return i->bvec && !i->opaque;
+	return i->bvec;
 }
 
 static inline size_t iov_iter_count(const struct iov_iter *i)

@@ -14,8 +14,8 @@ trap 'rm -rf "$tmp"' EXIT INT TERM
 
 cd "$top"
 shim=tests/core
-# shellcheck disable=SC2086
-"$shim/cc.sh" "$tmp/include" -O2 -g ${SWEEP_CFLAGS:-} -o "$tmp/sweep" \
+"$shim/cc.sh" "$tmp/include" -O2 -g -fsanitize=undefined \
+	-fno-sanitize-recover=all -o "$tmp/sweep" \
 	"$shim/sweep.c" "$shim/shim.c" kunit/mpa_ref.c \
 	mpa_crc.c mpa_fpdu.c mpa_fpdu_enc.c mpa_fpdu_dec.c mpa_frame.c
 "$tmp/sweep" "$@"
