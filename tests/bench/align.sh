@@ -5,10 +5,9 @@
 # Senders are captured on their own link, with all offloads off: the stack cuts where
 # TCP said, before the router loses one packet in a hundred.
 #
-# usage: align.sh [full|quick|verbose] [ROW...]
+# usage: align.sh [full|quick] [ROW...]
 #
-# A line for each row goes to /root/out/rows. verbose lists for each row, in
-# /root/out/align, why segments do not hold whole FPDUs.
+# A line for each row goes to /root/out/rows.
 set -euo pipefail
 
 TESTS=/root/test
@@ -83,15 +82,10 @@ path() {
 
 # judge DEVICE ADDRESS: add the segments that ADDRESS sent to $sum
 judge() {
-	local line pair
+	local said pair
 
-	mpa-peer segments verbose "$STATE/$1.pcap" "$2" >"$STATE/said" ||
-		fail "$1: $(tail -n 1 "$STATE/said")"
-	line=$(tail -n 1 "$STATE/said")
-	if [[ -n $verbose ]]; then
-		{ echo "$name, from $2:"; cat "$STATE/said"; } >>"$OUT/align"
-	fi
-	for pair in $line; do
+	said=$(mpa-peer segments "$STATE/$1.pcap" "$2") || fail "$1: $said"
+	for pair in $said; do
 		sum[${pair%%=*}]=$((${sum[${pair%%=*}]-0} + ${pair#*=}))
 	done
 }
@@ -153,7 +147,6 @@ main() {
 
 	case ${1-} in
 	quick) only=$QUICK part=2 ;;
-	verbose) verbose=1 ;;&
 	*) only=${*:2} ;;
 	esac
 	mkdir -p $OUT
@@ -169,5 +162,5 @@ main() {
 	links_down
 }
 
-only='' verbose='' part=1
+only='' part=1
 main "$@"

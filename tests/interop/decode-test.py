@@ -62,7 +62,7 @@ def packet(client, side, seq, flags, payload, window=0, options=b"", ack=0):
 def talk(there, back, window=0, end=FIN, client=0):
     """The frames of a connection whose directions consist of these segments.
 
-    A segment is its octets, or its offset (or None), octets and TCP options.
+    A segment is its octets, or its offset and octets.
     The Reply follows the Request, then come the FPDUs of both.
     """
     mss = bytes.fromhex("020405b4")
@@ -71,13 +71,11 @@ def talk(there, back, window=0, end=FIN, client=0):
     upto = [0, 0]
 
     def send(side, segment, flags=ACK):
-        options, at = b"", upto[side]
+        at = upto[side]
         if isinstance(segment, tuple):
-            at, segment, *more = segment
-            at = upto[side] if at is None else at
-            options = b"".join(more)
+            at, segment = segment
         frames.append(packet(client, side, ISN + 1 + at, flags, segment,
-                             options=options, ack=ISN + 1 + upto[1 - side]))
+                             ack=ISN + 1 + upto[1 - side]))
         upto[side] = at + len(segment)
 
     for side, segments in (0, there[:1]), (1, back[:1]), (0, there[1:]), (
@@ -128,18 +126,6 @@ def without(number, frames):
     return frames[:number] + frames[number + 1:]
 
 
-def lengthy(*segments, **more):
-    """Segments of the FPDU of 4380 octets: a number is the end of one."""
-    cuts, parts = [0], []
-    for segment in segments:
-        if isinstance(segment, int):
-            parts.append(LONG[cuts[-1]:segment])
-            cuts.append(segment)
-        else:
-            parts.append(segment)
-    return talk([NO_CRC[0], *parts], [NO_CRC[1]], **more)
-
-
 # A capture, its frames, the words of mpa-peer segments for the Initiator, and of
 # decode.sh; empty: not asked. Complaints have no "=".
 CASES = [
@@ -148,6 +134,8 @@ CASES = [
      "octets=%d longest=%d" % (len(WHOLE), 40 + len(BETWEEN)),
      "rev=1 crc=1 markers=1+1 fpdus=3+1 decoder=reference"),
     ("packed", marked(WHOLE), "segments=1 begin=1 aligned=1", ""),
+    ("window", talk([NO_CRC[0], LONG[:1460], LONG[1460:2920], LONG[2920:]],
+                    [NO_CRC[1]], window=3000), "begin=1 aligned=0 full=3 tight=2", ""),
     ("split", marked(WHOLE[:99], WHOLE[99:]),
      "segments=2 begin=1 aligned=0", "fpdus=3+1"),
     ("joined", talk([REQUEST + FIGURE5, BETWEEN, FIGURE6], [REPLY, FIGURE5]),
@@ -252,26 +240,6 @@ CASES = [
     ("rev-answered", plain([], frames=(frame(b"q", 0x40, 2), PLAIN[1])), "",
      "a Reply of revision 1 with 40"),
 ]
-# Why a segment holds no whole FPDU: a line of the table of mpa-peer segments, with
-# the numbers of those that are the first, between, the rest, and sent again
-CAUSES = [
-    ("full", lengthy(1460, 2920, 4380), "1 1 1 0 full, without SACK blocks"),
-    ("sack", lengthy((None, LONG[:1448], octets("0101050a%", 8)),
-                     LONG[1448:2908], LONG[2908:4368], LONG[4368:]),
-     "1 0 0 0 full, with SACK blocks in it"),
-    ("other-sack", lengthy(1448, 2908, 4368, 4380),
-     "1 0 0 0 as if full with SACK"),
-    ("edge", lengthy(1000, 2460, 3920, 4380, window=1020),
-     "1 0 0 0 cut at the window's edge"),
-    ("short", lengthy(1000, 2460, 3920, 4380, window=1021),
-     "1 0 0 0 less than full, short of"),
-    ("again", lengthy(1460, 2920, 4380, (20, LONG[:1460]), LONG[1460:2920]),
-     "2 2 1 2 full, without SACK blocks"),
-    ("again-resegmented", plain([BETWEEN, (20, BETWEEN[:99]), BETWEEN[99:]]),
-     "1 0 1 2 less than full, short of"),
-    ("unknown", plain([BETWEEN, (119, BETWEEN[99:])]),
-     "0 0 1 1 begins where no segment"),
-]
 # Files that are no capture, and contents of the .want: name, capture, .want, words
 NONE = pcap(plain([PING, HELLO]))
 FILES = [
@@ -304,11 +272,11 @@ def run(*command, **more):
     return done.returncode, done.stdout + done.stderr
 
 
-def segments(top, frames, *options):
+def segments(top, frames):
     path = os.path.join(top, "it.pcap")
     with open(path, "wb") as file:
         file.write(pcap(frames))
-    return run(PEER, "segments", *options, path, "10.0.0.1")
+    return run(PEER, "segments", path, "10.0.0.1")
 
 
 def decode(top, contents, want="", lie=None):
@@ -342,10 +310,6 @@ def segments_cases(top):
         if words:
             status, said = segments(top, frames)
             yield "segments." + name, fits(words, status, said), said
-    for name, frames, line in CAUSES:
-        status, said = segments(top, frames, "verbose")
-        said = "\n".join(" ".join(one.split()) for one in said.splitlines())
-        yield "segments.why." + name, not status and "\n" + line in said, said
 
 
 def decode_cases(top):

@@ -25,7 +25,7 @@
 #define MAGIC_US	0xa1b2c3d4
 #define MAGIC_NS	0xa1b23c4d
 
-enum { OPT_END, OPT_NOP, OPT_MSS, OPT_SHIFT, OPT_SACK = 5 };
+enum { OPT_END, OPT_NOP, OPT_MSS, OPT_SHIFT };
 
 /* A TCP header, taken apart */
 struct header {
@@ -52,8 +52,8 @@ static uint64_t offset_of(const struct side *s, uint32_t seq)
 	return s->highest + (int32_t)(seq - s->isn - 1 - (uint32_t)s->highest);
 }
 
-/* The value of an option, or NULL; @len is its length with kind and length. */
-static const uint8_t *option(const struct header *h, int kind, size_t *len)
+/* The value of an option, or NULL */
+static const uint8_t *option(const struct header *h, int kind)
 {
 	size_t end = (h->tcp[12] >> 4) * 4, at = 20;
 
@@ -64,25 +64,22 @@ static const uint8_t *option(const struct header *h, int kind, size_t *len)
 		}
 		if (at + 1 >= end || h->tcp[at + 1] < 2)
 			break;
-		*len = h->tcp[at + 1];
 		if (h->tcp[at] == kind)
 			return h->tcp + at + 2;
-		at += *len;
+		at += h->tcp[at + 1];
 	}
-	*len = 0;
 	return NULL;
 }
 
 static void take_syn(struct side *s, const struct header *h)
 {
 	const uint8_t *shift, *mss;
-	size_t len;
 
 	s->begun = true;
 	s->isn = get32(h->tcp + 4);
-	shift = option(h, OPT_SHIFT, &len);
+	shift = option(h, OPT_SHIFT);
 	s->shift = shift ? *shift : 0;
-	mss = option(h, OPT_MSS, &len);
+	mss = option(h, OPT_MSS);
 	s->mss = mss ? get16(mss) : 536;
 }
 
@@ -102,8 +99,6 @@ static void take_ack(struct side *s, const struct side *other,
 	if (acked > s->highest)
 		acked = s->highest;
 	edge = acked + ((uint32_t)get16(h->tcp + 14) << shift);
-	if (acked > s->acked)
-		s->acked = acked;
 	if (edge > s->edge)
 		s->edge = edge;
 }
@@ -121,10 +116,9 @@ static struct segment *new_segment(struct side *s)
 	return &s->segment[s->nr++];
 }
 
-static void take_payload(struct side *s, const struct header *h, size_t frame,
-			 uint64_t time)
+static void take_payload(struct side *s, const struct header *h, size_t frame)
 {
-	size_t head = (h->tcp[12] >> 4) * 4, sack;
+	size_t head = (h->tcp[12] >> 4) * 4;
 	uint64_t at = offset_of(s, get32(h->tcp + 4));
 	struct segment *seg;
 
@@ -137,17 +131,12 @@ static void take_payload(struct side *s, const struct header *h, size_t frame,
 	if (h->len == head)
 		return;
 	seg = new_segment(s);
-	seg->time = time;
 	seg->frame = frame;
 	seg->at = at;
 	seg->end = at + h->len - head;
-	seg->acked = s->acked;
 	seg->edge = s->edge;
 	seg->octets = h->tcp + head;
 	seg->length = h->packet;
-	seg->options = head - 20;
-	option(h, OPT_SACK, &sack);
-	seg->sack = (sack + 3) & ~3u;
 	seg->again = at < s->highest;
 	if (seg->end > s->highest)
 		s->highest = seg->end;
@@ -202,7 +191,7 @@ static struct connection *connection_of(struct capture *c,
 	return new_connection(c, h);
 }
 
-static void take_tcp(struct capture *c, const struct header *h, uint64_t time)
+static void take_tcp(struct capture *c, const struct header *h)
 {
 	struct connection *at;
 	struct side *from;
@@ -220,7 +209,7 @@ static void take_tcp(struct capture *c, const struct header *h, uint64_t time)
 	}
 	take_ack(&at->side[!side], from, h);
 	if (!(h->tcp[13] & TH_SYN) && from->begun)
-		take_payload(from, h, c->frames, time);
+		take_payload(from, h, c->frames);
 	if (h->packet > from->longest)
 		from->longest = h->packet;
 }
@@ -264,8 +253,7 @@ static bool take_ip(const uint8_t *ip, size_t len, struct header *h)
 	return true;
 }
 
-static void take_frame(struct capture *c, const uint8_t *frame, size_t len,
-		       uint64_t time)
+static void take_frame(struct capture *c, const uint8_t *frame, size_t len)
 {
 	uint16_t kind = len < ETHER_LEN ? 0 : get16(frame + 12);
 	struct header h;
@@ -274,7 +262,7 @@ static void take_frame(struct capture *c, const uint8_t *frame, size_t len,
 	if (kind != 0x0800 && kind != 0x86dd)
 		return;
 	if (take_ip(frame + ETHER_LEN, len - ETHER_LEN, &h))
-		take_tcp(c, &h, time);
+		take_tcp(c, &h);
 }
 
 static const uint8_t *map_file(const char *name, size_t *len)
@@ -311,9 +299,7 @@ void capture_read(struct capture *c, const char *file)
 		at += RECORD_LEN;
 		if (record[2] > len - at)
 			wrong("%s ends in a frame", file);
-		take_frame(c, octets + at, record[2],
-			   record[0] * 1000000ull + (head[0] == MAGIC_US ?
-			   record[1] : record[1] / 1000));
+		take_frame(c, octets + at, record[2]);
 		at += record[2];
 	}
 }

@@ -9,16 +9,12 @@
 
 /* A segment with payload, and the state of its sender at that time */
 struct segment {
-	uint64_t	time;		/* us */
 	size_t		frame;		/* its number in the capture */
 	uint64_t	at;		/* offset in the stream */
 	uint64_t	end;
-	uint64_t	acked;		/* by the other end */
-	uint64_t	edge;		/* of its window */
+	uint64_t	edge;		/* of the other end's window */
 	const uint8_t	*octets;
 	unsigned int	length;		/* of the IP packet */
-	unsigned int	options;	/* octets of TCP's options */
-	unsigned int	sack;		/* of these, SACK blocks with padding */
 	bool		again;		/* sent before, at least in part */
 };
 
@@ -36,8 +32,7 @@ struct side {
 	unsigned int	shift;		/* of its window field */
 	unsigned int	mss;		/* that it told */
 	uint64_t	highest;	/* end of its octets, as an offset */
-	uint64_t	acked;		/* by the other end */
-	uint64_t	told;		/* the same, with FIN and what was lost */
+	uint64_t	told;		/* acknowledged, with FIN and what was lost */
 	uint64_t	edge;		/* up to where the other end takes */
 	bool		ended;		/* its FIN was seen */
 	uint64_t	fin;		/* offset of that */

@@ -414,12 +414,12 @@ capture_stop() {
 judge() {
 	local said pair
 
-	said=$(mpa-peer segments verbose "$STATE/$1.pcap" "$2") ||
+	said=$(mpa-peer segments "$STATE/$1.pcap" "$2") ||
 		fail "capture $1: $(tail -n 1 <<<"$said")"
 	echo "$1, $2:"
-	tail -n 12 <<<"$said"
+	echo "$said"
 	S=()
-	for pair in $(tail -n 1 <<<"$said"); do
+	for pair in $said; do
 		S[${pair%%=*}]=${pair#*=}
 	done
 }
