@@ -104,24 +104,10 @@ agree octets.rtr-tags set:crc=1 expect-fpdu:rtr=read \
 	-- "send:002e4141$(zeroes 7)0100000001$(zeroes 7)07$(zeroes 12)" \
 	"send:00000001$(zeroes 8)69626d03"
 
-for markers in 0,0 0,1 1,0 1,1; do
-	agree "markers.$markers" "expect-request:m=${markers%,*},c=1" \
-		"reply:m=${markers#*,}" serve \
-		-- "request:m=${markers%,*}" expect-reply:r=0,rev=1 \
-		echo:count=1100,size=1,batch=20,step=1 echo:size=64768 fin \
-		end:fin
-done
-agree rev0 expect-request:rev=0 reply:rev=0,m=1 serve \
-	-- request:rev=0,m=1 expect-reply:rev=0,m=1,c=1 \
-	echo:count=3,size=1000 fin end:fin
 agree immediate immediate serve -- immediate echo:count=9,size=700 fin end:fin
 agree no-crc expect-request:c=0 reply:c=0 serve \
 	-- request:c=0 expect-reply:c=0 fpdu:crc=deadbeef \
 	expect-fpdu:size=42 fin end:fin
-agree enhanced expect-request:rev=2,s=1,ird=3,ord=16383,A=1,B=1,C=0,D=1,pd=01 \
-	reply:rev=2,s=1,ird=16383,ord=3,A=1,B=1 expect-fpdu:rtr=send fin \
-	-- request:rev=2,s=1,ird=3,ord=0x3fff,A=1,B=1,D=1,pd=01 \
-	expect-reply:s=1,A=1,B=1,ird=0x3fff,pd= fpdu:rtr=send end:fin
 agree pieces expect-request:pdsize=30 reply serve \
 	-- dribble request:pdsize=30 expect-reply echo:size=50 whole \
 	echo:size=60,split=every hold fpdu:size=1000 fpdu:size=8 push fin \
@@ -161,47 +147,6 @@ WORDS="no enhanced data"
 talk notices.not-enhanced 1 0 expect-request:ird=0 -- request:rev=2 end
 WORDS="there came 002a"
 talk notices.early 1 0 expect-request quiet:3 -- hold request fpdu push end
-
-# started FILE: the port of the listener that writes there
-started() {
-	local port
-
-	until port=$(sed -n 's/^listening //p' "$1" 2>/dev/null)
-		[[ $port ]]; do
-		sleep 0.01
-	done
-	echo "$port"
-}
-
-# relayed NAME WHAT THERE BACK: expected octets in both directions of a relay
-relayed() {
-	local got pid
-
-	rm -f "$work"/{listen,relay}
-	"$PEER" -t $TIME listen 127.0.0.1 0 "data:$3" send:44556677 \
-		end:fin fin >"$work/listen" &
-	pid=$!
-	"$PEER" -t $TIME relay 127.0.0.1 0 127.0.0.1 \
-		"$(started "$work/listen")" "$2" >"$work/relay" &
-	"$PEER" -t $TIME connect 127.0.0.1 "$(started "$work/relay")" \
-		send:00112233 "data:$4" fin end:fin >"$work/connect"
-	got=$?
-	wait "$pid"
-	got="$? $got"
-	wait
-	n=$((n + 1))
-	if [[ $got == "0 0" ]]; then
-		echo "ok $n peer.relay.$1"
-		return
-	fi
-	failed=$((failed + 1))
-	sed 's/^/# /' "$work"/{listen,relay,connect}
-	echo "not ok $n peer.relay.$1 status $got"
-}
-
-relayed none there:4 00112233 44556677
-relayed there there:2 00112633 44556677
-relayed back back:3 00112233 4455667f
 
 WORDS=
 agree good expect-request reply:m=1 expect-fpdu:size=1000 \
