@@ -60,7 +60,7 @@ RECEIVER = re.compile(r"RX-|OO-|ER-|FR-06|MK-0[36]|MK-1[25]|CR-19|CR-2|DD-0[2-47
                       r"|TD-02|VN-12")
 CASE_OF = {
     "sender": re.compile(r"mpa_tx\.|mpa_conn\.(send|train|zerocopy|queue|scribble) |"
-                         r"socket\.(wire|align|mulpdu|pmtu)\."),
+                         r"socket\.(wire|align)\."),
     "receiver": re.compile(r"mpa_(rx|ooo)\.|mpa_conn\.(recv|keep|error|fin|"
                            r"splice|ooo|ooo_end) |"
                            r"socket\.(error|ooo|crc\.field)\."),

@@ -80,6 +80,16 @@ few_fragments() {
 	return $status
 }
 
+# lossy PERCENT: on the router, in both directions
+lossy() {
+	local device
+
+	for device in ra rb; do
+		ns r tc qdisc replace dev $device root netem loss "$1%" limit 10000 ||
+			fail "netem"
+	done
+}
+
 # Both ends send, and loss in one direction shortens segments of the other, which need
 # room for SACK blocks
 both_with_loss() {
@@ -87,7 +97,7 @@ both_with_loss() {
 
 	network routed 1500
 	spoil
-	lossy loss 1%
+	lossy 1
 	capture_start a va there "${SMALL[@]}"
 	capture_start b vb back "${SMALL[@]}"
 	bulk "$markers" $octets source=1

@@ -66,16 +66,6 @@ markers_each_way() {
 	expect markers_rx="$theirs" markers_tx="$ours" ulpdus_rx=50
 }
 
-mulpdu_of() {
-	network "$@"
-	serve mode=sink markers=1
-	ping_ok "$B4" mode=sink size=mulpdu count=3
-	((${R[mulpdu]} >= 128 && ${R[mulpdu]} <= 64768)) ||
-		fail "MULPDU is ${R[mulpdu]}"
-	[[ $1 == lo ]] || ((${R[emss]} == $2 - 52)) ||
-		fail "the EMSS is ${R[emss]} with an MTU of $2"
-}
-
 # The administrator's wish counts only where both have it
 crc_wishes() {
 	local wanted=$(($1 | $2))
@@ -149,19 +139,6 @@ mixed_lengths() {
 		fail "${R[ulpdus_tx]} ULPDUs for ${R[bytes_tx]} octets"
 }
 
-# More octets than 32 bits count, from an iterator of its own for each ULPDU
-send_4g() {
-	local octets=4302800000
-
-	[[ -n ${LONG-} ]] || { echo "only in the long form"; exit 77; }
-	network pair 65000
-	serve mode=sink
-	ping_ok "$B4" mode=sink source=1 size=62000 count=69400 timeout=400
-	expect bytes_tx=$octets
-	served
-	expect bytes_rx=$octets mismatches=0
-}
-
 send_source() {
 	network pair 1500
 	serve mode=echo markers=1
@@ -169,28 +146,6 @@ send_source() {
 	expect mismatches=0
 	((${R[bytes_rx]} == ${R[bytes_tx]} && ${R[ulpdus_rx]} == ${R[ulpdus_tx]})) ||
 		fail "not all came back: $(show_result)"
-}
-
-sink_mode() {
-	network pair 1500
-	serve mode=sink
-	ping_ok "$B4" mode=sink size=5000 count=30 batch=10
-	expect ulpdus_tx=30 ulpdus_rx=0 bytes_tx=150000
-	served
-	expect ulpdus_rx=30 bytes_rx=150000 ulpdus_tx=0
-}
-
-too_long() {
-	local sent
-
-	network pair 1500
-	serve mode=echo
-	sent=$(counter a MpaTxUlpdus)
-	ping_to "$B4" size=64769 && fail "a ULPDU of 64769 octets was taken"
-	grown a MpaTxUlpdus "$sent" 0
-	ping_to "$B4" size=0 && fail "an empty ULPDU was taken"
-	grown a MpaTxUlpdus "$sent" 0
-	ping_ok "$B4" size=64768
 }
 
 # Delivery on hold for a while: nothing is lost
@@ -237,22 +192,6 @@ tiny_send_buffer() {
 	serve mode=echo
 	ping_ok "$B4" size=30000 count=10 batch=10 verify=1 timeout=$((30 * SLOW))
 	expect ulpdus_rx=10
-}
-
-# A file, sent as ULPDUs, arrives as it was
-payload_file() {
-	local sum
-
-	network pair 1500
-	head -c 300000 /dev/urandom >"$STATE/file"
-	sum=$(sha256sum <"$STATE/file")
-	serve mode=sink capture=1 markers=1
-	ns a sh -c "cat $STATE/file >$PING/payload"
-	ping_ok "$B4" mode=sink size=mulpdu payload=1
-	served
-	expect bytes_rx=300000
-	same "$(ns b sha256sum <(ns b cat "$PING/captured") | cut -c1-64)" \
-		"${sum:0:64}" "the file's SHA-256"
 }
 
 # A ping that has nothing to send is a finished ping that failed
@@ -311,20 +250,13 @@ RF-10" crc_wishes "${pair% *}" "${pair#* }"
 done
 test_case crc.transparent "CR-09" crc_transparent
 test_case crc.default "CR-03 CR-04 CR-08" crc_default
-test_case mulpdu.576 "SZ-03 SZ-22" mulpdu_of pair 576
-test_case mulpdu.9000 "SZ-03 SZ-22" mulpdu_of pair 9000
-test_case mulpdu.lo "SZ-03" mulpdu_of lo
 test_case send.batch "DD-01 OO-17" sending_option
 test_case send.zerocopy "TX-01 DD-01" sending_option zerocopy=1
 test_case send.mix "DD-01 SZ-05" mixed_lengths
 test_case send.source "SZ-11 SZ-13" send_source
-test_case send.4g "a source of 4.3 GB" send_4g
-test_case send.sink "a server that sends nothing back" sink_mode
-test_case send.too-long "SZ-04" too_long
 test_case send.tiny-buffer "TX-01 OO-17" tiny_send_buffer
 test_case receive.hold "RX-13 OO-17" hold_delivery
 test_case receive.limit "rx_mem_max of the initial namespace" initial_rx_mem
 test_case receive.tiny-window "TX-12 RX-10 RX-14 RX-16" tiny_window
-test_case payload.file "DD-03 OO-17" payload_file
 test_case payload.none "nothing to send" nothing_to_send
 test_case plain.tcp "TX-14" plain_tcp

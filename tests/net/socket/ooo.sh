@@ -136,7 +136,7 @@ echoes() {
 	done
 }
 
-lossy() {
+one_way() {
 	mended
 	loses 1% 10ms
 	sink_ooo "$B4" 600000
@@ -412,7 +412,7 @@ namespaces_under_loss() {
 	reload
 }
 
-test_case ooo.sink "OO-03 OO-05 OO-07 OO-17" lossy
+test_case ooo.sink "OO-03 OO-05 OO-07 OO-17" one_way
 test_case ooo.echo "OO-02 OO-03 OO-17" echoes
 test_case ooo.reorder "OO-03 OO-10 OO-17" overtaken
 test_case ooo.in-order "no hole, so nothing out of order" in_order

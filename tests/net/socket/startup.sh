@@ -39,17 +39,6 @@ private_data() {
 	expect peer_pdata="$hex"
 }
 
-private_data_too_long() {
-	local hex
-
-	network pair 1500
-	hex=$(printf '%01026d' 0)
-	serve mode=echo
-	ping_to "$B4" "pdatahex=$hex" && fail "513 octets were taken"
-	ping_ok "$B4" "pdatahex=${hex:2}"
-	expect peer_pdata="${hex:2}"
-}
-
 # Rev 0 sets no limit of 512 octets
 private_data_rev0() {
 	local hex
@@ -71,12 +60,6 @@ reject() {
 	same "$(counter a MpaRejectsReceived)" 1 "rejects received"
 	same "$(counter b MpaRejectsSent)" 1 "rejects sent"
 	spoil
-}
-
-refused() {
-	network pair 1500
-	ping_to "$B4" && fail "connected without a listener"
-	expect reason=refused
 }
 
 immediate() {
@@ -230,11 +213,9 @@ for size in 0 1 2 3 511 512; do
 	test_case "pdata.$size" "CS-14 CS-22 RF-01 RF-20 RF-21 RF-23 CS-09 MK-20" \
 		private_data $size
 done
-test_case pdata.too-long "RF-21" private_data_too_long
 test_case pdata.rev0 "RF-20 RF-23 RF-25 RF-27" private_data_rev0
 test_case reject "CS-17 CS-18 CS-27 RF-13" reject
 test_case reject.no-fin "CS-27 CS-20" reject_no_fin
-test_case refused "ER-02" refused
 test_case immediate "CS-02 CS-05 MK-10" immediate
 test_case immediate.mismatch "VN-08 CS-16 CS-34" immediate_mismatch
 test_case overflow "SE-13" overflow 2 4096 2

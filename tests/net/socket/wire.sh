@@ -46,15 +46,6 @@ full_segments() {
 		fail "only ${S[markers]} markers"
 }
 
-# A source fills segments to the last FPDU
-from_source() {
-	on_wire 1 source=1 size=mulpdu count=200
-	walk wire "$A4" 1 1500
-	aligned
-	# All but the last are full: no more than 7 octets short of the MSS
-	((S[full] + 1 >= S[segments])) || fail "segments could be fuller"
-}
-
 # Small ones: alone at once, or several whole ones to a segment
 small_ones() {
 	on_wire 1 size=100 count=400 batch=100
@@ -151,20 +142,6 @@ no_crc_on_wire() {
 	same "$(payloads wire "$B4")" "${REP_KEY}00010000" "the Reply"
 }
 
-immediate_on_wire() {
-	network routed 1500
-	no_probes
-	serve start=immediate mode=echo
-	capture_start r ra wire
-	ping_ok "$B4" start=immediate size=500 count=20
-	capture_stop wire
-	walk wire "$A4" 1 1500
-	aligned
-	walk wire "$B4" 1 1500
-	aligned
-	like "$(payloads wire "$B4" | head -n 1)" "0000000001f4*" "first octets"
-}
-
 ipv6_on_wire() {
 	network routed 1500
 	serve markers=1 mode=sink
@@ -193,74 +170,11 @@ tcp_bits() {
 		fail "no FIN, or octets after it"
 }
 
-# lossy NETEM...: emulation on the router, in both directions
-lossy() {
-	local device
-
-	for device in ra rb; do
-		ns r tc qdisc replace dev $device root netem "$@" limit 10000 ||
-			fail "netem $*"
-	done
-}
-
-# Retransmissions are cut like the first time
-aligned_with_loss() {
-	network routed 1500
-	spoil
-	lossy loss 4%
-	serve markers=1 mode=sink
-	capture_start r ra wire
-	ping_ok "$B4" markers=1 mode=sink size=mulpdu count=300 batch=50 \
-		timeout=$((30 * SLOW))
-	capture_stop wire
-	walk wire "$A4" 1 1500
-	aligned
-	((S[segments] > 300)) || fail "nothing was sent again"
-}
-
-# Startup frames are lost and come twice like everything else
-startup_with_loss() {
-	local count
-
-	network routed 1500
-	spoil
-	lossy loss 15% duplicate 20%
-	serve mode=echo pdata=xyz
-	for count in 1 2 3 4; do
-		ping_ok "$B4" pdata=abc size=64 count=3 verify=1 timeout=$((30 * SLOW))
-		expect peer_pdata=78797a
-	done
-}
-
-# The path gets narrower while data flows: MULPDU follows
-pmtu_change() {
-	local ping before
-
-	network routed 1500
-	spoil
-	lossy delay 10ms
-	serve markers=1 mode=echo
-	before=$(counter a MpaRxUlpdus)
-	command_in a "ping addr=$B4 port=$PORT markers=1 size=mulpdu count=400 \
-batch=4 depth=4 verify=1 timeout=$((35 * SLOW))" &
-	ping=$!
-	until_grown a MpaRxUlpdus "$before" 1
-	ip -n r link set rb mtu 900
-	ip -n b link set vb mtu 900
-	wait $ping || { read_result a result; show_result; fail "ping"; }
-	read_result a result
-	expect status=0 mismatches=0 ulpdus_rx=400
-	((${R[mulpdu_changes]} > 0)) || { show_result; fail "MULPDU did not change"; }
-	((${R[emss]} <= 900 - 52)) || fail "the EMSS is still ${R[emss]}"
-	expect "mulpdu=$((R[emss] - (6 + 4 * ((R[emss] + 511) / 512) + R[emss] % 4)))"
-}
-
 for mtu in 576 1500 9000; do
 	test_case "wire.full.mtu$mtu" "TX-02 TX-06 TX-15 SZ-10 SZ-13 SZ-23 MK-09 \
 MK-13" full_segments $mtu 1
 done
 test_case wire.full.no-markers "TX-02 TX-06 SZ-09 RF-07" full_segments 1500 0
-test_case wire.source "SZ-11 SZ-13 TX-02" from_source
 test_case wire.packed "TX-03 TX-02 MK-17 SZ-17" small_ones
 test_case wire.single "TX-04 TX-08 MK-16" one_at_a_time
 test_case wire.sizes "FR-03 FR-04 FR-05 FR-08 MK-01 MK-02 MK-04 MK-05 MK-11" \
@@ -270,9 +184,5 @@ test_case wire.frames "RF-01 RF-02 RF-04 RF-14 MK-19 MK-20 CS-06 CS-03 CS-11" \
 	frames_on_wire
 test_case wire.no-markers "MK-19 RF-07 RF-16" no_markers_on_wire
 test_case wire.no-crc "FR-07 CR-13 CR-03 RF-09" no_crc_on_wire
-test_case wire.immediate "CS-05 MK-10 MK-19" immediate_on_wire
 test_case wire.ipv6 "TX-02 MK-09" ipv6_on_wire
 test_case wire.tcp "TX-16 OO-13 TD-01" tcp_bits
-test_case loss.aligned "TX-11 TX-02" aligned_with_loss
-test_case loss.startup "CS-43 CS-01" startup_with_loss
-test_case pmtu.change "SZ-14 SZ-20 SZ-22 TX-12 RX-17" pmtu_change
