@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test the computations of report.py, ooo/stream.py and bench-profile.py; TAP."""
+"""Test the computations of report.py and ooo/stream.py; TAP."""
 
 import contextlib
 import csv
-import importlib.machinery
-import importlib.util
 import io
 import os
 import re
@@ -333,47 +331,6 @@ def ooo_cases():
             yield "ooo." + name, True, str(bad)
 
 
-# Five phases, of which the third and fourth count: 40 calls of run(), of two
-# instructions, and 40 instructions of placed(), which no call is seen of
-PROFILE_COUNTS = "".join("""interval %d
-ffffffff81000100 %d
-ffffffff81000104 %d
-ffffffffa0000020 %d
-0 7
-""" % (5, calls, calls, calls + once) for calls, once in (
-    (99, 9), (99, 9), (10, 9), (50, 9), (99, 9)))
-PROFILE_SYMBOLS = """ffffffff81000000 T before
-ffffffff81000100 t run
-ffffffff81000100 T alias
-ffffffff81000104 D no_function
-ffffffffa0000000 t placed\t[mpa]
-"""
-
-
-def profile_cases():
-    loader = importlib.machinery.SourceFileLoader(
-        "profile", os.path.join(BENCH, "bench-profile.py"))
-    tool = importlib.util.module_from_spec(
-        importlib.util.spec_from_loader("profile", loader))
-    loader.exec_module(tool)
-    with tempfile.TemporaryDirectory() as kept:
-        os.mkdir(os.path.join(kept, "out"))
-        for name, text in (("counts", PROFILE_COUNTS),
-                           ("out/kallsyms", PROFILE_SYMBOLS),
-                           ("out/rows", line("r", run=1, octets=400, fpdus=20,
-                                             insns=120) + "\n")):
-            report.write(os.path.join(kept, name), text)
-        made_of, other = tool.Profile("r", kept), tool.Profile("r", kept)
-    yield ("profile.functions", +made_of.functions == {
-        ("run", ""): 80, ("placed", "mpa"): 40} and
-           made_of.calls["run", ""] == 40 and made_of.good(), str(made_of.functions))
-    made_of.amounts["insns"] += 1
-    yield "profile.missing", not made_of.good(), str(made_of.sum)
-    other.amounts["octets"] //= 2
-    made_of.less(other)
-    yield "profile.less", made_of.functions["run", ""] == -80, str(made_of.functions)
-
-
 def columns_case():
     """The columns are documented, in their order."""
     text = report.read(BENCH, os.pardir, os.pardir, "Documentation", "networking",
@@ -386,7 +343,7 @@ def columns_case():
 
 def main():
     cases = [*figure_cases(), *input_cases(), *program_cases(), *compare_cases(),
-             *ooo_cases(), *profile_cases(), *columns_case()]
+             *ooo_cases(), *columns_case()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
