@@ -31,12 +31,6 @@ enum ping_mode {
 	PING_MODE_SINK,
 };
 
-enum ping_spoil {
-	PING_SPOIL_NO,
-	PING_SPOIL_EARLY,
-	PING_SPOIL_LATE,
-};
-
 /**
  * struct ping_opts - a command; README.md explains its options
  * @cmd: &enum ping_cmd
@@ -70,7 +64,6 @@ enum ping_spoil {
  * @zerocopy: ping: send with %MPA_TX_ZEROCOPY
  * @source: send one message, a source
  * @payload: ping: send the octets written to "payload"
- * @spoil: ping: &enum ping_spoil, when to change the payload
  * @ird: with Rev 2: RDMA Read Requests that the peer may have under way
  * @ord: with Rev 2: RDMA Read Requests that this end may have under way
  * @rtr: with Rev 2: kinds of RTR, MPA_RTR_*
@@ -109,7 +102,6 @@ struct ping_opts {
 	u32			zerocopy;
 	u32			source;
 	u32			payload;
-	u32			spoil;
 	u32			ird;
 	u32			ord;
 	u32			rtr;
@@ -284,7 +276,6 @@ void ping_result_show(struct seq_file *seq, const struct ping_result *res);
 void ping_source_init(struct ping_source *src, const struct ping_opts *opts,
 		      const struct ping_buf *data);
 int ping_source_post(struct ping_source *src, struct mpa_conn *conn);
-void ping_source_handed_back(const struct ping_source *src);
 u32 ping_source_lengths(u32 hash, const struct mpa_ulpdu *ulpdu);
 
 /* mpa_ping_client.c APIs: */

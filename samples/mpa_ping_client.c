@@ -236,8 +236,6 @@ static void client_step(struct ping_client *p)
 static void client_handed_back(struct ping_client *p, struct mpa_tx *tx)
 {
 	p->sent++;
-	if (is_source(p))
-		ping_source_handed_back(&p->source);
 	if (tx->status)		/* ended() gives the reason */
 		return;
 	if (is_source(p)) {

@@ -252,8 +252,6 @@ static const struct ping_option options[] = {
 	NUMBER(zerocopy, PING, 0, 1),
 	NUMBER(source, SERVE | PING, 0, 1),
 	NUMBER(payload, PING, 0, 1),
-	{ OPTION(spoil, PING, parse_word),
-	  .words = { "no", "early", "late" } },
 	NUMBER(ird, SERVE | PING, 0, MPA_DEPTH_ULP),
 	NUMBER(ord, SERVE | PING, 0, MPA_DEPTH_ULP),
 	{ OPTION(rtr, SERVE | PING, parse_word_list),
@@ -368,8 +366,6 @@ static int check_ping(const struct ping_opts *opts)
 		return 0;
 	if (opts->payload && given(opts, "count"))
 		return complain("payload=1: no count");
-	if (!opts->payload && opts->spoil)
-		return complain("spoil: only with payload=1");
 	if (opts->depth && opts->depth < opts->batch)
 		return complain("depth=%u: less than batch", opts->depth);
 	return 0;

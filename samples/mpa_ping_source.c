@@ -3,7 +3,6 @@
 #include <linux/errno.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
-#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "mpa_ping.h"
@@ -21,16 +20,6 @@ static u32 source_piece(const struct ping_source *src, u32 max)
 		     src->left);
 }
 
-static void source_invert(const struct ping_source *src, u64 from, u64 to)
-{
-	u8 *page;
-
-	for (; from < to; from++) {
-		page = page_address(src->bv[from / PAGE_SIZE].bv_page);
-		page[offset_in_page(from)] ^= 0xff;
-	}
-}
-
 /* The pattern is in @bv twice: any ULPDU fits after the one before. */
 static void source_pattern(struct ping_source *src, struct mpa_tx *tx)
 {
@@ -46,9 +35,6 @@ static int source_next(struct mpa_tx *tx, u32 max)
 	struct ping_source *src = container_of(tx, struct ping_source, tx);
 	u32 len = source_piece(src, max);
 
-	/* a deliberate error: MPA still owns the first ULPDU */
-	if (src->opts->spoil == PING_SPOIL_EARLY && src->pieces == 1)
-		source_invert(src, 0, 1);
 	src->hdr = cpu_to_be64(src->pieces);
 	tx->hdr = &src->hdr;
 	tx->hdr_len = ping_hdr_len(src->opts, len);
@@ -91,11 +77,4 @@ int ping_source_post(struct ping_source *src, struct mpa_conn *conn)
 		iov_iter_bvec(&src->tx.data, ITER_SOURCE, src->bv,
 			      DIV_ROUND_UP(src->left, PAGE_SIZE), src->left);
 	return mpa_send(conn, &src->tx);
-}
-
-/* The octets belong to the sample again. */
-void ping_source_handed_back(const struct ping_source *src)
-{
-	if (src->opts->spoil == PING_SPOIL_LATE)
-		source_invert(src, 0, src->octets);
 }
