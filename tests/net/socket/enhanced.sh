@@ -258,7 +258,7 @@ test_case enhanced.reply.no-kind "E-29 E-31 E-44" terminated 07 MpaErrRtr \
 	5002000480108010 5002000480100010 rtr=write
 test_case enhanced.reply.ord "E-16 E-44" terminated 06 MpaErrIrd \
 	5002000400100010 5002000400100011
-test_case enhanced.reply.answer "E-09 E-30" rtr_answer
+test_case enhanced.reply.answer "E-09 E-30 TX-17" rtr_answer
 test_case enhanced.fallback "E-40 E-41" falls_back
 test_case enhanced.wire.read "E-01 E-05 E-07 E-10 E-11 E-12 E-17 E-22 E-23 E-25 E-26 \
 E-30 E-37" read_on_wire

@@ -26,15 +26,6 @@ black_hole() {
 	((SECONDS - begun < 25 * SLOW)) || fail "that took $((SECONDS - begun)) s"
 }
 
-# A peer that resets
-reset_by_peer() {
-	network pair 1500
-	serve mode=echo
-	client "send:${REQ_KEY}40010000" read:20 "send:$FPDU$FPDU" pause:0.5 rst
-	served
-	expect mpa_error=1 reason=reset
-}
-
 # traffic NUMBER: of pings, all of them under way
 traffic() {
 	local count before
@@ -237,7 +228,6 @@ device_files() {
 
 test_case close.half "TD-01 TD-02 OO-06 ER-02 ER-13" half_close
 test_case close.blackhole "ER-02 CS-33" black_hole
-test_case close.reset "ER-01 ER-02 TD-03" reset_by_peer
 test_case race.stop "ER-02 TX-01" stop_under_traffic
 test_case race.unload "TX-01" unload_under_traffic
 test_case race.unload-startup "" unload_in_startup
