@@ -44,7 +44,7 @@ crc_field_checked() {
 	expect crc=1 mpa_error=2 reason=crc ulpdus_rx=0
 }
 
-OPEN=(request expect-reply:r=0,m=1)
+OPEN=(request "expect-reply:r=0,m=1")
 
 test_case error.key "CS-16 CS-30 CS-34 CS-37 ER-08 RF-03" \
 	refuses 4 frame MpaErrKey 0 request:badkey=15 end:reset

@@ -281,11 +281,8 @@ has_grown() { (($(counter "$1" "$2") - $3 >= $4)); }
 
 # The test peer, tests/peer, which lists its steps
 
-# peer_in NS connect|listen STEP...: once, or for each number of $RANGE
-peer_in() {
-	ns "$1" mpa-peer -t $((20 * SLOW)) ${RANGE:+-f "$RANGE"} "$2" "$B4" \
-		$PORT "${@:3}"
-}
+# peer_in NS connect|listen STEP...
+peer_in() { ns "$1" mpa-peer -t $((20 * SLOW)) "$2" "$B4" $PORT "${@:3}"; }
 
 # play STEP...: connect from a to the server, and do that
 play() { peer_in a connect "$@"; }
