@@ -154,6 +154,7 @@ enum mpa_flag {
  * @need: how long a run must be to lower the EMSS: more after each that ended,
  *	MPA_TX_NEVER if TCP has refused that EMSS
  * @others: how many FPDUs in a row do not fill segments of @lowered
+ * @sources: each FPDU of the run is all that a source had
  * @may_send: FPDUs may be sent (CS-29)
  * @fin: TCP was asked to send its FIN
  * @busy: tcp_sendmsg_locked() is running: ignore the write_space() it causes
@@ -182,6 +183,7 @@ struct mpa_conn_tx {
 	u32			run;
 	u32			need;
 	u32			others;
+	bool			sources;
 	bool			may_send;
 	bool			fin;
 	bool			busy;

@@ -170,8 +170,7 @@ static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 	more = tx->next(tx, max);
 	if (more < 0)
 		return mpa_train_source_err(more);
-	if (!more)
-		tx->state |= MPA_TX_LAST;
+	tx->state |= more ? MPA_TX_LONG : MPA_TX_LAST;
 	if (!more && !tx->hdr_len && !tx->len)
 		return 0;
 	if (WARN_ON_ONCE(!(tx->hdr_len + tx->len) ||
@@ -266,18 +265,20 @@ static void mpa_record_add(struct mpa_train *train, struct mpa_record *record,
 
 /*
  * Note an FPDU of @size octets: mpa_tx_lower() looks for equal ones. A source
- * is cut to fill segments anyway.
+ * of several ULPDUs is cut to fill segments anyway.
  */
-static void mpa_train_note(struct mpa_conn_tx *t, u32 size, bool source)
+static void mpa_train_note(struct mpa_conn_tx *t, u32 size,
+			   const struct mpa_tx *tx)
 {
 	bool fills = !t->train->narrow || t->train->emss % size == 0;
 
-	if (source)
+	if (tx->state & MPA_TX_LONG)
 		t->run = 0;
-	else if (size != t->same)
+	else if (size != t->same || t->sources != !!tx->next)
 		t->run = 1;
 	else if (t->run < MPA_TX_NEVER - 1)
 		t->run++;
+	t->sources = tx->next;
 	t->same = size;
 	t->others = fills ? 0 : t->others + 1;
 }
@@ -348,7 +349,7 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 	const struct mpa_train *train = conn->tx.train;
 
 	return train->open && train->grow && !train->left &&
-	       tx->next && !(tx->flags & MPA_TX_ZEROCOPY) &&
+	       !train->narrow && tx->next && !(tx->flags & MPA_TX_ZEROCOPY) &&
 	       !(train->gather && tx->flags & train->ungathered) &&
 	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST));
 }
@@ -402,6 +403,7 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 		}
 	}
 	mpa_record_add(train, train->open, n * train->emss, n);
+	conn->tx.run = 0;
 	if (ret < 0 || tx->state & MPA_TX_CUT || !(tx->state & MPA_TX_LAST))
 		return min(ret, 0);
 	mpa_train_laid_out(conn, tx);
@@ -469,7 +471,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	mpa_train_add(train, record, size);
 	/* One for zero copy has an skb of its own, and fits the EMSS. */
 	if (!zc)
-		mpa_train_note(&conn->tx, size, tx->next);
+		mpa_train_note(&conn->tx, size, tx);
 	tx->state &= ~MPA_TX_CUT;
 	if (tx->state & MPA_TX_LAST)
 		mpa_train_laid_out(conn, tx);
@@ -487,21 +489,31 @@ static bool mpa_train_full(const struct mpa_train *train)
 	return train->nr && train->octets + next > mpa_train_limit(train);
 }
 
+/* True if the EMSS that was lowered is for the next ULPDU of @tx, too. */
+static bool mpa_train_suits(const struct mpa_conn *conn,
+			    const struct mpa_tx *tx)
+{
+	const struct mpa_train *train = conn->tx.train;
+
+	/* A source fills any segment, unless its only ULPDU is shorter. */
+	if (tx->next)
+		return conn->tx.sources && !(tx->state & MPA_TX_LONG);
+	return mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len, false) <=
+	       train->emss;
+}
+
 /*
- * True if the EMSS that was lowered is not for @tx: its FPDU is longer, or it
- * is a source, which fills any segment; or if it was not for many FPDUs before.
- * Then mpa_tx_lower() ends that. Each time, the next run must be longer.
+ * True if the EMSS that was lowered is not for @tx, or was not for many FPDUs
+ * before. Then mpa_tx_lower() ends that. Each time, the next run must be
+ * longer.
  */
 static bool mpa_train_is_outgrown(struct mpa_conn *conn,
 				  const struct mpa_tx *tx)
 {
-	const struct mpa_train *train = conn->tx.train;
 	struct mpa_conn_tx *t = &conn->tx;
 
-	if (!train->narrow ||
-	    (!tx->next && t->others < MPA_TX_RUN &&
-	     mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len,
-			   false) <= train->emss))
+	if (!t->train->narrow ||
+	    (t->others < MPA_TX_RUN && mpa_train_suits(conn, tx)))
 		return false;
 	t->run = 0;
 	t->others = 0;

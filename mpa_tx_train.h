@@ -21,6 +21,7 @@ enum {
 	MPA_TX_LAST	= BIT(1),	/* no ULPDU follows it */
 	MPA_TX_PAGES	= BIT(2),	/* ubuf is in use */
 	MPA_TX_OWN	= BIT(3),	/* MPA has a reference on ubuf */
+	MPA_TX_LONG	= BIT(4),	/* a source of several ULPDUs */
 };
 
 /**

@@ -497,6 +497,43 @@ static void train_same_length(struct conn_test *t)
 	train_expect_aligned(t, tr, t->in_pos);
 }
 
+/* @nr sources, each of one FPDU of TRAIN_SAME octets */
+static void train_sources(struct conn_test *t, struct train *tr, u32 nr)
+{
+	u32 i, first = t->nr_msg;
+	LIST_HEAD(list);
+
+	for (i = 0; i < nr; i++)
+		list_add_tail(&conn_source(t, 1408 - CONN_HDR)->tx.list, &list);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	for (i = 0; i < nr; i++)
+		train_take_source(t, tr, &t->msg[first + i]);
+}
+
+/*
+ * As messages of one length. Of a source that is longer, only the first ULPDU
+ * has the length of the EMSS that was lowered.
+ */
+static void train_same_sources(struct conn_test *t)
+{
+	struct train *tr = train_open_1448(t, 0);
+	struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
+	u32 before;
+
+	train_sources(t, tr, 33);
+	train_mark(t, tr);
+	train_sources(t, tr, 20);
+	train_expect(t, tr, 1, 20, 20);
+	EXPECT_EQ(t, tp->mss_cache, TRAIN_SAME);
+
+	before = t->in_pos;
+	train_take_source(t, tr, train_source(t, 20000));
+	EXPECT_EQ(t, tp->mss_cache, TRAIN_EMSS);
+	EXPECT_EQ(t, tr->pos[tr->nr_fpdus - 1] - before,
+		  TRAIN_SAME + 13 * TRAIN_EMSS);
+	train_expect_aligned(t, tr, t->in_pos);
+}
+
 /* The EMSS is lowered also while TCP has always some of that length unsent. */
 static void train_same_loaded(struct conn_test *t)
 {
@@ -987,6 +1024,8 @@ static const struct conn_row train_rows[] = {
 	  train_same_length, AFTER_OTHER_MTU },
 	{ "messages of one length, then many of others",
 	  train_same_length, AFTER_SHORT },
+	{ "TX-04 TX-06 SZ-11: sources of one ULPDU and length, then a longer one",
+	  train_same_sources },
 	{ "TX-04 TX-06: messages of one length, of which TCP keeps some unsent",
 	  train_same_loaded },
 	{ "TX-04 TX-06: messages of one length, after longer ones, unsent",
