@@ -286,8 +286,8 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * @again: there has to be another round; used by @runner only, as @phase
  * @atomic: @runner may not sleep; used by @runner only
  * @phase: how far the round has come
- * @spare: memory for the next batch or train of this run, or NULL;
- *	used by @runner only
+ * @spare: memory for the next batch or train of this run, or of one that is
+ *	queued, or NULL; used by @runner only
  * @flags: bits of &enum mpa_flag
  * @sk: sk of @sock
  * @sock: the consumer's socket
@@ -448,8 +448,11 @@ static inline bool mpa_conn_claim_work(struct mpa_conn *conn)
  */
 static inline bool mpa_conn_leave(struct mpa_conn *conn)
 {
-	kfree(conn->spare);
-	conn->spare = NULL;
+	/* The next run, which is queued, needs it as well. */
+	if (!work_pending(&conn->work)) {
+		kfree(conn->spare);
+		conn->spare = NULL;
+	}
 	WRITE_ONCE(conn->atomic, false);
 	xchg(&conn->runner, NULL);
 	return mpa_conn_test(conn, MPA_CONN_MISSED);

@@ -582,6 +582,15 @@ void mpa_rx_settle(struct mpa_conn *conn)
 		mpa_rx_consume_put(conn);
 }
 
+/* True if nothing has come, no FIN either, since all there was was passed. */
+static bool mpa_rx_is_dry(const struct mpa_conn *conn)
+{
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
+
+	return READ_ONCE(tp->rcv_nxt) == conn->rx.seq && conn->rx.dry &&
+	       !conn->rx.ready && !READ_ONCE(tp->urg_data);
+}
+
 /* Work item, in full operation: one step. True if another may find work. */
 bool mpa_rx_run(struct mpa_conn *conn)
 {
@@ -592,6 +601,9 @@ bool mpa_rx_run(struct mpa_conn *conn)
 		mpa_rx_discard(conn);
 		return false;
 	}
+	/* Mostly there is something to send: that takes the socket lock. */
+	if (mpa_rx_is_dry(conn))
+		return false;
 	mpa_rx_ooo_pass(conn);
 	if (!rx->ready && !rx->end.error) {
 		if (mpa_rx_over_limit(conn)) {
