@@ -387,9 +387,8 @@ static void ep_up(struct rnic_ep *ep, struct mpa_conn *conn)
 	mpa_get_info(conn, &info);
 	rnic_count(ep->dev, RNIC_STAT_CONNECTED);
 	rnic_qp_up(ep->qp, conn, &info);
-	/* Its applications poll, and keep other tasks from running. */
-	if (!ep->qp->kernel)
-		mpa_allow_softirq(conn);
+	/* Where applications poll the work item may have to wait for a CPU. */
+	mpa_allow_softirq(conn);
 	if (info.initiator && info.rtr && rnic_tx_rtr(ep->qp, conn, info.rtr))
 		mpa_abort(conn);
 }
