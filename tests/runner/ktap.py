@@ -3,7 +3,7 @@
 """Print the results of KUnit in a kernel's log, one line for each case or row of
 its parameters: "ok SUITE.CASE ROW", with "not" before and "# SKIP" after it.
 
-usage: ktap.py [SUITE...] <LOG
+usage: ktap.py [SUITE...] <LOG, where a SUITE may be a pattern
 
 The parser of the kernel's kunit.py reads the log; its report goes to stderr. That
 program accepts a log with rows that are missing or out of order, and cannot know
@@ -12,6 +12,7 @@ A log has parts, one for each module with suites, which lines of check-kunit.sh 
 """
 
 import contextlib
+import fnmatch
 import os
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def main(wanted):
     for suite in suites:
         lines += results(suite, suite.name or "kunit did not run", ".")
     lines += ["not ok %s did not run" % name for name in wanted
-              if name not in [suite.name for suite in suites]]
+              if not fnmatch.filter([suite.name or "" for suite in suites], name)]
     # Of parts without a name there may be many
     lines = list(dict.fromkeys(lines)) or ["not ok kunit did not run"]
     print("\n".join(lines))
