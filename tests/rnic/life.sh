@@ -289,12 +289,12 @@ sound() {
 	all_unused
 }
 
-# fails_at PLACE ADDRESS: false if no scenario reaches it
+# fails_at PLACE ADDRESS SCENARIO...: false if none of these reaches it
 fails_at() {
 	local next scenario
 
 	printf -v next '%#x' $(($2 + 1))
-	for scenario in "${SCENARIOS[@]}"; do
+	for scenario in "${@:3}"; do
 		arm "$2" "$next" 1
 		"try_$scenario"
 		count_met
@@ -305,19 +305,13 @@ fails_at() {
 	return 1
 }
 
-# Only a bug in the kernel makes these fail, or nothing on these systems does.
-unreached() {
-	case $1 in
-	rnic_alloc_mr*) ;;		# only the kernel's ULPs
-	# Of two places one is for numbers taken already, or for the kernel's ULPs
-	rnic_number+* | rnic_ring_new+*:*vmalloc*) [[ -n ${REACHED[${1%+*}]-} ]] ;;
-	*) false ;;
-	esac
-}
+# Of two places one is for numbers taken already, or for the kernel's ULPs. The other one
+# is reached by all programs.
+one_of_two() { [[ $1 == rnic_number+* || $1 == rnic_ring_new+*:*vmalloc* ]]; }
 
 faults() {
-	local section off name callee kind base at
-	local -A REACHED=()
+	local section off name callee kind base at scenarios
+	local -A reached=()
 
 	devices
 	prepare_faults
@@ -326,14 +320,18 @@ faults() {
 	while read -r section off name callee kind; do
 		[[ $section.$kind == .text.itself ]] || continue
 		# These allocate nothing
-		[[ $callee != *dealloc* && $callee != vmalloc_to_page ]] || continue
+		case $callee in *dealloc* | sk_set_memalloc | vmalloc_to_page) continue ;; esac
+		# Only the kernel's ULPs call it
+		[[ $name != rnic_alloc_mr+* ]] || continue
+		scenarios=("${SCENARIOS[@]}")
+		! one_of_two "$name:$callee" || scenarios=(programs)
 		base=$(<"/sys/module/mpa_rnic/sections/$section")
 		printf -v at '%#x' $((base + off))
-		if fails_at "$name:$callee" "$at"; then
-			REACHED[${name%+*}]=1
-		else
-			unreached "$name:$callee" ||
-				fail "nothing reaches $name:$callee"
+		if fails_at "$name:$callee" "$at" "${scenarios[@]}"; then
+			reached[${name%+*}]=1
+		elif ! one_of_two "$name:$callee" ||
+			[[ -z ${reached[${name%+*}]-} ]]; then
+			fail "nothing reaches $name:$callee"
 		fi
 	done <"${0%/*}/life.list"
 	at_random
