@@ -82,9 +82,13 @@ static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
  */
 static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 {
+	u32 news = READ_ONCE(tcp_sk(conn->sk)->rcv_nxt) -
+		   READ_ONCE(conn->rx.need);
 	bool done;
 
-	if (!mpa_conn_stand_in(conn))
+	/* What follows is in vain if there is too much, as in a stream. */
+	if (news > MPA_SOFTIRQ_OCTETS || work_pending(&conn->work) ||
+	    !mpa_conn_stand_in(conn))
 		return false;
 	WRITE_ONCE(conn->atomic, true);
 	conn->again = false;
