@@ -582,7 +582,7 @@ void mpa_rx_settle(struct mpa_conn *conn)
 		mpa_rx_consume_put(conn);
 }
 
-/* True if nothing has come, no FIN either, since all there was was passed. */
+/* True if nothing, not even a FIN, has come since mpa_rx_ready() set rx.dry. */
 static bool mpa_rx_is_dry(const struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);

@@ -1024,7 +1024,7 @@ static const struct conn_row train_rows[] = {
 	  train_same_length, AFTER_OTHER_MTU },
 	{ "messages of one length, then many of others",
 	  train_same_length, AFTER_SHORT },
-	{ "TX-04 TX-06 SZ-11: sources of one ULPDU and length, then a longer one",
+	{ "TX-04 TX-06 SZ-11: sources of one ULPDU and length, then longer",
 	  train_same_sources },
 	{ "TX-04 TX-06: messages of one length, of which TCP keeps some unsent",
 	  train_same_loaded },
