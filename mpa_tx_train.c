@@ -170,7 +170,8 @@ static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 	more = tx->next(tx, max);
 	if (more < 0)
 		return mpa_train_source_err(more);
-	tx->state |= more ? MPA_TX_LONG : MPA_TX_LAST;
+	if (!more)
+		tx->state |= MPA_TX_LAST;
 	if (!more && !tx->hdr_len && !tx->len)
 		return 0;
 	if (WARN_ON_ONCE(!(tx->hdr_len + tx->len) ||
@@ -404,6 +405,8 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 	}
 	mpa_record_add(train, train->open, n * train->emss, n);
 	conn->tx.run = 0;
+	if (n || !(tx->state & MPA_TX_LAST))
+		tx->state |= MPA_TX_LONG;
 	if (ret < 0 || tx->state & MPA_TX_CUT || !(tx->state & MPA_TX_LAST))
 		return min(ret, 0);
 	mpa_train_laid_out(conn, tx);
@@ -435,6 +438,8 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 			return 0;
 		}
 		tx->state |= MPA_TX_CUT;
+		if (!(tx->state & MPA_TX_LAST))
+			tx->state |= MPA_TX_LONG;
 	}
 
 	size = mpa_fpdu_size(enc->pos, tx->hdr_len + tx->len, enc->markers);
