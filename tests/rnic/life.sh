@@ -228,10 +228,10 @@ again() {
 # But for TCP's own TIME_WAIT
 sockets() { for side in a b; do ns $side ss -Hta exclude time-wait; done; }
 no_sockets() { [[ -z $(sockets) ]]; }
-# mpa_rnic alone uses mpa. Each socket does until it is destroyed, and each program's
-# context uses mpa_rnic, a moment longer than ss and rdma list them.
-references() { cat /sys/module/mpa{,_rnic}/refcnt; }
-no_references() { [[ $(references) == $'1\n0' ]]; }
+# Each program's context uses mpa_rnic, a moment longer than rdma lists it. Connections do
+# not count in the references of mpa.
+references() { cat /sys/module/mpa_rnic/refcnt; }
+no_references() { [[ $(references) == 0 ]]; }
 # In KiB, and with what RCU and KASAN's quarantine hold
 slab() { awk '/^(SUnreclaim|VmallocUsed):/ { sum += $2 } END { print sum }' /proc/meminfo; }
 
