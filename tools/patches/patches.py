@@ -27,10 +27,10 @@ TOUCHED = ["MAINTAINERS", "net/Kconfig", "net/Makefile", "include/net/tcp.h",
            "include/uapi/linux/inet_diag.h", "net/ipv4/tcp_input.c",
            "Documentation/networking/index.rst"]
 
-# The tests of mpa_hook.c, what a build leaves, and plans
+# The tests of mpa_hook.c, what a build leaves, and documents of the RDMA device
 NOT_IN_TREE = re.compile(r"kunit/mpa_conn_hook\.c|.*\.mod\.c|.*\.o|.*\.cmd|"
                          r"kunit/mpa_vectors\.h|"
-                         r"Documentation/networking/mpa-rnic\.rst")
+                         r"Documentation/networking/mpa-(rnic.*|storage)\.rst")
 
 
 class Bad(Exception):
@@ -261,7 +261,8 @@ class Tree:
             r"^config (\w+)\n(?:\t.*\n|\n)+", text + "\n", re.M)}
         crc = "select CRC32" if self.native.library else "select LIBCRC32C"
         text = "\n".join(entries[name] for name in names)
-        text = re.sub(r"select (LIB)?CRC32C?\b.*", crc, text, count=1)
+        text = text.replace("select CRC32\n", crc + "\n")
+        text = re.sub(r"\tselect LIBCRC32C\t.*\n", "", text)
         self.put("# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause\n" + text,
                  "Kconfig")
 
@@ -290,11 +291,15 @@ class Tree:
                  "F:\tinclude/trace/events/mpa.h\nF:\tinclude/uapi/linux/mpa.h\n"
                  "F:\tnet/mpa/\n\n")
         text = read(self.top, "MAINTAINERS")
-        list_at = text.index("\n3C59X NETWORK DRIVER\n") + 1
+        # Not all of the list is in order: between neighbours, after its letter
+        before = ""
         for match in re.finditer(r"(?<=\n\n)([A-Z0-9].*)\n[A-Z]:\t", text):
-            if match.start() >= list_at and match[1] > entry:
-                text = text[:match.start()] + entry + text[match.start():]
+            if before[:1] == entry[0] and before < entry < match[1].upper():
                 break
+            before = match[1].upper()
+        else:
+            raise Bad("no place in MAINTAINERS for: %s" % entry.split("\n")[0])
+        text = text[:match.start()] + entry + text[match.start():]
         write(text, self.top, "MAINTAINERS")
 
     def kunit_tests(self):

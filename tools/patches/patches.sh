@@ -62,6 +62,46 @@ kunit() {
 		--build_dir "$OUT/um" --kunitconfig net/mpa/kunit >"$OUT/kunit.log" 2>&1
 }
 
+# What every entry of the series' Kconfig selects is there, and named once
+kconfig_selects() {
+	local symbol bad=0 selected
+
+	selected=$(sed -nE 's/^\tselect (\w+).*/\1/p' "$OUT/tree/net/mpa/Kconfig")
+	for symbol in $selected; do
+		grep -rqxE --include='Kconfig*' "(menu)?config $symbol" "$kernel" ||
+			{ say "Kconfig selects $symbol, which is not there"; bad=1; }
+	done
+	symbol=$(sort <<<"$selected" | uniq -d)
+	[[ -z $symbol ]] || { say "Kconfig selects $symbol twice"; bad=1; }
+	return $bad
+}
+
+# The entry is between its neighbours in the order of the alphabet
+maintainers_order() {
+	local near
+
+	near=$(grep -E -B 1 '^[A-Z]:\s' "$OUT/tree/MAINTAINERS" | grep -E '^[A-Z0-9][^:]' |
+		grep -C 1 '^IWARP MPA')
+	LC_ALL=C sort -f -c <<<"$near" && [[ $near == I* ]]
+}
+
+# The documents name no other that the kernel lacks
+docs_references() {
+	local dir=Documentation/networking name bad=0
+
+	for name in $(cd "$OUT/tree" && grep -ohE '\<mpa[a-z-]*\.rst' $dir/mpa*.rst |
+		sort -u); do
+		[[ -e $OUT/tree/$dir/$name ]] ||
+			{ say "documents refer to $name, which is not there"; bad=1; }
+	done
+	for name in $(cd "$OUT/tree" && grep -ohE 'Documentation/[a-z0-9_/-]+\.(rst|yaml)' \
+		-r $dir/mpa*.rst include net/mpa | sort -u); do
+		[[ -e $OUT/tree/$name || -e $kernel/$name ]] ||
+			{ say "a file refers to $name, which is not there"; bad=1; }
+	done
+	return $bad
+}
+
 build=''
 if [[ ${1-} == --build ]]; then
 	build=1
@@ -76,6 +116,9 @@ mapfile -t patches < <("$TOP/tools/patches/patches.py" "$kernel" "$OUT")
 for file in "${patches[@]}"; do
 	verdict "patches.checkpatch ${file##*/}" judge_patch "$file"
 done
+verdict "patches.kconfig all that is selected exists" kconfig_selects
+verdict "patches.maintainers the entry is in its place" maintainers_order
+verdict "patches.docs no reference to what is not there" docs_references
 [[ -n $build ]] || exit 0
 progress "$OUT/configure.log" "configure the kernel" configure "${patches[0]}"
 for file in "${patches[@]}"; do
