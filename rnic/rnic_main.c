@@ -327,6 +327,8 @@ static void __exit rnic_exit(void)
 	rnic_wq_destroy();
 }
 
+MODULE_AUTHOR("the mpa project");
+MODULE_VERSION("0.1");
 MODULE_DESCRIPTION("iWARP RDMA device on MPA");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_ALIAS_RDMA_LINK("mpa");

@@ -159,6 +159,7 @@ def counter_cases():
 
 VERSIONS = {
     "mpa_main.c": r'^MODULE_VERSION\("(.*)"\)',
+    "rnic/rnic_main.c": r'^MODULE_VERSION\("(.*)"\)',
     "dkms.conf": r'^PACKAGE_VERSION="(.*)"',
     "debian/changelog": r"^mpa \((.*)\)",
     "CHANGELOG.md": r"^## (.*)",
