@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Test the tools; the result is TAP."""
 
+import glob
 import os
 import re
 import shutil
@@ -334,10 +335,38 @@ def harden_cases():
         yield from soak_cases(top)
 
 
+# name, rows, programs that stand for this machine's, what is to be said
+MATRIX = [
+    ("no-mount", "*", {"unshare": "exit 1"}, "no mount is allowed here"),
+    ("no-packages", "sid/*", {"apt-get": "exit 1"}, "sid: skipped"),
+    ("no-newest", "ends", {"apt-get": "exit 1"}, "newest: skipped"),
+    ("no-row", "sarge/*", {}, "no row sarge/*"),
+]
+
+
+def matrix_cases():
+    """tests/matrix/matrix.sh fails where it can build nothing, and tries again."""
+    for name, rows, programs, words in MATRIX:
+        with tempfile.TemporaryDirectory() as top:
+            for program, does in dict({"dpkg-query": "echo installed",
+                                       "unshare": "exit 0"}, **programs).items():
+                write(top, program, "#!/bin/sh\n%s\n" % does)
+            done = subprocess.run(
+                [os.path.join(TESTS, "matrix/matrix.sh"), rows],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                check=False, env=dict(
+                    os.environ, MPA_CACHE=top, DEBIAN_MIRROR="http://nowhere.invalid",
+                    PATH="%s:%s" % (top, os.environ["PATH"])))
+            fresh = glob.glob(os.path.join(top, "debian/lists/*/fresh"))
+        said = "status %d, %s: %s" % (done.returncode, fresh, done.stdout)
+        yield ("matrix." + name, done.returncode == 1 and words in said and
+               "nothing was built" in said and not fresh, said)
+
+
 def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *version_cases(), *mutant_cases(), *lint_cases(),
-             *harden_cases()]
+             *harden_cases(), *matrix_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:

@@ -53,7 +53,7 @@ debian_update() {
 	debian_sources "$@" | cmp -s - "$lists/sources.list" ||
 		{ debian_sources "$@" >"$lists/sources.list"; rm -f "$lists/fresh"; }
 	[[ -z $(find "$lists/fresh" -mtime -1 2>/dev/null) ]] || return 0
-	debian_apt apt-get -o APT::Update::Error-Mode=any update >&2
+	debian_apt apt-get -o APT::Update::Error-Mode=any update >&2 || return
 	touch "$lists/fresh"
 }
 
