@@ -133,6 +133,14 @@ refuses_other_kernels() {
 	grep "make KDIR=/lib/modules/${KERNELS[0]}/build" "$OUT/make"
 }
 
+# Linux 6.1: one line says what to install, and nothing is compiled
+refuses_old_kernels() {
+	! in_tree -s KDIR="/lib/modules/$1/build" >"$OUT/make" 2>&1 || fail "make builds"
+	cat "$OUT/make"
+	[[ $(grep -vc '^make: \*\*\*' "$OUT/make") == 1 ]] || fail "make says more"
+	grep "^mpa needs Linux 6.12, not $1: .* linux-headers-6.12-amd64" "$OUT/make"
+}
+
 builds_for() {
 	in_tree KDIR="/lib/modules/$1/build" >"$OUT/make" 2>&1 || fail "$(<"$OUT/make")"
 	cat "$OUT/make"
@@ -143,15 +151,19 @@ builds_for() {
 # right DIR RELEASE: the modules in DIR are those of this tree, for that kernel, and
 # stripped. Debian's kernels have them compressed.
 right() {
-	local file=$OUT/mpa.ko size
+	local module file
 
-	xz -dc "$1/mpa.ko.xz" >"$file"
-	size=$(stat -c %s "$file")
-	echo "mpa.ko.xz: $(stat -c %s "$1/mpa.ko.xz") octets, mpa.ko: $size"
-	! readelf -SW "$file" | grep debug_info || fail "not stripped"
-	[[ $(modinfo -F version "$file") == "$VERSION" ]] || fail "version"
-	[[ $(modinfo -F author "$file") == "the mpa project" ]] || fail "author"
-	[[ $(modinfo -F vermagic "$file") == "$2 "* ]] || fail "vermagic"
+	for module in mpa mpa_ping mpa_rnic; do
+		file=$OUT/$module.ko
+		xz -dc "$1/$module.ko.xz" >"$file"
+		echo "$module.ko.xz: $(stat -c %s "$1/$module.ko.xz") octets," \
+			"$module.ko: $(stat -c %s "$file")"
+		! readelf -SW "$file" | grep debug_info || fail "not stripped"
+		[[ $(modinfo -F author "$file") == "the mpa project" ]] || fail "author"
+		[[ $(modinfo -F vermagic "$file") == "$2 "* ]] || fail "vermagic"
+		[[ $module == mpa_ping || $(modinfo -F version "$file") == "$VERSION" ]] ||
+			fail "version"
+	done
 }
 
 # known ROOT RELEASE: depmod has been there, and each module's symbols are found
@@ -316,6 +328,8 @@ guest_files() {
 	rm -rf "$root"
 	mkdir -p "$root"/{bin,proc,sys,dev} "$root/$lib/kernel"
 	cp -r "$ROOT/$lib"/kernel/{lib,crypto,arch} "$root/$lib/kernel"
+	(cd "$ROOT/$lib" && sed -n 's/.*\/mpa_rnic\.ko[^:]*: *//p' modules.dep | tr ' ' '\n' |
+		cpio --quiet -pdmu "$root/$lib")
 	cp -r "$ROOT/$lib"/{updates,modules.order,modules.builtin*} "$root/$lib"
 	# modprobe of busybox reads no .xz
 	find "$root/$lib" -name '*.ko.xz' -exec xz -d {} +
@@ -348,6 +362,7 @@ want() { [[ -z ${wanted[*]-} || " ${wanted[*]-} " == *" $1 "* ]]; }
 
 tests_install() {
 	case_ make.refused refuses_other_kernels
+	[[ -z $OLD ]] || case_ make.too_old refuses_old_kernels "$OLD"
 	case_ make.kdir builds_for "$1"
 	case_ make.install installs_for "$1"
 	case_ make.install.destdir installs_in_directory "$1"
