@@ -168,7 +168,7 @@ htmldocs:
 
 patches:
 	tests/runner/deps.sh kernel check
-	tools/patches/patches.sh $(if $(BUILD_PATCHES),--build) $(TREE)
+	tools/patches/patches.sh $(if $(BUILD_PATCHES),--build) $(or $(TREE),$(KERNEL))
 
 clean:
 	+$(if $(RELEASE),$(BUILD) clean)
@@ -239,7 +239,8 @@ help:
 	@echo "make integrity        wrong bits in FPDUs, all patterns, at all places"
 	@echo "make htmldocs         Documentation/ as HTML, in build/htmldocs"
 	@echo "make patches          MPA as patches for a kernel, in build/patches; TREE=DIR its"
-	@echo "                      source, else the guest's; BUILD_PATCHES=1 builds each,"
-	@echo "                      and runs KUnit on the whole by kunit.py"
+	@echo "                      source, else the guest's, or with KERNEL=newest Debian's"
+	@echo "                      newest; BUILD_PATCHES=1 builds each, and runs KUnit on the"
+	@echo "                      whole by kunit.py"
 	@echo "make clean            remove the files built here"
 	@echo "make distclean        the guest's kernels as well"

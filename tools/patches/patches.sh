@@ -5,7 +5,8 @@
 #
 # usage: patches.sh [--build] [KERNEL]
 #
-# KERNEL is a kernel's source, 6.12 or later; without it that of the guest's kernel.
+# KERNEL is a kernel's source, 6.12 or later, or "newest", which is Debian's newest;
+# without it that of the guest's kernel.
 # --build applies one after the other to a copy, builds net/mpa with W=1 C=1 each time,
 # and runs the KUnit tests of the whole by the kernel's kunit.py (some minutes).
 set -euo pipefail
@@ -107,7 +108,8 @@ if [[ ${1-} == --build ]]; then
 	build=1
 	shift
 fi
-kernel=${1:-$(kernel_source)}
+kernel=${1:-plain}
+[[ $kernel != @(plain|newest) ]] || kernel=$("$VM_DIR/kernel" --source "$kernel")
 [[ -f $kernel/net/ipv4/tcp_input.c ]] || die "$kernel: not a kernel's source"
 kernel=$(realpath "$kernel")
 rm -rf "$OUT"
