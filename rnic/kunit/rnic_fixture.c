@@ -4,6 +4,7 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
+#include "mpa_compat.h"
 #include "rnic_kunit.h"
 
 static struct mpa_conn *rk_conn;	/* of the test that runs */
@@ -230,7 +231,7 @@ int rk_init(struct kunit *test)
 	INIT_LIST_HEAD(&rk->conn.tx);
 	rk->conn.info.rev = MPA_REV_2;
 	rk_conn = &rk->conn;
-	rnic_wq = alloc_workqueue("mpa_rnic_kunit", 0, 1);
+	rnic_wq = alloc_workqueue("mpa_rnic_kunit", MPA_WQ_PERCPU, 1);
 	KUNIT_ASSERT_NOT_NULL(test, rnic_wq);
 	rk_cq(rk, 16);
 	rk_race = (struct rk_race) { .task = current };
