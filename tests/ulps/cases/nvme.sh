@@ -199,7 +199,7 @@ test_case nvme.mpa.mpa.discover "discovery" discover "$B4"
 test_case nvme.mpa.mpa.disconnect "disconnect under load" disconnect_loaded mpa mpa
 test_case nvme.mpa.mpa.target_lost "the target goes and comes back under load" \
 	target_lost mpa mpa
-test_case nvme.mpa.mpa.link_down "no link for 10 s, under load" link_down mpa mpa 10
+test_case nvme.mpa.mpa.link_down "no link for 30 s, under load" link_down mpa mpa 30
 test_case nvme.mpa.mpa.no_path "no packet arrives for 10 s, under load" no_path 10
 test_case nvme.mpa.mpa.device_gone.a "the client's device goes under load" \
 	device_gone mpa mpa a
