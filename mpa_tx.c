@@ -502,7 +502,8 @@ static bool mpa_tx_take_short(struct mpa_conn *conn)
 		return false;
 	spin_lock_bh(&conn->lock);
 	tx = list_first_entry_or_null(&conn->tx.queue, struct mpa_tx, list);
-	if (tx && !tx->next && tx->hdr_len + tx->len <= MPA_TX_SHORT &&
+	if (tx && !mpa_tx_is_source(tx) &&
+	    tx->hdr_len + tx->len <= MPA_TX_SHORT &&
 	    list_is_singular(&conn->tx.queue)) {
 		list_del(&tx->list);
 		conn->tx.cur = tx;
@@ -584,14 +585,26 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	       mpa_tx_pending(conn);
 }
 
+static bool mpa_template_ok(const struct mpa_tx *tx)
+{
+	const struct mpa_template *t = tx->template;
+
+	return t && tx->hdr && tx->hdr_len <= MPA_TEMPLATE_HDR &&
+	       (t->count_size == sizeof(u32) || t->count_size == sizeof(u64)) &&
+	       t->count_at + t->count_size <= tx->hdr_len &&
+	       tx->len <= iov_iter_count(&tx->data);
+}
+
 static int mpa_tx_check(const struct mpa_tx *tx)
 {
-	if (tx->flags & ~(MPA_TX_ZEROCOPY | MPA_TX_COPY))
+	if (tx->flags & ~(MPA_TX_ZEROCOPY | MPA_TX_COPY | MPA_TX_TEMPLATE))
 		return -EINVAL;
 	if (iov_iter_count(&tx->data) &&
 	    (iov_iter_rw(&tx->data) != ITER_SOURCE ||
 	     user_backed_iter(&tx->data)))
 		return -EINVAL;
+	if (tx->flags & MPA_TX_TEMPLATE)
+		return mpa_template_ok(tx) ? 0 : -EINVAL;
 	if (tx->next)
 		return 0;
 	if (!tx->hdr_len && !tx->len)
@@ -613,8 +626,10 @@ static int mpa_tx_prepare(struct mpa_conn *conn, struct list_head *list)
 		if (err)
 			return err;
 		tx->status = 0;
-		tx->state = 0;
+		tx->state = tx->next || tx->flags & MPA_TX_TEMPLATE ?
+			    MPA_TX_SOURCE : 0;
 		tx->end = U64_MAX;
+		tx->cut = 0;
 		tx->conn = conn;
 	}
 	return 0;

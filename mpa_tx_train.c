@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <linux/unaligned.h>
 #include "mpa_conn.h"
 #include "mpa_tx_train.h"
 
@@ -64,7 +65,8 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	BUILD_BUG_ON(sizeof(*train) > MPA_SPARE_SIZE);
 	if (!train)
 		return NULL;
-	memset(train, 0, offsetof(struct mpa_train, record));
+	/* To fill all of it with zeroes would cost more than the rest of this. */
+	memset(&train->begun, 0, sizeof(train->begun));
 	train->emss = room->emss;
 	train->narrow = room->narrow;
 	train->grow = !room->sack;
@@ -75,6 +77,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.crc = conn->terms.crc;
 	train->ungathered = MPA_TX_ZEROCOPY |
 			    (conn->terms.crc ? MPA_TX_COPY : 0);
+	train->enc.nr = 0;
 	train->enc.bv = train->bv;
 	train->enc.max = MPA_TRAIN_BVECS;
 	train->enc.frag = conn->tx.frag;
@@ -136,16 +139,17 @@ static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 }
 
 /*
- * Longest ULPDU for the room left in this segment or, if less than
- * MPA_MULPDU_MIN fits (SZ-17, SZ-18), for the next segment.
+ * Longest ULPDU for the room left in this segment or, if less than @least fits,
+ * for the next segment. A consumer is offered MPA_MULPDU_MIN at least (SZ-17,
+ * SZ-18).
  */
-static u32 mpa_train_max(const struct mpa_train *train)
+static u32 mpa_train_max(const struct mpa_train *train, u32 least)
 {
 	u32 max;
 
-	if (train->left >= MPA_MULPDU_MIN) {
+	if (train->left >= least) {
 		max = mpa_train_fill(train, train->left);
-		if (max >= MPA_MULPDU_MIN)
+		if (max >= least)
 			return max;
 	}
 	return max_t(u32, MPA_MULPDU_MIN, mpa_train_fill(train, train->emss));
@@ -181,6 +185,132 @@ static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 }
 
 /*
+ * Ask for more octets of a message with a template. Returns 1, 0 if the message
+ * is to stop here, or an error.
+ */
+static int mpa_train_ask_data(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
+{
+	u32 hdr_len = tx->hdr_len;
+	int more;
+
+	if (!mpa_conn_enter(conn))
+		return -ECANCELED;
+	more = tx->next(tx, max);
+	if (more < 0)
+		return mpa_train_source_err(more);
+	if (!more && !tx->hdr_len && !tx->len)
+		return 0;
+	if (WARN_ON_ONCE(tx->hdr_len != hdr_len || (more && !tx->len) ||
+			 tx->len > iov_iter_count(&tx->data)))
+		return -EINVAL;
+	if (!more)
+		tx->state |= MPA_TX_WHOLE;
+	return 1;
+}
+
+/* True if a message with a template has no octets but the @len it names. */
+static bool mpa_tx_is_whole(const struct mpa_tx *tx)
+{
+	return !tx->next || tx->state & MPA_TX_WHOLE;
+}
+
+static u64 mpa_template_count(const struct mpa_tx *tx)
+{
+	const void *count = tx->hdr + tx->template->count_at;
+
+	if (tx->template->count_size == sizeof(u64))
+		return get_unaligned_be64(count);
+	return get_unaligned_be32(count);
+}
+
+/* train->hdr becomes the header of ULPDUs of @tx that are not the last. */
+static void mpa_cut_begin(struct mpa_train *train, const struct mpa_tx *tx)
+{
+	*train->hdr = *(const u8 *)tx->hdr;
+	if (train->hdr_of == tx)
+		return;
+	train->hdr_of = tx;
+	memcpy(train->hdr, tx->hdr, tx->hdr_len);
+	train->count = mpa_template_count(tx) + tx->cut;
+}
+
+/* Cut @len octets from @tx, as the next ULPDU, with its header. */
+static __always_inline void mpa_cut(struct mpa_train *train,
+				    const struct mpa_tx *tx, u32 len,
+				    struct mpa_piece *piece)
+{
+	void *count = train->hdr + tx->template->count_at;
+
+	if (tx->template->count_size == sizeof(u64))
+		put_unaligned_be64(train->count, count);
+	else
+		put_unaligned_be32(train->count, count);
+	piece->hdr = train->hdr;
+	piece->hdr_len = tx->hdr_len;
+	piece->len = len;
+	piece->last = false;
+}
+
+/* The ULPDU that was cut last is laid out. */
+static __always_inline void mpa_cut_done(struct mpa_train *train,
+					 struct mpa_tx *tx, u32 len)
+{
+	train->count += len;
+	tx->cut += len;
+	tx->len -= len;
+}
+
+/*
+ * The next ULPDU of a message with a template. If the train has no room for it,
+ * it is cut once more for the next. Returns as mpa_train_ask().
+ */
+static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
+			 struct mpa_piece *piece)
+{
+	struct mpa_train *train = conn->tx.train;
+	u32 max = mpa_train_max(train, 2 * tx->hdr_len);
+	u32 room = max - tx->hdr_len;
+	int ret = 1;
+
+	if (tx->len <= room && !mpa_tx_is_whole(tx))
+		ret = mpa_train_ask_data(conn, tx, max);
+	if (ret <= 0)
+		return ret;
+	mpa_cut_begin(train, tx);
+	mpa_cut(train, tx, min(tx->len, room), piece);
+	piece->last = tx->len <= room && mpa_tx_is_whole(tx);
+	if (piece->last)
+		*train->hdr |= tx->template->last;
+	else
+		tx->state |= MPA_TX_LONG;
+	return 1;
+}
+
+/* The next ULPDU of a source. Returns as mpa_train_ask(). */
+static int mpa_train_piece(struct mpa_conn *conn, struct mpa_tx *tx,
+			   struct mpa_piece *piece)
+{
+	int more;
+
+	if (tx->flags & MPA_TX_TEMPLATE)
+		return mpa_train_cut(conn, tx, piece);
+	if (!(tx->state & MPA_TX_CUT)) {
+		more = mpa_train_ask(conn, tx, mpa_train_max(conn->tx.train,
+							     MPA_MULPDU_MIN));
+		if (more <= 0)
+			return more;
+		tx->state |= MPA_TX_CUT;
+		if (!(tx->state & MPA_TX_LAST))
+			tx->state |= MPA_TX_LONG;
+	}
+	*piece = (struct mpa_piece) {
+		.hdr = tx->hdr, .hdr_len = tx->hdr_len, .len = tx->len,
+		.last = tx->state & MPA_TX_LAST,
+	};
+	return 1;
+}
+
+/*
  * Pages in the first @len octets of @iter, or 0 if one of them must not be
  * given to TCP (slab), or if there are too many for an skb.
  */
@@ -207,21 +337,23 @@ static unsigned int mpa_train_count_pages(const struct iov_iter *iter, u32 len)
 	return nr;
 }
 
-/* True if the ULPDU's own pages are to be sent, and all fit into one skb. */
+/*
+ * True if the pages of the ULPDU's @len octets of data are to be sent, and all
+ * fit into one skb.
+ */
 static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
-			       u32 size)
+			       u32 len, u32 size)
 {
 	u32 most = conn->tx.train->pages / PAGE_SIZE;
 	u32 markers = conn->terms.markers_tx ?
 		      size / MPA_MARKER_INTERVAL + 1 : 0;
 	unsigned int pages;
 
-	if ((tx->flags & conn->tx.train->ungathered) != MPA_TX_ZEROCOPY ||
-	    !tx->len)
+	if ((tx->flags & conn->tx.train->ungathered) != MPA_TX_ZEROCOPY || !len)
 		return false;
 	if (!iov_iter_is_bvec(&tx->data) || mpa_tcp_probes_mtu(conn->sk))
 		return false;
-	pages = mpa_train_count_pages(&tx->data, tx->len);
+	pages = mpa_train_count_pages(&tx->data, len);
 	/*
 	 * A marker is a fragment, and cuts a page into two. Header and CRC have
 	 * the two that mpa_tcp_pages_max() leaves.
@@ -275,11 +407,11 @@ static void mpa_train_note(struct mpa_conn_tx *t, u32 size,
 
 	if (tx->state & MPA_TX_LONG)
 		t->run = 0;
-	else if (size != t->same || t->sources != !!tx->next)
+	else if (size != t->same || t->sources != mpa_tx_is_source(tx))
 		t->run = 1;
 	else if (t->run < MPA_TX_NEVER - 1)
 		t->run++;
-	t->sources = tx->next;
+	t->sources = mpa_tx_is_source(tx);
 	t->same = size;
 	t->others = fills ? 0 : t->others + 1;
 }
@@ -324,23 +456,23 @@ static bool mpa_train_should_gather(const struct mpa_conn *conn,
 }
 
 /*
- * Gather the ULPDU of @tx, or copy its FPDU of @size octets if that is short.
+ * Gather the ULPDU @p of @tx, or copy its FPDU of @size octets if that is short.
  * Returns 0; -ENOBUFS if the encoder or the flags of @tx do not allow it, or
  * there is no room; or another error.
  */
 static int mpa_train_gather(struct mpa_train *train, struct mpa_tx *tx,
-			    u32 size)
+			    const struct mpa_piece *p, u32 size)
 {
 	struct mpa_enc *enc = &train->enc;
-	bool flat = !tx->len || mpa_iter_is_flat(&tx->data);
+	bool flat = !p->len || mpa_iter_is_flat(&tx->data);
 
 	if (size <= MPA_TRAIN_SHORT && flat && !(tx->flags & MPA_TX_ZEROCOPY))
-		return mpa_fpdu_copy(enc, tx->hdr, tx->hdr_len, &tx->data,
-				     tx->len);
+		return mpa_fpdu_copy(enc, p->hdr, p->hdr_len, &tx->data,
+				     p->len);
 	if (tx->flags & train->ungathered ||
-	    !mpa_fpdu_can_gather(enc, tx->hdr_len, &tx->data, tx->len))
+	    !mpa_fpdu_can_gather(enc, p->hdr_len, &tx->data, p->len))
 		return -ENOBUFS;
-	return mpa_fpdu_gather(enc, tx->hdr, tx->hdr_len, &tx->data, tx->len);
+	return mpa_fpdu_gather(enc, p->hdr, p->hdr_len, &tx->data, p->len);
 }
 
 /* True if ULPDUs of @tx that each fill a segment can follow in this record. */
@@ -350,32 +482,48 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 	const struct mpa_train *train = conn->tx.train;
 
 	return train->open && train->grow && !train->left &&
-	       !train->narrow && tx->next && !(tx->flags & MPA_TX_ZEROCOPY) &&
+	       !train->narrow && mpa_tx_is_source(tx) &&
+	       !(tx->flags & MPA_TX_ZEROCOPY) &&
 	       !(train->gather && tx->flags & train->ungathered) &&
 	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST));
 }
 
 /*
- * Lay out or gather the ULPDU of @tx if it is one of a run, of @len octets
- * each. Returns 0, 1 if it is not, or an error.
+ * Lay out or gather the ULPDU @p of @tx. Returns 0, 1 if a train that is
+ * gathered cannot have it, or an error.
  */
-static int mpa_train_try(struct mpa_train *train, struct mpa_tx *tx, u32 len)
+static __always_inline int mpa_train_try(struct mpa_train *train,
+					 struct mpa_tx *tx,
+					 const struct mpa_piece *p)
 {
-	if (tx->hdr_len + tx->len != len ||
-	    (train->gather && !mpa_fpdu_can_gather(&train->enc, tx->hdr_len,
-						   &tx->data, tx->len)))
+	if (!train->gather)
+		return mpa_fpdu_encode(&train->enc, p->hdr, p->hdr_len,
+				       &tx->data, p->len, false);
+	if (!mpa_fpdu_can_gather(&train->enc, p->hdr_len, &tx->data, p->len))
 		return 1;
-	if (train->gather)
-		return mpa_fpdu_gather(&train->enc, tx->hdr, tx->hdr_len,
-				       &tx->data, tx->len);
-	return mpa_fpdu_encode(&train->enc, tx->hdr, tx->hdr_len, &tx->data,
-			       tx->len, false);
+	return mpa_fpdu_gather(&train->enc, p->hdr, p->hdr_len, &tx->data,
+			       p->len);
 }
 
 /* ULPDU_Length with which the next FPDU fills a segment, or 0 */
 static u32 mpa_train_exact(const struct mpa_train *train)
 {
 	return train->enc.markers ? mpa_train_fit(train) : train->exact;
+}
+
+/* Add @n ULPDUs that each fill a segment. */
+static void mpa_train_add_run(struct mpa_conn *conn, u32 n)
+{
+	struct mpa_train *train = conn->tx.train;
+
+	mpa_record_add(train, train->open, n * train->emss, n);
+	conn->tx.run = 0;
+}
+
+/* How many segments there is room for in the train. */
+static u32 mpa_train_segments(const struct mpa_train *train)
+{
+	return (mpa_train_limit(train) - train->octets) / train->emss;
 }
 
 /*
@@ -386,7 +534,8 @@ static u32 mpa_train_exact(const struct mpa_train *train)
 static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	struct mpa_train *train = conn->tx.train;
-	u32 most = (mpa_train_limit(train) - train->octets) / train->emss;
+	u32 most = mpa_train_segments(train);
+	struct mpa_piece piece = {};
 	int ret = 0;
 	u32 n, max;
 
@@ -397,20 +546,52 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 		ret = mpa_train_ask(conn, tx, max);
 		if (ret <= 0)
 			break;
-		ret = mpa_train_try(train, tx, max);
+		piece.hdr = tx->hdr;
+		piece.hdr_len = tx->hdr_len;
+		piece.len = tx->len;
+		ret = tx->hdr_len + tx->len == max ?
+		      mpa_train_try(train, tx, &piece) : 1;
 		if (ret) {
 			tx->state |= MPA_TX_CUT;
 			break;
 		}
 	}
-	mpa_record_add(train, train->open, n * train->emss, n);
-	conn->tx.run = 0;
+	mpa_train_add_run(conn, n);
 	if (n || !(tx->state & MPA_TX_LAST))
 		tx->state |= MPA_TX_LONG;
 	if (ret < 0 || tx->state & MPA_TX_CUT || !(tx->state & MPA_TX_LAST))
 		return min(ret, 0);
 	mpa_train_laid_out(conn, tx);
 	return 1;
+}
+
+/*
+ * The same for a message with a template. Its last octets, of which
+ * mpa_train_cut() knows whether others follow, are not for this.
+ */
+static int mpa_train_cut_run(struct mpa_conn *conn, struct mpa_tx *tx)
+{
+	struct mpa_train *train = conn->tx.train;
+	u32 most = mpa_train_segments(train);
+	struct mpa_piece piece;
+	int ret = 0;
+	u32 n, max;
+
+	mpa_cut_begin(train, tx);
+	for (n = 0; n < most; n++) {
+		max = mpa_train_exact(train);
+		if (!max || max - tx->hdr_len >= tx->len)
+			break;
+		mpa_cut(train, tx, max - tx->hdr_len, &piece);
+		ret = mpa_train_try(train, tx, &piece);
+		if (ret)
+			break;
+		mpa_cut_done(train, tx, piece.len);
+	}
+	mpa_train_add_run(conn, n);
+	if (n)
+		tx->state |= MPA_TX_LONG;
+	return min(ret, 0);
 }
 
 /*
@@ -421,29 +602,28 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	struct mpa_train *train = conn->tx.train;
 	struct mpa_enc *enc = &train->enc;
+	struct mpa_piece p = {
+		.hdr = tx->hdr, .hdr_len = tx->hdr_len, .len = tx->len,
+		.last = true,
+	};
 	struct mpa_record *record;
-	int err = -ENOBUFS;
+	struct mpa_piece next;
+	int err;
 	u32 size;
 	bool zc;
 
-	if (!tx->next) {
-		tx->state |= MPA_TX_LAST;
-	} else if (!(tx->state & MPA_TX_CUT)) {
-		int more = mpa_train_ask(conn, tx, mpa_train_max(train));
-
-		if (more < 0)
-			return more;
-		if (!more) {
+	if (mpa_tx_is_source(tx)) {
+		err = mpa_train_piece(conn, tx, &next);
+		if (!err)
 			mpa_train_laid_out(conn, tx);
-			return 0;
-		}
-		tx->state |= MPA_TX_CUT;
-		if (!(tx->state & MPA_TX_LAST))
-			tx->state |= MPA_TX_LONG;
+		if (err <= 0)
+			return err;
+		/* A copy, so that the one of other messages is in registers */
+		p = next;
 	}
 
-	size = mpa_fpdu_size(enc->pos, tx->hdr_len + tx->len, enc->markers);
-	zc = mpa_train_zerocopy(conn, tx, size);
+	size = mpa_fpdu_size(enc->pos, p.hdr_len + p.len, enc->markers);
+	zc = mpa_train_zerocopy(conn, tx, p.len, size);
 	record = mpa_train_record(train, size, zc ? tx : NULL);
 	if (!record)
 		return -ENOBUFS;
@@ -452,8 +632,9 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	 * Gathered, TCP copies the ULPDU from where it is to few, large
 	 * fragments. If pages are given to TCP, each becomes a fragment.
 	 */
+	err = -ENOBUFS;
 	if (mpa_train_should_gather(conn, tx)) {
-		err = mpa_train_gather(train, tx, size);
+		err = mpa_train_gather(train, tx, &p, size);
 		/* Not if there are too many pieces even for an empty train */
 		train->gather = !err || train->nr;
 	}
@@ -462,8 +643,8 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	 * mostly as one piece, so that one CRC pass covers it.
 	 */
 	if (err == -ENOBUFS && !train->gather) {
-		err = mpa_fpdu_encode(enc, tx->hdr, tx->hdr_len, &tx->data,
-				      tx->len, zc);
+		err = mpa_fpdu_encode(enc, p.hdr, p.hdr_len, &tx->data, p.len,
+				      zc);
 		if (!err && zc) {
 			mpa_tx_ubuf_init(conn, tx);
 			mpa_count(conn, TX_ZEROCOPY);
@@ -478,7 +659,9 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (!zc)
 		mpa_train_note(&conn->tx, size, tx);
 	tx->state &= ~MPA_TX_CUT;
-	if (tx->state & MPA_TX_LAST)
+	if (tx->flags & MPA_TX_TEMPLATE)
+		mpa_cut_done(train, tx, p.len);
+	if (p.last)
 		mpa_train_laid_out(conn, tx);
 	return 0;
 }
@@ -501,7 +684,7 @@ static bool mpa_train_suits(const struct mpa_conn *conn,
 	const struct mpa_train *train = conn->tx.train;
 
 	/* A source fills any segment, unless its only ULPDU is shorter. */
-	if (tx->next)
+	if (mpa_tx_is_source(tx))
 		return conn->tx.sources && !(tx->state & MPA_TX_LONG);
 	return mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len, false) <=
 	       train->emss;
@@ -550,10 +733,16 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
 		if (!tx || mpa_train_is_outgrown(conn, tx))
 			break;
 		err = 0;
-		if (mpa_train_can_run(conn, tx))
-			err = mpa_train_lay_run(conn, tx);
-		if (!err && !mpa_train_full(train))
-			err = mpa_train_lay(conn, tx);
+		if (mpa_train_can_run(conn, tx)) {
+			err = tx->flags & MPA_TX_TEMPLATE ?
+			      mpa_train_cut_run(conn, tx) :
+			      mpa_train_lay_run(conn, tx);
+			if (err || mpa_train_full(train))
+				continue;
+		}
+		err = mpa_train_lay(conn, tx);
+		if (alone)
+			break;
 	}
 
 	conn->tx.frag = train->enc.frag;

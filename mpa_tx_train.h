@@ -22,6 +22,22 @@ enum {
 	MPA_TX_PAGES	= BIT(2),	/* ubuf is in use */
 	MPA_TX_OWN	= BIT(3),	/* MPA has a reference on ubuf */
 	MPA_TX_LONG	= BIT(4),	/* a source of several ULPDUs */
+	MPA_TX_WHOLE	= BIT(5),	/* next() has no more octets */
+	MPA_TX_SOURCE	= BIT(6),	/* may become several ULPDUs */
+};
+
+/**
+ * struct mpa_piece - a ULPDU to lay out
+ * @hdr: its first octets
+ * @hdr_len: how many
+ * @len: octets of mpa_tx.data that follow
+ * @last: no ULPDU of the message follows
+ */
+struct mpa_piece {
+	const void		*hdr;
+	u32			hdr_len;
+	u32			len;
+	bool			last;
 };
 
 /**
@@ -44,22 +60,26 @@ struct mpa_record {
 /**
  * struct mpa_train - FPDUs laid out or gathered, in records
  * @enc: encoder; its bv is @bv, its kv is @kv
- * @gather: the octets are listed in @kv; otherwise in @bv
- * @ungathered: MPA_TX_* of messages that must not be gathered
  * @iter: octets that TCP has not taken yet
- * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room left
- *	for SACK blocks
- * @narrow: the EMSS was lowered for FPDUs of one length
- * @grow: a record may have several segments
- * @exact: length of a ULPDU whose FPDU fills a segment, or 0. Not used with
- *	markers, where it depends on the position: see mpa_train_exact().
+ * @hdr: header of the ULPDU that was cut last by a template
+ * @hdr_of: the message that has this template, or NULL; this and what follows,
+ *	up to @gather, is 0 at first
+ * @count: the counter in the header of its next ULPDU
  * @open: record that FPDUs can be added to, or NULL
  * @left: octets left in the last segment of @open
- * @room: most octets of the train
- * @pages: most octets of the train if it is given to TCP as pages
  * @octets: octets in the train so far
+ * @exact: length of a ULPDU whose FPDU fills a segment, or 0. Not used with
+ *	markers, where it depends on the position: see mpa_train_exact().
  * @first: index of the first record that TCP has not taken whole
  * @nr: number of records
+ * @gather: the octets are listed in @kv; otherwise in @bv
+ * @narrow: the EMSS was lowered for FPDUs of one length
+ * @grow: a record may have several segments
+ * @ungathered: MPA_TX_* of messages that must not be gathered
+ * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room left
+ *	for SACK blocks
+ * @room: most octets of the train
+ * @pages: most octets of the train if it is given to TCP as pages
  * @record: the records
  * @bv: page fragments and, with zero copy, the consumer's pages
  * @kv: octets that TCP copies, the consumer's and those of @buf
@@ -67,20 +87,25 @@ struct mpa_record {
  */
 struct mpa_train {
 	struct mpa_enc		enc;
-	bool			gather;
-	u16			ungathered;
 	struct iov_iter		iter;
-	u32			emss;
+	u8			hdr[MPA_TEMPLATE_HDR];
+	struct_group(begun,
+		const struct mpa_tx	*hdr_of;
+		u64			count;
+		struct mpa_record	*open;
+		u32			left;
+		u32			octets;
+		u32			exact;
+		u16			first;
+		u16			nr;
+		bool			gather;
+	);
 	bool			narrow;
 	bool			grow;
-	u32			exact;
-	u32			left;
-	struct mpa_record	*open;
+	u16			ungathered;
+	u32			emss;
 	u32			room;
 	u32			pages;
-	u32			octets;
-	u16			first;
-	u16			nr;
 	struct mpa_record	record[MPA_TRAIN_RECORDS];
 	union {
 		struct bio_vec	bv[MPA_TRAIN_BVECS];
@@ -98,6 +123,11 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
 		    bool alone);
 void mpa_train_drop(struct mpa_conn *conn);
 void mpa_tx_ubuf_put(struct mpa_tx *tx);
+
+static inline bool mpa_tx_is_source(const struct mpa_tx *tx)
+{
+	return tx->state & MPA_TX_SOURCE;
+}
 
 /* True if @tx describes octets that are there, at most @max of them. */
 static inline bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)

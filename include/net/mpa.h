@@ -254,15 +254,36 @@ struct mpa_rx {
 /* mpa_tx.flags */
 #define MPA_TX_ZEROCOPY		BIT(0)	/* send the pages of an ITER_BVEC */
 #define MPA_TX_COPY		BIT(1)	/* octets of the data may change */
+#define MPA_TX_TEMPLATE		BIT(2)	/* MPA cuts the message itself */
+
+#define MPA_TEMPLATE_HDR	32	/* longest header of a template */
+
+/**
+ * struct mpa_template - how the headers of a message's ULPDUs differ
+ * @count_at: offset in the header of a counter, most significant octet first
+ * @count_size: octets of the counter, 4 or 8
+ * @last: bits that the first octet of the header has in the last ULPDU as well
+ *
+ * The counter of a ULPDU is that of mpa_tx.hdr and the octets of mpa_tx.data in
+ * the ULPDUs before it; it wraps. With @count_at 6 or 14 it is the tagged
+ * offset or the message offset of DDP (RFC 5041 section 4), and @last its L
+ * flag.
+ */
+struct mpa_template {
+	u8	count_at;
+	u8	count_size;
+	u8	last;
+};
 
 /**
  * struct mpa_tx - one message to send: a ULPDU, or a source of ULPDUs
  * @list: links messages, for mpa_send_list() and for the list given to sent()
  * @hdr: first octets of the ULPDU; may be NULL if @hdr_len is 0
  * @hdr_len: octets at @hdr
- * @flags: %MPA_TX_ZEROCOPY, %MPA_TX_COPY, both or 0. With %MPA_TX_ZEROCOPY the
- *	pages of @data are sent without a copy, if it is an ITER_BVEC. With
- *	%MPA_TX_COPY the octets of @data may change at any time.
+ * @flags: some of %MPA_TX_ZEROCOPY, %MPA_TX_COPY, %MPA_TX_TEMPLATE. With
+ *	%MPA_TX_ZEROCOPY the pages of @data are sent without a copy, if it is an
+ *	ITER_BVEC. With %MPA_TX_COPY the octets of @data may change at any time.
+ *	With %MPA_TX_TEMPLATE MPA cuts @data into ULPDUs itself.
  * @len: octets of @data that belong to the ULPDU, after @hdr. The ULPDU has
  *	@hdr_len + @len octets, 1 to %MPA_ULPDU_MAX.
  * @data: where these octets are; MPA advances it by @len for each ULPDU. Any
@@ -282,6 +303,7 @@ struct mpa_rx {
  *	first as well, may replace @data by another kernel iterator, so that a
  *	source can be longer than one iterator describes. The array of the one
  *	before (kvec, bio_vec) is the consumer's again, the octets are not.
+ * @template: with %MPA_TX_TEMPLATE, how headers differ
  * @status: result, once handed back: 0 if TCP has taken all of it, or a
  *	negative errno: %-ECANCELED (aborted or detached), %-ECONNRESET,
  *	%-ETIMEDOUT, ... (connection lost before it was handed back), %-EPIPE
@@ -299,6 +321,19 @@ struct mpa_rx {
  * copy: an octet that the peer gets was there at some time after mpa_send(),
  * and the CRC is right. %MPA_TX_ZEROCOPY is ignored then. Without CRCs the flag
  * changes nothing. The memory must stay until the message is handed back.
+ *
+ * With %MPA_TX_TEMPLATE the message is cut without a call for each ULPDU. @hdr,
+ * of 1 to %MPA_TEMPLATE_HDR octets, is the header of the first ULPDU, but for
+ * the bits of the last; @len octets of @data follow it, in as many ULPDUs as
+ * they need, and MPA subtracts from @len what it has cut. A ULPDU fills a
+ * segment, or the room left in one if its header takes at most half of that. If
+ * there is a @next, MPA calls it when the @len octets that are left may fit one
+ * ULPDU: it may replace @data by an iterator that begins with these octets, and
+ * increase @len by those that follow. It returns 1 if even more follow, which
+ * needs a @len that is not 0; 0 if that is all; or a negative errno as above.
+ * To stop before the last ULPDU it sets @hdr_len and @len to 0 and returns 0.
+ * Otherwise @hdr and @hdr_len stay as they are until the message is handed
+ * back.
  *
  * With %MPA_TX_ZEROCOPY a message is handed back when the network stack no
  * longer reads its octets, see mpa_detach(). From then on the consumer may
@@ -323,10 +358,12 @@ struct mpa_tx {
 	u32			len;
 	struct iov_iter		data;
 	int			(*next)(struct mpa_tx *tx, u32 max);
+	const struct mpa_template *template;
 	int			status;
 	/* private: used by MPA while it has the message */
 	u32			state;
 	u64			end;
+	u64			cut;
 	struct mpa_conn		*conn;
 	struct ubuf_info	ubuf;
 };
