@@ -3,7 +3,6 @@
 #include <linux/bits.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
-#include <net/mpa.h>
 
 #include "ddp_wire.h"
 
@@ -35,6 +34,15 @@ static const struct {
 	[RDMAP_OP_SEND_SE]	= { .qn = RDMAP_QN_SEND },
 	[RDMAP_OP_SEND_SE_INV]	= { .qn = RDMAP_QN_SEND },
 	[RDMAP_OP_TERMINATE]	= { .qn = RDMAP_QN_TERMINATE },
+};
+
+/* Tagged segments count in their TO, untagged ones in their MO. */
+const struct mpa_template rdmap_tagged = {
+	.count_at = 6, .count_size = sizeof(u64), .last = DDP_LAST,
+};
+
+const struct mpa_template rdmap_untagged = {
+	.count_at = 14, .count_size = sizeof(u32), .last = DDP_LAST,
 };
 
 /* Write a header; returns its length. */

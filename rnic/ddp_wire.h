@@ -4,6 +4,7 @@
 #define _DDP_WIRE_H
 
 #include <linux/types.h>
+#include <net/mpa.h>
 
 #define RDMAP_TAGGED_LEN	14	/* DDP header, tagged */
 #define RDMAP_UNTAGGED_LEN	18
@@ -130,6 +131,9 @@ enum {
 static inline u8 rdmap_err_layer(u32 err) { return err >> 12 & 15; }
 static inline u8 rdmap_err_type(u32 err) { return err >> 8 & 15; }
 static inline u8 rdmap_err_code(u32 err) { return err & 255; }
+
+extern const struct mpa_template rdmap_tagged;
+extern const struct mpa_template rdmap_untagged;
 
 u32 rdmap_hdr_put(u8 *octets, const struct rdmap_hdr *hdr);
 u32 rdmap_hdr_get(struct rdmap_hdr *hdr, const u8 *octets, u32 len);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Messages as DDP segments. A long one is a source: MPA asks for its next
- * segment when there is room for one, and says how long it may be. The memory
- * is an application's, which may write to it meanwhile: MPA_TX_COPY.
+ * Messages as DDP segments. MPA cuts a long one by a template, and asks for its
+ * octets, 64 KB at a time. The memory is an application's, which may write to
+ * it meanwhile: MPA_TX_COPY.
  *
  * After the first error each source ends, but for the Terminate's; unless it is
  * an error of a request of our own, for which those before it are not to blame.
@@ -14,6 +14,7 @@
 #include "rnic.h"
 
 #define NO_STAG		1	/* not looked at, but some RNICs refuse 0 */
+#define MSG_AT_ONCE	SZ_64K	/* octets that still go after an error */
 
 static bool msg_over(const struct rnic_msg *msg)
 {
@@ -23,10 +24,13 @@ static bool msg_over(const struct rnic_msg *msg)
 	return qp->cut && msg->kind != RNIC_MSG_TERM;
 }
 
-/* Memory for @max octets at most; fewer if there is no room to name more. */
+/*
+ * Name memory that follows the @nr entries in use, of @max octets at most;
+ * fewer if there is no room to name more. Returns how many.
+ */
 static u32 msg_vecs(struct rnic_msg *msg, u32 max, unsigned int *nr)
 {
-	struct kvec *vec = msg->vec;
+	struct kvec *vec = msg->vec + *nr;
 	u32 len = 0, room;
 
 	max = min(max, msg->left);
@@ -40,47 +44,68 @@ static u32 msg_vecs(struct rnic_msg *msg, u32 max, unsigned int *nr)
 	return len;
 }
 
-/* The next segment of a message with memory of its own. */
+/* Move the memory that MPA has not cut yet to the front; returns entries. */
+static unsigned int msg_keep(struct rnic_msg *msg)
+{
+	const struct iov_iter *data = &msg->tx.data;
+
+	if (!msg->tx.len)
+		return 0;
+	memmove(msg->vec, data->kvec, data->nr_segs * sizeof(*msg->vec));
+	msg->vec->iov_base += data->iov_offset;
+	msg->vec->iov_len -= data->iov_offset;
+	return data->nr_segs;
+}
+
+/* The next octets of a message with memory of its own, for MPA to cut */
 static int msg_next(struct mpa_tx *tx, u32 max)
 {
 	struct rnic_msg *msg = container_of(tx, struct rnic_msg, tx);
-	u32 hdr_len = msg->hdr.tagged ? RDMAP_TAGGED_LEN : RDMAP_UNTAGGED_LEN;
 	unsigned int nr;
+	u32 more;
 
 	if (msg_over(msg)) {
 		tx->hdr_len = 0;
 		tx->len = 0;
 		return 0;
 	}
-	tx->len = msg_vecs(msg, max - hdr_len, &nr);
+	nr = msg_keep(msg);
+	more = msg_vecs(msg, MSG_AT_ONCE, &nr);
+	msg->left -= more;
+	msg->cut = !msg->left;
+	tx->len += more;
 	iov_iter_kvec(&tx->data, ITER_SOURCE, msg->vec, nr, tx->len);
-	msg->left -= tx->len;
-	msg->hdr.last = !msg->left;
-	msg->cut = msg->hdr.last;
+	return !msg->cut;
+}
+
+/* Have MPA cut a message into segments, the last of which has the L flag. */
+static void msg_cut(struct rnic_msg *msg)
+{
+	struct mpa_tx *tx = &msg->tx;
+
+	tx->flags |= MPA_TX_TEMPLATE;
+	tx->template = msg->hdr.tagged ? &rdmap_tagged : &rdmap_untagged;
+	tx->next = msg_next;
 	tx->hdr = msg->octets;
 	tx->hdr_len = rdmap_hdr_put(msg->octets, &msg->hdr);
-	if (msg->hdr.tagged)
-		msg->hdr.to += tx->len;
-	else
-		msg->hdr.mo += tx->len;
-	return !msg->hdr.last;
+	tx->len = 0;
 }
 
 /*
  * Make a message that is shorter than any MULPDU a ULPDU, for which MPA need
- * not ask. One that is in too many pieces stays a source.
+ * not ask. Others, and one that is in too many pieces, are cut.
  */
 static void msg_whole(struct rnic_msg *msg)
 {
 	struct mpa_tx *tx = &msg->tx;
-	unsigned int nr;
-	u32 len;
+	unsigned int nr = 0;
+	u32 len = 0;
 
-	if (msg->left > MPA_MULPDU_MIN - RDMAP_UNTAGGED_LEN)
-		return;
-	len = msg_vecs(msg, msg->left, &nr);
+	if (msg->left <= MPA_MULPDU_MIN - RDMAP_UNTAGGED_LEN)
+		len = msg_vecs(msg, msg->left, &nr);
 	if (len < msg->left) {
 		msg->at = (struct rnic_at) {};
+		msg_cut(msg);
 		return;
 	}
 	msg->hdr.last = true;
@@ -117,7 +142,6 @@ static void msg_init(struct rnic_qp *qp, struct rnic_msg *msg,
 		.opcode		= opcode,
 	};
 	msg->tx.flags = MPA_TX_COPY;
-	msg->tx.next = msg_next;
 	msg->left = msg->sgl.len;
 }
 
@@ -226,6 +250,7 @@ int rnic_tx_respond(struct rnic_qp *qp, struct mpa_conn *conn,
 	};
 	msg_init(qp, msg, RNIC_MSG_RESPONSE, RDMAP_OP_RESPONSE);
 	msg_tagged(msg, read->sink_stag, read->sink_to);
+	msg_cut(msg);
 	err = msg_send(conn, msg);
 	if (!err) {
 		qp->resp_head++;

@@ -3,6 +3,7 @@
 #include <linux/module.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/unaligned.h>
 
 #include "mpa_compat.h"
 #include "rnic_kunit.h"
@@ -12,6 +13,7 @@ static struct mpa_conn *rk_conn;	/* of the test that runs */
 int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	tx->state = 0;
+	tx->end = 0;
 	list_add_tail(&tx->list, &conn->tx);
 	conn->posted++;
 	return 0;
@@ -21,8 +23,10 @@ int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 {
 	struct mpa_tx *tx;
 
-	list_for_each_entry(tx, list, list)
+	list_for_each_entry(tx, list, list) {
 		tx->state = 0;
+		tx->end = 0;
+	}
 	conn->posted += list_count_nodes(list);
 	list_splice_tail_init(list, &conn->tx);
 	return 0;
@@ -414,6 +418,37 @@ void rk_recv(struct rnic_kunit *rk, const u8 *octets, u32 len)
 	rnic_rx_recv(rk->qp, &rk->conn, &rx);
 }
 
+/* A ULPDU of up to @max octets of a message with a template, as MPA cuts it */
+static u32 rk_cut(struct rnic_kunit *rk, struct mpa_tx *tx, u32 max, u8 *octets)
+{
+	const struct mpa_template *t = tx->template;
+	u8 *count = octets + t->count_at;
+	u32 room = max - tx->hdr_len;
+	u32 len;
+
+	if (tx->len <= room && !(tx->state & RK_WHOLE) && !tx->next(tx, max))
+		tx->state |= RK_WHOLE;
+	len = min(tx->len, room);
+	if (len == tx->len && tx->state & RK_WHOLE)
+		tx->state |= RK_OVER;
+	if (!tx->hdr_len)
+		return 0;
+	memcpy(octets, tx->hdr, tx->hdr_len);
+	if (t->count_size == 8)
+		put_unaligned_be64(get_unaligned_be64(count) + tx->end, count);
+	else
+		put_unaligned_be32(get_unaligned_be32(count) + tx->end, count);
+	if (tx->state & RK_OVER)
+		*octets |= t->last;
+	if (len)
+		KUNIT_EXPECT_EQ(rk->test, len,
+				copy_from_iter(octets + tx->hdr_len, len,
+					       &tx->data));
+	tx->end += len;
+	tx->len -= len;
+	return tx->hdr_len + len;
+}
+
 /*
  * One ULPDU of up to @max octets of the oldest message. Returns its length; 0:
  * the message is over.
@@ -423,9 +458,12 @@ u32 rk_pull(struct rnic_kunit *rk, u32 max, u8 *octets)
 	struct mpa_tx *tx = list_first_entry(&rk->conn.tx, struct mpa_tx, list);
 
 	KUNIT_ASSERT_FALSE(rk->test, list_empty(&rk->conn.tx));
-	if (tx->state)
+	if (tx->state & RK_OVER)
 		return 0;
-	tx->state = !tx->next || !tx->next(tx, max);
+	if (tx->flags & MPA_TX_TEMPLATE)
+		return rk_cut(rk, tx, max, octets);
+	if (!tx->next || !tx->next(tx, max))
+		tx->state = RK_OVER;
 	KUNIT_EXPECT_LE(rk->test, tx->hdr_len + tx->len, max);
 	memcpy(octets, tx->hdr, tx->hdr_len);
 	if (tx->len)

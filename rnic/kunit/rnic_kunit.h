@@ -79,6 +79,12 @@ void rk_mr(struct rnic_kunit *rk, u32 block, u32 nr, int access);
 void rk_mr_free(struct rnic_kunit *rk, struct rnic_mr *mr);
 int rk_post_recv(struct rnic_kunit *rk, void *to, u32 len);
 void rk_recv(struct rnic_kunit *rk, const u8 *octets, u32 len);
+/* mpa_tx.state of a message that MPA has */
+enum {
+	RK_WHOLE	= BIT(0),	/* next() has no more octets */
+	RK_OVER		= BIT(1),	/* all of it is sent */
+};
+
 u32 rk_pull(struct rnic_kunit *rk, u32 max, u8 *octets);
 void rk_hand_back(struct rnic_kunit *rk, int status);
 const char *rk_polled(struct rnic_kunit *rk);
