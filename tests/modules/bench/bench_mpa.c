@@ -14,8 +14,9 @@
 
 #define SLOTS_MIN	16
 #define SLOTS_MAX	4096
-#define LAST		cpu_to_be16(0x4143)	/* in a header: a Send ends */
-#define NOT_LAST	cpu_to_be16(0x0143)
+#define L_FLAG		0x40	/* in the first octet of a header */
+#define NOT_LAST	cpu_to_be16(0x0143)	/* a Send that goes on */
+#define LAST		cpu_to_be16(L_FLAG << 8 | 0x0143)
 #define TIMEOUT		(30 * HZ)
 
 /* RFC 5041, section 4.3, with the octets that RDMAP has in it */
@@ -77,20 +78,12 @@ static u32 slots_free(const struct mpa_side *m)
 	return m->nr - (m->posted - READ_ONCE(m->done));
 }
 
-/* MPA asks for the next ULPDU of the message, of at most @max octets. */
-static int mpa_next(struct mpa_tx *tx, u32 max)
-{
-	struct mpa_slot *slot = container_of(tx, struct mpa_slot, tx);
-	u32 left = iov_iter_count(&tx->data);
-	u32 room = max - sizeof(slot->hdr);
-
-	slot->hdr.control = left > room ? NOT_LAST : LAST;
-	slot->hdr.mo = cpu_to_be32(slot->kv.iov_len - left);
-	tx->hdr = &slot->hdr;
-	tx->hdr_len = sizeof(slot->hdr);
-	tx->len = min(left, room);
-	return left > room;
-}
+/* MPA cuts a message by the message offset, and sets the L flag in the last. */
+static const struct mpa_template template = {
+	.count_at	= offsetof(struct ddp_untagged, mo),
+	.count_size	= sizeof(__be32),
+	.last		= L_FLAG,
+};
 
 static struct mpa_tx *slot_fill(struct mpa_side *m, u32 nr, bool cut)
 {
@@ -100,14 +93,15 @@ static struct mpa_tx *slot_fill(struct mpa_side *m, u32 nr, bool cut)
 	slot->kv.iov_base = (void *)bench_message(m->end);
 	slot->kv.iov_len = size;
 	slot->hdr = (struct ddp_untagged) {
-		.control = LAST,
+		.control = cut ? NOT_LAST : LAST,
 		.msn	= cpu_to_be32(nr + 1),
 	};
 	slot->tx.hdr = &slot->hdr;
 	slot->tx.hdr_len = sizeof(slot->hdr);
 	slot->tx.len = size;
-	slot->tx.flags = 0;
-	slot->tx.next = cut ? mpa_next : NULL;
+	slot->tx.flags = cut ? MPA_TX_TEMPLATE : 0;
+	slot->tx.next = NULL;
+	slot->tx.template = &template;
 	iov_iter_kvec(&slot->tx.data, ITER_SOURCE, &slot->kv, 1, size);
 	return &slot->tx;
 }
