@@ -348,7 +348,7 @@ void rk_over(struct rnic_kunit *rk)
  */
 void rk_mr(struct rnic_kunit *rk, u32 block, u32 nr, int access)
 {
-	struct scatterlist sg[4];
+	struct scatterlist sg[32];
 	struct ib_mr *ib;
 	u32 i;
 

@@ -12,6 +12,8 @@
 #define STAG	0x12345678
 #define TO	16384
 #define SINK	(RK_IOVA + 8)
+#define PIECE	64
+#define PIECES	32
 
 struct row {
 	const char		*desc;
@@ -199,6 +201,42 @@ static void message_test(struct kunit *test)
 	expect_message(rk, &second, first + 1);
 }
 
+/* Octet @k of the region of pieces_test(), whose blocks are in reverse order */
+static u8 *piece_at(struct rnic_kunit *rk, u32 k)
+{
+	u32 i = (16 + k) / PIECE;
+
+	return rk->mem + 2 * (PIECES - 1 - i) * PIECE + (16 + k) % PIECE;
+}
+
+/*
+ * Memory in more pieces than a message has room to name: it is named in parts,
+ * which end inside a segment.
+ */
+static void pieces_test(struct kunit *test)
+{
+	static const u32 want[] = { 682, 682, 636 };
+	struct row row = { .wr = IB_WR_SEND, .len = 2000 };
+	struct rnic_kunit *rk = test->priv;
+	static u8 octets[700];
+	u32 i, j, k = 0;
+
+	rk_qp(rk, 4);
+	rk_mr(rk, PIECE, PIECES, IB_ACCESS_LOCAL_WRITE);
+	for (i = 0; i < row.len; i++)
+		*piece_at(rk, i) = 1 + i % 251;
+	rk_up(rk, 2, 2);
+	post(rk, &row);
+	rnic_sq_run(rk->qp);
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		KUNIT_ASSERT_EQ(test, 18 + want[i],
+				rk_pull(rk, sizeof(octets), octets));
+		for (j = 0; j < want[i]; j++, k++)
+			KUNIT_ASSERT_EQ(test, octets[18 + j], 1 + k % 251);
+	}
+	rk_hand_back(rk, 0);
+}
+
 /*
  * An RTR is a Write or a Read without octets: RFC 6581 section 9.2. Chelsio's
  * RNICs refuse an STag of 0 in it.
@@ -233,6 +271,7 @@ static void rtr_test(struct kunit *test)
 
 static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(message_test, row_gen_params),
+	KUNIT_CASE(pieces_test),
 	KUNIT_CASE(rtr_test),
 	{}
 };
