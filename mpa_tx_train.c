@@ -65,8 +65,15 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	BUILD_BUG_ON(sizeof(*train) > MPA_SPARE_SIZE);
 	if (!train)
 		return NULL;
-	/* To fill all of it with zeroes would cost more than the rest of this. */
-	memset(&train->begun, 0, sizeof(train->begun));
+	/* One by one: to clear all of it costs more than the rest of this. */
+	train->hdr_of = NULL;
+	train->open = NULL;
+	train->left = 0;
+	train->octets = 0;
+	train->exact = 0;
+	train->first = 0;
+	train->nr = 0;
+	train->gather = false;
 	train->emss = room->emss;
 	train->narrow = room->narrow;
 	train->grow = !room->sack;
@@ -226,7 +233,6 @@ static u64 mpa_template_count(const struct mpa_tx *tx)
 /* train->hdr becomes the header of ULPDUs of @tx that are not the last. */
 static void mpa_cut_begin(struct mpa_train *train, const struct mpa_tx *tx)
 {
-	*train->hdr = *(const u8 *)tx->hdr;
 	if (train->hdr_of == tx)
 		return;
 	train->hdr_of = tx;
@@ -261,6 +267,22 @@ static __always_inline void mpa_cut_done(struct mpa_train *train,
 }
 
 /*
+ * Least ULPDU to cut to the room that is left in a segment. A message that fits
+ * a segment of its own is not split for less than a source would be: of such
+ * messages with one length each would end up as two. With zero copy an FPDU
+ * begins an skb in any case.
+ */
+static u32 mpa_cut_least(const struct mpa_train *train, const struct mpa_tx *tx,
+			 u32 whole)
+{
+	if ((tx->flags & train->ungathered) == MPA_TX_ZEROCOPY)
+		return U32_MAX;
+	if (tx->len <= whole - tx->hdr_len && mpa_tx_is_whole(tx))
+		return MPA_MULPDU_MIN;
+	return 2 * tx->hdr_len;
+}
+
+/*
  * The next ULPDU of a message with a template. If the train has no room for it,
  * it is cut once more for the next. Returns as mpa_train_ask().
  */
@@ -268,14 +290,16 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
 			 struct mpa_piece *piece)
 {
 	struct mpa_train *train = conn->tx.train;
-	u32 max = mpa_train_max(train, 2 * tx->hdr_len);
-	u32 room = max - tx->hdr_len;
+	u32 whole = mpa_train_max(train, U32_MAX);
 	int ret = 1;
+	u32 room;
 
-	if (tx->len <= room && !mpa_tx_is_whole(tx))
-		ret = mpa_train_ask_data(conn, tx, max);
+	if (tx->len <= whole - tx->hdr_len && !mpa_tx_is_whole(tx))
+		ret = mpa_train_ask_data(conn, tx, whole);
 	if (ret <= 0)
 		return ret;
+	room = mpa_train_max(train, mpa_cut_least(train, tx, whole)) -
+	       tx->hdr_len;
 	mpa_cut_begin(train, tx);
 	mpa_cut(train, tx, min(tx->len, room), piece);
 	piece->last = tx->len <= room && mpa_tx_is_whole(tx);
@@ -456,9 +480,9 @@ static bool mpa_train_should_gather(const struct mpa_conn *conn,
 }
 
 /*
- * Gather the ULPDU @p of @tx, or copy its FPDU of @size octets if that is short.
- * Returns 0; -ENOBUFS if the encoder or the flags of @tx do not allow it, or
- * there is no room; or another error.
+ * Gather the ULPDU @p of @tx, or copy its FPDU of @size octets if that is
+ * short. Returns 0; -ENOBUFS if the encoder or the flags of @tx do not allow it,
+ * or there is no room; or another error.
  */
 static int mpa_train_gather(struct mpa_train *train, struct mpa_tx *tx,
 			    const struct mpa_piece *p, u32 size)

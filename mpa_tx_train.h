@@ -17,8 +17,10 @@
 
 /* mpa_tx.state */
 enum {
+	/* without a template: */
 	MPA_TX_CUT	= BIT(0),	/* hdr and len: next ULPDU */
 	MPA_TX_LAST	= BIT(1),	/* no ULPDU follows it */
+	/* with or without: */
 	MPA_TX_PAGES	= BIT(2),	/* ubuf is in use */
 	MPA_TX_OWN	= BIT(3),	/* MPA has a reference on ubuf */
 	MPA_TX_LONG	= BIT(4),	/* a source of several ULPDUs */
@@ -62,8 +64,7 @@ struct mpa_record {
  * @enc: encoder; its bv is @bv, its kv is @kv
  * @iter: octets that TCP has not taken yet
  * @hdr: header of the ULPDU that was cut last by a template
- * @hdr_of: the message that has this template, or NULL; this and what follows,
- *	up to @gather, is 0 at first
+ * @hdr_of: the message that has this template, or NULL
  * @count: the counter in the header of its next ULPDU
  * @open: record that FPDUs can be added to, or NULL
  * @left: octets left in the last segment of @open
@@ -89,17 +90,15 @@ struct mpa_train {
 	struct mpa_enc		enc;
 	struct iov_iter		iter;
 	u8			hdr[MPA_TEMPLATE_HDR];
-	struct_group(begun,
-		const struct mpa_tx	*hdr_of;
-		u64			count;
-		struct mpa_record	*open;
-		u32			left;
-		u32			octets;
-		u32			exact;
-		u16			first;
-		u16			nr;
-		bool			gather;
-	);
+	const struct mpa_tx	*hdr_of;
+	u64			count;
+	struct mpa_record	*open;
+	u32			left;
+	u32			octets;
+	u32			exact;
+	u16			first;
+	u16			nr;
+	bool			gather;
 	bool			narrow;
 	bool			grow;
 	u16			ungathered;

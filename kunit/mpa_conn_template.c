@@ -135,7 +135,7 @@ static void template_message(struct conn_test *t)
 	conn_send(t, template_msg(t, m));
 	template_take_all(t, m);
 	conn_expect_done(t, &t->a, 1, 0);
-	/* All ULPDUs go to TCP in one call, unless they are longer than an skb. */
+	/* All ULPDUs of a train go to TCP in one call. */
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_CALLS) - calls, 1);
 
 	/* The next one begins anew. */
@@ -167,6 +167,37 @@ static void template_room(struct conn_test *t)
 	conn_expect_tx(t, TEMPLATE_EMSS - room - 6);
 	EXPECT_EQ(t, template_take(t, m, 0),
 		  (room < 36 + 6 ? TEMPLATE_EMSS : room) - 6 - 18);
+}
+
+/* Messages in one train, each with its own header */
+static void template_list(struct conn_test *t)
+{
+	static const struct templated m[] = {
+		{ &untagged, 70, 18, 3000 },
+		{ &tagged, 700, 14, 3000 },
+		{ &in_front, 7000, 9, 3000 },
+	};
+	u8 hdr[ARRAY_SIZE(m)][MPA_TEMPLATE_HDR];
+	struct conn_msg *msg;
+	LIST_HEAD(list);
+	u32 i;
+
+	template_open(t, false);
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		msg = template_msg(t, &m[i]);
+		memcpy(hdr[i], t->pool, MPA_TEMPLATE_HDR);
+		msg->tx.hdr = hdr[i];
+		list_add_tail(&msg->tx.list, &list);
+	}
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		u32 at = 0;
+
+		memcpy(t->pool, hdr[i], MPA_TEMPLATE_HDR);
+		while (at < m[i].len)
+			at += template_take(t, &m[i], at);
+	}
+	conn_expect_done(t, &t->a, ARRAY_SIZE(m), 0);
 }
 
 /* It stops early, or fails, with what the second next() returns. */
@@ -209,14 +240,19 @@ static void template_window(struct conn_test *t)
 	conn_expect_done(t, &t->a, 1, 0);
 }
 
-/* Zero copy: each ULPDU in an skb of its own */
+/*
+ * Zero copy: each ULPDU in an skb of its own, also after an FPDU that leaves
+ * room in a segment
+ */
 static void template_pages(struct conn_test *t)
 {
 	struct templated m = { &untagged, 9, 18, PAGE_SIZE };
 	unsigned long zerocopy;
 	struct conn_msg *msg;
+	LIST_HEAD(list);
 
 	template_open(t, false);
+	list_add_tail(&conn_msg(t, 1000)->tx.list, &list);
 	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	t->page[0] = alloc_page(GFP_KERNEL);
 	ASSERT_NOT_NULL(t, t->page[0]);
@@ -225,9 +261,11 @@ static void template_pages(struct conn_test *t)
 	bvec_set_page(&msg->bv, t->page[0], PAGE_SIZE, 0);
 	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, PAGE_SIZE);
 	msg->tx.flags |= MPA_TX_ZEROCOPY;
-	conn_send(t, msg);
+	list_add_tail(&msg->tx.list, &list);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	conn_expect_tx(t, 1000);
 	template_take_all(t, &m);
-	conn_expect_done(t, &t->a, 1, 0);
+	conn_expect_done(t, &t->a, 2, 0);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy,
 		  DIV_ROUND_UP(PAGE_SIZE, TEMPLATE_EMSS - 6 - 18));
 }
@@ -311,6 +349,7 @@ static const struct conn_row template_rows[] = {
 	{ "SZ-12 SZ-18: template, room in the segment", template_room, 44 },
 	{ "SZ-18: template, too little room in the segment",
 	  template_room, 40 },
+	{ "template, several messages", template_list },
 	{ "template, stops early", template_stops, 0 },
 	{ "template, next() fails", template_stops, EIO },
 	{ "TX-01: template, small window", template_window, 0 },

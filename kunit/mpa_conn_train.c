@@ -9,6 +9,7 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 #include "mpa_conn_ooo.h"
+#include "mpa_ref.h"
 #include "mpa_tx_train.h"
 
 /* The event while a train is laid out */
@@ -497,40 +498,50 @@ static void train_same_length(struct conn_test *t)
 	train_expect_aligned(t, tr, t->in_pos);
 }
 
-/* @nr sources, each of one FPDU of TRAIN_SAME octets */
-static void train_sources(struct conn_test *t, struct train *tr, u32 nr)
+/* @nr sources, each of one ULPDU of @len octets; or MPA cuts by @template */
+static void train_sources(struct conn_test *t, struct train *tr, u32 nr,
+			  u32 len, const struct mpa_template *template)
 {
 	u32 i, first = t->nr_msg;
+	struct conn_msg *msg;
 	LIST_HEAD(list);
 
-	for (i = 0; i < nr; i++)
-		list_add_tail(&conn_source(t, 1408 - CONN_HDR)->tx.list, &list);
+	for (i = 0; i < nr; i++) {
+		msg = conn_source(t, len - CONN_HDR);
+		if (template) {
+			msg->tx.flags = MPA_TX_TEMPLATE;
+			msg->tx.template = template;
+			msg->tx.next = NULL;
+		}
+		list_add_tail(&msg->tx.list, &list);
+	}
 	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
 	for (i = 0; i < nr; i++)
 		train_take_source(t, tr, &t->msg[first + i]);
 }
 
 /*
- * As messages of one length. Of a source that is longer, only the first ULPDU
- * has the length of the EMSS that was lowered.
+ * As messages of one length; @arg: that of the ULPDUs. Of a source that is
+ * longer, only the first ULPDU has the length of the EMSS that was lowered.
  */
 static void train_same_sources(struct conn_test *t)
 {
 	struct train *tr = train_open_1448(t, 0);
 	struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
+	u32 len = conn_arg(t), size = mpa_ref_size(0, len, false);
 	u32 before;
 
-	train_sources(t, tr, 33);
+	train_sources(t, tr, 33, len, conn_data(t));
 	train_mark(t, tr);
-	train_sources(t, tr, 20);
+	train_sources(t, tr, 20, len, conn_data(t));
 	train_expect(t, tr, 1, 20, 20);
-	EXPECT_EQ(t, tp->mss_cache, TRAIN_SAME);
+	EXPECT_EQ(t, tp->mss_cache, size);
 
 	before = t->in_pos;
 	train_take_source(t, tr, train_source(t, 20000));
 	EXPECT_EQ(t, tp->mss_cache, TRAIN_EMSS);
 	EXPECT_EQ(t, tr->pos[tr->nr_fpdus - 1] - before,
-		  TRAIN_SAME + 13 * TRAIN_EMSS);
+		  size + 13 * TRAIN_EMSS);
 	train_expect_aligned(t, tr, t->in_pos);
 }
 
@@ -1025,7 +1036,10 @@ static const struct conn_row train_rows[] = {
 	{ "messages of one length, then many of others",
 	  train_same_length, AFTER_SHORT },
 	{ "TX-04 TX-06 SZ-11: sources of one ULPDU and length, then longer",
-	  train_same_sources },
+	  train_same_sources, 1408 },
+	{ "TX-04 TX-06 SZ-11: templates of one ULPDU and length, then a source",
+	  train_same_sources, 1360,
+	  &(const struct mpa_template){ .count_size = sizeof(u32) } },
 	{ "TX-04 TX-06: messages of one length, of which TCP keeps some unsent",
 	  train_same_loaded },
 	{ "TX-04 TX-06: messages of one length, after longer ones, unsent",

@@ -49,7 +49,7 @@
 #define RNIC_MAX_INLINE		SIW_MAX_INLINE
 #define RNIC_MAX_DEPTH		128		/* IRD and ORD */
 #define RNIC_MAX_FR_PAGES	512
-#define RNIC_SEG_VECS		20		/* memory of a segment */
+#define RNIC_SEG_VECS		20		/* memory that MPA has */
 
 struct ib_dmah;
 struct rnic_ep;
@@ -254,17 +254,17 @@ enum rnic_msg_state {
  * @state: of a slot: &enum rnic_msg_state
  * @wqe: of a slot: the work request, a copy; inline data are in it
  * @status: of a slot: &enum siw_wc_status
- * @cut: its last segment has been asked for
+ * @cut: MPA has all of its octets
  * @counted: a Read that is one of sq.reads
  * @bytes: of a slot: octets, for the completion
  * @responded: of a Read: octets that have come
  * @reading: of a Read: in rnic_sq.reading
- * @hdr: header of the next segment
+ * @hdr: header of its first segment
  * @sgl: memory that it is sent from, or that a Read writes to
- * @at: where in @sgl the next segment begins
- * @left: octets not yet in a segment
- * @octets: header of the segment that MPA has, and all of a short message
- * @vec: memory of that segment
+ * @at: where in @sgl the octets begin that MPA does not have
+ * @left: how many these are
+ * @octets: the header, and all of a short message
+ * @vec: memory that MPA has
  */
 struct rnic_msg {
 	struct mpa_tx		tx;
@@ -459,8 +459,9 @@ struct rnic_rx {
  * @failed_at: when, in jiffies
  * @cut: messages end where they are
  * @read_rtr: an RTR by RDMA Read is answered: one Request more than @ird
- * @segs: progress of sending: segments cut, and messages that MPA handed back
- * @segs_seen: the same, when @timeout last ran
+ * @sent: stream position up to which TCP has taken octets, while @timeout is
+ *	pending
+ * @sent_seen: the same, when @timeout last ran
  */
 struct rnic_qp {
 	struct ib_qp		ib;
@@ -498,8 +499,8 @@ struct rnic_qp {
 	unsigned long		failed_at;
 	bool			cut;
 	bool			read_rtr;
-	u32			segs;
-	u32			segs_seen;
+	unsigned long		sent;
+	unsigned long		sent_seen;
 };
 
 static inline struct rnic_dev *to_rnic(struct ib_device *ib)

@@ -93,10 +93,10 @@ static void qp_timeout(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(to_delayed_work(work),
 					  struct rnic_qp, timeout);
-	u32 segs = READ_ONCE(qp->segs);
+	unsigned long sent = READ_ONCE(qp->sent);
 
-	if (segs != qp->segs_seen && !is_overdue(qp)) {
-		qp->segs_seen = segs;
+	if (sent != qp->sent_seen && !is_overdue(qp)) {
+		qp->sent_seen = sent;
 		if (!queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_PATIENCE))
 			rnic_qp_put(qp);	/* another has, with its own */
 		return;
@@ -115,7 +115,7 @@ void rnic_qp_init(struct rnic_qp *qp)
 /*
  * We have sent our FIN, or shall when what was posted is sent: MPA has no time
  * limit for that, nor for the peer's FIN. This one begins again as long as
- * segments go out, and after an error not for ever. Context: any but hard
+ * TCP takes octets, and after an error not for ever. Context: any but hard
  * interrupt
  */
 void rnic_qp_close_soon(struct rnic_qp *qp)

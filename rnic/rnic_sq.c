@@ -285,6 +285,15 @@ static bool sq_leaves(struct rnic_sq *sq)
 	return res;
 }
 
+/* For the timer: does TCP take what is left? */
+static void note_sent(struct rnic_qp *qp)
+{
+	struct mpa_info info;
+
+	mpa_get_info(qp->sq.conn, &info);
+	WRITE_ONCE(qp->sent, info.tx_pos);
+}
+
 /*
  * Start what can start. Connection context, in full operation. Returns true if
  * the connection is to be detached.
@@ -300,6 +309,8 @@ bool rnic_sq_run(struct rnic_qp *qp)
 		if (uses_dying(qp))
 			mpa_abort(sq->conn);
 	}
+	if (delayed_work_pending(&qp->timeout))
+		note_sent(qp);
 	if (READ_ONCE(sq->lost))
 		rnic_fail(qp, sq->conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
 	sq->waiting = false;
@@ -356,7 +367,6 @@ void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done)
 	struct rnic_msg *msg, *next;
 
 	list_for_each_entry_safe(msg, next, done, tx.list) {
-		WRITE_ONCE(qp->segs, qp->segs + 1);
 		switch (msg->kind) {
 		case RNIC_MSG_WQE:
 			wqe_sent(qp, msg);

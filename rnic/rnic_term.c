@@ -2,7 +2,8 @@
 /*
  * Errors. The first one wins, of either direction: it determines the Terminate
  * and the async event, and puts the QP into ERR. What the peer sends after
- * that is dropped, and each source ends, so that the Terminate goes out soon.
+ * that is dropped, and each long message ends, so that the Terminate goes out
+ * soon.
  * Messages of one short segment that MPA has are sent before it.
  */
 #include <linux/jiffies.h>

@@ -4,9 +4,9 @@
  * octets, 64 KB at a time. The memory is an application's, which may write to
  * it meanwhile: MPA_TX_COPY.
  *
- * After the first error each source ends, but for the Terminate's; unless it is
- * an error of a request of our own, for which those before it are not to blame.
- * What is no source goes out, as MPA has it already.
+ * After the first error each message ends with the octets that MPA has, but for
+ * the Terminate; unless it is an error of a request of our own, for which those
+ * before it are not to blame.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -14,14 +14,11 @@
 #include "rnic.h"
 
 #define NO_STAG		1	/* not looked at, but some RNICs refuse 0 */
-#define MSG_AT_ONCE	SZ_64K	/* octets that still go after an error */
+#define MSG_AT_ONCE	65536U	/* octets that still go after an error */
 
 static bool msg_over(const struct rnic_msg *msg)
 {
-	struct rnic_qp *qp = msg->qp;
-
-	WRITE_ONCE(qp->segs, qp->segs + 1);
-	return qp->cut && msg->kind != RNIC_MSG_TERM;
+	return msg->qp->cut && msg->kind != RNIC_MSG_TERM;
 }
 
 /*
@@ -70,7 +67,7 @@ static int msg_next(struct mpa_tx *tx, u32 max)
 		return 0;
 	}
 	nr = msg_keep(msg);
-	more = msg_vecs(msg, MSG_AT_ONCE, &nr);
+	more = msg_vecs(msg, MSG_AT_ONCE - min(tx->len, MSG_AT_ONCE), &nr);
 	msg->left -= more;
 	msg->cut = !msg->left;
 	tx->len += more;

@@ -285,7 +285,7 @@ struct mpa_template {
  *	ITER_BVEC. With %MPA_TX_COPY the octets of @data may change at any time.
  *	With %MPA_TX_TEMPLATE MPA cuts @data into ULPDUs itself.
  * @len: octets of @data that belong to the ULPDU, after @hdr. The ULPDU has
- *	@hdr_len + @len octets, 1 to %MPA_ULPDU_MAX.
+ *	@hdr_len + @len octets, 1 to %MPA_ULPDU_MAX. For a template see below.
  * @data: where these octets are; MPA advances it by @len for each ULPDU. Any
  *	kernel iterator that is a source (ITER_KVEC, ITER_BVEC, ...). If @len is
  *	0 and there is no @next it need not be set, but its memory must be zero.
@@ -323,16 +323,21 @@ struct mpa_template {
  * changes nothing. The memory must stay until the message is handed back.
  *
  * With %MPA_TX_TEMPLATE the message is cut without a call for each ULPDU. @hdr,
- * of 1 to %MPA_TEMPLATE_HDR octets, is the header of the first ULPDU, but for
- * the bits of the last; @len octets of @data follow it, in as many ULPDUs as
- * they need, and MPA subtracts from @len what it has cut. A ULPDU fills a
- * segment, or the room left in one if its header takes at most half of that. If
- * there is a @next, MPA calls it when the @len octets that are left may fit one
- * ULPDU: it may replace @data by an iterator that begins with these octets, and
+ * of at most %MPA_TEMPLATE_HDR octets, is the header of the first ULPDU, but
+ * for the bits of the last; @len octets of @data follow it, in as many ULPDUs
+ * as they need, and MPA subtracts from @len what it has cut. All ULPDUs but the
+ * last fill a segment, or what others have left of one: of a message that fits
+ * a segment of its own at least %MPA_MULPDU_MIN octets, of others twice the
+ * header.
+ *
+ * If there is a @next, MPA calls it when the @len octets that are left may fit
+ * one ULPDU of @max octets; once more without having cut any, if that had no
+ * room. It may replace @data by an iterator that begins with these octets, and
  * increase @len by those that follow. It returns 1 if even more follow, which
  * needs a @len that is not 0; 0 if that is all; or a negative errno as above.
- * To stop before the last ULPDU it sets @hdr_len and @len to 0 and returns 0.
- * Otherwise @hdr and @hdr_len stay as they are until the message is handed
+ * If it returns 0 without octets, the last ULPDU is a header alone. To stop
+ * without a last ULPDU it sets @hdr_len and @len to 0 and returns 0. Otherwise
+ * @hdr, @hdr_len and @template stay as they are until the message is handed
  * back.
  *
  * With %MPA_TX_ZEROCOPY a message is handed back when the network stack no
