@@ -167,7 +167,7 @@ struct mpa_conn_tx {
 	struct mpa_train	*train;
 	struct page_frag	frag;
 	u64			pos;
-	u64			sent;
+	atomic64_t		sent;
 	u32			ooopack;
 	unsigned long		sack_until;
 	u32			sack;
@@ -366,7 +366,7 @@ struct mpa_conn {
 	s16			peer_rev;
 	bool			initiator;
 	u32			mulpdu;
-	u64			ulpdus_tx;
+	atomic64_t		ulpdus_tx;
 	u64			ulpdus_rx;
 	struct mpa_conn_tx	tx;
 	struct mpa_conn_rx	rx;

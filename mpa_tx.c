@@ -41,10 +41,15 @@
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
 #define MPA_TX_SHORT	256	/* octets to lay out with the socket locked */
 
+static u64 mpa_tx_sent(const struct mpa_conn *conn)
+{
+	return atomic64_read(&conn->tx.sent);
+}
+
 /* True if @tx can be handed back. Drops MPA's own reference on its ubuf. */
 static bool mpa_tx_done(const struct mpa_conn *conn, struct mpa_tx *tx)
 {
-	if (conn->tx.sent < tx->end)
+	if (mpa_tx_sent(conn) < tx->end)
 		return false;
 	if (tx->state & MPA_TX_OWN) {
 		tx->state &= ~MPA_TX_OWN;
@@ -119,6 +124,7 @@ static void mpa_tx_drop_frag(struct mpa_conn *conn)
 void mpa_tx_cancel(struct mpa_conn *conn, int err)
 {
 	struct mpa_conn_tx *t = &conn->tx;
+	u64 sent = mpa_tx_sent(conn);
 	struct mpa_tx *tx;
 
 	mpa_train_drop(conn);
@@ -135,10 +141,10 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
 
 	list_for_each_entry(tx, &t->sending, list) {
 		if (tx->status ||
-		    (t->sent >= tx->end && conn->state != MPA_STATE_CLOSED))
+		    (sent >= tx->end && conn->state != MPA_STATE_CLOSED))
 			continue;
 		tx->status = err;
-		tx->end = min(tx->end, t->sent);
+		tx->end = min(tx->end, sent);
 		mpa_count(conn, TX_CANCELED);
 	}
 }
@@ -246,17 +252,14 @@ static u32 mpa_record_segments(const struct mpa_record *record, u32 emss)
 static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 			struct mpa_record *record, u32 n, u32 len)
 {
-	trace_mpa_sent(conn, conn->tx.sent, n);
+	trace_mpa_sent(conn, mpa_tx_sent(conn), n);
 	record->len -= n;
 	if (record->len || train->first + 1 < train->nr)
 		iov_iter_advance(&train->iter, n);
 	record->started = n < len;
 	mpa_count_add(conn, TX_OCTETS, n);
-	spin_lock_bh(&conn->lock);
-	conn->tx.sent += n;
-	if (!record->len)
-		conn->ulpdus_tx += record->ulpdus;
-	spin_unlock_bh(&conn->lock);
+	/* Only the work item writes them: no read-modify-write is needed. */
+	atomic64_set(&conn->tx.sent, mpa_tx_sent(conn) + n);
 
 	if (record->started)
 		mpa_count(conn, TX_SHORT);
@@ -265,6 +268,8 @@ static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 	mpa_count_add(conn, TX_RECORDS,
 		      mpa_record_segments(record, train->emss));
 	mpa_count_add(conn, TX_ULPDUS, record->ulpdus);
+	atomic64_set(&conn->ulpdus_tx,
+		     atomic64_read(&conn->ulpdus_tx) + record->ulpdus);
 	train->first++;
 }
 

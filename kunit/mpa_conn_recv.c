@@ -310,7 +310,7 @@ static void recv_far(struct conn_test *t, u64 pos)
 	conn_settle(&t->a);
 	conn->rx.pos = pos;
 	conn->tx.pos = pos;
-	conn->tx.sent = pos;
+	atomic64_set(&conn->tx.sent, pos);
 	t->a.delivered = pos;
 	t->out_pos = pos;
 	t->in_pos = pos;

@@ -317,7 +317,7 @@ static void send_credit(struct conn_test *t)
 	}
 	CONN_WAIT(t, &t->a, EV_SENT, 101);
 	conn_expect_silence(t);
-	EXPECT_EQ(t, t->a.conn->ulpdus_tx, 101);
+	EXPECT_EQ(t, atomic64_read(&t->a.conn->ulpdus_tx), 101);
 }
 
 /* Post a message again that was handed back, with the same data. */

@@ -252,7 +252,7 @@ static void template_pages(struct conn_test *t)
 	LIST_HEAD(list);
 
 	template_open(t, false);
-	list_add_tail(&conn_msg(t, 1000)->tx.list, &list);
+	list_add_tail(&conn_msg(t, 100)->tx.list, &list);
 	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	t->page[0] = alloc_page(GFP_KERNEL);
 	ASSERT_NOT_NULL(t, t->page[0]);
@@ -263,7 +263,7 @@ static void template_pages(struct conn_test *t)
 	msg->tx.flags |= MPA_TX_ZEROCOPY;
 	list_add_tail(&msg->tx.list, &list);
 	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
-	conn_expect_tx(t, 1000);
+	conn_expect_tx(t, 100);
 	template_take_all(t, &m);
 	conn_expect_done(t, &t->a, 2, 0);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy,
