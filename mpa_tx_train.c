@@ -481,8 +481,8 @@ static bool mpa_train_should_gather(const struct mpa_conn *conn,
 
 /*
  * Gather the ULPDU @p of @tx, or copy its FPDU of @size octets if that is
- * short. Returns 0; -ENOBUFS if the encoder or the flags of @tx do not allow it,
- * or there is no room; or another error.
+ * short. Returns 0; -ENOBUFS if the encoder or the flags of @tx do not allow
+ * it, or there is no room; or another error.
  */
 static int mpa_train_gather(struct mpa_train *train, struct mpa_tx *tx,
 			    const struct mpa_piece *p, u32 size)
