@@ -566,7 +566,8 @@ static void send_pages_free(struct conn_test *t)
 
 /*
  * Post plain messages, then @nr messages with pages, one by one. The latter
- * stay in TCP: the peer acknowledges nothing.
+ * stay in TCP: the peer acknowledges nothing. If TCP sent one again meanwhile,
+ * in a slow guest, it would take no others.
  */
 static void send_pages(struct conn_test *t, u32 nr)
 {
@@ -575,6 +576,9 @@ static void send_pages(struct conn_test *t, u32 nr)
 
 	t->opts.sndbuf = 200000;
 	send_full(t);
+	lock_sock(t->sock[0]->sk);
+	inet_csk(t->sock[0]->sk)->icsk_rto = TCP_RTO_MAX;
+	release_sock(t->sock[0]->sk);
 	mpa_peer_stop(&t->peer);
 	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	t->nr_plain = CONN_PAGES - nr;
