@@ -171,16 +171,25 @@ static int mpa_train_source_err(int err)
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS ? -EIO : err;
 }
 
-/* Ask a source for a ULPDU. Returns 1, 0 if it has no more, or an error. */
-static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
+/* Returns what next() does, or -ECANCELED if it may not be called. */
+static __always_inline int mpa_train_call_next(struct mpa_conn *conn,
+					       struct mpa_tx *tx, u32 max)
 {
 	int more;
 
 	if (!mpa_conn_enter(conn))
 		return -ECANCELED;
 	more = tx->next(tx, max);
+	return more < 0 ? mpa_train_source_err(more) : more;
+}
+
+/* Ask a source for a ULPDU. Returns 1, 0 if it has no more, or an error. */
+static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
+{
+	int more = mpa_train_call_next(conn, tx, max);
+
 	if (more < 0)
-		return mpa_train_source_err(more);
+		return more;
 	if (!more)
 		tx->state |= MPA_TX_LAST;
 	if (!more && !tx->hdr_len && !tx->len)
@@ -198,13 +207,10 @@ static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 static int mpa_train_ask_data(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 {
 	u32 hdr_len = tx->hdr_len;
-	int more;
+	int more = mpa_train_call_next(conn, tx, max);
 
-	if (!mpa_conn_enter(conn))
-		return -ECANCELED;
-	more = tx->next(tx, max);
 	if (more < 0)
-		return mpa_train_source_err(more);
+		return more;
 	if (!more && !tx->hdr_len && !tx->len)
 		return 0;
 	if (WARN_ON_ONCE(tx->hdr_len != hdr_len || (more && !tx->len) ||
