@@ -70,15 +70,22 @@ void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
 	}
 }
 
-/* Hand back the messages that are done. Returns true if all in sending were. */
+/*
+ * Hand back the messages that are done. Returns true if all in sending were.
+ * TCP frees the pages of a connection that it has lost as well: their messages
+ * are left for mpa_loop_check_lost() to fail, and do not count as sent.
+ */
 bool mpa_tx_flush(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
 
 	mpa_tx_collect(conn, &done);
 	if (!list_empty(&done)) {
+		/* TCP sets sk_err before it drops a ubuf's references. */
+		smp_rmb();
 		/* After mpa_detach() they go to released(). */
-		if (mpa_conn_enter(conn))
+		if ((conn->state == MPA_STATE_CLOSED ||
+		     !mpa_tcp_lost(conn->sk)) && mpa_conn_enter(conn))
 			conn->ops->sent(conn, &done);
 		else
 			list_splice(&done, &conn->tx.sending);

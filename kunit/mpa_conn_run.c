@@ -307,6 +307,27 @@ static const u8 *run_octets(const struct conn_test *t, u32 nr)
 	return t->pool + nr % 256;
 }
 
+static void run_reset_peer(struct conn_test *t)
+{
+	t->run.hook = NULL;
+	mpa_peer_reset(&t->peer);
+}
+
+/* A round that has begun does not take pages freed by a reset for sent. */
+static void run_reset(struct conn_test *t)
+{
+	run_open(t);
+	mpa_peer_stop(&t->peer);
+	conn_send(t, conn_page_msg(t, 3000));
+	conn_settle(&t->a);
+	CONN_COUNT(t, &t->a, EV_DONE, 0);
+	t->run.hook = run_reset_peer;
+	run_kick(t);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_FALSE(t, t->run.hook);
+	conn_expect_statuses(t, &t->a, 1, -ECONNRESET);
+}
+
 /* Not in the round whose recv() detaches either */
 static void run_left(struct conn_test *t)
 {
@@ -378,6 +399,7 @@ static const struct conn_row run_rows[] = {
 	{ "the work item finds a task in its place", now_missed },
 	{ "mpa_kick_now() after released()", now_released },
 	{ "recv() detaches: no run()", run_left },
+	{ "a reset in run() fails a message whose pages it frees", run_reset },
 	{ "a source replaces its iterator", run_source, PEER_C },
 	{ "a source replaces its iterator, markers",
 	  run_source, PEER_C | PEER_M },
