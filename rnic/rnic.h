@@ -41,6 +41,7 @@
 #define RNIC_MAX_QP		(100 * 1024)
 #define RNIC_MAX_WR		(32 * 1024)	/* of one queue */
 #define RNIC_MAX_SRQ		RNIC_MAX_QP
+#define RNIC_MAX_SRQ_WR		(10 * RNIC_MAX_WR)
 #define RNIC_MAX_PD		RNIC_MAX_QP
 #define RNIC_MAX_CQ		RNIC_MAX_QP
 #define RNIC_MAX_MR		(10 * RNIC_MAX_QP)
@@ -94,7 +95,8 @@ struct rnic_stats {
  * @eps: Responders' endpoints by the number that iw_cm knows
  * @next_ep: number of the next
  * @gid: the hardware address of the netdev
- * @going: it is being unregistered: no QP is bound any longer
+ * @going: it is being unregistered, or moved to another namespace: no QP is
+ *	bound any longer
  * @stats: counters
  */
 struct rnic_dev {
@@ -447,7 +449,7 @@ struct rnic_rx {
  * @ird: Read Requests that the peer may have under way
  * @ord: Reads that may be under way
  * @response: IRD + 1 slots for Read Responses
- * @nr_responses: of them; in the order of the requests
+ * @nr_responses: of them, a power of two; in the order of the requests
  * @resp_head: the next to use
  * @resp_tail: the oldest that MPA has
  * @term: Terminate

@@ -431,13 +431,16 @@ void rnic_sq_stop(struct rnic_qp *qp)
  * Slots for the send queue, and for what else the connection sends: IRD Read
  * Responses and one more, since an RTR by RDMA Read is not counted, an RTR and
  * a Terminate. Comes before anything is sent, which therefore needs no memory.
+ * Slots of Responses are used in turn for ever, so their number is a power of
+ * two: another one does not divide 2^32, and after that many Responses a slot
+ * would come again while MPA has it.
  */
 int rnic_qp_slots(struct rnic_qp *qp)
 {
 	gfp_t gfp = qp->kernel ? GFP_KERNEL : GFP_KERNEL_ACCOUNT;
 
 	INIT_LIST_HEAD(&qp->sq.reading);
-	qp->nr_responses = qp->ird + 1;
+	qp->nr_responses = roundup_pow_of_two(qp->ird + 1);
 	qp->sq.slot = __vcalloc(qp->sq.q.size + qp->nr_responses + 2,
 				sizeof(*qp->sq.slot), gfp);
 	if (!qp->sq.slot)

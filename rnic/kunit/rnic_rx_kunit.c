@@ -348,6 +348,34 @@ static void wrap_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "1 2", rk_polled(rk));
 }
 
+/* MPA has the oldest of 2^32 Responses when the next one comes. */
+static void response_wrap_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct seg seg = R(1, 0, 8);
+	struct mpa_tx *first;
+	LIST_HEAD(sending);
+	u8 octets[64];
+
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
+	rk_up(rk, 2, 1);
+	rk->qp->resp_head = -1;
+	rk->qp->resp_tail = -1;
+	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
+	KUNIT_ASSERT_EQ(test, 1, rk->conn.posted);
+	first = list_first_entry(&rk->conn.tx, struct mpa_tx, list);
+	list_replace_init(&rk->conn.tx, &sending);
+	seg.msn = 2;
+	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
+	KUNIT_ASSERT_EQ(test, 2, rk->conn.posted);
+	KUNIT_ASSERT_PTR_NE(test, &first->list, rk->conn.tx.next);
+	list_splice(&sending, &rk->conn.tx);
+	rk_hand_back(rk, 0);
+	rk_hand_back(rk, 0);
+	KUNIT_EXPECT_EQ(test, 1, rk->qp->resp_tail);
+}
+
 /* A Send invalidates the region that it was received into. */
 static void own_test(struct kunit *test)
 {
@@ -610,6 +638,7 @@ KUNIT_ARRAY_PARAM(write, write_rows, NULL);
 static struct kunit_case rx_cases[] = {
 	KUNIT_CASE_PARAM(seg_test, row_gen_params),
 	KUNIT_CASE(wrap_test),
+	KUNIT_CASE(response_wrap_test),
 	KUNIT_CASE(own_test),
 	KUNIT_CASE_PARAM(ooo_test, ooo_gen_params),
 	KUNIT_CASE(short_test),
