@@ -30,7 +30,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init,
 
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
-	if (!attr->max_wr || attr->max_wr > RNIC_MAX_WR ||
+	if (!attr->max_wr || attr->max_wr > RNIC_MAX_SRQ_WR ||
 	    attr->max_sge > RNIC_MAX_SGE || attr->srq_limit > attr->max_wr)
 		return -EINVAL;
 	err = rnic_object_new(ib->device, RNIC_SRQ, RNIC_MAX_SRQ);
