@@ -248,10 +248,18 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_OK;
 }
 
+/* It is new, or has come to another namespace. */
+static int client_add(struct ib_device *ib)
+{
+	if (is_ours(ib))
+		WRITE_ONCE(to_rnic(ib)->going, false);
+	return 0;
+}
+
 /*
- * A client's remove() is the only call that comes when a device begins to go.
- * The youngest client is called first, rdma_cm's waits for its cm_ids:
- * MODULE_SOFTDEP() has rdma_cm be older.
+ * A client's remove() is the only call that comes when a device begins to go,
+ * or leaves its namespace. The youngest client is called first, rdma_cm's waits
+ * for its cm_ids: MODULE_SOFTDEP() has rdma_cm be older.
  */
 static void client_remove(struct ib_device *ib, void *data)
 {
@@ -261,6 +269,7 @@ static void client_remove(struct ib_device *ib, void *data)
 
 static struct ib_client client = {
 	.name	= "mpa_rnic",
+	.add	= client_add,
 	.remove	= client_remove,
 };
 

@@ -141,6 +141,21 @@ renamed() {
 		fail "$(ns a rdma link)"
 }
 
+# Where devices belong to namespaces, one is as good as new after it was moved to another.
+moved() {
+	until_true 10 rdma system set netns exclusive || fail "not exclusive"
+	devices
+	rdma dev set iwa netns a || fail "iwa is not moved"
+	rdma dev set iwb netns b || fail "iwb is not moved"
+	serve_with 7174 rping -s -a "$B4" -V -C 10
+	ns a timeout 20 rping -c -a "$B4" -V -C 10 || fail "the client: $?"
+	wait $SERVING || fail "the server: $?"
+	ns a rdma link delete iwa
+	ns b rdma link delete iwb
+	links_down
+	until_true 10 rdma system set netns shared || fail "not shared"
+}
+
 # told FILE: rping says so. It does not always end then: a completion that it handles after
 # the event makes it wait for another, which does not come.
 told() { grep -q 'DISCONNECT EVENT' "$STATE/$1"; }
@@ -364,6 +379,7 @@ check netdev_deleted times netdev_deleted
 check namespace_deleted times namespace_deleted
 check netdev_down times netdev_down
 check renamed times renamed
+check moved moved
 check killed killed
 check silent silent
 check nobody nobody
