@@ -18,7 +18,8 @@ const void *conn_next_row(const struct conn_row *rows, size_t nr,
 	const struct conn_row *row = prev ? prev + sizeof(*row) : rows;
 
 	for (; row < rows + nr; row++) {
-		if (!glob_match(conn_row, row->desc))
+		if (!glob_match(conn_row, row->desc) ||
+		    (row->named && !strcmp(conn_row, "*")))
 			continue;
 		strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
 		return row;

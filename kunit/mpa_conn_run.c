@@ -18,6 +18,7 @@ enum run_context {
 enum {
 	RUN_AGAIN	= 100,
 	RUN_ULPDUS	= 200,
+	RUN_LONG_ULPDUS	= 70000,
 };
 
 static u32 run_calls(const struct conn_test *t)
@@ -377,6 +378,55 @@ static void run_source(struct conn_test *t)
 	EXPECT_EQ(t, msg->asked, RUN_ULPDUS);
 }
 
+static int run_long_next(struct mpa_tx *tx, u32 max)
+{
+	run_next(tx, max);
+	return container_of(tx, struct conn_msg, tx)->asked < RUN_LONG_ULPDUS;
+}
+
+static int run_drop(struct conn_test *t, void *to, u32 len, int flags)
+{
+	struct kvec iov = { .iov_base = to, .iov_len = len };
+	struct msghdr msg = {};
+
+	return kernel_recvmsg(t->peer.sock, &msg, &iov, 1, len, flags);
+}
+
+/* Read an FPDU, but only its length. Returns that of the ULPDU. */
+static u32 run_take_long(struct conn_test *t)
+{
+	__be16 len = 0;
+	u32 left;
+	int n;
+
+	ASSERT_EQ(t, 2, run_drop(t, &len, sizeof(len), MSG_WAITALL));
+	left = round_up(sizeof(len) + be16_to_cpu(len), 4) + 4 - sizeof(len);
+	for (; left; left -= n) {
+		n = run_drop(t, NULL, left, MSG_TRUNC);
+		ASSERT_GT(t, n, 0);
+	}
+	return be16_to_cpu(len);
+}
+
+/* Neither a position nor a length is of 32 bits. */
+static void run_long_source(struct conn_test *t)
+{
+	struct conn_msg *msg;
+	u64 total = 0;
+	u32 i;
+
+	conn_open(t, CONN_INITIATOR, 0, 0);
+	msg = conn_msg(t, CONN_HDR);
+	msg->tx.next = run_long_next;
+	msg->conn = t->a.conn;
+	conn_send(t, msg);
+	for (i = 0; i < RUN_LONG_ULPDUS; i++)
+		total += run_take_long(t);
+	conn_expect_done(t, &t->a, 1, 0);
+	EXPECT_EQ(t, msg->asked, RUN_LONG_ULPDUS);
+	EXPECT_GT(t, total, U32_MAX);
+}
+
 static const struct conn_row run_rows[] = {
 	{ "mpa_kick() in a task", run_contexts, RUN_TASK },
 	{ "mpa_kick() with BH off", run_contexts, RUN_BH_OFF },
@@ -403,6 +453,7 @@ static const struct conn_row run_rows[] = {
 	{ "a source replaces its iterator", run_source, PEER_C },
 	{ "a source replaces its iterator, markers",
 	  run_source, PEER_C | PEER_M },
+	{ "a source of 4 GB", run_long_source, .named = true },
 };
 
 CONN_ROWS(run);
