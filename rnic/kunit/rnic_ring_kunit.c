@@ -289,11 +289,47 @@ static void arm_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, row->want || row->flags, rk->notified);
 }
 
+static int srq_modify(struct rnic_kunit *rk, u32 limit,
+		      enum ib_srq_attr_mask mask)
+{
+	struct ib_srq_attr attr = { .max_wr = 2 * RING, .srq_limit = limit };
+
+	return rnic_modify_srq(&rk->srq->ib, &attr, mask, NULL);
+}
+
+/* The owner is told once that fewer requests than the limit are left. */
+static void srq_limit_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	const unsigned int *told = rk->async + IB_EVENT_SRQ_LIMIT_REACHED;
+	struct ib_srq_attr attr;
+	struct siw_rqe rqe;
+	u32 i;
+
+	rk_srq(rk, RING);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, srq_modify(rk, 2, IB_SRQ_MAX_WR));
+	KUNIT_EXPECT_EQ(test, -EINVAL, srq_modify(rk, RING + 1, IB_SRQ_LIMIT));
+	KUNIT_EXPECT_EQ(test, 0, srq_modify(rk, 2, IB_SRQ_LIMIT));
+	KUNIT_ASSERT_EQ(test, 0, rnic_query_srq(&rk->srq->ib, &attr));
+	KUNIT_EXPECT_EQ(test, RING, attr.max_wr);
+	KUNIT_EXPECT_EQ(test, 1, attr.max_sge);
+	KUNIT_EXPECT_EQ(test, 2, attr.srq_limit);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, 0, rk_post_recv(rk, NULL, 0));
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_TRUE(test, rnic_srq_take(rk->srq, &rqe));
+		KUNIT_EXPECT_EQ(test, i > 0, *told);
+	}
+	rnic_query_srq(&rk->srq->ib, &attr);
+	KUNIT_EXPECT_EQ(test, 0, attr.srq_limit);
+}
+
 static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(take_test),
 	KUNIT_CASE_PARAM(wild_test, wild_gen_params),
 	KUNIT_CASE(overrun_test),
 	KUNIT_CASE_PARAM(arm_test, arm_gen_params),
+	KUNIT_CASE(srq_limit_test),
 	{}
 };
 
