@@ -323,6 +323,12 @@ dkms_tree() {
 
 # A guest with Debian's kernel and the modules that DKMS has installed
 
+# program ROOT FILE: with the libraries that it loads
+program() {
+	cp "$2" "$1/bin"
+	ldd "$2" | grep -o '/[^ ]*' | xargs -I{} cp --parents -L {} "$1"
+}
+
 guest_files() {
 	local root=$OUT/guest lib=lib/modules/$1
 
@@ -335,6 +341,7 @@ guest_files() {
 	# modprobe of busybox reads no .xz
 	find "$root/$lib" -name '*.ko.xz' -exec xz -d {} +
 	cp /bin/busybox "$root/bin"
+	program "$root" "$(command -v rdma)"
 	cp "$TOP/tests/packages/lockdown-init" "$root/init"
 	depmod -b "$root" "$1"
 	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) >"$OUT/guest.cpio"

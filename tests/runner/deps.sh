@@ -27,7 +27,7 @@ packages_of() {
 	decode) echo python3 tshark gcc libc6-dev bsdextrautils ;;
 	deb) echo build-essential debhelper dh-dkms lintian libmnl-dev ;;
 	packages) echo debootstrap debian-archive-keyring kmod binutils xz-utils \
-		qemu-system-x86 busybox-static cpio ;;
+		qemu-system-x86 busybox-static cpio iproute2 ;;
 	ooo) echo python3 tshark gnuplot-nox ;;
 	rnic) echo gcc libc6-dev libibverbs-dev librdmacm-dev ;;
 	bench) echo python3 git gnuplot-nox ;;
