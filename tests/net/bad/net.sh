@@ -44,7 +44,7 @@ CONDITIONS=(clean loss-0.1 loss-1 loss-3 loss-10 loss-1-both loss-3-both loss-10
 # Each condition but clean and combined (of the losses two), and each size and way, at
 # least once, with and without markers and CRC.
 # zero-window is first: it takes a minute, mostly idle.
-SHORT=(zero-window.m1.c1.mix.one long-stream.m1.c0.any.two pmtu.m1.c1.mulpdu.one
+SHORT=(zero-window.m1.c1.mix.one pmtu.m1.c1.mulpdu.one
 	wrap.m1.c1.any.two blackhole.m1.c1.64.one
 	pmtu-blackhole.m0.c1.mix.two flap.m1.c1.mix.two
 	loss-1.m1.c1.64768.one loss-3-both.m1.c1.mix.rdma reorder.m1.c1.mulpdu.two
