@@ -23,7 +23,7 @@ slots() { echo $(((JOBS + 1) / 2)); }
 
 # job_part PART PATTERN...: in a guest; pair between two
 job_part() {
-	local name=$1 rc=0 pair='' limit=$((3000 + 120 * minutes)) guest=(run --mem 1536) other=()
+	local name=$1 rc=0 pair='' limit=$((9000 + 120 * minutes)) guest=(run --mem 1536) other=()
 
 	shift
 	case $name in

@@ -5,7 +5,7 @@
 # iwa, vb with the server's, iwb. Rules of routing make packets cross it all the same.
 
 OUT=/root/out
-LIMIT=$((300 + 120 * ${MINUTES:-0}))	# seconds for a case
+LIMIT=$((900 + 120 * ${MINUTES:-0}))	# seconds for a case
 CONFIG=/sys/kernel/config
 A4=10.0.0.1 B4=10.0.0.2 A6=fd00::1 B6=fd00::2
 NAME=iqn.2024-01.test:disk	# of the iSCSI target
