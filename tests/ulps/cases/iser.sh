@@ -116,6 +116,20 @@ iser() {
 	logout
 }
 
+# copied: dd writes the archive of a tree, another session of iSCSI reads it
+copied() {
+	local size
+
+	up mpa mpa
+	size=$(stat -c %s /root/tree.tar)
+	dd if=/root/tree.tar of=/dev/sda bs=1M conv=fsync || fail "dd"
+	logout
+	login
+	dd if=/dev/sda bs=1M count=$((size / 1048576 + 1)) | head -c "$size" |
+		cmp - /root/tree.tar || fail "not as written"
+	logout
+}
+
 wrong_secret() {
 	wire mpa mpa
 	lio "$B4" 64
@@ -164,6 +178,7 @@ for ends in "${ENDS[@]}"; do
 	test_case "iser.${ends/ /.}" "discovery, CHAP, fio, compared" iser $ends
 done
 test_case iser.mpa.mpa.unsolicited "InitialR2T=No" iser mpa mpa "$B4" No
+test_case iser.mpa.mpa.dd "dd of an archive, compared after logging in again" copied
 test_case iser.mpa.mpa.no_path "no packet for 8 s, under load" no_path 8
 test_case iser.mpa.mpa.target_lost "the target goes and comes back under load" \
 	target_lost
