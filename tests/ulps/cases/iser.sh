@@ -59,8 +59,8 @@ lio() {
 	echo 1 >"$TPG/enable" || fail "not enabled"
 }
 
-# initiator INITIALR2T [SECRET [TRIES]]. libiscsi fails a login if an answer is there
-# before the transmission that it answers has returned; iscsid tries again.
+# initiator INITIALR2T [SECRET [TRIES]]. libiscsi fails a login if iscsid goes on before
+# the task of the answer that it has got is free; iscsid tries again.
 initiator() {
 	mkdir -p /etc/iscsi /run/lock/iscsi
 	echo "InitiatorName=$INITIATOR" >/etc/iscsi/initiatorname.iscsi
@@ -130,6 +130,28 @@ copied() {
 	logout
 }
 
+# logins NUMBER: one that fails has been refused by libiscsi
+logins() {
+	local failed=0 refused n
+
+	wire mpa mpa
+	lio "$B4" 64
+	initiator Yes secretsecret 1
+	found "$B4"
+	dmesg -c >/dev/null
+	for ((n = 0; n < $1; n++)); do
+		timeout 60 iscsiadm -m node -T "$NAME" -l || {
+			failed=$((failed + 1))
+			continue
+		}
+		until_true 20 test -b /dev/sda || fail "no /dev/sda"
+		logout
+	done
+	refused=$(dmesg | grep -c 'Login/Text in progress')
+	echo "of $1 logins $failed failed, libiscsi refused $refused PDUs"
+	((failed <= refused)) || fail "not libiscsi's: $(dmesg)"
+}
+
 wrong_secret() {
 	wire mpa mpa
 	lio "$B4" 64
@@ -183,6 +205,7 @@ test_case iser.mpa.mpa.no_path "no packet for 8 s, under load" no_path 8
 test_case iser.mpa.mpa.target_lost "the target goes and comes back under load" \
 	target_lost
 test_case iser.mpa.mpa.logout "logout under load" logout_loaded
+test_case iser.mpa.mpa.logins "a login fails by libiscsi alone, of 20" logins 20
 test_case iser.mpa.mpa.secret "a wrong secret is refused" wrong_secret
 condition_cases iser
 test_case iser.mpa.mpa.limited "ext4 and swap of a cgroup that has 48 MB" short
