@@ -69,15 +69,22 @@ nfs() {
 	unmounted
 }
 
+# connections: how often the client has connected
+connections() { awk '$1 == "xprt:" && $2 == "rdma" { print $5 }' /proc/self/mountstats; }
+
 restarted() {
+	local before
+
 	wire mpa mpa
 	nfsd
 	mounted "$1"
+	before=$(connections)
 	load /mnt/file 40
 	rpc.nfsd 0
 	sleep 2
 	nfsd_up
 	load_good
+	(($(connections) > before)) || fail "the client has not connected again"
 	unmounted
 }
 
@@ -102,6 +109,9 @@ tree_cases() {
 
 tree_cases 4.2 "${ENDS[@]}"
 tree_cases 3 "${ENDS[@]}"
-test_case nfs.mpa.mpa.restart.v4.2 "the server restarts under load" restarted 4.2
+for version in 4.2 3; do
+	test_case nfs.mpa.mpa.restart.v$version "the server restarts under load" \
+		restarted $version
+done
 condition_cases nfs
 test_case nfs.mpa.mpa.limited "dirty pages of a cgroup that has 48 MB" short
