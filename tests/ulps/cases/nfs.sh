@@ -6,12 +6,14 @@ nfs_down() {
 	umount -f /mnt
 	rpc.nfsd 0
 	exportfs -au
+	[[ ! -e /run/netns/b ]] || ns b exportfs -au
 	killall rpc.mountd
 	killall nfsdcld
 	killall rpcbind
 	umount /export
 	umount /proc/fs/nfsd
 	umount /var/lib/nfs/rpc_pipefs
+	links_down
 	modprobe -r rpcrdma
 }
 
@@ -37,6 +39,8 @@ nfsd() {
 
 nfsd_up() { rpc.nfsd --rdma=20049 4 || fail "rpc.nfsd"; }
 
+AT_A=()		# what starts a program at the client's end
+
 # mounted VERSION [ADDRESS]
 mounted() {
 	local addr=${2:-$B4} proto=rdma options
@@ -46,7 +50,7 @@ mounted() {
 	options=proto=$proto,port=20049,vers=$1,timeo=50
 	[[ $1 != 3 ]] || options+=,nolock,mountport=20048,mountproto=tcp
 	mkdir -p /mnt
-	timeout 100 mount.nfs "$addr:/export" /mnt -o "$options" ||
+	timeout 100 "${AT_A[@]}" mount.nfs "$addr:/export" /mnt -o "$options" ||
 		fail "mount -o $options"
 	grep -q ' /mnt nfs.*proto=rdma' /proc/mounts ||
 		fail "$(grep /mnt /proc/mounts)"
@@ -54,10 +58,8 @@ mounted() {
 
 unmounted() { timeout 60 umount /mnt || fail "umount"; }
 
-# nfs VERSION KIND_A KIND_B: a tree, then files with O_DIRECT
-nfs() {
-	wire "$2" "$3" "${4:-1500}"
-	at_b nfsd
+# stored VERSION: a tree, then files with O_DIRECT
+stored() {
 	mounted "$1"
 	tree /mnt
 	unmounted
@@ -67,6 +69,27 @@ nfs() {
 	rm -r /mnt/* || fail "rm"
 	verified_all /mnt/file
 	unmounted
+}
+
+# nfs VERSION KIND_A KIND_B
+nfs() {
+	wire "$2" "$3"
+	at_b nfsd
+	stored "$1"
+}
+
+# namespaces VERSION: the server in b, the client in a
+namespaces() {
+	local end
+
+	network pair 1500
+	for end in a b; do
+		ns $end rdma link add iw$end type mpa netdev v$end ||
+			fail "no device in $end"
+	done
+	ns b bash -c "$(declare -f); nfsd" || fail "no server in b"
+	AT_A=(nsenter --net=/run/netns/a --)
+	stored "$1"
 }
 
 # connections: how often the client has connected
@@ -112,6 +135,8 @@ tree_cases 3 "${ENDS[@]}"
 for version in 4.2 3; do
 	test_case nfs.mpa.mpa.restart.v$version "the server restarts under load" \
 		restarted $version
+	test_case nfs.mpa.mpa.namespaces.v$version "between two namespaces" \
+		namespaces $version
 done
 condition_cases nfs
 test_case nfs.mpa.mpa.limited "dirty pages of a cgroup that has 48 MB" short
