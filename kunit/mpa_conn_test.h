@@ -60,7 +60,7 @@ struct conn_row {
 	void		(*run)(struct conn_test *t);
 	u32		arg;	/* variant of the test, for conn_arg() */
 	const void	*data;	/* parameters of the test, for conn_data() */
-	bool		named;	/* runs only if it is named, for it takes long */
+	bool		named;	/* takes long: runs only if it is named */
 };
 
 /* Define the rows of case mpa_conn.@title: those in @title_rows. */
