@@ -55,7 +55,7 @@
 struct ib_dmah;
 struct rnic_ep;
 
-/* What is counted, in messages; "rdma statistic" shows it. */
+/* Counters for "rdma statistic"; of messages unless the entry says otherwise */
 enum rnic_stat {
 	RNIC_STAT_CONNECTED,	/* connections in full operation */
 	RNIC_STAT_TX_SEND,
@@ -256,7 +256,7 @@ enum rnic_msg_state {
  * @state: of a slot: &enum rnic_msg_state
  * @wqe: of a slot: the work request, a copy; inline data are in it
  * @status: of a slot: &enum siw_wc_status
- * @cut: MPA has all of its octets
+ * @given: all of its octets have been given to MPA
  * @counted: a Read that is one of sq.reads
  * @bytes: of a slot: octets, for the completion
  * @responded: of a Read: octets that have come
@@ -274,7 +274,7 @@ struct rnic_msg {
 	u8			kind;
 	u8			state;
 	bool			counted;
-	bool			cut;
+	bool			given;
 	u16			status;
 	u32			bytes;
 	u32			responded;
@@ -373,13 +373,13 @@ struct rnic_sq {
 };
 
 /**
- * struct rnic_ahead - a ULPDU that was passed out of order
- * @node: in rnic_rx.ahead
+ * struct rnic_ooo_ulpdu - a ULPDU that was passed out of order
+ * @node: in rnic_rx.ooo
  * @batch: what it was passed with
  * @ulpdu: the ULPDU
  * @placed: its payload is where it belongs
  */
-struct rnic_ahead {
+struct rnic_ooo_ulpdu {
 	struct rb_node		node;
 	struct rnic_batch	*batch;
 	const struct mpa_ulpdu	*ulpdu;
@@ -400,7 +400,7 @@ struct rnic_payload {
  * struct rnic_rx - receiving
  * @msn: number that the next message of each queue has
  * @begun: the first ULPDU has been delivered
- * @ahead: ULPDUs that are not delivered yet, by position
+ * @ooo: ULPDUs passed out of order and not delivered yet, by position
  * @mo: octets of the Send under way that have been placed
  * @busy: @sgl is that of a receive request
  * @status: of that request if the connection ends now
@@ -412,7 +412,7 @@ struct rnic_payload {
 struct rnic_rx {
 	u32		msn[RDMAP_QUEUES];
 	bool		begun;
-	struct rb_root_cached ahead;
+	struct rb_root_cached	ooo;
 	u32		mo;
 	bool		busy;
 	u16		status;
@@ -459,7 +459,7 @@ struct rnic_rx {
  * @owed_recv: that of the receive queue's CQ
  * @failed: the first error has been dealt with
  * @failed_at: when, in jiffies
- * @cut: messages end where they are
+ * @stop_messages: after an error: messages end with the octets that MPA has
  * @read_rtr: an RTR by RDMA Read is answered: one Request more than @ird
  * @sent: stream position up to which TCP has taken octets, while @timeout is
  *	pending
@@ -499,7 +499,7 @@ struct rnic_qp {
 	bool			owed_recv;
 	bool			failed;
 	unsigned long		failed_at;
-	bool			cut;
+	bool			stop_messages;
 	bool			read_rtr;
 	unsigned long		sent;
 	unsigned long		sent_seen;
@@ -535,7 +535,7 @@ static inline void rnic_count(struct rnic_dev *dev, enum rnic_stat stat)
 /* True if ULPDUs that were passed out of order wait for their Delivery. */
 static inline bool rnic_ooo_any(const struct rnic_qp *qp)
 {
-	return !RB_EMPTY_ROOT(&qp->rx.ahead.rb_root);
+	return !RB_EMPTY_ROOT(&qp->rx.ooo.rb_root);
 }
 
 /* Copy the next @len octets of @from. */
@@ -729,9 +729,9 @@ void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn,
 void rnic_rx_stop(struct rnic_qp *qp);
 
 /* rnic_ooo.c */
-struct rnic_ahead *rnic_ooo_keep(struct rnic_qp *qp, struct mpa_rx *rx);
-struct rnic_ahead *rnic_ooo_first(const struct rnic_qp *qp, u64 delivered);
-void rnic_ooo_done(struct rnic_qp *qp, struct rnic_ahead *ahead);
+struct rnic_ooo_ulpdu *rnic_ooo_keep(struct rnic_qp *qp, struct mpa_rx *rx);
+struct rnic_ooo_ulpdu *rnic_ooo_first(const struct rnic_qp *qp, u64 delivered);
+void rnic_ooo_done(struct rnic_qp *qp, struct rnic_ooo_ulpdu *u);
 void rnic_ooo_drop(struct rnic_qp *qp);
 
 /* rnic_term.c */

@@ -26,7 +26,7 @@
 
 #define SYN_RETRIES	3		/* destroying a cm_id waits for it */
 
-#define ORPHAN_PATIENCE	(3 * HZ)	/* for an answer without a listener */
+#define ORPHAN_TIMEOUT	(3 * HZ)	/* for an answer without a listener */
 
 #define WATCH_EVERY	HZ		/* whether the application is alive */
 
@@ -317,7 +317,7 @@ struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp)
 }
 
 /* iw_cm lets any application name any QP. */
-static bool is_stranger(const struct rnic_qp *qp)
+static bool is_of_other_process(const struct rnic_qp *qp)
 {
 	return !qp->kernel && qp->owner != task_tgid(current);
 }
@@ -332,7 +332,7 @@ static struct rnic_qp *ep_bind(struct rnic_ep *ep,
 	if (!qp)
 		return ERR_PTR(-EINVAL);
 	err = -EINVAL;
-	if (!is_stranger(qp))
+	if (!is_of_other_process(qp))
 		err = rnic_qp_bind(qp, ep, param->ird, param->ord);
 	if (err) {
 		rnic_qp_put(qp);
@@ -972,8 +972,8 @@ static bool is_loopback(const struct sockaddr_storage *addr)
  * rdma_cm has each device listen to a loopback address, or fails. TCP lets one
  * socket, and what arrives there arrives on lo: other devices have no socket.
  */
-static bool is_deaf(const struct net_device *netdev,
-		    const struct sockaddr_storage *addr)
+static bool needs_no_socket(const struct net_device *netdev,
+			    const struct sockaddr_storage *addr)
 {
 	return is_loopback(addr) && !(netdev->flags & IFF_LOOPBACK);
 }
@@ -1036,7 +1036,7 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 	params.net = dev_net(netdev);
 	if (is_wildcard(&params.local))
 		params.bound_dev_if = netdev->ifindex;
-	if (!is_deaf(netdev, &params.local))
+	if (!needs_no_socket(netdev, &params.local))
 		l->mpa = mpa_listen(&params, listen_accepted);
 	dev_put(netdev);
 	if (IS_ERR(l->mpa)) {
@@ -1060,7 +1060,7 @@ int rnic_iw_destroy_listen(struct iw_cm_id *cm_id)
 	if (l->mpa)
 		mpa_listen_close_sync(l->mpa);
 	if (children_abort(l, false) && ib_device_try_get(cm_id->device)) {
-		queue_delayed_work(rnic_wq, &l->orphans, ORPHAN_PATIENCE);
+		queue_delayed_work(rnic_wq, &l->orphans, ORPHAN_TIMEOUT);
 		return 0;
 	}
 	children_abort(l, true);

@@ -83,7 +83,7 @@ static bool cq_put(struct rnic_cq *cq, struct rnic_qp *qp,
 	cqe->opcode = new->opcode;
 	cqe->status = new->status;
 	cqe->bytes = new->bytes;
-	cqe->imm_data = new->imm_data;
+	cqe->imm_data = new->imm_data;	/* or inval_stag: one union */
 	if (qp->kernel)
 		cqe->base_qp = &qp->ib;
 	else

@@ -21,7 +21,7 @@
 
 #include "rnic.h"
 
-#define DEREG_PATIENCE	HZ	/* then connections that hold users end */
+#define DEREG_TIMEOUT	HZ	/* then connections that hold users end */
 
 static int mr_number(struct rnic_mr *mr, u8 key)
 {
@@ -181,9 +181,8 @@ struct ib_mr *rnic_reg_user_mr_dmah(struct ib_pd *pd, u64 start, u64 len,
 
 struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max)
 {
-	struct rnic_mr *mr;
-
 	bool gaps = type == IB_MR_TYPE_SG_GAPS;
+	struct rnic_mr *mr;
 
 	if (type != IB_MR_TYPE_MEM_REG && !gaps)
 		return ERR_PTR(-EOPNOTSUPP);
@@ -402,7 +401,7 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	mr_end(mr);
 	spin_unlock_irq(&mr->lock);
 	if (!wait_event_timeout(mr->idle, !atomic_read(&mr->users),
-				DEREG_PATIENCE)) {
+				DEREG_TIMEOUT)) {
 		WRITE_ONCE(mr->dying, true);
 		mr_end_users(mr);
 		wait_event(mr->idle, !atomic_read(&mr->users));
@@ -445,7 +444,10 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 	*err = RNIC_MR_STAG;
 	rcu_read_lock();
 	mr = xa_load(&dev->mrs, stag >> 8);
-	/* Strangers do not even become users: an invalidation counts those. */
+	/*
+	 * A connection of another domain does not become a user: an
+	 * invalidation counts those.
+	 */
 	if (mr && (READ_ONCE(mr->stag) != stag || mr->pd != pd)) {
 		*err = READ_ONCE(mr->stag) == stag &&
 		       atomic_read(&mr->users) ? RNIC_MR_PD : RNIC_MR_STAG;

@@ -15,32 +15,32 @@
 /**
  * struct rnic_batch - what one call of recv() has passed
  * @rx: the argument of recv(), with a reference
- * @left: of @ahead, those that are not delivered
- * @ahead: its ULPDUs
+ * @left: of @ulpdu, those that are not delivered
+ * @ulpdu: its ULPDUs
  */
 struct rnic_batch {
 	struct mpa_rx		*rx;
 	unsigned int		left;
-	struct rnic_ahead	ahead[];
+	struct rnic_ooo_ulpdu	ulpdu[];
 };
 
-static bool ahead_before(struct rb_node *a, const struct rb_node *b)
+static bool ooo_before(struct rb_node *a, const struct rb_node *b)
 {
-	return rb_entry(a, struct rnic_ahead, node)->ulpdu->pos <
-	       rb_entry(b, struct rnic_ahead, node)->ulpdu->pos;
+	return rb_entry(a, struct rnic_ooo_ulpdu, node)->ulpdu->pos <
+	       rb_entry(b, struct rnic_ooo_ulpdu, node)->ulpdu->pos;
 }
 
 /*
  * Keep the ULPDUs of a call. Returns one struct for each, in their order, or
  * NULL if there is no memory.
  */
-struct rnic_ahead *rnic_ooo_keep(struct rnic_qp *qp, struct mpa_rx *rx)
+struct rnic_ooo_ulpdu *rnic_ooo_keep(struct rnic_qp *qp, struct mpa_rx *rx)
 {
 	struct rnic_batch *batch;
 	unsigned int i;
 
 	/* recv() must not wait for memory. */
-	batch = kzalloc(struct_size(batch, ahead, rx->nr),
+	batch = kzalloc(struct_size(batch, ulpdu, rx->nr),
 			GFP_NOWAIT | __GFP_NOWARN);
 	if (!batch)
 		return NULL;
@@ -48,31 +48,31 @@ struct rnic_ahead *rnic_ooo_keep(struct rnic_qp *qp, struct mpa_rx *rx)
 	batch->rx = rx;
 	batch->left = rx->nr;
 	for (i = 0; i < rx->nr; i++) {
-		struct rnic_ahead *ahead = batch->ahead + i;
+		struct rnic_ooo_ulpdu *u = batch->ulpdu + i;
 
-		ahead->batch = batch;
-		ahead->ulpdu = rx->ulpdu + i;
-		rb_add_cached(&ahead->node, &qp->rx.ahead, ahead_before);
+		u->batch = batch;
+		u->ulpdu = rx->ulpdu + i;
+		rb_add_cached(&u->node, &qp->rx.ooo, ooo_before);
 	}
-	return batch->ahead;
+	return batch->ulpdu;
 }
 
 /* The first that is kept, if it begins below @delivered; or NULL */
-struct rnic_ahead *rnic_ooo_first(const struct rnic_qp *qp, u64 delivered)
+struct rnic_ooo_ulpdu *rnic_ooo_first(const struct rnic_qp *qp, u64 delivered)
 {
-	struct rnic_ahead *ahead;
+	struct rnic_ooo_ulpdu *u;
 
-	ahead = rb_entry_safe(rb_first_cached(&qp->rx.ahead),
-			      struct rnic_ahead, node);
-	return ahead && ahead->ulpdu->pos < delivered ? ahead : NULL;
+	u = rb_entry_safe(rb_first_cached(&qp->rx.ooo), struct rnic_ooo_ulpdu,
+			  node);
+	return u && u->ulpdu->pos < delivered ? u : NULL;
 }
 
 /* It is delivered, and is not valid any longer. */
-void rnic_ooo_done(struct rnic_qp *qp, struct rnic_ahead *ahead)
+void rnic_ooo_done(struct rnic_qp *qp, struct rnic_ooo_ulpdu *u)
 {
-	struct rnic_batch *batch = ahead->batch;
+	struct rnic_batch *batch = u->batch;
 
-	rb_erase_cached(&ahead->node, &qp->rx.ahead);
+	rb_erase_cached(&u->node, &qp->rx.ooo);
 	if (--batch->left)
 		return;
 	mpa_rx_put(batch->rx);
@@ -82,8 +82,8 @@ void rnic_ooo_done(struct rnic_qp *qp, struct rnic_ahead *ahead)
 /* The connection is over: the others are never delivered. */
 void rnic_ooo_drop(struct rnic_qp *qp)
 {
-	struct rnic_ahead *ahead;
+	struct rnic_ooo_ulpdu *u;
 
-	while ((ahead = rnic_ooo_first(qp, U64_MAX)))
-		rnic_ooo_done(qp, ahead);
+	while ((u = rnic_ooo_first(qp, U64_MAX)))
+		rnic_ooo_done(qp, u);
 }

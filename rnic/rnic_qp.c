@@ -9,8 +9,8 @@
 #include "mpa_compat.h"
 #include "rnic.h"
 
-#define CLOSE_PATIENCE	(3 * HZ)	/* for progress, then the peer's FIN */
-#define ERROR_PATIENCE	(30 * HZ)	/* with progress, after an error */
+#define CLOSE_TIMEOUT	(3 * HZ)	/* for progress, then the peer's FIN */
+#define ERROR_TIMEOUT	(30 * HZ)	/* with progress, after an error */
 
 /* Of the timers of QPs and listeners, which the module's exit waits for */
 struct workqueue_struct *rnic_wq;
@@ -86,7 +86,7 @@ bool rnic_qp_leave(struct rnic_qp *qp)
 static bool is_overdue(const struct rnic_qp *qp)
 {
 	return READ_ONCE(qp->failed) &&
-	       time_after(jiffies, qp->failed_at + ERROR_PATIENCE);
+	       time_after(jiffies, qp->failed_at + ERROR_TIMEOUT);
 }
 
 static void qp_timeout(struct work_struct *work)
@@ -97,7 +97,7 @@ static void qp_timeout(struct work_struct *work)
 
 	if (sent != qp->sent_seen && !is_overdue(qp)) {
 		qp->sent_seen = sent;
-		if (!queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_PATIENCE))
+		if (!queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_TIMEOUT))
 			rnic_qp_put(qp);	/* another has, with its own */
 		return;
 	}
@@ -121,7 +121,7 @@ void rnic_qp_init(struct rnic_qp *qp)
 void rnic_qp_close_soon(struct rnic_qp *qp)
 {
 	refcount_inc(&qp->refs);
-	if (!queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_PATIENCE))
+	if (!queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_TIMEOUT))
 		rnic_qp_put(qp);
 }
 

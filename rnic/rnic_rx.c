@@ -311,16 +311,16 @@ static u32 take_send(struct rnic_qp *qp, const struct seg *seg)
 
 static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 {
-	enum rnic_mr_error err;
 	struct rnic_mr *mr = NULL;
+	enum rnic_mr_error mr_err;
 	struct rdmap_read read;
-	u32 order;
-	int err_tx;
+	int tx_err;
 	bool rtr;
+	u32 err;
 
-	order = check_order(qp, seg, 0);
-	if (order)
-		return order;
+	err = check_order(qp, seg, 0);
+	if (err)
+		return err;
 	if (seg->len > RDMAP_READ_LEN)
 		return DDP_ERR_TOO_LONG;
 	if (seg->len < RDMAP_READ_LEN || !seg->hdr.last)
@@ -336,13 +336,13 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 	if (read.size) {
 		mr = rnic_mr_get(qp->dev, qp->ib.pd, read.source_stag,
 				 IB_ACCESS_REMOTE_READ, read.source_to,
-				 read.size, &err);
+				 read.size, &mr_err);
 		if (!mr)
-			return read_error(err);
+			return read_error(mr_err);
 	}
-	err_tx = rnic_tx_respond(qp, seg->conn, &read, mr);
-	/* It has crossed our FIN, which is no error of anybody. */
-	return err_tx && err_tx != -EPIPE ? RDMAP_ERR_LOCAL : 0;
+	tx_err = rnic_tx_respond(qp, seg->conn, &read, mr);
+	/* -EPIPE: the Request has crossed our FIN. That is no error. */
+	return tx_err && tx_err != -EPIPE ? RDMAP_ERR_LOCAL : 0;
 }
 
 static u32 take_terminate(struct rnic_qp *qp, const struct seg *seg)
@@ -435,20 +435,20 @@ static void deliver(struct rnic_qp *qp, struct mpa_conn *conn,
 }
 
 /* Those passed out of order that begin below @delivered */
-static void deliver_ahead(struct rnic_qp *qp, struct mpa_conn *conn,
-			  u64 delivered)
+static void deliver_ooo(struct rnic_qp *qp, struct mpa_conn *conn,
+			u64 delivered)
 {
-	struct rnic_ahead *ahead;
+	struct rnic_ooo_ulpdu *u;
 
 	while (rnic_ooo_any(qp) && !qp->failed &&
-	       (ahead = rnic_ooo_first(qp, delivered))) {
-		deliver(qp, conn, ahead->ulpdu, ahead->placed);
-		rnic_ooo_done(qp, ahead);
+	       (u = rnic_ooo_first(qp, delivered))) {
+		deliver(qp, conn, u->ulpdu, u->placed);
+		rnic_ooo_done(qp, u);
 	}
 }
 
 /* Returns true if the payload is placed; false leaves all to Delivery. */
-static bool place_ahead(struct rnic_qp *qp, const struct mpa_ulpdu *ulpdu)
+static bool place_ooo(struct rnic_qp *qp, const struct mpa_ulpdu *ulpdu)
 {
 	struct seg seg = { .ulpdu = ulpdu };
 	const struct rnic_msg *read;
@@ -470,19 +470,19 @@ static bool place_ahead(struct rnic_qp *qp, const struct mpa_ulpdu *ulpdu)
 }
 
 /* Nothing is placed before the first FPDU, which may be an RTR. */
-static void recv_ahead(struct rnic_qp *qp, struct mpa_conn *conn,
-		       struct mpa_rx *rx)
+static void recv_ooo(struct rnic_qp *qp, struct mpa_conn *conn,
+		     struct mpa_rx *rx)
 {
-	struct rnic_ahead *ahead = rnic_ooo_keep(qp, rx);
+	struct rnic_ooo_ulpdu *u = rnic_ooo_keep(qp, rx);
 	unsigned int i;
 
-	if (!ahead) {
+	if (!u) {
 		rnic_fail(qp, conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
 		return;
 	}
 	for (i = 0; i < rx->nr && qp->rx.begun; i++) {
-		ahead[i].placed = place_ahead(qp, rx->ulpdu + i);
-		if (ahead[i].placed)
+		u[i].placed = place_ooo(qp, rx->ulpdu + i);
+		if (u[i].placed)
 			rnic_count(qp->dev, RNIC_STAT_RX_AHEAD);
 	}
 	write_end(&qp->rx);
@@ -495,15 +495,15 @@ void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
 	if (qp->failed)
 		return;
 	if (rx->nr && rx->ulpdu->pos >= rx->delivered) {
-		recv_ahead(qp, conn, rx);
+		recv_ooo(qp, conn, rx);
 		return;
 	}
-	/* None that is ahead lies between two of a call. */
+	/* None passed out of order lies between two of a call. */
 	if (rx->nr)
-		deliver_ahead(qp, conn, rx->ulpdu->pos);
+		deliver_ooo(qp, conn, rx->ulpdu->pos);
 	for (i = 0; i < rx->nr && !qp->failed; i++)
 		deliver(qp, conn, rx->ulpdu + i, false);
-	deliver_ahead(qp, conn, rx->delivered);
+	deliver_ooo(qp, conn, rx->delivered);
 	write_end(&qp->rx);
 	/* Once for all of a call: most consumers then poll all of them. */
 	rnic_qp_notify(qp);

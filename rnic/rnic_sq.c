@@ -4,7 +4,7 @@
  * of MPA's work item, and needs no lock but that of the ring it takes from.
  *
  * Requests start in order. One that has to wait (for a fence, for ORD, for the
- * users of a region) stays in its slot, at sq->head, and those behind it wait,
+ * users of a region) stays in its slot, at sq->head, and those after it wait,
  * too. Completions are in the order of posting: slots from sq->tail on are
  * completed as far as they are done.
  */
@@ -351,7 +351,7 @@ bool rnic_sq_run(struct rnic_qp *qp)
 static void wqe_sent(struct rnic_qp *qp, struct rnic_msg *msg)
 {
 	/* Cut short: flushed with the rest */
-	if (msg->tx.status || !msg->cut)
+	if (msg->tx.status || !msg->given)
 		return;
 	if (msg->counted) {
 		msg->state = RNIC_MSG_READING;

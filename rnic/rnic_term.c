@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Errors. The first one wins, of either direction: it determines the Terminate
- * and the async event, and puts the QP into ERR. What the peer sends after
- * that is dropped, and each long message ends, so that the Terminate goes out
- * soon.
- * Messages of one short segment that MPA has are sent before it.
+ * and the async event, and puts the QP into ERR. What the peer sends after that
+ * is dropped, and each long message ends, so that the Terminate goes out soon.
+ * Messages of one short segment that MPA already has are sent before it.
  */
 #include <linux/jiffies.h>
 
@@ -55,13 +54,13 @@ void rnic_fail(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
 {
 	if (!fail_first(qp))
 		return;
-	qp->cut = true;
+	qp->stop_messages = true;
 	fail(qp, conn, err, ulpdu_len, hdr, hdr_len);
 }
 
 /*
  * A request of the send queue cannot be executed: the Terminate is sent in its
- * place (RFC 5040 section 7.1), behind those that were.
+ * place (RFC 5040 section 7.1), after those that were executed.
  */
 void rnic_fail_request(struct rnic_qp *qp, struct mpa_conn *conn)
 {
@@ -75,7 +74,7 @@ void rnic_terminated(struct rnic_qp *qp, struct mpa_conn *conn, u32 err)
 	rnic_count(qp->dev, RNIC_STAT_RX_TERMINATE);
 	if (!fail_first(qp))
 		return;
-	qp->cut = true;
+	qp->stop_messages = true;
 	mpa_shutdown(conn);
 	rnic_qp_close_soon(qp);
 	rnic_qp_event(qp, event_of(err));

@@ -2,11 +2,11 @@
 /*
  * Messages as DDP segments. MPA cuts a long one by a template, and asks for its
  * octets, 64 KB at a time. The memory is an application's, which may write to
- * it meanwhile: MPA_TX_COPY.
+ * it at any time: MPA_TX_COPY.
  *
  * After the first error each message ends with the octets that MPA has, but for
- * the Terminate; unless it is an error of a request of our own, for which those
- * before it are not to blame.
+ * the Terminate. An error of one of our own requests does not end the messages
+ * before it.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -18,7 +18,7 @@
 
 static bool msg_over(const struct rnic_msg *msg)
 {
-	return msg->qp->cut && msg->kind != RNIC_MSG_TERM;
+	return msg->qp->stop_messages && msg->kind != RNIC_MSG_TERM;
 }
 
 /*
@@ -69,10 +69,10 @@ static int msg_next(struct mpa_tx *tx, u32 max)
 	nr = msg_keep(msg);
 	more = msg_vecs(msg, MSG_AT_ONCE - min(tx->len, MSG_AT_ONCE), &nr);
 	msg->left -= more;
-	msg->cut = !msg->left;
+	msg->given = !msg->left;
 	tx->len += more;
 	iov_iter_kvec(&tx->data, ITER_SOURCE, msg->vec, nr, tx->len);
-	return !msg->cut;
+	return !msg->given;
 }
 
 /* Have MPA cut a message into segments, the last of which has the L flag. */
@@ -106,7 +106,7 @@ static void msg_whole(struct rnic_msg *msg)
 		return;
 	}
 	msg->hdr.last = true;
-	msg->cut = true;
+	msg->given = true;
 	tx->next = NULL;
 	tx->hdr = msg->octets;
 	tx->hdr_len = rdmap_hdr_put(msg->octets, &msg->hdr);
@@ -122,7 +122,7 @@ static int msg_short(struct mpa_tx *tx, u32 max)
 	tx->len = 0;
 	tx->hdr = msg->octets;
 	tx->hdr_len = msg_over(msg) ? 0 : msg->left;
-	msg->cut = tx->hdr_len;
+	msg->given = tx->hdr_len;
 	return 0;
 }
 
@@ -131,7 +131,7 @@ static void msg_init(struct rnic_qp *qp, struct rnic_msg *msg,
 {
 	msg->qp = qp;
 	msg->kind = kind;
-	msg->cut = false;
+	msg->given = false;
 	msg->at = (struct rnic_at) {};
 	msg->hdr = (struct rdmap_hdr) {
 		.ddp_version	= qp->version,
@@ -218,11 +218,6 @@ void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg)
 	}
 }
 
-static int msg_send(struct mpa_conn *conn, struct rnic_msg *msg)
-{
-	return mpa_send(conn, &msg->tx);
-}
-
 /*
  * Answer a Read Request from @mr, of which this takes over a user; NULL if no
  * octets are asked for. Returns 0, -ENOSPC: more Requests than IRD, or what
@@ -248,7 +243,7 @@ int rnic_tx_respond(struct rnic_qp *qp, struct mpa_conn *conn,
 	msg_init(qp, msg, RNIC_MSG_RESPONSE, RDMAP_OP_RESPONSE);
 	msg_tagged(msg, read->sink_stag, read->sink_to);
 	msg_cut(msg);
-	err = msg_send(conn, msg);
+	err = mpa_send(conn, &msg->tx);
 	if (!err) {
 		qp->resp_head++;
 		return 0;
@@ -274,7 +269,7 @@ int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn, u8 kind)
 		read_request(msg, NO_STAG, 0);
 		qp->rtr_read = true;
 	}
-	return msg_send(conn, msg);
+	return mpa_send(conn, &msg->tx);
 }
 
 int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
@@ -288,7 +283,7 @@ int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
 	msg->left = msg_single(msg);
 	msg->left += rdmap_term_put(msg->octets + msg->left, err, ulpdu_len,
 				    hdr, hdr_len);
-	return msg_send(conn, msg);
+	return mpa_send(conn, &msg->tx);
 }
 
 /* MPA has handed back a Read Response: the slot is free. */
