@@ -25,7 +25,7 @@ static u32 skb_end(const struct sk_buff *skb)
 static struct sk_buff *queue_after(const struct mpa_queue *q,
 				   struct sk_buff *skb)
 {
-	if (q->behind)
+	if (q->ooo)
 		return skb_rb_next(skb);
 	if (skb_queue_is_last(&q->sk->sk_receive_queue, skb))
 		return NULL;
@@ -119,7 +119,7 @@ static struct sk_buff *queue_find(struct mpa_queue *q, u32 seq)
 	if (skb && !skb_has(skb, seq))
 		skb = queue_after(q, skb);
 	if (!skb || !skb_has(skb, seq))
-		skb = q->behind ? queue_descend(q, seq) : queue_walk(q, seq);
+		skb = q->ooo ? queue_descend(q, seq) : queue_walk(q, seq);
 	q->skb = skb;
 	return skb;
 }
@@ -253,7 +253,7 @@ static void queue_src_read(struct mpa_source *src, u64 pos, void *to, u32 len)
 		skb = mpa_queue_seek(q, pos, &off);
 		if (!skb) {
 			/* Too many are covered: see queue_descend(). */
-			WARN_ON_ONCE(!q->behind);
+			WARN_ON_ONCE(!q->ooo);
 			memset(to, 0, len);
 			return;
 		}
@@ -264,11 +264,11 @@ static void queue_src_read(struct mpa_source *src, u64 pos, void *to, u32 len)
 }
 
 /*
- * The octets of @conn in order, or with @behind those after holes. The socket
+ * The octets of @conn in order, or with @ooo those after holes. The socket
  * stays locked while @q is used.
  */
 void mpa_queue_init(struct mpa_queue *q, const struct mpa_conn *conn,
-		    bool behind)
+		    bool ooo)
 {
 	*q = (struct mpa_queue) {
 		.src = {
@@ -277,7 +277,7 @@ void mpa_queue_init(struct mpa_queue *q, const struct mpa_conn *conn,
 			.read = queue_src_read,
 		},
 		.sk	= conn->sk,
-		.behind	= behind,
+		.ooo	= ooo,
 		.seq	= conn->rx.seq,
 		.pos	= conn->rx.pos,
 	};

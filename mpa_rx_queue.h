@@ -23,7 +23,7 @@ struct sock;
  * struct mpa_queue - one of TCP's two queues; valid while the socket is locked
  * @src: the source, for the pure functions
  * @sk: the socket
- * @behind: the tree of octets after holes; otherwise the receive queue
+ * @ooo: the tree of octets after holes; otherwise the receive queue
  * @seq: TCP sequence number of an octet
  * @pos: stream position of that octet
  * @skb: the skb found last, or NULL
@@ -34,7 +34,7 @@ struct sock;
 struct mpa_queue {
 	struct mpa_source	src;
 	struct sock		*sk;
-	bool			behind;
+	bool			ooo;
 	u32			seq;
 	u64			pos;
 	struct sk_buff		*skb;
@@ -44,7 +44,7 @@ struct mpa_queue {
 };
 
 void mpa_queue_init(struct mpa_queue *q, const struct mpa_conn *conn,
-		    bool behind);
+		    bool ooo);
 u32 mpa_queue_copy(struct mpa_queue *q, u64 pos, void *to, u32 len);
 struct sk_buff *mpa_queue_seek(struct mpa_queue *q, u64 pos, u32 *off);
 
