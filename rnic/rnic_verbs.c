@@ -3,9 +3,11 @@
  * Protection domains and QPs: what the RDMA core calls.
  *
  * A QP has references of its owner, of iw_cm and of its endpoint. destroy_qp
- * refuses further binding, aborts the connection and waits for the references:
- * neither for the peer nor for user space, since an aborted connection needs
- * neither to end.
+ * refuses further binding and erases the number. It has the connection leave
+ * (rnic_qp_leave()), or aborts it if that is not in full operation yet. Then it
+ * drops its own reference and waits for the others. Neither the peer nor user
+ * space can delay that: the device uses no zero copy, so released() waits for
+ * nothing.
  */
 #include <linux/errno.h>
 #include <linux/pid.h>
