@@ -8,13 +8,15 @@
  *
  * - The socket belongs to the consumer. MPA borrows it from mpa_attach() until
  *   released(), which returns it with its callbacks restored.
- * - All callbacks of a connection run in process context, one at a time, with
- *   no lock of MPA or of the socket held. They may call the functions declared
- *   here, with two exceptions. No callback, done() and accepted() included, may
- *   call those that wait: mpa_detach_sync(), mpa_listen_close_sync() and
- *   mpa_barrier(). After mpa_detach(), hence in released(), only
- *   mpa_conn_ctx(), mpa_conn_socket() and mpa_rx_put() may be called for the
- *   connection, the first two until released() returns.
+ * - Callbacks of a connection run one at a time. They run in process context
+ *   with no lock of MPA or of the socket held, except that recv() may also run
+ *   in softirq, with the socket locked, after mpa_allow_softirq(). Callbacks
+ *   may call the functions declared here, but a recv() in softirq none that
+ *   sleep. No callback, done() and accepted() included, may call those that
+ *   wait: mpa_detach_sync(), mpa_listen_close_sync() and mpa_barrier(). After
+ *   mpa_detach(), hence in released(), only mpa_conn_ctx(), mpa_conn_socket()
+ *   and mpa_rx_put() may be called for the connection, the first two until
+ *   released() returns.
  * - released() is the last callback. From then on MPA touches neither the
  *   socket nor any memory of the consumer.
  */
@@ -290,19 +292,20 @@ struct mpa_template {
  *	kernel iterator that is a source (ITER_KVEC, ITER_BVEC, ...). If @len is
  *	0 and there is no @next it need not be set, but its memory must be zero.
  * @next: NULL for a single ULPDU. Otherwise the message is a source: MPA calls
- *	this function for each ULPDU when there is room to send one, in the
- *	context of the callbacks. It sets @hdr, @hdr_len and @len so that
- *	@hdr_len + @len is between 1 and @max octets, and returns 1 if more
- *	ULPDUs follow, 0 if this is the last, or a negative errno, which fails
- *	the connection: it is not called again, and %-EAGAIN, %-ENOMEM and
- *	%-ENOBUFS become %-EIO. A source that has to stop before its last ULPDU
- *	returns 0 with @hdr_len and @len 0. With @max octets the FPDU ends where
- *	a TCP segment does; @max is at least %MPA_MULPDU_MIN. @hdr must stay
- *	valid until the next call or until the message is handed back. @hdr,
- *	@hdr_len and @len need no value before the first call. Each call, the
- *	first as well, may replace @data by another kernel iterator, so that a
- *	source can be longer than one iterator describes. The array of the one
- *	before (kvec, bio_vec) is the consumer's again, the octets are not.
+ *	this function for each ULPDU (with %MPA_TX_TEMPLATE: see below) when
+ *	there is room to send one, in the context of the callbacks. It sets
+ *	@hdr, @hdr_len and @len so that @hdr_len + @len is between 1 and @max
+ *	octets, and returns 1 if more ULPDUs follow, 0 if this is the last, or a
+ *	negative errno, which fails the connection: it is not called again, and
+ *	%-EAGAIN, %-ENOMEM and %-ENOBUFS become %-EIO. A source that has to stop
+ *	before its last ULPDU returns 0 with @hdr_len and @len 0. With @max
+ *	octets the FPDU ends where a TCP segment does; @max is at least
+ *	%MPA_MULPDU_MIN. @hdr must stay valid until the next call or until the
+ *	message is handed back. @hdr, @hdr_len and @len need no value before the
+ *	first call. Each call, the first as well, may replace @data by another
+ *	kernel iterator, so that a source can be longer than one iterator
+ *	describes. The array of the one before (kvec, bio_vec) is the consumer's
+ *	again, the octets are not.
  * @template: with %MPA_TX_TEMPLATE, how headers differ
  * @status: result, once handed back: 0 if TCP has taken all of it, or a
  *	negative errno: %-ECANCELED (aborted or detached), %-ECONNRESET,
@@ -573,8 +576,8 @@ struct mpa_info {
 /*
  * The contract of each function (context, locks, return codes) is in the
  * kernel-doc above its definition: in mpa_attach.c, mpa_info.c, mpa_conn.c,
- * mpa_cm.c, mpa_main.c, mpa_tx.c, mpa_rx_batch.c, mpa_connect.c and
- * mpa_listen.c.
+ * mpa_cm.c, mpa_main.c, mpa_tx.c, mpa_loop.c, mpa_rx.c, mpa_rx_batch.c,
+ * mpa_connect.c and mpa_listen.c.
  *
  * Lifetime: attach, start, (accept or reject), ..., detach. For the states, and
  * how to end a connection gracefully, see "The consumer's view" in

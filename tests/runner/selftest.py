@@ -158,6 +158,22 @@ def counter_cases():
            "mpa_net.c and mpa.rst differ in %s" % (set(made) ^ set(named)))
 
 
+def api_cases():
+    """The reference has the kernel-doc of each file that exports functions."""
+    top = os.path.join(TESTS, os.pardir)
+    exports = set()
+    for name in glob.glob(os.path.join(top, "mpa_*.c")):
+        with open(name, encoding="utf-8") as source:
+            if "EXPORT_SYMBOL_GPL(" in source.read():
+                exports.add(os.path.basename(name))
+    with open(os.path.join(top, "Documentation", "networking", "mpa-api.rst"),
+              encoding="utf-8") as text:
+        named = set(re.findall(r"^\.\. kernel-doc:: (mpa_\w+\.c)\n   :export:$",
+                               text.read(), re.M))
+    yield ("docs.api", exports and exports == named,
+           "exports and mpa-api.rst differ in %s" % (exports ^ named))
+
+
 VERSIONS = {
     "mpa_main.c": r'^MODULE_VERSION\("(.*)"\)',
     "rnic/rnic_main.c": r'^MODULE_VERSION\("(.*)"\)',
@@ -365,8 +381,8 @@ def matrix_cases():
 
 def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
-             *counter_cases(), *version_cases(), *mutant_cases(), *lint_cases(),
-             *harden_cases(), *matrix_cases()]
+             *counter_cases(), *api_cases(), *version_cases(), *mutant_cases(),
+             *lint_cases(), *harden_cases(), *matrix_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
