@@ -6,8 +6,9 @@
  *
  * Locks. Order: socket lock or slock -> sk_callback_lock -> conn->lock.
  *
- * - The socket lock is taken by mpa_attach() and by the work item, which does
- *   not hold it while it calls the consumer.
+ * - The socket lock is taken by mpa_attach() and by the runner, which calls the
+ *   consumer without it. Only sk_data_ready() calls recv() with the socket
+ *   locked.
  * - sk_callback_lock is held for writing while the socket's callbacks are
  *   exchanged, for reading while those of MPA run. A callback that finds TCP
  *   closed restores all of them under the read side; others that do so at the
@@ -187,8 +188,8 @@ bool mpa_conn_claim_missed(struct mpa_conn *conn)
 }
 
 /*
- * True if the caller is the runner, that is, in a callback; false in an
- * interrupt on top of it.
+ * True in a callback in process context. False in recv() in softirq, and in an
+ * interrupt: @runner may then be the interrupted task.
  */
 bool mpa_conn_runs(const struct mpa_conn *conn)
 {
@@ -196,10 +197,9 @@ bool mpa_conn_runs(const struct mpa_conn *conn)
 }
 
 /*
- * Queue the work item, or from inside it ask for another round; consumes a
- * reference of the caller. API functions take that reference before they
- * unlock: a callback may detach, and released() may return, before the API
- * function does.
+ * Queue the work item, or from inside it ask for another round; drops the
+ * caller's reference. API functions take that reference before they unlock: a
+ * callback may detach, and released() may return, before the API function does.
  */
 void mpa_conn_kick_put(struct mpa_conn *conn)
 {

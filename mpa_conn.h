@@ -128,7 +128,7 @@ enum mpa_flag {
  * struct mpa_conn_tx - sending half
  * @queue: messages posted; protected by mpa_conn.lock
  * @sending: messages laid out or failed and not yet handed back, in order;
- *	this and all that follows is written by the work item only
+ *	this and all that follows is written by the runner only
  * @cur: message being laid out, or NULL
  * @train: FPDUs not yet taken by TCP, or NULL
  * @frag: page fragment being filled
@@ -195,7 +195,7 @@ struct mpa_conn_tx {
  * @batches: passed to the consumer in order or out of order, until
  *	mpa_batch_reap() takes them; protected by mpa_conn.lock
  * @ready: batch decoded and not yet passed, or NULL; this and all that follows
- *	is written by the work item only
+ *	is written by the runner only
  * @dry: TCP had nothing after @ready
  * @copy: buffer that the next FPDU is copied to, or NULL
  * @copied: octets in @copy
@@ -244,8 +244,7 @@ struct mpa_conn_rx {
 };
 
 /**
- * struct mpa_conn_ooo - receive half, out of order; written by the work item
- * only
+ * struct mpa_conn_ooo - receive half, out of order; written by the runner only
  * @on: ULPDUs are passed out of order
  * @known: what is known of octets after holes; allocated for the first search
  * @ready: batch decoded and not yet passed, or NULL
@@ -275,17 +274,21 @@ struct mpa_conn_ooo {
 	u64			delivered;
 };
 
-/* Of a round in full operation; otherwise the last of them. */
+/*
+ * How far the current round has come, in full operation. Before that, and
+ * between rounds, MPA_PHASE_TX.
+ */
 enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
 
 /**
  * struct mpa_conn - a connection; locks and lifetime in mpa_conn.c
  * @ref: references, see "Lifetime" in mpa_conn.c
  * @work: work item of the connection
- * @runner: task that runs rounds, that of @work or a stand-in; or NULL
+ * @runner: task that runs rounds, that of @work or one that stands in for it;
+ *	in softirq, the task that was interrupted; or NULL
  * @again: there has to be another round; used by @runner only, as @phase
  * @atomic: @runner may not sleep; used by @runner only
- * @phase: how far the round has come
+ * @phase: see &enum mpa_phase
  * @spare: memory for the next batch or train of this run, or of one that is
  *	queued, or NULL; used by @runner only
  * @flags: bits of &enum mpa_flag

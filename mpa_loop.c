@@ -186,7 +186,7 @@ static void mpa_loop_finish(struct mpa_conn *conn)
 		mpa_conn_set_state(conn, MPA_STATE_CLOSED);
 }
 
-/* Before sending: what the consumer posts goes in the same round. */
+/* Before sending: what the consumer posts is sent in the same round. */
 static __always_inline void mpa_loop_call_run(struct mpa_conn *conn)
 {
 	conn->phase = MPA_PHASE_RUN;
@@ -209,6 +209,7 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 	/* Either half may have entered MPA_STATE_CLOSED. */
 	if (conn->state != MPA_STATE_FULL)
 		return more;
+	/* Before sending: mpa_tx_step() consumes rx.owed with its lock. */
 	if (!more)
 		mpa_rx_owe(conn);
 	more = mpa_tx_run(conn) || more;
@@ -323,8 +324,8 @@ static bool mpa_loop_stand_in(struct mpa_conn *conn)
 }
 
 /*
- * Stand in for the work item for one round, without receiving. Consumes a
- * reference of the caller. With octets on the way it is left to the work item:
+ * Stand in for the work item for one round, without receiving. Drops the
+ * caller's reference. With octets on the way it is left to the work item:
  * messages that are posted until that runs share skbs and calls of TCP.
  */
 static void mpa_loop_now_put(struct mpa_conn *conn)

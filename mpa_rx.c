@@ -679,9 +679,10 @@ static bool mpa_rx_run_here(struct mpa_conn *conn)
  * nothing else is under way on the connection. A peer's answer then waits for
  * no other task, which may take milliseconds where an application polls.
  *
- * Such a recv() does not sleep, and calls no function that takes the lock of a
- * socket: that of this connection is held. run() does not follow it, unless it
- * calls mpa_kick(). RFC 5044 has no counterpart.
+ * Such a recv() does not sleep. It runs under the slock (or socket lock) and
+ * the read side of sk_callback_lock: it must take no lock under which another
+ * task locks a socket or writes sk_callback_lock. run() does not follow it,
+ * unless it calls mpa_kick(). RFC 5044 has no counterpart.
  *
  * Context: any; takes no lock. May be called from callbacks.
  */

@@ -26,7 +26,7 @@ struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_batch_alloc);
 
-/* Drop the octets. May sleep: the copy may be vmalloc() memory. */
+/* Drop the octets. Context: as mpa_batch_free(). */
 void mpa_batch_unpin(struct mpa_batch *b)
 {
 	struct sk_buff *skb;
@@ -44,7 +44,10 @@ void mpa_batch_unpin(struct mpa_batch *b)
 	}
 }
 
-/* Context: process, may sleep. */
+/*
+ * Context: process, or softirq: vfree() of a copy defers its work then. Not
+ * under a spinlock with BH on: there vfree() would sleep.
+ */
 void mpa_batch_free(struct mpa_batch *b)
 {
 	struct mpa_conn *conn = b->conn;
