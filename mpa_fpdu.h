@@ -118,7 +118,8 @@ u32 mpa_mulpdu_of(u32 emss, bool markers);
  *	TCP is to copy
  * @kv_next: first entry of @kv not in use
  * @kv_end: end of @kv
- * @buf: free memory for framing and headers of FPDUs that are gathered
+ * @buf: free memory for framing and headers of FPDUs that are gathered, and
+ *	whole FPDUs that are short
  * @buf_end: end of that memory
  */
 struct mpa_enc {

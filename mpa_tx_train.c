@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A train: FPDUs laid out or gathered for TCP, in records. Only the work item
- * uses it.
+ * A train: FPDUs laid out or gathered for TCP, in records. Only the runner uses
+ * it.
  *
  * A segment's worth is one FPDU, or several that together fit the EMSS. Those
  * that fill the EMSS exactly follow each other in one record. TCP takes that in

@@ -84,7 +84,8 @@ struct mpa_record {
  * @record: the records
  * @bv: page fragments and, with zero copy, the consumer's pages
  * @kv: octets that TCP copies, the consumer's and those of @buf
- * @buf: framing and ULPDU headers of a train that is gathered
+ * @buf: framing and ULPDU headers of a train that is gathered, and whole FPDUs
+ *	that are short
  */
 struct mpa_train {
 	struct mpa_enc		enc;
