@@ -196,6 +196,31 @@ def version_cases():
            "the versions differ: %s" % found)
 
 
+def text_of(*path):
+    with open(os.path.join(TESTS, os.pardir, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def kernel_cases():
+    """All that name the kernels agree with what DKMS builds for."""
+    conf = dict(re.findall(r'^BUILD_EXCLUSIVE_KERNEL(\w*)="(.*)"', text_of("dkms.conf"),
+                           re.M))
+    oldest, newest = conf["_MIN"], conf["_MAX"].removesuffix(".9999")
+    for name in ("dkms.conf", "README.md", "debian/control",
+                 "Documentation/networking/mpa.rst"):
+        said = set(re.findall(r"Linux\s+(6\.\d+(?: (?:to [\d.]*\d|or later|on)\b)|"
+                              r"\d\.\d+ on\b)", text_of(name)))
+        yield ("docs.kernels " + name, said == {"%s to %s" % (oldest, newest)},
+               "%s says %s, dkms.conf %s to %s" % (name, said, oldest, newest))
+    major, minor = newest.split(".")
+    beyond = "%s.%d.1" % (major, int(minor) + 1)
+    fits = [name for name in ("6.11.9", oldest, oldest + ".1-amd64", newest + ".4",
+                              newest + "-rc1", beyond)
+            if re.search(conf[""], name)]
+    yield ("docs.kernels expression", len(fits) == 4 and fits[0] == oldest and
+           beyond not in fits, "it fits %s" % fits)
+
+
 def mutant_cases():
     """The breakages fit the sources as they are."""
     mutants = breakage.load("mutants/mutants.py")
@@ -382,7 +407,7 @@ def matrix_cases():
 def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *api_cases(), *version_cases(), *mutant_cases(),
-             *lint_cases(), *harden_cases(), *matrix_cases()]
+             *lint_cases(), *harden_cases(), *matrix_cases(), *kernel_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
