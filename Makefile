@@ -19,11 +19,14 @@ OLDEST = $(shell printf '%s\n' 6.12 $(RELEASE) | sort -V | head -n 1)
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
 # install and uninstall: as in the kernel's modules_install, and for packages
-INSTALL_MOD_PATH ?= $(if $(DESTDIR),$(abspath $(DESTDIR)))
+# The kernel's make runs in another directory, so the path may not be a relative one;
+# override is for one on the command line
+override INSTALL_MOD_PATH := $(abspath $(or $(INSTALL_MOD_PATH),$(DESTDIR)))
 INSTALL_MOD_DIR ?= updates
 PREFIX ?= /usr
 MODDIR = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)
-EXAMPLES = $(DESTDIR)$(PREFIX)/share/doc/mpa/examples
+DOC = $(abspath $(or $(DESTDIR),$(INSTALL_MOD_PATH)))$(PREFIX)/share/doc/mpa
+EXAMPLES = $(DOC)/examples
 # A directory that a package is made from has no kernel to know the modules of
 DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
@@ -79,7 +82,7 @@ uninstall: need-kdir
 	rm -f $(foreach m,mpa mpa_hello mpa_kunit mpa_ping mpa_rnic \
 		mpa_rnic_kunit, \
 		$(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko $(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko.*)
-	rm -rf $(DESTDIR)$(PREFIX)/share/doc/mpa
+	rm -rf $(DOC)
 	$(DEPMOD)
 
 deb:
@@ -182,7 +185,8 @@ help:
 	@echo "make                  the modules, for the running kernel or KDIR=DIR;"
 	@echo "                      mpa_rnic only if that kernel has RDMA"
 	@echo "make install          install them there (then: modprobe mpa), and examples of"
-	@echo "                      settings; make uninstall removes them; DESTDIR=DIR"
+	@echo "                      settings; make uninstall removes them; DESTDIR=DIR or"
+	@echo "                      INSTALL_MOD_PATH=DIR: all below DIR"
 	@echo "make deb              Debian packages, in build/deb: mpa-dkms, mpa-dev, mpa-tools"
 	@echo "make packages         builds, installs and removes these on Debian 12 and"
 	@echo "                      13; SUITE=trixie one of them, ONLY='PART...' some of it"

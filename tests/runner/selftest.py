@@ -221,6 +221,36 @@ def kernel_cases():
            beyond not in fits, "it fits %s" % fits)
 
 
+# Arguments of make install, and where modules and documents go, TOP for this tree
+INSTALLS = [
+    ("plain", "", "", ""),
+    ("destdir", "DESTDIR=a/b", "TOP/a/b", "TOP/a/b"),
+    ("mod-path", "INSTALL_MOD_PATH=a/b", "TOP/a/b", "TOP/a/b"),
+    ("absolute", "INSTALL_MOD_PATH=/a", "/a", "/a"),
+    ("both", "DESTDIR=a INSTALL_MOD_PATH=b", "TOP/b", "TOP/a"),
+]
+
+
+def install_cases():
+    """make install and uninstall stay below the directory that they are given."""
+    top = os.path.realpath(os.path.join(TESTS, os.pardir))
+    with tempfile.TemporaryDirectory() as kernel:
+        os.makedirs(os.path.join(kernel, "include/config"))
+        write(kernel, "include/config/kernel.release", "6.12.1\n")
+        write(kernel, "Makefile", "modules_install:\n"
+              "\techo to $(INSTALL_MOD_PATH)/lib/modules/6.12.1\n")
+        for name, options, modules, documents in INSTALLS:
+            done = subprocess.run(
+                ["make", "-C", top, "-n", "install", "uninstall", "KDIR=" + kernel,
+                 *options.split()], stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, check=False)
+            found = [set(re.findall(r"(?<![\w*])(/?[\w/.-]*?)/%s" % under, done.stdout))
+                     for under in ("lib/modules/6", "usr/share/doc/mpa")]
+            wanted = [{path.replace("TOP", top)} for path in (modules, documents)]
+            yield ("install." + name, not done.returncode and found == wanted,
+                   "to %s: %s" % (found, done.stdout))
+
+
 def mutant_cases():
     """The breakages fit the sources as they are."""
     mutants = breakage.load("mutants/mutants.py")
@@ -407,7 +437,8 @@ def matrix_cases():
 def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *api_cases(), *version_cases(), *mutant_cases(),
-             *lint_cases(), *harden_cases(), *matrix_cases(), *kernel_cases()]
+             *lint_cases(), *harden_cases(), *matrix_cases(), *kernel_cases(),
+             *install_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
