@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+import yaml
+
 TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path.insert(0, os.path.join(TESTS, "mutants"))
 # pylint: disable=wrong-import-position,import-error
@@ -251,6 +253,51 @@ def install_cases():
                    "to %s: %s" % (found, done.stdout))
 
 
+# What mpa.rst's line for Prometheus is to make of a file
+STAT = "MpaTxUlpdus              5\nMpaErrCrc                0\nMpaRxPinned         4096\n"
+PROM = "mpa_tx_ulpdus 5\nmpa_err_crc 0\nmpa_rx_pinned 4096\n"
+
+
+def prometheus_cases():
+    """The line for Prometheus in mpa.rst, run with other files."""
+    line = re.search(r"^For Prometheus.*::\n\n((?:\t.*\n)+)",
+                     text_of("Documentation/networking/mpa.rst"), re.M)[1]
+    with tempfile.TemporaryDirectory() as top:
+        write(top, "mpa_stat", STAT)
+        done = subprocess.run(
+            ["sh", "-e", "-c", line.replace("/proc/net", top).replace(
+                "/var/lib/node_exporter", top)], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=False)
+        said = done.stdout
+        if os.path.exists(os.path.join(top, "mpa.prom")):
+            said += text_of(top, "mpa.prom")
+        yield ("docs.prometheus", said == PROM and
+               sorted(os.listdir(top)) == ["mpa.prom", "mpa_stat"], said)
+
+
+def workflow_cases():
+    """The files of .github are YAML, and call targets that the Makefile has."""
+    targets = set(" ".join(re.findall(
+        r"^([\w -]+):(?!=)", text_of("Makefile").replace("\\\n", " "), re.M)).split())
+    for path in sorted(glob.glob(os.path.join(TESTS, os.pardir, ".github/**/*.yml"),
+                                 recursive=True)):
+        name, called = "workflow." + os.path.basename(path), set()
+        try:
+            file = yaml.safe_load(text_of(path))
+        except yaml.YAMLError as fault:
+            yield (name, False, str(fault))
+            continue
+        for job in file.get("jobs", {}).values():
+            matrix = job.get("strategy", {}).get("matrix", {})
+            for step in job["steps"]:
+                for target in re.findall(r"^make +(\$\{\{.*?\}\}|[\w-]+)",
+                                         step.get("run", ""), re.M):
+                    given = re.fullmatch(r"\$\{\{ *matrix\.(\w+) *\}\}", target)
+                    called |= set(matrix.get(given[1], [target])) if given else {target}
+        yield (name, file and called <= targets and bool(called) == ("jobs" in file),
+               "%s calls %s" % (path, called - targets))
+
+
 def mutant_cases():
     """The breakages fit the sources as they are."""
     mutants = breakage.load("mutants/mutants.py")
@@ -438,7 +485,7 @@ def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *api_cases(), *version_cases(), *mutant_cases(),
              *lint_cases(), *harden_cases(), *matrix_cases(), *kernel_cases(),
-             *install_cases()]
+             *install_cases(), *prometheus_cases(), *workflow_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
