@@ -481,11 +481,68 @@ def matrix_cases():
                "nothing was built" in said and not fresh, said)
 
 
+# name, what is changed in the files below, cases that are not ok
+PATCHES = [
+    ("good", {}, []),
+    ("checkpatch", {"two.patch": "bad\n"}, ["checkpatch two.patch"]),
+    ("kconfig", {"tree/net/mpa/Kconfig": "config MPA\n\tselect NO_SUCH\n"},
+     ["kconfig all that is selected exists"]),
+    ("maintainers", {"tree/MAINTAINERS": "ZZ\nM:\tz\n\nIWARP MPA\nL:\tl\n"},
+     ["maintainers the entry is in its place"]),
+    ("docs", {"tree/Documentation/networking/mpa.rst": "mpa-rnic.rst\n"},
+     ["docs no reference to what is not there"]),
+]
+PATCHES_TREE = {
+    "one.patch": "good\n", "two.patch": "good\n",
+    "tree/net/mpa/mpa_tx.c": "", "tree/net/mpa/Kconfig": "config MPA\n\tselect INET\n",
+    "tree/MAINTAINERS": "IWARP A\nM:\ta\n\nIWARP MPA\nL:\tl\n\nIX\nM:\tx\n",
+    "tree/include/x.h": "",
+    "tree/Documentation/networking/mpa.rst": "mpa_tx.c, Kbuilding\n",
+}
+PATCHES_KERNEL = {
+    "net/ipv4/tcp_input.c": "", "Kconfig": "config INET\n",
+    "scripts/checkpatch.pl": "exit(system('grep -q bad ' . $ARGV[-1]) == 0);\n",
+}
+# In the place of patches.py
+PATCHES_PY = """#!/bin/sh
+mkdir -p "$2"
+cp -r "$1/out/." "$2"
+ls "$2"/*.patch
+"""
+
+
+def patches_cases():
+    """tools/patches/patches.sh fails, and says so, if a case of it does."""
+    for name, changes, bad in PATCHES:
+        with tempfile.TemporaryDirectory() as top:
+            for path in ("tools/patches/patches.sh", "tests/vm/lib.sh",
+                         "tests/static/static.sh"):
+                os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
+                shutil.copy(os.path.join(TESTS, os.pardir, path),
+                            os.path.join(top, path))
+            write(top, "tools/patches/patches.py", PATCHES_PY)
+            files = {"out/" + path: text for path, text in
+                     dict(PATCHES_TREE, **changes).items()}
+            for path, text in {**files, **PATCHES_KERNEL}.items():
+                path = os.path.join("kernel", path)
+                os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
+                write(top, path, text)
+            done = subprocess.run(
+                [os.path.join(top, "tools/patches/patches.sh"),
+                 os.path.join(top, "kernel")], stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, check=False)
+        last = "%d passed, %d failed\n" % (5 - len(bad), len(bad))
+        yield ("patches." + name, done.returncode == bool(bad) and
+               done.stdout.endswith(last) and
+               re.findall("^not ok patches.(.*)$", done.stdout, re.M) == bad,
+               "status %d: %s" % (done.returncode, done.stdout))
+
+
 def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *api_cases(), *version_cases(), *mutant_cases(),
              *lint_cases(), *harden_cases(), *matrix_cases(), *kernel_cases(),
-             *install_cases(), *prometheus_cases(), *workflow_cases()]
+             *install_cases(), *prometheus_cases(), *workflow_cases(), *patches_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Write MPA as a series of patches for a kernel, into build/patches, and judge each
-# with that kernel's checkpatch.pl. Prints TAP.
+# with that kernel's checkpatch.pl. Prints TAP, and last the numbers of cases.
 #
 # usage: patches.sh [--build] [KERNEL]
 #
@@ -31,7 +31,19 @@ verdict() {
 	local name=$1
 
 	shift
-	if "$@"; then echo "ok $name"; else echo "not ok $name"; fi
+	if "$@"; then
+		good=$((good + 1))
+		echo "ok $name"
+	else
+		bad=$((bad + 1))
+		echo "not ok $name"
+	fi
+}
+
+finish() {
+	echo "$good passed, $bad failed"
+	((good && !bad))
+	exit
 }
 
 in_copy() { make -C "$COPY" O="$OUT/obj" -j"$JOBS" "$@"; }
@@ -103,7 +115,7 @@ docs_references() {
 	return $bad
 }
 
-build=''
+build='' good=0 bad=0
 if [[ ${1-} == --build ]]; then
 	build=1
 	shift
@@ -121,7 +133,7 @@ done
 verdict "patches.kconfig all that is selected exists" kconfig_selects
 verdict "patches.maintainers the entry is in its place" maintainers_order
 verdict "patches.docs no reference to what is not there" docs_references
-[[ -n $build ]] || exit 0
+[[ -n $build ]] || finish
 progress "$OUT/configure.log" "configure the kernel" configure "${patches[0]}"
 for file in "${patches[@]}"; do
 	say "build ${file##*/}"
@@ -129,3 +141,4 @@ for file in "${patches[@]}"; do
 done
 verdict "patches.kunit by kunit.py, on user mode Linux" \
 	progress "$OUT/kunit.progress" "build and run KUnit" kunit
+finish
