@@ -489,8 +489,12 @@ PATCHES = [
      ["kconfig all that is selected exists"]),
     ("maintainers", {"tree/MAINTAINERS": "ZZ\nM:\tz\n\nIWARP MPA\nL:\tl\n"},
      ["maintainers the entry is in its place"]),
-    ("docs", {"tree/Documentation/networking/mpa.rst": "mpa-rnic.rst\n"},
-     ["docs no reference to what is not there"]),
+    *(("docs-" + name, {"tree/Documentation/networking/mpa.rst": words + "\n"},
+       ["docs no reference to what is not there"]) for name, words in (
+           ("document", "mpa-rnic.rst"), ("source", "mpa_hook.c"),
+           ("header", "``mpa_compat.h``"), ("readme", "README.md says"),
+           ("samples", "samples/mpa"), ("kbuild", "``Kbuild.compat``"),
+           ("install", "``make install``"), ("tools", "``make tools``"))),
 ]
 PATCHES_TREE = {
     "one.patch": "good\n", "two.patch": "good\n",

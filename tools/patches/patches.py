@@ -8,8 +8,9 @@ KERNEL is a kernel's source, 6.12 or later, as a folder; it is only read. OUT ge
 the patches, to be applied with git am or patch -p1, and a repository, OUT/tree, of
 the few files that they touch. The series has neither mpa_compat.h nor Kbuild: what
 the compat header selects is written out for that kernel. A patch of its own shows
-connections to ss. Out-of-order receiving comes last, with a callback of TCP's in
-place of the hook (mpa_hook.c).
+connections to ss. Out-of-order receiving comes last of the code, with a callback
+of TCP's in place of the hook (mpa_hook.c). The unit tests and the documents follow,
+whole: most files of both are about receiving in order and out of order.
 """
 
 import os
@@ -31,6 +32,10 @@ TOUCHED = ["MAINTAINERS", "net/Kconfig", "net/Makefile", "include/net/tcp.h",
 NOT_IN_TREE = re.compile(r"kunit/mpa_conn_hook\.c|.*\.mod\.c|.*\.o|.*\.cmd|"
                          r"kunit/mpa_vectors\.h|"
                          r"Documentation/networking/mpa-(rnic.*|storage)\.rst")
+
+# What the documents say of the module alone: from here up to there
+CUTS = [("mpa.rst", "Secure Boot\n===", "Settings\n==="),
+        ("mpa-design.rst", "*Lifetime of the copied", "Receive errors\n===")]
 
 
 class Bad(Exception):
@@ -60,8 +65,11 @@ def change(text, *pairs):
 
 def cut(text, begin, end):
     """Without what is from begin up to end."""
-    at = text.index(begin)
-    return text[:at] + text[text.index(end, at):]
+    left, found, rest = text.partition(begin)
+    at = rest.find(end)
+    if not found or at < 0:
+        raise Bad("not from %s to %s" % (begin.strip(), end.strip()))
+    return left + rest[at:]
 
 
 # The kernel's own names in place of those of mpa_compat.h
@@ -208,8 +216,10 @@ class Tree:
         if name in self.steps:
             self.steps[name]()
         elif name.endswith(".diff"):
-            subprocess.run(["patch", "-p1", "-s", "-N", "--no-backup-if-mismatch",
-                            "-i", os.path.join(HERE, name)], cwd=self.top,
+            # No compiler sees that patch has put words in another place
+            fuzz = "--fuzz=%d" % (0 if name == "docs.diff" else 2)
+            subprocess.run(["patch", "-p1", "-s", "-N", fuzz,
+                            "--no-backup-if-mismatch", "-i", os.path.join(HERE, name)], cwd=self.top,
                            check=True)
         elif name.startswith("<"):
             self.put(self.native.here(name[1:]), name[1:])
@@ -315,6 +325,9 @@ class Tree:
         self.put(read(HERE, "kunitconfig"), "kunit", ".kunitconfig")
 
     def docs(self):
+        for name, begin, end in CUTS:
+            path = os.path.join("Documentation/networking", name)
+            write(cut(read(self.top, path), begin, end), self.top, path)
         names = sorted(file[:-4] for file in os.listdir(
             os.path.join(TOP, "Documentation/networking"))
             if file.endswith(".rst") and not

@@ -98,7 +98,7 @@ maintainers_order() {
 	LC_ALL=C sort -f -c <<<"$near" && [[ $near == I* ]]
 }
 
-# The documents name no other that the kernel lacks
+# The documents name no other, no source and no file of this tree that the kernel lacks.
 docs_references() {
 	local dir=Documentation/networking name bad=0
 
@@ -112,6 +112,12 @@ docs_references() {
 		[[ -e $OUT/tree/$name || -e $kernel/$name ]] ||
 			{ say "a file refers to $name, which is not there"; bad=1; }
 	done
+	for name in $(cd "$OUT/tree" && grep -ohE '\<mpa_\w+\.[ch]\>' -r $dir | sort -u); do
+		[[ -n $(find "$OUT/tree" -name "$name") ]] ||
+			{ say "documents refer to $name, which is not there"; bad=1; }
+	done
+	! (cd "$OUT/tree" && grep -nE '\<(Kbuild\>|README\.md|samples/)|make (install|tools)' \
+		$dir/mpa*.rst) >&2 || bad=1
 	return $bad
 }
 
