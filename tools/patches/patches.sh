@@ -8,13 +8,15 @@
 # KERNEL is a kernel's source, 6.12 or later, or "newest", which is Debian's newest;
 # without it that of the guest's kernel.
 # --build applies one after the other to a copy, builds net/mpa with W=1 C=1 each time,
-# and runs the KUnit tests of the whole by the kernel's kunit.py (some minutes).
+# and what they touch of TCP, which may warn of no more than it did before them. Then it
+# runs the KUnit tests of the whole by the kernel's kunit.py (some minutes).
 set -euo pipefail
 . "$(dirname "$0")/../../tests/vm/lib.sh"
 . "$TOP/tests/static/static.sh"
 
 OUT=$TOP/build/patches
 COPY=$OUT/kernel	# hard links to KERNEL, with the patches applied
+TCP=(net/ipv4/tcp_input.o net/ipv4/tcp_diag.o)	# what uses the headers that change
 # CONFIG_* that sparse and the warnings are to see, beside those of the guest
 CONFIG='CONFIG_MPA=m CONFIG_MPA_KUNIT_TEST=m'
 
@@ -48,6 +50,11 @@ finish() {
 
 in_copy() { make -C "$COPY" O="$OUT/obj" -j"$JOBS" "$@"; }
 
+checked() { in_copy W=1 C=1 CF=-D__CHECK_ENDIAN__ "$@"; }
+
+# The warnings in LOG, without the lines that they are at
+warnings() { sed -nE '/(warning|error): /s/:[0-9]+(:[0-9]+)?:/:/p' "$1" | sort -u; }
+
 configure() {
 	cp -al "$kernel" "$COPY"
 	mkdir -p "$OUT/obj"
@@ -56,17 +63,19 @@ configure() {
 	patch -d "$COPY" -p1 -s --dry-run <"$1"
 	in_copy KCONFIG_ALLCONFIG="$OUT/fragments" allnoconfig
 	in_copy modules_prepare
+	checked "${TCP[@]}" >"$OUT/tcp.log" 2>&1
+	warnings "$OUT/tcp.log" >"$OUT/tcp.before"
 }
 
-# One patch more: its own folder, and TCP, without a warning
+# One patch more: its own folder without a warning, TCP without a new one
 build_patch() {
 	local log=$OUT/${1##*/}.log
 
-	patch -d "$COPY" -p1 -s <"$1"
-	in_copy KCONFIG_ALLCONFIG="$OUT/fragments" allnoconfig >"$log.config" 2>&1
-	in_copy W=1 C=1 CF=-D__CHECK_ENDIAN__ net/mpa/ >"$log" 2>&1 &&
-		in_copy net/ipv4/tcp_input.o >>"$log" 2>&1 &&
-		! grep -E '(warning|error): ' "$log" >&2
+	patch -d "$COPY" -p1 -s <"$1" || return
+	in_copy KCONFIG_ALLCONFIG="$OUT/fragments" allnoconfig >"$log.config" 2>&1 &&
+		checked net/mpa/ >"$log" 2>&1 && checked "${TCP[@]}" >"$log.tcp" 2>&1 &&
+		! grep -E '(warning|error): ' "$log" >&2 &&
+		! warnings "$log.tcp" | comm -23 - "$OUT/tcp.before" | grep . >&2
 }
 
 # Prints kunit.py's summary; its status is 1 if a test failed
