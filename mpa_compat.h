@@ -128,6 +128,42 @@ do {									\
 #define mpa_accecn_octets(tp)	((void)(tp), 0U)
 #endif
 
+/*
+ * Differences that only the RDMA core has. Newer kernels, and stable ones, walk
+ * the blocks of a region by a header apart.
+ */
+#ifdef MPA_HAVE_UMEM_BLOCKS
+#define MPA_UMEM_HEADER	"rdma/ib_umem.h"
+#else
+#define MPA_UMEM_HEADER	"rdma/iter.h"
+#endif
+
+/* Linux 7 renamed it. */
+#ifdef MPA_HAVE_UMEM_GET_VA
+#define mpa_umem_get(dev, addr, len, access) \
+	ib_umem_get_va(dev, addr, len, access)
+#else
+#define mpa_umem_get(dev, addr, len, access) \
+	ib_umem_get(dev, addr, len, access)
+#endif
+
+/*
+ * 6.17 gave reg_user_mr() a DMA handle as well: select the function whose type
+ * fits.
+ */
+#define mpa_reg_user_mr(without, with)					\
+	__builtin_choose_expr(__builtin_types_compatible_p(		\
+		typeof_member(const struct ib_device_ops, reg_user_mr),	\
+		typeof(without) *),					\
+		without, with)
+
+/* From 6.14 on the RDMA core itself says when a port comes up or goes down. */
+#ifdef MPA_HAVE_PORT_EVENTS
+#define MPA_PORT_EVENTS	true
+#else
+#define MPA_PORT_EVENTS	false
+#endif
+
 /* Up to 6.13 the module crc32c has to be there before crc32c() is called. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define MPA_CRC32C_SOFTDEP	MODULE_SOFTDEP("pre: crc32c")

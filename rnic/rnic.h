@@ -28,12 +28,15 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/mpa.h>
+#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 #include <rdma/siw-abi.h>
 
+#include "mpa_compat.h"
 #include "ddp_wire.h"
-#include "rnic_compat.h"
+
+#include MPA_UMEM_HEADER
 
 #define RNIC_VENDOR_ID		0xffffff	/* not an assigned OUI */
 

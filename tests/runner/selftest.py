@@ -298,6 +298,16 @@ def workflow_cases():
                "%s calls %s" % (path, called - targets))
 
 
+def compat_cases():
+    """Only mpa_compat.h asks what Kbuild.compat has found."""
+    top = os.path.join(TESTS, os.pardir)
+    asked = {os.path.relpath(path, top) for path in glob.glob(top + "/**/*.[ch]",
+                                                              recursive=True)
+             if not os.path.relpath(path, top).startswith("build/")
+             and "MPA_HAVE_" in text_of(path)}
+    yield ("compat.one-header", asked == {"mpa_compat.h"}, "in %s" % asked)
+
+
 def mutant_cases():
     """The breakages fit the sources as they are."""
     mutants = breakage.load("mutants/mutants.py")
@@ -546,7 +556,8 @@ def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *api_cases(), *version_cases(), *mutant_cases(),
              *lint_cases(), *harden_cases(), *matrix_cases(), *kernel_cases(),
-             *install_cases(), *prometheus_cases(), *workflow_cases(), *patches_cases()]
+             *install_cases(), *prometheus_cases(), *workflow_cases(), *patches_cases(),
+             *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
