@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * All differences between kernel versions but those of the RDMA core, which are
- * in rnic/rnic_compat.h; the module is written for Linux 6.12. Stable kernels
- * and those of distributions get changes as backports: Kbuild.compat looks in
- * their headers and defines MPA_HAVE_*. The version is compared only for what
- * is not backported.
+ * All differences between kernel versions, also for mpa_rnic; the modules are
+ * written for Linux 6.12. Stable kernels and those of distributions get changes
+ * as backports: Kbuild.compat looks in their headers and defines MPA_HAVE_*.
+ * The version is compared only for what is not backported.
  */
 #ifndef _MPA_COMPAT_H
 #define _MPA_COMPAT_H
