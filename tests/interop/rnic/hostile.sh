@@ -3,8 +3,8 @@
 # Segments that break a rule, from the test peer to a program that has posted a receive
 # of 16 octets: the Terminate names the rule and repeats the header, and the program ends.
 # (It takes a flushed receive for a message, so its status says nothing.) KUnit has each
-# rule (mpa_rnic_wire.check_test, mpa_rnic_rx.seg_test); here are one of DDP, one of a
-# queue, those of MPA, and all that concern the memory of a program.
+# rule (mpa_rnic_wire.check_test, mpa_rnic_rx.seg_test); here are those of a queue,
+# those of MPA, and all that concern the memory of a program.
 
 SIXTEEN=$(zeroes 16)
 
@@ -66,6 +66,12 @@ test_case hostile.queue.3 "no such queue" against attack 1/2/1 \
 	"$(seg_untagged 4143 3 1 0 "$SIXTEEN")"
 test_case hostile.no_receive "a second Send, and one receive" against attack 1/2/2 \
 	"$(seg_untagged 4143 0 1 0 "$SIXTEEN")" "$(seg_untagged 4143 0 2 0 aa)"
+test_case hostile.msn "a message is missing" against attack 1/2/3 \
+	"$(seg_untagged 4143 0 2 0 "$SIXTEEN")"
+test_case hostile.mo "octets of a message are missing" against attack 1/2/4 \
+	"$(seg_untagged 0143 0 1 0 aaaaaaaa)" "$(seg_untagged 4143 0 1 5 bb)"
+test_case hostile.long "a message longer than its receive" against attack 1/2/5 \
+	"$(seg_untagged 4143 0 1 0 "${SIXTEEN}aa")"
 test_case hostile.short.41.1 "shorter than a header" without_header 0/2/255 \
 	fpdu:ulpdu=41
 # A Responder sends nothing before it has had an FPDU
