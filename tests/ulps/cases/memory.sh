@@ -25,12 +25,16 @@ memory_down() {
 	rmdir $CGROUP
 } 2>/dev/null
 
-# swapping_to DISK: ext4 with a swap file. A disk in memory takes some for each block
-# that is written first, so all have been.
-swapping_to() {
+# ext4_on DISK: mounted. A disk in memory takes some for each block that is written
+# first, so all have been.
+ext4_on() {
 	dd if=/dev/zero of="$1" bs=1M count=$DISK_MB oflag=direct 2>/dev/null &&
 		mkfs.ext4 -q "$1" && mount -t ext4 "$1" /mnt || fail "no ext4"
-	dd if=/dev/zero of=/mnt/swap bs=1M count=96 2>/dev/null &&
+}
+
+# swapping: to a file of what is mounted
+swapping() {
+	dd if=/dev/zero of=/mnt/swap bs=1M count=96 conv=fsync 2>/dev/null &&
 		chmod 600 /mnt/swap && mkswap /mnt/swap >/dev/null &&
 		swapon /mnt/swap || fail "no swap"
 }
@@ -69,10 +73,10 @@ reclaims() {
 	echo "swapped in $in, out $out pages, wrote back $written," \
 		"reclaimed $(grep -c reclaim_begin: $TRACING/trace) times"
 	grep -q reclaim_begin: $TRACING/trace || fail "memory was not short"
-	[[ ! -e /mnt/swap ]] || ((in && out)) || fail "nothing was swapped"
+	((in && out)) || fail "nothing was swapped"
 }
 
-# pressed: a file on the disk, and pages in its swap
+# pressed: a file, and pages in the swap file
 pressed() {
 	mkdir -p /tmp/swapped
 	mount -t tmpfs -o size=80m swapped /tmp/swapped
@@ -82,19 +86,16 @@ pressed() {
 	load_good
 	umount /tmp/swapped || fail "umount"
 	swapoff /mnt/swap || fail "swapoff"
-	umount /mnt || fail "umount"
 }
 
 # short: for what writes to FILE
 short() {
 	wire mpa mpa
 	start "$B4" $DISK_MB
-	[[ ! -b $FILE ]] || swapping_to "$FILE"
+	[[ ! -b $FILE ]] || ext4_on "$FILE"
+	swapping
 	limited 48
-	if [[ -b $FILE ]]; then
-		reclaims pressed
-	else
-		reclaims dirty "$FILE" 96m
-	fi
+	reclaims pressed
+	[[ ! -b $FILE ]] || umount /mnt || fail "umount"
 	stop
 }

@@ -139,4 +139,4 @@ for version in 4.2 3; do
 		namespaces $version
 done
 condition_cases nfs
-test_case nfs.mpa.mpa.limited "dirty pages of a cgroup that has 48 MB" short
+test_case nfs.mpa.mpa.limited "a file and swap of a cgroup that has 48 MB" short
