@@ -30,7 +30,7 @@ patience() { if [[ -e $KCSAN ]]; then echo 600; else echo 90; fi; }
 
 # Seconds of chaos, namespaces and reloads of one round
 plan() {
-	chaos=15 spaces=4 reloads=5
+	chaos=15 spaces=2 reloads=3
 	slow || chaos=10
 	((!SECONDS_MAX)) || chaos=60 spaces=10 reloads=$((SECONDS_MAX / 6))
 	((reloads <= 100)) || reloads=100
