@@ -18,7 +18,7 @@ enum run_context {
 enum {
 	RUN_AGAIN	= 100,
 	RUN_ULPDUS	= 200,
-	RUN_LONG_ULPDUS	= 70000,
+	RUN_LONG_ULPDUS	= 135000,
 };
 
 static u32 run_calls(const struct conn_test *t)
@@ -415,6 +415,7 @@ static void run_long_source(struct conn_test *t)
 	u64 total = 0;
 	u32 i;
 
+	conn_buffers(t, SZ_4M, SZ_4M);
 	conn_open(t, CONN_INITIATOR, 0, 0);
 	msg = conn_msg(t, CONN_HDR);
 	msg->tx.next = run_long_next;
