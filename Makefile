@@ -25,8 +25,8 @@ override INSTALL_MOD_PATH := $(abspath $(or $(INSTALL_MOD_PATH),$(DESTDIR)))
 INSTALL_MOD_DIR ?= updates
 PREFIX ?= /usr
 MODDIR = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)
-DOC = $(abspath $(or $(DESTDIR),$(INSTALL_MOD_PATH)))$(PREFIX)/share/doc/mpa
-EXAMPLES = $(DOC)/examples
+DOCDIR = $(abspath $(or $(DESTDIR),$(INSTALL_MOD_PATH)))$(PREFIX)/share/doc/mpa
+EXAMPLES = $(DOCDIR)/examples
 # A directory that a package is made from has no kernel to know the modules of
 DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
@@ -82,7 +82,7 @@ uninstall: need-kdir
 	rm -f $(foreach m,mpa mpa_hello mpa_kunit mpa_ping mpa_rnic \
 		mpa_rnic_kunit, \
 		$(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko $(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko.*)
-	rm -rf $(DOC)
+	rm -rf $(DOCDIR)
 	$(DEPMOD)
 
 deb:

@@ -253,6 +253,17 @@ def install_cases():
                    "to %s: %s" % (found, done.stdout))
 
 
+def option_cases():
+    """Without variables from the caller, make gives the tests no option."""
+    top = os.path.realpath(os.path.join(TESTS, os.pardir))
+    for target in ("check", "harden", "bench", "interop", "ulps", "matrix", "patches"):
+        done = subprocess.run(["make", "-C", top, "-n", target],
+                              env={"PATH": os.environ["PATH"]}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        options = re.findall(r"^tests/\S+.*?( --\w+)", done.stdout, re.M)
+        yield "options." + target, not done.returncode and not options, done.stdout
+
+
 # What mpa.rst's line for Prometheus is to make of a file
 STAT = "MpaTxUlpdus              5\nMpaErrCrc                0\nMpaRxPinned         4096\n"
 PROM = "mpa_tx_ulpdus 5\nmpa_err_crc 0\nmpa_rx_pinned 4096\n"
@@ -556,8 +567,8 @@ def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *api_cases(), *version_cases(), *mutant_cases(),
              *lint_cases(), *harden_cases(), *matrix_cases(), *kernel_cases(),
-             *install_cases(), *prometheus_cases(), *workflow_cases(), *patches_cases(),
-             *compat_cases()]
+             *install_cases(), *option_cases(), *prometheus_cases(), *workflow_cases(),
+             *patches_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
