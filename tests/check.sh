@@ -189,8 +189,10 @@ run_jobs() {
 	if [[ -n $long ]]; then
 		job sweep job_status "sweep.full every offset, length, split and wrong bit" \
 			"$TOP/tests/core/sweep.sh"
-		job kunit-long job_kunit "${flavour:-plain}" kunit-long 600 \
-			"mpa_conn.run a source of 4 GB"
+		# On the debug kernel the kernel's watch takes it for a task that hangs
+		[[ ${flavour:-plain} != plain ]] ||
+			job kunit-long job_kunit plain kunit-long 600 \
+				"mpa_conn.run a source of 4 GB"
 	else
 		job sweep job_status "sweep.sample offsets, lengths, splits and wrong bits" \
 			"$TOP/tests/core/sweep.sh" -q
