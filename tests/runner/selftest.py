@@ -162,16 +162,11 @@ def counter_cases():
 
 def api_cases():
     """The reference has the kernel-doc of each file that exports functions."""
-    top = os.path.join(TESTS, os.pardir)
-    exports = set()
-    for name in glob.glob(os.path.join(top, "mpa_*.c")):
-        with open(name, encoding="utf-8") as source:
-            if "EXPORT_SYMBOL_GPL(" in source.read():
-                exports.add(os.path.basename(name))
-    with open(os.path.join(top, "Documentation", "networking", "mpa-api.rst"),
-              encoding="utf-8") as text:
-        named = set(re.findall(r"^\.\. kernel-doc:: (mpa_\w+\.c)\n   :export:$",
-                               text.read(), re.M))
+    sources = glob.glob(os.path.join(TESTS, os.pardir, "mpa_*.c"))
+    exports = {name for name in map(os.path.basename, sources)
+               if "EXPORT_SYMBOL_GPL(" in text_of(name)}
+    named = set(re.findall(r"^\.\. kernel-doc:: (mpa_\w+\.c)\n   :export:$",
+                           text_of("Documentation/networking/mpa-api.rst"), re.M))
     yield ("docs.api", exports and exports == named,
            "exports and mpa-api.rst differ in %s" % (exports ^ named))
 
