@@ -14,6 +14,7 @@
 #include <linux/mm_types.h>
 #include <linux/types.h>
 #include <linux/uio.h>
+#include <linux/unaligned.h>
 #include <net/mpa.h>
 #include "mpa_wire.h"
 
@@ -99,6 +100,24 @@ static inline u32 mpa_fpdu_size(u64 pos, u32 len, bool markers)
 u32 mpa_fpdu_fill(u64 pos, u32 room, bool markers);
 u32 mpa_mulpdu_of(u32 emss, bool markers);
 
+/**
+ * mpa_fpdu_exact() - ULPDU_Length of an FPDU that fills some room
+ * @pos: stream position of its first octet, a multiple of four
+ * @room: octets that the FPDU is to take
+ * @markers: markers are in use
+ *
+ * Return: octets of the longest such ULPDU, at least %MPA_MULPDU_MIN; 0 if
+ *	there is none
+ */
+static inline u32 mpa_fpdu_exact(u64 pos, u32 room, bool markers)
+{
+	u32 len = mpa_fpdu_fill(pos, room, markers);
+
+	if (len < MPA_MULPDU_MIN || mpa_fpdu_size(pos, len, markers) != room)
+		return 0;
+	return len;
+}
+
 /* mpa_fpdu_enc.c APIs: */
 
 /**
@@ -144,6 +163,37 @@ int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 		    struct iov_iter *data, u32 len);
 int mpa_fpdu_copy(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 		  struct iov_iter *data, u32 len);
+
+/**
+ * struct mpa_cut - header of the ULPDUs that are cut from a message
+ * @template: where its counter is
+ * @count: the counter of the next ULPDU
+ * @hdr_len: octets of the header
+ * @hdr: the header; its counter is written when a ULPDU is cut
+ */
+struct mpa_cut {
+	const struct mpa_template	*template;
+	u64				count;
+	u32				hdr_len;
+	u8				hdr[MPA_TEMPLATE_HDR];
+};
+
+/* ULPDU_Length and the longest header */
+#define MPA_CUT_HEAD	(MPA_LENGTH_SIZE + MPA_TEMPLATE_HDR)
+
+/* Write the counter of the next ULPDU into its header, which is at @hdr. */
+static inline void mpa_cut_count(const struct mpa_cut *cut, void *hdr)
+{
+	if (cut->template->count_size == sizeof(u64))
+		put_unaligned_be64(cut->count, hdr + cut->template->count_at);
+	else
+		put_unaligned_be32(cut->count, hdr + cut->template->count_at);
+}
+
+u32 mpa_fpdu_encode_run(struct mpa_enc *enc, struct mpa_cut *cut,
+			struct iov_iter *data, u32 left, u32 size, u32 nr);
+u32 mpa_fpdu_gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
+			struct iov_iter *data, u32 len, u32 nr);
 
 #define MPA_GATHER_HDR	64	/* longest header, copied, in octets */
 #define MPA_GATHER_MIN	3	/* entries: head, ULPDU, tail */

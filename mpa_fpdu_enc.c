@@ -354,8 +354,9 @@ static __always_inline void flat_copy(struct flat *f, const void *from, u32 len)
 	}
 }
 
-static void flat_begin(struct flat *f, const struct mpa_enc *enc, u8 *p,
-		       u32 len)
+static __always_inline void flat_begin(struct flat *f,
+				       const struct mpa_enc *enc, u8 *p,
+				       u32 len)
 {
 	f->p = p;
 	if (mpa_marker_leads(enc->pos, enc->markers)) {
@@ -368,8 +369,8 @@ static void flat_begin(struct flat *f, const struct mpa_enc *enc, u8 *p,
 	f->p += MPA_LENGTH_SIZE;
 }
 
-static void flat_end(struct flat *f, const struct mpa_enc *enc, const u8 *start,
-		     u32 pad)
+static __always_inline void flat_end(struct flat *f, const struct mpa_enc *enc,
+				     const u8 *start, u32 pad)
 {
 	u32 crc = MPA_CRC_INIT;
 	__le32 field;
@@ -484,6 +485,48 @@ int mpa_fpdu_encode(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_encode);
 
+/**
+ * mpa_fpdu_encode_run - Lay out FPDUs of one length, cut from a message
+ * @enc: encoder
+ * @cut: header of their ULPDUs; its counter is advanced
+ * @data: their octets, which mpa_iter_is_flat(); advanced
+ * @left: octets of @data; the last one is not taken
+ * @size: length of each FPDU
+ * @nr: most FPDUs
+ *
+ * Return: the number of FPDUs laid out, less than @nr if @left is reached, if
+ *	the next FPDU cannot have that length, or if mpa_fpdu_encode() has to
+ *	lay it out, for lack of room in @enc->frag
+ */
+u32 mpa_fpdu_encode_run(struct mpa_enc *enc, struct mpa_cut *cut,
+			struct iov_iter *data, u32 left, u32 size, u32 nr)
+{
+	struct page_frag *frag = &enc->frag;
+	u32 n, len;
+	u8 *start;
+
+	if (!frag->page || enc->nr == enc->max)
+		return 0;
+	nr = min(nr, (frag->size - frag->offset) / size);
+	start = page_address(frag->page) + frag->offset;
+	for (n = 0; n < nr; n++, start += size, enc->pos += size) {
+		len = mpa_fpdu_exact(enc->pos, size, enc->markers);
+		if (!len || len - cut->hdr_len >= left)
+			break;
+		len -= cut->hdr_len;
+		mpa_cut_count(cut, cut->hdr);
+		flat_fpdu(enc, start, cut->hdr, cut->hdr_len, data, len);
+		cut->count += len;
+		left -= len;
+	}
+	/* There is an entry for them. */
+	if (n)
+		layout_append(enc, frag->page, frag->offset, n * size);
+	frag->offset += n * size;
+	return n;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_encode_run);
+
 /*
  * Add @len octets at @p. If there is an FPDU before, its tail ends at @p, and
  * its last entry grows.
@@ -536,8 +579,9 @@ static __always_inline struct kvec *gather_iter(struct mpa_enc *enc,
 	return kv;
 }
 
-static void gather_tail(struct mpa_enc *enc, struct kvec *kv, u8 *p, u32 pad,
-			u32 crc)
+/* Lay out the tail at @p, with @kv for it. Returns where it ends. */
+static __always_inline u8 *gather_tail(const struct mpa_enc *enc,
+				       struct kvec *kv, u8 *p, u32 pad, u32 crc)
 {
 	__le32 field = 0;
 
@@ -550,8 +594,7 @@ static void gather_tail(struct mpa_enc *enc, struct kvec *kv, u8 *p, u32 pad,
 	memcpy(p + pad, &field, MPA_CRC_SIZE);
 	kv->iov_base = p;
 	kv->iov_len = pad + MPA_CRC_SIZE;
-	enc->kv_next = kv + 1;
-	enc->buf = p + pad + MPA_CRC_SIZE;
+	return p + pad + MPA_CRC_SIZE;
 }
 
 /**
@@ -594,11 +637,106 @@ int mpa_fpdu_gather(struct mpa_enc *enc, const void *hdr, u32 hdr_len,
 			enc->kv_next[-1].iov_len -= head;
 		return -ENOBUFS;
 	}
-	gather_tail(enc, kv, p + head, pad, crc);
+	enc->buf = gather_tail(enc, kv, p + head, pad, crc);
+	enc->kv_next = kv + 1;
 	enc->pos += head + len + pad + MPA_CRC_SIZE;
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_gather);
+
+/*
+ * How many FPDUs gather_run() can list, at most @nr: as there is room for, and
+ * as have their @len octets in the entry where @data stands.
+ */
+static u32 gather_run_max(const struct mpa_enc *enc,
+			  const struct iov_iter *data, u32 len, u32 nr)
+{
+	u32 entries = enc->kv_end - enc->kv_next;
+	u32 octets = enc->buf_end - enc->buf;
+	size_t left;
+
+	/* The first of a train begins an entry. */
+	if (enc->kv_next == enc->kv)
+		return 0;
+	left = iov_iter_is_kvec(data) ? data->kvec->iov_len :
+					data->bvec->bv_len;
+	left -= data->iov_offset;
+	nr = min3(nr, entries / 2, octets / (MPA_CUT_HEAD + MPA_TAIL_MAX));
+	return min_t(size_t, nr, left / len);
+}
+
+/* List @nr FPDUs of which each has @len octets of data, from @from on. */
+static void gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
+		       const void *from, u32 len, u32 nr)
+{
+	u32 same = MPA_LENGTH_SIZE + cut->template->count_at;
+	u32 head = MPA_LENGTH_SIZE + cut->hdr_len;
+	u32 pad = mpa_pad_size(cut->hdr_len + len);
+	u32 crc_same = 0, crc = 0;
+	u8 first[MPA_CUT_HEAD];
+	struct kvec *kv = enc->kv_next;
+	struct kvec *end = kv + 2 * nr;
+	u8 *p = enc->buf;
+
+	put_unaligned_be16(cut->hdr_len + len, first);
+	memcpy(first + MPA_LENGTH_SIZE, cut->hdr, MPA_TEMPLATE_HDR);
+	/* The octets before the counter are the same in each head. */
+	if (enc->crc)
+		crc_same = mpa_crc_update(MPA_CRC_INIT, first, same);
+
+	for (; kv < end; kv += 2, from += len, cut->count += len) {
+		/* A constant length, so that no function is called */
+		memcpy(p, first, MPA_CUT_HEAD);
+		mpa_cut_count(cut, p + MPA_LENGTH_SIZE);
+		kv[-1].iov_len += head;
+		kv[0].iov_base = (void *)from;
+		kv[0].iov_len = len;
+		if (enc->crc) {
+			crc = mpa_crc_update(crc_same, p + same, head - same);
+			crc = mpa_crc_update(crc, from, len);
+		}
+		p = gather_tail(enc, kv + 1, p + head, pad, crc);
+	}
+	enc->pos += nr * (head + len + pad + MPA_CRC_SIZE);
+	enc->kv_next = kv;
+	enc->buf = p;
+}
+
+/**
+ * mpa_fpdu_gather_run - List the pieces of FPDUs of one length, cut likewise
+ * @enc: encoder
+ * @cut: header of their ULPDUs; its counter is advanced
+ * @data: their octets; advanced. It has as many as are asked for.
+ * @len: octets to take from @data for each
+ * @nr: number of FPDUs
+ *
+ * As mpa_fpdu_gather() for each FPDU.
+ *
+ * Return: the number of FPDUs listed, less than @nr if @enc has too few entries
+ *	or too little memory
+ */
+u32 mpa_fpdu_gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
+			struct iov_iter *data, u32 len, u32 nr)
+{
+	u32 done, n, taken;
+	const void *from;
+
+	for (done = 0; done < nr; done += n) {
+		n = gather_run_max(enc, data, len, nr - done);
+		if (likely(n)) {
+			from = iter_take(data, n * len, &taken);
+			gather_run(enc, cut, from, len, n);
+			continue;
+		}
+		mpa_cut_count(cut, cut->hdr);
+		if (mpa_fpdu_gather(enc, cut->hdr, cut->hdr_len, data, len))
+			break;
+		cut->count += len;
+		n = 1;
+	}
+	return done;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_gather_run);
 
 /**
  * mpa_fpdu_copy - Copy an FPDU to the encoder's own memory

@@ -48,13 +48,7 @@ static u32 mpa_train_fill(const struct mpa_train *train, u32 room)
 /* Length of a ULPDU whose FPDU fills a segment at this position, or 0 */
 static u32 mpa_train_fit(const struct mpa_train *train)
 {
-	u32 len = mpa_train_fill(train, train->emss);
-
-	if (len < MPA_MULPDU_MIN ||
-	    mpa_fpdu_size(train->enc.pos, len, train->enc.markers) !=
-	    train->emss)
-		return 0;
-	return len;
+	return mpa_fpdu_exact(train->enc.pos, train->emss, train->enc.markers);
 }
 
 static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
@@ -66,7 +60,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	if (!train)
 		return NULL;
 	/* One by one: to clear all of it costs more than the rest of this. */
-	train->hdr_of = NULL;
+	train->cut_of = NULL;
 	train->open = NULL;
 	train->left = 0;
 	train->octets = 0;
@@ -236,14 +230,16 @@ static u64 mpa_template_count(const struct mpa_tx *tx)
 	return get_unaligned_be32(count);
 }
 
-/* train->hdr becomes the header of ULPDUs of @tx that are not the last. */
+/* train->cut becomes that of ULPDUs of @tx that are not the last. */
 static void mpa_cut_begin(struct mpa_train *train, const struct mpa_tx *tx)
 {
-	if (train->hdr_of == tx)
+	if (train->cut_of == tx)
 		return;
-	train->hdr_of = tx;
-	memcpy(train->hdr, tx->hdr, tx->hdr_len);
-	train->count = mpa_template_count(tx) + tx->cut;
+	train->cut_of = tx;
+	train->cut.template = tx->template;
+	train->cut.count = mpa_template_count(tx) + tx->cut;
+	train->cut.hdr_len = tx->hdr_len;
+	memcpy(train->cut.hdr, tx->hdr, tx->hdr_len);
 }
 
 /* Cut @len octets from @tx, as the next ULPDU, with its header. */
@@ -251,13 +247,8 @@ static __always_inline void mpa_cut(struct mpa_train *train,
 				    const struct mpa_tx *tx, u32 len,
 				    struct mpa_piece *piece)
 {
-	void *count = train->hdr + tx->template->count_at;
-
-	if (tx->template->count_size == sizeof(u64))
-		put_unaligned_be64(train->count, count);
-	else
-		put_unaligned_be32(train->count, count);
-	piece->hdr = train->hdr;
+	mpa_cut_count(&train->cut, train->cut.hdr);
+	piece->hdr = train->cut.hdr;
 	piece->hdr_len = tx->hdr_len;
 	piece->len = len;
 	piece->last = false;
@@ -267,7 +258,7 @@ static __always_inline void mpa_cut(struct mpa_train *train,
 static __always_inline void mpa_cut_done(struct mpa_train *train,
 					 struct mpa_tx *tx, u32 len)
 {
-	train->count += len;
+	train->cut.count += len;
 	tx->cut += len;
 	tx->len -= len;
 }
@@ -310,7 +301,7 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
 	mpa_cut(train, tx, min(tx->len, room), piece);
 	piece->last = tx->len <= room && mpa_tx_is_whole(tx);
 	if (piece->last)
-		*train->hdr |= tx->template->last;
+		*train->cut.hdr |= tx->template->last;
 	else
 		tx->state |= MPA_TX_LONG;
 	return 1;
@@ -596,32 +587,44 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 }
 
 /*
- * The same for a message with a template. Its last octets, of which
- * mpa_train_cut() knows whether others follow, are not for this.
+ * Gather up to @nr ULPDUs of @tx that each fill a segment, but not its last
+ * octets. Returns how many.
  */
-static int mpa_train_cut_run(struct mpa_conn *conn, struct mpa_tx *tx)
+static u32 mpa_cut_gather(struct mpa_train *train, struct mpa_tx *tx, u32 nr)
+{
+	u32 len = train->exact - tx->hdr_len;
+
+	if (!train->exact || len >= tx->len ||
+	    !mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data, len))
+		return 0;
+	return mpa_fpdu_gather_run(&train->enc, &train->cut, &tx->data, len,
+				   min(nr, (tx->len - 1) / len));
+}
+
+/*
+ * As mpa_train_lay_run() for a message with a template, in one loop of the
+ * encoder. Its last octets, of which mpa_train_cut() knows whether others
+ * follow, are not for this.
+ */
+static void mpa_train_cut_run(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	struct mpa_train *train = conn->tx.train;
 	u32 most = mpa_train_segments(train);
-	struct mpa_piece piece;
-	int ret = 0;
-	u32 n, max;
+	u64 count;
+	u32 n = 0;
 
 	mpa_cut_begin(train, tx);
-	for (n = 0; n < most; n++) {
-		max = mpa_train_exact(train);
-		if (!max || max - tx->hdr_len >= tx->len)
-			break;
-		mpa_cut(train, tx, max - tx->hdr_len, &piece);
-		ret = mpa_train_try(train, tx, &piece);
-		if (ret)
-			break;
-		mpa_cut_done(train, tx, piece.len);
-	}
+	count = train->cut.count;
+	if (train->gather)
+		n = mpa_cut_gather(train, tx, most);
+	else if (mpa_iter_is_flat(&tx->data))
+		n = mpa_fpdu_encode_run(&train->enc, &train->cut, &tx->data,
+					tx->len, train->emss, most);
+	tx->cut += train->cut.count - count;
+	tx->len -= train->cut.count - count;
 	mpa_train_add_run(conn, n);
 	if (n)
 		tx->state |= MPA_TX_LONG;
-	return min(ret, 0);
 }
 
 /*
@@ -764,9 +767,10 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
 			break;
 		err = 0;
 		if (mpa_train_can_run(conn, tx)) {
-			err = tx->flags & MPA_TX_TEMPLATE ?
-			      mpa_train_cut_run(conn, tx) :
-			      mpa_train_lay_run(conn, tx);
+			if (tx->flags & MPA_TX_TEMPLATE)
+				mpa_train_cut_run(conn, tx);
+			else
+				err = mpa_train_lay_run(conn, tx);
 			if (err || mpa_train_full(train))
 				continue;
 		}

@@ -63,9 +63,8 @@ struct mpa_record {
  * struct mpa_train - FPDUs laid out or gathered, in records
  * @enc: encoder; its bv is @bv, its kv is @kv
  * @iter: octets that TCP has not taken yet
- * @hdr: header of the ULPDU that was cut last by a template
- * @hdr_of: the message that has this template, or NULL
- * @count: the counter in the header of its next ULPDU
+ * @cut: how the message @cut_of is cut, if that has a template
+ * @cut_of: that message, or NULL
  * @open: record that FPDUs can be added to, or NULL
  * @left: octets left in the last segment of @open
  * @octets: octets in the train so far
@@ -90,9 +89,8 @@ struct mpa_record {
 struct mpa_train {
 	struct mpa_enc		enc;
 	struct iov_iter		iter;
-	u8			hdr[MPA_TEMPLATE_HDR];
-	const struct mpa_tx	*hdr_of;
-	u64			count;
+	struct mpa_cut		cut;
+	const struct mpa_tx	*cut_of;
 	struct mpa_record	*open;
 	u32			left;
 	u32			octets;

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <linux/uio.h>
+#include <linux/unaligned.h>
 #include "mpa_case.h"
 #include "mpa_fpdu.h"
 #include "mpa_ref.h"
@@ -811,6 +812,138 @@ static void tx_can_gather(struct kunit *test)
 	EXPECT_FALSE(t, mpa_fpdu_can_gather(&t->enc, 0, &data, 1));
 }
 
+/* Runs: FPDUs of one length, cut from a message */
+
+enum {
+	TX_RUN		= 20,		/* FPDUs */
+	TX_RUN_SIZE	= 1448,
+	TX_RUN_DATA	= 30000,	/* octets to cut */
+};
+
+struct tx_run {
+	const char		*desc;
+	enum tx_way		way;
+	bool			markers;
+	bool			crc;
+	struct mpa_template	template;
+	u32			hdr_len;
+	u32			entry;	/* octets of an entry */
+};
+
+static const struct tx_run tx_runs[] = {
+	{ "gathered, one entry", GATHER, false, true, { 14, 4 }, 18, 30000 },
+	{ "gathered, counter of 8", GATHER, false, true, { 6, 8 }, 14, 30000 },
+	{ "gathered, counter in front", GATHER, false, true, { 0, 4 }, 32,
+	  30000 },
+	{ "gathered, without CRC", GATHER, false, false, { 14, 4 }, 18, 30000 },
+	{ "gathered, pages", GATHER, false, true, { 14, 4 }, 18, 4096 },
+	{ "gathered, short entries", GATHER, false, true, { 14, 4 }, 18, 700 },
+	{ "MK-09 MK-16: laid out", COPY, true, true, { 14, 4 }, 18, 30000 },
+	{ "MK-09 MK-16: laid out, pages", COPY, true, true, { 6, 8 }, 14,
+	  4096 },
+	{ "MK-08: laid out, pages", COPY, false, true, { 14, 4 }, 18, 4096 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tx_run, tx_runs, desc);
+
+/* The octets of t->ulpdu from MPA_TEMPLATE_HDR on, in entries */
+static void tx_run_data(struct tx_test *t, const struct tx_run *r,
+			struct iov_iter *data)
+{
+	u32 at, n = 0;
+
+	for (at = 0; at < TX_RUN_DATA; at += r->entry) {
+		t->seg_kv[n].iov_base = t->ulpdu + MPA_TEMPLATE_HDR + at;
+		t->seg_kv[n++].iov_len = min(r->entry, TX_RUN_DATA - at);
+	}
+	iov_iter_kvec(data, ITER_SOURCE, t->seg_kv, n, TX_RUN_DATA);
+}
+
+/* Have the reference send the FPDUs. Returns how many octets they took. */
+static u32 tx_run_want(struct tx_test *t, const struct tx_run *r, u64 pos,
+		       u64 count)
+{
+	u32 at = 0, k, len;
+	u8 ulpdu[TX_RUN_SIZE];
+
+	for (k = 0; k < TX_RUN; k++, pos += TX_RUN_SIZE, at += len) {
+		len = mpa_fpdu_fill(pos, TX_RUN_SIZE, r->markers) - r->hdr_len;
+		memcpy(ulpdu, t->ulpdu, r->hdr_len);
+		if (r->template.count_size == 8)
+			put_unaligned_be64(count + at,
+					   ulpdu + r->template.count_at);
+		else
+			put_unaligned_be32(count + at,
+					   ulpdu + r->template.count_at);
+		memcpy(ulpdu + r->hdr_len, t->ulpdu + MPA_TEMPLATE_HDR + at,
+		       len);
+		tx_want(t, pos, ulpdu, r->hdr_len + len);
+	}
+	return at;
+}
+
+/* Headers, CRCs and places are those of FPDUs that are sent one by one. */
+static void tx_cut_run(struct kunit *test)
+{
+	const struct tx_run *r = test->param_value;
+	struct tx_test *t = test->priv;
+	struct mpa_cut cut = {
+		.template = &r->template, .count = U32_MAX - 5000,
+		.hdr_len = r->hdr_len,
+	};
+	struct iov_iter data;
+	u32 n, len, want;
+
+	tx_begin(t, 512, r->markers, r->crc);
+	ASSERT_EQ(t, 0, tx_send(t, r->way, 100, 0));
+	memcpy(cut.hdr, t->ulpdu, r->hdr_len);
+	tx_run_data(t, r, &data);
+	want = tx_run_want(t, r, t->enc.pos, cut.count);
+	len = mpa_fpdu_fill(0, TX_RUN_SIZE, false) - r->hdr_len;
+	if (r->way == GATHER)
+		n = mpa_fpdu_gather_run(&t->enc, &cut, &data, len, TX_RUN);
+	else
+		n = mpa_fpdu_encode_run(&t->enc, &cut, &data, TX_RUN_DATA,
+					TX_RUN_SIZE, TX_RUN);
+	ASSERT_EQ(t, TX_RUN, n);
+	EXPECT_EQ(t, TX_RUN_DATA - want, iov_iter_count(&data));
+	EXPECT_EQ(t, U32_MAX - 5000ULL + want, cut.count);
+	EXPECT_EQ(t, 512 + t->size, t->enc.pos);
+	tx_expect_first(t, r->way, t->size, r->way == GATHER ? 100 + want : 0,
+			r->desc);
+}
+
+/* A run ends where there are no entries, no memory, or no octets left. */
+static void tx_run_ends(struct kunit *test)
+{
+	static const struct tx_run r = {
+		.template = { 14, 4 }, .hdr_len = 18, .entry = TX_RUN_DATA,
+	};
+	struct tx_test *t = test->priv;
+	struct mpa_cut cut = { .template = &r.template, .hdr_len = 18 };
+	struct iov_iter data;
+
+	tx_begin(t, 0, false, true);
+	tx_run_data(t, &r, &data);
+	t->enc.kv_end = t->enc.kv + 10;
+	EXPECT_EQ(t, 4, mpa_fpdu_gather_run(&t->enc, &cut, &data, 1000, 20));
+	EXPECT_EQ(t, TX_RUN_DATA - 4000, iov_iter_count(&data));
+	EXPECT_EQ(t, 4000, cut.count);
+
+	t->enc.kv_end = t->enc.kv + TX_ENTRIES;
+	t->enc.buf_end = t->enc.buf + 100;
+	EXPECT_EQ(t, 3, mpa_fpdu_gather_run(&t->enc, &cut, &data, 1000, 20));
+	EXPECT_EQ(t, 7000, cut.count);
+
+	tx_begin(t, 0, true, true);
+	EXPECT_EQ(t, 0, mpa_fpdu_encode_run(&t->enc, &cut, &data, 9000, 512,
+					    20));
+	ASSERT_EQ(t, 0, tx_send(t, COPY, 100, 0));
+	EXPECT_EQ(t, 1, mpa_fpdu_encode_run(&t->enc, &cut, &data, 968, 512,
+					    20));
+	EXPECT_EQ(t, 7000 + 968 / 2, cut.count);
+}
+
 struct tx_mulpdu {
 	const char	*desc;
 	u32		emss;
@@ -867,6 +1000,8 @@ static struct kunit_case tx_cases[] = {
 		 "FR-01 FR-02 FR-05 SZ-05: gathered FPDUs, all lengths"),
 	KUNIT_CASE(tx_gather_stream),
 	KUNIT_CASE(tx_can_gather),
+	KUNIT_CASE_PARAM(tx_cut_run, tx_run_gen_params),
+	KUNIT_CASE(tx_run_ends),
 	KUNIT_CASE_PARAM(tx_known_mulpdu, tx_mulpdu_gen_params),
 	{}
 };

@@ -86,6 +86,12 @@ static inline void put_unaligned_be32(u32 val, void *p)
 	put_unaligned_be16(val, (u8 *)p + 2);
 }
 
+static inline void put_unaligned_be64(u64 val, void *p)
+{
+	put_unaligned_be32(val >> 32, p);
+	put_unaligned_be32(val, (u8 *)p + 4);
+}
+
 u32 crc32c(u32 crc, const void *data, unsigned int len);
 
 /* for struct fields in <net/mpa.h> only */
