@@ -341,6 +341,12 @@ static __always_inline void flat_marker(struct flat *f)
 	f->fpduptr += MPA_MARKER_INTERVAL;
 }
 
+/* Octets from @f->p to the next marker */
+static __always_inline size_t flat_room(const struct flat *f)
+{
+	return f->marker - f->p;
+}
+
 static __always_inline void flat_copy(struct flat *f, const void *from, u32 len)
 {
 	u32 n;
@@ -348,9 +354,34 @@ static __always_inline void flat_copy(struct flat *f, const void *from, u32 len)
 	for (; len; len -= n, from += n) {
 		if (f->p == f->marker)
 			flat_marker(f);
-		n = min_t(size_t, len, f->marker - f->p);
+		n = min_t(size_t, len, flat_room(f));
 		memcpy(f->p, from, n);
 		f->p += n;
+	}
+}
+
+/* Copy the header of @cut, to an FPDU that is longer than cut->hdr. */
+static __always_inline void flat_copy_cut(struct flat *f,
+					  const struct mpa_cut *cut)
+{
+	if (unlikely(flat_room(f) < cut->hdr_len)) {
+		flat_copy(f, cut->hdr, cut->hdr_len);
+		return;
+	}
+	/* A constant length, so that no function is called */
+	memcpy(f->p, cut->hdr, MPA_TEMPLATE_HDR);
+	f->p += cut->hdr_len;
+}
+
+static __always_inline void flat_copy_iter(struct flat *f,
+					   struct iov_iter *from, u32 len)
+{
+	const void *p;
+	u32 n;
+
+	for (; len; len -= n) {
+		p = iter_take(from, len, &n);
+		flat_copy(f, p, n);
 	}
 }
 
@@ -392,18 +423,12 @@ static __always_inline void flat_fpdu(const struct mpa_enc *enc, u8 *start,
 				      const void *hdr, u32 hdr_len,
 				      struct iov_iter *data, u32 len)
 {
-	u32 pad = mpa_pad_size(hdr_len + len);
 	struct flat f;
-	const void *p;
-	u32 n;
 
 	flat_begin(&f, enc, start, hdr_len + len);
 	flat_copy(&f, hdr, hdr_len);
-	for (; len; len -= n) {
-		p = iter_take(data, len, &n);
-		flat_copy(&f, p, n);
-	}
-	flat_end(&f, enc, start, pad);
+	flat_copy_iter(&f, data, len);
+	flat_end(&f, enc, start, mpa_pad_size(hdr_len + len));
 }
 
 /* The common case: enc->frag has room for the whole FPDU. */
@@ -502,6 +527,7 @@ u32 mpa_fpdu_encode_run(struct mpa_enc *enc, struct mpa_cut *cut,
 			struct iov_iter *data, u32 left, u32 size, u32 nr)
 {
 	struct page_frag *frag = &enc->frag;
+	struct flat f;
 	u32 n, len;
 	u8 *start;
 
@@ -513,9 +539,12 @@ u32 mpa_fpdu_encode_run(struct mpa_enc *enc, struct mpa_cut *cut,
 		len = mpa_fpdu_exact(enc->pos, size, enc->markers);
 		if (!len || len - cut->hdr_len >= left)
 			break;
-		len -= cut->hdr_len;
+		flat_begin(&f, enc, start, len);
 		mpa_cut_count(cut, cut->hdr);
-		flat_fpdu(enc, start, cut->hdr, cut->hdr_len, data, len);
+		flat_copy_cut(&f, cut);
+		len -= cut->hdr_len;
+		flat_copy_iter(&f, data, len);
+		flat_end(&f, enc, start, mpa_pad_size(cut->hdr_len + len));
 		cut->count += len;
 		left -= len;
 	}

@@ -859,14 +859,14 @@ static void tx_run_data(struct tx_test *t, const struct tx_run *r,
 	iov_iter_kvec(data, ITER_SOURCE, t->seg_kv, n, TX_RUN_DATA);
 }
 
-/* Have the reference send the FPDUs. Returns how many octets they took. */
+/* Have the reference send @nr FPDUs. Returns how many octets they took. */
 static u32 tx_run_want(struct tx_test *t, const struct tx_run *r, u64 pos,
-		       u64 count)
+		       u64 count, u32 nr)
 {
 	u32 at = 0, k, len;
 	u8 ulpdu[TX_RUN_SIZE];
 
-	for (k = 0; k < TX_RUN; k++, pos += TX_RUN_SIZE, at += len) {
+	for (k = 0; k < nr; k++, pos += TX_RUN_SIZE, at += len) {
 		len = mpa_fpdu_fill(pos, TX_RUN_SIZE, r->markers) - r->hdr_len;
 		memcpy(ulpdu, t->ulpdu, r->hdr_len);
 		if (r->template.count_size == 8)
@@ -882,11 +882,13 @@ static u32 tx_run_want(struct tx_test *t, const struct tx_run *r, u64 pos,
 	return at;
 }
 
-/* Headers, CRCs and places are those of FPDUs that are sent one by one. */
-static void tx_cut_run(struct kunit *test)
+/*
+ * Headers, CRCs and places of @nr FPDUs, after one at @pos, are those of FPDUs
+ * that are sent one by one.
+ */
+static void tx_run_at(struct tx_test *t, const struct tx_run *r, u64 pos,
+		      u32 nr)
 {
-	const struct tx_run *r = test->param_value;
-	struct tx_test *t = test->priv;
 	struct mpa_cut cut = {
 		.template = &r->template, .count = U32_MAX - 5000,
 		.hdr_len = r->hdr_len,
@@ -894,23 +896,46 @@ static void tx_cut_run(struct kunit *test)
 	struct iov_iter data;
 	u32 n, len, want;
 
-	tx_begin(t, 512, r->markers, r->crc);
+	tx_begin(t, pos, r->markers, r->crc);
 	ASSERT_EQ(t, 0, tx_send(t, r->way, 100, 0));
 	memcpy(cut.hdr, t->ulpdu, r->hdr_len);
 	tx_run_data(t, r, &data);
-	want = tx_run_want(t, r, t->enc.pos, cut.count);
+	want = tx_run_want(t, r, t->enc.pos, cut.count, nr);
 	len = mpa_fpdu_fill(0, TX_RUN_SIZE, false) - r->hdr_len;
 	if (r->way == GATHER)
-		n = mpa_fpdu_gather_run(&t->enc, &cut, &data, len, TX_RUN);
+		n = mpa_fpdu_gather_run(&t->enc, &cut, &data, len, nr);
 	else
 		n = mpa_fpdu_encode_run(&t->enc, &cut, &data, TX_RUN_DATA,
-					TX_RUN_SIZE, TX_RUN);
-	ASSERT_EQ(t, TX_RUN, n);
+					TX_RUN_SIZE, nr);
+	ASSERT_EQ(t, nr, n);
 	EXPECT_EQ(t, TX_RUN_DATA - want, iov_iter_count(&data));
 	EXPECT_EQ(t, U32_MAX - 5000ULL + want, cut.count);
-	EXPECT_EQ(t, 512 + t->size, t->enc.pos);
+	EXPECT_EQ(t, pos + t->size, t->enc.pos);
 	tx_expect_first(t, r->way, t->size, r->way == GATHER ? 100 + want : 0,
 			r->desc);
+}
+
+static void tx_cut_run(struct kunit *test)
+{
+	tx_run_at(test->priv, test->param_value, 512, TX_RUN);
+}
+
+/*
+ * Markers before, in and after the header of an FPDU in a run, which begins 108
+ * octets after pos.
+ */
+static void tx_run_header(struct kunit *test)
+{
+	static const struct tx_run r = {
+		"MK-09 MK-16", COPY, true, true, { 24, 8 }, 32, TX_RUN_DATA,
+	};
+	struct tx_test *t = test->priv;
+	u32 pos;
+
+	for (pos = 352; pos <= 512 - 108; pos += 4) {
+		t->enc.frag.offset = 0;	/* tx_begin() drops what is there. */
+		tx_run_at(t, &r, pos, 1);
+	}
 }
 
 /* A run ends where there are no entries, no memory, or no octets left. */
@@ -1001,6 +1026,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(tx_gather_stream),
 	KUNIT_CASE(tx_can_gather),
 	KUNIT_CASE_PARAM(tx_cut_run, tx_run_gen_params),
+	KUNIT_CASE(tx_run_header),
 	KUNIT_CASE(tx_run_ends),
 	KUNIT_CASE_PARAM(tx_known_mulpdu, tx_mulpdu_gen_params),
 	{}
