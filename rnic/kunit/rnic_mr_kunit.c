@@ -265,6 +265,36 @@ static void gaps_test(struct kunit *test)
 	rk_mr_free(rk, to_mr(ib));
 }
 
+/* The kernel's ULPs alone call it: each of its allocations fails once. */
+static void nomem_test(struct kunit *test)
+{
+#ifdef CONFIG_FAULT_INJECTION
+	struct rnic_kunit *rk = test->priv;
+	int nth = 0, failed = 0, left;
+	struct ib_mr *ib;
+
+	do {
+		current->fail_nth = ++nth;
+		ib = rnic_alloc_mr(&rk->pd, IB_MR_TYPE_SG_GAPS, 4);
+		left = current->fail_nth;
+		current->fail_nth = 0;
+		/* Those of kmemleak may fail without harm. */
+		if (!IS_ERR(ib)) {
+			rk_mr_free(rk, to_mr(ib));
+			continue;
+		}
+		KUNIT_EXPECT_PTR_EQ(test, ib, ERR_PTR(-ENOMEM));
+		failed++;
+	} while (!left);
+	if (!failed)
+		kunit_skip(test, "failslab spares allocations that can wait");
+	/* The MR, and its two lists of blocks */
+	KUNIT_EXPECT_GE(test, failed, 3);
+#else
+	kunit_skip(test, "this kernel lets no allocation fail");
+#endif
+}
+
 struct copy_row {
 	const char	*desc;
 	u32		block;	/* 0: the DMA region */
@@ -368,6 +398,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE_PARAM(inv_test, inv_gen_params),
 	KUNIT_CASE_PARAM(copy_test, copy_gen_params),
 	KUNIT_CASE(gaps_test),
+	KUNIT_CASE(nomem_test),
 	KUNIT_CASE(stag_test),
 	{}
 };
