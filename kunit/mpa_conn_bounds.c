@@ -244,9 +244,9 @@ static const struct conn_row bounds_rows[] = {
 	{ "TCP short of memory, net.mpa.rx_mem_max used up",
 	  bounds_pressure, true },
 	{ "a passed FPDU, dropped by TCP, comes again in many pieces",
-	  bounds_passed_pieces },
+	  bounds_passed_pieces, .slow = true },
 	{ "an FPDU in many pieces that a process may write to",
-	  bounds_shared_pieces },
+	  bounds_shared_pieces, .slow = true },
 	{ "3072 passed FPDUs reached at once", bounds_passed_many },
 };
 

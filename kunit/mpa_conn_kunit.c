@@ -11,6 +11,10 @@ static char *conn_row = "*";
 module_param_named(row, conn_row, charp, 0444);
 MODULE_PARM_DESC(row, "pattern for the rows of suite mpa_conn to be run");
 
+static bool conn_slow = true;
+module_param_named(slow, conn_slow, bool, 0444);
+MODULE_PARM_DESC(slow, "run the rows that take 5 s and more on a debug kernel");
+
 /* Returns the row after @prev, or the first one, that is to be run. */
 const void *conn_next_row(const struct conn_row *rows, size_t nr,
 			  const void *prev, char *desc)
@@ -19,7 +23,8 @@ const void *conn_next_row(const struct conn_row *rows, size_t nr,
 
 	for (; row < rows + nr; row++) {
 		if (!glob_match(conn_row, row->desc) ||
-		    (row->named && !strcmp(conn_row, "*")))
+		    (row->named && !strcmp(conn_row, "*")) ||
+		    (row->slow && !conn_slow))
 			continue;
 		strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);
 		return row;

@@ -631,7 +631,7 @@ static const struct conn_row ooo_end_rows[] = {
 	{ "CS-29 OO-01: the first FPDU in order", ooo_may_send },
 	{ "OO-03: two-way traffic", ooo_two_way },
 	{ "OO-08: segments that TCP does not take", ooo_stray },
-	{ "detach, segments in any order", ooo_race },
+	{ "detach, segments in any order", ooo_race, .slow = true },
 };
 
 CONN_ROWS(ooo_end);

@@ -486,7 +486,8 @@ static void shared_rx_mem_held(struct conn_test *t)
 }
 
 static const struct conn_row shared_rows[] = {
-	{ "256 blocked callbacks do not delay MPA_F_MEMALLOC", shared_blocked },
+	{ "256 blocked callbacks do not delay MPA_F_MEMALLOC",
+	  shared_blocked, .slow = true },
 	{ "last mpa_rx_put() in atomic context, after released()",
 	  shared_put_atomic },
 	{ "the module's exit waits for kept batches", shared_late_put, 0 },

@@ -60,6 +60,7 @@ struct conn_row {
 	void		(*run)(struct conn_test *t);
 	u32		arg;	/* variant of the test, for conn_arg() */
 	const void	*data;	/* parameters of the test, for conn_data() */
+	bool		slow;	/* not run where parameter slow is 0 */
 	bool		named;	/* takes long: runs only if it is named */
 };
 

@@ -836,15 +836,18 @@ static void ooo_reach(struct kunit *test)
 }
 
 static struct kunit_case ooo_cases[] = {
-	KUNIT_CASE_PARAM(ooo_three_segments, ooo_short_gen_params),
+	KUNIT_CASE_PARAM_ATTR(ooo_three_segments, ooo_short_gen_params,
+			      { KUNIT_SPEED_SLOW }),
 	KUNIT_CASE_PARAM(ooo_four_segments, ooo_short_gen_params),
 	KUNIT_CASE_PARAM(ooo_bad_network, ooo_net_gen_params),
 	KUNIT_CASE_PARAM(ooo_wrong_octet, ooo_damage_gen_params),
 	KUNIT_CASE_PARAM(ooo_good_later, ooo_damage_gen_params),
-	KUNIT_CASE_PARAM(ooo_altered_octet, ooo_damage_gen_params),
+	KUNIT_CASE_PARAM_ATTR(ooo_altered_octet, ooo_damage_gen_params,
+			      { KUNIT_SPEED_SLOW }),
 	KUNIT_CASE_PARAM(ooo_altered_length, ooo_damage_gen_params),
 	KUNIT_CASE_PARAM(ooo_hidden_fpdu, ooo_hidden_gen_params),
-	KUNIT_CASE_PARAM(ooo_any_fpduptr, ooo_start_gen_params),
+	KUNIT_CASE_PARAM_ATTR(ooo_any_fpduptr, ooo_start_gen_params,
+			      { KUNIT_SPEED_SLOW }),
 	KUNIT_CASE(ooo_any_length),
 	KUNIT_CASE(ooo_steps),
 	KUNIT_CASE(ooo_ranges_used_up),

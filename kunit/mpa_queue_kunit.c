@@ -365,7 +365,8 @@ static void queue_pin_neighbours(struct kunit *test)
 }
 
 static struct kunit_case queue_cases[] = {
-	KUNIT_CASE_PARAM(queue_search_claims, queue_claim_gen_params),
+	KUNIT_CASE_PARAM_ATTR(queue_search_claims, queue_claim_gen_params,
+			      { KUNIT_SPEED_SLOW }),
 	MPA_CASE(queue_step_over,
 		 "OO-17: passed FPDUs in many skbs are stepped over"),
 	KUNIT_CASE(queue_near_its_end),
