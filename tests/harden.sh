@@ -26,9 +26,6 @@ OUT=${HARDEN_OUT:-$TOP/build/harden}
 RUN=${HARDEN_RUN:-$VM_DIR/run}
 DAY=86400
 
-# A guest has two processors
-slots() { echo $(((JOBS + 1) / 2)); }
-
 doing() {
 	local line
 
