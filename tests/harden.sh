@@ -70,6 +70,15 @@ is_for_later() (
 	[[ $LATER == named || (-n $LATER && -z $long) ]]
 )
 
+# by_limit: the parts of stdin, those that may take longest first
+by_limit() {
+	local part
+
+	while read -r part; do
+		(settings "$part" && echo "$LIMIT $part")
+	done | LC_ALL=C sort -k1,1nr -k2 | cut -d' ' -f2
+}
+
 kernels() {
 	local part
 
@@ -193,7 +202,7 @@ choose_parts() {
 	parts=("${named[@]}")
 	((!${#parts[@]})) || return 0
 	((!${#cases[@]})) || die "--only is for a part"
-	for part in $(all_parts); do
+	for part in $(all_parts | by_limit); do
 		is_for_later "$part" || ! fits "$part" || parts+=("$part")
 	done
 }
