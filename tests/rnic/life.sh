@@ -142,10 +142,11 @@ renamed() {
 }
 
 # Where devices belong to namespaces, one is as good as new after it was moved to another.
-# The kernel refuses either mode as long as there is a namespace: it is the first case, and
-# closes its connections, since those in which a FIN is under way hold theirs for minutes.
+# The kernel refuses either mode as long as there is a namespace, of an earlier part of a
+# soak, too. It is the first case, and closes its connections, since those in which a FIN is
+# under way hold theirs for minutes.
 moved() {
-	rdma system set netns exclusive || fail "not exclusive"
+	until_true 10 rdma system set netns exclusive || fail "not exclusive"
 	devices
 	rdma dev set iwa netns a || fail "iwa is not moved"
 	rdma dev set iwb netns b || fail "iwb is not moved"
