@@ -388,7 +388,7 @@ check killed killed
 check silent silent
 check nobody nobody
 check many many $((LONG ? LONG / 10 : 50))
-check again again $((LONG ? LONG : 400))
+check again again $((LONG ? LONG : 300))
 check faults faults
 check gone quick 10 rmmod mpa_rnic
 echo "1..$cases"
