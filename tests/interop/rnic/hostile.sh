@@ -109,6 +109,33 @@ unanswered() {
 }
 test_case hostile.unanswered "a program that is killed before it answers" unanswered
 
+# rping lets three Requests wait. One more is rejected at once, and the three are not.
+crowded() {
+	local before n waiting=()
+
+	devices mpa mpa
+	serves 7174 rping -s -a "$B4"
+	before=$(counter b MpaAttached)
+	kill -STOP "$PROGRAM"
+	for n in 1 2 3; do
+		ns a mpa-peer -t 60 connect "$B4" 7174 request expect-reply:r=1 \
+			end:fin,rest &
+		waiting+=($!)
+		until_grown b MpaAttached "$before" "$n"
+	done
+	sleep 1
+	ns a mpa-peer -t 20 connect "$B4" 7174 request expect-reply:r=1 end:fin,rest ||
+		fail "the fourth: $?"
+	for n in "${waiting[@]}"; do
+		kill -0 "$n" || fail "one of the three was rejected"
+	done
+	kill -KILL "$PROGRAM"
+	for n in "${waiting[@]}"; do
+		wait "$n" || fail "one of the three: $?"
+	done
+}
+test_case hostile.backlog "more Requests than a program lets wait" crowded
+
 # The same with an STag that is known: the peer plays the server of rping, whose client
 # sends address, STag and length of its buffer first. {k+0001} is that STag plus 1, {b...}
 # such an address. The client is stopped, so that its memory can be compared.
