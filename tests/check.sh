@@ -49,20 +49,20 @@ suites() {
 
 # job_kunit KERNEL NAME LIMIT SUITE...; a single one may be SUITE.CASE ROW
 job_kunit() {
-	local kernel=$1 name=$2 limit=$3 rc=0 glob row slow
+	local kernel=$1 name=$2 limit=$3 rc=0 glob row less=
 
 	shift 3
 	# It knows one pattern, and no choice in it
-	glob='mpa_*' row='*' slow=1
+	glob='mpa_*' row='*'
 	# Beside the plain kernel's, the debug kernel's short form leaves out some rows
-	[[ $kernel != debug || $flavour$long ]] || slow='0 kunit.filter=speed>slow'
+	[[ $kernel != debug || $flavour$long ]] ||
+		less='mpa_kunit.slow=0 kunit.filter=speed>slow'
 	if (($# == 1)); then
 		glob=${1%% *}
 		[[ $1 != *' '* ]] || row="*${1#* }"
 	fi
 	guest "$name" --kernel "$kernel" --timeout "$limit" \
-		--append "kunit.filter_glob=$glob mpa_kunit.row=${row// /?} \
-mpa_kunit.slow=$slow" \
+		--append "kunit.filter_glob=$glob mpa_kunit.row=${row// /?} $less" \
 		-- "$TOP/tests/runner/check-kunit.sh" || rc=$?
 	"$TOP/tests/runner/ktap.py" "${@%%.*}" <"$OUT/$name.guest/console" |
 		mark "$kernel" || true
