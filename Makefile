@@ -27,6 +27,8 @@ PREFIX ?= /usr
 MODDIR = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)
 DOCDIR = $(abspath $(or $(DESTDIR),$(INSTALL_MOD_PATH)))$(PREFIX)/share/doc/mpa
 EXAMPLES = $(DOCDIR)/examples
+# The release of the kernel that mpa.ko was built for
+BUILT_FOR = PATH=$$PATH:/usr/sbin:/sbin modinfo -F vermagic ./mpa.ko | cut -d ' ' -f 1
 # A directory that a package is made from has no kernel to know the modules of
 DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
@@ -66,6 +68,10 @@ modules_install: SHELL = /bin/bash
 modules_install: .SHELLFLAGS = -o pipefail -c
 modules_install: need-kdir
 	@[ -e modules.order ] || { echo "Nothing is built: make first" >&2; exit 1; }
+	@built=$$($(BUILT_FOR)); [ "$$built" = "$(RELEASE)" ] || { \
+	echo "mpa.ko is built for Linux $${built:-?}, not $(RELEASE):" \
+		"give make install the KDIR that make had, or make again" >&2; \
+	exit 1; }
 	+{ $(BUILD) modules_install INSTALL_MOD_PATH=$(INSTALL_MOD_PATH) \
 		INSTALL_MOD_DIR=$(INSTALL_MOD_DIR) INSTALL_MOD_STRIP=1 \
 		$(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=) \
@@ -185,7 +191,8 @@ help:
 	@echo "make                  the modules, for the running kernel or KDIR=DIR;"
 	@echo "                      mpa_rnic only if that kernel has RDMA"
 	@echo "make install          install them there (then: modprobe mpa), and examples of"
-	@echo "                      settings; make uninstall removes them; DESTDIR=DIR or"
+	@echo "                      settings; make uninstall removes them; both with the"
+	@echo "                      KDIR that make had; DESTDIR=DIR or"
 	@echo "                      INSTALL_MOD_PATH=DIR: all below DIR"
 	@echo "make deb              Debian packages, in build/deb: mpa-dkms, mpa-dev, mpa-tools"
 	@echo "make packages         builds, installs and removes these on Debian 12 and"

@@ -177,6 +177,18 @@ known() {
 		fail "modules.dep does not know mpa_rnic"
 }
 
+# What make KDIR has built, for a kernel that is not that one
+refuses_other_modules() {
+	[[ ${#KERNELS[@]} == 2 && -e $ROOT/root/mpa/mpa.ko ]] || fail "nothing to refuse"
+	! in_tree -s install KDIR="/lib/modules/${KERNELS[1]}/build" >"$OUT/make" 2>&1 ||
+		fail "make installs"
+	cat "$OUT/make"
+	[[ $(grep -vcE '^make(\[[0-9]+\])?: \*\*\*' "$OUT/make") == 1 ]] ||
+		fail "make says more"
+	grep "^mpa.ko is built for Linux $1, not ${KERNELS[1]}: .*KDIR" "$OUT/make"
+	[[ ! -e $ROOT/lib/modules/${KERNELS[1]}/updates ]] || fail "installed"
+}
+
 # make_install RELEASE ARGUMENT...: the arguments are for uninstall as well
 make_install() {
 	local args=("KDIR=/lib/modules/$1/build" "${@:2}")
@@ -372,6 +384,7 @@ tests_install() {
 	case_ make.refused refuses_other_kernels
 	[[ -z $OLD ]] || case_ make.too_old refuses_old_kernels "$OLD"
 	case_ make.kdir builds_for "$1"
+	case_ make.install.kdir refuses_other_modules "$1"
 	case_ make.install installs_for "$1"
 	case_ make.install.destdir installs_in_directory "$1"
 	case_ make.tools tools

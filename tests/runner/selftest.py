@@ -248,6 +248,35 @@ def install_cases():
                    "to %s: %s" % (found, done.stdout))
 
 
+# What modinfo says of mpa.ko, what make install says to that
+BUILT_FOR = [
+    ("same", "6.12.1 SMP preempt", "installed"),
+    ("newer", "6.12.10 SMP preempt", "mpa.ko is built for Linux 6.12.10, not 6.12.1: "),
+    ("unknown", "", "mpa.ko is built for Linux ?, not 6.12.1: "),
+]
+
+
+def built_for_cases():
+    """make install refuses modules that were built for another kernel."""
+    for name, vermagic, words in BUILT_FOR:
+        with tempfile.TemporaryDirectory() as top:
+            shutil.copy(os.path.join(TESTS, os.pardir, "Makefile"), top)
+            os.makedirs(os.path.join(top, "kernel/include/config"))
+            for path, text in (("kernel/include/config/kernel.release", "6.12.1\n"),
+                               ("kernel/Makefile", "modules_install:; @echo installed\n"),
+                               ("modules.order", "mpa.o\n"), ("mpa.ko", ""),
+                               ("modinfo", "#!/bin/sh\necho '%s'\n" % vermagic)):
+                write(top, path, text)
+            done = subprocess.run(
+                ["make", "-s", "-C", top, "modules_install", "KDIR=%s/kernel" % top,
+                 "DESTDIR=%s/root" % top], stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, check=False, env=dict(
+                    os.environ, PATH="%s:%s" % (top, os.environ["PATH"])))
+        yield ("install.built-for-" + name, (words == "installed") == (
+            not done.returncode) and bool(re.search("^" + re.escape(words), done.stdout,
+                                                    re.M)), done.stdout)
+
+
 def option_cases():
     """Without variables from the caller, make gives the tests no option."""
     top = os.path.realpath(os.path.join(TESTS, os.pardir))
@@ -562,8 +591,8 @@ def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *api_cases(), *version_cases(), *mutant_cases(),
              *lint_cases(), *harden_cases(), *matrix_cases(), *kernel_cases(),
-             *install_cases(), *option_cases(), *prometheus_cases(), *workflow_cases(),
-             *patches_cases(), *compat_cases()]
+             *install_cases(), *built_for_cases(), *option_cases(),
+             *prometheus_cases(), *workflow_cases(), *patches_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
