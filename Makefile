@@ -7,10 +7,8 @@ RELEASE := $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
 
 # Kbuild leaves mpa_rnic out where the kernel has no RDMA
 MODULES = CONFIG_MPA=m CONFIG_MPA_RNIC=m CONFIG_MPA_SAMPLES=m
-# KUnit is off in Debian's own kernels
-MODULES += $(if $(wildcard kunit),$(if $(shell grep -s '^CONFIG_KUNIT=' \
-	$(KDIR)/include/config/auto.conf),CONFIG_MPA_KUNIT_TEST=m \
-	CONFIG_MPA_RNIC_KUNIT_TEST=m))
+# The unit tests only if asked for: some distributions' kernels have KUnit
+MODULES += $(if $(KUNIT),CONFIG_MPA_KUNIT_TEST=m CONFIG_MPA_RNIC_KUNIT_TEST=m)
 
 # 6.12 if the release is not older
 OLDEST = $(shell printf '%s\n' 6.12 $(RELEASE) | sort -V | head -n 1)
@@ -189,7 +187,8 @@ distclean: clean
 
 help:
 	@echo "make                  the modules, for the running kernel or KDIR=DIR;"
-	@echo "                      mpa_rnic only if that kernel has RDMA"
+	@echo "                      mpa_rnic only if that kernel has RDMA;"
+	@echo "                      KUNIT=1 the unit tests, too, if it has KUnit (python3)"
 	@echo "make install          install them there (then: modprobe mpa), and examples of"
 	@echo "                      settings; make uninstall removes them; both with the"
 	@echo "                      KDIR that make had; DESTDIR=DIR or"

@@ -277,6 +277,22 @@ def built_for_cases():
                                                     re.M)), done.stdout)
 
 
+def kunit_cases():
+    """make builds, and so installs, unit tests only if it is asked to."""
+    top = os.path.realpath(os.path.join(TESTS, os.pardir))
+    with tempfile.TemporaryDirectory() as kernel:
+        os.makedirs(os.path.join(kernel, "include/config"))
+        write(kernel, "include/config/kernel.release", "6.12.1\n")
+        write(kernel, "include/config/auto.conf", "CONFIG_KUNIT=y\n")
+        for name, options, wanted in (("plain", [], 0), ("asked", ["KUNIT=1"], 2)):
+            done = subprocess.run(
+                ["make", "-C", top, "-n", "modules", "KDIR=" + kernel, *options],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                env={"PATH": os.environ["PATH"]}, check=False)
+            yield ("options.kunit-" + name, "CONFIG_MPA=m" in done.stdout and
+                   done.stdout.count("KUNIT_TEST=m") == wanted, done.stdout)
+
+
 def option_cases():
     """Without variables from the caller, make gives the tests no option."""
     top = os.path.realpath(os.path.join(TESTS, os.pardir))
@@ -591,7 +607,7 @@ def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *api_cases(), *version_cases(), *mutant_cases(),
              *lint_cases(), *harden_cases(), *matrix_cases(), *kernel_cases(),
-             *install_cases(), *built_for_cases(), *option_cases(),
+             *install_cases(), *built_for_cases(), *option_cases(), *kunit_cases(),
              *prometheus_cases(), *workflow_cases(), *patches_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
