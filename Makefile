@@ -34,8 +34,8 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 .PHONY: all modules modules_install install uninstall deb packages demo check \
 	matrix harden fuzz net faults races kcsan dos exit_order life scribble dos-cost soak \
 	fuzz-core integrity lint interop ulps ooo bench bench-compare bench-profile \
-	shell coverage mutants conformance htmldocs patches tools tools_install clean \
-	distclean help need-kdir
+	shell coverage mutants conformance htmldocs patches tools tools_install \
+	tools_uninstall clean distclean help need-kdir
 
 all: modules
 
@@ -100,6 +100,9 @@ tools:
 
 tools_install:
 	$(MAKE) -C tools/mpa install
+
+tools_uninstall:
+	$(MAKE) -C tools/mpa uninstall
 
 demo:
 	tests/demo/demo.sh
@@ -197,7 +200,8 @@ help:
 	@echo "make packages         builds, installs and removes these on Debian 12 and"
 	@echo "                      13; SUITE=trixie one of them, ONLY='PART...' some of it"
 	@echo "make tools            the command mpa, which shows connections (libmnl-dev);"
-	@echo "                      make tools_install PREFIX=DIR (/usr/local)"
+	@echo "                      make tools_install PREFIX=DIR (/usr/local), and"
+	@echo "                      make tools_uninstall with the same PREFIX"
 	@echo "make demo             a file goes through MPA in a guest; rping over RDMA devices"
 	@echo "make check            all tests; KERNEL=debug all on the debug kernel,"
 	@echo "                      LONG=1 with the exhaustive sweeps, and the guest's own"

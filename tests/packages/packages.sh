@@ -234,6 +234,10 @@ tools() {
 	cat "$OUT/make"
 	! grep -i warning "$OUT/make" || fail "make warns"
 	in_root /root/mpa/tools/mpa/mpa help | grep monitor
+	in_tree tools_install
+	in_root /usr/local/sbin/mpa help | grep monitor
+	in_tree tools_uninstall
+	[[ ! -e $ROOT/usr/local/sbin/mpa ]] || fail "uninstall leaves the command"
 }
 
 # Packages: make deb installs what it needs

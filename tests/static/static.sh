@@ -59,6 +59,23 @@ static_command() {
 		echo "not ok command.build"
 	fi
 	command_cases "$dir/mpa"
+	command_installed "$dir"
+}
+
+# command_installed DIR: what install puts below a directory, uninstall removes
+command_installed() {
+	local args=(-s -C "$TOP/tools/mpa" "O=$1" "DESTDIR=$1/root" PREFIX=/usr) files=()
+
+	rm -rf "$1/root"
+	make "${args[@]}" install >&2
+	mapfile -t files < <(find "$1/root" -type f -printf '%P\n' | sort)
+	make "${args[@]}" uninstall >&2
+	if [[ ${files[*]} == "usr/sbin/mpa usr/share/man/man8/mpa.8" &&
+		-z $(find "$1/root" -type f) ]]; then
+		echo "ok command.install"
+	else
+		echo "not ok command.install ${files[*]}"
+	fi
 }
 
 # usage STATUS WORD...: that is the status of a mistaken command, and stdout is empty
