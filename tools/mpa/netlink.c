@@ -15,6 +15,7 @@
  * @family: number of the family mpa
  * @group: number of the group of its events
  * @filter: which connections to tell of
+ * @nr: number of connections told of
  * @fn: called for each connection
  * @arg: for @fn
  * @buf: messages received
@@ -25,6 +26,7 @@ struct netlink {
 	uint16_t		family;
 	uint32_t		group;
 	const struct filter	*filter;
+	size_t			nr;
 	conn_fn			fn;
 	void			*arg;
 	char			buf[32768];
@@ -157,8 +159,10 @@ static int conn_cb(const struct nlmsghdr *nlh, void *arg)
 		errno = EBADMSG;
 		return MNL_CB_ERROR;
 	}
-	if (conn_fits(&conn, nl->filter))
+	if (conn_fits(&conn, nl->filter)) {
+		nl->nr++;
 		nl->fn(genl->cmd, &conn, nl->arg);
+	}
 	return MNL_CB_OK;
 }
 
@@ -166,7 +170,6 @@ static int conn_cb(const struct nlmsghdr *nlh, void *arg)
 bool netlink_show(struct netlink *nl, const struct filter *filter, conn_fn fn,
 		  void *arg)
 {
-	static const struct filter all;
 	uint16_t flags = filter->cookie ? NLM_F_ACK : NLM_F_DUMP;
 	char buf[256];
 	struct nlmsghdr *nlh = request(nl, buf, nl->family, MPA_CMD_CONN_GET,
@@ -182,11 +185,15 @@ bool netlink_show(struct netlink *nl, const struct filter *filter, conn_fn fn,
 			mnl_attr_put_u16(nlh, MPA_A_CONN_PEER_PORT,
 					 filter->dport);
 	}
-	nl->filter = &all;	/* the kernel has applied it */
+	nl->filter = filter;	/* with a cookie the kernel looks at no port */
+	nl->nr = 0;
 	nl->fn = fn;
 	nl->arg = arg;
-	if (ask(nl, nlh, conn_cb, nl))
-		return true;
+	if (ask(nl, nlh, conn_cb, nl)) {
+		if (!filter->cookie || nl->nr)
+			return true;
+		errno = ENOENT;
+	}
 	if (filter->cookie && errno == ENOENT)
 		fprintf(stderr, "mpa: no such connection\n");
 	else

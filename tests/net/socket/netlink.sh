@@ -144,7 +144,7 @@ filtered() {
 }
 
 filters() {
-	local ports
+	local ports cookie word
 
 	network pair 1500
 	serve addr="$B4" mode=echo hold=$((30000 * SLOW))
@@ -159,6 +159,16 @@ filters() {
 	filtered 0 dport $PORT
 	filtered 0 sport $PORT dport "$(seen b '.[0].peer_port' sport $((PORT + 1)))"
 	same "$(seen b '.[].local_port' sport $((PORT + 1)))" $((PORT + 1)) sport
+	# With a cookie the kernel is asked for that connection, whatever its ports
+	printf -v cookie %x "$(seen b '.[0].cookie' sport $PORT)"
+	filtered 1 sk "$cookie" sport $PORT
+	for word in "sport $((PORT + 1))" "dport $PORT"; do
+		# shellcheck disable=SC2086
+		! ns b mpa -j sk "$cookie" $word >"$STATE/shown" 2>"$STATE/error" ||
+			fail "sk and $word: status 0"
+		same "$(<"$STATE/shown")" '[]' "sk and $word"
+		grep -q 'no such connection' "$STATE/error" || fail "$(<"$STATE/error")"
+	done
 }
 
 # Each namespace has its own connections alone, whatever is asked for
@@ -370,7 +380,7 @@ test_case netlink.kinds "Rev 2, and without frames" show_kinds
 test_case netlink.startup "a Request that is not complete" show_startup
 test_case netlink.ipv6 "IPv6, and link-local" show_ipv6
 test_case netlink.table "the table, ss and -p" show_table
-test_case netlink.filter "by ports" filters
+test_case netlink.filter "by ports, also with a cookie" filters
 test_case netlink.isolation "other namespaces" isolation
 test_case netlink.denied "without CAP_NET_ADMIN" denied
 test_case netlink.monitor "established and ended" monitor
