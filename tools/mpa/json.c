@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A connection as a JSON object. No value needs an escape. */
+/* A connection as a JSON object */
 #include <inttypes.h>
 #include "mpa.h"
 
@@ -37,6 +37,26 @@ static const struct {
 };
 
 /*
+ * Addresses alone may need an escape, for the name of their interface: the
+ * words and flags are ours.
+ */
+static void json_string(FILE *to, const char *text)
+{
+	const char *c;
+
+	fputc('"', to);
+	for (c = text; *c; c++) {
+		if ((unsigned char)*c < 0x20)
+			fprintf(to, "\\u%04x", *c);
+		else if (*c == '"' || *c == '\\')
+			fprintf(to, "\\%c", *c);
+		else
+			fputc(*c, to);
+	}
+	fputc('"', to);
+}
+
+/*
  * Print @conn, each member after @indent; the first one is @event unless that
  * is NULL. A member that the kernel did not give is left out.
  */
@@ -52,9 +72,11 @@ void json_conn(FILE *to, const struct conn *conn, const char *event,
 	fprintf(to, "%s\"cookie\":%" PRIu64, indent,
 		conn->num[MPA_A_CONN_COOKIE]);
 	conn_address(conn, false, text, sizeof(text));
-	fprintf(to, ",%s\"local_addr\":\"%s\"", indent, text);
+	fprintf(to, ",%s\"local_addr\":", indent);
+	json_string(to, text);
 	conn_address(conn, true, text, sizeof(text));
-	fprintf(to, ",%s\"peer_addr\":\"%s\"", indent, text);
+	fprintf(to, ",%s\"peer_addr\":", indent);
+	json_string(to, text);
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		if (conn->has[words[i].attr])
 			fprintf(to, ",%s\"%s\":\"%s\"", indent, words[i].key,

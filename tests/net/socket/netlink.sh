@@ -114,6 +114,30 @@ show_ipv6() {
 	same "$(seen a '.[0].peer_addr')" "\"$address%va\"" "link-local"
 }
 
+# An interface may have a name with what JSON escapes.
+show_name() {
+	local name='q"\v' address
+
+	network pair 1500
+	spoil
+	ip -n a link set va down
+	ip -n a link set va name "$name" || fail "ip link"
+	ip -n a link set "$name" up
+	until_true 30 has_link_local a "$name" || fail "no link-local address"
+	address=$(ns b ip -6 -o addr show dev vb scope link |
+		awk '{ sub("/.*", "", $4); print $4 }')
+	serve mode=echo hold=$((30000 * SLOW))
+	B4=$address%$name hold $PORT
+	same "$(seen a '.[0].peer_addr')" "\"$address%q\\\"\\\\v\"" "JSON"
+	same "$(seen a '.[0].peer_addr' | jq -r .)" "$address%$name" "the name in JSON"
+	like "$(ns a mpa | tail -n 1)" "*[[]*]:* [[]$address%q\"\\\\v]:$PORT *" "the table"
+}
+
+# has_link_local NS DEV: it can be used, too
+has_link_local() {
+	ip -n "$1" -6 -o addr show dev "$2" scope link -tentative | grep -q inet6
+}
+
 # The table has the values of JSON, and ss the same cookie
 show_table() {
 	local cookie row
@@ -379,6 +403,7 @@ test_case netlink.counters "ULPDUs and octets" show_counters
 test_case netlink.kinds "Rev 2, and without frames" show_kinds
 test_case netlink.startup "a Request that is not complete" show_startup
 test_case netlink.ipv6 "IPv6, and link-local" show_ipv6
+test_case netlink.name "the name of an interface in JSON" show_name
 test_case netlink.table "the table, ss and -p" show_table
 test_case netlink.filter "by ports, also with a cookie" filters
 test_case netlink.isolation "other namespaces" isolation
