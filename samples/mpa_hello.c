@@ -120,5 +120,6 @@ module_init(hello_init);
 module_exit(hello_exit);
 
 MODULE_AUTHOR("the mpa project");
+MODULE_VERSION("0.1");
 MODULE_DESCRIPTION("The smallest MPA consumer");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -444,5 +444,6 @@ module_init(ping_init);
 module_exit(ping_exit);
 
 MODULE_AUTHOR("the mpa project");
+MODULE_VERSION("0.1");
 MODULE_DESCRIPTION("MPA sample consumer: send, echo and measure ULPDUs");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -174,6 +174,10 @@ def api_cases():
 VERSIONS = {
     "mpa_main.c": r'^MODULE_VERSION\("(.*)"\)',
     "rnic/rnic_main.c": r'^MODULE_VERSION\("(.*)"\)',
+    "samples/mpa_hello.c": r'^MODULE_VERSION\("(.*)"\)',
+    "samples/mpa_ping.c": r'^MODULE_VERSION\("(.*)"\)',
+    "tools/mpa/mpa.c": r'^#define MPA_VERSION\t"(.*)"',
+    "tools/mpa/mpa.8": r'^\.TH .*"mpa (\S+)"',
     "dkms.conf": r'^PACKAGE_VERSION="(.*)"',
     "debian/changelog": r"^mpa \((.*)\)",
     "CHANGELOG.md": r"^## (.*)",

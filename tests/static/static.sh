@@ -101,6 +101,11 @@ command_cases() {
 	usage 2 show dport -1
 	usage 2 show sk xyz
 	usage 2 monitor sport 1x
+	if "$mpa" -V | grep -qx 'mpa [0-9.]*' && ! "$mpa" -V >/dev/full 2>&1; then
+		echo "ok command.version"
+	else
+		echo "not ok command.version"
+	fi
 	if "$mpa" help | grep -q '^usage:' && ! "$mpa" help >/dev/full 2>&1; then
 		echo "ok command.help"
 	else

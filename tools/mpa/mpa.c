@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include "mpa.h"
 
+#define MPA_VERSION	"0.1"
+
 #define STATUS_FAILED	1
 #define STATUS_USAGE	2
 
@@ -28,8 +30,10 @@ static void print_usage(FILE *to)
 	fputs("usage: mpa [-j] [-p] [show] [FILTER]...\n"
 	      "       mpa [-j] monitor [FILTER]...\n"
 	      "       mpa help\n"
+	      "       mpa -V\n"
 	      "FILTER: sport PORT, dport PORT or sk COOKIE\n"
-	      "-j: JSON; -p: with line breaks. See mpa(8).\n", to);
+	      "-j: JSON; -p: with line breaks; -V: the version. See mpa(8).\n",
+	      to);
 }
 
 static int mistake(const char *what, const char *word)
@@ -151,7 +155,7 @@ int main(int argc, char **argv)
 	struct netlink *nl;
 	int opt, status;
 
-	while ((opt = getopt(argc, argv, "+hjp")) != -1) {
+	while ((opt = getopt(argc, argv, "+hjpV")) != -1) {
 		switch (opt) {
 		case 'j':
 			out.json = true;
@@ -161,6 +165,9 @@ int main(int argc, char **argv)
 			break;
 		case 'h':
 			print_usage(stdout);
+			return finish(true);
+		case 'V':
+			puts("mpa " MPA_VERSION);
 			return finish(true);
 		default:
 			print_usage(stderr);
