@@ -160,6 +160,23 @@ def counter_cases():
            "mpa_net.c and mpa.rst differ in %s" % (set(made) ^ set(named)))
 
 
+def setting_cases():
+    """The example of settings has all of them, and so have the documents."""
+    made = set(re.findall(r'procname\s*= "(\w+)"', text_of("mpa_net.c")) +
+               re.findall(r'rnic_net_switch\("(\w+)"', text_of("rnic/rnic_net.c")))
+    named = {"conf/sysctl.conf": r"^#net\.mpa\.(\w+) = \d+$",
+             "Documentation/networking/mpa*.rst": r"^``net\.mpa\.(\w+)`` \("}
+    for name, pattern in named.items():
+        files = glob.glob(os.path.join(TESTS, os.pardir, name))
+        said = re.findall(pattern, "".join(map(text_of, files)), re.M)
+        yield ("docs.settings " + name, len(made) > 5 and sorted(said) == sorted(made),
+               "%s differs in %s" % (name, set(said) ^ made))
+    said = re.findall(r"``net\.mpa\.(\w+)``",
+                      text_of("Documentation/networking/mpa.rst"))
+    yield ("docs.settings all in mpa.rst", made <= set(said),
+           "mpa.rst lacks %s" % (made - set(said)))
+
+
 def api_cases():
     """The reference has the kernel-doc of each file that exports functions."""
     sources = glob.glob(os.path.join(TESTS, os.pardir, "mpa_*.c"))
@@ -609,10 +626,10 @@ def patches_cases():
 
 def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
-             *counter_cases(), *api_cases(), *version_cases(), *mutant_cases(),
-             *lint_cases(), *harden_cases(), *matrix_cases(), *kernel_cases(),
-             *install_cases(), *built_for_cases(), *option_cases(), *kunit_cases(),
-             *prometheus_cases(), *workflow_cases(), *patches_cases(), *compat_cases()]
+             *counter_cases(), *setting_cases(), *api_cases(), *version_cases(),
+             *mutant_cases(), *lint_cases(), *harden_cases(), *matrix_cases(),
+             *kernel_cases(), *install_cases(), *built_for_cases(), *option_cases(),
+             *kunit_cases(), *prometheus_cases(), *workflow_cases(), *patches_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
