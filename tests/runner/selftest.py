@@ -624,12 +624,49 @@ def patches_cases():
                "status %d: %s" % (done.returncode, done.stdout))
 
 
+# A kernel's headers that patches.py reads, with these lines beside the others': what is
+# written for one has, and has not
+NATIVE = [
+    ("with-refcnt-upgrade", "void sk_net_refcnt_upgrade(struct sock *sk);\n",
+     r"\tsk_net_refcnt_upgrade\(\(\*res\)->sk\);\n", "sock_net_upgrade"),
+    ("without-refcnt-upgrade", "",
+     r"(?s)\nstatic void sock_net_upgrade\(struct sock \*sk\)\n{\n"
+     r"\t__netns_tracker_free\(sock_net\(sk\), &sk->ns_tracker, false\);\n"
+     r"\tsk->sk_net_refcnt = 1;\n.*\n}\n.*\n\tsock_net_upgrade\(\(\*res\)->sk\);\n",
+     "refcnt_upgrade"),
+]
+
+
+def native_cases():
+    """tools/patches/patches.py has a rule for all of mpa_compat.h, for any kernel."""
+    patches = breakage.load("../tools/patches/patches.py")
+    for name, header, words, not_words in NATIVE:
+        with tempfile.TemporaryDirectory() as kernel:
+            for path in ("lib/Kconfig", "include/linux/timer.h", "include/linux/slab.h",
+                         "include/linux/module.h", "include/net/tcp.h"):
+                os.makedirs(os.path.join(kernel, os.path.dirname(path)), exist_ok=True)
+                write(kernel, path, "")
+            write(kernel, "include/net/sock.h", header)
+            said = ""
+            try:
+                native = patches.Native(kernel)
+                for path in glob.glob("mpa_*.c", root_dir=os.path.join(
+                        TESTS, os.pardir)):
+                    if path not in ("mpa_crc.c", "mpa_hook.c"):
+                        said += native.text(path)
+                good = re.search(words, said) and not_words not in said
+            except patches.Bad as fault:
+                good, said = False, str(fault)
+        yield ("patches." + name, good, said[-2000:])
+
+
 def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *setting_cases(), *api_cases(), *version_cases(),
              *mutant_cases(), *lint_cases(), *harden_cases(), *matrix_cases(),
              *kernel_cases(), *install_cases(), *built_for_cases(), *option_cases(),
-             *kunit_cases(), *prometheus_cases(), *workflow_cases(), *patches_cases(), *compat_cases()]
+             *kunit_cases(), *prometheus_cases(), *workflow_cases(), *patches_cases(),
+             *native_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:

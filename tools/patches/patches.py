@@ -87,6 +87,15 @@ def features(kernel):
     return found
 
 
+def refcnt_upgrade(compat):
+    """What sk_net_refcnt_upgrade() does, as a function for a kernel without it."""
+    body = re.search(r"^#define mpa_net_refcnt_upgrade\(sk\)\t+\\\n"
+                     r"do {\t+\\\n((?:\t.*\\\n)+)} while \(0\)$", compat, re.M)[1]
+    body = re.sub(r"\t*\\$", "", body, flags=re.M).replace("(sk)->", "sk->")
+    return ("\n/* Have a socket of the kernel hold its namespace. */\n"
+            "static void sock_net_upgrade(struct sock *sk)\n{\n%s}\n" % body)
+
+
 class Native:
     """What mpa_compat.h selects for one kernel."""
 
@@ -134,11 +143,16 @@ class Native:
         if has("kzalloc_obj", "include/linux/slab.h"):
             self.rules.append((r"\bkzalloc\(sizeof\((\*[\w>-]+)\), (\w+)\)",
                                r"kzalloc_obj(\1, \2)"))
+        compat = read(TOP, "mpa_compat.h")
         if have["NET_REFCNT_UPGRADE"]:
             self.rules.append((r"\bmpa_(net_refcnt_upgrade)\b", r"sk_\1"))
+        else:
+            # The function comes before the first one of those that make a socket
+            self.rules.append((
+                r"(?s)(\nstatic int sock_configure\(.*?)\bmpa_net_refcnt_upgrade\b",
+                lambda match: refcnt_upgrade(compat) + match[1] + "sock_net_upgrade"))
         self.names = set(re.findall(r"^(?:#define|static inline .*?) ?\b(mpa_\w+"
-                                    r"|MPA_[A-Z]\w+)", read(TOP, "mpa_compat.h"),
-                                    re.M))
+                                    r"|MPA_[A-Z]\w+)", compat, re.M))
 
     def here(self, name):
         """A file of this folder for that kernel."""
