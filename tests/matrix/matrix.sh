@@ -3,7 +3,7 @@
 # matrix.sh [ROW...]: build the modules, the samples, the test modules and KUnit with
 # W=1 for the kernels of Debian, each by the compiler that its headers name. A row
 # is SUITE/FLAVOUR, or a pattern of these; all of them without an argument. "ends" are
-# the oldest and the newest.
+# the oldest and the newest; it fails unless it can build for two different kernels.
 #
 # Headers, compiler and what these need are unpacked into a directory for each suite
 # (~/.cache/mpa/debian/SUITE), where make runs by chroot. Nothing is installed.
@@ -195,7 +195,7 @@ newest_row() {
 ends() {
 	local newest
 
-	rows=("$OLDEST")
+	rows=("$OLDEST") two_kernels=1
 	if newest=$(newest_row) && [[ -n $newest ]]; then
 		rows+=("$newest")
 	else
@@ -203,8 +203,18 @@ ends() {
 	fi
 }
 
+# A row of "ends" that is skipped is no success of the other one. Where neither is built
+# main says so.
+both_built() {
+	local kernels
+
+	kernels=$(printf '%s\n' "${built[@]}" | sort -u | grep -c .) || true
+	((kernels != 1)) || table+=("ends: FAILED, built for one kernel alone: ${built[0]}")
+}
+
 suite() {
 	local suite=$1 below=$2 packages=("$3" "$4") root=$DEBIAN/$1 flavours=(amd64 rt) i
+	local headers
 
 	wanted "$suite/amd64" || wanted "$suite/rt" || return 0
 	export DEBIAN_SUITE=$suite
@@ -218,7 +228,9 @@ suite() {
 	for i in 0 1; do
 		wanted "$suite/${flavours[i]}" || continue
 		say "$suite: ${flavours[i]}"
-		row "$suite" "${flavours[i]}" "$root" "$(headers "${packages[i]}")"
+		headers=$(headers "${packages[i]}")
+		row "$suite" "${flavours[i]}" "$root" "$headers"
+		built+=("$headers")
 	done
 }
 
@@ -236,6 +248,7 @@ main() {
 	while read -ra fields; do
 		((!${#fields[@]})) || suite "${fields[@]}"
 	done <<<"$KERNELS"
+	[[ -z $two_kernels ]] || both_built
 	printf '%-18s %-7s %-22s %7s  %s\n' suite flavour version seconds result
 	printf '%s\n' "${table[@]}"
 	((${#table[@]})) || say "there is no row ${rows[*]}"
@@ -248,7 +261,7 @@ main() {
 	((good && !bad))
 }
 
-table=() rows=("$@") as_root=()
+table=() built=() two_kernels='' rows=("$@") as_root=()
 ((!EUID)) || as_root=(--map-root-user)
 (($#)) || rows=('*')
 main

@@ -544,6 +544,44 @@ MATRIX = [
 ]
 
 
+# The row of the newest kernel, suites whose packages are not to be had, packages of
+# headers that are the same ones, what is to be said
+MATRIX_ENDS = [
+    ("both", "sid/amd64", "", "", "2 passed, 0 failed, 0 skipped"),
+    ("no-newest", "", "", "", "ends: FAILED, built for one kernel alone: bookworm-back"),
+    ("no-oldest", "sid/amd64", "bookworm-backports", "", "ends: FAILED, built for one"),
+    ("same", "sid/amd64", "", "linux", "ends: FAILED, built for one kernel alone: linux"),
+    ("one", "bookworm-backports/amd64", "", "", "ends: FAILED, built for one kernel"),
+    ("none", "sid/amd64", "bookworm-backports sid", "", "nothing was built"),
+]
+# matrix.sh without its last line, main, and with suites that need no mirror
+MATRIX_SCRIPT = """
+. <(sed '$d' "$0")
+newest_row() { echo "$NEWEST"; }
+debian_update() { :; }
+make_root() { [[ " $LACKS " != *" ${1##*/} "* ]]; }
+headers() { echo "${SAME:-$suite}"; }
+row() { table+=("$1/$2 ok"); }
+unshare() { :; }
+main
+"""
+
+
+def matrix_ends_cases():
+    """The rows "ends" are no success unless two different kernels were built."""
+    for name, newest, lacks, same, words in MATRIX_ENDS:
+        with tempfile.TemporaryDirectory() as top:
+            write(top, "dpkg-query", "#!/bin/sh\necho installed\n")
+            done = subprocess.run(
+                ["bash", "-c", MATRIX_SCRIPT, os.path.join(TESTS, "matrix/matrix.sh"),
+                 "ends"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                check=False, env=dict(os.environ, MPA_CACHE=top, NEWEST=newest,
+                                      LACKS=lacks, SAME=same, PATH="%s:%s" % (
+                                          top, os.environ["PATH"])))
+        yield ("matrix.ends-" + name, done.returncode == (name != "both") and
+               words in done.stdout, "status %d: %s" % (done.returncode, done.stdout))
+
+
 def matrix_cases():
     """tests/matrix/matrix.sh fails where it can build nothing, and tries again."""
     for name, rows, programs, words in MATRIX:
@@ -664,9 +702,9 @@ def main():
     cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
              *counter_cases(), *setting_cases(), *api_cases(), *version_cases(),
              *mutant_cases(), *lint_cases(), *harden_cases(), *matrix_cases(),
-             *kernel_cases(), *install_cases(), *built_for_cases(), *option_cases(),
-             *kunit_cases(), *prometheus_cases(), *workflow_cases(), *patches_cases(),
-             *native_cases(), *compat_cases()]
+             *matrix_ends_cases(), *kernel_cases(), *install_cases(),
+             *built_for_cases(), *option_cases(), *kunit_cases(), *prometheus_cases(),
+             *workflow_cases(), *patches_cases(), *native_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
