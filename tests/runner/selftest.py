@@ -177,6 +177,21 @@ def setting_cases():
            "mpa.rst lacks %s" % (made - set(said)))
 
 
+def copyright_cases():
+    """debian/copyright names the files whose licence has an exception."""
+    top = os.path.join(TESTS, os.pardir)
+    have = {name for pattern in ("*.[ch]", "*/**/*.h", "Documentation/**/*.yaml")
+            for name in glob.glob(pattern, root_dir=top, recursive=True)
+            if not name.startswith("build/") and
+            re.match(r".*SPDX.* WITH ", text_of(name))}
+    named = {name for text in text_of("debian/copyright").split("\n\n")
+             if re.search("^License: .* exception", text, re.M)
+             for name in re.findall(r"^(?:Files:)? (\S+)$", text.split("\nCopy")[0], re.M)
+             if text.startswith("Files:")}
+    yield ("docs.copyright", have and have == named,
+           "debian/copyright differs in %s" % (have ^ named))
+
+
 def api_cases():
     """The reference has the kernel-doc of each file that exports functions."""
     sources = glob.glob(os.path.join(TESTS, os.pardir, "mpa_*.c"))
@@ -699,8 +714,8 @@ def native_cases():
 
 
 def main():
-    cases = [*ktap_cases(), *conformance_cases(), *readme_cases(),
-             *counter_cases(), *setting_cases(), *api_cases(), *version_cases(),
+    cases = [*ktap_cases(), *conformance_cases(), *readme_cases(), *counter_cases(),
+             *setting_cases(), *copyright_cases(), *api_cases(), *version_cases(),
              *mutant_cases(), *lint_cases(), *harden_cases(), *matrix_cases(),
              *matrix_ends_cases(), *kernel_cases(), *install_cases(),
              *built_for_cases(), *option_cases(), *kunit_cases(), *prometheus_cases(),
