@@ -254,6 +254,18 @@ packages_in() {
 	in_root mpa help | grep monitor
 	in_root mpa -V | grep -x "mpa $VERSION"
 	(cd "$ROOT/usr/share/man" && ls man1/mpa-peer.1.gz man8/mpa.8.gz)
+	documents_in
+}
+
+# What administrators are pointed to; debhelper compresses the longer ones
+documents_in() {
+	local doc=$ROOT/usr/share/doc/mpa-dkms name
+
+	for name in mpa mpa-rnic mpa-storage mpa-interop; do
+		compgen -G "$doc/$name.rst*" || fail "no $name.rst"
+	done
+	compgen -G "$doc/README.md*" || fail "no README.md"
+	compgen -G "$doc/samples/README.md*" || fail "no samples/README.md"
 }
 
 # The package has added it, and built it for some kernels: from the beginning
