@@ -566,6 +566,12 @@ static void mpa_tx_uncork(struct mpa_conn *conn)
 		tcp_sock_set_nodelay(conn->sk);
 }
 
+/* True if TCP is lost, also if sendmsg() has taken the error off the socket. */
+static bool mpa_tx_lost(const struct sock *sk)
+{
+	return mpa_tcp_lost(sk) || inet_sk_state_load(sk) == TCP_CLOSE;
+}
+
 /* Work item, in full operation: one step. True if another may be possible. */
 bool mpa_tx_run(struct mpa_conn *conn)
 {
@@ -578,8 +584,8 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	if (err == -EAGAIN || err == -ENOMEM) {
 		mpa_tx_uncork(conn);
 	} else if (err) {
-		mpa_conn_fail(conn, mpa_tcp_lost(conn->sk) ? MPA_REASON_RESET :
-							     MPA_REASON_ABORTED,
+		mpa_conn_fail(conn, mpa_tx_lost(conn->sk) ? MPA_REASON_RESET :
+							    MPA_REASON_ABORTED,
 			      err);
 		return false;
 	}

@@ -288,6 +288,40 @@ static void send_source_detach(struct conn_test *t)
 	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
+/* The peer resets before TCP gets the ULPDU. */
+static int send_next_reset(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+	struct mpa_consumer *c = mpa_conn_ctx(msg->conn);
+	struct conn_test *t = container_of(c, struct conn_test, a);
+	const struct sock *sk = t->sock[0]->sk;
+
+	mpa_peer_reset(&t->peer);
+	EXPECT_TRUE(t, CONN_UNTIL(inet_sk_state_load(sk) == TCP_CLOSE));
+	return conn_next(tx, max);
+}
+
+/*
+ * sendmsg() notices the reset first: it takes the error from the socket. After
+ * the peer's FIN, which is not reported on hold, that is -EPIPE.
+ */
+static void send_source_reset(struct conn_test *t)
+{
+	struct conn_msg *msg;
+
+	conn_full(t, CONN_INITIATOR, 0, 0);
+	conn_peer_send(t, 40);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_settle(&t->a);
+	ASSERT_EQ(t, t->sock[0]->sk->sk_state, TCP_CLOSE_WAIT);
+	msg = conn_source(t, 400);
+	msg->tx.next = send_next_reset;
+	msg->conn = t->a.conn;
+	conn_send(t, msg);
+	conn_expect_done(t, &t->a, 1, -EPIPE);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+}
+
 /* sent() posts the message again, a hundred times. */
 static void send_hook_again(struct mpa_consumer *c, enum consumer_event ev)
 {
@@ -880,6 +914,7 @@ static const struct conn_row send_rows[] = {
 	{ "TX-01: source that fails: -ENOMEM", send_source_error, ENOMEM },
 	{ "TX-01: source that fails: -ENOBUFS", send_source_error, ENOBUFS },
 	{ "TX-01: source that detaches", send_source_detach },
+	{ "the peer resets during the call of a source", send_source_reset },
 	{ "source posted again", send_source_twice },
 	{ "posting again from sent()", send_credit },
 	{ "posting from several threads", send_threads },
