@@ -774,39 +774,46 @@ int mpa_start_immediate(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_GPL(mpa_start_immediate);
 
-/* True if there is a Request and it has enhanced data. Context: any. */
-static bool mpa_cm_is_enhanced(struct mpa_conn *conn)
+/*
+ * conn->lock held. Returns 0 if there is a Request that can be answered with
+ * @len octets of private data, or an error.
+ */
+static int mpa_cm_may_answer(const struct mpa_conn *conn, size_t len)
 {
-	bool enhanced;
+	const struct mpa_cm *cm = conn->cm;
 
-	spin_lock_bh(&conn->lock);
-	enhanced = conn->state == MPA_STATE_DECIDE && conn->cm &&
-		   mpa_frame_enhanced(&conn->cm->peer);
-	spin_unlock_bh(&conn->lock);
-	return enhanced;
+	if (conn->state != MPA_STATE_DECIDE || !cm ||
+	    READ_ONCE(conn->flags) & (BIT(MPA_CONN_ACCEPT) |
+				      BIT(MPA_CONN_REJECT)))
+		return -ENOTCONN;
+	if (len > mpa_cm_pd_max(conn, min(cm->peer.rev, conn->local.rev),
+				mpa_frame_enhanced(&cm->peer)))
+		return -EMSGSIZE;
+	return 0;
 }
 
 static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 			 enum mpa_flag flag)
 {
-	bool enhanced = mpa_cm_is_enhanced(conn);
-	u32 headroom = mpa_cm_headroom(enhanced);
-	u8 *out = mpa_cm_copy(pd, len, headroom);
-	int err = -ENOTCONN;
+	u32 headroom = 0;
+	u8 *out;
+	int err;
 
+	spin_lock_bh(&conn->lock);
+	err = mpa_cm_may_answer(conn, len);
+	if (!err)
+		headroom = mpa_cm_headroom(mpa_frame_enhanced(&conn->cm->peer));
+	spin_unlock_bh(&conn->lock);
+	if (err)
+		return err;
+
+	out = mpa_cm_copy(pd, len, headroom);
 	if (!out)
 		return -ENOMEM;
 	spin_lock_bh(&conn->lock);
-	if (conn->state != MPA_STATE_DECIDE || !conn->cm ||
-	    READ_ONCE(conn->flags) & (BIT(MPA_CONN_ACCEPT) |
-				      BIT(MPA_CONN_REJECT)))
-		goto unlock;
-	/* The Request came after mpa_cm_is_enhanced(). */
-	if (mpa_frame_enhanced(&conn->cm->peer) != enhanced)
-		goto unlock;
-	err = -EMSGSIZE;
-	if (len > mpa_cm_pd_max(conn, min(conn->cm->peer.rev, conn->local.rev),
-				enhanced))
+	/* There may have been another answer since, or the end. */
+	err = mpa_cm_may_answer(conn, len);
+	if (err)
 		goto unlock;
 	conn->cm->out = out;
 	conn->cm->out_len = headroom + len;
@@ -815,7 +822,6 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	smp_mb__before_atomic();
 	set_bit(flag, &conn->flags);
 	mpa_conn_get(conn);
-	err = 0;
 unlock:
 	spin_unlock_bh(&conn->lock);
 	if (err)

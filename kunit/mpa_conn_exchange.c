@@ -176,6 +176,9 @@ static void exchange_responder(struct conn_test *t, const struct exchange *e)
 		EXPECT_EQ(t, mpa_accept(conn, t->pool, max + 1), -EMSGSIZE);
 		EXPECT_EQ(t, mpa_reject(conn, t->pool, max + 1), -EMSGSIZE);
 	}
+	/* More than kmalloc() can allocate, and more than can be added to. */
+	EXPECT_EQ(t, mpa_accept(conn, t->pool, SZ_16M), -EMSGSIZE);
+	EXPECT_EQ(t, mpa_reject(conn, t->pool, SIZE_MAX - 8), -EMSGSIZE);
 	conn_expect_silence(t);
 
 	ASSERT_EQ(t, mpa_accept(conn, t->pool, e->reply.len), 0);
