@@ -197,6 +197,8 @@ struct mpa_conn_tx {
  * @ready: batch decoded and not yet passed, or NULL; this and all that follows
  *	is written by the runner only
  * @dry: TCP had nothing after @ready
+ * @nomem: TCP had no memory for a segment, and may not have announced a window
+ *	of zero yet; written with the socket lock or slock held
  * @copy: buffer that the next FPDU is copied to, or NULL
  * @copied: octets in @copy
  * @eaten: octets in @copy, or in the copy of @ready, already consumed
@@ -223,6 +225,7 @@ struct mpa_conn_rx {
 	struct list_head	batches;
 	struct mpa_batch	*ready;
 	bool			dry;
+	bool			nomem;
 	u8			*copy;
 	u32			copied;
 	u32			eaten;
@@ -710,7 +713,7 @@ bool mpa_tcp_window_is_small(const struct sock *sk);
 bool mpa_tcp_fin(const struct sock *sk);
 int mpa_tcp_send_fin(struct mpa_conn *conn);
 void mpa_tcp_ack_at_once(struct sock *sk);
-bool mpa_tcp_keep_window_updates(struct sock *sk);
+bool mpa_tcp_keep_window_updates(struct mpa_conn *conn);
 int mpa_tcp_lost(const struct sock *sk);
 void mpa_tcp_memalloc(struct sock *sk);
 void mpa_tcp_reset(struct sock *sk);

@@ -459,7 +459,7 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 		b = ERR_PTR(-ECONNRESET);
 		goto unlock;
 	}
-	mpa_tcp_keep_window_updates(conn->sk);
+	mpa_tcp_keep_window_updates(conn);
 	/* ULPDUs passed before are delivered first: consuming takes time. */
 	if (mpa_rx_ooo_was_passed(conn, rx->pos) && rx->pinned)
 		b = mpa_rx_collect(conn);
@@ -559,7 +559,7 @@ static void mpa_rx_consume_put(struct mpa_conn *conn)
 {
 	lock_sock(conn->sk);
 	if (!mpa_conn_reconnected(conn))
-		mpa_tcp_keep_window_updates(conn->sk);
+		mpa_tcp_keep_window_updates(conn);
 	mpa_rx_consume(conn);
 	release_sock(conn->sk);
 }
@@ -582,13 +582,17 @@ void mpa_rx_settle(struct mpa_conn *conn)
 		mpa_rx_consume_put(conn);
 }
 
-/* True if nothing, not even a FIN, has come since mpa_rx_ready() set rx.dry. */
+/*
+ * True if nothing, not even a FIN, has come since mpa_rx_ready() set rx.dry,
+ * and the round has no window to see to: mpa_tcp_keep_window_updates().
+ */
 static bool mpa_rx_is_dry(const struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
 
 	return READ_ONCE(tp->rcv_nxt) == conn->rx.seq && conn->rx.dry &&
-	       !conn->rx.ready && !READ_ONCE(tp->urg_data);
+	       !READ_ONCE(conn->rx.nomem) && !conn->rx.ready &&
+	       !READ_ONCE(tp->urg_data);
 }
 
 /* Work item, in full operation: one step. True if another may find work. */

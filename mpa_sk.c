@@ -99,7 +99,7 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 /* Octets have arrived. True if the work item has to run. */
 static bool mpa_sk_needs_run(struct mpa_conn *conn, struct sock *sk)
 {
-	if (mpa_tcp_keep_window_updates(sk))
+	if (mpa_tcp_keep_window_updates(conn))
 		return true;
 	if (!mpa_sk_readable(conn, sk))
 		return mpa_tx_hole_unseen(conn);

@@ -430,14 +430,18 @@ void mpa_tcp_ack_at_once(struct sock *sk)
  * forever, so SND.WL1 is lowered to RCV.NXT.
  *
  * TCP calls sk_data_ready() before it drops such a segment. Until TCP builds
- * the ACK with a window of zero, which it may put off (TCP_ACK_DEFERRED), an
- * ACK from above the hole can raise SND.WL1 again. Returns true if the work
- * item must be queued to do this once more.
+ * the ACK with a window of zero, which it may put off until the socket lock is
+ * released (TCP_ACK_DEFERRED), an ACK from above the hole can raise SND.WL1
+ * again. If so, this returns true and sets rx.nomem: the work item must be
+ * queued, to take the socket lock and do this once more.
  */
-bool mpa_tcp_keep_window_updates(struct sock *sk)
+bool mpa_tcp_keep_window_updates(struct mpa_conn *conn)
 {
-	bool nomem = inet_csk(sk)->icsk_ack.pending & ICSK_ACK_NOMEM;
-	struct tcp_sock *tp = tcp_sk(sk);
+	struct tcp_sock *tp = tcp_sk(conn->sk);
+	bool nomem;
+
+	nomem = inet_csk(conn->sk)->icsk_ack.pending & ICSK_ACK_NOMEM;
+	WRITE_ONCE(conn->rx.nomem, nomem);
 
 	if ((nomem || !tcp_receive_window(tp)) &&
 	    after(tp->snd_wl1, tp->rcv_nxt))

@@ -22,6 +22,13 @@ enum conn_ooo_off {
 	OOO_OFF_CRC,		/* with MPA_F_OOO, without CRC */
 };
 
+/* How TCP processes the segment for which it has no memory */
+enum conn_ooo_drop {
+	OOO_DROP_LOCKED	= BIT(0),	/* in the backlog */
+	OOO_DROP_RUN	= BIT(1),	/* the work item runs before an ACK */
+	OOO_DROP_DRY	= BIT(2),	/* all before it is passed and kept */
+};
+
 /* Steps of a search per second without packets; see mpa_rx_ooo_paid() */
 #define OOO_STEPS	4000000
 
@@ -926,43 +933,77 @@ static void ooo_wait_zero_window(struct conn_test *t)
 	conn_settle(&t->a);
 }
 
+/* Socket lock held. Have TCP process the only segment of the backlog. */
+static void ooo_process_backlog(struct sock *sk)
+{
+	struct sk_buff *skb;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	skb = sk->sk_backlog.head;
+	sk->sk_backlog.head = NULL;
+	sk->sk_backlog.tail = NULL;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	skb_mark_not_on_list(skb);
+	sk_backlog_rcv(sk, skb);
+}
+
+/*
+ * TCP has no memory for FPDU 1, which fills the hole. Then an ACK from after
+ * the hole arrives.
+ */
+static void ooo_retract(struct conn_test *t, u32 how)
+{
+	struct sock *sk = t->sock[0]->sk;
+
+	gap_rcvbuf(t, 1);
+	/* Nested: mpa_inject() locks the peer's socket to make a segment. */
+	if (how & OOO_DROP_LOCKED)
+		lock_sock_nested(sk, SINGLE_DEPTH_NESTING);
+	gap_put(t, gap_at(t, 1), gap_at(t, 2));
+	if (how & OOO_DROP_RUN) {
+		ooo_process_backlog(sk);
+		/* The work item must wait for the socket lock now. */
+		msleep(50);
+	}
+	gap_put(t, t->buf_len, t->buf_len);
+	if (how & OOO_DROP_LOCKED)
+		release_sock(sk);
+	ASSERT_EQ(t, gap_queued(t), 0);
+	ASSERT_EQ(t, tcp_sk(sk)->rcv_nxt, t->inject.seq + gap_at(t, 1));
+}
+
 /*
  * TCP has no memory for a segment: it drops those after the hole as well, and
  * retracts its window, while the peer's window is zero. The peer's window
  * updates then begin at the hole, below the sequence number of the last update
- * (SND.WL1). If the segment waits in the backlog (@arg), TCP processes an ACK
- * from after the hole before it announces the window.
+ * (SND.WL1). If the segment waits in the backlog, TCP processes an ACK from
+ * after the hole before it announces the window.
  */
 static void ooo_window_retracted(struct conn_test *t)
 {
-	bool locked = conn_arg(t);
-	u32 i;
+	u32 i, how = conn_arg(t);
 
 	conn_buffers(t, 8192, 16384);
 	gap_open(t, CONN_INITIATOR, 0);
 	gap_fpdus(t, 4, 1000);
-	mpa_hold(t->a.conn);
+	if (how & OOO_DROP_DRY)
+		t->a.keep = true;
+	else
+		mpa_hold(t->a.conn);
 	gap_put(t, 0, gap_at(t, 1));
 	conn_post_many(t, 8, 8000);
 	ooo_wait_zero_window(t);
+	ASSERT_EQ(t, t->a.conn->rx.dry, !!(how & OOO_DROP_DRY));
 	gap_put(t, gap_at(t, 2), t->buf_len);
-	gap_rcvbuf(t, 1);
-	/* Nested: mpa_inject() locks the peer's socket to make a segment. */
-	if (locked)
-		lock_sock_nested(t->sock[0]->sk, SINGLE_DEPTH_NESTING);
-	gap_put(t, gap_at(t, 1), gap_at(t, 2));
-	gap_put(t, t->buf_len, t->buf_len);
-	if (locked)
-		release_sock(t->sock[0]->sk);
-	ASSERT_EQ(t, gap_queued(t), 0);
-	ASSERT_EQ(t, tcp_sk(t->sock[0]->sk)->rcv_nxt,
-		  t->inject.seq + gap_at(t, 1));
+	ooo_retract(t, how);
 
 	for (i = 0; i < 8; i++)
 		conn_expect_tx(t, 8000);
 	conn_expect_done(t, &t->a, 8, 0);
-	mpa_resume(t->a.conn);
+	if (!(how & OOO_DROP_DRY))
+		mpa_resume(t->a.conn);
 	conn_expect_rx(t, &t->a, 1);
+	mpa_consumer_put_all(&t->a);
 }
 
 /*
@@ -1063,9 +1104,16 @@ static const struct conn_row ooo_rows[] = {
 	{ "OO-09: dropped by TCP, received again with other octets",
 	  ooo_dropped },
 	{ "TCP retracts its window while the peer's is zero",
-	  ooo_window_retracted, false },
+	  ooo_window_retracted, 0 },
 	{ "TCP retracts its window, segment in the backlog",
-	  ooo_window_retracted, true },
+	  ooo_window_retracted, OOO_DROP_LOCKED },
+	{ "TCP retracts its window, delivered octets are kept",
+	  ooo_window_retracted, OOO_DROP_DRY },
+	{ "TCP retracts its window, octets are kept, in the backlog",
+	  ooo_window_retracted, OOO_DROP_DRY | OOO_DROP_LOCKED },
+	{ "TCP retracts its window, octets are kept, a run before an ACK",
+	  ooo_window_retracted,
+	  OOO_DROP_DRY | OOO_DROP_LOCKED | OOO_DROP_RUN },
 	{ "OO-09: dropped by TCP, received again, copied", ooo_copied },
 	{ "OO-03 OO-04 MK-12: sequence number wraps", ooo_wrap },
 };
