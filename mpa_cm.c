@@ -652,7 +652,7 @@ static struct mpa_cm *mpa_cm_alloc(const void *data, size_t len,
  *
  * RFC 6581 section 9.
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks, also from request().
  * Return: 0, %-EINVAL: a depth or kind of RTR that does not exist, a started
  * Responder without a kind of RTR, or no %MPA_F_ENHANCED, %-EALREADY: too late
@@ -695,7 +695,7 @@ EXPORT_SYMBOL_GPL(mpa_set_enhanced);
  * ended() with %MPA_ERR_IRD or %MPA_ERR_RTR, from enhanced startup, the
  * consumer can still send (a Terminate message) before it closes.
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
  * Return: 0, %-EINVAL: no rejected() callback, %-EMSGSIZE: too much private
  * data, %-EALREADY: started or detached before, %-ENOMEM
@@ -730,7 +730,7 @@ EXPORT_SYMBOL_GPL(mpa_start_initiator);
  * mpa_accept() stay queued until the first FPDU of the peer has been verified:
  * the Initiator's ULP has to send first.
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
  * Return: 0, %-EINVAL: no request() callback, or enhanced startup without any
  * kind of RTR, %-EMSGSIZE: message too long, %-EALREADY: started or detached
@@ -759,7 +759,7 @@ EXPORT_SYMBOL_GPL(mpa_start_responder);
  * As in draft-culley-iwarp-mpa: markers and CRC are on in both directions, and
  * either end may send first. established() follows.
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
  * Return: 0, %-EALREADY: started or detached before, %-ENOMEM
  */
@@ -843,7 +843,7 @@ unlock:
  * enhanced data follow from &mpa_params.enhanced and from the Request by the
  * rules of RFC 6581 section 9; mpa_get_info() has the result.
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks, also from request().
  * Return: 0, %-ENOTCONN: there is no Request to answer, or the connection has
  * ended, %-EMSGSIZE: too much private data, %-ENOMEM

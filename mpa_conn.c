@@ -137,7 +137,9 @@ void mpa_conn_exit(void)
  *
  * Until mpa_conn_put() the connection stays in memory, also after released():
  * from then on functions that send fail, and others have no effect. The socket
- * and the consumer's context do not stay. RFC 5044 has no counterpart.
+ * and the consumer's context do not stay: after mpa_detach() mpa_get_info() and
+ * mpa_mulpdu(), which read the socket, must not be called, nor mpa_conn_ctx()
+ * and mpa_conn_socket() after released(). RFC 5044 has no counterpart.
  *
  * Context: any. The caller has a reference, or prevents the release.
  */
@@ -518,7 +520,8 @@ EXPORT_SYMBOL_GPL(mpa_abort);
 /**
  * mpa_detach() - take MPA off the socket
  * @conn: connection, in any state; the consumer must not use it afterwards,
- *	except for mpa_rx_put() of batches that it kept
+ *	except for mpa_rx_put() of batches that it kept, and with a reference as
+ *	mpa_conn_get() says
  *
  * After this has returned no callback starts but released(), which is called
  * once. Then no other callback is running, the socket has its callbacks back,
@@ -541,7 +544,7 @@ EXPORT_SYMBOL_GPL(mpa_abort);
  * on this host, its administrator can keep the packets queued indefinitely: do
  * not use %MPA_TX_ZEROCOPY towards a namespace that is not trusted.
  *
- * Context: any but hard interrupt; takes conn->lock, never waits. May be called
+ * Context: any with interrupts on; takes conn->lock, never waits. May be called
  * from callbacks.
  */
 void mpa_detach(struct mpa_conn *conn)
@@ -580,7 +583,7 @@ void mpa_conn_wait_left(void)
  * the octets before it have been delivered, a reset at once. RFC 5044 section
  * 5.2 leaves flow control to TCP.
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
  */
 void mpa_hold(struct mpa_conn *conn)
@@ -597,7 +600,7 @@ EXPORT_SYMBOL_GPL(mpa_hold);
  *
  * RFC 5044 section 7.1.2: the consumer enables receiving when it is ready.
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
  */
 void mpa_resume(struct mpa_conn *conn)

@@ -10,7 +10,7 @@
  *
  * RFC 5044 section 3 (version), 7.1.2 (terms), RFC 6581 section 9.1 (depths).
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
  */
 void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)

@@ -360,10 +360,10 @@ static void mpa_loop_now_put(struct mpa_conn *conn)
  *	being released
  *
  * If nothing is under way on the connection, the caller's task stands in for
- * the work item: it calls run(), sends what is posted, and calls sent() and
- * mulpdu(), before this returns. The peer then has the octets sooner by a
- * switch to another task. Otherwise, as when TCP waits for an ACK, the work
- * item does it: what is posted until it runs is sent together.
+ * the work item: it calls run(), and next() of sources, sends what is posted,
+ * and calls sent() and mulpdu(), before this returns. The peer then has the
+ * octets sooner by a switch to another task. Otherwise, as when TCP waits for
+ * an ACK, the work item does it: what is posted until it runs is sent together.
  *
  * Context: process, sleeps: takes the socket lock, and conn->lock. The caller
  * holds no lock that a callback takes. In a callback it is mpa_kick(); a recv()

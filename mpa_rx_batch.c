@@ -366,7 +366,7 @@ EXPORT_SYMBOL_GPL(mpa_rx_get);
  * order, which opens the receive window. Allowed after released(), too: then
  * the work item frees the octets, and calls no callback.
  *
- * Context: any but hard interrupt, also with a spinlock held; takes conn->lock,
+ * Context: any with interrupts on, also with a spinlock held; takes conn->lock,
  * does not sleep. May be called from callbacks.
  */
 void mpa_rx_put(struct mpa_rx *rx)

@@ -689,7 +689,7 @@ int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get)
  * messages are handed back. A Responder's messages wait until the first FPDU of
  * the peer has been verified.
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep: the work
+ * Context: any with interrupts on; takes conn->lock, does not sleep: the work
  * item does the sending. May be called from callbacks.
  * Return: 0;
  * %-EINVAL: a member of a message is wrong, or there is no sent() callback;

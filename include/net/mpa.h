@@ -13,10 +13,16 @@
  *   in softirq, with the socket locked, after mpa_allow_softirq(). Callbacks
  *   may call the functions declared here, but a recv() in softirq none that
  *   sleep. No callback, done() and accepted() included, may call those that
- *   wait: mpa_detach_sync(), mpa_listen_close_sync() and mpa_barrier(). After
- *   mpa_detach(), hence in released(), only mpa_conn_ctx(), mpa_conn_socket()
- *   and mpa_rx_put() may be called for the connection, the first two until
- *   released() returns.
+ *   wait: mpa_detach_sync(), mpa_listen_close_sync() and mpa_barrier().
+ * - conn->lock is taken with spin_lock_bh(). "Any with interrupts on", of a
+ *   function's context, means process and softirq: neither a hard interrupt nor
+ *   a section with interrupts off.
+ * - After mpa_detach(), hence in released(), only these may be called for the
+ *   connection: mpa_conn_ctx() and mpa_conn_socket(), until released() returns;
+ *   mpa_rx_put(); and with a reference of mpa_conn_get() also mpa_conn_put(),
+ *   and functions that come late, such as mpa_kick_now() and mpa_send_now():
+ *   these fail or have no effect. mpa_get_info() and mpa_mulpdu() are not among
+ *   them: they read the socket.
  * - released() is the last callback. From then on MPA touches neither the
  *   socket nor any memory of the consumer.
  */
@@ -143,7 +149,8 @@ enum mpa_reason {
 /**
  * struct mpa_end - how the receive half of a connection ended
  * @error: code to put into a Terminate message. The consumer can still send one
- *	after %MPA_ERR_CRC, %MPA_ERR_MARKER, %MPA_ERR_IRD and %MPA_ERR_RTR.
+ *	after %MPA_ERR_CRC, %MPA_ERR_MARKER, %MPA_ERR_IRD and %MPA_ERR_RTR,
+ *	unless it is a Responder that never had a valid FPDU.
  * @reason: why it ended
  * @err: a negative errno, or 0 for a graceful close
  * @pos: stream position up to which everything was delivered
@@ -236,9 +243,11 @@ struct mpa_ulpdu {
  * than net.mpa.rx_mem_max. mpa_hold() stops them, too. The first ULPDU of the
  * stream, such as an RTR, is the one at position 0.
  *
- * While the consumer keeps a batch of this connection that was delivered,
- * recv() is put off, too, as long as all consumers of the namespace together
- * keep more than net.mpa.rx_mem_max; not with %MPA_F_MEMALLOC.
+ * A recv() that delivers is put off, too, while the batches passed in order
+ * that the consumer keeps of this connection take more memory, by the truesize
+ * of their skbs, than the receive buffer. While it keeps at least one, recv()
+ * is also put off as long as all consumers of the namespace together keep more
+ * than net.mpa.rx_mem_max; the latter not with %MPA_F_MEMALLOC.
  *
  * The structure and all it points to, the octets included, belong to MPA. The
  * octets stay where TCP put them, or are a copy, for example where the kernel
@@ -289,8 +298,9 @@ struct mpa_template {
  * @len: octets of @data that belong to the ULPDU, after @hdr. The ULPDU has
  *	@hdr_len + @len octets, 1 to %MPA_ULPDU_MAX. For a template see below.
  * @data: where these octets are; MPA advances it by @len for each ULPDU. Any
- *	kernel iterator that is a source (ITER_KVEC, ITER_BVEC, ...). If @len is
- *	0 and there is no @next it need not be set, but its memory must be zero.
+ *	kernel iterator that is a source (ITER_KVEC, ITER_BVEC, ...). Where it
+ *	need not be set (@len is 0, or @next sets it), its memory must be zero
+ *	when the message is posted: mpa_send() looks at it.
  * @next: NULL for a single ULPDU. Otherwise the message is a source: MPA calls
  *	this function for each ULPDU (with %MPA_TX_TEMPLATE: see below) when
  *	there is room to send one, in the context of the callbacks. It sets
@@ -334,10 +344,12 @@ struct mpa_template {
  * header.
  *
  * If there is a @next, MPA calls it when the @len octets that are left may fit
- * one ULPDU of @max octets; once more without having cut any, if that had no
- * room. It may replace @data by an iterator that begins with these octets, and
- * increase @len by those that follow. It returns 1 if even more follow, which
- * needs a @len that is not 0; 0 if that is all; or a negative errno as above.
+ * one ULPDU of @max octets; maybe several times without having cut any, if that
+ * had no room or memory was short. It may replace @data by an iterator that
+ * begins with these octets, and increase @len by those that follow. It returns
+ * 1 if even more follow, which needs a @len that is not 0; 0 if that is all; or
+ * a negative errno as above. If it returns 1 with no more than @max octets in
+ * all, header included, a ULPDU before the last may not fill its segment.
  * If it returns 0 without octets, the last ULPDU is a header alone. To stop
  * without a last ULPDU it sets @hdr_len and @len to 0 and returns 0. Otherwise
  * @hdr, @hdr_len and @template stay as they are until the message is handed
@@ -392,8 +404,9 @@ struct mpa_tx {
  * @recv: ULPDUs have arrived, see &struct mpa_rx
  * @sent: messages are handed back; each &struct mpa_tx on the list is the
  *	consumer's again, with its result in @status. The list is valid until
- *	the callback returns. Without %MPA_TX_ZEROCOPY the call comes before the
- *	recv() of the peer's answer to them.
+ *	the callback returns. The call comes before the recv() of the peer's
+ *	answer to them, unless one of them, or a message before them, has
+ *	%MPA_TX_ZEROCOPY.
  * @mulpdu: the MULPDU has changed to @mulpdu octets. mpa_mulpdu() takes a hole
  *	in the peer's octets into account at once; this call comes with the next
  *	post, or when the next octet arrives in order.
@@ -419,9 +432,9 @@ struct mpa_tx {
  * @recv, @ended and @released are mandatory, @request for a Responder,
  * @rejected for an Initiator, @sent for a consumer that sends.
  *
- * Callbacks run in the connection's work item; run(), sent() and mulpdu() also
- * in a call of mpa_kick_now() or mpa_send_now(), and recv() where
- * mpa_allow_softirq() says.
+ * Callbacks run in the connection's work item; run(), sent(), mulpdu() and the
+ * next() of a source also in a call of mpa_kick_now() or mpa_send_now(), in the
+ * caller's task, and recv() where mpa_allow_softirq() says.
  *
  * A callback may block: on a lock, for memory, for a device. Until it returns,
  * its connection neither sends nor receives. It must not wait for a callback of
