@@ -571,7 +571,7 @@ static inline void mpa_noio_restore(u32 flags, unsigned int saved)
 }
 
 /*
- * For work items. With MPA_F_MEMALLOC no allocation waits for reclaim either,
+ * For the runner. With MPA_F_MEMALLOC no allocation waits for reclaim either,
  * which may need this connection to write memory out; it may use the reserves.
  */
 static inline unsigned int mpa_memalloc_save(u32 flags)

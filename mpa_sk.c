@@ -84,6 +84,7 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 {
 	u32 news = READ_ONCE(tcp_sk(conn->sk)->rcv_nxt) -
 		   READ_ONCE(conn->rx.need);
+	unsigned int memalloc;
 	bool done;
 
 	/* What follows is in vain if there is too much, as in a stream. */
@@ -92,7 +93,9 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 		return false;
 	WRITE_ONCE(conn->atomic, true);
 	conn->again = false;
+	memalloc = mpa_memalloc_save(conn->conn_flags);
 	done = conn->rx.run_here(conn) && !conn->again;
+	mpa_memalloc_restore(conn->conn_flags, memalloc);
 	return !mpa_conn_leave(conn) && done;
 }
 

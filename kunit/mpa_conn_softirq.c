@@ -135,6 +135,28 @@ static void softirq_sends(struct conn_test *t)
 	EXPECT_EQ(t, t->a.softirqs, 1);
 }
 
+static void softirq_hook_memalloc(struct mpa_consumer *c,
+				  enum consumer_event ev)
+{
+	if (ev == EV_RECV)
+		c->hook_err = conn_may_wait();
+}
+
+/* An allocation of recv() may use the memory reserves, also in softirq. */
+static void softirq_memalloc(struct conn_test *t)
+{
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
+		  PEER_M | PEER_C);
+	mpa_allow_softirq(t->a.conn);
+	mpa_resume(t->a.conn);
+	conn_settle(&t->a);
+	t->a.hook = softirq_hook_memalloc;
+	conn_peer_send(t, 100);
+	softirq_expect(t, 1, 1);
+	EXPECT_EQ(t, t->a.hook_err, 0);
+	EXPECT_TRUE(t, conn_may_wait());
+}
+
 static void softirq_leaves(struct conn_test *t)
 {
 	softirq_open(t);
@@ -185,6 +207,7 @@ static const struct conn_row softirq_rows[] = {
 	{ "a FIN", softirq_fin },
 	{ "recv() sends", softirq_sends },
 	{ "recv() detaches", softirq_leaves },
+	{ "MPA_F_MEMALLOC", softirq_memalloc },
 	{ "the consumer keeps octets", softirq_keep },
 	{ "both ends at once", softirq_sibling },
 };
