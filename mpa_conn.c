@@ -483,15 +483,18 @@ EXPORT_SYMBOL_GPL(mpa_kick);
 int mpa_shutdown(struct mpa_conn *conn)
 {
 	int err = -ENOTCONN;
+	bool kick = false;
 
 	spin_lock_bh(&conn->lock);
 	if (conn->state == MPA_STATE_FULL) {
-		set_bit(MPA_CONN_SHUTDOWN, &conn->flags);
-		mpa_conn_get(conn);
+		/* One that each run() calls must not ask for another. */
+		kick = !test_and_set_bit(MPA_CONN_SHUTDOWN, &conn->flags);
+		if (kick)
+			mpa_conn_get(conn);
 		err = 0;
 	}
 	spin_unlock_bh(&conn->lock);
-	if (!err)
+	if (kick)
 		mpa_conn_kick_put(conn);
 	return err;
 }

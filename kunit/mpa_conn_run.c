@@ -3,6 +3,7 @@
  * A consumer with its own send queue: run(), mpa_kick(), mpa_kick_now() and
  * long sources.
  */
+#include <linux/delay.h>
 #include <linux/irq_work.h>
 #include <linux/net.h>
 #include "mpa_conn_test.h"
@@ -195,6 +196,26 @@ static void run_halves(struct conn_test *t)
 	before = run_calls(t);
 	run_kick(t);
 	EXPECT_TRUE(t, CONN_UNTIL(run_calls(t) > before));
+}
+
+static void run_shut(struct conn_test *t)
+{
+	mpa_shutdown(t->a.conn);
+}
+
+/* A run() that closes its half each time is not called for that. */
+static void run_shuts(struct conn_test *t)
+{
+	u32 before;
+
+	run_open(t);
+	t->run.hook = run_shut;
+	before = run_calls(t);
+	mpa_kick(t->a.conn);
+	conn_expect_fin(t);
+	msleep(50);
+	/* The first, one that sends the FIN, and one for the peer's ACK */
+	EXPECT_LE(t, run_calls(t) - before, 3);
 }
 
 /* Not after closed(). */
@@ -440,6 +461,7 @@ static const struct conn_row run_rows[] = {
 	{ "mpa_kick_now() before full operation", run_early, RUN_NOW },
 	{ "run() on hold, and after ended()", run_halves },
 	{ "run() at once on hold, and after ended()", run_halves, RUN_NOW },
+	{ "run() closes its half each time", run_shuts },
 	{ "no run() after closed()", run_closed },
 	{ "no run() at once after closed()", run_closed, RUN_NOW },
 	{ "run() detaches", run_leaves },
