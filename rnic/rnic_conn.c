@@ -51,7 +51,8 @@ void rnic_qp_unbind(struct rnic_qp *qp)
 void rnic_qp_up(struct rnic_qp *qp, struct mpa_conn *conn,
 		const struct mpa_info *info)
 {
-	if (info->enhanced && info->ird <= qp->ird)
+	/* A Responder whose peer may send an RTR by RDMA Read has told it 1. */
+	if (info->enhanced && info->ird <= max(qp->ird, 1U))
 		qp->ird = info->ird;
 	if (info->enhanced && info->ord <= qp->ord)
 		qp->ord = info->ord;

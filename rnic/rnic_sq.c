@@ -440,7 +440,7 @@ int rnic_qp_slots(struct rnic_qp *qp)
 	gfp_t gfp = qp->kernel ? GFP_KERNEL : GFP_KERNEL_ACCOUNT;
 
 	INIT_LIST_HEAD(&qp->sq.reading);
-	qp->nr_responses = roundup_pow_of_two(qp->ird + 1);
+	qp->nr_responses = roundup_pow_of_two(max(qp->ird, 1U) + 1);
 	qp->sq.slot = __vcalloc(qp->sq.q.size + qp->nr_responses + 2,
 				sizeof(*qp->sq.slot), gfp);
 	if (!qp->sq.slot)

@@ -366,6 +366,23 @@ static void depth_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, attr.max_rd_atomic);
 }
 
+/*
+ * A Reply to a peer that may send an RTR by RDMA Read says an IRD of 1, also
+ * for an application that wants none: RFC 6581 section 9.2.
+ */
+static void rtr_depth_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+
+	rk_qp(rk, SQ_SIZE);
+	rk->conn.info.enhanced = true;
+	rk->conn.info.ird = 1;
+	rk_up(rk, 0, 0);
+	KUNIT_EXPECT_EQ(test, 1, rk->qp->ird);
+	/* The RTR's answer, and one more */
+	KUNIT_EXPECT_EQ(test, 2, rk->qp->nr_responses);
+}
+
 /* Only a connection moves a QP to RTS: what is posted after that is sent. */
 static void modify_test(struct kunit *test)
 {
@@ -468,6 +485,7 @@ static struct kunit_case sq_cases[] = {
 	KUNIT_CASE_PARAM(order_test, row_gen_params),
 	KUNIT_CASE(modify_test),
 	KUNIT_CASE(depth_test),
+	KUNIT_CASE(rtr_depth_test),
 	KUNIT_CASE(rest_test),
 	KUNIT_CASE_PARAM(late_test, late_gen_params),
 	KUNIT_CASE(refuse_test),
