@@ -316,12 +316,6 @@ struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp)
 	return ep;
 }
 
-/* iw_cm lets any application name any QP. */
-static bool is_of_other_process(const struct rnic_qp *qp)
-{
-	return !qp->kernel && qp->owner != task_tgid(current);
-}
-
 /* With a reference, and one on the endpoint for the QP's pointer */
 static struct rnic_qp *ep_bind(struct rnic_ep *ep,
 			       const struct iw_cm_conn_param *param)
@@ -332,7 +326,7 @@ static struct rnic_qp *ep_bind(struct rnic_ep *ep,
 	if (!qp)
 		return ERR_PTR(-EINVAL);
 	err = -EINVAL;
-	if (!is_of_other_process(qp))
+	if (!rnic_qp_is_foreign(qp))
 		err = rnic_qp_bind(qp, ep, param->ird, param->ord);
 	if (err) {
 		rnic_qp_put(qp);
@@ -349,32 +343,32 @@ static void ep_unbind(struct rnic_ep *ep, struct rnic_qp *qp)
 	rnic_ep_put(ep);
 }
 
-/* From the number of iw_cm, with a reference, or NULL */
-static struct rnic_ep *ep_find(struct iw_cm_id *cm_id)
+/* A Responder's number, until it is accepted; then provider_data is a QP. */
+static bool has_number(const struct iw_cm_id *cm_id)
+{
+	return xa_is_value(cm_id->provider_data);
+}
+
+/*
+ * From the number of iw_cm, with a reference, or NULL; it can be answered once.
+ * iw_cm has one call at a time.
+ */
+static struct rnic_ep *ep_answer(struct iw_cm_id *cm_id)
 {
 	struct rnic_dev *dev = to_rnic(cm_id->device);
 	struct rnic_ep *ep;
 
 	xa_lock_bh(&dev->eps);
-	ep = xa_load(&dev->eps, (unsigned long)cm_id->provider_data);
-	if (ep)
+	ep = xa_load(&dev->eps, xa_to_value(cm_id->provider_data));
+	if (ep && ep->answered)
+		ep = NULL;
+	if (ep) {
+		ep->answered = true;
 		rnic_ep_get(ep);
-	xa_unlock_bh(&dev->eps);
-	return ep;
-}
-
-/* The same; it can be answered once. iw_cm has one call at a time. */
-static struct rnic_ep *ep_answer(struct iw_cm_id *cm_id)
-{
-	struct rnic_ep *ep = ep_find(cm_id);
-
-	if (!ep || ep->answered) {
-		if (ep)
-			rnic_ep_put(ep);
-		return NULL;
 	}
-	ep->answered = true;
-	child_del(ep);
+	xa_unlock_bh(&dev->eps);
+	if (ep)
+		child_del(ep);
 	return ep;
 }
 
@@ -466,7 +460,7 @@ static void ep_request(struct mpa_conn *conn, const struct mpa_startup *req)
 	struct rnic_listener *l = ep->listener;
 	struct iw_cm_event event = {
 		.event		= IW_CM_EVENT_CONNECT_REQUEST,
-		.provider_data	= (void *)(unsigned long)ep->number,
+		.provider_data	= xa_mk_value(ep->number),
 		.private_data	= (void *)req->pd,
 		.private_data_len = min_t(u32, req->pd_len, U8_MAX),
 		.ird		= RNIC_MAX_DEPTH,
@@ -556,10 +550,11 @@ static void ep_over(struct rnic_ep *ep)
 		ep_last_events(ep);
 	if (ep->qp)
 		ep_unbind(ep, ep->qp);
-	if (ep->cm_id)
-		ep->cm_id->rem_ref(ep->cm_id);
+	/* Before the cm_id may go: ep_accepted() finds this one by it. */
 	if (ep->listener)
 		child_over(ep);
+	if (ep->cm_id)
+		ep->cm_id->rem_ref(ep->cm_id);
 	rnic_ep_put(ep);
 }
 
@@ -765,7 +760,7 @@ static void ep_owes(struct rnic_ep *ep, struct rnic_qp *qp,
 		    struct iw_cm_id *cm_id, enum ep_events events)
 {
 	ep->qp = qp;
-	ep->cm_id = cm_id;
+	WRITE_ONCE(ep->cm_id, cm_id);
 	ep->events = events;
 }
 
@@ -825,13 +820,37 @@ static int ep_accept(struct rnic_ep *ep, struct rnic_qp *qp,
 	return err;
 }
 
+/*
+ * Until iw_cm has handled ESTABLISHED it lets an accept follow another, and has
+ * a BUG() if that one fails: the events of the first are on their way, maybe
+ * the last of them. It holds the QP that is named now, and has lost its
+ * reference of the one before.
+ */
+static int accept_again(struct iw_cm_id *cm_id,
+			const struct iw_cm_conn_param *param)
+{
+	struct rnic_dev *dev = to_rnic(cm_id->device);
+	struct rnic_qp *before = cm_id->provider_data;
+	struct rnic_qp *qp = rnic_qp_find(dev, param->qpn);
+
+	cm_id->provider_data = qp;
+	if (before)
+		rnic_qp_put(before);
+	if (qp)
+		rnic_qp_put(qp);
+	return 0;
+}
+
 /* After an error the connection is ended. */
 int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
-	struct rnic_ep *ep = ep_answer(cm_id);
+	struct rnic_ep *ep;
 	struct rnic_qp *qp;
 	int err;
 
+	if (!has_number(cm_id))
+		return accept_again(cm_id, param);
+	ep = ep_answer(cm_id);
 	if (!ep)
 		return -ECONNRESET;
 	qp = ep_bind(ep, param);
@@ -848,8 +867,29 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	}
 	if (err)
 		rnic_ep_abort(ep);
+	else
+		cm_id->provider_data = qp;	/* iw_cm has a reference */
 	rnic_ep_put(ep);
 	return err;
+}
+
+/* By its cm_id, once it is accepted; with a reference, or NULL */
+static struct rnic_ep *ep_accepted(struct iw_cm_id *cm_id)
+{
+	struct rnic_dev *dev = to_rnic(cm_id->device);
+	struct rnic_ep *ep, *res = NULL;
+	unsigned long number;
+
+	xa_lock_bh(&dev->eps);
+	xa_for_each(&dev->eps, number, ep) {
+		if (READ_ONCE(ep->cm_id) == cm_id) {
+			rnic_ep_get(ep);
+			res = ep;
+			break;
+		}
+	}
+	xa_unlock_bh(&dev->eps);
+	return res;
 }
 
 /*
@@ -858,7 +898,7 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
  */
 static int ep_mute(struct iw_cm_id *cm_id)
 {
-	struct rnic_ep *ep = ep_find(cm_id);
+	struct rnic_ep *ep = ep_accepted(cm_id);
 
 	if (!ep)
 		return -ECONNRESET;
@@ -872,11 +912,14 @@ static int ep_mute(struct iw_cm_id *cm_id)
 
 int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 len)
 {
-	struct rnic_ep *ep = ep_answer(cm_id);
+	struct rnic_ep *ep;
 	int err = -ECONNRESET;
 
-	if (!ep)
+	if (!has_number(cm_id))
 		return ep_mute(cm_id);
+	ep = ep_answer(cm_id);
+	if (!ep)
+		return err;
 	spin_lock_bh(&ep->lock);
 	if (ep->conn)
 		err = mpa_reject(ep->conn, pd, len);

@@ -85,12 +85,16 @@ static void rnic_rem_ref(struct ib_qp *ib)
 	rnic_qp_put(to_qp(ib));
 }
 
-/* With interrupts off, an RCU section; iw_add_ref follows in the same one. */
+/*
+ * iw_cm lets any application name any QP, and would use it later, after an
+ * accept that follows another. In the calling process, with interrupts off, an
+ * RCU section; iw_add_ref follows in the same one.
+ */
 static struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 {
 	struct rnic_qp *qp = xa_load(&to_rnic(ib)->qps, qpn);
 
-	return qp ? &qp->ib : NULL;
+	return qp && !rnic_qp_is_foreign(qp) ? &qp->ib : NULL;
 }
 
 static const struct ib_device_ops rnic_ops = {

@@ -57,6 +57,12 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 	return qp;
 }
 
+/* True if it is an application's, and not of the process that calls */
+bool rnic_qp_is_foreign(const struct rnic_qp *qp)
+{
+	return !qp->kernel && qp->owner != task_tgid(current);
+}
+
 void rnic_qp_put(struct rnic_qp *qp)
 {
 	if (refcount_dec_and_test(&qp->refs))

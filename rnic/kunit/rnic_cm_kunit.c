@@ -41,6 +41,8 @@ struct cm {
 	bool			killed;		/* by K, while bound */
 	bool			accepted;
 	bool			connected;
+	bool			held;		/* iw_cm has a reference of the QP */
+	bool			refused;	/* no accept any longer */
 	bool			deaf;		/* no event may come */
 	bool			muted;		/* accepted, then rejected */
 	bool			nomem;
@@ -87,6 +89,10 @@ static const struct row rows[] = {
 	{ "reject, startup fails",		"lqfcz", "J" },
 	{ "accept, then reject",		"lqefcz", "AJ" },
 	{ "accept, then reject, lost",		"lqcz",	"AJ" },
+	{ "accept twice",			"lqefcz", "AA" },
+	{ "accept twice, lost, to error",	"lqecz", "AAK" },
+	{ "accept twice, then reject",		"lqecz", "AAJ" },
+	{ "accept three times",			"lqecz", "AAA" },
 	{ "reject, then accept",		"lqjz",	"JA" },
 	{ "no answer",				"lqfcz", "" },
 	{ "no Request",				"lfcz",	"L" },
@@ -183,7 +189,15 @@ static void iw_step(struct cm *cm, char c)
 		cm->deaf = !cm->connected;
 		break;
 	case 'A':
-		cm->accepted = !rnic_iw_accept(&cm->id, &param);
+		/* One that it may still have is lost. */
+		refcount_inc(&cm->rk->qp->refs);
+		cm->held = !rnic_iw_accept(&cm->id, &param);
+		if (!cm->held)
+			rnic_qp_put(cm->rk->qp);
+		KUNIT_EXPECT_FALSE_MSG(cm->rk->test, cm->accepted && !cm->held,
+				       "%s fails", cm->did);
+		cm->accepted = cm->held;
+		cm->refused = !cm->held;
 		cm->deaf = !cm->accepted;
 		break;
 	case 'J':
@@ -337,6 +351,7 @@ static bool can(struct cm *cm, char c)
 	case 'z':
 		return conn->detached && !cm->released;
 	case 'A':
+		return cm->id.provider_data && !cm->refused;
 	case 'J':
 		return cm->id.provider_data;
 	case 'W':
@@ -415,6 +430,8 @@ static void cm_end(struct cm *cm)
 		mpa_step(cm, 'z');
 	if (cm->listening)
 		iw_step(cm, 'L');
+	if (cm->held)
+		rnic_qp_put(rk->qp);
 	up = count(cm, 'R') + count(cm, 'E');
 	if (rk->qp->state == IB_QPS_ERR)
 		KUNIT_EXPECT_TRUE_MSG(test, rk->qp->sq.q.flushes, "%s",
