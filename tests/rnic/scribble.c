@@ -145,13 +145,15 @@ static int in_error(struct ibv_qp *qp)
 static void play(struct rdma_cm_id *id, const struct ibv_mr *mr)
 {
 	uint64_t end = now_ms() + TURN_MS;
+	int n, stays = !(rand() % 4);
 	struct ring rings[RINGS];
-	int n = find_rings(rings);
 
+	n = find_rings(rings);
 	if (!n)
 		exit(3);
 	connections++;
-	while (now_ms() < end && !in_error(id->qp)) {
+	/* Some go on while their requests are flushed. */
+	while (now_ms() < end && (stays || !in_error(id->qp))) {
 		int i;
 
 		for (i = 0; i < 16; i++)
@@ -187,19 +189,44 @@ static void set_up(struct rdma_addrinfo *hints, struct ibv_qp_init_attr *attr,
 	attr->qp_type = IBV_QPT_RC;
 }
 
+/* Without waiting for the first: the kernel takes another until it is established. */
+static int accept_twice(struct rdma_cm_id *id, struct rdma_conn_param *param,
+			struct rdma_event_channel *channel)
+{
+	int err;
+
+	if (!channel || rdma_migrate_id(id, channel))
+		return -1;
+	err = rdma_accept(id, param);
+	rdma_accept(id, param);
+	return err;
+}
+
 static void turn(struct rdma_cm_id *id, int server)
 {
 	struct rdma_conn_param param = {
 		.initiator_depth = 4, .responder_resources = 4,
 	};
+	struct rdma_event_channel *channel = NULL;
 	struct ibv_mr *mr = prepare(id);
+	int err;
 
-	if (mr && !(server ? rdma_accept(id, &param) : rdma_connect(id, &param)))
+	if (!server) {
+		err = rdma_connect(id, &param);
+	} else if (rand() % 4) {
+		err = rdma_accept(id, &param);
+	} else {
+		channel = rdma_create_event_channel();
+		err = accept_twice(id, &param, channel);
+	}
+	if (mr && !err)
 		play(id, mr);
 	rdma_disconnect(id);
 	if (mr)
 		ibv_dereg_mr(mr);
 	rdma_destroy_ep(id);
+	if (channel)
+		rdma_destroy_event_channel(channel);
 }
 
 int main(int argc, char **argv)

@@ -8,11 +8,12 @@ ASKED=expect-request:rev=2,s=1,A=1,B=0,C=1,D=1
 # The program's Send, its answer, and the end
 GO=("expect-fpdu:ulpdu=$ZEROS" "fpdu:ulpdu=$ZEROS" end:fin)
 
-# dials STATUS STEP...: rdma_client connects; its status is 0 or not
+# dials STATUS STEP...: rdma_client connects, with SETTING; its status is 0 or not
 dials() {
 	local wanted=$1 peer status=0
 
 	devices mpa none
+	[[ -z ${SETTING-} ]] || both "$SETTING"
 	: >"$STATE/server"
 	ns b mpa-peer -t 20 listen "$B4" 7471 "${@:2}" >"$STATE/server" &
 	peer=$!
@@ -55,6 +56,13 @@ test_case start.fallback "a peer that resets at Rev 2" dials 0 expect-request:re
 	rst again expect-request:rev=1 reply "${GO[@]}"
 test_case start.no_reply "octets that are no Reply" dials 1 expect-request:rev=2 \
 	"send:${REQ_KEY}40010000" end:reset
+# A peer that says nothing is taken for one that does not know Rev 2, once.
+silent() {
+	local SETTING=net.mpa.startup_timeout_ms=1000
+
+	dials 1 expect-request:rev=2 end:reset again expect-request:rev=1 end:reset
+}
+test_case start.silent "no Reply" silent
 test_case start.rejected "R in the Reply" dials 1 $ASKED \
 	reply:rev=2,s=1,r=1,A=1,C=1,ird=1,ord=1 end:fin
 
