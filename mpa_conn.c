@@ -476,7 +476,7 @@ EXPORT_SYMBOL_GPL(mpa_kick);
  * Messages that are queued are sent first, then TCP's FIN (RFC 5044 section
  * 7.2). Receiving continues. A second call has no effect.
  *
- * Context: any but hard interrupt; takes conn->lock, does not sleep. May be
+ * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
  * Return: 0, or %-ENOTCONN: not in full operation
  */
