@@ -33,6 +33,12 @@ did() { grep connections "$STATE/scribble.$1" | tail -n 1; }
 
 enough() { did "$1" | awk '{ exit !($1 >= 20 && $3 >= 2000) }'; }
 
+progress() {
+	while sleep 30; do
+		echo "client so far: $(did client)"
+	done
+}
+
 honest() {
 	ns b rping -s -a "$B4" -V -C 300 >"$STATE/rping.s" 2>&1 &
 	until_true 30 listens 7174 || return
@@ -53,12 +59,14 @@ for side in a b; do
 done
 honest &
 honest=$!
+progress &
+progress=$!
 # The server goes on until the client has ended, and then waits for another
 scribbles b server $((TIME + 20)) "$SEED" 4000000000 &
 server=$!
 until_true 30 listens 5000
 scribbles a client "$TIME" $((SEED + 1)) "$ENTRIES" || true
-kill -9 "$(pidof scribble)" 2>/dev/null || true
+kill -9 "$(pidof scribble)" $progress 2>/dev/null || true
 wait $server || true
 status=0
 wait $honest || status=$?
