@@ -8,7 +8,7 @@
  *
  * usage: scribble server|client ADDRESS PORT SECONDS SEED ENTRIES
  *
- * Ends after so many seconds, or so many entries.
+ * Ends after so many seconds, or so many entries and a few connections.
  * Prints how many connections and how many entries there were.
  */
 #include <inttypes.h>
@@ -28,6 +28,8 @@
 #define MEM_SIZE	65536
 #define RINGS		8
 #define TURN_MS		150	/* of one connection */
+#define LONG_TURN_MS	1500	/* of one that goes on while it is flushed */
+#define CONNECTIONS	20	/* at least */
 
 struct ring {
 	unsigned char *mem;
@@ -144,15 +146,15 @@ static int in_error(struct ibv_qp *qp)
 
 static void play(struct rdma_cm_id *id, const struct ibv_mr *mr)
 {
-	uint64_t end = now_ms() + TURN_MS;
 	int n, stays = !(rand() % 4);
 	struct ring rings[RINGS];
+	uint64_t end;
 
 	n = find_rings(rings);
 	if (!n)
 		exit(3);
 	connections++;
-	/* Some go on while their requests are flushed. */
+	end = now_ms() + (stays ? LONG_TURN_MS : TURN_MS);
 	while (now_ms() < end && (stays || !in_error(id->qp))) {
 		int i;
 
@@ -250,7 +252,7 @@ int main(int argc, char **argv)
 	if (server && (rdma_create_ep(&listener, info, NULL, &attr) ||
 		       rdma_listen(listener, 4)))
 		return 2;
-	while (now_ms() < end && entries < count) {
+	while (now_ms() < end && (entries < count || connections < CONNECTIONS)) {
 		/* librdmacm leaves the last connection's queues in it */
 		struct ibv_qp_init_attr fresh = attr;
 

@@ -6,7 +6,7 @@
 set -euo pipefail
 . /root/test/lib.sh
 
-TIME=300 ENTRIES=20000	# of the client; which of them comes first
+TIME=300 ENTRIES=50000	# of the client; which of them comes first
 ((!${SECONDS_MAX:-0})) || TIME=$SECONDS_MAX ENTRIES=4000000000
 ((!${COUNT:-0})) || ENTRIES=$COUNT TIME=86400
 cases=0 failed=0
