@@ -20,7 +20,7 @@ until_shown() {
 
 # hold PORT: a connection of mpa_ping to the server of that port, which holds delivery
 hold() {
-	command_in a "ping addr=$B4 port=$1 timeout=$((60 * SLOW)) ${*:2}" &
+	command_in a "ping addr=$B4 port=$1 timeout=$((110 * SLOW)) ${*:2}" &
 	until_shown b "length == 1 and .[0].state == \"full\"" sport "$1"
 }
 
@@ -29,7 +29,7 @@ show() {
 	local a b end
 
 	network pair 1500
-	serve addr="$B4" mode=echo markers=1 hold=$((30000 * SLOW))
+	serve addr="$B4" mode=echo markers=1 hold=$((100000 * SLOW))
 	hold $PORT size=1000 "$@"
 	until_shown a '.[0].tx_ulpdus == 1'
 	for end in a b; do
@@ -73,13 +73,13 @@ show_counters() {
 # Both revisions with enhanced data, and the ends without frames
 show_kinds() {
 	network pair 1500
-	serve addr="$B4" mode=echo rev=2 ird=5 ord=3 hold=$((30000 * SLOW))
+	serve addr="$B4" mode=echo rev=2 ird=5 ord=3 hold=$((100000 * SLOW))
 	hold $PORT rev=2 ird=3 ord=5
 	same "$(seen b '.[0] | [.revision, .ird, .ord]')" '[2,5,3]' "Rev 2"
 	like "$(seen a '.[0].flags')" '*"enhanced"*' "flags"
 	stop_serving
 	wait $!
-	serve addr="$B4" mode=echo start=immediate hold=$((30000 * SLOW))
+	serve addr="$B4" mode=echo start=immediate hold=$((100000 * SLOW))
 	hold $PORT start=immediate
 	same "$(seen b '.[0] | [.revision, .role, .flags]')" \
 		'[null,null,["crc","markers-tx","markers-rx","hold"]]' "no frames"
@@ -102,14 +102,14 @@ show_ipv6() {
 	network pair 1500
 	address=$(ns b ip -6 -o addr show dev vb scope link |
 		awk '{ sub("/.*", "", $4); print $4 }')
-	serve mode=echo hold=$((30000 * SLOW))
+	serve mode=echo hold=$((100000 * SLOW))
 	B4=$B6 hold $PORT
 	same "$(seen a '.[0] | [.local_addr, .peer_addr]')" '["fd00::1","fd00::2"]' \
 		"addresses"
 	like "$(ns a mpa | tail -n 1)" "*[[]fd00::1]:* [[]fd00::2]:$PORT *" "the table"
 	stop_serving
 	wait $!
-	serve mode=echo hold=$((30000 * SLOW))
+	serve mode=echo hold=$((100000 * SLOW))
 	B4=$address%va hold $PORT
 	same "$(seen a '.[0].peer_addr')" "\"$address%va\"" "link-local"
 }
@@ -126,7 +126,7 @@ show_name() {
 	until_true 30 has_link_local a "$name" || fail "no link-local address"
 	address=$(ns b ip -6 -o addr show dev vb scope link |
 		awk '{ sub("/.*", "", $4); print $4 }')
-	serve mode=echo hold=$((30000 * SLOW))
+	serve mode=echo hold=$((100000 * SLOW))
 	B4=$address%$name hold $PORT
 	same "$(seen a '.[0].peer_addr')" "\"$address%q\\\"\\\\v\"" "JSON"
 	same "$(seen a '.[0].peer_addr' | jq -r .)" "$address%$name" "the name in JSON"
@@ -143,7 +143,7 @@ show_table() {
 	local cookie row
 
 	network pair 1500
-	serve addr="$B4" mode=echo hold=$((30000 * SLOW))
+	serve addr="$B4" mode=echo hold=$((100000 * SLOW))
 	# Gives the listening socket a cookie, so that the connection's is not 1
 	ns b ss -tnelH >/dev/null
 	hold $PORT
@@ -171,8 +171,8 @@ filters() {
 	local ports cookie word
 
 	network pair 1500
-	serve addr="$B4" mode=echo hold=$((30000 * SLOW))
-	serve_in b port=$((PORT + 1)) addr="$B4" mode=echo hold=$((30000 * SLOW))
+	serve addr="$B4" mode=echo hold=$((100000 * SLOW))
+	serve_in b port=$((PORT + 1)) addr="$B4" mode=echo hold=$((100000 * SLOW))
 	hold $PORT
 	hold $((PORT + 1))
 	mapfile -t ports < <(seen b '.[].peer_port')
@@ -202,7 +202,7 @@ isolation() {
 	network pair 1500
 	new_space r
 	spoil
-	serve addr="$B4" mode=echo hold=$((30000 * SLOW))
+	serve addr="$B4" mode=echo hold=$((100000 * SLOW))
 	hold $PORT
 	cookie=$(printf %x "$(seen b '.[0].cookie')")
 	ns b mpa sk "$cookie" >/dev/null || fail "sk there"
