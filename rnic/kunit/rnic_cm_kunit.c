@@ -41,7 +41,7 @@ struct cm {
 	bool			killed;		/* by K, while bound */
 	bool			accepted;
 	bool			connected;
-	bool			held;		/* iw_cm has a reference of the QP */
+	bool			held;		/* by iw_cm: the QP */
 	bool			refused;	/* no accept any longer */
 	bool			deaf;		/* no event may come */
 	bool			muted;		/* accepted, then rejected */
