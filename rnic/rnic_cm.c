@@ -877,19 +877,17 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 static struct rnic_ep *ep_accepted(struct iw_cm_id *cm_id)
 {
 	struct rnic_dev *dev = to_rnic(cm_id->device);
-	struct rnic_ep *ep, *res = NULL;
 	unsigned long number;
+	struct rnic_ep *ep;
 
 	xa_lock_bh(&dev->eps);
-	xa_for_each(&dev->eps, number, ep) {
-		if (READ_ONCE(ep->cm_id) == cm_id) {
-			rnic_ep_get(ep);
-			res = ep;
+	xa_for_each(&dev->eps, number, ep)
+		if (READ_ONCE(ep->cm_id) == cm_id)
 			break;
-		}
-	}
+	if (ep)
+		rnic_ep_get(ep);
 	xa_unlock_bh(&dev->eps);
-	return res;
+	return ep;
 }
 
 /*
