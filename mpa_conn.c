@@ -13,12 +13,11 @@
  *   exchanged, for reading while those of MPA run. A callback that finds TCP
  *   closed restores all of them under the read side; others that do so at the
  *   same time write the same values.
- * - conn->lock is innermost. It protects what API functions and the work item
- *   share: state, queue of messages, list of batches.
+ * - conn->lock is innermost. It protects what API functions and the runner
+ *   share: see struct mpa_conn.
  * - Everything else in a connection belongs to its runner, see
  *   mpa_conn_claim(). That is the task of the work item, or what stands in for
- *   it: a task in mpa_kick_now() or mpa_send_now(), or sk_data_ready(). "Work
- *   item only" means the runner, in all files but mpa_loop.c.
+ *   it: a task in mpa_kick_now() or mpa_send_now(), or sk_data_ready().
  *
  * Lifetime. References are held by
  *
@@ -230,7 +229,7 @@ void mpa_conn_kick(struct mpa_conn *conn)
 	mpa_conn_kick_put(conn);
 }
 
-/* Work item only. */
+/* Runner only. */
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
 {
 	trace_mpa_state(conn, state);
@@ -241,7 +240,7 @@ void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
 }
 
 /*
- * Work item only: memory of MPA_SPARE_SIZE octets, or NULL. A run has a batch
+ * Runner only: memory of MPA_SPARE_SIZE octets, or NULL. A run has a batch
  * first and then a train, so one allocation mostly does for both.
  */
 void *mpa_conn_take_spare(struct mpa_conn *conn)
@@ -436,7 +435,7 @@ void mpa_conn_end(struct mpa_conn *conn, enum mpa_reason reason, int err)
 }
 
 /*
- * Work item only. The connection is over in both directions: reset TCP, and
+ * Runner only. The connection is over in both directions: reset TCP, and
  * enter MPA_STATE_CLOSED, in which mpa_loop.c hands everything back and reports
  * this. Octets not delivered and a FIN not reported are dropped.
  */

@@ -318,9 +318,10 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  *	net.mpa.rx_mem_max, searches after holes, the end of the room for SACK
  *	blocks, and the release
  * @done: completed when released() has returned
- * @lock: protects @state, the consumer's answer in @cm, tx.queue, rx.batches,
- *	stream positions and numbers of ULPDUs
- * @state: written by the work item only, under @lock
+ * @lock: protects @state, @terms, @peer_rev, the consumer's answer in @cm,
+ *	tx.queue, tx.err, rx.batches, what is pinned, what was delivered, and
+ *	changes of @mn. Flags that stop callbacks or posts are set under it.
+ * @state: written by the runner only
  * @cm: startup in progress, or NULL
  * @terms: what was negotiated; constant in MPA_STATE_FULL
  * @peer_rev: revision of the peer's frame
@@ -503,7 +504,7 @@ static inline bool mpa_conn_enter_unless(const struct mpa_conn *conn,
 }
 
 /*
- * Work item only. Returns true if a callback may start. It counts as running
+ * Runner only. Returns true if a callback may start. It counts as running
  * then: a mpa_detach() from now on does not stop it.
  */
 static inline bool mpa_conn_enter(const struct mpa_conn *conn)
@@ -523,7 +524,7 @@ static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 /* For allocations that are retried, or of which a peer chose the size */
 #define MPA_GFP_QUIET	(GFP_KERNEL | __GFP_NOWARN)
 
-/* Work item only: as MPA_GFP_QUIET, for what sk_data_ready() allocates, too. */
+/* Runner only: as MPA_GFP_QUIET, for what sk_data_ready() allocates, too. */
 static inline gfp_t mpa_conn_gfp(const struct mpa_conn *conn)
 {
 	return conn->atomic ? GFP_ATOMIC | __GFP_NOWARN : MPA_GFP_QUIET;
@@ -545,7 +546,7 @@ static inline bool mpa_conn_plain(const struct mpa_conn *conn,
 	       mpa_conn_enter_unless(conn, MPA_CONN_SPECIAL | flags);
 }
 
-/* Work item only, which takes messages. True if no message is queued. */
+/* Runner only, which takes messages. True if no message is queued. */
 static inline bool mpa_tx_queue_empty(const struct mpa_conn *conn)
 {
 	/* One may be added at this time: the work item is queued after that. */

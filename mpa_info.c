@@ -5,7 +5,7 @@
 
 /**
  * mpa_get_info() - get a snapshot of a connection
- * @conn: connection, before released()
+ * @conn: connection, before mpa_detach()
  * @info: result
  *
  * RFC 5044 section 3 (version), 7.1.2 (terms), RFC 6581 section 9.1 (depths).

@@ -15,8 +15,9 @@
  * queues the work item, which goes on when none is left. A peer that does not
  * read cannot delay this: after a second TCP is reset, which drops its pages,
  * and packets in flight arrive soon (for the exception see mpa_detach()).
- * (3) The timer: timer_shutdown_sync(). Now only the consumer could call in,
- * and mpa_detach() is its last call, except for mpa_rx_put().
+ * (3) The timer: timer_shutdown_sync(). Then only the consumer can queue the
+ * work item: by mpa_rx_put(), or with a reference by a late mpa_kick() or
+ * mpa_send_now(), which finds DETACH or RELEASED.
  * (4) RELEASED is set before released() is called: from then on the work item
  * touches neither socket nor namespace and calls no callback. A later
  * mpa_rx_put() queues it once more, to free the batch: freeing may sleep, and

@@ -62,7 +62,7 @@ void mpa_net_rx_mem_add(struct mpa_net *mn, s64 octets)
 }
 
 /*
- * Work item only: the exit of the namespace waits for runners. True if the
+ * Runner only: the exit of the namespace waits for runners. True if the
  * batches kept by consumers in the namespace, and FPDUs being copied, take more
  * than net.mpa.rx_mem_max.
  * False with MPA_F_MEMALLOC: other consumers may wait for such a connection

@@ -117,7 +117,7 @@ static int mpa_nl_put_addresses(struct sk_buff *skb,
 	       nla_put_in6_addr(skb, MPA_A_CONN_PEER_ADDR6, &peer6->sin6_addr);
 }
 
-/* What consumers do not see of @conn is not in @info. */
+/* @info has only what consumers are told; the rest is read from @conn. */
 static u32 mpa_nl_flags(struct mpa_conn *conn, const struct mpa_info *info)
 {
 	u32 flags = 0;

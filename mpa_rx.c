@@ -5,10 +5,9 @@
  * Under the socket lock the skbs of the receive queue, from rx.seq on, are
  * cloned into a batch. The clones pin the octets whatever TCP does to the queue
  * afterwards; octets that a process may still write to are copied, and so are
- * few octets, for which a clone would cost more. FPDUs are
- * decoded, and the batch is passed to the consumer, with no lock held. When it
- * has been put, its octets are consumed from TCP, in order, which opens the
- * window.
+ * few octets, for which a clone would cost more. The work item decodes FPDUs
+ * and passes the batch to the consumer with no lock held. When it has been put,
+ * its octets are consumed from TCP, in order, which opens the window.
  *
  * An FPDU that is larger than the receive window, or lies in too many pieces
  * for a batch, is first copied into one buffer. In the first case its octets
@@ -83,7 +82,7 @@ void mpa_rx_owe(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
 
-	/* Without the lock: only the work item adds a batch. */
+	/* Without the lock: only the runner adds a batch. */
 	if (list_empty_careful(&conn->rx.batches))
 		return;
 	conn->rx.owed += mpa_batch_reap(conn, &done);

@@ -220,7 +220,7 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 EXPORT_SYMBOL_IF_KUNIT(mpa_batch_pin);
 
 /*
- * No lock held. Decode the FPDUs of @b from dec->pos on that are whole, as many
+ * Needs no lock. Decode the FPDUs of @b from dec->pos on that are whole, as many
  * as fit, up to @limit, where an FPDU is known to begin.
  */
 int mpa_batch_decode(struct mpa_batch *b, struct mpa_dec *dec, u64 limit)
@@ -273,7 +273,7 @@ static void mpa_batch_account(const struct mpa_batch *b, s32 more)
 	mpa_net_rx_mem_add(b->conn->mn, more);
 }
 
-/* Work item only. True if the oldest batch has been put. */
+/* Runner only. True if the oldest batch has been put. */
 bool mpa_batch_any_done(struct mpa_conn *conn)
 {
 	const struct mpa_batch *b;
@@ -283,7 +283,7 @@ bool mpa_batch_any_done(struct mpa_conn *conn)
 }
 
 /*
- * Work item only. Move batches that have been put from rx.batches to @done; of
+ * Runner only. Move batches that have been put from rx.batches to @done; of
  * those in order only the ones before the first that the consumer keeps, unless
  * the connection has been released. Returns the octets to consume from TCP.
  */
@@ -294,7 +294,7 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 	bool kept = false;
 	u32 octets = 0;
 
-	/* Without the lock: only the work item adds a batch. */
+	/* Without the lock: only the runner adds a batch. */
 	if (list_empty_careful(&conn->rx.batches))
 		return 0;
 	spin_lock_bh(&conn->lock);
@@ -319,7 +319,7 @@ static void mpa_batch_done(struct mpa_batch *b)
 	spin_unlock_bh(&b->conn->lock);
 }
 
-/* Work item only, after mpa_conn_enter_recv(). */
+/* Runner only, after mpa_conn_enter_recv(). */
 void mpa_batch_pass(struct mpa_batch *b)
 {
 	struct mpa_conn *conn = b->conn;
@@ -334,7 +334,7 @@ void mpa_batch_pass(struct mpa_batch *b)
 	if (b->ooo)
 		trace_mpa_recv_ooo(conn, b->rx.nr, b->ulpdu->pos, b->end);
 	trace_mpa_recv(conn, b->rx.nr, b->rx.delivered);
-	/* Only the work item, which this is, takes it away. */
+	/* Only the runner, which this is, takes it away. */
 	if (refcount_dec_and_test(&b->ref))
 		WRITE_ONCE(b->done, true);
 }

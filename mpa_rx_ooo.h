@@ -28,20 +28,20 @@ static inline bool mpa_rx_ooo_allowed(const struct mpa_conn *conn)
 	       READ_ONCE(conn->ooo.pinned) <= READ_ONCE(conn->sk->sk_rcvbuf);
 }
 
-/* Work item only. True if the FPDU at @pos was passed out of order. */
+/* Runner only. True if the FPDU at @pos was passed out of order. */
 static inline bool mpa_rx_ooo_was_passed(const struct mpa_conn *conn, u64 pos)
 {
 	return conn->ooo.known && mpa_ooo_map_was_passed(conn->ooo.known, pos);
 }
 
-/* Work item only. As mpa_ooo_map_next_passed(). */
+/* Runner only. As mpa_ooo_map_next_passed(). */
 static inline u64 mpa_rx_ooo_limit(const struct mpa_conn *conn, u64 pos)
 {
 	return conn->ooo.known ? mpa_ooo_map_next_passed(conn->ooo.known, pos) :
 				 MPA_POS_NONE;
 }
 
-/* Work item only. As mpa_ooo_map_forget(): the stream has reached @pos. */
+/* Runner only. As mpa_ooo_map_forget(): the stream has reached @pos. */
 static inline void mpa_rx_ooo_forget(const struct mpa_conn *conn, u64 pos)
 {
 	if (conn->ooo.known)

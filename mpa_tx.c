@@ -354,7 +354,7 @@ bool mpa_tx_markers(const struct mpa_conn *conn)
 
 /**
  * mpa_mulpdu() - longest ULPDU whose FPDU fits a TCP segment
- * @conn: connection, before released()
+ * @conn: connection, before mpa_detach()
  *
  * Follows from the current EMSS by the formulas of RFC 5044 section 4.5, which
  * allow for the most markers that an FPDU of that length can hold. While there
@@ -373,7 +373,7 @@ u32 mpa_mulpdu(const struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_GPL(mpa_mulpdu);
 
-/* Work item only. Note a hole, or that there was none for MPA_SACK_IDLE. */
+/* Runner only. Note a hole, or that there was none for MPA_SACK_IDLE. */
 static void mpa_tx_look(struct mpa_conn *conn, bool hole)
 {
 	struct mpa_conn_tx *t = &conn->tx;
@@ -449,7 +449,7 @@ static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 }
 
 /*
- * Work item only. Tell the consumer if the MULPDU has changed, also when
+ * Runner only. Tell the consumer if the MULPDU has changed, also when
  * nothing is sent: it may post ULPDUs of that length next. Maybe only the timer
  * runs the work item when room for SACK blocks is no longer needed.
  */

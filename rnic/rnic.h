@@ -4,14 +4,15 @@
  *
  * Locks, outermost first:
  *
- * ep->lock		the endpoint's events, cm_id, connection
+ * listener->lock	its endpoints without an answer
+ * ep->lock		the endpoint's events and connection
  * queue->lock		a ring; the send queue's: qp->state, ep, conn
  *			(interrupts off)
  * mr->lock		changes of a registration (interrupts off)
  * cq->lock		a CQ's ring (interrupts off)
  *
- * All else of a bound QP (slots, Reads, the message being received) belongs to
- * the connection's context, in which MPA runs its callbacks one at a time.
+ * All else of a bound QP (slots, Reads, the message being received) is used in
+ * MPA's callbacks only, of which one runs at a time.
  */
 #ifndef _RNIC_H
 #define _RNIC_H
@@ -353,7 +354,7 @@ struct rnic_srq {
  * @leave: detach without waiting for the peer, once what has been started is
  *	with TCP; under q.lock
  * @leaving: one round has passed since
- * @waiting: the engine has stopped for something that will kick it
+ * @waiting: the send queue has stopped for something that will kick it
  * @more: it has stopped because its budget is spent
  */
 struct rnic_sq {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Endpoints: connections to be or being, and the events that iw_cm gets.
+ * Endpoints, each of one connection, from iw_connect or the accepted socket
+ * until released(); and the events that iw_cm gets.
  *
  * An endpoint has a reference for its phase (connecting, or having a
  * connection), one for the QP's pointer, and one for its number, by which iw_cm
@@ -58,7 +59,7 @@ struct rnic_listener {
 
 /**
  * struct rnic_ep - an endpoint
- * @refs: see above
+ * @refs: of its phase, its QP and its number
  * @dev: its device, which is not unregistered before the endpoint is gone
  * @lock: protects @conn, @aborted, @events, @connector, @connected; held when
  *	@watch queues itself again
@@ -372,7 +373,7 @@ static struct rnic_ep *ep_answer(struct iw_cm_id *cm_id)
 	return ep;
 }
 
-/* Callbacks of MPA, in connection context */
+/* Callbacks of MPA, which runs one at a time */
 
 static void ep_up(struct rnic_ep *ep, struct mpa_conn *conn)
 {
@@ -1091,8 +1092,8 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 }
 
 /*
- * An application may answer a Request without a listener. But those that were
- * on their way to it iw_cm has dropped, and does not answer them.
+ * An application may answer a Request without a listener. But iw_cm drops those
+ * that are still queued for the listener, and never answers them.
  */
 int rnic_iw_destroy_listen(struct iw_cm_id *cm_id)
 {

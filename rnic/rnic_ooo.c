@@ -4,8 +4,8 @@
  *
  * MPA passes each once, so what is not kept is lost. Their octets stay where
  * TCP has them, since TCP keeps them itself until the hole is filled, and MPA
- * passes no more once they exceed the receive buffer. All this belongs to the
- * connection's context, and is gone before the connection is detached.
+ * passes no more once they exceed the receive buffer. All this is used in
+ * MPA's callbacks only, and is gone before the connection is detached.
  */
 #include <linux/rbtree.h>
 #include <linux/slab.h>

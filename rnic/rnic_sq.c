@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The send queue's engine. It runs in the connection's context, in each round
+ * The send queue: run() starts its entries, in MPA's callbacks, in each round
  * of MPA's work item, and needs no lock but that of the ring it takes from.
  *
  * Requests start in order. One that has to wait (for a fence, for ORD, for the
