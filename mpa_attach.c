@@ -128,7 +128,7 @@ int mpa_detach_sync(struct mpa_conn *conn)
 
 	might_sleep();
 
-	if (WARN_ON_ONCE(mpa_conn_runs(conn) ||
+	if (WARN_ON_ONCE(mpa_conn_is_runner(conn) ||
 			 (work && mpa_loop_is_work(work)))) {
 		mpa_detach(conn);
 		return -EDEADLK;

@@ -111,7 +111,7 @@ static void mpa_cm_timer_stop(struct mpa_conn *conn)
 }
 
 /* Startup has failed: error code 4, or the peer has closed. */
-static bool mpa_cm_close(struct mpa_conn *conn, enum mpa_reason reason)
+static bool mpa_cm_end(struct mpa_conn *conn, enum mpa_reason reason)
 {
 	mpa_cm_timer_stop(conn);
 	/* A FIN during startup is an error. */
@@ -124,7 +124,7 @@ static bool mpa_cm_close(struct mpa_conn *conn, enum mpa_reason reason)
 static bool mpa_cm_reset(struct mpa_conn *conn, enum mpa_reason reason)
 {
 	mpa_tcp_reset(conn->sk);
-	return mpa_cm_close(conn, reason);
+	return mpa_cm_end(conn, reason);
 }
 
 /* Octets of a frame before the ULP's private data. */
@@ -148,7 +148,7 @@ static void mpa_cm_frame(struct mpa_conn *conn)
  * read, so read until its FIN before the socket is given back. If TCP has no
  * memory for our FIN, the drain timer resets the connection.
  */
-static bool mpa_cm_fin(struct mpa_conn *conn)
+static bool mpa_cm_begin_drain(struct mpa_conn *conn)
 {
 	mpa_tcp_send_fin(conn);
 	mpa_cm_timer_set(conn, MPA_DRAIN_TIME);
@@ -169,7 +169,7 @@ static bool mpa_cm_refuse(struct mpa_conn *conn, enum mpa_reason reason)
 		return mpa_cm_reset(conn, reason);
 	cm->reason = reason;
 	if (!mpa_frame_refuse(&conn->local, &cm->peer, &cm->ours))
-		return mpa_cm_fin(conn);
+		return mpa_cm_begin_drain(conn);
 
 	cm->out = cm->header;
 	cm->out_len = sizeof(cm->header);
@@ -191,7 +191,7 @@ static bool mpa_cm_drain(struct mpa_conn *conn)
 		if (n == -EAGAIN)
 			return false;
 		if (!n)
-			return mpa_cm_close(conn, cm->reason);
+			return mpa_cm_end(conn, cm->reason);
 		if (n < 0)
 			break;
 		cm->drained += n;
@@ -281,7 +281,7 @@ static void mpa_cm_startup(const struct mpa_cm *cm, struct mpa_startup *s)
 }
 
 /* The consumer accepts or rejects, now or later; no timer runs. */
-static bool mpa_cm_request(struct mpa_conn *conn)
+static bool mpa_cm_got_request(struct mpa_conn *conn)
 {
 	struct mpa_startup req;
 
@@ -310,7 +310,7 @@ static bool mpa_cm_rejected(struct mpa_conn *conn,
 	return false;
 }
 
-static bool mpa_cm_reply(struct mpa_conn *conn)
+static bool mpa_cm_got_reply(struct mpa_conn *conn)
 {
 	struct mpa_startup reply;
 
@@ -388,7 +388,7 @@ static bool mpa_cm_pd(struct mpa_conn *conn)
 	if (mpa_frame_enhanced(peer))
 		mpa_frame_read_erd(cm->pd, peer);
 	trace_mpa_frame(conn, false, peer->flags, peer->rev, peer->pd_len);
-	return peer->reply ? mpa_cm_reply(conn) : mpa_cm_request(conn);
+	return peer->reply ? mpa_cm_got_reply(conn) : mpa_cm_got_request(conn);
 }
 
 /* Octets are checked as they arrive: a wrong one closes at once (CS-37). */
@@ -470,7 +470,7 @@ static bool mpa_cm_send(struct mpa_conn *conn)
 		mpa_count(conn, REJECTS_SENT);
 		return mpa_cm_rejected(conn, NULL);
 	case MPA_CM_REFUSAL:
-		return mpa_cm_fin(conn);
+		return mpa_cm_begin_drain(conn);
 	default:
 		return false;
 	}

@@ -189,10 +189,10 @@ bool mpa_conn_claim_missed(struct mpa_conn *conn)
 }
 
 /*
- * True in a callback in process context. False in recv() in softirq, and in an
- * interrupt: @runner may then be the interrupted task.
+ * True if the current task is the runner, in process context. False in recv()
+ * in softirq, and in an interrupt: @runner may then be the interrupted task.
  */
-bool mpa_conn_runs(const struct mpa_conn *conn)
+bool mpa_conn_is_runner(const struct mpa_conn *conn)
 {
 	return in_task() && READ_ONCE(conn->runner) == current;
 }
@@ -204,7 +204,7 @@ bool mpa_conn_runs(const struct mpa_conn *conn)
  */
 void mpa_conn_kick_put(struct mpa_conn *conn)
 {
-	if (mpa_conn_runs(conn))
+	if (mpa_conn_is_runner(conn))
 		conn->again = true;
 	else if (queue_work(mpa_wq_of(conn->conn_flags), &conn->work))
 		return;
@@ -213,7 +213,7 @@ void mpa_conn_kick_put(struct mpa_conn *conn)
 EXPORT_SYMBOL_IF_KUNIT(mpa_conn_kick_put);
 
 /*
- * In a callback, with mpa_conn_runs(): as mpa_conn_kick(), for what @phase
+ * In a callback, with mpa_conn_is_runner(): as mpa_conn_kick(), for what @phase
  * does. There is no other round for it if this one comes to that yet.
  */
 void mpa_conn_again(struct mpa_conn *conn, enum mpa_phase phase)
@@ -461,7 +461,7 @@ void mpa_conn_fail(struct mpa_conn *conn, enum mpa_reason reason, int err)
  */
 void mpa_kick(struct mpa_conn *conn)
 {
-	if (mpa_conn_runs(conn))
+	if (mpa_conn_is_runner(conn))
 		mpa_conn_again(conn, MPA_PHASE_RUN);
 	else
 		mpa_conn_kick(conn);

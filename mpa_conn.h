@@ -417,7 +417,7 @@ void mpa_conn_kick(struct mpa_conn *conn);
 void mpa_conn_kick_put(struct mpa_conn *conn);
 bool mpa_conn_stand_in(struct mpa_conn *conn);
 bool mpa_conn_claim_missed(struct mpa_conn *conn);
-bool mpa_conn_runs(const struct mpa_conn *conn);
+bool mpa_conn_is_runner(const struct mpa_conn *conn);
 void mpa_conn_again(struct mpa_conn *conn, enum mpa_phase phase);
 void *mpa_conn_take_spare(struct mpa_conn *conn);
 void mpa_conn_give_spare(struct mpa_conn *conn, void *spare);
@@ -432,6 +432,12 @@ static inline bool mpa_conn_test(const struct mpa_conn *conn,
 				 enum mpa_flag flag)
 {
 	return test_bit_acquire(flag, &conn->flags);
+}
+
+/* conn->lock held. Octets of memory that batches and copies take. */
+static inline s64 mpa_conn_pinned(const struct mpa_conn *conn)
+{
+	return (s64)conn->rx.pinned + conn->ooo.pinned + conn->rx.capacity;
 }
 
 /* Become the runner of @conn. Returns false if there is one. */
@@ -628,7 +634,7 @@ void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done);
 bool mpa_tx_flush(struct mpa_conn *conn);
 bool mpa_tx_pending(struct mpa_conn *conn);
 bool mpa_tx_idle(const struct mpa_conn *conn);
-int mpa_tx_fin(struct mpa_conn *conn);
+int mpa_tx_send_fin(struct mpa_conn *conn);
 int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len);
 int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get);
 
@@ -664,12 +670,14 @@ void mpa_rx_settle(struct mpa_conn *conn);
 void mpa_rx_finish(struct mpa_conn *conn);
 void mpa_rx_free_batches(struct mpa_conn *conn);
 
-/* mpa_listen.c APIs: */
+/* mpa_sock.c APIs: */
 int mpa_addr_len(const struct sockaddr_storage *addr);
 bool mpa_family_ok(unsigned short family);
 bool mpa_sock_params_ok(const struct mpa_sock_params *params, u32 flags);
 int mpa_sock_make(const struct mpa_sock_params *params, bool listen,
 		  struct socket **res);
+
+/* mpa_listen.c APIs: */
 bool mpa_listen_is_work(const struct work_struct *work);
 
 /* mpa_connect.c APIs: */
@@ -711,7 +719,7 @@ int mpa_tcp_read(struct mpa_conn *conn, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);
 void mpa_tcp_consume(struct mpa_conn *conn);
 bool mpa_tcp_window_is_small(const struct sock *sk);
-bool mpa_tcp_fin(const struct sock *sk);
+bool mpa_tcp_has_fin(const struct sock *sk);
 int mpa_tcp_send_fin(struct mpa_conn *conn);
 void mpa_tcp_ack_at_once(struct sock *sk);
 bool mpa_tcp_keep_window_updates(struct mpa_conn *conn);

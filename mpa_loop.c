@@ -109,9 +109,9 @@ static bool mpa_loop_must_reset(struct mpa_conn *conn)
 /* First part of the release, which runs once. */
 static void mpa_loop_leave_socket(struct mpa_conn *conn)
 {
-	/* mpa_tx_fin() sends a FIN that is due; it fails for lack of memory. */
+	/* A FIN that is due is sent now; that fails for lack of memory. */
 	if (mpa_loop_must_reset(conn) ||
-	    (conn->state == MPA_STATE_FULL && mpa_tx_fin(conn))) {
+	    (conn->state == MPA_STATE_FULL && mpa_tx_send_fin(conn))) {
 		mpa_count(conn, RESETS);
 		mpa_tcp_reset(conn->sk);
 	}
@@ -372,7 +372,7 @@ static void mpa_loop_now_put(struct mpa_conn *conn)
  */
 void mpa_kick_now(struct mpa_conn *conn)
 {
-	if (mpa_conn_runs(conn)) {
+	if (mpa_conn_is_runner(conn)) {
 		mpa_conn_again(conn, MPA_PHASE_RUN);
 		return;
 	}
@@ -395,7 +395,7 @@ EXPORT_SYMBOL_GPL(mpa_kick_now);
  */
 int mpa_send_now(struct mpa_conn *conn, struct mpa_tx *tx)
 {
-	bool runs = mpa_conn_runs(conn);
+	bool runs = mpa_conn_is_runner(conn);
 	LIST_HEAD(list);
 	int err;
 

@@ -358,9 +358,10 @@ static void mpa_net_del(struct mpa_net *mn, struct mpa_conn *conn)
 
 /*
  * Unlists and returns a connection that is not released yet, with a reference,
- * or NULL. Only kernel sockets without a reference on their namespace have any.
+ * or NULL; no other is listed from now on. Only kernel sockets without a
+ * reference on their namespace have any.
  */
-static struct mpa_conn *mpa_net_first(struct mpa_net *mn)
+static struct mpa_conn *mpa_net_take_first(struct mpa_net *mn)
 {
 	struct mpa_conn *conn;
 
@@ -403,7 +404,7 @@ static void mpa_net_leave(struct mpa_conn *conn)
 	s64 pinned;
 
 	spin_lock_bh(&conn->lock);
-	pinned = (s64)conn->rx.pinned + conn->ooo.pinned + conn->rx.capacity;
+	pinned = mpa_conn_pinned(conn);
 	mpa_net_rx_mem_add(conn->mn, -pinned);
 	WRITE_ONCE(conn->mn, &mpa_net_none);
 	mpa_net_rx_mem_add(&mpa_net_none, pinned);
@@ -508,7 +509,7 @@ static void __net_exit mpa_net_pre_exit(struct net *net)
 {
 	struct mpa_conn *conn;
 
-	while ((conn = mpa_net_first(mpa_net(net)))) {
+	while ((conn = mpa_net_take_first(mpa_net(net)))) {
 		mpa_net_kill(conn);
 		mpa_conn_put(conn);
 	}

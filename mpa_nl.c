@@ -181,12 +181,12 @@ static int mpa_nl_put_terms(struct sk_buff *skb, struct mpa_conn *conn,
 
 static u32 mpa_nl_pinned(struct mpa_conn *conn)
 {
-	u32 pinned;
+	s64 pinned;
 
 	spin_lock_bh(&conn->lock);
-	pinned = conn->rx.pinned + conn->ooo.pinned + conn->rx.capacity;
+	pinned = mpa_conn_pinned(conn);
 	spin_unlock_bh(&conn->lock);
-	return pinned;
+	return min_t(s64, pinned, U32_MAX);
 }
 
 static int mpa_nl_put_counters(struct sk_buff *skb, struct mpa_conn *conn,

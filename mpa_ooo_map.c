@@ -68,7 +68,7 @@ u64 mpa_ooo_map_limit(const struct mpa_ooo_map *map, u64 pos)
 EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_map_limit);
 
 /**
- * mpa_ooo_map_passed - Remember FPDUs that are passed out of order
+ * mpa_ooo_map_add_passed - Remember FPDUs that are passed out of order
  * @map: the known ranges; has room for one more
  * @from: stream position where the first FPDU begins
  * @to: where the last one ends, at most mpa_ooo_map_limit() of @from
@@ -76,7 +76,7 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_map_limit);
  *
  * The search goes on after them.
  */
-void mpa_ooo_map_passed(struct mpa_ooo_map *map, u64 from, u64 to, u32 nr)
+void mpa_ooo_map_add_passed(struct mpa_ooo_map *map, u64 from, u64 to, u32 nr)
 {
 	u32 i = range_index(map, from);
 	struct mpa_range *next = map->range + i;
@@ -96,21 +96,21 @@ void mpa_ooo_map_passed(struct mpa_ooo_map *map, u64 from, u64 to, u32 nr)
 	map->range[i].nr += next->nr;
 	range_remove(map, i + 1, 1);
 }
-EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_map_passed);
+EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_map_add_passed);
 
 /**
- * mpa_ooo_map_bad - Remember not to try an FPDU again
+ * mpa_ooo_map_add_bad - Remember not to try an FPDU again
  * @map: the known ranges; has room for one more
  * @pos: stream position where the FPDU begins, in no range
  *
  * The search goes on inside the FPDU: its length may be wrong.
  */
-void mpa_ooo_map_bad(struct mpa_ooo_map *map, u64 pos)
+void mpa_ooo_map_add_bad(struct mpa_ooo_map *map, u64 pos)
 {
 	range_insert(map, range_index(map, pos), pos, pos + MPA_MARKER_SIZE, 0);
 	map->at = pos + MPA_MARKER_SIZE;
 }
-EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_map_bad);
+EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_map_add_bad);
 
 /*
  * Read the next marker. If it is below @limit, and the first marker of an FPDU
@@ -154,7 +154,7 @@ static bool ooo_try(struct mpa_ooo_map *map, struct mpa_source *src, u64 limit,
 	dec->pos = map->at;
 	err = mpa_fpdu_peek(dec, src, limit);
 	if (err == -EBADMSG)
-		mpa_ooo_map_bad(map, dec->pos);
+		mpa_ooo_map_add_bad(map, dec->pos);
 	else if (err == -EAGAIN)
 		map->at += max(src->have(src, map->at, dec->size), 1);
 	return map->at == dec->pos;
@@ -185,7 +185,7 @@ static bool ooo_search(struct mpa_ooo_map *map, struct mpa_source *src,
  *
  * The FPDU is whole and overlaps no known range; a marker, or the end of an
  * FPDU passed before, says that it begins there. It is not verified: the caller
- * does that, and then calls mpa_ooo_map_passed() or mpa_ooo_map_bad().
+ * does that, and then calls mpa_ooo_map_add_passed() or mpa_ooo_map_add_bad().
  *
  * Work is bounded in pieces of memory, not in octets: the search stops when
  * @src has counted %MPA_OOO_BUDGET steps.

@@ -42,8 +42,8 @@ struct mpa_ooo_map {
 bool mpa_ooo_map_find(struct mpa_ooo_map *map, struct mpa_source *src,
 		      struct mpa_dec *dec);
 u64 mpa_ooo_map_limit(const struct mpa_ooo_map *map, u64 pos);
-void mpa_ooo_map_passed(struct mpa_ooo_map *map, u64 from, u64 to, u32 nr);
-void mpa_ooo_map_bad(struct mpa_ooo_map *map, u64 pos);
+void mpa_ooo_map_add_passed(struct mpa_ooo_map *map, u64 from, u64 to, u32 nr);
+void mpa_ooo_map_add_bad(struct mpa_ooo_map *map, u64 pos);
 u64 mpa_ooo_map_next_passed(struct mpa_ooo_map *map, u64 pos);
 void mpa_ooo_map_forget(struct mpa_ooo_map *map, u64 pos);
 

@@ -72,7 +72,7 @@ void mpa_rx_begin(struct mpa_conn *conn)
  */
 static u32 mpa_rx_avail(const struct mpa_conn *conn)
 {
-	u32 end = tcp_sk(conn->sk)->rcv_nxt - mpa_tcp_fin(conn->sk);
+	u32 end = tcp_sk(conn->sk)->rcv_nxt - mpa_tcp_has_fin(conn->sk);
 
 	return after(end, conn->rx.seq) ? end - conn->rx.seq : 0;
 }
@@ -181,7 +181,7 @@ static bool mpa_rx_stuck(const struct mpa_conn *conn)
  * Socket lock held. FIN, with @avail octets after the last FPDU. A marker of
  * zero that was sent ahead of an FPDU that never came is tolerated.
  */
-static void mpa_rx_fin(struct mpa_conn *conn, u32 avail)
+static void mpa_rx_end_by_fin(struct mpa_conn *conn, u32 avail)
 {
 	bool clean = !avail;
 	__be32 marker;
@@ -207,15 +207,15 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 	int err;
 
 	/* No wait for the rest of an FPDU that runs into one passed before. */
-	limit = mpa_rx_ooo_limit(conn, rx->pos);
+	limit = mpa_rx_ooo_next_passed(conn, rx->pos);
 	if (limit > rx->pos)
 		want = min_t(u64, want, limit - rx->pos);
 	if (want < rx->want && avail >= want) {
 		mpa_conn_end(conn, MPA_REASON_MARKER, 0);
 		return NULL;
 	}
-	if (mpa_tcp_fin(conn->sk)) {
-		mpa_rx_fin(conn, avail);
+	if (mpa_tcp_has_fin(conn->sk)) {
+		mpa_rx_end_by_fin(conn, avail);
 		return NULL;
 	}
 	WRITE_ONCE(rx->need, rx->seq + want);
@@ -391,7 +391,7 @@ static __always_inline void mpa_rx_decode(struct mpa_conn *conn,
 		err = mpa_rx_decode_passed(conn, b, &dec);
 	else
 		err = mpa_batch_decode(b, &dec,
-				       mpa_rx_ooo_limit(conn, dec.pos));
+				       mpa_rx_ooo_next_passed(conn, dec.pos));
 	if (mpa_rx_length_changed(conn, b, &dec)) {
 		dec.reason = MPA_REASON_LENGTH;
 		err = -EBADMSG;
@@ -577,7 +577,7 @@ static void mpa_rx_block(struct mpa_conn *conn)
  */
 void mpa_rx_settle(struct mpa_conn *conn)
 {
-	if (conn->rx.owed || mpa_batch_any_done(conn))
+	if (conn->rx.owed || mpa_batch_oldest_done(conn))
 		mpa_rx_consume_put(conn);
 }
 

@@ -220,8 +220,8 @@ int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want)
 EXPORT_SYMBOL_IF_KUNIT(mpa_batch_pin);
 
 /*
- * Needs no lock. Decode the FPDUs of @b from dec->pos on that are whole, as many
- * as fit, up to @limit, where an FPDU is known to begin.
+ * Needs no lock. Decode the FPDUs of @b from dec->pos on that are whole, as
+ * many as fit, up to @limit, where an FPDU is known to begin.
  */
 int mpa_batch_decode(struct mpa_batch *b, struct mpa_dec *dec, u64 limit)
 {
@@ -274,7 +274,7 @@ static void mpa_batch_account(const struct mpa_batch *b, s32 more)
 }
 
 /* Runner only. True if the oldest batch has been put. */
-bool mpa_batch_any_done(struct mpa_conn *conn)
+bool mpa_batch_oldest_done(struct mpa_conn *conn)
 {
 	const struct mpa_batch *b;
 
@@ -309,14 +309,6 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 	}
 	spin_unlock_bh(&conn->lock);
 	return octets;
-}
-
-/* The last reference on a batch is gone: the work item does the rest. */
-static void mpa_batch_done(struct mpa_batch *b)
-{
-	spin_lock_bh(&b->conn->lock);
-	WRITE_ONCE(b->done, true);
-	spin_unlock_bh(&b->conn->lock);
 }
 
 /* Runner only, after mpa_conn_enter_recv(). */
@@ -376,9 +368,11 @@ void mpa_rx_put(struct mpa_rx *rx)
 
 	if (!refcount_dec_and_test(&b->ref))
 		return;
-	/* mpa_batch_done() lets the work item free @b and its reference. */
+	/* Once @done is set, the work item may free @b and its reference. */
 	mpa_conn_get(conn);
-	mpa_batch_done(b);
+	spin_lock_bh(&conn->lock);
+	WRITE_ONCE(b->done, true);
+	spin_unlock_bh(&conn->lock);
 	mpa_conn_kick_put(conn);
 }
 EXPORT_SYMBOL_GPL(mpa_rx_put);

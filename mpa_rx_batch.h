@@ -22,7 +22,8 @@
  * @conn: the connection, of which a reference is held
  * @node: in mpa_conn_rx.batches once passed to the consumer
  * @ref: one until recv() has returned, and one for each mpa_rx_get()
- * @done: the last reference has been put; protected by conn->lock
+ * @done: the last reference has been put; set by the runner, or under
+ *	conn->lock
  * @full: the batch has no room for more octets
  * @ooo: passed out of order; nothing is consumed from TCP
  * @end: with @ooo: stream position after the last FPDU
@@ -74,7 +75,7 @@ int mpa_batch_copy_short(struct mpa_batch *b, struct mpa_queue *q, u64 pos,
 int mpa_batch_pin(struct mpa_batch *b, struct mpa_queue *q, u64 pos, u32 want);
 int mpa_batch_decode(struct mpa_batch *b, struct mpa_dec *dec, u64 limit);
 void mpa_batch_pass(struct mpa_batch *b);
-bool mpa_batch_any_done(struct mpa_conn *conn);
+bool mpa_batch_oldest_done(struct mpa_conn *conn);
 u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done);
 
 #endif /* _MPA_RX_BATCH_H */

@@ -116,7 +116,7 @@ static struct mpa_batch *mpa_rx_ooo_take(struct mpa_conn *conn,
 	mpa_batch_free(b);
 	if (err == -ENOMEM)
 		return ERR_PTR(err);
-	mpa_ooo_map_bad(conn->ooo.known, dec->pos);
+	mpa_ooo_map_add_bad(conn->ooo.known, dec->pos);
 	return NULL;
 }
 
@@ -191,11 +191,11 @@ static void mpa_rx_ooo_decode(struct mpa_conn *conn, struct mpa_batch *b,
 	err = mpa_batch_decode(b, &dec, mpa_ooo_map_limit(known, pos));
 	b->octets = 0;
 	if (b->rx.nr) {
-		mpa_ooo_map_passed(known, pos, dec.pos, b->rx.nr);
+		mpa_ooo_map_add_passed(known, pos, dec.pos, b->rx.nr);
 		b->end = dec.pos;
 	} else if (err) {
 		mpa_count(conn, OOO_BAD);
-		mpa_ooo_map_bad(known, pos);
+		mpa_ooo_map_add_bad(known, pos);
 	}
 }
 

@@ -35,7 +35,7 @@ static inline bool mpa_rx_ooo_was_passed(const struct mpa_conn *conn, u64 pos)
 }
 
 /* Runner only. As mpa_ooo_map_next_passed(). */
-static inline u64 mpa_rx_ooo_limit(const struct mpa_conn *conn, u64 pos)
+static inline u64 mpa_rx_ooo_next_passed(const struct mpa_conn *conn, u64 pos)
 {
 	return conn->ooo.known ? mpa_ooo_map_next_passed(conn->ooo.known, pos) :
 				 MPA_POS_NONE;

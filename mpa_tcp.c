@@ -338,7 +338,7 @@ int mpa_tcp_read(struct mpa_conn *conn, void *buf, size_t len)
 	if (n)
 		goto unlock;
 	n = mpa_tcp_lost(sk);
-	if (!n && !mpa_tcp_fin(sk))
+	if (!n && !mpa_tcp_has_fin(sk))
 		n = -EAGAIN;
 unlock:
 	release_sock(sk);
@@ -356,7 +356,7 @@ u32 mpa_tcp_unread(struct sock *sk)
 
 	lock_sock(sk);
 	octets = tp->rcv_nxt - tp->copied_seq;
-	if (octets && mpa_tcp_fin(sk))
+	if (octets && mpa_tcp_has_fin(sk))
 		octets--;
 	release_sock(sk);
 	return octets;
@@ -378,7 +378,7 @@ bool mpa_tcp_window_is_small(const struct sock *sk)
 }
 
 /* True if the peer's FIN has been received. */
-bool mpa_tcp_fin(const struct sock *sk)
+bool mpa_tcp_has_fin(const struct sock *sk)
 {
 	return sock_flag(sk, SOCK_DONE);
 }
@@ -471,7 +471,7 @@ int mpa_tcp_lost(const struct sock *sk)
 
 	if (err)
 		return -err;
-	if (inet_sk_state_load(sk) == TCP_CLOSE && !mpa_tcp_fin(sk))
+	if (inet_sk_state_load(sk) == TCP_CLOSE && !mpa_tcp_has_fin(sk))
 		return -ECONNRESET;
 	return 0;
 }

@@ -19,8 +19,8 @@
  * In one skb, TCP cuts segments of the EMSS only. FPDUs that do not fill the
  * EMSS would have an skb each, which costs several times as much. So while
  * FPDUs of one length follow each other, MPA lowers the EMSS to the length of
- * as many of them as fit (mpa_tx_lower()). The MULPDU stays that of the path's
- * EMSS.
+ * as many of them as fit (mpa_tx_set_emss()). The MULPDU stays that of the
+ * path's EMSS.
  *
  * A message moves from tx.queue to tx.cur while it is being laid out, then to
  * tx.sending, then it is handed back. It is never in two places. tx.pos is the
@@ -51,11 +51,11 @@ static bool mpa_tx_done(const struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	if (mpa_tx_sent(conn) < tx->end)
 		return false;
-	if (tx->state & MPA_TX_OWN) {
-		tx->state &= ~MPA_TX_OWN;
+	if (tx->state & MPA_MSG_OWN) {
+		tx->state &= ~MPA_MSG_OWN;
 		mpa_tx_ubuf_put(tx);
 	}
-	return !(tx->state & MPA_TX_PAGES) || !refcount_read(&tx->ubuf.refcnt);
+	return !(tx->state & MPA_MSG_PAGES) || !refcount_read(&tx->ubuf.refcnt);
 }
 
 /* Move the messages that can be handed back to @done, in order. */
@@ -188,8 +188,8 @@ static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
  * A receiver on this host gets the very same skb: with that truesize little
  * would be left of its window.
  */
-static int mpa_tx_fill(struct sk_buff *skb, struct iov_iter *from,
-		       size_t len)
+static int mpa_tx_add_pages(struct sk_buff *skb, struct iov_iter *from,
+			    size_t len)
 {
 	ssize_t n = mpa_splice_from_iter(skb, from, len);
 
@@ -234,7 +234,7 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 	if (record->zc) {
 		msg.msg_flags |= MSG_ZEROCOPY;
 		msg.msg_ubuf = &record->zc->ubuf;
-		msg.sg_from_iter = mpa_tx_fill;
+		msg.sg_from_iter = mpa_tx_add_pages;
 	} else if (!train->gather) {
 		msg.msg_flags |= MSG_SPLICE_PAGES | MSG_NO_SHARED_FRAGS;
 	}
@@ -394,7 +394,7 @@ static void mpa_tx_look(struct mpa_conn *conn, bool hole)
  * markers the lengths of FPDUs change with their positions. While room is left
  * for options, each segment's worth is a record of its own anyway.
  */
-static u32 mpa_tx_filled(const struct mpa_conn *conn, u32 path)
+static u32 mpa_tx_filled_emss(const struct mpa_conn *conn, u32 path)
 {
 	const struct mpa_conn_tx *t = &conn->tx;
 
@@ -405,18 +405,18 @@ static u32 mpa_tx_filled(const struct mpa_conn *conn, u32 path)
 }
 
 /*
- * Socket lock held. Give TCP the EMSS that the FPDUs fill. TCP cuts what it has
- * not sent by the new EMSS, and what it sends again. One that is only rounded
- * cuts nothing, since segments are not filled yet; a lower one may be set when
- * all that TCP has are FPDUs of the run; a higher one when all of it was sent.
- * Returns the EMSS, which was @emss, while the path allows @path; or 0 if MPA
- * must wait until all was sent: the next FPDU needs the higher one.
+ * Socket lock held. Give TCP the EMSS that the FPDUs fill. TCP cuts by it also
+ * what it has not sent, and what it sends again. So it may be rounded at any
+ * time, since segments are not filled yet; lowered while all that TCP has are
+ * FPDUs of the run; and raised when all of it was sent. Returns the EMSS, which
+ * was @emss, while the path allows @path; or 0 if MPA must wait until all was
+ * sent: the next FPDU needs the higher one.
  */
-static u32 mpa_tx_lower(struct mpa_conn *conn, u32 emss, u32 path)
+static u32 mpa_tx_set_emss(struct mpa_conn *conn, u32 emss, u32 path)
 {
 	const struct mpa_conn_tx *t = &conn->tx;
 	const struct sock *sk = conn->sk;
-	u32 want = mpa_tx_filled(conn, path);
+	u32 want = mpa_tx_filled_emss(conn, path);
 
 	if (want == emss || mpa_tcp_probes_mtu(sk))
 		return emss;
@@ -436,7 +436,7 @@ static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 	u32 path = mpa_tcp_path_emss(conn);
 
 	mpa_tx_look(conn, mpa_tcp_sack_octets(sk));
-	emss = mpa_tx_lower(conn, emss, path);
+	emss = mpa_tx_set_emss(conn, emss, path);
 	if (!emss) {
 		mpa_tcp_want_space(sk);
 		return false;
@@ -492,7 +492,7 @@ void mpa_tx_begin(struct mpa_conn *conn)
  * that is queued. Returns 0, or an error if TCP has no memory for a FIN: it
  * does not try again, so the connection must be reset.
  */
-int mpa_tx_fin(struct mpa_conn *conn)
+int mpa_tx_send_fin(struct mpa_conn *conn)
 {
 	if (conn->tx.fin || !mpa_conn_test(conn, MPA_CONN_SHUTDOWN) ||
 	    mpa_tx_pending(conn))
@@ -593,7 +593,7 @@ bool mpa_tx_run(struct mpa_conn *conn)
 		mpa_conn_retry(conn);
 	mpa_tx_tell_mulpdu(conn);
 	mpa_tx_flush(conn);
-	if (mpa_tx_fin(conn)) {
+	if (mpa_tx_send_fin(conn)) {
 		mpa_conn_fail(conn, MPA_REASON_ABORTED, -ENOMEM);
 		return false;
 	}
@@ -645,7 +645,7 @@ static int mpa_tx_prepare(struct mpa_conn *conn, struct list_head *list)
 			return err;
 		tx->status = 0;
 		tx->state = tx->next || tx->flags & MPA_TX_TEMPLATE ?
-			    MPA_TX_SOURCE : 0;
+			    MPA_MSG_SOURCE : 0;
 		tx->end = U64_MAX;
 		tx->cut = 0;
 		tx->conn = conn;
@@ -700,7 +700,7 @@ int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get)
  */
 int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 {
-	bool runs = mpa_conn_runs(conn);
+	bool runs = mpa_conn_is_runner(conn);
 	int err = mpa_tx_post(conn, list, !runs);
 
 	if (err)

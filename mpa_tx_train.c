@@ -114,9 +114,9 @@ static const struct ubuf_info_ops mpa_tx_ubuf_ops = {
 /* Set up the ubuf of @tx, before the first of its own pages is given to TCP. */
 static void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
 {
-	if (tx->state & MPA_TX_PAGES)
+	if (tx->state & MPA_MSG_PAGES)
 		return;
-	tx->state |= MPA_TX_PAGES | MPA_TX_OWN;
+	tx->state |= MPA_MSG_PAGES | MPA_MSG_OWN;
 	tx->ubuf.ops = &mpa_tx_ubuf_ops;
 	tx->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
 	refcount_set(&tx->ubuf.refcnt, 1);
@@ -185,7 +185,7 @@ static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 	if (more < 0)
 		return more;
 	if (!more)
-		tx->state |= MPA_TX_LAST;
+		tx->state |= MPA_MSG_LAST;
 	if (!more && !tx->hdr_len && !tx->len)
 		return 0;
 	if (WARN_ON_ONCE(!(tx->hdr_len + tx->len) ||
@@ -211,14 +211,14 @@ static int mpa_train_ask_data(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 			 tx->len > iov_iter_count(&tx->data)))
 		return -EINVAL;
 	if (!more)
-		tx->state |= MPA_TX_WHOLE;
+		tx->state |= MPA_MSG_WHOLE;
 	return 1;
 }
 
 /* True if a message with a template has no octets but the @len it names. */
 static bool mpa_tx_is_whole(const struct mpa_tx *tx)
 {
-	return !tx->next || tx->state & MPA_TX_WHOLE;
+	return !tx->next || tx->state & MPA_MSG_WHOLE;
 }
 
 static u64 mpa_template_count(const struct mpa_tx *tx)
@@ -303,7 +303,7 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
 	if (piece->last)
 		*train->cut.hdr |= tx->template->last;
 	else
-		tx->state |= MPA_TX_LONG;
+		tx->state |= MPA_MSG_LONG;
 	return 1;
 }
 
@@ -315,18 +315,18 @@ static int mpa_train_piece(struct mpa_conn *conn, struct mpa_tx *tx,
 
 	if (tx->flags & MPA_TX_TEMPLATE)
 		return mpa_train_cut(conn, tx, piece);
-	if (!(tx->state & MPA_TX_CUT)) {
+	if (!(tx->state & MPA_MSG_CUT)) {
 		more = mpa_train_ask(conn, tx, mpa_train_max(conn->tx.train,
 							     MPA_MULPDU_MIN));
 		if (more <= 0)
 			return more;
-		tx->state |= MPA_TX_CUT;
-		if (!(tx->state & MPA_TX_LAST))
-			tx->state |= MPA_TX_LONG;
+		tx->state |= MPA_MSG_CUT;
+		if (!(tx->state & MPA_MSG_LAST))
+			tx->state |= MPA_MSG_LONG;
 	}
 	*piece = (struct mpa_piece) {
 		.hdr = tx->hdr, .hdr_len = tx->hdr_len, .len = tx->len,
-		.last = tx->state & MPA_TX_LAST,
+		.last = tx->state & MPA_MSG_LAST,
 	};
 	return 1;
 }
@@ -418,15 +418,15 @@ static void mpa_record_add(struct mpa_train *train, struct mpa_record *record,
 }
 
 /*
- * Note an FPDU of @size octets: mpa_tx_lower() looks for equal ones. A source
- * of several ULPDUs is cut to fill segments anyway.
+ * Note an FPDU of @size octets: mpa_tx_set_emss() looks for equal ones. A
+ * source of several ULPDUs is cut to fill segments anyway.
  */
 static void mpa_train_note(struct mpa_conn_tx *t, u32 size,
 			   const struct mpa_tx *tx)
 {
 	bool fills = !t->train->narrow || t->train->emss % size == 0;
 
-	if (tx->state & MPA_TX_LONG)
+	if (tx->state & MPA_MSG_LONG)
 		t->run = 0;
 	else if (size != t->same || t->sources != mpa_tx_is_source(tx))
 		t->run = 1;
@@ -506,7 +506,7 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 	       !train->narrow && mpa_tx_is_source(tx) &&
 	       !(tx->flags & MPA_TX_ZEROCOPY) &&
 	       !(train->gather && tx->flags & train->ungathered) &&
-	       !(tx->state & (MPA_TX_CUT | MPA_TX_LAST));
+	       !(tx->state & (MPA_MSG_CUT | MPA_MSG_LAST));
 }
 
 /*
@@ -560,7 +560,7 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 	int ret = 0;
 	u32 n, max;
 
-	for (n = 0; n < most && !(tx->state & MPA_TX_LAST); n++) {
+	for (n = 0; n < most && !(tx->state & MPA_MSG_LAST); n++) {
 		max = mpa_train_exact(train);
 		if (!max)
 			break;
@@ -573,14 +573,14 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 		ret = tx->hdr_len + tx->len == max ?
 		      mpa_train_try(train, tx, &piece) : 1;
 		if (ret) {
-			tx->state |= MPA_TX_CUT;
+			tx->state |= MPA_MSG_CUT;
 			break;
 		}
 	}
 	mpa_train_add_run(conn, n);
-	if (n || !(tx->state & MPA_TX_LAST))
-		tx->state |= MPA_TX_LONG;
-	if (ret < 0 || tx->state & MPA_TX_CUT || !(tx->state & MPA_TX_LAST))
+	if (n || !(tx->state & MPA_MSG_LAST))
+		tx->state |= MPA_MSG_LONG;
+	if (ret < 0 || tx->state & MPA_MSG_CUT || !(tx->state & MPA_MSG_LAST))
 		return min(ret, 0);
 	mpa_train_laid_out(conn, tx);
 	return 1;
@@ -624,7 +624,7 @@ static void mpa_train_cut_run(struct mpa_conn *conn, struct mpa_tx *tx)
 	tx->len -= train->cut.count - count;
 	mpa_train_add_run(conn, n);
 	if (n)
-		tx->state |= MPA_TX_LONG;
+		tx->state |= MPA_MSG_LONG;
 }
 
 /*
@@ -691,7 +691,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	/* One for zero copy has an skb of its own, and fits the EMSS. */
 	if (!zc)
 		mpa_train_note(&conn->tx, size, tx);
-	tx->state &= ~MPA_TX_CUT;
+	tx->state &= ~MPA_MSG_CUT;
 	if (tx->flags & MPA_TX_TEMPLATE)
 		mpa_cut_done(train, tx, p.len);
 	if (p.last)
@@ -718,14 +718,14 @@ static bool mpa_train_suits(const struct mpa_conn *conn,
 
 	/* A source fills any segment, unless its only ULPDU is shorter. */
 	if (mpa_tx_is_source(tx))
-		return conn->tx.sources && !(tx->state & MPA_TX_LONG);
+		return conn->tx.sources && !(tx->state & MPA_MSG_LONG);
 	return mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len, false) <=
 	       train->emss;
 }
 
 /*
  * True if the EMSS that was lowered is not for @tx, or was not for many FPDUs
- * before. Then mpa_tx_lower() ends that. Each time, the next run must be
+ * before. Then mpa_tx_set_emss() ends that. Each time, the next run must be
  * longer.
  */
 static bool mpa_train_is_outgrown(struct mpa_conn *conn,

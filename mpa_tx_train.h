@@ -8,8 +8,8 @@
 #include <linux/uio.h>
 #include "mpa_fpdu.h"
 
-#define MPA_TX_RUN		32	/* FPDUs that make mpa_tx_lower() act */
-#define MPA_TX_RUN_MAX		1024	/* the same, after many changes */
+#define MPA_TX_RUN		32	/* equal FPDUs that lower the EMSS */
+#define MPA_TX_RUN_MAX		1024	/* that many, after many changes */
 #define MPA_TRAIN_RECORDS	48
 #define MPA_TRAIN_BVECS		64
 #define MPA_TRAIN_KVECS		128
@@ -18,14 +18,14 @@
 /* mpa_tx.state */
 enum {
 	/* without a template: */
-	MPA_TX_CUT	= BIT(0),	/* hdr and len: next ULPDU */
-	MPA_TX_LAST	= BIT(1),	/* no ULPDU follows it */
+	MPA_MSG_CUT	= BIT(0),	/* hdr and len: next ULPDU */
+	MPA_MSG_LAST	= BIT(1),	/* no ULPDU follows it */
 	/* with or without: */
-	MPA_TX_PAGES	= BIT(2),	/* ubuf is in use */
-	MPA_TX_OWN	= BIT(3),	/* MPA has a reference on ubuf */
-	MPA_TX_LONG	= BIT(4),	/* a source of several ULPDUs */
-	MPA_TX_WHOLE	= BIT(5),	/* next() has no more octets */
-	MPA_TX_SOURCE	= BIT(6),	/* may become several ULPDUs */
+	MPA_MSG_PAGES	= BIT(2),	/* ubuf is in use */
+	MPA_MSG_OWN	= BIT(3),	/* MPA has a reference on ubuf */
+	MPA_MSG_LONG	= BIT(4),	/* a source of several ULPDUs */
+	MPA_MSG_WHOLE	= BIT(5),	/* next() has no more octets */
+	MPA_MSG_SOURCE	= BIT(6),	/* may become several ULPDUs */
 };
 
 /**
@@ -124,7 +124,7 @@ void mpa_tx_ubuf_put(struct mpa_tx *tx);
 
 static inline bool mpa_tx_is_source(const struct mpa_tx *tx)
 {
-	return tx->state & MPA_TX_SOURCE;
+	return tx->state & MPA_MSG_SOURCE;
 }
 
 /* True if @tx describes octets that are there, at most @max of them. */

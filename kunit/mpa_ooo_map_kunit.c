@@ -820,8 +820,8 @@ static void ooo_reach(struct kunit *test)
 	int want = 0;
 	u32 i;
 
-	mpa_ooo_map_bad(&m->map, 64);
-	mpa_ooo_map_passed(&m->map, 100, 140, t->nr);
+	mpa_ooo_map_add_bad(&m->map, 64);
+	mpa_ooo_map_add_passed(&m->map, 100, 140, t->nr);
 	for (i = 0; i < 4 && t->fpdu[i][1]; i++) {
 		dec = (struct mpa_dec) {
 			.pos = t->fpdu[i][0], .size = t->fpdu[i][1],

@@ -346,9 +346,9 @@ static void ooo_verify(struct ooo_model *m, u64 pos)
 		nr++;
 	}
 	if (nr)
-		mpa_ooo_map_passed(&m->map, pos, to, nr);
+		mpa_ooo_map_add_passed(&m->map, pos, to, nr);
 	else
-		mpa_ooo_map_bad(&m->map, pos);
+		mpa_ooo_map_add_bad(&m->map, pos);
 	OOO_ASSERT_EQ(m, nr ? to : pos + 4, m->map.at);
 }
 

@@ -148,7 +148,7 @@ static bool queue_search(struct queue_test *t, struct mpa_dec *dec)
 			continue;
 		if (dec->len != MPA_ULPDU_MAX)
 			return true;
-		mpa_ooo_map_bad(&t->map, dec->pos);
+		mpa_ooo_map_add_bad(&t->map, dec->pos);
 	}
 	return false;
 }
@@ -189,7 +189,7 @@ static void queue_search_claims(struct kunit *test)
 					 true, true));
 	queue_fill(t, 512, c->to, true);
 	if (c->limit) {
-		mpa_ooo_map_passed(&t->map, c->to, good, 1);
+		mpa_ooo_map_add_passed(&t->map, c->to, good, 1);
 		queue_fill(t, c->to, good, true);
 	}
 	queue_fill(t, good, good + 512, true);
@@ -216,7 +216,7 @@ static void queue_step_over(struct kunit *test)
 							QUEUE_LEN, QUEUE_LEN,
 							true, true));
 	queue_fill(t, 0, at, false);
-	mpa_ooo_map_passed(&t->map, 0, at, nr);
+	mpa_ooo_map_add_passed(&t->map, 0, at, nr);
 
 	dec = (struct mpa_dec) { .markers = true };
 	lock_sock(t->conn.sk);

@@ -27,7 +27,7 @@ static inline bool mpa_rx_ooo_was_passed(const struct mpa_conn *conn, u64 pos)
 	return false;
 }
 
-static inline u64 mpa_rx_ooo_limit(const struct mpa_conn *conn, u64 pos)
+static inline u64 mpa_rx_ooo_next_passed(const struct mpa_conn *conn, u64 pos)
 {
 	return MPA_POS_NONE;
 }
