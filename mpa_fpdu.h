@@ -264,18 +264,18 @@ struct mpa_dec {
 };
 
 /**
- * struct mpa_source - octets of a stream, maybe with holes
+ * struct mpa_stream - octets of a stream, maybe with holes
  * @next: returns the stream position of the first octet at or after @pos, or
  *	%MPA_POS_NONE
  * @have: returns how many octets there are from @pos to the next hole; does not
  *	count further than @max
  * @read: copies @len octets from @pos on; @have has said that they are there
- * @steps: pieces that these functions have walked over; they add to it
+ * @steps: skbs that these functions have gone over; they add to it
  */
-struct mpa_source {
-	u64	(*next)(struct mpa_source *src, u64 pos);
-	u32	(*have)(struct mpa_source *src, u64 pos, u32 max);
-	void	(*read)(struct mpa_source *src, u64 pos, void *to, u32 len);
+struct mpa_stream {
+	u64	(*next)(struct mpa_stream *src, u64 pos);
+	u32	(*have)(struct mpa_stream *src, u64 pos, u32 max);
+	void	(*read)(struct mpa_stream *src, u64 pos, void *to, u32 len);
 	u32	steps;
 };
 
@@ -284,8 +284,8 @@ struct mpa_source {
 int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *in);
 int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
 			u64 limit, struct mpa_ulpdu *ulpdu, u32 max, u32 *nr);
-u32 mpa_marker_read(struct mpa_source *src, u64 pos);
-int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src, u64 limit);
-int mpa_fpdu_check_markers(struct mpa_dec *dec, struct mpa_source *src);
+u32 mpa_marker_read(struct mpa_stream *src, u64 pos);
+int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_stream *src, u64 limit);
+int mpa_fpdu_check_markers(struct mpa_dec *dec, struct mpa_stream *src);
 
 #endif /* _MPA_FPDU_H */

@@ -419,7 +419,7 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode_run);
  * Return: 0; %-EAGAIN if there are fewer than @dec->size octets; %-EBADMSG for
  *	the @dec->reason
  */
-int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src, u64 limit)
+int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_stream *src, u64 limit)
 {
 	u8 head[MPA_HEAD_MAX];
 	int err;
@@ -446,7 +446,7 @@ int mpa_fpdu_peek(struct mpa_dec *dec, struct mpa_source *src, u64 limit)
  *
  * Return: FPDUPTR with its two low bits cleared
  */
-u32 mpa_marker_read(struct mpa_source *src, u64 pos)
+u32 mpa_marker_read(struct mpa_stream *src, u64 pos)
 {
 	struct mpa_marker marker;
 
@@ -461,7 +461,7 @@ u32 mpa_marker_read(struct mpa_source *src, u64 pos)
  *
  * Return: 0, or %-EBADMSG with @dec->reason
  */
-int mpa_fpdu_check_markers(struct mpa_dec *dec, struct mpa_source *src)
+int mpa_fpdu_check_markers(struct mpa_dec *dec, struct mpa_stream *src)
 {
 	u32 lead = head_size(dec) - MPA_LENGTH_SIZE;
 	u64 length_pos = dec->pos + lead;

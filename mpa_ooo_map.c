@@ -119,7 +119,7 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_map_add_bad);
  * end before the marker does. A marker that points further back is ignored: an
  * FPDU that begins there is found by its own first marker, or it is bad.
  */
-static bool ooo_find_marker(struct mpa_ooo_map *map, struct mpa_source *src,
+static bool ooo_find_marker(struct mpa_ooo_map *map, struct mpa_stream *src,
 			    u64 limit)
 {
 	u64 marker = ALIGN(map->at, MPA_MARKER_INTERVAL);
@@ -146,7 +146,7 @@ static bool ooo_find_marker(struct mpa_ooo_map *map, struct mpa_source *src,
 }
 
 /* True if a whole FPDU is at map->at; otherwise map->at moves on. */
-static bool ooo_try(struct mpa_ooo_map *map, struct mpa_source *src, u64 limit,
+static bool ooo_try(struct mpa_ooo_map *map, struct mpa_stream *src, u64 limit,
 		    struct mpa_dec *dec)
 {
 	int err;
@@ -161,7 +161,7 @@ static bool ooo_try(struct mpa_ooo_map *map, struct mpa_source *src, u64 limit,
 }
 
 /* One step of the search, from map->at, where there is an octet. */
-static bool ooo_search(struct mpa_ooo_map *map, struct mpa_source *src,
+static bool ooo_search(struct mpa_ooo_map *map, struct mpa_stream *src,
 		       struct mpa_dec *dec)
 {
 	u32 i = range_index(map, map->at);
@@ -193,7 +193,7 @@ static bool ooo_search(struct mpa_ooo_map *map, struct mpa_source *src,
  * Return: true if an FPDU was found. If not, @map->at is %MPA_POS_NONE when the
  *	search is over or no range is free; otherwise the search can go on
  */
-bool mpa_ooo_map_find(struct mpa_ooo_map *map, struct mpa_source *src,
+bool mpa_ooo_map_find(struct mpa_ooo_map *map, struct mpa_stream *src,
 		      struct mpa_dec *dec)
 {
 	u32 begun = src->steps;
@@ -294,7 +294,7 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_ooo_map_reach);
  * Return: 0; %-EAGAIN if there are fewer than @dec->size octets; %-EBADMSG for
  *	the @dec->reason
  */
-int mpa_ooo_map_step(struct mpa_ooo_map *map, struct mpa_source *src,
+int mpa_ooo_map_step(struct mpa_ooo_map *map, struct mpa_stream *src,
 		     struct mpa_dec *dec)
 {
 	u64 limit = passed_range(map, dec->pos)->to;

@@ -39,7 +39,7 @@ struct mpa_ooo_map {
 	struct mpa_range	range[MPA_OOO_RANGES];
 };
 
-bool mpa_ooo_map_find(struct mpa_ooo_map *map, struct mpa_source *src,
+bool mpa_ooo_map_find(struct mpa_ooo_map *map, struct mpa_stream *src,
 		      struct mpa_dec *dec);
 u64 mpa_ooo_map_limit(const struct mpa_ooo_map *map, u64 pos);
 void mpa_ooo_map_add_passed(struct mpa_ooo_map *map, u64 from, u64 to, u32 nr);
@@ -54,7 +54,7 @@ static inline bool mpa_ooo_map_was_passed(struct mpa_ooo_map *map, u64 pos)
 }
 
 int mpa_ooo_map_reach(struct mpa_ooo_map *map, struct mpa_dec *dec);
-int mpa_ooo_map_step(struct mpa_ooo_map *map, struct mpa_source *src,
+int mpa_ooo_map_step(struct mpa_ooo_map *map, struct mpa_stream *src,
 		     struct mpa_dec *dec);
 
 #endif /* _MPA_OOO_MAP_H */

@@ -40,8 +40,8 @@
 #include "mpa_rx_batch.h"
 #include "mpa_rx_ooo.h"
 
-#define MPA_RX_STEPS	1024	/* FPDUs stepped over with the socket locked */
-#define MPA_RX_WALK	4096	/* mpa_source.steps before the last of them */
+#define MPA_RX_FPDUS	1024	/* FPDUs stepped over with the socket locked */
+#define MPA_RX_WALK	4096	/* mpa_stream.steps before the last of them */
 #define MPA_RX_COPY_MIN	256	/* less than the skb of a single octet takes */
 #define MPA_RX_LIMITED_WAIT (HZ / 50 + 1) /* until rx_mem_max is read again */
 
@@ -263,7 +263,7 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 	if (!b)
 		return ERR_PTR(-ENOMEM);
 	mpa_queue_init(&q, conn, false);
-	while (b->already_passed < MPA_RX_STEPS && q.src.steps < MPA_RX_WALK &&
+	while (b->already_passed < MPA_RX_FPDUS && q.src.steps < MPA_RX_WALK &&
 	       mpa_rx_ooo_was_passed(conn, dec.pos)) {
 		err = mpa_ooo_map_step(conn->ooo.known, &q.src, &dec);
 		if (err)

@@ -193,12 +193,12 @@ static bool queue_noted(const struct mpa_queue *q, u32 seq, u32 len)
 	return off < q->piece_len && len <= q->piece_len - off;
 }
 
-static struct mpa_queue *queue_of(struct mpa_source *src)
+static struct mpa_queue *queue_of(struct mpa_stream *src)
 {
 	return container_of(src, struct mpa_queue, src);
 }
 
-static u64 queue_src_next(struct mpa_source *src, u64 pos)
+static u64 queue_src_next(struct mpa_stream *src, u64 pos)
 {
 	struct mpa_queue *q = queue_of(src);
 	u32 seq = queue_seq(q, pos);
@@ -213,10 +213,10 @@ static u64 queue_src_next(struct mpa_source *src, u64 pos)
 }
 
 /*
- * Octets in more than MPA_QUEUE_STEPS skbs are treated as if a hole followed:
+ * Octets in more than MPA_QUEUE_SKBS skbs are treated as if a hole followed:
  * a longer walk would keep the socket locked for as long as a peer likes.
  */
-static u32 queue_src_have(struct mpa_source *src, u64 pos, u32 max)
+static u32 queue_src_have(struct mpa_stream *src, u64 pos, u32 max)
 {
 	struct mpa_queue *q = queue_of(src);
 	u32 have = 0, begun = 0, off;
@@ -225,7 +225,7 @@ static u32 queue_src_have(struct mpa_source *src, u64 pos, u32 max)
 	if (queue_noted(q, queue_seq(q, pos), max))
 		return max;
 	while (have < max) {
-		if (have && src->steps - begun >= MPA_QUEUE_STEPS)
+		if (have && src->steps - begun >= MPA_QUEUE_SKBS)
 			return have;
 		skb = mpa_queue_seek(q, pos + have, &off);
 		if (!skb)
@@ -238,7 +238,7 @@ static u32 queue_src_have(struct mpa_source *src, u64 pos, u32 max)
 	return max;
 }
 
-static void queue_src_read(struct mpa_source *src, u64 pos, void *to, u32 len)
+static void queue_src_read(struct mpa_stream *src, u64 pos, void *to, u32 len)
 {
 	struct mpa_queue *q = queue_of(src);
 	u32 seq = queue_seq(q, pos);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* TCP's two queues of received octets, as sources of octets. */
+/* TCP's two queues of received octets, each as a stream with holes. */
 #ifndef _MPA_RX_QUEUE_H
 #define _MPA_RX_QUEUE_H
 
@@ -10,18 +10,18 @@ struct mpa_conn;
 struct sock;
 
 /*
- * Steps after which one mpa_source.have() gives up, after a hole. An FPDU in
+ * skbs after which one mpa_stream.have() gives up, after a hole. An FPDU in
  * more skbs than that is passed in order only: the peer, or a box on the path,
  * has cut it so small, and going over it would keep the socket locked for long.
  */
-#define MPA_QUEUE_STEPS	1024
+#define MPA_QUEUE_SKBS	1024
 
 /* The same for octets in order that are copied. */
 #define MPA_QUEUE_COPY	1024
 
 /**
  * struct mpa_queue - one of TCP's two queues; valid while the socket is locked
- * @src: the source, for the pure functions
+ * @src: the stream, for the pure functions
  * @sk: the socket
  * @ooo: the tree of octets after holes; otherwise the receive queue
  * @seq: TCP sequence number of an octet
@@ -32,7 +32,7 @@ struct sock;
  * @piece_len: length of @piece in octets
  */
 struct mpa_queue {
-	struct mpa_source	src;
+	struct mpa_stream	src;
 	struct sock		*sk;
 	bool			ooo;
 	u32			seq;

@@ -38,7 +38,7 @@ static u32 ooo_contiguous(const struct ooo_model *m, u32 at)
 	return run_of(m->have, 1, at, m->end);
 }
 
-static struct ooo_model *model_of(struct mpa_source *src)
+static struct ooo_model *model_of(struct mpa_stream *src)
 {
 	return container_of(src, struct ooo_model, src);
 }
@@ -53,7 +53,7 @@ static s64 ooo_place(const struct ooo_model *m, u64 pos)
 	return pos >= m->start && at >= from && at < to ? at : -1;
 }
 
-static u64 src_next(struct mpa_source *src, u64 pos)
+static u64 src_next(struct mpa_stream *src, u64 pos)
 {
 	struct ooo_model *m = model_of(src);
 	u32 from = m->behind ? m->next : m->at;
@@ -67,7 +67,7 @@ static u64 src_next(struct mpa_source *src, u64 pos)
 	return from + n < to ? m->start + from + n : MPA_POS_NONE;
 }
 
-static u32 src_have(struct mpa_source *src, u64 pos, u32 max)
+static u32 src_have(struct mpa_stream *src, u64 pos, u32 max)
 {
 	struct ooo_model *m = model_of(src);
 	u32 end = m->behind ? m->end : m->next;
@@ -79,7 +79,7 @@ static u32 src_have(struct mpa_source *src, u64 pos, u32 max)
 	return run_of(m->have, 1, at, min_t(u64, at + max, end));
 }
 
-static void src_read(struct mpa_source *src, u64 pos, void *to, u32 len)
+static void src_read(struct mpa_stream *src, u64 pos, void *to, u32 len)
 {
 	struct ooo_model *m = model_of(src);
 	s64 at = ooo_place(m, pos);
@@ -749,7 +749,7 @@ int ooo_model_init(struct kunit *test)
 	for (i = 0; i < OOO_POOL; i++)
 		m->pool[i] = mpa_ref_random(&seed);
 	m->test = test;
-	m->src = (struct mpa_source) {
+	m->src = (struct mpa_stream) {
 		.next = src_next, .have = src_have, .read = src_read,
 	};
 	test->priv = m;

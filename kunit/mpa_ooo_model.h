@@ -22,7 +22,7 @@ enum {
 struct ooo_model {
 	struct kunit		*test;
 	struct mpa_ooo_map	map;		/* under test */
-	struct mpa_source	src;		/* TCP's octets, for the map */
+	struct mpa_stream	src;		/* TCP's octets, for the map */
 	bool			behind;		/* @src: those after holes */
 	u64			start;		/* offsets count from here */
 	u32			end;		/* octets sent */

@@ -198,7 +198,7 @@ static void queue_search_claims(struct kunit *test)
 	ASSERT_TRUE(t, queue_search(t, &dec));
 	EXPECT_EQ(t, good, dec.pos);
 	EXPECT_EQ(t, 502, dec.len);
-	EXPECT_LE(t, t->longest, MPA_OOO_BUDGET + 4 * MPA_QUEUE_STEPS);
+	EXPECT_LE(t, t->longest, MPA_OOO_BUDGET + 4 * MPA_QUEUE_SKBS);
 	EXPECT_LE(t, t->total, 6 * t->nr);
 }
 
@@ -257,7 +257,7 @@ static void queue_near_its_end(struct kunit *test)
  */
 static void queue_have_from_elsewhere(struct kunit *test)
 {
-	const u32 len = MPA_QUEUE_STEPS * QUEUE_SKB;
+	const u32 len = MPA_QUEUE_SKBS * QUEUE_SKB;
 	const bool *after_hole = test->param_value;
 	struct queue_test *t = test->priv;
 	u32 at_end, have, more;

@@ -37,7 +37,7 @@ static inline void mpa_rx_ooo_forget(const struct mpa_conn *conn, u64 pos)
 }
 
 static inline int mpa_ooo_map_step(struct mpa_ooo_map *known,
-				   struct mpa_source *src, struct mpa_dec *dec)
+				   struct mpa_stream *src, struct mpa_dec *dec)
 {
 	return -EBADMSG;
 }

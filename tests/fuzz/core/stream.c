@@ -227,18 +227,18 @@ static void check_cut(struct rx_model *m, u32 kind, u32 seed)
 /* Length and markers alone, as for ULPDUs already passed out of order */
 
 struct flat_source {
-	struct mpa_source	src;
+	struct mpa_stream	src;
 	const struct rx_model	*m;
 };
 
-static u32 flat_have(struct mpa_source *src, u64 pos, u32 max)
+static u32 flat_have(struct mpa_stream *src, u64 pos, u32 max)
 {
 	const struct rx_model *m = container_of(src, struct flat_source, src)->m;
 
 	return min_t(u64, max, m->pos + m->end - pos);
 }
 
-static void flat_read(struct mpa_source *src, u64 pos, void *to, u32 len)
+static void flat_read(struct mpa_stream *src, u64 pos, void *to, u32 len)
 {
 	const struct rx_model *m = container_of(src, struct flat_source, src)->m;
 
