@@ -3,7 +3,7 @@
  * All differences between kernel versions, also for mpa_rnic; the modules are
  * written for Linux 6.12. Stable kernels and those of distributions get changes
  * as backports: Kbuild.compat looks in their headers and defines MPA_HAVE_*.
- * The version is compared only for what is not backported.
+ * The version is compared only with the oldest that the modules are for.
  */
 #ifndef _MPA_COMPAT_H
 #define _MPA_COMPAT_H
@@ -12,7 +12,7 @@
 #include <linux/crc32c.h>
 #include <linux/timer.h>
 #include <linux/version.h>
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#ifndef MPA_HAVE_CRC32C_LIB
 #include <crypto/hash.h>
 #endif
 
@@ -44,7 +44,7 @@
 		six, seven)
 
 /* 6.13 made the namespace of a symbol a string. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#ifdef MPA_HAVE_IMPORT_NS_STRING
 #define MPA_IMPORT_NS(ns)	MODULE_IMPORT_NS(#ns)
 #else
 #define MPA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
@@ -90,7 +90,7 @@ do {									\
 #endif
 
 /* 6.18 removed the hash table: each namespace has its own. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#ifdef MPA_HAVE_LOOKUP_BY_NET
 #define mpa_lookup_established(net, ...) \
 	inet_lookup_established(net, __VA_ARGS__)
 #else
@@ -164,10 +164,10 @@ do {									\
 #endif
 
 /* Up to 6.13 the module crc32c has to be there before crc32c() is called. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
-#define MPA_CRC32C_SOFTDEP	MODULE_SOFTDEP("pre: crc32c")
-#else
+#ifdef MPA_HAVE_CRC32C_LIB
 #define MPA_CRC32C_SOFTDEP	static_assert(true)
+#else
+#define MPA_CRC32C_SOFTDEP	MODULE_SOFTDEP("pre: crc32c")
 #endif
 
 /*
@@ -175,7 +175,7 @@ do {									\
  * its descriptor has room for any algorithm, which the compiler may clear in
  * each call. The descriptor here has room for CRC32c only.
  */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#ifndef MPA_HAVE_CRC32C_LIB
 struct mpa_crc32c {
 	struct crypto_shash	*tfm;
 };

@@ -38,7 +38,7 @@ build() {
 	gcc -std=gnu11 -D_GNU_SOURCE -O2 -Wall -msse4.2 \
 		-mmemcpy-strategy=libcall:-1:noalign -no-pie -z noexecstack \
 		-I"$work/include" -Iinclude -I. -I"$SHIM" \
-		-D'EXPORT_SYMBOL_IF_KUNIT(symbol)=struct shim_export' \
+		-DMPA_HAVE_CRC32C_LIB -D'EXPORT_SYMBOL_IF_KUNIT(symbol)=struct shim_export' \
 		-include "$SHIM/shim.h" -o "$work/native" "$HERE/native.c" \
 		mpa_crc.c mpa_fpdu*.c "$work/shim.o" "$work/crc.o"
 }

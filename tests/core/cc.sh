@@ -14,5 +14,5 @@ shift
 	mpa_ooo_map.[ch] mpa_wire.h mpa_compat.h include/net/mpa.h \
 	kunit/mpa_ref.[ch] kunit/mpa_*_model.[ch] kunit/mpa_case.h
 exec "${CC:-gcc}" -std=gnu11 -D_GNU_SOURCE -Wall -I"$dir" -Iinclude -I. -Ikunit \
-	-D'EXPORT_SYMBOL_IF_KUNIT(symbol)=struct shim_export' \
+	-DMPA_HAVE_CRC32C_LIB -D'EXPORT_SYMBOL_IF_KUNIT(symbol)=struct shim_export' \
 	-include "$shim/shim.h" "$@"

@@ -385,6 +385,28 @@ def workflow_cases():
                "%s calls %s" % (path, called - targets))
 
 
+# Headers of 6.12, and what vendors' kernels of that version may have as backports; what
+# Kbuild.compat is to find in them
+HEADERS = [
+    ("nothing", {
+        "linux/module.h":
+        "#define MODULE_IMPORT_NS(ns)\tMODULE_INFO(import_ns, __stringify(ns))\n",
+        "linux/crc32.h":
+        "u32 __pure __crc32c_le(u32 crc, unsigned char const *p, size_t len);\n",
+        "net/inet_hashtables.h":
+        "\treturn __inet_lookup_established(net, hashinfo, saddr, sport, daddr,\n",
+    }, set()),
+    ("import-ns", {"linux/module.h":
+                   "#define MODULE_IMPORT_NS(ns)\tMODULE_INFO(import_ns, ns)\n"},
+     {"IMPORT_NS_STRING"}),
+    ("crc32c", {"linux/crc32.h": "#define CRC32C_OPTIMIZATION\tBIT(2)\n"},
+     {"CRC32C_LIB"}),
+    ("lookup", {"net/inet_hashtables.h":
+                "\treturn __inet_lookup_established(net, saddr, sport, daddr,\n"},
+     {"LOOKUP_BY_NET"}),
+]
+
+
 def compat_cases():
     """Only mpa_compat.h asks what Kbuild.compat has found."""
     top = os.path.join(TESTS, os.pardir)
@@ -393,6 +415,24 @@ def compat_cases():
              if not os.path.relpath(path, top).startswith("build/")
              and "MPA_HAVE_" in text_of(path)}
     yield ("compat.one-header", asked == {"mpa_compat.h"}, "in %s" % asked)
+    versions = re.findall(r"^#.*LINUX_VERSION_CODE.*", text_of("mpa_compat.h"), re.M)
+    yield ("compat.no-version", versions ==
+           ["#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)"], "\n".join(versions))
+    patches = breakage.load("../tools/patches/patches.py")
+    for name, headers, wanted in HEADERS:
+        with tempfile.TemporaryDirectory() as kernel:
+            for path, text in dict({"net/sock.h": ""}, **headers).items():
+                path = os.path.join("include", path)
+                os.makedirs(os.path.join(kernel, os.path.dirname(path)), exist_ok=True)
+                write(kernel, path, text)
+            done = subprocess.run(
+                ["make", "-s", "-f", "-", "srctree=" + kernel], text=True, check=False,
+                input="comma := ,\ninclude %s/Kbuild.compat\nall:; @echo $(ccflags-y)\n" %
+                os.path.realpath(top), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            series = {name for name, found in patches.features(kernel).items() if found}
+        found = set(re.findall(r"-DMPA_HAVE_(\w+)", done.stdout))
+        yield ("compat.finds-" + name, found == series == wanted,
+               "make %s, patches.py %s, not %s" % (found, series, wanted))
 
 
 def mutant_cases():

@@ -110,8 +110,6 @@ class Native:
             "timer_container_of", "include/linux/timer.h") else "from_timer"
         percpu = have["WQ_PERCPU"]
         unbound = "system_dfl_wq" if have["DFL_WQ"] else "system_unbound_wq"
-        quoted = "MODULE_INFO(import_ns, ns)" in read(kernel,
-                                                      "include/linux/module.h")
         splice = ", GFP_KERNEL" if have["SPLICE_GFP"] else ""
         params = "struct kunit *test, " if have["KUNIT_PARAMS_TEST"] else ""
         accecn = "(tcp_ecn_mode_accecn(tp) ?\n\t\t    " \
@@ -131,8 +129,8 @@ class Native:
             (r" MPA_KUNIT_PARAMS\b", "(%sconst void *prev, char *desc)" % params),
             (r"\bmpa_ns_count\(([^()]+|[^()]*\([^()]*\)[^()]*)\)", ns_count),
             (r"\bmpa_accecn_octets\(tp\)", accecn),
-            (r"\bMPA_IMPORT_NS\((\w+)\)", r'MODULE_IMPORT_NS("\1")' if quoted
-             else r"MODULE_IMPORT_NS(\1)"),
+            (r"\bMPA_IMPORT_NS\((\w+)\)", r'MODULE_IMPORT_NS("\1")' if
+             have["IMPORT_NS_STRING"] else r"MODULE_IMPORT_NS(\1)"),
             (r"\bmpa_splice_from_iter\(([^()]+)\)",
              r"skb_splice_from_iter(\1%s)" % splice),
         ]
