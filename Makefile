@@ -2,13 +2,17 @@
 # Targets to call; Kbuild lists what is built
 
 # Modules are built for the running kernel, or for that of KDIR=DIR
-KDIR ?= /lib/modules/$(shell uname -r)/build
+RUNNING := $(shell uname -r)
+KDIR ?= /lib/modules/$(RUNNING)/build
 RELEASE := $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
 
 # Kbuild leaves mpa_rnic out where the kernel has no RDMA
 MODULES = CONFIG_MPA=m CONFIG_MPA_RNIC=m CONFIG_MPA_SAMPLES=m
 # The unit tests only if asked for: some distributions' kernels have KUnit
 MODULES += $(if $(KUNIT),CONFIG_MPA_KUNIT_TEST=m CONFIG_MPA_RNIC_KUNIT_TEST=m)
+
+# Not empty if the headers found for the running kernel are those of another one
+MISLED = $(and $(filter file,$(origin KDIR)),$(filter-out $(RUNNING),$(RELEASE)))
 
 # 6.12 if the release is not older
 OLDEST = $(shell printf '%s\n' 6.12 $(RELEASE) | sort -V | head -n 1)
@@ -43,11 +47,19 @@ need-kdir:
 	@[ -n "$(RELEASE)" ] || { \
 	echo "$(KDIR) has no kernel to build for."; \
 	echo "Install the headers of the running kernel:"; \
-	echo "    apt-get install linux-headers-$(shell uname -r)"; \
+	has() { command -v $$1 >/dev/null; }; \
+	if has apt-get; then echo "    apt-get install linux-headers-$(RUNNING)"; \
+	elif has dnf; then echo "    dnf install kernel-devel-$(RUNNING)"; \
+	elif has zypper; then echo "    zypper install kernel-default-devel"; \
+	else echo "    in the way of your distribution"; fi; \
 	echo "or name another kernel's build directory: make KDIR=DIR"; \
 	ls -d /lib/modules/*/build/include/config 2>/dev/null | \
 		sed 's|^|    make KDIR=|; s|/include/config$$||'; \
 	echo "(make demo and make check build a kernel of their own)"; \
+	exit 1; } >&2
+	@[ -z "$(MISLED)" ] || { \
+	echo "$(KDIR) is of Linux $(RELEASE), but $(RUNNING) is running:" \
+		"name the kernel's build directory, make KDIR=DIR"; \
 	exit 1; } >&2
 	@[ "$(OLDEST)" = 6.12 ] || { \
 	echo "mpa needs Linux 6.12, not $(RELEASE): on Debian 12 apt-get install" \
@@ -82,7 +94,13 @@ install: modules_install
 	install -D -m 644 conf/modules-load.conf $(EXAMPLES)/modules-load.d/mpa.conf
 	install -D -m 644 conf/sysctl.conf $(EXAMPLES)/sysctl.d/mpa.conf
 
-uninstall: need-kdir
+# Also once the headers are gone
+uninstall: RELEASE := $(or $(KVER),$(RELEASE),$(patsubst /lib/modules/%/build,%,$(filter \
+	/lib/modules/%/build,$(abspath $(KDIR)))))
+uninstall:
+	@[ -n "$(RELEASE)" ] || { \
+	echo "$(KDIR) does not say of which kernel it is: make uninstall KVER=RELEASE" >&2; \
+	exit 1; }
 	rm -f $(foreach m,mpa mpa_hello mpa_kunit mpa_ping mpa_rnic \
 		mpa_rnic_kunit, \
 		$(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko $(MODDIR)/$(INSTALL_MOD_DIR)/$m.ko.*)
@@ -180,8 +198,11 @@ patches:
 	tests/runner/deps.sh kernel check
 	tools/patches/patches.sh $(if $(BUILD_PATCHES),--build) $(or $(TREE),$(KERNEL))
 
+# Without headers: what the kernel's make would remove
+BUILT = *.o *.ko *.mod *.mod.c .*.cmd .*.d *.gcno Module.symvers modules.order mpa_vectors.h
 clean:
-	+$(if $(RELEASE),$(BUILD) clean)
+	+$(if $(RELEASE),$(BUILD) clean,find . -name .git -prune -o -type f \
+		\( -false $(foreach name,$(BUILT),-o -name '$(name)') \) -exec rm -f {} +)
 	$(if $(wildcard tools/mpa),$(MAKE) -C tools/mpa clean)
 	rm -rf build
 
@@ -194,7 +215,8 @@ help:
 	@echo "                      KUNIT=1 the unit tests, too, if it has KUnit (python3)"
 	@echo "make install          install them there (then: modprobe mpa), and examples of"
 	@echo "                      settings; make uninstall removes them; both with the"
-	@echo "                      KDIR that make had; DESTDIR=DIR or"
+	@echo "                      KDIR that make had, uninstall with KVER=RELEASE if it"
+	@echo "                      is gone; DESTDIR=DIR or"
 	@echo "                      INSTALL_MOD_PATH=DIR: all below DIR"
 	@echo "make deb              Debian packages, in build/deb: mpa-dkms, mpa-dev, mpa-tools"
 	@echo "make packages         builds, installs and removes these on Debian 12 and"

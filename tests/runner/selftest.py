@@ -313,6 +313,94 @@ def built_for_cases():
                                                     re.M)), done.stdout)
 
 
+# Programs that are there, their words for headers of the running kernel
+HINTS = [("apt-get", "apt-get install linux-headers-9.9-run"),
+         ("dnf", "dnf install kernel-devel-9.9-run"),
+         ("zypper", "zypper install kernel-default-devel"),
+         ("none", "in the way of your distribution")]
+# A file of the running kernel's build directory and its text, options, what make says;
+# TOP for the directory
+REFUSED = [
+    ("other-headers", ["modules"], "lib/modules/9.9-run/build", "9.9-other",
+     "TOP/lib/modules/9.9-run/build is of Linux 9.9-other, but 9.9-run is running: name "
+     "the kernel's build directory, make KDIR=DIR\n"),
+    ("named-headers", ["modules", "KDIR=TOP/k"], "k", "9.9-other",
+     "For Linux 9.9-other, TOP/k\nthe kernel's make\n"),
+    ("own-headers", ["modules"], "lib/modules/9.9-run/build", "9.9-run",
+     "For Linux 9.9-run, TOP/lib/modules/9.9-run/build\nthe kernel's make\n"),
+]
+
+
+def own_make(top, *args, path=""):
+    """This Makefile in the directory top, with /lib there, on Linux 9.9-run."""
+    write(top, "Makefile", text_of("Makefile").replace("/lib/modules", top +
+                                                       "/lib/modules"))
+    write(top, "uname", "#!/bin/sh\necho 9.9-run\n")
+    done = subprocess.run(
+        ["make", "-s", "-C", top, *(arg.replace("TOP", top) for arg in args)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        env={"PATH": "%s:%s" % (top, path or os.environ["PATH"]), "LC_ALL": "C"})
+    return done.returncode, re.sub(r"^make(\[\d\])?: .*\n", "", done.stdout, flags=re.M)
+
+
+def headers_cases():
+    """What make says where the headers are missing, or are those of another kernel."""
+    for name, options, path, release, words in REFUSED:
+        with tempfile.TemporaryDirectory() as top:
+            os.makedirs(os.path.join(top, path, "include/config"))
+            write(top, path + "/include/config/kernel.release", release + "\n")
+            write(top, path + "/Makefile", "modules:; @echo \"the kernel's make\"\n")
+            status, said = own_make(top, *options)
+            yield ("make." + name, said == words.replace("TOP", top) and
+                   bool(status) == ("KDIR=DIR" in words), "status %d: %s" % (status, said))
+    for name, words in HINTS:
+        with tempfile.TemporaryDirectory() as top:
+            for program in ("sh", "make", "cat", "sort", "head", "printf", "ls", "sed"):
+                os.symlink(shutil.which(program), os.path.join(top, program))
+            write(top, name, "#!/bin/sh\n")
+            status, said = own_make(top, "modules", path=top)
+            yield ("make.no-headers " + name, status and "\n    %s\n" % words in said and
+                   "make KDIR=DIR" in said, said)
+
+
+# What make uninstall is told beside a KDIR that is not there; from where it removes, or
+# what it says
+UNINSTALLS = [
+    ("default", "", "9.9-run"),
+    ("path", "KDIR=TOP/lib/modules/9.8-old/build", "9.8-old"),
+    ("release", "KVER=9.7", "9.7"),
+    ("unknown", "KDIR=TOP/k", "TOP/k does not say of which kernel it is: make uninstall "
+     "KVER=RELEASE\n"),
+]
+BUILT = ["mpa.o", "mpa.ko", "mpa.mod", "mpa.mod.c", "mpa_ping.mod.c", ".mpa.o.cmd",
+         "rnic/rnic_tx.o", "rnic/.rnic_tx.o.cmd", "kunit/mpa_vectors.h", "Module.symvers",
+         "modules.order"]
+
+
+def no_headers_cases():
+    """make uninstall and make clean need no headers."""
+    for name, options, wanted in UNINSTALLS:
+        with tempfile.TemporaryDirectory() as top:
+            path = "lib/modules/%s/updates/mpa.ko.xz" % wanted
+            if "RELEASE" not in wanted:
+                os.makedirs(os.path.join(top, os.path.dirname(path)))
+                write(top, path, "")
+            status, said = own_make(top, "uninstall", "PREFIX=TOP/usr", *options.split())
+            good = said == wanted.replace("TOP", top) if "RELEASE" in wanted else \
+                not status and not os.path.exists(os.path.join(top, path))
+            yield "make.uninstall-" + name, good, "status %d: %s" % (status, said)
+    with tempfile.TemporaryDirectory() as top:
+        kept = ["mpa_rx.c", "rnic/rnic.h", "kunit/mpa_ref.h", "README.md", ".gitignore"]
+        for path in BUILT + kept:
+            os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
+            write(top, path, "")
+        status, said = own_make(top, "clean")
+        left = {os.path.relpath(os.path.join(at, name), top) for at, _, names in
+                os.walk(top) for name in names} - {"Makefile", "uname"}
+        yield ("make.clean-no-headers", not status and left == set(kept),
+               "status %d, left %s: %s" % (status, left, said))
+
+
 def kunit_cases():
     """make builds, and so installs, unit tests only if it is asked to."""
     top = os.path.realpath(os.path.join(TESTS, os.pardir))
@@ -758,7 +846,8 @@ def main():
              *setting_cases(), *copyright_cases(), *api_cases(), *version_cases(),
              *mutant_cases(), *lint_cases(), *harden_cases(), *matrix_cases(),
              *matrix_ends_cases(), *kernel_cases(), *install_cases(),
-             *built_for_cases(), *option_cases(), *kunit_cases(), *prometheus_cases(),
+             *built_for_cases(), *option_cases(), *kunit_cases(),
+             *headers_cases(), *no_headers_cases(), *prometheus_cases(),
              *workflow_cases(), *patches_cases(), *native_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
