@@ -27,6 +27,9 @@ override INSTALL_MOD_PATH := $(abspath $(or $(INSTALL_MOD_PATH),$(DESTDIR)))
 INSTALL_MOD_DIR ?= updates
 PREFIX ?= /usr
 MODDIR = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)
+# What DKMS has installed, below updates as well: which of the two is loaded is chance
+BY_DKMS = $(and $(filter-out updates/dkms,$(INSTALL_MOD_DIR)),\
+	$(wildcard $(MODDIR)/updates/dkms/mpa.ko*))
 DOCDIR = $(abspath $(or $(DESTDIR),$(INSTALL_MOD_PATH)))$(PREFIX)/share/doc/mpa
 EXAMPLES = $(DOCDIR)/examples
 # The release of the kernel that mpa.ko was built for
@@ -81,6 +84,10 @@ modules_install: need-kdir
 	@built=$$($(BUILT_FOR)); [ "$$built" = "$(RELEASE)" ] || { \
 	echo "mpa.ko is built for Linux $${built:-?}, not $(RELEASE):" \
 		"give make install the KDIR that make had, or make again" >&2; \
+	exit 1; }
+	@[ -z "$(BY_DKMS)" ] || { \
+	echo "DKMS has installed $(BY_DKMS): remove that first, by apt-get purge mpa-dkms" \
+		"or dkms remove mpa/VERSION --all" >&2; \
 	exit 1; }
 	+{ $(BUILD) modules_install INSTALL_MOD_PATH=$(INSTALL_MOD_PATH) \
 		INSTALL_MOD_DIR=$(INSTALL_MOD_DIR) INSTALL_MOD_STRIP=1 \

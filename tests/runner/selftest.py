@@ -401,6 +401,26 @@ def no_headers_cases():
                "status %d, left %s: %s" % (status, left, said))
 
 
+def both_cases():
+    """make install leaves alone what DKMS has installed."""
+    for name, options, there, words in (
+            ("dkms", "", "updates/dkms/mpa.ko.xz", "DKMS has installed TOP/lib/modules/"
+             "6.12.1/updates/dkms/mpa.ko.xz: remove that first, "),
+            ("again", "INSTALL_MOD_DIR=updates/dkms", "updates/dkms/mpa.ko.xz", "installed\n"),
+            ("alone", "", "updates/mpa.ko", "installed\n")):
+        with tempfile.TemporaryDirectory() as top:
+            for path, text in (("k/include/config/kernel.release", "6.12.1\n"),
+                               ("k/Makefile", "modules_install:; @echo installed\n"),
+                               ("modules.order", ""), ("mpa.ko", ""),
+                               ("modinfo", "#!/bin/sh\necho 6.12.1 SMP\n"),
+                               ("lib/modules/6.12.1/" + there, "")):
+                os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
+                write(top, path, text)
+            status, said = own_make(top, "modules_install", "KDIR=TOP/k", *options.split())
+            yield ("install.beside-" + name, said.startswith(words.replace("TOP", top)) and
+                   bool(status) == (name == "dkms"), "status %d: %s" % (status, said))
+
+
 def kunit_cases():
     """make builds, and so installs, unit tests only if it is asked to."""
     top = os.path.realpath(os.path.join(TESTS, os.pardir))
@@ -847,7 +867,7 @@ def main():
              *mutant_cases(), *lint_cases(), *harden_cases(), *matrix_cases(),
              *matrix_ends_cases(), *kernel_cases(), *install_cases(),
              *built_for_cases(), *option_cases(), *kunit_cases(),
-             *headers_cases(), *no_headers_cases(), *prometheus_cases(),
+             *headers_cases(), *no_headers_cases(), *both_cases(), *prometheus_cases(),
              *workflow_cases(), *patches_cases(), *native_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
