@@ -401,6 +401,26 @@ def no_headers_cases():
                "status %d, left %s: %s" % (status, left, said))
 
 
+def copy_tree_cases():
+    """tests/packages/copy-tree, without git, leaves out what .gitignore names."""
+    with tempfile.TemporaryDirectory() as work:
+        top, kept = os.path.join(work, "a"), ["mpa_rx.c", "tools/mpa/mpa.8", "kunit/mpa.h"]
+        for path in BUILT + kept + ["build/x", "tools/mpa/mpa"]:
+            os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
+            write(top, path, "")
+        for path in ("tests/packages/copy-tree", ".gitignore"):
+            os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
+            shutil.copy(os.path.join(TESTS, os.pardir, path), os.path.join(top, path))
+            kept.append(path)
+        done = subprocess.run(
+            [os.path.join(top, "tests/packages/copy-tree"), os.path.join(work, "b")],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        copied = {os.path.relpath(os.path.join(at, name), work + "/b") for at, _, names in
+                  os.walk(work + "/b") for name in names}
+        yield ("packages.copy-tree", not done.returncode and copied == set(kept),
+               "%s\n%s" % (copied ^ set(kept), done.stdout))
+
+
 def both_cases():
     """make install leaves alone what DKMS has installed."""
     for name, options, there, words in (
@@ -867,7 +887,8 @@ def main():
              *mutant_cases(), *lint_cases(), *harden_cases(), *matrix_cases(),
              *matrix_ends_cases(), *kernel_cases(), *install_cases(),
              *built_for_cases(), *option_cases(), *kunit_cases(),
-             *headers_cases(), *no_headers_cases(), *both_cases(), *prometheus_cases(),
+             *headers_cases(), *no_headers_cases(), *both_cases(),
+             *copy_tree_cases(), *prometheus_cases(),
              *workflow_cases(), *patches_cases(), *native_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
