@@ -254,6 +254,7 @@ packages_in() {
 	in_root mpa help | grep monitor
 	in_root mpa -V | grep -x "mpa $VERSION"
 	(cd "$ROOT/usr/share/man" && ls man1/mpa-peer.1.gz man8/mpa.8.gz)
+	[[ -e $ROOT/usr/share/mpa/mpa.yaml ]] || fail "no mpa.yaml"
 	documents_in
 }
 
