@@ -861,6 +861,34 @@ NATIVE = [
 ]
 
 
+# Generators of netlink code, where they are, and the line that follows YNL-GEN
+GENERATORS = [
+    ("line", "pyynl/ynl_gen_c.py",
+     "    cw.p('/* To regenerate run: tools/net/ynl/ynl-regen.sh */')\n",
+     "/* To regenerate run: tools/net/ynl/ynl-regen.sh */\n"),
+    ("no-line", "ynl-gen-c.py", "    cw.nl()\n", ""),
+]
+
+
+def generated_cases():
+    """Generated files in the series are what the kernel's own generator writes."""
+    patches = breakage.load("../tools/patches/patches.py")
+    for name, path, text, below in GENERATORS:
+        with tempfile.TemporaryDirectory() as kernel:
+            path = os.path.join(kernel, "tools/net/ynl", path)
+            os.makedirs(os.path.dirname(path))
+            write("", path, text)
+            for path in ("lib/Kconfig", "include/linux/timer.h", "include/linux/slab.h",
+                         "include/net/tcp.h"):
+                os.makedirs(os.path.join(kernel, os.path.dirname(path)), exist_ok=True)
+                write(kernel, path, "")
+            native = patches.Native(kernel)
+            said = "".join(native.text(path)[:400] for path in (
+                "mpa_nl_gen.c", "mpa_nl_gen.h", "include/uapi/linux/mpa.h"))
+        yield ("patches.generated-" + name, re.findall(
+            r"^/\* YNL-GEN .* \*/\n(/\*.*\n)?$", said, re.M) == [below] * 3, said)
+
+
 def native_cases():
     """tools/patches/patches.py has a rule for all of mpa_compat.h, for any kernel."""
     patches = breakage.load("../tools/patches/patches.py")
@@ -892,7 +920,7 @@ def main():
              *built_for_cases(), *option_cases(), *kunit_cases(),
              *headers_cases(), *no_headers_cases(), *both_cases(),
              *copy_tree_cases(), *prometheus_cases(),
-             *workflow_cases(), *patches_cases(), *native_cases(), *compat_cases()]
+             *workflow_cases(), *patches_cases(), *native_cases(), *generated_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:

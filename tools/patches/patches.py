@@ -96,6 +96,16 @@ def refcnt_upgrade(compat):
             "static void sock_net_upgrade(struct sock *sk)\n{\n%s}\n" % body)
 
 
+def regenerate(kernel):
+    """The line that a kernel's generator of netlink code writes below YNL-GEN, if any."""
+    for name in ("pyynl/ynl_gen_c.py", "ynl-gen-c.py"):
+        path = os.path.join(kernel, "tools/net/ynl", name)
+        if os.path.exists(path):
+            line = re.search(r"'(/\* To regenerate run: .* \*/)'", read(path))
+            return line[1] + "\n" if line else ""
+    return ""
+
+
 class Native:
     """What mpa_compat.h selects for one kernel."""
 
@@ -133,6 +143,7 @@ class Native:
              have["IMPORT_NS_STRING"] else r"MODULE_IMPORT_NS(\1)"),
             (r"\bmpa_splice_from_iter\(([^()]+)\)",
              r"skb_splice_from_iter(\1%s)" % splice),
+            (r"(?m)^(/\* YNL-GEN .* \*/\n)", r"\1" + regenerate(kernel)),
         ]
         if not has(r"get_info\)\(.*net_admin", "include/net/tcp.h"):
             self.rules += [(r",\s+bool net_admin\b", ""),
