@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unittest.mock
 
 import yaml
 
@@ -889,6 +890,26 @@ def generated_cases():
             r"^/\* YNL-GEN .* \*/\n(/\*.*\n)?$", said, re.M) == [below] * 3, said)
 
 
+def author_cases():
+    """The patches are the project's, whoever makes them."""
+    patches = breakage.load("../tools/patches/patches.py")
+    who = re.search(r"^M:\t(.*)$", text_of("MAINTAINERS"), re.M)[1]
+    with tempfile.TemporaryDirectory() as work:
+        for path in [*patches.TOUCHED, "lib/Kconfig", "include/linux/timer.h",
+                     "include/linux/slab.h"]:
+            path = os.path.join(work, "kernel", path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write("", path, "")
+        me = {"GIT_COMMITTER_NAME": "A Submitter", "GIT_COMMITTER_EMAIL": "a@b.example"}
+        with unittest.mock.patch.dict(os.environ, me):
+            tree = patches.Tree(os.path.join(work, "kernel"), work)
+        said = subprocess.run(["git", "log", "--format=%an <%ae>%n%cn <%ce>%n%B"],
+                              cwd=tree.top, stdout=subprocess.PIPE, text=True,
+                              check=False).stdout
+    yield ("patches.author", said.split("\n")[:5] == [
+        who, "A Submitter <a@b.example>", "base", "", "Signed-off-by: " + who], said)
+
+
 def native_cases():
     """tools/patches/patches.py has a rule for all of mpa_compat.h, for any kernel."""
     patches = breakage.load("../tools/patches/patches.py")
@@ -920,7 +941,8 @@ def main():
              *built_for_cases(), *option_cases(), *kunit_cases(),
              *headers_cases(), *no_headers_cases(), *both_cases(),
              *copy_tree_cases(), *prometheus_cases(),
-             *workflow_cases(), *patches_cases(), *native_cases(), *generated_cases(), *compat_cases()]
+             *workflow_cases(), *patches_cases(), *native_cases(), *generated_cases(),
+             *author_cases(), *compat_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:

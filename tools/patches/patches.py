@@ -209,6 +209,7 @@ class Tree:
     def __init__(self, kernel, out):
         self.top, self.native = os.path.join(out, "tree"), Native(kernel)
         self.placed, self.kunit = ["mpa_main"], False
+        self.author = re.search(r"^M:\t(.*)$", read(TOP, "MAINTAINERS"), re.M)[1]
         self.steps = {"@build": self.build, "@maintainers": self.maintainers,
                       "@kunit": self.kunit_tests, "@docs": self.docs}
         for path in TOUCHED:
@@ -217,16 +218,20 @@ class Tree:
         self.commit("base", "")
 
     def git(self, *words):
+        """With the committer that is configured; the author is always the project."""
         name = subprocess.run(["git", "config", "user.email"], cwd=TOP,
                               stdout=subprocess.PIPE, check=False).stdout
+        author, email = re.fullmatch(r"(.*) <(.*)>", self.author).groups()
         default = [] if name.strip() else [
-            "-c", "user.name=the mpa project", "-c", "user.email=mpa@invalid"]
-        subprocess.run(["git", *default, *words], cwd=self.top, check=True)
+            "-c", "user.name=" + author, "-c", "user.email=" + email]
+        subprocess.run(["git", *default, *words], cwd=self.top, check=True, env=dict(
+            os.environ, GIT_AUTHOR_NAME=author, GIT_AUTHOR_EMAIL=email))
 
     def commit(self, subject, message):
         self.git("add", "-A")
-        self.git("commit", "-q", "-s", "-m", subject, *(
-            ["-m", message] if message else []))
+        self.git("commit", "-q", "-m", subject, *(
+            ["-m", message] if message else []),
+            "-m", "Signed-off-by: " + self.author)
 
     def put(self, text, *path):
         write(text, self.top, MPA, *path)
