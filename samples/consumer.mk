@@ -18,10 +18,19 @@ INCLUDE = $(abspath $(MPA))/include
 SYMBOLS = $(abspath $(MPA))/Module.symvers
 else
 INCLUDE = /usr/src/mpa-dev/include
-SYMBOLS = $(lastword $(sort $(wildcard /var/lib/dkms/mpa/*/$(KVER)/*/Module.symvers)))
+# Of the newest version
+SYMBOLS = $(shell printf '%s\n' $(wildcard /var/lib/dkms/mpa/*/$(KVER)/*/Module.symvers) | \
+	sort -V | tail -n 1)
 endif
 
-.PHONY: modules modules_install clean
+.PHONY: modules modules_install clean symbols
+modules modules_install: symbols
+symbols:
+	@[ -e "$(SYMBOLS)" ] || { \
+	echo "There is no Module.symvers of mpa for Linux $(KVER): install mpa-dkms, or name" \
+		"mpa's tree, with its modules built: make MPA=DIR" >&2; \
+	exit 1; }
+
 modules modules_install clean:
 	$(MAKE) -C /lib/modules/$(KVER)/build M=$(CURDIR) \
 		MPA_INCLUDE=$(INCLUDE) KBUILD_EXTRA_SYMBOLS=$(SYMBOLS) $@

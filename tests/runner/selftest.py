@@ -402,6 +402,43 @@ def no_headers_cases():
                "status %d, left %s: %s" % (status, left, said))
 
 
+# Versions of mpa whose symbols DKMS has kept, options, what is used or said
+CONSUMERS = [
+    ("newest", ["0.9", "0.10", "0.2"], "", "SYMBOLS=TOP/dkms/0.10/6.12.1/x86_64/"
+     "Module.symvers\n"),
+    ("tree", ["0.1"], "MPA=TOP/tree", "SYMBOLS=TOP/tree/Module.symvers\n"),
+    ("none", [], "", "There is no Module.symvers of mpa for Linux 6.12.1: "),
+    ("unbuilt", ["0.1"], "MPA=TOP", "There is no Module.symvers of mpa for Linux 6.12.1: "),
+]
+
+
+def consumer_cases():
+    """samples/consumer.mk finds the symbols of the newest mpa, or says that it has none."""
+    for name, versions, options, words in CONSUMERS:
+        with tempfile.TemporaryDirectory() as top:
+            for path in ["tree/Module.symvers"] + [
+                    "dkms/%s/6.12.1/x86_64/Module.symvers" % v for v in versions]:
+                os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
+                write(top, path, "")
+            os.mkdir(os.path.join(top, "build"))
+            write(top, "build/Makefile", "modules clean:; @echo SYMBOLS="
+                  "$(KBUILD_EXTRA_SYMBOLS)\n")
+            write(top, "Makefile", text_of("samples/consumer.mk").replace(
+                "/var/lib/dkms/mpa", top + "/dkms").replace(
+                    "/lib/modules/$(KVER)", top))
+            said = ""
+            for goal in "modules", "clean":
+                done = subprocess.run(
+                    ["make", "-s", "-C", top, "KVER=6.12.1", goal,
+                     *options.replace("TOP", top).split()], stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT, text=True, check=False,
+                    env={"PATH": os.environ["PATH"]})
+                said += done.stdout
+            yield ("consumer." + name, said.startswith(words.replace("TOP", top)) and
+                   not done.returncode and said.count("SYMBOLS=") ==
+                   (2 if "SYMBOLS" in words else 1), said)
+
+
 def copy_tree_cases():
     """tests/packages/copy-tree, without git, leaves out what .gitignore names."""
     with tempfile.TemporaryDirectory() as work:
@@ -940,7 +977,7 @@ def main():
              *matrix_ends_cases(), *kernel_cases(), *install_cases(),
              *built_for_cases(), *option_cases(), *kunit_cases(),
              *headers_cases(), *no_headers_cases(), *both_cases(),
-             *copy_tree_cases(), *prometheus_cases(),
+             *copy_tree_cases(), *consumer_cases(), *prometheus_cases(),
              *workflow_cases(), *patches_cases(), *native_cases(), *generated_cases(),
              *author_cases(), *compat_cases()]
     print("1..%d" % len(cases))
