@@ -22,7 +22,6 @@ trixie             trixie-security                  linux-headers-amd64      lin
 trixie-backports   trixie,trixie-security           linux-headers-amd64      linux-headers-rt-amd64
 sid                sid                              linux-headers-amd64      linux-headers-rt-amd64
 '
-OLDEST=bookworm-backports/amd64
 
 TOOLS=(base-files bash binutils coreutils dash diffutils dpkg findutils gawk grep libelf1 make
 	pahole perl python3 sed tar)
@@ -130,19 +129,22 @@ compile_all() {
 }
 
 # What vendors' kernels of 6.12 lack (RHEL 10), although each of Debian has it: the
-# object that uses it, as if Kbuild.compat had not found it
-LACKED=NET_REFCNT_UPGRADE
+# objects that use it, as if Kbuild.compat had not found it
+LACKED=(NET_REFCNT_UPGRADE WQ_PERCPU DFL_WQ)
+LACKED_IN=(mpa_listen.o mpa_conn.o)
 compile_lacking() {
-	local root=$1 kdir=$2 mpa=$1/build/mpa
+	local root=$1 kdir=$2 mpa=$1/build/mpa name
 
-	if ! grep -q "$LACKED" "$mpa/Kbuild.compat"; then
-		echo "error: Kbuild.compat does not look for $LACKED"
-		return 1
-	fi
-	sed -i "/$LACKED/d" "$mpa/Kbuild.compat"
-	rm -f "$mpa/mpa_listen.o"
-	in_root "$root" make -C "$kdir" W=1 M=/build/mpa CONFIG_MPA=m mpa_listen.o &&
-		[[ -e $mpa/mpa_listen.o ]]
+	for name in "${LACKED[@]}"; do
+		if ! grep -q ",$name," "$mpa/Kbuild.compat"; then
+			echo "error: Kbuild.compat does not look for $name"
+			return 1
+		fi
+		sed -i "/,$name,/d" "$mpa/Kbuild.compat"
+	done
+	(cd "$mpa" && rm -f "${LACKED_IN[@]}")
+	in_root "$root" make -C "$kdir" W=1 M=/build/mpa CONFIG_MPA=m "${LACKED_IN[@]}" &&
+		(cd "$mpa" && ls "${LACKED_IN[@]}")
 }
 
 modules_made() {
@@ -162,7 +164,8 @@ row() {
 	copy_sources "$3/build"
 	{
 		compile_all "$3" "/usr/src/$4" && modules_made "$3/build" &&
-			{ [[ $1/$2 != "$OLDEST" ]] || compile_lacking "$3" "/usr/src/$4"; }
+			{ [[ $4 != linux-headers-6.12.* ]] ||
+				compile_lacking "$3" "/usr/src/$4"; }
 	} >"$log" 2>&1 </dev/null || result=failed
 	n=$(grep -cE "$COMPLAINT" "$log" || true)
 	if ((n)) || [[ $result != ok ]]; then
@@ -183,24 +186,49 @@ wanted() {
 	return 1
 }
 
-# The row with the highest version
-newest_row() {
-	DEBIAN_SUITE='' debian_update "${SUITES[@]}" || return
-	DEBIAN_SUITE='' debian_apt apt-cache madison linux-headers-amd64 |
-		awk '{ sub("/.*", "", $6); print $3, $6 }' | sort -V |
-		sed -nE '$s,.* (.*),\1/amd64,p'
+# Suites of KERNELS that have packages, the one with the lowest version first. A suite that
+# has vanished from the mirror may be among them by a list of yesterday.
+by_version() {
+	local package suite
+
+	DEBIAN_SUITE='' debian_update "${SUITES[@]}" || say "not all suites are to be had"
+	DEBIAN_SUITE='' debian_apt apt-cache madison linux-headers-amd64 \
+		linux-headers-6.12-amd64 |
+		awk '{ sub("/.*", "", $6); print $3, $1, $6 }' | sort -V |
+		while read -r _ package suite; do
+			! grep -qE "^$suite +[^ ]+ +$package " <<<"$KERNELS" || echo "$suite"
+		done
+}
+
+# The lists of packages of a suite and of those below it
+update() {
+	local below
+
+	below=$(awk -v suite="$1" '$1 == suite { print $2 }' <<<"$KERNELS")
+	# shellcheck disable=SC2046,SC2086
+	DEBIAN_SUITE=$1 debian_update $(printf '%s\n' "$1" ${below//,/ } | sort -u)
+}
+
+# The row of the first of these suites that is to be had
+first_row() {
+	local suite
+
+	for suite; do
+		! update "$suite" || { echo "$suite/amd64"; return; }
+	done
 }
 
 # The rows that CI has
 ends() {
-	local newest
+	local found newest=() suite
 
-	rows=("$OLDEST") two_kernels=1
-	if newest=$(newest_row) && [[ -n $newest ]]; then
-		rows+=("$newest")
-	else
-		table+=("newest: skipped, the lists of packages are not to be had")
-	fi
+	two_kernels=1
+	mapfile -t found < <(by_version)
+	for suite in "${found[@]}"; do
+		newest=("$suite" "${newest[@]}")
+	done
+	mapfile -t rows < <(first_row "${found[@]}"; first_row "${newest[@]}")
+	((${#rows[@]})) || table+=("ends: skipped, the lists of packages are not to be had")
 }
 
 # A row of "ends" that is skipped is no success of the other one. Where neither is built
@@ -213,15 +241,13 @@ both_built() {
 }
 
 suite() {
-	local suite=$1 below=$2 packages=("$3" "$4") root=$DEBIAN/$1 flavours=(amd64 rt) i
+	local suite=$1 packages=("$3" "$4") root=$DEBIAN/$1 flavours=(amd64 rt) i
 	local headers
 
 	wanted "$suite/amd64" || wanted "$suite/rt" || return 0
 	export DEBIAN_SUITE=$suite
 	say "$suite: packages"
-	# shellcheck disable=SC2046,SC2086
-	if ! debian_update $(printf '%s\n' "$suite" ${below//,/ } | sort -u) ||
-		! make_root "$root" "${packages[@]}"; then
+	if ! update "$suite" || ! make_root "$root" "${packages[@]}"; then
 		table+=("$suite: skipped, its packages are not to be had")
 		return
 	fi

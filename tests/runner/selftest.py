@@ -763,26 +763,45 @@ def harden_cases():
 MATRIX = [
     ("no-mount", "*", {"unshare": "exit 1"}, "no mount is allowed here"),
     ("no-packages", "sid/*", {"apt-get": "exit 1"}, "sid: skipped"),
-    ("no-newest", "ends", {"apt-get": "exit 1"}, "newest: skipped"),
+    ("no-newest", "ends", {"apt-get": "exit 1"}, "ends: skipped"),
     ("no-row", "sarge/*", {}, "no row sarge/*"),
 ]
 
 
-# The row of the newest kernel, suites whose packages are not to be had, packages of
-# headers that are the same ones, what is to be said
+# What apt-cache madison says of headers, the name of the package aside
+MADISON = """\
+amd64 | 7.3.4-1~bpo13+1 | http://deb trixie-backports/main amd64 Packages
+amd64 | 7.2.13-1 | http://deb sid/main amd64 Packages
+amd64 | 6.12.117-1 | http://deb trixie/main amd64 Packages
+amd64 | 6.12.95-1~bpo12+1 | http://deb bookworm-backports/main amd64 Packages
+amd64 | 6.1.176-1 | http://deb bookworm-security/main amd64 Packages
+6.12-amd64 | 6.12.116-1~deb12u1 | http://deb bookworm-security/main amd64 Packages
+"""
+# A pattern of the lines of MADISON that are there, suites that the mirror lacks, suites
+# whose packages are not to be had, packages of headers that are the same ones, what is
+# to be said: among it the rows that were built
 MATRIX_ENDS = [
-    ("both", "sid/amd64", "", "", "2 passed, 0 failed, 0 skipped"),
-    ("no-newest", "", "", "", "ends: FAILED, built for one kernel alone: bookworm-back"),
-    ("no-oldest", "sid/amd64", "bookworm-backports", "", "ends: FAILED, built for one"),
-    ("same", "sid/amd64", "", "linux", "ends: FAILED, built for one kernel alone: linux"),
-    ("one", "bookworm-backports/amd64", "", "", "ends: FAILED, built for one kernel"),
-    ("none", "sid/amd64", "bookworm-backports sid", "", "nothing was built"),
+    ("both", ".", "", "", "",
+     "bookworm-backports/amd64 ok\ntrixie-backports/amd64 ok\n2 passed, 0 failed, 0 skip"),
+    ("oldest-gone", ".", "bookworm-backports", "", "",
+     "bookworm-security/amd64 ok\ntrixie-backports/amd64 ok\n2 passed"),
+    ("newest-gone", ".", "trixie-backports sid", "", "",
+     "bookworm-backports/amd64 ok\ntrixie/amd64 ok\n2 passed"),
+    ("no-newest", "bpo12", "", "", "",
+     "ends: FAILED, built for one kernel alone: bookworm-back"),
+    ("no-oldest", ".", "", "bookworm-backports", "", "ends: FAILED, built for one"),
+    ("same", ".", "", "", "linux", "ends: FAILED, built for one kernel alone: linux"),
+    ("none", ".", "", "bookworm-backports trixie-backports", "", "nothing was built"),
+    ("no-suite", ".", "bookworm-security bookworm-backports trixie trixie-backports sid", "",
+     "", "ends: skipped"),
 ]
 # matrix.sh without its last line, main, and with suites that need no mirror
 MATRIX_SCRIPT = """
 . <(sed '$d' "$0")
-newest_row() { echo "$NEWEST"; }
-debian_update() { :; }
+debian_update() { [[ -z $GONE || " $GONE " != *" ${DEBIAN_SUITE:-${GONE%% *}} "* ]]; }
+debian_apt() {
+	[[ "$*" != *" madison "* ]] || sed 's/^/linux-headers-/' <<<"$MADISON"
+}
 make_root() { [[ " $LACKS " != *" ${1##*/} "* ]]; }
 headers() { echo "${SAME:-$suite}"; }
 row() { table+=("$1/$2 ok"); }
@@ -793,16 +812,17 @@ main
 
 def matrix_ends_cases():
     """The rows "ends" are no success unless two different kernels were built."""
-    for name, newest, lacks, same, words in MATRIX_ENDS:
+    for name, lines, gone, lacks, same, words in MATRIX_ENDS:
+        madison = "\n".join(re.findall(".*%s.*" % lines, MADISON))
         with tempfile.TemporaryDirectory() as top:
             write(top, "dpkg-query", "#!/bin/sh\necho installed\n")
             done = subprocess.run(
                 ["bash", "-c", MATRIX_SCRIPT, os.path.join(TESTS, "matrix/matrix.sh"),
                  "ends"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                check=False, env=dict(os.environ, MPA_CACHE=top, NEWEST=newest,
-                                      LACKS=lacks, SAME=same, PATH="%s:%s" % (
-                                          top, os.environ["PATH"])))
-        yield ("matrix.ends-" + name, done.returncode == (name != "both") and
+                check=False, env=dict(os.environ, MPA_CACHE=top, MADISON=madison,
+                                      GONE=gone, LACKS=lacks, SAME=same,
+                                      PATH="%s:%s" % (top, os.environ["PATH"])))
+        yield ("matrix.ends-" + name, done.returncode == ("2 passed" not in words) and
                words in done.stdout, "status %d: %s" % (done.returncode, done.stdout))
 
 
