@@ -8,12 +8,16 @@
 #include <time.h>
 #include "mpa.h"
 
+/* The group "notify" of the family nlctrl has that family's number. */
+#define GROUP_NOTIFY	GENL_ID_CTRL
+
 /**
  * struct netlink - a socket, and the numbers of the kernel's family
  * @sock: the socket
  * @seq: sequence number of the last request
  * @family: number of the family mpa
  * @group: number of the group of its events
+ * @gone: the kernel has said that the family is gone
  * @filter: which connections to tell of
  * @nr: number of connections told of
  * @fn: called for each connection
@@ -25,6 +29,7 @@ struct netlink {
 	unsigned int		seq;
 	uint16_t		family;
 	uint32_t		group;
+	bool			gone;
 	const struct filter	*filter;
 	size_t			nr;
 	conn_fn			fn;
@@ -201,7 +206,55 @@ bool netlink_show(struct netlink *nl, const struct filter *filter, conn_fn fn,
 	return false;
 }
 
-/* Call @fn for each event that fits @filter, until something fails. */
+static bool join(struct netlink *nl, uint32_t group)
+{
+	if (mnl_socket_setsockopt(nl->sock, NETLINK_ADD_MEMBERSHIP, &group,
+				  sizeof(group)) == 0)
+		return true;
+	complain("listening for events");
+	return false;
+}
+
+static int ctrl_cb(const struct nlmsghdr *nlh, struct netlink *nl)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+
+	if (genl->cmd != CTRL_CMD_DELFAMILY)
+		return MNL_CB_OK;
+	mnl_attr_for_each(attr, nlh, sizeof(*genl)) {
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID &&
+		    mnl_attr_get_u16(attr) == nl->family)
+			nl->gone = true;
+	}
+	return MNL_CB_OK;
+}
+
+static int event_cb(const struct nlmsghdr *nlh, void *arg)
+{
+	if (nlh->nlmsg_type == GENL_ID_CTRL)
+		return ctrl_cb(nlh, arg);
+	return conn_cb(nlh, arg);
+}
+
+/*
+ * True if the family still has the number that @nl knows. A module that is
+ * loaded again gets another one.
+ */
+static bool family_is_here(const struct netlink *nl)
+{
+	struct netlink *now = netlink_open();
+	bool same = now && now->family == nl->family;
+
+	if (now)
+		netlink_close(now);
+	return same;
+}
+
+/*
+ * Call @fn for each event that fits @filter, until something fails or the
+ * module is unloaded.
+ */
 bool netlink_monitor(struct netlink *nl, const struct filter *filter,
 		     conn_fn fn, void *arg)
 {
@@ -210,24 +263,28 @@ bool netlink_monitor(struct netlink *nl, const struct filter *filter,
 	nl->filter = filter;
 	nl->fn = fn;
 	nl->arg = arg;
-	if (mnl_socket_setsockopt(nl->sock, NETLINK_ADD_MEMBERSHIP, &nl->group,
-				  sizeof(nl->group)) < 0) {
-		complain("listening for events");
+	if (!join(nl, GROUP_NOTIFY) || !join(nl, nl->group))
 		return false;
-	}
-	fprintf(stderr, "mpa: listening\n");
-	for (;;) {
+	/* The module may have been unloaded before the first join() */
+	nl->gone = !family_is_here(nl);
+	if (!nl->gone)
+		fprintf(stderr, "mpa: listening\n");
+	while (!nl->gone) {
 		len = mnl_socket_recvfrom(nl->sock, nl->buf, sizeof(nl->buf));
 		if (len < 0 && errno == ENOBUFS) {
 			fprintf(stderr, "mpa: events were lost\n");
+			/* Maybe with them the notice of the end */
+			nl->gone = !family_is_here(nl);
 			continue;
 		}
 		if (len < 0 ||
-		    mnl_cb_run(nl->buf, len, 0, 0, conn_cb, nl) < 0) {
+		    mnl_cb_run(nl->buf, len, 0, 0, event_cb, nl) < 0) {
 			complain("receiving events");
 			return false;
 		}
 		if (ferror(stdout))
 			return false;
 	}
+	fprintf(stderr, "mpa: the module mpa was unloaded\n");
+	return false;
 }

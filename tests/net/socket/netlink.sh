@@ -382,13 +382,21 @@ traced() {
 		fail "the log: $(dmesg | tail -n 5)"
 }
 
-# The netlink family goes with the module, also while a process listens
+# The netlink family goes with the module, also while a process listens, which ends then
 unloaded() {
+	local pid rc=0
+
 	links_down
 	network pair 1500
 	spoil
 	listen_in b
+	pid=$!
 	reload
+	until_true 20 not_running $pid || fail "monitor goes on after the reload"
+	wait $pid || rc=$?
+	same $rc 1 "status of monitor"
+	same "$(tail -n 1 "$STATE/events.err")" "mpa: the module mpa was unloaded" \
+		"what monitor says"
 	! ns b mpa sk 1 2>/dev/null || fail "a connection of another life"
 	same "$(ns b mpa -j)" '[]' "after the reload"
 	unload mpa_ping
@@ -397,6 +405,8 @@ unloaded() {
 	grep -q 'module mpa is not loaded' "$STATE/error" || fail "$(<"$STATE/error")"
 	modprobe -a mpa mpa_ping
 }
+
+not_running() { ! kill -0 "$1" 2>/dev/null; }
 
 test_case netlink.show "addresses, state, terms and counters of both ends" show
 test_case netlink.counters "ULPDUs and octets" show_counters
