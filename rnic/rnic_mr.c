@@ -390,7 +390,9 @@ static void mr_end_users(struct rnic_mr *mr)
 
 /*
  * Waits for users, but for no peer: copies are short, and a slot ends with its
- * connection. The region is not in the xarray any longer, so no user is new.
+ * connection. The region is not in the xarray any longer, so no user is new. A
+ * QP that has just looked for another region may not see this one: it is asked
+ * again.
  */
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
@@ -400,11 +402,10 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	spin_lock_irq(&mr->lock);
 	mr_end(mr);
 	spin_unlock_irq(&mr->lock);
-	if (!wait_event_timeout(mr->idle, !atomic_read(&mr->users),
-				DEREG_TIMEOUT)) {
+	while (!wait_event_timeout(mr->idle, !atomic_read(&mr->users),
+				   DEREG_TIMEOUT)) {
 		WRITE_ONCE(mr->dying, true);
 		mr_end_users(mr);
-		wait_event(mr->idle, !atomic_read(&mr->users));
 	}
 	rnic_object_gone(ib->device, RNIC_MR);
 	mr_free(mr);
