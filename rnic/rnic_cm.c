@@ -19,6 +19,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
+#include <net/inet_ecn.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include <rdma/ib_addr.h>
@@ -614,6 +615,19 @@ static void sock_set_reserves(struct sock *sk)
 	release_sock(sk);
 }
 
+/* TCP takes an IPv6 socket's class from another field than IPv4's. */
+static void sock_set_tos(struct sock *sk, const struct iw_cm_id *cm_id)
+{
+	if (!cm_id->tos_set)
+		return;
+	ip_sock_set_tos(sk, cm_id->tos);
+	if (sk->sk_family != AF_INET6)
+		return;
+	lock_sock(sk);
+	inet6_sk(sk)->tclass = cm_id->tos & ~INET_ECN_MASK;
+	release_sock(sk);
+}
+
 static int connect_setup(struct socket *sock, void *ctx)
 {
 	struct rnic_ep *ep = ctx;
@@ -622,8 +636,7 @@ static int connect_setup(struct socket *sock, void *ctx)
 	if (ep->qp->kernel)
 		sock_set_reserves(sock->sk);
 	sock_set_reuseaddr(sock->sk);
-	if (ep->cm_id->tos_set)
-		ip_sock_set_tos(sock->sk, ep->cm_id->tos);
+	sock_set_tos(sock->sk, ep->cm_id);
 	return tcp_sock_set_syncnt(sock->sk, SYN_RETRIES);
 }
 
@@ -985,6 +998,7 @@ static int listen_setup(struct socket *sock, void *ctx)
 {
 	struct rnic_listener *l = ctx;
 
+	sock_set_tos(sock->sk, l->cm_id);
 	if (l->cm_id->afonly && sock->sk->sk_family == AF_INET6)
 		return ip6_sock_set_v6only(sock->sk);
 	return 0;
