@@ -605,6 +605,7 @@ void rnic_qp_close_cancel(struct rnic_qp *qp);
 int rnic_number(struct xarray *xa, u32 *number, void *object);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
 bool rnic_qp_is_foreign(const struct rnic_qp *qp);
+struct ib_qp *rnic_iw_get_qp(struct ib_device *ib, int qpn);
 void rnic_qp_put(struct rnic_qp *qp);
 bool rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state state);
 bool rnic_qp_leave(struct rnic_qp *qp);

@@ -834,20 +834,51 @@ static int ep_accept(struct rnic_ep *ep, struct rnic_qp *qp,
 	return err;
 }
 
+/* By its cm_id, once it is accepted; with a reference, or NULL */
+static struct rnic_ep *ep_accepted(struct iw_cm_id *cm_id)
+{
+	struct rnic_dev *dev = to_rnic(cm_id->device);
+	unsigned long number;
+	struct rnic_ep *ep;
+
+	xa_lock_bh(&dev->eps);
+	xa_for_each(&dev->eps, number, ep)
+		if (READ_ONCE(ep->cm_id) == cm_id)
+			break;
+	if (ep)
+		rnic_ep_get(ep);
+	xa_unlock_bh(&dev->eps);
+	return ep;
+}
+
+static void ep_abort_accepted(struct iw_cm_id *cm_id)
+{
+	struct rnic_ep *ep = ep_accepted(cm_id);
+
+	if (!ep)
+		return;
+	rnic_ep_abort(ep);
+	rnic_ep_put(ep);
+}
+
 /*
  * Until iw_cm has handled ESTABLISHED it lets an accept follow another, and has
  * a BUG() if that one fails: the events of the first are on their way, maybe
  * the last of them. It holds the QP that is named now, and has lost its
- * reference of the one before.
+ * reference of the one before. If that is another one, the connection ends:
+ * iw_cm drops its reference then, for which destroy_qp waits.
  */
 static int accept_again(struct iw_cm_id *cm_id,
 			const struct iw_cm_conn_param *param)
 {
-	struct rnic_dev *dev = to_rnic(cm_id->device);
 	struct rnic_qp *before = cm_id->provider_data;
-	struct rnic_qp *qp = rnic_qp_find(dev, param->qpn);
+	struct rnic_qp *qp;
 
+	/* It has its number as long as iw_cm has a reference. */
+	qp = rnic_qp_find(to_rnic(cm_id->device), param->qpn);
 	cm_id->provider_data = qp;
+	if (qp != before)
+		ep_abort_accepted(cm_id);
 	if (before)
 		rnic_qp_put(before);
 	if (qp)
@@ -885,23 +916,6 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		cm_id->provider_data = qp;	/* iw_cm has a reference */
 	rnic_ep_put(ep);
 	return err;
-}
-
-/* By its cm_id, once it is accepted; with a reference, or NULL */
-static struct rnic_ep *ep_accepted(struct iw_cm_id *cm_id)
-{
-	struct rnic_dev *dev = to_rnic(cm_id->device);
-	unsigned long number;
-	struct rnic_ep *ep;
-
-	xa_lock_bh(&dev->eps);
-	xa_for_each(&dev->eps, number, ep)
-		if (READ_ONCE(ep->cm_id) == cm_id)
-			break;
-	if (ep)
-		rnic_ep_get(ep);
-	xa_unlock_bh(&dev->eps);
-	return ep;
 }
 
 /*

@@ -75,26 +75,14 @@ static void rnic_dealloc(struct ib_device *ib)
 	spin_unlock(&devices_lock);
 }
 
+/* rnic_iw_get_qp() has taken it. */
 static void rnic_add_ref(struct ib_qp *ib)
 {
-	refcount_inc(&to_qp(ib)->refs);
 }
 
 static void rnic_rem_ref(struct ib_qp *ib)
 {
 	rnic_qp_put(to_qp(ib));
-}
-
-/*
- * iw_cm lets any application name any QP, and would use it later, after an
- * accept that follows another. In the calling process, with interrupts off, an
- * RCU section; iw_add_ref follows in the same one.
- */
-static struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
-{
-	struct rnic_qp *qp = xa_load(&to_rnic(ib)->qps, qpn);
-
-	return qp && !rnic_qp_is_foreign(qp) ? &qp->ib : NULL;
 }
 
 static const struct ib_device_ops rnic_ops = {
@@ -128,7 +116,7 @@ static const struct ib_device_ops rnic_ops = {
 	.iw_connect		= rnic_iw_connect,
 	.iw_create_listen	= rnic_iw_create_listen,
 	.iw_destroy_listen	= rnic_iw_destroy_listen,
-	.iw_get_qp		= rnic_get_qp,
+	.iw_get_qp		= rnic_iw_get_qp,
 	.iw_reject		= rnic_iw_reject,
 	.iw_rem_ref		= rnic_rem_ref,
 	.map_mr_sg		= rnic_map_mr_sg,

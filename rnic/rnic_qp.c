@@ -4,6 +4,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
 
 #include "mpa_compat.h"
@@ -57,10 +58,34 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 	return qp;
 }
 
-/* True if it is an application's, and not of the process that calls */
+/*
+ * True if the process that calls may not connect it. Applications name QPs by
+ * numbers that anybody can look up. A ULP of the kernel creates and connects
+ * its QPs in workers, or both in the process that mounts or configures it.
+ */
 bool rnic_qp_is_foreign(const struct rnic_qp *qp)
 {
-	return !qp->kernel && qp->owner != task_tgid(current);
+	return qp->owner != task_tgid(current) &&
+	       !(qp->kernel && current->flags & PF_KTHREAD);
+}
+
+/*
+ * iw_cm lets any application name any QP, and would use it later, after an
+ * accept that follows another. iw_add_ref, which always comes next, is to take
+ * a reference. This takes it in its place: so the QP is never without one.
+ * In the calling process, with interrupts off
+ */
+struct ib_qp *rnic_iw_get_qp(struct ib_device *ib, int qpn)
+{
+	struct rnic_qp *qp = rnic_qp_find(to_rnic(ib), qpn);
+
+	if (!qp)
+		return NULL;
+	/* If destroy_qp has not set it yet, that waits for this reference. */
+	if (!READ_ONCE(qp->dead) && !rnic_qp_is_foreign(qp))
+		return &qp->ib;
+	rnic_qp_put(qp);
+	return NULL;
 }
 
 void rnic_qp_put(struct rnic_qp *qp)

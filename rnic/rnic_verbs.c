@@ -3,11 +3,12 @@
  * Protection domains and QPs: what the RDMA core calls.
  *
  * A QP has references of its owner, of iw_cm and of its endpoint. destroy_qp
- * refuses further binding and erases the number. It has the connection leave
- * (rnic_qp_leave()), or aborts it if that is not in full operation yet. Then it
- * drops its own reference and waits for the others. Neither the peer nor user
- * space can delay that: the device uses no zero copy, so released() waits for
- * nothing.
+ * refuses further binding and further references of iw_cm. It has the
+ * connection leave (rnic_qp_leave()), or aborts it if that is not in full
+ * operation yet. Then it drops its own reference and waits for the others. The
+ * peer cannot delay that: the device uses no zero copy, so released() waits for
+ * nothing. An application can delay its own, see mpa-rnic.rst, "Not yet". The
+ * number stays until then: accept_again() finds the QP that iw_cm has by it.
  */
 #include <linux/errno.h>
 #include <linux/pid.h>
@@ -114,7 +115,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	init->cap.max_inline_data = RNIC_MAX_INLINE;
 	qp->dev = to_rnic(ib->device);
 	qp->kernel = !udata;
-	qp->owner = udata ? get_task_pid(current, PIDTYPE_TGID) : NULL;
+	qp->owner = get_task_pid(current, PIDTYPE_TGID);
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->cap = init->cap;
 	qp->state = IB_QPS_INIT;
@@ -240,7 +241,6 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	spin_lock_irq(&qp->sq.q.lock);
 	qp->dead = true;
 	spin_unlock_irq(&qp->sq.q.lock);
-	xa_erase(&qp->dev->qps, ib->qp_num);
 	/* One whose connection was ending when it began still runs. */
 	rnic_qp_close_cancel(qp);
 	ep = rnic_qp_ep(qp);
@@ -249,10 +249,11 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 			rnic_ep_abort(ep);
 		rnic_ep_put(ep);
 	}
-	/* iw_get_qp finds it in the xarray and only then takes a reference. */
-	synchronize_rcu();
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->freed);
+	xa_erase(&qp->dev->qps, ib->qp_num);
+	/* rnic_qp_find() may still look at its references. */
+	synchronize_rcu();
 	rnic_ring_free(qp->rq.rqe, qp->rq.map);
 	rnic_ring_free(qp->sq.q.sqe, qp->sq.q.map);
 	put_pid(qp->owner);

@@ -10,6 +10,7 @@
 #include <linux/net.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
+#include <net/ipv6.h>
 #include <net/sock.h>
 
 #include "rnic_kunit.h"
@@ -22,9 +23,9 @@
  * marker or Reply, n run(), c closed(), z released().
  *
  * Those of iw_cm and of consumers: U iw_connect, u one that fails, A iw_accept,
- * J iw_reject, L listener destroyed, K modify_qp(ERR), G modify_qp(SQD),
- * W the QP is destroyed, or loses patience; X the device goes; N the next event
- * with private data finds no memory.
+ * B iw_accept once more, with another QP, J iw_reject, L listener destroyed,
+ * K modify_qp(ERR), G modify_qp(SQD), W the QP is destroyed, or loses patience;
+ * X the device goes; N the next event with private data finds no memory.
  *
  * Events: Q CONNECT_REQUEST, R CONNECT_REPLY, r one with an error,
  * E ESTABLISHED, C CLOSE.
@@ -41,7 +42,7 @@ struct cm {
 	bool			killed;		/* by K, while bound */
 	bool			accepted;
 	bool			connected;
-	bool			held;		/* by iw_cm: the QP */
+	struct rnic_qp		*held;		/* by iw_cm */
 	bool			refused;	/* no accept any longer */
 	bool			deaf;		/* no event may come */
 	bool			muted;		/* accepted, then rejected */
@@ -58,6 +59,8 @@ struct row {
 	const char	*mpa;
 	const char	*iw;
 };
+
+static struct rnic_qp other_qp;
 
 static const struct row rows[] = {
 	{ "no connection",			"D",	"U" },
@@ -93,6 +96,9 @@ static const struct row rows[] = {
 	{ "accept twice, lost, to error",	"lqecz", "AAK" },
 	{ "accept twice, then reject",		"lqecz", "AAJ" },
 	{ "accept three times",			"lqecz", "AAA" },
+	{ "accept twice, another QP",		"lqefcz", "AB" },
+	{ "accept twice, another QP, reject",	"lqecz", "ABJ" },
+	{ "accept, another QP, and again",	"lqecz", "ABA" },
 	{ "reject, then accept",		"lqjz",	"JA" },
 	{ "no answer",				"lqfcz", "" },
 	{ "no Request",				"lfcz",	"L" },
@@ -173,6 +179,26 @@ static void cm_modify(struct cm *cm, enum ib_qp_state state)
 	rnic_modify_qp(&cm->rk->qp->ib, &attr, IB_QP_STATE, NULL);
 }
 
+/* iw_cm takes a reference, and loses one that it may still have. */
+static void cm_accept(struct cm *cm, struct rnic_qp *qp)
+{
+	struct iw_cm_conn_param param = {
+		.qpn = qp->ib.qp_num, .ird = 1, .ord = 1,
+	};
+
+	refcount_inc(&qp->refs);
+	cm->held = qp;
+	if (rnic_iw_accept(&cm->id, &param)) {
+		rnic_qp_put(qp);
+		cm->held = NULL;
+	}
+	KUNIT_EXPECT_FALSE_MSG(cm->rk->test, cm->accepted && !cm->held,
+			       "%s fails", cm->did);
+	cm->accepted = cm->held;
+	cm->refused = !cm->held;
+	cm->deaf = !cm->accepted;
+}
+
 static void iw_step(struct cm *cm, char c)
 {
 	struct iw_cm_conn_param param = {
@@ -189,16 +215,12 @@ static void iw_step(struct cm *cm, char c)
 		cm->deaf = !cm->connected;
 		break;
 	case 'A':
-		/* One that it may still have is lost. */
-		refcount_inc(&cm->rk->qp->refs);
-		cm->held = !rnic_iw_accept(&cm->id, &param);
-		if (!cm->held)
-			rnic_qp_put(cm->rk->qp);
-		KUNIT_EXPECT_FALSE_MSG(cm->rk->test, cm->accepted && !cm->held,
-				       "%s fails", cm->did);
-		cm->accepted = cm->held;
-		cm->refused = !cm->held;
-		cm->deaf = !cm->accepted;
+		cm_accept(cm, cm->rk->qp);
+		break;
+	case 'B':
+		bound = cm->rk->qp->ep;
+		cm_accept(cm, &other_qp);
+		cm->killed = bound && cm->rk->qp->ep && !cm->rk->qp->failed;
 		break;
 	case 'J':
 		rnic_iw_reject(&cm->id, NULL, 0);
@@ -352,6 +374,8 @@ static bool can(struct cm *cm, char c)
 		return conn->detached && !cm->released;
 	case 'A':
 		return cm->id.provider_data && !cm->refused;
+	case 'B':
+		return cm->accepted && !cm->muted;
 	case 'J':
 		return cm->id.provider_data;
 	case 'W':
@@ -431,7 +455,7 @@ static void cm_end(struct cm *cm)
 	if (cm->listening)
 		iw_step(cm, 'L');
 	if (cm->held)
-		rnic_qp_put(rk->qp);
+		rnic_qp_put(cm->held);
 	up = count(cm, 'R') + count(cm, 'E');
 	if (rk->qp->state == IB_QPS_ERR)
 		KUNIT_EXPECT_TRUE_MSG(test, rk->qp->sq.q.flushes, "%s",
@@ -451,6 +475,8 @@ static void cm_end(struct cm *cm)
 	KUNIT_EXPECT_EQ_MSG(test, 0, rk->conn.handles, "%s", cm->did);
 	KUNIT_EXPECT_NULL_MSG(test, rk->qp->ep, "%s", cm->did);
 	KUNIT_EXPECT_EQ_MSG(test, 1, refcount_read(&rk->qp->refs), "%s",
+			    cm->did);
+	KUNIT_EXPECT_EQ_MSG(test, 1, refcount_read(&other_qp.refs), "%s",
 			    cm->did);
 	KUNIT_EXPECT_EQ_MSG(test, 1, refcount_read(&rk->dev->ib.refcount), "%s",
 			    cm->did);
@@ -548,20 +574,58 @@ static void events_test(struct kunit *test)
 	}
 }
 
+/* As iw_cm calls it, for an application or for the kernel */
+static bool can_name(struct rnic_kunit *rk, bool application)
+{
+	struct ib_qp *found;
+
+	local_irq_disable();
+	if (application)
+		current->flags &= ~PF_KTHREAD;
+	found = rnic_iw_get_qp(&rk->dev->ib, rk->qp->ib.qp_num);
+	current->flags |= PF_KTHREAD;
+	local_irq_enable();
+	if (found)
+		rnic_qp_put(to_qp(found));
+	return found;
+}
+
+/* One of the kernel is connected by its workers, or by who has created it. */
+static void kernel_qp_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct pid *owner;
+
+	rk_qp(rk, 4);
+	owner = rk->qp->owner;
+	KUNIT_EXPECT_TRUE(test, can_name(rk, true));
+	rk->qp->owner = find_get_pid(1);
+	KUNIT_EXPECT_TRUE(test, can_name(rk, false));
+	KUNIT_EXPECT_FALSE(test, can_name(rk, true));
+	put_pid(rk->qp->owner);
+	rk->qp->owner = owner;
+	rk->qp->dead = true;
+	KUNIT_EXPECT_FALSE(test, can_name(rk, false));
+	rk->qp->dead = false;
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&rk->qp->refs));
+}
+
 /* An application may name any QP, but not connect that of another. */
 static void stranger_test(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
+	struct pid *owner;
 	struct cm cm;
 
 	rk_qp(rk, 4);
 	rk->qp->kernel = false;
+	owner = rk->qp->owner;
 	rk->qp->owner = find_get_pid(1);
 	cm_begin(&cm, rk, false);
 	step(&cm, 'U');
 	KUNIT_EXPECT_FALSE(test, cm.connected);
 	put_pid(rk->qp->owner);
-	rk->qp->owner = get_task_pid(current, PIDTYPE_TGID);
+	rk->qp->owner = owner;
 	cm_end(&cm);
 	cm_begin(&cm, rk, false);
 	step(&cm, 'U');
@@ -598,7 +662,6 @@ static void reserves_test(struct kunit *test)
 
 	rk_qp(rk, 4);
 	rk->qp->kernel = row->kernel;
-	rk->qp->owner = get_task_pid(current, PIDTYPE_TGID);
 	cm_begin(&cm, rk, strchr(row->order, 'l'));
 	peer = (struct sockaddr_in *)&cm.id.m_remote_addr;
 	peer->sin_addr.s_addr = htonl(row->peer);
@@ -611,17 +674,84 @@ static void reserves_test(struct kunit *test)
 	rk->qp->kernel = true;
 }
 
+static const struct tos {
+	const char	*desc;
+	int		family;
+	bool		listens;
+} toses[] = {
+	{ "IPv4, connects",	AF_INET,	false },
+	{ "IPv4, listens",	AF_INET,	true },
+	{ "IPv6, connects",	AF_INET6,	false },
+	{ "IPv6, listens",	AF_INET6,	true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tos, toses, desc);
+
+/* Both ends send with the type of service that rdma_cm was told. */
+static void tos_test(struct kunit *test)
+{
+	const struct tos *row = test->param_value;
+	struct rnic_kunit *rk = test->priv;
+	struct iw_cm_id *id;
+	struct socket *sock;
+	struct cm cm;
+
+	if (sock_create_kern(&init_net, row->family, SOCK_STREAM, IPPROTO_TCP,
+			     &sock))
+		kunit_skip(test, "no IPv6");
+	rk_qp(rk, 4);
+	cm_begin(&cm, rk, false);
+	id = row->listens ? &cm.listen : &cm.id;
+	id->tos_set = true;
+	id->tos = 0x2b;
+	if (row->listens)
+		cm.listening = !rnic_iw_create_listen(id, 1);
+	else
+		step(&cm, 'U');
+	KUNIT_EXPECT_EQ(test, 0, rk->conn.setup(sock, row->listens ?
+						rk->conn.listen_ctx :
+						rk->conn.ctx));
+	KUNIT_EXPECT_EQ(test, 0x28, inet_sk(sock->sk)->tos);
+	if (row->family == AF_INET6)
+		KUNIT_EXPECT_EQ(test, 0x28, inet6_sk(sock->sk)->tclass);
+	sock_release(sock);
+	cm_end(&cm);
+}
+
 static struct kunit_case cm_cases[] = {
 	KUNIT_CASE_PARAM(events_test, row_gen_params),
+	KUNIT_CASE(kernel_qp_test),
 	KUNIT_CASE(stranger_test),
 	KUNIT_CASE_PARAM(reserves_test, reserves_gen_params),
+	KUNIT_CASE_PARAM(tos_test, tos_gen_params),
 	{}
 };
 
+static int cm_init(struct kunit *test)
+{
+	struct rnic_kunit *rk;
+	int err = rk_init(test);
+
+	if (err)
+		return err;
+	rk = test->priv;
+	memset(&other_qp, 0, sizeof(other_qp));
+	rnic_qp_init(&other_qp);
+	return rnic_number(&rk->dev->qps, &other_qp.ib.qp_num, &other_qp);
+}
+
+static void cm_exit(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+
+	xa_erase(&rk->dev->qps, other_qp.ib.qp_num);
+	rk_exit(test);
+}
+
 static struct kunit_suite cm_suite = {
 	.name = "mpa_rnic_cm",
-	.init = rk_init,
-	.exit = rk_exit,
+	.init = cm_init,
+	.exit = cm_exit,
 	.test_cases = cm_cases,
 };
 

@@ -166,6 +166,7 @@ mpa_listen(const struct mpa_sock_params *params,
 {
 	rk_conn->listen = accepted;
 	rk_conn->listen_ctx = params->ctx;
+	rk_conn->setup = params->setup;
 	rk_conn->handles++;
 	return (struct mpa_listener *)rk_conn;
 }
