@@ -300,6 +300,9 @@ static int __init rnic_init(void)
 	if (err)
 		goto unregister_client;
 	rdma_link_register(&link_ops);
+	/* As mpa: without it nothing tells when the exit is safe. */
+	if (IS_ENABLED(CONFIG_PREEMPTION) && !IS_ENABLED(CONFIG_TASKS_RCU))
+		__module_get(THIS_MODULE);
 	return 0;
 unregister_client:
 	ib_unregister_client(&client);
@@ -323,6 +326,8 @@ static void __exit rnic_exit(void)
 	ib_unregister_client(&client);
 	/* done() and accepted() may still be running */
 	mpa_barrier();
+	/* Who dropped a device's last reference may be preempted here. */
+	synchronize_rcu_tasks();
 	rcu_barrier();
 	rnic_net_unregister();
 	rnic_wq_destroy();
