@@ -186,18 +186,25 @@ disk_down() {
 	[[ ! -e $CONFIG/nullb/nullb0 ]] || rmdir $CONFIG/nullb/nullb0
 }
 
+# Two, in turn: fio takes a block of the pass before for one of this pass if both were
+# written in the same order, which a seed does not change, and with the same hash. The
+# seed changes the octets, so a block is not made of those of two passes either.
+HASHES=(crc32c xxhash)
+PASS=0
+
 # verified FILE NAME=VALUE...: fio writes, reads and compares
 verified() {
-	local file=$1
+	local file=$1 said=$STATE/fio.$BASHPID
 
 	shift
+	PASS=$((PASS + 1))
 	fio --name=verified --filename="$file" --direct=1 --ioengine=libaio \
-		--verify=crc32c --verify_fatal=1 --randseed=1 --output="$STATE/fio" \
-		"${@/#/--}" 2>&1 || {
-		cat "$STATE/fio"
+		--verify="${HASHES[PASS % 2]}" --verify_fatal=1 --randseed=$PASS \
+		--output="$said" "${@/#/--}" 2>&1 || {
+		cat "$said"
 		fail "fio $*"
 	}
-	! grep -qE 'verify:|err= *[1-9]' "$STATE/fio" || fail "$(cat "$STATE/fio")"
+	! grep -qE 'verify:|err= *[1-9]' "$said" || fail "$(cat "$said")"
 }
 
 # The rows that each way of storing has to do
@@ -228,12 +235,52 @@ same() {
 	[[ ! -s $STATE/diff ]] || fail "not as unpacked: $(cat "$STATE/diff")"
 }
 
-# load FILE SECONDS: fio writes, reads and compares in the background
+# passes FILE NAME=VALUE...: fio writes, reads and compares again and again, until
+# loads_end(). Not "time_based": then fio does not look which pass a block is of.
+passes() {
+	rm -f "$STATE/enough"
+	(
+		PASS=0
+		: >"$STATE/passes.$BASHPID"
+		until [[ -e $STATE/enough ]]; do
+			echo >>"$STATE/passes.$BASHPID"
+			verified "$@"
+		done
+		echo "$PASS passes of fio"
+	) &
+	LOADS+=($!)
+}
+
+# loads_end: none has failed, and each compares what it has begun to write
+loads_end() {
+	local load
+
+	for load in "${LOADS[@]}"; do
+		kill -0 "$load" || fail "a load has ended early"
+	done
+	: >"$STATE/enough"
+	for load in "${LOADS[@]}"; do
+		wait "$load" || fail "a load has failed"
+	done
+	LOADS=()
+}
+LOADS=()
+
+# load FILE: in the background
 load() {
-	verified "$1" rw=randwrite bs=16k iodepth=16 size=4m loops=1000 time_based \
-		runtime="$2" &
-	LOAD=$!
+	passes "$1" rw=randwrite bs=16k iodepth=16 size=4m
 	sleep 2
+}
+
+# begun FILE NUMBER: so many passes, or the load has ended
+begun() { (($(wc -l <"$1") >= $2)) || ! kill -0 "${1##*.}" 2>/dev/null; }
+
+# load_good: a pass that began after what has happened is good as well
+load_good() {
+	local file=$STATE/passes.${LOADS[0]}
+
+	until_true 180 begun "$file" $(($(wc -l <"$file") + 2)) || fail "the load is stuck"
+	loads_end
 }
 
 # cut_load DISK: reads and writes, of which some will fail

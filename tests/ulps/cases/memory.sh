@@ -54,10 +54,7 @@ limited() {
 
 vm() { awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat; }
 
-dirty() {
-	verified "$1" direct=0 ioengine=psync rw=randwrite bs=16k size="$2" loops=1000 \
-		time_based runtime="$PRESSED"
-}
+dirty() { passes "$1" direct=0 ioengine=psync rw=randwrite bs=16k size="$2"; }
 
 # reclaims COMMAND...: pages are written out and reclaimed meanwhile
 reclaims() {
@@ -80,10 +77,10 @@ reclaims() {
 pressed() {
 	mkdir -p /tmp/swapped
 	mount -t tmpfs -o size=80m swapped /tmp/swapped
-	dirty /tmp/swapped/file 64m &
-	LOAD=$!
+	dirty /tmp/swapped/file 64m
 	dirty /mnt/file 96m
-	load_good
+	sleep "$PRESSED"
+	loads_end
 	umount /tmp/swapped || fail "umount"
 	swapoff /mnt/swap || fail "swapoff"
 }
