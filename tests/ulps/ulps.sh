@@ -13,9 +13,10 @@ set -euo pipefail
 
 OUT=$TOP/build/ulps
 # "figures" counts instructions, and so needs a guest of its own kind
-PARTS=(vm figures nvme iser pair smb srp rings nfs)	# vm is the test of tests/vm/pair
+PARTS=(vm checks figures nvme iser pair smb srp rings nfs)	# vm is the test of tests/vm/pair
 # What "pair" runs between two guests; pair.CASE is any other
-PAIRED=({nvme,iser}.{mpa.mpa,mpa.siw,siw.mpa}{,.io} nfs.mpa.mpa.v4.2)
+PAIRED=({nvme,iser}.{mpa.mpa,mpa.siw,siw.mpa}{,.io} {nvme,iser}.mpa.mpa.limited
+	nfs.mpa.mpa.v4.2)
 kernel=ulps long='' minutes=0
 
 # A guest has two processors
@@ -58,7 +59,8 @@ prepare() {
 	src=$(kernel_source "$kernel")
 	rm -rf "$OUT"
 	mkdir -p "$OUT"
-	tar -C "$src" -cf "$OUT/tree.tar" lib net/sunrpc fs/nfs
+	tar -C "$src" -cf "$OUT/tree.tar" lib net/sunrpc fs/nfs \
+		scripts/dtc/include-prefixes
 }
 
 parse() {
