@@ -36,7 +36,7 @@ build() {
 	rm -rf "$dir" && mkdir -p "$dir"
 	while read -r name pairs; do
 		[[ -n $name ]] || continue
-		cp -r "$(kernel_source)/drivers/infiniband/sw/siw" "$dir/$name"
+		cp -r "$(kernel_source "$flavour")/drivers/infiniband/sw/siw" "$dir/$name"
 		# shellcheck disable=SC2086
 		change "$dir/$name/siw_main.c" $pairs
 		make -C "$kdir" M="$dir/$name" -j"$JOBS" CONFIG_RDMA_SIW=m modules
@@ -45,7 +45,8 @@ build() {
 	touch "$dir/.built"
 }
 
-kdir=$("$VM_DIR/kernel" "${1:?usage: copies FLAVOUR}")
+flavour=${1:?usage: copies FLAVOUR}
+kdir=$("$VM_DIR/kernel" "$flavour")
 dir=$kdir.copies-$(digest "$COPIES" <"$0")
 exec 9>"$kdir.copies.lock"
 flock 9
