@@ -31,6 +31,7 @@ job_part() {
 	pair) pair=1 guest=(pair --mem 1024) other=("$TOP/tests/ulps/b.sh") ;;
 	figures) guest+=(--icount) limit=100000 ;;
 	esac
+	[[ $kernel != *debug* ]] || limit=$((4 * limit))
 	{
 		echo "#!/bin/bash"
 		[[ -z $pair ]] || echo "meet 0 || exit"

@@ -65,7 +65,28 @@ of_tree() {
 	done
 }
 
+# of_connections: what tells that none has ended, or that one was made again
+of_connections() {
+	local NOTICE
+
+	. "$CASES/nvme.sh"
+	unused || fail "used by nothing"
+	up mpa mpa
+	! unused || fail "not used by connections"
+	steady
+	NOTICE="crc is not" noticed stayed false
+	NOTICE="has not connected" noticed again
+	NOTICE="not in the kernel's log" noticed logged 'resetting controller'
+	nvme reset /dev/nvme0 || fail "reset"
+	is_live
+	again
+	logged 'resetting controller|nvme nvme0: creating'
+	NOTICE="connections have ended" noticed steady
+	disconnect
+}
+
 LINK=scripts/dtc/include-prefixes/arm
 test_case checks.octet "fio notices an octet that is not as written" octet
 test_case checks.stale "fio notices a write that was lost" stale
 test_case checks.tree "a tree that is not as unpacked is noticed" of_tree
+test_case checks.connections "connections that end are noticed" of_connections

@@ -29,13 +29,14 @@ declare -A EVIDENCE=(
 EVIDENCE[together]="${EVIDENCE[loss]}; ${EVIDENCE[reorder]}; ${EVIDENCE[duplicate]};
 	${EVIDENCE[mtu9000]}; ${EVIDENCE[markers]}; ${EVIDENCE[ipv6]}; placed_early"
 
-# condition CONDITION: a load in it, compared
+# condition CONDITION KIND_A KIND_B: a load in it, compared
 condition() {
 	local mtu family setting queue evidence
 
+	one_guest
 	read -r mtu family setting queue <<<"${WIRE[$1]}"
 	[[ $setting == - ]] || sysctl -qw "net.mpa.$setting=1" || fail "$setting"
-	wire mpa mpa "$mtu"
+	wire "$2" "$3" "$mtu"
 	# shellcheck disable=SC2086
 	[[ -z $queue ]] || qdisc $queue
 	nstat -rn
@@ -45,8 +46,10 @@ condition() {
 	verified "$FILE" rw=write bs=128k iodepth=8 size=16m
 	while read -rd ';' evidence; do
 		# shellcheck disable=SC2086
-		${evidence%% *} ${evidence#* } || fail "$1: not $evidence"
+		[[ "$2 $3 $evidence" == siw\ siw\ all* ]] ||
+			${evidence%% *} ${evidence#* } || fail "$1: not $evidence"
 	done <<<"${EVIDENCE[$1]};"
+	steady
 	stop
 }
 
@@ -56,22 +59,24 @@ tcp() { nstat -jsz "$1" | tee >(cat >&2) | jq -e ".kernel.$1 > $2" >/dev/null; }
 
 overlimits() { tc -j -s qdisc show dev va | jq -e '.[].overlimits > 0' >/dev/null; }
 
-# all FILTER: of jq, true for each connection of MPA, of which there are some
-all() {
-	mpa -j | tee >(cat >&2) | jq -e "length > 0 and all(.[]; $*)" >/dev/null
-}
-
 placed_early() {
 	rdma -j statistic | tee >(cat >&2) |
 		jq -e 'length > 0 and all(.[]; .rx_ahead > 0)' >/dev/null
 }
 
-# condition_cases PART
+# condition_cases PART: with siw at an end only what siw can have, and what it counts
 condition_cases() {
-	local name
+	local name ends
 
 	for name in "${CONDITIONS[@]}"; do
 		test_case "$1.mpa.mpa.$name" "fio, compared: ${WIRE[$name]}" \
-			condition "$name"
+			condition "$name" mpa mpa
+	done
+	for ends in "${OUTAGES[@]:1}"; do
+		for name in loss ipv6; do
+			# shellcheck disable=SC2086
+			test_case "$1.${ends/ /.}.$name" "fio, compared: ${WIRE[$name]}" \
+				condition "$name" $ends
+		done
 	done
 }

@@ -5,14 +5,17 @@
 # iwa, vb with the server's, iwb. Rules of routing make packets cross it all the same.
 
 OUT=/root/out
-LIMIT=$((900 + 120 * ${MINUTES:-0}))	# seconds for a case
+LIMIT=$((SLOW * (900 + 120 * ${MINUTES:-0})))	# seconds for a case
 CONFIG=/sys/kernel/config
 A4=10.0.0.1 B4=10.0.0.2 A6=fd00::1 B6=fd00::2
 NAME=iqn.2024-01.test:disk	# of the iSCSI target
 # Devices at the client's end and the server's
-ENDS=("mpa mpa" "mpa siw" "siw mpa" "mpa_nocrc siw" "siw mpa_nocrc")
+ENDS=("mpa mpa" "mpa siw" "siw mpa" "mpa_nocrc siw" "siw mpa_nocrc" "siw_crc mpa_nocrc")
 # Without one of ours: is a failure siw's own?
-[[ -z ${LONG-} ]] || ENDS+=("siw siw" "siw_crc siw_crc")
+[[ -z ${LONG-} ]] || ENDS+=("mpa_nocrc siw_crc" "siw siw" "siw_crc siw_crc")
+# Where devices, targets and paths are lost, and networks lose packets
+OUTAGES=("mpa mpa")
+[[ -z ${LONG-} ]] || OUTAGES+=("mpa siw" "siw mpa" "siw siw")
 HOSTNQN=nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-000000000001
 
 . "$CASES/conditions.sh"
@@ -35,19 +38,45 @@ end_case() {
 	cp "$log" "$OUT/$CASE.log"
 	{ rdma statistic; grep Crc /proc/net/mpa_stat; } >>"$OUT/$CASE.log"
 	((!$1)) || dmesg | tail -n 30 | sed 's/^/# /'
-	clean_up
+	clean_up >"$STATE/left" || {
+		sed "s/^/# FAILED: $CASE: left: /" "$STATE/left"
+		# Its line is out. The status of this script tells
+		failed=$((failed + 1))
+	}
 }
 
-# clean_up: nothing is left that the next case would meet. Each part has a PART_down.
+# clean_up: nothing is left that the next case would meet, and the devices are unused.
+# Each part has a PART_down.
 clean_up() {
-	[[ -z ${PAIR-} ]] || ask_b clean_up >/dev/null
-	killall -9 fio
-	for part_down in memory_down nvme_down nfs_down iser_down \
-		smb_down srp_down; do
-		! declare -F $part_down >/dev/null || $part_down
-	done >/dev/null 2>&1
+	local status=0
+
+	[[ -z ${PAIR-} ]] || ask_b clean_up || status=1
+	{
+		killall -9 fio
+		for part_down in memory_down nvme_down nfs_down iser_down \
+			smb_down srp_down; do
+			! declare -F $part_down || $part_down
+		done
+	} >/dev/null 2>&1
+	until_true 20 unused || {
+		mpa
+		rdma resource
+		rdma resource show qp
+		rdma resource show cm_id
+		status=1
+	}
 	disk_down
 	wire_down
+	return $status
+}
+
+# soon COMMAND...: of cleaning up, which must not take all the time there is
+soon() { timeout -s KILL $((60 * SLOW)) "$@"; }
+
+# unused: the devices have no connections, and nothing that users of verbs leave behind
+unused() {
+	[[ $(conns) == '[]' ]] && rdma -j resource | jq -e 'all(.[] | select(.ifname | startswith("iw"));
+		.qp + .mr + .cm_id == 0)' >/dev/null
 }
 
 # Two guests (PAIR is not empty): at_b() and ask_b() have b.sh do something in the other
@@ -116,11 +145,16 @@ device() {
 	rdma link add "$1" type "${2%_*}" netdev "$3" || fail "no $2 on $3"
 }
 
+no_siw() { [[ ! -d /sys/module/siw ]] || fail "siw is left, and which one?"; }
+
 # wire KIND_A KIND_B [MTU]: devices at both ends
 wire() {
 	local family
 
+	KINDS="$1 $2"
+	no_siw
 	[[ -z ${PAIR-} ]] || {
+		at_b no_siw
 		device iwa "$1" eth0
 		at_b device iwb "$2" eth0
 		return
@@ -144,18 +178,20 @@ wire() {
 wire_down() {
 	local family pref
 
-	rdma link delete iwa
-	rdma link delete iwb
+	soon rdma link delete iwa
+	soon rdma link delete iwb
 	# It holds on to connections for a moment
 	[[ ! -d /sys/module/siw ]] || until_true 30 rmmod siw
 	sysctl -qw net.mpa.crc=1
-	for family in 4 6; do
+	# Without a wire the rule is the kernel's own, and would be there twice
+	[[ ! -e /sys/class/net/va ]] || for family in 4 6; do
 		ip -$family rule add pref 0 lookup local
 		for pref in 1 1 2 2 10; do
 			ip -$family rule del pref $pref
 		done
 	done
 	ip link del va
+	links_down
 	sysctl -qw net.mpa.markers=0 net.mpa.ooo=0
 } 2>/dev/null
 
@@ -168,6 +204,90 @@ qdisc() {
 }
 
 netem() { qdisc netem "$@" limit 10000; }
+
+# What must not be done to a pair: its wire is no veth, and settings are of one guest
+one_guest() {
+	[[ -z ${PAIR-} ]] || { echo "needs both ends in one guest"; exit 77; }
+}
+
+# Connections
+
+# everywhere COMMAND...: in each guest
+everywhere() {
+	"$@" || fail "$*"
+	[[ -z ${PAIR-} ]] || at_b "$@"
+}
+
+# conns: of MPA, as JSON
+conns() {
+	if [[ -e /run/netns/a ]]; then
+		{ ns a mpa -j; ns b mpa -j; } | jq -s add
+	else
+		mpa -j
+	fi
+}
+
+# all FILTER: of jq, true for each connection of MPA, of which there are some
+all() {
+	conns | tee >(cat >&2) | jq -e "length > 0 and all(.[]; $*)" >/dev/null
+}
+
+# counts: of each device of ours, those that change when a connection begins or fails
+counts() {
+	local dev
+
+	for dev in iwa iwb; do
+		rdma -j statistic show link $dev/1 2>/dev/null |
+			jq -r '.[] | select(has("connected")) | [.ifname, .connected,
+				.tx_terminate, .rx_terminate, .cq_overrun] | @tsv'
+	done
+}
+
+# noted: the connections are up that are to stay, or to be made again
+noted() { everywhere note; }
+
+note() {
+	counts >"$STATE/noted"
+	echo "ulps: noted" >/dev/kmsg
+}
+
+# steady: none of them has ended, and CRCs are in use as the devices want. Where siw is the
+# server, it does not ask for what it has been changed to require.
+steady() {
+	local crc=false
+
+	case $KINDS in
+	"mpa "* | *" mpa" | "siw_crc "*) crc=true ;;
+	esac
+	everywhere stayed $crc
+}
+
+# stayed CRC: in this guest
+stayed() {
+	[[ -s $STATE/noted ]] || return 0	# siw does not count
+	counts | diff "$STATE/noted" - || fail "connections have ended"
+	all ".flags | contains([\"crc\"]) == $1" || fail "crc is not $1"
+}
+
+# again: our devices have connected again since noted
+again() { everywhere grown_since; }
+
+grown_since() {
+	[[ -s $STATE/noted ]] || return 0
+	counts | awk 'NR == FNR { was[$1] = $2; next } { print $1, was[$1], $2 }
+		$2 <= was[$1] { bad = 1 } END { exit bad || FNR == NR }' \
+		"$STATE/noted" - || fail "has not connected again"
+}
+
+since_noted() { dmesg | tac | sed '/ulps: noted/q' | tac; }
+
+# logged PATTERN: the kernel has said so since noted
+logged() {
+	since_noted | grep -E "$1" || {
+		since_noted
+		fail "not in the kernel's log: $1"
+	}
+}
 
 # Disks, trees
 
@@ -299,7 +419,11 @@ cut_load() {
 	fio --name=cut --filename="$1" --direct=1 --ioengine=libaio \
 		--rw=randrw --bs=16k --iodepth=32 --time_based --runtime=60 \
 		>"$STATE/cut" 2>&1 &
+	CUT=$!
 	sleep 3
 }
 
-load_good() { wait "$LOAD" || fail "the load has failed"; }
+# load_cut: it has seen that the disk is gone
+load_cut() {
+	! wait "$CUT" || fail "the load has seen no error"
+}

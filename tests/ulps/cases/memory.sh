@@ -71,6 +71,7 @@ reclaims() {
 		"reclaimed $(grep -c reclaim_begin: $TRACING/trace) times"
 	grep -q reclaim_begin: $TRACING/trace || fail "memory was not short"
 	((in && out)) || fail "nothing was swapped"
+	((written > 0)) || fail "nothing was written back"
 }
 
 # pressed: a file, and pages in the swap file
@@ -91,8 +92,10 @@ short() {
 	start "$B4" $DISK_MB
 	[[ ! -b $FILE ]] || ext4_on "$FILE"
 	swapping
+	everywhere all '.flags | contains(["memalloc"])'
 	limited 48
 	reclaims pressed
+	steady
 	[[ ! -b $FILE ]] || umount /mnt || fail "umount"
 	stop
 }

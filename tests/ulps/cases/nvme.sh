@@ -44,14 +44,24 @@ target_gone() { rm "$NVMET/ports/1/subsystems/disk"; }
 
 # connect [ADDRESS [OPTION...]]
 connect() {
-	local addr=${1:-$B4}
-
 	modprobe "nvme-$TRTYPE"
-	timeout 60 nvme connect -t $TRTYPE -a "$addr" -s 4420 -n disk \
-		--hostnqn="$HOSTNQN" --hostid="${HOSTNQN##*:}" \
-		--reconnect-delay=1 --keep-alive-tmo=2 "${@:2}" ||
-		fail "connect"
+	connects "$@" || fail "connect"
 	until_true 20 test -b /dev/nvme0n1 || fail "no /dev/nvme0n1"
+	noted
+}
+
+connects() {
+	timeout 60 nvme connect -t $TRTYPE -a "${1:-$B4}" -s 4420 -n disk \
+		--hostnqn="$HOSTNQN" --hostid="${HOSTNQN##*:}" \
+		--reconnect-delay=1 --keep-alive-tmo=$((2 * SLOW)) "${@:2}"
+}
+
+# queues NUMBER: of the controller, with that for administration
+queues() {
+	local number
+
+	number=$(</sys/class/nvme/nvme0/queue_count)
+	((number == $1)) || fail "$number queues, not $1"
 }
 
 state() { cat /sys/class/nvme/nvme0/state; }
@@ -74,6 +84,7 @@ up() {
 io() {
 	up "$@"
 	verified_all /dev/nvme0n1
+	steady
 	disconnect
 }
 
@@ -86,7 +97,9 @@ discover() {
 		--hostid="${HOSTNQN##*:}" | tee /dev/stderr |
 		grep -q 'subnqn: *disk' || fail "not discovered"
 	connect "$1" -i 2
+	queues 3
 	verified /dev/nvme0n1 rw=randwrite bs=4k iodepth=32 size=2m
+	steady
 	disconnect
 }
 
@@ -96,11 +109,13 @@ ext4() {
 	mount -t ext4 /dev/nvme0n1 /mnt || fail "mount"
 	tree /mnt
 	umount /mnt || fail "umount"
+	steady
 	disconnect
 	connect
 	mount -t ext4 /dev/nvme0n1 /mnt || fail "mount"
 	same /mnt
-	umount /mnt
+	umount /mnt || fail "umount"
+	steady
 	disconnect
 }
 
@@ -108,50 +123,70 @@ ext4() {
 
 resets() {
 	up "$@"
-	load /dev/nvme0n1 15
+	load /dev/nvme0n1
 	for n in 1 2 3 4; do
 		nvme reset /dev/nvme0 || fail "reset $n"
 		is_live
 		sleep 1
 	done
 	load_good
+	again
 	disconnect
 }
 
+# not_live: the host has noticed
+not_live() { until_true 15 eval '! is live' || fail "still live"; }
+
+# link_down KIND_A KIND_B SECONDS
 link_down() {
+	one_guest
 	up "$1" "$2"
-	load /dev/nvme0n1 $(($3 + 20))
+	load /dev/nvme0n1
 	ip link set vb down
-	sleep "$3"
-	! is live || fail "still live"
+	sleep $(($3 * SLOW))
+	not_live
 	ip link set vb up
 	routes_b
 	is_live
 	load_good
+	again
+	expired
 	disconnect
+}
+
+# expired: both ends say why there were new connections
+expired() {
+	logged 'nvme nvme0: (starting error recovery|I/O .* timeout|failed nvme_keep_alive)'
+	at_b logged 'nvmet: .*keep-alive timer .* expired'
 }
 
 target_lost() {
 	up "$@"
-	load /dev/nvme0n1 15
-	target_gone
+	load /dev/nvme0n1
+	at_b target_gone
+	not_live
 	sleep 3
-	target_up
+	at_b target_up
 	is_live
 	load_good
+	again
+	logged 'nvme nvme0: Reconnecting in'
 	disconnect
 }
 
-# no_path SECONDS
+# no_path KIND_A KIND_B SECONDS
 no_path() {
-	up mpa mpa
-	load /dev/nvme0n1 $(($1 + 20))
+	one_guest
+	up "$1" "$2"
+	load /dev/nvme0n1
 	netem loss 100%
-	sleep "$1"
-	! is live || fail "still live"
+	sleep $(($3 * SLOW))
+	not_live
 	netem loss 0%
 	is_live
 	load_good
+	again
+	expired
 	disconnect
 }
 
@@ -161,8 +196,46 @@ start() {
 	at_b disk "${2:-64}"
 	at_b target "$1"
 	connect "$1" -i 2
+	queues 3
 }
 stop() { disconnect; }
+
+is_polled() { [[ $(</sys/block/nvme0n1/queue/io_poll) == 1 ]]; }
+
+# polled: queues for reads, for writes, and such as have no interrupts
+polled() {
+	wire mpa mpa
+	at_b disk 64
+	at_b target
+	connect "$B4" -i 2 -W 2 -P 2
+	queues 7
+	is_polled || fail "not polled"
+	verified_all /dev/nvme0n1
+	verified /dev/nvme0n1 ioengine=pvsync2 hipri=1 rw=randwrite bs=4k size=2m
+	verified /dev/nvme0n1 ioengine=pvsync2 hipri=1 rw=randwrite bs=128k size=4m \
+		numjobs=2 offset_increment=4m
+	steady
+	disconnect
+}
+
+# shared: queues of the target share a queue of Receives
+shared() {
+	wire mpa mpa
+	at_b disk 64
+	at_b modprobe nvmet-rdma use_srq=1
+	at_b target
+	connect "$B4" -i 2
+	queues 3
+	at_b has_srq
+	verified_all /dev/nvme0n1
+	steady
+	disconnect
+}
+
+has_srq() {
+	rdma resource show srq
+	rdma resource show srq | grep -q 'dev iwb ' || fail "no SRQ"
+}
 
 # What loses it: only what follows must work
 
@@ -170,18 +243,43 @@ disconnect_loaded() {
 	up "$@"
 	cut_load /dev/nvme0n1
 	disconnect
-	wait
+	load_cut
 	connect
 	verified /dev/nvme0n1 rw=randwrite bs=4k iodepth=32 size=2m
+	steady
 	disconnect
 }
 
-device_gone() {
-	up "$1" "$2"
+# The client's device goes: the controller with it, and a new one must be made
+device_gone_a() {
+	one_guest
+	up "$@"
 	cut_load /dev/nvme0n1
-	timeout 60 rdma link delete "iw$3" || fail "the device does not go"
-	nvme disconnect -n disk
-	wait
+	soon rdma link delete iwa || fail "the device does not go"
+	until_true 20 test ! -e /dev/nvme0 || fail "the controller has not gone"
+	load_cut
+	device iwa "$1" va
+	connect
+	verified /dev/nvme0n1 rw=randwrite bs=4k iodepth=32 size=2m
+	steady
+	disconnect
+}
+
+# The target's goes, and comes back: the client connects again, and nothing is lost.
+# nvmet_rdma_device_removal() gives up listening, until the port is made to again.
+device_gone_b() {
+	one_guest
+	up "$@"
+	load /dev/nvme0n1
+	soon rdma link delete iwb || fail "the device does not go"
+	not_live
+	device iwb "$2" vb
+	target_gone
+	target_up
+	is_live
+	load_good
+	logged 'nvme nvme0: Successfully reconnected'
+	disconnect
 }
 
 for ends in "${ENDS[@]}"; do
@@ -196,14 +294,25 @@ for ends in "${ENDS[@]}"; do
 done
 test_case nvme.mpa.mpa.ext4 "a tree on ext4, compared after reconnecting" ext4 mpa mpa
 test_case nvme.mpa.mpa.discover "discovery" discover "$B4"
+test_case nvme.mpa.mpa.discover6 "discovery over IPv6" discover "$B6"
+test_case nvme.mpa.mpa.polled "queues for writes, and polled ones" polled
+test_case nvme.mpa.mpa.srq "queues of the target share Receives" shared
 test_case nvme.mpa.mpa.disconnect "disconnect under load" disconnect_loaded mpa mpa
-test_case nvme.mpa.mpa.target_lost "the target goes and comes back under load" \
-	target_lost mpa mpa
-test_case nvme.mpa.mpa.link_down "no link for 30 s, under load" link_down mpa mpa 30
-test_case nvme.mpa.mpa.no_path "no packet arrives for 10 s, under load" no_path 10
+for ends in "${OUTAGES[@]}"; do
+	name=nvme.${ends/ /.}
+	# shellcheck disable=SC2086
+	{
+		test_case "$name.target_lost" \
+			"the target goes and comes back under load" target_lost $ends
+		test_case "$name.link_down" "no link for 30 s, under load" \
+			link_down $ends 30
+		test_case "$name.no_path" "no packet arrives for 10 s, under load" \
+			no_path $ends 10
+	}
+done
 test_case nvme.mpa.mpa.device_gone.a "the client's device goes under load" \
-	device_gone mpa mpa a
-test_case nvme.mpa.mpa.device_gone.b "the target's device goes under load" \
-	device_gone mpa mpa b
+	device_gone_a mpa mpa
+test_case nvme.mpa.mpa.device_gone.b "the target's device goes under load, and comes back" \
+	device_gone_b mpa mpa
 condition_cases nvme
 test_case nvme.mpa.mpa.limited "ext4 and swap of a cgroup that has 48 MB" short

@@ -23,6 +23,7 @@ deep() {
 rings() {
 	local before grown group
 
+	one_guest
 	wire mpa mpa
 	with_cgroups
 	mkdir -p $RINGS
