@@ -3,8 +3,8 @@
 # SMB Direct: ksmbd on port 5445, mount -t cifs -o rdma
 
 smb_down() {
-	umount -f /mnt
-	ksmbd.control -s
+	soon umount -f /mnt
+	soon ksmbd.control -s
 	killall ksmbd.mountd
 	umount /export
 	rm -rf /etc/ksmbd
@@ -25,16 +25,38 @@ ksmbd() {
 	ksmbd.mountd || fail "no ksmbd.mountd"
 }
 
+# mfsymlinks: links are files at the server
+mounts() {
+	mount.cifs "//$B4/share" /mnt \
+		-o rdma,vers=3.1.1,username=root,password=secret,mfsymlinks && return
+	REFUSED=$((REFUSED + 1))
+	false
+}
+
+# mounted: ksmbd.mountd may not be ready the first time
+mounted() {
+	REFUSED=0
+	until_true 20 mounts || fail "no mount"
+	echo "$REFUSED mounts failed before"
+	grep ' /mnt cifs.*,rdma' /proc/mounts || fail "$(grep /mnt /proc/mounts)"
+	noted
+}
+
+unmounted() { timeout 60 umount /mnt || fail "umount"; }
+
 smb() {
 	wire "$1" "$2"
-	ksmbd
+	at_b ksmbd
 	modprobe cifs
-	until_true 20 mount.cifs "//$B4/share" /mnt \
-		-o rdma,vers=3.1.1,username=root,password=secret || fail "no mount"
-	grep ' /mnt cifs.*,rdma' /proc/mounts || fail "$(grep /mnt /proc/mounts)"
+	mounted
 	tree /mnt
-	timeout 60 umount /mnt || fail "umount"
-	same /export
+	steady
+	unmounted
+	at_b same /export include-prefixes/
+	mounted
+	((REFUSED == 0)) || fail "the second mount was refused"
+	steady
+	unmounted
 }
 
 test_case smb.mpa.mpa "a tree, compared" smb mpa mpa
