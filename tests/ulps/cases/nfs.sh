@@ -3,8 +3,8 @@
 # NFS over RDMA: nfsd on port 20049, mount -o rdma
 
 nfs_down() {
-	umount -f /mnt
-	rpc.nfsd 0
+	soon umount -f /mnt
+	soon rpc.nfsd 0
 	exportfs -au
 	[[ ! -e /run/netns/b ]] || ns b exportfs -au
 	killall rpc.mountd
@@ -13,7 +13,6 @@ nfs_down() {
 	umount /export
 	umount /proc/fs/nfsd
 	umount /var/lib/nfs/rpc_pipefs
-	links_down
 	modprobe -r rpcrdma
 }
 
@@ -54,6 +53,7 @@ mounted() {
 		fail "mount -o $options"
 	grep -q ' /mnt nfs.*proto=rdma' /proc/mounts ||
 		fail "$(grep /mnt /proc/mounts)"
+	noted
 }
 
 unmounted() { timeout 60 umount /mnt || fail "umount"; }
@@ -62,12 +62,14 @@ unmounted() { timeout 60 umount /mnt || fail "umount"; }
 stored() {
 	mounted "$1"
 	tree /mnt
+	steady
 	unmounted
 	at_b same /export
 	mounted "$1"
 	same /mnt
 	rm -r /mnt/* || fail "rm"
 	verified_all /mnt/file
+	steady
 	unmounted
 }
 
@@ -82,7 +84,9 @@ nfs() {
 namespaces() {
 	local end
 
+	one_guest
 	network pair 1500
+	KINDS="mpa mpa"
 	for end in a b; do
 		ns $end rdma link add iw$end type mpa netdev v$end ||
 			fail "no device in $end"
@@ -95,29 +99,36 @@ namespaces() {
 # connections: how often the client has connected
 connections() { awk '$1 == "xprt:" && $2 == "rdma" { print $5 }' /proc/self/mountstats; }
 
+# restarted VERSION KIND_A KIND_B
 restarted() {
 	local before
 
-	wire mpa mpa
-	nfsd
+	wire "$2" "$3"
+	at_b nfsd
 	mounted "$1"
 	before=$(connections)
-	load /mnt/file 40
-	rpc.nfsd 0
+	load /mnt/file
+	at_b rpc.nfsd 0
 	sleep 2
-	nfsd_up
+	at_b nfsd_up
 	load_good
 	(($(connections) > before)) || fail "the client has not connected again"
+	again
 	unmounted
 }
 
 # start ADDRESS, stop: for conditions.sh and memory.sh
-FILE=/mnt/file
+FILE=/mnt/file VERSION=4.2
 start() {
-	nfsd
-	mounted 4.2 "$1"
+	at_b nfsd
+	mounted $VERSION "$1"
 }
 stop() { unmounted; }
+
+condition_of_v3() {
+	VERSION=3
+	condition "$@"
+}
 
 # tree_cases VERSION ENDS...
 tree_cases() {
@@ -133,10 +144,14 @@ tree_cases() {
 tree_cases 4.2 "${ENDS[@]}"
 tree_cases 3 "${ENDS[@]}"
 for version in 4.2 3; do
-	test_case nfs.mpa.mpa.restart.v$version "the server restarts under load" \
-		restarted $version
+	for ends in "${OUTAGES[@]}"; do
+		# shellcheck disable=SC2086
+		test_case "nfs.${ends/ /.}.restart.v$version" \
+			"the server restarts under load" restarted $version $ends
+	done
 	test_case nfs.mpa.mpa.namespaces.v$version "between two namespaces" \
 		namespaces $version
 done
 condition_cases nfs
+test_case nfs.mpa.mpa.loss.v3 "fio, compared: ${WIRE[loss]}" condition_of_v3 loss mpa mpa
 test_case nfs.mpa.mpa.limited "a file and swap of a cgroup that has 48 MB" short
