@@ -254,9 +254,18 @@ static bool sq_idle(struct rnic_sq *sq)
 	return res;
 }
 
-static bool sq_stopped(const struct rnic_qp *qp)
+/*
+ * What was posted before modify_qp(SQD) is sent also if modify_qp(ERR) comes
+ * before this has looked: ULPs drain a QP right after rdma_disconnect().
+ */
+static bool sq_stopped(struct rnic_qp *qp)
 {
-	return qp->failed || READ_ONCE(qp->state) == IB_QPS_ERR;
+	struct rnic_sq *sq = &qp->sq;
+
+	if (qp->failed || READ_ONCE(qp->state) != IB_QPS_ERR)
+		return qp->failed;
+	return !sq->bounded ||
+	       (!sq->left && sq_slot(sq, sq->head)->state != RNIC_MSG_FETCHED);
 }
 
 /* True if the connection uses a region that dereg_mr() waits for. */
@@ -345,7 +354,8 @@ bool rnic_sq_run(struct rnic_qp *qp)
 		mpa_kick(sq->conn);
 	else if (sq->closing && sq_idle(sq))
 		mpa_shutdown(sq->conn);
-	return sq_leaves(sq);
+	/* Not before all has begun that was posted before modify_qp(SQD). */
+	return !(sq->more && sq->bounded) && sq_leaves(sq);
 }
 
 static void wqe_sent(struct rnic_qp *qp, struct rnic_msg *msg)

@@ -132,6 +132,7 @@ static enum ib_qp_state state_of(struct rnic_kunit *rk)
  * k kicked since the last round	n not kicked
  * # no room in the ring		0..9 messages that MPA has had
  * d a FIN is due after what is posted	D it was sent, e not yet
+ * L modify_qp(ERR) of one that has an endpoint: it leaves
  * C the peer's FIN has come
  */
 static void step(struct rnic_kunit *rk, char c)
@@ -176,6 +177,10 @@ static void step(struct rnic_kunit *rk, char c)
 		break;
 	case 'E':
 		to_error(rk);
+		break;
+	case 'L':
+		rnic_qp_set_state(rk->qp, IB_QPS_ERR);
+		KUNIT_EXPECT_TRUE(test, rnic_qp_leave(rk->qp));
 		break;
 	case 'P':
 	case 'Q':
@@ -292,6 +297,8 @@ static const struct row rows[] = {
 	  "1 2 3f 4f" },
 	{ "nor from a full ring", 1, "cSSSSd.SS.4etttt.4D!",
 	  "1 2 3 4 5f 6f" },
+	{ "nor if an error follows at once", 1, "cSSdSL.2Dtt!", "1 2 3f" },
+	{ "an error, no FIN before", 1, "cSL.0!", "1f" },
 	{ "a Send comes after our FIN", 1, "cqd.DB", "1" },
 	{ "peer's Terminate", 1, "cSS.2tx!", "1 2f" },
 	{ "nothing is sent after it", 1, "cSx.0!S", "1f 2f" },
