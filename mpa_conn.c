@@ -13,8 +13,8 @@
  *   exchanged, for reading while those of MPA run. A callback that finds TCP
  *   closed restores all of them under the read side; others that do so at the
  *   same time write the same values.
- * - conn->lock is innermost. It protects what API functions and the runner
- *   share: see struct mpa_conn.
+ * - conn->lock protects what API functions and the runner share: see struct
+ *   mpa_conn. Under it mpa_detach() takes mpa_leaving_lock, the innermost.
  * - Everything else in a connection belongs to its runner, see
  *   mpa_conn_claim(). That is the task of the work item, or what stands in for
  *   it: a task in mpa_kick_now() or mpa_send_now(), or sk_data_ready().
@@ -35,6 +35,7 @@
  */
 #include <kunit/visibility.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "mpa_conn.h"
@@ -69,9 +70,16 @@ static struct kmem_cache *mpa_conn_cache;
 static atomic_t mpa_live = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(mpa_live_wait);
 
-/* Connections detached and not yet released, for mpa_barrier(). */
-static atomic_t mpa_leaving = ATOMIC_INIT(0);
+/*
+ * Connections detached and not yet released, for mpa_barrier(). One counter has
+ * those detached since the last barrier began, which has exchanged the two; it
+ * waits for those in the other.
+ */
+static DEFINE_SPINLOCK(mpa_leaving_lock);	/* mpa_leaving, _current */
+static unsigned int mpa_leaving[2];
+static u8 mpa_leaving_current;
 static DECLARE_WAIT_QUEUE_HEAD(mpa_leaving_wait);
+static DEFINE_MUTEX(mpa_barrier_mutex);		/* one barrier at a time */
 
 static void mpa_conn_free(struct kref *ref)
 {
@@ -519,6 +527,26 @@ void mpa_abort(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_GPL(mpa_abort);
 
+/* conn->lock held. mpa_barrier() waits for @conn from now on. */
+static void mpa_conn_begin_leaving(struct mpa_conn *conn)
+{
+	spin_lock(&mpa_leaving_lock);
+	conn->leaving = mpa_leaving_current;
+	mpa_leaving[conn->leaving]++;
+	spin_unlock(&mpa_leaving_lock);
+}
+
+static void mpa_conn_end_leaving(struct mpa_conn *conn)
+{
+	bool last;
+
+	spin_lock_bh(&mpa_leaving_lock);
+	last = !--mpa_leaving[conn->leaving];
+	spin_unlock_bh(&mpa_leaving_lock);
+	if (last)
+		wake_up_all(&mpa_leaving_wait);
+}
+
 /**
  * mpa_detach() - take MPA off the socket
  * @conn: connection, in any state; the consumer must not use it afterwards,
@@ -553,8 +581,11 @@ void mpa_detach(struct mpa_conn *conn)
 {
 	mpa_conn_get(conn);
 	spin_lock_bh(&conn->lock);
-	if (!test_and_set_bit(MPA_CONN_DETACH, &conn->flags))
-		atomic_inc(&mpa_leaving);
+	/* Counted first: the runner may release it once it sees the flag. */
+	if (!mpa_conn_test(conn, MPA_CONN_DETACH)) {
+		mpa_conn_begin_leaving(conn);
+		set_bit(MPA_CONN_DETACH, &conn->flags);
+	}
 	spin_unlock_bh(&conn->lock);
 	mpa_conn_kick_put(conn);
 }
@@ -564,15 +595,36 @@ EXPORT_SYMBOL_GPL(mpa_detach);
 void mpa_conn_drop_consumer(struct mpa_conn *conn)
 {
 	complete_all(&conn->done);
-	if (atomic_dec_and_test(&mpa_leaving))
-		wake_up_all(&mpa_leaving_wait);
+	mpa_conn_end_leaving(conn);
 	mpa_conn_put(conn);
 }
 
-/* Wait until every connection that was detached has left. */
+static bool mpa_conn_none_leaving(u8 counter)
+{
+	bool none;
+
+	spin_lock_bh(&mpa_leaving_lock);
+	none = !mpa_leaving[counter];
+	spin_unlock_bh(&mpa_leaving_lock);
+	return none;
+}
+
+/*
+ * Wait until every connection that was detached before has left. Those that are
+ * detached from now on count in the other counter. That is zero: the barrier
+ * before this one has waited for it, and nothing was counted there since.
+ */
 void mpa_conn_wait_left(void)
 {
-	wait_event(mpa_leaving_wait, !atomic_read(&mpa_leaving));
+	u8 old;
+
+	mutex_lock(&mpa_barrier_mutex);
+	spin_lock_bh(&mpa_leaving_lock);
+	old = mpa_leaving_current;
+	mpa_leaving_current = !old;
+	spin_unlock_bh(&mpa_leaving_lock);
+	wait_event(mpa_leaving_wait, mpa_conn_none_leaving(old));
+	mutex_unlock(&mpa_barrier_mutex);
 }
 
 /**

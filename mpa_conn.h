@@ -318,6 +318,8 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  *	net.mpa.rx_mem_max, searches after holes, the end of the room for SACK
  *	blocks, and the release
  * @done: completed when released() has returned
+ * @leaving: which of the counters of mpa_barrier() it is in, once detached;
+ *	protected by mpa_leaving_lock
  * @lock: protects @state, @terms, @peer_rev, the consumer's answer in @cm,
  *	tx.queue, tx.err, rx.batches, what is pinned, what was delivered, and
  *	changes of @mn. Flags that stop callbacks or posts are set under it.
@@ -365,6 +367,7 @@ struct mpa_conn {
 	struct mpa_local_params	local;
 	struct timer_list	timer;
 	struct completion	done;
+	u8			leaving;
 
 	spinlock_t		lock;	/* see @lock above */
 	enum mpa_state		state;

@@ -38,7 +38,9 @@
  *
  * For the module exit of a consumer that detaches without waiting: when each of
  * its connections has been detached, and this has returned, MPA neither runs
- * its code nor will call it again. RFC 5044 has no counterpart.
+ * its code nor will call it again. It waits for connections of all consumers
+ * that were detached before, not for those that are detached later. RFC 5044
+ * has no counterpart.
  *
  * This waits for callbacks of all consumers, which may wait for memory. So it
  * must not be called by a task that memory reclaim depends on, such as a work

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Graceful close, abort and detach, in any state and from any callback. */
 #include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/sched/task.h>
+#include <linux/skbuff.h>
 #include <linux/string.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
@@ -502,6 +505,78 @@ static void end_barrier(struct conn_test *t)
 	CONN_COUNT(t, &t->b, EV_RELEASED, 1);
 }
 
+/*
+ * Send a zero-copy message, and take a reference on it as a clone of its skb
+ * would: it cannot be handed back before that is put. @far: the other end.
+ */
+static struct ubuf_info *end_hold_message(struct conn_test *t,
+					  struct mpa_consumer *c,
+					  struct socket *far)
+{
+	struct conn_msg *msg = conn_page_msg(t, 500);
+	struct ubuf_info *ubuf = &msg->tx.ubuf;
+	bool sent;
+
+	/* TCP keeps the skb until the other end acknowledges it. */
+	mpa_peer_own(far->sk);
+	sent = !mpa_send(c->conn, &msg->tx) &&
+	       CONN_UNTIL(refcount_read(&ubuf->refcnt));
+	if (sent)
+		net_zcopy_get(ubuf);
+	mpa_peer_disown(far->sk);
+	ASSERT_TRUE(t, sent);
+	return ubuf;
+}
+
+/* Detach a connection that a message keeps from being released. */
+static void end_leave_held(struct conn_test *t, struct mpa_consumer *c)
+{
+	conn_leave(c);
+	conn_settle(c);
+	CONN_COUNT(t, c, EV_RELEASED, 0);
+}
+
+static int end_barrier_thread(void *data)
+{
+	struct completion *passed = data;
+
+	mpa_barrier();
+	complete(passed);
+	return 0;
+}
+
+/* mpa_barrier() does not wait for connections that are detached after it. */
+static void end_barrier_later(struct conn_test *t)
+{
+	DECLARE_COMPLETION_ONSTACK(passed);
+	struct ubuf_info *first, *second;
+	struct task_struct *task;
+
+	conn_two(t, 0, 0);
+	conn_post(t, 10);
+	CONN_WAIT(t, &t->b, EV_ULPDUS, 1);
+	first = end_hold_message(t, &t->a, t->sock[1]);
+	second = end_hold_message(t, &t->b, t->sock[0]);
+	task = kthread_create(end_barrier_thread, &passed, "mpa_barrier");
+	ASSERT_OK(t, task);
+	get_task_struct(task);
+	end_leave_held(t, &t->a);
+	wake_up_process(task);
+	EXPECT_TRUE(t, CONN_UNTIL(READ_ONCE(task->__state) ==
+				  TASK_UNINTERRUPTIBLE));
+	end_leave_held(t, &t->b);
+	EXPECT_FALSE(t, completion_done(&passed));
+	net_zcopy_put(first);
+	EXPECT_NE(t, 0, wait_for_completion_timeout(&passed,
+						    CONN_PATIENCE));
+	CONN_COUNT(t, &t->a, EV_RELEASED, 1);
+	CONN_COUNT(t, &t->b, EV_RELEASED, 0);
+	net_zcopy_put(second);
+	kthread_stop_put(task);
+	mpa_barrier();
+	CONN_COUNT(t, &t->b, EV_RELEASED, 1);
+}
+
 /* Both sides close, one after the other; @arg: the Responder is first. */
 static void end_graceful(struct conn_test *t)
 {
@@ -711,6 +786,7 @@ static const struct conn_row end_rows[] = {
 	{ "mpa_detach_sync() while a callback is running", end_running, true },
 	{ "no callback but released() after mpa_detach()", end_no_more },
 	{ "mpa_barrier() waits for detached connections", end_barrier },
+	{ "mpa_barrier(), a connection detached after it", end_barrier_later },
 	{ "TD-01 TD-02: graceful close, Initiator first", end_graceful, 0 },
 	{ "TD-01 TD-02: graceful close, Responder first", end_graceful, 1 },
 };
