@@ -49,7 +49,8 @@ bool mpa_params_ok(const struct mpa_params *params)
  * revision, or enhanced startup with a revision other than 2 or with values
  * that do not exist;
  * %-EPROTOTYPE: not a TCP socket;
- * %-ENOTCONN: not connected;
+ * %-ENOTCONN: not connected, or in SYN_RECV: with TCP Fast Open accept() may
+ * return such a socket, while its handshake is not over;
  * %-EBUSY: the socket has another owner (sk_user_data, or a ULP);
  * %-ENETDOWN: the namespace is going away;
  * %-ENOMEM

@@ -26,6 +26,7 @@
 #include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/tcp.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/mpa.h>
@@ -178,8 +179,14 @@ static int listen_start(struct mpa_listener *l,
 	}
 	add_wait_queue(sk_sleep(l->sock->sk), &l->wait);
 	err = kernel_listen(l->sock, params->backlog ?: SOMAXCONN);
-	if (!err)
+	if (!err) {
+		/*
+		 * No TCP Fast Open: kernel_accept() would return sockets in
+		 * SYN_RECV, which mpa_attach() refuses.
+		 */
+		fastopen_queue_tune(l->sock->sk, 0);
 		return 0;
+	}
 	remove_wait_queue(sk_sleep(l->sock->sk), &l->wait);
 	cancel_delayed_work_sync(&l->work);
 release:
@@ -217,8 +224,10 @@ listener_new(const struct mpa_sock_params *params,
  * The caller holds a reference on the namespace, or knows that it stays; the
  * listening socket and each accepted one have one of their own. SO_REUSEADDR
  * is set. A socket bound to the IPv6 wildcard address takes IPv4 too, unless
- * setup() or net.ipv6.bindv6only sets IPV6_V6ONLY. accepted() may run before
- * this function returns. RFC 5044 section 2 leaves all this to the consumer.
+ * setup() or net.ipv6.bindv6only sets IPV6_V6ONLY. TCP Fast Open is off,
+ * whatever setup() or net.ipv4.tcp_fastopen says: a connection is accepted when
+ * it is ESTABLISHED, not before. accepted() may run before this function
+ * returns. RFC 5044 section 2 leaves all this to the consumer.
  *
  * When accepting fails, for example for lack of memory, it is tried again until
  * no connection waits.

@@ -161,6 +161,63 @@ static void sock_memalloc(struct conn_test *t)
 	EXPECT_EQ(t, s->waits, 0);
 }
 
+static int sock_old_fastopen;
+
+static void sock_restore_fastopen(void *net)
+{
+	WRITE_ONCE(((struct net *)net)->ipv4.sysctl_tcp_fastopen,
+		   sock_old_fastopen);
+}
+
+/* Connect with TCP Fast Open: the SYN has octets. Socket lock held. */
+static int sock_fastopen_connect(struct sock *sk, u16 port)
+{
+	struct kvec kv = { .iov_base = "0123456789", .iov_len = 10 };
+	struct sockaddr_storage addr;
+	struct msghdr msg = {
+		.msg_flags = MSG_FASTOPEN | MSG_DONTWAIT,
+		.msg_name = &addr,
+		.msg_namelen = sizeof(struct sockaddr_in),
+	};
+
+	sock_loopback(&addr, false, port);
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &kv, 1, kv.iov_len);
+	return tcp_sendmsg_locked(sk, &msg, kv.iov_len);
+}
+
+/*
+ * Each listening socket takes octets in the SYN, as the administrator has set
+ * it. A connection is accepted when its handshake is over, not before: the
+ * client's socket is locked, so that its ACK is late.
+ */
+static void sock_fastopen(struct conn_test *t)
+{
+	struct conn_sock *s = &t->helper;
+	struct net *net = &init_net;
+	u16 port;
+	int err;
+
+	sock_old_fastopen = net->ipv4.sysctl_tcp_fastopen;
+	err = kunit_add_action_or_reset(t->test, sock_restore_fastopen, net);
+	ASSERT_EQ(t, err, 0);
+	/* both ends, without a cookie; each listening socket */
+	WRITE_ONCE(net->ipv4.sysctl_tcp_fastopen, 0x607);
+	port = sock_listen(t);
+	err = sock_create_kern(net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+			       &s->client);
+	ASSERT_EQ(t, err, 0);
+
+	lock_sock(s->client->sk);
+	err = sock_fastopen_connect(s->client->sk, port);
+	msleep(50);
+	EXPECT_EQ(t, conn_sock_read(s, &s->accepted), 0);
+	release_sock(s->client->sk);
+	EXPECT_EQ(t, err, 10);
+	ASSERT_TRUE(t, conn_sock_wait(s, &s->accepted, 1));
+	EXPECT_EQ(t, inet_sk_state_load(s->server->sk), TCP_ESTABLISHED);
+	EXPECT_EQ(t, inet_sk_state_load(s->client->sk), TCP_ESTABLISHED);
+}
+
 /* The listener is closed: done() reports -ECONNREFUSED. */
 static void sock_refused(struct conn_test *t)
 {
@@ -400,6 +457,7 @@ static const struct conn_row sock_rows[] = {
 	{ "DD-09: mpa_connect() and mpa_listen(), IPv6",
 	  sock_connect_listen, true },
 	{ "reclaim-safe", sock_memalloc },
+	{ "octets in the SYN (TCP Fast Open)", sock_fastopen },
 	{ "refused, IPv4", sock_refused, false },
 	{ "refused, IPv6", sock_refused, true },
 	{ "address in use", sock_in_use },
