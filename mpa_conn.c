@@ -561,11 +561,12 @@ static void mpa_conn_end_leaving(struct mpa_conn *conn)
  * already: its data_ready callback was not called for them.
  *
  * The TCP connection is reset (RFC 5044 A.1) if a message was accepted and is
- * not yet given to TCP, if part of an FPDU that is longer than the window was
- * consumed and the FPDU is not delivered, if mpa_abort() was called before, if
- * TCP has no memory for the FIN that mpa_shutdown() asked for, or if another
- * user reconnected the socket. Otherwise it stays as it is, and that FIN is
- * sent. In startup part of a frame may have been read or sent.
+ * not yet given to TCP, if part of an FPDU was consumed and the FPDU is not
+ * delivered (one that is longer than the window; while TCP as a whole is short
+ * of memory any), if mpa_abort() was called before, if TCP has no memory for
+ * the FIN that mpa_shutdown() asked for, or if another user reconnected the
+ * socket. Otherwise it stays as it is, and that FIN is sent. In startup part of
+ * a frame may have been read or sent.
  *
  * released() waits until the network stack has finished with all pages of zero-
  * copy messages, see &struct mpa_tx. If that takes more than a second, the TCP

@@ -178,19 +178,33 @@ static bool mpa_rx_stuck(const struct mpa_conn *conn)
 }
 
 /*
+ * Socket lock held. True if the four octets at rx.pos, which are all that there
+ * are, are zero. Some may have been consumed already: these are in rx.copy.
+ */
+static bool mpa_rx_is_zero_marker(struct mpa_conn *conn)
+{
+	u32 copied = conn->rx.copied;
+	u8 marker[MPA_MARKER_SIZE];
+
+	if (copied)
+		memcpy(marker, conn->rx.copy, copied);
+	return mpa_rx_copy_octets(conn, conn->rx.pos + copied, marker + copied,
+				  sizeof(marker) - copied) ==
+	       sizeof(marker) - copied &&
+	       !memchr_inv(marker, 0, sizeof(marker));
+}
+
+/*
  * Socket lock held. FIN, with @avail octets after the last FPDU. A marker of
  * zero that was sent ahead of an FPDU that never came is tolerated.
  */
 static void mpa_rx_end_by_fin(struct mpa_conn *conn, u32 avail)
 {
 	bool clean = !avail;
-	__be32 marker;
 
-	if (avail == MPA_MARKER_SIZE && !conn->rx.eaten &&
-	    conn->terms.markers_rx && conn->rx.pos % MPA_MARKER_INTERVAL == 0)
-		clean = mpa_rx_copy_octets(conn, conn->rx.pos, &marker,
-					   sizeof(marker)) == sizeof(marker) &&
-			!marker;
+	if (avail == MPA_MARKER_SIZE && conn->terms.markers_rx &&
+	    conn->rx.pos % MPA_MARKER_INTERVAL == 0)
+		clean = mpa_rx_is_zero_marker(conn);
 	mpa_conn_end(conn, clean ? MPA_REASON_FIN : MPA_REASON_TRUNCATED, 0);
 }
 

@@ -140,6 +140,55 @@ static void bounds_pressure(struct conn_test *t)
 }
 
 /*
+ * TCP is short of memory. MPA has taken @arg of four zero octets, where a
+ * marker is due, when the rest of them and the FIN arrive.
+ */
+static void bounds_pressure_marker(struct conn_test *t)
+{
+	static const u8 marker[MPA_MARKER_SIZE];
+	u32 first = conn_arg(t);
+
+	conn_default(t);
+	bounds_begin_pressure(t);
+	memcpy(t->buf, marker, sizeof(marker));
+	bounds_arrive(t, 0, first);
+	EXPECT_EQ(t, t->a.conn->rx.eaten, first);
+	/* The FIN comes with the rest. */
+	tcp_sock_set_cork(t->peer.sock->sk, true);
+	if (first < sizeof(marker))
+		conn_write(t, marker, sizeof(marker) - first);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	EXPECT_EQ(t, t->a.end.err, 0);
+}
+
+/* As before, with a marker that is not zero: no clean end. */
+static void bounds_pressure_wrong(struct conn_test *t)
+{
+	conn_default(t);
+	bounds_begin_pressure(t);
+	memcpy(t->buf, "\0\0\0\4", MPA_MARKER_SIZE);
+	bounds_arrive(t, 0, MPA_MARKER_SIZE);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_TRUNCATED);
+}
+
+/* The connection is detached when MPA has taken the first octets of an FPDU. */
+static void bounds_pressure_detach(struct conn_test *t)
+{
+	unsigned long resets;
+
+	conn_default(t);
+	bounds_begin_pressure(t);
+	resets = conn_counter(t, MPA_MIB_RESETS);
+	conn_fpdu(t, 1000);
+	bounds_arrive(t, 0, 100);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_RESETS), resets + 1);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
+}
+
+/*
  * An FPDU that was passed out of order, dropped by TCP and received again in
  * many pieces: MPA does not step over it in one hold of the socket lock, but
  * copies it.
@@ -243,6 +292,13 @@ static const struct conn_row bounds_rows[] = {
 	{ "TCP short of memory, part of an FPDU", bounds_pressure, false },
 	{ "TCP short of memory, net.mpa.rx_mem_max used up",
 	  bounds_pressure, true },
+	{ "TD-02: TCP short of memory, a marker that nothing follows",
+	  bounds_pressure_marker, MPA_MARKER_SIZE },
+	{ "TD-02: TCP short of memory, part of a marker, then the rest",
+	  bounds_pressure_marker, 2 },
+	{ "TD-03: TCP short of memory, a marker that is not zero",
+	  bounds_pressure_wrong },
+	{ "TCP short of memory, detach", bounds_pressure_detach },
 	{ "a passed FPDU, dropped by TCP, comes again in many pieces",
 	  bounds_passed_pieces, .slow = true },
 	{ "an FPDU in many pieces that a process may write to",
