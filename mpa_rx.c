@@ -43,7 +43,6 @@
 #define MPA_RX_FPDUS	1024	/* FPDUs stepped over with the socket locked */
 #define MPA_RX_WALK	4096	/* mpa_stream.steps before the last of them */
 #define MPA_RX_COPY_MIN	256	/* less than the skb of a single octet takes */
-#define MPA_RX_LIMITED_WAIT (HZ / 50 + 1) /* until rx_mem_max is read again */
 
 /* Octets needed from rx.pos on to read ULPDU_Length. */
 static u32 mpa_rx_header_size(const struct mpa_conn *conn)

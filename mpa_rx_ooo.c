@@ -82,15 +82,24 @@ static void mpa_rx_ooo_poll(struct mpa_conn *conn)
 		mod_timer(&conn->timer, jiffies + 1);
 }
 
-/* True if there may be FPDUs to find, and they may be passed. */
+/*
+ * True if there may be FPDUs to find, and they may be passed. If only memory of
+ * other connections prevents that, the timer looks again.
+ */
 static bool mpa_rx_ooo_due(struct mpa_conn *conn)
 {
-	if (conn->ooo.ready || !mpa_rx_ooo_allowed(conn) ||
-	    mpa_net_rx_full(conn))
+	bool searching = mpa_rx_ooo_searching(conn);
+
+	if (conn->ooo.ready || !mpa_rx_ooo_allowed(conn))
 		return false;
-	if (mpa_rx_ooo_searching(conn))
-		return true;
-	return mpa_rx_ooo_news(conn) && mpa_rx_ooo_paid(conn);
+	if (!searching && !mpa_rx_ooo_news(conn))
+		return false;
+	if (mpa_net_rx_full(conn)) {
+		mpa_count(conn, RX_LIMITED);
+		timer_reduce(&conn->timer, jiffies + MPA_RX_LIMITED_WAIT);
+		return false;
+	}
+	return searching || mpa_rx_ooo_paid(conn);
 }
 
 /* Socket lock held. Pin or copy the FPDU found, with octets after it. */

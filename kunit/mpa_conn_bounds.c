@@ -189,6 +189,25 @@ static void bounds_pressure_detach(struct conn_test *t)
 }
 
 /*
+ * Nothing is passed out of order while other connections use up the limit; once
+ * they do not, it is, although nothing arrives.
+ */
+static void bounds_ooo(struct conn_test *t)
+{
+	gap_default(t);
+	/* No timer for the end of the room for SACK blocks */
+	WRITE_ONCE(t->a.conn->tx.sack_max, 0);
+	bounds_use_up(t);
+	gap_fpdus(t, 4, 700);
+	gap_put(t, gap_at(t, 1), t->buf_len);
+	gap_none(t);
+	kunit_release_action(t->test, bounds_give_back, &t->mn->rx_mem);
+	gap_ooo(t, 1, 4);
+	gap_put(t, 0, gap_at(t, 1));
+	gap_alive(t);
+}
+
+/*
  * An FPDU that was passed out of order, dropped by TCP and received again in
  * many pieces: MPA does not step over it in one hold of the socket lock, but
  * copies it.
@@ -299,6 +318,8 @@ static const struct conn_row bounds_rows[] = {
 	{ "TD-03: TCP short of memory, a marker that is not zero",
 	  bounds_pressure_wrong },
 	{ "TCP short of memory, detach", bounds_pressure_detach },
+	{ "after a hole, net.mpa.rx_mem_max used up for some time",
+	  bounds_ooo, true },
 	{ "a passed FPDU, dropped by TCP, comes again in many pieces",
 	  bounds_passed_pieces, .slow = true },
 	{ "an FPDU in many pieces that a process may write to",
