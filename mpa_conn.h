@@ -151,6 +151,8 @@ enum mpa_flag {
  * @same: octets of each of the last FPDUs
  * @run: how many FPDUs of that length there were in a row; 0 if the EMSS must
  *	be that of the path for the next one
+ * @run_pos: while @run is not 0, stream position after the last octet that is
+ *	not of the run: where it began, or after a zero-copy FPDU among it
  * @need: how long a run must be to lower the EMSS: more after each that ended,
  *	MPA_TX_NEVER if TCP has refused that EMSS
  * @others: how many FPDUs in a row do not fill segments of @lowered
@@ -181,6 +183,7 @@ struct mpa_conn_tx {
 	u32			clamp;
 	u32			same;
 	u32			run;
+	u64			run_pos;
 	u32			need;
 	u32			others;
 	bool			sources;

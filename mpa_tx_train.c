@@ -426,11 +426,12 @@ static void mpa_train_note(struct mpa_conn_tx *t, u32 size,
 {
 	bool fills = !t->train->narrow || t->train->emss % size == 0;
 
-	if (tx->state & MPA_MSG_LONG)
+	if (tx->state & MPA_MSG_LONG || size != t->same ||
+	    t->sources != mpa_tx_is_source(tx))
 		t->run = 0;
-	else if (size != t->same || t->sources != mpa_tx_is_source(tx))
-		t->run = 1;
-	else if (t->run < MPA_TX_NEVER - 1)
+	if (!t->run)
+		t->run_pos = t->train->enc.pos - size;
+	if (!(tx->state & MPA_MSG_LONG) && t->run < MPA_TX_NEVER - 1)
 		t->run++;
 	t->sources = mpa_tx_is_source(tx);
 	t->same = size;
@@ -688,8 +689,10 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (err)
 		return err;
 	mpa_train_add(train, record, size);
-	/* One for zero copy has an skb of its own, and fits the EMSS. */
-	if (!zc)
+	/* One for zero copy has an skb of its own: it is of no run. */
+	if (zc)
+		conn->tx.run_pos = enc->pos;
+	else
 		mpa_train_note(&conn->tx, size, tx);
 	tx->state &= ~MPA_MSG_CUT;
 	if (tx->flags & MPA_TX_TEMPLATE)

@@ -564,23 +564,53 @@ static void train_same_loaded(struct conn_test *t)
 	train_expect_aligned(t, tr, t->in_pos);
 }
 
+/* As SO_MAX_PACING_RATE: TCP keeps some unsent, with an open window. */
+static void train_pace(struct conn_test *t, u32 rate)
+{
+	struct sock *sk = t->sock[0]->sk;
+
+	lock_sock(sk);
+	sk->sk_max_pacing_rate = rate;
+	sk->sk_pacing_rate = rate;
+	sk->sk_pacing_status = SK_PACING_NEEDED;
+	release_sock(sk);
+}
+
 /* It is not lowered while that would cut others, which TCP has unsent. */
 static void train_same_behind(struct conn_test *t)
 {
 	struct train *tr = train_open_1448(t, 0);
 	struct sock *sk = t->sock[0]->sk;
 
-	/* As SO_MAX_PACING_RATE: TCP keeps some unsent, with an open window. */
-	lock_sock(sk);
-	sk->sk_max_pacing_rate = 200000;
-	sk->sk_pacing_rate = 200000;
-	sk->sk_pacing_status = SK_PACING_NEEDED;
-	release_sock(sk);
+	train_pace(t, 200000);
 	t->a.conn->tx.need = 8;
 	conn_post_many(t, 20, TRAIN_FULL);
 	conn_post_many(t, 80, 1408);
 	train_take_messages(t, tr, 100);
 	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, TRAIN_SAME);
+	train_expect_aligned(t, tr, t->in_pos);
+}
+
+/*
+ * Nor while it would cut one sent with zero copy, in the middle of the others:
+ * TCP, which sends the first ten segments at once, has it unsent.
+ */
+static void train_same_zerocopy(struct conn_test *t)
+{
+	struct train *tr = train_open_1448(t, 0);
+	LIST_HEAD(list);
+	u32 i;
+
+	train_pace(t, 100000);
+	/* Not reached before that one */
+	t->a.conn->tx.need = CONN_PAGES;
+	for (i = 0; i < 120; i++)
+		list_add_tail(i == CONN_PAGES - 1 ?
+			      &conn_page_msg(t, TRAIN_FULL)->tx.list :
+			      &conn_msg(t, 1408)->tx.list, &list);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	train_take_messages(t, tr, 120);
+	EXPECT_EQ(t, tcp_sk(t->sock[0]->sk)->mss_cache, TRAIN_SAME);
 	train_expect_aligned(t, tr, t->in_pos);
 }
 
@@ -1044,6 +1074,8 @@ static const struct conn_row train_rows[] = {
 	  train_same_loaded },
 	{ "TX-04 TX-06: messages of one length, after longer ones, unsent",
 	  train_same_behind },
+	{ "TX-04 TX-06: messages of one length, zero copy among them, unsent",
+	  train_same_zerocopy },
 	{ "TX-04 TX-06: zero-copy messages of one length", train_same_kept },
 	{ "TX-04 TX-06: messages of one length with markers",
 	  train_same_kept, PEER_M },
