@@ -46,6 +46,10 @@ enum {
 	MPA_ALIGN	= 4,
 	/* most octets of framing before the ULPDU */
 	MPA_HEAD_MAX	= MPA_MARKER_SIZE + MPA_LENGTH_SIZE,
+	/* least room for copies that mpa_enc.refill() makes for TCP */
+	MPA_REFILL_MIN	= 64,
+	/* longest header that is one piece with the framing, with zero copy */
+	MPA_HDR_WHOLE	= MPA_REFILL_MIN - MPA_HEAD_MAX,
 };
 
 #define MPA_NO_MARKER	U32_MAX

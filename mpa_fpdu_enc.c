@@ -311,7 +311,11 @@ static int layout_fpdu(struct layout *l, bool leading, const void *hdr,
 {
 	int err;
 
-	err = layout_head(l, leading, hdr_len + len);
+	/* One fragment of the skb for both */
+	err = zerocopy && hdr_len <= MPA_HDR_WHOLE ?
+	      layout_reserve(l, MPA_HEAD_MAX + hdr_len) : 0;
+	if (!err)
+		err = layout_head(l, leading, hdr_len + len);
 	if (err)
 		return err;
 	err = layout_copy(l, hdr, hdr_len);

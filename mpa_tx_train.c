@@ -18,7 +18,6 @@
 
 #define MPA_TRAIN_GATHER	512	/* least mpa_tx.len to gather */
 #define MPA_TRAIN_SHORT	256	/* longest FPDU to copy, of those gathered */
-#define MPA_REFILL_MIN		64
 
 void mpa_train_drop(struct mpa_conn *conn)
 {
@@ -363,7 +362,7 @@ static unsigned int mpa_train_count_pages(const struct iov_iter *iter, u32 len)
  * fit into one skb.
  */
 static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
-			       u32 len, u32 size)
+			       u32 hdr_len, u32 len, u32 size)
 {
 	u32 most = conn->tx.train->pages / PAGE_SIZE;
 	u32 markers = conn->terms.markers_tx ?
@@ -377,8 +376,11 @@ static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 	pages = mpa_train_count_pages(&tx->data, len);
 	/*
 	 * A marker is a fragment, and cuts a page into two. Header and CRC have
-	 * the two that mpa_tcp_pages_max() leaves.
+	 * the two that mpa_tcp_pages_max() leaves. A longer header may begin in
+	 * one page fragment and go on in the next ones.
 	 */
+	if (pages && hdr_len > MPA_HDR_WHOLE)
+		pages += DIV_ROUND_UP(hdr_len, PAGE_SIZE);
 	return pages && pages + 2 * markers <= most;
 }
 
@@ -657,7 +659,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	}
 
 	size = mpa_fpdu_size(enc->pos, p.hdr_len + p.len, enc->markers);
-	zc = mpa_train_zerocopy(conn, tx, p.len, size);
+	zc = mpa_train_zerocopy(conn, tx, p.hdr_len, p.len, size);
 	record = mpa_train_record(train, size, zc ? tx : NULL);
 	if (!record)
 		return -ENOBUFS;

@@ -685,12 +685,18 @@ static void send_pages_put(void *data)
 	put_page(data);
 }
 
-/* Send 15 pages' worth of octets, beginning @skip octets after @page. */
-static void send_15_pages(struct conn_test *t, struct page *page, u32 skip)
+/*
+ * Send 15 pages' worth of octets, beginning @skip octets after @page, and a
+ * header of @hdr_len octets.
+ */
+static void send_15_pages(struct conn_test *t, struct page *page, u32 skip,
+			  u32 hdr_len)
 {
-	struct conn_msg *msg = conn_msg(t, CONN_HDR + 15 * PAGE_SIZE);
+	struct conn_msg *msg = conn_msg(t, hdr_len + 15 * PAGE_SIZE);
 
-	memcpy(page_address(page) + skip, msg->kv.iov_base, msg->tx.len);
+	msg->tx.hdr_len = hdr_len;
+	msg->tx.len = 15 * PAGE_SIZE;
+	memcpy(page_address(page) + skip, msg->tx.hdr + hdr_len, msg->tx.len);
 	bvec_set_page(&msg->bv, page, skip + msg->tx.len, 0);
 	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1,
 		      skip + msg->tx.len);
@@ -704,7 +710,7 @@ static void send_15_pages(struct conn_test *t, struct page *page, u32 skip)
 /*
  * Messages with more pages than an skb has room for, besides header and CRC,
  * are copied: 15 pages fit, but not 16, nor 15 that markers (@arg) cut in
- * pieces.
+ * pieces, nor 15 with a header that may be in two pieces itself.
  */
 static void zerocopy_limit(struct conn_test *t)
 {
@@ -720,10 +726,11 @@ static void zerocopy_limit(struct conn_test *t)
 	t->opts.sndbuf = 200000;
 	send_full(t);
 	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
-	send_15_pages(t, page, 0);
+	send_15_pages(t, page, 0, MPA_HDR_WHOLE);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
 		  !conn_arg(t));
-	send_15_pages(t, page, 100);
+	send_15_pages(t, page, 0, MPA_HDR_WHOLE + 1);
+	send_15_pages(t, page, 100, CONN_HDR);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
 		  !conn_arg(t));
 }

@@ -692,6 +692,35 @@ static void tx_memory_reused(struct kunit *test)
 	tx_expect_copied(t, "after a failed attempt");
 }
 
+/*
+ * With zero copy 15 pages fit into an skb, which has 17 fragments, however
+ * little is left of the memory for copies: a short header is not split.
+ */
+static void tx_header_whole(struct kunit *test)
+{
+	static const struct tx_source pages = { .kind = BVEC, .seg = U32_MAX };
+	static const u32 rooms[] = { 0, 5, 6, 8, 21, 22, 23, 63, 64, 65 };
+	/* The payload begins 100 octets after the start of a page. */
+	const u32 len = 15 * PAGE_SIZE - 100;
+	struct tx_test *t = test->priv;
+	u32 i, hdr_len;
+
+	ASSERT_EQ(t, 0, tx_send(t, COPY, 100, 0));
+	for (i = 0; i < 2 * ARRAY_SIZE(rooms); i++) {
+		struct iov_iter data;
+
+		hdr_len = i % 2 ? 16 : MPA_HDR_WHOLE;
+		tx_begin(t, 4, false, true);
+		t->enc.frag.offset = t->enc.frag.size - rooms[i / 2];
+		tx_source_iter(t, &pages, &data, t->ulpdu + hdr_len, len);
+		tx_want(t, 4, t->ulpdu, hdr_len + len);
+		ASSERT_EQ(t, 0, tx_lay_out(t, TAKE, t->ulpdu, hdr_len, &data,
+					   len));
+		ASSERT_EQ_MSG(t, 17, t->enc.nr, "%u octets left", rooms[i / 2]);
+		tx_expect_first(t, TAKE, t->size, len, "pages");
+	}
+}
+
 /* The iterator's count limits the payload, not the length of its segments. */
 static void tx_short_payload(struct kunit *test)
 {
@@ -1019,6 +1048,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_from_source, tx_source_gen_params),
 	KUNIT_CASE_PARAM(tx_all_or_nothing, tx_failure_gen_params),
 	KUNIT_CASE(tx_memory_reused),
+	KUNIT_CASE(tx_header_whole),
 	KUNIT_CASE(tx_short_payload),
 	KUNIT_CASE(tx_short_room),
 	MPA_CASE(tx_gather_lengths,
