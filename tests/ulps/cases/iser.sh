@@ -170,12 +170,24 @@ logins() {
 	((failed * 4 <= $1)) || fail "too many"
 }
 
+# wrong_secret: 24 is iscsiadm's "login failed due to authorization failure"
 wrong_secret() {
-	wire mpa mpa
+	local status=0
+
+	wire "$1" "$2"
 	at_b lio "$B4" 64
 	initiator Yes wrongwrongwrong 1
 	found "$B4"
-	! timeout 60 iscsiadm -m node -T "$NAME" -l || fail "logged in"
+	timeout 60 iscsiadm -m node -T "$NAME" -l || status=$?
+	((status == 24)) || fail "status $status"
+	iscsiadm -m node -T "$NAME" -o update -n node.session.auth.password \
+		-v secretsecret || fail "no update"
+	iscsiadm -m node -T "$NAME" -o update -n node.session.initial_login_retry_max \
+		-v 8 || fail "no update"
+	login
+	verified /dev/sda rw=randwrite bs=4k iodepth=32 size=2m
+	steady
+	logout
 }
 
 # recovered PATTERN: the session goes on, by another connection
@@ -256,6 +268,9 @@ test_case iser.mpa.mpa.device_gone "the client's device goes under load, and com
 	device_gone_a mpa mpa
 test_case iser.mpa.mpa.logout "logout under load" logout_loaded
 test_case iser.mpa.mpa.logins "a login fails by libiscsi alone, of 20" logins 20
-test_case iser.mpa.mpa.secret "a wrong secret is refused" wrong_secret
+for ends in "${OUTAGES[@]}"; do
+	# shellcheck disable=SC2086
+	test_case "iser.${ends/ /.}.secret" "a wrong secret is refused" wrong_secret $ends
+done
 condition_cases iser
 test_case iser.mpa.mpa.limited "ext4 and swap of a cgroup that has 48 MB" short
