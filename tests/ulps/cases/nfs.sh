@@ -117,6 +117,20 @@ restarted() {
 	unmounted
 }
 
+# device_gone SIDE: it comes back, and the client connects again
+device_gone() {
+	one_guest
+	wire mpa mpa
+	nfsd
+	mounted 4.2
+	load /mnt/file
+	soon rdma link delete "iw$1" || fail "the device does not go"
+	sleep 3
+	device "iw$1" mpa "v$1"
+	load_good
+	unmounted
+}
+
 # start ADDRESS, stop: for conditions.sh and memory.sh
 FILE=/mnt/file VERSION=4.2
 start() {
@@ -151,6 +165,10 @@ for version in 4.2 3; do
 	done
 	test_case nfs.mpa.mpa.namespaces.v$version "between two namespaces" \
 		namespaces $version
+done
+for side in a b; do
+	test_case nfs.mpa.mpa.device_gone.$side \
+		"the device of this end goes under load, and comes back" device_gone $side
 done
 condition_cases nfs
 test_case nfs.mpa.mpa.loss.v3 "fio, compared: ${WIRE[loss]}" condition_of_v3 loss mpa mpa
