@@ -30,10 +30,10 @@ check() {
 	without_devices
 }
 
+# The network stays, unless the case has spoilt it.
 without_devices() {
 	rdma link delete iwa 2>/dev/null
 	rdma link delete iwb 2>/dev/null
-	links_down
 }
 
 # times FUNCTION: on new devices, under load
@@ -107,6 +107,7 @@ link_deleted() {
 }
 
 netdev_deleted() {
+	spoil
 	ip -n a link delete va
 	until_true 10 no_devices || fail "left: $(rdma link)"
 	until_true 10 gone "$CLIENT" || fail "rping -c goes on without a device"
@@ -119,7 +120,7 @@ namespace_deleted() {
 	ip netns delete b
 	kill -9 "$CLIENT" "$SERVING"
 	until_true 10 no_devices || fail "left: $(rdma link)"
-	: >"$STATE/network"
+	spoil
 }
 
 # Connections live on, as those of TCP do.
@@ -136,6 +137,7 @@ netdev_down() {
 }
 
 renamed() {
+	spoil
 	ip -n a link set va name renamed || fail "no new name"
 	ns a rdma link show iwa/1 | grep -q 'netdev renamed' ||
 		fail "$(ns a rdma link)"
@@ -187,6 +189,7 @@ killed() {
 # The peer is there, and says nothing any longer.
 silent() {
 	devices
+	spoil
 	load
 	ns b tc qdisc add dev vb root netem loss 100% || fail "no netem"
 	kill -9 $CLIENT
@@ -391,5 +394,6 @@ check many many $((LONG ? LONG / 10 : 50))
 check again again $((LONG ? LONG : 300))
 check faults faults
 check gone quick 10 rmmod mpa_rnic
+links_down
 echo "1..$cases"
 ((failed == 0))
