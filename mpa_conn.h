@@ -152,7 +152,8 @@ enum mpa_flag {
  * @run: how many FPDUs of that length there were in a row; 0 if the EMSS must
  *	be that of the path for the next one
  * @run_pos: while @run is not 0, stream position after the last octet that is
- *	not of the run: where it began, or after a zero-copy FPDU among it
+ *	not of the run: where it began, or after a zero-copy FPDU among it.
+ *	32 bits: a run of more than 4 GB counts as shorter, which does no harm
  * @need: how long a run must be to lower the EMSS: more after each that ended,
  *	MPA_TX_NEVER if TCP has refused that EMSS
  * @others: how many FPDUs in a row do not fill segments of @lowered
@@ -183,7 +184,7 @@ struct mpa_conn_tx {
 	u32			clamp;
 	u32			same;
 	u32			run;
-	u64			run_pos;
+	u32			run_pos;
 	u32			need;
 	u32			others;
 	bool			sources;
@@ -321,8 +322,6 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  *	net.mpa.rx_mem_max, searches after holes, the end of the room for SACK
  *	blocks, and the release
  * @done: completed when released() has returned
- * @leaving: which of the counters of mpa_barrier() it is in, once detached;
- *	protected by mpa_leaving_lock
  * @lock: protects @state, @terms, @peer_rev, the consumer's answer in @cm,
  *	tx.queue, tx.err, rx.batches, what is pinned, what was delivered, and
  *	changes of @mn. Flags that stop callbacks or posts are set under it.
@@ -331,6 +330,8 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * @terms: what was negotiated; constant in MPA_STATE_FULL
  * @peer_rev: revision of the peer's frame
  * @initiator: this end sends the Request
+ * @leaving: which of the counters of mpa_barrier() it is in, once detached;
+ *	protected by mpa_leaving_lock
  * @mulpdu: MULPDU that the consumer was last told
  * @ulpdus_tx: ULPDUs given to TCP
  * @ulpdus_rx: ULPDUs delivered
@@ -370,7 +371,6 @@ struct mpa_conn {
 	struct mpa_local_params	local;
 	struct timer_list	timer;
 	struct completion	done;
-	u8			leaving;
 
 	spinlock_t		lock;	/* see @lock above */
 	enum mpa_state		state;
@@ -378,6 +378,7 @@ struct mpa_conn {
 	struct mpa_terms	terms;
 	s16			peer_rev;
 	bool			initiator;
+	u8			leaving;
 	u32			mulpdu;
 	atomic64_t		ulpdus_tx;
 	u64			ulpdus_rx;

@@ -421,7 +421,7 @@ static u32 mpa_tx_set_emss(struct mpa_conn *conn, u32 emss, u32 path)
 	if (want == emss || mpa_tcp_probes_mtu(sk))
 		return emss;
 	if (want < round_down(path, MPA_ALIGN) && want < emss &&
-	    mpa_tcp_unacked(sk) > t->pos - t->run_pos)
+	    mpa_tcp_unacked(sk) > (u32)t->pos - t->run_pos)
 		return emss;
 	if (want > emss && mpa_tcp_unsent(sk))
 		return t->run ? emss : 0;
