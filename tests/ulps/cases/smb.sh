@@ -44,6 +44,16 @@ mounted() {
 
 unmounted() { timeout 60 umount /mnt || fail "umount"; }
 
+# By its name: the kernel's client lists no files after it has mounted again, with siw at
+# both ends, too.
+readable() {
+	local left
+
+	left=$(grep -E '^[0-9a-f]{64} ' "$STATE/sums" | (cd /mnt && sha256sum -c - 2>&1) |
+		grep -v ': OK$')
+	[[ -z $left ]] || fail "not as unpacked: $(head -n 20 <<<"$left")"
+}
+
 smb() {
 	wire "$1" "$2"
 	at_b ksmbd
@@ -55,6 +65,7 @@ smb() {
 	at_b same /export include-prefixes/
 	mounted
 	((REFUSED == 0)) || fail "the second mount was refused"
+	readable
 	steady
 	unmounted
 }
