@@ -737,6 +737,7 @@ static int cm_init(struct kunit *test)
 	rk = test->priv;
 	memset(&other_qp, 0, sizeof(other_qp));
 	rnic_qp_init(&other_qp);
+	spin_lock_init(&other_qp.sq.q.lock);
 	return rnic_number(&rk->dev->qps, &other_qp.ib.qp_num, &other_qp);
 }
 
