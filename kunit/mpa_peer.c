@@ -395,11 +395,22 @@ void mpa_peer_continue(struct mpa_peer *peer)
 	mpa_peer_disown(peer->sock->sk);
 }
 
+/*
+ * Of a peer that has stopped TCP acknowledges nothing before the reset either.
+ * mpa_peer_close() would have it look at what has come since first.
+ */
 void mpa_peer_reset(struct mpa_peer *peer)
 {
-	if (peer->stopped)
-		sock_disown(peer->sock->sk);
-	mpa_peer_close(peer->sock);
+	struct sock *sk = peer->sock->sk;
+
+	if (peer->stopped) {
+		WRITE_ONCE(sk->sk_lingertime, 0);
+		sock_set_flag(sk, SOCK_LINGER);
+		sock_disown(sk);
+		sock_release(peer->sock);
+	} else {
+		mpa_peer_close(peer->sock);
+	}
 	peer->sock = NULL;
 }
 
