@@ -9,7 +9,7 @@
 /* Section 4.2: at each multiple of MPA_MARKER_INTERVAL octets of the stream */
 struct mpa_marker {
 	__be16	reserved;
-	__be16	fpduptr;	/* octets back to ULPDU_Length; 0: it leads the FPDU */
+	__be16	fpduptr;	/* octets from ULPDU_Length; 0: leads */
 };
 
 /* Section 4.1: ULPDU_Length, ULPDU, PAD to a multiple of four, CRC */
