@@ -131,7 +131,7 @@ compile_all() {
 # What vendors' kernels of 6.12 lack (RHEL 10), although each of Debian has it: the
 # objects that use it, as if Kbuild.compat had not found it
 LACKED=(NET_REFCNT_UPGRADE WQ_PERCPU DFL_WQ)
-LACKED_IN=(mpa_listen.o mpa_conn.o)
+LACKED_IN=(mpa_sock.o mpa_conn.o)
 compile_lacking() {
 	local root=$1 kdir=$2 mpa=$1/build/mpa name
 
