@@ -72,7 +72,7 @@ condition_cases() {
 		test_case "$1.mpa.mpa.$name" "fio, compared: ${WIRE[$name]}" \
 			condition "$name" mpa mpa
 	done
-	for ends in "${OUTAGES[@]:1}"; do
+	for ends in "${FEW_ENDS[@]:1}"; do
 		for name in loss ipv6; do
 			# shellcheck disable=SC2086
 			test_case "$1.${ends/ /.}.$name" "fio, compared: ${WIRE[$name]}" \

@@ -255,7 +255,7 @@ for ends in "${ENDS[@]}"; do
 done
 test_case iser.mpa.mpa.unsolicited "InitialR2T=No" iser mpa mpa "$B4" No
 test_case iser.mpa.mpa.dd "dd of an archive, compared after logging in again" copied
-for ends in "${OUTAGES[@]}"; do
+for ends in "${FEW_ENDS[@]}"; do
 	name=iser.${ends/ /.}
 	# shellcheck disable=SC2086
 	{
@@ -268,7 +268,7 @@ test_case iser.mpa.mpa.device_gone "the client's device goes under load, and com
 	device_gone_a mpa mpa
 test_case iser.mpa.mpa.logout "logout under load" logout_loaded
 test_case iser.mpa.mpa.logins "a login fails by libiscsi alone, of 20" logins 20
-for ends in "${OUTAGES[@]}"; do
+for ends in "${FEW_ENDS[@]}"; do
 	# shellcheck disable=SC2086
 	test_case "iser.${ends/ /.}.secret" "a wrong secret is refused" wrong_secret $ends
 done

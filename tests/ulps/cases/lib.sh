@@ -13,9 +13,9 @@ NAME=iqn.2024-01.test:disk	# of the iSCSI target
 ENDS=("mpa mpa" "mpa siw" "siw mpa" "mpa_nocrc siw" "siw mpa_nocrc" "siw_crc mpa_nocrc")
 # Without one of ours: is a failure siw's own?
 [[ -z ${LONG-} ]] || ENDS+=("mpa_nocrc siw_crc" "siw siw" "siw_crc siw_crc")
-# Where devices, targets and paths are lost, and networks lose packets
-OUTAGES=("mpa mpa")
-[[ -z ${LONG-} ]] || OUTAGES+=("mpa siw" "siw mpa" "siw siw")
+# Fewer: where devices, targets and paths are lost, networks lose packets, and for SRP
+FEW_ENDS=("mpa mpa")
+[[ -z ${LONG-} ]] || FEW_ENDS+=("mpa siw" "siw mpa" "siw siw")
 HOSTNQN=nqn.2014-08.org.nvmexpress:uuid:00000000-0000-4000-8000-000000000001
 
 . "$CASES/conditions.sh"

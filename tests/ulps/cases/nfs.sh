@@ -158,7 +158,7 @@ tree_cases() {
 tree_cases 4.2 "${ENDS[@]}"
 tree_cases 3 "${ENDS[@]}"
 for version in 4.2 3; do
-	for ends in "${OUTAGES[@]}"; do
+	for ends in "${FEW_ENDS[@]}"; do
 		# shellcheck disable=SC2086
 		test_case "nfs.${ends/ /.}.restart.v$version" \
 			"the server restarts under load" restarted $version $ends

@@ -298,7 +298,7 @@ test_case nvme.mpa.mpa.discover6 "discovery over IPv6" discover "$B6"
 test_case nvme.mpa.mpa.polled "queues for writes, and polled ones" polled
 test_case nvme.mpa.mpa.srq "queues of the target share Receives" shared
 test_case nvme.mpa.mpa.disconnect "disconnect under load" disconnect_loaded mpa mpa
-for ends in "${OUTAGES[@]}"; do
+for ends in "${FEW_ENDS[@]}"; do
 	name=nvme.${ends/ /.}
 	# shellcheck disable=SC2086
 	{

@@ -38,19 +38,29 @@ srpt() {
 	echo 5555 >"$LIO/srpt/discovery_auth/rdma_cm_port" || fail "no port"
 }
 
+# ib_srpt listens at ::. siw tells the RDMA CM of an IPv4 host by its mapped address, which
+# it refuses.
 srp() {
-	local guid
+	local guid dest=$B4
+
+	[[ $2 != siw ]] || dest=[$B6]
 
 	wire "$1" "$2"
-	srpt iwb
+	at_b srpt iwb
 	modprobe ib_srp
-	guid=$(</sys/module/ib_srpt/parameters/srpt_service_guid)
-	echo "id_ext=${guid#0x},ioc_guid=${guid#0x},dest=$B4:5555" \
+	guid=$(at_b cat /sys/module/ib_srpt/parameters/srpt_service_guid) || exit
+	guid=${guid#b: }
+	echo "id_ext=${guid#0x},ioc_guid=${guid#0x},dest=$dest:5555" \
 		>/sys/class/infiniband_srp/srp-iwa-1/add_target || fail "no login"
 	until_true 20 test -b /dev/sda || fail "no /dev/sda"
+	noted
 	verified_all /dev/sda
+	steady
 	echo 1 >"$(echo /sys/class/srp_remote_ports/port-*/delete)"
 	until_true 20 test ! -e /dev/sda || fail "/dev/sda is left"
 }
 
-test_case srp.mpa.mpa "fio, compared" srp mpa mpa
+for ends in "${FEW_ENDS[@]}"; do
+	# shellcheck disable=SC2086
+	test_case "srp.${ends/ /.}" "fio, compared" srp $ends
+done
