@@ -256,6 +256,8 @@ static void starting_again(struct mpa_conn *conn)
 
 	mpa_count(conn, FALLBACKS);
 	c->again = true;
+	/* Until its FIN is acknowledged it would have the port that we need. */
+	mpa_abort(conn);
 	mpa_detach(conn);
 }
 
