@@ -636,6 +636,8 @@ static int connect_setup(struct socket *sock, void *ctx)
 	if (ep->qp->kernel)
 		sock_set_reserves(sock->sk);
 	sock_set_reuseaddr(sock->sk);
+	/* If ep_any_port() leaves it to TCP: one that is free for this peer */
+	inet_set_bit(BIND_ADDRESS_NO_PORT, sock->sk);
 	sock_set_tos(sock->sk, ep->cm_id);
 	return tcp_sock_set_syncnt(sock->sk, SYN_RETRIES);
 }
@@ -673,6 +675,24 @@ static void ep_done(void *ctx, struct socket *sock, struct mpa_conn *conn,
 	spin_unlock_bh(&ep->lock);
 }
 
+/*
+ * rdma_cm picks the port of an Initiator at random and does not look at TCP, of
+ * which a socket may have it. Any other will do, then. A program that has bound
+ * a port outside of this range wants that one.
+ */
+static bool ep_any_port(struct mpa_sock_params *sock)
+{
+	/* sin6_port lies there, too */
+	struct sockaddr_in *local = (struct sockaddr_in *)&sock->local;
+	int port = ntohs(local->sin_port), low, high;
+
+	inet_get_local_port_range(sock->net, &low, &high);
+	if (port < low || port > high)
+		return false;
+	local->sin_port = 0;
+	return true;
+}
+
 static int ep_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 {
 	struct mpa_sock_params sock = {
@@ -695,6 +715,8 @@ static int ep_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	ep_params(&params, ep, sock.net, ep->qp->ird, ep->qp->ord);
 	sock.start = &params;
 	connector = mpa_connect(&sock, ep_done);
+	if (connector == ERR_PTR(-EADDRINUSE) && ep_any_port(&sock))
+		connector = mpa_connect(&sock, ep_done);
 	dev_put(netdev);
 	if (IS_ERR(connector))
 		return PTR_ERR(connector);

@@ -14,6 +14,7 @@ dials() {
 
 	devices mpa none
 	[[ -z ${SETTING-} ]] || both "$SETTING"
+	[[ -z ${DELAY-} ]] || ns b tc qdisc add dev vb root netem delay "$DELAY"
 	: >"$STATE/server"
 	ns b mpa-peer -t 20 listen "$B4" 7471 "${@:2}" >"$STATE/server" &
 	peer=$!
@@ -63,6 +64,14 @@ silent() {
 	dials 1 expect-request:rev=2 end:reset again expect-request:rev=1 end:reset
 }
 test_case start.silent "no Reply" silent
+# The first connection must not have the port of the second when that begins.
+misread() {
+	local DELAY=100ms
+
+	dials 0 expect-request:rev=2 reply:rev=1,r=1 end:reset \
+		again expect-request:rev=1 reply "${GO[@]}"
+}
+test_case start.misread "R in a Reply of Rev 1" misread
 test_case start.rejected "R in the Reply" dials 1 $ASKED \
 	reply:rev=2,s=1,r=1,A=1,C=1,ird=1,ord=1 end:fin
 
@@ -84,3 +93,25 @@ test_case start.waits.rev1 "no FPDU, and Sends to send" waits request \
 test_case start.waits.rtr "until the RTR comes" waits request:$ENHANCED,C=1 \
 	expect-reply:A=1,C=1 quiet:0.7 fpdu:rtr=write \
 	"data:0076$(seg_untagged 4143 0 1 0)" rst
+
+# rdma_cm chooses a port without a look at those of TCP.
+ports_taken() {
+	local i listener taker
+
+	devices mpa mpa
+	ns a sysctl -qw net.ipv4.ip_local_port_range="40000 40031"
+	: >"$STATE/server"
+	ns b mpa-peer -t 200 listen "$B4" 9100 expect-request >"$STATE/server" &
+	listener=$!
+	until_peer_listens
+	ns a bash -c "for i in {1..8}; do exec {fd}<>/dev/tcp/$B4/9100; done
+		echo taken; exec sleep 200" >"$STATE/taken" &
+	taker=$!
+	until_true 30 grep -q taken "$STATE/taken" || fail "no ports taken"
+	serves 7174 rping -s -P -a "$B4"
+	for i in {1..16}; do
+		asks rping -c -a "$B4" -C 1
+	done
+	kill -9 "$PROGRAM" $listener $taker
+}
+test_case start.ports "TCP has a quarter of the ports" ports_taken
