@@ -465,9 +465,10 @@ struct rnic_rx {
  * @failed_at: when, in jiffies
  * @stop_messages: after an error: messages end with the octets that MPA has
  * @read_rtr: an RTR by RDMA Read is answered: one Request more than @ird
- * @sent: stream position up to which TCP has taken octets, while @timeout is
- *	pending
- * @sent_seen: the same, when @timeout last ran
+ * @moved: stream position up to which TCP has taken octets, plus that up to
+ *	which the peer's were delivered if it owes us Read Responses, while
+ *	@timeout is pending
+ * @moved_seen: the same, when @timeout last ran
  */
 struct rnic_qp {
 	struct ib_qp		ib;
@@ -505,8 +506,8 @@ struct rnic_qp {
 	unsigned long		failed_at;
 	bool			stop_messages;
 	bool			read_rtr;
-	unsigned long		sent;
-	unsigned long		sent_seen;
+	unsigned long		moved;
+	unsigned long		moved_seen;
 };
 
 static inline struct rnic_dev *to_rnic(struct ib_device *ib)

@@ -116,7 +116,8 @@ bool rnic_qp_leave(struct rnic_qp *qp)
 /* True if an error was long ago, however fast the peer takes what is left. */
 static bool is_overdue(const struct rnic_qp *qp)
 {
-	return READ_ONCE(qp->failed) &&
+	/* Pairs with smp_store_release() in fail_first(). */
+	return smp_load_acquire(&qp->failed) &&
 	       time_after(jiffies, qp->failed_at + ERROR_TIMEOUT);
 }
 
@@ -124,12 +125,19 @@ static void qp_timeout(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(to_delayed_work(work),
 					  struct rnic_qp, timeout);
-	unsigned long sent = READ_ONCE(qp->sent);
+	unsigned long moved = READ_ONCE(qp->moved), flags;
+	bool queued;
 
-	if (sent != qp->sent_seen && !is_overdue(qp)) {
-		qp->sent_seen = sent;
-		if (!queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_TIMEOUT))
-			rnic_qp_put(qp);	/* another has, with its own */
+	if (moved != qp->moved_seen && !is_overdue(qp)) {
+		qp->moved_seen = moved;
+		spin_lock_irqsave(&qp->sq.q.lock, flags);
+		/* Who has ended the connection has cancelled this already. */
+		queued = qp->sq.conn && !qp->dead &&
+			 queue_delayed_work(rnic_wq, &qp->timeout,
+					    CLOSE_TIMEOUT);
+		spin_unlock_irqrestore(&qp->sq.q.lock, flags);
+		if (!queued)
+			rnic_qp_put(qp);	/* or another has its own */
 		return;
 	}
 	rnic_qp_leave(qp);
@@ -146,8 +154,8 @@ void rnic_qp_init(struct rnic_qp *qp)
 /*
  * We have sent our FIN, or shall when what was posted is sent: MPA has no time
  * limit for that, nor for the peer's FIN. This one begins again as long as
- * TCP takes octets, and after an error not for ever. Context: any but hard
- * interrupt
+ * TCP takes octets, or the peer answers Reads; and after an error not for ever.
+ * Context: any but hard interrupt
  */
 void rnic_qp_close_soon(struct rnic_qp *qp)
 {

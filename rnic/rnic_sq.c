@@ -294,13 +294,14 @@ static bool sq_leaves(struct rnic_sq *sq)
 	return res;
 }
 
-/* For the timer: does TCP take what is left? */
-static void note_sent(struct rnic_qp *qp)
+/* For the timer: does TCP take what is left, or the peer answer our Reads? */
+static void note_moved(struct rnic_qp *qp)
 {
 	struct mpa_info info;
 
 	mpa_get_info(qp->sq.conn, &info);
-	WRITE_ONCE(qp->sent, info.tx_pos);
+	WRITE_ONCE(qp->moved,
+		   info.tx_pos + (qp->sq.reads ? info.rx_pos : 0));
 }
 
 /*
@@ -319,7 +320,7 @@ bool rnic_sq_run(struct rnic_qp *qp)
 			mpa_abort(sq->conn);
 	}
 	if (delayed_work_pending(&qp->timeout))
-		note_sent(qp);
+		note_moved(qp);
 	if (READ_ONCE(sq->lost))
 		rnic_fail(qp, sq->conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
 	sq->waiting = false;
@@ -335,7 +336,9 @@ bool rnic_sq_run(struct rnic_qp *qp)
 		if (sq->more)
 			break;
 		start = sq_start(qp, msg, &list);
-		sq->waiting = start == START_WAIT;
+		/* Completions are in order: one that fails lets Reads end. */
+		sq->waiting = start == START_WAIT ||
+			      (start == START_DONE && msg->status && sq->reads);
 		if (sq->waiting)
 			break;
 		sq->head++;

@@ -27,7 +27,8 @@ static bool fail_first(struct rnic_qp *qp)
 	if (qp->failed)
 		return false;
 	qp->failed_at = jiffies;
-	qp->failed = true;
+	/* Pairs with smp_load_acquire() in is_overdue(). */
+	smp_store_release(&qp->failed, true);
 	rnic_qp_set_state(qp, IB_QPS_ERR);
 	return true;
 }

@@ -263,7 +263,9 @@ static const struct row rows[] = {
 	{ "Read after LOCAL_INV", 1, "cIR.!", "1 2p" },
 	{ "error after a Send", 1, "cSXS.2T!", "1f 2p 3f" },
 	{ "error after a Send that is sent", 1, "cS.pXS.t!", "1 2p 3f" },
-	{ "error after a Read", 1, "cRXS.t!", "1f 2p 3f" },
+	{ "error after a Read", 1, "cRXS.1t.rk.!", "1 2p 3f" },
+	{ "error after a Read that is not answered", 1, "cRXS.1t.!",
+	  "1f 2f 3f" },
 	{ "error after unsignalled", 1, "cs.pX.t!", "2p" },
 	{ "flush, not connected", 1, "E", "" },
 	{ "flush of what comes after", 1, "ESsq", "1f 2f 3f" },
@@ -444,10 +446,12 @@ static void rest_test(struct kunit *test)
 
 struct late_row {
 	const char	*desc;
-	bool		progress;	/* TCP has taken octets */
+	bool		progress;	/* octets have moved */
 	bool		fails;
 	bool		long_ago;
 	bool		want;		/* it leaves */
+	bool		reads;		/* those of a Read Response */
+	bool		over;		/* meanwhile the connection has ended */
 };
 
 static const struct late_row late_rows[] = {
@@ -456,6 +460,9 @@ static const struct late_row late_rows[] = {
 	{ "error, no progress", .fails = true, .want = true },
 	{ "error, progress", .progress = true, .fails = true },
 	{ "error long ago, progress", true, true, true, true },
+	{ "FIN, a Read, progress", .progress = true, .reads = true },
+	{ "FIN, a Read, no progress", .reads = true, .want = true },
+	{ "over, progress", .progress = true, .over = true },
 };
 
 KUNIT_ARRAY_PARAM_DESC(late, late_rows, desc);
@@ -469,9 +476,9 @@ static void late_test(struct kunit *test)
 
 	rk_qp(rk, SQ_SIZE);
 	work = &rk->qp->timeout.work;
-	rk_mr(rk, PAGE_SIZE, 1, 0);
+	rk_mr(rk, PAGE_SIZE, 1, IB_ACCESS_LOCAL_WRITE);
 	rk_up(rk, 1, 1);
-	KUNIT_ASSERT_EQ(test, 0, post(rk, 'S'));
+	KUNIT_ASSERT_EQ(test, 0, post(rk, row->reads ? 'R' : 'S'));
 	KUNIT_ASSERT_EQ(test, 0, post(rk, 'S'));
 	rnic_sq_run(rk->qp);
 	if (row->fails)
@@ -480,12 +487,19 @@ static void late_test(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_SQD));
 	if (row->long_ago)
 		rk->qp->failed_at -= 60 * HZ;
-	if (row->progress)
+	if (row->progress && row->reads)
+		rk->conn.info.rx_pos++;
+	else if (row->progress)
 		rk->conn.info.tx_pos++;
 	rnic_sq_run(rk->qp);
+	if (row->over)
+		rnic_qp_down(rk->qp);
+	rnic_qp_close_cancel(rk->qp);
 	refcount_inc(&rk->qp->refs);
 	work->func(work);
 	KUNIT_EXPECT_EQ(test, row->want, rk->qp->sq.leave);
+	KUNIT_EXPECT_EQ(test, !row->want && !row->over,
+			delayed_work_pending(&rk->qp->timeout));
 }
 
 static struct kunit_case sq_cases[] = {
