@@ -125,6 +125,46 @@ enum mpa_flag {
 #define MPA_TX_NEVER	U32_MAX
 
 /**
+ * struct mpa_tx_lowered - the EMSS that TCP got in place of that of the path
+ * @emss: EMSS that mpa_tcp_lower_emss() gave TCP, or 0; mpa_mulpdu() reads
+ *	@emss, @path and @mtu without a lock
+ * @path: EMSS of the path
+ * @mtu: path MTU
+ * @window: largest window that the peer had announced
+ * @clamp: MSS that was negotiated, while TCP has @emss in its place; or 0
+ */
+struct mpa_tx_lowered {
+	u32	emss;
+	u32	path;
+	u32	mtu;
+	u32	window;
+	u32	clamp;
+};
+
+/**
+ * struct mpa_tx_series - FPDUs of equal length, for which the EMSS is lowered
+ * @size: octets of each of the last FPDUs
+ * @count: how many FPDUs of that length there were in a row; 0 if the EMSS must
+ *	be that of the path for the next one
+ * @pos: while @count is not 0, stream position after the last octet that is
+ *	not of the series: where it began, or after a zero-copy FPDU among it.
+ *	32 bits: a series of more than 4 GB counts as shorter, which does no
+ *	harm
+ * @need: how long a series must be to lower the EMSS: more after each that
+ *	ended, MPA_TX_NEVER if TCP has refused that EMSS
+ * @others: how many FPDUs in a row do not fill segments of the lowered EMSS
+ * @sources: each FPDU of the series is all that a source had
+ */
+struct mpa_tx_series {
+	u32	size;
+	u32	count;
+	u32	pos;
+	u32	need;
+	u32	others;
+	bool	sources;
+};
+
+/**
  * struct mpa_conn_tx - sending half
  * @queue: messages posted; protected by mpa_conn.lock
  * @sending: messages laid out or failed and not yet handed back, in order;
@@ -142,22 +182,8 @@ enum mpa_flag {
  * @sack_max: most octets that they can take; constant in MPA_STATE_FULL
  * @accecn: octets left for AccECN in each segment; constant in MPA_STATE_FULL
  * @emss: as mpa_tx_emss(), when mpa_conn.mulpdu was last looked at; or 0
- * @lowered: EMSS that mpa_tcp_lower_emss() gave TCP, or 0; mpa_mulpdu() reads
- *	@lowered, @whole and @mtu without a lock
- * @whole: EMSS of the path, in place of which TCP got @lowered
- * @mtu: path MTU for which TCP got @lowered
- * @window: largest window that the peer had announced when TCP got @lowered
- * @clamp: MSS that was negotiated, while TCP has @lowered in its place; or 0
- * @same: octets of each of the last FPDUs
- * @run: how many FPDUs of that length there were in a row; 0 if the EMSS must
- *	be that of the path for the next one
- * @run_pos: while @run is not 0, stream position after the last octet that is
- *	not of the run: where it began, or after a zero-copy FPDU among it.
- *	32 bits: a run of more than 4 GB counts as shorter, which does no harm
- * @need: how long a run must be to lower the EMSS: more after each that ended,
- *	MPA_TX_NEVER if TCP has refused that EMSS
- * @others: how many FPDUs in a row do not fill segments of @lowered
- * @sources: each FPDU of the run is all that a source had
+ * @lowered: what TCP got in place of the EMSS of the path
+ * @series: FPDUs of equal length
  * @may_send: FPDUs may be sent (CS-29)
  * @fin: TCP was asked to send its FIN
  * @busy: tcp_sendmsg_locked() is running: ignore the write_space() it causes
@@ -177,17 +203,8 @@ struct mpa_conn_tx {
 	u32			sack_max;
 	u32			accecn;
 	u32			emss;
-	u32			lowered;
-	u32			whole;
-	u32			mtu;
-	u32			window;
-	u32			clamp;
-	u32			same;
-	u32			run;
-	u32			run_pos;
-	u32			need;
-	u32			others;
-	bool			sources;
+	struct mpa_tx_lowered	lowered;
+	struct mpa_tx_series	series;
 	bool			may_send;
 	bool			fin;
 	bool			busy;

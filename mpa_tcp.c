@@ -51,11 +51,12 @@ int mpa_tcp_check(struct socket *sock)
 static bool mpa_tcp_is_stale(const struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
-	const struct mpa_conn_tx *t = &conn->tx;
+	const struct mpa_tx_lowered *low = &conn->tx.lowered;
 
-	return inet_csk(conn->sk)->icsk_pmtu_cookie != t->mtu ||
-	       tp->mss_cache != t->lowered ||
-	       (tp->max_window != t->window && t->whole >= t->window / 2) ||
+	return inet_csk(conn->sk)->icsk_pmtu_cookie != low->mtu ||
+	       tp->mss_cache != low->emss ||
+	       (tp->max_window != low->window &&
+		low->path >= low->window / 2) ||
 	       mpa_tcp_probes_mtu(conn->sk);
 }
 
@@ -78,7 +79,7 @@ u32 mpa_tcp_emss(struct mpa_conn *conn)
 		if (mtu != icsk->icsk_pmtu_cookie)
 			icsk->icsk_sync_mss(sk, mtu);
 	}
-	if (conn->tx.clamp && mpa_tcp_is_stale(conn))
+	if (conn->tx.lowered.clamp && mpa_tcp_is_stale(conn))
 		mpa_tcp_restore_emss(conn);
 	return tcp_sk(sk)->mss_cache;
 }
@@ -89,16 +90,16 @@ u32 mpa_tcp_emss(struct mpa_conn *conn)
  */
 u32 mpa_tcp_path_emss(const struct mpa_conn *conn)
 {
-	const struct mpa_conn_tx *t = &conn->tx;
+	const struct mpa_tx_lowered *low = &conn->tx.lowered;
 	u32 emss = READ_ONCE(tcp_sk(conn->sk)->mss_cache);
 	u32 mtu = READ_ONCE(inet_csk(conn->sk)->icsk_pmtu_cookie);
 
 	/* Pairs with smp_wmb() in mpa_tcp_lower_emss(). */
 	smp_rmb();
-	/* With another MTU the path may not allow t->whole. */
-	if (emss != READ_ONCE(t->lowered) || mtu != READ_ONCE(t->mtu))
+	/* With another MTU the path may not allow low->path. */
+	if (emss != READ_ONCE(low->emss) || mtu != READ_ONCE(low->mtu))
 		return emss;
-	return READ_ONCE(t->whole);
+	return READ_ONCE(low->path);
 }
 
 /*
@@ -111,25 +112,25 @@ u32 mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss)
 {
 	struct inet_connection_sock *icsk = inet_csk(conn->sk);
 	struct tcp_sock *tp = tcp_sk(conn->sk);
-	struct mpa_conn_tx *t = &conn->tx;
+	struct mpa_tx_lowered *low = &conn->tx.lowered;
 
 	mpa_tcp_restore_emss(conn);
 	if (emss >= tp->mss_cache || mpa_conn_reconnected(conn))
 		return tp->mss_cache;
-	t->clamp = tp->rx_opt.mss_clamp;
-	t->window = tp->max_window;
-	WRITE_ONCE(t->mtu, icsk->icsk_pmtu_cookie);
-	WRITE_ONCE(t->whole, tp->mss_cache);
-	WRITE_ONCE(t->lowered, emss);
+	low->clamp = tp->rx_opt.mss_clamp;
+	low->window = tp->max_window;
+	WRITE_ONCE(low->mtu, icsk->icsk_pmtu_cookie);
+	WRITE_ONCE(low->path, tp->mss_cache);
+	WRITE_ONCE(low->emss, emss);
 	/* Pairs with smp_rmb() in mpa_tcp_path_emss(). */
 	smp_wmb();
 	tp->rx_opt.mss_clamp = emss + icsk->icsk_ext_hdr_len +
 			       tp->tcp_header_len - sizeof(struct tcphdr);
-	icsk->icsk_sync_mss(conn->sk, t->mtu);
+	icsk->icsk_sync_mss(conn->sk, low->mtu);
 	/* net.ipv4.tcp_min_snd_mss may forbid it. */
 	if (tp->mss_cache != emss) {
 		mpa_tcp_restore_emss(conn);
-		t->need = MPA_TX_NEVER;
+		conn->tx.series.need = MPA_TX_NEVER;
 	}
 	return tp->mss_cache;
 }
@@ -141,18 +142,18 @@ u32 mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss)
 void mpa_tcp_restore_emss(struct mpa_conn *conn)
 {
 	struct inet_connection_sock *icsk = inet_csk(conn->sk);
-	struct mpa_conn_tx *t = &conn->tx;
+	struct mpa_tx_lowered *low = &conn->tx.lowered;
 
 	sock_owned_by_me(conn->sk);
 
-	if (!t->clamp)
+	if (!low->clamp)
 		return;
 	if (!mpa_conn_reconnected(conn)) {
-		tcp_sk(conn->sk)->rx_opt.mss_clamp = t->clamp;
+		tcp_sk(conn->sk)->rx_opt.mss_clamp = low->clamp;
 		icsk->icsk_sync_mss(conn->sk, icsk->icsk_pmtu_cookie);
 	}
-	t->clamp = 0;
-	WRITE_ONCE(t->lowered, 0);
+	low->clamp = 0;
+	WRITE_ONCE(low->emss, 0);
 }
 
 /*

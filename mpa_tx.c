@@ -396,21 +396,21 @@ static void mpa_tx_look(struct mpa_conn *conn, bool hole)
  */
 static u32 mpa_tx_filled_emss(const struct mpa_conn *conn, u32 path)
 {
-	const struct mpa_conn_tx *t = &conn->tx;
+	const struct mpa_tx_series *s = &conn->tx.series;
 
-	if (t->run < t->need || t->same > path || conn->terms.markers_tx ||
+	if (s->count < s->need || s->size > path || conn->terms.markers_tx ||
 	    mpa_tx_sack(conn))
 		return round_down(path, MPA_ALIGN);
-	return rounddown(path, t->same);
+	return rounddown(path, s->size);
 }
 
 /*
  * Socket lock held. Give TCP the EMSS that the FPDUs fill. TCP cuts by it also
  * what it has not sent, and what it sends again. So it may be rounded at any
  * time, since segments are not filled yet; lowered while all that TCP has are
- * FPDUs of the run; and raised when all of it was sent. Returns the EMSS, which
- * was @emss, while the path allows @path; or 0 if MPA must wait until all was
- * sent: the next FPDU needs the higher one.
+ * FPDUs of the series; and raised when all of it was sent. Returns the EMSS,
+ * which was @emss, while the path allows @path; or 0 if MPA must wait until all
+ * was sent: the next FPDU needs the higher one.
  */
 static u32 mpa_tx_set_emss(struct mpa_conn *conn, u32 emss, u32 path)
 {
@@ -421,10 +421,10 @@ static u32 mpa_tx_set_emss(struct mpa_conn *conn, u32 emss, u32 path)
 	if (want == emss || mpa_tcp_probes_mtu(sk))
 		return emss;
 	if (want < round_down(path, MPA_ALIGN) && want < emss &&
-	    mpa_tcp_unacked(sk) > (u32)t->pos - t->run_pos)
+	    mpa_tcp_unacked(sk) > (u32)t->pos - t->series.pos)
 		return emss;
 	if (want > emss && mpa_tcp_unsent(sk))
-		return t->run ? emss : 0;
+		return t->series.count ? emss : 0;
 	return mpa_tcp_lower_emss(conn, want);
 }
 
@@ -481,7 +481,7 @@ void mpa_tx_begin(struct mpa_conn *conn)
 	WRITE_ONCE(conn->tx.ooopack, tcp_sk(sk)->rcv_ooopack);
 	WRITE_ONCE(conn->tx.sack_max, mpa_tcp_options_max(sk));
 	WRITE_ONCE(conn->tx.accecn, mpa_tcp_accecn_octets(sk));
-	conn->tx.need = MPA_TX_RUN;
+	conn->tx.series.need = MPA_TX_SERIES;
 	conn->mulpdu = mpa_mulpdu_of(mpa_tx_fits(conn, mpa_tcp_emss(conn)),
 				     conn->terms.markers_tx);
 	release_sock(sk);

@@ -427,17 +427,18 @@ static void mpa_train_note(struct mpa_conn_tx *t, u32 size,
 			   const struct mpa_tx *tx)
 {
 	bool fills = !t->train->narrow || t->train->emss % size == 0;
+	struct mpa_tx_series *s = &t->series;
 
-	if (tx->state & MPA_MSG_LONG || size != t->same ||
-	    t->sources != mpa_tx_is_source(tx))
-		t->run = 0;
-	if (!t->run)
-		t->run_pos = t->train->enc.pos - size;
-	if (!(tx->state & MPA_MSG_LONG) && t->run < MPA_TX_NEVER - 1)
-		t->run++;
-	t->sources = mpa_tx_is_source(tx);
-	t->same = size;
-	t->others = fills ? 0 : t->others + 1;
+	if (tx->state & MPA_MSG_LONG || size != s->size ||
+	    s->sources != mpa_tx_is_source(tx))
+		s->count = 0;
+	if (!s->count)
+		s->pos = t->train->enc.pos - size;
+	if (!(tx->state & MPA_MSG_LONG) && s->count < MPA_TX_NEVER - 1)
+		s->count++;
+	s->sources = mpa_tx_is_source(tx);
+	s->size = size;
+	s->others = fills ? 0 : s->others + 1;
 }
 
 /* Account for an FPDU of @size octets that has been laid out. */
@@ -536,12 +537,12 @@ static u32 mpa_train_exact(const struct mpa_train *train)
 }
 
 /* Add @n ULPDUs that each fill a segment. */
-static void mpa_train_add_run(struct mpa_conn *conn, u32 n)
+static void mpa_train_add_full(struct mpa_conn *conn, u32 n)
 {
 	struct mpa_train *train = conn->tx.train;
 
 	mpa_record_add(train, train->open, n * train->emss, n);
-	conn->tx.run = 0;
+	conn->tx.series.count = 0;
 }
 
 /* How many segments there is room for in the train. */
@@ -580,7 +581,7 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 			break;
 		}
 	}
-	mpa_train_add_run(conn, n);
+	mpa_train_add_full(conn, n);
 	if (n || !(tx->state & MPA_MSG_LAST))
 		tx->state |= MPA_MSG_LONG;
 	if (ret < 0 || tx->state & MPA_MSG_CUT || !(tx->state & MPA_MSG_LAST))
@@ -625,7 +626,7 @@ static void mpa_train_cut_run(struct mpa_conn *conn, struct mpa_tx *tx)
 					tx->len, train->emss, most);
 	tx->cut += train->cut.count - count;
 	tx->len -= train->cut.count - count;
-	mpa_train_add_run(conn, n);
+	mpa_train_add_full(conn, n);
 	if (n)
 		tx->state |= MPA_MSG_LONG;
 }
@@ -691,9 +692,9 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (err)
 		return err;
 	mpa_train_add(train, record, size);
-	/* One for zero copy has an skb of its own: it is of no run. */
+	/* One for zero copy has an skb of its own: it is of no series. */
 	if (zc)
-		conn->tx.run_pos = enc->pos;
+		conn->tx.series.pos = enc->pos;
 	else
 		mpa_train_note(&conn->tx, size, tx);
 	tx->state &= ~MPA_MSG_CUT;
@@ -723,27 +724,27 @@ static bool mpa_train_suits(const struct mpa_conn *conn,
 
 	/* A source fills any segment, unless its only ULPDU is shorter. */
 	if (mpa_tx_is_source(tx))
-		return conn->tx.sources && !(tx->state & MPA_MSG_LONG);
+		return conn->tx.series.sources && !(tx->state & MPA_MSG_LONG);
 	return mpa_fpdu_size(train->enc.pos, tx->hdr_len + tx->len, false) <=
 	       train->emss;
 }
 
 /*
  * True if the EMSS that was lowered is not for @tx, or was not for many FPDUs
- * before. Then mpa_tx_set_emss() ends that. Each time, the next run must be
+ * before. Then mpa_tx_set_emss() ends that. Each time, the next series must be
  * longer.
  */
 static bool mpa_train_is_outgrown(struct mpa_conn *conn,
 				  const struct mpa_tx *tx)
 {
-	struct mpa_conn_tx *t = &conn->tx;
+	struct mpa_tx_series *s = &conn->tx.series;
 
-	if (!t->train->narrow ||
-	    (t->others < MPA_TX_RUN && mpa_train_suits(conn, tx)))
+	if (!conn->tx.train->narrow ||
+	    (s->others < MPA_TX_SERIES && mpa_train_suits(conn, tx)))
 		return false;
-	t->run = 0;
-	t->others = 0;
-	t->need = min(2 * t->need, MPA_TX_RUN_MAX);
+	s->count = 0;
+	s->others = 0;
+	s->need = min(2 * s->need, MPA_TX_SERIES_MAX);
 	return true;
 }
 

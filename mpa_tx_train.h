@@ -8,8 +8,8 @@
 #include <linux/uio.h>
 #include "mpa_fpdu.h"
 
-#define MPA_TX_RUN		32	/* equal FPDUs that lower the EMSS */
-#define MPA_TX_RUN_MAX		1024	/* that many, after many changes */
+#define MPA_TX_SERIES		32	/* equal FPDUs that lower the EMSS */
+#define MPA_TX_SERIES_MAX	1024	/* that many, after many changes */
 #define MPA_TRAIN_RECORDS	48
 #define MPA_TRAIN_BVECS		64
 #define MPA_TRAIN_KVECS		128

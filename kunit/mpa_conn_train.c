@@ -441,7 +441,7 @@ static void train_same_length(struct conn_test *t)
 	u32 emss = TRAIN_EMSS, i;
 	struct conn_msg *msg;
 
-	/* one more than MPA_TX_RUN */
+	/* one more than MPA_TX_SERIES */
 	conn_post_many(t, 33, 1408);
 	train_take_messages(t, tr, 33);
 	train_mark(t, tr);
@@ -583,7 +583,7 @@ static void train_same_behind(struct conn_test *t)
 	struct sock *sk = t->sock[0]->sk;
 
 	train_pace(t, 200000);
-	t->a.conn->tx.need = 8;
+	t->a.conn->tx.series.need = 8;
 	conn_post_many(t, 20, TRAIN_FULL);
 	conn_post_many(t, 80, 1408);
 	train_take_messages(t, tr, 100);
@@ -603,7 +603,7 @@ static void train_same_zerocopy(struct conn_test *t)
 
 	train_pace(t, 100000);
 	/* Not reached before that one */
-	t->a.conn->tx.need = CONN_PAGES;
+	t->a.conn->tx.series.need = CONN_PAGES;
 	for (i = 0; i < 120; i++)
 		list_add_tail(i == CONN_PAGES - 1 ?
 			      &conn_page_msg(t, TRAIN_FULL)->tx.list :
@@ -622,7 +622,7 @@ static void train_same_kept(struct conn_test *t)
 	u32 i;
 
 	/* With markers an FPDU of 1010 octets has always two: 1024. */
-	t->a.conn->tx.need = CONN_PAGES / 2;
+	t->a.conn->tx.series.need = CONN_PAGES / 2;
 	for (i = 0; i < CONN_PAGES; i++)
 		list_add_tail(conn_arg(t) ? &conn_msg(t, 1010)->tx.list :
 					    &conn_page_msg(t, 1408)->tx.list,
