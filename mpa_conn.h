@@ -171,7 +171,6 @@ struct mpa_tx_series {
  *	this and all that follows is written by the runner only
  * @cur: message being laid out, or NULL
  * @train: FPDUs not yet taken by TCP, or NULL
- * @frag: page fragment being filled
  * @pos: stream position after the last octet laid out or gathered
  * @sent: stream position after the last octet given to TCP
  * @ooopack: tcp_sock.rcv_ooopack when a hole was last seen; mpa_mulpdu() reads
@@ -194,7 +193,6 @@ struct mpa_conn_tx {
 	struct list_head	sending;
 	struct mpa_tx		*cur;
 	struct mpa_train	*train;
-	struct page_frag	frag;
 	u64			pos;
 	atomic64_t		sent;
 	u32			ooopack;
@@ -647,6 +645,9 @@ int mpa_nl_register(void);
 void mpa_nl_unregister(void);
 void mpa_nl_established(struct mpa_conn *conn);
 void mpa_nl_ended(struct mpa_conn *conn);
+
+/* mpa_tx_train.c APIs: */
+void mpa_frag_exit(void);
 
 /* mpa_tx.c APIs: */
 void mpa_tx_begin(struct mpa_conn *conn);

@@ -111,6 +111,7 @@ static void __exit mpa_exit(void)
 	mpa_sk_exit();
 	mpa_conn_exit();
 	mpa_net_exit_none();
+	mpa_frag_exit();
 	mpa_crc_exit();
 }
 

@@ -115,14 +115,6 @@ bool mpa_tx_pending(struct mpa_conn *conn)
 	return conn->tx.train || mpa_tx_queued(conn);
 }
 
-/* An idle connection keeps no memory for sending. */
-static void mpa_tx_drop_frag(struct mpa_conn *conn)
-{
-	if (conn->tx.frag.page)
-		put_page(conn->tx.frag.page);
-	conn->tx.frag.page = NULL;
-}
-
 /*
  * Stop sending. Each message that TCP has not taken whole fails with @err; in
  * MPA_STATE_CLOSED so does each other one that has not been handed back. They
@@ -135,7 +127,6 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
 	struct mpa_tx *tx;
 
 	mpa_train_drop(conn);
-	mpa_tx_drop_frag(conn);
 	if (t->cur)
 		list_add_tail(&t->cur->list, &t->sending);
 	t->cur = NULL;
@@ -597,8 +588,6 @@ bool mpa_tx_run(struct mpa_conn *conn)
 		mpa_conn_fail(conn, MPA_REASON_ABORTED, -ENOMEM);
 		return false;
 	}
-	if (!mpa_tx_pending(conn))
-		mpa_tx_drop_frag(conn);
 	return !err && conn->tx.may_send && !conn->tx.err &&
 	       mpa_tx_pending(conn);
 }

@@ -10,6 +10,7 @@
  * EMSS ends the record, with MSG_EOR: its skb gets no octets of another record.
  */
 #include <linux/mm.h>
+#include <linux/percpu.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/unaligned.h>
@@ -18,6 +19,57 @@
 
 #define MPA_TRAIN_GATHER	512	/* least mpa_tx.len to gather */
 #define MPA_TRAIN_SHORT	256	/* longest FPDU to copy, of those gathered */
+
+/*
+ * A page fragment for each CPU, for octets to send. TCP keeps all of a page
+ * until the last octet in it is acknowledged, and counts only the octets. So
+ * connections share pages, as sockets share those of a task. With fragments of
+ * its own a connection would keep a page while it is idle; or, if it dropped
+ * it, a peer that withholds ACKs would pin a page by each short FPDU.
+ */
+static DEFINE_PER_CPU(struct page_frag, mpa_frags);
+
+/* Take the fragment of this CPU, maybe none, until mpa_frag_give(). */
+void mpa_frag_take(struct page_frag *frag)
+{
+	struct page_frag *here = get_cpu_ptr(&mpa_frags);
+
+	*frag = *here;
+	here->page = NULL;
+	put_cpu_ptr(&mpa_frags);
+}
+
+/*
+ * Leave @frag to this CPU. Drop it if another was left meanwhile; or if it is of
+ * the memory reserves: skbs of most sockets that had it would be dropped.
+ */
+void mpa_frag_give(struct page_frag *frag)
+{
+	struct page_frag *here;
+
+	if (!frag->page)
+		return;
+	here = get_cpu_ptr(&mpa_frags);
+	if (!here->page && !page_is_pfmemalloc(frag->page))
+		swap(*here, *frag);
+	put_cpu_ptr(&mpa_frags);
+	if (frag->page)
+		put_page(frag->page);
+	frag->page = NULL;
+}
+
+/* Module unload: no connection is left. */
+void mpa_frag_exit(void)
+{
+	struct page_frag *frag;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		frag = per_cpu_ptr(&mpa_frags, cpu);
+		if (frag->page)
+			put_page(frag->page);
+	}
+}
 
 void mpa_train_drop(struct mpa_conn *conn)
 {
@@ -80,7 +132,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.nr = 0;
 	train->enc.bv = train->bv;
 	train->enc.max = MPA_TRAIN_BVECS;
-	train->enc.frag = conn->tx.frag;
+	mpa_frag_take(&train->enc.frag);
 	train->enc.refill = mpa_train_refill;
 	train->enc.kv = train->kv;
 	train->enc.kv_next = train->kv;
@@ -785,7 +837,7 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
 			break;
 	}
 
-	conn->tx.frag = train->enc.frag;
+	mpa_frag_give(&train->enc.frag);
 	conn->tx.pos = train->enc.pos;
 	if (!train->nr) {
 		mpa_train_drop(conn);

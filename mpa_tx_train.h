@@ -121,6 +121,8 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
 		    bool alone);
 void mpa_train_drop(struct mpa_conn *conn);
 void mpa_tx_ubuf_put(struct mpa_tx *tx);
+void mpa_frag_take(struct page_frag *frag);
+void mpa_frag_give(struct page_frag *frag);
 
 static inline bool mpa_tx_is_source(const struct mpa_tx *tx)
 {

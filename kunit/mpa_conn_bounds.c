@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Memory and time that a peer can take from one connection: FPDUs that must be
- * copied, and FPDUs passed out of order that the stream reaches in many pieces.
+ * copied, FPDUs passed out of order that the stream reaches in many pieces, and
+ * FPDUs that the peer does not acknowledge.
  */
 #include <net/tcp.h>
 #include "mpa_conn_ooo.h"
@@ -10,6 +11,15 @@ enum {
 	BOUNDS_COPY_MIN	= 256,
 	BOUNDS_STEPS	= 1024,		/* FPDUs stepped over in one hold */
 	BOUNDS_PIECE	= 16,
+	BOUNDS_UNACKED	= 100,		/* messages */
+	BOUNDS_PAGES	= 256,
+};
+
+/* Pages that TCP keeps for what it has not sent, or not had acknowledged */
+struct bounds_pages {
+	struct page	*page[BOUNDS_PAGES];
+	u32		nr;
+	size_t		octets;		/* of memory, not of the stream */
 };
 
 /* What other connections of the namespace take */
@@ -303,6 +313,75 @@ static void bounds_passed_many(struct conn_test *t)
 	gap_alive(t);
 }
 
+static void bounds_add_page(struct bounds_pages *pages, struct page *page)
+{
+	u32 i;
+
+	page = compound_head(page);
+	for (i = 0; i < pages->nr; i++)
+		if (pages->page[i] == page)
+			return;
+	if (pages->nr == BOUNDS_PAGES)
+		return;
+	pages->page[pages->nr++] = page;
+	pages->octets += page_size(page);
+}
+
+static void bounds_add_skb(struct bounds_pages *pages, struct sk_buff *skb)
+{
+	int i;
+
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++)
+		bounds_add_page(pages,
+				skb_frag_page(&skb_shinfo(skb)->frags[i]));
+}
+
+/* Socket lock held. */
+static void bounds_add_all(struct bounds_pages *pages, struct sock *sk)
+{
+	struct sk_buff *skb;
+
+	skb_rbtree_walk(skb, &sk->tcp_rtx_queue)
+		bounds_add_skb(pages, skb);
+	skb_queue_walk(&sk->sk_write_queue, skb)
+		bounds_add_skb(pages, skb);
+}
+
+/*
+ * The peer withholds its ACKs, while messages are posted one at a time. TCP's
+ * references keep whole pages, of which each message takes but a part; @arg:
+ * the connection sends markers, so that MPA lays the FPDUs out.
+ */
+static void bounds_unacked(struct conn_test *t)
+{
+	struct bounds_pages *pages;
+	struct sock *sk;
+	u32 i;
+
+	pages = kunit_kzalloc(t->test, sizeof(*pages), GFP_KERNEL);
+	ASSERT_NOT_NULL(t, pages);
+	conn_buffers(t, 0, SZ_1M);
+	t->opts.maxseg = 1460;
+	conn_open(t, CONN_INITIATOR, 0, PEER_C | (conn_arg(t) ? PEER_M : 0));
+	conn_settle(&t->a);
+	sk = t->sock[0]->sk;
+	mpa_peer_stop(&t->peer);
+	for (i = 0; i < BOUNDS_UNACKED; i++) {
+		conn_post(t, 300);
+		CONN_WAIT(t, &t->a, EV_DONE, i + 1);
+	}
+	lock_sock(sk);
+	bounds_add_all(pages, sk);
+	EXPECT_GE(t, tcp_sk(sk)->write_seq - tcp_sk(sk)->snd_una,
+		  300 * BOUNDS_UNACKED);
+	EXPECT_GT(t, pages->nr, 0);
+	EXPECT_LE(t, pages->octets, 2 * sk->sk_wmem_queued + SZ_64K);
+	release_sock(sk);
+	mpa_peer_continue(&t->peer);
+	for (i = 0; i < BOUNDS_UNACKED; i++)
+		conn_expect_tx(t, 300);
+}
+
 static const struct conn_row bounds_rows[] = {
 	{ "a copied FPDU takes memory as it arrives", bounds_copied, false },
 	{ "a copied FPDU arrives, net.mpa.rx_mem_max used up",
@@ -325,6 +404,8 @@ static const struct conn_row bounds_rows[] = {
 	{ "an FPDU in many pieces that a process may write to",
 	  bounds_shared_pieces, .slow = true },
 	{ "3072 passed FPDUs reached at once", bounds_passed_many },
+	{ "a peer that sends no ACK", bounds_unacked, false },
+	{ "a peer that sends no ACK, markers", bounds_unacked, true },
 };
 
 CONN_ROWS(bounds);

@@ -35,7 +35,8 @@ static void send_lengths(struct conn_test *t)
 	EXPECT_EQ(t, info.tx_pos, t->in_pos);
 	conn_expect_silence(t);
 	/* An idle connection keeps no memory for sending. */
-	EXPECT_NULL(t, t->a.conn->tx.frag.page);
+	EXPECT_NULL(t, t->a.conn->tx.train);
+	EXPECT_NULL(t, t->sock[0]->sk->sk_frag.page);
 }
 
 static void send_refused(struct conn_test *t, struct conn_msg *msg, int err)

@@ -849,6 +849,16 @@ static void train_put_page(void *page)
 	put_page(page);
 }
 
+/* The CPU's page fragment goes on to another page: an FPDU has filled it. */
+static void train_fill_frag(struct conn_test *t)
+{
+	struct conn_msg *msg = conn_msg(t, 40000);
+
+	msg->tx.flags = MPA_TX_COPY;
+	conn_send(t, msg);
+	conn_expect_tx(t, 40000);
+}
+
 /* MPA drops all references on the pages of a train once TCP has taken it. */
 static void train_page_refs(struct conn_test *t)
 {
@@ -872,6 +882,10 @@ static void train_page_refs(struct conn_test *t)
 	mpa_peer_continue(&t->peer);
 	train_take_messages(t, tr, 80);
 	conn_expect_done(t, &t->a, 80, 0);
+	for_each_online_cpu(cpu) {
+		set_cpus_allowed_ptr(current, cpumask_of(cpu));
+		train_fill_frag(t);
+	}
 	/* A CPU frees skbs that another CPU read once it receives a packet. */
 	for_each_online_cpu(cpu) {
 		set_cpus_allowed_ptr(current, cpumask_of(cpu));
