@@ -487,6 +487,12 @@ static void mpa_cm_options(struct mpa_conn *conn)
 	lock_sock(sk);
 	/* With a higher value TCP would not report the first octets. */
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	/*
+	 * A task that stands in for the work item may be about to copy octets
+	 * of another socket to its page fragment: in a page fault, or in memory
+	 * reclaim. See mpa_tx_give().
+	 */
+	sk->sk_use_task_frag = false;
 	if (conn->conn_flags & MPA_F_MEMALLOC)
 		mpa_tcp_memalloc(sk);
 	release_sock(sk);

@@ -193,21 +193,29 @@ static int mpa_tx_add_pages(struct sk_buff *skb, struct iov_iter *from,
  * Socket lock held. Give @len octets to TCP. Returns as tcp_sendmsg_locked(),
  * but -ENOMEM in place of -EAGAIN if TCP has no memory: there may be no ACK to
  * wait for. sk_write_space() is ignored during the call: TCP calls it at once
- * in that case, which would requeue the work item at once and spin.
+ * in that case, which would requeue the work item at once and spin. What TCP
+ * copies it copies to the fragment of the CPU, so that the socket has none when
+ * it is idle, unless another user of it has left one there.
  */
 int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len)
 {
+	struct sock *sk = conn->sk;
+	struct page_frag own;
 	int n;
 
-	sock_owned_by_me(conn->sk);
+	sock_owned_by_me(sk);
 
 	/* The next round ends the connection. */
 	if (mpa_conn_reconnected(conn))
 		return -EAGAIN;
 	WRITE_ONCE(conn->tx.busy, true);
-	n = tcp_sendmsg_locked(conn->sk, msg, len);
+	own = sk->sk_frag;
+	mpa_frag_take(&sk->sk_frag);
+	n = tcp_sendmsg_locked(sk, msg, len);
+	mpa_frag_give(&sk->sk_frag);
+	sk->sk_frag = own;
 	WRITE_ONCE(conn->tx.busy, false);
-	return n == -EAGAIN && sk_stream_memory_free(conn->sk) ? -ENOMEM : n;
+	return n == -EAGAIN && sk_stream_memory_free(sk) ? -ENOMEM : n;
 }
 
 /* Socket lock held. Give the next @len octets of a record to TCP. */

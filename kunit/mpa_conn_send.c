@@ -504,6 +504,50 @@ static void send_memalloc(struct conn_test *t)
 	release_sock(sk);
 }
 
+/*
+ * mpa_send_now() leaves the page fragment of its task alone: the task may be
+ * about to write to it, for another socket. @arg: MPA_F_*
+ */
+static void send_task_frag(struct conn_test *t)
+{
+	struct page_frag saved, used;
+	struct conn_msg *msg;
+	struct page *page;
+	struct sock *sk;
+	int err;
+
+	conn_open(t, CONN_INITIATOR, conn_arg(t), PEER_C);
+	conn_settle(&t->a);
+	sk = t->sock[0]->sk;
+	EXPECT_FALSE(t, sk->sk_use_task_frag);
+	msg = conn_msg(t, 100);
+	page = alloc_page(GFP_KERNEL);
+	ASSERT_NOT_NULL(t, page);
+
+	saved = current->task_frag;
+	/* With another reference, so that it is not filled from its start. */
+	get_page(page);
+	current->task_frag = (struct page_frag){
+		.page = page, .offset = 64, .size = PAGE_SIZE,
+	};
+	err = mpa_send_now(t->a.conn, &msg->tx);
+	used = current->task_frag;
+	current->task_frag = saved;
+	EXPECT_EQ(t, err, 0);
+	EXPECT_PTR_EQ(t, used.page, page);
+	EXPECT_EQ(t, used.offset, 64);
+	put_page(page);
+	put_page(page);
+
+	/* It was sent in this task, and an idle socket keeps no page. */
+	CONN_COUNT(t, &t->a, EV_DONE, 1);
+	conn_expect_tx(t, 100);
+	conn_settle(&t->a);
+	EXPECT_NULL(t, sk->sk_frag.page);
+	conn_detach(t, &t->a);
+	EXPECT_TRUE(t, sk->sk_use_task_frag);
+}
+
 /* The MULPDU by the formulas of RFC 5044 section 4.5. */
 static u32 send_formula(u32 emss, bool markers)
 {
@@ -929,6 +973,9 @@ static const struct conn_row send_rows[] = {
 	{ "backpressure", send_backpressure },
 	{ "posting with BH off", send_atomic },
 	{ "reclaim-safe", send_memalloc },
+	{ "the task's page fragment", send_task_frag, 0 },
+	{ "the task's page fragment, reclaim-safe",
+	  send_task_frag, MPA_F_MEMALLOC },
 	{ "SZ-01 SZ-03 SZ-06 SZ-09 SZ-15 SZ-16 SZ-19 SZ-20: MULPDU",
 	  send_mulpdu, false },
 	{ "SZ-01 SZ-03 SZ-06 SZ-08 SZ-15 SZ-16 SZ-19 SZ-20: MULPDU, markers",
