@@ -525,6 +525,9 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 	struct tcp_sock *tp = tcp_sk(sk);
 	LIST_HEAD(done);
 
+	/* The FPDU that was wrong or cut short may have been copied. */
+	if (!conn->rx.discarded)
+		mpa_rx_drop(conn);
 	lock_sock(sk);
 	mpa_batch_reap(conn, &done);
 	conn->rx.owed = 0;

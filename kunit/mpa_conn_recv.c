@@ -204,14 +204,25 @@ static void recv_window_truncated(struct conn_test *t)
 	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), 0);
 }
 
+/* Its copy is not kept after ended(), and the detach does not reset TCP. */
 static void recv_window_crc(struct conn_test *t)
 {
-	u32 size = recv_half(t);
+	unsigned long resets;
+	u32 size;
 
+	size = recv_half(t);
+	EXPECT_GT(t, t->a.conn->rx.capacity, 0);
 	t->buf[size - 100] ^= 1;
 	conn_write(t, t->buf + size - RECV_HALF, RECV_HALF);
 	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
 	CONN_COUNT(t, &t->a, EV_ULPDUS, 0);
+	conn_settle(&t->a);
+	EXPECT_NULL(t, t->a.conn->rx.copy);
+	EXPECT_EQ(t, t->a.conn->rx.capacity, 0);
+	EXPECT_EQ(t, percpu_counter_sum(&t->mn->rx_mem), 0);
+	resets = conn_counter(t, MPA_MIB_RESETS);
+	conn_detach(t, &t->a);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_RESETS), resets);
 }
 
 /* Part of an FPDU was consumed but not delivered: the detach resets TCP. */
