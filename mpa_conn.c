@@ -652,17 +652,23 @@ EXPORT_SYMBOL_GPL(mpa_hold);
  * mpa_resume() - begin or continue delivery
  * @conn: connection; full operation begins on hold
  *
- * RFC 5044 section 7.1.2: the consumer enables receiving when it is ready.
+ * RFC 5044 section 7.1.2: the consumer enables receiving when it is ready. No
+ * effect if delivery is not on hold.
  *
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
  */
 void mpa_resume(struct mpa_conn *conn)
 {
-	mpa_conn_get(conn);
+	bool kick;
+
 	spin_lock_bh(&conn->lock);
-	clear_bit(MPA_CONN_HOLD, &conn->flags);
+	/* One that each run() calls must not ask for another. */
+	kick = test_and_clear_bit(MPA_CONN_HOLD, &conn->flags);
+	if (kick)
+		mpa_conn_get(conn);
 	spin_unlock_bh(&conn->lock);
-	mpa_conn_kick_put(conn);
+	if (kick)
+		mpa_conn_kick_put(conn);
 }
 EXPORT_SYMBOL_GPL(mpa_resume);

@@ -275,7 +275,7 @@ static void borrow_reconnected(struct conn_test *t)
 	if (at == BORROW_BLOCKED)
 		mpa_consumer_put(&t->a, 0);
 	else
-		mpa_resume(t->a.conn);
+		mpa_kick(t->a.conn);
 	borrow_reconnect_waiting(t);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	EXPECT_EQ(t, conn_unread(t), BORROW_UNREAD);

@@ -336,7 +336,7 @@ static void end_once(struct conn_test *t)
 	conn_settle(&t->a);
 	t->a.conn->rx.seq -= 100;	/* octets that TCP no longer has */
 	t->a.conn->mulpdu++;
-	mpa_resume(t->a.conn);
+	mpa_kick(t->a.conn);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	conn_settle(&t->a);
 	EXPECT_EQ(t, t->a.err, -EFAULT);

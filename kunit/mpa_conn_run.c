@@ -218,6 +218,25 @@ static void run_shuts(struct conn_test *t)
 	EXPECT_LE(t, run_calls(t) - before, 3);
 }
 
+static void run_resume(struct conn_test *t)
+{
+	mpa_resume(t->a.conn);
+}
+
+/* Nor is a run() that resumes delivery each time. */
+static void run_resumes(struct conn_test *t)
+{
+	u32 before;
+
+	run_open(t);
+	t->run.hook = run_resume;
+	before = run_calls(t);
+	mpa_kick(t->a.conn);
+	EXPECT_TRUE(t, CONN_UNTIL(run_calls(t) > before));
+	msleep(50);
+	EXPECT_LE(t, run_calls(t) - before, 2);
+}
+
 /* Not after closed(). */
 static void run_closed(struct conn_test *t)
 {
@@ -462,6 +481,7 @@ static const struct conn_row run_rows[] = {
 	{ "run() on hold, and after ended()", run_halves },
 	{ "run() at once on hold, and after ended()", run_halves, RUN_NOW },
 	{ "run() closes its half each time", run_shuts },
+	{ "run() resumes delivery each time", run_resumes },
 	{ "no run() after closed()", run_closed },
 	{ "no run() at once after closed()", run_closed, RUN_NOW },
 	{ "run() detaches", run_leaves },
