@@ -539,7 +539,8 @@ static int connect_check(const struct mpa_sock_params *params)
  * The caller holds a reference on the namespace, or knows that it stays; the
  * socket has one of its own. The consumer closes the socket with
  * sock_release(). Without start, its callbacks and sk_user_data are those of
- * TCP when done() is called.
+ * TCP when done() is called. TCP_FASTOPEN_CONNECT is off, whatever setup() has
+ * set: the socket of done() is connected.
  *
  * done() may run before this function returns. The returned handle stays
  * valid until mpa_connect_close(), which must be called exactly once for every

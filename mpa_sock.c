@@ -7,6 +7,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/net.h>
+#include <linux/tcp.h>
 #include <net/ipv6.h>
 #include <net/mpa.h>
 #include <net/sock.h>
@@ -76,6 +77,17 @@ static int sock_bind_dev(struct sock *sk, const struct mpa_sock_params *params)
 	return err;
 }
 
+/*
+ * setup() may have set TCP_FASTOPEN_CONNECT: TCP would only seem to connect,
+ * and send its SYN with the first octets. mpa_attach() refuses such a socket.
+ */
+static void sock_connect_at_once(struct sock *sk)
+{
+	lock_sock(sk);
+	tcp_sk(sk)->fastopen_connect = 0;
+	release_sock(sk);
+}
+
 static int sock_configure(struct socket *sock,
 			  const struct mpa_sock_params *params, bool listen)
 {
@@ -90,6 +102,8 @@ static int sock_configure(struct socket *sock,
 	err = sock_bind_dev(sk, params);
 	if (!err && params->setup)
 		err = params->setup(sock, params->ctx);
+	if (!listen)
+		sock_connect_at_once(sk);
 	if (err || local.ss_family == AF_UNSPEC)
 		return err;
 	return kernel_bind(sock, mpa_sockaddr(&local),

@@ -56,6 +56,8 @@ static int sock_setup(struct socket *sock, void *ctx)
 	if (s->setup_err)
 		return s->setup_err;
 	s->made = sock;
+	if (s->hook)
+		s->hook(s);
 	if (s->reuseport)
 		sock_set_reuseport(sock->sk);
 	WRITE_ONCE(sock->sk->sk_priority, 5);
@@ -216,6 +218,39 @@ static void sock_fastopen(struct conn_test *t)
 	ASSERT_TRUE(t, conn_sock_wait(s, &s->accepted, 1));
 	EXPECT_EQ(t, inet_sk_state_load(s->server->sk), TCP_ESTABLISHED);
 	EXPECT_EQ(t, inet_sk_state_load(s->client->sk), TCP_ESTABLISHED);
+}
+
+/* In setup(): TCP is to connect with the first octets that are sent. */
+static void sock_defer_connect(struct conn_sock *s)
+{
+	int on = 1;
+
+	s->setup_err = s->made->ops->setsockopt(s->made, SOL_TCP,
+						TCP_FASTOPEN_CONNECT,
+						KERNEL_SOCKPTR(&on),
+						sizeof(on));
+}
+
+/* setup() has TCP put the connect off: done() gets one that is connected. */
+static void sock_fastopen_deferred(struct conn_test *t)
+{
+	struct conn_sock *s = &t->helper;
+	struct net *net = &init_net;
+	u16 port;
+	int err;
+
+	sock_old_fastopen = net->ipv4.sysctl_tcp_fastopen;
+	err = kunit_add_action_or_reset(t->test, sock_restore_fastopen, net);
+	ASSERT_EQ(t, err, 0);
+	/* for clients, without a cookie */
+	WRITE_ONCE(net->ipv4.sysctl_tcp_fastopen, 0x5);
+	port = sock_listen(t);
+	s->hook = sock_defer_connect;
+	sock_connect(t, port);
+	conn_expect_done_sock(t, 0);
+	EXPECT_EQ(t, s->setup_err, 0);
+	EXPECT_EQ(t, inet_sk_state_load(s->client->sk), TCP_ESTABLISHED);
+	ASSERT_TRUE(t, conn_sock_wait(s, &s->accepted, 1));
 }
 
 /* The listener is closed: done() reports -ECONNREFUSED. */
@@ -458,6 +493,7 @@ static const struct conn_row sock_rows[] = {
 	  sock_connect_listen, true },
 	{ "reclaim-safe", sock_memalloc },
 	{ "octets in the SYN (TCP Fast Open)", sock_fastopen },
+	{ "connect put off (TCP Fast Open)", sock_fastopen_deferred },
 	{ "refused, IPv4", sock_refused, false },
 	{ "refused, IPv6", sock_refused, true },
 	{ "address in use", sock_in_use },
