@@ -367,8 +367,10 @@ static void mpa_loop_now_put(struct mpa_conn *conn)
  * an ACK, the work item does it: what is posted until it runs is sent together.
  *
  * Context: process, sleeps: takes the socket lock, and conn->lock. The caller
- * holds no lock that a callback takes. In a callback it is mpa_kick(); a recv()
- * in softirq must call that. RFC 5044 has no counterpart.
+ * holds no lock that a callback takes. In a callback of @conn it is mpa_kick().
+ * A recv() in softirq must call that, and so must a callback of another
+ * connection: callbacks of @conn, called in it, could do as much for a third
+ * one, and so on, until the stack is full. RFC 5044 has no counterpart.
  */
 void mpa_kick_now(struct mpa_conn *conn)
 {
@@ -389,8 +391,8 @@ EXPORT_SYMBOL_GPL(mpa_kick_now);
  * As mpa_send(), followed by what mpa_kick_now() does: @tx may have been handed
  * back when this returns (RFC 5044 section 3).
  *
- * Context: as mpa_kick_now(); in a callback it is mpa_send(), which a recv() in
- * softirq must call.
+ * Context: as mpa_kick_now(); in a callback of @conn it is mpa_send(), which a
+ * recv() in softirq and callbacks of other connections must call.
  * Return: 0, %-EINVAL, %-EMSGSIZE, %-ENOTCONN, %-EPIPE, as mpa_send_list()
  */
 int mpa_send_now(struct mpa_conn *conn, struct mpa_tx *tx)

@@ -12,8 +12,10 @@
  *   with no lock of MPA or of the socket held, except that recv() may also run
  *   in softirq, with the socket locked, after mpa_allow_softirq(). Callbacks
  *   may call the functions declared here, but a recv() in softirq none that
- *   sleep. No callback, done() and accepted() included, may call those that
- *   wait: mpa_detach_sync(), mpa_listen_close_sync() and mpa_barrier().
+ *   sleep, and for another connection neither mpa_kick_now() nor
+ *   mpa_send_now(): mpa_kick() and mpa_send() do that. No callback, done() and
+ *   accepted() included, may call those that wait: mpa_detach_sync(),
+ *   mpa_listen_close_sync() and mpa_barrier().
  * - conn->lock is taken with spin_lock_bh(). "Any with interrupts on", of a
  *   function's context, means process and softirq: neither a hard interrupt nor
  *   a section with interrupts off.
