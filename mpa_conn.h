@@ -402,6 +402,9 @@ struct mpa_conn {
 	struct mpa_conn_ooo	ooo;
 };
 
+/* Until what was put off by net.mpa.rx_mem_max is tried again */
+#define MPA_RX_LIMITED_WAIT	(HZ / 50 + 1)
+
 /* mpa_net.c APIs: */
 int mpa_net_register(void);
 void mpa_net_unregister(void);

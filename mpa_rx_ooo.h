@@ -6,8 +6,6 @@
 #include "mpa_conn.h"
 #include "mpa_ooo_map.h"
 
-#define MPA_RX_LIMITED_WAIT (HZ / 50 + 1) /* until rx_mem_max is read again */
-
 /* mpa_rx_ooo.c APIs: */
 void mpa_rx_ooo_begin(struct mpa_conn *conn);
 bool mpa_rx_ooo_look(struct mpa_conn *conn);

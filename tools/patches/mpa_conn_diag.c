@@ -98,60 +98,57 @@ static const struct nlattr *diag_find(const struct conn_test *t)
 }
 
 /* Returns the ULP that inet_diag shows of @sk, or NULL; it is in the buffer. */
-static const struct nlattr *diag_ulp(struct kunit *test, struct sock *sk)
+static const struct nlattr *diag_ulp(struct conn_test *t, struct sock *sk)
 {
-	struct conn_test *t = test->priv;
-
 	if (!IS_ENABLED(CONFIG_INET_TCP_DIAG))
-		kunit_skip(test, "needs CONFIG_INET_DIAG");
-	KUNIT_ASSERT_EQ(test, diag_ask(sk, t->buf, CONN_BUF), 0);
+		kunit_skip(t->test, "needs CONFIG_INET_DIAG");
+	ASSERT_EQ(t, diag_ask(sk, t->buf, CONN_BUF), 0);
 	return diag_find(t);
 }
 
 /* Expect that the ULP is MPA's. Returns MPA's attributes, or NULL. */
-static const struct nlattr *diag_mpa(struct kunit *test, struct sock *sk)
+static const struct nlattr *diag_mpa(struct conn_test *t, struct sock *sk)
 {
-	const struct nlattr *ulp = diag_ulp(test, sk), *name;
+	const struct nlattr *ulp = diag_ulp(t, sk), *name;
 
-	KUNIT_ASSERT_NOT_NULL(test, ulp);
+	ASSERT_NOT_NULL(t, ulp);
 	name = nla_find_nested(ulp, INET_ULP_INFO_NAME);
-	KUNIT_ASSERT_NOT_NULL(test, name);
-	KUNIT_EXPECT_EQ(test, 0, nla_strcmp(name, MPA_ULP_NAME));
+	ASSERT_NOT_NULL(t, name);
+	EXPECT_EQ(t, 0, nla_strcmp(name, MPA_ULP_NAME));
 	return nla_find_nested(ulp, INET_ULP_INFO_MPA);
 }
 
-static void diag_terms(struct kunit *test, struct sock *sk,
+static void diag_terms(struct conn_test *t, struct sock *sk,
 		       struct nlattr *tb[MPA_A_CONN_MAX + 1])
 {
-	const struct nlattr *mpa = diag_mpa(test, sk);
+	const struct nlattr *mpa = diag_mpa(t, sk);
 
-	KUNIT_ASSERT_NOT_NULL(test, mpa);
-	KUNIT_ASSERT_EQ(test, 0,
-			nla_parse_nested_deprecated(tb, MPA_A_CONN_MAX, mpa,
+	ASSERT_NOT_NULL(t, mpa);
+	ASSERT_EQ(t, 0, nla_parse_nested_deprecated(tb, MPA_A_CONN_MAX, mpa,
 						    NULL, NULL));
 }
 
 /* Expect that inet_diag was told how much room all attributes take. */
-static void diag_expect_size(struct kunit *test, struct sock *sk)
+static void diag_expect_size(struct conn_test *t, struct sock *sk)
 {
 	const struct tcp_ulp_ops *ulp = inet_csk(sk)->icsk_ulp_ops;
-	const struct nlattr *mpa = diag_mpa(test, sk);
+	const struct nlattr *mpa = diag_mpa(t, sk);
 
-	KUNIT_ASSERT_NOT_NULL(test, mpa);
-	KUNIT_EXPECT_EQ(test, nla_total_size(nla_len(mpa)),
-			ulp->get_info_size(sk, true));
+	ASSERT_NOT_NULL(t, mpa);
+	EXPECT_EQ(t, nla_total_size(nla_len(mpa)),
+		  ulp->get_info_size(sk, true));
 }
 
-static void diag_expect(struct kunit *test, struct nlattr **tb, int attr,
+static void diag_expect(struct conn_test *t, struct nlattr **tb, int attr,
 			u32 value)
 {
-	KUNIT_ASSERT_NOT_NULL_MSG(test, tb[attr], "attribute %d", attr);
-	KUNIT_EXPECT_EQ_MSG(test, nla_get_u32(tb[attr]), value, "attribute %d",
-			    attr);
+	KUNIT_ASSERT_NOT_NULL_MSG(t->test, tb[attr], "attribute %d", attr);
+	EXPECT_EQ_MSG(t, nla_get_u32(tb[attr]), value, "attribute %d", attr);
 }
 
 /* Expect that no attributes but @attrs, bits of BIT(MPA_A_*), are there. */
-static void diag_expect_attrs(struct kunit *test, struct nlattr **tb, u32 attrs)
+static void diag_expect_attrs(struct conn_test *t, struct nlattr **tb,
+			      u32 attrs)
 {
 	u32 i, found = 0;
 
@@ -159,48 +156,48 @@ static void diag_expect_attrs(struct kunit *test, struct nlattr **tb, u32 attrs)
 	for (i = 0; i <= MPA_A_CONN_MAX; i++)
 		if (tb[i])
 			found |= BIT(i);
-	KUNIT_EXPECT_EQ(test, found, attrs);
+	EXPECT_EQ(t, found, attrs);
 }
 
-#define DIAG_ALWAYS	(BIT(MPA_A_CONN_STATE) | BIT(MPA_A_CONN_FLAGS) |	\
+#define DIAG_ALWAYS	(BIT(MPA_A_CONN_STATE) | BIT(MPA_A_CONN_FLAGS) |  \
 			 BIT(MPA_A_CONN_EMSS) | BIT(MPA_A_CONN_MULPDU))
 
-static void diag_attached(struct kunit *test, struct conn_test *t)
+static void diag_attached(struct conn_test *t)
 {
 	struct nlattr *tb[MPA_A_CONN_MAX + 1];
 
-	conn_pair(test);
-	KUNIT_EXPECT_NULL(test, diag_ulp(test, t->sock[0]->sk));
-	conn_attach(test, 0);
-	KUNIT_EXPECT_NULL(test, diag_ulp(test, t->peer.sock->sk));
-	diag_terms(test, t->sock[0]->sk, tb);
-	diag_expect_attrs(test, tb, DIAG_ALWAYS);
-	diag_expect(test, tb, MPA_A_CONN_STATE, MPA_CONN_STATE_ATTACHED);
-	diag_expect(test, tb, MPA_A_CONN_FLAGS, MPA_CONN_FLAG_HOLD);
+	conn_pair(t);
+	EXPECT_NULL(t, diag_ulp(t, t->sock[0]->sk));
+	conn_attach(t, 0);
+	EXPECT_NULL(t, diag_ulp(t, t->peer.sock->sk));
+	diag_terms(t, t->sock[0]->sk, tb);
+	diag_expect_attrs(t, tb, DIAG_ALWAYS);
+	diag_expect(t, tb, MPA_A_CONN_STATE, MPA_CONN_STATE_ATTACHED);
+	diag_expect(t, tb, MPA_A_CONN_FLAGS, MPA_CONN_FLAG_HOLD);
 }
 
-static void diag_full(struct kunit *test, struct conn_test *t)
+static void diag_full(struct conn_test *t)
 {
 	struct nlattr *tb[MPA_A_CONN_MAX + 1];
 	struct mpa_info info;
 
-	conn_open(test, CONN_RESPONDER, MPA_F_MARKERS, PEER_C);
+	conn_open(t, CONN_RESPONDER, MPA_F_MARKERS, PEER_C);
 	mpa_get_info(t->a.conn, &info);
-	diag_terms(test, t->sock[0]->sk, tb);
-	diag_expect_attrs(test, tb, DIAG_ALWAYS | BIT(MPA_A_CONN_ROLE) |
+	diag_terms(t, t->sock[0]->sk, tb);
+	diag_expect_attrs(t, tb, DIAG_ALWAYS | BIT(MPA_A_CONN_ROLE) |
 			  BIT(MPA_A_CONN_REVISION) |
 			  BIT(MPA_A_CONN_PEER_REVISION));
-	diag_expect(test, tb, MPA_A_CONN_STATE, MPA_CONN_STATE_FULL);
-	diag_expect(test, tb, MPA_A_CONN_ROLE, MPA_CONN_ROLE_RESPONDER);
-	diag_expect(test, tb, MPA_A_CONN_REVISION, 1);
-	diag_expect(test, tb, MPA_A_CONN_PEER_REVISION, 1);
-	diag_expect(test, tb, MPA_A_CONN_FLAGS, MPA_CONN_FLAG_CRC |
+	diag_expect(t, tb, MPA_A_CONN_STATE, MPA_CONN_STATE_FULL);
+	diag_expect(t, tb, MPA_A_CONN_ROLE, MPA_CONN_ROLE_RESPONDER);
+	diag_expect(t, tb, MPA_A_CONN_REVISION, 1);
+	diag_expect(t, tb, MPA_A_CONN_PEER_REVISION, 1);
+	diag_expect(t, tb, MPA_A_CONN_FLAGS, MPA_CONN_FLAG_CRC |
 		    MPA_CONN_FLAG_MARKERS_RX);
-	diag_expect(test, tb, MPA_A_CONN_EMSS, info.emss);
-	diag_expect(test, tb, MPA_A_CONN_MULPDU, info.mulpdu);
+	diag_expect(t, tb, MPA_A_CONN_EMSS, info.emss);
+	diag_expect(t, tb, MPA_A_CONN_MULPDU, info.mulpdu);
 }
 
-static void diag_enhanced(struct kunit *test, struct conn_test *t)
+static void diag_enhanced(struct conn_test *t)
 {
 	struct nlattr *tb[MPA_A_CONN_MAX + 1];
 
@@ -208,85 +205,84 @@ static void diag_enhanced(struct kunit *test, struct conn_test *t)
 	t->a.params.enhanced = (struct mpa_enhanced) { 5, 7, MPA_RTR_SEND };
 	t->b.params.rev = MPA_REV_2;
 	t->b.params.enhanced = (struct mpa_enhanced) { 9, 3, MPA_RTR_SEND };
-	conn_two(test, MPA_F_ENHANCED | MPA_F_OOO,
+	conn_two(t, MPA_F_ENHANCED | MPA_F_OOO,
 		 MPA_F_ENHANCED | MPA_F_MARKERS);
-	diag_terms(test, t->sock[0]->sk, tb);
-	diag_expect_attrs(test, tb, DIAG_ALWAYS | BIT(MPA_A_CONN_ROLE) |
+	diag_terms(t, t->sock[0]->sk, tb);
+	diag_expect_attrs(t, tb, DIAG_ALWAYS | BIT(MPA_A_CONN_ROLE) |
 			  BIT(MPA_A_CONN_REVISION) |
 			  BIT(MPA_A_CONN_PEER_REVISION) |
 			  BIT(MPA_A_CONN_IRD) | BIT(MPA_A_CONN_ORD));
-	diag_expect(test, tb, MPA_A_CONN_ROLE, MPA_CONN_ROLE_INITIATOR);
-	diag_expect(test, tb, MPA_A_CONN_REVISION, 2);
-	diag_expect(test, tb, MPA_A_CONN_IRD, 5);
-	diag_expect(test, tb, MPA_A_CONN_ORD, 7);
-	diag_expect(test, tb, MPA_A_CONN_FLAGS, MPA_CONN_FLAG_CRC |
+	diag_expect(t, tb, MPA_A_CONN_ROLE, MPA_CONN_ROLE_INITIATOR);
+	diag_expect(t, tb, MPA_A_CONN_REVISION, 2);
+	diag_expect(t, tb, MPA_A_CONN_IRD, 5);
+	diag_expect(t, tb, MPA_A_CONN_ORD, 7);
+	diag_expect(t, tb, MPA_A_CONN_FLAGS, MPA_CONN_FLAG_CRC |
 		    MPA_CONN_FLAG_MARKERS_RX | MPA_CONN_FLAG_MARKERS_TX |
 		    MPA_CONN_FLAG_ENHANCED | MPA_CONN_FLAG_OOO);
-	diag_expect_size(test, t->sock[0]->sk);
+	diag_expect_size(t, t->sock[0]->sk);
 }
 
 /* A socket with a file keeps the name of the ULP, without its functions. */
-static void diag_left(struct kunit *test, struct conn_test *t)
+static void diag_left(struct conn_test *t)
 {
 	struct socket *sock;
 	struct file *file;
 
-	conn_default(test);
-	KUNIT_EXPECT_NOT_NULL(test, diag_mpa(test, t->sock[0]->sk));
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_NULL(test, diag_ulp(test, t->sock[0]->sk));
+	conn_default(t);
+	ASSERT_NOT_NULL(t, diag_mpa(t, t->sock[0]->sk));
+	conn_detach(t, &t->a);
+	EXPECT_NULL(t, diag_ulp(t, t->sock[0]->sk));
 
-	conn_reopen(test);
-	conn_pair(test);
+	conn_reopen(t);
+	conn_pair(t);
 	sock = t->sock[0];
 	file = sock_alloc_file(sock, 0, NULL);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, file);
-	conn_attach(test, 0);
-	KUNIT_EXPECT_NOT_NULL(test, diag_mpa(test, sock->sk));
-	conn_detach(test, &t->a);
-	KUNIT_EXPECT_NULL(test, diag_mpa(test, sock->sk));
-	KUNIT_EXPECT_NULL(test, inet_csk(sock->sk)->icsk_ulp_ops->get_info);
-	conn_attach_to(test, &t->b, sock, 0);
-	KUNIT_EXPECT_NOT_NULL(test, diag_mpa(test, sock->sk));
-	conn_detach(test, &t->b);
+	ASSERT_OK(t, file);
+	conn_attach(t, 0);
+	ASSERT_NOT_NULL(t, diag_mpa(t, sock->sk));
+	conn_detach(t, &t->a);
+	EXPECT_NULL(t, diag_mpa(t, sock->sk));
+	EXPECT_NULL(t, inet_csk(sock->sk)->icsk_ulp_ops->get_info);
+	conn_attach_to(t, &t->b, sock, 0);
+	ASSERT_NOT_NULL(t, diag_mpa(t, sock->sk));
+	conn_detach(t, &t->b);
 	t->sock[0] = NULL;
 	fput(file);
 }
 
 /* TCP closes before the detach: MPA has left the socket's callbacks. */
-static void diag_closed(struct kunit *test, struct conn_test *t)
+static void diag_closed(struct conn_test *t)
 {
 	struct sock *sk;
 
-	conn_default(test);
+	conn_default(t);
 	sk = t->sock[0]->sk;
-	KUNIT_ASSERT_EQ(test, conn_disconnect(t->sock[0]), 0);
-	KUNIT_EXPECT_NULL(test, inet_csk(sk)->icsk_ulp_ops);
+	ASSERT_EQ(t, conn_disconnect(t->sock[0]), 0);
+	EXPECT_NULL(t, inet_csk(sk)->icsk_ulp_ops);
 }
 
 /* A task without CAP_NET_ADMIN sees no attributes. */
-static void diag_unprivileged(struct kunit *test, struct conn_test *t)
+static void diag_unprivileged(struct conn_test *t)
 {
 	const struct nlattr *ulp;
 	const struct cred *old;
 	struct cred *cred;
 	int err;
 
-	conn_default(test);
-	KUNIT_ASSERT_NOT_NULL(test, diag_mpa(test, t->sock[0]->sk));
+	conn_default(t);
+	ASSERT_NOT_NULL(t, diag_mpa(t, t->sock[0]->sk));
 	cred = prepare_creds();
-	KUNIT_ASSERT_NOT_NULL(test, cred);
+	ASSERT_NOT_NULL(t, cred);
 	cred->cap_effective = CAP_EMPTY_SET;
 	old = override_creds(cred);
 	err = diag_ask(t->sock[0]->sk, t->buf, CONN_BUF);
 	revert_creds(old);
 	put_cred(cred);
-	KUNIT_ASSERT_EQ(test, err, 0);
+	ASSERT_EQ(t, err, 0);
 	ulp = diag_find(t);
 	/* Older kernels do not show the ULP either. */
 	if (ulp)
-		KUNIT_EXPECT_NULL(test, nla_find_nested(ulp,
-							INET_ULP_INFO_MPA));
+		EXPECT_NULL(t, nla_find_nested(ulp, INET_ULP_INFO_MPA));
 }
 
 static int diag_reader(void *arg)
@@ -308,28 +304,27 @@ static int diag_reader(void *arg)
 	return 0;
 }
 
-static void diag_attach_detach(struct kunit *test, struct conn_test *t)
+static void diag_attach_detach(struct conn_test *t)
 {
 	struct task_struct *task;
 	u32 i, asked;
 
-	conn_pair(test);
-	KUNIT_EXPECT_NULL(test, diag_ulp(test, t->sock[0]->sk));
+	conn_pair(t);
+	EXPECT_NULL(t, diag_ulp(t, t->sock[0]->sk));
 	t->asker.sock = t->sock[0];
 	task = kthread_run(diag_reader, &t->asker, "mpa_kunit");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	ASSERT_FALSE(t, IS_ERR(task));
 	t->asker.task = task;
 	for (i = 0; i < 30; i++) {
 		asked = READ_ONCE(t->asker.asked);
 		mpa_consumer_exit(&t->a);
-		KUNIT_ASSERT_EQ(test, mpa_consumer_init(&t->a), 0);
-		conn_attach(test, 0);
-		KUNIT_ASSERT_TRUE(test,
-				  CONN_UNTIL(READ_ONCE(t->asker.asked) - asked
-					     >= 2));
-		conn_detach(test, &t->a);
+		ASSERT_EQ(t, mpa_consumer_init(&t->a), 0);
+		conn_attach(t, 0);
+		ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(t->asker.asked) - asked >=
+					  2));
+		conn_detach(t, &t->a);
 	}
-	KUNIT_EXPECT_EQ(test, READ_ONCE(t->asker.wrong), 0);
+	EXPECT_EQ(t, READ_ONCE(t->asker.wrong), 0);
 }
 
 static const struct conn_row diag_rows[] = {
