@@ -20,6 +20,13 @@ OLDEST = $(shell printf '%s\n' 6.12 $(RELEASE) | sort -V | head -n 1)
 # Lines that use it begin with + for make's job slots
 BUILD = $(MAKE) -C $(KDIR) M=$(CURDIR) $(MODULES)
 
+# rm would take a path with a blank for several paths
+ifneq ($(filter %install,$(MAKECMDGOALS)),)
+$(foreach name,CURDIR DESTDIR INSTALL_MOD_PATH INSTALL_MOD_DIR PREFIX,\
+	$(if $(word 2,x$($(name))x),\
+		$(error $(name) may have no blank: '$($(name))')))
+endif
+
 # install and uninstall: as in the kernel's modules_install, and for packages
 # The kernel's make runs in another directory, so the path may not be a relative one;
 # override is for one on the command line
@@ -123,11 +130,8 @@ packages:
 tools:
 	$(MAKE) -C tools/mpa
 
-tools_install:
-	$(MAKE) -C tools/mpa install
-
-tools_uninstall:
-	$(MAKE) -C tools/mpa uninstall
+tools_install tools_uninstall: tools_%:
+	$(MAKE) -C tools/mpa $* $(if $(DESTDIR),DESTDIR=$(abspath $(DESTDIR)))
 
 demo:
 	tests/demo/demo.sh

@@ -283,6 +283,24 @@ def install_cases():
             wanted = [{path.replace("TOP", top)} for path in (modules, documents)]
             yield ("install." + name, not done.returncode and found == wanted,
                    "to %s: %s" % (found, done.stdout))
+        yield from tools_install_cases(top, kernel)
+
+
+def tools_install_cases(top, kernel):
+    """A relative DESTDIR is one of this directory; a blank in a path is refused."""
+    for goal in "tools_install", "tools_uninstall":
+        done = subprocess.run(["make", "-C", top, "-n", goal, "DESTDIR=a"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        yield ("install.%s-destdir" % goal, not done.returncode and " %s/a/usr/local/sbin/mpa"
+               % top in done.stdout, done.stdout)
+        for path in "DESTDIR=a b", "INSTALL_MOD_PATH=/a b", "PREFIX=/usr ":
+            for which in goal, goal.removeprefix("tools_"):
+                done = subprocess.run(["make", "-C", top, "-n", which, path,
+                                       "KDIR=" + kernel], stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True, check=False)
+                yield ("install.%s '%s'" % (which, path), done.returncode == 2 and
+                       "%s may have no blank" % path.split("=", maxsplit=1)[0] in done.stdout
+                       and "rm" not in done.stdout.split(), done.stdout)
 
 
 # What modinfo says of mpa.ko, what make install says to that
