@@ -34,16 +34,16 @@ override INSTALL_MOD_PATH := $(abspath $(or $(INSTALL_MOD_PATH),$(DESTDIR)))
 INSTALL_MOD_DIR ?= updates
 PREFIX ?= /usr
 MODDIR = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)
-# What DKMS has installed, below updates as well: which of the two is loaded is chance
-BY_DKMS = $(and $(filter-out updates/dkms,$(INSTALL_MOD_DIR)),\
-	$(wildcard $(MODDIR)/updates/dkms/mpa.ko*))
+# What DKMS has installed, on Debian, and on Fedora: which of the two is loaded is chance
+BY_DKMS = $(wildcard $(patsubst %,$(MODDIR)/%/mpa.ko*,$(filter-out $(INSTALL_MOD_DIR),\
+	updates/dkms extra)))
 DOCDIR = $(abspath $(or $(DESTDIR),$(INSTALL_MOD_PATH)))$(PREFIX)/share/doc/mpa
 EXAMPLES = $(DOCDIR)/examples
 # The release of the kernel that mpa.ko was built for
 BUILT_FOR = PATH=$$PATH:/usr/sbin:/sbin modinfo -F vermagic ./mpa.ko | cut -d ' ' -f 1
 # A directory that a package is made from has no kernel to know the modules of
 DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
-	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
+	PATH=$$PATH:/usr/sbin:/sbin depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
 
 .PHONY: all modules modules_install install uninstall deb packages demo check \
 	matrix harden fuzz net faults races kcsan dos exit_order life scribble dos-cost soak \

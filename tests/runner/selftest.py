@@ -482,6 +482,9 @@ def both_cases():
     for name, options, there, words in (
             ("dkms", "", "updates/dkms/mpa.ko.xz", "DKMS has installed TOP/lib/modules/"
              "6.12.1/updates/dkms/mpa.ko.xz: remove that first, "),
+            ("dkms", "", "extra/mpa.ko.xz", "DKMS has installed TOP/lib/modules/6.12.1/extra/"
+             "mpa.ko.xz: remove that first, "),
+            ("again", "INSTALL_MOD_DIR=extra", "extra/mpa.ko.xz", "installed\n"),
             ("again", "INSTALL_MOD_DIR=updates/dkms", "updates/dkms/mpa.ko.xz", "installed\n"),
             ("alone", "", "updates/mpa.ko", "installed\n")):
         with tempfile.TemporaryDirectory() as top:
@@ -493,7 +496,7 @@ def both_cases():
                 os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
                 write(top, path, text)
             status, said = own_make(top, "modules_install", "KDIR=TOP/k", *options.split())
-            yield ("install.beside-" + name, said.startswith(words.replace("TOP", top)) and
+            yield ("install.beside-%s %s" % (name, there), said.startswith(words.replace("TOP", top)) and
                    bool(status) == (name == "dkms"), "status %d: %s" % (status, said))
 
 
