@@ -459,9 +459,15 @@ def consumer_cases():
 
 def copy_tree_cases():
     """tests/packages/copy-tree, without git, leaves out what .gitignore names."""
+    for name, path in ("", "build/x"), (" of-another", ".git/index"):
+        yield from copied_without_git(name, path)
+
+
+def copied_without_git(case, extra):
+    """The file @extra, beside what is built, is not to be copied."""
     with tempfile.TemporaryDirectory() as work:
         top, kept = os.path.join(work, "a"), ["mpa_rx.c", "tools/mpa/mpa.8", "kunit/mpa.h"]
-        for path in BUILT + kept + ["build/x", "tools/mpa/mpa"]:
+        for path in BUILT + kept + [extra, "tools/mpa/mpa"]:
             os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
             write(top, path, "")
         for path in ("tests/packages/copy-tree", ".gitignore"):
@@ -473,7 +479,7 @@ def copy_tree_cases():
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         copied = {os.path.relpath(os.path.join(at, name), work + "/b") for at, _, names in
                   os.walk(work + "/b") for name in names}
-        yield ("packages.copy-tree", not done.returncode and copied == set(kept),
+        yield ("packages.copy-tree" + case, not done.returncode and copied == set(kept),
                "%s\n%s" % (copied ^ set(kept), done.stdout))
 
 
