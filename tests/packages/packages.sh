@@ -243,7 +243,7 @@ tools() {
 
 packages_of() {
 	"$TOP/tests/packages/copy-tree" "$ROOT/root/deb"
-	in_root make -C /root/deb deb
+	in_root env LINTIAN=fatal make -C /root/deb deb
 }
 
 packages_in() {
