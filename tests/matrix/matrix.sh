@@ -6,7 +6,8 @@
 # the oldest and the newest; it fails unless it can build for two different kernels.
 #
 # Headers, compiler and what these need are unpacked into a directory for each suite
-# (~/.cache/mpa/debian/SUITE), where make runs by chroot. Nothing is installed.
+# (~/.cache/mpa/debian/SUITE), where make runs by chroot: none of it is
+# installed. What this script needs itself deps.sh installs, if it is root.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
 . "$VM_DIR/debian.sh"
