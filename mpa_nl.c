@@ -6,8 +6,9 @@
  *
  * Hostile input: requests come from processes. Each needs CAP_NET_ADMIN in the
  * user namespace that owns the network namespace of its socket, and so does
- * joining the group of events. The generated policies check attributes before
- * functions here are called. A request sees its own namespace only.
+ * joining the group of events, and the process that opened a socket which gets
+ * an event. The generated policies check attributes before functions here are
+ * called. A request sees its own namespace only.
  *
  * Locks: mpa_net.lock is held to look a cookie up, and to get at most
  * MPA_NL_BATCH connections, however many there are and whatever the filter.
@@ -22,10 +23,13 @@
  * begin: new connections cannot keep it going.
  *
  * Events are sent by the work item, for which no reader may make a difference:
- * nothing is done unless there is one, and no allocation waits, or takes
- * reserves. An event lost so is reported to readers as -ENOBUFS.
+ * nothing is done unless there is one, in any namespace, and no allocation
+ * waits, or takes reserves. An event lost so is reported to the readers in its
+ * namespace as -ENOBUFS.
  */
+#include <linux/capability.h>
 #include <linux/module.h>
+#include <linux/net.h>
 #include <linux/sched.h>
 #include <net/genetlink.h>
 #include <net/netlink.h>
@@ -265,7 +269,11 @@ static int mpa_nl_fill(struct sk_buff *skb, struct mpa_conn *conn,
 	return 0;
 }
 
-/* True if the sender of @skb is an administrator of its namespace. */
+/*
+ * True if the sender of @skb is an administrator of its namespace. Not left to
+ * the netlink core: the schema of specifications of Linux 6.12 has the flag for
+ * that (uns-admin-perm) for older families only.
+ */
 static bool mpa_nl_allowed(struct sk_buff *skb)
 {
 	return netlink_ns_capable(skb, sock_net(skb->sk)->user_ns,
@@ -381,6 +389,21 @@ int mpa_nl_conn_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	return err && skb->len ? skb->len : err;
 }
 
+/*
+ * Returns 1 to keep an event from @sk, unless the process that opened it was an
+ * administrator of the event's namespace, which @user_ns owns. The netlink core
+ * checks a process that joins the group, but not one that has joined its number
+ * before the module was loaded. Called with the table of sockets locked, from
+ * which a socket is taken before it loses its struct socket and its file.
+ */
+static int mpa_nl_keep_from(struct sock *sk, struct sk_buff *skb, void *user_ns)
+{
+	const struct file *file = sk->sk_socket->file;
+
+	/* A socket of the kernel has no file. */
+	return !file || !file_ns_capable(file, user_ns, CAP_NET_ADMIN);
+}
+
 /* Work item only, until the release. */
 static void mpa_nl_event(struct mpa_conn *conn, u8 cmd)
 {
@@ -388,7 +411,7 @@ static void mpa_nl_event(struct mpa_conn *conn, u8 cmd)
 	const struct mpa_nl_to to = { .cmd = cmd };
 	struct sk_buff *skb;
 
-	/* The namespace is going away, or no process listens in it. */
+	/* The namespace is going away, or no process listens in any. */
 	if (!net || !genl_has_listeners(&mpa_nl_family, net, MPA_NLGRP_EVENTS))
 		return;
 	skb = genlmsg_new(MPA_NL_SIZE, MPA_NL_GFP);
@@ -401,8 +424,9 @@ static void mpa_nl_event(struct mpa_conn *conn, u8 cmd)
 		nlmsg_free(skb);
 		return;
 	}
-	genlmsg_multicast_netns(&mpa_nl_family, net, skb, 0, MPA_NLGRP_EVENTS,
-				MPA_NL_GFP);
+	genlmsg_multicast_netns_filtered(&mpa_nl_family, net, skb, 0,
+					 MPA_NLGRP_EVENTS, MPA_NL_GFP,
+					 mpa_nl_keep_from, net->user_ns);
 }
 
 /* Work item only. @conn has entered full operation. */

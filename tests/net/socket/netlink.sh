@@ -341,6 +341,26 @@ monitor_stopped() {
 		fail "nothing was lost: $(wc -l <"$STATE/events.b") events"
 }
 
+# A socket that was opened without CAP_NET_ADMIN gets no event, even if an administrator
+# has it join
+opener() {
+	local uid
+
+	command -v mpa-ynl >/dev/null || { echo "mpa-ynl is not here"; exit 77; }
+	network pair 1500
+	spoil
+	serve addr="$B4" mode=echo
+	for uid in 0 65534; do
+		ns b mpa-ynl opener $uid >"$STATE/opened.$uid" &
+		until_true 30 grep -qs '^listening' "$STATE/opened.$uid" || fail "opener $uid"
+	done
+	ping_ok "$B4" size=100
+	until_true 20 has_both_events || fail "root gets $(<"$STATE/opened.0")"
+	same "$(<"$STATE/opened.65534")" listening "what the other one gets"
+}
+
+has_both_events() { [[ $(<"$STATE/opened.0") == $'listening\nevent\nevent' ]]; }
+
 # By code that is generated from the specification
 ynl() {
 	local cookie line
@@ -428,6 +448,7 @@ test_case netlink.monitor.truncated "the reason of an end" ended_by \
 test_case netlink.monitor.startup "ends before full operation" monitor_startup
 test_case netlink.monitor.text "lines, and filters" monitor_text
 test_case netlink.monitor.stopped "a listener that reads nothing" monitor_stopped
+test_case netlink.monitor.opener "a socket opened without CAP_NET_ADMIN" opener
 test_case netlink.ynl "code generated from the specification" ynl
 test_case netlink.trace "trace events and the log" traced
 test_case netlink.unload "the module goes" unloaded

@@ -4,8 +4,14 @@
  * generator has made of the specification of the netlink family, which judges
  * every attribute by its type there. Shares no code with the command mpa. A
  * line has a connection.
+ *
+ * mpa-ynl opener UID: joins the group of events, as root, with a socket that
+ * the user UID has opened, and prints a line for each message.
  */
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include "mpa-user.h"
 #include "ynl.h"
 
@@ -50,12 +56,33 @@ static int dump(struct ynl_sock *ys)
 	return 0;
 }
 
+/* Without a UID of 0 this drops, and takes back, the effective capabilities. */
+static int listen_as(uid_t opener)
+{
+	struct ynl_error error;
+	struct ynl_sock *ys;
+	char buf[8192];
+
+	if (seteuid(opener))
+		return 1;
+	ys = ynl_sock_create(&ynl_mpa_family, &error);
+	if (seteuid(0) || !ys || ynl_subscribe(ys, "events"))
+		return 1;
+	setlinebuf(stdout);
+	puts("listening");
+	while (recv(ynl_socket_get_fd(ys), buf, sizeof(buf), 0) > 0)
+		puts("event");
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct ynl_error error;
 	struct ynl_sock *ys;
 	int status;
 
+	if (argc == 3 && !strcmp(argv[1], "opener"))
+		return listen_as(atoi(argv[2]));
 	ys = ynl_sock_create(&ynl_mpa_family, &error);
 	if (!ys) {
 		fprintf(stderr, "mpa-ynl: %s\n", error.msg);
