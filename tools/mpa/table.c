@@ -150,6 +150,12 @@ void table_print(const struct table *table)
 		}
 }
 
+static void print_number(const struct conn *conn, const char *name, int attr)
+{
+	if (conn->has[attr])
+		printf(" %s %" PRIu64, name, conn->num[attr]);
+}
+
 /* One line for an event */
 void event_print(const struct conn *conn, const char *event)
 {
@@ -163,17 +169,16 @@ void event_print(const struct conn *conn, const char *event)
 	       conn->num[MPA_A_CONN_COOKIE], local, peer);
 	if (role)
 		printf(" role %s", role);
-	if (conn->has[MPA_A_CONN_REVISION])
-		printf(" rev %" PRIu64, conn->num[MPA_A_CONN_REVISION]);
+	print_number(conn, "rev", MPA_A_CONN_REVISION);
 	conn_flags(conn, ",", flags, sizeof(flags));
 	if (*flags)
 		printf(" flags %s", flags);
-	if (reason)
-		printf(" reason %s code %" PRIu64 " errno %" PRIu64
-		       " tx-octets %" PRIu64 " rx-octets %" PRIu64, reason,
-		       conn->num[MPA_A_CONN_END_CODE],
-		       conn->num[MPA_A_CONN_END_ERRNO],
-		       conn->num[MPA_A_CONN_TX_OCTETS],
-		       conn->num[MPA_A_CONN_RX_OCTETS]);
+	if (reason) {
+		printf(" reason %s", reason);
+		print_number(conn, "code", MPA_A_CONN_END_CODE);
+		print_number(conn, "errno", MPA_A_CONN_END_ERRNO);
+		print_number(conn, "tx-octets", MPA_A_CONN_TX_OCTETS);
+		print_number(conn, "rx-octets", MPA_A_CONN_RX_OCTETS);
+	}
 	putchar('\n');
 }

@@ -317,6 +317,12 @@ monitor_text() {
 flags crc*" "the first line"
 	like "$(tail -n 1 "$STATE/text")" "ended sk * reason fin code 1 errno 0 \
 tx-octets 108 rx-octets 108" "the last line"
+	# An end that has no code
+	stop_serving
+	serve addr="$B4" reject=1
+	! ping_to "$B4" || fail "not rejected"
+	until_true 20 grep -q '^ended .* reason none' "$STATE/text" || fail "no second end"
+	like "$(tail -n 1 "$STATE/text")" "ended sk * reason none tx-octets *" "no code"
 	same "$(<"$STATE/none")" "" "events that do not fit"
 }
 
