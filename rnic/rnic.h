@@ -6,10 +6,15 @@
  *
  * listener->lock	its endpoints without an answer
  * ep->lock		the endpoint's events and connection
+ * MPA's conn->lock	taken by functions of MPA, under ep->lock only
+ * dev->qps' xa_lock	QPs by number, in mr_end_users()
  * queue->lock		a ring; the send queue's: qp->state, ep, conn
  *			(interrupts off)
  * mr->lock		changes of a registration (interrupts off)
  * cq->lock		a CQ's ring (interrupts off)
+ *
+ * A recv() in softirq runs under the slock (or socket lock) and the read side
+ * of sk_callback_lock: these are above all of the locks here.
  *
  * All else of a bound QP (slots, Reads, the message being received) is used in
  * MPA's callbacks only, of which one runs at a time.
@@ -349,7 +354,8 @@ struct rnic_srq {
  * @closing: a FIN follows what was posted before
  * @bounded: modify_qp(SQD): only @left requests start after it; under q.lock
  * @left: requests on the ring when that was called; under q.lock
- * @look: end the connection if a slot uses a dying region; under q.lock
+ * @look: end the connection if a slot uses a dying region. No lock: if run()
+ *	misses one, dereg_mr() asks again after a second
  * @lost: a completion found no room in its CQ
  * @leave: detach without waiting for the peer, once what has been started is
  *	with TCP; under q.lock
@@ -430,13 +436,14 @@ struct rnic_rx {
  * struct rnic_qp - a queue pair
  * @ib: what the RDMA core knows
  * @dev: its device
- * @refs: the owner's, iw_cm's and the endpoint's
+ * @refs: the owner's, iw_cm's, the endpoint's, and one for each of @timeout and
+ *	@rest that is queued
  * @freed: completed when @refs is 0
  * @timeout: leaves a connection whose peer does not close; has a reference
  * @rest: flushes what user space posts while another flushes; has a reference
  * @dead: destroy_qp() has begun; under sq.q.lock
  * @ep: endpoint, with a reference; under sq.q.lock
- * @state: under sq.q.lock; goes from INIT to RTS, and to ERR from any
+ * @state: under sq.q.lock; INIT, RTS, SQD, ERR, forwards only
  * @kernel: work requests come from the kernel
  * @owner: of a QP of user space: the process
  * @sig_all: each request of the send queue has a completion
@@ -452,8 +459,8 @@ struct rnic_rx {
  * @msn: the next message's number, for each queue
  * @ird: Read Requests that the peer may have under way
  * @ord: Reads that may be under way
- * @response: IRD + 1 slots for Read Responses
- * @nr_responses: of them, a power of two; in the order of the requests
+ * @response: slots for Read Responses, in the order of the requests
+ * @nr_responses: how many: IRD + 1 at least, a power of two
  * @resp_head: the next to use
  * @resp_tail: the oldest that MPA has
  * @term: Terminate

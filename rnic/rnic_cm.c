@@ -63,7 +63,8 @@ struct rnic_listener {
  * @refs: of its phase, its QP and its number
  * @dev: its device, which is not unregistered before the endpoint is gone
  * @lock: protects @conn, @aborted, @events, @connector, @connected; held when
- *	@watch queues itself again
+ *	@watch queues itself again. child_start() sets @conn under the
+ *	listener's lock instead, before any callback can come
  * @conn: until it is detached
  * @aborted: rnic_ep_abort() was called, maybe before there was a connection
  * @events: what iw_cm has been given
@@ -78,7 +79,7 @@ struct rnic_listener {
  * @initiator: it has called iw_connect
  * @err: how the connection ended
  * @connector: from the return of mpa_connect() until done() or an abort
- * @connected: done() was called
+ * @connected: the attempt to connect has ended, or never began
  * @owner: of an Initiator with a QP of user space: the process
  * @watch: looks whether @owner dies, until done(); has a reference
  */
@@ -165,7 +166,10 @@ static struct mpa_connector *ep_spent_connector(struct rnic_ep *ep)
 	return connector;
 }
 
-/* One that connects gives up. Context: any but hard interrupt */
+/*
+ * Abort the connection; an attempt to connect is cancelled. Context: any but
+ * hard interrupt
+ */
 void rnic_ep_abort(struct rnic_ep *ep)
 {
 	struct mpa_connector *connector;
@@ -402,7 +406,10 @@ static void ep_established(struct mpa_conn *conn,
 	mpa_kick(conn);
 }
 
-/* Without ep->conn iw_accept fails: from then on ep->qp and cm_id stay. */
+/*
+ * Clear ep->conn first: from then on iw_accept fails, so ep->qp and ep->cm_id
+ * no longer change.
+ */
 static void ep_detach(struct rnic_ep *ep, struct mpa_conn *conn)
 {
 	spin_lock_bh(&ep->lock);
@@ -779,7 +786,7 @@ void rnic_cm_give_up(struct rnic_dev *dev)
 	/* Before sq.q.lock is taken: rnic_qp_bind() sees it, or has bound. */
 	WRITE_ONCE(dev->going, true);
 	xa_for_each(&dev->qps, number, entry) {
-		/* One that has gone since ends its attempt itself. */
+		/* destroy_qp has ended the attempt of one freed since then. */
 		qp = rnic_qp_find(dev, number);
 		if (!qp)
 			continue;
@@ -827,8 +834,8 @@ static void ep_set_reserves(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
 }
 
 /*
- * The connection can end at any time. If that was before, this fails and no
- * event comes; otherwise ep_over() finds QP and cm_id, and what is owed.
+ * The connection can end at any time. If it has ended, this fails and no event
+ * comes; otherwise ep_over() finds QP and cm_id, and gives the events owed.
  */
 static int ep_accept(struct rnic_ep *ep, struct rnic_qp *qp,
 		     struct iw_cm_id *cm_id,
@@ -884,11 +891,12 @@ static void ep_abort_accepted(struct iw_cm_id *cm_id)
 }
 
 /*
- * Until iw_cm has handled ESTABLISHED it lets an accept follow another, and has
- * a BUG() if that one fails: the events of the first are on their way, maybe
- * the last of them. It holds the QP that is named now, and has lost its
- * reference of the one before. If that is another one, the connection ends:
- * iw_cm drops its reference then, for which destroy_qp waits.
+ * iw_cm lets a second accept follow until it has handled ESTABLISHED, and has a
+ * BUG() if that one fails. So this always succeeds. iw_cm now holds a reference
+ * on the QP named here, and has lost the pointer to the first QP with its
+ * reference, which is dropped here. If the QPs differ, the connection is
+ * aborted: at its CLOSE iw_cm drops the new reference, for which destroy_qp()
+ * waits.
  */
 static int accept_again(struct iw_cm_id *cm_id,
 			const struct iw_cm_conn_param *param)
@@ -1070,7 +1078,10 @@ static bool needs_no_socket(const struct net_device *netdev,
 	return is_loopback(addr) && !(netdev->flags & IFF_LOOPBACK);
 }
 
-/* Abort children that have not been answered, or not even requested. */
+/*
+ * Close the list, and abort unanswered children: all if @requested, otherwise
+ * only those without a Request. Returns true if unanswered ones remain.
+ */
 static bool children_abort(struct rnic_listener *l, bool requested)
 {
 	struct rnic_ep *ep;

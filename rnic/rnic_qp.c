@@ -13,7 +13,7 @@
 #define CLOSE_TIMEOUT	(3 * HZ)	/* for progress, then the peer's FIN */
 #define ERROR_TIMEOUT	(30 * HZ)	/* with progress, after an error */
 
-/* Of the timers of QPs and listeners, which the module's exit waits for */
+/* Work of QPs, endpoints and listeners; the module's exit waits for it */
 struct workqueue_struct *rnic_wq;
 
 int __init rnic_wq_create(void)
@@ -95,9 +95,11 @@ void rnic_qp_put(struct rnic_qp *qp)
 }
 
 /*
- * End the connection without waiting for the peer, and without a reset: that
- * would take away from the peer what TCP has, though it may be complete for us.
- * Returns false if there is none in full operation. Context: any
+ * End the connection without waiting for the peer: one more round of sending,
+ * then mpa_detach(). If TCP has taken all messages by then, it delivers them
+ * and a FIN. Otherwise, as when the peer keeps its window shut, the detach
+ * resets the connection, and queued messages, a Terminate included, are lost.
+ * Returns false if there is no connection in full operation. Context: any
  */
 bool rnic_qp_leave(struct rnic_qp *qp)
 {

@@ -83,7 +83,7 @@ static u32 read_error(enum rnic_mr_error err)
 	}
 }
 
-/* To a region that has room for them. By a user. */
+/* Copy the payload to a region that the caller uses and has checked. */
 static void place_tagged(const struct rnic_mr *mr, const struct seg *seg)
 {
 	struct rnic_payload from __uninitialized;
@@ -157,7 +157,7 @@ static u32 read_done(struct rnic_qp *qp, struct rnic_msg *msg)
 	return status ? RDMAP_ERR_LOCAL : 0;
 }
 
-/* The Response fits what is left of the oldest Read. */
+/* A Read Response: must fit the unfilled rest of the oldest Read. */
 static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 {
 	struct rnic_msg *msg = rnic_sq_read(qp);
@@ -209,7 +209,7 @@ static bool recv_take(struct rnic_qp *qp, struct siw_rqe *rqe)
 	return rnic_rq_take(qp, rqe);
 }
 
-/* Have a receive request for the Send that begins. */
+/* Take a receive request for the Send that begins. */
 static u32 recv_begin(struct rnic_qp *qp)
 {
 	struct rnic_rx *rx = &qp->rx;
@@ -434,7 +434,7 @@ static void deliver(struct rnic_qp *qp, struct mpa_conn *conn,
 			  term_len(&seg));
 }
 
-/* Those passed out of order that begin below @delivered */
+/* Deliver the ULPDUs passed out of order that begin below @delivered. */
 static void deliver_ooo(struct rnic_qp *qp, struct mpa_conn *conn,
 			u64 delivered)
 {
@@ -505,7 +505,7 @@ void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
 		deliver(qp, conn, rx->ulpdu + i, false);
 	deliver_ooo(qp, conn, rx->delivered);
 	write_end(&qp->rx);
-	/* Once for all of a call: most consumers then poll all of them. */
+	/* Once for the whole call: most handlers poll everything there is. */
 	rnic_qp_notify(qp);
 }
 

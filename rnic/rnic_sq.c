@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The send queue: run() starts its entries, in MPA's callbacks, in each round
- * of MPA's work item, and needs no lock but that of the ring it takes from.
+ * The send queue. Its entries are started by run(), a callback that MPA calls
+ * in each round of its work item, or of a task that rings the doorbell. Of the
+ * send queue only the ring needs a lock.
  *
  * Requests start in order. One that has to wait (for a fence, for ORD, for the
  * users of a region) stays in its slot, at sq->head, and those after it wait,
- * too. Completions are in the order of posting: slots from sq->tail on are
- * completed as far as they are done.
+ * too. So does one that fails while Reads before it are under way; it is tried
+ * again after them, and may succeed then. Completions are in the order of
+ * posting: slots from sq->tail on are completed as far as they are done.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -97,7 +99,7 @@ static u16 status_of(enum rnic_mr_error err)
 	}
 }
 
-/* The elements of a request of user space are as it wrote them. */
+/* User space may have written the elements: nothing in them can be trusted. */
 static u16 sq_resolve(struct rnic_qp *qp, struct rnic_msg *msg, int access)
 {
 	struct siw_sqe *wqe = &msg->wqe;
@@ -220,7 +222,7 @@ static bool sq_fetch(struct rnic_sq *sq, struct rnic_msg *msg)
 
 	if (msg->state == RNIC_MSG_FETCHED)
 		return true;
-	/* A post after this kicks. Without the lock: mostly the end */
+	/* Without the lock: mostly the ring is empty. A later post kicks. */
 	if (!rnic_sqe_ready(&sq->q))
 		return false;
 	spin_lock_irqsave(&sq->q.lock, flags);
@@ -240,7 +242,10 @@ static void sq_send(struct rnic_qp *qp, struct list_head *list)
 		mpa_send_list(qp->sq.conn, list);
 }
 
-/* True if nothing that was posted, by a handler just now, is left to start */
+/*
+ * True if no request is left to start, one that a handler has just posted
+ * included, and no Read is under way.
+ */
 static bool sq_idle(struct rnic_sq *sq)
 {
 	unsigned long flags;
@@ -255,8 +260,9 @@ static bool sq_idle(struct rnic_sq *sq)
 }
 
 /*
- * What was posted before modify_qp(SQD) is sent also if modify_qp(ERR) comes
- * before this has looked: ULPs drain a QP right after rdma_disconnect().
+ * True if no further request may start: after an error, or in ERR. The requests
+ * counted by modify_qp(SQD) still start in ERR, because ULPs drain a QP right
+ * after rdma_disconnect().
  */
 static bool sq_stopped(struct rnic_qp *qp)
 {
@@ -294,7 +300,10 @@ static bool sq_leaves(struct rnic_sq *sq)
 	return res;
 }
 
-/* For the timer: does TCP take what is left, or the peer answer our Reads? */
+/*
+ * Note how far TCP has taken octets and, while Reads wait, the peer's have been
+ * delivered: qp_timeout() leaves if neither moves.
+ */
 static void note_moved(struct rnic_qp *qp)
 {
 	struct mpa_info info;
@@ -336,7 +345,7 @@ bool rnic_sq_run(struct rnic_qp *qp)
 		if (sq->more)
 			break;
 		start = sq_start(qp, msg, &list);
-		/* Completions are in order: one that fails lets Reads end. */
+		/* One that fails is tried again after the Reads before it. */
 		sq->waiting = start == START_WAIT ||
 			      (start == START_DONE && msg->status && sq->reads);
 		if (sq->waiting)
@@ -357,7 +366,7 @@ bool rnic_sq_run(struct rnic_qp *qp)
 		mpa_kick(sq->conn);
 	else if (sq->closing && sq_idle(sq))
 		mpa_shutdown(sq->conn);
-	/* Not before all has begun that was posted before modify_qp(SQD). */
+	/* Requests posted before modify_qp(SQD) start before it is left. */
 	return !(sq->more && sq->bounded) && sq_leaves(sq);
 }
 
@@ -393,9 +402,10 @@ void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done)
 }
 
 /*
- * The FIN follows what was posted before. What its owner posts after it has
- * closed is flushed (RFC 5041 section 6.2.1); after the peer's FIN alone it is
- * still sent, while there is something to wait for. Context: any
+ * Have a FIN follow what is to be sent. After modify_qp(SQD) that is what is on
+ * the ring now: later posts are flushed (RFC 5041 section 6.2.1). After the
+ * peer's FIN alone, later posts are still sent until the queue is idle.
+ * Context: any
  */
 void rnic_sq_close(struct rnic_qp *qp)
 {
