@@ -2,9 +2,10 @@
 /*
  * Connection manager: startup (RFC 5044 section 7.1, RFC 6581).
  *
- * Everything up to mpa_cm_run() runs in the work item. The API functions below
- * it set, under conn->lock, a flag for the work item. The octets to be sent are
- * in &mpa_cm.out, which is the work item's once the flag is set.
+ * Everything up to mpa_cm_run() runs in the work item. Below it mpa_start_*(),
+ * mpa_accept() and mpa_reject() set, under conn->lock, a flag for the work
+ * item. The octets to be sent are in &mpa_cm.out, which is the work item's once
+ * the flag is set. mpa_set_enhanced() changes conn->local, under conn->lock.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -179,7 +180,10 @@ static bool mpa_cm_refuse(struct mpa_conn *conn, enum mpa_reason reason)
 	return true;
 }
 
-/* After our FIN: read and drop octets until the peer's FIN. */
+/*
+ * After our FIN: read and drop octets until the peer's FIN. More of them than
+ * MPA_DRAIN_OCTETS, or an error, resets the connection.
+ */
 static bool mpa_cm_drain(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;
@@ -498,7 +502,7 @@ static void mpa_cm_options(struct mpa_conn *conn)
 	release_sock(sk);
 }
 
-/* A mpa_start_*() has been called. */
+/* An mpa_start_*() has been called. */
 static bool mpa_cm_begin(struct mpa_conn *conn)
 {
 	struct mpa_cm *cm = conn->cm;

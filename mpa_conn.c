@@ -4,7 +4,8 @@
  * the connection ended, and the flags by which API functions tell the work item
  * what to do. The work item is in mpa_loop.c.
  *
- * Locks. Order: socket lock or slock -> sk_callback_lock -> conn->lock.
+ * Locks. Order: socket lock or slock -> sk_callback_lock -> conn->lock. Others
+ * are in mpa-design.rst, "Contexts and locks".
  *
  * - The socket lock is taken by mpa_attach() and by the runner, which calls the
  *   consumer without it. Only sk_data_ready() calls recv() with the socket

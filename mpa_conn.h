@@ -105,7 +105,7 @@ struct mpa_net {
 
 /* Bits of mpa_conn.flags; set and cleared atomically. */
 enum mpa_flag {
-	MPA_CONN_START,		/* a mpa_start_*() has succeeded */
+	MPA_CONN_START,		/* an mpa_start_*() has succeeded */
 	MPA_CONN_ACCEPT,	/* mpa_accept() has succeeded */
 	MPA_CONN_REJECT,	/* mpa_reject() has succeeded */
 	MPA_CONN_HOLD,		/* mpa_hold(): recv() is not called */
@@ -167,11 +167,11 @@ struct mpa_tx_series {
 /**
  * struct mpa_conn_tx - sending half
  * @queue: messages posted; protected by mpa_conn.lock
- * @sending: messages laid out or failed and not yet handed back, in order;
- *	this and all that follows is written by the runner only
- * @cur: message being laid out, or NULL
+ * @sending: messages framed or failed and not yet handed back, in order; this
+ *	and all that follows is written by the runner only
+ * @cur: message being framed, or NULL
  * @train: FPDUs not yet taken by TCP, or NULL
- * @pos: stream position after the last octet laid out or gathered
+ * @pos: stream position after the last octet framed
  * @sent: stream position after the last octet given to TCP
  * @ooopack: tcp_sock.rcv_ooopack when a hole was last seen; mpa_mulpdu() reads
  *	@ooopack, @sack_until, @sack and @sack_max without a lock
@@ -481,8 +481,8 @@ static inline bool mpa_conn_claim_work(struct mpa_conn *conn)
 }
 
 /*
- * The run of the runner has ended. Returns true if the work item could not run
- * meanwhile.
+ * The run of the runner has ended. Returns true if the work item found this
+ * runner and returned.
  */
 static inline bool mpa_conn_leave(struct mpa_conn *conn)
 {
@@ -526,9 +526,9 @@ static inline bool mpa_conn_enter_unless(const struct mpa_conn *conn,
 					 unsigned long mask)
 {
 	/*
-	 * Pairs with the unlock in the function that sets a flag: if the work
-	 * item has seen what a caller did after that, it sees the flag, too,
-	 * and starts no callback. If it looked before, the callback counts as
+	 * Pairs with the unlock in the function that sets a flag: if the runner
+	 * has seen what a caller did after that, it sees the flag, too, and
+	 * starts no callback. If it looked before, the callback counts as
 	 * running.
 	 */
 	return !(smp_load_acquire(&conn->flags) & mask);
@@ -536,7 +536,7 @@ static inline bool mpa_conn_enter_unless(const struct mpa_conn *conn,
 
 /*
  * Runner only. Returns true if a callback may start. It counts as running
- * then: a mpa_detach() from now on does not stop it.
+ * then: an mpa_detach() from now on does not stop it.
  */
 static inline bool mpa_conn_enter(const struct mpa_conn *conn)
 {

@@ -31,8 +31,9 @@
  * skbs, and charging them twice would halve the window. Instead
  * net.mpa.rx_mem_max bounds the sum over all connections of a namespace, to
  * which copies of FPDUs count as well. At that limit a connection gets no batch
- * while its consumer keeps one, nothing is passed out of order, and an FPDU is
- * copied only if TCP could not get the rest of it otherwise.
+ * while its consumer keeps one, nothing is passed out of order, and an FPDU
+ * that is not complete is copied only if TCP could not get the rest of it
+ * otherwise. One that is complete, in too many pieces, is always copied.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -437,8 +438,9 @@ static __always_inline void mpa_rx_ready(struct mpa_conn *conn,
 		return;
 	}
 	/*
-	 * Octets of rx.copy that were consumed are not consumed again.
-	 * mpa_rx_deliver() clears rx.eaten: mpa_loop_must_reset() needs it.
+	 * Octets of rx.copy that were consumed are not consumed again. rx.eaten
+	 * stays set until mpa_rx_deliver(): a detach before that must reset TCP
+	 * (mpa_loop_must_reset()).
 	 */
 	if (rx->copy) {
 		b->copy = rx->copy;
@@ -620,7 +622,10 @@ bool mpa_rx_run(struct mpa_conn *conn)
 		mpa_rx_discard(conn);
 		return false;
 	}
-	/* Mostly there is something to send: that takes the socket lock. */
+	/*
+	 * Nothing new: what is owed to TCP is consumed while mpa_tx_step() has
+	 * the socket lock, or by mpa_rx_settle().
+	 */
 	if (mpa_rx_is_dry(conn))
 		return false;
 	mpa_rx_ooo_pass(conn);
@@ -636,7 +641,7 @@ bool mpa_rx_run(struct mpa_conn *conn)
 		if (conn->state == MPA_STATE_CLOSED)
 			return false;
 	}
-	/* rx.ready may deliver ULPDUs of ooo.ready: pass these before. */
+	/* Those in ooo.ready come first: rx.ready's Delivery may cover them. */
 	if (rx->ready && !conn->ooo.ready && mpa_rx_deliver(conn))
 		return !rx->dry;
 	if (rx->ready) {

@@ -368,7 +368,7 @@ void mpa_rx_put(struct mpa_rx *rx)
 
 	if (!refcount_dec_and_test(&b->ref))
 		return;
-	/* Once @done is set, the work item may free @b and its reference. */
+	/* Once @done is set, the runner may free @b and its reference. */
 	mpa_conn_get(conn);
 	spin_lock_bh(&conn->lock);
 	WRITE_ONCE(b->done, true);

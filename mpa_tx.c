@@ -3,18 +3,22 @@
  * Sending: from the consumer's messages to TCP.
  *
  * A message waits in tx.queue, in the consumer's memory. When TCP has room, the
- * work item lays out a train of FPDUs (mpa_tx_train.c) with no lock held, and
- * gives it to TCP, record by record, in one hold of the socket lock. If one
- * short ULPDU is all, it is laid out in that hold, too.
+ * runner builds a train of FPDUs (mpa_tx_train.c) with no lock held, and gives
+ * it to TCP, record by record, in one hold of the socket lock. If one short
+ * ULPDU is all, its FPDU is made in that hold, too.
  *
  * TCP would cut a record of several segments elsewhere than between FPDUs in
- * two cases, which are avoided:
+ * four cases, which are avoided:
  *
  * - The record goes past the window that the peer offers. So no train does,
  *   unless it is a single segment's worth, which TCP does not cut there.
  * - SACK blocks take room in each segment, while there are holes in the peer's
  *   octets. Then, and for MPA_SACK_IDLE after the last hole, FPDUs leave room
- *   for SACK blocks, and each segment's worth is a record of its own.
+ *   for SACK blocks.
+ * - So does AccECN's option, if both ends have negotiated that.
+ * - The EMSS has changed since the train was built.
+ *
+ * In the last three each segment's worth is given to TCP in a call of its own.
  *
  * In one skb, TCP cuts segments of the EMSS only. FPDUs that do not fill the
  * EMSS would have an skb each, which costs several times as much. So while
@@ -22,12 +26,12 @@
  * as many of them as fit (mpa_tx_set_emss()). The MULPDU stays that of the
  * path's EMSS.
  *
- * A message moves from tx.queue to tx.cur while it is being laid out, then to
+ * A message moves from tx.queue to tx.cur while it is being framed, then to
  * tx.sending, then it is handed back. It is never in two places. tx.pos is the
- * stream position after the last octet laid out, tx.sent the one after the last
+ * stream position after the last octet framed, tx.sent the one after the last
  * octet that TCP has taken. A message is done when tx.sent has reached its end
  * and, with zero copy, its ubuf has no reference left. If TCP takes only part
- * of a train, the rest is kept; no other train is laid out before TCP has it.
+ * of a train, the rest is kept; no other train is built before TCP has it.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -39,7 +43,7 @@
 /* Most octets that TCP puts into one skb, so the most for a record of FPDUs */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
-#define MPA_TX_SHORT	256	/* octets to lay out with the socket locked */
+#define MPA_TX_SHORT	256	/* octets to frame with the socket locked */
 
 static u64 mpa_tx_sent(const struct mpa_conn *conn)
 {
@@ -81,7 +85,10 @@ bool mpa_tx_flush(struct mpa_conn *conn)
 
 	mpa_tx_collect(conn, &done);
 	if (!list_empty(&done)) {
-		/* TCP sets sk_err before it drops a ubuf's references. */
+		/*
+		 * Pairs with smp_wmb() in tcp_done_with_error(), which sets
+		 * sk_err before it drops a ubuf's references.
+		 */
 		smp_rmb();
 		/* After mpa_detach() they go to released(). */
 		if ((conn->state == MPA_STATE_CLOSED ||
@@ -93,7 +100,10 @@ bool mpa_tx_flush(struct mpa_conn *conn)
 	return list_empty(&conn->tx.sending);
 }
 
-/* True if no message waits for the network stack to drop its pages. */
+/*
+ * True if every message in tx.sending can be handed back. Says nothing of
+ * tx.queue and tx.train. Drops MPA's own references on ubufs.
+ */
 bool mpa_tx_idle(const struct mpa_conn *conn)
 {
 	struct mpa_tx *tx;
@@ -148,7 +158,7 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
 }
 
 /*
- * Socket lock held. True if TCP would cut @train elsewhere than it was laid out
+ * Socket lock held. True if TCP would cut @train elsewhere than it was built
  * for: each segment's worth must be given to it in a call of its own.
  */
 static bool mpa_tx_apart(struct mpa_conn *conn, const struct mpa_train *train)
@@ -264,7 +274,10 @@ static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 		iov_iter_advance(&train->iter, n);
 	record->started = n < len;
 	mpa_count_add(conn, TX_OCTETS, n);
-	/* Only the work item writes them: no read-modify-write is needed. */
+	/*
+	 * Only the runner writes tx.sent and ulpdus_tx: no read-modify-write is
+	 * needed.
+	 */
 	atomic64_set(&conn->tx.sent, mpa_tx_sent(conn) + n);
 
 	if (record->started)
@@ -404,12 +417,13 @@ static u32 mpa_tx_filled_emss(const struct mpa_conn *conn, u32 path)
 }
 
 /*
- * Socket lock held. Give TCP the EMSS that the FPDUs fill. TCP cuts by it also
- * what it has not sent, and what it sends again. So it may be rounded at any
- * time, since segments are not filled yet; lowered while all that TCP has are
- * FPDUs of the series; and raised when all of it was sent. Returns the EMSS,
- * which was @emss, while the path allows @path; or 0 if MPA must wait until all
- * was sent: the next FPDU needs the higher one.
+ * Socket lock held. Give TCP the EMSS that the FPDUs fill, @emss being the
+ * current one and @path the most. A change also affects what TCP has not sent,
+ * or sends again. So it is rounded down to a multiple of four at any time, as
+ * FPDUs do not fill another one; lowered further only while TCP has nothing but
+ * FPDUs of the series; and raised only when TCP has sent all. Returns the EMSS
+ * that TCP has then, or 0 if the next FPDU needs a higher one and TCP still has
+ * unsent octets.
  */
 static u32 mpa_tx_set_emss(struct mpa_conn *conn, u32 emss, u32 path)
 {
@@ -449,8 +463,8 @@ static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 
 /*
  * Runner only. Tell the consumer if the MULPDU has changed, also when
- * nothing is sent: it may post ULPDUs of that length next. Maybe only the timer
- * runs the work item when room for SACK blocks is no longer needed.
+ * nothing is sent: it may post ULPDUs of that length next. When room for SACK
+ * blocks is no longer needed, the timer may be all that queues the work item.
  */
 static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
 {
@@ -501,8 +515,8 @@ int mpa_tx_send_fin(struct mpa_conn *conn)
 }
 
 /*
- * True if only one short ULPDU was queued, which is tx.cur now. It is laid out
- * with few copies, and without a call of the consumer, so that the socket lock
+ * True if only one short ULPDU was queued, which is tx.cur now. It becomes an
+ * FPDU with few copies, and without a call of the consumer, so the socket lock
  * need not be released.
  */
 static bool mpa_tx_take_short(struct mpa_conn *conn)
@@ -524,7 +538,7 @@ static bool mpa_tx_take_short(struct mpa_conn *conn)
 }
 
 /*
- * Give TCP what is left of the train; then lay out the next, and give that. A
+ * Give TCP what is left of the train; then build the next, and give that. A
  * short ULPDU alone takes the socket lock once. Others may take long, or call
  * the consumer.
  */
@@ -571,7 +585,7 @@ static bool mpa_tx_lost(const struct sock *sk)
 	return mpa_tcp_lost(sk) || inet_sk_state_load(sk) == TCP_CLOSE;
 }
 
-/* Work item, in full operation: one step. True if another may be possible. */
+/* Runner, in full operation: one step. True if another may be possible. */
 bool mpa_tx_run(struct mpa_conn *conn)
 {
 	int err = 0;

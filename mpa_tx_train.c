@@ -40,8 +40,8 @@ void mpa_frag_take(struct page_frag *frag)
 }
 
 /*
- * Leave @frag to this CPU. Drop it if another was left meanwhile; or if it is of
- * the memory reserves: skbs of most sockets that had it would be dropped.
+ * Leave @frag to this CPU. Drop it if another has been left since; or if it is
+ * of the memory reserves: skbs of most sockets that had it would be dropped.
  */
 void mpa_frag_give(struct page_frag *frag)
 {
@@ -142,7 +142,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	return train;
 }
 
-/* Do not touch @tx after this: the work item may have handed it back. */
+/* Do not touch @tx after this: the runner may have handed it back. */
 void mpa_tx_ubuf_put(struct mpa_tx *tx)
 {
 	struct mpa_conn *conn = tx->conn;
@@ -174,7 +174,7 @@ static void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
 	mpa_conn_get(conn);
 }
 
-/* The message to lay out next, or NULL. */
+/* The message to frame next, or NULL. */
 static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx = conn->tx.cur;
@@ -305,7 +305,7 @@ static __always_inline void mpa_cut(struct mpa_train *train,
 	piece->last = false;
 }
 
-/* The ULPDU that was cut last is laid out. */
+/* The ULPDU that was cut last is framed. */
 static __always_inline void mpa_cut_done(struct mpa_train *train,
 					 struct mpa_tx *tx, u32 len)
 {
@@ -493,7 +493,7 @@ static void mpa_train_note(struct mpa_conn_tx *t, u32 size,
 	s->others = fills ? 0 : s->others + 1;
 }
 
-/* Account for an FPDU of @size octets that has been laid out. */
+/* Account for an FPDU of @size octets that was added. */
 static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 			  u32 size)
 {
@@ -509,7 +509,7 @@ static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 	mpa_record_add(train, record, size, 1);
 }
 
-/* All of @tx is laid out. */
+/* All of @tx is framed. */
 static void mpa_train_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	tx->end = conn->tx.train->enc.pos;
@@ -801,7 +801,7 @@ static bool mpa_train_is_outgrown(struct mpa_conn *conn,
 }
 
 /*
- * Lay out a train, as conn->tx.train; with @alone of tx.cur only, which is no
+ * Build a train, as conn->tx.train; with @alone of tx.cur only, which is no
  * source: then the socket lock may be held. Returns 0, also if the train has
  * less than all that is queued; -ENOMEM if there is no memory for any of it; or
  * another negative errno if the connection has failed.
@@ -849,6 +849,6 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
 	else
 		iov_iter_bvec(&train->iter, ITER_SOURCE, train->bv,
 			      train->enc.nr, train->octets);
-	/* TCP is given what was laid out; the rest is tried again after it. */
+	/* TCP is given what was framed; the rest is tried again after it. */
 	return err == -ENOBUFS || err == -ENOMEM ? 0 : min(err, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* FPDUs laid out for TCP, in records; see mpa_tx_train.c. */
+/* FPDUs for TCP, in records; see mpa_tx_train.c. */
 #ifndef _MPA_TX_TRAIN_H
 #define _MPA_TX_TRAIN_H
 
