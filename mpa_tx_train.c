@@ -510,7 +510,7 @@ static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 }
 
 /* All of @tx is framed. */
-static void mpa_train_laid_out(struct mpa_conn *conn, struct mpa_tx *tx)
+static void mpa_train_framed(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	tx->end = conn->tx.train->enc.pos;
 	conn->tx.cur = NULL;
@@ -638,7 +638,7 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 		tx->state |= MPA_MSG_LONG;
 	if (ret < 0 || tx->state & MPA_MSG_CUT || !(tx->state & MPA_MSG_LAST))
 		return min(ret, 0);
-	mpa_train_laid_out(conn, tx);
+	mpa_train_framed(conn, tx);
 	return 1;
 }
 
@@ -704,7 +704,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (mpa_tx_is_source(tx)) {
 		err = mpa_train_piece(conn, tx, &next);
 		if (!err)
-			mpa_train_laid_out(conn, tx);
+			mpa_train_framed(conn, tx);
 		if (err <= 0)
 			return err;
 		/* A copy, so that the one of other messages is in registers */
@@ -753,7 +753,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (tx->flags & MPA_TX_TEMPLATE)
 		mpa_cut_done(train, tx, p.len);
 	if (p.last)
-		mpa_train_laid_out(conn, tx);
+		mpa_train_framed(conn, tx);
 	return 0;
 }
 
@@ -783,11 +783,12 @@ static bool mpa_train_suits(const struct mpa_conn *conn,
 
 /*
  * True if the EMSS that was lowered is not for @tx, or was not for many FPDUs
- * before. Then mpa_tx_set_emss() ends that. Each time, the next series must be
- * longer.
+ * before. Then the series is ended (count and others become 0), so that
+ * mpa_tx_set_emss() raises the EMSS, and the next one must be twice as long
+ * (need).
  */
-static bool mpa_train_is_outgrown(struct mpa_conn *conn,
-				  const struct mpa_tx *tx)
+static bool mpa_train_end_narrow(struct mpa_conn *conn,
+				 const struct mpa_tx *tx)
 {
 	struct mpa_tx_series *s = &conn->tx.series;
 
@@ -821,7 +822,7 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
 
 	while (err >= 0 && !mpa_train_full(train)) {
 		tx = alone ? conn->tx.cur : mpa_train_next(conn);
-		if (!tx || mpa_train_is_outgrown(conn, tx))
+		if (!tx || mpa_train_end_narrow(conn, tx))
 			break;
 		err = 0;
 		if (mpa_train_can_run(conn, tx)) {

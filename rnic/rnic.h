@@ -710,7 +710,7 @@ void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done);
 void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status);
 void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_stop(struct rnic_qp *qp);
-struct rnic_msg *rnic_sq_read(struct rnic_qp *qp);
+struct rnic_msg *rnic_sq_oldest_read(struct rnic_qp *qp);
 struct rnic_msg *rnic_sq_read_of(struct rnic_qp *qp, u32 stag, u64 to,
 				 u32 len);
 int rnic_qp_slots(struct rnic_qp *qp);

@@ -429,8 +429,8 @@ static void ep_rejected(struct mpa_conn *conn, const struct mpa_startup *reply)
 	ep_detach(ep, conn);
 }
 
-/* False if the listener has gone: iw_cm will not answer. */
-static bool child_requests(struct rnic_listener *l, struct rnic_ep *ep)
+/* Returns false if the listener has gone: iw_cm will not answer. */
+static bool child_note_request(struct rnic_listener *l, struct rnic_ep *ep)
 {
 	spin_lock_bh(&l->lock);
 	ep->requested = !l->closed;
@@ -449,7 +449,7 @@ static void ep_refuse(struct mpa_conn *conn)
  * A listener on :: hears IPv4, too: its sockets then have v4-mapped addresses.
  * The core refuses those, as no netdev has one.
  */
-static void unmap_address(struct sockaddr_storage *ss)
+static void v4mapped_to_ipv4(struct sockaddr_storage *ss)
 {
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)ss;
 	struct sockaddr_in *sin = (struct sockaddr_in *)ss;
@@ -477,15 +477,15 @@ static void ep_request(struct mpa_conn *conn, const struct mpa_startup *req)
 	};
 	struct mpa_info info;
 
-	if (!child_requests(l, ep)) {
+	if (!child_note_request(l, ep)) {
 		ep_refuse(conn);
 		return;
 	}
 	mpa_get_info(conn, &info);
 	event.local_addr = info.local;
 	event.remote_addr = info.peer;
-	unmap_address(&event.local_addr);
-	unmap_address(&event.remote_addr);
+	v4mapped_to_ipv4(&event.local_addr);
+	v4mapped_to_ipv4(&event.remote_addr);
 	if (req->enhanced && req->enhanced->ird != MPA_DEPTH_ULP)
 		event.ird = min_t(u16, req->enhanced->ird, U8_MAX);
 	if (req->enhanced && req->enhanced->ord != MPA_DEPTH_ULP)
@@ -649,8 +649,8 @@ static int connect_setup(struct socket *sock, void *ctx)
 	return tcp_sock_set_syncnt(sock->sk, SYN_RETRIES);
 }
 
-/* The attempt to connect has ended, or has not even begun. */
-static void ep_connected(struct rnic_ep *ep)
+/* The attempt to connect has ended, or never began. */
+static void ep_attempt_over(struct rnic_ep *ep)
 {
 	struct mpa_connector *connector;
 
@@ -669,7 +669,7 @@ static void ep_done(void *ctx, struct socket *sock, struct mpa_conn *conn,
 {
 	struct rnic_ep *ep = ctx;
 
-	ep_connected(ep);
+	ep_attempt_over(ep);
 	if (err) {
 		ep->err = err;
 		ep_over(ep);
@@ -760,7 +760,7 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 			ep_watch_begin(ep);
 		err = ep_connect(ep, param);
 		if (err) {
-			ep_connected(ep);
+			ep_attempt_over(ep);
 			ep_unbind(ep, qp);
 		}
 	}
@@ -799,8 +799,8 @@ void rnic_cm_give_up(struct rnic_dev *dev)
 	}
 }
 
-static void ep_owes(struct rnic_ep *ep, struct rnic_qp *qp,
-		    struct iw_cm_id *cm_id, enum ep_events events)
+static void ep_set_accepted(struct rnic_ep *ep, struct rnic_qp *qp,
+			    struct iw_cm_id *cm_id, enum ep_events events)
 {
 	ep->qp = qp;
 	WRITE_ONCE(ep->cm_id, cm_id);
@@ -853,11 +853,11 @@ static int ep_accept(struct rnic_ep *ep, struct rnic_qp *qp,
 		err = mpa_set_enhanced(ep->conn, &enhanced, 0);
 	if (!err) {
 		/* established() may come before mpa_accept() returns. */
-		ep_owes(ep, qp, cm_id, EVENTS_OWED);
+		ep_set_accepted(ep, qp, cm_id, EVENTS_OWED);
 		err = mpa_accept(ep->conn, param->private_data,
 				 param->private_data_len);
 		if (err)
-			ep_owes(ep, NULL, NULL, EVENTS_NONE);
+			ep_set_accepted(ep, NULL, NULL, EVENTS_NONE);
 	}
 	spin_unlock_bh(&ep->lock);
 	return err;

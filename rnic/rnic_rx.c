@@ -160,7 +160,7 @@ static u32 read_done(struct rnic_qp *qp, struct rnic_msg *msg)
 /* A Read Response: must fit the unfilled rest of the oldest Read. */
 static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 {
-	struct rnic_msg *msg = rnic_sq_read(qp);
+	struct rnic_msg *msg = rnic_sq_oldest_read(qp);
 	const struct siw_sge *sink;
 	bool ends;
 	u32 left;

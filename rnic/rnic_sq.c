@@ -65,7 +65,7 @@ void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status)
 }
 
 /* The oldest Read whose Request is sent, but not answered in full; or NULL */
-struct rnic_msg *rnic_sq_read(struct rnic_qp *qp)
+struct rnic_msg *rnic_sq_oldest_read(struct rnic_qp *qp)
 {
 	return list_first_entry_or_null(&qp->sq.reading, struct rnic_msg,
 					reading);
@@ -122,7 +122,7 @@ static u16 sq_resolve(struct rnic_qp *qp, struct rnic_msg *msg, int access)
 	return status_of(rnic_sgl_get(sgl, qp, access));
 }
 
-static enum start sq_fail(struct rnic_msg *msg, u16 status)
+static enum start sq_end(struct rnic_msg *msg, u16 status)
 {
 	msg->status = status;
 	return START_DONE;
@@ -134,7 +134,7 @@ static enum start sq_start_send(struct rnic_qp *qp, struct rnic_msg *msg,
 	u16 status = sq_resolve(qp, msg, 0);
 
 	if (status)
-		return sq_fail(msg, status);
+		return sq_end(msg, status);
 	msg->bytes = msg->sgl.len;
 	rnic_tx_wqe(qp, msg);
 	list_add_tail(&msg->tx.list, list);
@@ -148,7 +148,7 @@ static enum start sq_start_read(struct rnic_qp *qp, struct rnic_msg *msg,
 	u16 status;
 
 	if (!qp->ord || msg->wqe.num_sge > 1)
-		return sq_fail(msg, SIW_WC_LOC_QP_OP_ERR);
+		return sq_end(msg, SIW_WC_LOC_QP_OP_ERR);
 	if (qp->sq.reads >= qp->ord)
 		return START_WAIT;
 	status = sq_resolve(qp, msg, IB_ACCESS_LOCAL_WRITE);
@@ -157,7 +157,7 @@ static enum start sq_start_read(struct rnic_qp *qp, struct rnic_msg *msg,
 		status = SIW_WC_LOC_PROT_ERR;
 	}
 	if (status)
-		return sq_fail(msg, status);
+		return sq_end(msg, status);
 	msg->bytes = msg->sgl.len;
 	msg->responded = 0;
 	msg->counted = true;
@@ -173,7 +173,7 @@ static enum start sq_start_local(struct rnic_qp *qp, struct rnic_msg *msg)
 	int err;
 
 	if (!qp->kernel)
-		return sq_fail(msg, SIW_WC_LOC_QP_OP_ERR);
+		return sq_end(msg, SIW_WC_LOC_QP_OP_ERR);
 	if (wqe->opcode == SIW_OP_REG_MR)
 		err = rnic_mr_register(qp->ib.pd,
 				       (struct ib_mr *)(uintptr_t)wqe->base_mr,
@@ -182,7 +182,7 @@ static enum start sq_start_local(struct rnic_qp *qp, struct rnic_msg *msg)
 		err = rnic_mr_invalidate(qp->dev, qp->ib.pd, wqe->rkey, 0, qp);
 	if (err == -EBUSY)
 		return START_WAIT;
-	return sq_fail(msg, err ? SIW_WC_LOC_QP_OP_ERR : SIW_WC_SUCCESS);
+	return sq_end(msg, err ? SIW_WC_LOC_QP_OP_ERR : SIW_WC_SUCCESS);
 }
 
 static enum start sq_start(struct rnic_qp *qp, struct rnic_msg *msg,
@@ -204,7 +204,7 @@ static enum start sq_start(struct rnic_qp *qp, struct rnic_msg *msg,
 	case SIW_OP_INVAL_STAG:
 		return sq_start_local(qp, msg);
 	default:
-		return sq_fail(msg, SIW_WC_LOC_QP_OP_ERR);
+		return sq_end(msg, SIW_WC_LOC_QP_OP_ERR);
 	}
 }
 

@@ -61,7 +61,7 @@ static void recv_again(struct rnic_kunit *rk)
 /* The peer answers the oldest Read: half of it, or what is left. */
 static void respond(struct rnic_kunit *rk, bool all)
 {
-	struct rnic_msg *msg = rnic_sq_read(rk->qp);
+	struct rnic_msg *msg = rnic_sq_oldest_read(rk->qp);
 	struct rdmap_hdr hdr = {
 		.last		= all,
 		.tagged		= true,
