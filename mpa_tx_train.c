@@ -46,14 +46,16 @@ void mpa_frag_take(struct page_frag *frag)
 void mpa_frag_give(struct page_frag *frag)
 {
 	struct page_frag *here;
+	bool left;
 
 	if (!frag->page)
 		return;
 	here = get_cpu_ptr(&mpa_frags);
-	if (!here->page && !page_is_pfmemalloc(frag->page))
-		swap(*here, *frag);
+	left = !here->page && !page_is_pfmemalloc(frag->page);
+	if (left)
+		*here = *frag;
 	put_cpu_ptr(&mpa_frags);
-	if (frag->page)
+	if (!left)
 		put_page(frag->page);
 	frag->page = NULL;
 }
@@ -86,6 +88,8 @@ void mpa_train_drop(struct mpa_conn *conn)
 
 static int mpa_train_refill(struct mpa_enc *enc)
 {
+	if (!enc->frag.page)
+		mpa_frag_take(&enc->frag);
 	if (!skb_page_frag_refill(MPA_REFILL_MIN, &enc->frag, MPA_GFP_QUIET))
 		return -ENOMEM;
 	return 0;
@@ -103,7 +107,8 @@ static u32 mpa_train_fit(const struct mpa_train *train)
 }
 
 static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
-					 const struct mpa_tcp_room *room)
+					 const struct mpa_tcp_room *room,
+					 bool alone)
 {
 	struct mpa_train *train = mpa_conn_take_spare(conn);
 
@@ -132,7 +137,10 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.nr = 0;
 	train->enc.bv = train->bv;
 	train->enc.max = MPA_TRAIN_BVECS;
-	mpa_frag_take(&train->enc.frag);
+	/* A short FPDU alone mostly needs none: mpa_train_refill() takes it. */
+	train->enc.frag = (struct page_frag){};
+	if (!alone)
+		mpa_frag_take(&train->enc.frag);
 	train->enc.refill = mpa_train_refill;
 	train->enc.kv = train->kv;
 	train->enc.kv_next = train->kv;
@@ -810,7 +818,7 @@ static bool mpa_train_end_narrow(struct mpa_conn *conn,
 int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
 		    bool alone)
 {
-	struct mpa_train *train = mpa_train_alloc(conn, room);
+	struct mpa_train *train = mpa_train_alloc(conn, room, alone);
 	struct mpa_tx *tx;
 	int err = 0;
 
