@@ -11,6 +11,8 @@
 	for (p = rb_first(root), n = rb_next(p); p; p = n)
 #define skb_queue_walk(queue, skb) \
 	for (skb = skb_first(queue); skb; skb = skb_next(skb))
+#define skb_rbtree_walk(skb, root) \
+	for (skb = skb_first(root); skb; skb = skb_next(skb))
 #define xa_for_each(xa, index, p) \
 	for (index = 0, p = xa_first(xa); p; p = xa_next(xa, &index))
 #define TRACE_EVENT(...)
