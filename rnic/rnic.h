@@ -706,6 +706,7 @@ void *rnic_sgl_at(const struct rnic_sgl *sgl, struct rnic_at *at, u32 *room);
 
 /* rnic_sq.c */
 bool rnic_sq_run(struct rnic_qp *qp);
+void rnic_sq_note_moved(struct rnic_qp *qp);
 void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done);
 void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status);
 void rnic_sq_close(struct rnic_qp *qp);

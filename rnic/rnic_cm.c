@@ -722,7 +722,8 @@ static int ep_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	ep_params(&params, ep, sock.net, ep->qp->ird, ep->qp->ord);
 	sock.start = &params;
 	connector = mpa_connect(&sock, ep_done);
-	if (connector == ERR_PTR(-EADDRINUSE) && ep_any_port(&sock))
+	if ((connector == ERR_PTR(-EADDRINUSE) ||
+	     connector == ERR_PTR(-EADDRNOTAVAIL)) && ep_any_port(&sock))
 		connector = mpa_connect(&sock, ep_done);
 	dev_put(netdev);
 	if (IS_ERR(connector))

@@ -505,6 +505,9 @@ void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
 		deliver(qp, conn, rx->ulpdu + i, false);
 	deliver_ooo(qp, conn, rx->delivered);
 	write_end(&qp->rx);
+	/* run() does not follow a call in softirq. */
+	if (qp->sq.reads)
+		rnic_sq_note_moved(qp);
 	/* Once for the whole call: most handlers poll everything there is. */
 	rnic_qp_notify(qp);
 }

@@ -304,10 +304,12 @@ static bool sq_leaves(struct rnic_sq *sq)
  * Note how far TCP has taken octets and, while Reads wait, the peer's have been
  * delivered: qp_timeout() leaves if neither moves.
  */
-static void note_moved(struct rnic_qp *qp)
+void rnic_sq_note_moved(struct rnic_qp *qp)
 {
 	struct mpa_info info;
 
+	if (!delayed_work_pending(&qp->timeout))
+		return;
 	mpa_get_info(qp->sq.conn, &info);
 	WRITE_ONCE(qp->moved,
 		   info.tx_pos + (qp->sq.reads ? info.rx_pos : 0));
@@ -328,8 +330,7 @@ bool rnic_sq_run(struct rnic_qp *qp)
 		if (uses_dying(qp))
 			mpa_abort(sq->conn);
 	}
-	if (delayed_work_pending(&qp->timeout))
-		note_moved(qp);
+	rnic_sq_note_moved(qp);
 	if (READ_ONCE(sq->lost))
 		rnic_fail(qp, sq->conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
 	sq->waiting = false;

@@ -473,6 +473,7 @@ static void late_test(struct kunit *test)
 	const struct late_row *row = test->param_value;
 	struct rnic_kunit *rk = test->priv;
 	struct work_struct *work;
+	struct mpa_rx rx = {};
 
 	rk_qp(rk, SQ_SIZE);
 	work = &rk->qp->timeout.work;
@@ -491,7 +492,11 @@ static void late_test(struct kunit *test)
 		rk->conn.info.rx_pos++;
 	else if (row->progress)
 		rk->conn.info.tx_pos++;
-	rnic_sq_run(rk->qp);
+	/* In softirq, which run() does not follow */
+	if (row->reads)
+		rnic_rx_recv(rk->qp, &rk->conn, &rx);
+	else
+		rnic_sq_run(rk->qp);
 	if (row->over)
 		rnic_qp_down(rk->qp);
 	rnic_qp_close_cancel(rk->qp);
