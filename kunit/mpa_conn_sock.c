@@ -171,6 +171,18 @@ static void sock_restore_fastopen(void *net)
 		   sock_old_fastopen);
 }
 
+/* net.ipv4.tcp_fastopen, until the case ends */
+static void sock_set_fastopen(struct conn_test *t, int value)
+{
+	struct net *net = &init_net;
+	int err;
+
+	sock_old_fastopen = net->ipv4.sysctl_tcp_fastopen;
+	err = kunit_add_action_or_reset(t->test, sock_restore_fastopen, net);
+	ASSERT_EQ(t, err, 0);
+	WRITE_ONCE(net->ipv4.sysctl_tcp_fastopen, value);
+}
+
 /* Connect with TCP Fast Open: the SYN has octets. Socket lock held. */
 static int sock_fastopen_connect(struct sock *sk, u16 port)
 {
@@ -195,17 +207,13 @@ static int sock_fastopen_connect(struct sock *sk, u16 port)
 static void sock_fastopen(struct conn_test *t)
 {
 	struct conn_sock *s = &t->helper;
-	struct net *net = &init_net;
 	u16 port;
 	int err;
 
-	sock_old_fastopen = net->ipv4.sysctl_tcp_fastopen;
-	err = kunit_add_action_or_reset(t->test, sock_restore_fastopen, net);
-	ASSERT_EQ(t, err, 0);
 	/* both ends, without a cookie; each listening socket */
-	WRITE_ONCE(net->ipv4.sysctl_tcp_fastopen, 0x607);
+	sock_set_fastopen(t, 0x607);
 	port = sock_listen(t);
-	err = sock_create_kern(net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+	err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
 			       &s->client);
 	ASSERT_EQ(t, err, 0);
 
@@ -235,15 +243,10 @@ static void sock_defer_connect(struct conn_sock *s)
 static void sock_fastopen_deferred(struct conn_test *t)
 {
 	struct conn_sock *s = &t->helper;
-	struct net *net = &init_net;
 	u16 port;
-	int err;
 
-	sock_old_fastopen = net->ipv4.sysctl_tcp_fastopen;
-	err = kunit_add_action_or_reset(t->test, sock_restore_fastopen, net);
-	ASSERT_EQ(t, err, 0);
 	/* for clients, without a cookie */
-	WRITE_ONCE(net->ipv4.sysctl_tcp_fastopen, 0x5);
+	sock_set_fastopen(t, 0x5);
 	port = sock_listen(t);
 	s->hook = sock_defer_connect;
 	sock_connect(t, port);
