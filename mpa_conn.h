@@ -85,6 +85,7 @@ struct mpa_stats {
  * @rx_mem: memory in octets that batches passed to consumers pin, and that
  *	copies of FPDUs take: the sum of rx.pinned, ooo.pinned and rx.capacity
  *	over the connections
+ * @zerocopy_min: net.mpa.zerocopy_min, in octets
  */
 struct mpa_net {
 	struct net		*net;
@@ -101,6 +102,7 @@ struct mpa_net {
 	int			startup_max;
 	unsigned long		rx_mem_max;
 	struct percpu_counter	rx_mem;
+	unsigned int		zerocopy_min;
 };
 
 /* Bits of mpa_conn.flags; set and cleared atomically. */
@@ -740,6 +742,7 @@ u32 mpa_tcp_sack_octets(const struct sock *sk);
 u32 mpa_tcp_accecn_octets(const struct sock *sk);
 u32 mpa_tcp_options_max(const struct sock *sk);
 u32 mpa_tcp_window(const struct sock *sk);
+u32 mpa_tcp_frags_max(void);
 u32 mpa_tcp_pages_max(void);
 bool mpa_tcp_has_room(const struct sock *sk);
 bool mpa_tcp_space(struct sock *sk);

@@ -18,6 +18,12 @@
 /* As many as TCP queues by default for a listener that does not accept */
 #define MPA_STARTUP_MAX	SOMAXCONN
 
+/*
+ * Fewer octets cost less to copy than an skb of their own does: the default of
+ * net.mpa.zerocopy_min (mpa-performance.rst, "Effect of single design choices")
+ */
+#define MPA_ZEROCOPY_MIN	SZ_16K
+
 /* Octets by which each processor's share of mpa_net.rx_mem may be off */
 #define MPA_RX_MEM_BATCH	SZ_256K
 
@@ -267,6 +273,14 @@ static const struct ctl_table mpa_sysctls[] = {
 		.mode		= 0644,
 		.proc_handler	= proc_doulongvec_minmax,
 	},
+	{
+		.procname	= "zerocopy_min",
+		.data		= (void *)offsetof(struct mpa_net,
+						   zerocopy_min),
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec,
+	},
 };
 
 static int mpa_sysctl_init(struct net *net, struct mpa_net *mn)
@@ -312,6 +326,7 @@ static int __net_init mpa_net_init(struct net *net)
 	mn->startup_max = MPA_STARTUP_MAX;
 	/* As net.ipv4.tcp_mem[1], the threshold of TCP's memory pressure */
 	mn->rx_mem_max = max(nr_free_buffer_pages() / 16, 128UL) << PAGE_SHIFT;
+	mn->zerocopy_min = MPA_ZEROCOPY_MIN;
 
 	mn->mib = alloc_percpu(struct mpa_stats);
 	if (!mn->mib)

@@ -235,6 +235,12 @@ u32 mpa_tcp_window(const struct sock *sk)
 	return after(end, tp->write_seq) ? end - tp->write_seq : 0;
 }
 
+/* Fragments that TCP puts into one skb */
+u32 mpa_tcp_frags_max(void)
+{
+	return max(READ_ONCE(net_hotdata.sysctl_max_skb_frags), 1);
+}
+
 /*
  * Octets of pages that TCP takes into one skb, each page a fragment. Two
  * fragments are left out: the first page may be used from its middle on, and
@@ -242,9 +248,7 @@ u32 mpa_tcp_window(const struct sock *sk)
  */
 u32 mpa_tcp_pages_max(void)
 {
-	int frags = READ_ONCE(net_hotdata.sysctl_max_skb_frags);
-
-	return max(frags - 2, 0) * PAGE_SIZE;
+	return (max(mpa_tcp_frags_max(), 2U) - 2) * PAGE_SIZE;
 }
 
 /* Octets that TCP has not sent yet. Context: socket lock or slock held. */

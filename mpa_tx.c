@@ -527,7 +527,7 @@ static bool mpa_tx_take_short(struct mpa_conn *conn)
 		return false;
 	spin_lock_bh(&conn->lock);
 	tx = list_first_entry_or_null(&conn->tx.queue, struct mpa_tx, list);
-	if (tx && !mpa_tx_is_source(tx) &&
+	if (tx && !mpa_tx_is_source(tx) && !(tx->flags & MPA_TX_ZEROCOPY) &&
 	    tx->hdr_len + tx->len <= MPA_TX_SHORT &&
 	    list_is_singular(&conn->tx.queue)) {
 		list_del(&tx->list);

@@ -132,8 +132,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.pos = conn->tx.pos;
 	train->enc.markers = conn->terms.markers_tx;
 	train->enc.crc = conn->terms.crc;
-	train->ungathered = MPA_TX_ZEROCOPY |
-			    (conn->terms.crc ? MPA_TX_COPY : 0);
+	train->ungathered = conn->terms.crc ? MPA_TX_COPY : 0;
 	train->enc.nr = 0;
 	train->enc.bv = train->bv;
 	train->enc.max = MPA_TRAIN_BVECS;
@@ -182,6 +181,28 @@ static void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
 	mpa_conn_get(conn);
 }
 
+/*
+ * True if it costs less to send the pages of @tx than to copy them. TCP takes
+ * pages of one message into an skb, and a page, a header and a marker are a
+ * fragment each. So an skb holds few segments of a small EMSS, while copies of
+ * 64 KB share one: with few octets the skbs cost more than the copies.
+ */
+static bool mpa_train_pages_pay(const struct mpa_conn *conn,
+				const struct mpa_train *train,
+				const struct mpa_tx *tx)
+{
+	u32 markers = train->enc.markers ?
+		      train->emss / MPA_MARKER_INTERVAL + 1 : 0;
+	u32 frags = DIV_ROUND_UP(train->emss, PAGE_SIZE) + 1 + 2 * markers;
+	u32 octets = mpa_tcp_frags_max() / frags * train->emss;
+
+	if (!mpa_tx_is_source(tx))
+		octets = tx->len;
+	else if (!tx->next)
+		octets = min(octets, tx->len);
+	return octets >= READ_ONCE(READ_ONCE(conn->mn)->zerocopy_min);
+}
+
 /* The message to frame next, or NULL. */
 static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 {
@@ -195,6 +216,10 @@ static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 		list_del(&tx->list);
 	spin_unlock_bh(&conn->lock);
 	conn->tx.cur = tx;
+	if (tx && tx->flags & MPA_TX_ZEROCOPY &&
+	    !(tx->flags & conn->tx.train->ungathered) &&
+	    mpa_train_pages_pay(conn, conn->tx.train, tx))
+		tx->state |= MPA_MSG_ZEROCOPY;
 	return tx;
 }
 
@@ -325,13 +350,13 @@ static __always_inline void mpa_cut_done(struct mpa_train *train,
 /*
  * Least ULPDU to cut to the room that is left in a segment. A message that fits
  * a segment of its own is not split for less than a source would be: of such
- * messages with one length each would end up as two. With zero copy an FPDU
+ * messages with one length each would end up as two. With zero copy a message
  * begins an skb in any case.
  */
 static u32 mpa_cut_least(const struct mpa_train *train, const struct mpa_tx *tx,
 			 u32 whole)
 {
-	if ((tx->flags & train->ungathered) == MPA_TX_ZEROCOPY)
+	if (tx->state & MPA_MSG_ZEROCOPY)
 		return U32_MAX;
 	if (tx->len <= whole - tx->hdr_len && mpa_tx_is_whole(tx))
 		return MPA_MULPDU_MIN;
@@ -429,14 +454,14 @@ static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 		      size / MPA_MARKER_INTERVAL + 1 : 0;
 	unsigned int pages;
 
-	if ((tx->flags & conn->tx.train->ungathered) != MPA_TX_ZEROCOPY || !len)
+	if (!(tx->state & MPA_MSG_ZEROCOPY) || !len)
 		return false;
 	if (!iov_iter_is_bvec(&tx->data) || mpa_tcp_probes_mtu(conn->sk))
 		return false;
 	pages = mpa_train_count_pages(&tx->data, len);
 	/*
 	 * A marker is a fragment, and cuts a page into two. Header and CRC have
-	 * the two that mpa_tcp_pages_max() leaves. A longer header may begin in
+	 * those that mpa_tcp_pages_max() leaves. A longer header may begin in
 	 * one page fragment and go on in the next ones.
 	 */
 	if (pages && hdr_len > MPA_HDR_WHOLE)
@@ -450,6 +475,16 @@ static u32 mpa_train_limit(const struct mpa_train *train)
 			       min(train->room, train->pages);
 }
 
+static struct mpa_record *mpa_record_begin(struct mpa_train *train,
+					   struct mpa_tx *zc)
+{
+	struct mpa_record *record = &train->record[train->nr];
+
+	memset(record, 0, sizeof(*record));
+	record->zc = zc;
+	return record;
+}
+
 /* A record for an FPDU of @size octets, or NULL if the train is full. */
 static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
 					   struct mpa_tx *zc)
@@ -458,15 +493,44 @@ static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
 
 	if (train->nr && train->octets + size > mpa_train_limit(train))
 		return NULL;
-	if (record && !zc &&
+	if (record && record->zc == zc &&
+	    (!zc || train->nr < MPA_TRAIN_RECORDS) &&
 	    (size <= train->left ||
 	     (train->grow && !train->left && size <= train->emss)))
 		return record;
 	if (train->nr == MPA_TRAIN_RECORDS)
 		return NULL;
-	record = &train->record[train->nr];
-	memset(record, 0, sizeof(*record));
-	record->zc = zc;
+	return mpa_record_begin(train, zc);
+}
+
+/* Fragments that the entries of train.bv from @from on take in an skb */
+static u32 mpa_train_frags(const struct mpa_train *train, u32 from)
+{
+	u32 frags = 0;
+	u32 i;
+
+	for (i = from; i < train->enc.nr; i++) {
+		const struct bio_vec *bv = &train->bv[i];
+
+		frags += DIV_ROUND_UP(offset_in_page(bv->bv_offset) +
+				      bv->bv_len, PAGE_SIZE);
+	}
+	return frags;
+}
+
+/*
+ * An FPDU with pages was laid out for @record; @nr entries of train.bv are
+ * older, and its header may have joined the last of them. Returns the record
+ * that it goes to: another one if that is more than an skb can have.
+ */
+static struct mpa_record *mpa_train_settle(struct mpa_train *train,
+					   struct mpa_record *record, u32 nr)
+{
+	if (record == train->open &&
+	    mpa_train_frags(train, record->bv) > mpa_tcp_frags_max())
+		record = mpa_record_begin(train, record->zc);
+	if (record != train->open)
+		record->bv = max(nr, 1U) - 1;
 	return record;
 }
 
@@ -507,7 +571,7 @@ static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 {
 	if (record != train->open) {
 		train->nr++;
-		train->open = record->zc || size > train->emss ? NULL : record;
+		train->open = size > train->emss ? NULL : record;
 		train->left = 0;
 	}
 	if (size <= train->left)
@@ -515,6 +579,30 @@ static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 	else if (train->open)
 		train->left = train->emss - size;
 	mpa_record_add(train, record, size, 1);
+}
+
+static void mpa_train_count_copied(struct mpa_conn *conn,
+				   const struct mpa_tx *tx, u32 n)
+{
+	if (tx->flags & MPA_TX_ZEROCOPY)
+		mpa_count_add(conn, TX_COPIED, n);
+}
+
+/* Note an FPDU with pages of @tx. */
+static void mpa_train_note_pages(struct mpa_conn *conn, struct mpa_tx *tx,
+				 bool last)
+{
+	struct mpa_train *train = conn->tx.train;
+
+	mpa_tx_ubuf_init(conn, tx);
+	mpa_count(conn, TX_ZEROCOPY);
+	/* No octets of a series share an skb with it. */
+	conn->tx.series.pos = train->enc.pos;
+	if (!last)
+		return;
+	/* An skb is of one message: the next one begins another. */
+	train->open = NULL;
+	train->left = 0;
 }
 
 /* All of @tx is framed. */
@@ -551,7 +639,9 @@ static int mpa_train_gather(struct mpa_train *train, struct mpa_tx *tx,
 	struct mpa_enc *enc = &train->enc;
 	bool flat = !p->len || mpa_iter_is_flat(&tx->data);
 
-	if (size <= MPA_TRAIN_SHORT && flat && !(tx->flags & MPA_TX_ZEROCOPY))
+	if (tx->state & MPA_MSG_ZEROCOPY)
+		return -ENOBUFS;
+	if (size <= MPA_TRAIN_SHORT && flat)
 		return mpa_fpdu_copy(enc, p->hdr, p->hdr_len, &tx->data,
 				     p->len);
 	if (tx->flags & train->ungathered ||
@@ -568,7 +658,7 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 
 	return train->open && train->grow && !train->left &&
 	       !train->narrow && mpa_tx_is_source(tx) &&
-	       !(tx->flags & MPA_TX_ZEROCOPY) &&
+	       !(tx->state & MPA_MSG_ZEROCOPY) &&
 	       !(train->gather && tx->flags & train->ungathered) &&
 	       !(tx->state & (MPA_MSG_CUT | MPA_MSG_LAST));
 }
@@ -596,11 +686,13 @@ static u32 mpa_train_exact(const struct mpa_train *train)
 	return train->enc.markers ? mpa_train_fit(train) : train->exact;
 }
 
-/* Add @n ULPDUs that each fill a segment. */
-static void mpa_train_add_full(struct mpa_conn *conn, u32 n)
+/* Add @n ULPDUs of @tx that each fill a segment. */
+static void mpa_train_add_full(struct mpa_conn *conn, const struct mpa_tx *tx,
+			       u32 n)
 {
 	struct mpa_train *train = conn->tx.train;
 
+	mpa_train_count_copied(conn, tx, n);
 	mpa_record_add(train, train->open, n * train->emss, n);
 	conn->tx.series.count = 0;
 }
@@ -641,7 +733,7 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 			break;
 		}
 	}
-	mpa_train_add_full(conn, n);
+	mpa_train_add_full(conn, tx, n);
 	if (n || !(tx->state & MPA_MSG_LAST))
 		tx->state |= MPA_MSG_LONG;
 	if (ret < 0 || tx->state & MPA_MSG_CUT || !(tx->state & MPA_MSG_LAST))
@@ -686,7 +778,7 @@ static void mpa_train_cut_run(struct mpa_conn *conn, struct mpa_tx *tx)
 					tx->len, train->emss, most);
 	tx->cut += train->cut.count - count;
 	tx->len -= train->cut.count - count;
-	mpa_train_add_full(conn, n);
+	mpa_train_add_full(conn, tx, n);
 	if (n)
 		tx->state |= MPA_MSG_LONG;
 }
@@ -704,9 +796,9 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 		.last = true,
 	};
 	struct mpa_record *record;
+	u32 size, nr = enc->nr;
 	struct mpa_piece next;
 	int err;
-	u32 size;
 	bool zc;
 
 	if (mpa_tx_is_source(tx)) {
@@ -739,24 +831,20 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	 * Laid out, it is in the consumer's pages, or copied to page fragments,
 	 * mostly as one piece, so that one CRC pass covers it.
 	 */
-	if (err == -ENOBUFS && !train->gather) {
+	if (err == -ENOBUFS && !train->gather)
 		err = mpa_fpdu_encode(enc, p.hdr, p.hdr_len, &tx->data, p.len,
 				      zc);
-		if (!err && zc) {
-			mpa_tx_ubuf_init(conn, tx);
-			mpa_count(conn, TX_ZEROCOPY);
-		} else if (!err && tx->flags & MPA_TX_ZEROCOPY) {
-			mpa_count(conn, TX_COPIED);
-		}
-	}
 	if (err)
 		return err;
-	mpa_train_add(train, record, size);
-	/* One for zero copy has an skb of its own: it is of no series. */
 	if (zc)
-		conn->tx.series.pos = enc->pos;
-	else
+		record = mpa_train_settle(train, record, nr);
+	mpa_train_add(train, record, size);
+	if (zc) {
+		mpa_train_note_pages(conn, tx, p.last);
+	} else {
 		mpa_train_note(&conn->tx, size, tx);
+		mpa_train_count_copied(conn, tx, 1);
+	}
 	tx->state &= ~MPA_MSG_CUT;
 	if (tx->flags & MPA_TX_TEMPLATE)
 		mpa_cut_done(train, tx, p.len);

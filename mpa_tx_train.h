@@ -26,6 +26,7 @@ enum {
 	MPA_MSG_LONG	= BIT(4),	/* a source of several ULPDUs */
 	MPA_MSG_WHOLE	= BIT(5),	/* next() has no more octets */
 	MPA_MSG_SOURCE	= BIT(6),	/* may become several ULPDUs */
+	MPA_MSG_ZEROCOPY = BIT(7),	/* its own pages go to TCP if possible */
 };
 
 /**
@@ -48,6 +49,7 @@ struct mpa_piece {
  *	shorter, or a single FPDU that is longer than the EMSS
  * @len: octets that TCP has not taken yet
  * @ulpdus: number of ULPDUs
+ * @bv: with zero copy, index of the first entry of train.bv
  * @started: TCP took only part of the octets that it was last offered
  * @zc: message whose own pages these are (zero copy), or NULL
  */
@@ -55,6 +57,7 @@ struct mpa_record {
 	u32			octets;
 	u32			len;
 	u16			ulpdus;
+	u16			bv;
 	bool			started;
 	struct mpa_tx		*zc;
 };
@@ -75,7 +78,7 @@ struct mpa_record {
  * @gather: the octets are listed in @kv; otherwise in @bv
  * @narrow: the EMSS was lowered for FPDUs of one length
  * @grow: a record may have several segments
- * @ungathered: MPA_TX_* of messages that must not be gathered
+ * @ungathered: MPA_TX_* of messages whose octets must not go to TCP as they are
  * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room left
  *	for SACK blocks
  * @room: most octets of the train

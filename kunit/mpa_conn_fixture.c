@@ -73,6 +73,7 @@ static void conn_settings(struct conn_test *t)
 	if (t->startup_max)
 		WRITE_ONCE(t->mn->startup_max, t->startup_max);
 	WRITE_ONCE(t->mn->ooo_ack_notify, t->ooo_ack_notify);
+	WRITE_ONCE(t->mn->zerocopy_min, t->zerocopy_min);
 }
 
 /* Close listener and connection attempt: no further sockets are made. */
@@ -227,6 +228,19 @@ void conn_reopen(struct conn_test *t)
 	t->nr_in = 0;
 }
 
+/* For conn_settings(). Zero copy is for messages of any length here. */
+static void conn_note_settings(struct conn_test *t, struct mpa_net *mn)
+{
+	if (t->mn)
+		return;
+	t->mn = mn;
+	t->timeout_ms = mn->startup_timeout_ms;
+	t->crc_sysctl = mn->crc;
+	t->ooo_ack_notify = mn->ooo_ack_notify;
+	t->zerocopy_min = mn->zerocopy_min;
+	WRITE_ONCE(mn->zerocopy_min, 0);
+}
+
 void conn_attach_to(struct conn_test *t, struct mpa_consumer *c,
 		    struct socket *sock, u32 flags)
 {
@@ -236,6 +250,7 @@ void conn_attach_to(struct conn_test *t, struct mpa_consumer *c,
 	conn = mpa_attach(sock, &c->params);
 	ASSERT_OK(t, conn);
 	c->conn = conn;
+	conn_note_settings(t, conn->mn);
 }
 
 /* Attach to sock[0], which is made with a raw peer unless it exists. */
@@ -244,12 +259,6 @@ void conn_attach(struct conn_test *t, u32 flags)
 	if (!t->sock[0])
 		conn_pair(t);
 	conn_attach_to(t, &t->a, t->sock[0], flags);
-	if (t->mn)
-		return;
-	t->mn = t->a.conn->mn;
-	t->timeout_ms = t->mn->startup_timeout_ms;
-	t->crc_sysctl = t->mn->crc;
-	t->ooo_ack_notify = t->mn->ooo_ack_notify;
 }
 
 void conn_start(struct conn_test *t, enum conn_role role)

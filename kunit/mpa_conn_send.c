@@ -1026,6 +1026,40 @@ static void zerocopy_detach_order(struct conn_test *t)
 	conn_expect_done(t, &t->a, 2, 0);
 }
 
+/*
+ * A message of fewer octets than net.mpa.zerocopy_min is copied; so is a source
+ * if an skb with segments of this EMSS has no room for so many.
+ */
+static void zerocopy_few(struct conn_test *t)
+{
+	/* Segments of 1448 octets, each a page and a header */
+	u32 skb = MAX_SKB_FRAGS / 2 * 1448;
+	unsigned long before;
+	struct conn_msg *msg;
+	u32 i;
+
+	t->opts.maxseg = 1460;
+	send_full(t);
+	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
+	WRITE_ONCE(t->mn->zerocopy_min, 2000);
+	for (i = 0; i < 2; i++) {
+		msg = conn_page_msg(t, CONN_HDR + 1999 + i);
+		conn_send(t, msg);
+		conn_expect_tx(t, msg->len);
+		EXPECT_EQ(t, i, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before);
+	}
+	for (i = 0; i < 2; i++) {
+		WRITE_ONCE(t->mn->zerocopy_min, skb + 1 - i);
+		msg = conn_page_msg(t, 2000);
+		msg->left = msg->tx.len;
+		msg->tx.next = conn_next;
+		conn_send(t, msg);
+		conn_settle(&t->a);
+		EXPECT_EQ(t, 1 + 2 * i, conn_counter(t, MPA_MIB_TX_ZEROCOPY) -
+			  before);
+	}
+}
+
 static const struct conn_row zerocopy_rows[] = {
 	{ "pages, handed back when they are free", zerocopy_pages, false },
 	{ "pages with markers, handed back when they are free",
@@ -1036,6 +1070,7 @@ static const struct conn_row zerocopy_rows[] = {
 	  zerocopy_limit, true },
 	{ "a page that markers cut into too many pieces",
 	  zerocopy_pieces, true },
+	{ "fewer octets than net.mpa.zerocopy_min", zerocopy_few },
 	{ "detach", zerocopy_detach },
 	{ "detach, and the peer does not read", zerocopy_detach_reset },
 	{ "detach before sent(), in order", zerocopy_detach_order },

@@ -241,17 +241,18 @@ static void template_window(struct conn_test *t)
 }
 
 /*
- * Zero copy: each ULPDU in an skb of its own, also after an FPDU that leaves
- * room in a segment
+ * Zero copy: a message begins an skb, which its ULPDUs share, also after an FPDU
+ * that leaves room in a segment.
  */
 static void template_pages(struct conn_test *t)
 {
 	struct templated m = { &untagged, 9, 18, PAGE_SIZE };
-	unsigned long zerocopy;
+	unsigned long zerocopy, calls;
 	struct conn_msg *msg;
 	LIST_HEAD(list);
 
 	template_open(t, false);
+	calls = conn_counter(t, MPA_MIB_TX_CALLS);
 	list_add_tail(&conn_msg(t, 100)->tx.list, &list);
 	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	t->page[0] = alloc_page(GFP_KERNEL);
@@ -268,6 +269,7 @@ static void template_pages(struct conn_test *t)
 	conn_expect_done(t, &t->a, 2, 0);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy,
 		  DIV_ROUND_UP(PAGE_SIZE, TEMPLATE_EMSS - 6 - 18));
+	EXPECT_EQ(t, 2, conn_counter(t, MPA_MIB_TX_CALLS) - calls);
 }
 
 /* What a template must not be; the message as such is right. */

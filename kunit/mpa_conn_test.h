@@ -173,6 +173,7 @@ struct conn_test {
 	int			startup_max;
 	u8			crc_sysctl;
 	u8			ooo_ack_notify;
+	unsigned int		zerocopy_min;
 	int			lo_mtu;
 	struct conn_asker	asker;
 	struct blocked		*shared;	/* connections that block */

@@ -261,6 +261,47 @@ static void train_expect_apart(struct conn_test *t, const struct train *tr)
 				"FPDU %u", k);
 }
 
+static void train_put_page(void *page)
+{
+	put_page(page);
+}
+
+/*
+ * The FPDUs of a source with pages share an skb, and so a call, until that has
+ * no more fragments. Each page of an FPDU is one, and what lies between the
+ * pages of two FPDUs is one.
+ */
+static void train_source_pages(struct conn_test *t)
+{
+	u32 len = 20 * (TRAIN_FULL - CONN_HDR);
+	unsigned long zerocopy, calls;
+	struct conn_msg *msg;
+	struct page *page;
+	struct train *tr;
+
+	page = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(len));
+	ASSERT_NOT_NULL(t, page);
+	ASSERT_EQ(t, 0, kunit_add_action_or_reset(t->test, train_put_page,
+						  page));
+	tr = train_open_1448(t, 0);
+	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
+	msg = conn_source(t, len);
+	memcpy(page_address(page), msg->kv.iov_base, len);
+	bvec_set_page(&msg->bv, page, len, 0);
+	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, len);
+	msg->tx.flags = MPA_TX_ZEROCOPY;
+	conn_send(t, msg);
+	train_take_source(t, tr, msg);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy, 20);
+	/* 21 + 27 fragments; one in the middle of an FPDU may be left over */
+	calls = conn_counter(t, MPA_MIB_TX_CALLS) - tr->calls;
+	EXPECT_GE(t, calls, 3);
+	EXPECT_LE(t, calls, 4);
+	train_expect(t, tr, calls, 20, 20);
+	train_expect_aligned(t, tr, t->in_pos);
+	EXPECT_EQ(t, page_count(page), 1);
+}
+
 /* FPDUs that fill segments go to TCP in one call. @arg: how they are posted */
 static void train_full(struct conn_test *t)
 {
@@ -844,11 +885,6 @@ static void train_uncorked(struct conn_test *t)
 	train_expect_aligned(t, tr, t->in_pos);
 }
 
-static void train_put_page(void *page)
-{
-	put_page(page);
-}
-
 /* The CPU's page fragment goes on to another page: an FPDU has filled it. */
 static void train_fill_frag(struct conn_test *t)
 {
@@ -1063,6 +1099,7 @@ static const struct conn_row train_rows[] = {
 	{ "TX-04 TX-06: zero copy in its own call",
 	  train_between, TRAIN_PAGES },
 	{ "TX-04 TX-06 TX-10: zero copy among small FPDUs", train_pages },
+	{ "TX-04 TX-06: zero copy, a source", train_source_pages },
 	{ "TX-04 TX-06: EMSS no multiple of four", train_odd, 1 },
 	{ "TX-04 TX-06: EMSS no multiple of four, but of two", train_odd, 2 },
 	{ "TX-04 TX-06 SZ-09 SZ-11: messages of one length, then a source",

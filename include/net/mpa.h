@@ -367,9 +367,11 @@ struct mpa_template {
  *
  * Only pages of an ITER_BVEC are sent without a copy. The octets at @hdr, other
  * iterators (ITER_KVEC, ...) and slab pages are copied, and so is a ULPDU whose
- * pages and markers need more fragments than an skb has. Everything is copied
- * while net.ipv4.tcp_mtu_probing is not 0: TCP's probes refer to pages, but do
- * not delay handing back the message. Do not set that sysctl while zero-copy
+ * pages and markers need more fragments than an skb has. A message is copied
+ * where that costs less (net.mpa.zerocopy_min); the consumer sees no difference
+ * but that it is handed back sooner. Everything is copied while
+ * net.ipv4.tcp_mtu_probing is not 0: TCP's probes refer to pages, but do not
+ * delay handing back the message. Do not set that sysctl while zero-copy
  * messages are under way.
  */
 struct mpa_tx {

@@ -13,7 +13,7 @@ OUT=/root/out
 MODE=${1-}
 PATTERNS=("${@:2}")
 # All transports but siw, which has a file of its own
-TRANSPORTS=(tcp mpa mpa-crc mpa-markers tcp-crc tcp-pages ktls)
+TRANSPORTS=(tcp mpa mpa-crc mpa-pages mpa-markers tcp-crc tcp-pages ktls)
 MEMORY_CONNS=3072	# the first 1024 fill slabs that are half empty
 
 fail() {
@@ -249,6 +249,11 @@ quick() {
 	TRANSPORTS=(tcp mpa-crc)
 	streams veth 1500 64 both
 	pingpongs veth 64
+	TRANSPORTS=(mpa-crc mpa-pages)
+	streams veth 9000 65536 both
+	TRANSPORTS=(mpa-pages)
+	streams veth 1500 65536 both
+	streams veth 9000 8192 both
 	TRANSPORTS=(mpa-crc tcp-crc)
 	streams veth 1500 512 both
 	streams veth 1500 1408 both

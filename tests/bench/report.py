@@ -25,7 +25,8 @@ sys.dont_write_bytecode = True
 from rst import table  # noqa: E402
 
 LOSS = 0.02             # tolerance of a row's cost over the base's
-LETTERS = {"tcp": "A", "mpa": "B", "mpa-crc": "C", "mpa-markers": "D",
+LETTERS = {"tcp": "A", "mpa": "B", "mpa-crc": "C", "mpa-pages": "C1",
+           "mpa-markers": "D",
            "tcp-crc": "E", "tcp-pages": "E1", "siw-crc": "F", "siw-one": "F1",
            "siw-gso": "F2", "siw-write": "F3", "siw-read": "F4",
            "siw-gso-pages": "F5", "ktls": "G", "rnic": "H", "rnic-one": "H1",
@@ -220,6 +221,11 @@ GOALS = [
     ("equal_8192", "C/E, 8192 octets with MTU 9000",
      octet("mpa-crc", "tcp-crc", size=8192, mtu=9000), True),
     ("d_to_c", "D/C", octet("mpa-markers", "mpa-crc"), True),
+    ("pages", "C1/C (zero copy), MTU 9000", octet("mpa-pages", "mpa-crc", mtu=9000),
+     True),
+    ("pages_8192", "the same, 8192 octets",
+     octet("mpa-pages", "mpa-crc", mtu=9000, size=8192), True),
+    ("pages_1500", "the same, 64 KB with MTU 1500", octet("mpa-pages", "mpa-crc"), True),
     ("f_to_c", "F/C", octet("siw-crc", "mpa-crc"), True),
     ("c_to_gso", "C/F2 (siw with FPDU > MSS)", octet("mpa-crc", "siw-gso"), True),
     ("small", "64 B in lists, C/F1 per message", small("mpa-crc", "siw-one"), True),
@@ -425,7 +431,8 @@ def native_table(rows):
 # Of rows that differ in the transport alone
 RATIOS = [("B/A", "mpa", "tcp"), ("C/E", "mpa-crc", "tcp-crc"),
           ("C/E1", "mpa-crc", "tcp-pages"),
-          ("C/A", "mpa-crc", "tcp"), ("D/C", "mpa-markers", "mpa-crc"),
+          ("C/A", "mpa-crc", "tcp"), ("C1/C", "mpa-pages", "mpa-crc"),
+          ("D/C", "mpa-markers", "mpa-crc"),
           ("H/C", "rnic", "mpa-crc"), ("F/C", "siw-crc", "mpa-crc"),
           ("C/F2", "mpa-crc", "siw-gso"), ("G/C", "ktls", "mpa-crc")]
 

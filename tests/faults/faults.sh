@@ -596,6 +596,7 @@ inside() {
 	modprobe -qr mpa_ping mpa_hello mpa
 	one_by_one_load
 	modprobe mpa_ping
+	sysctl -qw net.mpa.zerocopy_min=0
 	ip link set lo up mtu 1500
 	ethtool -K lo tso off gso off gro off >/dev/null
 	read_places

@@ -50,6 +50,7 @@ command_in() {
 space() {
 	ip netns add "$1"
 	ip -n "$1" link set lo up
+	mpa_sysctl "$1" zerocopy_min=0
 }
 
 mpa_sysctl() { ns "$1" sysctl -qw "net.mpa.$2"; }

@@ -35,6 +35,7 @@ spaces() {
 		ip netns add "$space"
 		ns "$space" ip link set lo up
 		ns "$space" sysctl -qw net.mpa.startup_timeout_ms=30000 \
+			net.mpa.zerocopy_min=0 \
 			net.ipv4.tcp_max_tw_buckets=500
 		# TCP challenges each RST after a hole, RFC 5961
 		ns "$space" sysctl -qw net.ipv4.tcp_invalid_ratelimit=0

@@ -154,6 +154,7 @@ extern struct bench_transport bench_tcp_pages;
 extern struct bench_transport bench_ktls;
 extern struct bench_transport bench_mpa;
 extern struct bench_transport bench_mpa_crc;
+extern struct bench_transport bench_mpa_pages;
 extern struct bench_transport bench_mpa_markers;
 
 /* bench_tcp.c APIs: */

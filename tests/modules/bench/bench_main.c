@@ -129,6 +129,7 @@ static struct bench_transport *const own[] = {
 	&bench_ktls,
 	&bench_mpa,
 	&bench_mpa_crc,
+	&bench_mpa_pages,
 	&bench_mpa_markers,
 };
 

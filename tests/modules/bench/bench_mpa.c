@@ -5,6 +5,7 @@
  * messages posted together go in a list. recv() reads the headers, and copies
  * the payload to the ring.
  */
+#include <linux/bvec.h>
 #include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -33,11 +34,15 @@ struct ddp_untagged {
  * @tx: the message
  * @hdr: header of its next ULPDU
  * @kv: its octets
+ * @bv: or, with zero copy, their pages
  */
 struct mpa_slot {
 	struct mpa_tx		tx;
 	struct ddp_untagged	hdr;
-	struct kvec		kv;
+	union {
+		struct kvec	kv;
+		struct bio_vec	bv;
+	};
 };
 
 /**
@@ -46,6 +51,7 @@ struct mpa_slot {
  * @conn: its connection; NULL once it is detached
  * @ready: completed when @err is known
  * @err: 0 if established, or negative errno
+ * @pages: zero copy
  * @nr: slots, a power of 2
  * @posted: messages posted
  * @done: messages handed back
@@ -57,6 +63,7 @@ struct mpa_side {
 	struct mpa_conn		*conn;
 	struct completion	ready;
 	int			err;
+	bool			pages;
 	u32			nr;
 	u32			posted;
 	u32			done;
@@ -85,13 +92,25 @@ static const struct mpa_template template = {
 	.last		= L_FLAG,
 };
 
+/* The pages of a message lie in a row. */
+static void slot_data(struct mpa_slot *slot, const void *from, u32 size,
+		      bool pages)
+{
+	if (pages) {
+		bvec_set_virt(&slot->bv, (void *)from, size);
+		iov_iter_bvec(&slot->tx.data, ITER_SOURCE, &slot->bv, 1, size);
+		return;
+	}
+	slot->kv.iov_base = (void *)from;
+	slot->kv.iov_len = size;
+	iov_iter_kvec(&slot->tx.data, ITER_SOURCE, &slot->kv, 1, size);
+}
+
 static struct mpa_tx *slot_fill(struct mpa_side *m, u32 nr, bool cut)
 {
 	struct mpa_slot *slot = &m->slot[nr & (m->nr - 1)];
 	u32 size = m->end->run->opts.size;
 
-	slot->kv.iov_base = (void *)bench_message(m->end);
-	slot->kv.iov_len = size;
 	slot->hdr = (struct ddp_untagged) {
 		.control = cut ? NOT_LAST : LAST,
 		.msn	= cpu_to_be32(nr + 1),
@@ -99,10 +118,11 @@ static struct mpa_tx *slot_fill(struct mpa_side *m, u32 nr, bool cut)
 	slot->tx.hdr = &slot->hdr;
 	slot->tx.hdr_len = sizeof(slot->hdr);
 	slot->tx.len = size;
-	slot->tx.flags = cut ? MPA_TX_TEMPLATE : 0;
+	slot->tx.flags = (cut ? MPA_TX_TEMPLATE : 0) |
+			 (m->pages ? MPA_TX_ZEROCOPY : 0);
 	slot->tx.next = NULL;
 	slot->tx.template = &template;
-	iov_iter_kvec(&slot->tx.data, ITER_SOURCE, &slot->kv, 1, size);
+	slot_data(slot, bench_message(m->end), size, m->pages);
 	return &slot->tx;
 }
 
@@ -382,6 +402,18 @@ static int plain_attach(struct bench_end *tx, struct bench_end *rx)
 	return attach(tx, rx, false);
 }
 
+static int pages_attach(struct bench_end *tx, struct bench_end *rx)
+{
+	struct mpa_side *m;
+	int err = attach(tx, rx, false);
+
+	if (!err) {
+		m = tx->priv;
+		m->pages = true;
+	}
+	return err;
+}
+
 static int markers_attach(struct bench_end *tx, struct bench_end *rx)
 {
 	return attach(tx, rx, true);
@@ -435,5 +467,6 @@ static u64 mpa_fpdus(struct bench_end *tx)
 
 struct bench_transport bench_mpa = BENCH_MPA("mpa", plain_attach);
 struct bench_transport bench_mpa_crc = BENCH_MPA("mpa-crc", plain_attach);
+struct bench_transport bench_mpa_pages = BENCH_MPA("mpa-pages", pages_attach);
 struct bench_transport bench_mpa_markers =
 	BENCH_MPA("mpa-markers", markers_attach);

@@ -74,6 +74,8 @@ serve_options() {
 
 # begin OPTION...: the server
 begin() {
+	# The messages may be of any size
+	((!ZERO_COPY)) || in_a sysctl -qw net.mpa.zerocopy_min=0
 	BEFORE=$(tell b $PING serve_result "$(want_crc)" \
 		serve "port=$PORT" "$@" "markers=$MARKERS" "ooo=$OOO" \
 		"$(serve_options)") || fail "serve $*"

@@ -77,6 +77,8 @@ new_space() {
 		ip -n "$space" link set lo up
 		ns "$space" sysctl -qw net.ipv6.conf.default.accept_dad=0 \
 			net.ipv6.conf.all.accept_dad=0
+		# Small messages are to be zero copy, too; -e: mpa may not be there
+		ns "$space" sysctl -qew net.mpa.zerocopy_min=0
 	done
 }
 
