@@ -26,7 +26,7 @@ enum {
 	MPA_MSG_LONG	= BIT(4),	/* a source of several ULPDUs */
 	MPA_MSG_WHOLE	= BIT(5),	/* next() has no more octets */
 	MPA_MSG_SOURCE	= BIT(6),	/* may become several ULPDUs */
-	MPA_MSG_ZEROCOPY = BIT(7),	/* its own pages go to TCP if possible */
+	MPA_MSG_ZEROCOPY = BIT(7),	/* its own pages go to TCP */
 };
 
 /**

@@ -241,8 +241,8 @@ static void template_window(struct conn_test *t)
 }
 
 /*
- * Zero copy: a message begins an skb, which its ULPDUs share, also after an FPDU
- * that leaves room in a segment.
+ * Zero copy: a message begins an skb, which its ULPDUs share, also after an
+ * FPDU that leaves room in a segment.
  */
 static void template_pages(struct conn_test *t)
 {
