@@ -611,7 +611,8 @@ static int mpa_cm_start(struct mpa_conn *conn, struct mpa_cm *cm,
 	bool ok;
 
 	spin_lock_bh(&conn->lock);
-	ok = !mpa_conn_test(conn, MPA_CONN_START) &&
+	ok = conn->state == MPA_STATE_ATTACHED &&
+	     !mpa_conn_test(conn, MPA_CONN_START) &&
 	     !mpa_conn_test(conn, MPA_CONN_DETACH);
 	if (ok) {
 		conn->cm = cm;
@@ -708,7 +709,7 @@ EXPORT_SYMBOL_GPL(mpa_set_enhanced);
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
  * Return: 0, %-EINVAL: no rejected() callback, %-EMSGSIZE: too much private
- * data, %-EALREADY: started or detached before, %-ENOMEM
+ * data, %-EALREADY: started, detached or ended before, %-ENOMEM
  */
 int mpa_start_initiator(struct mpa_conn *conn, const void *pd, size_t len)
 {
@@ -743,8 +744,8 @@ EXPORT_SYMBOL_GPL(mpa_start_initiator);
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
  * Return: 0, %-EINVAL: no request() callback, or enhanced startup without any
- * kind of RTR, %-EMSGSIZE: message too long, %-EALREADY: started or detached
- * before, %-ENOMEM
+ * kind of RTR, %-EMSGSIZE: message too long, %-EALREADY: started, detached or
+ * ended before, %-ENOMEM
  */
 int mpa_start_responder(struct mpa_conn *conn, const void *msg, size_t len)
 {
@@ -771,7 +772,7 @@ EXPORT_SYMBOL_GPL(mpa_start_responder);
  *
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
- * Return: 0, %-EALREADY: started or detached before, %-ENOMEM
+ * Return: 0, %-EALREADY: started, detached or ended before, %-ENOMEM
  */
 int mpa_start_immediate(struct mpa_conn *conn)
 {

@@ -207,8 +207,9 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 	if (conn->rx.drained && !conn->rx.reported)
 		mpa_loop_rx_ended(conn);
 	mpa_loop_call_run(conn);
-	/* Either half may have entered MPA_STATE_CLOSED. */
-	if (conn->state != MPA_STATE_FULL)
+	/* Nothing is sent after mpa_abort(), which has asked for a round. */
+	if (conn->state != MPA_STATE_FULL ||
+	    mpa_conn_test(conn, MPA_CONN_ABORT))
 		return more;
 	/* Before sending: mpa_tx_step() consumes rx.owed with its lock. */
 	if (!more)
@@ -344,7 +345,8 @@ static void mpa_loop_now_put(struct mpa_conn *conn)
 	if (mpa_conn_plain(conn, 0) && !mpa_tcp_unacked(conn->sk)) {
 		conn->again = false;
 		mpa_loop_call_run(conn);
-		more = mpa_tx_run(conn) || conn->again ||
+		more = mpa_conn_test(conn, MPA_CONN_ABORT) ||
+		       mpa_tx_run(conn) || conn->again ||
 		       conn->state != MPA_STATE_FULL;
 	}
 	mpa_memalloc_restore(conn->conn_flags, memalloc);

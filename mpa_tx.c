@@ -127,11 +127,13 @@ bool mpa_tx_pending(struct mpa_conn *conn)
 
 /*
  * Stop sending. Each message that TCP has not taken whole fails with @err; in
- * MPA_STATE_CLOSED so does each other one that has not been handed back. They
- * are handed back by mpa_tx_flush() or in released().
+ * MPA_STATE_CLOSED, or after mpa_abort(), so does each other one that has not
+ * been handed back. They are handed back by mpa_tx_flush() or in released().
  */
 void mpa_tx_cancel(struct mpa_conn *conn, int err)
 {
+	bool all = conn->state == MPA_STATE_CLOSED ||
+		   mpa_conn_test(conn, MPA_CONN_ABORT);
 	struct mpa_conn_tx *t = &conn->tx;
 	u64 sent = mpa_tx_sent(conn);
 	struct mpa_tx *tx;
@@ -148,8 +150,7 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
 	spin_unlock_bh(&conn->lock);
 
 	list_for_each_entry(tx, &t->sending, list) {
-		if (tx->status ||
-		    (sent >= tx->end && conn->state != MPA_STATE_CLOSED))
+		if (tx->status || (sent >= tx->end && !all))
 			continue;
 		tx->status = err;
 		tx->end = min(tx->end, sent);

@@ -369,6 +369,40 @@ static void run_reset(struct conn_test *t)
 	conn_expect_statuses(t, &t->a, 1, -ECONNRESET);
 }
 
+static void run_abort(struct conn_test *t)
+{
+	t->run.hook = NULL;
+	mpa_abort(t->a.conn);
+}
+
+/* Nothing is sent in the round in which run() has called mpa_abort(). */
+static void run_aborts(struct conn_test *t)
+{
+	run_open(t);
+	t->run.hook = run_abort;
+	WRITE_ONCE(t->run.msg, conn_msg(t, 100));
+	run_kick(t);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->a.hook_err, 0);
+	conn_expect_statuses(t, &t->a, 1, -ECANCELED);
+}
+
+/* A detach after mpa_abort() does not make a message sent. */
+static void run_aborts_leaves(struct conn_test *t)
+{
+	run_open(t);
+	mpa_peer_stop(&t->peer);
+	conn_send(t, conn_page_msg(t, 3000));
+	conn_settle(&t->a);
+	CONN_COUNT(t, &t->a, EV_DONE, 0);
+	t->run.hook = run_abort;
+	WRITE_ONCE(t->run.leave, true);
+	run_kick(t);
+	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
+	EXPECT_EQ(t, t->a.left, 1);
+	conn_expect_statuses(t, &t->a, 1, -ECANCELED);
+}
+
 /* Not in the round whose recv() detaches either */
 static void run_left(struct conn_test *t)
 {
@@ -486,6 +520,9 @@ static const struct conn_row run_rows[] = {
 	{ "no run() at once after closed()", run_closed, RUN_NOW },
 	{ "run() detaches", run_leaves },
 	{ "run() at once detaches", run_leaves, RUN_NOW },
+	{ "run() posts, and aborts", run_aborts },
+	{ "run() at once posts, and aborts", run_aborts, RUN_NOW },
+	{ "run() aborts and detaches", run_aborts_leaves },
 	{ "mpa_kick_now() sends", now_kick },
 	{ "mpa_send_now() sends", now_send },
 	{ "mpa_send_now() with octets on the way", now_busy },

@@ -250,6 +250,17 @@ static void start_wrong_state(struct conn_test *t)
 	conn_expect_silence(t);
 }
 
+/* After the end no outcome of a startup would follow. */
+static void start_ended(struct conn_test *t)
+{
+	conn_attach(t, 0);
+	mpa_abort(t->a.conn);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, mpa_start_initiator(t->a.conn, NULL, 0), -EALREADY);
+	EXPECT_EQ(t, mpa_start_responder(t->a.conn, NULL, 0), -EALREADY);
+	EXPECT_EQ(t, mpa_start_immediate(t->a.conn), -EALREADY);
+}
+
 /* A Rev 0 peer sends one octet more than the consumer allows. */
 static void start_rev0_pd_over(struct conn_test *t)
 {
@@ -861,6 +872,7 @@ static const struct conn_row startup_rows[] = {
 	  start_unread },
 	{ "CS-41: streaming data that was not read", start_streaming },
 	{ "CS-11: calls in the wrong state", start_wrong_state },
+	{ "CS-11: ended before it is started", start_ended },
 	{ "RF-21 RF-22: Rev 0, more than the consumer allows",
 	  start_rev0_pd_over },
 	{ "CS-05 MK-10 MK-19: no startup frames", start_immediately },
