@@ -50,15 +50,6 @@
 #define MPA_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
-/* 6.17 removed an unused argument. */
-#ifdef MPA_HAVE_SPLICE_GFP
-#define mpa_splice_from_iter(skb, iter, len) \
-	skb_splice_from_iter(skb, iter, len, GFP_KERNEL)
-#else
-#define mpa_splice_from_iter(skb, iter, len) \
-	skb_splice_from_iter(skb, iter, len)
-#endif
-
 /* 6.17 named the default; 7.2 warns if a workqueue has neither flag. */
 #ifdef MPA_HAVE_WQ_PERCPU
 #define MPA_WQ_PERCPU	WQ_PERCPU

@@ -231,10 +231,10 @@ static int layout_copy_iter(struct layout *l, struct iov_iter *from, u32 len)
 }
 
 /*
- * Append up to @len octets of @from, none past the end of the page or entry
- * that it stands at. Returns how many, or an error.
+ * Append up to @len octets of @from, none past the end of the entry that it
+ * stands at, which may be several pages in a row. Returns how many, or an error.
  */
-static int layout_page(struct layout *l, struct iov_iter *from, u32 len)
+static int layout_entry(struct layout *l, struct iov_iter *from, u32 len)
 {
 	struct page *page;
 	size_t offset;
@@ -248,8 +248,7 @@ static int layout_page(struct layout *l, struct iov_iter *from, u32 len)
 	offset = from->bvec->bv_offset + from->iov_offset;
 	page = from->bvec->bv_page + (offset >> PAGE_SHIFT);
 	offset = offset_in_page(offset);
-	len = min3(len, (u32)(from->bvec->bv_len - from->iov_offset),
-		   (u32)(PAGE_SIZE - offset));
+	len = min_t(size_t, len, from->bvec->bv_len - from->iov_offset);
 
 	err = layout_append(l->enc, page, offset, len);
 	if (err)
@@ -275,7 +274,7 @@ static int layout_pages(struct layout *l, struct iov_iter *from, u32 len)
 		err = layout_flush(l);
 		if (err)
 			return err;
-		n = layout_page(l, from, min(len, l->marker - l->done));
+		n = layout_entry(l, from, min(len, l->marker - l->done));
 		if (n < 0)
 			return n;
 	}

@@ -185,19 +185,30 @@ static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
 }
 
 /*
- * Add pieces of pages to an skb, with only their octets counted in truesize.
- * TCP's own function counts a whole page for each piece, and markers make many.
- * A receiver on this host gets the very same skb: with that truesize little
- * would be left of its window.
+ * Add entries of a train to an skb, each as a fragment, also if it is of several
+ * pages in a row: TCP's own functions make a fragment of each page, so an skb
+ * would hold fewer FPDUs. Only the octets count in truesize, not a page for each
+ * fragment, of which markers make many. A receiver on this host gets the very
+ * same skb: with that truesize little would be left of its window.
  */
 static int mpa_tx_add_pages(struct sk_buff *skb, struct iov_iter *from,
 			    size_t len)
 {
-	ssize_t n = mpa_splice_from_iter(skb, from, len);
+	u32 nr = skb_shinfo(skb)->nr_frags, max = mpa_tcp_frags_max();
 
-	if (n > 0)
-		return 0;
-	return n == -EMSGSIZE ? n : -EFAULT;
+	for (; len && nr < max; nr++) {
+		const struct bio_vec *bv = from->bvec;
+		size_t offset = bv->bv_offset + from->iov_offset;
+		u32 n = min_t(size_t, len, bv->bv_len - from->iov_offset);
+		struct page *page = bv->bv_page + (offset >> PAGE_SHIFT);
+
+		get_page(page);
+		skb_fill_page_desc(skb, nr, page, offset_in_page(offset), n);
+		skb_len_add(skb, n);
+		iov_iter_advance(from, n);
+		len -= n;
+	}
+	return len ? -EMSGSIZE : 0;
 }
 
 /*

@@ -416,10 +416,10 @@ static int mpa_train_piece(struct mpa_conn *conn, struct mpa_tx *tx,
 }
 
 /*
- * Pages in the first @len octets of @iter, or 0 if one of them must not be
+ * Entries in the first @len octets of @iter, or 0 if a page of them must not be
  * given to TCP (slab), or if there are too many for an skb.
  */
-static unsigned int mpa_train_count_pages(const struct iov_iter *iter, u32 len)
+static unsigned int mpa_train_entries(const struct iov_iter *iter, u32 len)
 {
 	const struct bio_vec *bv = iter->bvec;
 	size_t skip = iter->iov_offset;
@@ -427,16 +427,13 @@ static unsigned int mpa_train_count_pages(const struct iov_iter *iter, u32 len)
 
 	for (; len; bv++, skip = 0) {
 		u32 n = min_t(size_t, len, bv->bv_len - skip);
-		size_t off = bv->bv_offset + skip;
-		unsigned int pages;
 
 		if (!n)
 			continue;
-		pages = DIV_ROUND_UP(offset_in_page(off) + n, PAGE_SIZE);
-		if (nr + pages > MAX_SKB_FRAGS ||
-		    !sendpages_ok(bv->bv_page, n, off))
+		if (nr == MAX_SKB_FRAGS ||
+		    !sendpages_ok(bv->bv_page, n, bv->bv_offset + skip))
 			return 0;
-		nr += pages;
+		nr++;
 		len -= n;
 	}
 	return nr;
@@ -452,21 +449,21 @@ static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 	u32 most = conn->tx.train->pages / PAGE_SIZE;
 	u32 markers = conn->terms.markers_tx ?
 		      size / MPA_MARKER_INTERVAL + 1 : 0;
-	unsigned int pages;
+	unsigned int frags;
 
 	if (!(tx->state & MPA_MSG_ZEROCOPY) || !len)
 		return false;
 	if (!iov_iter_is_bvec(&tx->data) || mpa_tcp_probes_mtu(conn->sk))
 		return false;
-	pages = mpa_train_count_pages(&tx->data, len);
+	frags = mpa_train_entries(&tx->data, len);
 	/*
-	 * A marker is a fragment, and cuts a page into two. Header and CRC have
-	 * those that mpa_tcp_pages_max() leaves. A longer header may begin in
-	 * one page fragment and go on in the next ones.
+	 * A marker is a fragment, and cuts an entry into two. Header and CRC
+	 * have those that mpa_tcp_pages_max() leaves. A longer header may begin
+	 * in one page fragment and go on in the next ones.
 	 */
-	if (pages && hdr_len > MPA_HDR_WHOLE)
-		pages += DIV_ROUND_UP(hdr_len, PAGE_SIZE);
-	return pages && pages + 2 * markers <= most;
+	if (frags && hdr_len > MPA_HDR_WHOLE)
+		frags += DIV_ROUND_UP(hdr_len, PAGE_SIZE);
+	return frags && frags + 2 * markers <= most;
 }
 
 static u32 mpa_train_limit(const struct mpa_train *train)
@@ -503,21 +500,6 @@ static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
 	return mpa_record_begin(train, zc);
 }
 
-/* Fragments that the entries of train.bv from @from on take in an skb */
-static u32 mpa_train_frags(const struct mpa_train *train, u32 from)
-{
-	u32 frags = 0;
-	u32 i;
-
-	for (i = from; i < train->enc.nr; i++) {
-		const struct bio_vec *bv = &train->bv[i];
-
-		frags += DIV_ROUND_UP(offset_in_page(bv->bv_offset) +
-				      bv->bv_len, PAGE_SIZE);
-	}
-	return frags;
-}
-
 /*
  * An FPDU with pages was laid out for @record; @nr entries of train.bv are
  * older, and its header may have joined the last of them. Returns the record
@@ -527,7 +509,7 @@ static struct mpa_record *mpa_train_settle(struct mpa_train *train,
 					   struct mpa_record *record, u32 nr)
 {
 	if (record == train->open &&
-	    mpa_train_frags(train, record->bv) > mpa_tcp_frags_max())
+	    train->enc.nr - record->bv > mpa_tcp_frags_max())
 		record = mpa_record_begin(train, record->zc);
 	if (record != train->open)
 		record->bv = max(nr, 1U) - 1;

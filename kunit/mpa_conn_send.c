@@ -731,20 +731,24 @@ static void send_pages_put(void *data)
 }
 
 /*
- * Send 15 pages' worth of octets, beginning @skip octets after @page, and a
- * header of @hdr_len octets.
+ * Send 15 pages' worth of octets, beginning @skip octets after @page, each page
+ * an entry, and a header of @hdr_len octets.
  */
 static void send_15_pages(struct conn_test *t, struct page *page, u32 skip,
 			  u32 hdr_len)
 {
 	struct conn_msg *msg = conn_msg(t, hdr_len + 15 * PAGE_SIZE);
+	struct bio_vec *bv;
+	u32 i;
 
+	bv = kunit_kcalloc(t->test, 16, sizeof(*bv), GFP_KERNEL);
+	ASSERT_NOT_NULL(t, bv);
+	for (i = 0; i < 16; i++)
+		bvec_set_page(bv + i, page + i, PAGE_SIZE, 0);
 	msg->tx.hdr_len = hdr_len;
 	msg->tx.len = 15 * PAGE_SIZE;
 	memcpy(page_address(page) + skip, msg->tx.hdr + hdr_len, msg->tx.len);
-	bvec_set_page(&msg->bv, page, skip + msg->tx.len, 0);
-	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1,
-		      skip + msg->tx.len);
+	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, bv, 16, skip + msg->tx.len);
 	iov_iter_advance(&msg->tx.data, skip);
 	msg->tx.flags = MPA_TX_ZEROCOPY;
 	conn_send(t, msg);
@@ -753,9 +757,9 @@ static void send_15_pages(struct conn_test *t, struct page *page, u32 skip,
 }
 
 /*
- * Messages with more pages than an skb has room for, besides header and CRC,
- * are copied: 15 pages fit, but not 16, nor 15 that markers (@arg) cut in
- * pieces, nor 15 with a header that may be in two pieces itself.
+ * Messages with more entries than an skb has room for, besides header and CRC,
+ * are copied: 15 fit, but not 16, nor 15 that markers (@arg) cut in pieces, nor
+ * 15 with a header that may be in two pieces itself.
  */
 static void zerocopy_limit(struct conn_test *t)
 {

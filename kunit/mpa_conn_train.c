@@ -268,8 +268,8 @@ static void train_put_page(void *page)
 
 /*
  * The FPDUs of a source with pages share an skb, and so a call, until that has
- * no more fragments. Each page of an FPDU is one, and what lies between the
- * pages of two FPDUs is one.
+ * no more fragments. The pages of an FPDU are one, as they lie in a row, and so
+ * is what lies between those of two FPDUs.
  */
 static void train_source_pages(struct conn_test *t)
 {
@@ -293,7 +293,7 @@ static void train_source_pages(struct conn_test *t)
 	conn_send(t, msg);
 	train_take_source(t, tr, msg);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy, 20);
-	/* 21 + 27 fragments; one in the middle of an FPDU may be left over */
+	/* 8, 8 and 4 FPDUs; a page fragment may end before one is full */
 	calls = conn_counter(t, MPA_MIB_TX_CALLS) - tr->calls;
 	EXPECT_GE(t, calls, 3);
 	EXPECT_LE(t, calls, 4);

@@ -120,7 +120,6 @@ class Native:
             "timer_container_of", "include/linux/timer.h") else "from_timer"
         percpu = have["WQ_PERCPU"]
         unbound = "system_dfl_wq" if have["DFL_WQ"] else "system_unbound_wq"
-        splice = ", GFP_KERNEL" if have["SPLICE_GFP"] else ""
         params = "struct kunit *test, " if have["KUNIT_PARAMS_TEST"] else ""
         accecn = "(tcp_ecn_mode_accecn(tp) ?\n\t\t    " \
             "ALIGN((u32)TCP_ACCECN_MAXSIZE, 4) : 0U)" if have["ACCECN"] else "0U"
@@ -141,8 +140,6 @@ class Native:
             (r"\bmpa_accecn_octets\(tp\)", accecn),
             (r"\bMPA_IMPORT_NS\((\w+)\)", r'MODULE_IMPORT_NS("\1")' if
              have["IMPORT_NS_STRING"] else r"MODULE_IMPORT_NS(\1)"),
-            (r"\bmpa_splice_from_iter\(([^()]+)\)",
-             r"skb_splice_from_iter(\1%s)" % splice),
             (r"(?m)^(/\* YNL-GEN .* \*/\n)", r"\1" + regenerate(kernel)),
         ]
         if not has(r"get_info\)\(.*net_admin", "include/net/tcp.h"):
