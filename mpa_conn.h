@@ -586,6 +586,15 @@ static inline bool mpa_tx_queue_empty(const struct mpa_conn *conn)
 	return data_race(list_empty_careful(&conn->tx.queue));
 }
 
+/* Runner only. All of tx.cur is framed, up to position @end. */
+static inline void mpa_tx_framed(struct mpa_conn *conn, struct mpa_tx *tx,
+				 u64 end)
+{
+	tx->end = end;
+	conn->tx.cur = NULL;
+	list_add_tail(&tx->list, &conn->tx.sending);
+}
+
 /* Returns the workqueue of a connection, connector or listener with @flags. */
 static inline struct workqueue_struct *mpa_wq_of(u32 flags)
 {

@@ -5,7 +5,7 @@
  * A message waits in tx.queue, in the consumer's memory. When TCP has room, the
  * runner builds a train of FPDUs (mpa_tx_train.c) with no lock held, and gives
  * it to TCP, record by record, in one hold of the socket lock. If one short
- * ULPDU is all, its FPDU is made in that hold, too.
+ * ULPDU is all, it needs no train: it is framed in that hold.
  *
  * TCP would cut a record of several segments elsewhere than between FPDUs in
  * four cases, which are avoided:
@@ -43,7 +43,8 @@
 /* Most octets that TCP puts into one skb, so the most for a record of FPDUs */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
-#define MPA_TX_SHORT	256	/* octets to frame with the socket locked */
+#define MPA_TX_SHORT	256	/* longest ULPDU to send without a train */
+#define MPA_TX_SHORT_FPDU 288	/* more than that of the longest, with markers */
 
 static u64 mpa_tx_sent(const struct mpa_conn *conn)
 {
@@ -269,6 +270,27 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 	return n;
 }
 
+/* TCP has taken @n octets more. */
+static void mpa_tx_sent_add(struct mpa_conn *conn, u32 n)
+{
+	trace_mpa_sent(conn, mpa_tx_sent(conn), n);
+	mpa_count_add(conn, TX_OCTETS, n);
+	/*
+	 * Only the runner writes tx.sent and ulpdus_tx: no read-modify-write is
+	 * needed.
+	 */
+	atomic64_set(&conn->tx.sent, mpa_tx_sent(conn) + n);
+}
+
+/* TCP has taken whole FPDUs: @ulpdus of them, for @segments segments. */
+static void mpa_tx_count(struct mpa_conn *conn, u32 segments, u32 ulpdus)
+{
+	mpa_count_add(conn, TX_RECORDS, segments);
+	mpa_count_add(conn, TX_ULPDUS, ulpdus);
+	atomic64_set(&conn->ulpdus_tx,
+		     atomic64_read(&conn->ulpdus_tx) + ulpdus);
+}
+
 static u32 mpa_record_segments(const struct mpa_record *record, u32 emss)
 {
 	if (record->ulpdus == 1)
@@ -280,36 +302,25 @@ static u32 mpa_record_segments(const struct mpa_record *record, u32 emss)
 static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 			struct mpa_record *record, u32 n, u32 len)
 {
-	trace_mpa_sent(conn, mpa_tx_sent(conn), n);
+	mpa_tx_sent_add(conn, n);
 	record->len -= n;
 	if (record->len || train->first + 1 < train->nr)
 		iov_iter_advance(&train->iter, n);
 	record->started = n < len;
-	mpa_count_add(conn, TX_OCTETS, n);
-	/*
-	 * Only the runner writes tx.sent and ulpdus_tx: no read-modify-write is
-	 * needed.
-	 */
-	atomic64_set(&conn->tx.sent, mpa_tx_sent(conn) + n);
-
 	if (record->started)
 		mpa_count(conn, TX_SHORT);
 	if (record->len)
 		return;
-	mpa_count_add(conn, TX_RECORDS,
-		      mpa_record_segments(record, train->emss));
-	mpa_count_add(conn, TX_ULPDUS, record->ulpdus);
-	atomic64_set(&conn->ulpdus_tx,
-		     atomic64_read(&conn->ulpdus_tx) + record->ulpdus);
+	mpa_tx_count(conn, mpa_record_segments(record, train->emss),
+		     record->ulpdus);
 	train->first++;
 }
 
 /*
  * Socket lock held. Give the train to TCP; a record is begun only if TCP is
- * likely to take it whole, as @space says of the first. Returns 0 if TCP has
- * taken it all, or an error.
+ * likely to take it whole. Returns 0 if TCP has taken it all, or an error.
  */
-static int mpa_tx_push(struct mpa_conn *conn, bool space)
+static int mpa_tx_push(struct mpa_conn *conn)
 {
 	struct mpa_train *train = conn->tx.train;
 	int n = 0;
@@ -321,9 +332,8 @@ static int mpa_tx_push(struct mpa_conn *conn, bool space)
 		struct mpa_record *record = &train->record[train->first];
 
 		n = -EAGAIN;
-		if (!record->started && !space && !mpa_tcp_space(conn->sk))
+		if (!record->started && !mpa_tcp_space(conn->sk))
 			break;
-		space = false;
 		len = record->len;
 		if (record->ulpdus > 1)
 			len = mpa_record_piece(record, train->emss,
@@ -526,11 +536,15 @@ int mpa_tx_send_fin(struct mpa_conn *conn)
 	return mpa_tcp_send_fin(conn);
 }
 
-/*
- * True if only one short ULPDU was queued, which is tx.cur now. It becomes an
- * FPDU with few copies, and without a call of the consumer, so the socket lock
- * need not be released.
- */
+/* True if @tx is a single ULPDU, short, that can be copied without a call. */
+static bool mpa_tx_is_short(const struct mpa_tx *tx)
+{
+	return !mpa_tx_is_source(tx) && !(tx->flags & MPA_TX_ZEROCOPY) &&
+	       tx->hdr_len + tx->len <= MPA_TX_SHORT &&
+	       (!tx->len || mpa_iter_is_flat(&tx->data));
+}
+
+/* The only message queued becomes tx.cur if it is short. True if so. */
 static bool mpa_tx_take_short(struct mpa_conn *conn)
 {
 	struct mpa_tx *tx;
@@ -539,9 +553,7 @@ static bool mpa_tx_take_short(struct mpa_conn *conn)
 		return false;
 	spin_lock_bh(&conn->lock);
 	tx = list_first_entry_or_null(&conn->tx.queue, struct mpa_tx, list);
-	if (tx && !mpa_tx_is_source(tx) && !(tx->flags & MPA_TX_ZEROCOPY) &&
-	    tx->hdr_len + tx->len <= MPA_TX_SHORT &&
-	    list_is_singular(&conn->tx.queue)) {
+	if (tx && mpa_tx_is_short(tx) && list_is_singular(&conn->tx.queue)) {
 		list_del(&tx->list);
 		conn->tx.cur = tx;
 	}
@@ -550,33 +562,81 @@ static bool mpa_tx_take_short(struct mpa_conn *conn)
 }
 
 /*
- * Give TCP what is left of the train; then build the next, and give that. A
- * short ULPDU alone takes the socket lock once. Others may take long, or call
- * the consumer.
+ * Socket lock held. Frame tx.cur, and give it to TCP, without a train: that
+ * costs several times as much as a short message. If TCP takes none of it, it
+ * stays tx.cur.
+ */
+static int mpa_tx_send_short(struct mpa_conn *conn,
+			     const struct mpa_tcp_room *room)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR,
+	};
+	u8 octets[MPA_TX_SHORT_FPDU] __uninitialized;
+	struct mpa_tx *tx = conn->tx.cur;
+	struct kvec kv;
+	struct mpa_enc enc = {
+		.pos = conn->tx.pos, .kv = &kv, .kv_next = &kv, .kv_end = &kv + 1,
+		.buf = octets, .buf_end = octets + sizeof(octets),
+		.markers = conn->terms.markers_tx, .crc = conn->terms.crc,
+	};
+	u32 size;
+	int n;
+
+	n = mpa_fpdu_copy(&enc, tx->hdr, tx->hdr_len, &tx->data, tx->len);
+	if (n)
+		return n;
+	size = kv.iov_len;
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &kv, 1, size);
+	n = mpa_tx_give(conn, &msg, size);
+	mpa_count(conn, TX_CALLS);
+	if (n <= 0) {
+		if (tx->len)
+			iov_iter_revert(&tx->data, tx->len);
+		return n;
+	}
+
+	conn->tx.pos = enc.pos;
+	mpa_tx_framed(conn, tx, enc.pos);
+	/* It has an skb of its own, and is not of many; see mpa_train_note(). */
+	if (size != conn->tx.series.size || conn->tx.series.sources)
+		conn->tx.series.count = 0;
+	mpa_tx_sent_add(conn, n);
+	if (n == size) {
+		mpa_tx_count(conn, 1, 1);
+		return 0;
+	}
+	mpa_count(conn, TX_SHORT);
+	return mpa_train_rest(conn, room, octets, size, n) ?: mpa_tx_push(conn);
+}
+
+/*
+ * Give TCP what is left of the train; then build the next, and give that. That
+ * may take long, or call the consumer, and so is done without the socket lock.
  */
 static int mpa_tx_step(struct mpa_conn *conn)
 {
 	struct mpa_tcp_room room;
 	struct sock *sk = conn->sk;
-	bool alone;
 	int err = 0;
 
 	lock_sock(sk);
 	if (conn->tx.train)
-		err = mpa_tx_push(conn, false);
+		err = mpa_tx_push(conn);
 	if (!err && !mpa_tx_room(conn, &room))
 		err = -EAGAIN;
 	if (err)
 		goto unlock;
 
-	alone = mpa_tx_take_short(conn);
-	if (!alone)
-		release_sock(sk);
-	err = mpa_train_build(conn, &room, alone);
-	if (!alone)
-		lock_sock(sk);
+	if (!room.narrow && mpa_tx_take_short(conn)) {
+		err = mpa_tx_send_short(conn, &room);
+		goto unlock;
+	}
+	release_sock(sk);
+	err = mpa_train_build(conn, &room);
+	lock_sock(sk);
 	if (!err && conn->tx.train)
-		err = mpa_tx_push(conn, alone);
+		err = mpa_tx_push(conn);
 unlock:
 	/* After sending: the ACK goes with what was sent. */
 	mpa_tcp_consume(conn);

@@ -107,8 +107,7 @@ static u32 mpa_train_fit(const struct mpa_train *train)
 }
 
 static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
-					 const struct mpa_tcp_room *room,
-					 bool alone)
+					 const struct mpa_tcp_room *room)
 {
 	struct mpa_train *train = mpa_conn_take_spare(conn);
 
@@ -136,10 +135,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.nr = 0;
 	train->enc.bv = train->bv;
 	train->enc.max = MPA_TRAIN_BVECS;
-	/* A short FPDU alone mostly needs none: mpa_train_refill() takes it. */
 	train->enc.frag = (struct page_frag){};
-	if (!alone)
-		mpa_frag_take(&train->enc.frag);
 	train->enc.refill = mpa_train_refill;
 	train->enc.kv = train->kv;
 	train->enc.kv_next = train->kv;
@@ -183,9 +179,10 @@ static void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
 
 /*
  * True if it costs less to send the pages of @tx than to copy them. TCP takes
- * pages of one message into an skb, and a page, a header and a marker are a
- * fragment each. So an skb holds few segments of a small EMSS, while copies of
- * 64 KB share one: with few octets the skbs cost more than the copies.
+ * pages of one message into an skb, and each page (unless more follow in a row),
+ * what lies between two FPDUs, and a marker are a fragment. So an skb holds few
+ * segments of a small EMSS, while copies of 64 KB share one: with few octets the
+ * skbs cost more than the copies.
  */
 static bool mpa_train_pages_pay(const struct mpa_conn *conn,
 				const struct mpa_train *train,
@@ -587,12 +584,9 @@ static void mpa_train_note_pages(struct mpa_conn *conn, struct mpa_tx *tx,
 	train->left = 0;
 }
 
-/* All of @tx is framed. */
 static void mpa_train_framed(struct mpa_conn *conn, struct mpa_tx *tx)
 {
-	tx->end = conn->tx.train->enc.pos;
-	conn->tx.cur = NULL;
-	list_add_tail(&tx->list, &conn->tx.sending);
+	mpa_tx_framed(conn, tx, conn->tx.train->enc.pos);
 }
 
 /*
@@ -880,26 +874,51 @@ static bool mpa_train_end_narrow(struct mpa_conn *conn,
 }
 
 /*
- * Build a train, as conn->tx.train; with @alone of tx.cur only, which is no
- * source: then the socket lock may be held. Returns 0, also if the train has
- * less than all that is queued; -ENOMEM if there is no memory for any of it; or
- * another negative errno if the connection has failed.
+ * As conn->tx.train, what TCP has not taken of a single FPDU: all but @taken of
+ * @size octets. Returns 0 or -ENOBUFS: the connection has failed then, since an
+ * FPDU cannot be left out.
  */
-int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
-		    bool alone)
+int mpa_train_rest(struct mpa_conn *conn, const struct mpa_tcp_room *room,
+		   const u8 *octets, u32 size, u32 taken)
 {
-	struct mpa_train *train = mpa_train_alloc(conn, room, alone);
+	struct mpa_train *train = mpa_train_alloc(conn, room);
+	struct mpa_record *record;
+
+	if (!train)
+		return -ENOBUFS;
+	conn->tx.train = train;
+	train->gather = true;
+	record = mpa_record_begin(train, NULL);
+	mpa_record_add(train, record, size, 1);
+	record->len -= taken;
+	record->started = true;
+	train->nr = 1;
+	train->kv->iov_base = train->buf;
+	train->kv->iov_len = size - taken;
+	memcpy(train->buf, octets + taken, size - taken);
+	iov_iter_kvec(&train->iter, ITER_SOURCE, train->kv, 1, size - taken);
+	return 0;
+}
+
+/*
+ * Build a train, as conn->tx.train. Returns 0, also if the train has less than
+ * all that is queued; -ENOMEM if there is no memory for any of it; or another
+ * negative errno if the connection has failed.
+ */
+int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
+{
+	struct mpa_train *train = mpa_train_alloc(conn, room);
 	struct mpa_tx *tx;
 	int err = 0;
 
 	if (!train)
 		return -ENOMEM;
 	conn->tx.train = train;
-	if (!alone)
-		train->exact = mpa_train_fit(train);
+	mpa_frag_take(&train->enc.frag);
+	train->exact = mpa_train_fit(train);
 
 	while (err >= 0 && !mpa_train_full(train)) {
-		tx = alone ? conn->tx.cur : mpa_train_next(conn);
+		tx = mpa_train_next(conn);
 		if (!tx || mpa_train_end_narrow(conn, tx))
 			break;
 		err = 0;
@@ -912,8 +931,6 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room,
 				continue;
 		}
 		err = mpa_train_lay(conn, tx);
-		if (alone)
-			break;
 	}
 
 	mpa_frag_give(&train->enc.frag);

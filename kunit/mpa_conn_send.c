@@ -98,6 +98,34 @@ static void send_packed(struct conn_test *t)
 	EXPECT_EQ(t, conn_segments(t) - before, 20);
 }
 
+/*
+ * TCP takes a segment at a time of a message that is alone and short: what is
+ * left of the FPDU goes into a train. It comes whole, with its neighbours.
+ */
+static void send_short_rest(struct conn_test *t)
+{
+	unsigned long calls;
+	struct sock *sk;
+	u32 i;
+
+	t->opts.maxseg = 88;
+	send_full(t);
+	conn_settle(&t->a);
+	calls = conn_counter(t, MPA_MIB_TX_SHORT);
+	sk = t->sock[0]->sk;
+	for (i = 0; i < 3; i++) {
+		lock_sock(sk);
+		sk->sk_gso_max_segs = 1;
+		tcp_sk(sk)->gso_segs = 1;
+		WRITE_ONCE(sk->sk_sndbuf, 1);
+		release_sock(sk);
+		conn_post(t, 254 + i);
+		conn_expect_tx(t, 254 + i);
+		conn_expect_done(t, &t->a, i + 1, 0);
+	}
+	EXPECT_GE(t, conn_counter(t, MPA_MIB_TX_SHORT) - calls, 3);
+}
+
 /* No Nagle: a small FPDU is sent although another is not acknowledged. */
 static void send_nodelay(struct conn_test *t)
 {
@@ -956,6 +984,10 @@ static const struct conn_row send_rows[] = {
 	{ "SZ-04 SZ-05: invalid messages are refused", send_refused_messages },
 	{ "TX-03 TX-10: small FPDUs, whole", send_packed, false },
 	{ "TX-03 TX-10: small FPDUs with markers, whole", send_packed, true },
+	{ "TX-04: a short message that TCP takes in part",
+	  send_short_rest, false },
+	{ "TX-04: a short message that TCP takes in part, markers",
+	  send_short_rest, true },
 	{ "TX-08: no Nagle", send_nodelay },
 	{ "SZ-11 SZ-13 TX-06: source, exact length offered",
 	  send_source, false },
