@@ -20,6 +20,7 @@ static int srq_reply(struct rnic_srq *srq, struct ib_udata *udata, u64 key)
 				min(sizeof(resp), udata->outlen));
 }
 
+/* A limit to begin with does not matter: ibv_create_srq(3). */
 int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init,
 		    struct ib_udata *udata)
 {
@@ -31,7 +32,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init,
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
 	if (!attr->max_wr || attr->max_wr > RNIC_MAX_SRQ_WR ||
-	    attr->max_sge > RNIC_MAX_SGE || attr->srq_limit > attr->max_wr)
+	    attr->max_sge > RNIC_MAX_SGE)
 		return -EINVAL;
 	err = rnic_object_new(ib->device, RNIC_SRQ, RNIC_MAX_SRQ);
 	if (err)
@@ -39,7 +40,6 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init,
 	srq->kernel = !udata;
 	srq->max_wr = attr->max_wr;
 	srq->max_sge = attr->max_sge;
-	srq->limit = attr->srq_limit;
 	err = rnic_queue_new(&srq->q, attr->max_wr, sizeof(struct siw_rqe),
 			     udata, &key);
 	if (err)

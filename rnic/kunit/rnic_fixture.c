@@ -278,7 +278,8 @@ void rk_srq(struct rnic_kunit *rk, u32 wr)
 {
 	struct ib_srq_init_attr init = {
 		.srq_type	= IB_SRQT_BASIC,
-		.attr		= { .max_wr = wr, .max_sge = 1 },
+		.attr		= { .max_wr = wr, .max_sge = 1,
+				    .srq_limit = U32_MAX /* ignored */ },
 	};
 
 	rk->srq = kunit_kzalloc(rk->test, sizeof(*rk->srq), GFP_KERNEL);

@@ -307,6 +307,8 @@ static void srq_limit_test(struct kunit *test)
 	u32 i;
 
 	rk_srq(rk, RING);
+	KUNIT_ASSERT_EQ(test, 0, rnic_query_srq(&rk->srq->ib, &attr));
+	KUNIT_EXPECT_EQ(test, 0, attr.srq_limit);
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, srq_modify(rk, 2, IB_SRQ_MAX_WR));
 	KUNIT_EXPECT_EQ(test, -EINVAL, srq_modify(rk, RING + 1, IB_SRQ_LIMIT));
 	KUNIT_EXPECT_EQ(test, 0, srq_modify(rk, 2, IB_SRQ_LIMIT));
