@@ -107,6 +107,11 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	struct rnic_qp *qp = to_qp(ib);
 	int err;
 
+	/* Not used then (ibv_create_qp(3)), and the caller is told so. */
+	if (init->srq) {
+		init->cap.max_recv_wr = 0;
+		init->cap.max_recv_sge = 0;
+	}
 	err = qp_check(init);
 	if (!err)
 		err = rnic_object_new(ib->device, RNIC_QP, RNIC_MAX_QP);

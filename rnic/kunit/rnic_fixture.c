@@ -302,9 +302,10 @@ void rk_qp(struct rnic_kunit *rk, u32 wr)
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
 		.cap = {
 			.max_send_wr	= wr,
-			.max_recv_wr	= rk->srq ? 0 : wr,
+			/* Ignored if there is an SRQ */
+			.max_recv_wr	= rk->srq ? U32_MAX : wr,
 			.max_send_sge	= RNIC_MAX_SGE,
-			.max_recv_sge	= RNIC_MAX_SGE,
+			.max_recv_sge	= rk->srq ? U32_MAX : RNIC_MAX_SGE,
 		},
 	};
 	struct rnic_qp *qp;
@@ -319,6 +320,9 @@ void rk_qp(struct rnic_kunit *rk, u32 wr)
 	qp->ib.qp_context = rk;
 	KUNIT_ASSERT_EQ(rk->test, 0, rnic_create_qp(&qp->ib, &init, NULL));
 	rk->qp = qp;
+	KUNIT_EXPECT_EQ(rk->test, rk->srq ? 0 : wr, init.cap.max_recv_wr);
+	KUNIT_EXPECT_EQ(rk->test, rk->srq ? 0 : RNIC_MAX_SGE,
+			init.cap.max_recv_sge);
 }
 
 void rk_up(struct rnic_kunit *rk, u32 ird, u32 ord)

@@ -392,6 +392,21 @@ static void rtr_depth_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, rk->qp->nr_responses);
 }
 
+/* A QP with an SRQ has no receive requests of its own. */
+static void srq_query_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	rk_srq(rk, SQ_SIZE);
+	rk_qp(rk, SQ_SIZE);
+	KUNIT_EXPECT_EQ(test, 0, rnic_query_qp(&rk->qp->ib, &attr, 0, &init));
+	KUNIT_EXPECT_EQ(test, SQ_SIZE, attr.cap.max_send_wr);
+	KUNIT_EXPECT_EQ(test, 0, attr.cap.max_recv_wr);
+	KUNIT_EXPECT_EQ(test, 0, attr.cap.max_recv_sge);
+}
+
 /* Only a connection moves a QP to RTS: what is posted after that is sent. */
 static void modify_test(struct kunit *test)
 {
@@ -512,6 +527,7 @@ static struct kunit_case sq_cases[] = {
 	KUNIT_CASE(modify_test),
 	KUNIT_CASE(depth_test),
 	KUNIT_CASE(rtr_depth_test),
+	KUNIT_CASE(srq_query_test),
 	KUNIT_CASE(rest_test),
 	KUNIT_CASE_PARAM(late_test, late_gen_params),
 	KUNIT_CASE(refuse_test),
