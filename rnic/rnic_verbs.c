@@ -181,18 +181,9 @@ static void qp_to_error(struct rnic_qp *qp)
  * The connection alone moves a QP to RTS; SQD is iw_cm's graceful close. iWARP
  * has neither RESET nor RTR: a new QP is in INIT, as with other RNICs.
  */
-int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-		   struct ib_udata *udata)
+static int qp_to_state(struct rnic_qp *qp, enum ib_qp_state state)
 {
-	struct rnic_qp *qp = to_qp(ib);
-
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return -EOPNOTSUPP;
-	if (mask & IB_QP_ACCESS_FLAGS)
-		qp->access = attr->qp_access_flags;
-	if (!(mask & IB_QP_STATE))
-		return 0;
-	switch (attr->qp_state) {
+	switch (state) {
 	case IB_QPS_RESET:
 	case IB_QPS_INIT:
 		return qp->state == IB_QPS_INIT ? 0 : -EINVAL;
@@ -214,6 +205,22 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	default:
 		return -EINVAL;
 	}
+}
+
+/* If the state cannot change nothing else does: ibv_modify_qp(3). */
+int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	struct rnic_qp *qp = to_qp(ib);
+	int err = 0;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_STATE)
+		err = qp_to_state(qp, attr->qp_state);
+	if (!err && mask & IB_QP_ACCESS_FLAGS)
+		qp->access = attr->qp_access_flags;
+	return err;
 }
 
 int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,

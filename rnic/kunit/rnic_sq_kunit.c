@@ -430,6 +430,42 @@ static void modify_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, modify(rk, IB_QPS_RTS));
 }
 
+static int access_of(struct rnic_kunit *rk)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	KUNIT_EXPECT_EQ(rk->test, 0, rnic_query_qp(&rk->qp->ib, &attr,
+						   IB_QP_ACCESS_FLAGS, &init));
+	return attr.qp_access_flags;
+}
+
+/* What is refused changes nothing. */
+static void modify_access_test(struct kunit *test)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTS,
+		.qp_access_flags = IB_ACCESS_REMOTE_READ,
+	};
+	struct rnic_kunit *rk = test->priv;
+	struct ib_qp *ib;
+
+	rk_qp(rk, SQ_SIZE);
+	ib = &rk->qp->ib;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rnic_modify_qp(ib, &attr, IB_QP_STATE |
+				       IB_QP_ACCESS_FLAGS, NULL));
+	KUNIT_EXPECT_EQ(test, 0, access_of(rk));
+	KUNIT_EXPECT_EQ(test, 0,
+			rnic_modify_qp(ib, &attr, IB_QP_ACCESS_FLAGS, NULL));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_READ, access_of(rk));
+	attr.qp_state = IB_QPS_INIT;
+	attr.qp_access_flags = IB_ACCESS_REMOTE_WRITE;
+	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(ib, &attr, IB_QP_STATE |
+						IB_QP_ACCESS_FLAGS, NULL));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_WRITE, access_of(rk));
+}
+
 /* An application that goes on while its QP is flushed rings no doorbell. */
 static void fill_again(struct rnic_kunit *rk)
 {
@@ -525,6 +561,7 @@ static void late_test(struct kunit *test)
 static struct kunit_case sq_cases[] = {
 	KUNIT_CASE_PARAM(order_test, row_gen_params),
 	KUNIT_CASE(modify_test),
+	KUNIT_CASE(modify_access_test),
 	KUNIT_CASE(depth_test),
 	KUNIT_CASE(rtr_depth_test),
 	KUNIT_CASE(srq_query_test),
