@@ -235,6 +235,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		.cap			= qp->cap,
 		.max_rd_atomic		= qp->ord,
 		.max_dest_rd_atomic	= qp->ird,
+		.port_num		= 1,
 	};
 	init->qp_type = ib->qp_type;
 	init->send_cq = ib->send_cq;

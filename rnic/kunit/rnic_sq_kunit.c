@@ -358,7 +358,7 @@ static void refuse_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "2f", rk_polled(rk));
 }
 
-/* The depths that MPA has settled with the peer */
+/* What query_qp() tells: the only port, and the depths settled by MPA */
 static void depth_test(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
@@ -373,6 +373,7 @@ static void depth_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rnic_query_qp(&rk->qp->ib, &attr, 0, &init));
 	KUNIT_EXPECT_EQ(test, 3, attr.max_dest_rd_atomic);
 	KUNIT_EXPECT_EQ(test, 2, attr.max_rd_atomic);
+	KUNIT_EXPECT_EQ(test, 1, attr.port_num);
 }
 
 /*
