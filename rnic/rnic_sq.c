@@ -87,23 +87,12 @@ struct rnic_msg *rnic_sq_read_of(struct rnic_qp *qp, u32 stag, u64 to, u32 len)
 	return NULL;
 }
 
-static u16 status_of(enum rnic_mr_error err)
-{
-	switch (err) {
-	case RNIC_MR_OK:
-		return SIW_WC_SUCCESS;
-	case RNIC_MR_ACCESS:
-		return SIW_WC_LOC_ACCESS_ERR;
-	default:
-		return SIW_WC_LOC_PROT_ERR;
-	}
-}
-
 /* User space may have written the elements: nothing in them can be trusted. */
 static u16 sq_resolve(struct rnic_qp *qp, struct rnic_msg *msg, int access)
 {
 	struct siw_sqe *wqe = &msg->wqe;
 	struct rnic_sgl *sgl = &msg->sgl;
+	enum rnic_mr_error err;
 
 	if (wqe->flags & SIW_WQE_INLINE) {
 		if (is_read(msg) || wqe->sge[0].length > RNIC_MAX_INLINE)
@@ -119,7 +108,8 @@ static u16 sq_resolve(struct rnic_qp *qp, struct rnic_msg *msg, int access)
 		return SIW_WC_LOC_QP_OP_ERR;
 	memcpy(sgl->sge, wqe->sge, wqe->num_sge * sizeof(*sgl->sge));
 	sgl->nr = wqe->num_sge;
-	return status_of(rnic_sgl_get(sgl, qp, access));
+	err = rnic_sgl_get(sgl, qp, access);
+	return err ? SIW_WC_LOC_PROT_ERR : SIW_WC_SUCCESS;
 }
 
 static enum start sq_end(struct rnic_msg *msg, u16 status)

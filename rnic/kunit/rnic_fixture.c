@@ -502,7 +502,6 @@ const char *rk_polled(struct rnic_kunit *rk)
 		[IB_WC_LOC_QP_OP_ERR]	= 'o',
 		[IB_WC_LOC_PROT_ERR]	= 'p',
 		[IB_WC_WR_FLUSH_ERR]	= 'f',
-		[IB_WC_LOC_ACCESS_ERR]	= 'a',
 		[IB_WC_REM_INV_REQ_ERR]	= 'i',
 	};
 	struct ib_wc wc;

@@ -101,7 +101,7 @@ static const struct wild_row wild_rows[] = {
 				    .sge = { { RK_IOVA, 8 },
 					     { RK_IOVA, -8U } }), "7p", true },
 	{ "Read without right", WILD(.opcode = SIW_OP_READ, .num_sge = 1,
-				     .sge = { { RK_IOVA, 8 } }), "7a", true },
+				     .sge = { { RK_IOVA, 8 } }), "7p", true },
 	{ "inline", .sqe = { .id = 7, .flags = SIW_WQE_VALID | SIW_WQE_INLINE,
 			     .opcode = SIW_OP_SEND, .num_sge = 255,
 			     .sge = { { 0, 80 } } }, "" },
