@@ -63,6 +63,17 @@ static int sqe_sges(struct siw_sqe *sqe, const struct ib_send_wr *wr)
 	return 0;
 }
 
+/* A Read has one sink at most (max_sge_rd), which has an STag. */
+static bool sges_ok(const struct rnic_qp *qp, const struct ib_send_wr *wr)
+{
+	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge)
+		return false;
+	if (wr->opcode != IB_WR_RDMA_READ &&
+	    wr->opcode != IB_WR_RDMA_READ_WITH_INV)
+		return true;
+	return wr->num_sge <= 1 && !(wr->send_flags & IB_SEND_INLINE);
+}
+
 /* A request of the kernel as an entry, but for its flags */
 static int sqe_make(struct rnic_qp *qp, struct siw_sqe *sqe,
 		    const struct ib_send_wr *wr)
@@ -99,9 +110,7 @@ static int sqe_make(struct rnic_qp *qp, struct siw_sqe *sqe,
 	default:
 		return -EINVAL;
 	}
-	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge)
-		return -EINVAL;
-	return sqe_sges(sqe, wr);
+	return sges_ok(qp, wr) ? sqe_sges(sqe, wr) : -EINVAL;
 }
 
 static int sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr)

@@ -358,6 +358,57 @@ static void refuse_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "2f", rk_polled(rk));
 }
 
+struct post_row {
+	const char		*desc;
+	enum ib_wr_opcode	opcode;
+	int			num_sge;
+	int			flags;
+	int			want;
+};
+
+static const struct post_row post_rows[] = {
+	{ "Read with one element", IB_WR_RDMA_READ, 1 },
+	{ "Read without an element", IB_WR_RDMA_READ },
+	{ "Read with two", IB_WR_RDMA_READ, 2, 0, -EINVAL },
+	{ "Read that invalidates, with two", IB_WR_RDMA_READ_WITH_INV, 2, 0,
+	  -EINVAL },
+	{ "inline Read", IB_WR_RDMA_READ, 1, IB_SEND_INLINE, -EINVAL },
+	{ "inline Read that invalidates", IB_WR_RDMA_READ_WITH_INV, 1,
+	  IB_SEND_INLINE, -EINVAL },
+	{ "Write with two", IB_WR_RDMA_WRITE, 2 },
+	{ "inline Write", IB_WR_RDMA_WRITE, 1, IB_SEND_INLINE },
+	{ "Send with 7", IB_WR_SEND, RNIC_MAX_SGE + 1, 0, -EINVAL },
+	{ "Send with -1", IB_WR_SEND, -1, 0, -EINVAL },
+	{ "opcode that iWARP does not have", IB_WR_ATOMIC_CMP_AND_SWP, 1, 0,
+	  -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(post, post_rows, desc);
+
+/* A request of the kernel that no connection could execute is not posted. */
+static void post_test(struct kunit *test)
+{
+	const struct post_row *row = test->param_value;
+	struct ib_sge sge[RNIC_MAX_SGE + 1] = {};
+	struct rnic_kunit *rk = test->priv;
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.sg_list	= sge,
+			.num_sge	= row->num_sge,
+			.opcode		= row->opcode,
+			.send_flags	= row->flags,
+		},
+	};
+	const struct ib_send_wr *bad = NULL;
+
+	rk_qp(rk, SQ_SIZE);
+	rk_up(rk, 1, 1);
+	KUNIT_EXPECT_EQ(test, row->want,
+			rnic_post_send(&rk->qp->ib, &wr.wr, &bad));
+	KUNIT_EXPECT_PTR_EQ(test, bad, row->want ? &wr.wr : NULL);
+	KUNIT_EXPECT_EQ(test, !row->want, rnic_sqe_ready(&rk->qp->sq.q));
+}
+
 /* What query_qp() tells: the only port, and the depths settled by MPA */
 static void depth_test(struct kunit *test)
 {
@@ -563,6 +614,7 @@ static struct kunit_case sq_cases[] = {
 	KUNIT_CASE_PARAM(order_test, row_gen_params),
 	KUNIT_CASE(modify_test),
 	KUNIT_CASE(modify_access_test),
+	KUNIT_CASE_PARAM(post_test, post_gen_params),
 	KUNIT_CASE(depth_test),
 	KUNIT_CASE(rtr_depth_test),
 	KUNIT_CASE(srq_query_test),
