@@ -219,6 +219,7 @@ enum rnic_mr_error {
 	RNIC_MR_ACCESS,
 	RNIC_MR_WRAP,
 	RNIC_MR_BOUNDS,
+	RNIC_MR_LEN,		/* more octets than a message can have */
 };
 
 /**
@@ -226,7 +227,7 @@ enum rnic_mr_error {
  * @sge: its elements
  * @mr: the region of each, with a user; NULL: a kernel address
  * @nr: elements
- * @len: octets of all
+ * @len: octets of all; U32_MAX if a receive request has room for more
  */
 struct rnic_sgl {
 	struct siw_sge	sge[RNIC_MAX_SGE];

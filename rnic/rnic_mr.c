@@ -521,6 +521,18 @@ void rnic_mr_place(const struct rnic_mr *mr, u64 addr,
 }
 
 /*
+ * Count the octets of an element. What is sent must be a message, of 2^32 - 1
+ * octets at most. Memory that is written to may have room for more.
+ */
+static enum rnic_mr_error sgl_add(struct rnic_sgl *sgl, u32 len, int access)
+{
+	if (!check_add_overflow(sgl->len, len, &sgl->len))
+		return RNIC_MR_OK;
+	sgl->len = U32_MAX;
+	return access & IB_ACCESS_LOCAL_WRITE ? RNIC_MR_OK : RNIC_MR_LEN;
+}
+
+/*
  * Resolve the elements of a work request. The kernel's may have the device's
  * local_dma_lkey: kernel addresses. Returns why not; then nothing is held.
  */
@@ -535,11 +547,8 @@ enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
 		const struct siw_sge *sge = &sgl->sge[i];
 
 		sgl->mr[i] = NULL;
-		if (check_add_overflow(sgl->len, sge->length, &sgl->len)) {
-			err = RNIC_MR_BOUNDS;
-			break;
-		}
-		if (!sge->length ||
+		err = sgl_add(sgl, sge->length, access);
+		if (err || !sge->length ||
 		    (qp->kernel && sge->lkey == qp->dev->ib.local_dma_lkey))
 			continue;
 		sgl->mr[i] = rnic_mr_get(qp->dev, qp->ib.pd, sge->lkey, access,

@@ -99,7 +99,7 @@ static const struct wild_row wild_rows[] = {
 				     .sge = { { -4, 8 } }), "7p", true },
 	{ "lengths that wrap", WILD(.opcode = SIW_OP_SEND, .num_sge = 2,
 				    .sge = { { RK_IOVA, 8 },
-					     { RK_IOVA, -8U } }), "7p", true },
+					     { RK_IOVA, -8U } }), "7l", true },
 	{ "Read without right", WILD(.opcode = SIW_OP_READ, .num_sge = 1,
 				     .sge = { { RK_IOVA, 8 } }), "7p", true },
 	{ "inline", .sqe = { .id = 7, .flags = SIW_WQE_VALID | SIW_WQE_INLINE,

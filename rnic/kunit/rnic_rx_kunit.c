@@ -398,6 +398,31 @@ static void own_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "1", rk_polled(rk));
 }
 
+/* A receive request with room for more octets than a message can have */
+static void room_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	u8 mem[8] = {}, octets[32];
+	struct ib_sge sge[3] = {
+		{ .addr = (uintptr_t)mem, .length = U32_MAX },
+		{ .addr = (uintptr_t)mem, .length = 1 },
+		{ .addr = (uintptr_t)mem, .length = U32_MAX },
+	};
+	struct ib_recv_wr wr = { .wr_id = 1, .sg_list = sge, .num_sge = 3 };
+	struct seg seg = S(1, 0, 8);
+	const struct ib_recv_wr *bad;
+
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
+	rk_up(rk, 1, 1);
+	KUNIT_ASSERT_EQ(test, 0, rnic_post_recv(&rk->qp->ib, &wr, &bad));
+	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
+	KUNIT_EXPECT_EQ(test, U32_MAX, rk->qp->rx.sgl.len);
+	KUNIT_EXPECT_EQ(test, 8, mem[7]);
+	KUNIT_EXPECT_STREQ(test, "1", rk_polled(rk));
+	KUNIT_EXPECT_EQ(test, 8, rk->bytes);
+}
+
 /*
  * Segments in the order of their arrival: those past the hole are passed out of
  * order, and delivered once it is filled.
@@ -640,6 +665,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(wrap_test),
 	KUNIT_CASE(response_wrap_test),
 	KUNIT_CASE(own_test),
+	KUNIT_CASE(room_test),
 	KUNIT_CASE_PARAM(ooo_test, ooo_gen_params),
 	KUNIT_CASE(short_test),
 	KUNIT_CASE(terminated_test),
