@@ -20,6 +20,8 @@
 #define TERM_DDP	BIT(6)
 #define TERM_RDMAP	BIT(5)
 #define TERM_HDRCT	(TERM_LENGTH | TERM_DDP | TERM_RDMAP)
+#define TERM_HAS_HDR	(TERM_LENGTH | TERM_DDP)
+#define SIW_HAS_HDR	(BIT(0) | BIT(1))	/* siw mirrors them */
 
 /* How messages of each opcode go. rdmap_hdr_get() gives tagged ones queue 0. */
 static const struct {
@@ -211,4 +213,20 @@ u32 rdmap_term_get(const u8 *octets, u32 len, bool *swapped)
 	err = BIT(16) | get_unaligned_be16(octets);
 	*swapped = term_is_swapped(err, octets[2]);
 	return *swapped ? swap_nibbles(err) : err;
+}
+
+/*
+ * Read the header of the Read Request that a Terminate refuses, for error @err.
+ * Returns false if it refuses none, or does not repeat the header. (Of the same
+ * type is an STag that cannot be invalidated, which is of a Send.)
+ */
+bool rdmap_term_refused(struct rdmap_hdr *hdr, const u8 *octets, u32 len,
+			u32 err, bool swapped)
+{
+	u8 has_hdr = swapped ? SIW_HAS_HDR : TERM_HAS_HDR;
+
+	return err_has_read(err) && err != RDMAP_ERR_INVALIDATE &&
+	       len > 6 && (octets[2] & has_hdr) == has_hdr &&
+	       rdmap_hdr_get(hdr, octets + 6, len - 6) && !hdr->tagged &&
+	       hdr->qn == RDMAP_QN_READ;
 }

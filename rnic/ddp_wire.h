@@ -143,5 +143,7 @@ void rdmap_read_get(struct rdmap_read *read, const u8 *octets);
 u32 rdmap_term_put(u8 *octets, u32 err, u32 ulpdu_len, const u8 *hdr,
 		   u32 hdr_len);
 u32 rdmap_term_get(const u8 *octets, u32 len, bool *swapped);
+bool rdmap_term_refused(struct rdmap_hdr *hdr, const u8 *octets, u32 len,
+			u32 err, bool swapped);
 
 #endif /* _DDP_WIRE_H */

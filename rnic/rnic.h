@@ -265,7 +265,8 @@ enum rnic_msg_state {
  * @kind: what it is for
  * @state: of a slot: &enum rnic_msg_state
  * @wqe: of a slot: the work request, a copy; inline data are in it
- * @status: of a slot: &enum siw_wc_status
+ * @status: of a slot: &enum siw_wc_status; of a Read under way: 0, or that of a
+ *	refusal
  * @given: all of its octets have been given to MPA
  * @counted: a Read that is one of sq.reads
  * @bytes: of a slot: octets, for the completion
@@ -710,6 +711,7 @@ bool rnic_sq_run(struct rnic_qp *qp);
 void rnic_sq_note_moved(struct rnic_qp *qp);
 void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done);
 void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status);
+void rnic_sq_refused(struct rnic_qp *qp, u32 msn);
 void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_stop(struct rnic_qp *qp);
 struct rnic_msg *rnic_sq_oldest_read(struct rnic_qp *qp);

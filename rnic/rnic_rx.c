@@ -345,16 +345,33 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 	return tx_err && tx_err != -EPIPE ? RDMAP_ERR_LOCAL : 0;
 }
 
+/*
+ * Note which Read the peer refuses by a Terminate, whose octets after the
+ * header are @octets. siw repeats another number than the Request had, but is
+ * known to refuse a Read only after it has answered those before it.
+ */
+static void take_refusal(struct rnic_qp *qp, const u8 *octets, u32 len, u32 err,
+			 bool swapped)
+{
+	struct rnic_msg *oldest = rnic_sq_oldest_read(qp);
+	struct rdmap_hdr hdr;
+
+	if (oldest && rdmap_term_refused(&hdr, octets, len, err, swapped))
+		rnic_sq_refused(qp, swapped ? oldest->hdr.msn : hdr.msn);
+}
+
 static u32 take_terminate(struct rnic_qp *qp, const struct seg *seg)
 {
-	bool swapped;
+	const u8 *octets = seg->octets + seg->hdr_len;
+	u32 len = seg->nr_octets - seg->hdr_len;
+	bool swapped = false;
 	u32 err;
 
 	err = check_order(qp, seg, 0);
 	if (err)
 		return err;
-	err = rdmap_term_get(seg->octets + seg->hdr_len,
-			     seg->nr_octets - seg->hdr_len, &swapped);
+	err = rdmap_term_get(octets, len, &swapped);
+	take_refusal(qp, octets, len, err, swapped);
 	rnic_terminated(qp, seg->conn, err);
 	return 0;
 }

@@ -87,6 +87,19 @@ struct rnic_msg *rnic_sq_read_of(struct rnic_qp *qp, u32 stag, u64 to, u32 len)
 	return NULL;
 }
 
+/*
+ * The peer refuses the Read whose Request has this number; if it has made that
+ * up, none. It completes in its turn, when the connection is over.
+ */
+void rnic_sq_refused(struct rnic_qp *qp, u32 msn)
+{
+	struct rnic_msg *msg;
+
+	list_for_each_entry(msg, &qp->sq.reading, reading)
+		if (msg->hdr.msn == msn)
+			msg->status = SIW_WC_REM_ACCESS_ERR;
+}
+
 /* User space may have written the elements: nothing in them can be trusted. */
 static u16 sq_resolve(struct rnic_qp *qp, struct rnic_msg *msg, int access)
 {
@@ -181,6 +194,7 @@ static enum start sq_start(struct rnic_qp *qp, struct rnic_msg *msg,
 			   struct list_head *list)
 {
 	msg->bytes = 0;
+	msg->status = SIW_WC_SUCCESS;
 	msg->counted = false;
 	if (msg->wqe.flags & SIW_WQE_READ_FENCE && qp->sq.reads)
 		return START_WAIT;
@@ -435,7 +449,9 @@ void rnic_sq_stop(struct rnic_qp *qp)
 		if (msg->state == RNIC_MSG_DONE)
 			continue;
 		rnic_sgl_put(&msg->sgl);
-		msg->status = SIW_WC_WR_FLUSH_ERR;
+		/* A Read that the peer has refused has a status. */
+		if (msg->state != RNIC_MSG_READING || !msg->status)
+			msg->status = SIW_WC_WR_FLUSH_ERR;
 		msg->state = RNIC_MSG_DONE;
 	}
 	sq->reads = 0;

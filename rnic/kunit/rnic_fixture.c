@@ -503,6 +503,7 @@ const char *rk_polled(struct rnic_kunit *rk)
 		[IB_WC_LOC_PROT_ERR]	= 'p',
 		[IB_WC_WR_FLUSH_ERR]	= 'f',
 		[IB_WC_REM_INV_REQ_ERR]	= 'i',
+		[IB_WC_REM_ACCESS_ERR]	= 'r',
 	};
 	struct ib_wc wc;
 	int len = 0;

@@ -134,6 +134,7 @@ static enum ib_qp_state state_of(struct rnic_kunit *rk)
  * d a FIN is due after what is posted	D it was sent, e not yet
  * L modify_qp(ERR) of one that has an endpoint: it leaves
  * C the peer's FIN has come
+ * z the sink of Reads loses its right, or has it again
  */
 static void step(struct rnic_kunit *rk, char c)
 {
@@ -211,6 +212,9 @@ static void step(struct rnic_kunit *rk, char c)
 	case 'e':
 		KUNIT_EXPECT_EQ(test, c == 'D', rk->conn.shutdowns);
 		break;
+	case 'z':
+		rk->mr->access ^= IB_ACCESS_LOCAL_WRITE;
+		break;
 	case '0' ... '9':
 		KUNIT_EXPECT_EQ(test, c - '0', rk->conn.posted);
 		break;
@@ -276,6 +280,8 @@ static const struct row rows[] = {
 	{ "flush at a fence", 1, "cRFS.1t!", "1f 2f 3f" },
 	{ "flush at ORD", 1, "cRRS.1t!", "1f 2f 3f" },
 	{ "flush at LOCAL_INV", 1, "cSIS.1!", "1f 2f 3f" },
+	{ "flush of a Read that has failed, and was tried again", 2,
+	  "cR.1tzR.1z.2t!", "1f 2f" },
 	{ "flush with half a Response", 1, "cR.1thS!", "1f 2f" },
 	{ "flush with all slots full", 1, "cSSSS.SS.4!", "1f 2f 3f 4f 5f 6f" },
 	{ "flush of done ones that wait", 1, "cRS.2tt!", "1f 2" },
@@ -338,6 +344,81 @@ static void order_test(struct kunit *test)
 
 		KUNIT_EXPECT_TRUE(test, rnic_srq_take(rk->srq, &rqe));
 	}
+}
+
+/*
+ * A Terminate of the peer with what follows its DDP header: the control field,
+ * and the header that it repeats. By default that is of a Read Request.
+ */
+struct refusal_row {
+	const char	*desc;
+	u8		ctrl[3];
+	u8		msn;
+	const char	*want;
+	u8		less;	/* octets of the header that are missing */
+	u8		first;	/* octet of the header */
+	u8		qn;
+};
+
+static const struct refusal_row refusal_rows[] = {
+	{ "the first Read", { 0x01, 0x00, 0xe0 }, 1, "1r 2f 3 4f" },
+	{ "the second", { 0x01, 0x01, 0xe0 }, 2, "1f 2r 3 4f" },
+	{ "without RDMAP's header", { 0x01, 0x04, 0xc0 }, 2, "1f 2r 3 4f" },
+	{ "for another reason", { 0x01, 0xff, 0xe0 }, 1, "1r 2f 3 4f" },
+	{ "reserved bits", { 0x01, 0x02, 0xff }, 2, "1f 2r 3 4f" },
+	{ "one not sent yet", { 0x01, 0x00, 0xe0 }, 3, "1f 2f 3 4f" },
+	{ "one of before", { 0x01, 0x00, 0xe0 }, 0, "1f 2f 3 4f" },
+	{ "no header", { 0x01, 0x00 }, 1, "1f 2f 3 4f", .less = 18 },
+	{ "a header that no bit tells of", { 0x01, 0x00, 0x80 }, 1,
+	  "1f 2f 3 4f" },
+	{ "no length", { 0x01, 0x00, 0x40 }, 1, "1f 2f 3 4f" },
+	{ "bits, and no header", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3 4f",
+	  .less = 18 },
+	{ "bits alone", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3 4f", .less = 20 },
+	{ "header cut short", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3 4f",
+	  .less = 1 },
+	{ "tagged header", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3 4f",
+	  .first = 0xc1 },
+	{ "header of another queue", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3 4f",
+	  .qn = RDMAP_QN_TERMINATE },
+	{ "an STag not to invalidate", { 0x01, 0x09, 0xc0 }, 1,
+	  "1f 2f 3 4f" },
+	{ "local error", { 0x00, 0x00, 0xc0 }, 1, "1f 2f 3 4f" },
+	{ "too many Reads", { 0x12, 0x02, 0xc0 }, 1, "1f 2f 3 4f" },
+	/* It repeats the length as number. */
+	{ "siw", { 0x10, 0x00, 0x07 }, 8, "1r 2f 3 4f" },
+	{ "siw, number of the second", { 0x10, 0x01, 0x07 }, 2, "1r 2f 3 4f" },
+	{ "siw, no length", { 0x10, 0x00, 0x02 }, 1, "1f 2f 3 4f" },
+	{ "siw, an STag not to invalidate", { 0x10, 0x09, 0x07 }, 1,
+	  "1f 2f 3 4f" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(refusal, refusal_rows, desc);
+
+/*
+ * A Read that the peer refuses completes with that, in its turn, and all other
+ * requests as after any Terminate. The last Read waits for ORD.
+ */
+static void refusal_test(struct kunit *test)
+{
+	const struct refusal_row *row = test->param_value;
+	u8 octets[18 + 6 + 18] = {
+		0x41, 0x47, [9] = RDMAP_QN_TERMINATE, [13] = 1,
+		[24] = row->first ?: 0x41, [25] = 0x41,
+		[33] = row->qn ?: RDMAP_QN_READ, [37] = row->msn,
+	};
+	struct rnic_kunit *rk = test->priv;
+	const char *c;
+
+	memcpy(octets + 18, row->ctrl, sizeof(row->ctrl));
+	rk_qp(rk, SQ_SIZE);
+	rk_mr(rk, PAGE_SIZE, 1, IB_ACCESS_LOCAL_WRITE);
+	rk->qp->ord = 2;
+	for (c = "cRRSR.ttt"; *c; c++)
+		step(rk, *c);
+	rk_recv(rk, octets, sizeof(octets) - row->less);
+	rk_over(rk);
+	KUNIT_EXPECT_STREQ(test, row->want, rk_polled(rk));
 }
 
 /* rdma_destroy_qp() of kernel consumers drains first, connected or not. */
@@ -612,6 +693,7 @@ static void late_test(struct kunit *test)
 
 static struct kunit_case sq_cases[] = {
 	KUNIT_CASE_PARAM(order_test, row_gen_params),
+	KUNIT_CASE_PARAM(refusal_test, refusal_gen_params),
 	KUNIT_CASE(modify_test),
 	KUNIT_CASE(modify_access_test),
 	KUNIT_CASE_PARAM(post_test, post_gen_params),
