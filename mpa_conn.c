@@ -37,6 +37,7 @@
 #include <kunit/visibility.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 #include "mpa_conn.h"
@@ -87,7 +88,7 @@ static void mpa_conn_free(struct kref *ref)
 	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
 
 	WARN_ON_ONCE(conn->tx.train || conn->tx.cur || conn->rx.ready ||
-		     conn->rx.copy || conn->ooo.ready || conn->spare);
+		     conn->rx.copy || conn->ooo.ready);
 	kfree(conn->ooo.known);
 	kmem_cache_free(mpa_conn_cache, conn);
 	if (atomic_dec_and_test(&mpa_live))
@@ -248,28 +249,35 @@ void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
 }
 
 /*
- * Runner only: memory of MPA_SPARE_SIZE octets, or NULL. A run has a batch
- * first and then a train, so one allocation mostly does for both.
+ * Memory for a batch or a train, of each CPU: they come and go with each short
+ * message, and the allocator would cost as much as to decode it.
  */
-void *mpa_conn_take_spare(struct mpa_conn *conn)
-{
-	void *spare = conn->spare;
+static DEFINE_PER_CPU(void *, mpa_spare);
 
-	conn->spare = NULL;
-	return spare ?: kmalloc(MPA_SPARE_SIZE, mpa_conn_gfp(conn));
+/* Memory of MPA_SPARE_SIZE octets, or NULL. Context: as @gfp. */
+void *mpa_spare_take(gfp_t gfp)
+{
+	return this_cpu_xchg(mpa_spare, NULL) ?: kmalloc(MPA_SPARE_SIZE, gfp);
 }
 
 /*
- * Free that memory, or keep it until the run ends. KASAN is to see a consumer
- * that reads octets which it no longer has.
+ * Leave that memory to this CPU, or free it. KASAN is to see a consumer that
+ * reads octets which it no longer has. Context: any but hard interrupt.
  */
-void mpa_conn_give_spare(struct mpa_conn *conn, void *spare)
+void mpa_spare_give(void *spare)
 {
-	if (conn->spare || IS_ENABLED(CONFIG_KASAN) ||
-	    READ_ONCE(conn->runner) != current)
+	if (IS_ENABLED(CONFIG_KASAN) ||
+	    this_cpu_cmpxchg(mpa_spare, NULL, spare))
 		kfree(spare);
-	else
-		conn->spare = spare;
+}
+
+/* Module unload: no connection is left. */
+void mpa_spare_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		kfree(per_cpu(mpa_spare, cpu));
 }
 
 /* An allocation failed: run again after MPA_RETRY. */

@@ -313,8 +313,6 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * @again: there has to be another round; used by @runner only, as @phase
  * @atomic: @runner may not sleep; used by @runner only
  * @phase: see &enum mpa_phase
- * @spare: memory for the next batch or train of this run, or of one that is
- *	queued, or NULL; used by @runner only
  * @flags: bits of &enum mpa_flag
  * @sk: sk of @sock
  * @sock: the consumer's socket
@@ -363,7 +361,6 @@ struct mpa_conn {
 	bool			again;
 	bool			atomic;
 	enum mpa_phase		phase;
-	void			*spare;
 	unsigned long		flags;
 	struct sock		*sk;
 	struct socket		*sock;
@@ -446,8 +443,9 @@ bool mpa_conn_stand_in(struct mpa_conn *conn);
 bool mpa_conn_claim_missed(struct mpa_conn *conn);
 bool mpa_conn_is_runner(const struct mpa_conn *conn);
 void mpa_conn_again(struct mpa_conn *conn, enum mpa_phase phase);
-void *mpa_conn_take_spare(struct mpa_conn *conn);
-void mpa_conn_give_spare(struct mpa_conn *conn, void *spare);
+void *mpa_spare_take(gfp_t gfp);
+void mpa_spare_give(void *spare);
+void mpa_spare_exit(void);
 void mpa_conn_retry(struct mpa_conn *conn);
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state);
 void mpa_conn_end(struct mpa_conn *conn, enum mpa_reason reason, int err);
@@ -488,11 +486,6 @@ static inline bool mpa_conn_claim_work(struct mpa_conn *conn)
  */
 static inline bool mpa_conn_leave(struct mpa_conn *conn)
 {
-	/* The next run, which is queued, needs it as well. */
-	if (!work_pending(&conn->work)) {
-		kfree(conn->spare);
-		conn->spare = NULL;
-	}
 	WRITE_ONCE(conn->atomic, false);
 	xchg(&conn->runner, NULL);
 	return mpa_conn_test(conn, MPA_CONN_MISSED);

@@ -112,6 +112,7 @@ static void __exit mpa_exit(void)
 	mpa_conn_exit();
 	mpa_net_exit_none();
 	mpa_frag_exit();
+	mpa_spare_exit();
 	mpa_crc_exit();
 }
 

@@ -10,7 +10,7 @@
 
 struct mpa_batch *mpa_batch_alloc(struct mpa_conn *conn)
 {
-	struct mpa_batch *b = mpa_conn_take_spare(conn);
+	struct mpa_batch *b = mpa_spare_take(mpa_conn_gfp(conn));
 
 	BUILD_BUG_ON(sizeof(*b) > MPA_SPARE_SIZE);
 	if (!b)
@@ -53,7 +53,7 @@ void mpa_batch_free(struct mpa_batch *b)
 	struct mpa_conn *conn = b->conn;
 
 	mpa_batch_unpin(b);
-	mpa_conn_give_spare(conn, b);
+	mpa_spare_give(b);
 	/* Last: the module's exit waits for connections, not for batches. */
 	mpa_conn_put(conn);
 }

@@ -408,7 +408,7 @@ u32 mpa_mulpdu(const struct mpa_conn *conn)
 EXPORT_SYMBOL_GPL(mpa_mulpdu);
 
 /* Runner only. Note a hole, or that there was none for MPA_SACK_IDLE. */
-static void mpa_tx_look(struct mpa_conn *conn, bool hole)
+static __always_inline void mpa_tx_look(struct mpa_conn *conn, bool hole)
 {
 	struct mpa_conn_tx *t = &conn->tx;
 

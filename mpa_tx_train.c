@@ -82,7 +82,7 @@ void mpa_train_drop(struct mpa_conn *conn)
 		return;
 	for (i = 0; i < train->enc.nr; i++)
 		put_page(train->bv[i].bv_page);
-	mpa_conn_give_spare(conn, train);
+	mpa_spare_give(train);
 	conn->tx.train = NULL;
 }
 
@@ -109,7 +109,7 @@ static u32 mpa_train_fit(const struct mpa_train *train)
 static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 					 const struct mpa_tcp_room *room)
 {
-	struct mpa_train *train = mpa_conn_take_spare(conn);
+	struct mpa_train *train = mpa_spare_take(mpa_conn_gfp(conn));
 
 	BUILD_BUG_ON(sizeof(*train) > MPA_SPARE_SIZE);
 	if (!train)
