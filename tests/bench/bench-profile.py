@@ -68,15 +68,16 @@ def of_mpa_ping():
 
 
 def of_benchmark():
-    """The same for a row of the benchmark"""
+    """The same for a row of the benchmark, and its NICs"""
     consumers = ask(f"{BENCH}/modules.sh", "plain")
     copies = ask(f"{TESTS}/interop/copies.sh", "plain")
+    nics = ask(f"{BENCH}/nics.sh", "plain").splitlines()
     flag = os.path.join(OUT, "wanted")
     with open(flag, "w"):
         pass
     return ["--file", f"{consumers}:/root/modules",
             "--file", f"{copies}:/root/copies",
-            "--file", f"{flag}:/root/bench.profile"], "guest.sh full"
+            "--file", f"{flag}:/root/bench.profile", *nics], "guest.sh full"
 
 
 def measure(row, kernel, kept):

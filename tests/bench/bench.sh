@@ -26,11 +26,15 @@ PARTS=$TOP/tests/bench
 # runs only the modules in the guest may differ, so even the script's name is fixed.
 # shellcheck disable=SC2317
 part() {
+	local more=()
+
+	[[ $2 != guest ]] || more=("${nics[@]}")
 	printf '#!/bin/bash\nexec /root/bench/%s.sh %s\n' "$2" "$mode" >"$out/$2.sh"
 	VM_KEEP=$out/$1.guest VM_BOOT_TIMEOUT=600 "$VM_DIR/run" --kernel "$flavour" \
 		--icount --mem 1536 --timeout 100000 \
 		--file "$TOP/tests/net/socket:/root/test" --file "$PARTS:/root/bench" \
 		--file "$consumers:/root/modules" --file "$copies:/root/copies" \
+		"${more[@]}" \
 		--get "/root/out:$out/$1" -- "$out/$2.sh"
 }
 
@@ -138,6 +142,8 @@ compare() {
 }
 
 prepare() {
+	local text
+
 	"$TOP/tests/runner/deps.sh" modules kernel guest bench
 	mkdir -p "$1"
 	exec 7>"$1.lock"
@@ -146,6 +152,8 @@ prepare() {
 	find "$1" -mindepth 1 -maxdepth 1 ! -name 'modules*' ! -name profile \
 		-exec rm -rf {} +
 	copies=$("$TOP/tests/interop/copies.sh" "$flavour")
+	text=$("$PARTS/nics.sh" "$flavour")
+	mapfile -t nics <<<"$text"
 	"$VM_DIR/userland" >/dev/null
 }
 
@@ -155,6 +163,7 @@ usage() {
 }
 
 mode=full flavour=plain quick='' recorded='' with_doc='' base='' consumers='' copies=''
+nics=()
 while (($#)); do
 	case $1 in
 	--quick) mode=quick quick=1 ;;
