@@ -108,11 +108,12 @@ def made():
         lines += [flow("stream/veth/%d/%d/%s" % (mtu, size, transport), cost,
                        transport, size=size, mtu=mtu)
                   for transport, cost in (("mpa-crc", insns), ("tcp-crc", 10000))]
-    lines += [flow("stream/veth/9000/%d/%s" % (size, transport), cost, transport,
-                   size=size, mtu=9000)
-              for size, transport, cost in ((65536, "mpa-crc", 10000),
-                                            (65536, "mpa-pages", 8000),
-                                            (8192, "mpa-pages", 12000))]
+    lines += [flow("stream/%s/9000/%d/%s" % (net, size, transport), cost, transport,
+                   net=net, size=size, mtu=9000)
+              for net, size, transport, cost in (
+                  ("nic", 65536, "mpa-crc", 10000), ("nic", 65536, "mpa-pages", 8000),
+                  ("veth", 65536, "mpa-crc", 10000), ("veth", 65536, "mpa-pages", 10500),
+                  ("veth", 8192, "mpa-pages", 12000))]
     lines += [ping("ping/" + transport, insns, transport) for transport, insns in (
         ("mpa-crc", 25000), ("tcp", 20000), ("siw-crc", 40000), ("rnic", 44000))]
     lines += [ping("ping/mpa-crc/thread", 26000, "mpa-crc", part="thread")]

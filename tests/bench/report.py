@@ -221,11 +221,12 @@ GOALS = [
     ("equal_8192", "C/E, 8192 octets with MTU 9000",
      octet("mpa-crc", "tcp-crc", size=8192, mtu=9000), True),
     ("d_to_c", "D/C", octet("mpa-markers", "mpa-crc"), True),
-    ("pages", "C1/C (zero copy), MTU 9000", octet("mpa-pages", "mpa-crc", mtu=9000),
-     True),
-    ("pages_8192", "the same, 8192 octets",
+    ("pages", "C1/C (zero copy), MTU 9000 of NICs",
+     octet("mpa-pages", "mpa-crc", net="nic", mtu=9000), True),
+    # Where nothing is zero copy it costs nothing
+    ("pages_8192", "C1/C, 8192 octets with MTU 9000",
      octet("mpa-pages", "mpa-crc", mtu=9000, size=8192), True),
-    ("pages_1500", "the same, 64 KB with MTU 1500", octet("mpa-pages", "mpa-crc"), True),
+    ("pages_1500", "C1/C", octet("mpa-pages", "mpa-crc"), True),
     ("f_to_c", "F/C", octet("siw-crc", "mpa-crc"), True),
     ("c_to_gso", "C/F2 (siw with FPDU > MSS)", octet("mpa-crc", "siw-gso"), True),
     ("small", "64 B in lists, C/F1 per message", small("mpa-crc", "siw-one"), True),
@@ -363,8 +364,8 @@ def reached(goals, lenient):
 # Instructions per octet between which the run can be believed: plain TCP has to be
 # efficient, and siw near what was measured before, or the ratios mislead
 VALID = [
-    ({"kind": "stream", "transport": "tcp", "part": "both", "size": 65536,
-      "conns": 1}, 0, 1.35),
+    ({"kind": "stream", "transport": "tcp", "net": "veth", "part": "both",
+      "size": 65536, "conns": 1}, 0, 1.35),
     ({**MAIN, "transport": "siw-crc"}, 9.25, 11.31),
     ({**MAIN, "transport": "siw-one"}, 9.25, 11.31),
 ]
