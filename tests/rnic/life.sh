@@ -260,8 +260,8 @@ slab() { awk '/^(SUnreclaim|VmallocUsed):/ { sum += $2 } END { print sum }' /pro
 # Failing allocations: each place in the module once, in the first of these that reaches it.
 # Each may end with an error, but leaves nothing behind, and the next one is as good as new.
 
-# Whether a hole is met is up to chance: three tries
-SCENARIOS=(programs link space shared holes holes holes)
+# Whether a hole is met is up to chance, also on a slow machine: eight tries
+SCENARIOS=(programs link space shared holes holes holes holes holes holes holes holes)
 
 try_link() {
 	rdma link delete iwa
