@@ -232,7 +232,8 @@ static int layout_copy_iter(struct layout *l, struct iov_iter *from, u32 len)
 
 /*
  * Append up to @len octets of @from, none past the end of the entry that it
- * stands at, which may be several pages in a row. Returns how many, or an error.
+ * stands at, which may be several pages in a row. Returns how many, or an
+ * error.
  */
 static int layout_entry(struct layout *l, struct iov_iter *from, u32 len)
 {

@@ -44,7 +44,7 @@
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
 #define MPA_TX_SHORT	256	/* longest ULPDU to send without a train */
-#define MPA_TX_SHORT_FPDU 288	/* more than that of the longest, with markers */
+#define MPA_TX_SHORT_FPDU 288	/* longer than its FPDU, with markers */
 
 static u64 mpa_tx_sent(const struct mpa_conn *conn)
 {
@@ -186,11 +186,11 @@ static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
 }
 
 /*
- * Add entries of a train to an skb, each as a fragment, also if it is of several
- * pages in a row: TCP's own functions make a fragment of each page, so an skb
- * would hold fewer FPDUs. Only the octets count in truesize, not a page for each
- * fragment, of which markers make many. A receiver on this host gets the very
- * same skb: with that truesize little would be left of its window.
+ * Add entries of a train to an skb, each as a fragment, also if it is of
+ * several pages in a row: TCP's own functions make a fragment of each page, so
+ * an skb would hold fewer FPDUs. Only the octets count in truesize, not a page
+ * for each fragment, of which markers make many. A receiver on this host gets
+ * the very same skb: with that truesize little would be left of its window.
  */
 static int mpa_tx_add_pages(struct sk_buff *skb, struct iov_iter *from,
 			    size_t len)
@@ -576,7 +576,8 @@ static int mpa_tx_send_short(struct mpa_conn *conn,
 	struct mpa_tx *tx = conn->tx.cur;
 	struct kvec kv;
 	struct mpa_enc enc = {
-		.pos = conn->tx.pos, .kv = &kv, .kv_next = &kv, .kv_end = &kv + 1,
+		.pos = conn->tx.pos,
+		.kv = &kv, .kv_next = &kv, .kv_end = &kv + 1,
 		.buf = octets, .buf_end = octets + sizeof(octets),
 		.markers = conn->terms.markers_tx, .crc = conn->terms.crc,
 	};
@@ -598,7 +599,7 @@ static int mpa_tx_send_short(struct mpa_conn *conn,
 
 	conn->tx.pos = enc.pos;
 	mpa_tx_framed(conn, tx, enc.pos);
-	/* It has an skb of its own, and is not of many; see mpa_train_note(). */
+	/* It has an skb of its own, and counts for no series. */
 	if (size != conn->tx.series.size || conn->tx.series.sources)
 		conn->tx.series.count = 0;
 	mpa_tx_sent_add(conn, n);

@@ -179,10 +179,10 @@ static void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
 
 /*
  * True if it costs less to send the pages of @tx than to copy them. TCP takes
- * pages of one message into an skb, and each page (unless more follow in a row),
- * what lies between two FPDUs, and a marker are a fragment. So an skb holds few
- * segments of a small EMSS, while copies of 64 KB share one: with few octets the
- * skbs cost more than the copies.
+ * pages of one message into an skb, and each page (unless more follow in a
+ * row), what lies between two FPDUs, and a marker are a fragment. So an skb
+ * holds few segments of a small EMSS, while copies of 64 KB share one: with few
+ * octets the skbs cost more than the copies.
  */
 static bool mpa_train_pages_pay(const struct mpa_conn *conn,
 				const struct mpa_train *train,
@@ -448,7 +448,7 @@ static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
 		      size / MPA_MARKER_INTERVAL + 1 : 0;
 	unsigned int frags;
 
-	if (!(tx->state & MPA_MSG_ZEROCOPY) || !len)
+	if (!len)
 		return false;
 	if (!iov_iter_is_bvec(&tx->data) || mpa_tcp_probes_mtu(conn->sk))
 		return false;
@@ -788,7 +788,8 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	}
 
 	size = mpa_fpdu_size(enc->pos, p.hdr_len + p.len, enc->markers);
-	zc = mpa_train_zerocopy(conn, tx, p.hdr_len, p.len, size);
+	zc = tx->state & MPA_MSG_ZEROCOPY &&
+	     mpa_train_zerocopy(conn, tx, p.hdr_len, p.len, size);
 	record = mpa_train_record(train, size, zc ? tx : NULL);
 	if (!record)
 		return -ENOBUFS;

@@ -901,7 +901,7 @@ static void train_page_refs(struct conn_test *t)
 	const struct mpa_train *laid;
 	struct train *tr;
 	struct page *page;
-	u32 cpu;
+	u32 cpu, i;
 
 	t->opts.sndbuf = 8192;
 	tr = train_open_1448(t, 0);
@@ -922,8 +922,12 @@ static void train_page_refs(struct conn_test *t)
 		set_cpus_allowed_ptr(current, cpumask_of(cpu));
 		train_fill_frag(t);
 	}
-	/* A CPU frees skbs that another CPU read once it receives a packet. */
-	for_each_online_cpu(cpu) {
+	/*
+	 * A CPU frees skbs that another CPU read once it receives a packet. The
+	 * work item sends on any.
+	 */
+	for (i = 0; i < 20 && page_count(page) > 1; i++) {
+		cpu = i % num_online_cpus();
 		set_cpus_allowed_ptr(current, cpumask_of(cpu));
 		conn_expect_alive(t, &t->a);
 	}
