@@ -44,7 +44,6 @@
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
 #define MPA_TX_SHORT	256	/* longest ULPDU to send without a train */
-#define MPA_TX_SHORT_FPDU 288	/* longer than its FPDU, with markers */
 
 static u64 mpa_tx_sent(const struct mpa_conn *conn)
 {
@@ -204,7 +203,9 @@ static int mpa_tx_add_pages(struct sk_buff *skb, struct iov_iter *from,
 		struct page *page = bv->bv_page + (offset >> PAGE_SHIFT);
 
 		get_page(page);
-		skb_fill_page_desc(skb, nr, page, offset_in_page(offset), n);
+		/* The consumer's own page may be of the memory reserves. */
+		skb_fill_page_desc_noacc(skb, nr, page, offset_in_page(offset),
+					 n);
 		skb_len_add(skb, n);
 		iov_iter_advance(from, n);
 		len -= n;
@@ -562,53 +563,74 @@ static bool mpa_tx_take_short(struct mpa_conn *conn)
 }
 
 /*
- * Socket lock held. Frame tx.cur, and give it to TCP, without a train: that
- * costs several times as much as a short message. If TCP takes none of it, it
- * stays tx.cur.
+ * Socket lock held. Frame tx.cur in @train->buf, and give it to TCP. If TCP
+ * takes none of it, it stays tx.cur. Returns as mpa_tx_give(), of *@size
+ * octets.
  */
-static int mpa_tx_send_short(struct mpa_conn *conn,
-			     const struct mpa_tcp_room *room)
+static int mpa_tx_give_short(struct mpa_conn *conn, struct mpa_train *train,
+			     u32 *size)
 {
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR,
 	};
-	u8 octets[MPA_TX_SHORT_FPDU] __uninitialized;
 	struct mpa_tx *tx = conn->tx.cur;
 	struct kvec kv;
 	struct mpa_enc enc = {
 		.pos = conn->tx.pos,
 		.kv = &kv, .kv_next = &kv, .kv_end = &kv + 1,
-		.buf = octets, .buf_end = octets + sizeof(octets),
+		.buf = train->buf, .buf_end = train->buf + MPA_TRAIN_BUF,
 		.markers = conn->terms.markers_tx, .crc = conn->terms.crc,
 	};
-	u32 size;
 	int n;
 
 	n = mpa_fpdu_copy(&enc, tx->hdr, tx->hdr_len, &tx->data, tx->len);
 	if (n)
 		return n;
-	size = kv.iov_len;
-	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &kv, 1, size);
-	n = mpa_tx_give(conn, &msg, size);
+	*size = kv.iov_len;
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &kv, 1, *size);
+	n = mpa_tx_give(conn, &msg, *size);
 	mpa_count(conn, TX_CALLS);
+	if (n > 0) {
+		conn->tx.pos = enc.pos;
+		mpa_tx_framed(conn, tx, enc.pos);
+		mpa_tx_sent_add(conn, n);
+	} else if (tx->len) {
+		iov_iter_revert(&tx->data, tx->len);
+	}
+	return n;
+}
+
+/*
+ * Socket lock held. Send tx.cur, which is short, without a train: to set that
+ * up costs several times as much. There has to be memory for one, for TCP may
+ * take a part, and no octet of an FPDU can be left out then.
+ */
+static int mpa_tx_send_short(struct mpa_conn *conn,
+			     const struct mpa_tcp_room *room)
+{
+	struct mpa_train *train = mpa_spare_take(mpa_conn_gfp(conn));
+	struct mpa_tx_series *s = &conn->tx.series;
+	u32 size;
+	int n;
+
+	if (!train)
+		return -ENOMEM;
+	n = mpa_tx_give_short(conn, train, &size);
 	if (n <= 0) {
-		if (tx->len)
-			iov_iter_revert(&tx->data, tx->len);
+		mpa_spare_give(train);
 		return n;
 	}
-
-	conn->tx.pos = enc.pos;
-	mpa_tx_framed(conn, tx, enc.pos);
 	/* It has an skb of its own, and counts for no series. */
-	if (size != conn->tx.series.size || conn->tx.series.sources)
-		conn->tx.series.count = 0;
-	mpa_tx_sent_add(conn, n);
-	if (n == size) {
-		mpa_tx_count(conn, 1, 1);
-		return 0;
+	if (size != s->size || s->sources)
+		s->count = 0;
+	if (n < size) {
+		mpa_count(conn, TX_SHORT);
+		mpa_train_rest(conn, train, room, size, n);
+		return mpa_tx_push(conn);
 	}
-	mpa_count(conn, TX_SHORT);
-	return mpa_train_rest(conn, room, octets, size, n) ?: mpa_tx_push(conn);
+	mpa_tx_count(conn, 1, 1);
+	mpa_spare_give(train);
+	return 0;
 }
 
 /*

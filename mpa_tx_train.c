@@ -106,14 +106,10 @@ static u32 mpa_train_fit(const struct mpa_train *train)
 	return mpa_fpdu_exact(train->enc.pos, train->emss, train->enc.markers);
 }
 
-static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
-					 const struct mpa_tcp_room *room)
+static void mpa_train_init(struct mpa_conn *conn, struct mpa_train *train,
+			   const struct mpa_tcp_room *room)
 {
-	struct mpa_train *train = mpa_spare_take(mpa_conn_gfp(conn));
-
 	BUILD_BUG_ON(sizeof(*train) > MPA_SPARE_SIZE);
-	if (!train)
-		return NULL;
 	/* One by one: to clear all of it costs more than the rest of this. */
 	train->cut_of = NULL;
 	train->open = NULL;
@@ -142,7 +138,7 @@ static struct mpa_train *mpa_train_alloc(struct mpa_conn *conn,
 	train->enc.kv_end = train->kv + MPA_TRAIN_KVECS;
 	train->enc.buf = train->buf;
 	train->enc.buf_end = train->buf + MPA_TRAIN_BUF;
-	return train;
+	conn->tx.train = train;
 }
 
 /* Do not touch @tx after this: the runner may have handed it back. */
@@ -568,25 +564,24 @@ static void mpa_train_count_copied(struct mpa_conn *conn,
 }
 
 /* Note an FPDU with pages of @tx. */
-static void mpa_train_note_pages(struct mpa_conn *conn, struct mpa_tx *tx,
-				 bool last)
+static void mpa_train_note_pages(struct mpa_conn *conn, struct mpa_tx *tx)
 {
-	struct mpa_train *train = conn->tx.train;
-
 	mpa_tx_ubuf_init(conn, tx);
 	mpa_count(conn, TX_ZEROCOPY);
 	/* No octets of a series share an skb with it. */
-	conn->tx.series.pos = train->enc.pos;
-	if (!last)
-		return;
-	/* An skb is of one message: the next one begins another. */
-	train->open = NULL;
-	train->left = 0;
+	conn->tx.series.pos = conn->tx.train->enc.pos;
 }
 
 static void mpa_train_framed(struct mpa_conn *conn, struct mpa_tx *tx)
 {
-	mpa_tx_framed(conn, tx, conn->tx.train->enc.pos);
+	struct mpa_train *train = conn->tx.train;
+
+	mpa_tx_framed(conn, tx, train->enc.pos);
+	/* An skb has pages of one message: the next one begins another. */
+	if (train->open && train->open->zc) {
+		train->open = NULL;
+		train->left = 0;
+	}
 }
 
 /*
@@ -817,7 +812,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 		record = mpa_train_settle(train, record, nr);
 	mpa_train_add(train, record, size);
 	if (zc) {
-		mpa_train_note_pages(conn, tx, p.last);
+		mpa_train_note_pages(conn, tx);
 	} else {
 		mpa_train_note(&conn->tx, size, tx);
 		mpa_train_count_copied(conn, tx, 1);
@@ -875,30 +870,24 @@ static bool mpa_train_end_narrow(struct mpa_conn *conn,
 }
 
 /*
- * As conn->tx.train, what TCP has not taken of a single FPDU: all but @taken of
- * @size octets. Returns 0 or -ENOBUFS: the connection has failed then, since an
- * FPDU cannot be left out.
+ * As conn->tx.train, what TCP has not taken of the @size octets of a single
+ * FPDU in @train->buf: all but @taken.
  */
-int mpa_train_rest(struct mpa_conn *conn, const struct mpa_tcp_room *room,
-		   const u8 *octets, u32 size, u32 taken)
+void mpa_train_rest(struct mpa_conn *conn, struct mpa_train *train,
+		    const struct mpa_tcp_room *room, u32 size, u32 taken)
 {
-	struct mpa_train *train = mpa_train_alloc(conn, room);
 	struct mpa_record *record;
 
-	if (!train)
-		return -ENOBUFS;
-	conn->tx.train = train;
+	mpa_train_init(conn, train, room);
 	train->gather = true;
 	record = mpa_record_begin(train, NULL);
 	mpa_record_add(train, record, size, 1);
 	record->len -= taken;
 	record->started = true;
 	train->nr = 1;
-	train->kv->iov_base = train->buf;
+	train->kv->iov_base = train->buf + taken;
 	train->kv->iov_len = size - taken;
-	memcpy(train->buf, octets + taken, size - taken);
 	iov_iter_kvec(&train->iter, ITER_SOURCE, train->kv, 1, size - taken);
-	return 0;
 }
 
 /*
@@ -908,13 +897,13 @@ int mpa_train_rest(struct mpa_conn *conn, const struct mpa_tcp_room *room,
  */
 int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 {
-	struct mpa_train *train = mpa_train_alloc(conn, room);
+	struct mpa_train *train = mpa_spare_take(mpa_conn_gfp(conn));
 	struct mpa_tx *tx;
 	int err = 0;
 
 	if (!train)
 		return -ENOMEM;
-	conn->tx.train = train;
+	mpa_train_init(conn, train, room);
 	mpa_frag_take(&train->enc.frag);
 	train->exact = mpa_train_fit(train);
 

@@ -266,6 +266,23 @@ static void train_put_page(void *page)
 	put_page(page);
 }
 
+/* A source of @len octets in pages that lie in a row */
+static struct conn_msg *train_paged_source(struct conn_test *t, u32 len)
+{
+	struct conn_msg *msg = conn_source(t, len);
+	struct page *page;
+
+	page = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(len));
+	ASSERT_NOT_NULL(t, page);
+	ASSERT_EQ(t, 0, kunit_add_action_or_reset(t->test, train_put_page,
+						  page));
+	memcpy(page_address(page), msg->kv.iov_base, len);
+	bvec_set_page(&msg->bv, page, len, 0);
+	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, len);
+	msg->tx.flags = MPA_TX_ZEROCOPY;
+	return msg;
+}
+
 /*
  * The FPDUs of a source with pages share an skb, and so a call, until that has
  * no more fragments. The pages of an FPDU are one, as they lie in a row, and so
@@ -273,23 +290,13 @@ static void train_put_page(void *page)
  */
 static void train_source_pages(struct conn_test *t)
 {
-	u32 len = 20 * (TRAIN_FULL - CONN_HDR);
 	unsigned long zerocopy, calls;
 	struct conn_msg *msg;
-	struct page *page;
 	struct train *tr;
 
-	page = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(len));
-	ASSERT_NOT_NULL(t, page);
-	ASSERT_EQ(t, 0, kunit_add_action_or_reset(t->test, train_put_page,
-						  page));
 	tr = train_open_1448(t, 0);
 	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
-	msg = conn_source(t, len);
-	memcpy(page_address(page), msg->kv.iov_base, len);
-	bvec_set_page(&msg->bv, page, len, 0);
-	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, len);
-	msg->tx.flags = MPA_TX_ZEROCOPY;
+	msg = train_paged_source(t, 20 * (TRAIN_FULL - CONN_HDR));
 	conn_send(t, msg);
 	train_take_source(t, tr, msg);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy, 20);
@@ -299,7 +306,29 @@ static void train_source_pages(struct conn_test *t)
 	EXPECT_LE(t, calls, 4);
 	train_expect(t, tr, calls, 20, 20);
 	train_expect_aligned(t, tr, t->in_pos);
-	EXPECT_EQ(t, page_count(page), 1);
+	EXPECT_EQ(t, page_count(msg->bv.bv_page), 1);
+}
+
+/* A source that is copied does not join one with pages that stopped. */
+static void train_pages_stopped(struct conn_test *t)
+{
+	struct conn_msg *msg, *behind;
+	LIST_HEAD(list);
+	struct train *tr;
+	u32 i;
+
+	tr = train_open_1448(t, 0);
+	msg = train_paged_source(t, 10 * (TRAIN_FULL - CONN_HDR));
+	msg->stop = 6;
+	behind = conn_source(t, 5 * (TRAIN_FULL - CONN_HDR));
+	list_add_tail(&msg->tx.list, &list);
+	list_add_tail(&behind->tx.list, &list);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(t, train_take(t, tr), TRAIN_FULL);
+	train_take_source(t, tr, behind);
+	train_expect(t, tr, 2, 10, 10);
+	train_expect_aligned(t, tr, t->in_pos);
 }
 
 /* FPDUs that fill segments go to TCP in one call. @arg: how they are posted */
@@ -1104,6 +1133,7 @@ static const struct conn_row train_rows[] = {
 	  train_between, TRAIN_PAGES },
 	{ "TX-04 TX-06 TX-10: zero copy among small FPDUs", train_pages },
 	{ "TX-04 TX-06: zero copy, a source", train_source_pages },
+	{ "TX-04 TX-06: zero copy, a source that stops", train_pages_stopped },
 	{ "TX-04 TX-06: EMSS no multiple of four", train_odd, 1 },
 	{ "TX-04 TX-06: EMSS no multiple of four, but of two", train_odd, 2 },
 	{ "TX-04 TX-06 SZ-09 SZ-11: messages of one length, then a source",
