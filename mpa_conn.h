@@ -146,8 +146,9 @@ struct mpa_tx_lowered {
 /**
  * struct mpa_tx_series - FPDUs of equal length, for which the EMSS is lowered
  * @size: octets of each of the last FPDUs
- * @count: how many FPDUs of that length there were in a row; 0 if the EMSS must
- *	be that of the path for the next one
+ * @count: how many FPDUs of that length there were in a row, without short ones
+ *	that were sent alone; 0 if the EMSS must be that of the path for the
+ *	next one
  * @pos: while @count is not 0, stream position after the last octet that is
  *	not of the series: where it began, or after a zero-copy FPDU among it.
  *	32 bits: a series of more than 4 GB counts as shorter, which does no
