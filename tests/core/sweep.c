@@ -84,7 +84,7 @@ static int refill(struct mpa_enc *enc)
 
 /*
  * Encodes with the first @hdr_len octets as header. Entries must not be empty, and
- * stay within a chunk, or a page of payload; no reference on a page may be left.
+ * stay within a chunk, or the payload; no reference on a page may be left.
  */
 static void encode(const struct tried *t, u32 hdr_len, struct iov_iter *data,
 		   bool zerocopy)
@@ -101,7 +101,7 @@ static void encode(const struct tried *t, u32 hdr_len, struct iov_iter *data,
 	EXPECT(t, !err && enc.pos == t->pos + t->size, "%d", err);
 	for (i = 0; i < enc.nr; i++)
 		EXPECT(t, out[i].bv_len && out[i].bv_offset + out[i].bv_len <=
-		       (out[i].bv_page < &shim_page[DATA_PAGE] ? chunk : PAGE_SIZE),
+		       (out[i].bv_page < &shim_page[DATA_PAGE] ? chunk : DATA_SIZE),
 		       "entry %u", i);
 	n = shim_gather(enc.bv, enc.nr, have);
 	EXPECT(t, n == t->size && !memcmp(have, want, n),

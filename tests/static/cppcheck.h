@@ -9,6 +9,7 @@
 	for (p = list_first(head), n = list_next(p); p; p = n)
 #define rbtree_postorder_for_each_entry_safe(p, n, root, member) \
 	for (p = rb_first(root), n = rb_next(p); p; p = n)
+#define for_each_possible_cpu(cpu) for (cpu = 0; cpu < nr_cpu_ids; cpu++)
 #define skb_queue_walk(queue, skb) \
 	for (skb = skb_first(queue); skb; skb = skb_next(skb))
 #define skb_rbtree_walk(skb, root) \
