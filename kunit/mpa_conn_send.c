@@ -833,23 +833,6 @@ static void zerocopy_pieces(struct conn_test *t)
 	conn_expect_done(t, &t->a, 2, 0);
 }
 
-/*
- * A page of the memory reserves is the consumer's: the skb is not taken for one
- * of them, which most sockets would drop.
- */
-static void zerocopy_reserves(struct conn_test *t)
-{
-	struct conn_msg *msg;
-
-	send_full(t);
-	msg = conn_page_msg(t, 3000);
-	set_page_pfmemalloc(msg->bv.bv_page);
-	conn_send(t, msg);
-	conn_expect_tx(t, 3000);
-	conn_expect_done(t, &t->a, 1, 0);
-	clear_page_pfmemalloc(msg->bv.bv_page);
-}
-
 /* released() comes once the pages are free, not before. */
 static void zerocopy_detach(struct conn_test *t)
 {
@@ -1124,7 +1107,6 @@ static const struct conn_row zerocopy_rows[] = {
 	{ "a page that markers cut into too many pieces",
 	  zerocopy_pieces, true },
 	{ "fewer octets than net.mpa.zerocopy_min", zerocopy_few },
-	{ "a page of the memory reserves", zerocopy_reserves },
 	{ "detach", zerocopy_detach },
 	{ "detach, and the peer does not read", zerocopy_detach_reset },
 	{ "detach before sent(), in order", zerocopy_detach_order },
