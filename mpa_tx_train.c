@@ -88,8 +88,6 @@ void mpa_train_drop(struct mpa_conn *conn)
 
 static int mpa_train_refill(struct mpa_enc *enc)
 {
-	if (!enc->frag.page)
-		mpa_frag_take(&enc->frag);
 	if (!skb_page_frag_refill(MPA_REFILL_MIN, &enc->frag, MPA_GFP_QUIET))
 		return -ENOMEM;
 	return 0;
