@@ -59,7 +59,8 @@
  * up the max_active of these connections. Ordinary connections may wait for
  * memory, hence for a new worker, and need no rescuer.
  *
- * Both queues are per CPU, so that packets are processed where they arrive.
+ * Both queues are per CPU: packets are processed where they arrive, or on the
+ * CPU of mpa_set_cpu() or net.mpa.cpus.
  * Each has the default max_active; therefore a callback must not wait for
  * another one of its queue, see &struct mpa_ops.
  */
@@ -215,7 +216,8 @@ void mpa_conn_kick_put(struct mpa_conn *conn)
 {
 	if (mpa_conn_is_runner(conn))
 		conn->again = true;
-	else if (queue_work(mpa_wq_of(conn->conn_flags), &conn->work))
+	else if (queue_work_on(READ_ONCE(conn->cpu),
+			       mpa_wq_of(conn->conn_flags), &conn->work))
 		return;
 	mpa_conn_put(conn);
 }
@@ -231,9 +233,20 @@ void mpa_conn_again(struct mpa_conn *conn, enum mpa_phase phase)
 		conn->again = true;
 }
 
-/* As mpa_conn_kick_put(), with a new reference. Context: as mpa_conn_get(). */
+/*
+ * As mpa_conn_kick_put(), with a new reference. Context: as mpa_conn_get(). A
+ * work item that is queued already will see all that led to this: while octets
+ * arrive faster than it runs, CPUs do not contend for @ref and @work.
+ */
 void mpa_conn_kick(struct mpa_conn *conn)
 {
+	/*
+	 * Pairs with the barrier of process_one_work() after it has cleared
+	 * PENDING, for which queue_work() would have one, too.
+	 */
+	smp_mb();
+	if (work_pending(&conn->work))
+		return;
 	mpa_conn_get(conn);
 	mpa_conn_kick_put(conn);
 }
@@ -280,6 +293,32 @@ void mpa_spare_exit(void)
 		kfree(per_cpu(mpa_spare, cpu));
 }
 
+/**
+ * mpa_set_cpu() - choose the CPU of a connection
+ * @conn: connection, which the caller keeps from being released
+ * @cpu: number of a CPU that is online; or -1: where packets arrive
+ *
+ * The work item runs there, unless it is running or queued elsewhere when it is
+ * queued again: callbacks, CRCs and copies, and what TCP sends in its calls.
+ * TCP receives where packets arrive, and so does a recv() in softirq; tasks
+ * that call mpa_send_now() or mpa_kick_now() send where they are. Replaces what
+ * net.mpa.cpus has chosen at the attach. If the CPU goes offline, the work item
+ * runs on others. RFC 5044 has no counterpart.
+ *
+ * Context: any; takes no lock, does not sleep.
+ * Return: 0, or %-EINVAL: there is no such CPU, or it is offline
+ */
+int mpa_set_cpu(struct mpa_conn *conn, int cpu)
+{
+	if (cpu == -1)
+		cpu = WORK_CPU_UNBOUND;
+	else if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_online(cpu))
+		return -EINVAL;
+	WRITE_ONCE(conn->cpu, cpu);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(mpa_set_cpu);
+
 /* An allocation failed: run again after MPA_RETRY. */
 void mpa_conn_retry(struct mpa_conn *conn)
 {
@@ -319,6 +358,7 @@ struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	kref_init(&conn->ref);
 	conn->flags = BIT(MPA_CONN_HOLD);
 	conn->phase = MPA_PHASE_TX;
+	conn->cpu = WORK_CPU_UNBOUND;
 	conn->sk = sock->sk;
 	conn->sock = sock;
 	conn->ops = params->ops;

@@ -69,7 +69,7 @@ struct mpa_stats {
 /**
  * struct mpa_net - MPA's state in a network namespace
  * @net: the namespace; NULL in mpa_net_none
- * @lock: protects @conns, @startups, @nr_startups and @dying
+ * @lock: protects @conns, @startups, @nr_startups, @dying and @last_cpu
  * @conns: all attached connections, ordered by their cookies
  * @startups: Responders in @conns without a complete Request, oldest first
  * @nr_startups: number of entries in @startups
@@ -86,6 +86,8 @@ struct mpa_stats {
  *	copies of FPDUs take: the sum of rx.pinned, ooo.pinned and rx.capacity
  *	over the connections
  * @zerocopy_min: net.mpa.zerocopy_min, in octets
+ * @cpus: net.mpa.cpus
+ * @last_cpu: the last that a connection got of @cpus, or -1; protected by @lock
  */
 struct mpa_net {
 	struct net		*net;
@@ -103,6 +105,8 @@ struct mpa_net {
 	unsigned long		rx_mem_max;
 	struct percpu_counter	rx_mem;
 	unsigned int		zerocopy_min;
+	struct cpumask		*cpus;
+	int			last_cpu;
 };
 
 /* Bits of mpa_conn.flags; set and cleared atomically. */
@@ -314,20 +318,24 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * @again: there has to be another round; used by @runner only, as @phase
  * @atomic: @runner may not sleep; used by @runner only
  * @phase: see &enum mpa_phase
- * @flags: bits of &enum mpa_flag
+ * @flags: bits of &enum mpa_flag; this and what follows up to @ctx is read
+ *	wherever octets arrive or are posted, and seldom written: so it shares
+ *	no cache line with what each run writes
+ * @state: written by the runner only
+ * @conn_flags: MPA_F_* of the consumer
+ * @cpu: where @work runs, or WORK_CPU_UNBOUND: where packets arrive
  * @sk: sk of @sock
- * @sock: the consumer's socket
+ * @data_ready: sk_data_ready of the socket before the attach
+ * @write_space: sk_write_space of the socket before the attach
  * @ops: the consumer's callbacks
  * @ctx: the consumer's context
+ * @sock: the consumer's socket
  * @mn: state of the namespace; of mpa_net_none after mpa_net_leave()
+ * @state_change: sk_state_change of the socket before the attach
+ * @error_report: sk_error_report of the socket before the attach
  * @cookie: the cookie of @sk, which ss shows as well; 0 before the attach
  * @net_node: entry in mpa_net.conns; protected by mpa_net.lock
  * @startup_node: entry in mpa_net.startups, or empty; protected by mpa_net.lock
- * @data_ready: sk_data_ready of the socket before the attach
- * @state_change: sk_state_change of the socket before the attach
- * @write_space: sk_write_space of the socket before the attach
- * @error_report: sk_error_report of the socket before the attach
- * @conn_flags: MPA_F_* of the consumer
  * @nagle: Nagle's algorithm was on before the attach
  * @cork: TCP_CORK was set before the attach
  * @rcvlowat: sk_rcvlowat of the socket before the attach
@@ -341,7 +349,6 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * @lock: protects @state, @terms, @peer_rev, the consumer's answer in @cm,
  *	tx.queue, tx.err, rx.batches, what is pinned, what was delivered, and
  *	changes of @mn. Flags that stop callbacks or posts are set under it.
- * @state: written by the runner only
  * @cm: startup in progress, or NULL
  * @terms: what was negotiated; constant in MPA_STATE_FULL
  * @peer_rev: revision of the peer's frame
@@ -362,22 +369,25 @@ struct mpa_conn {
 	bool			again;
 	bool			atomic;
 	enum mpa_phase		phase;
-	unsigned long		flags;
+
+	unsigned long		flags ____cacheline_aligned_in_smp;
+	enum mpa_state		state;
+	u32			conn_flags;
+	int			cpu;
 	struct sock		*sk;
-	struct socket		*sock;
+	void			(*data_ready)(struct sock *sk);
+	void			(*write_space)(struct sock *sk);
 	const struct mpa_ops	*ops;
 	void			*ctx;
+
+	struct socket		*sock;
 	struct mpa_net		*mn;
+	void			(*state_change)(struct sock *sk);
+	void			(*error_report)(struct sock *sk);
 	u64			cookie;
 	struct rb_node		net_node;
 	struct list_head	startup_node;
 
-	void			(*data_ready)(struct sock *sk);
-	void			(*state_change)(struct sock *sk);
-	void			(*write_space)(struct sock *sk);
-	void			(*error_report)(struct sock *sk);
-
-	u32			conn_flags;
 	bool			nagle;
 	bool			cork;
 	int			rcvlowat;
@@ -388,7 +398,6 @@ struct mpa_conn {
 	struct completion	done;
 
 	spinlock_t		lock;	/* see @lock above */
-	enum mpa_state		state;
 	struct mpa_cm		*cm;
 	struct mpa_terms	terms;
 	s16			peer_rev;

@@ -281,6 +281,12 @@ static const struct ctl_table mpa_sysctls[] = {
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec,
 	},
+	{	/* Last: mpa_sysctl_init() completes it. */
+		.procname	= "cpus",
+		.data		= (void *)offsetof(struct mpa_net, cpus),
+		.mode		= 0444,
+		.proc_handler	= proc_do_large_bitmap,
+	},
 };
 
 static int mpa_sysctl_init(struct net *net, struct mpa_net *mn)
@@ -293,6 +299,10 @@ static int mpa_sysctl_init(struct net *net, struct mpa_net *mn)
 		return -ENOMEM;
 	for (i = 0; i < ARRAY_SIZE(mpa_sysctls); i++)
 		table[i].data = (void *)mn + (size_t)mpa_sysctls[i].data;
+	/* A container's root has no say in what other CPUs do. */
+	if (net->user_ns == &init_user_ns)
+		table[i - 1].mode = 0644;
+	table[i - 1].maxlen = nr_cpu_ids;
 
 	mn->sysctl = register_net_sysctl_sz(net, "net/mpa", table,
 					    ARRAY_SIZE(mpa_sysctls));
@@ -327,10 +337,15 @@ static int __net_init mpa_net_init(struct net *net)
 	/* As net.ipv4.tcp_mem[1], the threshold of TCP's memory pressure */
 	mn->rx_mem_max = max(nr_free_buffer_pages() / 16, 128UL) << PAGE_SHIFT;
 	mn->zerocopy_min = MPA_ZEROCOPY_MIN;
+	mn->last_cpu = -1;
 
+	mn->cpus = kzalloc(cpumask_size(), GFP_KERNEL);
+	if (!mn->cpus)
+		return -ENOMEM;
+	err = -ENOMEM;
 	mn->mib = alloc_percpu(struct mpa_stats);
 	if (!mn->mib)
-		return -ENOMEM;
+		goto free_cpus;
 	err = percpu_counter_init(&mn->rx_mem, 0, GFP_KERNEL);
 	if (err)
 		goto free_mib;
@@ -349,6 +364,8 @@ destroy_rx_mem:
 	percpu_counter_destroy(&mn->rx_mem);
 free_mib:
 	free_percpu(mn->mib);
+free_cpus:
+	kfree(mn->cpus);
 	return err;
 }
 
@@ -392,6 +409,23 @@ static struct mpa_conn *mpa_net_take_first(struct mpa_net *mn)
 	return conn;
 }
 
+/*
+ * mn->lock held. A CPU of net.mpa.cpus, which a process may be writing: in turn
+ * each of those online.
+ */
+static int mpa_net_next_cpu(struct mpa_net *mn)
+{
+	unsigned int cpu;
+
+	cpu = cpumask_next_and(mn->last_cpu, mn->cpus, cpu_online_mask);
+	if (cpu >= nr_cpu_ids)
+		cpu = cpumask_first_and(mn->cpus, cpu_online_mask);
+	if (cpu >= nr_cpu_ids)
+		return WORK_CPU_UNBOUND;
+	mn->last_cpu = cpu;
+	return cpu;
+}
+
 int mpa_net_enlist(struct mpa_conn *conn)
 {
 	struct mpa_net *mn = conn->mn;
@@ -404,6 +438,7 @@ int mpa_net_enlist(struct mpa_conn *conn)
 	spin_lock_bh(&mn->lock);
 	if (!mn->dying) {
 		rb_add(&conn->net_node, &mn->conns, mpa_net_before);
+		conn->cpu = mpa_net_next_cpu(mn);
 		err = 0;
 	}
 	spin_unlock_bh(&mn->lock);
@@ -540,6 +575,7 @@ static void __net_exit mpa_net_exit(struct net *net)
 	WARN_ON_ONCE(percpu_counter_sum(&mn->rx_mem));
 	percpu_counter_destroy(&mn->rx_mem);
 	free_percpu(mn->mib);
+	kfree(mn->cpus);
 }
 
 static struct pernet_operations mpa_net_ops = {

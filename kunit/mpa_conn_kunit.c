@@ -77,6 +77,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(bounds),
 	CONN_CASE(run),
 	CONN_CASE(softirq),
+	CONN_CASE(cpu),
 	{}
 };
 

@@ -316,5 +316,6 @@ const void *conn_hook_rows MPA_KUNIT_PARAMS;
 const void *conn_bounds_rows MPA_KUNIT_PARAMS;
 const void *conn_run_rows MPA_KUNIT_PARAMS;
 const void *conn_softirq_rows MPA_KUNIT_PARAMS;
+const void *conn_cpu_rows MPA_KUNIT_PARAMS;
 
 #endif /* _MPA_CONN_TEST_H */

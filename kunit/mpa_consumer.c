@@ -13,6 +13,7 @@ static struct mpa_consumer *consumer_enter(struct mpa_conn *conn,
 {
 	struct mpa_consumer *c = mpa_conn_ctx(conn);
 
+	c->cpu = raw_smp_processor_id();
 	if (ev == EV_RECV && in_softirq())
 		c->softirqs++;
 	else

@@ -58,6 +58,7 @@ struct mpa_consumer {
 	atomic_t		inside;		/* callbacks running now */
 	u32			overlaps;	/* times that two ran at once */
 	u32			softirqs;	/* calls of recv() in softirq */
+	unsigned int		cpu;		/* of the last callback */
 	bool			detached;	/* mpa_detach() has returned */
 	u32			late;		/* began after it */
 	/* arguments of the last callbacks */

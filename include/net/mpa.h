@@ -625,6 +625,7 @@ int mpa_send_now(struct mpa_conn *conn, struct mpa_tx *tx);
 void mpa_kick_now(struct mpa_conn *conn);
 u32 mpa_mulpdu(const struct mpa_conn *conn);
 void mpa_allow_softirq(struct mpa_conn *conn);
+int mpa_set_cpu(struct mpa_conn *conn, int cpu);
 void mpa_hold(struct mpa_conn *conn);
 void mpa_resume(struct mpa_conn *conn);
 void mpa_rx_get(struct mpa_rx *rx);

@@ -109,6 +109,10 @@ crc_default() {
 	ns a sysctl -qw net.mpa.crc=2 2>/dev/null && fail "crc=2 was taken"
 	ns a sysctl -qw net.mpa.startup_timeout_ms=0 2>/dev/null &&
 		fail "a timeout of 0 was taken"
+	ns a sysctl -qw net.mpa.cpus=0-1000000 2>/dev/null &&
+		fail "a CPU that cannot be was taken"
+	set_sysctl a net.mpa.cpus=0-1
+	same "$(ns a cat /proc/sys/net/mpa/cpus)" 0-1 "net.mpa.cpus"
 	same "$(ns a cat /proc/sys/net/mpa/crc)" 1 "net.mpa.crc"
 }
 
