@@ -5,11 +5,11 @@
 usage: mutants.py [NAME...]
        mutants.py --fuzz [NAME...]
 
-Each file of tests/mutants/breakages has the mutants of one source: for each its name, a
-description, the test that has to fail, the original text and its replacement. It
+Each file of tests/mutants/breakages has the mutants of one source: for each its name,
+the test that has to fail, a description, and the lines that change, as in a diff. It
 is applied to a copy of the tree under build/mutants, which is built and tested
 in a guest. Status 1 if a test does not fail, does not pass without any mutant,
-or if the original text does not occur exactly once. With --fuzz the short form of
+or if the original lines do not occur exactly once. With --fuzz the short form of
 the fuzzer is the test, on the kernel KERNEL in the environment.
 """
 
@@ -29,10 +29,8 @@ TREE = os.path.join(WORK, "tree")
 NOT_COPIED = ("build", ".git")
 TIMEOUT = 240
 
-FORM = re.compile(r"\nname (?P<name>\S+)\n"
-                  r"what (?P<what>[^\n]+)\n"
-                  r"test (?P<kind>kunit|socket|fuzz) (?P<test>\S+)\n"
-                  r"<<<<\n(?P<old>.*?\n)====\n(?P<new>|.*?\n)>>>>\n", re.S)
+FORM = re.compile(r"\n(?P<name>\S+) (?P<kind>kunit|socket|fuzz) (?P<test>\S+): "
+                  r"(?P<what>[^\n]+)\n(?P<diff>(?:[ +-][^\n]*\n)+)")
 
 # What the fuzzer finds in its short form on the plain kernel
 FUZZED = ["crc-skipped", "length-zero", "lost-wakeup",
@@ -67,7 +65,9 @@ class Mutant:
         self.file = source
         self.name, self.what = found["name"], found["what"]
         self.kind, self.test = found["kind"], found["test"]
-        self.old, self.new = found["old"], found["new"]
+        lines = found["diff"].splitlines(keepends=True)
+        self.old = "".join(line[1:] for line in lines if line[0] != "+")
+        self.new = "".join(line[1:] for line in lines if line[0] != "-")
 
     def fits(self, top):
         """Occurrences of its text in the source; 1 is right."""
