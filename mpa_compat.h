@@ -162,9 +162,9 @@ do {									\
 #endif
 
 /*
- * Up to 6.13 crc32c() used the crypto API. That is slow for a few octets, and
- * its descriptor has room for any algorithm, which the compiler may clear in
- * each call. The descriptor here has room for CRC32c only.
+ * Up to 6.13 crc32c() used the crypto API. Its descriptor has room for any
+ * algorithm, which the compiler may clear in each call. The descriptor here has
+ * room for CRC32c only.
  */
 #ifndef MPA_HAVE_CRC32C_LIB
 struct mpa_crc32c {
@@ -193,10 +193,10 @@ static inline u32 mpa_crc32c(const struct mpa_crc32c *c, u32 crc,
 	struct {
 		struct shash_desc	shash;
 		u32			crc;
-	} desc = { .shash.tfm = c->tfm, .crc = crc };
+	} desc __uninitialized;
 
-	if (len < 32)
-		return __crc32c_le(crc, data, len);
+	desc.shash.tfm = c->tfm;
+	desc.crc = crc;
 	crypto_shash_update(&desc.shash, data, len);
 	barrier_data(&desc.crc);
 	return desc.crc;

@@ -5,7 +5,8 @@
 #include "mpa_compat.h"
 #include "mpa_fpdu.h"
 
-static struct mpa_crc32c mpa_crc;
+struct mpa_crc32c mpa_crc;
+EXPORT_SYMBOL_IF_KUNIT(mpa_crc);
 
 /* Called once, before the other functions. */
 int mpa_crc_init(void)
@@ -17,17 +18,3 @@ void mpa_crc_exit(void)
 {
 	mpa_crc32c_exit(&mpa_crc);
 }
-
-/**
- * mpa_crc_update - Add octets to a CRC
- * @crc: state after the octets before, %MPA_CRC_INIT if there are none
- * @data: the octets
- * @len: number of octets
- *
- * Return: the new state, not yet inverted
- */
-u32 mpa_crc_update(u32 crc, const void *data, size_t len)
-{
-	return mpa_crc32c(&mpa_crc, crc, data, len);
-}
-EXPORT_SYMBOL_IF_KUNIT(mpa_crc_update);

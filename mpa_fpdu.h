@@ -16,14 +16,28 @@
 #include <linux/uio.h>
 #include <linux/unaligned.h>
 #include <net/mpa.h>
+#include "mpa_compat.h"
 #include "mpa_wire.h"
 
 /* mpa_crc.c APIs: */
+extern struct mpa_crc32c mpa_crc;
 int mpa_crc_init(void);
 void mpa_crc_exit(void);
-u32 mpa_crc_update(u32 crc, const void *data, size_t len);
 
 #define MPA_CRC_INIT	(~0U)
+
+/**
+ * mpa_crc_update() - Add octets to a CRC
+ * @crc: state after the octets before, %MPA_CRC_INIT if there are none
+ * @data: the octets
+ * @len: number of octets
+ *
+ * Return: the new state, not yet inverted
+ */
+static inline u32 mpa_crc_update(u32 crc, const void *data, size_t len)
+{
+	return mpa_crc32c(&mpa_crc, crc, data, len);
+}
 
 /**
  * mpa_crc_field() - Finish a CRC
@@ -36,6 +50,9 @@ static inline __le32 mpa_crc_field(u32 crc)
 {
 	return cpu_to_le32(~crc);
 }
+
+/* State after any octets and their CRC field, if that is right */
+#define MPA_CRC_RESIDUE	0xb798b438
 
 /*
  * Offsets in an FPDU count from the first octet of ULPDU_Length, as FPDUPTR
@@ -58,6 +75,13 @@ enum {
 static inline u32 mpa_marker_distance(u64 pos)
 {
 	return -pos & (MPA_MARKER_INTERVAL - 1);
+}
+
+/* Markers from @pos to @end, less than 4 GB apart */
+static inline u32 mpa_marker_count(u64 pos, u64 end)
+{
+	return (end + MPA_MARKER_INTERVAL - 1) / MPA_MARKER_INTERVAL -
+	       (pos + MPA_MARKER_INTERVAL - 1) / MPA_MARKER_INTERVAL;
 }
 
 static inline bool mpa_marker_leads(u64 pos, bool markers)
@@ -111,15 +135,22 @@ u32 mpa_mulpdu_of(u32 emss, bool markers);
  * @markers: markers are in use
  *
  * Return: octets of the longest such ULPDU, at least %MPA_MULPDU_MIN; 0 if
- *	there is none
+ *	there is none, or one of more than %MPA_ULPDU_MAX octets would fit
  */
 static inline u32 mpa_fpdu_exact(u64 pos, u32 room, bool markers)
 {
-	u32 len = mpa_fpdu_fill(pos, room, markers);
+	u64 end = pos + room;
+	u32 len = room - MPA_OVERHEAD;
 
-	if (len < MPA_MULPDU_MIN || mpa_fpdu_size(pos, len, markers) != room)
+	if (room % MPA_ALIGN)
 		return 0;
-	return len;
+	if (markers) {
+		/* No FPDU ends with a marker. */
+		if (!mpa_marker_distance(end - MPA_MARKER_SIZE))
+			return 0;
+		len -= MPA_MARKER_SIZE * mpa_marker_count(pos, end);
+	}
+	return len >= MPA_MULPDU_MIN && len <= MPA_ULPDU_MAX ? len : 0;
 }
 
 /* mpa_fpdu_enc.c APIs: */

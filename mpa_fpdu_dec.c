@@ -25,17 +25,22 @@ static void cursor_init(struct cursor *c, const struct mpa_octets *in)
 	c->v = in->v;
 }
 
-/* take octets that lie in one piece: *@n of them, 1 to @want */
-static __always_inline const void *cursor_take(struct cursor *c, size_t want,
-					       size_t *n)
+/* go to the next octet, which exists */
+static __always_inline void cursor_next(struct cursor *c)
 {
-	const u8 *p;
-
 	while (unlikely(!c->n)) {
 		c->v++;
 		c->p = c->v->iov_base;
 		c->n = c->v->iov_len;
 	}
+}
+
+/* take octets that lie in one piece: *@n of them, 1 to @want */
+static const void *cursor_take(struct cursor *c, size_t want, size_t *n)
+{
+	const u8 *p;
+
+	cursor_next(c);
 	p = c->p;
 	*n = min(want, c->n);
 	c->p += *n;
@@ -43,36 +48,22 @@ static __always_inline const void *cursor_take(struct cursor *c, size_t want,
 	return p;
 }
 
-static noinline const void *cursor_gather(struct cursor *c, void *buf,
-					  size_t len)
+/* take @len octets; returns where they are, @buf if not in one piece */
+static const void *cursor_read(struct cursor *c, void *buf, size_t len)
 {
-	const void *p;
+	const void *p = c->p;
 	size_t done, n;
 
+	if (c->n >= len) {
+		c->p += len;
+		c->n -= len;
+		return p;
+	}
 	for (done = 0; done < len; done += n) {
 		p = cursor_take(c, len - done, &n);
 		memcpy(buf + done, p, n);
 	}
 	return buf;
-}
-
-/* take @len octets; returns where they are, @buf if not in one piece */
-static __always_inline const void *cursor_read(struct cursor *c, void *buf,
-					       size_t len)
-{
-	const void *p = c->p;
-
-	if (unlikely(c->n < len)) {
-		/* A copy, so that @c can stay in registers. */
-		struct cursor other = *c;
-
-		p = cursor_gather(&other, buf, len);
-		*c = other;
-		return p;
-	}
-	c->p += len;
-	c->n -= len;
-	return p;
 }
 
 static __always_inline int decode_bad(struct mpa_dec *dec,
@@ -83,12 +74,24 @@ static __always_inline int decode_bad(struct mpa_dec *dec,
 	return -EBADMSG;
 }
 
+/* The FPDU is good: @ulpdu gets its ULPDU, and @dec is after it. */
+static __always_inline void decode_done(struct mpa_dec *dec,
+					struct mpa_ulpdu *ulpdu)
+{
+	ulpdu->pos = dec->pos;
+	ulpdu->len = dec->len;
+	ulpdu->nr_frags = dec->nr_frags;
+	ulpdu->frag = dec->frag;
+	dec->frag += dec->nr_frags;
+	dec->max_frags -= dec->nr_frags;
+	dec->pos += dec->size;
+}
+
 /* @c is by value: the caller's cursor does not move */
 static bool decode_crc_ok(const struct mpa_dec *dec, struct cursor c)
 {
-	size_t left = dec->size - MPA_CRC_SIZE;
+	size_t left = dec->size;
 	u32 crc = MPA_CRC_INIT;
-	__le32 field, buf;
 	const void *p;
 	size_t n;
 
@@ -96,9 +99,7 @@ static bool decode_crc_ok(const struct mpa_dec *dec, struct cursor c)
 		p = cursor_take(&c, left, &n);
 		crc = mpa_crc_update(crc, p, n);
 	}
-	field = mpa_crc_field(crc);
-	p = cursor_read(&c, &buf, sizeof(buf));
-	return !memcmp(p, &field, sizeof(field));
+	return crc == MPA_CRC_RESIDUE;
 }
 
 /* Section 4.3: RESERVED and the low bits of FPDUPTR are ignored. */
@@ -109,25 +110,18 @@ static u32 marker_value(const void *marker)
 }
 
 /*
- * True if @value counts from the FPDU's leading marker what @fpduptr counts
- * from ULPDU_Length, and this sender may count so.
+ * True if a marker with @value may stand @fpduptr octets from ULPDU_Length.
+ * Some senders count from the FPDU's leading marker.
  */
-static noinline bool marker_from_lead(const struct mpa_dec *dec, u32 value,
-				      u32 fpduptr)
-{
-	return dec->from_lead && mpa_marker_leads(dec->pos, true) &&
-	       value == fpduptr + MPA_MARKER_SIZE;
-}
-
-/* True if a marker with @value may stand @fpduptr octets from ULPDU_Length. */
 static __always_inline bool marker_ok(const struct mpa_dec *dec, u32 value,
 				      u32 fpduptr)
 {
 	return likely(value == fpduptr) ||
-	       marker_from_lead(dec, value, fpduptr);
+	       (dec->from_lead && mpa_marker_leads(dec->pos, true) &&
+		value == fpduptr + MPA_MARKER_SIZE);
 }
 
-static __always_inline u32 decode_marker(struct cursor *c)
+static u32 decode_marker(struct cursor *c)
 {
 	struct mpa_marker marker;
 
@@ -138,7 +132,7 @@ static __always_inline u32 decode_marker(struct cursor *c)
  * Split the ULPDU into pieces and check the markers between them. Takes all of
  * the FPDU but the CRC.
  */
-static __always_inline int decode_pieces(struct mpa_dec *dec, struct cursor *c)
+static int decode_ulpdu(struct mpa_dec *dec, struct cursor *c)
 {
 	u32 next = mpa_marker_first(dec->pos, dec->markers);
 	u32 done = MPA_LENGTH_SIZE;
@@ -186,12 +180,12 @@ static u32 head_length(const u8 *head, u32 size)
 	return get_unaligned_be16(head + size - MPA_LENGTH_SIZE);
 }
 
-/* @c is by value: the caller's cursor does not move */
-static noinline u32 head_length_spread(struct cursor c, u32 size)
+/* As head_length(). @c is by value: the caller's cursor does not move. */
+static u32 head_read(struct cursor c, u32 size)
 {
 	u8 head[MPA_HEAD_MAX];
 
-	return head_length(cursor_gather(&c, head, size), size);
+	return head_length(cursor_read(&c, head, size), size);
 }
 
 static __always_inline int decode_length(struct mpa_dec *dec, u32 len)
@@ -203,8 +197,8 @@ static __always_inline int decode_length(struct mpa_dec *dec, u32 len)
 	return 0;
 }
 
-/* decode a whole FPDU that lies in pieces */
-static noinline int decode_spread(struct mpa_dec *dec, struct cursor *c)
+/* decode a whole FPDU that may lie in pieces */
+static int decode_pieces(struct mpa_dec *dec, struct cursor *c)
 {
 	struct cursor start = *c;
 	struct cursor at = *c;
@@ -212,7 +206,7 @@ static noinline int decode_spread(struct mpa_dec *dec, struct cursor *c)
 	int err;
 
 	/* Decoded again with more fragments: one CRC pass is enough. */
-	err = decode_pieces(dec, &at);
+	err = decode_ulpdu(dec, &at);
 	if (err == -ENOBUFS)
 		return err;
 	if (dec->crc && !decode_crc_ok(dec, start))
@@ -223,116 +217,139 @@ static noinline int decode_spread(struct mpa_dec *dec, struct cursor *c)
 	return err;
 }
 
-static bool flat_crc_ok(const u8 *p, u32 size)
-{
-	u32 crc = mpa_crc_update(MPA_CRC_INIT, p, size - MPA_CRC_SIZE);
-	__le32 field = mpa_crc_field(crc);
-
-	return !memcmp(p + size - MPA_CRC_SIZE, &field, MPA_CRC_SIZE);
-}
-
-/* decode a whole FPDU that lies in one piece, with markers */
-static noinline int decode_marked(struct mpa_dec *dec, const u8 *p)
+/*
+ * Find the ULPDU of a whole FPDU at @p, in one piece, with markers. Returns
+ * false if a marker is bad, or dec->frag may be too short.
+ */
+static __always_inline bool flat_marked(struct mpa_dec *dec, const u8 *p)
 {
 	u32 next = mpa_marker_first(dec->pos, true);
-	const u8 *end = p + dec->size;
+	u32 n = min(dec->len, next - MPA_LENGTH_SIZE);
 	struct kvec *frag = dec->frag;
-	struct kvec *frag_end = frag + dec->max_frags;
-	bool bad = false;
-	const u8 *marker;
-	u32 left, n;
+	u32 left = dec->len;
+	const u8 *begin;
 
+	if (dec->max_frags < 2 + dec->size / MPA_MARKER_INTERVAL)
+		return false;
 	if (mpa_marker_leads(dec->pos, true)) {
-		bad = marker_value(p);
+		if (marker_value(p))
+			return false;
 		p += MPA_MARKER_SIZE;
 	}
-	marker = p + next;
-	p += MPA_LENGTH_SIZE;
-	for (left = dec->len; left; left -= n, p += n, frag++) {
-		if (p == marker) {
-			bad |= !marker_ok(dec, marker_value(p), next);
-			p += MPA_MARKER_SIZE;
-			marker += MPA_MARKER_INTERVAL;
-			next += MPA_MARKER_INTERVAL;
-		}
-		if (frag == frag_end)
-			return -ENOBUFS;
-		n = min_t(size_t, left, marker - p);
+	begin = p;
+	for (p += MPA_LENGTH_SIZE; ; p += MPA_MARKER_SIZE) {
 		frag->iov_base = (void *)p;
 		frag->iov_len = n;
+		frag++;
+		p += n;
+		left -= n;
+		if (!left)
+			break;
+		if (!marker_ok(dec, marker_value(p), next))
+			return false;
+		next += MPA_MARKER_INTERVAL;
+		n = min_t(u32, left, MPA_MARKER_PAYLOAD);
 	}
-	if (p + mpa_pad_size(dec->len) == marker)
-		bad |= !marker_ok(dec, marker_value(marker), next);
-
 	dec->nr_frags = frag - dec->frag;
-	if (dec->crc && !flat_crc_ok(end - dec->size, dec->size))
-		return decode_bad(dec, MPA_REASON_CRC);
-	return bad ? decode_bad(dec, MPA_REASON_MARKER) : 0;
+	p += mpa_pad_size(dec->len);
+	return p != begin + next || marker_ok(dec, marker_value(p), next);
 }
 
-/* decode_marked() with a copy, so that @dec can stay in registers */
-static __always_inline int decode_marked_apart(struct mpa_dec *dec, const u8 *p)
+/* As flat_marked(), without markers */
+static __always_inline bool flat_plain(struct mpa_dec *dec, const u8 *p)
 {
-	struct mpa_dec d = *dec;
-	int err = decode_marked(&d, p);
-
-	dec->nr_frags = d.nr_frags;
-	dec->reason = d.reason;
-	return err;
-}
-
-/* decode a whole FPDU that lies in one piece */
-static __always_inline int decode_flat(struct mpa_dec *dec, struct cursor *c)
-{
-	const u8 *p = c->p;
-
-	c->p += dec->size;
-	c->n -= dec->size;
-	if (dec->markers)
-		return decode_marked_apart(dec, p);
 	if (unlikely(!dec->max_frags))
-		return -ENOBUFS;
+		return false;
 	dec->frag->iov_base = (void *)p + MPA_LENGTH_SIZE;
 	dec->frag->iov_len = dec->len;
 	dec->nr_frags = 1;
-	if (dec->crc && !flat_crc_ok(p, dec->size))
-		return decode_bad(dec, MPA_REASON_CRC);
-	return 0;
+	return true;
 }
 
-/* decode_spread() with copies, so that the originals can stay in registers */
-static __always_inline int decode_apart(struct mpa_dec *dec, struct cursor *c)
+static bool flat_crc_ok(const u8 *p, u32 size)
 {
-	struct mpa_dec d = *dec;
-	struct cursor at = *c;
-	int err = decode_spread(&d, &at);
+	return mpa_crc_update(MPA_CRC_INIT, p, size) == MPA_CRC_RESIDUE;
+}
 
-	*dec = d;
-	*c = at;
-	return err;
+/* True if there is a good FPDU at @p; @end is the end of its piece. */
+static __always_inline bool flat_fpdu(struct mpa_dec *dec, const u8 *p,
+				      const u8 *end)
+{
+	const size_t head = head_size(dec);
+
+	if (end - p < head || decode_length(dec, head_length(p, head)) ||
+	    end - p < dec->size)
+		return false;
+	if (!(dec->markers ? flat_marked(dec, p) : flat_plain(dec, p)))
+		return false;
+	return !dec->crc || flat_crc_ok(p, dec->size);
+}
+
+/*
+ * Decode FPDUs that are whole in one piece, as most are. Stops before one that
+ * is not, or is bad, or ends past @limit: decode_fpdu() finds out which. What
+ * is known stays in registers, so @markers is a constant.
+ */
+static __always_inline u32 flat_run(struct mpa_dec *dec, struct cursor *c,
+				    u64 limit, struct mpa_ulpdu *ulpdu,
+				    u32 max, const bool markers)
+{
+	const u8 *p = c->p, *end = p + min_t(u64, c->n, limit - dec->pos);
+	struct mpa_dec d = *dec;
+	u32 n;
+
+	d.markers = markers;
+	for (n = 0; n < max && flat_fpdu(&d, p, end); n++, p += d.size)
+		decode_done(&d, ulpdu++);
+	c->n -= p - c->p;
+	c->p = p;
+	dec->pos = d.pos;
+	dec->frag = d.frag;
+	dec->max_frags = d.max_frags;
+	return n;
+}
+
+static noinline u32 flat_run_plain(struct mpa_dec *dec, struct cursor *c,
+				   u64 limit, struct mpa_ulpdu *ulpdu, u32 max)
+{
+	return flat_run(dec, c, limit, ulpdu, max, false);
+}
+
+static noinline u32 flat_run_marked(struct mpa_dec *dec, struct cursor *c,
+				    u64 limit, struct mpa_ulpdu *ulpdu, u32 max)
+{
+	return flat_run(dec, c, limit, ulpdu, max, true);
 }
 
 /* as mpa_fpdu_decode(), of @avail octets at @c, from which it takes the FPDU */
-static __always_inline int decode_fpdu(struct mpa_dec *dec, struct cursor *c,
-				       size_t avail)
+static int decode_fpdu(struct mpa_dec *dec, struct cursor *c, size_t avail)
 {
-	u32 len;
 	int err;
 
 	dec->nr_frags = 0;
 	dec->size = head_size(dec);
 	if (avail < dec->size)
 		return -EAGAIN;
-	len = likely(c->n >= dec->size) ? head_length(c->p, dec->size) :
-					  head_length_spread(*c, dec->size);
-	err = decode_length(dec, len);
+	err = decode_length(dec, head_read(*c, dec->size));
 	if (err)
 		return err;
 	if (avail < dec->size)
 		return -EAGAIN;
-	if (likely(c->n >= dec->size))
-		return decode_flat(dec, c);
-	return decode_apart(dec, c);
+	return decode_pieces(dec, c);
+}
+
+/* As decode_fpdu(), where an FPDU that ends past @limit is bad */
+static int decode_next(struct mpa_dec *dec, struct cursor *c, size_t avail,
+		       u64 limit, struct mpa_ulpdu *ulpdu)
+{
+	int err = decode_fpdu(dec, c, avail);
+
+	if (err)
+		return err;
+	if (dec->size > limit - dec->pos)
+		return decode_bad(dec, MPA_REASON_MARKER);
+	decode_done(dec, ulpdu);
+	return 0;
 }
 
 /**
@@ -364,8 +381,8 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode);
 
 /**
  * mpa_fpdu_decode_run - Verify FPDUs that follow each other
- * @dec: as for mpa_fpdu_decode(); the results are those of the last FPDU, and
- *	@dec->pos is after the last good one
+ * @dec: as for mpa_fpdu_decode(); with an error the results are those of the
+ *	FPDU that has it. @dec->pos is after the last good one.
  * @octets: octets of the stream from @dec->pos on; not changed
  * @limit: stream position where an FPDU is known to begin. An FPDU that ends
  *	past it is bad, even if its CRC and markers are right.
@@ -379,31 +396,26 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_decode);
 int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
 			u64 limit, struct mpa_ulpdu *ulpdu, u32 max, u32 *nr)
 {
-	size_t avail = octets->len;
-	struct mpa_dec d = *dec;
+	const u64 end = dec->pos + octets->len;
 	struct cursor c;
+	u32 n = 0, flat;
 	int err = 0;
-	u32 n;
 
 	cursor_init(&c, octets);
-	for (n = 0; n < max && d.pos < limit; n++, ulpdu++) {
-		err = decode_fpdu(&d, &c, avail);
+	while (n < max && dec->pos < limit) {
+		if (dec->pos < end)
+			cursor_next(&c);
+		flat = dec->markers ?
+			flat_run_marked(dec, &c, limit, ulpdu + n, max - n) :
+			flat_run_plain(dec, &c, limit, ulpdu + n, max - n);
+		n += flat;
+		if (flat)
+			continue;
+		err = decode_next(dec, &c, end - dec->pos, limit, ulpdu + n);
 		if (err)
 			break;
-		if (d.size > limit - d.pos) {
-			err = decode_bad(&d, MPA_REASON_MARKER);
-			break;
-		}
-		ulpdu->pos = d.pos;
-		ulpdu->len = d.len;
-		ulpdu->nr_frags = d.nr_frags;
-		ulpdu->frag = d.frag;
-		d.frag += d.nr_frags;
-		d.max_frags -= d.nr_frags;
-		d.pos += d.size;
-		avail -= d.size;
+		n++;
 	}
-	*dec = d;
 	*nr = n;
 	return err;
 }

@@ -389,22 +389,21 @@ static __always_inline void flat_copy_iter(struct flat *f,
 	}
 }
 
-static __always_inline void flat_begin(struct flat *f,
-				       const struct mpa_enc *enc, u8 *p,
-				       u32 len)
+static __always_inline void flat_begin(struct flat *f, u64 pos, bool markers,
+				       u8 *p, u32 len)
 {
 	f->p = p;
-	if (mpa_marker_leads(enc->pos, enc->markers)) {
+	if (mpa_marker_leads(pos, markers)) {
 		put_unaligned_be32(0, p);
 		f->p += MPA_MARKER_SIZE;
 	}
-	f->fpduptr = mpa_marker_first(enc->pos, enc->markers);
+	f->fpduptr = mpa_marker_first(pos, markers);
 	f->marker = f->p + f->fpduptr;
 	put_unaligned_be16(len, f->p);
 	f->p += MPA_LENGTH_SIZE;
 }
 
-static __always_inline void flat_end(struct flat *f, const struct mpa_enc *enc,
+static __always_inline void flat_end(struct flat *f, bool with_crc,
 				     const u8 *start, u32 pad)
 {
 	u32 crc = MPA_CRC_INIT;
@@ -416,7 +415,7 @@ static __always_inline void flat_end(struct flat *f, const struct mpa_enc *enc,
 	}
 	if (f->p == f->marker)
 		flat_marker(f);
-	if (enc->crc)
+	if (with_crc)
 		crc = mpa_crc_update(crc, start, f->p - start);
 	field = mpa_crc_field(crc);
 	memcpy(f->p, &field, MPA_CRC_SIZE);
@@ -429,10 +428,10 @@ static __always_inline void flat_fpdu(const struct mpa_enc *enc, u8 *start,
 {
 	struct flat f;
 
-	flat_begin(&f, enc, start, hdr_len + len);
+	flat_begin(&f, enc->pos, enc->markers, start, hdr_len + len);
 	flat_copy(&f, hdr, hdr_len);
 	flat_copy_iter(&f, data, len);
-	flat_end(&f, enc, start, mpa_pad_size(hdr_len + len));
+	flat_end(&f, enc->crc, start, mpa_pad_size(hdr_len + len));
 }
 
 /* The common case: enc->frag has room for the whole FPDU. */
@@ -530,7 +529,10 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_encode);
 u32 mpa_fpdu_encode_run(struct mpa_enc *enc, struct mpa_cut *cut,
 			struct iov_iter *data, u32 left, u32 size, u32 nr)
 {
+	/* Not read again for each FPDU, as after writing to the frag */
+	const bool markers = enc->markers, crc = enc->crc;
 	struct page_frag *frag = &enc->frag;
+	u64 pos = enc->pos;
 	struct flat f;
 	u32 n, len;
 	u8 *start;
@@ -539,19 +541,21 @@ u32 mpa_fpdu_encode_run(struct mpa_enc *enc, struct mpa_cut *cut,
 		return 0;
 	nr = min(nr, (frag->size - frag->offset) / size);
 	start = page_address(frag->page) + frag->offset;
-	for (n = 0; n < nr; n++, start += size, enc->pos += size) {
-		len = mpa_fpdu_exact(enc->pos, size, enc->markers);
+	for (n = 0; n < nr; n++, start += size, pos += size) {
+		len = mpa_fpdu_exact(pos, size, markers);
 		if (!len || len - cut->hdr_len >= left)
 			break;
-		flat_begin(&f, enc, start, len);
+		flat_begin(&f, pos, markers, start, len);
 		mpa_cut_count(cut, cut->hdr);
 		flat_copy_cut(&f, cut);
 		len -= cut->hdr_len;
 		flat_copy_iter(&f, data, len);
-		flat_end(&f, enc, start, mpa_pad_size(cut->hdr_len + len));
+		/* Without a pad, since it fills @size */
+		flat_end(&f, crc, start, 0);
 		cut->count += len;
 		left -= len;
 	}
+	enc->pos = pos;
 	/* There is an entry for them. */
 	if (n)
 		layout_append(enc, frag->page, frag->offset, n * size);
@@ -694,18 +698,44 @@ static u32 gather_run_max(const struct mpa_enc *enc,
 	left = iov_iter_is_kvec(data) ? data->kvec->iov_len :
 					data->bvec->bv_len;
 	left -= data->iov_offset;
-	nr = min3(nr, entries / 2, octets / (MPA_CUT_HEAD + MPA_TAIL_MAX));
+	nr = min3(nr, entries / 2, octets / (MPA_CUT_HEAD + MPA_CRC_SIZE));
 	return min_t(size_t, nr, left / len);
 }
 
-/* List @nr FPDUs of which each has @len octets of data, from @from on. */
+/*
+ * Write the CRC fields of the FPDUs from @kv to @end: two entries for each, its
+ * data, and its field with the next one's head. @same octets of each head are
+ * those of the first: the CRC of the others is quick if they are a multiple of
+ * eight.
+ */
+static void gather_sum(const struct kvec *kv, const struct kvec *end, u32 head,
+		       u32 same)
+{
+	u32 crc_same = mpa_crc_update(MPA_CRC_INIT, kv[1].iov_base - head,
+				      same);
+	__le32 field;
+	u32 crc;
+	u8 *p;
+
+	for (; kv < end; kv += 2) {
+		p = kv[1].iov_base;
+		crc = mpa_crc_update(crc_same, p - head + same, head - same);
+		crc = mpa_crc_update(crc, kv->iov_base, kv->iov_len);
+		field = mpa_crc_field(crc);
+		memcpy(p, &field, MPA_CRC_SIZE);
+	}
+}
+
+/*
+ * List @nr FPDUs without a pad, of which each has @len octets of data, from
+ * @from on.
+ */
 static void gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
 		       const void *from, u32 len, u32 nr)
 {
-	u32 same = MPA_LENGTH_SIZE + cut->template->count_at;
+	u32 differ = round_up(cut->hdr_len - cut->template->count_at, 8U);
 	u32 head = MPA_LENGTH_SIZE + cut->hdr_len;
-	u32 pad = mpa_pad_size(cut->hdr_len + len);
-	u32 crc_same = 0, crc = 0;
+	u32 size = head + MPA_CRC_SIZE;
 	u8 first[MPA_CUT_HEAD];
 	struct kvec *kv = enc->kv_next;
 	struct kvec *end = kv + 2 * nr;
@@ -713,24 +743,19 @@ static void gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
 
 	put_unaligned_be16(cut->hdr_len + len, first);
 	memcpy(first + MPA_LENGTH_SIZE, cut->hdr, MPA_TEMPLATE_HDR);
-	/* The octets before the counter are the same in each head. */
-	if (enc->crc)
-		crc_same = mpa_crc_update(MPA_CRC_INIT, first, same);
-
-	for (; kv < end; kv += 2, from += len, cut->count += len) {
-		/* A constant length, so that no function is called */
+	kv[-1].iov_len += head;
+	for (; kv < end; kv += 2, from += len, p += size, cut->count += len) {
+		/* Constant lengths, so that no function is called */
 		memcpy(p, first, MPA_CUT_HEAD);
 		mpa_cut_count(cut, p + MPA_LENGTH_SIZE);
-		kv[-1].iov_len += head;
-		kv[0].iov_base = (void *)from;
-		kv[0].iov_len = len;
-		if (enc->crc) {
-			crc = mpa_crc_update(crc_same, p + same, head - same);
-			crc = mpa_crc_update(crc, from, len);
-		}
-		p = gather_tail(enc, kv + 1, p + head, pad, crc);
+		memset(p + head, 0, MPA_CRC_SIZE);
+		kv[0] = (struct kvec) { (void *)from, len };
+		kv[1] = (struct kvec) { p + head, size };
 	}
-	enc->pos += nr * (head + len + pad + MPA_CRC_SIZE);
+	kv[-1].iov_len -= head;		/* No head follows the last field. */
+	if (enc->crc)
+		gather_sum(enc->kv_next, end, head, head - min(head, differ));
+	enc->pos += nr * (size + len);
 	enc->kv_next = kv;
 	enc->buf = p;
 }
@@ -740,7 +765,7 @@ static void gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
  * @enc: encoder
  * @cut: header of their ULPDUs; its counter is advanced
  * @data: their octets; advanced. It has as many as are asked for.
- * @len: octets to take from @data for each
+ * @len: octets to take from @data for each, so many that none has a pad
  * @nr: number of FPDUs
  *
  * As mpa_fpdu_gather() for each FPDU.

@@ -128,6 +128,8 @@ class Native:
         self.rules = [
             (r'#include "mpa_compat\.h"\n', ""),
             (r"MPA_CRC32C_SOFTDEP;\n", ""),
+            (r"extern struct mpa_crc32c mpa_crc;\n", ""),
+            (r"\bmpa_crc32c\(&mpa_crc, ", "crc32c("),
             (r"\bmpa_sockaddr\(([^()]+)\)", r"(struct %s *)\1" % any_name),
             (r"\btimer_container_of\b", timer),
             (r"( \| )?\bMPA_WQ_PERCPU\b",

@@ -196,8 +196,9 @@ static void op_rejected(struct mpa_conn *conn, const struct mpa_startup *reply)
 static bool take_hdr(struct mpa_side *m, const struct mpa_ulpdu *ulpdu)
 {
 	const struct ddp_untagged *hdr = ulpdu->frag->iov_base;
-	struct ddp_untagged copy;
-	struct iov_iter iter;
+	/* Not cleared for each FPDU: only a header in pieces needs them. */
+	struct ddp_untagged copy __uninitialized;
+	struct iov_iter iter __uninitialized;
 	bool good;
 
 	if (ulpdu->frag->iov_len < sizeof(*hdr)) {
