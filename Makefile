@@ -46,7 +46,7 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 	PATH=$$PATH:/usr/sbin:/sbin depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
 
 .PHONY: all modules modules_install install uninstall deb packages demo check \
-	matrix harden fuzz net faults races kcsan dos exit_order life scribble dos-cost soak \
+	matrix harden fuzz net faults races kcsan dos exit_order life scribble dos-cost \
 	fuzz-core integrity lint interop ulps ooo bench bench-compare bench-profile \
 	shell coverage mutants conformance htmldocs patches tools tools_install \
 	tools_uninstall clean distclean help need-kdir
@@ -147,7 +147,7 @@ HARDEN = tests/harden.sh $(if $(SEED),--seed $(SEED)) \
 harden:
 	$(HARDEN) $(ONLY)
 
-fuzz net faults races kcsan dos exit_order life scribble soak:
+fuzz net faults races kcsan dos exit_order life scribble:
 	$(HARDEN) $(if $(ONLY),--only '$(ONLY)') $@
 
 matrix:
@@ -258,8 +258,6 @@ help:
 	@echo "make life             RDMA devices, netdevs and applications go under load"
 	@echo "make scribble         applications write to the queues of an RDMA device"
 	@echo "make dos-cost         instructions for small pieces, beside plain TCP"
-	@echo "make soak             these again and again in one guest, some at the same time,"
-	@echo "                      on the debug kernel; ONLY='PART...' some of them"
 	@echo "make interop          against siw, and with outside decoders; ONLY=JOB one job"
 	@echo "make ulps             NVMe, iSER, NFS, SMB Direct and SRP over RDMA devices;"
 	@echo "                      ONLY='nvme' one of them, ONLY='nvme.*ext4' some cases;"

@@ -11,10 +11,9 @@
 #
 # Without --minutes and --count a part runs its short form. Without --seed the seed is
 # fixed. Without PART all parts run that this kernel can run; a part that needs a
-# kernel of its own (kcsan) runs only with --long, and soak, which repeats the others,
-# only by its name. --only runs some cases of a part, if the part has cases to choose
-# from (net, dos, soak). REPLAY='...' in the environment is a seed of the fuzzer: the
-# part fuzz then runs that seed alone.
+# kernel of its own (kcsan) runs only with --long. --only runs some cases of a part, if
+# the part has cases to choose from (net, dos, life). REPLAY='...' in the environment is
+# a seed of the fuzzer: the part fuzz then runs that seed alone.
 # A failure is printed with the command that repeats it.
 set -euo pipefail
 . "$(dirname "$0")/vm/lib.sh"
@@ -42,13 +41,12 @@ all_parts() {
 place() { find "$PARTS" -maxdepth 3 -name "$1.conf" -printf '%h\n'; }
 
 # settings PART: reads the settings of a part; run it in a subshell. A part may list
-# the KERNELS it runs on, have CASES to choose from, and in a soak run ALONE, in its
-# short form. A part with LATER runs only if it is named, or (not LATER=named) with
-# --long.
+# the KERNELS it runs on, and have CASES to choose from. A part with LATER runs only if
+# it is named, or with --long.
 settings() {
 	# shellcheck disable=SC2034
-	KERNEL=plain KERNELS='*' SMP=2 MEM='' APPEND='' LIMIT=300 CASES='' ALONE=''
-	LATER='' FILES=()
+	KERNEL=plain KERNELS='*' SMP=2 MEM='' APPEND='' LIMIT=300 CASES='' LATER=''
+	FILES=()
 	prepare() { :; }
 	# shellcheck disable=SC1090
 	. "$(place "$1")/$1.conf"
@@ -67,7 +65,7 @@ has_cases() (settings "$1" && [[ -n $CASES ]])
 
 is_for_later() (
 	settings "$1"
-	[[ $LATER == named || (-n $LATER && -z $long) ]]
+	[[ -n $LATER && -z $long ]]
 )
 
 # by_limit: the parts of stdin, those that may take longest first
@@ -176,7 +174,7 @@ parse() {
 		--only) read -ra cases <<<"${2?}"; shift ;;
 		--long) long=1 ;;
 		-*)
-			sed -n '8,18s/^# \{0,1\}//p' "$0" >&2
+			sed -n '8,17s/^# \{0,1\}//p' "$0" >&2
 			exit 2
 			;;
 		*)

@@ -592,8 +592,6 @@ inside() {
 	local name left
 
 	prepare_faults
-	# In a soak others have loaded it
-	modprobe -qr mpa_ping mpa_hello mpa
 	one_by_one_load
 	modprobe mpa_ping
 	sysctl -qw net.mpa.zerocopy_min=0

@@ -359,8 +359,7 @@ main() {
 	mpa_sysctl races-c "startup_timeout_ms=$(patience)000"
 	part chaos chaos_rounds
 	unload mpa_races
-	# Others need MPA
-	[[ -n ${BESIDE-} ]] || part reload reload "$reloads"
+	part reload reload "$reloads"
 	[[ ! -e $KCSAN ]] || part kcsan kcsan
 	for ns in $(ip netns list | grep -o '^races-[a-z0-9]*'); do
 		ip netns del "$ns"

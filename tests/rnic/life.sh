@@ -144,9 +144,8 @@ renamed() {
 }
 
 # Where devices belong to namespaces, one is as good as new after it was moved to another.
-# The kernel refuses either mode as long as there is a namespace, of an earlier part of a
-# soak, too. It is the first case, and closes its connections, since those in which a FIN is
-# under way hold theirs for minutes.
+# The kernel refuses either mode as long as there is a namespace. It is the first case, and
+# closes its connections, since those in which a FIN is under way hold theirs for minutes.
 moved() {
 	until_true 10 rdma system set netns exclusive || fail "not exclusive"
 	devices

@@ -686,7 +686,6 @@ HARDEN = [
     ("unprepared", "", 0, "prepare() { false; }", "unprepared produced no result"),
     ("picky", "1..1\nok - picky.case", 0, "KERNELS='*debug*'", ""),
     ("later", "1..1\nok - later.case", 0, "LATER=1", ""),
-    ("named", "1..1\nok - named.case", 0, "LATER=named", ""),
 ]
 # Options, status, output: all parts that can run, some that are chosen or cannot be,
 # and the command that repeats a failure
@@ -730,45 +729,6 @@ def harden(top, *options):
     return done.returncode, done.stdout
 
 
-# A round of the parts above of which all but one fail. Functions that would look at
-# this machine are replaced, and no process is killed.
-SOAK = """
-. "$0/runner/soak.sh"
-ip() { [[ $* != "netns list" ]] || echo space; }
-elsewhere() { echo 1 somebody; }
-kill() { echo "# kill $*"; }
-HERE=$1 WORK=$1/rounds SEED=7 SECONDS_MAX=0
-printf '%s\\n' good "stops alone" fails no-plan none dies "unnamed alone" \
-    >"$HERE/soak.parts"
-rounds good stops fails no-plan none dies
-cat "$WORK"/*.good/out
-"""
-SOAK_SAID = """ok - soak.good round 1 seed N: status 0
-# fails: not ok - fails.b
-not ok - soak.fails round 1 seed N: status 1
-not ok - soak.no-plan round 1 seed N: status 1
-not ok - soak.none round 1 seed N: status 1
-not ok - soak.dies round 1 seed N: status 3
-# round 1 left the process somebody
-# kill -9 1
-# round 1 left the namespace space
-not ok - soak.stops round 1 seed N: status 1
-# rounds=1
-# n=N.120.0
-"""
-
-
-def soak_cases(top):
-    """The results of a soak for its parts."""
-    done = subprocess.run(["bash", "-c", SOAK, TESTS, top],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, check=False)
-    said = re.sub(r"(seed |n=)\d+", r"\1N", done.stdout)
-    missing = set(SOAK_SAID.splitlines()) - set(said.splitlines())
-    yield ("harden.soak-parts", not missing and "unnamed" not in said,
-           "%s\nno: %s" % (said, missing))
-
-
 def harden_cases():
     """tests/harden.sh on the output of a part, and of its guest."""
     with tempfile.TemporaryDirectory() as top:
@@ -783,7 +743,6 @@ def harden_cases():
             missing = [text for text in words if text not in said]
             yield ("harden." + name, status == wanted and not missing,
                    "status %d: %s\nno: %s" % (status, said, missing))
-        yield from soak_cases(top)
 
 
 # name, rows, programs that stand for this machine's, what is to be said

@@ -133,7 +133,7 @@ there_are() {
 	done
 }
 
-# In a short time, as in a soak, a cell is a single connection.
+# In a short time a cell is a single connection.
 cells_of_matrix() {
 	if ((SECONDS_MAX && SECONDS_MAX < 600)); then
 		cells "${SIZES[*]}" "${WAYS[*]}"
