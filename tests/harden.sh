@@ -19,10 +19,7 @@ set -euo pipefail
 . "$(dirname "$0")/vm/lib.sh"
 . "$TOP/tests/runner/jobs.sh"
 
-# Other ones for tests/runner/selftest.py
-PARTS=${HARDEN_PARTS:-$TOP/tests}
-OUT=${HARDEN_OUT:-$TOP/build/harden}
-RUN=${HARDEN_RUN:-$VM_DIR/run}
+OUT=$TOP/build/harden
 DAY=86400
 
 doing() {
@@ -33,12 +30,12 @@ doing() {
 }
 
 all_parts() {
-	find "$PARTS" -maxdepth 3 -name '*.conf' -printf '%f\n' |
+	find "$TOP/tests" -maxdepth 3 -name '*.conf' -printf '%f\n' |
 		sed 's/\.conf$//' | LC_ALL=C sort
 }
 
 # place PART: its folder; nothing if there is no such part
-place() { find "$PARTS" -maxdepth 3 -name "$1.conf" -printf '%h\n'; }
+place() { find "$TOP/tests" -maxdepth 3 -name "$1.conf" -printf '%h\n'; }
 
 # settings PART: reads the settings of a part; run it in a subshell. A part may list
 # the KERNELS it runs on, and have CASES to choose from. A part with LATER runs only if
@@ -119,7 +116,7 @@ boot() {
 	for file in failing memory netstat; do
 		options+=(--file "$TOP/tests/runner/$file.sh:/root/harden.d/$file.sh")
 	done
-	VM_KEEP=$OUT/$name.guest "$RUN" --kernel "$KERNEL" --smp "$SMP" \
+	VM_KEEP=$OUT/$name.guest "$VM_DIR/run" --kernel "$KERNEL" --smp "$SMP" \
 		${MEM:+--mem "$MEM"} ${APPEND:+--append "$APPEND"} \
 		--timeout "$(time_limit)" \
 		"${options[@]}" \
@@ -218,8 +215,6 @@ ready() {
 	flock -n 7 || die "another run of this is in this tree"
 	# Keeps what the parts have built
 	rm -rf "$OUT"/*.{tap,out,log,sh,guest,work}
-	# tests/runner/selftest.py has no guests
-	[[ $RUN == "$VM_DIR/run" ]] || return 0
 	"$TOP/tests/runner/deps.sh" modules kernel guest
 	"$VM_DIR/userland" >/dev/null
 	for kernel in $(kernels "${parts[@]}"); do
