@@ -184,7 +184,6 @@ run_jobs() {
 		job "$part" "static_$part"
 	done
 	job tools job_tap tools "$TOP/tests/runner/selftest.py"
-	job bench job_tap bench "$TOP/tests/bench/bench-test.py"
 	job decode job_tap decode "$TOP/tests/interop/decode-test.py"
 	job peer job_tap peer "$TOP/tests/peer/test.sh"
 	job patches job_tap patches "$TOP/tools/patches/patches.sh" ${long:+--build}

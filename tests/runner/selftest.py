@@ -86,6 +86,16 @@ def api_cases():
            "exports and mpa-api.rst differ in %s" % (exports ^ named))
 
 
+def column_cases():
+    """The reference of the benchmark has the columns of results.csv, in their order."""
+    text = text_of("Documentation/networking/mpa-performance.rst")
+    named = [word.strip("`,") for row in text.split(".. bench columns")[1].splitlines()
+             if row.startswith("``") for word in row.split() if word.startswith("``")]
+    made = breakage.load("bench/report.py").COLUMNS
+    yield ("docs.columns", made and named == made,
+           "mpa-performance.rst differs in %s" % (set(named) ^ set(made)))
+
+
 VERSIONS = {
     "mpa_main.c": r'^MODULE_VERSION\("(.*)"\)',
     "rnic/rnic_main.c": r'^MODULE_VERSION\("(.*)"\)',
@@ -534,7 +544,8 @@ def main():
              *api_cases(), *version_cases(), *mutant_cases(), *kernel_cases(),
              *install_cases(), *built_for_cases(), *option_cases(), *kunit_cases(),
              *headers_cases(), *no_headers_cases(), *both_cases(), *copy_tree_cases(),
-             *consumer_cases(), *prometheus_cases(), *workflow_cases(), *compat_cases()]
+             *consumer_cases(), *prometheus_cases(), *workflow_cases(), *compat_cases(),
+             *column_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
