@@ -184,7 +184,6 @@ run_jobs() {
 		job "$part" "static_$part"
 	done
 	job tools job_tap tools "$TOP/tests/runner/selftest.py"
-	job decode job_tap decode "$TOP/tests/interop/decode-test.py"
 	job peer job_tap peer "$TOP/tests/peer/test.sh"
 	job patches job_tap patches "$TOP/tools/patches/patches.sh" ${long:+--build}
 	job fuzz-core job_tap fuzz-core "$TOP/tests/fuzz/core/fuzz-core.sh" --jobs 2
@@ -216,7 +215,7 @@ conformance() {
 prepare() {
 	local kernel
 
-	"$TOP/tests/runner/deps.sh" modules kernel guest tools check decode fuzz-core
+	"$TOP/tests/runner/deps.sh" modules kernel guest tools check fuzz-core
 	rm -rf "$OUT"
 	mkdir -p "$OUT"
 	for kernel in $(flavours); do
