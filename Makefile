@@ -48,7 +48,7 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 .PHONY: all modules modules_install install uninstall deb packages demo check \
 	matrix harden fuzz net faults races kcsan dos exit_order life scribble dos-cost \
 	fuzz-core integrity lint interop ulps ooo bench bench-compare bench-profile \
-	shell coverage mutants conformance htmldocs patches tools tools_install \
+	shell coverage mutants htmldocs patches tools tools_install \
 	tools_uninstall clean distclean help need-kdir
 
 all: modules
@@ -198,10 +198,6 @@ mutants:
 	tests/runner/deps.sh check
 	tests/mutants/mutants.py
 
-conformance:
-	tests/runner/deps.sh check
-	tests/mutants/conformance.py --break $(or $(SEED),1) build/check/results.tap
-
 htmldocs:
 	tests/static/htmldocs.sh
 
@@ -277,8 +273,6 @@ help:
 	@echo "make lint             clang, analyzers, semantic patches: too slow for"
 	@echo "                      make check; ONLY=JOB one job"
 	@echo "make mutants          tests that the tests notice small breakages"
-	@echo "make conformance      after make check: ten rows of the conformance tables, drawn"
-	@echo "                      by SEED=N: a case has to fail if a row's function is broken"
 	@echo "make fuzz-core        the framing core under libFuzzer; MINUTES=N SEED=S,"
 	@echo "                      ONLY='TARGET...' some targets alone"
 	@echo "make integrity        wrong bits in FPDUs, all patterns, at all places"

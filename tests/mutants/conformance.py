@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Compare the conformance tables with the results of a test run.
 
-usage: conformance.py [--fill | --break SEED] RESULTS [TABLE]
+usage: conformance.py [--fill] RESULTS [TABLE]
 
 RESULTS is the output of tests/check.sh, or of tests/interop/interop.sh: of the cases
 that begin with "interop." only those are judged. Without a TABLE both are compared,
@@ -28,10 +28,6 @@ that side: CASE_OF names these, the rest of the cases drive both.
 --fill rewrites the cases of each row: it drops cases with a fault, and adds for
 each suite without a remaining case the one with the fewest IDs. The functions
 stay.
-
---break SEED breaks, for ten rows drawn by SEED, one of the row's functions in a
-copy of the tree (see breakage.py), and runs the row's cases in a guest until one
-fails. Status 1 if none does.
 """
 
 import csv
@@ -39,9 +35,6 @@ import glob
 import os
 import re
 import sys
-
-sys.dont_write_bytecode = True
-import breakage
 
 TOP = os.path.join(os.path.dirname(os.path.realpath(__file__)), os.pardir,
                    os.pardir)
@@ -71,6 +64,7 @@ ID = re.compile(r"(?<![A-Za-z0-9_-])((?:%s)-\d\d)(?!\d)" % GROUPS)
 RESULT = re.compile(r"^(not )?ok\b(?:\s+\d+)?(?:\s+-)?\s*(.*)$")
 SKIP = re.compile(r"#\s*SKIP\b", re.I)
 ELSEWHERE = "interop."
+DEFINED = r"^[a-z_][a-z_0-9 *\n]*?[ *\n]%s\([^;{}()]*\)\n\{\n"
 
 
 class Row:
@@ -86,7 +80,6 @@ class Row:
         self.functions = [n[:-2] for n in names if re.fullmatch(r"\w+\(\)", n)]
         self.cases = [n for n in names if not re.fullmatch(r"\w+\(\)", n)]
         self.below = self.shown.startswith(BELOW)
-        self.texts = {}
         self.carried = re.match("(?:%s)-" % GROUPS, self.ident)
 
     def right(self, case):
@@ -185,7 +178,7 @@ def judge_row(row, passed, failed, texts):
         elif not row.right(name):
             yield "%s drives the other side alone" % name
     for function in row.functions:
-        if not breakage.definition(function, texts)[1]:
+        if not any(re.search(DEFINED % function, text, re.M) for text in texts.values()):
             yield "there is no %s()" % function
     if row.binding and not row.cases:
         yield "%s, and no case: %s" % (row.level, row.text)
@@ -211,21 +204,18 @@ def judge(rows, passed, failed, texts):
 
 
 def main(args):
-    option = args.pop(0) if args[:1] in (["--fill"], ["--break"]) else None
-    seed = args.pop(0) if option == "--break" and args else None
+    filled = args[:1] == ["--fill"] and args.pop(0)
     if len(args) not in (1, 2) or args[0].startswith("-"):
         sys.exit(__doc__)
     passed, failed = read_results(args[0])
-    every, bad = [], 0
+    bad = 0
     for table in args[1:] or TABLES:
-        if option == "--fill" and table != TABLES[1]:
+        if filled and table != TABLES[1]:
             fill(table, passed)
         rows = read_table(table)
         # Some names are in both folders
         texts = sources(["samples", "rnic"] if any(row.carried for row in rows)
                         else ["rnic"])
-        for row in rows:
-            row.texts = texts
         faults = list(judge(rows, passed, failed, texts))
         for fault in faults:
             print("conformance: " + fault)
@@ -234,10 +224,7 @@ def main(args):
                   len(rows), sum(row.binding for row in rows),
                   sum(row.excused for row in rows),
                   sum(bool(row.cases) for row in rows), len(passed), len(faults)))
-        every += rows
         bad += len(faults)
-    if seed and not bad:
-        return 1 if breakage.break_rows(seed, every, read_results) else 0
     return 1 if bad else 0
 
 

@@ -3,6 +3,8 @@
 """Test that documents and breakages fit the sources, and what make does; TAP."""
 
 import glob
+import importlib.machinery
+import importlib.util
 import os
 import re
 import shutil
@@ -12,10 +14,16 @@ import tempfile
 
 import yaml
 
+sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-sys.path.insert(0, os.path.join(TESTS, "mutants"))
-# pylint: disable=wrong-import-position,import-error
-import breakage  # noqa: E402
+
+
+def load(name):
+    """A program, named by its path below tests/."""
+    loader = importlib.machinery.SourceFileLoader(name, os.path.join(TESTS, name))
+    tool = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(tool)
+    return tool
 
 
 def readme_cases():
@@ -91,7 +99,7 @@ def column_cases():
     text = text_of("Documentation/networking/mpa-performance.rst")
     named = [word.strip("`,") for row in text.split(".. bench columns")[1].splitlines()
              if row.startswith("``") for word in row.split() if word.startswith("``")]
-    made = breakage.load("bench/report.py").COLUMNS
+    made = load("bench/report.py").COLUMNS
     yield ("docs.columns", made and named == made,
            "mpa-performance.rst differs in %s" % (set(named) ^ set(made)))
 
@@ -506,7 +514,7 @@ def compat_cases():
     versions = re.findall(r"^#.*LINUX_VERSION_CODE.*", text_of("mpa_compat.h"), re.M)
     yield ("compat.no-version", versions ==
            ["#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)"], "\n".join(versions))
-    patches = breakage.load("../tools/patches/patches.py")
+    patches = load("../tools/patches/patches.py")
     for name, headers, wanted in HEADERS:
         with tempfile.TemporaryDirectory() as kernel:
             for path, text in dict({"net/sock.h": ""}, **headers).items():
@@ -525,7 +533,7 @@ def compat_cases():
 
 def mutant_cases():
     """The breakages fit the sources as they are."""
-    mutants = breakage.load("mutants/mutants.py")
+    mutants = load("mutants/mutants.py")
     for mutant in mutants.load(mutants.LIST).values():
         times = mutant.fits(os.path.join(TESTS, os.pardir))
         yield ("mutants." + mutant.name, times == 1,
