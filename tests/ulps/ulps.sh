@@ -13,7 +13,7 @@ set -euo pipefail
 
 OUT=$TOP/build/ulps
 # "figures" counts instructions, and so needs a guest of its own kind
-PARTS=(vm checks figures nvme iser pair smb srp rings nfs)	# vm is the test of tests/vm/pair
+PARTS=(vm figures nvme iser pair smb srp rings nfs)	# vm is the test of tests/vm/pair
 # What "pair" runs between two guests; pair.CASE is any other
 PAIRED=({nvme,iser}.{mpa.mpa,mpa.siw,siw.mpa}{,.io} {nvme,iser}.mpa.mpa.limited
 	nfs.mpa.mpa.v4.2)

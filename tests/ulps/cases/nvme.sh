@@ -282,6 +282,35 @@ device_gone_b() {
 	disconnect
 }
 
+# What the other cases rely on: that a connection has ended, or was made again, is seen
+
+# noticed COMMAND...: fails, as FAILED: says
+noticed() {
+	local said
+
+	said=$("$@" 2>&1) && fail "not noticed: $*"
+	grep -q "^FAILED: $NOTICE" <<<"$said" || fail "$* says: $said"
+}
+
+end_noticed() {
+	local NOTICE
+
+	unused || fail "used by nothing"
+	up mpa mpa
+	! unused || fail "not used by connections"
+	steady
+	NOTICE="crc is not" noticed stayed false
+	NOTICE="has not connected" noticed again
+	NOTICE="not in the kernel's log" noticed logged 'resetting controller'
+	nvme reset /dev/nvme0 || fail "reset"
+	is_live
+	again
+	logged 'resetting controller|nvme nvme0: creating'
+	NOTICE="connections have ended" noticed steady
+	disconnect
+}
+
+test_case nvme.mpa.mpa.end_noticed "connections that end are noticed" end_noticed
 for ends in "${ENDS[@]}"; do
 	name=nvme.${ends/ /.}
 	# shellcheck disable=SC2086
