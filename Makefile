@@ -46,7 +46,7 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 	PATH=$$PATH:/usr/sbin:/sbin depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE)
 
 .PHONY: all modules modules_install install uninstall deb packages demo check \
-	matrix harden fuzz net faults races kcsan dos exit_order life scribble dos-cost \
+	matrix harden fuzz net faults races kcsan dos exit_order life scribble \
 	fuzz-core integrity lint interop ulps ooo bench bench-compare bench-profile \
 	shell coverage mutants htmldocs patches tools tools_install \
 	tools_uninstall clean distclean help need-kdir
@@ -153,9 +153,6 @@ fuzz net faults races kcsan dos exit_order life scribble:
 matrix:
 	tests/matrix/matrix.sh $(ONLY)
 
-dos-cost:
-	tests/dos/cost.sh
-
 interop:
 	tests/interop/interop.sh $(if $(ONLY),'$(ONLY)')
 
@@ -253,7 +250,6 @@ help:
 	@echo "make exit_order       mpa is unloaded while a task is about to queue a work item"
 	@echo "make life             RDMA devices, netdevs and applications go under load"
 	@echo "make scribble         applications write to the queues of an RDMA device"
-	@echo "make dos-cost         instructions for small pieces, beside plain TCP"
 	@echo "make interop          against siw, and with outside decoders; ONLY=JOB one job"
 	@echo "make ulps             NVMe, iSER, NFS, SMB Direct and SRP over RDMA devices;"
 	@echo "                      ONLY='nvme' one of them, ONLY='nvme.*ext4' some cases;"

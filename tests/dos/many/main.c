@@ -5,12 +5,12 @@
  *	mpa-many COMMAND ADDRESS PORT [NAME=VALUE]...
  *
  * talk	connections=N at=M seed=S rounds=N ulpdus=N size=N [vary=1] [piece=N]
- *	[wait=FILE] [raw=1] [end=fin|rst]
+ *	[wait=FILE] [end=fin|rst]
  *	N connections, M (all) at a time. Those M all send a Request with
  *	private data of their own, then compare their Replies; then ROUNDS
  *	times they all send ULPDUS of SIZE octets (vary: 1 to SIZE), then
  *	compare the echoes. wait: print "waiting", and close when FILE exists.
- *	piece: octets per segment. raw: plain TCP, no frames.
+ *	piece: octets per segment.
  * hold	connections=N [again=1] [rev0=1]
  *	Requests that never complete. again: replace each connection that was
  *	reset. rev0: announce private data of 65535 octets. Until SIGTERM.

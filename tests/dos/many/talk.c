@@ -29,7 +29,6 @@ static struct {
 	unsigned long	size;
 	unsigned long	piece;
 	bool		vary;
-	bool		raw;
 	bool		rst;
 	const char	*wait;
 } opts;
@@ -49,7 +48,6 @@ static void read_options(void)
 	opts.size = number("size", 512);
 	opts.piece = number("piece", 0);
 	opts.vary = number("vary", 0);
-	opts.raw = number("raw", 0);
 	opts.rst = end && !strcmp(end, "rst");
 	opts.wait = option("wait");
 	if (!opts.size || opts.size > SIZE_MAX_ULPDU || !opts.at)
@@ -168,12 +166,10 @@ static void links_open(unsigned long first, unsigned long nr)
 		links[i].fd = server_connect(links[i].id);
 		if (links[i].fd < 0)
 			wrong("connection %lu: reset", links[i].id);
-		if (opts.raw)
-			continue;
 		make_startup(&links[i], false);
 		link_send(&links[i]);
 	}
-	for (i = 0; i < nr && !opts.raw; i++) {
+	for (i = 0; i < nr; i++) {
 		make_startup(&links[i], true);
 		link_expect(&links[i], "Reply");
 	}
