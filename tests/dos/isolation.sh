@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash disable=SC2016
-# Nothing passes from a namespace to another, from a connection to another, or from
-# memory that is not initialised to the wire; see dos.sh
-
-second_pair() { pair c d || fail "no second pair"; }
+# Nothing passes from memory that is not initialised to the wire; see dos.sh
 
 # ping NS OPTION...: from there; R has the result
 ping() {
@@ -13,79 +10,6 @@ ping() {
 ${*:2}" 2>/dev/null || status=$?
 	read_result "$1" result
 	return $status
-}
-
-moved() { ns "$1" awk '$2 > 0 { print $1 }' /proc/net/mpa_stat; }
-
-# Traffic, ends of all kinds and their counters stay where they are.
-counters() {
-	second_pair
-	start_server b
-	talk connections=20 rounds=2 size=500 vary=1
-	talk connections=20 end=rst
-	ping a rev=0 || fail "no ping"
-	[[ -n $(moved a) && -n $(moved b) ]] || fail "nothing is counted"
-	[[ -z $(moved c)$(moved d) ]] ||
-		fail "the others counted $(moved c) $(moved d)"
-}
-
-sysctls() {
-	second_pair
-	set_sysctl c net.mpa.crc=0
-	set_sysctl d net.mpa.crc=0
-	set_sysctl d net.mpa.startup_max=1
-	set_sysctl d net.mpa.startup_timeout_ms=100
-	start_server b
-	start_server d
-	bad hold connections=50
-	wait_for counted MpaAttached 50 || fail "no half-open startups"
-	ping c size=1000 verify=1 || fail "no ping there"
-	same "$(counter c MpaNoCrc)" 1 "MpaNoCrc there"
-	ping a size=1000 verify=1 || fail "no ping here"
-	same "$(counter a MpaNoCrc)" 0 "MpaNoCrc here"
-	ns c mpa-peer -t $((10 * SLOW)) connect "$B4" $PORT send:4d end:reset ||
-		fail "half a Request was not reset"
-	same "$(counter d MpaErrTimeout)" 1 "timeouts there"
-	same "$(counter b MpaErrTimeout)" 0 "timeouts here"
-	same "$(counter b MpaErrStartupOverflow)" 0 "overflows here"
-	bad_is gone 0 || fail "gone: $(bad_is gone)"
-	bad_stop
-}
-
-# answers NS PDATA: the server that answers there sends this private data
-answers() {
-	ping "$1" || fail "no ping from $1"
-	expect "peer_pdata=$2"
-}
-
-# The same address and port twice
-listeners() {
-	second_pair
-	start_server b pdata=two
-	start_server d pdata=four
-	answers a 74776f
-	answers c 666f7572
-	stop_server d
-	! ping c || fail "it still listens"
-	expect reason=refused
-	answers a 74776f
-	same "$(counter b MpaEstablished) $(counter d MpaEstablished)" "2 1" \
-		MpaEstablished
-}
-
-# Each connection gets its own private data and its own ULPDUs back and nothing else,
-# in any order of arrival
-private_data() {
-	local nr
-
-	nr=$(pick 400 2000)
-	second_pair
-	start_server b
-	start_server d
-	ns c mpa-many talk "$B4" $PORT seed=$((SEED + 1000)) connections="$nr" \
-		rounds=2 size=300 vary=1 >"$WORK/other" &
-	talk connections="$nr" rounds=2 size=300 vary=1
-	wait $! || fail "the other pair: $(tail -n 1 "$WORK/other")"
 }
 
 # Fill free memory with a pattern: new pages, and objects that other connections have

@@ -61,53 +61,6 @@ overflow() {
 	((before > 0)) || fail "there was no overflow"
 }
 
-# They end by themselves.
-timed_out() {
-	local nr=300
-
-	set_sysctl b net.mpa.startup_timeout_ms=$((2000 * SLOW))
-	start_server b
-	bad hold connections=$nr
-	wait_for counted MpaErrTimeout $nr || fail "not all have ended"
-	wait_for bad_is gone $nr || fail "gone: $(bad_is gone)"
-	bad_stop
-	same "$(counter b MpaErrTimeout)" $nr MpaErrTimeout
-}
-
-# one_by_one HEX SECONDS: the steps that send an octet each so many seconds
-one_by_one() {
-	local at
-
-	for ((at = 0; at < ${#1}; at += 2)); do
-		echo "send:${1:at:2} pause:$2"
-	done
-}
-
-# A Request sent an octet at a time: the timeout covers the whole Request. An FPDU
-# has no timeout.
-slow_request() {
-	local ms=$((2000 * SLOW)) begun took
-
-	set_sysctl b net.mpa.startup_timeout_ms=$ms
-	start_server b
-	begun=${EPOCHREALTIME/.}
-	# It takes three times as long as the timeout.
-	# shellcheck disable=SC2046
-	ns a mpa-peer connect "$B4" $PORT \
-		$(one_by_one "${REQ_KEY}40010000" $((3 * SLOW / 10)).$((3 * SLOW % 10))) \
-		end:reset >"$WORK/peer" &
-	wait_for counted MpaErrTimeout 1 || fail "no timeout"
-	took=$(((${EPOCHREALTIME/.} - begun) / 1000))
-	wait $! || fail "not reset: $(tail -n 1 "$WORK/peer")"
-	figure timeout_ms=$ms ms=$took
-	((took >= ms)) || fail "reset after $took ms, not $ms"
-	# shellcheck disable=SC2046
-	ns a mpa-peer connect "$B4" $PORT request expect-reply \
-		$(one_by_one "$FPDU" "$( ((LONG)) && echo 1 || echo 0.06)") \
-		"data:$FPDU" fin end:fin >"$WORK/peer" ||
-		fail "an FPDU an octet at a time: $(tail -n 1 "$WORK/peer")"
-}
-
 # A header that announces much private data costs no more than others.
 long_pdata() {
 	local nr
