@@ -7,14 +7,6 @@
 #include "mpa_conn_ooo.h"
 #include "mpa_ooo_map.h"
 
-/* Where a short stream is cut into segments */
-enum conn_ooo_cut {
-	OOO_CUT_FPDUS,		/* between FPDUs */
-	OOO_CUT_NEAR,		/* up to 6 octets off the end of an FPDU */
-	OOO_CUT_EVEN,		/* in equal parts */
-	OOO_CUT_RANDOM,
-};
-
 /* Why nothing is passed out of order */
 enum conn_ooo_off {
 	OOO_OFF_FLAG,		/* without MPA_F_OOO, with markers */
@@ -310,151 +302,6 @@ static void ooo_timer(struct conn_test *t)
 	}
 	EXPECT_LT(t, i, 20);
 	gap_alive(t);
-}
-
-/* FPDUs of a short stream, and segments: as many of one as of the other */
-#define OOO_SHORT	5
-
-/**
- * struct ooo_short - a short stream, cut into segments
- * @pos: stream positions of the FPDUs, and of the end of the last
- * @cut: stream positions of the segments, and of the end of the last
- * @have: bits of the segments that have arrived
- * @found: bits of the FPDUs that must have been passed
- */
-struct ooo_short {
-	u64	pos[OOO_SHORT + 1];
-	u64	cut[OOO_SHORT + 1];
-	u32	have;
-	u32	found;
-};
-
-/* Find the FPDUs in octets @from to @to, which have arrived without a hole. */
-static void ooo_find(struct ooo_short *s, u64 from, u64 to, bool in_order)
-{
-	bool known = in_order;
-	u32 k;
-
-	for (k = 0; k < OOO_SHORT; k++) {
-		u64 marker = roundup(s->pos[k], 512);
-
-		if (s->pos[k] < from)
-			continue;
-		if (marker < s->pos[k + 1] && marker + 4 <= to)
-			known = true;
-		if (known && s->pos[k + 1] <= to)
-			s->found |= BIT(k);
-	}
-}
-
-/* Find all FPDUs that MPA must find: in order, or from the first marker on. */
-static void ooo_find_all(struct ooo_short *s)
-{
-	u32 i, from = 0;
-
-	for (i = 0; i <= OOO_SHORT; i++) {
-		if (i < OOO_SHORT && s->have & BIT(i))
-			continue;
-		if (from < i)
-			ooo_find(s, s->cut[from], s->cut[i], !from);
-		from = i + 1;
-	}
-}
-
-/* Bits of the FPDUs of the short stream that have been passed. */
-static u32 ooo_passed(const struct conn_test *t, const struct ooo_short *s)
-{
-	u32 i, k, passed = 0;
-
-	for (i = t->base_nr; i < t->a.nr_rx; i++)
-		for (k = 0; k < OOO_SHORT; k++)
-			if (t->a.pos[i] == s->pos[k])
-				passed |= BIT(k);
-	return passed;
-}
-
-/* Offset in the buffer where segment @i of try @n begins. */
-static u32 ooo_cut(const struct conn_test *t, enum conn_ooo_cut how, u32 n,
-		   u32 i)
-{
-	u32 even = t->buf_len * i / OOO_SHORT;
-	u32 seed = n * OOO_SHORT + i;
-
-	if (!i || i == OOO_SHORT)
-		return even;
-	switch (how) {
-	case OOO_CUT_FPDUS:
-		return gap_at(t, t->base_nr + i);
-	case OOO_CUT_NEAR:
-		return gap_at(t, t->base_nr + i) + n % 13 - 6;
-	case OOO_CUT_EVEN:
-		return even;
-	default:
-		return even + mpa_ref_random(&seed) % (t->buf_len / OOO_SHORT);
-	}
-}
-
-static void ooo_make_short(struct conn_test *t, struct ooo_short *s, u32 n)
-{
-	u32 i;
-
-	gap_begin(t);
-	for (i = 0; i < OOO_SHORT; i++)
-		conn_fpdu(t, 310 + (n * 7 + i * 13) % 64);
-	for (i = 0; i <= OOO_SHORT; i++) {
-		s->pos[i] = gap_pos(t, t->base_nr + i);
-		s->cut[i] = t->base + ooo_cut(t, conn_arg(t), n, i);
-	}
-	s->have = 0;
-	s->found = 0;
-}
-
-/* Segment @i arrives: expect exactly the FPDUs that can be passed now. */
-static void ooo_arrive(struct conn_test *t, struct ooo_short *s, u32 n, u32 i)
-{
-	u32 nr;
-
-	gap_put_as(t, s->cut[i] - t->base, s->cut[i + 1] - t->base,
-		   n & 1 ? INJECT_PAGES : 0);
-	s->have |= BIT(i);
-	ooo_find_all(s);
-	nr = t->base_nr + hweight32(s->found);
-	ASSERT_TRUE_MSG(t, mpa_consumer_wait(&t->a, EV_ULPDUS, nr),
-			"try %u, segments %x", n, s->have);
-	ASSERT_EQ_MSG(t, ooo_passed(t, s), s->found,
-		      "try %u, segments %x", n, s->have);
-}
-
-/* Take segment number @n of those left. */
-static u32 ooo_pick(u32 *left, u32 n)
-{
-	u32 i = 0;
-
-	while (!(*left & BIT(i)) || n--)
-		i++;
-	*left &= ~BIT(i);
-	return i;
-}
-
-/* All orders in which five segments can arrive; @arg: where they are cut. */
-static void ooo_orders(struct conn_test *t)
-{
-	u32 n, i, order, left;
-	struct ooo_short s;
-
-	gap_default(t);
-	for (n = 0; n < 120; n++) {
-		ooo_make_short(t, &s, n);
-		left = BIT(OOO_SHORT) - 1;
-		order = n;
-		for (i = OOO_SHORT; i; i--) {
-			ooo_arrive(t, &s, n, ooo_pick(&left, order % i));
-			order /= i;
-		}
-		CONN_WAIT(t, &t->a, EV_DELIVERED, t->out_pos);
-	}
-	gap_alive(t);
-	EXPECT_GT(t, t->a.nr_ooo, 120);
 }
 
 /* The segments of a stream arrive in random order, some octets twice. */
@@ -1069,14 +916,6 @@ static const struct conn_row ooo_rows[] = {
 	{ "OO-16: not asked for", ooo_off, OOO_OFF_FLAG },
 	{ "OO-16: not asked for, no markers", ooo_off, OOO_OFF_MARKERS },
 	{ "OO-16: without CRC", ooo_off, OOO_OFF_CRC },
-	{ "OO-03 OO-17 OO-20: all orders, cut between FPDUs",
-	  ooo_orders, OOO_CUT_FPDUS, .slow = true },
-	{ "OO-03 OO-17 OO-19: all orders, cut near FPDUs",
-	  ooo_orders, OOO_CUT_NEAR, .slow = true },
-	{ "OO-03 OO-17 OO-19: all orders, equal parts",
-	  ooo_orders, OOO_CUT_EVEN, .slow = true },
-	{ "OO-03 OO-17 OO-19: all orders, cut anywhere",
-	  ooo_orders, OOO_CUT_RANDOM, .slow = true },
 	{ "OO-09 OO-17: any order, some twice", ooo_shuffled, 1 },
 	{ "OO-09 OO-17: another order, some twice", ooo_shuffled, 2 },
 	{ "OO-03 OO-19: single octets", ooo_octets, 0, .slow = true },
