@@ -138,48 +138,6 @@ static void enh_short(struct conn_test *t)
 	}
 }
 
-/* A frame that closes the connection */
-struct enh_bad {
-	bool		initiator;	/* role of the connection */
-	bool		enhanced;	/* MPA_F_ENHANCED */
-	u8		flags;		/* of the peer's frame */
-	u8		rev;
-	u32		pd_len;
-	enum mpa_reason	reason;
-};
-
-static void enh_bad_frame(struct conn_test *t)
-{
-	const struct enh_bad *bad = conn_data(t);
-
-	t->a.params.rev = MPA_REV_2;
-	t->a.params.enhanced.rtr = MPA_RTR_WRITE;
-	conn_attach(t, bad->enhanced ? MPA_F_ENHANCED : 0);
-	conn_start(t, bad->initiator ? CONN_INITIATOR : CONN_RESPONDER);
-	if (bad->initiator && bad->enhanced)
-		enh_expect_frame(t, false, PEER_C, 0x80008000, NULL, 0);
-	else if (bad->initiator)
-		conn_expect_frame(t, false, PEER_C, 2, NULL, 0);
-	conn_peer_frame(t, bad->initiator, bad->flags, bad->rev, t->pool,
-			bad->pd_len);
-	conn_expect_bad_frame(t, bad->reason);
-}
-
-/* A Request of a higher revision than the Responder's, which is @arg. */
-static void enh_refused(struct conn_test *t)
-{
-	u8 rev = conn_arg(t);
-
-	t->a.params.rev = rev;
-	t->a.params.enhanced.rtr = MPA_RTR_WRITE;
-	conn_begin(t, CONN_RESPONDER, rev == MPA_REV_2 ? MPA_F_ENHANCED : 0);
-	conn_peer_frame(t, false, PEER_C | PEER_S, rev + 1, t->pool, 10);
-	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
-	EXPECT_EQ(t, t->peer.have, 0);
-	CONN_COUNT(t, &t->a, EV_REQUEST, 0);
-}
-
 /* Negotiation that fails: codes 6 and 7 */
 
 /* A Reply that is refused */
@@ -442,8 +400,8 @@ static void enh_params(struct conn_test *t)
 	conn_start(t, CONN_RESPONDER);
 }
 
-#define ENH_BAD(title, ...) \
-	{ title, enh_bad_frame, .data = &(const struct enh_bad){ __VA_ARGS__ } }
+/* A row of a connection of Rev 2 */
+#define ENH_BAD(title, ...) CONN_BAD(title, __VA_ARGS__, .rev = MPA_REV_2)
 
 #define ENH_ERROR(title, ...)						\
 	{ title, enh_negotiation_error,					\
@@ -455,24 +413,33 @@ static const struct conn_row enhanced_rows[] = {
 	{ "E-05 E-06 E-43: Reply, PD_Length below 4",
 	  enh_short, CONN_INITIATOR },
 	ENH_BAD("E-37 E-42: Reply without S",
-		true, true, PEER_C, 2, 4, MPA_REASON_ENHANCED),
+		CONN_INITIATOR, PEER_C, 2, 4, MPA_REASON_ENHANCED,
+		.flags = MPA_F_ENHANCED),
 	ENH_BAD("E-02 E-42: Reply, Rev 1",
-		true, true, PEER_C, 1, 4, MPA_REASON_REVISION),
+		CONN_INITIATOR, PEER_C, 1, 4, MPA_REASON_REVISION,
+		.flags = MPA_F_ENHANCED),
 	ENH_BAD("E-02 E-42: Reply, Rev 1, S is reserved",
-		true, true, PEER_C | PEER_S, 1, 4, MPA_REASON_REVISION),
+		CONN_INITIATOR, PEER_C | PEER_S, 1, 4, MPA_REASON_REVISION,
+		.flags = MPA_F_ENHANCED),
 	ENH_BAD("E-02 RF-18: Reply, Rev 3",
-		true, true, PEER_C | PEER_S, 3, 4, MPA_REASON_REVISION),
+		CONN_INITIATOR, PEER_C | PEER_S, 3, 4, MPA_REASON_REVISION,
+		.flags = MPA_F_ENHANCED),
 	ENH_BAD("E-38: Reply with S to a Request without",
-		true, false, PEER_C | PEER_S, 2, 4, MPA_REASON_ENHANCED),
+		CONN_INITIATOR, PEER_C | PEER_S, 2, 4, MPA_REASON_ENHANCED),
 	ENH_BAD("E-40: Request with S, not supported",
-		false, false, PEER_C | PEER_S, 2, 4, MPA_REASON_ENHANCED),
+		CONN_RESPONDER, PEER_C | PEER_S, 2, 4, MPA_REASON_ENHANCED),
 	ENH_BAD("E-08 RF-22: Request, 513 octets in all",
-		false, true, PEER_C | PEER_S, 2, 513, MPA_REASON_PD_LENGTH),
+		CONN_RESPONDER, PEER_C | PEER_S, 2, 513, MPA_REASON_PD_LENGTH,
+		.flags = MPA_F_ENHANCED),
 	ENH_BAD("E-08 RF-22: Reply, 513 octets in all",
-		true, true, PEER_C | PEER_S, 2, 513, MPA_REASON_PD_LENGTH),
-	{ "E-40 RF-18: Request, Rev 2 with S, Responder of Rev 1",
-	  enh_refused, MPA_REV_1 },
-	{ "E-02 RF-18: Request, Rev 3", enh_refused, MPA_REV_2 },
+		CONN_INITIATOR, PEER_C | PEER_S, 2, 513, MPA_REASON_PD_LENGTH,
+		.flags = MPA_F_ENHANCED),
+	CONN_BAD("E-40 RF-18: Request, Rev 2 with S, Responder of Rev 1",
+		 CONN_RESPONDER, PEER_C | PEER_S, 2, 10, MPA_REASON_REVISION,
+		 .rev = MPA_REV_1),
+	ENH_BAD("E-02 RF-18: Request, Rev 3",
+		CONN_RESPONDER, PEER_C | PEER_S, 3, 10, MPA_REASON_REVISION,
+		.flags = MPA_F_ENHANCED),
 	ENH_ERROR("E-16 E-44 ER-11: insufficient IRD",
 		  MPA_RTR_WRITE, 0x80078006, MPA_ERR_IRD, MPA_REASON_IRD),
 	ENH_ERROR("E-31 E-44 ER-11: no RTR in common",

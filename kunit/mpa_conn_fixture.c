@@ -712,13 +712,14 @@ void conn_expect_end(struct conn_test *t, struct mpa_consumer *c,
 	ASSERT_EQ(t, c->end.error, error);
 }
 
-/* Expect the connection closed because of the peer's startup frame. */
+/* Expect TCP reset because of the peer's startup frame, without an answer. */
 void conn_expect_bad_frame(struct conn_test *t, enum mpa_reason reason)
 {
 	conn_expect_end(t, &t->a, MPA_ERR_FRAME, reason);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	EXPECT_NE(t, t->a.err, 0);
-	conn_expect_over(t);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
+	EXPECT_EQ(t, t->peer.have, t->peer.used);
 	CONN_COUNT(t, &t->a, EV_REQUEST, 0);
 	CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
 	CONN_COUNT(t, &t->a, EV_REJECTED, 0);

@@ -261,17 +261,6 @@ static void start_ended(struct conn_test *t)
 	EXPECT_EQ(t, mpa_start_immediate(t->a.conn), -EALREADY);
 }
 
-/* A Rev 0 peer sends one octet more than the consumer allows. */
-static void start_rev0_pd_over(struct conn_test *t)
-{
-	t->a.params.pd_max = 1000;
-	conn_begin(t, CONN_RESPONDER, 0);
-	conn_peer_frame(t, false, PEER_M | PEER_C, 0, t->pool, 1001);
-	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_PD_LENGTH);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	conn_expect_over(t);
-}
-
 /* Without startup frames the first octets each way are a marker. */
 static void start_immediately(struct conn_test *t)
 {
@@ -309,74 +298,70 @@ static void start_last_message(struct conn_test *t)
 	conn_expect_frame(t, true, PEER_C, 1, NULL, 0);
 }
 
-/* Expect that a frame closes the connection, in either role. */
-static void start_bad_frame(struct conn_test *t, bool initiator,
-			    const u8 *frame, u32 len, enum mpa_reason reason)
+/* Start. The peer receives the Request of an Initiator. */
+static void start_bad_begin(struct conn_test *t, const struct conn_bad *bad)
 {
-	conn_begin(t, initiator ? CONN_INITIATOR : CONN_RESPONDER, 0);
-	memmove(t->buf, frame, len);
+	static const u8 erd[] = { 0x80, 0, 0x80, 0 };
+	bool enhanced = bad->flags & MPA_F_ENHANCED;
+
+	t->a.params.rev = bad->rev;
+	t->a.params.pd_max = bad->pd_max;
+	if (bad->rev)
+		t->a.params.enhanced.rtr = MPA_RTR_WRITE;
+	if (bad->role == CONN_RESPONDER || bad->rev < MPA_REV_2) {
+		conn_begin(t, bad->role, bad->flags);
+		return;
+	}
+	conn_attach(t, bad->flags);
+	conn_start(t, bad->role);
+	conn_expect_frame(t, false, PEER_C | (enhanced ? PEER_S : 0), 2, erd,
+			  enhanced ? sizeof(erd) : 0);
+}
+
+static void start_bad_send(struct conn_test *t, const struct conn_bad *bad)
+{
+	bool reply = (bad->role == CONN_INITIATOR) != bad->same_role;
+	u32 len;
+
+	if (bad->urgent) {
+		ASSERT_EQ(t, mpa_peer_urgent(&t->peer, 0x4d), 0);
+		return;
+	}
+	len = mpa_peer_frame(t->buf, reply, bad->peer_flags, bad->peer_rev,
+			     t->pool, bad->pd_len);
+	if (bad->octets) {
+		len = strlen(bad->octets);
+		memcpy(t->buf, bad->octets, len);
+	}
+	if (bad->early)
+		t->buf[len++] = 0;
 	conn_write(t, t->buf, len);
-	conn_expect_bad_frame(t, reason);
+}
+
+/* The row's frame, or what comes in its place, closes the connection. */
+void conn_bad_start(struct conn_test *t)
+{
+	const struct conn_bad *bad = conn_data(t);
+
+	start_bad_begin(t, bad);
+	start_bad_send(t, bad);
+	conn_expect_bad_frame(t, bad->reason);
 }
 
 /* A key with one wrong octet, for each of its octets. */
 static void start_key(struct conn_test *t)
 {
 	bool initiator = conn_arg(t) == CONN_INITIATOR;
-	u8 frame[PEER_FRAME];
 	u32 i, len;
 
 	for (i = 0; i < 16; i++) {
-		len = mpa_peer_frame(frame, initiator, PEER_C, 1, NULL, 0);
-		frame[i] ^= 0x20;
-		start_bad_frame(t, initiator, frame, len, MPA_REASON_KEY);
+		conn_begin(t, conn_arg(t), 0);
+		len = mpa_peer_frame(t->buf, initiator, PEER_C, 1, NULL, 0);
+		t->buf[i] ^= 0x20;
+		conn_write(t, t->buf, len);
+		conn_expect_bad_frame(t, MPA_REASON_KEY);
 		conn_reopen(t);
 	}
-}
-
-/* A wrong octet closes the connection at once, without the rest. */
-static void start_key_prefix(struct conn_test *t)
-{
-	start_bad_frame(t, false, "GET / HTTP", 4, MPA_REASON_KEY);
-}
-
-static void start_role(struct conn_test *t)
-{
-	bool initiator = conn_arg(t) == CONN_INITIATOR;
-	u8 frame[PEER_FRAME];
-	u32 len = mpa_peer_frame(frame, !initiator, PEER_C, 1, NULL, 0);
-
-	start_bad_frame(t, initiator, frame, len, MPA_REASON_ROLE);
-}
-
-static void start_pd_513(struct conn_test *t)
-{
-	bool initiator = conn_arg(t) == CONN_INITIATOR;
-	u8 frame[PEER_FRAME + 513];
-	u32 len = mpa_peer_frame(frame, initiator, PEER_C, 1, t->pool, 513);
-
-	start_bad_frame(t, initiator, frame, len, MPA_REASON_PD_LENGTH);
-}
-
-/* An Initiator closes the connection at an unknown revision. */
-static void start_revision_reply(struct conn_test *t)
-{
-	u8 frame[PEER_FRAME];
-	u32 len = mpa_peer_frame(frame, true, PEER_C, conn_arg(t), NULL, 0);
-
-	start_bad_frame(t, true, frame, len, MPA_REASON_REVISION);
-}
-
-/* A Responder resets TCP at a revision above its own, without a Reply. */
-static void start_revision_request(struct conn_test *t)
-{
-	conn_begin(t, CONN_RESPONDER, 0);
-	conn_peer_frame(t, false, PEER_C, conn_arg(t), t->pool, 100);
-	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
-	EXPECT_EQ(t, t->peer.have, 0);
-	CONN_COUNT(t, &t->a, EV_REQUEST, 0);
 }
 
 /* A strict Responder refuses a Request of Rev 0. */
@@ -488,16 +473,6 @@ static void start_gone(struct conn_test *t)
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 }
 
-/* CS-24: an octet after a Request, in the same segment. */
-static void start_early(struct conn_test *t)
-{
-	u8 frame[PEER_FRAME + 1];
-
-	mpa_peer_frame(frame, false, PEER_C, 1, NULL, 0);
-	frame[PEER_FRAME] = 0;
-	start_bad_frame(t, false, frame, sizeof(frame), MPA_REASON_EARLY);
-}
-
 /* CS-24: an octet arrives while the consumer decides. */
 static void start_early_decide(struct conn_test *t)
 {
@@ -506,14 +481,6 @@ static void start_early_decide(struct conn_test *t)
 	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_EARLY);
 	EXPECT_EQ(t, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
 	conn_expect_over(t);
-}
-
-static void start_urgent(struct conn_test *t)
-{
-	conn_begin(t, conn_arg(t), 0);
-	ASSERT_EQ(t, mpa_peer_urgent(&t->peer, 0x4d), 0);
-	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_URGENT);
-	EXPECT_NE(t, mpa_peer_read_end(&t->peer), -EAGAIN);
 }
 
 static bool start_vector_good(struct mpa_consumer *c)
@@ -680,14 +647,6 @@ static void start_no_timer(struct conn_test *t)
 	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
 	EXPECT_FALSE(t, timer_pending(&t->a.conn->timer));
 	conn_expect_frame(t, true, PEER_C, 1, NULL, 0);
-}
-
-/* A Rev 0 Initiator receives a Rev 1 Reply, which it does not support. */
-static void start_rev0_initiator(struct conn_test *t)
-{
-	conn_begin(t, CONN_INITIATOR, MPA_F_REV0);
-	conn_peer_frame(t, true, PEER_M | PEER_C, 1, NULL, 0);
-	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 }
 
 /* Detach; expect the callbacks restored, and TCP in working order. */
@@ -873,8 +832,9 @@ static const struct conn_row startup_rows[] = {
 	{ "CS-41: streaming data that was not read", start_streaming },
 	{ "CS-11: calls in the wrong state", start_wrong_state },
 	{ "CS-11: ended before it is started", start_ended },
-	{ "RF-21 RF-22: Rev 0, more than the consumer allows",
-	  start_rev0_pd_over },
+	CONN_BAD("RF-21 RF-22: Rev 0, more than the consumer allows",
+		 CONN_RESPONDER, PEER_M | PEER_C, 0, 1001, MPA_REASON_PD_LENGTH,
+		 .pd_max = 1000),
 	{ "CS-05 MK-10 MK-19: no startup frames", start_immediately },
 	{ "CS-42: last streaming message", start_last_message },
 	{ "CS-28: FPDUs together with the Reply", start_data_with_reply },
@@ -892,35 +852,47 @@ static const struct conn_row frame_rows[] = {
 	  start_key, CONN_RESPONDER },
 	{ "CS-25 CS-26 CS-34 RF-05 ER-08: wrong key in a Reply",
 	  start_key, CONN_INITIATOR },
-	{ "CS-37 RF-03: first octets of another protocol", start_key_prefix },
-	{ "CS-12 CS-30: Initiator meets Initiator",
-	  start_role, CONN_INITIATOR },
-	{ "CS-30: Responder gets a Reply", start_role, CONN_RESPONDER },
-	{ "RF-22 RF-24 RF-26: Request, PD_Length 513",
-	  start_pd_513, CONN_RESPONDER },
-	{ "RF-22 RF-24 RF-26: Reply, PD_Length 513",
-	  start_pd_513, CONN_INITIATOR },
-	{ "CS-16 RF-17 RF-18: Request, Rev 2", start_revision_request, 2 },
-	{ "CS-16 RF-17 RF-18: Request, Rev 255", start_revision_request, 255 },
+	CONN_BAD("CS-37 RF-03: first octets of another protocol",
+		 CONN_RESPONDER, .reason = MPA_REASON_KEY, .octets = "GET "),
+	CONN_BAD("CS-12 CS-30: Initiator meets Initiator",
+		 CONN_INITIATOR, PEER_C, 1, 0, MPA_REASON_ROLE,
+		 .same_role = true),
+	CONN_BAD("CS-30: Responder gets a Reply",
+		 CONN_RESPONDER, PEER_C, 1, 0, MPA_REASON_ROLE,
+		 .same_role = true),
+	CONN_BAD("RF-22 RF-24 RF-26: Request, PD_Length 513",
+		 CONN_RESPONDER, PEER_C, 1, 513, MPA_REASON_PD_LENGTH),
+	CONN_BAD("RF-22 RF-24 RF-26: Reply, PD_Length 513",
+		 CONN_INITIATOR, PEER_C, 1, 513, MPA_REASON_PD_LENGTH),
+	CONN_BAD("CS-16 RF-17 RF-18: Request, Rev 2",
+		 CONN_RESPONDER, PEER_C, 2, 100, MPA_REASON_REVISION),
+	CONN_BAD("CS-16 RF-17 RF-18: Request, Rev 255",
+		 CONN_RESPONDER, PEER_C, 255, 100, MPA_REASON_REVISION),
 	{ "VN-09: strict, Request, Rev 0", start_strict_request },
 	{ "VN-09 TD-05: peer closes after the refusal", start_refusal_fin },
 	{ "VN-09: peer does not close after the refusal", start_refusal_stays },
 	{ "VN-09: peer goes on sending after the refusal",
 	  start_refusal_flood },
-	{ "RF-17 RF-18: Reply, Rev 2", start_revision_reply, 2 },
-	{ "RF-17 RF-18: Reply, Rev 255", start_revision_reply, 255 },
+	CONN_BAD("RF-17 RF-18: Reply, Rev 2",
+		 CONN_INITIATOR, PEER_C, 2, 0, MPA_REASON_REVISION),
+	CONN_BAD("RF-17 RF-18: Reply, Rev 255",
+		 CONN_INITIATOR, PEER_C, 255, 0, MPA_REASON_REVISION),
 	{ "VN-10 TD-05: strict, Reply, Rev 0", start_strict_reply },
-	{ "RF-18 VN-18: Rev 0 Initiator, Reply, Rev 1", start_rev0_initiator },
+	CONN_BAD("RF-18 VN-18: Rev 0 Initiator, Reply, Rev 1",
+		 CONN_INITIATOR, PEER_M | PEER_C, 1, 0, MPA_REASON_REVISION,
+		 .flags = MPA_F_REV0),
 	{ "RF-22: FIN inside a Request", start_truncated, CONN_RESPONDER },
 	{ "RF-22: FIN inside a Reply", start_truncated, CONN_INITIATOR },
 	{ "ER-02: FIN instead of a Request", start_gone, true },
 	{ "ER-02: RST instead of a Request", start_gone, false },
-	{ "CS-24 RF-22: octets after a Request", start_early },
+	CONN_BAD("CS-24 RF-22: octets after a Request",
+		 CONN_RESPONDER, PEER_C, 1, 0, MPA_REASON_EARLY,
+		 .early = true),
 	{ "CS-24: octets while the consumer decides", start_early_decide },
-	{ "CS-16: urgent data instead of a Request",
-	  start_urgent, CONN_RESPONDER },
-	{ "CS-26: urgent data instead of a Reply",
-	  start_urgent, CONN_INITIATOR },
+	CONN_BAD("CS-16: urgent data instead of a Request",
+		 CONN_RESPONDER, .reason = MPA_REASON_URGENT, .urgent = true),
+	CONN_BAD("CS-26: urgent data instead of a Reply",
+		 CONN_INITIATOR, .reason = MPA_REASON_URGENT, .urgent = true),
 	{ "RF-03 RF-05 RF-12 RF-13 RF-15 RF-17 RF-18 RF-22: vectors",
 	  start_vectors },
 };

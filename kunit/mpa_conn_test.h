@@ -72,6 +72,27 @@ const void *conn_##title##_rows MPA_KUNIT_PARAMS			\
 			     prev, desc);				\
 }
 
+/* What a peer sends that closes the connection in its startup */
+struct conn_bad {
+	enum conn_role	role;		/* of the connection */
+	u8		peer_flags;	/* of the peer's frame */
+	u8		peer_rev;
+	u16		pd_len;
+	enum mpa_reason	reason;		/* of the end */
+	u32		flags;		/* of the connection */
+	u8		rev;		/* of the connection; 0: the default */
+	u32		pd_max;		/* 0: the default */
+	bool		same_role;	/* the frame is of the same role */
+	bool		early;		/* with an octet after the frame */
+	const char	*octets;	/* in place of the frame */
+	bool		urgent;		/* urgent data in place of the frame */
+};
+
+/* A row of conn_bad_start(), with the members of struct conn_bad */
+#define CONN_BAD(title, ...)						\
+	{ title, conn_bad_start,					\
+	  .data = &(const struct conn_bad){ __VA_ARGS__ } }
+
 /* A message to be sent */
 struct conn_msg {
 	struct mpa_tx	tx;
@@ -247,6 +268,7 @@ void conn_peer_frame(struct conn_test *t, bool reply, u8 flags, u8 rev,
 		     const u8 *pd, u32 pd_len);
 void conn_expect_frame(struct conn_test *t, bool reply, u8 flags, u8 rev,
 		       const u8 *pd, u32 pd_len);
+void conn_bad_start(struct conn_test *t);
 
 /* FPDUs of the peer, and of the connection as the peer sees them */
 u32 conn_fpdu(struct conn_test *t, u32 len);
