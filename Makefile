@@ -233,7 +233,7 @@ help:
 	@echo "                      LONG=1 with the exhaustive sweeps, and the guest's own"
 	@echo "                      tests on the debug kernel,"
 	@echo "                      ONLY=PATTERN some jobs alone (ONLY='kunit-*'),"
-	@echo "                      CASE=NAME one case alone (mpa_conn.ooo, socket.error.crc)"
+	@echo "                      CASE=NAME one case alone (mpa_conn.ooo, socket.echo.bound)"
 	@echo "                      KERNEL=newest on the newest kernel of Debian"
 	@echo "make matrix           builds for the kernels of Debian; ONLY='sid/rt' some"
 	@echo "make harden           tests that try to break it, short, or ONLY='PART...';"

@@ -989,7 +989,7 @@ static const struct conn_row error_rows[] = {
 	BAD("ER-03 MK-18: damaged marker is a CRC error",
 	    400, 515, 4, false, MPA_ERR_CRC, MPA_REASON_CRC),
 	{ "ER-15 RX-04: ULPDU_Length 0", recv_bad_length, 0 },
-	{ "ER-15 RX-04: ULPDU_Length 64769", recv_bad_length, 64769 },
+	{ "ER-15 RX-04 SE-12: ULPDU_Length 64769", recv_bad_length, 64769 },
 	{ "ER-15 RX-04: ULPDU_Length 65535", recv_bad_length, 65535 },
 	{ "urgent data", recv_urgent },
 	{ "TD-03 ER-11: FIN after more octets than the window", recv_discard },

@@ -852,7 +852,7 @@ static const struct conn_row frame_rows[] = {
 	  start_key, CONN_RESPONDER },
 	{ "CS-25 CS-26 CS-34 RF-05 ER-08: wrong key in a Reply",
 	  start_key, CONN_INITIATOR },
-	CONN_BAD("CS-37 RF-03: first octets of another protocol",
+	CONN_BAD("CS-37 RF-03 VN-08: first octets of another protocol",
 		 CONN_RESPONDER, .reason = MPA_REASON_KEY, .octets = "GET "),
 	CONN_BAD("CS-12 CS-30: Initiator meets Initiator",
 		 CONN_INITIATOR, PEER_C, 1, 0, MPA_REASON_ROLE,

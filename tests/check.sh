@@ -8,7 +8,7 @@
 # JOB is a shell pattern for the names of jobs (kunit-plain-*). CASE is one case,
 # named as in the results: mpa_conn.ooo of KUnit, with all rows of its table,
 # "mpa_conn.ooo after a hole, *" for some rows, without their IDs, or
-# socket.error.crc; it runs on the plain kernel unless --kernel is given.
+# socket.echo.bound; it runs on the plain kernel unless --kernel is given.
 # On the newest kernel of Debian (--kernel newest) only what runs in a guest does.
 # Without --kernel everything runs on the plain kernel, and the KUnit suites and
 # the socket tests of tests/net/socket/debug-subset on the debug kernel as well. --long

@@ -8,7 +8,7 @@ RESULTS is the output of tests/check.sh, or of tests/interop/interop.sh: of the 
 that begin with "interop." only those are judged. Without a TABLE both are compared,
 MPA's and the device's. A case is named as there, without the IDs:
 "mpa_rx.rx_length_checked 64769" is the row "64769" of a KUnit case with
-parameters, "socket.wire.sizes" is one of tests/net/socket. The last column of the
+parameters, "socket.echo.bound" is one of tests/net/socket. The last column of the
 table names the functions that implement the rule, and the cases that show it:
 
     ``function()``, ``other()``: ``mpa_tx.tx_known_mulpdu EMSS 140``
@@ -53,10 +53,10 @@ RECEIVER = re.compile(r"RX-|OO-|ER-|FR-06|MK-0[36]|MK-1[25]|CR-19|CR-2|DD-0[2-47
                       r"|TD-02|VN-12")
 CASE_OF = {
     "sender": re.compile(r"mpa_tx\.|mpa_conn\.(send|train|template|zerocopy|queue|scribble) |"
-                         r"socket\.(wire|align)\."),
+                         r"socket\.align\."),
     "receiver": re.compile(r"mpa_(rx|ooo)\.|mpa_conn\.(recv|keep|error|fin|"
                            r"splice|ooo|ooo_end) |"
-                           r"socket\.(error|ooo|crc\.field)\."),
+                           r"socket\.ooo\."),
 }
 
 ROW = re.compile(r"^   (?=(?:%s|%s)-\d\d, )" % (GROUPS, RNIC_GROUPS))

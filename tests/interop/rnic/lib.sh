@@ -140,6 +140,11 @@ late_reply() {
 	} &
 }
 
+until_peer_listens() {
+	until_true 30 grep -q '^listening' "$STATE/server" ||
+		fail "mpa-peer does not listen"
+}
+
 show_theirs() {
 	echo "the program in b said:"
 	cut -c1-200 "$STATE/theirs" | tail -n 20
@@ -172,6 +177,50 @@ asks() {
 # counted SIDE NAME: a counter of its device
 counted() {
 	ns "$1" rdma statistic show link "iw$1/1" | grep -o "$2 [0-9]*" | cut -d' ' -f2
+}
+
+# Segments of DDP and RDMAP
+
+# seg_untagged CONTROL QUEUE MSN MO PAYLOAD [STAG]: a ULPDU in hexadecimal
+seg_untagged() {
+	printf '%s%08x%08x%08x%08x%s' "$1" "${6:-0}" "$2" "$3" "$4" "${5-}"
+}
+
+# seg_tagged CONTROL STAG OFFSET PAYLOAD; OFFSET in hexadecimal
+seg_tagged() { printf '%s%08x%016x%s' "$1" "$2" "$((16#$3))" "${4-}"; }
+
+# seg_read SINK_STAG SINK_OFFSET SIZE STAG OFFSET [MSN]
+seg_read() {
+	seg_untagged 4141 1 "${6:-1}" 0 \
+		"$(printf '%08x%016x%08x%08x%016x' "$1" "$((16#$2))" \
+			"$3" "$4" "$((16#$5))")"
+}
+
+# seg_terminate LAYER/TYPE/CODE [FLAGS ULPDU HEADER]: HEADER is the number of octets
+# of the ULPDU's header to include
+seg_terminate() {
+	local layer type code payload
+
+	IFS=/ read -r layer type code <<<"$1"
+	payload=$(printf '%x%x%02x' "$layer" "$type" "$code")
+	if (($# > 1)); then
+		payload+=$(printf '%s00%04x%s' "$2" $((${#3} / 2)) \
+			"${3:0:$4 * 2}")
+	else
+		payload+=0000
+	fi
+	seg_untagged 4147 2 1 0 "$payload"
+}
+
+# The part of a ULPDU that a Terminate repeats: after a protection error also the
+# header of a Read Request
+seg_complaint() {
+	case $1:${2:0:4} in
+	2/* | 0/0/*) seg_terminate "$1" ;;
+	0/1/*:?141) seg_terminate "$1" e0 "$2" 46 ;;
+	*:[89a-f]*) seg_terminate "$1" c0 "$2" 14 ;;
+	*) seg_terminate "$1" c0 "$2" 18 ;;
+	esac
 }
 
 # Captures

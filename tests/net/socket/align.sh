@@ -157,7 +157,7 @@ slow_receiver() {
 	share 98
 }
 
-test_case align.trains "TX-02 TX-15" cut_trains 0
+test_case align.trains "TX-02 TX-15 SZ-23" cut_trains 0
 test_case align.trains.markers "TX-02 TX-15" cut_trains 1
 test_case align.trains.fragments "TX-02 TX-15" few_fragments cut_trains 1
 test_case align.pages "TX-02 TX-15" own_pages

@@ -47,40 +47,6 @@ echo_bound() {
 	expect reason=refused
 }
 
-# Without markers and with, one way and the other; MULPDU by the formulas
-markers_each_way() {
-	local ours=$1 theirs=$2 emss
-
-	network pair 1500
-	serve markers="$theirs" mode=echo
-	ping_ok "$B4" markers="$ours" size=mulpdu count=50 verify=1
-	expect ulpdus_rx=50 markers_rx="$ours" markers_tx="$theirs"
-	emss=${R[emss]}
-	if ((theirs)); then
-		emss=$((emss - (6 + 4 * ((emss + 511) / 512) + emss % 4)))
-	else
-		emss=$((emss - (6 + emss % 4)))
-	fi
-	expect mulpdu="$emss"
-	served
-	expect markers_rx="$theirs" markers_tx="$ours" ulpdus_rx=50
-}
-
-# The administrator's wish counts only where both have it
-crc_wishes() {
-	local wanted=$(($1 | $2))
-
-	network pair 1500
-	spoil
-	set_sysctl a "net.mpa.crc=$1"
-	set_sysctl b "net.mpa.crc=$2"
-	serve mode=echo markers=1
-	ping_ok "$B4" size=1000 count=20 verify=1
-	expect crc=$wanted ulpdus_rx=20
-	served
-	expect crc=$wanted
-}
-
 # The consumer's results are the same with CRC and without
 crc_transparent() {
 	local crc
@@ -116,7 +82,7 @@ crc_default() {
 	same "$(ns a cat /proc/sys/net/mpa/crc)" 1 "net.mpa.crc"
 }
 
-# Many posts at a time, zero copy, sources
+# Many posts at a time, zero copy
 sending_option() {
 	network pair 1500
 	serve mode=echo markers=1
@@ -141,15 +107,6 @@ mixed_lengths() {
 	ping_ok "$B4" source=1 mix=2 count=100 size=20000 verify=1
 	((R[ulpdus_tx] > 100 && R[bytes_tx] == 2000000)) ||
 		fail "${R[ulpdus_tx]} ULPDUs for ${R[bytes_tx]} octets"
-}
-
-send_source() {
-	network pair 1500
-	serve mode=echo markers=1
-	ping_ok "$B4" source=1 size=mulpdu count=100 verify=1
-	expect mismatches=0
-	((${R[bytes_rx]} == ${R[bytes_tx]} && ${R[ulpdus_rx]} == ${R[ulpdus_tx]})) ||
-		fail "not all came back: $(show_result)"
 }
 
 # Delivery on hold for a while: nothing is lost
@@ -198,21 +155,6 @@ tiny_send_buffer() {
 	expect ulpdus_rx=10
 }
 
-# A ping that has nothing to send is a finished ping that failed
-nothing_to_send() {
-	local lines
-
-	links_down	# and with it the contents of "payload"
-	network pair 1500
-	serve mode=echo
-	ping_ok "$B4"
-	lines=$(dmesg | grep -c mpa_ping:)
-	! ping_to "$B4" payload=1 || fail "there is no payload"
-	expect status=-61 reason=closed revision=none ulpdus_tx=0
-	same "$(($(dmesg | grep -c mpa_ping:) - lines))" 1 "lines in the log"
-	ping_ok "$B4"
-}
-
 # Connections without MPA behave as without the module
 plain_tcp() {
 	local sum server full
@@ -246,21 +188,13 @@ test_case echo.lo.ipv4 "DD-01 DD-02 SZ-05 RX-16" echo_on lo 0 4
 test_case echo.lo.ipv6 "DD-01 DD-02 SZ-05" echo_on lo 0 6
 test_case echo.linklocal "DD-09" echo_linklocal
 test_case echo.bound "DD-09" echo_bound
-for pair in "0 0" "0 1" "1 0" "1 1"; do
-	test_case "markers.${pair/ /-}" "MK-07 MK-08 MK-21 RF-06 RF-07 RF-08 SZ-01 \
-SZ-08 SZ-09 SZ-19 SZ-20 VN-06" markers_each_way "${pair% *}" "${pair#* }"
-	test_case "crc.${pair/ /-}" "CR-02 CR-03 CR-05 CR-08 CR-10 CR-11 RF-09 \
-RF-10" crc_wishes "${pair% *}" "${pair#* }"
-done
 test_case crc.transparent "CR-09" crc_transparent
 test_case crc.default "CR-03 CR-04 CR-08" crc_default
 test_case send.batch "DD-01 OO-17" sending_option
 test_case send.zerocopy "TX-01 DD-01" sending_option zerocopy=1
 test_case send.mix "DD-01 SZ-05" mixed_lengths
-test_case send.source "SZ-11 SZ-13" send_source
 test_case send.tiny-buffer "TX-01 OO-17" tiny_send_buffer
 test_case receive.hold "RX-13 OO-17" hold_delivery
 test_case receive.limit "rx_mem_max of the initial namespace" initial_rx_mem
 test_case receive.tiny-window "TX-12 RX-10 RX-14 RX-16" tiny_window
-test_case payload.none "nothing to send" nothing_to_send
 test_case plain.tcp "TX-14" plain_tcp

@@ -1,59 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Startup with MPA at both ends: revisions, private data, rejection, limits. KUnit has
-# each pair of frames (mpa_frame, mpa_conn.exchange), errors.sh has the errors.
-
-# Appendix C: M of both ends, Rev of the Request and of the Reply; then the outcome
-revisions() {
-	local ours=$1 request=$2 theirs=$3 reply=$4 version=$5 in=$6 out=$7
-
-	network pair 1500
-	serve markers="$theirs" rev="$reply" mode=echo
-	ping_ok "$B4" markers="$ours" rev="$request" size=1000 count=10 verify=1
-	expect revision="$version" markers_rx="$in" markers_tx="$out" crc=1
-	served
-	expect revision="$version" markers_rx="$out" markers_tx="$in" crc=1
-}
-
-private_data() {
-	local hex
-
-	network pair 1500
-	hex=$(head -c 512 /dev/urandom | xxd -p | tr -d '\n')
-	serve mode=echo
-	ping_ok "$B4" "pdatahex=$hex"
-	expect peer_pdata="$hex"
-	served
-	expect peer_pdata="$hex"
-}
-
-reject() {
-	network pair 1500
-	serve mode=echo reject=1 pdata=no
-	ping_to "$B4" && fail "a rejected ping is no success"
-	expect reason=rejected peer_pdata=6e6f mpa_error=0 ulpdus_tx=0
-	same "$(counter a MpaRejectsReceived)" 1 "rejects received"
-	same "$(counter b MpaRejectsSent)" 1 "rejects sent"
-	spoil
-}
-
-immediate() {
-	network pair 1500
-	serve start=immediate mode=echo
-	ping_ok "$B4" start=immediate size=1000 count=20 verify=1
-	expect revision=none crc=1 markers_tx=1 markers_rx=1 ulpdus_rx=20
-	served
-	expect revision=none crc=1 markers_tx=1 markers_rx=1 ulpdus_rx=20
-}
-
-# An end that expects no startup frames gets one
-immediate_mismatch() {
-	network pair 1500
-	serve mode=echo
-	ping_to "$B4" start=immediate timeout=$((5 * SLOW)) && fail "started without frames"
-	served
-	expect mpa_error=4 reason=frame
-}
+# Limits of startup: how many connections may be in it, and for how long. KUnit has each
+# pair of frames (mpa_frame, mpa_conn.exchange) and the errors (mpa_conn.frame).
 
 # silent_clients N: connect one after the other; each expects to be reset
 silent_clients() {
@@ -128,12 +76,6 @@ limits_refused() {
 	same "$(ns b sysctl -n net.mpa.startup_max)" 4096 "startup_max"
 }
 
-test_case revision.0-1.markers "VN-11 VN-13" revisions 1 0 1 1 0 1 1
-test_case revision.1-0 "VN-05 VN-14 DD-05" revisions 0 1 0 0 0 1 1
-test_case pdata "CS-14 CS-22 RF-01 RF-20 RF-21 RF-23 CS-09 MK-20" private_data
-test_case reject "CS-17 CS-18 CS-27 RF-13" reject
-test_case immediate "CS-02 CS-05 MK-10" immediate
-test_case immediate.mismatch "VN-08 CS-16 CS-34" immediate_mismatch
 test_case overflow "SE-13" overflow 2 4096 2
 test_case overflow.initial "" overflow 3 3 1000
 test_case overflow.values "" limits_refused
