@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * mpa-peer decode: startup frames and FPDUs of all connections of a capture,
- * both ways, to the last octet. mpa-peer payloads: octets of its segments.
+ * both ways, to the last octet.
  */
 #include <stdio.h>
 #include <string.h>
@@ -166,25 +166,4 @@ void decode_main(int argc, char **argv)
 	}
 	if (!found)
 		wrong("no MPA connection");
-}
-
-/* CAPTURE ADDRESS */
-void payloads_main(int argc, char **argv)
-{
-	const struct segment *seg;
-	struct capture c;
-	struct end from;
-	size_t i, j;
-
-	if (argc != 2 || !end_parse(&from, argv[1]))
-		misused("payloads CAPTURE ADDRESS");
-	capture_read(&c, argv[0]);
-	for (i = 0; i < 2 * c.nr; i++) {
-		const struct side *s = &c.connection[i / 2].side[i % 2];
-
-		for (j = 0; side_is(s, &from) && j < s->nr; j++) {
-			seg = &s->segment[j];
-			say("%s", to_hex(seg->octets, seg->end - seg->at));
-		}
-	}
 }

@@ -24,9 +24,7 @@ struct endpoint {
 };
 
 static struct peer peer;
-static struct peer relayed;		/* to @server */
 static struct endpoint own;		/* or that of the other side */
-static struct endpoint server;
 static int listener = -1;
 static int timeout = 5000;
 
@@ -142,18 +140,6 @@ static void run(char **steps, long number)
 	conn_close(&peer.conn);
 }
 
-static void relay(const char *what, long number)
-{
-	now_at = number;
-	now_doing = "relay";
-	begin();
-	memset(&relayed, 0, sizeof(relayed));
-	conn_init(&relayed.conn, connect_out(&server), timeout);
-	relay_run(&peer.conn, &relayed.conn, fill_in(what, number));
-	conn_close(&peer.conn);
-	conn_close(&relayed.conn);
-}
-
 static void crc_main(int argc, char **argv)
 {
 	static uint8_t octets[FPDU_SPACE];
@@ -178,7 +164,6 @@ static const struct {
 } offline[] = {
 	{ "segments", segments_main },
 	{ "decode", decode_main },
-	{ "payloads", payloads_main },
 	{ "crc", crc_main },
 };
 
@@ -206,7 +191,6 @@ static void set_range(const char *text, long *from, long *to)
 int main(int argc, char **argv)
 {
 	long from = -1, to = -1;
-	bool relaying;
 	int option;
 
 	now_doing = "options";
@@ -221,21 +205,13 @@ int main(int argc, char **argv)
 	argv += optind;
 	if (run_offline(argc - optind, argv))
 		return 0;
-	relaying = argc - optind == 6 && !strcmp(argv[0], "relay");
-	if (!relaying && (argc - optind < 3 || (strcmp(argv[0], "connect") &&
-						strcmp(argv[0], "listen"))))
+	if (argc - optind < 3 ||
+	    (strcmp(argv[0], "connect") && strcmp(argv[0], "listen")))
 		misused("connect or listen, ADDRESS PORT STEP...");
 	set_address(&own, argv[1], field_number("port", argv[2], 65535));
-	if (relaying)
-		set_address(&server, argv[3],
-			    field_number("port", argv[4], 65535));
-	if (relaying || !strcmp(argv[0], "listen"))
+	if (!strcmp(argv[0], "listen"))
 		listen_in();
-	for (; from <= to; from++) {
-		if (relaying)
-			relay(argv[5], from);
-		else
-			run(argv + 3, from);
-	}
+	for (; from <= to; from++)
+		run(argv + 3, from);
 	return 0;
 }

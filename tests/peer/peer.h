@@ -145,9 +145,5 @@ void step_run(struct peer *p, char *text);
 /* With captures; they exit on an error. */
 void segments_main(int argc, char **argv);
 void decode_main(int argc, char **argv);
-void payloads_main(int argc, char **argv);
-
-/* Relay both directions, and flip one bit. */
-void relay_run(struct conn *client, struct conn *server, const char *what);
 
 #endif
