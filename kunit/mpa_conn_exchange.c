@@ -246,10 +246,11 @@ static void exchange_fpdus(struct conn_test *t, const struct exchange *e)
 static void exchange(struct conn_test *t)
 {
 	const struct exchange *e = conn_data(t);
-	unsigned long before;
+	unsigned long no_crc, rev0;
 
 	exchange_attach(t, e);
-	before = conn_counter(t, MPA_MIB_NO_CRC);
+	no_crc = conn_counter(t, MPA_MIB_NO_CRC);
+	rev0 = conn_counter(t, MPA_MIB_REV0);
 	if (e->responder)
 		exchange_responder(t, e);
 	else
@@ -260,7 +261,9 @@ static void exchange(struct conn_test *t)
 		return;
 	}
 	exchange_terms(t, e);
-	EXPECT_EQ(t, conn_counter(t, MPA_MIB_NO_CRC), before + !t->crc);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_NO_CRC), no_crc + !t->crc);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_REV0),
+		  rev0 + !min(e->request.rev, e->reply.rev));
 	exchange_fpdus(t, e);
 }
 

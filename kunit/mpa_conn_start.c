@@ -754,11 +754,13 @@ static void start_timeout_reply(struct conn_test *t)
 static void start_rejected(struct conn_test *t)
 {
 	void (*ready)(struct sock *sk);
+	unsigned long before;
 	u32 len;
 
 	conn_pair(t);
 	ready = t->sock[0]->sk->sk_data_ready;
 	conn_begin(t, CONN_INITIATOR, 0);
+	before = conn_counter(t, MPA_MIB_REJECTS_RECEIVED);
 	len = mpa_peer_frame(t->buf, true, PEER_C | PEER_R, 1, t->pool, 30);
 	memcpy(t->buf + len, "why not", 7);
 	conn_write(t, t->buf, len + 7);
@@ -766,6 +768,7 @@ static void start_rejected(struct conn_test *t)
 	ASSERT_EQ(t, t->a.startup.pd_len, 30);
 	EXPECT_EQ(t, memcmp(t->a.pd, t->pool, 30), 0);
 	CONN_COUNT(t, &t->a, EV_ESTABLISHED, 0);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_REJECTS_RECEIVED), before + 1);
 	conn_expect_silence(t);
 	start_given_back(t, ready, "why not", 7);
 	CONN_COUNT(t, &t->a, EV_ENDED, 0);
@@ -775,14 +778,17 @@ static void start_rejected(struct conn_test *t)
 static void start_reject(struct conn_test *t)
 {
 	void (*ready)(struct sock *sk);
+	unsigned long before;
 
 	conn_pair(t);
 	ready = t->sock[0]->sk->sk_data_ready;
 	conn_get_request(t, MPA_F_MARKERS);
+	before = conn_counter(t, MPA_MIB_REJECTS_SENT);
 	ASSERT_EQ(t, mpa_reject(t->a.conn, t->pool, conn_arg(t)), 0);
 	conn_expect_frame(t, true, PEER_M | PEER_C | PEER_R, 1, t->pool,
 			  conn_arg(t));
 	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_REJECTS_SENT), before + 1);
 	conn_expect_silence(t);
 	conn_write(t, "all right", 9);
 	conn_settle(&t->a);
