@@ -387,7 +387,7 @@ role=responder" "the dump"
 
 # A connection is the same one in trace events, and the log has both ends
 traced() {
-	local tracing=/sys/kernel/tracing cookie lines
+	local tracing=/sys/kernel/tracing cookie lines event
 
 	network pair 1500
 	spoil
@@ -396,12 +396,19 @@ traced() {
 	echo >$tracing/trace
 	echo 1 >$tracing/events/mpa/enable
 	listen_in b
-	play "send:${REQ_KEY}40010000" read:20 "send:${FPDU:0:88}deadbeef" pause:1 \
-		>/dev/null
+	play "send:${REQ_KEY}40010000" read:20 "send:$FPDU" "data:$FPDU" \
+		"send:${FPDU:0:88}deadbeef" pause:1 >/dev/null
 	until_events b "established null null null" "ended crc 2 74"
 	echo 0 >$tracing/events/mpa/enable
 	cookie=$(printf %x "$(jq -s '.[0].cookie' "$STATE/events.b")")
 	lines=$(grep "conn=$cookie " $tracing/trace)
+	for event in "state: .* state=startup" "state: .* state=full" \
+		"frame: .* rx flags=0x40 rev=1 pd_len=0" \
+		"frame: .* tx flags=0x40 rev=1 pd_len=0" \
+		"terms: .* rev=1 crc=1 markers_tx=0 markers_rx=0" \
+		"recv: .* ulpdus=1 delivered=48" "sent: .* pos=0 octets=48"; do
+		grep -q "mpa_$event" <<<"$lines" || fail "no $event in: $lines"
+	done
 	like "$lines" "*mpa_terms: conn=$cookie local=$B4:$PORT peer=$A4:* rev=1 *" terms
 	like "$lines" "*mpa_ended: conn=$cookie local=$B4:$PORT peer=$A4:* error=2 *" ended
 	dmesg | tail -n 20 | grep -q "mpa: peer $A4:[0-9]*, local $B4:$PORT: error 2 (crc)" ||
