@@ -101,7 +101,7 @@ static int sock_configure(struct socket *sock,
 		sock_set_reuseaddr(sk);
 	err = sock_bind_dev(sk, params);
 	if (!err && params->setup)
-		err = params->setup(sock, params->ctx);
+		err = min(params->setup(sock, params->ctx), 0);
 	if (!listen)
 		sock_connect_at_once(sk);
 	if (err || local.ss_family == AF_UNSPEC)

@@ -447,6 +447,18 @@ static void connect_setup_fails(struct conn_test *t)
 	EXPECT_EQ(t, t->a.nr_log, 0);
 }
 
+/* A positive value of setup() fails nothing. */
+static void connect_setup_positive(struct conn_test *t)
+{
+	t->helper.setup_err = 1;
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	connect_accept(t);
+	connect_expect_request(t, MPA_REV_1);
+	connect_reply(t, MPA_REV_1);
+	connect_expect_full(t, MPA_REV_1, 2);
+}
+
 /* Private data too long for an enhanced frame, but not for one of Rev 0. */
 static void connect_pd_too_long(struct conn_test *t)
 {
@@ -844,6 +856,8 @@ static const struct conn_row connect_rows[] = {
 	{ "refused the second time", connect_refused, true },
 	{ "refused, namespace reference dropped", connect_net },
 	{ "setup() fails the second time", connect_setup_fails },
+	{ "setup() returns a positive value the second time",
+	  connect_setup_positive },
 	{ "E-08: 509 octets of private data", connect_pd_too_long },
 	{ "parameters of mpa_connect()", connect_bad_params },
 	{ "closed before TCP is connected", connect_close_early },

@@ -299,6 +299,30 @@ static void sock_refused_params(struct conn_test *t)
 	EXPECT_EQ(t, t->helper.done, 0);
 }
 
+/* A positive value of setup() fails neither call. */
+static void sock_setup_positive(struct conn_test *t)
+{
+	struct mpa_sock_params params = sock_params(t, sock_listen(t));
+	struct mpa_connector *connector;
+	struct mpa_listener *listener;
+
+	EXPECT_EQ(t, mpa_listen_close_sync(t->helper.listener), 0);
+	t->helper.listener = NULL;
+	t->helper.setup_err = 1;
+	listener = mpa_listen(&params, sock_accepted);
+	ASSERT_NE(t, PTR_ERR(listener), 1);
+	ASSERT_OK(t, listener);
+	t->helper.listener = listener;
+	params.peer = params.local;
+	params.local.ss_family = AF_UNSPEC;
+	connector = mpa_connect(&params, sock_done);
+	ASSERT_NE(t, PTR_ERR(connector), 1);
+	ASSERT_OK(t, connector);
+	t->helper.connector = connector;
+	conn_expect_done_sock(t, 0);
+	ASSERT_TRUE(t, conn_sock_wait(&t->helper, &t->helper.accepted, 1));
+}
+
 /* A connection attempt is closed: done() comes once, with -ECANCELED. */
 static void sock_cancel(struct conn_test *t)
 {
@@ -501,6 +525,7 @@ static const struct conn_row sock_rows[] = {
 	{ "refused, IPv6", sock_refused, true },
 	{ "address in use", sock_in_use },
 	{ "parameters and setup()", sock_refused_params },
+	{ "setup() returns a positive value", sock_setup_positive },
 	{ "closed while connecting", sock_cancel },
 	{ "with another socket locked", sock_nested },
 	{ "listener closed during accepted()", sock_close_listener },
