@@ -161,12 +161,16 @@ static bool mpa_cm_begin_drain(struct mpa_conn *conn)
  * Refuse the peer's frame by a reset. If it is refused because it is of Rev 0,
  * Appendix C.2 applies: a Responder sends a last Reply, and either role closes
  * gracefully. The Reply is written over the peer's header: it needs no memory.
+ * Not so an Initiator of Rev 2, which that appendix does not know: after its
+ * FIN the local port would be in TIME_WAIT, and mpa_connect() may need it for
+ * the fallback to Rev 1.
  */
 static bool mpa_cm_refuse(struct mpa_conn *conn, enum mpa_reason reason)
 {
 	struct mpa_cm *cm = conn->cm;
 
-	if (reason != MPA_REASON_REVISION || cm->peer.rev != MPA_REV_0)
+	if (reason != MPA_REASON_REVISION || cm->peer.rev != MPA_REV_0 ||
+	    (conn->initiator && conn->local.rev == MPA_REV_2))
 		return mpa_cm_reset(conn, reason);
 	cm->reason = reason;
 	if (!mpa_frame_refuse(&conn->local, &cm->peer, &cm->ours))

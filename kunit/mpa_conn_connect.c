@@ -104,11 +104,31 @@ static void connect_prepare(struct conn_test *t, u8 rev)
 	t->a.hook = connect_hook;
 }
 
+/* A loopback address, with a port that no socket has */
+static struct sockaddr_storage connect_free_port(struct conn_test *t)
+{
+	struct sockaddr_storage addr = {};
+	struct sockaddr_in *sin = (struct sockaddr_in *)&addr;
+	struct socket *sock;
+
+	sin->sin_family = AF_INET;
+	sin->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ASSERT_EQ(t, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+				      IPPROTO_TCP, &sock), 0);
+	EXPECT_EQ(t, kernel_bind(sock, mpa_sockaddr(&addr), sizeof(*sin)), 0);
+	EXPECT_GT(t, kernel_getsockname(sock, (struct sockaddr *)&addr), 0);
+	sock_release(sock);
+	return addr;
+}
+
 static void connect_call(struct conn_test *t, u32 flags)
 {
 	struct mpa_sock_params params = connect_params(t, flags);
-	struct mpa_connector *connector = mpa_connect(&params, connect_done);
+	struct mpa_connector *connector;
 
+	if (t->helper.bound)
+		params.local = connect_free_port(t);
+	connector = mpa_connect(&params, connect_done);
 	ASSERT_OK(t, connector);
 	t->helper.connector = connector;
 }
@@ -306,8 +326,11 @@ static void connect_fallback(struct conn_test *t)
 	conn_reopen(t);
 	before = conn_counter(t, MPA_MIB_FALLBACKS);
 	connect_begin_act(t, conn_data(t));
-	if (t->peer.sock)
+	if (t->peer.sock) {
 		EXPECT_NE(t, mpa_peer_read_end(&t->peer), -EAGAIN);
+		/* A FIN, or our port would never be in TIME_WAIT. */
+		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	}
 	connect_accept(t);
 	connect_expect_request(t, MPA_REV_1);
 	conn_expect_silence(t);
@@ -316,6 +339,13 @@ static void connect_fallback(struct conn_test *t)
 	connect_expect_full(t, MPA_REV_1, 2);
 	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_FALLBACKS), before + 1);
+}
+
+/* The consumer has chosen a local port: the second connection has it, too. */
+static void connect_fallback_port(struct conn_test *t)
+{
+	t->helper.bound = true;
+	connect_fallback(t);
 }
 
 /* No fallback: without the flag, or at errors not typical of a Rev 1 peer */
@@ -812,6 +842,10 @@ static void connect_race(struct conn_test *t)
 	{ title, connect_fallback,					\
 	  .data = &(const struct connect_act){ MPA_F_FALLBACK, __VA_ARGS__ } }
 
+#define FALLBACK_PORT(title, ...)					\
+	{ title, connect_fallback_port,					\
+	  .data = &(const struct connect_act){ MPA_F_FALLBACK, __VA_ARGS__ } }
+
 #define NO_FALLBACK(title, ...)						\
 	{ title, connect_no_fallback,					\
 	  .data = &(const struct connect_act){ __VA_ARGS__ } }
@@ -831,6 +865,9 @@ static const struct conn_row connect_rows[] = {
 	FALLBACK("E-41: Rev 1", MPA_REASON_REVISION, 20, PEER_C, 1),
 	FALLBACK("E-41: Rev 1, R 1", 0, 20, PEER_C | PEER_R, 1),
 	FALLBACK("E-41: Rev 0", MPA_REASON_REVISION, 20, PEER_M | PEER_C, 0),
+	FALLBACK_PORT("E-41: FIN, local port given", MPA_REASON_FIN, 0),
+	FALLBACK_PORT("E-41: Rev 0, local port given",
+		      MPA_REASON_REVISION, 20, PEER_M | PEER_C, 0),
 	FALLBACK("E-41: R 1, without S", 0, 20, PEER_C | PEER_R, 2),
 	{ "E-41: R 1, twice", connect_fallback_rejected },
 	FALLBACK("E-41: silence", MPA_REASON_TIMEOUT, 0),

@@ -140,6 +140,7 @@ struct conn_sock {
 	u32			delay;		/* from @go to close, in us */
 	/* parameters */
 	u32			flags;
+	bool			bound;		/* to a port of the case */
 	struct sockaddr_storage	addr;		/* to connect to */
 	/* operations of a socket, and a copy with one of them replaced */
 	struct proto		*prot;
