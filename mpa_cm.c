@@ -395,7 +395,6 @@ static bool mpa_cm_pd(struct mpa_conn *conn)
 	}
 	if (mpa_frame_enhanced(peer))
 		mpa_frame_read_erd(cm->pd, peer);
-	trace_mpa_frame(conn, false, peer->flags, peer->rev, peer->pd_len);
 	return peer->reply ? mpa_cm_got_reply(conn) : mpa_cm_got_request(conn);
 }
 
@@ -417,6 +416,8 @@ static bool mpa_cm_header(struct mpa_conn *conn)
 	if (err)
 		return mpa_cm_reset(conn, reason);
 
+	trace_mpa_frame(conn, false, cm->peer.flags, cm->peer.rev,
+			cm->peer.pd_len);
 	spin_lock_bh(&conn->lock);
 	conn->peer_rev = cm->peer.rev;
 	spin_unlock_bh(&conn->lock);

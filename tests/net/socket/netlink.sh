@@ -385,7 +385,8 @@ role=responder" "the dump"
 	! ns b mpa-ynl $((cookie + 1)) 2>/dev/null || fail "a higher cookie"
 }
 
-# A connection is the same one in trace events, and the log has both ends
+# A connection is the same one in trace events, and the log has both ends. A frame is
+# there once, also one that is refused by its header.
 traced() {
 	local tracing=/sys/kernel/tracing cookie lines event
 
@@ -399,7 +400,13 @@ traced() {
 	play "send:${REQ_KEY}40010000" read:20 "send:$FPDU" "data:$FPDU" \
 		"send:${FPDU:0:88}deadbeef" pause:1 >/dev/null
 	until_events b "established null null null" "ended crc 2 74"
+	play "send:${REQ_KEY}40030000" pause:1 >/dev/null
+	until_events b "established null null null" "ended crc 2 74" "ended revision 4 71"
 	echo 0 >$tracing/events/mpa/enable
+	same "$(grep -c 'mpa_frame: .* rx flags=0x40 rev=1 pd_len=0' $tracing/trace)" 1 \
+		"trace of the Request"
+	same "$(grep -c 'mpa_frame: .* rx flags=0x40 rev=3 pd_len=0' $tracing/trace)" 1 \
+		"trace of the refused one"
 	cookie=$(printf %x "$(jq -s '.[0].cookie' "$STATE/events.b")")
 	lines=$(grep "conn=$cookie " $tracing/trace)
 	for event in "state: .* state=startup" "state: .* state=full" \
