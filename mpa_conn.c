@@ -702,7 +702,8 @@ EXPORT_SYMBOL_GPL(mpa_hold);
  * @conn: connection; full operation begins on hold
  *
  * RFC 5044 section 7.1.2: the consumer enables receiving when it is ready. No
- * effect if delivery is not on hold.
+ * effect if delivery is not on hold. A call before full operation is for the
+ * hold with which that begins: recv() may then follow established() at once.
  *
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.

@@ -47,6 +47,16 @@ static void recv_held(struct conn_test *t)
 	conn_expect_rx(t, &t->a, 3);
 }
 
+/* mpa_resume() before full operation: that does not begin on hold. */
+static void recv_resumed_early(struct conn_test *t)
+{
+	conn_attach(t, MPA_F_MARKERS);
+	mpa_resume(t->a.conn);
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	conn_peer_send(t, 100);
+	conn_expect_rx(t, &t->a, 1);
+}
+
 /* On hold the window closes; after mpa_resume() all ULPDUs are delivered. */
 static void recv_held_window(struct conn_test *t)
 {
@@ -929,6 +939,7 @@ static void may_send_shutdown(struct conn_test *t)
 static const struct conn_row recv_rows[] = {
 	{ "DD-01 DD-07 OO-04 OO-05: held on entry, hold and resume",
 	  recv_held },
+	{ "mpa_resume() before full operation", recv_resumed_early },
 	{ "RX-13: held, the window closes", recv_held_window },
 	{ "RX-03 RX-09 RX-10 RX-13 RX-14: split after each octet, markers",
 	  recv_split, true, .slow = true },

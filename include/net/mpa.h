@@ -399,7 +399,8 @@ struct mpa_tx {
  *	or any time later; no timer runs.
  * @established: full operation has begun; mpa_get_info() has what was
  *	negotiated. @reply is the peer's Reply (Initiator), else NULL. Delivery
- *	is on hold until mpa_resume(); the consumer can post messages at once.
+ *	is on hold until mpa_resume(), unless that was called before; the
+ *	consumer can post messages at once.
  * @rejected: Initiator: the peer's Reply rejects. @reply may be of a lower
  *	revision than the Request, and without enhanced data; MPA has read
  *	nothing past it. Responder: the Reply of mpa_reject() has been given to
