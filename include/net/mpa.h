@@ -171,7 +171,8 @@ struct mpa_end {
  * @ord: how many simultaneous RDMA Read Requests it issues: up to
  *	%MPA_DEPTH_MAX, or %MPA_DEPTH_ULP
  * @rtr: MPA_RTR_*: the kinds of RTR that it can send (Initiator) or take
- *	(Responder). 0: the client-server model, without an RTR (flag A is 0)
+ *	(Responder). 0: the client-server model, without an RTR (flag A is 0);
+ *	in data of the peer also flag A without any kind
  */
 struct mpa_enhanced {
 	u16	ird;
