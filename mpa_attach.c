@@ -33,7 +33,9 @@ bool mpa_params_ok(const struct mpa_params *params)
  * section 7.1). The previous sk_data_ready() is called until the start, the
  * other previous callbacks until released(). From the start until released()
  * TCP_NODELAY is set, TCP_CORK is not set, and SO_RCVLOWAT is 1, whatever they
- * were before.
+ * were before. IP_RECVERR and IPV6_RECVERR should not be set: with them TCP
+ * reports ICMP errors that it would survive, and the first one ends the
+ * connection.
  *
  * The socket stays the consumer's, but must be neither closed nor used before
  * released(), when it has its callbacks back. Until then, or until TCP closes,

@@ -658,8 +658,9 @@ const char *mpa_reason_name(enum mpa_reason reason);
  * @setup: called before connect or listen, in process context, to set socket
  *	options (priority, TOS, keepalive, buffers, ...); may be NULL. A
  *	negative return value fails the call. It must not change the socket's
- *	callbacks or sk_user_data. A listening socket passes most options on to
- *	the sockets it accepts. With SO_REUSEPORT, sockets that wait to be
+ *	callbacks or sk_user_data, and should not set IP_RECVERR or
+ *	IPV6_RECVERR, see mpa_attach(). A listening socket passes most options
+ *	on to the sockets it accepts. With SO_REUSEPORT, sockets that wait to be
  *	accepted may migrate to other listeners of the group, and from other
  *	listeners to this one.
  * @ctx: context of @setup and of the callbacks
