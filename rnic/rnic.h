@@ -167,7 +167,8 @@ struct rnic_cq {
  * @lock: protects @valid and @waiter
  * @valid: the 1 in @users is there
  * @waiter: number of the QP to kick when @users becomes 0, or 0: its LOCAL_INV
- *	waits for that. No reference, or destroy_qp() would wait for users
+ *	waits for that. No reference, or destroy_qp() would wait for users. The
+ *	LOCAL_INVs of several QPs: U32_MAX, for all of the domain
  * @dying: dereg_mr() has lost its patience: connections that use it end
  * @pd: protection domain
  * @stag: STag with its key

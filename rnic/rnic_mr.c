@@ -22,6 +22,7 @@
 #include "rnic.h"
 
 #define DEREG_TIMEOUT	HZ	/* then connections that hold users end */
+#define MANY_WAITERS	U32_MAX	/* no QP has this number */
 
 static int mr_number(struct rnic_mr *mr, u8 key)
 {
@@ -293,26 +294,46 @@ unlock:
 	return err;
 }
 
+/*
+ * Kick the QP whose LOCAL_INV waits, or, if there are several, each QP of the
+ * domain. May run in softirq, so without the xarray's lock: destroy_qp() frees
+ * a QP after a grace period.
+ */
+static void mr_kick(const struct rnic_mr *mr, u32 waiter)
+{
+	struct rnic_dev *dev = to_rnic(mr->ib.device);
+	unsigned long number;
+	struct rnic_qp *qp;
+
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "no RCU for QPs");
+	if (waiter != MANY_WAITERS) {
+		qp = xa_load(&dev->qps, waiter);
+		if (qp)
+			rnic_sq_kick(qp);
+		return;
+	}
+	xa_for_each(&dev->qps, number, qp)
+		if (qp->ib.pd == mr->pd)
+			rnic_sq_kick(qp);
+}
+
 /* With RCU: the region may be freed once users is 0. */
 static void mr_drop(struct rnic_mr *mr)
 {
 	u32 waiter = 0;
-	struct rnic_qp *qp;
 	unsigned long flags;
 
 	if (!atomic_dec_and_test(&mr->users))
 		return;
+	/* Of two QPs that wait, the first may have registered it again since:
+	 * the other one must look, too.
+	 */
 	spin_lock_irqsave(&mr->lock, flags);
-	/* Nobody waits for a registration that has come since. */
-	if (!mr->valid)
-		swap(waiter, mr->waiter);
+	swap(waiter, mr->waiter);
 	spin_unlock_irqrestore(&mr->lock, flags);
 	wake_up_all(&mr->idle);
-	qp = waiter ? rnic_qp_find(to_rnic(mr->ib.device), waiter) : NULL;
-	if (qp) {
-		rnic_sq_kick(qp);
-		rnic_qp_put(qp);
-	}
+	if (waiter)
+		mr_kick(mr, waiter);
 }
 
 void rnic_mr_put(struct rnic_mr *mr)
@@ -330,6 +351,14 @@ static int mr_end(struct rnic_mr *mr)
 		return atomic_read(&mr->users);
 	WRITE_ONCE(mr->valid, false);
 	return atomic_dec_return(&mr->users);
+}
+
+static void mr_add_waiter(struct rnic_mr *mr, u32 number)
+{
+	lockdep_assert_held(&mr->lock);
+	if (mr->waiter && mr->waiter != number)
+		number = MANY_WAITERS;
+	mr->waiter = number;
 }
 
 /*
@@ -360,7 +389,7 @@ int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 		/* The last user takes the lock, too, and finds the waiter. */
 		err = mr_end(mr) ? -EBUSY : 0;
 		if (err && waiter)
-			mr->waiter = waiter->ib.qp_num;
+			mr_add_waiter(mr, waiter->ib.qp_num);
 	}
 	spin_unlock_irqrestore(&mr->lock, flags);
 	if (!err)

@@ -204,6 +204,46 @@ static void inv_test(struct kunit *test)
 		rk_mr_free(rk, mr);
 }
 
+/*
+ * LOCAL_INVs of some of three QPs wait for a user of the region: when it goes
+ * each of these is kicked, and one that waits alone is the only one.
+ */
+static void waiters_test(struct kunit *test)
+{
+	int waiting = *(const int *)test->param_value, i;
+	struct rnic_kunit *rk = test->priv;
+	struct mpa_conn conn[3] = {};
+	enum rnic_mr_error err;
+	struct rnic_qp *qp[3];
+	struct rnic_mr *user;
+
+	rk_mr(rk, PAGE_SIZE, 1, ALL);
+	user = get(rk, &rk->pd, rk->mr->stag, RW, RK_IOVA, 1, &err);
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	for (i = 0; i < 3; i++) {
+		rk_qp(rk, 4);
+		qp[i] = rk->qp;
+		qp[i]->sq.conn = conn + i;
+	}
+	for (i = 0; i < 2 * waiting; i++)
+		KUNIT_EXPECT_EQ(test, -EBUSY,
+				rnic_mr_invalidate(rk->dev, &rk->pd,
+						   rk->mr->stag, 0,
+						   qp[i % waiting]));
+	rnic_mr_put(user);
+	for (i = 0; i < 3; i++) {
+		if (i < waiting || waiting == 1)
+			KUNIT_EXPECT_EQ(test, i < waiting, conn[i].kicks);
+		qp[i]->sq.conn = NULL;
+	}
+	KUNIT_EXPECT_EQ(test, 0, rk->mr->waiter);
+	for (i = 0; i < 2; i++)
+		rnic_destroy_qp(&qp[i]->ib, NULL);
+}
+
+static const int waiters_rows[] = { 1, 2, 3 };
+KUNIT_ARRAY_PARAM(waiters, waiters_rows, NULL);
+
 /* An STag does not tell what the next one is. */
 static void stag_test(struct kunit *test)
 {
@@ -396,6 +436,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE_PARAM(check_test, check_gen_params),
 	KUNIT_CASE(state_test),
 	KUNIT_CASE_PARAM(inv_test, inv_gen_params),
+	KUNIT_CASE_PARAM(waiters_test, waiters_gen_params),
 	KUNIT_CASE_PARAM(copy_test, copy_gen_params),
 	KUNIT_CASE(gaps_test),
 	KUNIT_CASE(nomem_test),
