@@ -414,6 +414,10 @@ struct rnic_payload {
  * @msn: number that the next message of each queue has
  * @begun: the first ULPDU has been delivered
  * @ooo: ULPDUs passed out of order and not delivered yet, by position
+ * @ahead: position of the last ULPDU that was placed out of order, or 0
+ * @late_from: lowest Tagged Offset of what was copied at Delivery, or copied
+ *	again, and lies before @ahead in the stream
+ * @late_to: past the highest one; 0: there is none
  * @mo: octets of the Send under way that have been placed
  * @busy: @sgl is that of a receive request
  * @status: of that request if the connection ends now
@@ -426,6 +430,9 @@ struct rnic_rx {
 	u32		msn[RDMAP_QUEUES];
 	bool		begun;
 	struct rb_root_cached	ooo;
+	u64		ahead;
+	u64		late_from;
+	u64		late_to;
 	u32		mo;
 	bool		busy;
 	u16		status;

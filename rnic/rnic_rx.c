@@ -83,13 +83,37 @@ static u32 read_error(enum rnic_mr_error err)
 	}
 }
 
-/* Copy the payload to a region that the caller uses and has checked. */
-static void place_tagged(const struct rnic_mr *mr, const struct seg *seg)
+/* True if a segment before it may have been copied over it at Delivery. */
+static bool is_late(const struct rnic_rx *rx, const struct seg *seg)
+{
+	return seg->hdr.to < rx->late_to &&
+	       seg->hdr.to + seg->len > rx->late_from;
+}
+
+static void late_add(struct rnic_rx *rx, const struct seg *seg)
+{
+	u64 from = seg->hdr.to;
+
+	rx->late_from = rx->late_to ? min(rx->late_from, from) : from;
+	rx->late_to = max(rx->late_to, from + seg->len);
+}
+
+/*
+ * Copy the payload to a region that the caller uses and has checked, unless
+ * that was done out of order. Of segments that have octets for one place the
+ * last of the stream prevails, so it is copied again after those before it.
+ */
+static void place_tagged(struct rnic_rx *rx, const struct rnic_mr *mr,
+			 const struct seg *seg)
 {
 	struct rnic_payload from __uninitialized;
 
+	if (seg->placed && !is_late(rx, seg))
+		return;
 	payload_of(seg, &from);
 	rnic_mr_place(mr, seg->hdr.to, &from, seg->len);
+	if (seg->ulpdu->pos < rx->ahead)
+		late_add(rx, seg);
 }
 
 /* End the use of the region of the last Write: others may wait for that. */
@@ -122,8 +146,7 @@ static u32 write_place(struct rnic_qp *qp, const struct seg *seg)
 		if (!rx->mr)
 			return tagged_error(err);
 	}
-	if (!seg->placed)
-		place_tagged(rx->mr, seg);
+	place_tagged(rx, rx->mr, seg);
 	return 0;
 }
 
@@ -181,8 +204,8 @@ static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 		return DDP_ERR_TAGGED_STAG;
 	if (seg->len && seg->hdr.to != sink->laddr + msg->responded)
 		return DDP_ERR_TAGGED_BOUNDS;
-	if (seg->len && !seg->placed)
-		place_tagged(msg->sgl.mr[0], seg);
+	if (seg->len)
+		place_tagged(&qp->rx, msg->sgl.mr[0], seg);
 	msg->responded += seg->len;
 	return seg->hdr.last ? read_done(qp, msg) : 0;
 }
@@ -479,30 +502,48 @@ static bool place_ooo(struct rnic_qp *qp, const struct mpa_ulpdu *ulpdu)
 	case RDMAP_OP_RESPONSE:
 		read = rnic_sq_read_of(qp, seg.hdr.stag, seg.hdr.to, seg.len);
 		if (read)
-			place_tagged(read->sgl.mr[0], &seg);
+			place_tagged(&qp->rx, read->sgl.mr[0], &seg);
 		return read;
 	default:
 		return false;
 	}
 }
 
-/* Nothing is placed before the first FPDU, which may be an RTR. */
+/*
+ * Place what can be placed of a call. Nothing before the first FPDU, which may
+ * be an RTR; nor a ULPDU that was overtaken by one that is placed: that may
+ * have octets for the same place.
+ */
+static void place_batch(struct rnic_qp *qp, const struct mpa_rx *rx,
+			struct rnic_ooo_ulpdu *u)
+{
+	unsigned int i;
+
+	for (i = 0; i < rx->nr && qp->rx.begun; i++) {
+		if (rx->ulpdu[i].pos < qp->rx.ahead)
+			continue;
+		u[i].placed = place_ooo(qp, rx->ulpdu + i);
+		if (u[i].placed) {
+			qp->rx.ahead = rx->ulpdu[i].pos;
+			rnic_count(qp->dev, RNIC_STAT_RX_AHEAD);
+		}
+	}
+	write_end(&qp->rx);
+}
+
 static void recv_ooo(struct rnic_qp *qp, struct mpa_conn *conn,
 		     struct mpa_rx *rx)
 {
-	struct rnic_ooo_ulpdu *u = rnic_ooo_keep(qp, rx);
-	unsigned int i;
+	struct rnic_ooo_ulpdu *u;
 
-	if (!u) {
+	/* All that was placed out of order before is delivered. */
+	if (!rnic_ooo_any(qp))
+		qp->rx.late_to = 0;
+	u = rnic_ooo_keep(qp, rx);
+	if (u)
+		place_batch(qp, rx, u);
+	else
 		rnic_fail(qp, conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
-		return;
-	}
-	for (i = 0; i < rx->nr && qp->rx.begun; i++) {
-		u[i].placed = place_ooo(qp, rx->ulpdu + i);
-		if (u[i].placed)
-			rnic_count(qp->dev, RNIC_STAT_RX_AHEAD);
-	}
-	write_end(&qp->rx);
 }
 
 void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
