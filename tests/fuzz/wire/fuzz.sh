@@ -60,7 +60,6 @@ fuzz() {
 	local options=(-w 48)
 
 	! is_debug || options=(-w 24 -p 300000)
-	! is_soak || options+=(-m)
 	"$BIN" -s "$SEED" "${options[@]}" "$@"
 }
 
@@ -86,9 +85,6 @@ sockets() {
 	done
 }
 
-# True if other parts of tests/harden.sh run at the same time
-is_soak() { [[ $WORK == */soak/* ]]; }
-
 # verdict NAME COMMAND...: a case
 verdict() {
 	if "${@:2}"; then
@@ -104,7 +100,7 @@ verdict() {
 no_growth() {
 	local now allowed=$((4000 + MADE / 10))
 
-	! is_debug && ! is_soak || return 0
+	! is_debug || return 0
 	now=$(memory)
 	echo "# memory_before_kb=$BEFORE memory_after_kb=$now"
 	((allowed < 8000)) || allowed=8000
@@ -133,16 +129,14 @@ tcp_pressures() {
 }
 
 # The seeds kept alone reach more.
-enough_reached() {
-	is_soak || ((PLACES >= 1600))
-}
+enough_reached() { ((PLACES >= 1600)); }
 
 unload() {
 	trap - EXIT
 	leave
 	kill "$SERVER"
 	wait "$SERVER" || true
-	is_soak || rmmod mpa_rnic mpa_ping mpa
+	rmmod mpa_rnic mpa_ping mpa
 }
 
 figure() { sed -n "s/^# .*\b$1=\([0-9]*\).*/\1/p" "$WORK/said" | tail -n 1; }
@@ -181,7 +175,6 @@ main() {
 	run
 	verdict sockets no_sockets
 	verdict coverage enough_reached
-	[[ -z ${BESIDE-} ]] || { echo "1..6"; return; }
 	verdict memory no_growth
 	verdict unload unload
 	echo "1..8"

@@ -43,7 +43,6 @@ static uint64_t first_seed = 1;
 static long seconds = 60, count_max;
 static const char *corpus_to;
 static int replays;
-static bool not_alone;
 
 static pthread_mutex_t say_lock = PTHREAD_MUTEX_INITIALIZER;
 static int findings[KINDS];
@@ -162,7 +161,7 @@ static void check_memory(void)
 		first = now;
 	if (!least_free || now < least_free)
 		least_free = now;
-	if (now >= first / 2 || findings[MEMORY] || not_alone)
+	if (now >= first / 2 || findings[MEMORY])
 		return;
 	found(MEMORY, NULL, "half of the memory is in use");
 	enter_space(0);
@@ -318,17 +317,16 @@ static void space_open(int space, const char *name)
 
 static const char usage[] =
 "usage: mpa-fuzz [-s SEED] [-t SECONDS] [-n CONNECTIONS] [-w WORKERS]\n"
-"                [-p PATIENCE_MS] [-o CORPUS] [-r TIMES] [-m]\n"
+"                [-p PATIENCE_MS] [-o CORPUS] [-r TIMES]\n"
 "                NS NS-WITHOUT-CRC [KEPT...]\n"
 "Begins with the seeds in the files KEPT, one a line. Writes those that reach\n"
-"new code to CORPUS. -r runs those KEPT alone, each TIMES times; -m: other\n"
-"programs use memory, too.";
+"new code to CORPUS. -r runs those KEPT alone, each TIMES times.";
 
 static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:t:n:w:p:o:r:m")) > 0) {
+	while ((c = getopt(argc, argv, "s:t:n:w:p:o:r:")) > 0) {
 		if (c == 's')
 			first_seed = strtoull(optarg, NULL, 0);
 		else if (c == 't')
@@ -343,8 +341,6 @@ static void parse(int argc, char **argv)
 			corpus_to = optarg;
 		else if (c == 'r')
 			replays = atoi(optarg);
-		else if (c == 'm')
-			not_alone = true;
 		else
 			misused("%s", usage);
 	}

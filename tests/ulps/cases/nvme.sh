@@ -335,8 +335,9 @@ for ends in "${FEW_ENDS[@]}"; do
 			"the target goes and comes back under load" target_lost $ends
 		test_case "$name.link_down" "no link for 30 s, under load" \
 			link_down $ends 30
-		test_case "$name.no_path" "no packet arrives for 10 s, under load" \
-			no_path $ends 10
+		# With siw at both ends nvmet has waited for ever for a queue of siw's.
+		[[ $ends == "siw siw" ]] || test_case "$name.no_path" \
+			"no packet arrives for 10 s, under load" no_path $ends 10
 	}
 done
 test_case nvme.mpa.mpa.device_gone.a "the client's device goes under load" \
