@@ -47,9 +47,9 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 
 .PHONY: all modules modules_install install uninstall deb packages demo check \
 	matrix harden fuzz net faults races kcsan dos exit_order life scribble \
-	fuzz-core integrity lint interop ulps ooo bench bench-compare bench-profile \
-	shell coverage mutants htmldocs patches tools tools_install \
-	tools_uninstall clean distclean help need-kdir
+	fuzz-core integrity lint interop ulps ooo bench bench-compare \
+	bench-cpus bench-profile shell coverage mutants htmldocs patches \
+	tools tools_install tools_uninstall clean distclean help need-kdir
 
 all: modules
 
@@ -170,6 +170,9 @@ bench:
 bench-compare:
 	tests/bench/bench.sh --compare '$(BASE)'
 
+bench-cpus:
+	tests/bench/cpus.sh $(CPUS)
+
 bench-profile:
 	tests/bench/bench-profile.py $(if $(LINES),--lines $(LINES)) \
 		$(if $(OF),--of '$(OF)' --again) \
@@ -261,6 +264,7 @@ help:
 	@echo "                      misses as well,"
 	@echo "                      DOC=1 with the documentation's tables and plot"
 	@echo "make bench-compare BASE=COMMIT  rows that cost more than there"
+	@echo "make bench-cpus       MB/s on CPUS=2 processors, by net.mpa.cpus"
 	@echo "make bench-profile ROW=NAME  the instructions of a row by function;"
 	@echo "                      LINES=N lines, OF=FUNCTION inside one, THAN=NAME"
 	@echo "                      the difference to another row"

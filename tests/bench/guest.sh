@@ -3,8 +3,9 @@
 # The part of bench.sh that runs in the guest and counts instructions: each row
 # runs twice; the results are appended to /root/out/rows.
 #
-# usage: guest.sh quick|full [PATTERN...]
+# usage: guest.sh quick|full|cpus [PATTERN...]
 #
+# cpus measures time, in a guest of several processors: see cpus.sh.
 # PATTERN, of the shell, selects rows; without it all rows of the mode run.
 set -euo pipefail
 
@@ -271,6 +272,36 @@ nics() {
 	streams nic 9000 65536 both
 }
 
+# Where the receivers of b run: everything at the senders' CPU, where veth leaves packets;
+# MPA's share on others; or TCP's as well, by RPS.
+place() {
+	local others="1-$(($(nproc) - 1))" mask
+
+	printf -v mask %x $(((1 << $(nproc)) - 2))
+	[[ $1 == rps ]] || mask=0
+	ns b sysctl -qw net.mpa.cpus="$([[ $1 != mpa ]] || echo "$others")"
+	ns b bash -c "echo $mask >/sys/class/net/vb/queues/rx-0/rps_cpus"
+}
+
+cpus() {
+	local conns transport where run name
+
+	network veth 1500
+	for conns in 1 8; do
+		for where in none rps mpa; do
+			place $where
+			for transport in tcp mpa mpa-crc; do
+				name=cpus/$conns/$transport/$where
+				! wanted "$name" || for run in 1 2 3; do
+					bench $transport kind=stream size=65536 conns=$conns \
+						warm=512 messages=4096
+					say "row=$name run=$run$(note messages ns verified)"
+				done
+			done
+		done
+	done
+}
+
 quick() {
 	TRANSPORTS=(tcp mpa mpa-crc mpa-markers tcp-crc tcp-pages)
 	streams veth 1500 65536 both
@@ -313,6 +344,10 @@ main() {
 	modprobe mpa
 	insmod /root/modules/mpa_bench.ko
 	sysctl -qw vm.stat_interval=100000 debug.kprobes-optimization=0
+	if [[ $MODE == cpus ]]; then
+		cpus
+		return
+	fi
 	sleep 60	# until the kernel has calibrated its clocks
 	((${#PATTERNS[@]})) || notices
 	"$MODE"
@@ -324,5 +359,5 @@ main() {
 }
 
 declare -A R=()
-[[ $MODE == quick || $MODE == full ]] || fail "usage: guest.sh quick|full [PATTERN...]"
+[[ $MODE == @(quick|full|cpus) ]] || fail "usage: guest.sh quick|full|cpus [PATTERN...]"
 main

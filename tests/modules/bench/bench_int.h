@@ -52,6 +52,7 @@ struct bench_opts {
  * struct bench_counts - counts of a phase, or the difference of two
  * @messages: messages
  * @insns: instructions
+ * @ns: time
  * @fpdus: FPDUs
  * @calls: calls of tcp_sendmsg_locked(), in the last phase only
  * @segments: segments with payload
@@ -59,6 +60,7 @@ struct bench_opts {
 struct bench_counts {
 	u64	messages;
 	s64	insns;
+	u64	ns;
 	u64	fpdus;
 	u64	calls;
 	u64	segments;

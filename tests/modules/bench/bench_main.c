@@ -99,6 +99,7 @@ static void show(struct seq_file *seq, const struct bench_result *res)
 
 	seq_printf(seq, "messages=%llu\n", counts->messages);
 	seq_printf(seq, "insns=%lld\n", counts->insns);
+	seq_printf(seq, "ns=%llu\n", counts->ns);
 	seq_printf(seq, "fpdus=%llu\n", counts->fpdus);
 	seq_printf(seq, "calls=%llu\n", counts->calls);
 	seq_printf(seq, "segments=%llu\n", counts->segments);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* A run: its phases and their results. */
 #include <linux/delay.h>
+#include <linux/ktime.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
@@ -100,6 +101,7 @@ static void counts_read(struct bench_run *run, struct bench_counts *counts)
 	counts->fpdus = fpdus(run);
 	counts->segments = segments(run);
 	counts->insns = bench_count_insns();
+	counts->ns = ktime_get_ns();
 }
 
 /* Until all is quiet. With it the timer tick is where it always is. */
@@ -153,6 +155,7 @@ static int phase(struct bench_run *run, u32 nr, struct bench_counts *counts)
 	counts_read(run, &after);
 	counts->messages = (u64)nr * run->nr;
 	counts->insns = after.insns - before.insns;
+	counts->ns = after.ns - before.ns;
 	counts->fpdus = after.fpdus - before.fpdus;
 	counts->segments = after.segments - before.segments;
 	return 0;
@@ -206,6 +209,7 @@ static int measure(struct bench_run *run, u32 messages)
 		return err;
 	counts->messages = many.messages - few.messages;
 	counts->insns = many.insns - few.insns;
+	counts->ns = many.ns - few.ns;
 	run->result.verified = verified(run);
 	return 0;
 }
@@ -234,6 +238,7 @@ static int traffic(struct bench_run *run)
 	if (err)
 		return err;
 	counts.insns = res->counts.insns;
+	counts.ns = res->counts.ns;
 	res->counts = counts;
 	res->emss_end = emss(run);
 	res->verified &= verified(run);

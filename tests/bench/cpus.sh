@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# Streams on several CPUs: MB/s with all of a connection on the CPU of the sender, with
+# MPA's receiver on others (net.mpa.cpus), and with TCP's, too (RPS). Time depends on the
+# machine and its load: only ratios of one boot say something, the best of three runs each.
+#
+# usage: cpus.sh [CPUS]
+set -euo pipefail
+. "$(dirname "$0")/../vm/lib.sh"
+
+OUT=$TOP/build/bench-cpus
+
+table() {
+	awk '
+	{
+		split($1, row, "/")
+		split($4, ns, "=")
+		rate = substr($3, 10) * 65536 * 1000 / ns[2]
+		key = row[2] " " row[3]
+		if (!(key in seen))
+			keys[++nr] = key
+		seen[key] = 1
+		if (rate > best[key, row[4]])
+			best[key, row[4]] = rate
+	}
+	END {
+		printf "%-12s %-10s %6s %6s %6s\n", "connections", "transport", "none", "mpa",
+			"rps"
+		for (i = 1; i <= nr; i++) {
+			split(keys[i], of, " ")
+			printf "%-12s %-10s %6.0f %6.0f %6.0f\n", of[1], of[2],
+				best[keys[i], "none"], best[keys[i], "mpa"], best[keys[i], "rps"]
+		}
+	}' "$1"
+}
+
+"$TOP/tests/runner/deps.sh" modules kernel guest
+consumers=$("$TOP/tests/bench/modules.sh" plain)
+mkdir -p "$OUT"
+printf '#!/bin/bash\nexec /root/bench/guest.sh cpus\n' >"$OUT/guest.sh"
+VM_KEEP=$OUT/guest "$VM_DIR/run" --smp "${1:-2}" --mem 1536 --timeout 1800 \
+	--file "$TOP/tests/net/socket:/root/test" --file "$TOP/tests/bench:/root/bench" \
+	--file "$consumers:/root/modules" --get "/root/out:$OUT/out" -- "$OUT/guest.sh"
+table "$OUT/out/rows"
