@@ -4,6 +4,7 @@
  * RFC 5044 section 4.
  */
 #include <kunit/visibility.h>
+#include <linux/align.h>
 #include <linux/bvec.h>
 #include <linux/errno.h>
 #include <linux/math.h>
@@ -733,7 +734,7 @@ static void gather_sum(const struct kvec *kv, const struct kvec *end, u32 head,
 static void gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
 		       const void *from, u32 len, u32 nr)
 {
-	u32 differ = round_up(cut->hdr_len - cut->template->count_at, 8U);
+	u32 differ = ALIGN(cut->hdr_len - cut->template->count_at, 8U);
 	u32 head = MPA_LENGTH_SIZE + cut->hdr_len;
 	u32 size = head + MPA_CRC_SIZE;
 	u8 first[MPA_CUT_HEAD];

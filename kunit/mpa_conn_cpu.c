@@ -4,7 +4,7 @@
 #include <linux/cpumask.h>
 #include "mpa_conn_test.h"
 
-/* Expect that recv() comes on @cpu, once nothing runs or is queued elsewhere. */
+/* Expect recv() on @cpu, once nothing runs or is queued elsewhere. */
 static void cpu_expect(struct conn_test *t, unsigned int cpu)
 {
 	conn_settle(&t->a);

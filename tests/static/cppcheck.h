@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * For cppcheck, which gets none of the kernel's headers: loops that it cannot
- * guess from their looks.
+ * For cppcheck, which gets none of the kernel's headers: loops and attributes
+ * that it cannot guess from their looks.
  */
+#define __uninitialized
 #define list_for_each_entry(p, head, member) \
 	for (p = list_first(head); p; p = list_next(p))
 #define list_for_each_entry_safe(p, n, head, member) \
 	for (p = list_first(head), n = list_next(p); p; p = n)
 #define rbtree_postorder_for_each_entry_safe(p, n, root, member) \
 	for (p = rb_first(root), n = rb_next(p); p; p = n)
+#define for_each_online_cpu(cpu) for (cpu = 0; cpu < nr_cpu_ids; cpu++)
 #define for_each_possible_cpu(cpu) for (cpu = 0; cpu < nr_cpu_ids; cpu++)
 #define skb_queue_walk(queue, skb) \
 	for (skb = skb_first(queue); skb; skb = skb_next(skb))
