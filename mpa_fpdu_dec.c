@@ -403,11 +403,15 @@ int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
 
 	cursor_init(&c, octets);
 	while (n < max && dec->pos < limit) {
-		if (dec->pos < end)
+		flat = 0;
+		if (dec->pos < end) {
 			cursor_next(&c);
-		flat = dec->markers ?
-			flat_run_marked(dec, &c, limit, ulpdu + n, max - n) :
-			flat_run_plain(dec, &c, limit, ulpdu + n, max - n);
+			flat = dec->markers ?
+				flat_run_marked(dec, &c, limit, ulpdu + n,
+						max - n) :
+				flat_run_plain(dec, &c, limit, ulpdu + n,
+					       max - n);
+		}
 		n += flat;
 		if (flat)
 			continue;

@@ -49,8 +49,8 @@
 #include <linux/wait.h>
 
 /*
- * Octets of a ring, one run of pages. RDMA Writes come without leave: a recv() of
- * MPA may place some 100 KB before it tells of the first message among them.
+ * Octets of a ring, one run of pages. RDMA Writes come without leave: a recv()
+ * of MPA may place some 100 KB before it tells of the first message among them.
  */
 #define BENCH_RING	(256 << 10)
 #define BENCH_SIZE_MAX	(64 << 10)	/* octets of a message */
