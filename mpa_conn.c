@@ -60,9 +60,9 @@
  * memory, hence for a new worker, and need no rescuer.
  *
  * Both queues are per CPU: packets are processed where they arrive, or on the
- * CPU of mpa_set_cpu() or net.mpa.cpus.
- * Each has the default max_active; therefore a callback must not wait for
- * another one of its queue, see &struct mpa_ops.
+ * CPU of mpa_set_cpu() or net.mpa.cpus. Each has the default max_active;
+ * therefore a callback must not wait for another one of its queue, see &struct
+ * mpa_ops.
  */
 struct workqueue_struct *mpa_wq;
 struct workqueue_struct *mpa_reclaim_wq;

@@ -403,7 +403,6 @@ int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
 
 	cursor_init(&c, octets);
 	while (n < max && dec->pos < limit) {
-		flat = 0;
 		if (dec->pos < end) {
 			cursor_next(&c);
 			flat = dec->markers ?
@@ -411,10 +410,10 @@ int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
 						max - n) :
 				flat_run_plain(dec, &c, limit, ulpdu + n,
 					       max - n);
+			n += flat;
+			if (flat)
+				continue;
 		}
-		n += flat;
-		if (flat)
-			continue;
 		err = decode_next(dec, &c, end - dec->pos, limit, ulpdu + n);
 		if (err)
 			break;

@@ -325,7 +325,8 @@ static void mr_drop(struct rnic_mr *mr)
 
 	if (!atomic_dec_and_test(&mr->users))
 		return;
-	/* Of two QPs that wait, the first may have registered it again since:
+	/*
+	 * Of two QPs that wait, the first may have registered it again since:
 	 * the other one must look, too.
 	 */
 	spin_lock_irqsave(&mr->lock, flags);
