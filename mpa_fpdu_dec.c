@@ -271,7 +271,10 @@ static bool flat_crc_ok(const u8 *p, u32 size)
 	return mpa_crc_update(MPA_CRC_INIT, p, size) == MPA_CRC_RESIDUE;
 }
 
-/* True if there is a good FPDU at @p; @end is the end of its piece. */
+/*
+ * True if there is a good FPDU at @p; @end is the end of its piece. Gives the
+ * reason if only the CRC is wrong.
+ */
 static __always_inline bool flat_fpdu(struct mpa_dec *dec, const u8 *p,
 				      const u8 *end)
 {
@@ -282,13 +285,17 @@ static __always_inline bool flat_fpdu(struct mpa_dec *dec, const u8 *p,
 		return false;
 	if (!(dec->markers ? flat_marked(dec, p) : flat_plain(dec, p)))
 		return false;
-	return !dec->crc || flat_crc_ok(p, dec->size);
+	if (likely(!dec->crc || flat_crc_ok(p, dec->size)))
+		return true;
+	decode_bad(dec, MPA_REASON_CRC);
+	return false;
 }
 
 /*
  * Decode FPDUs that are whole in one piece, as most are. Stops before one that
- * is not, or is bad, or ends past @limit: decode_fpdu() finds out which. What
- * is known stays in registers, so @markers is a constant.
+ * is not, or is bad, or ends past @limit: decode_fpdu() finds out which. If
+ * only its CRC is wrong, @dec says so already: a peer could have each summed
+ * twice otherwise. What is known stays in registers, so @markers is a constant.
  */
 static __always_inline u32 flat_run(struct mpa_dec *dec, struct cursor *c,
 				    u64 limit, struct mpa_ulpdu *ulpdu,
@@ -299,6 +306,7 @@ static __always_inline u32 flat_run(struct mpa_dec *dec, struct cursor *c,
 	u32 n;
 
 	d.markers = markers;
+	d.reason = 0;
 	for (n = 0; n < max && flat_fpdu(&d, p, end); n++, p += d.size)
 		decode_done(&d, ulpdu++);
 	c->n -= p - c->p;
@@ -306,6 +314,12 @@ static __always_inline u32 flat_run(struct mpa_dec *dec, struct cursor *c,
 	dec->pos = d.pos;
 	dec->frag = d.frag;
 	dec->max_frags = d.max_frags;
+	dec->reason = d.reason;
+	if (unlikely(d.reason)) {
+		dec->nr_frags = 0;
+		dec->len = d.len;
+		dec->size = d.size;
+	}
 	return n;
 }
 
@@ -319,6 +333,14 @@ static noinline u32 flat_run_marked(struct mpa_dec *dec, struct cursor *c,
 				    u64 limit, struct mpa_ulpdu *ulpdu, u32 max)
 {
 	return flat_run(dec, c, limit, ulpdu, max, true);
+}
+
+/* no octet of the next FPDU is there */
+static int decode_none(struct mpa_dec *dec)
+{
+	dec->nr_frags = 0;
+	dec->size = head_size(dec);
+	return -EAGAIN;
 }
 
 /* as mpa_fpdu_decode(), of @avail octets at @c, from which it takes the FPDU */
@@ -369,11 +391,8 @@ int mpa_fpdu_decode(struct mpa_dec *dec, const struct mpa_octets *octets)
 {
 	struct cursor c;
 
-	if (!octets->len) {
-		dec->nr_frags = 0;
-		dec->size = head_size(dec);
-		return -EAGAIN;
-	}
+	if (!octets->len)
+		return decode_none(dec);
 	cursor_init(&c, octets);
 	return decode_fpdu(dec, &c, octets->len);
 }
@@ -402,22 +421,23 @@ int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
 	int err = 0;
 
 	cursor_init(&c, octets);
-	while (n < max && dec->pos < limit) {
-		if (dec->pos < end) {
-			cursor_next(&c);
-			flat = dec->markers ?
-				flat_run_marked(dec, &c, limit, ulpdu + n,
-						max - n) :
-				flat_run_plain(dec, &c, limit, ulpdu + n,
-					       max - n);
-			n += flat;
-			if (flat)
-				continue;
-		}
-		err = decode_next(dec, &c, end - dec->pos, limit, ulpdu + n);
-		if (err)
+	while (!err && n < max && dec->pos < limit) {
+		if (dec->pos == end) {
+			err = decode_none(dec);
 			break;
-		n++;
+		}
+		cursor_next(&c);
+		flat = dec->markers ?
+			flat_run_marked(dec, &c, limit, ulpdu + n, max - n) :
+			flat_run_plain(dec, &c, limit, ulpdu + n, max - n);
+		n += flat;
+		if (dec->reason == MPA_REASON_CRC) {
+			err = -EBADMSG;
+		} else if (!flat) {
+			err = decode_next(dec, &c, end - dec->pos, limit,
+					  ulpdu + n);
+			n += !err;
+		}
 	}
 	*nr = n;
 	return err;
