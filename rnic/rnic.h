@@ -592,6 +592,12 @@ static inline struct rnic_srq *to_srq(struct ib_srq *ib)
 	return container_of(ib, struct rnic_srq, ib);
 }
 
+/* The domain of the regions that receive requests name */
+static inline struct ib_pd *rnic_recv_pd(const struct rnic_qp *qp)
+{
+	return qp->srq ? qp->srq->ib.pd : qp->ib.pd;
+}
+
 /* rnic_verbs.c */
 int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		      struct ib_udata *udata);
@@ -709,7 +715,7 @@ int rnic_mr_register(struct ib_pd *pd, struct ib_mr *ib, u32 key, int access);
 int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 		       int access, struct rnic_qp *waiter);
 enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
-				int access);
+				struct ib_pd *pd, int access);
 bool rnic_sgl_dying(const struct rnic_sgl *sgl);
 void rnic_sgl_put(struct rnic_sgl *sgl);
 void *rnic_sgl_at(const struct rnic_sgl *sgl, struct rnic_at *at, u32 *room);

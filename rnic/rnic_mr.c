@@ -413,7 +413,7 @@ static void mr_end_users(struct rnic_mr *mr)
 
 	xa_lock(&dev->qps);
 	xa_for_each(&dev->qps, number, qp)
-		if (qp->ib.pd == mr->pd)
+		if (qp->ib.pd == mr->pd || rnic_recv_pd(qp) == mr->pd)
 			rnic_sq_look(qp);
 	xa_unlock(&dev->qps);
 }
@@ -563,11 +563,12 @@ static enum rnic_mr_error sgl_add(struct rnic_sgl *sgl, u32 len, int access)
 }
 
 /*
- * Resolve the elements of a work request. The kernel's may have the device's
- * local_dma_lkey: kernel addresses. Returns why not; then nothing is held.
+ * Resolve the elements of a work request, by regions of @pd. The kernel's may
+ * have the device's local_dma_lkey: kernel addresses. Returns why not; then
+ * nothing is held.
  */
 enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
-				int access)
+				struct ib_pd *pd, int access)
 {
 	enum rnic_mr_error err = RNIC_MR_OK;
 	int i;
@@ -581,7 +582,7 @@ enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
 		if (err || !sge->length ||
 		    (qp->kernel && sge->lkey == qp->dev->ib.local_dma_lkey))
 			continue;
-		sgl->mr[i] = rnic_mr_get(qp->dev, qp->ib.pd, sge->lkey, access,
+		sgl->mr[i] = rnic_mr_get(qp->dev, pd, sge->lkey, access,
 					 sge->laddr, sge->length, &err);
 	}
 	if (err) {

@@ -252,7 +252,8 @@ static u32 recv_begin(struct rnic_qp *qp)
 	for (i = 0; i < rqe.num_sge; i++)
 		rx->sgl.sge[i] = rqe.sge[i];
 	rx->sgl.nr = rqe.num_sge;
-	err = rnic_sgl_get(&rx->sgl, qp, IB_ACCESS_LOCAL_WRITE);
+	err = rnic_sgl_get(&rx->sgl, qp, rnic_recv_pd(qp),
+			   IB_ACCESS_LOCAL_WRITE);
 	rx->status = err ? SIW_WC_LOC_PROT_ERR : SIW_WC_WR_FLUSH_ERR;
 	return err ? RDMAP_ERR_LOCAL : 0;
 }

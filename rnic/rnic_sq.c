@@ -121,7 +121,7 @@ static u16 sq_resolve(struct rnic_qp *qp, struct rnic_msg *msg, int access)
 		return SIW_WC_LOC_QP_OP_ERR;
 	memcpy(sgl->sge, wqe->sge, wqe->num_sge * sizeof(*sgl->sge));
 	sgl->nr = wqe->num_sge;
-	err = rnic_sgl_get(sgl, qp, access);
+	err = rnic_sgl_get(sgl, qp, qp->ib.pd, access);
 	if (err == RNIC_MR_LEN)
 		return SIW_WC_LOC_LEN_ERR;
 	return err ? SIW_WC_LOC_PROT_ERR : SIW_WC_SUCCESS;

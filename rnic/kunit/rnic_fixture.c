@@ -285,6 +285,7 @@ void rk_srq(struct rnic_kunit *rk, u32 wr)
 	rk->srq = kunit_kzalloc(rk->test, sizeof(*rk->srq), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(rk->test, rk->srq);
 	rk->srq->ib.device = &rk->dev->ib;
+	rk->srq->ib.pd = &rk->pd;
 	rk->srq->ib.event_handler = rk_async_event;
 	rk->srq->ib.srq_context = rk;
 	KUNIT_ASSERT_EQ(rk->test, 0,

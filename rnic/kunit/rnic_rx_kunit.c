@@ -403,6 +403,57 @@ static void own_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "1", rk_polled(rk));
 }
 
+struct dereg {
+	struct work_struct work;
+	struct rnic_mr *mr;
+};
+
+static void dereg_work(struct work_struct *work)
+{
+	rnic_dereg_mr(&container_of(work, struct dereg, work)->mr->ib, NULL);
+}
+
+/*
+ * Receive requests of an SRQ name regions of its domain. Who deregisters such a
+ * region in the middle of a Send does not wait for the rest of it.
+ */
+static void srq_pd_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct dereg dereg;
+	struct ib_sge sge = { .addr = RK_IOVA, .length = 8 };
+	struct ib_recv_wr wr = { .wr_id = 1, .num_sge = 1 };
+	struct seg seg = { RDMAP_OP_SEND, .msn = 1, .len = 4, .more = true };
+	const struct ib_recv_wr *bad;
+	u8 octets[32];
+	int i;
+
+	rk_srq(rk, 4);
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, IB_ACCESS_LOCAL_WRITE);
+	rk->qp->ib.pd = &rk->other_pd;
+	sge.lkey = rk->mr->stag;
+	wr.sg_list = &sge;
+	rk_up(rk, 1, 1);
+	KUNIT_ASSERT_EQ(test, 0, rnic_post_srq_recv(&rk->srq->ib, &wr, &bad));
+	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
+	KUNIT_EXPECT_FALSE(test, rk->qp->failed);
+	KUNIT_EXPECT_EQ(test, rk->mem[16 + 3], 4);
+	dereg.mr = rk->mr;
+	rk->mr = NULL;
+	INIT_WORK_ONSTACK(&dereg.work, dereg_work);
+	schedule_work(&dereg.work);
+	for (i = 0; i < 500 && !READ_ONCE(rk->qp->sq.look); i++)
+		msleep(10);
+	KUNIT_EXPECT_TRUE(test, rk->qp->sq.look);
+	rk_over(rk);
+	flush_work(&dereg.work);
+	destroy_work_on_stack(&dereg.work);
+	free_pages((unsigned long)rk->mem, get_order(2 * PAGE_SIZE));
+	rk->qp->ib.pd = &rk->pd;
+	KUNIT_EXPECT_STREQ(test, "1f", rk_polled(rk));
+}
+
 /* A receive request with room for more octets than a message can have */
 static void room_test(struct kunit *test)
 {
@@ -699,6 +750,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(wrap_test),
 	KUNIT_CASE(response_wrap_test),
 	KUNIT_CASE(own_test),
+	KUNIT_CASE(srq_pd_test),
 	KUNIT_CASE(room_test),
 	KUNIT_CASE_PARAM(ooo_test, ooo_gen_params),
 	KUNIT_CASE(short_test),
