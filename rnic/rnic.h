@@ -106,6 +106,7 @@ struct rnic_stats {
  * @gid: the hardware address of the netdev
  * @going: it is being unregistered, or moved to another namespace: no QP is
  *	bound any longer
+ * @up: what the last event of the port said; under RTNL
  * @stats: counters
  */
 struct rnic_dev {
@@ -118,6 +119,7 @@ struct rnic_dev {
 	u32			next_ep;
 	union ib_gid		gid;
 	bool			going;
+	bool			up;
 	struct rnic_stats __percpu *stats;
 };
 

@@ -17,6 +17,11 @@
 static LIST_HEAD(devices);
 static DEFINE_SPINLOCK(devices_lock);
 
+static bool port_is_up(const struct net_device *netdev)
+{
+	return netif_running(netdev) && netif_carrier_ok(netdev);
+}
+
 static int rnic_query_port(struct ib_device *ib, u32 port,
 			   struct ib_port_attr *attr)
 {
@@ -38,7 +43,7 @@ static int rnic_query_port(struct ib_device *ib, u32 port,
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->state = IB_PORT_DOWN;
 	attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
-	if (netif_running(netdev) && netif_carrier_ok(netdev)) {
+	if (port_is_up(netdev)) {
 		attr->state = IB_PORT_ACTIVE;
 		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
 	}
@@ -172,6 +177,7 @@ static struct rnic_dev *dev_new(struct net_device *netdev)
 	dev->ib.uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	dev->ib.iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(dev->ib.iw_ifname, netdev->name, sizeof(dev->ib.iw_ifname));
+	dev->up = port_is_up(netdev);
 	ib_set_device_ops(&dev->ib, &rnic_ops);
 	spin_lock(&devices_lock);
 	list_add(&dev->link, &devices);
@@ -203,20 +209,46 @@ static int rnic_newlink(const char *name, struct net_device *netdev)
 	return err;
 }
 
-static void port_event(struct ib_device *ib, enum ib_event_type type)
+/* Under RTNL. The core does it where MPA_PORT_EVENTS says so. */
+static void port_changed(struct rnic_dev *dev, const struct net_device *netdev)
 {
+	bool up = port_is_up(netdev);
 	struct ib_event event = {
-		.device			= ib,
+		.device			= &dev->ib,
 		.element.port_num	= 1,
-		.event			= type,
+		.event			= up ? IB_EVENT_PORT_ACTIVE :
+					       IB_EVENT_PORT_ERR,
 	};
 
+	if (MPA_PORT_EVENTS || up == dev->up)
+		return;
+	dev->up = up;
 	ib_dispatch_event(&event);
 }
 
 static bool is_ours(const struct ib_device *ib)
 {
 	return ib->ops.owner == THIS_MODULE;
+}
+
+static void device_event(struct rnic_dev *dev, unsigned long event,
+			 const struct net_device *netdev)
+{
+	struct ib_device *ib = &dev->ib;
+
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		port_changed(dev, netdev);
+		break;
+	case NETDEV_CHANGENAME:
+		strscpy(ib->iw_ifname, netdev->name, sizeof(ib->iw_ifname));
+		break;
+	case NETDEV_UNREGISTER:
+		ib_unregister_device_queued(ib);
+		break;
+	}
 }
 
 static int netdev_event(struct notifier_block *nb, unsigned long event,
@@ -228,14 +260,8 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	ib = ib_device_get_by_netdev(netdev, RDMA_DRIVER_SIW);
 	if (!ib)
 		return NOTIFY_OK;
-	if (is_ours(ib) && event == NETDEV_UP && !MPA_PORT_EVENTS)
-		port_event(ib, IB_EVENT_PORT_ACTIVE);
-	else if (is_ours(ib) && event == NETDEV_DOWN && !MPA_PORT_EVENTS)
-		port_event(ib, IB_EVENT_PORT_ERR);
-	else if (is_ours(ib) && event == NETDEV_CHANGENAME)
-		strscpy(ib->iw_ifname, netdev->name, sizeof(ib->iw_ifname));
-	else if (is_ours(ib) && event == NETDEV_UNREGISTER)
-		ib_unregister_device_queued(ib);
+	if (is_ours(ib))
+		device_event(to_rnic(ib), event, netdev);
 	ib_device_put(ib);
 	return NOTIFY_OK;
 }

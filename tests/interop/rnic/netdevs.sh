@@ -132,6 +132,35 @@ tools() {
 
 connected() { rdma resource show cm_id link iwa | grep -q 'state CONNECT '; }
 
+# The port's events: 9 is ACTIVE, 10 is ERR.
+WATCH='
+from pyverbs.device import Context
+with Context(name="iwa") as context:
+    print("begun", flush=True)
+    while True:
+        print(context.get_async_event().event_type, flush=True)
+'
+
+port_events() {
+	local watch step side to event want=begun
+
+	devices mpa mpa
+	command ns a python3 -c "$WATCH" >"$STATE/events" &
+	watch=$!
+	until_true 20 grep -q begun "$STATE/events" || fail "no context"
+	# The carrier goes, so that the netdev comes up without one
+	for step in "b down 10" "a down -" "a up -" "b up 9" "a down 10" "a up 9"; do
+		read -r side to event <<<"$step"
+		ip -n "$side" link set "v$side" "$to"
+		[[ $event == - ]] || want+=" $event"
+		sleep 2
+		[[ $(tr '\n' ' ' <"$STATE/events") == "$want " ]] ||
+			fail "$step: $want, and not $(tr '\n' ' ' <"$STATE/events")"
+	done
+	kill $watch
+	passed "port events" - -
+}
+
 # In a: a device that is connected to itself. Python's semaphores are files.
 pyverbs() {
 	devices mpa mpa
@@ -195,6 +224,7 @@ test_case netdev.vlan "a VLAN" over vlan b over
 test_case netdev.bond "a bond" over bond b over
 test_case netdev.loopback "three devices listen to 127.0.0.1, and to ::1" loopback
 test_case tools "rdma, ibv_devices and ibv_devinfo" tools
+test_case port_events "a port's events follow its netdev and carrier" port_events
 if [[ -n ${LONG-} ]]; then
 	test_case ynl.dump "connections, by the kernel's program for any specification" ynl_dump
 	test_case ynl.events "begins and ends of connections, by the same" ynl_events
