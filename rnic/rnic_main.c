@@ -10,6 +10,7 @@
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <net/addrconf.h>
+#include <rdma/rdma_cm.h>
 #include <rdma/rdma_netlink.h>
 
 #include "rnic.h"
@@ -246,6 +247,7 @@ static void device_event(struct rnic_dev *dev, unsigned long event,
 		strscpy(ib->iw_ifname, netdev->name, sizeof(ib->iw_ifname));
 		break;
 	case NETDEV_UNREGISTER:
+		rnic_cm_give_up(dev);
 		ib_unregister_device_queued(ib);
 		break;
 	}
@@ -275,9 +277,10 @@ static int client_add(struct ib_device *ib)
 }
 
 /*
- * A client's remove() is the only call that comes when a device begins to go,
- * or leaves its namespace. The youngest client is called first, rdma_cm's waits
- * for its cm_ids: MODULE_SOFTDEP() has rdma_cm be older.
+ * A client's remove() is the only call that comes when "rdma link delete" has a
+ * device go, or it leaves its namespace. The youngest client is called first.
+ * rdma_cm's waits for its cm_ids: it is older, by rnic_needs. A ULP's may wait,
+ * too: where it can be known earlier that a device goes, attempts end earlier.
  */
 static void client_remove(struct ib_device *ib, void *data)
 {
@@ -346,6 +349,7 @@ static void __exit rnic_exit(void)
 	rdma_link_unregister(&link_ops);
 	unregister_netdevice_notifier(&netdev_nb);
 	while ((dev = first_device())) {
+		rnic_cm_give_up(dev);
 		ib_unregister_device(&dev->ib);
 		put_device(&dev->ib.dev);
 	}
@@ -359,11 +363,16 @@ static void __exit rnic_exit(void)
 	rnic_wq_destroy();
 }
 
+/*
+ * Events and references of cm_ids are given back in functions of iw_cm, below
+ * rdma_cm, also after the last program has closed: a symbol has both stay.
+ */
+static const void *const rnic_needs __used = rdma_reject_msg;
+
 MODULE_AUTHOR("the mpa project");
 MODULE_VERSION("0.1");
 MODULE_DESCRIPTION("iWARP RDMA device on MPA");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_ALIAS_RDMA_LINK("mpa");
-MODULE_SOFTDEP("pre: mpa rdma_cm");
 module_init(rnic_init);
 module_exit(rnic_exit);

@@ -172,7 +172,7 @@ known() {
 
 	grep '/mpa_ping\.ko[.xz]*:.*/mpa\.ko' "$dep" ||
 		fail "modules.dep does not know mpa_ping"
-	grep '/mpa_rnic\.ko[.xz]*:.*/mpa\.ko' "$dep" | grep '/ib_core\.ko' ||
+	grep '/mpa_rnic\.ko[.xz]*:.*/mpa\.ko' "$dep" | grep '/rdma_cm\.ko.*/ib_core\.ko' ||
 		fail "modules.dep does not know mpa_rnic"
 }
 

@@ -131,6 +131,24 @@ device_gone() {
 	unmounted
 }
 
+# The client waits for a host that does not answer: its module is younger than ours, so the
+# core asks it first to let go of the device.
+module_removed() {
+	one_guest
+	wire mpa mpa
+	modprobe rpcrdma
+	ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev va
+	mount.nfs 10.0.0.9:/ /mnt -o proto=rdma,port=20049,vers=4.2 &
+	until_true 10 connects || fail "nothing connects"
+	timeout 10 rmmod mpa_rnic || fail "rmmod: $?"
+	modprobe mpa_rnic
+	kill -9 $! 2>/dev/null
+	until_true 30 gone $! || fail "mount.nfs cannot be killed"
+}
+
+connects() { rdma resource show cm_id link iwa | grep -q 'state CONNECT.*rpcrdma'; }
+gone() { ! kill -0 "$1" 2>/dev/null; }
+
 # start ADDRESS, stop: for conditions.sh and memory.sh
 FILE=/mnt/file VERSION=4.2
 start() {
@@ -170,6 +188,8 @@ for side in a b; do
 	test_case nfs.mpa.mpa.device_gone.$side \
 		"the device of this end goes under load, and comes back" device_gone $side
 done
+test_case nfs.mpa.mpa.module_removed "rmmod does not wait for an attempt to connect" \
+	module_removed
 condition_cases nfs
 test_case nfs.mpa.mpa.loss.v3 "fio, compared: ${WIRE[loss]}" condition_of_v3 loss mpa mpa
 test_case nfs.mpa.mpa.limited "a file and swap of a cgroup that has 48 MB" short
