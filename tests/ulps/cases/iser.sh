@@ -60,7 +60,8 @@ lio() {
 }
 
 # initiator INITIALR2T [SECRET [TRIES]]. libiscsi fails a login if iscsid goes on before
-# the task of the answer that it has got is free; iscsid tries again.
+# the task of the answer that it has got is free; iscsid tries again. LIO waits 15 s for the
+# rest of that login before it takes the next: a shorter timeout here would never meet it.
 initiator() {
 	mkdir -p /etc/iscsi /run/lock/iscsi
 	echo "InitiatorName=$INITIATOR" >/etc/iscsi/initiatorname.iscsi
@@ -72,7 +73,7 @@ initiator() {
 		node.session.iscsi.ImmediateData = Yes
 		node.session.initial_login_retry_max = ${3:-8}
 		node.session.timeo.replacement_timeout = 100
-		node.conn[0].timeo.login_timeout = 10
+		node.conn[0].timeo.login_timeout = 20
 		node.conn[0].timeo.noop_out_interval = $((2 * SLOW))
 		node.conn[0].timeo.noop_out_timeout = $((2 * SLOW))
 		node.session.scan = auto
@@ -87,7 +88,7 @@ found() {
 }
 
 login() {
-	timeout 60 iscsiadm -m node -T "$NAME" -l || fail "no login"
+	timeout 100 iscsiadm -m node -T "$NAME" -l || fail "no login"
 	until_true 20 test -b /dev/sda || fail "no /dev/sda"
 	noted
 }
@@ -260,7 +261,8 @@ for ends in "${FEW_ENDS[@]}"; do
 	# shellcheck disable=SC2086
 	{
 		test_case "$name.no_path" "no packet for 8 s, under load" no_path $ends 8
-		test_case "$name.target_lost" \
+		# siw's target can hang (mpa-storage.rst, Limits)
+		[[ $ends == *siw ]] || test_case "$name.target_lost" \
 			"the target goes and comes back under load" target_lost $ends
 	}
 done
