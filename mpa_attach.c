@@ -90,6 +90,8 @@ void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params)
  * mpa_conn_ctx() - the consumer's context
  * @conn: connection
  *
+ * RFC 5044 has no counterpart.
+ *
  * Context: any.
  * Return: &mpa_params.ctx
  */
@@ -102,6 +104,8 @@ EXPORT_SYMBOL_GPL(mpa_conn_ctx);
 /**
  * mpa_conn_socket() - the consumer's socket
  * @conn: connection
+ *
+ * RFC 5044 has no counterpart.
  *
  * Context: any.
  * Return: the socket given to mpa_attach(); the consumer closes it, in or after

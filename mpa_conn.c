@@ -162,6 +162,8 @@ EXPORT_SYMBOL_GPL(mpa_conn_get);
  * mpa_conn_put() - drop a reference of mpa_conn_get()
  * @conn: connection, which may be freed
  *
+ * RFC 5044 has no counterpart.
+ *
  * Context: any.
  */
 void mpa_conn_put(struct mpa_conn *conn)
@@ -171,9 +173,8 @@ void mpa_conn_put(struct mpa_conn *conn)
 EXPORT_SYMBOL_GPL(mpa_conn_put);
 
 /*
- * For what stands in for the work item. Returns false if that should run: it is
- * running, or has found another runner and not run since. So however often
- * others stand in for it, it comes.
+ * Claim the runner in place of the work item. Returns false if there is one, or
+ * if the work item found one and has not run since: others cannot starve it.
  */
 bool mpa_conn_stand_in(struct mpa_conn *conn)
 {
@@ -224,8 +225,8 @@ void mpa_conn_kick_put(struct mpa_conn *conn)
 EXPORT_SYMBOL_IF_KUNIT(mpa_conn_kick_put);
 
 /*
- * In a callback, with mpa_conn_is_runner(): as mpa_conn_kick(), for what @phase
- * does. There is no other round for it if this one comes to that yet.
+ * In a callback, with mpa_conn_is_runner(). Ask for another round, unless the
+ * current one has not reached @phase yet.
  */
 void mpa_conn_again(struct mpa_conn *conn, enum mpa_phase phase)
 {
@@ -412,6 +413,8 @@ static const char * const mpa_reason_names[] = {
  * mpa_reason_name() - name of a reason
  * @reason: reason
  *
+ * RFC 5044 has no counterpart.
+ *
  * Context: any.
  * Return: a constant string
  */
@@ -510,7 +513,8 @@ void mpa_conn_fail(struct mpa_conn *conn, enum mpa_reason reason, int err)
  *
  * In full operation run() is called at least once after this, see &struct
  * mpa_ops; several calls may have one run() in common. Before full operation
- * run() comes when that begins; afterwards it no longer comes.
+ * run() comes when that begins; afterwards it no longer comes. RFC 5044 has no
+ * counterpart.
  *
  * Context: any, also hard interrupt or interrupts off; takes no lock of MPA,
  * does not sleep. May be called from callbacks.
@@ -598,7 +602,8 @@ static void mpa_conn_end_leaving(struct mpa_conn *conn)
 /**
  * mpa_detach() - take MPA off the socket
  * @conn: connection, in any state; the consumer must not use it afterwards,
- *	except for mpa_rx_put() of batches that it kept, and with a reference as
+ *	except for mpa_conn_ctx() and mpa_conn_socket() until released()
+ *	returns, mpa_rx_put() of batches that it kept, and with a reference as
  *	mpa_conn_get() says
  *
  * After this has returned no callback starts but released(), which is called

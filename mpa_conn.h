@@ -221,7 +221,7 @@ struct mpa_conn_tx {
  * @batches: passed to the consumer in order or out of order, until
  *	mpa_batch_reap() takes them; protected by mpa_conn.lock
  * @ready: batch decoded and not yet passed, or NULL; this and all that follows
- *	is written by the runner only
+ *	but @nomem and @run_here is written by the runner only
  * @dry: TCP had nothing after @ready
  * @nomem: TCP had no memory for a segment, and may not have announced a window
  *	of zero yet; written with the socket lock or slock held
@@ -245,7 +245,7 @@ struct mpa_conn_tx {
  * @owed: octets of batches no longer in @batches, to be consumed from TCP
  * @err: for closed(): 0, or negative errno of the loss
  * @run_here: for sk_data_ready(): stands in for the work item. Returns false if
- *	that has to run. NULL unless mpa_allow_softirq() was called
+ *	that has to run. NULL until mpa_allow_softirq() sets it, in any context
  */
 struct mpa_conn_rx {
 	struct list_head	batches;
@@ -348,7 +348,8 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * @done: completed when released() has returned
  * @lock: protects @state, @terms, @peer_rev, the consumer's answer in @cm,
  *	tx.queue, tx.err, rx.batches, what is pinned, what was delivered, and
- *	changes of @mn. Flags that stop callbacks or posts are set under it.
+ *	changes of @mn. Flags that stop callbacks or posts are set under it, but
+ *	for MPA_CONN_ABORT.
  * @cm: startup in progress, or NULL
  * @terms: what was negotiated; constant in MPA_STATE_FULL
  * @peer_rev: revision of the peer's frame

@@ -593,7 +593,8 @@ EXPORT_SYMBOL_GPL(mpa_connect);
  *
  * If done() has not been called and is not about to be, the attempt is
  * cancelled, and done() is called soon, with %-ECANCELED. A socket that done()
- * has passed on, and its connection, are not affected.
+ * has passed on, and its connection, are not affected. RFC 5044 has no
+ * counterpart.
  *
  * Context: any that may take a spinlock with BHs off, also done(). Never
  * waits; mpa_barrier() waits for a done() that has not been called yet.

@@ -166,8 +166,9 @@ static inline u32 mpa_fpdu_exact(u64 pos, u32 room, bool markers)
  * @max: entries there are
  * @frag: memory for octets that are copied: @frag.size octets in all from the
  *	start of @frag.page, those from @frag.offset on are free
- * @refill: puts a fresh, empty piece of at least 16 octets into @frag, keeping
- *	or dropping the reference it had on the old one; 0 or a negative errno
+ * @refill: puts a fresh, empty piece of at least %MPA_REFILL_MIN octets into
+ *	@frag, keeping or dropping the reference it had on the old one; 0 or a
+ *	negative errno
  * @kv: in place of @bv, octets that are gathered: the pieces, in order, which
  *	TCP is to copy
  * @kv_next: first entry of @kv not in use

@@ -282,7 +282,7 @@ static void listener_close(struct mpa_listener *l)
  * After this has returned no accepted() starts. One may still be running;
  * mpa_barrier() waits for it. The address becomes free a little later.
  * Connections that wait to be accepted are reset, those already accepted are
- * not affected.
+ * not affected. RFC 5044 has no counterpart.
  *
  * Context: any that may take a spinlock with BHs off, also accepted() and the
  * callbacks of connections. Never waits.
@@ -299,7 +299,7 @@ EXPORT_SYMBOL_GPL(mpa_listen_close);
  * @listener: the handle; no longer valid afterwards
  *
  * As mpa_listen_close(); returns when no accepted() is running and the address
- * is free.
+ * is free. RFC 5044 has no counterpart.
  *
  * Context: process context, sleeps. Must not be called from accepted(), which
  * would wait for itself: then it warns and does not wait. Nor from any other

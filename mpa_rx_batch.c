@@ -338,7 +338,8 @@ void mpa_batch_pass(struct mpa_batch *b)
  * The octets stay where they are until mpa_rx_put(). Until then the receive
  * window does not open for octets that the call delivers, nor for any after
  * them: a consumer that keeps them while it waits for more may wait forever.
- * ULPDUs passed out of order can be kept until they are delivered.
+ * ULPDUs passed out of order can be kept until they are delivered. RFC 5044 has
+ * no counterpart.
  *
  * Context: in recv(), or any with a reference already held; does not sleep.
  */
@@ -356,7 +357,8 @@ EXPORT_SYMBOL_GPL(mpa_rx_get);
  *
  * After the last one the work item consumes octets that were delivered, in
  * order, which opens the receive window. Allowed after released(), too: then
- * the work item frees the octets, and calls no callback.
+ * the work item frees the octets, and calls no callback. RFC 5044 has no
+ * counterpart.
  *
  * Context: any with interrupts on, also with a spinlock held; takes conn->lock,
  * does not sleep. May be called from callbacks.

@@ -87,7 +87,10 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 	unsigned int memalloc;
 	bool done;
 
-	/* What follows is in vain if there is too much, as in a stream. */
+	/*
+	 * mpa_rx_run_here() refuses more than MPA_SOFTIRQ_OCTETS: leave streams
+	 * to the work item.
+	 */
 	if (news > MPA_SOFTIRQ_OCTETS || work_pending(&conn->work) ||
 	    !mpa_conn_stand_in(conn))
 		return false;

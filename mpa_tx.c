@@ -824,7 +824,7 @@ EXPORT_SYMBOL_GPL(mpa_send_list);
  * @conn: connection in full operation
  * @tx: the message
  *
- * As mpa_send_list() with one message.
+ * As mpa_send_list() with one message (RFC 5044 section 3).
  *
  * Context: as mpa_send_list().
  * Return: 0, %-EINVAL, %-EMSGSIZE, %-ENOTCONN, %-EPIPE, as mpa_send_list()

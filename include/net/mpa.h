@@ -331,12 +331,13 @@ struct mpa_template {
  * sends them, and the peer would find it wrong. A message is handed back
  * exactly once, in the order of posting.
  *
- * %MPA_TX_COPY is for octets that somebody else can change meanwhile: pages of
- * the page cache, memory that an application has registered. Where CRCs are in
- * use, MPA copies the octets of @data, each once, and computes the CRC of the
- * copy: an octet that the peer gets was there at some time after mpa_send(),
- * and the CRC is right. %MPA_TX_ZEROCOPY is ignored then. Without CRCs the flag
- * changes nothing. The memory must stay until the message is handed back.
+ * Set %MPA_TX_COPY if another task can change the octets while MPA has the
+ * message: pages of the page cache, memory that an application has registered.
+ * Where CRCs are in use, MPA copies the octets of @data, each once, and
+ * computes the CRC of the copy: an octet that the peer gets was there at some
+ * time after mpa_send(), and the CRC is right. %MPA_TX_ZEROCOPY is ignored
+ * then. Without CRCs the flag changes nothing. The memory must stay until the
+ * message is handed back.
  *
  * With %MPA_TX_TEMPLATE the message is cut without a call for each ULPDU. @hdr,
  * of at most %MPA_TEMPLATE_HDR octets, is the header of the first ULPDU, but
@@ -540,8 +541,8 @@ enum mpa_state {
  * @initiator: this end sent the Request
  * @markers_tx: this end sends markers
  * @markers_rx: the peer sends markers
- * @emss: effective maximum segment size, in octets; without the room for SACK
- *	blocks, while @mulpdu leaves such room
+ * @emss: octets of a segment that FPDUs may fill: the EMSS less the room now
+ *	left for SACK blocks and AccECN
  * @mulpdu: as mpa_mulpdu()
  * @tx_pos: stream position up to which TCP has taken octets
  * @rx_pos: stream position up to which everything was delivered
