@@ -457,7 +457,7 @@ struct rnic_rx {
  * @ep: endpoint, with a reference; under sq.q.lock
  * @state: under sq.q.lock; INIT, RTS, SQD, ERR, forwards only
  * @kernel: work requests come from the kernel
- * @owner: of a QP of user space: the process
+ * @owner: the process that created it
  * @sig_all: each request of the send queue has a completion
  * @access: of modify_qp(), for query_qp() only: rdma_cm sets 0 for an
  *	Initiator, which a peer may write to all the same

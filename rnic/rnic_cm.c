@@ -4,10 +4,10 @@
  * until released(); and the events that iw_cm gets.
  *
  * An endpoint has a reference for its phase (connecting, or having a
- * connection), one for the QP's pointer, and one for its number, by which iw_cm
- * names a Responder's until it answers. Only the endpoint itself detaches, in
- * closed(), rejected() and run(); other code that wants it to end aborts, or
- * asks run() to leave.
+ * connection), one for the QP's pointer, one for its number, by which iw_cm
+ * names a Responder's until it answers, and one for @watch while that is
+ * queued. Only the endpoint itself detaches, in closed(), rejected() and run();
+ * other code that wants it to end aborts, or asks run() to leave.
  *
  * iw_cm has BUG()s for events out of order: CLOSE before CONNECT_REPLY or
  * ESTABLISHED, and any event after iw_accept or iw_connect has failed.
@@ -60,7 +60,7 @@ struct rnic_listener {
 
 /**
  * struct rnic_ep - an endpoint
- * @refs: of its phase, its QP and its number
+ * @refs: of its phase, its QP, its number and @watch
  * @dev: its device, which is not unregistered before the endpoint is gone
  * @lock: protects @conn, @aborted, @events, @connector, @connected; held when
  *	@watch queues itself again. child_start() sets @conn under the

@@ -2,8 +2,8 @@
 /*
  * Completion queues. User space polls its ring and arms the queue without the
  * kernel, so an entry is written before the flag that makes it valid, and the
- * flags that arm are looked at after that. Of a ring the device reads one
- * thing, the VALID flag of the entry that it is about to write.
+ * flags that arm are looked at after that. Of a ring the device reads nothing
+ * else but the VALID flag of the entry that it is about to write.
  */
 #include <linux/bottom_half.h>
 #include <linux/log2.h>

@@ -2,9 +2,10 @@
 /*
  * Memory regions: STags, what may be done with them, and copies.
  *
- * A region is used by whoever could increment its users from 1 or more, and
- * only then are its key, domain, rights and bounds looked at. Invalidation
- * takes away the 1 that stands for "valid", and is complete when users is 0.
+ * A user of a region increments its users from 1 or more, and then looks at its
+ * key, domain, rights and bounds; at key and domain before that as well, since
+ * an invalidation counts users of other domains, too. Invalidation takes away
+ * the 1 that stands for "valid", and is complete when users is 0.
  * REG_MR changes a region only while users is 0. So no reader sees half of a
  * registration, and after an invalidation nothing is placed.
  *
@@ -442,7 +443,10 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	return 0;
 }
 
-/* May @len octets at @addr be used for @access? By a user. */
+/*
+ * Returns RNIC_MR_OK if @len octets at @addr may be used for @access. The
+ * caller is a user of @mr.
+ */
 enum rnic_mr_error rnic_mr_check(const struct rnic_mr *mr, struct ib_pd *pd,
 				 u32 stag, int access, u64 addr, u64 len)
 {
@@ -517,7 +521,10 @@ static void *gaps_at(const struct rnic_mr *mr, u64 off, u32 *room)
 	return (void *)(uintptr_t)(mr->block[low] + (off - begin[low]));
 }
 
-/* Where the octet at @addr is, and how many follow it there. By a user. */
+/*
+ * Returns where the octet at @addr is, and in *@room how many octets are there
+ * from it on. The caller is a user of @mr.
+ */
 void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *room)
 {
 	u64 off, size;
@@ -535,7 +542,10 @@ void *rnic_mr_at(const struct rnic_mr *mr, u64 addr, u32 *room)
 				   (off & (size - 1)));
 }
 
-/* Copy @len octets to @addr. By a user, within what it was allowed. */
+/*
+ * Copy @len octets to @addr, which rnic_mr_check() has allowed. The caller is a
+ * user of @mr.
+ */
 void rnic_mr_place(const struct rnic_mr *mr, u64 addr,
 		   struct rnic_payload *from, u32 len)
 {

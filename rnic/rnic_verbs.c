@@ -2,13 +2,14 @@
 /*
  * Protection domains and QPs: what the RDMA core calls.
  *
- * A QP has references of its owner, of iw_cm and of its endpoint. destroy_qp
- * refuses further binding and further references of iw_cm. It has the
- * connection leave (rnic_qp_leave()), or aborts it if that is not in full
- * operation yet. Then it drops its own reference and waits for the others. The
- * peer cannot delay that: the device uses no zero copy, so released() waits for
- * nothing. An application can delay its own, see mpa-rnic.rst, "Not yet". The
- * number stays until then: accept_again() finds the QP that iw_cm has by it.
+ * A QP has references of its owner, of iw_cm, of its endpoint, and of its work
+ * items @timeout and @rest while they are queued. destroy_qp refuses further
+ * binding and further references of iw_cm. It has the connection leave
+ * (rnic_qp_leave()), or aborts it if that is not in full operation yet. Then it
+ * drops its own reference and waits for the others. The peer cannot delay that:
+ * the device uses no zero copy, so released() waits for nothing. An application
+ * can delay its own, see mpa-rnic.rst, "Not yet". The number stays until then:
+ * accept_again() finds the QP that iw_cm has by it.
  */
 #include <linux/errno.h>
 #include <linux/pid.h>
