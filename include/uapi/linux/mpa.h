@@ -66,26 +66,31 @@ enum mpa_conn_flag {
  * @MPA_END_REASON_NONE: The consumer detached the connection before it ended.
  * @MPA_END_REASON_FIN: FIN of the peer between two FPDUs, or in startup.
  * @MPA_END_REASON_TRUNCATED: FIN of the peer inside an FPDU.
- * @MPA_END_REASON_RESET: Reset by the peer, or given up by TCP.
+ * @MPA_END_REASON_RESET: Reset by the peer, given up by TCP, or reconnected by
+ *   another user.
  * @MPA_END_REASON_ABORTED: Aborted at this end.
  * @MPA_END_REASON_CRC: A CRC is wrong.
  * @MPA_END_REASON_MARKER: A marker and a ULPDU_Length disagree.
- * @MPA_END_REASON_LENGTH: A ULPDU_Length is out of range.
+ * @MPA_END_REASON_LENGTH: A ULPDU_Length is out of range, or was changed after
+ *   it was read.
  * @MPA_END_REASON_URGENT: TCP urgent data.
  * @MPA_END_REASON_KEY: The first octets are no startup frame.
  * @MPA_END_REASON_ROLE: Both ends are Initiators, or both are Responders.
  * @MPA_END_REASON_REVISION: The revision is not supported, or not accepted.
- * @MPA_END_REASON_PD_LENGTH: More private data than allowed.
+ * @MPA_END_REASON_PD_LENGTH: More private data than allowed, or too little for
+ *   IRD and ORD.
  * @MPA_END_REASON_SHORT_FRAME: FIN inside a startup frame.
  * @MPA_END_REASON_EARLY_OCTETS: Octets after a Request, before its Reply.
- * @MPA_END_REASON_TIMEOUT: No complete startup frame in time.
+ * @MPA_END_REASON_TIMEOUT: No complete startup frame in time, or TCP did not
+ *   take ours.
  * @MPA_END_REASON_STARTUP_OVERFLOW: Too many Responders waited for a Request.
  * @MPA_END_REASON_NO_MEMORY: No memory for a startup frame.
  * @MPA_END_REASON_ENHANCED: Enhanced data is missing, or is where there may be
  *   none.
  * @MPA_END_REASON_IRD: The Responder's ORD exceeds the highest IRD of the
  *   Initiator.
- * @MPA_END_REASON_RTR: The ends have no kind of RTR in common.
+ * @MPA_END_REASON_RTR: The ends have no kind of RTR, or no connection model,
+ *   in common.
  */
 enum mpa_end_reason {
 	MPA_END_REASON_NONE,
