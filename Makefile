@@ -47,7 +47,7 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 
 .PHONY: all modules modules_install install uninstall deb packages demo check \
 	matrix harden fuzz net faults races kcsan dos exit_order life scribble \
-	fuzz-core integrity lint interop ulps ooo bench bench-compare \
+	integrity lint interop ulps ooo bench bench-compare \
 	bench-cpus bench-profile shell coverage mutants htmldocs patches \
 	tools tools_install tools_uninstall clean distclean help need-kdir
 
@@ -184,10 +184,6 @@ shell:
 coverage:
 	tests/mutants/coverage.sh
 
-fuzz-core:
-	tests/fuzz/core/fuzz-core.sh $(if $(MINUTES),--minutes $(MINUTES)) \
-		$(if $(SEED),--seed $(SEED)) $(ONLY)
-
 integrity:
 	tests/core/sweep.sh bits
 
@@ -279,8 +275,6 @@ help:
 	@echo "make lint             clang, analyzers, semantic patches: too slow for"
 	@echo "                      make check; ONLY=JOB one job"
 	@echo "make mutants          tests that the tests notice small breakages"
-	@echo "make fuzz-core        the framing core under libFuzzer; MINUTES=N SEED=S,"
-	@echo "                      ONLY='TARGET...' some targets alone"
 	@echo "make integrity        wrong bits in FPDUs, all patterns, at all places"
 	@echo "make htmldocs         Documentation/ as HTML, in build/htmldocs"
 	@echo "make patches          MPA as patches for a kernel, in build/patches; TREE=DIR its"

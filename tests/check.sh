@@ -186,7 +186,6 @@ run_jobs() {
 	job tools job_tap tools "$TOP/tests/runner/selftest.py"
 	job peer job_tap peer "$TOP/tests/peer/test.sh"
 	job patches job_tap patches "$TOP/tools/patches/patches.sh" ${long:+--build}
-	job fuzz-core job_tap fuzz-core "$TOP/tests/fuzz/core/fuzz-core.sh" --jobs 2
 	if [[ -n $long ]]; then
 		job sweep job_status "sweep.full every offset, length, split and wrong bit" \
 			"$TOP/tests/core/sweep.sh"
@@ -215,7 +214,7 @@ conformance() {
 prepare() {
 	local kernel
 
-	"$TOP/tests/runner/deps.sh" modules kernel guest tools check fuzz-core
+	"$TOP/tests/runner/deps.sh" modules kernel guest tools check
 	rm -rf "$OUT"
 	mkdir -p "$OUT"
 	for kernel in $(flavours); do

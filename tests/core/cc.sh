@@ -11,8 +11,7 @@ shim=$(dirname "$0")
 dir=$1
 shift
 [ -d "$dir" ] || "$shim/headers.sh" "$dir" mpa_crc.c mpa_fpdu*.[ch] mpa_frame.[ch] \
-	mpa_ooo_map.[ch] mpa_wire.h mpa_compat.h include/net/mpa.h \
-	kunit/mpa_ref.[ch] kunit/mpa_*_model.[ch] kunit/mpa_case.h
+	mpa_wire.h mpa_compat.h include/net/mpa.h kunit/mpa_ref.[ch]
 exec "${CC:-gcc}" -std=gnu11 -D_GNU_SOURCE -Wall -I"$dir" -Iinclude -I. -Ikunit \
 	-DMPA_HAVE_CRC32C_LIB -D'EXPORT_SYMBOL_IF_KUNIT(symbol)=struct shim_export' \
 	-include "$shim/shim.h" "$@"

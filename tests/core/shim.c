@@ -12,16 +12,6 @@ void *page_address(const struct page *page)
 	return shim_mem + (page - shim_page) * PAGE_SIZE;
 }
 
-void *memchr_inv(const void *start, int c, size_t bytes)
-{
-	const u8 *p;
-
-	for (p = start; bytes; bytes--, p++)
-		if (*p != (u8)c)
-			return (void *)p;
-	return NULL;
-}
-
 void shim_failed(const char *file, int line, const char *what, const char *fmt,
 		 ...)
 {
@@ -54,29 +44,10 @@ static void crc_init(void)
 				crc_table[0][crc_table[k - 1][i] & 0xff];
 }
 
-/* One look at all of it, the sanitizer's at each octet would take too long. */
-#ifdef __SANITIZE_ADDRESS__
-#define NO_ASAN		__attribute__((__no_sanitize__("address")))
-void *__asan_region_is_poisoned(void *start, size_t size);
-
-static void touch(const void *data, size_t len)
-{
-	const volatile u8 *bad;
-
-	bad = __asan_region_is_poisoned((void *)data, len);
-	if (bad)
-		(void)*bad;
-}
-#else
-#define NO_ASAN
-#define touch(data, len)
-#endif
-
-NO_ASAN u32 crc32c(u32 crc, const void *data, unsigned int len)
+u32 crc32c(u32 crc, const void *data, unsigned int len)
 {
 	const u8 *p = data;
 
-	touch(data, len);
 	if (!crc_table[0][1])
 		crc_init();
 	for (; len >= 8; len -= 8, p += 8) {

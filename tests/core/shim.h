@@ -52,10 +52,6 @@ typedef int64_t s64;
 #define ALIGN_DOWN(x, a) ({ typeof(x) _x = (x); _x - _x % (a); })
 #define DIV_ROUND_UP(x, d) ({ typeof(d) _d = (d); ((x) + _d - 1) / _d; })
 
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#define container_of(p, type, member) \
-	((type *)((char *)(p) - offsetof(type, member)))
-
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define cpu_to_le32(x)	((__le32)(x))
 #define cpu_to_be16(x)	((__be16)__builtin_bswap16(x))
@@ -172,17 +168,7 @@ void iov_iter_revert(struct iov_iter *i, size_t n);
 size_t copy_from_iter(void *to, size_t n, struct iov_iter *i);
 u32 shim_gather(const struct bio_vec *bv, u32 nr, u8 *to);
 
-void *memchr_inv(const void *start, int c, size_t bytes);
-
-#define GFP_KERNEL	0
-#define kvzalloc(size, gfp) calloc(1, size)
-#define kvfree(p)	free(p)
-
-/* of KUnit: an assertion that fails is the end */
-struct kunit {
-	void *priv;
-};
-
+/* An assertion that fails is the end. */
 __printf(4, 5) __attribute__((__noreturn__))
 void shim_failed(const char *file, int line, const char *what, const char *fmt,
 		 ...);
@@ -192,13 +178,5 @@ void shim_failed(const char *file, int line, const char *what, const char *fmt,
 		shim_failed(__FILE__, __LINE__, #condition, fmt,	\
 			    ##__VA_ARGS__);				\
 } while (0)
-#define KUNIT_ASSERT_EQ_MSG(test, left, right, ...) \
-	SHIM_ASSERT((left) == (right), __VA_ARGS__)
-#define KUNIT_ASSERT_LE_MSG(test, left, right, ...) \
-	SHIM_ASSERT((left) <= (right), __VA_ARGS__)
-#define KUNIT_ASSERT_LT_MSG(test, left, right, ...) \
-	SHIM_ASSERT((left) < (right), __VA_ARGS__)
-#define KUNIT_ASSERT_TRUE_MSG(test, condition, ...) \
-	SHIM_ASSERT(condition, __VA_ARGS__)
 
 #endif /* _SHIM_H */

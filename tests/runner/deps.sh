@@ -22,7 +22,6 @@ packages_of() {
 	check) echo sparse cppcheck codespell perl python3 python3-yaml \
 		python3-jsonschema git patch ;;
 	coverage) echo lcov ;;
-	fuzz-core) echo clang llvm libclang-rt-dev libc6-dev ;;
 	htmldocs) echo python3-sphinx linux-source-6.12 perl xz-utils ;;
 	decode) echo python3 tshark gcc libc6-dev bsdextrautils ;;
 	deb) echo build-essential debhelper dh-dkms lintian libmnl-dev ;;

@@ -144,12 +144,11 @@ programs() {
 
 program_cc() { "$CC" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Itests/peer "$@"; }
 
-# and those that have the core in user space; the sanitizers' malloc() does not fail
-core_programs() { find tests/core tests/fuzz/core tests/bench/native -name '*.c'; }
+# and those that have the core in user space
+core_programs() { find tests/core tests/bench/native -name '*.c'; }
 
 core_cc() {
-	tests/core/cc.sh "$OUT/programs.d" -Itests/core -msse4.2 \
-		-Wno-analyzer-possible-null-argument "$@"
+	tests/core/cc.sh "$OUT/programs.d" -Itests/core -msse4.2 "$@"
 }
 
 # analyze COMPILER: the sources of stdin, by both. Memory that a program keeps until
