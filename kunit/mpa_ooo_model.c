@@ -420,11 +420,8 @@ static void ooo_forget_wanted(struct ooo_model *m)
 	m->wanted = 0;
 }
 
-/**
- * ooo_search - pass exactly the FPDUs that can be found after holes
- * @m: the stream; FPDUs in order have been passed
- */
-void ooo_search(struct ooo_model *m)
+/* Pass exactly the FPDUs that can be found after holes. */
+static void ooo_search(struct ooo_model *m)
 {
 	struct mpa_dec dec;
 	u64 last;

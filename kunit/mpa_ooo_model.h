@@ -81,7 +81,6 @@ void ooo_arrive_as(struct ooo_model *m, u32 from, u32 to, const u8 *stream,
 		   bool newer);
 void ooo_arrive(struct ooo_model *m, u32 from, u32 to);
 void ooo_drop(struct ooo_model *m, u32 from);
-void ooo_search(struct ooo_model *m);
 
 void ooo_expect_all(struct ooo_model *m);
 void ooo_expect_verdict(struct ooo_model *m);
