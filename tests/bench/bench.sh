@@ -22,20 +22,17 @@ OUT=$TOP/build/bench
 BASE=$TOP/build/bench-base
 PARTS=$TOP/tests/bench
 
-# part NAME SCRIPT: the output of a script of /root/bench goes to NAME/rows. Between
-# runs only the modules in the guest may differ, so even the script's name is fixed.
+# part NAME: the output of a guest goes to NAME/rows. Between runs only the modules in
+# the guest may differ, so even the script's name is fixed.
 # shellcheck disable=SC2317
 part() {
-	local more=()
-
-	[[ $2 != guest ]] || more=("${nics[@]}")
-	printf '#!/bin/bash\nexec /root/bench/%s.sh %s\n' "$2" "$mode" >"$out/$2.sh"
+	printf '#!/bin/bash\nexec /root/bench/guest.sh %s\n' "$mode" >"$out/guest.sh"
 	VM_KEEP=$out/$1.guest VM_BOOT_TIMEOUT=600 "$VM_DIR/run" --kernel "$flavour" \
 		--icount --mem 1536 --timeout 100000 \
 		--file "$TOP/tests/net/socket:/root/test" --file "$PARTS:/root/bench" \
 		--file "$consumers:/root/modules" --file "$copies:/root/copies" \
-		"${more[@]}" \
-		--get "/root/out:$out/$1" -- "$out/$2.sh"
+		"${nics[@]}" \
+		--get "/root/out:$out/$1" -- "$out/guest.sh"
 }
 
 # Build all files that the guests need
@@ -44,35 +41,26 @@ build() {
 	consumers=$("$PARTS/modules.sh" "$flavour")
 }
 
-# measure OUT LABEL: the guests side by side, for out/rows. Unless mode is quick each
-# is booted twice.
+# measure OUT LABEL: a guest, for out/rows; unless mode is quick a second one beside it.
 measure() {
-	local out=$1 label=$2 name pid pids=() rc=0 names=(count align)
+	local out=$1 label=$2 name pid pids=() rc=0 names=(count)
 
 	mkdir -p "$out"
-	[[ $mode == quick ]] || names+=(count-again align-again)
+	[[ $mode == quick ]] || names+=(again)
 	for name in "${names[@]}"; do
-		progress "$out/$name.log" "$label, $name" \
-			part "$name" "$(script_of "$name")" &
+		progress "$out/$name.log" "$label, $name" part "$name" &
 		pids+=($!)
 	done
 	for pid in "${pids[@]}"; do
 		wait "$pid" || rc=1
 	done
-	cat "$out"/{count,align}/rows >"$out/rows" || true
+	cat "$out/count/rows" >"$out/rows" || true
 	[[ $mode == quick ]] ||
-		sed 's/$/ boot=2/' "$out"/{count,align}-again/rows >>"$out/rows"
+		sed 's/$/ boot=2/' "$out/again/rows" >>"$out/rows"
 	return $rc
 }
 
 not_measured() { die "not measured; the logs are in ${1#"$TOP"/}"; }
-
-script_of() {
-	case $1 in
-	count*) echo guest ;;
-	*) echo align ;;
-	esac
-}
 
 # shellcheck disable=SC2317
 native() { "$PARTS/native.sh" >"$OUT/native.rows"; }

@@ -47,12 +47,3 @@ set style histogram clustered gap 1
 unset key
 plot "markers.dat" using 2:xtic(1) linecolor rgb other, \
 	"" using 0:2:(sprintf("%.2f", $2)) with labels offset 0,0.7
-
-set output "mpa-performance-align.svg"
-set title "Segments that hold whole FPDUs, %"
-set style histogram clustered gap 0
-set yrange [95:101]
-set ytics 95,1,100
-set xtics rotate by 60 right noenhanced font ",8"
-set bmargin 8
-plot "align.dat" using 2:xtic(1) linecolor rgb tx

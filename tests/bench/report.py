@@ -37,7 +37,6 @@ NEEDED = {
               "calls segments emss_start emss_end verified",
     "pingpong": "transport net size rounds insns",
     "memory": "transport conns bytes",
-    "align": "traffic loss slow segments aligned",
     "native": "what size layout ns",
 }
 # Words that identify a row, but for part=
@@ -47,8 +46,7 @@ insns insns_again same boots insn_per_octet tx_insn_per_octet rx_insn_per_octet
 insn_per_fpdu tx_insn_per_fpdu rx_insn_per_fpdu insn_per_message
 tx_insn_per_message rx_insn_per_message fpdus calls segments calls_per_fpdu
 segments_per_fpdu emss_start emss_end verified rounds insn_per_round bytes
-bytes_used traffic loss slow aligned aligned_share begin again again_aligned
-full tight what layout ns ns_again skip""".split()
+bytes_used what layout ns ns_again skip""".split()
 MAIN = {"kind": "stream", "net": "veth", "mtu": 1500, "size": 65536,
         "conns": 1, "part": "both"}
 
@@ -120,8 +118,6 @@ def figures(row, rows):
         return stream_figures(row, tx if row["part"] == "both" else None)
     if row["kind"] == "pingpong":
         return {"insn_per_round": ratio(row["insns"], row["rounds"])}
-    if row["kind"] == "align":
-        return {"aligned_share": ratio(row["aligned"], row["segments"])}
     return {}
 
 
@@ -186,11 +182,6 @@ def ping(ours, theirs, part=None):
         .get("insn_per_round") for transport, who in ((ours, part), (theirs, None))))
 
 
-def aligned(**where):
-    return lambda rows: min((row["aligned_share"] for row in
-                             matching(rows, kind="align", **where)), default=None)
-
-
 def spread(rows):
     """Ratio of the cost of an octet with many and few connections."""
     many = matching(rows, kind="stream", transport="mpa-crc", part="both")
@@ -246,12 +237,6 @@ GOALS = [
     ("rnic_one", "64 B one by one, H1/F1 per message", small("rnic-one", "siw-one"),
      True),
     ("rnic_pingpong", "64 B ping-pong, H/F", ping("rnic", "siw-crc"), True),
-    ("aligned", "aligned segments, no loss", aligned(loss=0, slow=0), True),
-    ("aligned_oneway", "aligned, 1 % loss, one way",
-     aligned(loss=1, slow=0, traffic="oneway"), False),
-    ("aligned_twoway", "aligned, 1 % loss, two ways",
-     aligned(loss=1, slow=0, traffic="twoway"), True),
-    ("aligned_slow", "aligned, slow receiver", aligned(slow=1), False),
     ("conns", "cost per octet with 1, 64, 1024 connections, apart", spread, False),
     ("memory", "memory of an idle connection, octets", memory, True),
 ]
@@ -413,8 +398,7 @@ def named(rows):
     for row in rows:
         ends = [str(row[key]) for key in ("emss_start", "emss_end") if key in row]
         yield {**row, "named": "%s %s" % (row["letter"] or "-", row.get("transport")),
-               "emss": "-".join(dict.fromkeys(ends)),
-               "slowly": "yes" if row.get("slow") else "no"}
+               "emss": "-".join(dict.fromkeys(ends))}
 
 
 def streams(rows, name):
@@ -472,10 +456,6 @@ TABLES = [
     ("memory", "Memory of an idle connection without its socket's",
      lambda rows: matching(rows, kind="memory"),
      "transport:named connections:conns octets_each:bytes again:same boots"),
-    ("align", "Segments that start with an FPDU and hold whole ones",
-     lambda rows: matching(rows, kind="align"),
-     "row traffic loss_%:loss slow:slowly segments aligned_%:aligned_share:% "
-     "again:same boots"),
 ]
 
 
@@ -536,9 +516,6 @@ def write_plot(out, rows):
     data("markers", [(row["size"], row["D/C"]) for row in ratios(rows)
                      if row["D/C"] and (row["net"], row["mtu"], row["conns"]) ==
                      ("veth", 1500, 1)])
-    data("align", [('"%s"' % row["row"].partition("/")[2],
-                    100 * row["aligned_share"])
-                   for row in matching(rows, kind="align")])
     for name in LETTERS:
         data("size-" + name, sorted(
             (row["size"], row["insn_per_message"]) for row in streams(rows, "stream/")
@@ -572,8 +549,6 @@ def price(row):
     """Cost of a row, the better one of two runs (lower is better)."""
     if row["kind"] == "memory":
         return row["bytes"]
-    if row["kind"] == "align":
-        return ratio(row["segments"], row["aligned"])
     return ratio(min(row["insns"], row.get("insns_again", row["insns"])),
                  row["octets" if row["kind"] == "stream" else "rounds"])
 

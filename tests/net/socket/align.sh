@@ -5,16 +5,17 @@
 
 # A frame of 1500 octets to a slot, and room for all that may have to wait
 SMALL=(-s 1600 -B 32768)
+JUMBO=(-s 9100 -B 32768)
 
-# bulk MARKERS OCTETS SERVE-OPTION...: MPA cuts OCTETS into segments; with source=1
-# the other side sends OCTETS at the same time
+# bulk ADDRESS MARKERS OCTETS SERVE-OPTION...: MPA cuts OCTETS into segments; with
+# source=1 the other side sends OCTETS at the same time
 bulk() {
-	local markers=$1 octets=$2 data=(source=1 size=50000)
+	local markers=$2 octets=$3 data=(source=1 size=50000)
 
 	data+=("count=$((octets / 50000))")
 	[[ " $* " != *" source=1 "* ]] || set -- "$@" "${data[@]:1}"
-	serve "markers=$markers" mode=sink "${@:3}"
-	ping_ok "$B4" "markers=$markers" mode=sink "${data[@]}" \
+	serve "markers=$markers" mode=sink "${@:4}"
+	ping_ok "$1" "markers=$markers" mode=sink "${data[@]}" \
 		timeout=$((35 * SLOW))
 	served
 	expect status=0 reason=ok "bytes_rx=$octets"
@@ -42,7 +43,7 @@ cut_trains() {
 		ns "${device%:*}" ethtool -K "${device#*:}" tso on gso on
 	done
 	capture_start r rb wire "${SMALL[@]}"
-	bulk "$markers" $octets
+	bulk "$B4" "$markers" $octets
 	capture_stop wire
 	complete wire "$A4" $octets
 	share 100
@@ -91,23 +92,44 @@ lossy() {
 }
 
 # Both ends send, and loss in one direction shortens segments of the other, which need
-# room for SACK blocks
+# room for SACK blocks: both_with_loss MARKERS [MTU [FAMILY]]
 both_with_loss() {
-	local markers=$1 octets=6000000
+	local mtu=${2-1500} from to frames=("${SMALL[@]}") octets=6000000
+
+	network routed "$mtu"
+	spoil
+	lossy 1
+	from=$A4 to=$B4
+	[[ ${3-} != 6 ]] || from=$A6 to=$B6
+	((mtu == 1500)) || frames=("${JUMBO[@]}")
+	capture_start a va there "${frames[@]}"
+	capture_start b vb back "${frames[@]}"
+	bulk "$to" "$1" $octets source=1
+	expect "bytes_tx=$octets"
+	capture_stop there
+	capture_stop back
+	complete there "$from" $octets
+	((S[again])) || fail "nothing was sent again"
+	share 98
+	complete back "$to" $octets
+	share 98
+}
+
+# ULPDUs that leave room in each segment, too little for another one
+short_with_loss() {
+	local size=1408 count=4000
 
 	network routed 1500
 	spoil
 	lossy 1
-	capture_start a va there "${SMALL[@]}"
-	capture_start b vb back "${SMALL[@]}"
-	bulk "$markers" $octets source=1
-	expect "bytes_tx=$octets"
-	capture_stop there
-	capture_stop back
-	complete there "$A4" $octets
+	capture_start a va wire "${SMALL[@]}"
+	serve mode=sink
+	ping_ok "$B4" mode=sink size=$size count=$count timeout=$((35 * SLOW))
+	served
+	expect ulpdus_rx=$count
+	capture_stop wire
+	complete wire "$A4" $((size * count))
 	((S[again])) || fail "nothing was sent again"
-	share 98
-	complete back "$B4" $octets
 	share 98
 }
 
@@ -122,7 +144,7 @@ accecn() {
 			{ echo "this kernel has no AccECN"; exit 77; }
 	done
 	capture_start r rb wire "${SMALL[@]}"
-	bulk "$1" $octets
+	bulk "$B4" "$1" $octets
 	capture_stop wire
 	has_accecn wire
 	complete wire "$A4" $octets
@@ -149,7 +171,7 @@ slow_receiver() {
 	spoil
 	set_sysctl b "net.ipv4.tcp_rmem=4096 100000 100000"
 	capture_start a va wire "${SMALL[@]}"
-	bulk "$1" $octets lazy=1
+	bulk "$B4" "$1" $octets lazy=1
 	capture_stop wire
 	complete wire "$A4" $octets
 	((S[tight] * 100 > S[segments])) ||
@@ -164,6 +186,9 @@ test_case align.pages "TX-02 TX-15" own_pages
 test_case align.pages.fragments "TX-02 TX-15" few_fragments own_pages
 test_case align.loss "TX-02 TX-11" both_with_loss 0
 test_case align.loss.markers "TX-02 TX-11" both_with_loss 1
+test_case align.loss.jumbo "TX-02 TX-11" both_with_loss 0 9000
+test_case align.loss.ipv6 "TX-02 TX-11" both_with_loss 0 1500 6
+test_case align.loss.1408 "TX-02 TX-11" short_with_loss
 test_case align.accecn "TX-02 TX-15" accecn 0
 test_case align.accecn.markers "TX-02 TX-15" accecn 1
 test_case align.slow-reader "TX-02" slow_receiver 0
