@@ -47,7 +47,7 @@ DEPMOD = [ ! -e $(MODDIR)/modules.order ] || \
 
 .PHONY: all modules modules_install install uninstall deb packages demo check \
 	matrix harden fuzz net faults races kcsan dos exit_order life scribble \
-	integrity lint interop ulps ooo bench bench-compare \
+	integrity lint interop ulps bench bench-compare \
 	bench-cpus bench-profile shell coverage mutants htmldocs patches \
 	tools tools_install tools_uninstall clean distclean help need-kdir
 
@@ -160,9 +160,6 @@ ulps:
 	tests/ulps/ulps.sh $(if $(KERNEL),--kernel $(KERNEL)) $(if $(LONG),--long) \
 		$(if $(MINUTES),--minutes $(MINUTES)) $(ONLY)
 
-ooo:
-	tests/bench/ooo/ooo.sh
-
 bench:
 	tests/bench/bench.sh $(if $(BENCH),--$(BENCH)) $(if $(DOC),--doc) \
 		$(if $(KERNEL),--kernel $(KERNEL))
@@ -259,7 +256,6 @@ help:
 	@echo "                      ONLY='nvme' one of them, ONLY='nvme.*ext4' some cases;"
 	@echo "                      LONG=1 all; MINUTES=N with memory short for so long;"
 	@echo "                      KERNEL=debug+ulps"
-	@echo "make ooo              benefit and cost of passing ULPDUs out of order"
 	@echo "make bench            cost of MPA; BENCH=quick the goals alone, BENCH=recorded"
 	@echo "                      all rows: with both, a goal may be missed that the record"
 	@echo "                      misses as well,"

@@ -27,7 +27,6 @@ packages_of() {
 	deb) echo build-essential debhelper dh-dkms lintian libmnl-dev ;;
 	packages) echo debootstrap debian-archive-keyring kmod binutils xz-utils \
 		qemu-system-x86 busybox-static cpio iproute2 ;;
-	ooo) echo python3 tshark gnuplot-nox ;;
 	rnic) echo gcc libc6-dev libibverbs-dev librdmacm-dev ;;
 	bench) echo python3 git gnuplot-nox ;;
 	matrix) echo apt dpkg debian-archive-keyring cpio util-linux ;;
