@@ -5,7 +5,6 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
-#include "mpa_vectors.h"
 
 static u8 start_count;	/* calls of data_ready() of the previous owner */
 
@@ -483,39 +482,6 @@ static void start_early_decide(struct conn_test *t)
 	conn_expect_over(t);
 }
 
-static bool start_vector_good(struct mpa_consumer *c)
-{
-	return mpa_consumer_count(c, EV_REQUEST) ||
-	       mpa_consumer_count(c, EV_ESTABLISHED) ||
-	       mpa_consumer_count(c, EV_REJECTED);
-}
-
-static void start_vector(struct conn_test *t, const struct mpa_frame_vector *v)
-{
-	conn_begin(t, v->reply ? CONN_INITIATOR : CONN_RESPONDER,
-		   v->strict ? MPA_F_STRICT : 0);
-	mpa_ref_unhex(t->buf, v->wire);
-	conn_write(t, t->buf, v->size);
-	wait_event_timeout(t->a.wait, start_vector_good(&t->a) ||
-			   mpa_consumer_count(&t->a, EV_ENDED), 10 * HZ);
-	EXPECT_EQ_MSG(t, start_vector_good(&t->a), v->valid, "%s", v->desc);
-	EXPECT_EQ_MSG(t, mpa_consumer_count(&t->a, EV_ENDED),
-		      !v->valid, "%s", v->desc);
-	if (!v->valid)
-		EXPECT_EQ_MSG(t, t->a.end.error, MPA_ERR_FRAME, "%s", v->desc);
-}
-
-/* The startup frames of the known-answer vectors, over a socket. */
-static void start_vectors(struct conn_test *t)
-{
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(mpa_frame_vectors); i++) {
-		start_vector(t, &mpa_frame_vectors[i]);
-		conn_reopen(t);
-	}
-}
-
 /* Only @arg octets of the Request arrive. */
 static void start_timeout(struct conn_test *t)
 {
@@ -899,8 +865,6 @@ static const struct conn_row frame_rows[] = {
 		 CONN_RESPONDER, .reason = MPA_REASON_URGENT, .urgent = true),
 	CONN_BAD("CS-26: urgent data instead of a Reply",
 		 CONN_INITIATOR, .reason = MPA_REASON_URGENT, .urgent = true),
-	{ "RF-03 RF-05 RF-12 RF-13 RF-15 RF-17 RF-18 RF-22: vectors",
-	  start_vectors },
 };
 
 CONN_ROWS(frame);
