@@ -151,7 +151,7 @@ compile_lacking() {
 modules_made() {
 	local module want=(mpa/mpa mpa/mpa_ping mpa/mpa_hello mpa/mpa_rnic
 		races/mpa_races bench/mpa_bench bench/mpa_bench_verbs vm_fault/vm_fault
-		exit_order net_isn mpa_cover kunit/mpa_kunit kunit/mpa_rnic_kunit)
+		exit_order mpa_cover kunit/mpa_kunit kunit/mpa_rnic_kunit)
 
 	for module in "${want[@]}"; do
 		[[ -e $1/$module.ko ]] || { echo "error: no $module.ko"; return 1; }

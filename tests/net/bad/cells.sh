@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# The cells: connections under a condition of the matrix, and four of their own; see
+# The cells: connections under a condition of the matrix, and three of their own; see
 # net.sh
 
 # connection SIZE WAY
@@ -9,7 +9,7 @@ connection() {
 
 	DOING="$1 $2"
 	draw
-	echo "$DOING: to $TARGET ooo=$OOO zerocopy=$ZERO_COPY isn=$FIRST"
+	echo "$DOING: to $TARGET ooo=$OOO zerocopy=$ZERO_COPY"
 	rm -f "$LOG.over" "$LOG.met"
 	if [[ $EVENTS ]]; then
 		slow
@@ -42,37 +42,7 @@ matrix_cell() {
 	[[ $(type -t "check_$kind") != function ]] || "check_$kind"
 }
 
-# began_there NUMBER: so many connections of a began at the sequence number set
-began_there() {
-	local used
-
-	used=$(in_a cat $ISN)
-	((used >= $1)) ||
-		fail "sequence numbers of $used connections began where they were to"
-}
-
-# Sequence numbers end at many places in the first octets, one after the other
-wrap_cell() {
-	local turn
-
-	chain
-	both delay 1ms reorder 20%
-	draw
-	begin mode=echo
-	for ((turn = 0; turn < 40; turn++)); do
-		FIRST=$(((1 << 32) - 20 - (turn % 4 ? RANDOM : turn * 64 + 1)))
-		run_ok $PING ping verify=1 size=$LONG mix=$((RANDOM + 1)) \
-			count=20 batch=10
-		expect mismatches=0 ulpdus_rx=20
-		figure compared $((R[bytes_rx] * 2))
-		figure connections 1
-	done
-	end $PING
-	settled
-	began_there 40
-}
-
-# More than 2^32 octets, beginning just before the sequence numbers wrap
+# More octets than there are sequence numbers
 long-stream_cell() {
 	local count=67000 mode="echo" options=(verify=1)
 	declare -A K=()
@@ -83,7 +53,6 @@ long-stream_cell() {
 	set_up
 	[[ $WAY == two ]] || mode=sink options=()
 	PATIENCE=3000
-	FIRST=$(((1 << 32) - 1 - RANDOM))
 	tell a $PING nothing "$(want_crc)" serve "port=$PORT" \
 		"mode=$mode" "markers=$MARKERS" || fail "serve"
 	run_ok $PING ping "mode=$mode" "${options[@]}" size=$LONG batch=8 \
@@ -97,7 +66,6 @@ long-stream_cell() {
 	counters a
 	same "${K[MpaTxUlpdus]} ${K[MpaTxCanceled]}" "${K[MpaRxUlpdus]} 0" \
 		"ULPDUs sent, and taken back"
-	began_there 1
 }
 
 # The network drops everything: TCP gives up after its own timeout, and MPA hands all
