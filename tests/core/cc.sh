@@ -10,7 +10,7 @@ set -eu
 shim=$(dirname "$0")
 dir=$1
 shift
-[ -d "$dir" ] || "$shim/headers.sh" "$dir" mpa_crc.c mpa_fpdu*.[ch] mpa_frame.[ch] \
+[ -d "$dir" ] || "$shim/headers.sh" "$dir" mpa_crc.c mpa_fpdu*.[ch] \
 	mpa_wire.h mpa_compat.h include/net/mpa.h kunit/mpa_ref.[ch]
 exec "${CC:-gcc}" -std=gnu11 -D_GNU_SOURCE -Wall -I"$dir" -Iinclude -I. -Ikunit \
 	-DMPA_HAVE_CRC32C_LIB -D'EXPORT_SYMBOL_IF_KUNIT(symbol)=struct shim_export' \

@@ -59,7 +59,6 @@ typedef int64_t s64;
 #define cpu_to_le32(x)	((__le32)__builtin_bswap32(x))
 #define cpu_to_be16(x)	((__be16)(x))
 #endif
-#define be16_to_cpu(x)	cpu_to_be16(x)
 
 static inline u16 get_unaligned_be16(const void *p)
 {

@@ -94,8 +94,9 @@ lossy() {
 # Both ends send, and loss in one direction shortens segments of the other, which need
 # room for SACK blocks: both_with_loss MARKERS [MTU [FAMILY]]
 both_with_loss() {
-	local mtu=${2-1500} from to frames=("${SMALL[@]}") octets=6000000
+	local mtu=${2-1500} from to frames=("${SMALL[@]}") octets
 
+	octets=$((mtu * 4000))	# so that some are lost
 	network routed "$mtu"
 	spoil
 	lossy 1
@@ -115,14 +116,16 @@ both_with_loss() {
 	share 98
 }
 
-# ULPDUs that leave room in each segment, too little for another one
+# short_with_loss SIZE MTU: ULPDUs of one length, of which some fill each segment only if
+# MPA lowers the EMSS, and does so again after each hole
 short_with_loss() {
-	local size=1408 count=4000
+	local size=$1 count=4000 frames=("${SMALL[@]}")
 
-	network routed 1500
+	network routed "$2"
 	spoil
 	lossy 1
-	capture_start a va wire "${SMALL[@]}"
+	(($2 == 1500)) || frames=("${JUMBO[@]}")
+	capture_start a va wire "${frames[@]}"
 	serve mode=sink
 	ping_ok "$B4" mode=sink size=$size count=$count timeout=$((35 * SLOW))
 	served
@@ -188,7 +191,9 @@ test_case align.loss "TX-02 TX-11" both_with_loss 0
 test_case align.loss.markers "TX-02 TX-11" both_with_loss 1
 test_case align.loss.jumbo "TX-02 TX-11" both_with_loss 0 9000
 test_case align.loss.ipv6 "TX-02 TX-11" both_with_loss 0 1500 6
-test_case align.loss.1408 "TX-02 TX-11" short_with_loss
+test_case align.loss.1408 "TX-02 TX-11" short_with_loss 1408 1500
+test_case align.loss.4096 "TX-02 TX-11" short_with_loss 4096 9000
 test_case align.accecn "TX-02 TX-15" accecn 0
 test_case align.accecn.markers "TX-02 TX-15" accecn 1
 test_case align.slow-reader "TX-02" slow_receiver 0
+test_case align.slow-reader.markers "TX-02" slow_receiver 1
