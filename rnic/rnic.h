@@ -106,7 +106,7 @@ struct rnic_stats {
  * @gid: the hardware address of the netdev
  * @going: it is being unregistered, or moved to another namespace: no QP is
  *	bound any longer
- * @up: what the last event of the port said; under RTNL
+ * @port_event: the last one given
  * @stats: counters
  */
 struct rnic_dev {
@@ -119,7 +119,7 @@ struct rnic_dev {
 	u32			next_ep;
 	union ib_gid		gid;
 	bool			going;
-	bool			up;
+	enum ib_event_type	port_event;
 	struct rnic_stats __percpu *stats;
 };
 

@@ -15,6 +15,8 @@
 
 #include "rnic.h"
 
+#define NO_EVENT	((enum ib_event_type)-1)	/* of the port, yet */
+
 static LIST_HEAD(devices);
 static DEFINE_SPINLOCK(devices_lock);
 
@@ -178,7 +180,6 @@ static struct rnic_dev *dev_new(struct net_device *netdev)
 	dev->ib.uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	dev->ib.iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(dev->ib.iw_ifname, netdev->name, sizeof(dev->ib.iw_ifname));
-	dev->up = port_is_up(netdev);
 	ib_set_device_ops(&dev->ib, &rnic_ops);
 	spin_lock(&devices_lock);
 	list_add(&dev->link, &devices);
@@ -210,20 +211,27 @@ static int rnic_newlink(const char *name, struct net_device *netdev)
 	return err;
 }
 
-/* Under RTNL. The core does it where MPA_PORT_EVENTS says so. */
+/* Newer cores do, but leave bonds and teams to drivers. */
+static bool core_gives_events(const struct net_device *netdev)
+{
+	return MPA_PORT_EVENTS && !netif_is_lag_master(netdev) &&
+	       !netif_is_lag_port(netdev);
+}
+
+/* Under RTNL */
 static void port_changed(struct rnic_dev *dev, const struct net_device *netdev)
 {
-	bool up = port_is_up(netdev);
 	struct ib_event event = {
 		.device			= &dev->ib,
 		.element.port_num	= 1,
-		.event			= up ? IB_EVENT_PORT_ACTIVE :
-					       IB_EVENT_PORT_ERR,
+		.event			= port_is_up(netdev) ?
+					  IB_EVENT_PORT_ACTIVE :
+					  IB_EVENT_PORT_ERR,
 	};
 
-	if (MPA_PORT_EVENTS || up == dev->up)
+	if (core_gives_events(netdev) || event.event == dev->port_event)
 		return;
-	dev->up = up;
+	dev->port_event = event.event;
 	ib_dispatch_event(&event);
 }
 
@@ -271,8 +279,11 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 /* It is new, or has come to another namespace. */
 static int client_add(struct ib_device *ib)
 {
-	if (is_ours(ib))
-		WRITE_ONCE(to_rnic(ib)->going, false);
+	if (!is_ours(ib))
+		return 0;
+	/* Of its netdev's changes until now it has not heard. */
+	to_rnic(ib)->port_event = NO_EVENT;
+	WRITE_ONCE(to_rnic(ib)->going, false);
 	return 0;
 }
 

@@ -141,6 +141,9 @@ with Context(name="iwa") as context:
         print(context.get_async_event().event_type, flush=True)
 '
 
+# events WANTED: these, and no other
+events() { [[ $(tr '\n' ' ' <"$STATE/events") == "$1 " ]]; }
+
 port_events() {
 	local watch step side to event want=begun
 
@@ -152,9 +155,12 @@ port_events() {
 	for step in "b down 10" "a down -" "a up -" "b up 9" "a down 10" "a up 9"; do
 		read -r side to event <<<"$step"
 		ip -n "$side" link set "v$side" "$to"
-		[[ $event == - ]] || want+=" $event"
-		sleep 2
-		[[ $(tr '\n' ' ' <"$STATE/events") == "$want " ]] ||
+		if [[ $event == - ]]; then
+			sleep 2
+		else
+			want+=" $event"
+		fi
+		until_true 20 events "$want" ||
 			fail "$step: $want, and not $(tr '\n' ' ' <"$STATE/events")"
 	done
 	kill $watch

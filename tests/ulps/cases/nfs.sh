@@ -140,7 +140,7 @@ module_removed() {
 	ip neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev va
 	mount.nfs 10.0.0.9:/ /mnt -o proto=rdma,port=20049,vers=4.2 &
 	until_true 10 connects || fail "nothing connects"
-	timeout 10 rmmod mpa_rnic || fail "rmmod: $?"
+	timeout $((10 * SLOW)) rmmod mpa_rnic || fail "rmmod: $?"
 	modprobe mpa_rnic
 	kill -9 $! 2>/dev/null
 	until_true 30 gone $! || fail "mount.nfs cannot be killed"
