@@ -164,6 +164,8 @@ static u32 take_rtr_response(struct rnic_qp *qp, const struct seg *seg)
 	if (seg->len || !seg->hdr.last)
 		return DDP_ERR_TAGGED_BOUNDS;
 	qp->rtr_read = false;
+	if (qp->sq.waiting)
+		rnic_sq_kick(qp);	/* run() does not follow in softirq */
 	return 0;
 }
 

@@ -146,7 +146,10 @@ static enum start sq_start_send(struct rnic_qp *qp, struct rnic_msg *msg,
 	return START_SENT;
 }
 
-/* A Read has one sink at most, which has an STag. */
+/*
+ * A Read has one sink at most, which has an STag. An RTR by RDMA Read takes a
+ * place of the peer's until it is answered (RFC 6581 section 9.1).
+ */
 static enum start sq_start_read(struct rnic_qp *qp, struct rnic_msg *msg,
 				struct list_head *list)
 {
@@ -154,7 +157,7 @@ static enum start sq_start_read(struct rnic_qp *qp, struct rnic_msg *msg,
 
 	if (!qp->ord || msg->wqe.num_sge > 1)
 		return sq_end(msg, SIW_WC_LOC_QP_OP_ERR);
-	if (qp->sq.reads >= qp->ord)
+	if (qp->sq.reads + qp->rtr_read >= qp->ord)
 		return START_WAIT;
 	status = sq_resolve(qp, msg, IB_ACCESS_LOCAL_WRITE);
 	if (!status && msg->sgl.len && !msg->sgl.mr[0]) {

@@ -563,7 +563,7 @@ enum mpa_state {
  * @rtr: Initiator: the one kind of RTR to send as the first ULPDU.
  *	Responder: the kinds of RTR of which the peer's first ULPDU is one,
  *	unless it is a Terminate message. 0: none. An RTR by RDMA Read does not
- *	count against @ird or @ord, which may be 0.
+ *	count against @ird, and is sent if @ord is 0.
  * @theirs: the peer's enhanced data, also where it led to an error
  * @local: address and port of this end
  * @peer: the peer's address and port

@@ -247,6 +247,13 @@ static void rtr_test(struct kunit *test)
 	static const u8 read[46] = { 0x41, 0x41, [9] = 1, [13] = 1, [21] = 1,
 				     [37] = 1 };
 	struct rnic_kunit *rk = test->priv;
+	struct ib_send_wr wr = {
+		.wr_id		= 1,
+		.opcode		= IB_WR_RDMA_READ,
+		.send_flags	= IB_SEND_SIGNALED,
+	};
+	const struct ib_send_wr *bad;
+	unsigned int kicks;
 	u8 octets[64];
 
 	rk_qp(rk, 4);
@@ -259,12 +266,22 @@ static void rtr_test(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, sizeof(read), rk_pull(rk, 64, octets));
 	KUNIT_EXPECT_MEMEQ(test, octets, read, sizeof(read));
 	rk_hand_back(rk, 0);
-	/* Its Response belongs to no request. */
+	/* With ORD 1 a Read waits for its Response, which belongs to no request. */
+	KUNIT_ASSERT_EQ(test, 0, rnic_post_send(&rk->qp->ib, &wr, &bad));
+	rnic_sq_run(rk->qp);
+	KUNIT_EXPECT_EQ(test, 2, rk->conn.posted);
+	kicks = rk->conn.kicks;
 	octets[0] = 0xc1;
 	octets[1] = 0x42;
 	rk_recv(rk, octets, 14);
 	KUNIT_EXPECT_FALSE(test, rk->qp->failed);
 	KUNIT_EXPECT_STREQ(test, "", rk_polled(rk));
+	KUNIT_EXPECT_GT(test, rk->conn.kicks, kicks);
+	rnic_sq_run(rk->qp);
+	KUNIT_EXPECT_EQ(test, 3, rk->conn.posted);
+	rk_hand_back(rk, 0);
+	rk_recv(rk, octets, 14);
+	KUNIT_EXPECT_STREQ(test, "1", rk_polled(rk));
 	rk_recv(rk, octets, 14);
 	KUNIT_EXPECT_TRUE(test, rk->qp->failed);
 }
