@@ -176,7 +176,6 @@ static struct rnic_dev *dev_new(struct net_device *netdev)
 	strscpy(dev->ib.node_desc, "iWARP on MPA", sizeof(dev->ib.node_desc));
 	dev->ib.phys_port_cnt = 1;
 	dev->ib.num_comp_vectors = num_possible_cpus();
-	dev->ib.dev.parent = netdev->dev.parent;
 	dev->ib.uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	dev->ib.iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(dev->ib.iw_ifname, netdev->name, sizeof(dev->ib.iw_ifname));
@@ -203,6 +202,8 @@ static int rnic_newlink(const char *name, struct net_device *netdev)
 	dev = dev_new(netdev);
 	if (!dev)
 		return -ENOMEM;
+	/* So that udev leaves it; a parent would have it named after that. */
+	ib_mark_name_assigned_by_user(&dev->ib);
 	err = ib_device_set_netdev(&dev->ib, netdev, 1);
 	if (!err)
 		err = ib_register_device(&dev->ib, name, NULL);

@@ -157,6 +157,8 @@ wire() {
 		at_b no_siw
 		device iwa "$1" eth0
 		at_b device iwb "$2" eth0
+		[[ $1 != mpa* || ! -e /sys/class/infiniband/iwa/device ]] ||
+			fail "udev would name iwa after its parent"
 		return
 	}
 	ip link add va mtu "${3:-1500}" type veth peer name vb mtu "${3:-1500}"
