@@ -19,6 +19,7 @@
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/nsproxy.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
@@ -230,6 +231,7 @@ static const struct file_operations ping_file_fops = {
  */
 struct payload_file {
 	struct net	*net;
+	struct mutex	lock;	/* two tasks may write at once */
 	struct ping_buf	*buf;
 };
 
@@ -241,6 +243,7 @@ static int payload_open(struct inode *inode, struct file *file)
 	pf = kmalloc(sizeof(*pf), GFP_KERNEL);
 	if (!pf)
 		return err;
+	mutex_init(&pf->lock);
 	pf->buf = ping_buf_alloc();
 	if (!pf->buf)
 		goto free;
@@ -267,6 +270,7 @@ static ssize_t payload_write(struct file *file, const char __user *from,
 
 	if (!len)
 		return 0;
+	guard(mutex)(&pf->lock);
 	to = ping_buf_tail(pf->buf, &room);
 	if (IS_ERR(to))
 		return PTR_ERR(to);

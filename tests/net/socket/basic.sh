@@ -92,6 +92,18 @@ sending_option() {
 	expect ulpdus_tx=10 ulpdus_rx=10 bytes_rx=300000
 }
 
+# Two tasks write to one open file.
+payload_twice() {
+	network pair 1500
+	ns a bash -c "{ head -c 2097152 /dev/zero & head -c 2097152 /dev/zero; wait; } \
+		>$PING/payload" ||
+		fail "not written"
+	serve mode=sink
+	ping_ok "$B4" mode=sink payload=1
+	served
+	expect bytes_rx=4194304
+}
+
 # Mixed lengths in a row; another number gives other lengths
 mixed_lengths() {
 	local octets
@@ -193,6 +205,7 @@ test_case crc.default "CR-03 CR-04 CR-08" crc_default
 test_case send.batch "DD-01 OO-17" sending_option
 test_case send.zerocopy "TX-01 DD-01" sending_option zerocopy=1
 test_case send.mix "DD-01 SZ-05" mixed_lengths
+test_case send.payload "of mpa_ping: two write" payload_twice
 test_case send.tiny-buffer "TX-01 OO-17" tiny_send_buffer
 test_case receive.hold "RX-13 OO-17" hold_delivery
 test_case receive.limit "rx_mem_max of the initial namespace" initial_rx_mem
