@@ -135,7 +135,23 @@ bool conn_fits(const struct conn *conn, const struct filter *filter)
 	       filter->cookie == conn->num[MPA_A_CONN_COOKIE];
 }
 
-/* The address alone, with its interface if it is a link-local one */
+/* A name may have any octet; not each terminal and reader of JSON takes them. */
+static bool plain_name(unsigned int index, char *name)
+{
+	const unsigned char *c = (unsigned char *)name;
+
+	if (!if_indextoname(index, name))
+		return false;
+	for (; *c; c++)
+		if (*c <= ' ' || *c >= 0x7f)
+			return false;
+	return true;
+}
+
+/*
+ * The address alone, with its interface if it is a link-local one: by its number
+ * if the name has octets that are not printable ASCII
+ */
 void conn_address(const struct conn *conn, bool peer, char *to, size_t size)
 {
 	const struct in6_addr *addr = peer ? &conn->peer : &conn->local;
@@ -144,7 +160,7 @@ void conn_address(const struct conn *conn, bool peer, char *to, size_t size)
 
 	if (!conn->family || !inet_ntop(conn->family, addr, text, sizeof(text)))
 		snprintf(to, size, "?");
-	else if (scope && if_indextoname(scope, name))
+	else if (scope && plain_name(scope, name))
 		snprintf(to, size, "%s%%%s", text, name);
 	else if (scope)
 		snprintf(to, size, "%s%%%u", text, scope);

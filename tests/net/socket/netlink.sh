@@ -131,6 +131,9 @@ show_name() {
 	same "$(seen a '.[0].peer_addr')" "\"$address%q\\\"\\\\v\"" "JSON"
 	same "$(seen a '.[0].peer_addr' | jq -r .)" "$address%$name" "the name in JSON"
 	like "$(ns a mpa | tail -n 1)" "*[[]*]:* [[]$address%q\"\\\\v]:$PORT *" "the table"
+	ip -n a link set "$name" name $'q\xff' || fail "ip link"
+	same "$(seen a '.[0].peer_addr')" \
+		"\"$address%$(ns a ip -o link | sed -n 's/^\([0-9]*\): q.*/\1/p')\"" "a name not in UTF-8"
 }
 
 # has_link_local NS DEV: it can be used, too
