@@ -529,6 +529,80 @@ struct rnic_qp {
 	unsigned long		moved_seen;
 };
 
+/* What iw_cm is to get of an endpoint */
+enum rnic_ep_events {
+	RNIC_EVENTS_NONE,	/* no cm_id, or it wants no event */
+	RNIC_EVENTS_OWED,	/* CONNECT_REPLY or ESTABLISHED is due */
+	RNIC_EVENTS_UP,		/* CLOSE is due */
+};
+
+/**
+ * struct rnic_listener - a listening cm_id
+ * @refs: iw_cm's, and one for each endpoint that it has accepted
+ * @cm_id: with a reference
+ * @mpa: MPA's listener, or NULL
+ * @lock: protects @children and @closed
+ * @children: endpoints that iw_cm has not answered
+ * @closed: no more children
+ * @orphans: aborts those that are not answered; has a reference, and the device
+ */
+struct rnic_listener {
+	refcount_t		refs;
+	struct iw_cm_id		*cm_id;
+	struct mpa_listener	*mpa;
+	spinlock_t		lock;	/* protects @children and @closed */
+	struct list_head	children;
+	bool			closed;
+	struct delayed_work	orphans;
+};
+
+/**
+ * struct rnic_ep - an endpoint
+ * @refs: of its phase, its QP, its number and @watch
+ * @dev: its device, which is not unregistered before the endpoint is gone
+ * @lock: protects @conn, @aborted, @events, @connector, @connected; held when
+ *	@watch queues itself again. child_start() sets @conn under the
+ *	listener's lock instead, before any callback can come
+ * @conn: until it is detached
+ * @aborted: rnic_ep_abort() was called, maybe before there was a connection
+ * @events: what iw_cm has been given
+ * @cm_id: with a reference, once connecting or accepted
+ * @qp: with a reference, likewise
+ * @listener: of a Responder, with a reference until the endpoint is freed: an
+ *	answer may meet the end of the connection
+ * @child: in its list
+ * @number: by which iw_cm names it, or 0; with a reference until the end
+ * @requested: iw_cm has its Request; under the listener's lock
+ * @answered: iw_cm has accepted or rejected it
+ * @initiator: it has called iw_connect
+ * @err: how the connection ended
+ * @connector: from the return of mpa_connect() until done() or an abort
+ * @connected: the attempt to connect has ended, or never began
+ * @owner: of an Initiator with a QP of user space: the process
+ * @watch: looks whether @owner dies, until done(); has a reference
+ */
+struct rnic_ep {
+	refcount_t		refs;
+	struct rnic_dev		*dev;
+	spinlock_t		lock;	/* protects what is said above */
+	struct mpa_conn		*conn;
+	bool			aborted;
+	enum rnic_ep_events	events;
+	struct iw_cm_id		*cm_id;
+	struct rnic_qp		*qp;
+	struct rnic_listener	*listener;
+	struct list_head	child;
+	u32			number;
+	bool			requested;
+	bool			answered;
+	bool			initiator;
+	int			err;
+	struct mpa_connector	*connector;
+	bool			connected;
+	struct pid		*owner;
+	struct delayed_work	watch;
+};
+
 static inline struct rnic_dev *to_rnic(struct ib_device *ib)
 {
 	return container_of(ib, struct rnic_dev, ib);
@@ -778,12 +852,30 @@ void rnic_terminated(struct rnic_qp *qp, struct mpa_conn *conn, u32 err);
 int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
 int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 len);
+void rnic_cm_give_up(struct rnic_dev *dev);
+
+/* rnic_listen.c */
 int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog);
 int rnic_iw_destroy_listen(struct iw_cm_id *cm_id);
-void rnic_cm_give_up(struct rnic_dev *dev);
-struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
-void rnic_ep_abort(struct rnic_ep *ep);
+
+/* rnic_ep.c */
+struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator);
 void rnic_ep_get(struct rnic_ep *ep);
 void rnic_ep_put(struct rnic_ep *ep);
+void rnic_ep_abort(struct rnic_ep *ep);
+struct mpa_connector *rnic_ep_spent_connector(struct rnic_ep *ep);
+void rnic_ep_watch_begin(struct rnic_ep *ep);
+void rnic_ep_attempt_over(struct rnic_ep *ep);
+struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
+struct rnic_qp *rnic_ep_bind(struct rnic_ep *ep,
+			     const struct iw_cm_conn_param *param);
+void rnic_ep_unbind(struct rnic_ep *ep, struct rnic_qp *qp);
+void rnic_ep_over(struct rnic_ep *ep);
+void rnic_ep_params(struct mpa_params *params, struct rnic_ep *ep,
+		    struct net *net, u32 ird, u32 ord);
+void rnic_sock_set_tos(struct sock *sk, const struct iw_cm_id *cm_id);
+void rnic_child_del(struct rnic_ep *ep);
+void rnic_listener_put(struct rnic_listener *l);
+void rnic_orphans_put(struct rnic_listener *l);
 
 #endif /* _RNIC_H */

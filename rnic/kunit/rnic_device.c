@@ -59,6 +59,8 @@ static void rk_after_lock(void)
 
 #include "../rnic_verbs.c"
 #include "../rnic_cm.c"
+#include "../rnic_listen.c"
+#include "../rnic_ep.c"
 #include "../rnic_conn.c"
 #include "../rnic_ooo.c"
 #include "../rnic_rx.c"
