@@ -44,7 +44,11 @@
 
 #include MPA_UMEM_HEADER
 
-#define RNIC_VENDOR_ID		0xffffff	/* not an assigned OUI */
+/*
+ * Not an assigned OUI. It is rxe's, too: SPDK asks for no Send with Invalidate
+ * then, of which libsiw sends the wrong STag.
+ */
+#define RNIC_VENDOR_ID		0xffffff
 
 /* The limits of siw at least: programs ask for what they know from it. */
 #define RNIC_MAX_QP		(100 * 1024)

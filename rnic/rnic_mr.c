@@ -125,8 +125,9 @@ static int mr_pin(struct rnic_mr *mr, u64 start, u64 len, u64 virt)
 	mr->shift = ilog2(size);
 	mr->first = virt & (size - 1);
 	mr->max_blocks = ib_umem_num_dma_blocks(mr->umem, size);
+	/* An application chooses how many: not a case for a warning */
 	mr->block = kvmalloc_array(mr->max_blocks, sizeof(*mr->block),
-				   GFP_KERNEL_ACCOUNT);
+				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mr->block)
 		return -ENOMEM;
 	rdma_umem_for_each_dma_block(mr->umem, &it, size) {
