@@ -227,11 +227,12 @@ static const struct file_operations ping_file_fops = {
 /**
  * struct payload_file - "payload", opened for writing
  * @net: namespace of the task that opened it
+ * @lock: protects @buf: two tasks may write at once
  * @buf: octets written so far
  */
 struct payload_file {
 	struct net	*net;
-	struct mutex	lock;	/* two tasks may write at once */
+	struct mutex	lock;
 	struct ping_buf	*buf;
 };
 

@@ -405,12 +405,15 @@ static void own_test(struct kunit *test)
 
 struct dereg {
 	struct work_struct work;
-	struct rnic_mr *mr;
+	struct rnic_kunit *rk;
 };
 
 static void dereg_work(struct work_struct *work)
 {
-	rnic_dereg_mr(&container_of(work, struct dereg, work)->mr->ib, NULL);
+	struct dereg *dereg = container_of(work, struct dereg, work);
+
+	rnic_dereg_mr(&dereg->rk->mr->ib, NULL);
+	dereg->rk->mr = NULL;
 }
 
 /*
@@ -420,7 +423,7 @@ static void dereg_work(struct work_struct *work)
 static void srq_pd_test(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
-	struct dereg dereg;
+	struct dereg dereg = { .rk = rk };
 	struct ib_sge sge = { .addr = RK_IOVA, .length = 8 };
 	struct ib_recv_wr wr = { .wr_id = 1, .num_sge = 1 };
 	struct seg seg = { RDMAP_OP_SEND, .msn = 1, .len = 4, .more = true };
@@ -439,12 +442,10 @@ static void srq_pd_test(struct kunit *test)
 	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
 	KUNIT_EXPECT_FALSE(test, rk->qp->failed);
 	KUNIT_EXPECT_EQ(test, rk->mem[16 + 3], 4);
-	dereg.mr = rk->mr;
-	rk->mr = NULL;
 	INIT_WORK_ONSTACK(&dereg.work, dereg_work);
 	schedule_work(&dereg.work);
 	for (i = 0; i < 500 && !READ_ONCE(rk->qp->sq.look); i++)
-		msleep(10);
+		msleep(20);
 	KUNIT_EXPECT_TRUE(test, rk->qp->sq.look);
 	rk_over(rk);
 	flush_work(&dereg.work);

@@ -247,10 +247,9 @@ static void rtr_test(struct kunit *test)
 	static const u8 read[46] = { 0x41, 0x41, [9] = 1, [13] = 1, [21] = 1,
 				     [37] = 1 };
 	struct rnic_kunit *rk = test->priv;
-	struct ib_send_wr wr = {
-		.wr_id		= 1,
-		.opcode		= IB_WR_RDMA_READ,
-		.send_flags	= IB_SEND_SIGNALED,
+	struct ib_rdma_wr wr = {
+		.wr = { .wr_id = 1, .opcode = IB_WR_RDMA_READ,
+			.send_flags = IB_SEND_SIGNALED },
 	};
 	const struct ib_send_wr *bad;
 	unsigned int kicks;
@@ -266,8 +265,8 @@ static void rtr_test(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, sizeof(read), rk_pull(rk, 64, octets));
 	KUNIT_EXPECT_MEMEQ(test, octets, read, sizeof(read));
 	rk_hand_back(rk, 0);
-	/* With ORD 1 a Read waits for its Response, which belongs to no request. */
-	KUNIT_ASSERT_EQ(test, 0, rnic_post_send(&rk->qp->ib, &wr, &bad));
+	/* Its Response belongs to no request. With ORD 1 a Read waits for it. */
+	KUNIT_ASSERT_EQ(test, 0, rnic_post_send(&rk->qp->ib, &wr.wr, &bad));
 	rnic_sq_run(rk->qp);
 	KUNIT_EXPECT_EQ(test, 2, rk->conn.posted);
 	kicks = rk->conn.kicks;

@@ -138,11 +138,11 @@ bool conn_fits(const struct conn *conn, const struct filter *filter)
 /* A name may have any octet; not each terminal and reader of JSON takes them. */
 static bool plain_name(unsigned int index, char *name)
 {
-	const unsigned char *c = (unsigned char *)name;
+	const unsigned char *c;
 
 	if (!if_indextoname(index, name))
 		return false;
-	for (; *c; c++)
+	for (c = (unsigned char *)name; *c; c++)
 		if (*c <= ' ' || *c >= 0x7f)
 			return false;
 	return true;
