@@ -31,11 +31,14 @@ bool mpa_params_ok(const struct mpa_params *params)
  * mpa_start_responder() or mpa_start_immediate(), of which the consumer calls
  * one (CS-11). The first octet unread at the start is MPA's first (RFC 5044
  * section 7.1). The previous sk_data_ready() is called until the start, the
- * other previous callbacks until released(). From the start until released()
+ * other previous callbacks until released(): under the read side of
+ * sk_callback_lock, and sk_user_data is MPA's, so a consumer whose callbacks
+ * use it restores TCP's before it attaches. From the start until released()
  * TCP_NODELAY is set, TCP_CORK is not set, and SO_RCVLOWAT is 1, whatever they
  * were before. IP_RECVERR and IPV6_RECVERR should not be set: with them TCP
  * reports ICMP errors that it would survive, and the first one ends the
- * connection.
+ * connection. SO_TIMESTAMPING must not ask for stamps of what is sent: nobody
+ * reads them, and they fill the receive buffer until the window stays closed.
  *
  * The socket stays the consumer's, but must be neither closed nor used before
  * released(), when it has its callbacks back. Until then, or until TCP closes,
@@ -125,8 +128,8 @@ EXPORT_SYMBOL_GPL(mpa_conn_socket);
  *
  * Context: process, sleeps; no lock may be held that a callback takes. Must not
  * be called from a callback of any connection, nor from done() or accepted().
- * Only in a callback of a connection is that detected: it warns, and detaches
- * without waiting.
+ * Only in a callback of this connection, or in the work item of another, is
+ * that detected: it warns, and detaches without waiting.
  * Return: 0, or %-EDEADLK: called from a callback of a connection
  */
 int mpa_detach_sync(struct mpa_conn *conn)

@@ -537,7 +537,7 @@ EXPORT_SYMBOL_GPL(mpa_kick);
  *
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
- * Return: 0, or %-ENOTCONN: not in full operation
+ * Return: 0, or %-ENOTCONN: not in full operation, or after mpa_detach()
  */
 int mpa_shutdown(struct mpa_conn *conn)
 {
@@ -545,7 +545,8 @@ int mpa_shutdown(struct mpa_conn *conn)
 	bool kick = false;
 
 	spin_lock_bh(&conn->lock);
-	if (conn->state == MPA_STATE_FULL) {
+	if (conn->state == MPA_STATE_FULL &&
+	    !mpa_conn_test(conn, MPA_CONN_DETACH)) {
 		/* One that each run() calls must not ask for another. */
 		kick = !test_and_set_bit(MPA_CONN_SHUTDOWN, &conn->flags);
 		if (kick)

@@ -230,7 +230,12 @@ listener_new(const struct mpa_sock_params *params,
  * returns. RFC 5044 section 2 leaves all this to the consumer.
  *
  * When accepting fails, for example for lack of memory, it is tried again until
- * no connection waits.
+ * no connection waits. An administrator can destroy the listening socket (ss
+ * -K): then accepted() is called no longer, and nothing tells.
+ *
+ * With port 0 TCP chooses one. When this function has returned, and before
+ * mpa_listen_close(), kernel_getsockname() tells it, of the socket that setup()
+ * was given; nothing else may be done with that.
  *
  * Context: process context.
  * Return:

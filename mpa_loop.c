@@ -78,6 +78,7 @@ static void mpa_loop_rx_ended(struct mpa_conn *conn)
 static void mpa_loop_closed(struct mpa_conn *conn)
 {
 	mpa_net_startup_end(conn);
+	mpa_rx_owe(conn);
 	if (conn->rx.err) {
 		mpa_rx_drop(conn);
 		mpa_tx_cancel(conn, conn->rx.err);
@@ -137,6 +138,7 @@ static void mpa_loop_release(struct mpa_conn *conn)
 	if (!test_and_set_bit(MPA_CONN_OFF, &conn->flags))
 		mpa_loop_leave_socket(conn);
 	if (!mpa_tx_idle(conn)) {
+		mpa_rx_owe(conn);
 		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) ||
 		    mpa_conn_test(conn, MPA_CONN_ABORT))
 			mpa_tcp_reset(conn->sk);

@@ -493,6 +493,21 @@ static void end_no_more(struct conn_test *t)
 	CONN_COUNT(t, &t->a, EV_CLOSED, 0);
 }
 
+/* mpa_shutdown() after mpa_detach() sends no FIN on what is given back. */
+static void end_no_fin(struct conn_test *t)
+{
+	conn_default(t);
+	mpa_conn_get(t->a.conn);
+	t->a.hook = end_hook_slow;
+	conn_peer_send(t, 10);
+	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(t->a.startup.rev) == 77));
+	conn_leave(&t->a);
+	EXPECT_EQ(t, mpa_shutdown(t->a.conn), -ENOTCONN);
+	end_expect_released(t, &t->a);
+	mpa_conn_put(t->a.conn);
+	EXPECT_EQ(t, t->sock[0]->sk->sk_state, TCP_ESTABLISHED);
+}
+
 /* mpa_barrier() waits for every detached connection. */
 static void end_barrier(struct conn_test *t)
 {
@@ -785,6 +800,7 @@ static const struct conn_row end_rows[] = {
 	{ "mpa_detach() while a callback is running", end_running, false },
 	{ "mpa_detach_sync() while a callback is running", end_running, true },
 	{ "no callback but released() after mpa_detach()", end_no_more },
+	{ "mpa_shutdown() after mpa_detach()", end_no_fin },
 	{ "mpa_barrier() waits for detached connections", end_barrier },
 	{ "mpa_barrier(), a connection detached after it", end_barrier_later },
 	{ "TD-01 TD-02: graceful close, Initiator first", end_graceful, 0 },

@@ -474,6 +474,19 @@ static void recv_keep_stuck(struct conn_test *t)
 	conn_expect_rx(t, &t->a, 2);
 }
 
+/* Batches put after the end count no longer, nor do those put by then. */
+static void recv_keep_closed(struct conn_test *t)
+{
+	conn_default(t);
+	recv_keep(t, 2);
+	mpa_peer_reset(&t->peer);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_GT(t, percpu_counter_sum(&t->mn->rx_mem), 0);
+	mpa_consumer_put_all(&t->a);
+	conn_settle(&t->a);
+	EXPECT_EQ(t, percpu_counter_sum(&t->mn->rx_mem), 0);
+}
+
 /* Batches outlive the connection. */
 static void recv_keep_released(struct conn_test *t)
 {
@@ -982,6 +995,7 @@ static const struct conn_row keep_rows[] = {
 	{ "batches kept up to the window, copied", recv_keep_copied },
 	{ "one batch kept, then an FPDU larger than the window",
 	  recv_keep_stuck },
+	{ "batches kept after closed()", recv_keep_closed },
 	{ "batches kept after released()", recv_keep_released },
 	{ "detach, octets not passed yet", recv_detach_unread },
 	{ "detach, a batch kept", recv_detach_kept },

@@ -232,7 +232,7 @@ static const struct file_operations ping_file_fops = {
  */
 struct payload_file {
 	struct net	*net;
-	struct mutex	lock;
+	struct mutex	lock;	/* protects @buf */
 	struct ping_buf	*buf;
 };
 

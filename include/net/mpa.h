@@ -248,9 +248,10 @@ struct mpa_ulpdu {
  *
  * A recv() that delivers is put off, too, while the batches passed in order
  * that the consumer keeps of this connection take more memory, by the truesize
- * of their skbs, than the receive buffer. While it keeps at least one, recv()
- * is also put off as long as all consumers of the namespace together keep more
- * than net.mpa.rx_mem_max; the latter not with %MPA_F_MEMALLOC.
+ * of their skbs or copies and some 7 KB for each batch, than the receive
+ * buffer. While it keeps at least one, recv() is also put off as long as all
+ * consumers of the namespace together keep more than net.mpa.rx_mem_max; the
+ * latter not with %MPA_F_MEMALLOC.
  *
  * The structure and all it points to, the octets included, belong to MPA. The
  * octets stay where TCP put them, or are a copy, for example where the kernel
@@ -659,8 +660,10 @@ const char *mpa_reason_name(enum mpa_reason reason);
  * @setup: called before connect or listen, in process context, to set socket
  *	options (priority, TOS, keepalive, buffers, ...); may be NULL. A
  *	negative return value fails the call. It must not change the socket's
- *	callbacks or sk_user_data, and should not set IP_RECVERR or
- *	IPV6_RECVERR, see mpa_attach(). A listening socket passes most options
+ *	callbacks or sk_user_data, and should not set IP_RECVERR,
+ *	IPV6_RECVERR or stamps of what is sent, see mpa_attach(). For the second
+ *	attempt of %MPA_F_FALLBACK a work item calls it, where the rules of
+ *	done() hold. A listening socket passes most options
  *	on to the sockets it accepts. With SO_REUSEPORT, sockets that wait to be
  *	accepted may migrate to other listeners of the group, and from other
  *	listeners to this one.

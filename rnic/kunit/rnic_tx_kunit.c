@@ -265,7 +265,7 @@ static void rtr_test(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, sizeof(read), rk_pull(rk, 64, octets));
 	KUNIT_EXPECT_MEMEQ(test, octets, read, sizeof(read));
 	rk_hand_back(rk, 0);
-	/* Its Response belongs to no request. With ORD 1 a Read waits for it. */
+	/* Its Response belongs to no request. With ORD 1 Reads wait for it. */
 	KUNIT_ASSERT_EQ(test, 0, rnic_post_send(&rk->qp->ib, &wr.wr, &bad));
 	rnic_sq_run(rk->qp);
 	KUNIT_EXPECT_EQ(test, 2, rk->conn.posted);

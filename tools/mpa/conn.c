@@ -135,7 +135,7 @@ bool conn_fits(const struct conn *conn, const struct filter *filter)
 	       filter->cookie == conn->num[MPA_A_CONN_COOKIE];
 }
 
-/* A name may have any octet; not each terminal and reader of JSON takes them. */
+/* A name may have octets that terminals and readers of JSON do not take. */
 static bool plain_name(unsigned int index, char *name)
 {
 	const unsigned char *c;
