@@ -149,8 +149,8 @@ static bool plain_name(unsigned int index, char *name)
 }
 
 /*
- * The address alone, with its interface if it is a link-local one: by its number
- * if the name has octets that are not printable ASCII
+ * The address alone, with its interface if it is a link-local one: by its
+ * number if the name has octets that are not printable ASCII
  */
 void conn_address(const struct conn *conn, bool peer, char *to, size_t size)
 {
