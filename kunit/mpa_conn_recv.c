@@ -474,7 +474,7 @@ static void recv_keep_stuck(struct conn_test *t)
 	conn_expect_rx(t, &t->a, 2);
 }
 
-/* Batches put after the end count no longer, nor do those put by then. */
+/* Batches that are put after the end count no longer. */
 static void recv_keep_closed(struct conn_test *t)
 {
 	conn_default(t);

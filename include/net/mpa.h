@@ -663,10 +663,9 @@ const char *mpa_reason_name(enum mpa_reason reason);
  *	callbacks or sk_user_data, and should not set IP_RECVERR,
  *	IPV6_RECVERR or stamps of what is sent, see mpa_attach(). For the second
  *	attempt of %MPA_F_FALLBACK a work item calls it, where the rules of
- *	done() hold. A listening socket passes most options
- *	on to the sockets it accepts. With SO_REUSEPORT, sockets that wait to be
- *	accepted may migrate to other listeners of the group, and from other
- *	listeners to this one.
+ *	done() hold. A listening socket passes most options on to the sockets it
+ *	accepts. With SO_REUSEPORT, sockets that wait to be accepted may migrate
+ *	to other listeners of the group, and from other listeners to this one.
  * @ctx: context of @setup and of the callbacks
  * @start: mpa_connect() only: parameters with which MPA attaches to the
  *	connected socket and starts as the Initiator; copied. NULL: the consumer
