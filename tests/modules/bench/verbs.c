@@ -149,21 +149,22 @@ static int connect_ends(struct bench_end *tx, struct bench_end *rx)
 static int open_once(struct bench_end *tx, struct bench_end *rx,
 		     const struct verbs_mode *mode)
 {
-	int err;
+	int err = -ENOMEM;
 
 	tx->priv = verbs_conn_alloc(tx, mode);
 	rx->priv = verbs_conn_alloc(rx, mode);
-	err = tx->priv && rx->priv ? connect_ends(tx, rx) : -ENOMEM;
+	if (!tx->priv || !rx->priv)
+		goto free;
+	err = connect_ends(tx, rx);
 	if (!err)
 		return 0;
-	if (rx->priv) {
-		verbs_disconnect(rx->priv);
+	verbs_shut(rx, tx);
+	verbs_disconnect(tx->priv);
+free:
+	if (rx->priv)
 		verbs_conn_free(rx->priv);
-	}
-	if (tx->priv) {
-		verbs_disconnect(tx->priv);
+	if (tx->priv)
 		verbs_conn_free(tx->priv);
-	}
 	return err;
 }
 

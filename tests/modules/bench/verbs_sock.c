@@ -21,13 +21,16 @@ static struct sock *lookup(const struct rdma_addr *addr, struct net *net)
 				      src->sin_addr.s_addr, src->sin_port, 0);
 }
 
-/* It lasts as long as the connection. */
+/*
+ * It lasts as long as the connection. The device on MPA takes another port than
+ * that of RDMA CM if TCP has a socket there; RDMA CM does not know which.
+ */
 int verbs_sock_find(struct verbs_conn *conn, struct net *net)
 {
 	struct sock *sk = lookup(&conn->id->route.addr, net);
 
 	if (!sk)
-		return -ENOTCONN;
+		return -EADDRINUSE;
 	conn->end->sock = sk->sk_socket;
 	conn->start = tcp_sk(sk)->write_seq;
 	sock_gen_put(sk);
