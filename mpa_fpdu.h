@@ -234,7 +234,7 @@ u32 mpa_fpdu_gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
 #define MPA_GATHER_HDR	64	/* longest header, copied, in octets */
 #define MPA_GATHER_MIN	3	/* entries: head, ULPDU, tail */
 
-/* True if the kernel can reach the octets by a pointer. */
+/* True if pointers reach all pieces: those of a kvec or a bvec. */
 static inline bool mpa_iter_is_flat(const struct iov_iter *iter)
 {
 	return iov_iter_is_kvec(iter) || iov_iter_is_bvec(iter);

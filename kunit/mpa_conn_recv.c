@@ -509,7 +509,8 @@ static void recv_failed(struct conn_test *t, enum mpa_error error,
 			enum mpa_reason reason)
 {
 	conn_expect_end(t, &t->a, error, reason);
-	EXPECT_NE(t, t->a.end.err, 0);
+	EXPECT_EQ(t, t->a.end.err,
+		  reason == MPA_REASON_CRC ? -EBADMSG : -EPROTO);
 	conn_settle(&t->a);
 	CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
 	EXPECT_EQ(t, t->a.end.pos, t->a.delivered);

@@ -821,7 +821,7 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad);
 bool rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
 			  u16 status, u32 bytes);
-void rnic_rq_complete(struct rnic_qp *qp, u64 id, u16 status);
+void rnic_rq_fail(struct rnic_qp *qp, u64 id, u16 status);
 bool rnic_rq_take(struct rnic_qp *qp, struct siw_rqe *rqe);
 void rnic_queues_flush(struct rnic_qp *qp);
 void rnic_queues_flush_rest(struct work_struct *work);

@@ -12,6 +12,8 @@
  * iw_cm has BUG()s for events out of order: CLOSE before CONNECT_REPLY or
  * ESTABLISHED, and any event after iw_accept or iw_connect has failed.
  * ep->events says what was given, and rnic_ep_over() gives what is owed, once.
+ * One BUG() is left, in the core alone: a reject after an accept, see "Not yet"
+ * in mpa-rnic.rst.
  *
  * What an endpoint needs of its listener is here as well, the reference and the
  * place among its children, and so is the type of service of sockets that

@@ -188,7 +188,7 @@ static void rq_flush_ring(struct rnic_qp *qp)
 	while (budget && rnic_rqe_take(q, &rqe)) {
 		budget--;
 		spin_unlock_irqrestore(&q->lock, flags);
-		rnic_rq_complete(qp, rqe.id, SIW_WC_WR_FLUSH_ERR);
+		rnic_rq_fail(qp, rqe.id, SIW_WC_WR_FLUSH_ERR);
 		spin_lock_irqsave(&q->lock, flags);
 	}
 	q->flushing = false;
@@ -294,7 +294,7 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 }
 
 /* A completion of the receive queue that failed */
-void rnic_rq_complete(struct rnic_qp *qp, u64 id, u16 status)
+void rnic_rq_fail(struct rnic_qp *qp, u64 id, u16 status)
 {
 	struct siw_cqe cqe = {
 		.id	= id,

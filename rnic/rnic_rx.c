@@ -582,5 +582,5 @@ void rnic_rx_stop(struct rnic_qp *qp)
 		return;
 	rnic_sgl_put(&rx->sgl);
 	rx->busy = false;
-	rnic_rq_complete(qp, rx->id, rx->status);
+	rnic_rq_fail(qp, rx->id, rx->status);
 }

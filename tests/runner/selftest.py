@@ -51,6 +51,16 @@ def counter_cases():
            "mpa_net.c and mpa.rst differ in %s" % (set(made) ^ set(named)))
 
 
+def device_counter_cases():
+    """So it does of those of the RDMA device."""
+    made = re.findall(r'\.name\s*= "(\w+)"', text_of("rnic/rnic_stat.c"))
+    table = re.search(r"rdma statistic show link iw0/1``:\n\n=.*?\n(.*?)\n=",
+                      text_of("Documentation/networking/mpa-rnic.rst"), re.S)
+    named = re.findall(r"\w+", " ".join(line[:33] for line in table[1].split("\n")))
+    yield ("docs.counters of the device", made and sorted(made) == sorted(named),
+           "rnic_stat.c and mpa-rnic.rst differ in %s" % (set(made) ^ set(named)))
+
+
 def setting_cases():
     """The example of settings has all of them, and so have the documents."""
     made = set(re.findall(r'procname\s*= "(\w+)"', text_of("mpa_net.c")) +
@@ -548,7 +558,8 @@ def write(top, name, text):
 
 
 def main():
-    cases = [*readme_cases(), *counter_cases(), *setting_cases(), *copyright_cases(),
+    cases = [*readme_cases(), *counter_cases(), *device_counter_cases(),
+             *setting_cases(), *copyright_cases(),
              *api_cases(), *version_cases(), *mutant_cases(), *kernel_cases(),
              *install_cases(), *built_for_cases(), *option_cases(), *kunit_cases(),
              *headers_cases(), *no_headers_cases(), *both_cases(), *copy_tree_cases(),
