@@ -474,6 +474,8 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 		goto unlock;
 	}
 	mpa_tcp_keep_window_updates(conn);
+	/* Before it is 2 GB old, and sk_data_ready() takes it for octets ahead. */
+	WRITE_ONCE(rx->need, rx->seq);
 	/* ULPDUs passed before are delivered first: consuming takes time. */
 	if (mpa_rx_ooo_was_passed(conn, rx->pos) && rx->pinned)
 		b = mpa_rx_collect(conn);

@@ -367,6 +367,30 @@ static void recv_long_streams(struct conn_test *t)
 	}
 }
 
+/*
+ * For 2 GB there was always another FPDU in TCP's queue: the octets that were
+ * last waited for seem to be to come, and sk_data_ready() would say nothing of
+ * those that come while a batch is decoded.
+ */
+static void recv_long_busy(struct conn_test *t)
+{
+	struct mpa_conn *conn;
+	u32 i;
+
+	conn_full(t, CONN_INITIATOR, 0, PEER_C);
+	conn = t->a.conn;
+	WRITE_ONCE(conn->rx.need, conn->rx.seq - BIT(31) - 1);
+	for (i = 0; i < 100; i++)
+		conn_fpdu(t, 40);
+	conn_flush(t);
+	mpa_kick(conn);
+	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(conn->rx.ready)));
+	ASSERT_FALSE(t, conn->rx.dry);
+	EXPECT_FALSE(t, before(tcp_sk(conn->sk)->rcv_nxt, conn->rx.need));
+	mpa_resume(conn);
+	conn_expect_rx(t, &t->a, 100);
+}
+
 /* True if kept batch @i still has the octets of the peer's ULPDU @i. */
 static bool recv_kept_same(const struct conn_test *t, u32 i)
 {
@@ -983,6 +1007,7 @@ static const struct conn_row recv_rows[] = {
 	  recv_wrap, 1, .slow = true },
 	{ "MK-11 MK-12: sequence number wraps around the second marker",
 	  recv_wrap, 496, .slow = true },
+	{ "2 GB after octets were last waited for", recv_long_busy },
 	{ "MK-11 MK-12 MK-09: both streams pass 2^31", recv_long_streams, 31 },
 	{ "MK-11 MK-12 MK-09: both streams pass 2^32", recv_long_streams, 32 },
 	{ "MK-11 MK-12 MK-09: both streams pass 2^48", recv_long_streams, 48 },
