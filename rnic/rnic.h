@@ -766,6 +766,7 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 int rnic_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc);
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
+void rnic_cq_forget(struct rnic_cq *cq, const struct rnic_qp *qp);
 bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 		 const struct siw_cqe *cqe, bool solicited);
 void rnic_cq_notify(struct rnic_cq *cq);

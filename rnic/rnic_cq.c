@@ -107,10 +107,10 @@ static void cq_overrun(struct rnic_cq *cq)
 }
 
 /*
- * Write a completion of @qp. One that finds no room is lost, and @qp goes to
- * ERR: the consumer would wait for it for ever otherwise. Returns true if the
- * CQ was armed for it, which it no longer is: the caller owes rnic_cq_notify().
- * Context: any
+ * Write a completion of @qp, unless that is being destroyed. One that finds no
+ * room is lost, and @qp goes to ERR: the consumer would wait for it for ever
+ * otherwise. Returns true if the CQ was armed for it, which it no longer is: the
+ * caller owes rnic_cq_notify(). Context: any
  */
 bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 		 const struct siw_cqe *cqe, bool solicited)
@@ -118,6 +118,8 @@ bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 	bool notify, lost, overrun;
 	unsigned long flags;
 
+	if (READ_ONCE(qp->dead))
+		return false;
 	spin_lock_irqsave(&cq->lock, flags);
 	lost = !cq_put(cq, qp, cqe);
 	overrun = lost && !cq->overrun;
@@ -131,6 +133,34 @@ bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 	if (lost)
 		rnic_qp_lost(qp);
 	return notify;
+}
+
+/*
+ * Drop the completions of @qp, which goes: its owner may free it, and what they
+ * name. Those of an application stay, for the ring is the application's.
+ */
+void rnic_cq_forget(struct rnic_cq *cq, const struct rnic_qp *qp)
+{
+	u32 mask = cq->size - 1;
+	unsigned long flags;
+	u32 n, kept, get;
+
+	if (!qp->kernel)
+		return;
+	spin_lock_irqsave(&cq->lock, flags);
+	get = cq->get;
+	/* From the end on: those of others move up, and make room before them */
+	for (n = cq->put, kept = n; n != get; n--) {
+		const struct siw_cqe *cqe = &cq->ring[(n - 1) & mask];
+
+		if (cqe->base_qp != &qp->ib && --kept != n - 1)
+			cq->ring[kept & mask] = *cqe;
+	}
+	/* As in rnic_poll_cq() */
+	WRITE_ONCE(cq->get, kept);
+	for (n = get; n != kept; n++)
+		smp_store_release(&cq->ring[n & mask].flags, 0);
+	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
 /*

@@ -265,6 +265,8 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	}
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->freed);
+	rnic_cq_forget(to_cq(ib->send_cq), qp);
+	rnic_cq_forget(to_cq(ib->recv_cq), qp);
 	xa_erase(&qp->dev->qps, ib->qp_num);
 	/* rnic_qp_find() may still look at its references. */
 	synchronize_rcu();

@@ -237,6 +237,50 @@ static void overrun_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "", rk_polled(rk));
 }
 
+/*
+ * A QP goes: what it has in the queue goes along, since its consumer may free
+ * what the completions name. What others have stays, in order.
+ */
+static void gone_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct rnic_qp *qp[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		rk_qp(rk, RING);
+		qp[i] = rk->qp;
+	}
+	rk->cq.put = -3;
+	rk->cq.get = -3;
+	for (i = 1; i <= 9; i++) {
+		rk->qp = qp[i % 3 > 0];
+		complete_one(rk, i, SIW_WC_SUCCESS, false);
+	}
+	rk->qp = qp[1];
+	rnic_destroy_qp(&qp[0]->ib, NULL);
+	KUNIT_EXPECT_STREQ(test, "1 2 4 5 7 8", rk_polled(rk));
+	for (i = 1; i <= 16; i++)
+		complete_one(rk, i, SIW_WC_SUCCESS, false);
+	KUNIT_EXPECT_EQ(test, 0, rk->async[IB_EVENT_CQ_ERR]);
+	KUNIT_EXPECT_STREQ(test, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",
+			   rk_polled(rk));
+}
+
+/* What destroy_qp() itself flushes completes no more. */
+static void gone_up_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+
+	rk_qp(rk, RING);
+	rk_up(rk, 1, 1);
+	KUNIT_EXPECT_EQ(test, 0, rk_post_recv(rk, NULL, 0));
+	rk->qp->dead = true;
+	rk_over(rk);
+	KUNIT_EXPECT_EQ(test, rk->cq.get, rk->cq.put);
+	KUNIT_EXPECT_STREQ(test, "", rk_polled(rk));
+}
+
 struct arm_row {
 	const char			*desc;
 	int				flags;	/* 0: not armed */
@@ -330,6 +374,8 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(take_test),
 	KUNIT_CASE_PARAM(wild_test, wild_gen_params),
 	KUNIT_CASE(overrun_test),
+	KUNIT_CASE(gone_test),
+	KUNIT_CASE(gone_up_test),
 	KUNIT_CASE_PARAM(arm_test, arm_gen_params),
 	KUNIT_CASE(srq_limit_test),
 	{}
