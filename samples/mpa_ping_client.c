@@ -144,9 +144,18 @@ static void slot_set_data(struct ping_slot *slot, size_t off, size_t len)
 	iov_iter_advance(iter, offset_in_page(off));
 }
 
+/* The slot of the ULPDU of that number */
+static struct ping_slot *slot_of(struct ping_client *p, u64 seq)
+{
+	u32 nr;
+
+	div_u64_rem(seq, p->depth, &nr);
+	return &p->slots[nr];
+}
+
 static struct ping_slot *slot_fill(struct ping_client *p, u64 seq)
 {
-	struct ping_slot *slot = &p->slots[seq % p->depth];
+	struct ping_slot *slot = slot_of(p, seq);
 	u32 max = p->opts->size ?: mpa_mulpdu(p->conn);
 	u32 len = ping_opts_len(p->opts, seq, max);
 
@@ -302,7 +311,7 @@ static bool echo_differs(const struct ping_client *p,
 static void echo_take(struct ping_client *p, const struct mpa_ulpdu *ulpdu,
 		      ktime_t now)
 {
-	struct ping_slot *slot = &p->slots[p->echoed % p->depth];
+	struct ping_slot *slot = slot_of(p, p->echoed);
 	bool bad = echo_differs(p, ulpdu);
 
 	if (!is_source(p)) {
