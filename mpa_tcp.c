@@ -507,6 +507,7 @@ static void mpa_tcp_address(struct sockaddr_storage *ss, __be32 addr,
 	sin->sin_port = port;
 }
 
+#if IS_ENABLED(CONFIG_IPV6)
 static void mpa_tcp_address6(struct sockaddr_storage *ss,
 			     const struct in6_addr *addr, __be16 port,
 			     int bound_dev_if)
@@ -518,6 +519,7 @@ static void mpa_tcp_address6(struct sockaddr_storage *ss,
 	sin6->sin6_port = port;
 	sin6->sin6_scope_id = ipv6_iface_scope_id(addr, bound_dev_if);
 }
+#endif
 
 /* Without a lock: addresses do not change while the connection lives. */
 void mpa_tcp_addresses(const struct sock *sk, struct sockaddr_storage *local,
