@@ -88,7 +88,7 @@ found() {
 }
 
 login() {
-	timeout 100 iscsiadm -m node -T "$NAME" -l || fail "no login"
+	timeout 200 iscsiadm -m node -T "$NAME" -l || fail "no login"
 	until_true 20 test -b /dev/sda || fail "no /dev/sda"
 	noted
 }
@@ -171,7 +171,9 @@ logins() {
 	((failed * 4 <= $1)) || fail "too many"
 }
 
-# wrong_secret: 24 is iscsiadm's "login failed due to authorization failure"
+# wrong_secret KIND_A KIND_B: 24 is iscsiadm's "login failed due to authorization failure".
+# LIO ends the connection right after its answer, which siw may then not send: with siw at
+# both ends, too, open-iscsi was seen to wait for it in vain, which is 11
 wrong_secret() {
 	local status=0
 
@@ -180,7 +182,7 @@ wrong_secret() {
 	initiator Yes wrongwrongwrong 1
 	found "$B4"
 	timeout 60 iscsiadm -m node -T "$NAME" -l || status=$?
-	((status == 24)) || fail "status $status"
+	((status == 24)) || [[ $2 == siw* && $status == 11 ]] || fail "status $status"
 	iscsiadm -m node -T "$NAME" -o update -n node.session.auth.password \
 		-v secretsecret || fail "no update"
 	iscsiadm -m node -T "$NAME" -o update -n node.session.initial_login_retry_max \

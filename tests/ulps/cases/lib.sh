@@ -83,9 +83,13 @@ unused() {
 
 # ask_b COMMAND...: prints what it said; the status is its own
 ask_b() {
-	local socket line
+	local socket line tries=100
 
-	exec {socket}<>"/dev/tcp/$B4/9100" || return
+	# It listens again when the last answer has ended
+	until { exec {socket}<>"/dev/tcp/$B4/9100"; } 2>/dev/null; do
+		((tries--)) || return
+		sleep 0.1
+	done
 	printf '%q ' "${CASE%%.*}" "$@" >&"$socket"
 	echo >&"$socket"
 	while read -ru "$socket" line; do
