@@ -80,7 +80,7 @@ struct mpa_record {
  * @grow: a record may have several segments
  * @ungathered: MPA_TX_* of messages whose octets must not go to TCP as they are
  * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room left
- *	for SACK blocks
+ *	for SACK blocks and AccECN
  * @room: most octets of the train
  * @pages: most octets of the train if it is given to TCP as pages
  * @record: the records
