@@ -350,7 +350,8 @@ static enum mpa_reason settle_depths(const struct mpa_local_params *local,
 /*
  * The Initiator chooses the RTR. RDMA Write comes first because it uses nothing
  * of the Responder: no Receive, no place in a queue. RDMA Read uses a place in
- * a queue: it comes before Send if the Responder has any (its IRD is not 0).
+ * a queue: it comes before Send, and not at all if the Responder has none (its
+ * IRD is 0).
  */
 static enum mpa_reason settle_rtr(const struct mpa_frame *ours,
 				  const struct mpa_frame *theirs,
@@ -358,12 +359,12 @@ static enum mpa_reason settle_rtr(const struct mpa_frame *ours,
 {
 	u8 both = ours->erd.rtr & theirs->erd.rtr;
 
+	if (!theirs->erd.ird)
+		both &= ~MPA_RTR_READ;
 	if (ours->p2p != theirs->p2p || (ours->p2p && !both))
 		return MPA_REASON_RTR;
 	if (both & MPA_RTR_WRITE)
 		terms->rtr = MPA_RTR_WRITE;
-	else if (both & MPA_RTR_SEND && !theirs->erd.ird)
-		terms->rtr = MPA_RTR_SEND;
 	else if (both & MPA_RTR_READ)
 		terms->rtr = MPA_RTR_READ;
 	else

@@ -819,19 +819,18 @@ static enum mpa_reason ref_depths(const struct frame_mix *m, u16 ird_max,
 	return m->resp_ord > ird_max ? MPA_REASON_IRD : MPA_REASON_NONE;
 }
 
-/* Kinds in order of preference; an IRD of 0 makes RDMA Read the last. */
+/* Kinds in order of preference; an IRD of 0 allows no RDMA Read. */
 static enum mpa_reason ref_rtr(const struct frame_mix *m,
 			       struct mpa_terms *terms)
 {
-	u8 order[] = { BY_WRITE, BY_READ, BY_SEND };
+	static const u8 order[] = { BY_WRITE, BY_READ, BY_SEND };
 	u32 i;
 
-	if (!m->resp_ird)
-		swap(order[1], order[2]);
 	if (!m->rtr || !m->a)
 		return !m->rtr == !m->a ? MPA_REASON_NONE : MPA_REASON_RTR;
 	for (i = 0; i < ARRAY_SIZE(order); i++)
-		if (m->rtr & order[i] && m->resp_rtr & order[i]) {
+		if (m->rtr & order[i] && m->resp_rtr & order[i] &&
+		    (order[i] != BY_READ || m->resp_ird)) {
 			terms->rtr = order[i];
 			return MPA_REASON_NONE;
 		}
