@@ -316,8 +316,10 @@ static int check_immediate(const struct ping_opts *opts)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(none); i++)
 		if (given(opts, none[i]))
-			return complain("start=immediate: no %s", none[i]);
-	return opts->markers ? 0 : complain("start=immediate: no markers=0");
+			return complain("start=immediate: not with %s",
+					none[i]);
+	return opts->markers ? 0 :
+	       complain("start=immediate: not with markers=0");
 }
 
 /* Options of Rev 2 only; a Responder must accept at least one kind of RTR. */
@@ -339,7 +341,7 @@ static int check_enhanced(const struct ping_opts *opts)
 static int check_place(const struct ping_opts *opts)
 {
 	return opts->place || !opts->ooo ? 0 :
-	       complain("ooo=1: no place=0");
+	       complain("ooo=1: not with place=0");
 }
 
 /* size= and count= apply to source=1, which requires a peer without echoes. */
@@ -365,7 +367,7 @@ static int check_ping(const struct ping_opts *opts)
 	if (opts->cmd != PING)
 		return 0;
 	if (opts->payload && given(opts, "count"))
-		return complain("payload=1: no count");
+		return complain("payload=1: not with count");
 	if (opts->depth && opts->depth < opts->batch)
 		return complain("depth=%u: less than batch", opts->depth);
 	return 0;
@@ -413,16 +415,16 @@ static int parse_command(struct net *net, char *line, struct ping_opts *opts)
 	int err = 0;
 
 	if (i < 0)
-		return complain("%s: no such command", cmd);
+		return complain("'%s': no such command", cmd);
 	opts->cmd = BIT(i);
 	while (!err && (token = next_token(&line)))
 		err = parse_option(opts, cmd, token);
 	if (err)
 		return err;
 	if (!opts->port)
-		return complain("%s: no port", cmd);
+		return complain("%s: port is missing", cmd);
 	if (opts->cmd == PING && !opts->addr_text)
-		return complain("%s: no addr", cmd);
+		return complain("%s: addr is missing", cmd);
 	err = opts->addr_text ? resolve(net, opts) : 0;
 	if (err)
 		return err;
