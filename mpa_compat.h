@@ -20,12 +20,6 @@
 #error "mpa needs Linux 6.12 or later"
 #endif
 
-/* As in Kconfig, which a build out of the kernel's tree does not look at. */
-#if !defined(CONFIG_INET) || !defined(CONFIG_PROC_FS) || \
-	!defined(CONFIG_SYSCTL) || defined(CONFIG_HIGHMEM)
-#error "mpa needs CONFIG_INET, PROC_FS and SYSCTL, and no HIGHMEM"
-#endif
-
 /* 6.15 renamed from_timer(), 6.16 removed the old name. */
 #ifndef timer_container_of
 #define timer_container_of(var, callback_timer, timer_fieldname) \

@@ -33,6 +33,12 @@
 #include <linux/module.h>
 #include "mpa_conn.h"
 
+/* As in Kconfig, which a build out of the kernel's tree does not look at. */
+#if !defined(CONFIG_INET) || !defined(CONFIG_PROC_FS) || \
+	!defined(CONFIG_SYSCTL) || defined(CONFIG_HIGHMEM)
+#error "mpa needs CONFIG_INET, PROC_FS and SYSCTL, and no HIGHMEM"
+#endif
+
 /**
  * mpa_barrier() - wait until every detached connection has been released
  *
