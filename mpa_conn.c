@@ -486,8 +486,8 @@ static int mpa_reason_errno(enum mpa_reason reason)
 }
 
 /*
- * Note how the receive half ended; mpa_loop.c tells the consumer. With @err 0 it
- * is the errno of @reason.
+ * Note how the receive half ended; mpa_loop.c tells the consumer. With @err 0
+ * it is the errno of @reason.
  */
 void mpa_conn_end(struct mpa_conn *conn, enum mpa_reason reason, int err)
 {

@@ -109,8 +109,8 @@ static void cq_overrun(struct rnic_cq *cq)
 /*
  * Write a completion of @qp, unless that is being destroyed. One that finds no
  * room is lost, and @qp goes to ERR: the consumer would wait for it for ever
- * otherwise. Returns true if the CQ was armed for it, which it no longer is: the
- * caller owes rnic_cq_notify(). Context: any
+ * otherwise. Returns true if the CQ was armed for it, which it no longer is:
+ * the caller owes rnic_cq_notify(). Context: any
  */
 bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 		 const struct siw_cqe *cqe, bool solicited)
@@ -149,16 +149,16 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct rnic_qp *qp)
 		return;
 	spin_lock_irqsave(&cq->lock, flags);
 	get = cq->get;
-	/* From the end on: those of others move up, and make room before them */
+	/* From the end on: those of others move up, and leave room before */
 	for (n = cq->put, kept = n; n != get; n--) {
 		const struct siw_cqe *cqe = &cq->ring[(n - 1) & mask];
 
 		if (cqe->base_qp != &qp->ib && --kept != n - 1)
 			cq->ring[kept & mask] = *cqe;
 	}
-	/* As in rnic_poll_cq() */
 	WRITE_ONCE(cq->get, kept);
 	for (n = get; n != kept; n++)
+		/* Pairs with cq_empty(), as in rnic_poll_cq(). */
 		smp_store_release(&cq->ring[n & mask].flags, 0);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }

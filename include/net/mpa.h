@@ -155,9 +155,10 @@ enum mpa_reason {
  *	unless it is a Responder that never had a valid FPDU.
  * @reason: why it ended
  * @err: 0 for a graceful close, or a negative errno: %-EBADMSG for
- *	%MPA_REASON_CRC, %-ETIMEDOUT, %-ECONNABORTED (%MPA_REASON_STARTUP_OVERFLOW),
- *	%-ENOMEM, %-ECANCELED after mpa_abort(), what TCP said of a loss, what
- *	failed in sending, and %-EPROTO for all else that a peer does wrong
+ *	%MPA_REASON_CRC, %-ETIMEDOUT, %-ECONNABORTED for
+ *	%MPA_REASON_STARTUP_OVERFLOW, %-ENOMEM, %-ECANCELED after mpa_abort(),
+ *	what TCP said of a loss, what failed in sending, and %-EPROTO for all
+ *	else that a peer does wrong
  * @pos: stream position up to which everything was delivered
  */
 struct mpa_end {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * For cppcheck, which gets none of the kernel's headers: loops and attributes
- * that it cannot guess from their looks.
+ * that it cannot guess from their looks, and what mpa_main.c insists on.
  */
 #define __uninitialized
+#define CONFIG_INET 1
+#define CONFIG_PROC_FS 1
+#define CONFIG_SYSCTL 1
 #define list_for_each_entry(p, head, member) \
 	for (p = list_first(head); p; p = list_next(p))
 #define list_for_each_entry_safe(p, n, head, member) \
