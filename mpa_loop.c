@@ -6,9 +6,9 @@
  * stand in for it, to send, and sk_data_ready() to receive: that saves a switch
  * to another task.
  *
- * Teardown, in mpa_loop_release(), hands all messages back: what the network
- * stack does not hold is TCP's own copy, or is dropped with the train by
- * mpa_tx_cancel(). It closes all ways to the connection:
+ * Teardown, in mpa_loop_release(), hands all messages back: of their octets TCP
+ * has copies of its own, or pages that (2) waits for, and mpa_tx_cancel() drops
+ * the train. It closes all ways to the connection:
  *
  * (1) The socket: mpa_sk_off() restores its callbacks with the socket lock
  * and the write side of sk_callback_lock held. MPA's callbacks use the

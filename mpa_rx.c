@@ -474,7 +474,7 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 		goto unlock;
 	}
 	mpa_tcp_keep_window_updates(conn);
-	/* Before it is 2 GB old: then it would seem to be still to come. */
+	/* If it were 2 GB old, before() would take it for a later number. */
 	WRITE_ONCE(rx->need, rx->seq);
 	/* ULPDUs passed before are delivered first: consuming takes time. */
 	if (mpa_rx_ooo_was_passed(conn, rx->pos) && rx->pinned)

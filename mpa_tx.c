@@ -8,8 +8,9 @@
  * ULPDU is all, it needs no train: it is framed in that hold.
  *
  * TCP would cut a record of several segments elsewhere than between FPDUs in
- * four cases. MPA avoids them for what it gives to TCP; when TCP cuts what it
- * has already is in mpa-design.rst ("An FPDU that is queued can still be cut").
+ * four cases. MPA avoids them for what it gives to TCP. When TCP cuts octets
+ * that it already has, see "An FPDU that is queued can still be cut" in
+ * mpa-design.rst.
  *
  * - The record goes past the window that the peer offers. So no train does,
  *   unless it is a single segment's worth, which TCP does not cut there.

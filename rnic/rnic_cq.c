@@ -107,6 +107,16 @@ static void cq_overrun(struct rnic_cq *cq)
 }
 
 /*
+ * A QP that is being destroyed completes nothing, unless the device goes as
+ * well: an application that only polls learns of that by its completions.
+ */
+static bool cq_is_over(const struct rnic_qp *qp)
+{
+	return READ_ONCE(qp->dead) &&
+	       (qp->kernel || !READ_ONCE(qp->dev->going));
+}
+
+/*
  * Write a completion of @qp, unless that is being destroyed. One that finds no
  * room is lost, and @qp goes to ERR: the consumer would wait for it for ever
  * otherwise. Returns true if the CQ was armed for it, which it no longer is:
@@ -118,7 +128,7 @@ bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 	bool notify, lost, overrun;
 	unsigned long flags;
 
-	if (READ_ONCE(qp->dead))
+	if (cq_is_over(qp))
 		return false;
 	spin_lock_irqsave(&cq->lock, flags);
 	lost = !cq_put(cq, qp, cqe);
@@ -136,8 +146,9 @@ bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 }
 
 /*
- * Drop the completions of @qp, which goes: its owner may free it, and what they
- * name. Those of an application stay, for the ring is the application's.
+ * Drop the completions of @qp, which is being destroyed: after that its owner
+ * may free the memory that they name. Those of an application stay, for the
+ * ring is the application's.
  */
 void rnic_cq_forget(struct rnic_cq *cq, const struct rnic_qp *qp)
 {

@@ -236,7 +236,7 @@ static void port_changed(struct rnic_dev *dev, const struct net_device *netdev)
 	ib_dispatch_event(&event);
 }
 
-/* What is built into the kernel has no owner, like any other such driver. */
+/* A driver that is built in has no owner: neither ours, nor any other such. */
 static bool is_ours(const struct ib_device *ib)
 {
 	return ib->ops.alloc_pd == rnic_alloc_pd;

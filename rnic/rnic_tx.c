@@ -14,7 +14,7 @@
 #include "rnic.h"
 
 #define NO_STAG		1	/* not looked at, but some RNICs refuse 0 */
-#define MSG_AT_ONCE	65536U	/* of a next(): these go even after an error */
+#define MSG_AT_ONCE	65536U	/* octets of a next(); sent after errors, too */
 
 static bool msg_over(const struct rnic_msg *msg)
 {

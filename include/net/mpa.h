@@ -73,7 +73,8 @@ struct socket;
  * @MPA_ERR_LOCAL: enhanced startup failed for a local reason. MPA never
  *	reports it; it is for the consumer's Terminate message.
  * @MPA_ERR_IRD: the Responder's ORD exceeds the highest IRD of this end
- * @MPA_ERR_RTR: the ends have no kind of RTR, or no connection model, in common
+ * @MPA_ERR_RTR: the ends have no kind of RTR, or no connection model, in
+ *	common; or only RDMA Read, and the Responder's IRD is 0
  */
 enum mpa_error {
 	MPA_ERR_NONE	= 0,
@@ -157,8 +158,9 @@ enum mpa_reason {
  * @err: 0 for a graceful close, or a negative errno: %-EBADMSG for
  *	%MPA_REASON_CRC, %-ETIMEDOUT, %-ECONNABORTED for
  *	%MPA_REASON_STARTUP_OVERFLOW, %-ENOMEM, %-ECANCELED after mpa_abort(),
- *	what TCP said of a loss, what failed in sending, and %-EPROTO for all
- *	else that a peer does wrong
+ *	%-ECONNRESET for a FIN in startup or a socket that another user has
+ *	reconnected, what TCP said of a loss, what failed in sending, and
+ *	%-EPROTO for all else that a peer does wrong
  * @pos: stream position up to which everything was delivered
  */
 struct mpa_end {

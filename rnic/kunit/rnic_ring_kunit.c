@@ -281,6 +281,22 @@ static void gone_up_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "", rk_polled(rk));
 }
 
+/* But an application that polls learns that the device goes. */
+static void gone_device_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+
+	rk_qp(rk, RING);
+	rk_up(rk, 1, 1);
+	KUNIT_EXPECT_EQ(test, 0, rk_post_recv(rk, NULL, 0));
+	rk->qp->kernel = false;
+	rk->dev->going = true;
+	rk->qp->dead = true;
+	rk_over(rk);
+	KUNIT_EXPECT_EQ(test, rk->cq.get + 1, rk->cq.put);
+	rk->qp->kernel = true;
+}
+
 struct arm_row {
 	const char			*desc;
 	int				flags;	/* 0: not armed */
@@ -376,6 +392,7 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(overrun_test),
 	KUNIT_CASE(gone_test),
 	KUNIT_CASE(gone_up_test),
+	KUNIT_CASE(gone_device_test),
 	KUNIT_CASE_PARAM(arm_test, arm_gen_params),
 	KUNIT_CASE(srq_limit_test),
 	{}

@@ -83,7 +83,7 @@ unused() {
 
 # ask_b COMMAND...: prints what it said; the status is its own
 ask_b() {
-	local socket line tries=100
+	local socket line tries=$((200 * SLOW))
 
 	# It listens again when the last answer has ended
 	until { exec {socket}<>"/dev/tcp/$B4/9100"; } 2>/dev/null; do
