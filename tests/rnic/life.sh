@@ -271,14 +271,18 @@ try_space() {
 	ip netns add another && ip netns delete another
 }
 
-# with PORT SERVER CLIENT: programs, each a list of words
+# with PORT SERVER CLIENT: programs, each a list of words. Returns the client's status.
 with() {
+	local status
+
 	# shellcheck disable=SC2086
 	{
 		command ns b timeout -s KILL 10 $2 &
 		until_true 5 listens "$1" && command ns a timeout -s KILL 10 $3
 	}
+	status=$?
 	wait
+	return $status
 }
 
 try_programs() {
