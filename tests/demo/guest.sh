@@ -144,6 +144,19 @@ rdma_pair() {
 	return 1
 }
 
+# perftest gives up where its clock is uneven, and crashes where its client is faster than
+# its server, which listens twice: see perf() in tests/interop/rnic/programs.sh.
+perftest() {
+	for _ in 1 2 3 4 5; do
+		rdma_pair "$@" && return
+		grep -qE "Can't produce a report|CM_EVENT_REJECTED; error: -111" \
+			/tmp/server /tmp/client || return 1
+		pkill -x ib_write_bw
+		while ns responder ss -Hltn | grep -q ':18515 '; do sleep 0.1; done
+	done
+	return 1
+}
+
 # The lines of README.md
 echo "RDMA devices on MPA, and programs for any RDMA device:"
 modprobe mpa_rnic
@@ -153,7 +166,7 @@ done
 rdma link
 rdma_pair rping -s -a 10.0.2.1 -V -C 10 -- rping -c -a 10.0.2.1 -V -C 10 || status=1
 ((status)) || echo "  10 times 64 octets came back by RDMA Read and Write"
-rdma_pair ib_write_bw -R -d mpa_responder -n 50 -- \
+perftest ib_write_bw -R -d mpa_responder -n 50 -- \
 	ib_write_bw -R -d mpa_initiator -n 50 10.0.2.1 || status=1
 grep -E '^ *(#bytes|65536)' /tmp/client || status=1
 exit $status

@@ -35,9 +35,10 @@ half_open() {
 }
 
 # More startups than the limit: the oldest are reset, and no others. Clean connections
-# succeed while all those reset connect again and again.
+# succeed while all those reset connect again and again; one may be the oldest where the
+# machine is late, but not in three tries.
 overflow() {
-	local room nr before
+	local room nr before try
 
 	room=$(few 500)
 	nr=$(few 2000)
@@ -54,7 +55,8 @@ overflow() {
 	bad hold connections="$nr" again=1
 	wait_for counted MpaErrStartupOverflow $((3 * nr)) || fail "no overflow"
 	before=$(counter b MpaErrStartupOverflow)
-	clean_connections
+	for ((try = 1; try < 4; try++)); do (clean_connections) && break; done
+	((try < 4)) || fail "clean connections are reset"
 	before=$(($(counter b MpaErrStartupOverflow) - before))
 	bad_stop
 	figure room="$room" overflow="$nr" clean=100 reset_meanwhile=$before

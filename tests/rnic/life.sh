@@ -152,7 +152,7 @@ moved() {
 	rdma dev set iwa netns a || fail "iwa is not moved"
 	rdma dev set iwb netns b || fail "iwb is not moved"
 	serve_with 7174 rping -s -a "$B4" -V -C 10
-	ns a timeout 20 rping -c -a "$B4" -V -C 10 || fail "the client: $?"
+	ns a timeout $((20 * SLOW)) rping -c -a "$B4" -V -C 10 || fail "the client: $?"
 	wait $SERVING || fail "the server: $?"
 	until_true 10 no_sockets || fail "left: $(sockets)"
 	ns a rdma link delete iwa
@@ -277,8 +277,8 @@ with() {
 
 	# shellcheck disable=SC2086
 	{
-		command ns b timeout -s KILL 10 $2 &
-		until_true 5 listens "$1" && command ns a timeout -s KILL 10 $3
+		command ns b timeout -s KILL $((5 * SLOW)) $2 &
+		until_true 5 listens "$1" && command ns a timeout -s KILL $((5 * SLOW)) $3
 	}
 	status=$?
 	wait

@@ -125,7 +125,7 @@ serves() {
 }
 
 # siw installs its callbacks only after its Reply: an FPDU that arrives in between
-# stays unread until the next segment. Delay the Reply.
+# stays unread until the next segment. Delay the Replies of all CONNECTIONS.
 late_reply() {
 	local before
 
@@ -133,7 +133,7 @@ late_reply() {
 	ns b tc qdisc replace dev vb root netem delay 100ms limit 10000 ||
 		fail "no delay"
 	{
-		until (($(counter a MpaEstablished) > before)); do
+		until (($(counter a MpaEstablished) >= before + ${CONNECTIONS:-1})); do
 			sleep 0.02
 		done
 		ns b tc qdisc change dev vb root netem delay 0ms limit 10000

@@ -130,7 +130,11 @@ tools() {
 	passed "rdma, ibv_devinfo" - -
 }
 
-connected() { rdma resource show cm_id link iwa | grep -q 'state CONNECT '; }
+# The cm_id is in state CONNECT before it is connected
+connected() {
+	rdma resource show qp link iwa/1 | grep -q 'state RTS .*comm rping' &&
+		(($(counted a rx_write)))
+}
 
 # The port's events: 9 is ACTIVE, 10 is ERR.
 WATCH='

@@ -67,7 +67,7 @@ ahead_rstream() {
 # ucmatose KIND KIND CONNECTIONS COUNT ADDRESS SIZE...: COUNT messages of each size, the
 # server's first
 ucmatose() {
-	local size options messages octets=0
+	local size options messages octets=0 CONNECTIONS=$3
 
 	devices "$1" "$2"
 	for size in "${@:6}"; do
@@ -134,8 +134,10 @@ rejected() {
 	passed rdma_client 0 0 rejected
 }
 
-# perf_once PROGRAM SIZES
+# perf_once PROGRAM SIZES: one connection to exchange addresses, one to be measured
 perf_once() {
+	local CONNECTIONS=2
+
 	# shellcheck disable=SC2086
 	serves 18515 "$1" -R -n 5 -d iwb $2
 	# shellcheck disable=SC2086

@@ -86,7 +86,7 @@ run_cell() {
 
 	# 255 tells xargs to begin no other
 	((!SECONDS_MAX || EPOCHSECONDS < END)) || exit 255
-	ROUND=$1 P=net$$ LOG=$TEMP/$2.$1.log
+	ROUND=$1 P=net$$_ LOG=$TEMP/$2.$1.log
 	(cell "$2") >"$LOG" 2>&1 || verdict="not ok"
 	: >"$LOG.over"
 	if [[ $verdict != ok ]]; then

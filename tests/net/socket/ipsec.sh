@@ -71,7 +71,8 @@ decoded() {
 	for from in "$A4" "$B4"; do
 		walk wire "$from" "$1" 1500
 		aligned
-		same "${S[segments]} ${S[fpdus]}" "60 60" "segments and FPDUs of $from"
+		same "$((S[segments] - S[again])) ${S[fpdus]}" "60 60" \
+			"segments and FPDUs of $from"
 	done
 }
 

@@ -314,10 +314,11 @@ capture_start() {
 
 # all_captured PID ERRORS: true if this tcpdump has ended, or has nothing left to do. It
 # answers the signal with a line of numbers in ERRORS, and takes all packets that wait
-# before it sleeps again: then the next answer is the same.
+# before it sleeps again: then the next answers are the same. It may be interrupted
+# before it takes one, hence four of them.
 all_captured() {
 	kill -USR1 "$1" 2>/dev/null || return 0
-	tail -n 2 "$2" | uniq -d | grep -q captured
+	tail -n 4 "$2" | uniq -c | grep -q '^ *4 .*captured'
 }
 
 capture_stop() {

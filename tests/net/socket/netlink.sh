@@ -76,6 +76,7 @@ show_kinds() {
 	serve addr="$B4" mode=echo rev=2 ird=5 ord=3 hold=$((100000 * SLOW))
 	hold $PORT rev=2 ird=3 ord=5
 	same "$(seen b '.[0] | [.revision, .ird, .ord]')" '[2,5,3]' "Rev 2"
+	until_shown a '.[0].state == "full"'
 	like "$(seen a '.[0].flags')" '*"enhanced"*' "flags"
 	stop_serving
 	wait $!

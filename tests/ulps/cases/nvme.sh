@@ -50,10 +50,12 @@ connect() {
 	noted
 }
 
+# A host that is late for KEEP_ALIVE seconds loses its connection: only where that is
+# waited for are they few.
 connects() {
 	timeout 60 nvme connect -t $TRTYPE -a "${1:-$B4}" -s 4420 -n disk \
 		--hostnqn="$HOSTNQN" --hostid="${HOSTNQN##*:}" \
-		--reconnect-delay=1 --keep-alive-tmo=$((2 * SLOW)) "${@:2}"
+		--reconnect-delay=1 --keep-alive-tmo="${KEEP_ALIVE:-30}" "${@:2}"
 }
 
 # queues NUMBER: of the controller, with that for administration
@@ -139,6 +141,8 @@ not_live() { until_true 15 eval '! is live' || fail "still live"; }
 
 # link_down KIND_A KIND_B SECONDS
 link_down() {
+	local KEEP_ALIVE=$((2 * SLOW))
+
 	one_guest
 	up "$1" "$2"
 	load /dev/nvme0n1
@@ -161,6 +165,8 @@ expired() {
 }
 
 target_lost() {
+	local KEEP_ALIVE=$((2 * SLOW))
+
 	up "$@"
 	load /dev/nvme0n1
 	at_b target_gone
@@ -176,6 +182,8 @@ target_lost() {
 
 # no_path KIND_A KIND_B SECONDS
 no_path() {
+	local KEEP_ALIVE=$((2 * SLOW))
+
 	one_guest
 	up "$1" "$2"
 	load /dev/nvme0n1
@@ -268,6 +276,8 @@ device_gone_a() {
 # The target's goes, and comes back: the client connects again, and nothing is lost.
 # nvmet_rdma_device_removal() gives up listening, until the port is made to again.
 device_gone_b() {
+	local KEEP_ALIVE=$((2 * SLOW))
+
 	one_guest
 	up "$@"
 	load /dev/nvme0n1
