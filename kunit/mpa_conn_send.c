@@ -118,6 +118,7 @@ static void send_short_rest(struct conn_test *t)
 		sk->sk_gso_max_segs = 1;
 		tcp_sk(sk)->gso_segs = 1;
 		WRITE_ONCE(sk->sk_sndbuf, 1);
+		sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
 		release_sock(sk);
 		conn_post(t, 254 + i);
 		conn_expect_tx(t, 254 + i);

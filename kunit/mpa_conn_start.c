@@ -411,14 +411,12 @@ static void start_refusal_stays(struct conn_test *t)
 static void start_refusal_flood(struct conn_test *t)
 {
 	unsigned long before;
-	int i;
 
 	conn_attach(t, MPA_F_STRICT);
 	before = conn_counter(t, MPA_MIB_RX_DISCARDED);
 	start_refuse(t);
-	for (i = 0; i < 200; i++)
-		if (mpa_peer_write(&t->peer, t->pool, 5000))
-			break;
+	/* At once: MPA waits for more for half a second only. */
+	mpa_peer_write(&t->peer, t->buf, 2 * SZ_64K);
 	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	before = conn_counter(t, MPA_MIB_RX_DISCARDED) - before;
@@ -491,10 +489,10 @@ static void start_timeout(struct conn_test *t)
 	mpa_peer_frame(frame, false, PEER_C, 1, NULL, 0);
 	conn_attach(t, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 300);
-	began = jiffies;
-	conn_start(t, CONN_RESPONDER);
 	if (conn_arg(t))
 		conn_write(t, frame, conn_arg(t));
+	began = jiffies;
+	conn_start(t, CONN_RESPONDER);
 	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
 	EXPECT_EQ(t, t->a.end.err, -ETIMEDOUT);
 	EXPECT_TRUE(t, time_after_eq(jiffies, began + msecs_to_jiffies(300)));
@@ -539,9 +537,9 @@ static void start_timeout_dribble(struct conn_test *t)
 	mpa_peer_frame(frame, false, PEER_C, 1, t->pool, 512);
 	conn_attach(t, 0);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 200);
-	conn_start(t, CONN_RESPONDER);
 	if (begin)
 		conn_write(t, frame, begin);
+	conn_start(t, CONN_RESPONDER);
 	for (i = begin; i < begin + PEER_FRAME; i++) {
 		if (mpa_peer_write(&t->peer, frame + i, 1))
 			break;

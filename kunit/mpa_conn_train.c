@@ -299,6 +299,7 @@ static void train_source_pages(struct conn_test *t)
 	msg = train_paged_source(t, 20 * (TRAIN_FULL - CONN_HDR));
 	conn_send(t, msg);
 	train_take_source(t, tr, msg);
+	conn_expect_done(t, &t->a, t->nr_msg, 0);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy, 20);
 	/* 8, 8 and 4 FPDUs; a page fragment may end before one is full */
 	calls = conn_counter(t, MPA_MIB_TX_CALLS) - tr->calls;
@@ -514,6 +515,7 @@ static void train_same_length(struct conn_test *t)
 	/* one more than MPA_TX_SERIES */
 	conn_post_many(t, 33, 1408);
 	train_take_messages(t, tr, 33);
+	conn_expect_done(t, &t->a, t->nr_msg, 0);
 	train_mark(t, tr);
 	conn_post_many(t, 20, 1408);
 	train_take_messages(t, tr, 20);
@@ -602,6 +604,7 @@ static void train_same_sources(struct conn_test *t)
 	u32 before;
 
 	train_sources(t, tr, 33, len, conn_data(t));
+	conn_expect_done(t, &t->a, t->nr_msg, 0);
 	train_mark(t, tr);
 	train_sources(t, tr, 20, len, conn_data(t));
 	train_expect(t, tr, 1, 20, 20);
