@@ -42,7 +42,7 @@
 #include "mpa_conn.h"
 #include "mpa_tx_train.h"
 
-/* Most octets that TCP puts into one skb, so the most for a record of FPDUs */
+/* Most octets that TCP puts into one skb, so the most for a train */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
 #define MPA_TX_SHORT	256	/* longest ULPDU to send without a train */

@@ -8,6 +8,11 @@
  * one call; TCP itself or the device (TSO) cuts it after each EMSS octets,
  * which is where FPDUs end. The first segment's worth that does not fill the
  * EMSS ends the record, with MSG_EOR: its skb gets no octets of another record.
+ *
+ * A train ends where TCP's window or MPA_TX_OCTETS would be exceeded
+ * (mpa_train_limit()), after MPA_TRAIN_RECORDS segments that do not fill the
+ * EMSS, or where the encoder has no fragment or memory left. Nothing counts its
+ * FPDUs.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -824,8 +829,8 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 }
 
 /*
- * True if the next ULPDU of a source could be too long for the room left. It
- * would wait for the next train, where its length may no longer fit a segment.
+ * True if the next ULPDU could be too long for the room left. It would wait
+ * for the next train, where its length may no longer fit a segment.
  */
 static bool mpa_train_full(const struct mpa_train *train)
 {

@@ -471,7 +471,7 @@ struct rnic_rx {
  * @srq: shared receive queue, or NULL
  * @rx: receiving
  * @version: of DDP and RDMAP
- * @rtr_read: the Response to an RTR by RDMA Read is to come
+ * @rtr_unanswered: the Response to an RTR by RDMA Read is to come
  * @msn: the next message's number, for each queue
  * @ird: Read Requests that the peer may have under way
  * @ord: Reads that may be under way
@@ -487,7 +487,7 @@ struct rnic_rx {
  * @failed: the first error has been dealt with
  * @failed_at: when, in jiffies
  * @stop_messages: after an error: messages end with the octets that MPA has
- * @read_rtr: an RTR by RDMA Read is answered: one Request more than @ird
+ * @peer_rtr: an RTR by RDMA Read is answered: one Request more than @ird
  * @moved: stream position up to which TCP has taken octets, plus that up to
  *	which the peer's were delivered if it owes us Read Responses, while
  *	@timeout is pending
@@ -513,7 +513,7 @@ struct rnic_qp {
 	struct rnic_srq		*srq;
 	struct rnic_rx		rx;
 	u8			version;
-	bool			rtr_read;
+	bool			rtr_unanswered;
 	u32			msn[RDMAP_QUEUES];
 	u32			ird;
 	u32			ord;
@@ -528,7 +528,7 @@ struct rnic_qp {
 	bool			failed;
 	unsigned long		failed_at;
 	bool			stop_messages;
-	bool			read_rtr;
+	bool			peer_rtr;
 	unsigned long		moved;
 	unsigned long		moved_seen;
 };

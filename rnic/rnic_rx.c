@@ -163,7 +163,7 @@ static u32 take_rtr_response(struct rnic_qp *qp, const struct seg *seg)
 {
 	if (seg->len || !seg->hdr.last)
 		return DDP_ERR_TAGGED_BOUNDS;
-	qp->rtr_read = false;
+	qp->rtr_unanswered = false;
 	if (qp->sq.waiting)
 		rnic_sq_kick(qp);	/* run() does not follow in softirq */
 	return 0;
@@ -190,7 +190,7 @@ static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 	bool ends;
 	u32 left;
 
-	if (qp->rtr_read)
+	if (qp->rtr_unanswered)
 		return take_rtr_response(qp, seg);
 	/* Its Request is not sent: the peer has made it up. */
 	if (!msg)
@@ -354,9 +354,9 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 	rdmap_read_get(&read, seg->octets + seg->hdr_len);
 	/* The first may be an RTR, which is not one of IRD. */
 	rtr = qp->rx.msn[RDMAP_QN_READ] == 1 && !read.size;
-	if (qp->resp_head - qp->resp_tail >= qp->ird + (rtr || qp->read_rtr))
+	if (qp->resp_head - qp->resp_tail >= qp->ird + (rtr || qp->peer_rtr))
 		return DDP_ERR_NO_BUFFER;
-	qp->read_rtr |= rtr;
+	qp->peer_rtr |= rtr;
 	qp->rx.msn[RDMAP_QN_READ]++;
 	rnic_count(qp->dev, RNIC_STAT_RX_READ);
 	if (read.size) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The send queue. Its entries are started by run(), a callback that MPA calls
- * in each round of its work item, or of a task that rings the doorbell. Of the
- * send queue only the ring needs a lock.
+ * in each round of its work item, or of a task that rings the doorbell: one at
+ * a time. So a lock is needed only for the ring, and for what rnic.h says is
+ * under q.lock.
  *
  * Requests start in order. One that has to wait (for a fence, for ORD, for the
  * users of a region) stays in its slot, at sq->head, and those after it wait,
@@ -157,7 +158,7 @@ static enum start sq_start_read(struct rnic_qp *qp, struct rnic_msg *msg,
 
 	if (!qp->ord || msg->wqe.num_sge > 1)
 		return sq_end(msg, SIW_WC_LOC_QP_OP_ERR);
-	if (qp->sq.reads + qp->rtr_read >= qp->ord)
+	if (qp->sq.reads + qp->rtr_unanswered >= qp->ord)
 		return START_WAIT;
 	status = sq_resolve(qp, msg, IB_ACCESS_LOCAL_WRITE);
 	if (!status && msg->sgl.len && !msg->sgl.mr[0]) {

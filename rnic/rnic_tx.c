@@ -267,7 +267,7 @@ int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn, u8 kind)
 	} else {
 		msg_init(qp, msg, RNIC_MSG_RTR, RDMAP_OP_READ);
 		read_request(msg, NO_STAG, 0);
-		qp->rtr_read = true;
+		qp->rtr_unanswered = true;
 	}
 	return mpa_send(conn, &msg->tx);
 }
@@ -291,5 +291,5 @@ void rnic_tx_responded(struct rnic_qp *qp, struct rnic_msg *msg)
 {
 	rnic_sgl_put(&msg->sgl);
 	qp->resp_tail++;
-	qp->read_rtr = false;	/* it was the first */
+	qp->peer_rtr = false;	/* it was the first */
 }
