@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
+#include <rdma/rdma_cm.h>
 
 #include "rnic.h"
 
@@ -96,13 +97,28 @@ static bool is_loopback(const struct sockaddr_storage *addr)
 }
 
 /*
- * rdma_cm has each device listen to a loopback address, or fails. TCP lets one
- * socket, and what arrives there arrives on lo: other devices have no socket.
+ * The namespace of a listener, which it holds. iw_cm does not pass it on. But
+ * rdma_cm alone calls iw_cm_listen(), and its context begins with this.
  */
-static bool needs_no_socket(const struct net_device *netdev,
-			    const struct sockaddr_storage *addr)
+static struct net *listener_net(const struct iw_cm_id *cm_id)
 {
-	return is_loopback(addr) && !(netdev->flags & IFF_LOOPBACK);
+	const struct rdma_cm_id *id = cm_id->context;
+
+	return id->route.addr.dev_addr.net;
+}
+
+/*
+ * rdma_cm has each device listen to all addresses, or to a loopback address,
+ * or fails. It serves no peer of another namespace than the listener's, whose
+ * ports are not the listener's to take. To a loopback address TCP lets one
+ * socket listen, and what arrives there arrives on lo: other devices have none.
+ */
+static bool needs_no_socket(const struct iw_cm_id *cm_id,
+			    const struct net_device *netdev)
+{
+	return !net_eq(dev_net(netdev), listener_net(cm_id)) ||
+	       (is_loopback(&cm_id->m_local_addr) &&
+		!(netdev->flags & IFF_LOOPBACK));
 }
 
 /*
@@ -140,6 +156,7 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
 	struct rnic_dev *dev = to_rnic(cm_id->device);
 	struct mpa_sock_params params = {
+		.net	= listener_net(cm_id),
 		.local	= cm_id->m_local_addr,
 		.backlog = max(backlog, 0),
 		.flags	= MPA_F_MEMALLOC,
@@ -163,10 +180,9 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 	cm_id->add_ref(cm_id);
 	l->cm_id = cm_id;
 	params.ctx = l;
-	params.net = dev_net(netdev);
 	if (is_wildcard(&params.local))
 		params.bound_dev_if = netdev->ifindex;
-	if (!needs_no_socket(netdev, &params.local))
+	if (!needs_no_socket(cm_id, netdev))
 		l->mpa = mpa_listen(&params, listen_accepted);
 	dev_put(netdev);
 	if (IS_ERR(l->mpa)) {

@@ -31,6 +31,7 @@
  * E ESTABLISHED, C CLOSE.
  */
 struct cm {
+	struct rdma_cm_id	rdma;		/* as for rdma_cm, the first */
 	struct rnic_kunit	*rk;
 	struct iw_cm_id		id;
 	struct iw_cm_id		listen;
@@ -415,6 +416,7 @@ static void cm_begin(struct cm *cm, struct rnic_kunit *rk, bool listens)
 	};
 
 	*cm = (struct cm) { .rk = rk, .id = id, .listen = id };
+	cm->rdma.route.addr.dev_addr.net = &init_net;
 	memset(&rk->conn, 0, sizeof(rk->conn));
 	INIT_LIST_HEAD(&rk->conn.tx);
 	rk->dev->going = false;
@@ -718,12 +720,28 @@ static void tos_test(struct kunit *test)
 	cm_end(&cm);
 }
 
+/* A listener of another namespace opens no socket in that of the netdev. */
+static void elsewhere_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct cm cm;
+
+	rk_qp(rk, 4);
+	cm_begin(&cm, rk, false);
+	cm.rdma.route.addr.dev_addr.net = NULL;
+	cm.listening = !rnic_iw_create_listen(&cm.listen, 1);
+	KUNIT_EXPECT_TRUE(test, cm.listening);
+	KUNIT_EXPECT_EQ(test, 0, rk->conn.handles);
+	cm_end(&cm);
+}
+
 static struct kunit_case cm_cases[] = {
 	KUNIT_CASE_PARAM(events_test, row_gen_params),
 	KUNIT_CASE(kernel_qp_test),
 	KUNIT_CASE(stranger_test),
 	KUNIT_CASE_PARAM(reserves_test, reserves_gen_params),
 	KUNIT_CASE_PARAM(tos_test, tos_gen_params),
+	KUNIT_CASE(elsewhere_test),
 	{}
 };
 

@@ -95,6 +95,19 @@ loopback() {
 	passed rdma_server 2 32
 }
 
+# A listener on all addresses is one of each device, but takes no port in the namespace of
+# another, and does not keep that namespace.
+elsewhere() {
+	devices mpa mpa
+	serves 7174 rping -s
+	! listens a || fail "$(ns a ss -ltn)"
+	spoil
+	ip netns delete a
+	until_true 10 eval '[[ -z $(rdma link) ]]' || fail "they stay: $(rdma link)"
+	kill "$PROGRAM"
+	rm "$STATE/devices"
+}
+
 # listen_at ADDRESS N: so many devices
 listen_at() {
 	(($(rdma resource show cm_id | grep -c "state LISTEN .*src-addr $1:7471") == $2))
@@ -233,6 +246,7 @@ test_case netdev.lo "both ends on lo" over lo a lo
 test_case netdev.vlan "a VLAN" over vlan b over
 test_case netdev.bond "a bond" over bond b over
 test_case netdev.loopback "three devices listen to 127.0.0.1, and to ::1" loopback
+test_case netdev.elsewhere "a listener on all addresses in another namespace" elsewhere
 test_case tools "rdma, ibv_devices and ibv_devinfo" tools
 test_case port_events "a port's events follow its netdev and carrier" port_events
 if [[ -n ${LONG-} ]]; then
