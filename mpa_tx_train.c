@@ -93,7 +93,9 @@ void mpa_train_drop(struct mpa_conn *conn)
 
 static int mpa_train_refill(struct mpa_enc *enc)
 {
-	if (!skb_page_frag_refill(MPA_REFILL_MIN, &enc->frag, MPA_GFP_QUIET))
+	struct mpa_train *train = container_of(enc, struct mpa_train, enc);
+
+	if (!skb_page_frag_refill(MPA_REFILL_MIN, &enc->frag, train->gfp))
 		return -ENOMEM;
 	return 0;
 }
@@ -122,6 +124,9 @@ static void mpa_train_init(struct mpa_conn *conn, struct mpa_train *train,
 	train->first = 0;
 	train->nr = 0;
 	train->gather = false;
+	/* The consumer may keep its socket from the reserves. */
+	train->gfp = MPA_GFP_QUIET |
+		     (conn->sk->sk_allocation & __GFP_NOMEMALLOC);
 	train->emss = room->emss;
 	train->narrow = room->narrow;
 	train->grow = !room->sack;

@@ -83,6 +83,7 @@ struct mpa_record {
  *	for SACK blocks and AccECN
  * @room: most octets of the train
  * @pages: most octets of the train if it is given to TCP as pages
+ * @gfp: to allocate page fragments with
  * @record: the records
  * @bv: page fragments and, with zero copy, the consumer's pages
  * @kv: octets that TCP copies, the consumer's and those of @buf
@@ -107,6 +108,7 @@ struct mpa_train {
 	u32			emss;
 	u32			room;
 	u32			pages;
+	gfp_t			gfp;
 	struct mpa_record	record[MPA_TRAIN_RECORDS];
 	union {
 		struct bio_vec	bv[MPA_TRAIN_BVECS];

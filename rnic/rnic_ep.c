@@ -308,11 +308,26 @@ static void ep_up(struct rnic_ep *ep, struct mpa_conn *conn)
 		mpa_abort(conn);
 }
 
+/*
+ * No memory is written out through the QP of an application. What it sends, to
+ * a peer that may not read, does not take from the memory reserves.
+ */
+static void ep_forgo_reserves(struct mpa_conn *conn)
+{
+	struct sock *sk = mpa_conn_socket(conn)->sk;
+
+	lock_sock(sk);
+	sk->sk_allocation |= __GFP_NOMEMALLOC;
+	release_sock(sk);
+}
+
 static void ep_established(struct mpa_conn *conn,
 			   const struct mpa_startup *reply)
 {
 	struct rnic_ep *ep = mpa_conn_ctx(conn);
 
+	if (!ep->qp->kernel)
+		ep_forgo_reserves(conn);
 	ep_up(ep, conn);
 	if (ep_events_from(ep, RNIC_EVENTS_OWED, RNIC_EVENTS_UP))
 		ep_event(ep, ep->initiator ? IW_CM_EVENT_CONNECT_REPLY :

@@ -644,21 +644,22 @@ static const struct reserves {
 	const char	*order;
 	bool		set;
 } reserves[] = {
-	{ "Initiator of the kernel",	true,  INADDR_ANY,	"Ud",	true },
-	{ "Initiator of an application", false, INADDR_LOOPBACK, "Ud",	false },
-	{ "Responder, peer here",	true,  INADDR_LOOPBACK,	"lqA",	true },
-	{ "Responder, peer elsewhere",	true,  INADDR_ANY,	"lqA",	false },
-	{ "Responder of an application", false, INADDR_LOOPBACK, "lqA",	false },
+	{ "Initiator, kernel",		true,  INADDR_ANY,	"Ude",	true },
+	{ "Initiator, application",	false, INADDR_LOOPBACK,	"Ude",	false },
+	{ "Responder, peer here",	true,  INADDR_LOOPBACK,	"lqAe",	true },
+	{ "Responder, peer elsewhere",	true,  INADDR_ANY,	"lqAe",	false },
+	{ "Responder, application",	false, INADDR_LOOPBACK,	"lqAe",	false },
 };
 
 KUNIT_ARRAY_PARAM_DESC(reserves, reserves, desc);
 
-/* Which sockets get packets from the memory reserves */
+/* Which sockets get packets, and which connections memory, from the reserves */
 static void reserves_test(struct kunit *test)
 {
 	const struct reserves *row = test->param_value;
 	struct rnic_kunit *rk = test->priv;
 	struct sockaddr_in *peer;
+	struct sock *sk;
 	const char *c;
 	struct cm cm;
 
@@ -670,8 +671,10 @@ static void reserves_test(struct kunit *test)
 	for (c = row->order; *c; c++)
 		step(&cm, *c);
 	KUNIT_EXPECT_FALSE(test, cm.stuck);
-	KUNIT_EXPECT_EQ(test, row->set,
-			sock_flag(rk->conn.sock->sk, SOCK_MEMALLOC));
+	sk = rk->conn.sock->sk;
+	KUNIT_EXPECT_EQ(test, row->set, sock_flag(sk, SOCK_MEMALLOC));
+	KUNIT_EXPECT_EQ(test, !row->kernel,
+			!!(sk->sk_allocation & __GFP_NOMEMALLOC));
 	cm_end(&cm);
 	rk->qp->kernel = true;
 }
