@@ -603,7 +603,7 @@ static u32 mpa_cm_pd_max(const struct mpa_conn *conn, u8 rev, bool enhanced)
 /* Copy private data or a message, after @headroom octets. Context: any. */
 static u8 *mpa_cm_copy(const void *data, size_t len, size_t headroom)
 {
-	u8 *out = kmalloc(headroom + len, GFP_ATOMIC);
+	u8 *out = kmalloc(headroom + len, GFP_ATOMIC | __GFP_NOWARN);
 
 	if (out && len)
 		memcpy(out + headroom, data, len);

@@ -74,6 +74,7 @@ struct mpa_connector {
 	void			(*state_change)(struct sock *sk);
 	mpa_connected_fn	done;
 	bool			starts;
+	netns_tracker		ns_tracker;
 	struct mpa_params	start;
 	void			*pd;
 	struct mpa_conn		*conn;
@@ -114,7 +115,7 @@ static bool connector_advance(struct mpa_connector *c, enum connect_state state)
 static void connector_put_net(struct mpa_connector *c)
 {
 	if (c->starts)
-		put_net(c->params.net);
+		put_net_track(c->params.net, &c->ns_tracker);
 }
 
 /* In CONNECT_DONE: call done(), with the socket or with an error. */
@@ -470,7 +471,7 @@ static int connector_set_start(struct mpa_connector *c,
 			return -ENOMEM;
 	}
 	c->starts = true;
-	get_net(params->net);
+	get_net_track(params->net, &c->ns_tracker, GFP_KERNEL);
 	return 0;
 }
 

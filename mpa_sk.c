@@ -347,7 +347,7 @@ void mpa_sk_off(struct mpa_conn *conn)
 		mpa_sk_unhook(conn);
 	ours = mpa_sk_user_data(sk) == conn;
 	if (ours)
-		sk->sk_user_data = NULL;
+		rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 
 	mpa_hook_off(sk);

@@ -101,6 +101,9 @@ struct rnic_stats {
 /**
  * struct rnic_dev - an RDMA device on a netdev
  * @ib: what the RDMA core knows
+ * @siw: not used. If siw is loaded, its notifier of netdev events takes this
+ *	for a device of its own, by the driver's number, and writes the port's
+ *	state here in kernels that still have one there
  * @link: in the list of devices
  * @qps: QPs by number
  * @mrs: memory regions by STag without its key
@@ -115,6 +118,7 @@ struct rnic_stats {
  */
 struct rnic_dev {
 	struct ib_device	ib;
+	u8			siw[128];
 	struct list_head	link;
 	struct xarray		qps;
 	struct xarray		mrs;
@@ -133,7 +137,7 @@ struct rnic_pd { struct ib_pd ib; };
 /**
  * struct rnic_map - memory that user space can map
  * @entry: what the RDMA core keeps of it
- * @mem: from vmalloc_user(); lives as long as the object it belongs to
+ * @mem: zeroed, charged to the caller; lives as long as what it belongs to
  */
 struct rnic_map {
 	struct rdma_user_mmap_entry	entry;

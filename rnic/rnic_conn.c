@@ -60,7 +60,7 @@ void rnic_qp_up(struct rnic_qp *qp, struct mpa_conn *conn,
 	spin_lock_irq(&qp->sq.q.lock);
 	qp->sq.conn = conn;
 	if (qp->state < IB_QPS_RTS)
-		qp->state = IB_QPS_RTS;
+		WRITE_ONCE(qp->state, IB_QPS_RTS);
 	spin_unlock_irq(&qp->sq.q.lock);
 }
 

@@ -253,12 +253,11 @@ static bool cq_empty(const struct rnic_cq *cq)
 {
 	u32 get = READ_ONCE(cq->get);
 
-	/* Pairs with the release in rnic_poll_cq(). */
+	/* Pairs with the release in rnic_poll_cq(); orders the load below. */
 	if (smp_load_acquire(&cq->ring[get & (cq->size - 1)].flags) &
 	    SIW_WQE_VALID)
 		return false;
 	/* Another may have polled that entry: then there may be a next. */
-	smp_rmb();
 	return READ_ONCE(cq->get) == get;
 }
 

@@ -161,7 +161,7 @@ void rnic_ep_attempt_over(struct rnic_ep *ep)
 	struct mpa_connector *connector;
 
 	spin_lock_bh(&ep->lock);
-	ep->connected = true;
+	WRITE_ONCE(ep->connected, true);
 	connector = rnic_ep_spent_connector(ep);
 	spin_unlock_bh(&ep->lock);
 	if (connector)

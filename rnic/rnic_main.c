@@ -69,7 +69,7 @@ static int rnic_query_gid(struct ib_device *ib, u32 port, int index,
 	return 0;
 }
 
-/* The core has dropped the last reference. */
+/* Unregistered, or never registered: no other op is called after this. */
 static void rnic_dealloc(struct ib_device *ib)
 {
 	struct rnic_dev *dev = to_rnic(ib);
@@ -369,9 +369,8 @@ static void __exit rnic_exit(void)
 	ib_unregister_client(&client);
 	/* done() and accepted() may still be running */
 	mpa_barrier();
-	/* Who dropped a device's last reference may be preempted here. */
+	/* Who unregistered a device may be preempted in rnic_dealloc(). */
 	synchronize_rcu_tasks();
-	rcu_barrier();
 	rnic_net_unregister();
 	rnic_wq_destroy();
 }

@@ -107,7 +107,7 @@ bool rnic_qp_leave(struct rnic_qp *qp)
 	bool up;
 
 	spin_lock_irqsave(&qp->sq.q.lock, flags);
-	qp->sq.leave = true;
+	WRITE_ONCE(qp->sq.leave, true);
 	up = qp->sq.conn;
 	if (up)
 		mpa_kick(qp->sq.conn);
@@ -182,7 +182,7 @@ bool rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state state)
 	spin_lock_irqsave(&qp->sq.q.lock, flags);
 	res = state > qp->state;
 	if (res)
-		qp->state = state;
+		WRITE_ONCE(qp->state, state);
 	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
 	return res;
 }

@@ -253,8 +253,11 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 	spin_lock_irqsave(&qp->sq.q.lock, flags);
 	if (wr && qp->state < IB_QPS_RTS)
 		err = -EINVAL;
-	for (; wr && !err; wr = err ? wr : wr->next)
+	while (wr && !err) {
 		err = sq_post(qp, wr);
+		if (!err)
+			wr = wr->next;
+	}
 	flush = qp->sq.q.flushes;
 	conn = qp->sq.conn;
 	if (conn && qp->kernel)
@@ -282,8 +285,11 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 	int err = qp->kernel ? 0 : -EINVAL;
 
 	spin_lock_irqsave(&qp->rq.lock, flags);
-	for (; wr && !err; wr = err ? wr : wr->next)
+	while (wr && !err) {
 		err = rnic_rqe_post(&qp->rq, qp->cap.max_recv_sge, wr);
+		if (!err)
+			wr = wr->next;
+	}
 	flush = qp->rq.flushes;
 	spin_unlock_irqrestore(&qp->rq.lock, flags);
 	if (flush)

@@ -66,7 +66,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 	if (attr->srq_limit > srq->max_wr)
 		return -EINVAL;
 	spin_lock_irq(&srq->q.lock);
-	srq->limit = attr->srq_limit;
+	WRITE_ONCE(srq->limit, attr->srq_limit);
 	spin_unlock_irq(&srq->q.lock);
 	return 0;
 }
@@ -98,15 +98,22 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 	unsigned long flags;
 
 	spin_lock_irqsave(&srq->q.lock, flags);
-	for (; wr && !err; wr = err ? wr : wr->next)
+	while (wr && !err) {
 		err = rnic_rqe_post(&srq->q, srq->max_sge, wr);
+		if (!err)
+			wr = wr->next;
+	}
 	spin_unlock_irqrestore(&srq->q.lock, flags);
 	if (err)
 		*bad = wr;
 	return err;
 }
 
-/* True once if fewer requests than the limit are left. With the lock. */
+/*
+ * True once if fewer requests than the limit are left. With the lock. Those
+ * that are posted follow each other from @get: the one at the limit is valid if
+ * there are so many.
+ */
 static bool srq_is_low(struct rnic_srq *srq)
 {
 	const struct rnic_queue *q = &srq->q;
@@ -115,7 +122,7 @@ static bool srq_is_low(struct rnic_srq *srq)
 	if (!srq->limit ||
 	    READ_ONCE(q->rqe[last & (q->size - 1)].flags) & SIW_WQE_VALID)
 		return false;
-	srq->limit = 0;
+	WRITE_ONCE(srq->limit, 0);
 	return true;
 }
 

@@ -253,7 +253,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	struct rnic_ep *ep;
 
 	spin_lock_irq(&qp->sq.q.lock);
-	qp->dead = true;
+	WRITE_ONCE(qp->dead, true);
 	spin_unlock_irq(&qp->sq.q.lock);
 	/* One whose connection was ending when it began still runs. */
 	rnic_qp_close_cancel(qp);
