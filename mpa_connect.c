@@ -57,6 +57,7 @@ enum connect_state {
  * @state_change: the socket's own callback
  * @done: the consumer's callback
  * @starts: MPA is to be started
+ * @ns_tracker: of the reference on the namespace, with @starts
  * @start: with @starts: parameters of the MPA connection
  * @pd: with @starts: private data of the Request, or NULL
  * @conn: in CONNECT_STARTING: the MPA connection
@@ -556,7 +557,8 @@ static int connect_check(const struct mpa_sock_params *params)
  * * %-EBUSY: setup() has set the socket's sk_user_data
  * * %-EMSGSIZE: more private data than any frame can hold
  * * %-ENOMEM: out of memory
- * * what setup(), bind or connect returned: %-EADDRINUSE, %-ENETUNREACH, ...
+ * * what setup(), bind or connect returned: %-EADDRINUSE, %-ENETUNREACH,
+ *   %-ENODEV, ...
  */
 struct mpa_connector *mpa_connect(const struct mpa_sock_params *params,
 				  mpa_connected_fn done)

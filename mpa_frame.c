@@ -425,7 +425,7 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_frame_settle);
 bool mpa_enhanced_ok(const struct mpa_enhanced *enhanced, u16 ird_max)
 {
 	return enhanced->ird <= MPA_DEPTH_ULP &&
-	       enhanced->ord <= MPA_DEPTH_ULP && ird_max <= MPA_DEPTH_ULP &&
+	       enhanced->ord <= MPA_DEPTH_ULP && ird_max <= MPA_DEPTH_MAX &&
 	       !(enhanced->rtr & ~(MPA_RTR_SEND | MPA_RTR_WRITE |
 				   MPA_RTR_READ));
 }

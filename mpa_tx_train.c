@@ -273,7 +273,7 @@ static int mpa_train_ask(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 		tx->state |= MPA_MSG_LAST;
 	if (!more && !tx->hdr_len && !tx->len)
 		return 0;
-	if (WARN_ON_ONCE(!(tx->hdr_len + tx->len) ||
+	if (WARN_ON_ONCE(more > 1 || !(tx->hdr_len + tx->len) ||
 			 !mpa_tx_length_ok(tx, max)))
 		return -EINVAL;
 	return 1;
@@ -292,7 +292,8 @@ static int mpa_train_ask_data(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 		return more;
 	if (!more && !tx->hdr_len && !tx->len)
 		return 0;
-	if (WARN_ON_ONCE(tx->hdr_len != hdr_len || (more && !tx->len) ||
+	if (WARN_ON_ONCE(more > 1 || tx->hdr_len != hdr_len ||
+			 (more && !tx->len) ||
 			 tx->len > iov_iter_count(&tx->data)))
 		return -EINVAL;
 	if (!more)

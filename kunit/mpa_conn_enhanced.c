@@ -374,7 +374,7 @@ static void enh_params(struct conn_test *t)
 		{ MPA_REV_2, { .ird = 0x4000 } },
 		{ MPA_REV_2, { .ord = 0x4000 } },
 		{ MPA_REV_2, { .rtr = ENH_ANY + 1 } },
-		{ MPA_REV_2, { }, 0x4000 },
+		{ MPA_REV_2, { }, MPA_DEPTH_ULP },
 	};
 	struct mpa_params good = t->a.params;
 	u32 i;

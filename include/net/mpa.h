@@ -90,8 +90,8 @@ enum mpa_error {
 /**
  * enum mpa_reason - why the receive half of a connection ended
  * @MPA_REASON_NONE: it has not ended
- * @MPA_REASON_FIN: FIN of the peer between two FPDUs: a graceful close; or in
- *	startup, before its frame (code 1)
+ * @MPA_REASON_FIN: FIN of the peer between two FPDUs, a graceful close (err is
+ *	0); or in startup, before its frame (code 1 both times)
  * @MPA_REASON_TRUNCATED: FIN of the peer inside an FPDU (code 1)
  * @MPA_REASON_RESET: reset by the peer, given up by TCP, or reconnected by
  *	another user of the socket (code 1)
@@ -150,7 +150,8 @@ enum mpa_reason {
 };
 
 /**
- * struct mpa_end - how the receive half of a connection ended
+ * struct mpa_end - how the receive half of a connection ended; valid until
+ *	ended() returns
  * @error: code to put into a Terminate message. The consumer can still send one
  *	after %MPA_ERR_CRC, %MPA_ERR_MARKER, %MPA_ERR_IRD and %MPA_ERR_RTR,
  *	unless it is a Responder that never had a valid FPDU.
@@ -187,9 +188,9 @@ struct mpa_enhanced {
 };
 
 /**
- * struct mpa_startup - contents of the peer's Request or Reply frame
- * @pd: private data, without the enhanced data; NULL if there is none. Valid
- *	until the callback returns.
+ * struct mpa_startup - contents of the peer's Request or Reply frame; valid,
+ *	with all it points to, until the callback returns
+ * @pd: private data, without the enhanced data; NULL if there is none
  * @pd_len: length of @pd in octets
  * @rev: revision
  * @markers: M bit: the peer wants markers in what it receives
@@ -325,7 +326,9 @@ struct mpa_template {
  *	first call. Each call, the first as well, may replace @data by another
  *	kernel iterator, so that a source can be longer than one iterator
  *	describes. The array of the one before (kvec, bio_vec) is the consumer's
- *	again, the octets are not.
+ *	again, the octets are not. A call that keeps to none of this is an error
+ *	of the consumer's: it gives a warning, and fails the connection with
+ *	%-EINVAL.
  * @template: with %MPA_TX_TEMPLATE, how headers differ
  * @status: result, once handed back: 0 if TCP has taken all of it, or a
  *	negative errno: %-ECANCELED (aborted or detached), %-ECONNRESET,
@@ -505,9 +508,11 @@ struct mpa_ops {
  *	means %MPA_PD_MAX. A Rev 1 or 2 peer may always send %MPA_PD_MAX octets.
  * @enhanced: with %MPA_F_ENHANCED, what this end asks for and accepts.
  *	Initiator: goes into the Request. Responder: limits from which the Reply
- *	is made, with at least one kind of RTR. mpa_set_enhanced() changes it.
+ *	is made, with at least one kind of RTR. If the Reply has %MPA_RTR_READ
+ *	among its kinds, an IRD of 0 becomes 1 (RFC 6581 section 9.1): a peer
+ *	that then sends another RTR may use it. mpa_set_enhanced() changes it.
  * @ird_max: Initiator: highest value to which @enhanced.ird may be raised where
- *	the Responder needs it; 0: it is not raised
+ *	the Responder needs it, at most %MPA_DEPTH_MAX; 0: it is not raised
  */
 struct mpa_params {
 	const struct mpa_ops	*ops;
@@ -658,7 +663,9 @@ const char *mpa_reason_name(enum mpa_reason reason);
  * @local: own address and port; family AF_UNSPEC: any (mpa_connect() only).
  *	For a link-local address the IPv6 scope id names the device.
  * @peer: address and port to connect to; not used by mpa_listen()
- * @bound_dev_if: index of the device the socket is bound to, or 0
+ * @bound_dev_if: index of the device the socket is bound to, or 0. TCP does
+ *	not look whether there is one: a listener of none hears nothing, and
+ *	mpa_connect() fails with %-ENODEV.
  * @backlog: length of the accept queue of mpa_listen(); 0 means SOMAXCONN
  * @flags: %MPA_F_MEMALLOC, %MPA_F_FALLBACK, or 0. With %MPA_F_MEMALLOC done()
  *	and accepted(), too, may use the memory reserves, and must not wait for
@@ -675,10 +682,10 @@ const char *mpa_reason_name(enum mpa_reason reason);
  * @ctx: context of @setup and of the callbacks
  * @start: mpa_connect() only: parameters with which MPA attaches to the
  *	connected socket and starts as the Initiator; copied. NULL: the consumer
- *	does that. With %MPA_F_FALLBACK and Rev 2, MPA sends a Rev 1 Request on
- *	a new connection if the peer closes, resets, does not answer in time,
- *	answers by another revision, or rejects without the enhanced data that
- *	it was asked for.
+ *	does that. With %MPA_F_FALLBACK, which needs Rev 2 here, MPA sends a
+ *	Rev 1 Request on a new connection if the peer closes, resets, does not
+ *	answer in time, answers by another revision, or rejects without the
+ *	enhanced data that it was asked for.
  * @pd: with @start: private data of the Request; copied
  * @pd_len: length of @pd in octets
  */
