@@ -561,10 +561,15 @@ static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 /* For allocations that are retried, or of which a peer chose the size */
 #define MPA_GFP_QUIET	(GFP_KERNEL | __GFP_NOWARN)
 
-/* Runner only: as MPA_GFP_QUIET, for what sk_data_ready() allocates, too. */
+/*
+ * Runner only: as MPA_GFP_QUIET, for what sk_data_ready() allocates, too. The
+ * consumer may keep its socket from the memory reserves.
+ */
 static inline gfp_t mpa_conn_gfp(const struct mpa_conn *conn)
 {
-	return conn->atomic ? GFP_ATOMIC | __GFP_NOWARN : MPA_GFP_QUIET;
+	gfp_t gfp = READ_ONCE(conn->sk->sk_allocation) & __GFP_NOMEMALLOC;
+
+	return gfp | (conn->atomic ? GFP_ATOMIC | __GFP_NOWARN : MPA_GFP_QUIET);
 }
 
 /* Flags of a connection that only the work item may run */

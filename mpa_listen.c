@@ -245,7 +245,8 @@ listener_new(const struct mpa_sock_params *params,
  * * %-EAFNOSUPPORT: the local address is neither IPv4 nor IPv6
  * * %-EBUSY: setup() has set the socket's sk_user_data
  * * %-ENOMEM: out of memory
- * * what setup(), bind or listen returned: %-EADDRINUSE, %-EADDRNOTAVAIL, ...
+ * * what setup(), bind or listen returned: %-EADDRINUSE, %-EADDRNOTAVAIL,
+ *   %-ENODEV, ...
  */
 struct mpa_listener *
 mpa_listen(const struct mpa_sock_params *params,

@@ -483,11 +483,13 @@ int mpa_tcp_lost(const struct sock *sk)
 
 /*
  * MPA_F_MEMALLOC: no allocation for the socket may wait for the socket. Keeps
- * what sk_set_memalloc() has set, if the consumer has called it.
+ * what the consumer has set of the memory reserves.
  */
 void mpa_tcp_memalloc(struct sock *sk)
 {
-	sk->sk_allocation = GFP_NOIO | (sk->sk_allocation & __GFP_MEMALLOC);
+	const gfp_t reserves = __GFP_MEMALLOC | __GFP_NOMEMALLOC;
+
+	sk->sk_allocation = GFP_NOIO | (sk->sk_allocation & reserves);
 	sk->sk_use_task_frag = false;
 }
 

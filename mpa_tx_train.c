@@ -124,9 +124,7 @@ static void mpa_train_init(struct mpa_conn *conn, struct mpa_train *train,
 	train->first = 0;
 	train->nr = 0;
 	train->gather = false;
-	/* The consumer may keep its socket from the reserves. */
-	train->gfp = MPA_GFP_QUIET |
-		     (conn->sk->sk_allocation & __GFP_NOMEMALLOC);
+	train->gfp = mpa_conn_gfp(conn);
 	train->emss = room->emss;
 	train->narrow = room->narrow;
 	train->grow = !room->sack;

@@ -502,10 +502,12 @@ static void send_memalloc_hook(struct mpa_consumer *c, enum consumer_event ev)
 /*
  * A reclaim-safe connection works like others, and restores its socket. The
  * work item may use memory reserves all the time, callbacks included, and
- * packets may where the consumer has called sk_set_memalloc().
+ * packets may where the consumer has called sk_set_memalloc(); and neither if
+ * it has set __GFP_NOMEMALLOC (@arg).
  */
 static void send_memalloc(struct conn_test *t)
 {
+	gfp_t kept = conn_arg(t) ? __GFP_NOMEMALLOC : 0;
 	struct sock *sk;
 	gfp_t allocation;
 	bool task_frag;
@@ -513,6 +515,7 @@ static void send_memalloc(struct conn_test *t)
 	conn_pair(t);
 	sk = t->sock[0]->sk;
 	sk_set_memalloc(sk);
+	sk->sk_allocation |= kept;
 	allocation = sk->sk_allocation;
 	task_frag = sk->sk_use_task_frag;
 	t->a.hook = send_memalloc_hook;
@@ -520,6 +523,8 @@ static void send_memalloc(struct conn_test *t)
 		  PEER_M | PEER_C);
 	EXPECT_FALSE(t, sk->sk_allocation & __GFP_IO);
 	EXPECT_TRUE(t, sk->sk_allocation & __GFP_MEMALLOC);
+	EXPECT_TRUE(t, (sk->sk_allocation & __GFP_NOMEMALLOC) == kept);
+	EXPECT_TRUE(t, (mpa_conn_gfp(t->a.conn) & __GFP_NOMEMALLOC) == kept);
 	EXPECT_FALSE(t, sk->sk_use_task_frag);
 	conn_expect_alive(t, &t->a);
 	CONN_WAIT(t, &t->a, EV_RECV, 1);
@@ -529,6 +534,7 @@ static void send_memalloc(struct conn_test *t)
 	EXPECT_EQ(t, sk->sk_use_task_frag, task_frag);
 	EXPECT_EQ(t, t->a.hook_err, 0);
 	lock_sock(sk);
+	sk->sk_allocation &= ~__GFP_NOMEMALLOC;
 	sk_clear_memalloc(sk);
 	release_sock(sk);
 }
@@ -1009,7 +1015,8 @@ static const struct conn_row send_rows[] = {
 	{ "posting from several threads", send_threads },
 	{ "backpressure", send_backpressure },
 	{ "posting with BH off", send_atomic },
-	{ "reclaim-safe", send_memalloc },
+	{ "reclaim-safe", send_memalloc, false },
+	{ "reclaim-safe, kept from the reserves", send_memalloc, true },
 	{ "the task's page fragment", send_task_frag, 0 },
 	{ "the task's page fragment, reclaim-safe",
 	  send_task_frag, MPA_F_MEMALLOC },

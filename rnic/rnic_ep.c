@@ -317,7 +317,7 @@ static void ep_forgo_reserves(struct mpa_conn *conn)
 	struct sock *sk = mpa_conn_socket(conn)->sk;
 
 	lock_sock(sk);
-	sk->sk_allocation |= __GFP_NOMEMALLOC;
+	WRITE_ONCE(sk->sk_allocation, sk->sk_allocation | __GFP_NOMEMALLOC);
 	release_sock(sk);
 }
 

@@ -369,7 +369,7 @@ static void __exit rnic_exit(void)
 	ib_unregister_client(&client);
 	/* done() and accepted() may still be running */
 	mpa_barrier();
-	/* Who unregistered a device may be preempted in rnic_dealloc(). */
+	/* A task that unregistered one may be preempted in rnic_dealloc(). */
 	synchronize_rcu_tasks();
 	rnic_net_unregister();
 	rnic_wq_destroy();

@@ -256,7 +256,7 @@ static const struct ping_option options[] = {
 	NUMBER(ord, SERVE | PING, 0, MPA_DEPTH_ULP),
 	{ OPTION(rtr, SERVE | PING, parse_word_list),
 	  .words = { "send", "write", "read" } },
-	NUMBER(ird_max, PING, 0, MPA_DEPTH_ULP),
+	NUMBER(ird_max, PING, 0, MPA_DEPTH_MAX),
 	NUMBER(fallback, PING, 0, 1),
 };
 

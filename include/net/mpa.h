@@ -326,9 +326,8 @@ struct mpa_template {
  *	first call. Each call, the first as well, may replace @data by another
  *	kernel iterator, so that a source can be longer than one iterator
  *	describes. The array of the one before (kvec, bio_vec) is the consumer's
- *	again, the octets are not. A call that keeps to none of this is an error
- *	of the consumer's: it gives a warning, and fails the connection with
- *	%-EINVAL.
+ *	again, the octets are not. A return value above 1, or lengths outside
+ *	these bounds, give a warning and fail the connection with %-EINVAL.
  * @template: with %MPA_TX_TEMPLATE, how headers differ
  * @status: result, once handed back: 0 if TCP has taken all of it, or a
  *	negative errno: %-ECANCELED (aborted or detached), %-ECONNRESET,
@@ -663,9 +662,9 @@ const char *mpa_reason_name(enum mpa_reason reason);
  * @local: own address and port; family AF_UNSPEC: any (mpa_connect() only).
  *	For a link-local address the IPv6 scope id names the device.
  * @peer: address and port to connect to; not used by mpa_listen()
- * @bound_dev_if: index of the device the socket is bound to, or 0. TCP does
- *	not look whether there is one: a listener of none hears nothing, and
- *	mpa_connect() fails with %-ENODEV.
+ * @bound_dev_if: index of the device the socket is bound to, or 0. If there is
+ *	none, a listener hears nothing, or fails with %-ENODEV as mpa_connect()
+ *	does, or that with %-ENETUNREACH.
  * @backlog: length of the accept queue of mpa_listen(); 0 means SOMAXCONN
  * @flags: %MPA_F_MEMALLOC, %MPA_F_FALLBACK, or 0. With %MPA_F_MEMALLOC done()
  *	and accepted(), too, may use the memory reserves, and must not wait for

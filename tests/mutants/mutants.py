@@ -96,7 +96,10 @@ def load(folder):
         found = list(FORM.finditer(text, head.end() if head else 0))
         if not head or text != head[0] + "".join(m[0] for m in found):
             raise Fault("%s: not in the form of breakages" % name)
-        mutants.update({m["name"]: Mutant(head[1], m) for m in found})
+        for form in found:
+            if form["name"] in mutants:
+                raise Fault("%s: %s is another's name" % (name, form["name"]))
+            mutants[form["name"]] = Mutant(head[1], form)
     return mutants
 
 

@@ -129,6 +129,8 @@ serves() {
 late_reply() {
 	local before
 
+	# One of a try before may still wait for a connection that was refused
+	[[ -z ${LATE-} ]] || kill "$LATE" 2>/dev/null
 	before=$(counter a MpaEstablished)
 	ns b tc qdisc replace dev vb root netem delay 100ms limit 10000 ||
 		fail "no delay"
@@ -138,6 +140,7 @@ late_reply() {
 		done
 		ns b tc qdisc change dev vb root netem delay 0ms limit 10000
 	} &
+	LATE=$!
 }
 
 until_peer_listens() {
