@@ -10,6 +10,7 @@ set -euo pipefail
 BIN=/root/mpa-fuzz
 KEPT=(/root/harden.d/seeds/*)
 SPACES=(fuzz-a fuzz-b)
+SERVERS=()
 SHORT=40
 
 # Without mpa_cover, which reports coverage, seeds are drawn without feedback
@@ -45,12 +46,12 @@ spaces() {
 		net.ipv4.tcp_early_retrans=0
 	ns "${SPACES[1]}" sysctl -qw net.mpa.crc=0
 	ns "${SPACES[0]}" sysctl -qw net.mpa.ooo=1
-	# It listens at the devices of both
+	# It listens at the devices of its own namespace
 	for space in "${SPACES[@]}"; do
 		ns "$space" rdma link add "$space" type mpa netdev lo
+		command ns "$space" /root/rdma_echo 5100 &
+		SERVERS+=($!)
 	done
-	command ns "${SPACES[0]}" /root/rdma_echo 5100 &
-	SERVER=$!
 }
 
 is_debug() { [[ -e /sys/kernel/debug/kmemleak ]]; }
@@ -134,8 +135,8 @@ enough_reached() { ((PLACES >= 1600)); }
 unload() {
 	trap - EXIT
 	leave
-	kill "$SERVER"
-	wait "$SERVER" || true
+	kill "${SERVERS[@]}"
+	wait "${SERVERS[@]}" || true
 	rmmod mpa_rnic mpa_ping mpa
 }
 
