@@ -21,13 +21,13 @@ summary() {
 }
 
 # What is at hand where only the output is kept: the cases, and from the log what they
-# said, or its end
+# said of themselves and why they failed, or its end
 show_failed() {
 	local cases said
 
 	cases=$(grep '^not ok' "$OUT/$1.tap") || return 0
 	sed 's/^/    /' <<<"$cases" >&2
-	said=$(grep '^#' "$OUT/$1.log" 2>/dev/null | tail -n 60) ||
+	said=$(grep -E '^#|FAILED: |FOUND: |REPLAY=' "$OUT/$1.log" 2>/dev/null | tail -n 60) ||
 		said=$(tail -n 60 "$OUT/$1.log" 2>/dev/null) || return 0
 	sed 's/^/    | /' <<<"$said" >&2
 }
