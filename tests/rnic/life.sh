@@ -170,7 +170,7 @@ killed() {
 	local i
 
 	devices
-	for ((i = 0; i < (LONG ? 50 : 4); i++)); do
+	for ((i = 0; i < (LONG ? 50 : 2); i++)); do
 		load
 		if ((i % 2)); then
 			kill -9 "$CLIENT"
@@ -393,7 +393,8 @@ check renamed times renamed
 check killed killed
 check silent silent
 check nobody nobody
-check many many $((LONG ? LONG / 10 : 50))
+# In the short form again has more of them at once
+((!LONG)) || check many many $((LONG / 10))
 check again again $((LONG ? LONG : 300))
 check faults faults
 check gone quick 10 rmmod mpa_rnic
