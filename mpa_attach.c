@@ -37,8 +37,9 @@ bool mpa_params_ok(const struct mpa_params *params)
  * TCP_NODELAY is set, TCP_CORK is not set, and SO_RCVLOWAT is 1, whatever they
  * were before. IP_RECVERR and IPV6_RECVERR should not be set: with them TCP
  * reports ICMP errors that it would survive, and the first one ends the
- * connection. SO_TIMESTAMPING must not ask for stamps of what is sent: nobody
- * reads them, and they fill the receive buffer until the window stays closed.
+ * connection. SO_TIMESTAMPING must not ask for stamps of what is sent: MPA
+ * leaves them unread, and they fill the receive buffer until the window stays
+ * closed.
  *
  * The socket stays the consumer's, but must be neither closed nor used before
  * released(), when it has its callbacks back. Until then, or until TCP closes,

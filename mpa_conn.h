@@ -681,7 +681,7 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err);
 void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done);
 bool mpa_tx_flush(struct mpa_conn *conn);
 bool mpa_tx_pending(struct mpa_conn *conn);
-bool mpa_tx_idle(const struct mpa_conn *conn);
+bool mpa_tx_finish_all(const struct mpa_conn *conn);
 int mpa_tx_send_fin(struct mpa_conn *conn);
 int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len);
 int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get);

@@ -295,7 +295,8 @@ static __always_inline bool flat_fpdu(struct mpa_dec *dec, const u8 *p,
  * Decode FPDUs that are whole in one piece, as most are. Stops before one that
  * is not, or is bad, or ends past @limit: decode_fpdu() finds out which. If
  * only its CRC is wrong, @dec says so already: a peer could have each summed
- * twice otherwise. What is known stays in registers, so @markers is a constant.
+ * twice otherwise. @markers is a constant, so that both variants have their
+ * state in registers.
  */
 static __always_inline u32 flat_run(struct mpa_dec *dec, struct cursor *c,
 				    u64 limit, struct mpa_ulpdu *ulpdu,

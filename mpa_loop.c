@@ -139,7 +139,7 @@ static void mpa_loop_release(struct mpa_conn *conn)
 
 	if (!test_and_set_bit(MPA_CONN_OFF, &conn->flags))
 		mpa_loop_leave_socket(conn);
-	if (!mpa_tx_idle(conn)) {
+	if (!mpa_tx_finish_all(conn)) {
 		mpa_rx_owe(conn);
 		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) ||
 		    mpa_conn_test(conn, MPA_CONN_ABORT))
@@ -186,7 +186,7 @@ static void mpa_loop_check_lost(struct mpa_conn *conn)
 /* Enter MPA_STATE_CLOSED if both sides closed and all is handed back. */
 static void mpa_loop_finish(struct mpa_conn *conn)
 {
-	if (conn->tx.fin && conn->rx.reported && mpa_tx_idle(conn) &&
+	if (conn->tx.fin && conn->rx.reported && mpa_tx_finish_all(conn) &&
 	    inet_sk_state_load(conn->sk) == TCP_CLOSE)
 		mpa_conn_set_state(conn, MPA_STATE_CLOSED);
 }

@@ -13,8 +13,8 @@
  * Locks: mpa_net.lock is held to look a cookie up, and to get at most
  * MPA_NL_BATCH connections, however many there are and whatever the filter.
  * conn->lock is held to copy numbers. No lock is held while a message is filled
- * in, except the mutex of the netlink socket that asks. A reference keeps a
- * connection and its socket meanwhile, see mpa_net_get_from().
+ * in, except the mutex of the netlink socket that asks. A reference keeps the
+ * connection and its socket while that goes on, see mpa_net_get_from().
  *
  * A dump goes by the order of cookies, and remembers the next one, not a place
  * in the tree. So a connection that exists from its begin to its end is listed

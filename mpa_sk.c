@@ -333,8 +333,8 @@ unlock:
 /*
  * Undo mpa_sk_on() and what the start has changed. If TCP had closed, the
  * callbacks were restored before. If sk_user_data shows that the socket has
- * another owner by now, leave its callbacks and settings alone. What the
- * consumer did by sk_set_memalloc() or sk_clear_memalloc() stays.
+ * another owner by now, leave its callbacks and settings alone. If the consumer
+ * called sk_set_memalloc() or sk_clear_memalloc(), that stays.
  */
 void mpa_sk_off(struct mpa_conn *conn)
 {

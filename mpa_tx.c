@@ -52,8 +52,11 @@ static u64 mpa_tx_sent(const struct mpa_conn *conn)
 	return atomic64_read(&conn->tx.sent);
 }
 
-/* True if @tx can be handed back. Drops MPA's own reference on its ubuf. */
-static bool mpa_tx_done(const struct mpa_conn *conn, struct mpa_tx *tx)
+/*
+ * Drop MPA's own reference on the ubuf of @tx once TCP has all its octets.
+ * Returns true if @tx can be handed back.
+ */
+static bool mpa_tx_finish(const struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	if (mpa_tx_sent(conn) < tx->end)
 		return false;
@@ -70,7 +73,7 @@ void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
 	struct mpa_tx *tx, *tmp;
 
 	list_for_each_entry_safe(tx, tmp, &conn->tx.sending, list) {
-		if (!mpa_tx_done(conn, tx))
+		if (!mpa_tx_finish(conn, tx))
 			break;
 		list_move_tail(&tx->list, done);
 	}
@@ -103,15 +106,15 @@ bool mpa_tx_flush(struct mpa_conn *conn)
 }
 
 /*
- * True if every message in tx.sending can be handed back. Says nothing of
- * tx.queue and tx.train. Drops MPA's own references on ubufs.
+ * As mpa_tx_finish() for the messages in tx.sending. Returns true if every one
+ * can be handed back. Says nothing of tx.queue and tx.train.
  */
-bool mpa_tx_idle(const struct mpa_conn *conn)
+bool mpa_tx_finish_all(const struct mpa_conn *conn)
 {
 	struct mpa_tx *tx;
 
 	list_for_each_entry(tx, &conn->tx.sending, list)
-		if (!mpa_tx_done(conn, tx))
+		if (!mpa_tx_finish(conn, tx))
 			return false;
 	return true;
 }
@@ -219,9 +222,9 @@ static int mpa_tx_add_pages(struct sk_buff *skb, struct iov_iter *from,
  * Socket lock held. Give @len octets to TCP. Returns as tcp_sendmsg_locked(),
  * but -ENOMEM in place of -EAGAIN if TCP has no memory: there may be no ACK to
  * wait for. sk_write_space() is ignored during the call: TCP calls it at once
- * in that case, which would requeue the work item at once and spin. What TCP
- * copies it copies to the fragment of the CPU, so that the socket has none when
- * it is idle, unless another user of it has left one there.
+ * in that case, which would requeue the work item at once and spin. TCP copies
+ * to the fragment of the CPU, so that the socket has none when it is idle,
+ * unless another user of it has left one there.
  */
 int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The hook on outgoing ACKs: MPA's copies of a socket's operations, when they
- * are set and removed, and who else reads, copies or replaces them meanwhile.
+ * are set and removed, and who else reads, copies or replaces them then.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>

@@ -130,7 +130,7 @@ static int scribble_full_next(struct mpa_tx *tx, u32 max)
 	return ++msg->asked < 2;
 }
 
-/* A message with MPA_TX_COPY right behind one that was gathered */
+/* A message with MPA_TX_COPY right after one that was gathered */
 static void scribble_behind(struct conn_test *t)
 {
 	struct conn_msg *msg;

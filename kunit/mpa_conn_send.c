@@ -680,8 +680,8 @@ static void send_pages_free(struct conn_test *t)
 
 /*
  * Post plain messages, then @nr messages with pages, one by one. The latter
- * stay in TCP: the peer acknowledges nothing. If TCP sent one again meanwhile,
- * in a slow guest, it would take no others.
+ * stay in TCP: the peer acknowledges nothing. If TCP sent one again by then, in
+ * a slow guest, it would take no others.
  */
 static void send_pages(struct conn_test *t, u32 nr)
 {

@@ -138,7 +138,7 @@ static void template_message(struct conn_test *t)
 	/* All ULPDUs of a train go to TCP in one call. */
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_CALLS) - calls, 1);
 
-	/* The next one begins anew. */
+	/* The next one begins at its own first octet again. */
 	conn_send(t, template_msg(t, m));
 	template_take_all(t, m);
 	conn_expect_done(t, &t->a, 2, 0);
@@ -272,7 +272,7 @@ static void template_pages(struct conn_test *t)
 	EXPECT_EQ(t, 2, conn_counter(t, MPA_MIB_TX_CALLS) - calls);
 }
 
-/* What a template must not be; the message as such is right. */
+/* Templates that are refused; the message as such is right. */
 static void template_wrong(struct conn_test *t)
 {
 	static const struct mpa_template odd = { 0, 5, 1 };

@@ -72,7 +72,7 @@ const void *conn_##title##_rows MPA_KUNIT_PARAMS			\
 			     prev, desc);				\
 }
 
-/* What a peer sends that closes the connection in its startup */
+/* Octets of a peer that closes the connection in its startup */
 struct conn_bad {
 	enum conn_role	role;		/* of the connection */
 	u8		peer_flags;	/* of the peer's frame */

@@ -363,7 +363,7 @@ static u32 count_state(const struct ooo_model *m, u8 state)
 	return n;
 }
 
-/* What the map says of a range, at its first octet and after its last one */
+/* Compare the map with a range, at its first octet and after its last one. */
 static void ooo_check_range(struct ooo_model *m, const struct mpa_range *r,
 			    u64 from)
 {

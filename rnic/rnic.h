@@ -84,7 +84,7 @@ enum rnic_stat {
 	RNIC_STATS,
 };
 
-/* What is limited */
+/* Objects of which a device has a limited number */
 enum rnic_object {
 	RNIC_PD,
 	RNIC_CQ,
@@ -495,7 +495,7 @@ struct rnic_rx {
  * @moved: stream position up to which TCP has taken octets, plus that up to
  *	which the peer's were delivered if it owes us Read Responses, while
  *	@timeout is pending
- * @moved_seen: the same, when @timeout last ran
+ * @moved_seen: @moved when @timeout last ran
  */
 struct rnic_qp {
 	struct ib_qp		ib;

@@ -4,7 +4,7 @@
 
 #include "rnic.h"
 
-/* A QP is bound once. What it needs for the connection is allocated here. */
+/* A QP is bound once. Allocates all that it needs for the connection. */
 int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep, u32 ird, u32 ord)
 {
 	int err, i;
@@ -65,8 +65,8 @@ void rnic_qp_up(struct rnic_qp *qp, struct mpa_conn *conn,
 }
 
 /*
- * Nobody kicks any longer, and no more is delivered: the connection is about to
- * be detached.
+ * From here on no other thread kicks the connection, and MPA delivers no more:
+ * it is about to be detached.
  */
 void rnic_qp_down(struct rnic_qp *qp)
 {

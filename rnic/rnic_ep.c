@@ -309,8 +309,8 @@ static void ep_up(struct rnic_ep *ep, struct mpa_conn *conn)
 }
 
 /*
- * No memory is written out through the QP of an application. What it sends, to
- * a peer that may not read, does not take from the memory reserves.
+ * The kernel writes out no memory through the QP of an application. So that QP
+ * does not take from the memory reserves: its peer may never read.
  */
 static void ep_forgo_reserves(struct mpa_conn *conn)
 {

@@ -368,9 +368,9 @@ static void mr_add_waiter(struct rnic_mr *mr, u32 number)
  * Invalidate @stag: for a peer if it is valid and gives any of the rights
  * @access (RFC 5040 section 7.2), for its owner, with @access 0, in any state.
  * Returns 0; -EINVAL if there is no such STag in the domain, or if it is no
- * fast registration; or -EBUSY if it has users. Then nobody new can use it, and
- * @waiter, unless it is NULL, is kicked when there are none any longer, and
- * calls again.
+ * fast registration; or -EBUSY if it has users. Then it gets no new ones, and
+ * @waiter, unless it is NULL, is kicked when the last one is gone, and calls
+ * again.
  */
 int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 		       int access, struct rnic_qp *waiter)
@@ -562,8 +562,8 @@ void rnic_mr_place(const struct rnic_mr *mr, u64 addr,
 }
 
 /*
- * Count the octets of an element. What is sent must be a message, of 2^32 - 1
- * octets at most. Memory that is written to may have room for more.
+ * Count the octets of an element. Memory that is sent must be one message, of
+ * 2^32 - 1 octets at most. Memory that is written to may have room for more.
  */
 static enum rnic_mr_error sgl_add(struct rnic_sgl *sgl, u32 len, int access)
 {

@@ -133,7 +133,7 @@ static void qp_timeout(struct work_struct *work)
 	if (moved != qp->moved_seen && !is_overdue(qp)) {
 		qp->moved_seen = moved;
 		spin_lock_irqsave(&qp->sq.q.lock, flags);
-		/* Who ends the connection cancels this, or has. */
+		/* The end of the connection cancels this, or did. */
 		queued = qp->sq.conn && !qp->dead &&
 			 queue_delayed_work(rnic_wq, &qp->timeout,
 					    CLOSE_TIMEOUT);

@@ -131,8 +131,9 @@ static int sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr)
 }
 
 /*
- * User space may post for ever: more than a ring is for the work item. What the
- * kernel has posted while another flushed is left to that one, all of it.
+ * Most requests to flush at once. User space may post for ever: more than a
+ * ring is left to the work item. A thread that flushes a queue of the kernel
+ * takes all, also those that another thread posts by then.
  */
 static u32 flush_budget(const struct rnic_qp *qp, const struct rnic_queue *q)
 {

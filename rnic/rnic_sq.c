@@ -247,7 +247,7 @@ static bool sq_fetch(struct rnic_sq *sq, struct rnic_msg *msg)
 
 static void sq_send(struct rnic_qp *qp, struct list_head *list)
 {
-	/* What is refused is flushed when the connection is over. */
+	/* Messages that MPA refuses are flushed when the connection is over. */
 	if (!list_empty(list))
 		mpa_send_list(qp->sq.conn, list);
 }

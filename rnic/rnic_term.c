@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Errors. The first one wins, of either direction: it determines the Terminate
- * and the async event, and puts the QP into ERR. What the peer sends after that
- * is dropped, and each long message ends, so that the Terminate goes out soon.
+ * and the async event, and puts the QP into ERR. After that the peer's segments
+ * are dropped, and each long message ends, so that the Terminate goes out soon.
  * Messages of one short segment that MPA already has are sent before it.
  */
 #include <linux/jiffies.h>

@@ -299,7 +299,7 @@ static void mpa_step(struct cm *cm, char c)
 		break;
 	case 'q':
 		conn->ops->request(conn, &startup);
-		/* Nobody else will answer it. */
+		/* The device alone answers it. */
 		if (!cm->id.provider_data && !conn->ended)
 			KUNIT_EXPECT_TRUE_MSG(cm->rk->test, conn->rejected,
 					      "%s", cm->did);
@@ -525,7 +525,7 @@ static bool run(struct rnic_kunit *rk, const char *order, int at, int nr,
 		if (cm.killed && rk->conn.live)
 			KUNIT_EXPECT_TRUE_MSG(rk->test, rk->conn.aborts ||
 					      rk->qp->sq.leave, "%s", cm.did);
-		/* Nobody waits for a peer that is silent. */
+		/* The device does not wait for a silent peer. */
 		if ((cm.killed || rk->dev->going) && rk->conn.done && !cm.done)
 			KUNIT_EXPECT_EQ_MSG(rk->test, 0, rk->conn.handles, "%s",
 					    cm.did);

@@ -292,7 +292,7 @@ void rk_srq(struct rnic_kunit *rk, u32 wr)
 			rnic_create_srq(&rk->srq->ib, &init, NULL));
 }
 
-/* A QP of the kernel, with queues of @wr requests, that nobody has connected */
+/* A QP of the kernel, with queues of @wr requests, not connected */
 void rk_qp(struct rnic_kunit *rk, u32 wr)
 {
 	struct ib_qp_init_attr init = {

@@ -238,8 +238,8 @@ static void overrun_test(struct kunit *test)
 }
 
 /*
- * A QP goes: what it has in the queue goes along, since its consumer may free
- * what the completions name. What others have stays, in order.
+ * A QP goes, and with it its completions in the queue, since its consumer may
+ * free the requests that they name. Those of other QPs stay, in order.
  */
 static void gone_test(struct kunit *test)
 {

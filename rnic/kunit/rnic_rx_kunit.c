@@ -316,7 +316,7 @@ static void seg_test(struct kunit *test)
 					1 + (row->read && row->seg[0].more &&
 					     i >= 3 ? i - 3 : i));
 	KUNIT_EXPECT_EQ(test, 0, mem[0][20]);
-	/* What is refused is not placed */
+	/* A segment that is refused is not placed */
 	if (bad && row->seg[0].op == RDMAP_OP_WRITE)
 		KUNIT_EXPECT_PTR_EQ(test, NULL,
 				    memchr_inv(rk->mem, 0, 2 * PAGE_SIZE));
@@ -417,8 +417,8 @@ static void dereg_work(struct work_struct *work)
 }
 
 /*
- * Receive requests of an SRQ name regions of its domain. Who deregisters such a
- * region in the middle of a Send does not wait for the rest of it.
+ * Receive requests of an SRQ name regions of its domain. If such a region is
+ * deregistered in the middle of a Send, that does not wait for the rest of it.
  */
 static void srq_pd_test(struct kunit *test)
 {

@@ -339,7 +339,7 @@ static void order_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, strchr(row->want, 'o') || strchr(row->want, 'p'),
 			rk->async[IB_EVENT_QP_FATAL]);
 	if (row->srq) {
-		/* What is left is for others */
+		/* The next request is left for others */
 		struct siw_rqe rqe;
 
 		KUNIT_EXPECT_TRUE(test, rnic_srq_take(rk->srq, &rqe));
@@ -573,7 +573,7 @@ static int access_of(struct rnic_kunit *rk)
 	return attr.qp_access_flags;
 }
 
-/* What is refused changes nothing. */
+/* A call that is refused changes nothing. */
 static void modify_access_test(struct kunit *test)
 {
 	struct ib_qp_attr attr = {
@@ -635,7 +635,7 @@ struct late_row {
 	bool		long_ago;
 	bool		want;		/* it leaves */
 	bool		reads;		/* those of a Read Response */
-	bool		over;		/* meanwhile the connection has ended */
+	bool		over;		/* the connection has ended by then */
 };
 
 static const struct late_row late_rows[] = {
@@ -651,7 +651,7 @@ static const struct late_row late_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(late, late_rows, desc);
 
-/* What is left is sent if the peer takes it; after an error not for ever. */
+/* Queued messages wait for the peer; after an error not for ever. */
 static void late_test(struct kunit *test)
 {
 	const struct late_row *row = test->param_value;

@@ -128,7 +128,7 @@ static u32 want_hdr(const struct row *row, u32 msn, u32 off, bool last, u8 *hdr)
 	return 18;
 }
 
-/* What a Read Request has to hold */
+/* The Read Request that @row has to send */
 static void want_request(struct rnic_kunit *rk, const struct row *row, u8 *to)
 {
 	put_unaligned_be32(row->len ? rk->mr->stag : 1, to);

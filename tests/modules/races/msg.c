@@ -243,7 +243,7 @@ void race_msg_send(struct race_end *e, struct rnd_state *rnd,
 	nr = msg_list(e, rnd, actor, gfp, &list);
 	conn = nr ? race_end_use(e) : NULL;
 	if (conn && gfp == GFP_KERNEL && race_chance(rnd, 50)) {
-		/* That sleeps: the connection may be released meanwhile. */
+		/* That sleeps: the connection may be released first. */
 		atomic_inc(&e->nows);
 		mpa_conn_get(conn);
 		race_end_unuse(e);
