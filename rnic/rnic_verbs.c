@@ -158,8 +158,8 @@ uncount:
 }
 
 /*
- * A Terminate that is on its way is not cut off: its timer ends it. Nor is what
- * was sent before modify_qp(SQD).
+ * A Terminate that is on its way is not cut off: its timer ends it. Nor are
+ * messages from before modify_qp(SQD) or the peer's FIN.
  */
 static void qp_to_error(struct rnic_qp *qp)
 {
