@@ -276,14 +276,17 @@ int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
 		      u32 ulpdu_len, const u8 *hdr, u32 hdr_len)
 {
 	struct rnic_msg *msg = qp->term;
+	int res;
 
-	rnic_count(qp->dev, RNIC_STAT_TX_TERMINATE);
 	msg_init(qp, msg, RNIC_MSG_TERM, RDMAP_OP_TERMINATE);
 	msg_untagged(msg, RDMAP_QN_TERMINATE);
 	msg->left = msg_single(msg);
 	msg->left += rdmap_term_put(msg->octets + msg->left, err, ulpdu_len,
 				    hdr, hdr_len);
-	return mpa_send(conn, &msg->tx);
+	res = mpa_send(conn, &msg->tx);
+	if (!res)
+		rnic_count(qp->dev, RNIC_STAT_TX_TERMINATE);
+	return res;
 }
 
 /* MPA has handed back a Read Response: the slot is free. */

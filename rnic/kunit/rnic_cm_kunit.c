@@ -273,6 +273,14 @@ static void mpa_end(struct cm *cm, enum mpa_error error)
 	}
 }
 
+static void expect_timer(struct cm *cm)
+{
+	struct delayed_work *timeout = &cm->rk->qp->timeout;
+
+	KUNIT_EXPECT_TRUE_MSG(cm->rk->test, delayed_work_pending(timeout), "%s",
+			      cm->did);
+}
+
 static void mpa_step(struct cm *cm, char c)
 {
 	struct mpa_conn *conn = &cm->rk->conn;
@@ -315,6 +323,8 @@ static void mpa_step(struct cm *cm, char c)
 	case 'f':
 		if (conn->info.state == MPA_STATE_FULL) {
 			mpa_end(cm, MPA_ERR_TCP);
+			/* The peer may keep its window shut from now on. */
+			expect_timer(cm);
 			break;
 		}
 		/* A frame that is wrong is answered by nothing. */

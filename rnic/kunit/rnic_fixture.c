@@ -12,6 +12,8 @@ static struct mpa_conn *rk_conn;	/* of the test that runs */
 
 int mpa_send(struct mpa_conn *conn, struct mpa_tx *tx)
 {
+	if (conn->send_err)
+		return conn->send_err;
 	tx->state = 0;
 	tx->end = 0;
 	list_add_tail(&tx->list, &conn->tx);
@@ -23,6 +25,8 @@ int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 {
 	struct mpa_tx *tx;
 
+	if (conn->send_err)
+		return conn->send_err;
 	list_for_each_entry(tx, list, list) {
 		tx->state = 0;
 		tx->end = 0;
@@ -247,6 +251,7 @@ void rk_exit(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
 	struct rnic_dev *dev = rk ? rk->dev : NULL;
+	int i;
 
 	if (!dev || !rk->cq.ring)
 		return;
@@ -267,6 +272,9 @@ void rk_exit(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->qps));
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mrs));
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->eps));
+	for (i = 0; i < RNIC_OBJECTS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, 0, atomic_read(&dev->objects[i]),
+				    "kind %d", i);
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&dev->ib.refcount));
 	refcount_set(&dev->ib.refcount, 0);
 	free_percpu(dev->stats);
@@ -506,20 +514,33 @@ const char *rk_polled(struct rnic_kunit *rk)
 		[IB_WC_REM_INV_REQ_ERR]	= 'i',
 		[IB_WC_REM_ACCESS_ERR]	= 'r',
 	};
-	struct ib_wc wc;
+	struct ib_wc *wc = &rk->wc;
 	int len = 0;
+	u8 opcode;
 
 	rk->said[0] = '\0';
-	while (rnic_poll_cq(&rk->cq.ib, 1, &wc)) {
+	while (rnic_poll_cq(&rk->cq.ib, 1, wc)) {
 		len += scnprintf(rk->said + len, sizeof(rk->said) - len,
-				 "%s%llu", len ? " " : "", wc.wr_id);
-		if (wc.status)
+				 "%s%llu", len ? " " : "", wc->wr_id);
+		if (wc->status)
 			len += scnprintf(rk->said + len, sizeof(rk->said) - len,
-					 "%c", letter[wc.status] ?: '?');
-		KUNIT_EXPECT_PTR_EQ(rk->test, wc.qp, &rk->qp->ib);
-		rk->bytes = wc.byte_len;
+					 "%c", letter[wc->status] ?: '?');
+		KUNIT_EXPECT_PTR_EQ(rk->test, wc->qp, &rk->qp->ib);
+		opcode = rk->opcode[wc->wr_id % ARRAY_SIZE(rk->opcode)];
+		if (opcode && !wc->status)
+			KUNIT_EXPECT_EQ(rk->test, opcode, 1 + wc->opcode);
 	}
 	return rk->said;
+}
+
+u64 rk_stat(struct rnic_kunit *rk, enum rnic_stat stat)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(rk->dev->stats, cpu)->n[stat];
+	return sum;
 }
 
 MODULE_DESCRIPTION("KUnit tests of the RDMA device on MPA");

@@ -32,6 +32,7 @@ struct mpa_conn {
 	bool			accepted;
 	bool			rejected;
 	int			err;	/* of the next mpa_connect() */
+	int			send_err;	/* of mpa_send() */
 	mpa_connected_fn	done;
 	int			(*setup)(struct socket *sock, void *ctx);
 	void			(*listen)(void *ctx, struct socket *sock);
@@ -55,7 +56,8 @@ struct rnic_kunit {
 	void			(*on_notify)(struct rnic_kunit *rk);
 	u64			wr_id;	/* of the last request */
 	char			said[128];
-	u32			bytes;	/* of the last completion polled */
+	u8			opcode[16];	/* 1 + that of request n % 16 */
+	struct ib_wc		wc;	/* the last one polled */
 };
 
 /* @other is called before the lock @after those that are taken first. */
@@ -88,5 +90,6 @@ enum {
 u32 rk_pull(struct rnic_kunit *rk, u32 max, u8 *octets);
 void rk_hand_back(struct rnic_kunit *rk, int status);
 const char *rk_polled(struct rnic_kunit *rk);
+u64 rk_stat(struct rnic_kunit *rk, enum rnic_stat stat);
 
 #endif /* _RNIC_KUNIT_H */

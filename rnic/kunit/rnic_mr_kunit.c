@@ -305,6 +305,46 @@ static void gaps_test(struct kunit *test)
 	rk_mr_free(rk, to_mr(ib));
 }
 
+/*
+ * A list of more entries than the region takes: it has the first, and cannot be
+ * registered for octets of the others.
+ */
+static void more_test(struct kunit *test)
+{
+	bool gaps = *(const int *)test->param_value;
+	struct rnic_kunit *rk = test->priv;
+	struct ib_mr *ib = rnic_alloc_mr(&rk->pd, gaps ? IB_MR_TYPE_SG_GAPS :
+						  IB_MR_TYPE_MEM_REG, 1);
+	struct scatterlist sg[2];
+	int i;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ib);
+	sg_init_table(sg, ARRAY_SIZE(sg));
+	for (i = 0; i < ARRAY_SIZE(sg); i++) {
+		sg_dma_address(sg + i) = (4 - 2 * i) * PAGE_SIZE;
+		sg_dma_len(sg + i) = PAGE_SIZE;
+	}
+	ib->page_size = PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, 1, rnic_map_mr_sg(ib, sg, ARRAY_SIZE(sg), NULL));
+	KUNIT_EXPECT_EQ(test, PAGE_SIZE, ib->length);
+	KUNIT_EXPECT_EQ(test, 4 * PAGE_SIZE, ib->iova);
+	if (!gaps) {
+		ib->length = PAGE_SIZE + 1;
+		KUNIT_EXPECT_NE(test, 0, rnic_mr_register(&rk->pd, ib,
+							  ib->rkey, RW));
+		ib->length = PAGE_SIZE;
+		ib->iova++;
+		KUNIT_EXPECT_NE(test, 0, rnic_mr_register(&rk->pd, ib,
+							  ib->rkey, RW));
+		ib->iova--;
+	}
+	KUNIT_EXPECT_EQ(test, 0, rnic_mr_register(&rk->pd, ib, ib->rkey, RW));
+	rk_mr_free(rk, to_mr(ib));
+}
+
+static const int more_rows[] = { false, true };
+KUNIT_ARRAY_PARAM(more, more_rows, NULL);
+
 /* The kernel's ULPs alone call it: each of its allocations fails once. */
 static void nomem_test(struct kunit *test)
 {
@@ -439,6 +479,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE_PARAM(waiters_test, waiters_gen_params),
 	KUNIT_CASE_PARAM(copy_test, copy_gen_params),
 	KUNIT_CASE(gaps_test),
+	KUNIT_CASE_PARAM(more_test, more_gen_params),
 	KUNIT_CASE(nomem_test),
 	KUNIT_CASE(stag_test),
 	{}

@@ -232,6 +232,7 @@ static void overrun_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, rk->async[IB_EVENT_CQ_ERR]);
 	KUNIT_EXPECT_STREQ(test, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",
 			   rk_polled(rk));
+	KUNIT_EXPECT_EQ(test, 1, rk_stat(rk, RNIC_STAT_CQ_OVERRUN));
 	complete_one(rk, 19, SIW_WC_WR_FLUSH_ERR, false);
 	KUNIT_EXPECT_STREQ(test, "19f", rk_polled(rk));
 	KUNIT_EXPECT_STREQ(test, "", rk_polled(rk));

@@ -247,6 +247,7 @@ static void expect_terminate(struct rnic_kunit *rk, const struct row *row,
 	KUNIT_EXPECT_EQ(test, 0, rk->conn.aborts);
 	KUNIT_EXPECT_EQ(test, rk->qp->state, IB_QPS_ERR);
 	KUNIT_EXPECT_EQ(test, 1, rk->async[row->event]);
+	KUNIT_EXPECT_EQ(test, 1, rk_stat(rk, RNIC_STAT_TX_TERMINATE));
 }
 
 /* The Responses, in the versions of the connection; none after an error */
@@ -266,6 +267,20 @@ static void expect_responses(struct rnic_kunit *rk, const struct row *row,
 		}
 		rk_hand_back(rk, 0);
 	}
+}
+
+/* The last completion, which is of a Send that was received */
+static void expect_received(struct rnic_kunit *rk, const struct seg *seg)
+{
+	bool inv = seg->op == RDMAP_OP_SEND_INV ||
+		   seg->op == RDMAP_OP_SEND_SE_INV;
+
+	KUNIT_EXPECT_EQ(rk->test, IB_WC_RECV, rk->wc.opcode);
+	KUNIT_EXPECT_EQ(rk->test, inv ? IB_WC_WITH_INVALIDATE : 0,
+			rk->wc.wc_flags);
+	if (inv)
+		KUNIT_EXPECT_EQ(rk->test, stag_of(rk, seg),
+				rk->wc.ex.invalidate_rkey);
 }
 
 static void seg_test(struct kunit *test)
@@ -331,7 +346,12 @@ static void seg_test(struct kunit *test)
 	rk->mr->pd = &rk->pd;
 	KUNIT_EXPECT_STREQ(test, row->wcs, rk_polled(rk));
 	if (!bad && row->seg[0].op == RDMAP_OP_SEND)
-		KUNIT_EXPECT_EQ(test, total, rk->bytes);
+		KUNIT_EXPECT_EQ(test, total, rk->wc.byte_len);
+	if (!bad && *row->wcs && !row->read)
+		expect_received(rk, row->seg);
+	if (!bad)
+		KUNIT_EXPECT_EQ(test, row->responses,
+				rk_stat(rk, RNIC_STAT_RX_READ));
 }
 
 /* After MSN 2^32 - 1 comes 0. */
@@ -401,6 +421,41 @@ static void own_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rk->mem[16 + 7], 8);
 	KUNIT_EXPECT_FALSE(test, rk->mr->valid);
 	KUNIT_EXPECT_STREQ(test, "1", rk_polled(rk));
+	expect_received(rk, &seg);
+}
+
+/* MPA refuses to send the Response to a Read Request. */
+struct refused_row {
+	const char	*desc;
+	int		err;	/* of mpa_send() */
+	bool		want;	/* it is an error */
+};
+
+static const struct refused_row refused_rows[] = {
+	{ "the Request has crossed our FIN", -EPIPE },
+	{ "the connection is over", -ENOTCONN, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(refused, refused_rows, desc);
+
+static void refused_test(struct kunit *test)
+{
+	const struct refused_row *row = test->param_value;
+	struct rnic_kunit *rk = test->priv;
+	struct seg seg = R(1, 0, 8);
+	u8 octets[64];
+
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
+	rk_up(rk, 2, 1);
+	rk->conn.send_err = row->err;
+	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
+	KUNIT_EXPECT_EQ(test, row->want, rk->qp->failed);
+	/* No Terminate can be sent either: without a FIN there is a reset. */
+	KUNIT_EXPECT_EQ(test, row->want, rk->conn.aborts);
+	KUNIT_EXPECT_EQ(test, 0, rk_stat(rk, RNIC_STAT_TX_TERMINATE));
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&rk->mr->users));
+	KUNIT_EXPECT_EQ(test, 0, rk->qp->response[0].sgl.nr);
 }
 
 struct dereg {
@@ -416,6 +471,44 @@ static void dereg_work(struct work_struct *work)
 	dereg->rk->mr = NULL;
 }
 
+/* dereg_mr() does not wait for a peer: it has a connection that uses it end. */
+static void dereg_in_use(struct rnic_kunit *rk)
+{
+	struct dereg dereg = { .rk = rk };
+	struct kunit *test = rk->test;
+	int i;
+
+	rnic_sq_look(rk->qp);
+	rnic_sq_run(rk->qp);
+	KUNIT_EXPECT_EQ(test, 0, rk->conn.aborts);
+	INIT_WORK_ONSTACK(&dereg.work, dereg_work);
+	schedule_work(&dereg.work);
+	for (i = 0; i < 500 && !READ_ONCE(rk->qp->sq.look); i++)
+		msleep(20);
+	KUNIT_EXPECT_TRUE(test, rk->qp->sq.look);
+	rnic_sq_run(rk->qp);
+	KUNIT_EXPECT_EQ(test, 1, rk->conn.aborts);
+	rk_over(rk);
+	flush_work(&dereg.work);
+	destroy_work_on_stack(&dereg.work);
+	free_pages((unsigned long)rk->mem, get_order(2 * PAGE_SIZE));
+}
+
+/* The source of a Read Response that MPA has */
+static void read_dereg_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct seg seg = R(1, 0, 8);
+	u8 octets[64];
+
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
+	rk_up(rk, 2, 1);
+	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
+	KUNIT_ASSERT_EQ(test, 1, rk->conn.posted);
+	dereg_in_use(rk);
+}
+
 /*
  * Receive requests of an SRQ name regions of its domain. If such a region is
  * deregistered in the middle of a Send, that does not wait for the rest of it.
@@ -423,13 +516,11 @@ static void dereg_work(struct work_struct *work)
 static void srq_pd_test(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
-	struct dereg dereg = { .rk = rk };
 	struct ib_sge sge = { .addr = RK_IOVA, .length = 8 };
 	struct ib_recv_wr wr = { .wr_id = 1, .num_sge = 1 };
 	struct seg seg = { RDMAP_OP_SEND, .msn = 1, .len = 4, .more = true };
 	const struct ib_recv_wr *bad;
 	u8 octets[32];
-	int i;
 
 	rk_srq(rk, 4);
 	rk_qp(rk, 4);
@@ -442,15 +533,7 @@ static void srq_pd_test(struct kunit *test)
 	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
 	KUNIT_EXPECT_FALSE(test, rk->qp->failed);
 	KUNIT_EXPECT_EQ(test, rk->mem[16 + 3], 4);
-	INIT_WORK_ONSTACK(&dereg.work, dereg_work);
-	schedule_work(&dereg.work);
-	for (i = 0; i < 500 && !READ_ONCE(rk->qp->sq.look); i++)
-		msleep(20);
-	KUNIT_EXPECT_TRUE(test, rk->qp->sq.look);
-	rk_over(rk);
-	flush_work(&dereg.work);
-	destroy_work_on_stack(&dereg.work);
-	free_pages((unsigned long)rk->mem, get_order(2 * PAGE_SIZE));
+	dereg_in_use(rk);
 	rk->qp->ib.pd = &rk->pd;
 	KUNIT_EXPECT_STREQ(test, "1f", rk_polled(rk));
 }
@@ -477,7 +560,7 @@ static void room_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, U32_MAX, rk->qp->rx.sgl.len);
 	KUNIT_EXPECT_EQ(test, 8, mem[7]);
 	KUNIT_EXPECT_STREQ(test, "1", rk_polled(rk));
-	KUNIT_EXPECT_EQ(test, 8, rk->bytes);
+	KUNIT_EXPECT_EQ(test, 8, rk->wc.byte_len);
 }
 
 /*
@@ -642,6 +725,9 @@ static void terminated_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, rk->async[IB_EVENT_QP_ACCESS_ERR]);
 	KUNIT_EXPECT_EQ(test, 0, rk->async[IB_EVENT_QP_REQ_ERR]);
 	KUNIT_EXPECT_EQ(test, rk->qp->state, IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, 1, rk_stat(rk, RNIC_STAT_RX_TERMINATE));
+	/* The peer may never take what is left, nor send its FIN. */
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&rk->qp->timeout));
 }
 
 static void post_again(struct rnic_kunit *rk)
@@ -685,6 +771,29 @@ static void notify_test(struct kunit *test)
 
 static const int notify_requests[] = { 1, 2 };
 KUNIT_ARRAY_PARAM(notify, notify_requests, NULL);
+
+/* A queue that is armed for solicited completions is told of no others. */
+static void solicited_test(struct kunit *test)
+{
+	static const struct seg segs[] = {
+		{ RDMAP_OP_SEND, .msn = 1 }, { RDMAP_OP_SEND_SE, .msn = 2 },
+		{ RDMAP_OP_SEND_SE_INV, .msn = 3 },
+	};
+	struct rnic_kunit *rk = test->priv;
+	u8 octets[32];
+	int i;
+
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
+	rk_up(rk, 1, 1);
+	for (i = 0; i < ARRAY_SIZE(segs); i++) {
+		KUNIT_ASSERT_EQ(test, 0, rk_post_recv(rk, NULL, 0));
+		rnic_req_notify_cq(&rk->cq.ib, IB_CQ_SOLICITED);
+		rk_recv(rk, octets, ulpdu(rk, segs + i, octets));
+		KUNIT_EXPECT_EQ(test, i, rk->notified);
+	}
+	KUNIT_EXPECT_STREQ(test, "1 2 3", rk_polled(rk));
+}
 
 static void invalidate_again(struct rnic_kunit *rk)
 {
@@ -751,12 +860,15 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(wrap_test),
 	KUNIT_CASE(response_wrap_test),
 	KUNIT_CASE(own_test),
+	KUNIT_CASE_PARAM(refused_test, refused_gen_params),
+	KUNIT_CASE(read_dereg_test),
 	KUNIT_CASE(srq_pd_test),
 	KUNIT_CASE(room_test),
 	KUNIT_CASE_PARAM(ooo_test, ooo_gen_params),
 	KUNIT_CASE(short_test),
 	KUNIT_CASE(terminated_test),
 	KUNIT_CASE_PARAM(notify_test, notify_gen_params),
+	KUNIT_CASE(solicited_test),
 	KUNIT_CASE_PARAM(write_test, write_gen_params),
 	{}
 };

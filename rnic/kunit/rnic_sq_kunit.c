@@ -23,17 +23,21 @@ static int post(struct rnic_kunit *rk, char op)
 		.remote_addr	= 0x1000,
 		.rkey		= 0x4711,
 	};
+	enum ib_wc_opcode completed = IB_WC_SEND;
 	const struct ib_send_wr *bad;
 
 	switch (op) {
 	case 'W':
 		wr.wr.opcode = IB_WR_RDMA_WRITE;
+		completed = IB_WC_RDMA_WRITE;
 		break;
 	case 'R':
 		wr.wr.opcode = IB_WR_RDMA_READ;
+		completed = IB_WC_RDMA_READ;
 		break;
 	case 'V':
 		wr.wr.opcode = IB_WR_RDMA_READ_WITH_INV;
+		completed = IB_WC_RDMA_READ;
 		break;
 	case 'F':
 		wr.wr.send_flags |= IB_SEND_FENCE;
@@ -41,8 +45,10 @@ static int post(struct rnic_kunit *rk, char op)
 	case 'I':
 		wr.wr.opcode = IB_WR_LOCAL_INV;
 		wr.wr.ex.invalidate_rkey = mr->stag;
+		completed = IB_WC_LOCAL_INV;
 		break;
 	}
+	rk->opcode[rk->wr_id % ARRAY_SIZE(rk->opcode)] = 1 + completed;
 	return rnic_post_send(&rk->qp->ib, &wr.wr, &bad);
 }
 
@@ -445,6 +451,7 @@ struct post_row {
 	int			num_sge;
 	int			flags;
 	int			want;
+	u32			len[2];	/* of the elements */
 };
 
 static const struct post_row post_rows[] = {
@@ -458,6 +465,10 @@ static const struct post_row post_rows[] = {
 	  IB_SEND_INLINE, -EINVAL },
 	{ "Write with two", IB_WR_RDMA_WRITE, 2 },
 	{ "inline Write", IB_WR_RDMA_WRITE, 1, IB_SEND_INLINE },
+	{ "inline, two elements", IB_WR_SEND, 2, IB_SEND_INLINE, 0, { 3, 5 } },
+	{ "80 octets inline", IB_WR_SEND, 2, IB_SEND_INLINE, 0, { 40, 40 } },
+	{ "81 octets inline", IB_WR_SEND, 2, IB_SEND_INLINE, -EINVAL,
+	  { 40, 41 } },
 	{ "Send with 7", IB_WR_SEND, RNIC_MAX_SGE + 1, 0, -EINVAL },
 	{ "Send with -1", IB_WR_SEND, -1, 0, -EINVAL },
 	{ "opcode that iWARP does not have", IB_WR_ATOMIC_CMP_AND_SWP, 1, 0,
@@ -470,7 +481,11 @@ KUNIT_ARRAY_PARAM_DESC(post, post_rows, desc);
 static void post_test(struct kunit *test)
 {
 	const struct post_row *row = test->param_value;
-	struct ib_sge sge[RNIC_MAX_SGE + 1] = {};
+	u8 octets[128], want[128];
+	struct ib_sge sge[RNIC_MAX_SGE + 1] = {
+		{ (uintptr_t)octets, row->len[0] },
+		{ (uintptr_t)octets + 64, row->len[1] },
+	};
 	struct rnic_kunit *rk = test->priv;
 	struct ib_rdma_wr wr = {
 		.wr = {
@@ -481,13 +496,67 @@ static void post_test(struct kunit *test)
 		},
 	};
 	const struct ib_send_wr *bad = NULL;
+	struct siw_sqe *sqe;
+	int i;
 
+	for (i = 0; i < sizeof(octets); i++)
+		octets[i] = i;
 	rk_qp(rk, SQ_SIZE);
 	rk_up(rk, 1, 1);
 	KUNIT_EXPECT_EQ(test, row->want,
 			rnic_post_send(&rk->qp->ib, &wr.wr, &bad));
 	KUNIT_EXPECT_PTR_EQ(test, bad, row->want ? &wr.wr : NULL);
 	KUNIT_EXPECT_EQ(test, !row->want, rnic_sqe_ready(&rk->qp->sq.q));
+	if (row->want || !(row->flags & IB_SEND_INLINE))
+		return;
+	sqe = rk->qp->sq.q.sqe;
+	memcpy(want, octets, row->len[0]);
+	memcpy(want + row->len[0], octets + 64, row->len[1]);
+	KUNIT_EXPECT_EQ(test, row->len[0] + row->len[1], sqe->sge[0].length);
+	KUNIT_EXPECT_MEMEQ(test, (u8 *)&sqe->sge[1], want, sqe->sge[0].length);
+}
+
+struct recv_row {
+	const char	*desc;
+	int		num_sge;
+	u32		before;	/* requests on the queue */
+	bool		srq;
+	int		want;
+};
+
+static const struct recv_row recv_rows[] = {
+	{ "6 elements", RNIC_MAX_SGE },
+	{ "7 elements", RNIC_MAX_SGE + 1, .want = -EINVAL },
+	{ "-1 elements", -1, .want = -EINVAL },
+	{ "the last that fits", 1, SQ_SIZE - 1 },
+	{ "one more", 1, SQ_SIZE, .want = -ENOMEM },
+	{ "to a QP with an SRQ", 1, .srq = true, .want = -EINVAL },
+};
+
+KUNIT_ARRAY_PARAM_DESC(recv, recv_rows, desc);
+
+/* The kernel's receive requests; those that were posted before are not lost. */
+static void post_recv_test(struct kunit *test)
+{
+	const struct recv_row *row = test->param_value;
+	struct ib_sge sge[RNIC_MAX_SGE + 1] = {};
+	struct rnic_kunit *rk = test->priv;
+	struct ib_recv_wr wr = { .sg_list = sge, .num_sge = row->num_sge };
+	const struct ib_recv_wr *bad = NULL;
+	u32 i;
+
+	if (row->srq)
+		rk_srq(rk, SQ_SIZE);
+	rk_qp(rk, SQ_SIZE);
+	for (i = 0; i < row->before; i++)
+		KUNIT_ASSERT_EQ(test, 0, rk_post_recv(rk, NULL, 0));
+	KUNIT_EXPECT_EQ(test, row->want,
+			rnic_post_recv(&rk->qp->ib, &wr, &bad));
+	KUNIT_EXPECT_PTR_EQ(test, bad, row->want ? &wr : NULL);
+	if (row->before) {
+		KUNIT_EXPECT_EQ(test, 1, rk->qp->rq.rqe[0].id);
+		KUNIT_EXPECT_EQ(test, SQ_SIZE, rk->qp->rq.put);
+	}
 }
 
 /* What query_qp() tells: the only port, and the depths settled by MPA */
@@ -691,18 +760,48 @@ static void late_test(struct kunit *test)
 			delayed_work_pending(&rk->qp->timeout));
 }
 
+#define MANY	200	/* requests, more than one round starts */
+
+/* All requests from before modify_qp(SQD) start, in rounds; then it leaves. */
+static void rounds_test(struct kunit *test)
+{
+	static const unsigned int started[] = { 64, 128, 192, MANY };
+	struct rnic_kunit *rk = test->priv;
+	int i;
+
+	rk_qp(rk, 256);
+	rk_mr(rk, PAGE_SIZE, 1, IB_ACCESS_LOCAL_WRITE);
+	rk_up(rk, 1, 1);
+	for (i = 0; i < MANY; i++)
+		KUNIT_ASSERT_EQ(test, 0, post(rk, 's'));
+	KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_SQD));
+	step(rk, 'L');
+	for (i = 0; i < ARRAY_SIZE(started); i++) {
+		rk->conn.kicks = 0;
+		KUNIT_EXPECT_FALSE(test, rnic_sq_run(rk->qp));
+		KUNIT_EXPECT_EQ(test, started[i], rk->conn.posted);
+		KUNIT_EXPECT_GT(test, rk->conn.kicks, 0);
+		KUNIT_EXPECT_EQ(test, started[i] == MANY, rk->conn.shutdowns);
+	}
+	KUNIT_EXPECT_TRUE(test, rnic_sq_run(rk->qp));
+	for (i = 0; i < MANY; i++)
+		rk_hand_back(rk, 0);
+}
+
 static struct kunit_case sq_cases[] = {
 	KUNIT_CASE_PARAM(order_test, row_gen_params),
 	KUNIT_CASE_PARAM(refusal_test, refusal_gen_params),
 	KUNIT_CASE(modify_test),
 	KUNIT_CASE(modify_access_test),
 	KUNIT_CASE_PARAM(post_test, post_gen_params),
+	KUNIT_CASE_PARAM(post_recv_test, recv_gen_params),
 	KUNIT_CASE(depth_test),
 	KUNIT_CASE(rtr_depth_test),
 	KUNIT_CASE(srq_query_test),
 	KUNIT_CASE(rest_test),
 	KUNIT_CASE_PARAM(late_test, late_gen_params),
 	KUNIT_CASE(refuse_test),
+	KUNIT_CASE(rounds_test),
 	{}
 };
 

@@ -163,6 +163,20 @@ static void expect_message(struct rnic_kunit *rk, const struct row *row,
 	rk_hand_back(rk, 0);
 }
 
+static enum rnic_stat counter_of(const struct row *row)
+{
+	switch (row->opcode) {
+	case RDMAP_OP_WRITE:
+		return RNIC_STAT_TX_WRITE;
+	case RDMAP_OP_READ:
+		return RNIC_STAT_TX_READ;
+	case RDMAP_OP_RESPONSE:
+		return RNIC_STAT_RX_READ;
+	default:
+		return RNIC_STAT_TX_SEND;
+	}
+}
+
 /* Two of each, so that the second's number, and their order, are seen */
 static void message_test(struct kunit *test)
 {
@@ -197,6 +211,7 @@ static void message_test(struct kunit *test)
 		rnic_sq_run(rk->qp);
 	}
 	KUNIT_ASSERT_EQ(test, 2, rk->conn.posted);
+	KUNIT_EXPECT_EQ(test, 2, rk_stat(rk, counter_of(row)));
 	expect_message(rk, row, first);
 	expect_message(rk, &second, first + 1);
 }
