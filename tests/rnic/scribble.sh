@@ -39,10 +39,18 @@ progress() {
 	done
 }
 
+# As long as the others go on, and once more after that
 honest() {
-	ns b rping -s -a "$B4" -V -C 300 >"$STATE/rping.s" 2>&1 &
-	until_true 30 listens 7174 || return
-	ns a rping -c -a "$B4" -V -C 300 >"$STATE/rping.c" 2>&1 && wait $!
+	local over=
+
+	while [[ -z $over ]]; do
+		[[ ! -e $STATE/over ]] || over=1
+		ns b rping -s -a "$B4" -V -C 300 >"$STATE/rping.s" 2>&1 &
+		until_true 30 listens 7174 || return
+		ns a rping -c -a "$B4" -V -C 300 >"$STATE/rping.c" 2>&1 && wait $! ||
+			return
+		echo >>"$STATE/honest"
+	done
 }
 
 listens() { ns b ss -Hltn "sport = :$1" | grep -q .; }
@@ -66,11 +74,13 @@ scribbles b server $((TIME + 20)) "$SEED" 4000000000 &
 server=$!
 until_true 30 listens 5000
 scribbles a client "$TIME" $((SEED + 1)) "$ENTRIES" || true
+touch "$STATE/over"
 kill -9 "$(pidof scribble)" $progress 2>/dev/null || true
 wait $server || true
 status=0
 wait $honest || status=$?
 result honest $status "rping ended with $status"
+echo "# honest: $(wc -l <"$STATE/honest") programs, one after the other"
 for role in client server; do
 	echo "# $role: $(did $role)"
 	status=0

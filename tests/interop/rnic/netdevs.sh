@@ -135,6 +135,9 @@ tools() {
 	says 'state CONNECT .*comm rping' rdma resource show cm_id link iwa
 	says ': iwa: .* qp 1 .* ctx 1' rdma resource show iwa
 	says ' rx_write [1-9][0-9]* ' rdma statistic show link iwa/1
+	# rping's client is written to and read from, and sends
+	says ' tx_send [1-9].* tx_write 0 tx_read 0 .* rx_read [1-9]' \
+		rdma statistic show link iwa/1
 	says 'iwa[[:space:]]+[0-9a-f]{16}$' ibv_devices
 	says 'state:.*PORT_ACTIVE' ibv_devinfo -v -d iwa
 	says 'transport:.*iWARP' ibv_devinfo -v -d iwa
