@@ -141,7 +141,7 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 		capacity = max(goal, MPA_RX_COPY_MIN);
 		if (goal < rx->want)
 			capacity = roundup_pow_of_two(capacity);
-		copy = kvrealloc(rx->copy, capacity, MPA_GFP_QUIET);
+		copy = kvrealloc(rx->copy, capacity, mpa_conn_gfp(conn));
 		if (!copy)
 			return -ENOMEM;
 		if (!rx->copy)
@@ -703,7 +703,9 @@ static bool mpa_rx_run_here(struct mpa_conn *conn)
  * From now on recv() is also called from TCP's sk_data_ready(), mostly in
  * softirq, if no more than %MPA_SOFTIRQ_OCTETS have arrived, in order, and
  * nothing else is under way on the connection. A peer's answer then waits for
- * no other task, which may take milliseconds where an application polls.
+ * no other task, which may take milliseconds where an application polls. This
+ * is never so on a connection that passes ULPDUs out of order (%MPA_F_OOO), nor
+ * for a Responder's first FPDU.
  *
  * Such a recv() does not sleep. It runs under the slock (or socket lock) and
  * the read side of sk_callback_lock: it must take no lock under which another

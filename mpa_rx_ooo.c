@@ -168,7 +168,7 @@ static struct mpa_batch *mpa_rx_ooo_collect(struct mpa_conn *conn, u64 *pos)
 	if (!mpa_rx_ooo_searching(conn)) {
 		if (!ooo->known)
 			ooo->known = kzalloc(sizeof(*ooo->known),
-					     MPA_GFP_QUIET);
+					     mpa_conn_gfp(conn));
 		if (!ooo->known) {
 			b = ERR_PTR(-ENOMEM);
 			goto unlock;

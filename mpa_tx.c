@@ -399,10 +399,10 @@ bool mpa_tx_markers(const struct mpa_conn *conn)
  * Follows from the current EMSS by the formulas of RFC 5044 section 4.5, which
  * allow for the most markers that an FPDU of that length can hold. While there
  * is a hole in what the peer sends, and for four seconds more, the EMSS is
- * reduced by the room for the SACK blocks that report it. Before full
- * operation, when it is not known whether the peer wants markers, the result
- * allows for them. A longer ULPDU (up to %MPA_ULPDU_MAX) is sent, too, in
- * several segments.
+ * reduced by the room for the SACK blocks that report it; where AccECN is in
+ * use, always by that for its option. Before full operation, when it is not
+ * known whether the peer wants markers, the result allows for them. A longer
+ * ULPDU (up to %MPA_ULPDU_MAX) is sent, too, in several segments.
  *
  * Context: any; takes no lock.
  * Return: octets, %MPA_MULPDU_MIN to %MPA_MULPDU_MAX
@@ -805,9 +805,9 @@ int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get)
  * Return: 0;
  * %-EINVAL: a member of a message is wrong, or there is no sent() callback;
  * %-EMSGSIZE: a ULPDU longer than %MPA_ULPDU_MAX;
- * %-ENOTCONN: not in full operation;
- * %-EPIPE: after mpa_shutdown(), mpa_abort() or mpa_detach(), or the sending
- * half has failed
+ * %-ENOTCONN: not in full operation, or no longer: lost, failed or closed;
+ * %-EPIPE: after mpa_shutdown() or mpa_detach(), after mpa_abort() until that
+ * has closed the connection, or this Responder may never send
  */
 int mpa_send_list(struct mpa_conn *conn, struct list_head *list)
 {

@@ -93,8 +93,8 @@ enum mpa_error {
  * @MPA_REASON_FIN: FIN of the peer between two FPDUs, a graceful close (err is
  *	0); or in startup, before its frame (code 1 both times)
  * @MPA_REASON_TRUNCATED: FIN of the peer inside an FPDU (code 1)
- * @MPA_REASON_RESET: reset by the peer, given up by TCP, or reconnected by
- *	another user of the socket (code 1)
+ * @MPA_REASON_RESET: reset by the peer, given up by TCP, reconnected by another
+ *	user of the socket, or TCP has octets that MPA cannot read (code 1)
  * @MPA_REASON_ABORTED: mpa_abort() was called, a source failed, TCP had no
  *	memory for a FIN, or the namespace is going away (code 1)
  * @MPA_REASON_CRC: CRC mismatch (code 2)
@@ -160,8 +160,9 @@ enum mpa_reason {
  *	%MPA_REASON_CRC, %-ETIMEDOUT, %-ECONNABORTED for
  *	%MPA_REASON_STARTUP_OVERFLOW, %-ENOMEM, %-ECANCELED after mpa_abort(),
  *	%-ECONNRESET for a FIN in startup or a socket that another user has
- *	reconnected, what TCP said of a loss, what failed in sending, and
- *	%-EPROTO for all else that a peer does wrong
+ *	reconnected, %-EFAULT if TCP has octets that MPA cannot read, what TCP
+ *	said of a loss, what failed in sending, and %-EPROTO for all else that
+ *	a peer does wrong
  * @pos: stream position up to which everything was delivered
  */
 struct mpa_end {
@@ -330,9 +331,10 @@ struct mpa_template {
  *	these bounds, give a warning and fail the connection with %-EINVAL.
  * @template: with %MPA_TX_TEMPLATE, how headers differ
  * @status: result, once handed back: 0 if TCP has taken all of it, or a
- *	negative errno: %-ECANCELED (aborted or detached), %-ECONNRESET,
- *	%-ETIMEDOUT, ... (connection lost before it was handed back), %-EPIPE
- *	(this Responder may never send)
+ *	negative errno: %-ECANCELED (aborted or detached), %-EPIPE (this
+ *	Responder may never send, or TCP was reset after the peer's FIN), or
+ *	what closed() is told: %-ECONNRESET, %-ETIMEDOUT, ... (connection lost
+ *	before it was handed back), or the errno of a source that failed
  *
  * From a successful mpa_send() until the message is handed back in sent() or
  * released(), the structure and all memory that it names belong to MPA and must
@@ -502,7 +504,10 @@ struct mpa_ops {
  * @rev: revision to announce, %MPA_REV_1 or %MPA_REV_2. 0, or left out, means
  *	%MPA_REV_1 (RFC 5044 section 7.1.1); with %MPA_F_REV0, which allows no
  *	other value, it means Rev 0. A Responder also takes Requests of lower
- *	revisions (of Rev 0 not with %MPA_F_STRICT), and answers by the same.
+ *	revisions (of Rev 0 not with %MPA_F_STRICT), and answers by the same;
+ *	with %MPA_F_REV0 also those of Rev 1, which it answers by Rev 0. An
+ *	Initiator takes Replies of lower revisions likewise, but not with
+ *	%MPA_F_ENHANCED.
  * @pd_max: most private data of a Rev 0 frame, sent or received, in octets; 0
  *	means %MPA_PD_MAX. A Rev 1 or 2 peer may always send %MPA_PD_MAX octets.
  * @enhanced: with %MPA_F_ENHANCED, what this end asks for and accepts.
@@ -527,7 +532,8 @@ struct mpa_params {
  * enum mpa_state - state of a connection
  * @MPA_STATE_ATTACHED: attached, not started
  * @MPA_STATE_STARTUP: startup frames are being exchanged
- * @MPA_STATE_DECIDE: Responder: the consumer has to answer the Request
+ * @MPA_STATE_DECIDE: Responder: the consumer has to answer the Request, or the
+ *	Reply is being sent
  * @MPA_STATE_FULL: full operation
  * @MPA_STATE_REJECTED: a Reply rejected the Request; MPA does no more
  * @MPA_STATE_CLOSED: lost, aborted, failed in startup, or closed gracefully in
@@ -683,7 +689,8 @@ const char *mpa_reason_name(enum mpa_reason reason);
  *	connected socket and starts as the Initiator; copied. NULL: the consumer
  *	does that. With %MPA_F_FALLBACK, which needs Rev 2 here, MPA sends a
  *	Rev 1 Request on a new connection if the peer closes, resets, does not
- *	answer in time, answers by another revision, or rejects without the
+ *	answer in time, answers by a revision that is not accepted (with
+ *	%MPA_F_ENHANCED any but 2), or rejects by a lower one or without the
  *	enhanced data that it was asked for.
  * @pd: with @start: private data of the Request; copied
  * @pd_len: length of @pd in octets
