@@ -463,8 +463,6 @@ test_case netlink.filter "by ports, also with a cookie" filters
 test_case netlink.isolation "other namespaces" isolation
 test_case netlink.denied "without CAP_NET_ADMIN" denied
 test_case netlink.monitor "established and ended" monitor
-test_case netlink.monitor.crc "the reason of an end" ended_by "ended crc 2 74" \
-	"send:${FPDU:0:88}deadbeef" pause:1
 test_case netlink.monitor.reset "the reason of an end" ended_by "ended reset 1 104" \
 	"send:$FPDU" rst
 test_case netlink.monitor.truncated "the reason of an end" ended_by \
