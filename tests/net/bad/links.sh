@@ -3,6 +3,8 @@
 # Namespaces, the links between them, and what netem does to packets; see net.sh
 
 P=			# prefix of the names of a cell's namespaces
+# Two octets of its addresses: librdmacm may take RDMA devices with one GUID for one
+CELL_MAC=00:00
 V4='' V6=''		# addresses of b
 MTU=1500
 TRAINS=0 GRO=0 GSO=0	# offloads of the ends, and of the routers
@@ -63,7 +65,7 @@ wires() {
 wire_end() {
 	local net=${3%.*} host=${3#*.} peer mac
 
-	peer=$((3 - host)) mac=02:00:00:00:0$net
+	peer=$((3 - host)) mac=02:00:$CELL_MAC:0$net
 	setup "$1" "echo 0 >/proc/sys/net/ipv6/conf/$2/accept_dad"
 	setup "$1" "ip -batch - <<END
 link set dev $2 address $mac:0$host up

@@ -87,6 +87,7 @@ run_cell() {
 	# 255 tells xargs to begin no other
 	((!SECONDS_MAX || EPOCHSECONDS < END)) || exit 255
 	ROUND=$1 P=net$$_ LOG=$TEMP/$2.$1.log
+	printf -v CELL_MAC %02x:%02x $(($$ >> 8 & 255)) $(($$ & 255))
 	(cell "$2") >"$LOG" 2>&1 || verdict="not ok"
 	: >"$LOG.over"
 	if [[ $verdict != ok ]]; then
