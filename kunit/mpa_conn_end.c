@@ -329,18 +329,26 @@ static void end_reconnect_kept(struct conn_test *t)
 	mpa_peer_exit(&other);
 }
 
+/* The next round that gets as far as sending reports a new MULPDU. */
+static void end_change_mulpdu(struct conn_test *t)
+{
+	conn_settle(&t->a);
+	t->a.conn->tx.emss = 0;
+	t->a.conn->mulpdu++;
+}
+
 /* The connection is lost in a round that would also report a new MULPDU. */
 static void end_once(struct conn_test *t)
 {
 	conn_default(t);
-	conn_settle(&t->a);
+	end_change_mulpdu(t);
 	t->a.conn->rx.seq -= 100;	/* octets that TCP no longer has */
-	t->a.conn->mulpdu++;
 	mpa_kick(t->a.conn);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	conn_settle(&t->a);
 	EXPECT_EQ(t, t->a.err, -EFAULT);
 	EXPECT_EQ(t, t->a.log[t->a.nr_log - 1], EV_CLOSED);
+	CONN_COUNT(t, &t->a, EV_MULPDU, 0);
 }
 
 struct end_hook {
