@@ -163,7 +163,7 @@ static void end_abort(struct conn_test *t)
 {
 	enum end_state state;
 
-	for (state = END_ATTACHED; state < END_REJECTED; state++) {
+	for (state = END_ATTACHED; state < END_NR; state++) {
 		end_reach(t, state);
 		mpa_abort(t->a.conn);
 		mpa_abort(t->a.conn);

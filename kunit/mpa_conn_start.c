@@ -738,6 +738,22 @@ static void start_rejected(struct conn_test *t)
 	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
+/* After a rejection TCP is the consumer's concern, also when it is lost. */
+static void start_rejected_reset(struct conn_test *t)
+{
+	const struct sock *sk;
+
+	conn_get_request(t, 0);
+	sk = t->sock[0]->sk;
+	ASSERT_EQ(t, mpa_reject(t->a.conn, NULL, 0), 0);
+	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
+	mpa_peer_reset(&t->peer);
+	EXPECT_TRUE(t, CONN_UNTIL(inet_sk_state_load(sk) == TCP_CLOSE));
+	conn_settle(&t->a);
+	CONN_COUNT(t, &t->a, EV_ENDED, 0);
+	CONN_COUNT(t, &t->a, EV_CLOSED, 0);
+}
+
 /* mpa_reject(), with @arg octets of private data. */
 static void start_reject(struct conn_test *t)
 {
@@ -890,6 +906,7 @@ static const struct conn_row reject_rows[] = {
 	{ "CS-20 CS-27 RF-13: Reply with R 1", start_rejected },
 	{ "CS-17 CS-19 CS-20: mpa_reject()", start_reject, 0 },
 	{ "CS-18 CS-38: mpa_reject(), private data", start_reject, 512 },
+	{ "RST after a rejection", start_rejected_reset },
 };
 
 CONN_ROWS(reject);
