@@ -394,6 +394,16 @@ static void start_refusal_fin(struct conn_test *t)
 	EXPECT_EQ(t, READ_ONCE(t->peer.sock->sk->sk_err), 0);
 }
 
+/* Expect an end for a refused frame, and a reset of the peer. */
+static void start_expect_refusal_reset(struct conn_test *t)
+{
+	const struct sock *peer = t->peer.sock->sk;
+
+	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_TRUE(t, CONN_UNTIL(inet_sk_state_load(peer) == TCP_CLOSE));
+}
+
 /* A peer that does not close is reset, long before the startup timer. */
 static void start_refusal_stays(struct conn_test *t)
 {
@@ -402,9 +412,8 @@ static void start_refusal_stays(struct conn_test *t)
 	conn_attach(t, MPA_F_STRICT);
 	WRITE_ONCE(t->mn->startup_timeout_ms, 60 * MSEC_PER_SEC);
 	start_refuse(t);
-	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	EXPECT_TRUE(t, time_before(jiffies, began + 20 * HZ));
+	start_expect_refusal_reset(t);
+	EXPECT_TRUE(t, time_before(jiffies, began + 5 * HZ));
 }
 
 /* A peer that goes on sending after the refusal is reset after 64 KB. */
@@ -417,8 +426,7 @@ static void start_refusal_flood(struct conn_test *t)
 	start_refuse(t);
 	/* At once: MPA waits for more for half a second only. */
 	mpa_peer_write(&t->peer, t->buf, 2 * SZ_64K);
-	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_REVISION);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	start_expect_refusal_reset(t);
 	before = conn_counter(t, MPA_MIB_RX_DISCARDED) - before;
 	EXPECT_GE(t, before, SZ_64K);
 	EXPECT_LE(t, before, SZ_64K + 64);
