@@ -125,6 +125,8 @@ static void end_detach(struct conn_test *t)
 		sk = t->sock[0]->sk;
 		WRITE_ONCE(sk->sk_rcvlowat, 1000);
 		tcp_sock_set_cork(sk, state % 2);
+		if (state % 3)
+			tcp_sock_set_nodelay(sk);
 		lowat = sk->sk_rcvlowat;
 		nonagle = tcp_sk(sk)->nonagle;
 		ready = sk->sk_data_ready;
