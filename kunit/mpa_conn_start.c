@@ -6,11 +6,54 @@
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
-static u8 start_count;	/* calls of data_ready() of the previous owner */
+/* Callbacks of the previous owner */
+enum {
+	START_READY,
+	START_SPACE,
+	START_CHANGE,
+	START_REPORT,
+	START_NR,
+};
+
+static unsigned long start_called;	/* those that were called */
 
 static void start_data_ready(struct sock *sk)
 {
-	WRITE_ONCE(start_count, start_count + 1);
+	set_bit(START_READY, &start_called);
+}
+
+static void start_write_space(struct sock *sk)
+{
+	set_bit(START_SPACE, &start_called);
+}
+
+static void start_state_change(struct sock *sk)
+{
+	set_bit(START_CHANGE, &start_called);
+}
+
+static void start_error_report(struct sock *sk)
+{
+	set_bit(START_REPORT, &start_called);
+}
+
+static void start_own(struct sock *sk)
+{
+	WRITE_ONCE(start_called, 0);
+	WRITE_ONCE(sk->sk_data_ready, start_data_ready);
+	WRITE_ONCE(sk->sk_write_space, start_write_space);
+	WRITE_ONCE(sk->sk_state_change, start_state_change);
+	WRITE_ONCE(sk->sk_error_report, start_error_report);
+}
+
+/* As TCP does; only sk_data_ready() is easily had from the peer. */
+static void start_call_back(struct sock *sk)
+{
+	lock_sock(sk);
+	sk->sk_write_space(sk);
+	sk->sk_state_change(sk);
+	sk->sk_error_report(sk);
+	release_sock(sk);
 }
 
 static void start_refused(struct conn_test *t, struct socket *sock, int err)
@@ -165,13 +208,13 @@ static void attach_untouched(struct conn_test *t)
 	conn_pair(t);
 	own.sock = t->sock[0];
 	sk = own.sock->sk;
-	WRITE_ONCE(start_count, 0);
-	WRITE_ONCE(sk->sk_data_ready, start_data_ready);
+	start_own(sk);
 	conn_attach(t, 0);
 
 	conn_write(t, hello, 9);
+	start_call_back(sk);
 	conn_settle(&t->a);
-	EXPECT_NE(t, READ_ONCE(start_count), 0);
+	EXPECT_EQ(t, READ_ONCE(start_called), GENMASK(START_NR - 1, 0));
 	conn_expect_left(t, hello, 9);
 	EXPECT_EQ(t, mpa_peer_write(&own, hello, 9), 0);
 	ASSERT_EQ(t, mpa_peer_read(&t->peer, 9), 0);
