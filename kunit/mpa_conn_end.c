@@ -425,6 +425,10 @@ static void end_fire(struct conn_test *t, enum consumer_event ev)
 	case EV_SENT:
 		conn_post(t, 10);
 		break;
+	case EV_MULPDU:
+		end_change_mulpdu(t);
+		mpa_kick(t->a.conn);
+		break;
 	case EV_ENDED:
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 		break;
@@ -446,8 +450,6 @@ static void end_from_callbacks(struct conn_test *t)
 	enum consumer_event ev;
 
 	for (ev = EV_REQUEST; ev < EV_NR; ev++) {
-		if (ev == EV_MULPDU)
-			continue;
 		end_prepare(t, ev);
 		t->a.hook_on = ev;
 		t->a.hook = h->hook;

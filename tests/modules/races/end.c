@@ -372,6 +372,7 @@ static void end_mulpdu(struct mpa_conn *conn, u32 mulpdu)
 	race_check_enter(e, RACE_MULPDU);
 	if (mulpdu < MPA_MULPDU_MIN || mulpdu > MPA_MULPDU_MAX)
 		race_found(e, "mulpdu(%u)", mulpdu);
+	race_act_callback(e);
 	race_check_leave(e);
 }
 
