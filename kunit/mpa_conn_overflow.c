@@ -78,18 +78,25 @@ static void overflow_room(struct conn_test *t)
 	CONN_COUNT(t, &t->b, EV_ENDED, 0);
 }
 
-/* The limit is lowered: the next startup ends those above it. */
+/*
+ * The limit is lowered to @arg: the next startup ends those above it. With 0,
+ * which administrators cannot set, these are two, itself among them.
+ */
 static void overflow_lowered(struct conn_test *t)
 {
 	overflow_init(t, 2);
 	overflow_start_b(t);
-	WRITE_ONCE(t->mn->startup_max, 1);
+	WRITE_ONCE(t->mn->startup_max, conn_arg(t));
 	conn_settle(&t->b);
 	CONN_COUNT(t, &t->b, EV_ENDED, 0);
 	overflow_start_a(t, CONN_RESPONDER);
 	conn_expect_end(t, &t->b, MPA_ERR_FRAME, MPA_REASON_STARTUP_OVERFLOW);
-	EXPECT_EQ(t, t->mn->nr_startups, 1);
-	overflow_establish(t);
+	EXPECT_EQ(t, t->mn->nr_startups, conn_arg(t));
+	if (conn_arg(t))
+		overflow_establish(t);
+	else
+		conn_expect_end(t, &t->a, MPA_ERR_FRAME,
+				MPA_REASON_STARTUP_OVERFLOW);
 }
 
 /* A startup with a complete Request does not count, whatever happens next. */
@@ -190,7 +197,9 @@ static void overflow_makes_room(struct conn_test *t)
 static const struct conn_row overflow_rows[] = {
 	{ "the oldest startup is ended", overflow_oldest },
 	{ "as many startups as net.mpa.startup_max", overflow_room },
-	{ "net.mpa.startup_max lowered below the startups", overflow_lowered },
+	{ "net.mpa.startup_max lowered below the startups",
+	  overflow_lowered, 1 },
+	{ "net.mpa.startup_max lowered by two", overflow_lowered, 0 },
 	{ "a startup with a complete Request is not ended", overflow_decide },
 	{ "an Initiator is not ended", overflow_initiator },
 	{ "a Request completes before its startup is ended", overflow_late },
