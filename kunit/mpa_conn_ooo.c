@@ -710,6 +710,7 @@ static void ooo_covered_many(struct conn_test *t)
 	EXPECT_EQ(t, gap_queued(t), t->buf_len - at - 50 + 120);
 	mpa_resume(t->a.conn);
 	conn_settle(&t->a);
+	CONN_COUNT(t, &t->a, EV_OOO, 0);
 	gap_put(t, 0, at + 50);
 	gap_alive(t);
 }
