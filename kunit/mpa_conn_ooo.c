@@ -490,8 +490,10 @@ static void ooo_scattered(struct conn_test *t)
 static void ooo_bounded(struct conn_test *t)
 {
 	u32 i, first, nr = MPA_OOO_RANGES + 20;
+	unsigned long full;
 
 	gap_widen(t);
+	full = conn_counter(t, MPA_MIB_OOO_FULL);
 	first = t->base_nr;
 	for (i = 0; i < nr; i++) {
 		conn_fpdu(t, 30);
@@ -504,6 +506,7 @@ static void ooo_bounded(struct conn_test *t)
 	CONN_WAIT(t, &t->a, EV_OOO, MPA_OOO_RANGES);
 	conn_settle(&t->a);
 	CONN_COUNT(t, &t->a, EV_OOO, MPA_OOO_RANGES);
+	EXPECT_GT(t, conn_counter(t, MPA_MIB_OOO_FULL), full);
 	for (i = 0; i < nr; i++)
 		gap_put(t, gap_at(t, first + 2 * i), gap_at(t,
 							    first + 2 * i + 1));

@@ -831,7 +831,10 @@ static void start_reject(struct conn_test *t)
 /* FPDUs right after an accepting Reply wait until mpa_resume(). */
 static void start_data_with_reply(struct conn_test *t)
 {
+	unsigned long before;
+
 	conn_begin(t, CONN_INITIATOR, MPA_F_MARKERS);
+	before = conn_counter(t, MPA_MIB_DATA_WITH_REPLY);
 	t->rx_markers = true;
 	t->crc = true;
 	t->buf_len = mpa_peer_frame(t->buf, true, PEER_C, 1, t->pool, 3);
@@ -841,6 +844,7 @@ static void start_data_with_reply(struct conn_test *t)
 	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
 	conn_settle(&t->a);
 	CONN_COUNT(t, &t->a, EV_ULPDUS, 0);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_DATA_WITH_REPLY), before + 1);
 	mpa_resume(t->a.conn);
 	conn_expect_rx(t, &t->a, 2);
 }
