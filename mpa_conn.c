@@ -207,6 +207,7 @@ bool mpa_conn_is_runner(const struct mpa_conn *conn)
 {
 	return in_task() && READ_ONCE(conn->runner) == current;
 }
+EXPORT_SYMBOL_IF_KUNIT(mpa_conn_is_runner);
 
 /*
  * Queue the work item, or from inside it ask for another round; drops the

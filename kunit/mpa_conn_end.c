@@ -505,6 +505,20 @@ static void end_no_more(struct conn_test *t)
 	CONN_COUNT(t, &t->a, EV_CLOSED, 0);
 }
 
+/* Callback @arg detaches in a round that has another one to call. */
+static void end_leave_due(struct conn_test *t)
+{
+	conn_default(t);
+	t->a.hook_on = conn_arg(t);
+	t->a.hook = end_hook_detach;
+	end_change_mulpdu(t);
+	end_fire(t, conn_arg(t) == EV_ENDED ? EV_CLOSED : conn_arg(t));
+	end_expect_released(t, &t->a);
+	CONN_COUNT(t, &t->a, conn_arg(t), 1);
+	CONN_COUNT(t, &t->a, EV_MULPDU, 0);
+	CONN_COUNT(t, &t->a, EV_CLOSED, 0);
+}
+
 /* mpa_shutdown() after mpa_detach() sends no FIN on what is given back. */
 static void end_no_fin(struct conn_test *t)
 {
@@ -812,6 +826,8 @@ static const struct conn_row end_rows[] = {
 	{ "mpa_detach() while a callback is running", end_running, false },
 	{ "mpa_detach_sync() while a callback is running", end_running, true },
 	{ "no callback but released() after mpa_detach()", end_no_more },
+	{ "mpa_detach() in ended(), closed() next", end_leave_due, EV_ENDED },
+	{ "mpa_detach() in recv(), mulpdu() next", end_leave_due, EV_RECV },
 	{ "mpa_shutdown() after mpa_detach()", end_no_fin },
 	{ "mpa_barrier() waits for detached connections", end_barrier },
 	{ "mpa_barrier(), a connection detached after it", end_barrier_later },

@@ -60,6 +60,7 @@ struct mpa_consumer {
 	u32			softirqs;	/* calls of recv() in softirq */
 	unsigned int		cpu;		/* of the last callback */
 	bool			detached;	/* mpa_detach() has returned */
+	bool			left_inside;	/* mpa_detach() in a callback */
 	u32			late;		/* began after it */
 	/* arguments of the last callbacks */
 	struct mpa_startup	startup;
