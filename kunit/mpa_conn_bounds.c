@@ -22,28 +22,17 @@ struct bounds_pages {
 	size_t		octets;		/* of memory, not of the stream */
 };
 
-/* What other connections of the namespace take */
-static s64 bounds_others;
-
 /* Memory that the connection takes. */
 static s64 bounds_mem(const struct conn_test *t)
 {
-	return percpu_counter_sum(&t->mn->rx_mem) - bounds_others;
-}
-
-static void bounds_give_back(void *rx_mem)
-{
-	percpu_counter_sub(rx_mem, bounds_others);
-	bounds_others = 0;
+	return percpu_counter_sum(&t->mn->rx_mem) - t->others;
 }
 
 /* With conn_arg() other connections use up net.mpa.rx_mem_max. */
 static void bounds_use_up(struct conn_test *t)
 {
-	bounds_others = conn_arg(t) ? (s64)t->mn->rx_mem_max + 1 : 0;
-	percpu_counter_add(&t->mn->rx_mem, bounds_others);
-	ASSERT_EQ(t, 0, kunit_add_action_or_reset(t->test, bounds_give_back,
-						  &t->mn->rx_mem));
+	if (conn_arg(t))
+		conn_use_up(t);
 }
 
 /* Octets @from to @to of the buffer arrive and are processed. */
@@ -211,7 +200,7 @@ static void bounds_ooo(struct conn_test *t)
 	gap_fpdus(t, 4, 700);
 	gap_put(t, gap_at(t, 1), t->buf_len);
 	gap_none(t);
-	kunit_release_action(t->test, bounds_give_back, &t->mn->rx_mem);
+	conn_give_back(t);
 	gap_ooo(t, 1, 4);
 	gap_put(t, 0, gap_at(t, 1));
 	gap_alive(t);

@@ -62,12 +62,27 @@ static bool conn_release(struct conn_test *t, struct mpa_consumer *c)
 	return false;
 }
 
+/* Other connections use up net.mpa.rx_mem_max, until the case ends. */
+void conn_use_up(struct conn_test *t)
+{
+	t->others = (s64)t->mn->rx_mem_max + 1;
+	percpu_counter_add(&t->mn->rx_mem, t->others);
+}
+
+void conn_give_back(struct conn_test *t)
+{
+	percpu_counter_sub(&t->mn->rx_mem, t->others);
+	t->others = 0;
+}
+
 static void conn_settings(struct conn_test *t)
 {
 	if (t->lo_mtu)
 		mpa_peer_lo_mtu(t->lo_mtu);
 	if (!t->mn)
 		return;
+	conn_give_back(t);
+	WRITE_ONCE(t->mn->rx_mem_max, t->rx_mem_max);
 	WRITE_ONCE(t->mn->startup_timeout_ms, t->timeout_ms);
 	WRITE_ONCE(t->mn->crc, t->crc_sysctl);
 	if (t->startup_max)
@@ -235,6 +250,7 @@ static void conn_note_settings(struct conn_test *t, struct mpa_net *mn)
 		return;
 	t->mn = mn;
 	t->timeout_ms = mn->startup_timeout_ms;
+	t->rx_mem_max = mn->rx_mem_max;
 	t->crc_sysctl = mn->crc;
 	t->ooo_ack_notify = mn->ooo_ack_notify;
 	t->zerocopy_min = mn->zerocopy_min;

@@ -428,20 +428,6 @@ static void ooo_keep_much(struct conn_test *t)
 	gap_alive(t);
 }
 
-/* Above net.mpa.rx_mem_max no ULPDU is passed ooo, but all are delivered. */
-static void ooo_rx_mem(struct conn_test *t)
-{
-	s64 others;
-
-	gap_default(t);
-	others = (s64)t->mn->rx_mem_max + 1;
-	percpu_counter_add(&t->mn->rx_mem, others);
-	EXPECT_EQ(t, ooo_round(t), 0);
-	percpu_counter_sub(&t->mn->rx_mem, others);
-	EXPECT_EQ(t, ooo_round(t), 2);
-	gap_alive(t);
-}
-
 /* A Responder may send once the first FPDU has been received in order. */
 static void ooo_may_send(struct conn_test *t)
 {
@@ -627,7 +613,6 @@ static const struct conn_row ooo_end_rows[] = {
 	{ "batches kept after released()", ooo_keep, 1 },
 	{ "batches kept up to the receive buffer", ooo_keep_much },
 	{ "batch put while a delivered one is kept", ooo_put },
-	{ "net.mpa.rx_mem_max used up", ooo_rx_mem },
 	{ "CS-29 OO-01: the first FPDU in order", ooo_may_send },
 	{ "OO-03: two-way traffic", ooo_two_way },
 	{ "OO-08: segments that TCP does not take", ooo_stray },

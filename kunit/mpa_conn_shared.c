@@ -398,11 +398,10 @@ static void shared_put(struct conn_test *t)
  */
 static void shared_rx_mem_limit(struct conn_test *t)
 {
-	unsigned long limited, max;
+	unsigned long limited;
 	s64 one;
 
 	conn_default(t);
-	max = t->mn->rx_mem_max;
 	limited = conn_counter(t, MPA_MIB_RX_LIMITED);
 	ASSERT_EQ(t, shared_rx_mem(t), 0);
 	shared_keep(t, 1);
@@ -410,7 +409,7 @@ static void shared_rx_mem_limit(struct conn_test *t)
 	EXPECT_GE(t, one, 1000);
 	WRITE_ONCE(t->mn->rx_mem_max, 3 * one);
 	shared_keep(t, 6);
-	WRITE_ONCE(t->mn->rx_mem_max, max);
+	WRITE_ONCE(t->mn->rx_mem_max, t->rx_mem_max);
 	EXPECT_EQ(t, t->a.nr_kept, 4);
 	EXPECT_LE(t, shared_rx_mem(t), 4 * one);
 	EXPECT_GT(t, conn_counter(t, MPA_MIB_RX_LIMITED), limited);
@@ -431,20 +430,15 @@ static void shared_rx_mem_limit(struct conn_test *t)
  */
 static void shared_rx_mem_others(struct conn_test *t)
 {
-	unsigned long max;
-	s64 others;
-
 	conn_open(t, CONN_INITIATOR, MPA_F_MARKERS | conn_arg(t),
 		  PEER_M | PEER_C);
-	max = t->mn->rx_mem_max;
-	others = max + 1;
-	percpu_counter_add(&t->mn->rx_mem, others);
+	conn_use_up(t);
 	conn_peer_send(t, 1000);
 	conn_peer_send(t, 1000);
 	conn_expect_rx(t, &t->a, 2);
 	shared_keep(t, 2);
 	EXPECT_EQ(t, t->a.nr_kept, conn_arg(t) ? 2 : 1);
-	percpu_counter_sub(&t->mn->rx_mem, others);
+	conn_give_back(t);
 	CONN_WAIT(t, &t->a, EV_ULPDUS, 4);
 	shared_put(t);
 	conn_settle(&t->a);
@@ -467,10 +461,9 @@ static void shared_rx_mem_released(struct conn_test *t)
 /* A connection on hold does not wait for the limit: it would pass nothing. */
 static void shared_rx_mem_held(struct conn_test *t)
 {
-	unsigned long limited, max;
+	unsigned long limited;
 
 	conn_default(t);
-	max = t->mn->rx_mem_max;
 	limited = conn_counter(t, MPA_MIB_RX_LIMITED);
 	shared_keep(t, 1);
 	conn_expect_rx(t, &t->a, 1);
@@ -478,7 +471,7 @@ static void shared_rx_mem_held(struct conn_test *t)
 	WRITE_ONCE(t->mn->rx_mem_max, 0);
 	conn_peer_send(t, 1000);
 	conn_settle(&t->a);
-	WRITE_ONCE(t->mn->rx_mem_max, max);
+	WRITE_ONCE(t->mn->rx_mem_max, t->rx_mem_max);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_RX_LIMITED), limited);
 	mpa_resume(t->a.conn);
 	conn_expect_rx(t, &t->a, 2);

@@ -193,10 +193,12 @@ struct conn_test {
 	struct mpa_net		*mn;
 	int			timeout_ms;
 	int			startup_max;
+	unsigned long		rx_mem_max;
 	u8			crc_sysctl;
 	u8			ooo_ack_notify;
 	unsigned int		zerocopy_min;
 	int			lo_mtu;
+	s64			others;		/* added to rx_mem */
 	struct conn_asker	asker;
 	struct blocked		*shared;	/* connections that block */
 	struct conn_run		run;
@@ -263,6 +265,8 @@ const void *conn_data(struct conn_test *t);
 u32 conn_segments(const struct conn_test *t);
 unsigned long conn_fold(const void __percpu *mib, unsigned int field);
 unsigned long conn_counter(const struct conn_test *t, enum mpa_mib field);
+void conn_use_up(struct conn_test *t);
+void conn_give_back(struct conn_test *t);
 
 /* Startup frames of the peer, and of the connection as the peer sees them */
 void conn_peer_frame(struct conn_test *t, bool reply, u8 flags, u8 rev,
