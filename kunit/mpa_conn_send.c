@@ -130,18 +130,22 @@ static void send_short_rest(struct conn_test *t)
 /* No Nagle: a small FPDU is sent although another is not acknowledged. */
 static void send_nodelay(struct conn_test *t)
 {
-	const struct tcp_sock *peer;
+	const struct tcp_sock *tp;
 	u32 i, before;
 
 	send_full(t);
-	peer = tcp_sk(t->peer.sock->sk);
-	before = peer->rcv_nxt;
+	tp = tcp_sk(t->sock[0]->sk);
+	mpa_peer_stop(&t->peer);
+	before = READ_ONCE(tp->snd_nxt);
 	for (i = 0; i < 5; i++) {
+		if (i)
+			EXPECT_NE(t, READ_ONCE(tp->packets_out), 0);
 		conn_post(t, 20);
 		conn_settle(&t->a);
 		/* 2 + 20 + 2 + 4 */
-		EXPECT_EQ(t, peer->rcv_nxt - before, (i + 1) * 28);
+		EXPECT_EQ(t, READ_ONCE(tp->snd_nxt) - before, (i + 1) * 28);
 	}
+	mpa_peer_continue(&t->peer);
 	for (i = 0; i < 5; i++)
 		conn_expect_tx(t, 20);
 }
