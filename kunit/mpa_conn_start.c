@@ -456,7 +456,7 @@ static void start_refusal_stays(struct conn_test *t)
 	WRITE_ONCE(t->mn->startup_timeout_ms, 60 * MSEC_PER_SEC);
 	start_refuse(t);
 	start_expect_refusal_reset(t);
-	EXPECT_TRUE(t, time_before(jiffies, began + 5 * HZ));
+	EXPECT_TRUE(t, time_before(jiffies, began + 10 * HZ));
 }
 
 /* A peer that goes on sending after the refusal is reset after 64 KB. */
