@@ -13,8 +13,8 @@
  * enum mpa_conn_state - State of a connection, see "States" in mpa-design.rst.
  * @MPA_CONN_STATE_ATTACHED: The consumer has lent its socket to MPA.
  * @MPA_CONN_STATE_STARTUP: Request and Reply are under way.
- * @MPA_CONN_STATE_DECIDE: The consumer has the peer's Request, and has not
- *   answered it.
+ * @MPA_CONN_STATE_DECIDE: The consumer has the peer's Request, or its Reply is
+ *   being sent.
  * @MPA_CONN_STATE_FULL: Full operation.
  * @MPA_CONN_STATE_REJECTED: The connection was rejected.
  * @MPA_CONN_STATE_CLOSED: Startup failed, or the TCP connection is closed or
