@@ -279,6 +279,7 @@ enum rnic_msg_state {
  * @status: of a slot: &enum siw_wc_status; of a Read under way: 0, or that of a
  *	refusal
  * @given: all of its octets have been given to MPA
+ * @open: counts in the QP's @open
  * @counted: a Read that is one of sq.reads
  * @bytes: of a slot: octets, for the completion
  * @responded: of a Read: octets that have come
@@ -297,6 +298,7 @@ struct rnic_msg {
 	u8			state;
 	bool			counted;
 	bool			given;
+	bool			open;
 	u16			status;
 	u32			bytes;
 	u32			responded;
@@ -496,6 +498,7 @@ struct rnic_rx {
  *	which the peer's were delivered if it owes us Read Responses, while
  *	@timeout is pending
  * @moved_seen: @moved when @timeout last ran
+ * @open: messages in MPA that an error would still end; connection context
  */
 struct rnic_qp {
 	struct ib_qp		ib;
@@ -535,6 +538,7 @@ struct rnic_qp {
 	bool			peer_rtr;
 	unsigned long		moved;
 	unsigned long		moved_seen;
+	u32			open;
 };
 
 /* What iw_cm is to get of an endpoint */

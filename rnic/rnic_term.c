@@ -3,7 +3,8 @@
  * Errors. The first one wins, of either direction: it determines the Terminate
  * and the async event, and puts the QP into ERR. After that the peer's segments
  * are dropped, and each long message ends, so that the Terminate goes out soon.
- * Messages of one short segment that MPA already has are sent before it.
+ * Messages of one short segment that MPA already has are sent before it, unless
+ * they follow one that is cut short.
  */
 #include <linux/jiffies.h>
 
@@ -36,7 +37,7 @@ static bool fail_first(struct rnic_qp *qp)
 static void fail(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
 		 u32 ulpdu_len, const u8 *hdr, u32 hdr_len)
 {
-	/* A Responder that has not had an FPDU cannot send one. */
+	/* None is sent after our FIN, or before a Responder has had an FPDU. */
 	if (rnic_tx_terminate(qp, conn, err, ulpdu_len, hdr, hdr_len)) {
 		mpa_abort(conn);
 	} else {

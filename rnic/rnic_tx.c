@@ -5,8 +5,8 @@
  * it at any time: MPA_TX_COPY.
  *
  * After the first error each message ends with the octets that MPA has, but for
- * the Terminate. An error of one of our own requests does not end the messages
- * before it.
+ * the Terminate, and of those that follow nothing is sent. An error of one of
+ * our own requests does not end the messages before it.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -54,6 +54,21 @@ static unsigned int msg_keep(struct rnic_msg *msg)
 	return data->nr_segs;
 }
 
+/* From now on MPA asks for octets of @msg, so an error can end it. */
+static void msg_open(struct rnic_msg *msg)
+{
+	msg->open = true;
+	msg->qp->open++;
+}
+
+/* MPA has all octets of @msg, or gets no more. */
+static void msg_close(struct rnic_msg *msg)
+{
+	if (msg->open)
+		msg->qp->open--;
+	msg->open = false;
+}
+
 /* The next octets of a message with memory of its own, for MPA to cut */
 static int msg_next(struct mpa_tx *tx, u32 max)
 {
@@ -62,6 +77,7 @@ static int msg_next(struct mpa_tx *tx, u32 max)
 	u32 more;
 
 	if (msg_over(msg)) {
+		msg_close(msg);
 		tx->hdr_len = 0;
 		tx->len = 0;
 		return 0;
@@ -70,6 +86,8 @@ static int msg_next(struct mpa_tx *tx, u32 max)
 	more = msg_vecs(msg, MSG_AT_ONCE - min(tx->len, MSG_AT_ONCE), &nr);
 	msg->left -= more;
 	msg->given = !msg->left;
+	if (msg->given)
+		msg_close(msg);
 	tx->len += more;
 	iov_iter_kvec(&tx->data, ITER_SOURCE, msg->vec, nr, tx->len);
 	return !msg->given;
@@ -86,21 +104,25 @@ static void msg_cut(struct rnic_msg *msg)
 	tx->hdr = msg->octets;
 	tx->hdr_len = rdmap_hdr_put(msg->octets, &msg->hdr);
 	tx->len = 0;
+	msg_open(msg);
 }
 
 /*
  * Make a message that is shorter than any MULPDU a ULPDU, for which MPA need
- * not ask. Others, and one that is in too many pieces, are cut.
+ * not ask. It is sent whatever happens, so none is after a message that an
+ * error may cut short: the peer would take that for complete. Such a one, one
+ * that is longer, and one that is in too many pieces are cut.
  */
 static void msg_whole(struct rnic_msg *msg)
 {
 	struct mpa_tx *tx = &msg->tx;
+	bool whole = !msg->qp->open;
 	unsigned int nr = 0;
 	u32 len = 0;
 
-	if (msg->left <= MPA_MULPDU_MIN - RDMAP_UNTAGGED_LEN)
+	if (whole && msg->left <= MPA_MULPDU_MIN - RDMAP_UNTAGGED_LEN)
 		len = msg_vecs(msg, msg->left, &nr);
-	if (len < msg->left) {
+	if (!whole || len < msg->left) {
 		msg->at = (struct rnic_at) {};
 		msg_cut(msg);
 		return;
@@ -123,6 +145,7 @@ static int msg_short(struct mpa_tx *tx, u32 max)
 	tx->hdr = msg->octets;
 	tx->hdr_len = msg_over(msg) ? 0 : msg->left;
 	msg->given = tx->hdr_len;
+	msg_close(msg);
 	return 0;
 }
 
@@ -132,6 +155,7 @@ static void msg_init(struct rnic_qp *qp, struct rnic_msg *msg,
 	msg->qp = qp;
 	msg->kind = kind;
 	msg->given = false;
+	msg->open = false;
 	msg->at = (struct rnic_at) {};
 	msg->hdr = (struct rdmap_hdr) {
 		.ddp_version	= qp->version,
@@ -160,6 +184,7 @@ static u32 msg_single(struct rnic_msg *msg)
 {
 	msg->hdr.last = true;
 	msg->tx.next = msg_short;
+	msg_open(msg);
 	return rdmap_hdr_put(msg->octets, &msg->hdr);
 }
 
@@ -249,6 +274,7 @@ int rnic_tx_respond(struct rnic_qp *qp, struct mpa_conn *conn,
 		return 0;
 	}
 	msg->sgl.nr = 0;
+	msg_close(msg);
 put:
 	if (mr)
 		rnic_mr_put(mr);

@@ -176,7 +176,7 @@ bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe)
 	u16 flags;
 
 	lockdep_assert_held(&q->lock);
-	/* The application writes VALID after the rest of the request. */
+	/* VALID is written last: by sq_post() or, if it complies, libsiw. */
 	flags = smp_load_acquire(&from->flags);
 	if (!(flags & SIW_WQE_VALID))
 		return false;
@@ -221,7 +221,7 @@ bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe)
 	u16 flags;
 
 	lockdep_assert_held(&q->lock);
-	/* The application writes VALID after the rest of the request. */
+	/* VALID is written last: by rnic_rqe_post() or libsiw. */
 	flags = smp_load_acquire(&from->flags);
 	if (!(flags & SIW_WQE_VALID))
 		return false;

@@ -428,12 +428,14 @@ static void own_test(struct kunit *test)
 struct refused_row {
 	const char	*desc;
 	int		err;	/* of mpa_send() */
+	struct seg	seg;
 	bool		want;	/* it is an error */
 };
 
 static const struct refused_row refused_rows[] = {
-	{ "the Request has crossed our FIN", -EPIPE },
-	{ "the connection is over", -ENOTCONN, true },
+	{ "the Request has crossed our FIN", -EPIPE, R(1, 0, 8) },
+	{ "a wrong one has crossed it", -EPIPE, R_BAD(BAD_STAG), true },
+	{ "the connection is over", -ENOTCONN, R(1, 0, 8), true },
 };
 
 KUNIT_ARRAY_PARAM_DESC(refused, refused_rows, desc);
@@ -442,14 +444,13 @@ static void refused_test(struct kunit *test)
 {
 	const struct refused_row *row = test->param_value;
 	struct rnic_kunit *rk = test->priv;
-	struct seg seg = R(1, 0, 8);
 	u8 octets[64];
 
 	rk_qp(rk, 4);
 	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
 	rk_up(rk, 2, 1);
 	rk->conn.send_err = row->err;
-	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
+	rk_recv(rk, octets, ulpdu(rk, &row->seg, octets));
 	KUNIT_EXPECT_EQ(test, row->want, rk->qp->failed);
 	/* No Terminate can be sent either: without a FIN there is a reset. */
 	KUNIT_EXPECT_EQ(test, row->want, rk->conn.aborts);

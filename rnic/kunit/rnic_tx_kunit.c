@@ -252,6 +252,53 @@ static void pieces_test(struct kunit *test)
 	rk_hand_back(rk, 0);
 }
 
+static const struct row cut_rows[] = {
+	{ "Write", A_WRITE, .len = 100000 },
+	{ "Send", A_SEND, .len = 100000 },
+	{ "Response", A_RESPONSE, .len = 100000 },
+	{ "Read Request", A_READ, .len = 8 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(cut, cut_rows, desc);
+
+/*
+ * An error ends a message before its last segment, or before its first: no
+ * other message follows, or the peer would deliver that as if it had got both.
+ */
+static void cut_test(struct kunit *test)
+{
+	static const struct row second = { .wr = IB_WR_SEND, .len = 8 };
+	const struct row *row = test->param_value;
+	struct rnic_kunit *rk = test->priv;
+	static u8 octets[1500];
+
+	rk_qp(rk, 4);
+	rk_mr(rk, 2 * PAGE_SIZE, 16, IB_ACCESS_LOCAL_WRITE |
+	      IB_ACCESS_REMOTE_READ);
+	rk_up(rk, 2, 2);
+	if (row->opcode == RDMAP_OP_RESPONSE)
+		request(rk, row, 1);
+	else
+		post(rk, row);
+	post(rk, &second);
+	rnic_sq_run(rk->qp);
+	KUNIT_ASSERT_EQ(test, 2, rk->conn.posted);
+	if (row->opcode != RDMAP_OP_READ)
+		KUNIT_EXPECT_EQ(test, 1500, rk_pull(rk, 1500, octets));
+	rnic_fail(rk->qp, &rk->conn, DDP_ERR_NO_BUFFER, 0, NULL, 0);
+	while (rk_pull(rk, 1500, octets))
+		KUNIT_EXPECT_FALSE(test, octets[0] & 0x40);
+	rk_hand_back(rk, 0);
+	KUNIT_EXPECT_EQ(test, 0, rk_pull(rk, 1500, octets));
+	rk_hand_back(rk, 0);
+	KUNIT_EXPECT_NE(test, 0, rk_pull(rk, 1500, octets));
+	KUNIT_EXPECT_EQ(test, 0x47, octets[1]);
+	KUNIT_EXPECT_EQ(test, 0, rk->qp->open);
+	rk_over(rk);
+	KUNIT_EXPECT_STREQ(test, rk_polled(rk),
+			   row->opcode == RDMAP_OP_RESPONSE ? "1f" : "1f 2f");
+}
+
 /*
  * An RTR is a Write or a Read without octets: RFC 6581 section 9.2. Chelsio's
  * RNICs refuse an STag of 0 in it.
@@ -303,6 +350,7 @@ static void rtr_test(struct kunit *test)
 static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(message_test, row_gen_params),
 	KUNIT_CASE(pieces_test),
+	KUNIT_CASE_PARAM(cut_test, cut_gen_params),
 	KUNIT_CASE(rtr_test),
 	{}
 };
