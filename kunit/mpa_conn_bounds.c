@@ -188,8 +188,8 @@ static void bounds_pressure_detach(struct conn_test *t)
 }
 
 /*
- * Nothing is passed out of order while other connections use up the limit; once
- * they do not, it is, although nothing arrives.
+ * Nothing is passed out of order while other connections use up the limit, but
+ * all is delivered in order; once they do not, it is, although nothing arrives.
  */
 static void bounds_ooo(struct conn_test *t)
 {
@@ -200,9 +200,15 @@ static void bounds_ooo(struct conn_test *t)
 	gap_fpdus(t, 4, 700);
 	gap_put(t, gap_at(t, 1), t->buf_len);
 	gap_none(t);
-	conn_give_back(t);
-	gap_ooo(t, 1, 4);
 	gap_put(t, 0, gap_at(t, 1));
+	gap_all(t);
+	gap_begin(t);
+	gap_fpdus(t, 4, 700);
+	gap_put(t, gap_at(t, t->base_nr + 1), t->buf_len);
+	gap_none(t);
+	conn_give_back(t);
+	gap_ooo(t, t->base_nr + 1, t->base_nr + 4);
+	gap_put(t, 0, gap_at(t, t->base_nr + 1));
 	gap_alive(t);
 }
 

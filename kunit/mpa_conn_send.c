@@ -127,6 +127,16 @@ static void send_short_rest(struct conn_test *t)
 	EXPECT_GE(t, conn_counter(t, MPA_MIB_TX_SHORT) - calls, 3);
 }
 
+/* A slow guest does not send again what the peer has not acknowledged. */
+static void send_never_again(struct conn_test *t)
+{
+	struct sock *sk = t->sock[0]->sk;
+
+	lock_sock(sk);
+	inet_csk(sk)->icsk_rto = TCP_RTO_MAX;
+	release_sock(sk);
+}
+
 /* No Nagle: a small FPDU is sent although another is not acknowledged. */
 static void send_nodelay(struct conn_test *t)
 {
@@ -135,6 +145,7 @@ static void send_nodelay(struct conn_test *t)
 
 	send_full(t);
 	tp = tcp_sk(t->sock[0]->sk);
+	send_never_again(t);
 	mpa_peer_stop(&t->peer);
 	before = READ_ONCE(tp->snd_nxt);
 	for (i = 0; i < 5; i++) {
@@ -694,9 +705,7 @@ static void send_pages(struct conn_test *t, u32 nr)
 
 	t->opts.sndbuf = 200000;
 	send_full(t);
-	lock_sock(t->sock[0]->sk);
-	inet_csk(t->sock[0]->sk)->icsk_rto = TCP_RTO_MAX;
-	release_sock(t->sock[0]->sk);
+	send_never_again(t);
 	mpa_peer_stop(&t->peer);
 	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	t->nr_plain = CONN_PAGES - nr;

@@ -394,7 +394,7 @@ check killed killed
 check silent silent
 check nobody nobody
 # In the short form again has more of them at once
-((!LONG)) || check many many $((LONG / 10))
+((!LONG)) && [[ $ONLY != *" many "* ]] || check many many $((LONG ? LONG / 10 : 50))
 check again again $((LONG ? LONG : 300))
 check faults faults
 check gone quick 10 rmmod mpa_rnic

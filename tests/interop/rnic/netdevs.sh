@@ -122,7 +122,7 @@ says() {
 }
 
 tools() {
-	local client
+	local client some="[1-9][0-9]*"
 
 	devices mpa mpa
 	serves 7174 rping -s -a "$B4" -V -C 1000000
@@ -134,9 +134,9 @@ tools() {
 	says 'type RC state RTS .*comm rping' rdma resource show qp link iwa/1
 	says 'state CONNECT .*comm rping' rdma resource show cm_id link iwa
 	says ': iwa: .* qp 1 .* ctx 1' rdma resource show iwa
-	says ' rx_write [1-9][0-9]* ' rdma statistic show link iwa/1
 	# rping's client is written to and read from, and sends
-	says ' tx_send [1-9].* tx_write 0 tx_read 0 .* rx_read [1-9]' \
+	says "connected 1 tx_send $some tx_write 0 tx_read 0 tx_terminate 0 rx_send $some \
+rx_write $some rx_read $some rx_terminate 0 rx_ahead 0 cq_overrun 0" \
 		rdma statistic show link iwa/1
 	says 'iwa[[:space:]]+[0-9a-f]{16}$' ibv_devices
 	says 'state:.*PORT_ACTIVE' ibv_devinfo -v -d iwa

@@ -5,7 +5,7 @@
  *	net_cut SEED DEVICE DEVICE
  *
  * A bridge of two devices. Segments that the sender leaves to its device come as
- * one packet, and leave with another length each, drawn for each packet:
+ * one packet, and leave with another length, which is drawn for each packet,
  * from a single octet to what the MTU allows. The kernel cuts them, as for any
  * packet that leaves by a device without segmentation offload. Sequence numbers
  * do not change, and all other packets pass as they came. On SIGTERM it prints
