@@ -435,7 +435,9 @@ void rnic_sq_close(struct rnic_qp *qp)
 
 /*
  * The connection is over, and MPA has handed back all messages: complete what
- * has a slot, in order. Connection context.
+ * has a slot, in order. All of it has failed (RFC 5040 section 6.2.1): also a
+ * request that is done, since it waited for one before it that is not, and no
+ * success may follow a failure. Connection context.
  */
 void rnic_sq_stop(struct rnic_qp *qp)
 {
@@ -450,8 +452,10 @@ void rnic_sq_stop(struct rnic_qp *qp)
 	for (n = sq->tail; n != sq->head; n++) {
 		struct rnic_msg *msg = sq_slot(sq, n);
 
-		if (msg->state == RNIC_MSG_DONE)
+		if (msg->state == RNIC_MSG_DONE) {
+			msg->status = msg->status ?: SIW_WC_WR_FLUSH_ERR;
 			continue;
+		}
 		rnic_sgl_put(&msg->sgl);
 		/* A Read that the peer has refused has a status. */
 		if (msg->state != RNIC_MSG_READING || !msg->status)

@@ -290,7 +290,7 @@ static const struct row rows[] = {
 	  "cR.1tzR.1z.2t!", "1f 2f" },
 	{ "flush with half a Response", 1, "cR.1thS!", "1f 2f" },
 	{ "flush with all slots full", 1, "cSSSS.SS.4!", "1f 2f 3f 4f 5f 6f" },
-	{ "flush of done ones that wait", 1, "cRS.2tt!", "1f 2" },
+	{ "flush of done ones that wait", 1, "cRS.2tt!", "1f 2f" },
 	{ "flush, then post", 1, "cS!SsS", "1f 2f 3f 4f" },
 	{ "post while it flushes", 1, "cPS!", "1f 2f" },
 	{ "post while a full ring is flushed", 1, "cPSSSS!", "1f 2f 3f 4f 5f" },
@@ -367,43 +367,44 @@ struct refusal_row {
 };
 
 static const struct refusal_row refusal_rows[] = {
-	{ "the first Read", { 0x01, 0x00, 0xe0 }, 1, "1r 2f 3 4f" },
-	{ "the second", { 0x01, 0x01, 0xe0 }, 2, "1f 2r 3 4f" },
-	{ "without RDMAP's header", { 0x01, 0x04, 0xc0 }, 2, "1f 2r 3 4f" },
-	{ "for another reason", { 0x01, 0xff, 0xe0 }, 1, "1r 2f 3 4f" },
-	{ "reserved bits", { 0x01, 0x02, 0xff }, 2, "1f 2r 3 4f" },
-	{ "one not sent yet", { 0x01, 0x00, 0xe0 }, 3, "1f 2f 3 4f" },
-	{ "one of before", { 0x01, 0x00, 0xe0 }, 0, "1f 2f 3 4f" },
-	{ "no header", { 0x01, 0x00 }, 1, "1f 2f 3 4f", .less = 18 },
+	{ "the first Read", { 0x01, 0x00, 0xe0 }, 1, "1r 2f 3f 4f" },
+	{ "the second", { 0x01, 0x01, 0xe0 }, 2, "1f 2r 3f 4f" },
+	{ "without RDMAP's header", { 0x01, 0x04, 0xc0 }, 2, "1f 2r 3f 4f" },
+	{ "for another reason", { 0x01, 0xff, 0xe0 }, 1, "1r 2f 3f 4f" },
+	{ "reserved bits", { 0x01, 0x02, 0xff }, 2, "1f 2r 3f 4f" },
+	{ "one not sent yet", { 0x01, 0x00, 0xe0 }, 3, "1f 2f 3f 4f" },
+	{ "one of before", { 0x01, 0x00, 0xe0 }, 0, "1f 2f 3f 4f" },
+	{ "no header", { 0x01, 0x00 }, 1, "1f 2f 3f 4f", .less = 18 },
 	{ "a header that no bit tells of", { 0x01, 0x00, 0x80 }, 1,
-	  "1f 2f 3 4f" },
-	{ "no length", { 0x01, 0x00, 0x40 }, 1, "1f 2f 3 4f" },
-	{ "bits, and no header", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3 4f",
+	  "1f 2f 3f 4f" },
+	{ "no length", { 0x01, 0x00, 0x40 }, 1, "1f 2f 3f 4f" },
+	{ "bits, and no header", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3f 4f",
 	  .less = 18 },
-	{ "bits alone", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3 4f", .less = 20 },
-	{ "header cut short", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3 4f",
+	{ "bits alone", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3f 4f", .less = 20 },
+	{ "header cut short", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3f 4f",
 	  .less = 1 },
-	{ "tagged header", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3 4f",
+	{ "tagged header", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3f 4f",
 	  .first = 0xc1 },
-	{ "header of another queue", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3 4f",
+	{ "header of another queue", { 0x01, 0x00, 0xe0 }, 1, "1f 2f 3f 4f",
 	  .qn = RDMAP_QN_TERMINATE },
 	{ "an STag not to invalidate", { 0x01, 0x09, 0xc0 }, 1,
-	  "1f 2f 3 4f" },
-	{ "local error", { 0x00, 0x00, 0xc0 }, 1, "1f 2f 3 4f" },
-	{ "too many Reads", { 0x12, 0x02, 0xc0 }, 1, "1f 2f 3 4f" },
+	  "1f 2f 3f 4f" },
+	{ "local error", { 0x00, 0x00, 0xc0 }, 1, "1f 2f 3f 4f" },
+	{ "too many Reads", { 0x12, 0x02, 0xc0 }, 1, "1f 2f 3f 4f" },
 	/* It repeats the length as number. */
-	{ "siw", { 0x10, 0x00, 0x07 }, 8, "1r 2f 3 4f" },
-	{ "siw, number of the second", { 0x10, 0x01, 0x07 }, 2, "1r 2f 3 4f" },
-	{ "siw, no length", { 0x10, 0x00, 0x02 }, 1, "1f 2f 3 4f" },
+	{ "siw", { 0x10, 0x00, 0x07 }, 8, "1r 2f 3f 4f" },
+	{ "siw, number of the second", { 0x10, 0x01, 0x07 }, 2, "1r 2f 3f 4f" },
+	{ "siw, no length", { 0x10, 0x00, 0x02 }, 1, "1f 2f 3f 4f" },
 	{ "siw, an STag not to invalidate", { 0x10, 0x09, 0x07 }, 1,
-	  "1f 2f 3 4f" },
+	  "1f 2f 3f 4f" },
 };
 
 KUNIT_ARRAY_PARAM_DESC(refusal, refusal_rows, desc);
 
 /*
  * A Read that the peer refuses completes with that, in its turn, and all other
- * requests as after any Terminate. The last Read waits for ORD.
+ * requests as after any Terminate, the Send that was sent too. The last Read
+ * waits for ORD.
  */
 static void refusal_test(struct kunit *test)
 {
