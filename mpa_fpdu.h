@@ -240,6 +240,21 @@ static inline bool mpa_iter_is_flat(const struct iov_iter *iter)
 	return iov_iter_is_kvec(iter) || iov_iter_is_bvec(iter);
 }
 
+/*
+ * Advance an ITER_BVEC by @len octets, all of the entry that it stands at. As
+ * iov_iter_advance(), in a third of the instructions.
+ */
+static inline void mpa_iter_step(struct iov_iter *iter, u32 len)
+{
+	iter->count -= len;
+	iter->iov_offset += len;
+	if (iter->iov_offset < iter->bvec->bv_len)
+		return;
+	iter->iov_offset = 0;
+	iter->nr_segs--;
+	iter->bvec++;
+}
+
 /**
  * mpa_fpdu_can_gather() - whether mpa_fpdu_gather() takes an FPDU
  * @enc: encoder

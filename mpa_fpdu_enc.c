@@ -36,7 +36,7 @@ struct layout {
 	u32		offset;		/* where the FPDU begins in this frag */
 };
 
-static void layout_window(struct layout *l)
+static __always_inline void layout_window(struct layout *l)
 {
 	const struct page_frag *frag = &l->enc->frag;
 	u8 *base;
@@ -72,7 +72,7 @@ static int layout_append(struct mpa_enc *enc, struct page *page, u32 offset,
 
 static void layout_sum(struct layout *l, const void *data, u32 len)
 {
-	if (l->enc->crc)
+	if (l->enc->crc && len)
 		l->crc = mpa_crc_update(l->crc, data, len);
 }
 
@@ -256,7 +256,7 @@ static int layout_entry(struct layout *l, struct iov_iter *from, u32 len)
 	if (err)
 		return err;
 	layout_sum(l, page_address(page) + offset, len);
-	iov_iter_advance(from, len);
+	mpa_iter_step(from, len);
 	l->done += len;
 	return len;
 }

@@ -199,23 +199,26 @@ static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
 static int mpa_tx_add_pages(struct sk_buff *skb, struct iov_iter *from,
 			    size_t len)
 {
-	u32 nr = skb_shinfo(skb)->nr_frags, max = mpa_tcp_frags_max();
+	struct skb_shared_info *shinfo = skb_shinfo(skb);
+	u32 nr = shinfo->nr_frags, max = mpa_tcp_frags_max();
+	size_t left = len;
 
-	for (; len && nr < max; nr++) {
+	for (; left && nr < max; nr++) {
 		const struct bio_vec *bv = from->bvec;
 		size_t offset = bv->bv_offset + from->iov_offset;
-		u32 n = min_t(size_t, len, bv->bv_len - from->iov_offset);
+		u32 n = min_t(size_t, left, bv->bv_len - from->iov_offset);
 		struct page *page = bv->bv_page + (offset >> PAGE_SHIFT);
 
 		get_page(page);
 		/* The consumer's own page may be of the memory reserves. */
-		skb_fill_page_desc_noacc(skb, nr, page, offset_in_page(offset),
-					 n);
-		skb_len_add(skb, n);
-		iov_iter_advance(from, n);
-		len -= n;
+		skb_frag_fill_page_desc(&shinfo->frags[nr], page,
+					offset_in_page(offset), n);
+		mpa_iter_step(from, n);
+		left -= n;
 	}
-	return len ? -EMSGSIZE : 0;
+	shinfo->nr_frags = nr;
+	skb_len_add(skb, len - left);
+	return left ? -EMSGSIZE : 0;
 }
 
 /*
