@@ -26,7 +26,7 @@
  *   mpa_conn_get();
  * - each queued or running work item, and each task that stands in for it;
  * - each batch that the consumer has not put;
- * - each zero-copy message whose pages the network stack may still have;
+ * - each train of whose zero-copy pages the network stack may still have some;
  * - a netlink request that is reading it, see mpa_net_get_from().
  *
  * The socket belongs to the consumer, which may close it in or after
@@ -120,8 +120,8 @@ destroy_cache:
 /*
  * Wait until the last reference on each connection is dropped. That all are
  * released is not enough: the network stack may have dropped its last reference
- * on a zero-copy message and not yet queued the work item, and a consumer may
- * put a batch later.
+ * on zero-copy pages and not yet queued the work item, and a consumer may put a
+ * batch later.
  */
 void mpa_conn_wait_none(void)
 {
@@ -382,6 +382,7 @@ struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	conn->peer_rev = MPA_REV_NONE;
 	INIT_LIST_HEAD(&conn->tx.queue);
 	INIT_LIST_HEAD(&conn->tx.sending);
+	INIT_LIST_HEAD(&conn->tx.ubufs);
 	INIT_LIST_HEAD(&conn->rx.batches);
 	return conn;
 }

@@ -178,6 +178,7 @@ struct mpa_tx_series {
  *	and all that follows is written by the runner only
  * @cur: message being framed, or NULL
  * @train: FPDUs not yet taken by TCP, or NULL
+ * @ubufs: &struct mpa_tx_ubuf of trains with pages of the consumer, in order
  * @pos: stream position after the last octet framed
  * @sent: stream position after the last octet given to TCP
  * @ooopack: tcp_sock.rcv_ooopack when a hole was last seen; mpa_mulpdu() reads
@@ -200,6 +201,7 @@ struct mpa_conn_tx {
 	struct list_head	sending;
 	struct mpa_tx		*cur;
 	struct mpa_train	*train;
+	struct list_head	ubufs;
 	u64			pos;
 	atomic64_t		sent;
 	u32			ooopack;
@@ -681,7 +683,7 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err);
 void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done);
 bool mpa_tx_flush(struct mpa_conn *conn);
 bool mpa_tx_pending(struct mpa_conn *conn);
-bool mpa_tx_finish_all(const struct mpa_conn *conn);
+bool mpa_tx_all_done(struct mpa_conn *conn);
 int mpa_tx_send_fin(struct mpa_conn *conn);
 int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len);
 int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get);

@@ -13,10 +13,10 @@
  * (1) The socket: mpa_sk_off() restores its callbacks with the socket lock
  * and the write side of sk_callback_lock held. MPA's callbacks use the
  * connection under the read side, and only while the socket has them.
- * (2) The network stack: dropping the last reference on a zero-copy message
- * queues the work item, which goes on when none is left. A peer that does not
- * read cannot delay this: after a second TCP is reset, which drops its pages,
- * and packets in flight arrive soon (for the exception see mpa_detach()).
+ * (2) The network stack: dropping the last reference on zero-copy pages queues
+ * the work item, which goes on when none is left. A peer that does not read
+ * cannot delay this: after a second TCP is reset, which drops its pages, and
+ * packets in flight arrive soon (for the exception see mpa_detach()).
  * (3) The timer: timer_shutdown_sync(). Then only the consumer can queue the
  * work item: by mpa_rx_put(), or with a reference by a late mpa_kick() or
  * mpa_send_now(), which finds DETACH or RELEASED.
@@ -139,7 +139,7 @@ static void mpa_loop_release(struct mpa_conn *conn)
 
 	if (!test_and_set_bit(MPA_CONN_OFF, &conn->flags))
 		mpa_loop_leave_socket(conn);
-	if (!mpa_tx_finish_all(conn)) {
+	if (!mpa_tx_all_done(conn)) {
 		mpa_rx_owe(conn);
 		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) ||
 		    mpa_conn_test(conn, MPA_CONN_ABORT))
@@ -186,7 +186,7 @@ static void mpa_loop_check_lost(struct mpa_conn *conn)
 /* Enter MPA_STATE_CLOSED if both sides closed and all is handed back. */
 static void mpa_loop_finish(struct mpa_conn *conn)
 {
-	if (conn->tx.fin && conn->rx.reported && mpa_tx_finish_all(conn) &&
+	if (conn->tx.fin && conn->rx.reported && mpa_tx_all_done(conn) &&
 	    inet_sk_state_load(conn->sk) == TCP_CLOSE)
 		mpa_conn_set_state(conn, MPA_STATE_CLOSED);
 }

@@ -6,8 +6,8 @@
  * every connection has been released and every socket has its callbacks back.
  * Three kinds of task may still execute code of this module:
  *
- * - the network stack, preempted between dropping its last reference on a
- *   zero-copy message and queueing the work item;
+ * - the network stack, preempted between dropping its last reference on
+ *   zero-copy pages and queueing the work item;
  * - a caller of a socket callback, or a reader of the socket's operations
  *   without a lock, preempted in there;
  * - work items.

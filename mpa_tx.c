@@ -32,8 +32,9 @@
  * tx.sending, then it is handed back. It is never in two places. tx.pos is the
  * stream position after the last octet framed, tx.sent the one after the last
  * octet that TCP has taken. A message is done when tx.sent has reached its end
- * and, with zero copy, its ubuf has no reference left. If TCP takes only part
- * of a train, the rest is kept; no other train is built before TCP has it.
+ * and, with zero copy, nothing refers to the ubufs of the trains that it is in.
+ * If TCP takes only part of a train, the rest is kept; no other train is built
+ * before TCP has it.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -53,27 +54,31 @@ static u64 mpa_tx_sent(const struct mpa_conn *conn)
 }
 
 /*
- * Drop MPA's own reference on the ubuf of @tx once TCP has all its octets.
- * Returns true if @tx can be handed back.
+ * The stream position up to which messages can be handed back: TCP has taken
+ * all octets before it, and the network stack has dropped the consumer's pages
+ * with them. Frees the ubufs that nothing refers to, in order.
  */
-static bool mpa_tx_finish(const struct mpa_conn *conn, struct mpa_tx *tx)
+static u64 mpa_tx_done(struct mpa_conn *conn)
 {
-	if (mpa_tx_sent(conn) < tx->end)
-		return false;
-	if (tx->state & MPA_MSG_OWN) {
-		tx->state &= ~MPA_MSG_OWN;
-		mpa_tx_ubuf_put(tx);
+	struct mpa_tx_ubuf *ubuf, *tmp;
+
+	list_for_each_entry_safe(ubuf, tmp, &conn->tx.ubufs, list) {
+		if (refcount_read(&ubuf->info.refcnt))
+			return min(mpa_tx_sent(conn), ubuf->pos);
+		list_del(&ubuf->list);
+		kfree(ubuf);
 	}
-	return !(tx->state & MPA_MSG_PAGES) || !refcount_read(&tx->ubuf.refcnt);
+	return mpa_tx_sent(conn);
 }
 
 /* Move the messages that can be handed back to @done, in order. */
 void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
 {
 	struct mpa_tx *tx, *tmp;
+	u64 pos = mpa_tx_done(conn);
 
 	list_for_each_entry_safe(tx, tmp, &conn->tx.sending, list) {
-		if (!mpa_tx_finish(conn, tx))
+		if (tx->end > pos)
 			break;
 		list_move_tail(&tx->list, done);
 	}
@@ -88,6 +93,8 @@ bool mpa_tx_flush(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
 
+	if (list_empty(&conn->tx.sending))
+		return true;
 	mpa_tx_collect(conn, &done);
 	if (!list_empty(&done)) {
 		/*
@@ -106,17 +113,18 @@ bool mpa_tx_flush(struct mpa_conn *conn)
 }
 
 /*
- * As mpa_tx_finish() for the messages in tx.sending. Returns true if every one
- * can be handed back. Says nothing of tx.queue and tx.train.
+ * True if each message in tx.sending can be handed back, and the network stack
+ * has no ubuf of the connection. Says nothing of tx.queue and tx.train.
  */
-bool mpa_tx_finish_all(const struct mpa_conn *conn)
+bool mpa_tx_all_done(struct mpa_conn *conn)
 {
+	u64 pos = mpa_tx_done(conn);
 	struct mpa_tx *tx;
 
 	list_for_each_entry(tx, &conn->tx.sending, list)
-		if (!mpa_tx_finish(conn, tx))
+		if (tx->end > pos)
 			return false;
-	return true;
+	return list_empty(&conn->tx.ubufs);
 }
 
 static bool mpa_tx_queued(struct mpa_conn *conn)
@@ -264,7 +272,7 @@ static int mpa_tx_send_record(struct mpa_conn *conn, struct mpa_train *train,
 
 	if (record->zc) {
 		msg.msg_flags |= MSG_ZEROCOPY;
-		msg.msg_ubuf = &record->zc->ubuf;
+		msg.msg_ubuf = &train->ubuf->info;
 		msg.sg_from_iter = mpa_tx_add_pages;
 	} else if (!train->gather) {
 		msg.msg_flags |= MSG_SPLICE_PAGES | MSG_NO_SHARED_FRAGS;

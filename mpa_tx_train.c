@@ -24,6 +24,7 @@
 
 #define MPA_TRAIN_GATHER	512	/* least mpa_tx.len to gather */
 #define MPA_TRAIN_SHORT	256	/* longest FPDU to copy, of those gathered */
+#define MPA_FRAMING_FRAGS	2	/* header, and CRC, around pages */
 
 /*
  * A page fragment for each CPU, for octets to send. TCP keeps all of a page
@@ -78,6 +79,56 @@ void mpa_frag_exit(void)
 	}
 }
 
+/* Do not touch @ubuf after this: the runner may have freed it. */
+static void mpa_tx_ubuf_put(struct mpa_tx_ubuf *ubuf)
+{
+	struct mpa_conn *conn = ubuf->conn;
+
+	if (refcount_dec_and_test(&ubuf->info.refcnt))
+		mpa_conn_kick_put(conn);
+}
+
+/* The network stack drops a reference. Context: any. */
+static void mpa_tx_ubuf_complete(struct sk_buff *skb, struct ubuf_info *info,
+				 bool success)
+{
+	mpa_tx_ubuf_put(container_of(info, struct mpa_tx_ubuf, info));
+}
+
+static const struct ubuf_info_ops mpa_tx_ubuf_ops = {
+	.complete	= mpa_tx_ubuf_complete,
+};
+
+/*
+ * Have a ubuf for the consumer's pages in @train, from the next FPDU on. One
+ * for each train, so that pages of several messages share an skb: an skb names
+ * one. Returns false if there is no memory, or if TCP may take the pages for a
+ * probe of the path's MTU.
+ */
+static bool mpa_train_need_ubuf(struct mpa_conn *conn, struct mpa_train *train)
+{
+	struct mpa_tx_ubuf *ubuf = train->ubuf;
+
+	if (ubuf)
+		return true;
+	if (mpa_tcp_probes_mtu(conn->sk))
+		return false;
+	ubuf = kmalloc(sizeof(*ubuf), train->gfp);
+	if (!ubuf)
+		return false;
+	ubuf->info = (struct ubuf_info) {
+		.ops = &mpa_tx_ubuf_ops,
+		.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN,
+	};
+	refcount_set(&ubuf->info.refcnt, 1);
+	ubuf->conn = conn;
+	ubuf->pos = train->enc.pos;
+	list_add_tail(&ubuf->list, &conn->tx.ubufs);
+	mpa_conn_get(conn);
+	train->ubuf = ubuf;
+	return true;
+}
+
 void mpa_train_drop(struct mpa_conn *conn)
 {
 	struct mpa_train *train = conn->tx.train;
@@ -87,6 +138,8 @@ void mpa_train_drop(struct mpa_conn *conn)
 		return;
 	for (i = 0; i < train->enc.nr; i++)
 		put_page(train->bv[i].bv_page);
+	if (train->ubuf)
+		mpa_tx_ubuf_put(train->ubuf);
 	mpa_spare_give(train);
 	conn->tx.train = NULL;
 }
@@ -118,6 +171,7 @@ static void mpa_train_init(struct mpa_conn *conn, struct mpa_train *train,
 	/* One by one: to clear all of it costs more than the rest of this. */
 	train->cut_of = NULL;
 	train->open = NULL;
+	train->ubuf = NULL;
 	train->left = 0;
 	train->octets = 0;
 	train->exact = 0;
@@ -147,44 +201,18 @@ static void mpa_train_init(struct mpa_conn *conn, struct mpa_train *train,
 	conn->tx.train = train;
 }
 
-/* Do not touch @tx after this: the runner may have handed it back. */
-void mpa_tx_ubuf_put(struct mpa_tx *tx)
+/* The next FPDU begins another record. */
+static void mpa_record_end(struct mpa_train *train)
 {
-	struct mpa_conn *conn = tx->conn;
-
-	if (refcount_dec_and_test(&tx->ubuf.refcnt))
-		mpa_conn_kick_put(conn);
-}
-
-/* The network stack drops a reference. Context: any. */
-static void mpa_tx_ubuf_complete(struct sk_buff *skb, struct ubuf_info *ubuf,
-				 bool success)
-{
-	mpa_tx_ubuf_put(container_of(ubuf, struct mpa_tx, ubuf));
-}
-
-static const struct ubuf_info_ops mpa_tx_ubuf_ops = {
-	.complete	= mpa_tx_ubuf_complete,
-};
-
-/* Set up the ubuf of @tx, before the first of its own pages is given to TCP. */
-static void mpa_tx_ubuf_init(struct mpa_conn *conn, struct mpa_tx *tx)
-{
-	if (tx->state & MPA_MSG_PAGES)
-		return;
-	tx->state |= MPA_MSG_PAGES | MPA_MSG_OWN;
-	tx->ubuf.ops = &mpa_tx_ubuf_ops;
-	tx->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
-	refcount_set(&tx->ubuf.refcnt, 1);
-	mpa_conn_get(conn);
+	train->open = NULL;
+	train->left = 0;
 }
 
 /*
- * True if it costs less to send the pages of @tx than to copy them. TCP takes
- * pages of one message into an skb, and each page (unless more follow in a
- * row), what lies between two FPDUs, and a marker are a fragment. So an skb
- * holds few segments of a small EMSS, while copies of 64 KB share one: with few
- * octets the skbs cost more than the copies.
+ * True if it costs less to send the pages of @tx than to copy them. Each page
+ * (unless more follow in a row), what lies between two FPDUs, and a marker are
+ * a fragment. So an skb holds few segments of a small EMSS, while copies of 64
+ * KB share one: with few octets the skbs cost more than the copies.
  */
 static bool mpa_train_pages_pay(const struct mpa_conn *conn,
 				const struct mpa_train *train,
@@ -205,6 +233,7 @@ static bool mpa_train_pages_pay(const struct mpa_conn *conn,
 /* The message to frame next, or NULL. */
 static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 {
+	struct mpa_train *train = conn->tx.train;
 	struct mpa_tx *tx = conn->tx.cur;
 
 	if (tx || mpa_tx_queue_empty(conn))
@@ -215,17 +244,31 @@ static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 		list_del(&tx->list);
 	spin_unlock_bh(&conn->lock);
 	conn->tx.cur = tx;
-	if (tx && tx->flags & MPA_TX_ZEROCOPY &&
-	    !(tx->flags & conn->tx.train->ungathered) &&
-	    mpa_train_pages_pay(conn, conn->tx.train, tx))
+	if (!tx)
+		return NULL;
+	if (tx->flags & MPA_TX_ZEROCOPY && !(tx->flags & train->ungathered) &&
+	    mpa_train_pages_pay(conn, train, tx))
 		tx->state |= MPA_MSG_ZEROCOPY;
+	if (train->open &&
+	    train->open->zc != !!(tx->state & MPA_MSG_ZEROCOPY))
+		mpa_record_end(train);
 	return tx;
 }
 
 /*
+ * Longest ULPDU for a segment of its own. A consumer is offered MPA_MULPDU_MIN
+ * at least (SZ-17, SZ-18).
+ */
+static u32 mpa_train_whole(const struct mpa_train *train)
+{
+	if (train->exact && !train->enc.markers)
+		return train->exact;
+	return max_t(u32, MPA_MULPDU_MIN, mpa_train_fill(train, train->emss));
+}
+
+/*
  * Longest ULPDU for the room left in this segment or, if less than @least fits,
- * for the next segment. A consumer is offered MPA_MULPDU_MIN at least (SZ-17,
- * SZ-18).
+ * for the next segment.
  */
 static u32 mpa_train_max(const struct mpa_train *train, u32 least)
 {
@@ -236,7 +279,7 @@ static u32 mpa_train_max(const struct mpa_train *train, u32 least)
 		if (max >= least)
 			return max;
 	}
-	return max_t(u32, MPA_MULPDU_MIN, mpa_train_fill(train, train->emss));
+	return mpa_train_whole(train);
 }
 
 /*
@@ -350,14 +393,11 @@ static __always_inline void mpa_cut_done(struct mpa_train *train,
 /*
  * Least ULPDU to cut to the room that is left in a segment. A message that fits
  * a segment of its own is not split for less than a source would be: of such
- * messages with one length each would end up as two. With zero copy a message
- * begins an skb in any case.
+ * messages with one length each would end up as two.
  */
 static u32 mpa_cut_least(const struct mpa_train *train, const struct mpa_tx *tx,
 			 u32 whole)
 {
-	if (tx->state & MPA_MSG_ZEROCOPY)
-		return U32_MAX;
 	if (tx->len <= whole - tx->hdr_len && mpa_tx_is_whole(tx))
 		return MPA_MULPDU_MIN;
 	return 2 * tx->hdr_len;
@@ -371,7 +411,7 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
 			 struct mpa_piece *piece)
 {
 	struct mpa_train *train = conn->tx.train;
-	u32 whole = mpa_train_max(train, U32_MAX);
+	u32 whole = mpa_train_whole(train);
 	int ret = 1;
 	u32 room;
 
@@ -440,40 +480,45 @@ static unsigned int mpa_train_entries(const struct iov_iter *iter, u32 len)
 }
 
 /*
- * True if the pages of the ULPDU's @len octets of data are to be sent, and all
- * fit into one skb.
+ * The most fragments of an skb that the ULPDU's FPDU takes if its @len octets
+ * of data are sent from their pages; 0 if they must not be, or if an skb has
+ * less.
  */
-static bool mpa_train_zerocopy(struct mpa_conn *conn, const struct mpa_tx *tx,
-			       u32 hdr_len, u32 len, u32 size)
+static u32 mpa_train_frags(struct mpa_conn *conn, const struct mpa_tx *tx,
+			   u32 hdr_len, u32 len, u32 size)
 {
-	u32 most = conn->tx.train->pages / PAGE_SIZE;
+	u32 most = conn->tx.train->pages / PAGE_SIZE + MPA_FRAMING_FRAGS;
 	u32 markers = conn->terms.markers_tx ?
 		      size / MPA_MARKER_INTERVAL + 1 : 0;
-	unsigned int frags;
+	u32 frags;
 
-	if (!len)
-		return false;
-	if (!iov_iter_is_bvec(&tx->data) || mpa_tcp_probes_mtu(conn->sk))
-		return false;
+	if (!len || !iov_iter_is_bvec(&tx->data))
+		return 0;
 	frags = mpa_train_entries(&tx->data, len);
+	if (!frags)
+		return 0;
 	/*
-	 * A marker is a fragment, and cuts an entry into two. Header and CRC
-	 * have those that mpa_tcp_pages_max() leaves. A longer header may begin
-	 * in one page fragment and go on in the next ones.
+	 * A marker is a fragment, and cuts an entry into two. A longer header
+	 * may begin in one page fragment and go on in the next ones.
 	 */
-	if (frags && hdr_len > MPA_HDR_WHOLE)
+	frags += 2 * markers + MPA_FRAMING_FRAGS;
+	if (hdr_len > MPA_HDR_WHOLE)
 		frags += DIV_ROUND_UP(hdr_len, PAGE_SIZE);
-	return frags && frags + 2 * markers <= most;
+	return frags <= most ? frags : 0;
 }
 
+/*
+ * Most octets of the train. Copies that are laid out take a fragment for each
+ * page; how many the consumer's own pages take, mpa_train_settle() counts.
+ */
 static u32 mpa_train_limit(const struct mpa_train *train)
 {
-	return train->gather ? train->room :
-			       min(train->room, train->pages);
+	if (train->gather || (train->open && train->open->zc))
+		return train->room;
+	return min(train->room, train->pages);
 }
 
-static struct mpa_record *mpa_record_begin(struct mpa_train *train,
-					   struct mpa_tx *zc)
+static struct mpa_record *mpa_record_begin(struct mpa_train *train, bool zc)
 {
 	struct mpa_record *record = &train->record[train->nr];
 
@@ -484,7 +529,7 @@ static struct mpa_record *mpa_record_begin(struct mpa_train *train,
 
 /* A record for an FPDU of @size octets, or NULL if the train is full. */
 static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
-					   struct mpa_tx *zc)
+					   bool zc)
 {
 	struct mpa_record *record = train->open;
 
@@ -552,9 +597,9 @@ static void mpa_train_add(struct mpa_train *train, struct mpa_record *record,
 			  u32 size)
 {
 	if (record != train->open) {
+		mpa_record_end(train);
 		train->nr++;
 		train->open = size > train->emss ? NULL : record;
-		train->left = 0;
 	}
 	if (size <= train->left)
 		train->left -= size;
@@ -570,25 +615,12 @@ static void mpa_train_count_copied(struct mpa_conn *conn,
 		mpa_count_add(conn, TX_COPIED, n);
 }
 
-/* Note an FPDU with pages of @tx. */
-static void mpa_train_note_pages(struct mpa_conn *conn, struct mpa_tx *tx)
+/* Note an FPDU with the consumer's pages. */
+static void mpa_train_note_pages(struct mpa_conn *conn)
 {
-	mpa_tx_ubuf_init(conn, tx);
 	mpa_count(conn, TX_ZEROCOPY);
 	/* No octets of a series share an skb with it. */
 	conn->tx.series.pos = conn->tx.train->enc.pos;
-}
-
-static void mpa_train_framed(struct mpa_conn *conn, struct mpa_tx *tx)
-{
-	struct mpa_train *train = conn->tx.train;
-
-	mpa_tx_framed(conn, tx, train->enc.pos);
-	/* An skb has pages of one message: the next one begins another. */
-	if (train->open && train->open->zc) {
-		train->open = NULL;
-		train->left = 0;
-	}
 }
 
 /*
@@ -634,10 +666,12 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 {
 	const struct mpa_train *train = conn->tx.train;
 
-	return train->open && train->grow && !train->left &&
-	       !train->narrow && mpa_tx_is_source(tx) &&
-	       !(tx->state & MPA_MSG_ZEROCOPY) &&
-	       !(train->gather && tx->flags & train->ungathered) &&
+	if (!train->open || !train->grow || train->left || train->narrow ||
+	    !mpa_tx_is_source(tx))
+		return false;
+	if (tx->state & MPA_MSG_ZEROCOPY)
+		return train->open->zc && tx->flags & MPA_TX_TEMPLATE;
+	return !(train->gather && tx->flags & train->ungathered) &&
 	       !(tx->state & (MPA_MSG_CUT | MPA_MSG_LAST));
 }
 
@@ -670,7 +704,10 @@ static void mpa_train_add_full(struct mpa_conn *conn, const struct mpa_tx *tx,
 {
 	struct mpa_train *train = conn->tx.train;
 
-	mpa_train_count_copied(conn, tx, n);
+	if (train->open->zc)
+		mpa_count_add(conn, TX_ZEROCOPY, n);
+	else
+		mpa_train_count_copied(conn, tx, n);
 	mpa_record_add(train, train->open, n * train->emss, n);
 	conn->tx.series.count = 0;
 }
@@ -716,7 +753,7 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 		tx->state |= MPA_MSG_LONG;
 	if (ret < 0 || tx->state & MPA_MSG_CUT || !(tx->state & MPA_MSG_LAST))
 		return min(ret, 0);
-	mpa_train_framed(conn, tx);
+	mpa_tx_framed(conn, tx, train->enc.pos);
 	return 1;
 }
 
@@ -736,6 +773,37 @@ static u32 mpa_cut_gather(struct mpa_train *train, struct mpa_tx *tx, u32 nr)
 }
 
 /*
+ * Lay out up to @nr ULPDUs of @tx that each fill a segment, but not its last
+ * octets, in its own pages, while the skb surely has fragments left for one.
+ * Returns how many.
+ */
+static u32 mpa_cut_pages(struct mpa_conn *conn, struct mpa_tx *tx, u32 nr)
+{
+	struct mpa_train *train = conn->tx.train;
+	u32 most = train->open->bv + mpa_tcp_frags_max();
+	u32 len = train->exact - tx->hdr_len;
+	struct mpa_enc *enc = &train->enc;
+	u32 n, frags;
+
+	if (!train->exact || enc->markers || len >= tx->len)
+		return 0;
+	nr = min(nr, (tx->len - 1) / len);
+	for (n = 0; n < nr; n++) {
+		frags = mpa_train_frags(conn, tx, tx->hdr_len, len,
+					train->emss);
+		if (!frags || enc->nr + frags > most)
+			break;
+		mpa_cut_count(&train->cut, train->cut.hdr);
+		/* mpa_train_lay() meets the same error. */
+		if (mpa_fpdu_encode(enc, train->cut.hdr, tx->hdr_len, &tx->data,
+				    len, true))
+			break;
+		train->cut.count += len;
+	}
+	return n;
+}
+
+/*
  * As mpa_train_lay_run() for a message with a template, in one loop of the
  * encoder. Its last octets, of which mpa_train_cut() knows whether others
  * follow, are not for this.
@@ -749,7 +817,9 @@ static void mpa_train_cut_run(struct mpa_conn *conn, struct mpa_tx *tx)
 
 	mpa_cut_begin(train, tx);
 	count = train->cut.count;
-	if (train->gather)
+	if (train->open->zc)
+		n = mpa_cut_pages(conn, tx, most);
+	else if (train->gather)
 		n = mpa_cut_gather(train, tx, most);
 	else if (mpa_iter_is_flat(&tx->data))
 		n = mpa_fpdu_encode_run(&train->enc, &train->cut, &tx->data,
@@ -782,7 +852,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (mpa_tx_is_source(tx)) {
 		err = mpa_train_piece(conn, tx, &next);
 		if (!err)
-			mpa_train_framed(conn, tx);
+			mpa_tx_framed(conn, tx, train->enc.pos);
 		if (err <= 0)
 			return err;
 		/* A copy, so that the one of other messages is in registers */
@@ -791,8 +861,9 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 
 	size = mpa_fpdu_size(enc->pos, p.hdr_len + p.len, enc->markers);
 	zc = tx->state & MPA_MSG_ZEROCOPY &&
-	     mpa_train_zerocopy(conn, tx, p.hdr_len, p.len, size);
-	record = mpa_train_record(train, size, zc ? tx : NULL);
+	     mpa_train_frags(conn, tx, p.hdr_len, p.len, size) &&
+	     mpa_train_need_ubuf(conn, train);
+	record = mpa_train_record(train, size, zc);
 	if (!record)
 		return -ENOBUFS;
 
@@ -819,7 +890,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 		record = mpa_train_settle(train, record, nr);
 	mpa_train_add(train, record, size);
 	if (zc) {
-		mpa_train_note_pages(conn, tx);
+		mpa_train_note_pages(conn);
 	} else {
 		mpa_train_note(&conn->tx, size, tx);
 		mpa_train_count_copied(conn, tx, 1);
@@ -828,7 +899,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (tx->flags & MPA_TX_TEMPLATE)
 		mpa_cut_done(train, tx, p.len);
 	if (p.last)
-		mpa_train_framed(conn, tx);
+		mpa_tx_framed(conn, tx, train->enc.pos);
 	return 0;
 }
 
@@ -887,7 +958,7 @@ void mpa_train_rest(struct mpa_conn *conn, struct mpa_train *train,
 
 	mpa_train_init(conn, train, room);
 	train->gather = true;
-	record = mpa_record_begin(train, NULL);
+	record = mpa_record_begin(train, false);
 	mpa_record_add(train, record, size, 1);
 	record->len -= taken;
 	record->started = true;

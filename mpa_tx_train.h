@@ -5,6 +5,7 @@
 
 #include <linux/bits.h>
 #include <linux/bvec.h>
+#include <linux/skbuff.h>
 #include <linux/uio.h>
 #include "mpa_fpdu.h"
 
@@ -21,12 +22,10 @@ enum {
 	MPA_MSG_CUT	= BIT(0),	/* hdr and len: next ULPDU */
 	MPA_MSG_LAST	= BIT(1),	/* no ULPDU follows it */
 	/* with or without: */
-	MPA_MSG_PAGES	= BIT(2),	/* ubuf is in use */
-	MPA_MSG_OWN	= BIT(3),	/* MPA has a reference on ubuf */
-	MPA_MSG_LONG	= BIT(4),	/* a source of several ULPDUs */
-	MPA_MSG_WHOLE	= BIT(5),	/* next() has no more octets */
-	MPA_MSG_SOURCE	= BIT(6),	/* may become several ULPDUs */
-	MPA_MSG_ZEROCOPY = BIT(7),	/* its own pages go to TCP */
+	MPA_MSG_LONG	= BIT(2),	/* a source of several ULPDUs */
+	MPA_MSG_WHOLE	= BIT(3),	/* next() has no more octets */
+	MPA_MSG_SOURCE	= BIT(4),	/* may become several ULPDUs */
+	MPA_MSG_ZEROCOPY = BIT(5),	/* its own pages go to TCP */
 };
 
 /**
@@ -44,6 +43,20 @@ struct mpa_piece {
 };
 
 /**
+ * struct mpa_tx_ubuf - what TCP's skbs with pages of a train refer to
+ * @info: its references are the train's and the network stack's
+ * @list: link of mpa_conn_tx.ubufs
+ * @conn: the connection, with a reference while @info has one
+ * @pos: stream position before the first octet that may be in such a page
+ */
+struct mpa_tx_ubuf {
+	struct ubuf_info	info;
+	struct list_head	list;
+	struct mpa_conn		*conn;
+	u64			pos;
+};
+
+/**
  * struct mpa_record - whole FPDUs that MPA gives to TCP in one call
  * @octets: length: segments of the train's EMSS, of which the last may be
  *	shorter, or a single FPDU that is longer than the EMSS
@@ -51,7 +64,7 @@ struct mpa_piece {
  * @ulpdus: number of ULPDUs
  * @bv: with zero copy, index of the first entry of train.bv
  * @started: TCP took only part of the octets that it was last offered
- * @zc: message whose own pages these are (zero copy), or NULL
+ * @zc: the ULPDUs are in the consumer's own pages (zero copy)
  */
 struct mpa_record {
 	u32			octets;
@@ -59,7 +72,7 @@ struct mpa_record {
 	u16			ulpdus;
 	u16			bv;
 	bool			started;
-	struct mpa_tx		*zc;
+	bool			zc;
 };
 
 /**
@@ -69,6 +82,7 @@ struct mpa_record {
  * @cut: how the message @cut_of is cut, if that has a template
  * @cut_of: that message, or NULL
  * @open: record that FPDUs can be added to, or NULL
+ * @ubuf: for the records with the consumer's own pages, or NULL
  * @left: octets left in the last segment of @open
  * @octets: octets in the train so far
  * @exact: length of a ULPDU whose FPDU fills a segment, or 0. Not used with
@@ -96,6 +110,7 @@ struct mpa_train {
 	struct mpa_cut		cut;
 	const struct mpa_tx	*cut_of;
 	struct mpa_record	*open;
+	struct mpa_tx_ubuf	*ubuf;
 	u32			left;
 	u32			octets;
 	u32			exact;
@@ -126,7 +141,6 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room);
 void mpa_train_rest(struct mpa_conn *conn, struct mpa_train *train,
 		    const struct mpa_tcp_room *room, u32 size, u32 taken);
 void mpa_train_drop(struct mpa_conn *conn);
-void mpa_tx_ubuf_put(struct mpa_tx *tx);
 void mpa_frag_take(struct page_frag *frag);
 void mpa_frag_give(struct page_frag *frag);
 

@@ -7,6 +7,7 @@
 #include <linux/string.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
+#include "mpa_tx_train.h"
 
 /* States of a connection when it is detached or aborted */
 enum end_state {
@@ -555,15 +556,18 @@ static struct ubuf_info *end_hold_message(struct conn_test *t,
 					  struct socket *far)
 {
 	struct conn_msg *msg = conn_page_msg(t, 500);
-	struct ubuf_info *ubuf = &msg->tx.ubuf;
+	struct list_head *ubufs = &c->conn->tx.ubufs;
+	struct ubuf_info *ubuf = NULL;
 	bool sent;
 
 	/* TCP keeps the skb until the other end acknowledges it. */
 	mpa_peer_own(far->sk);
 	sent = !mpa_send(c->conn, &msg->tx) &&
-	       CONN_UNTIL(refcount_read(&ubuf->refcnt));
-	if (sent)
+	       CONN_UNTIL(!list_empty_careful(ubufs));
+	if (sent) {
+		ubuf = &list_first_entry(ubufs, struct mpa_tx_ubuf, list)->info;
 		net_zcopy_get(ubuf);
+	}
 	mpa_peer_disown(far->sk);
 	ASSERT_TRUE(t, sent);
 	return ubuf;

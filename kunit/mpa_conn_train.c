@@ -310,6 +310,53 @@ static void train_source_pages(struct conn_test *t)
 	EXPECT_EQ(t, page_count(msg->bv.bv_page), 1);
 }
 
+/*
+ * Pages of two sources share an skb, and the segment in which one ends and the
+ * other begins; both are handed back.
+ */
+static void train_pages_shared(struct conn_test *t)
+{
+	struct conn_msg *first, *second;
+	LIST_HEAD(list);
+	struct train *tr;
+
+	tr = train_open_1448(t, 0);
+	first = train_paged_source(t, 5 * TRAIN_FULL / 2);
+	second = train_paged_source(t, 7 * TRAIN_FULL / 2);
+	list_add_tail(&first->tx.list, &list);
+	list_add_tail(&second->tx.list, &list);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	train_take_source(t, tr, first);
+	train_take_source(t, tr, second);
+	EXPECT_EQ(t, tr->nr_fpdus, 8);
+	train_expect(t, tr, 1, 7, 7);
+	train_expect_aligned(t, tr, t->in_pos);
+	EXPECT_EQ(t, page_count(first->bv.bv_page), 1);
+	EXPECT_EQ(t, page_count(second->bv.bv_page), 1);
+}
+
+/* A source has a ULPDU in slab memory, which is copied, and one in pages. */
+static void train_pages_mixed(struct conn_test *t)
+{
+	u32 len = TRAIN_FULL - CONN_HDR;
+	struct conn_msg *msg;
+	struct bio_vec bv[2];
+	struct train *tr;
+	u8 *slab;
+
+	tr = train_open_1448(t, 0);
+	msg = train_paged_source(t, 2 * len);
+	slab = kunit_kmalloc(t->test, len, GFP_KERNEL);
+	ASSERT_NOT_NULL(t, slab);
+	memcpy(slab, msg->kv.iov_base, len);
+	bvec_set_page(bv, virt_to_page(slab), len, offset_in_page(slab));
+	bvec_set_page(bv + 1, msg->bv.bv_page, len, len);
+	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, bv, 2, 2 * len);
+	conn_send(t, msg);
+	train_take_source(t, tr, msg);
+	train_expect(t, tr, 2, 2, 2);
+}
+
 /* A source that is copied does not join one with pages that stopped. */
 static void train_pages_stopped(struct conn_test *t)
 {
@@ -1131,6 +1178,8 @@ static const struct conn_row train_rows[] = {
 	  train_between, TRAIN_PAGES },
 	{ "TX-04 TX-06 TX-10: zero copy among small FPDUs", train_pages },
 	{ "TX-04 TX-06: zero copy, a source", train_source_pages },
+	{ "TX-04 TX-06 TX-10: zero copy, two sources", train_pages_shared },
+	{ "zero copy, a source with a part in slab memory", train_pages_mixed },
 	{ "TX-04 TX-06: zero copy, a source that stops", train_pages_stopped },
 	{ "TX-04 TX-06: EMSS no multiple of four", train_odd, 1 },
 	{ "TX-04 TX-06: EMSS no multiple of four, but of two", train_odd, 2 },

@@ -32,7 +32,6 @@
 #define _NET_MPA_H
 
 #include <linux/list.h>
-#include <linux/skbuff.h>
 #include <linux/socket.h>
 #include <linux/types.h>
 #include <linux/uio.h>
@@ -371,12 +370,13 @@ struct mpa_template {
  * back.
  *
  * With %MPA_TX_ZEROCOPY a message is handed back when the network stack no
- * longer reads its octets, see mpa_detach(). From then on the consumer may
- * write to the pages, and drop its references on them. It must not rely on
- * page_count(), and must not free or remap a page by other means than dropping
- * references: the network stack reports that it has finished with an skb just
- * before it drops the skb's references on the pages, and MPA may hold some
- * until TCP has taken the messages queued after this one.
+ * longer reads its octets, nor those of messages that were sent along with it,
+ * up to 64 KB; see mpa_detach(). From then on the consumer may write to the
+ * pages, and drop its references on them. It must not rely on page_count(), and
+ * must not free or remap a page by other means than dropping references: the
+ * network stack reports that it has finished with an skb just before it drops
+ * the skb's references on the pages, and MPA may hold some until TCP has taken
+ * the messages queued after this one.
  *
  * Only pages of an ITER_BVEC are sent without a copy. The octets at @hdr, other
  * iterators (ITER_KVEC, ...) and slab pages are copied, and so is a ULPDU whose
@@ -402,7 +402,6 @@ struct mpa_tx {
 	u64			end;
 	u64			cut;
 	struct mpa_conn		*conn;
-	struct ubuf_info	ubuf;
 };
 
 /**

@@ -94,10 +94,6 @@ struct list_head {
 	struct list_head *next, *prev;
 };
 
-struct ubuf_info {
-	int unused;
-};
-
 struct page {
 	int refs;
 };

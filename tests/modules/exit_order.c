@@ -2,8 +2,8 @@
 /*
  * exit_order: delays a task that is about to queue a connection's work item.
  *
- * When tc frees the packets of a qdisc it may drop the last reference on a
- * zero-copy message. mpa_tx_ubuf_put() then calls mpa_conn_kick_put(), before
+ * When tc frees the packets of a qdisc it may drop the last reference on
+ * zero-copy pages. mpa_tx_ubuf_put() then calls mpa_conn_kick_put(), before
  * which tc has to wait here, once, while @stage is 1: a preemptible kernel may
  * delay it as long. A kprobe handler cannot sleep, so it makes the task execute
  * another function first. The kernel must not optimize the probe: it cannot
