@@ -89,7 +89,8 @@ static void mpa_conn_free(struct kref *ref)
 	struct mpa_conn *conn = container_of(ref, struct mpa_conn, ref);
 
 	WARN_ON_ONCE(conn->tx.train || conn->tx.cur || conn->rx.ready ||
-		     conn->rx.copy || conn->ooo.ready);
+		     conn->rx.copy || conn->ooo.ready ||
+		     !list_empty(&conn->tx.ubufs));
 	kfree(conn->ooo.known);
 	kmem_cache_free(mpa_conn_cache, conn);
 	if (atomic_dec_and_test(&mpa_live))

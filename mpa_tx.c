@@ -32,9 +32,9 @@
  * tx.sending, then it is handed back. It is never in two places. tx.pos is the
  * stream position after the last octet framed, tx.sent the one after the last
  * octet that TCP has taken. A message is done when tx.sent has reached its end
- * and, with zero copy, nothing refers to the ubufs of the trains that it is in.
- * If TCP takes only part of a train, the rest is kept; no other train is built
- * before TCP has it.
+ * and, with zero copy, no ubuf is left that begins before its end. If TCP takes
+ * only part of a train, the rest is kept; no other train is built before TCP
+ * has it.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -770,7 +770,6 @@ static int mpa_tx_prepare(struct mpa_conn *conn, struct list_head *list)
 			    MPA_MSG_SOURCE : 0;
 		tx->end = U64_MAX;
 		tx->cut = 0;
-		tx->conn = conn;
 	}
 	return 0;
 }

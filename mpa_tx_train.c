@@ -102,20 +102,17 @@ static const struct ubuf_info_ops mpa_tx_ubuf_ops = {
 /*
  * Have a ubuf for the consumer's pages in @train, from the next FPDU on. One
  * for each train, so that pages of several messages share an skb: an skb names
- * one. Returns false if there is no memory, or if TCP may take the pages for a
- * probe of the path's MTU.
+ * one.
  */
-static bool mpa_train_need_ubuf(struct mpa_conn *conn, struct mpa_train *train)
+static int mpa_train_need_ubuf(struct mpa_conn *conn, struct mpa_train *train)
 {
 	struct mpa_tx_ubuf *ubuf = train->ubuf;
 
 	if (ubuf)
-		return true;
-	if (mpa_tcp_probes_mtu(conn->sk))
-		return false;
+		return 0;
 	ubuf = kmalloc(sizeof(*ubuf), train->gfp);
 	if (!ubuf)
-		return false;
+		return -ENOMEM;
 	ubuf->info = (struct ubuf_info) {
 		.ops = &mpa_tx_ubuf_ops,
 		.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN,
@@ -126,7 +123,22 @@ static bool mpa_train_need_ubuf(struct mpa_conn *conn, struct mpa_train *train)
 	list_add_tail(&ubuf->list, &conn->tx.ubufs);
 	mpa_conn_get(conn);
 	train->ubuf = ubuf;
-	return true;
+	return 0;
+}
+
+/*
+ * Drop the train's reference. Unlike others this needs no kick: the runner goes
+ * on to mpa_tx_done(). If TCP has none, no message waits for that.
+ */
+static void mpa_train_put_ubuf(struct mpa_train *train)
+{
+	struct mpa_tx_ubuf *ubuf = train->ubuf;
+
+	if (!ubuf || !refcount_dec_and_test(&ubuf->info.refcnt))
+		return;
+	list_del(&ubuf->list);
+	mpa_conn_put(ubuf->conn);
+	kfree(ubuf);
 }
 
 void mpa_train_drop(struct mpa_conn *conn)
@@ -138,8 +150,7 @@ void mpa_train_drop(struct mpa_conn *conn)
 		return;
 	for (i = 0; i < train->enc.nr; i++)
 		put_page(train->bv[i].bv_page);
-	if (train->ubuf)
-		mpa_tx_ubuf_put(train->ubuf);
+	mpa_train_put_ubuf(train);
 	mpa_spare_give(train);
 	conn->tx.train = NULL;
 }
@@ -178,6 +189,7 @@ static void mpa_train_init(struct mpa_conn *conn, struct mpa_train *train,
 	train->first = 0;
 	train->nr = 0;
 	train->gather = false;
+	train->probed = mpa_tcp_probes_mtu(conn->sk);
 	train->gfp = mpa_conn_gfp(conn);
 	train->emss = room->emss;
 	train->narrow = room->narrow;
@@ -223,6 +235,8 @@ static bool mpa_train_pages_pay(const struct mpa_conn *conn,
 	u32 frags = DIV_ROUND_UP(train->emss, PAGE_SIZE) + 1 + 2 * markers;
 	u32 octets = mpa_tcp_frags_max() / frags * train->emss;
 
+	if (!tx->next && !iov_iter_is_bvec(&tx->data))
+		return false;
 	if (!mpa_tx_is_source(tx))
 		octets = tx->len;
 	else if (!tx->next)
@@ -230,7 +244,29 @@ static bool mpa_train_pages_pay(const struct mpa_conn *conn,
 	return octets >= READ_ONCE(READ_ONCE(conn->mn)->zerocopy_min);
 }
 
-/* The message to frame next, or NULL. */
+/*
+ * Most octets of the train. Copies that are laid out take a fragment for each
+ * page; how many the consumer's own pages take, mpa_train_settle() counts.
+ */
+static u32 mpa_train_limit(const struct mpa_train *train)
+{
+	if (train->gather || (train->open && train->open->zc))
+		return train->room;
+	return min(train->room, train->pages);
+}
+
+/*
+ * True if the next ULPDU could be too long for the room left. It would wait
+ * for the next train, where its length may no longer fit a segment.
+ */
+static bool mpa_train_full(const struct mpa_train *train)
+{
+	u32 next = train->left < MPA_MULPDU_MIN ? train->emss : train->left;
+
+	return train->nr && train->octets + next > mpa_train_limit(train);
+}
+
+/* The message to frame next, or NULL if there is none or the train is full. */
 static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 {
 	struct mpa_train *train = conn->tx.train;
@@ -247,12 +283,13 @@ static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
 	if (!tx)
 		return NULL;
 	if (tx->flags & MPA_TX_ZEROCOPY && !(tx->flags & train->ungathered) &&
-	    mpa_train_pages_pay(conn, train, tx))
+	    !train->probed && mpa_train_pages_pay(conn, train, tx))
 		tx->state |= MPA_MSG_ZEROCOPY;
-	if (train->open &&
-	    train->open->zc != !!(tx->state & MPA_MSG_ZEROCOPY))
-		mpa_record_end(train);
-	return tx;
+	if (!train->open ||
+	    train->open->zc == !!(tx->state & MPA_MSG_ZEROCOPY))
+		return tx;
+	mpa_record_end(train);
+	return mpa_train_full(train) ? NULL : tx;
 }
 
 /*
@@ -481,8 +518,8 @@ static unsigned int mpa_train_entries(const struct iov_iter *iter, u32 len)
 
 /*
  * The most fragments of an skb that the ULPDU's FPDU takes if its @len octets
- * of data are sent from their pages; 0 if they must not be, or if an skb has
- * less.
+ * of data are sent from their pages; 0 if these must not be sent, or need more
+ * than an skb has.
  */
 static u32 mpa_train_frags(struct mpa_conn *conn, const struct mpa_tx *tx,
 			   u32 hdr_len, u32 len, u32 size)
@@ -505,17 +542,6 @@ static u32 mpa_train_frags(struct mpa_conn *conn, const struct mpa_tx *tx,
 	if (hdr_len > MPA_HDR_WHOLE)
 		frags += DIV_ROUND_UP(hdr_len, PAGE_SIZE);
 	return frags <= most ? frags : 0;
-}
-
-/*
- * Most octets of the train. Copies that are laid out take a fragment for each
- * page; how many the consumer's own pages take, mpa_train_settle() counts.
- */
-static u32 mpa_train_limit(const struct mpa_train *train)
-{
-	if (train->gather || (train->open && train->open->zc))
-		return train->room;
-	return min(train->room, train->pages);
 }
 
 static struct mpa_record *mpa_record_begin(struct mpa_train *train, bool zc)
@@ -860,9 +886,8 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	}
 
 	size = mpa_fpdu_size(enc->pos, p.hdr_len + p.len, enc->markers);
-	zc = tx->state & MPA_MSG_ZEROCOPY &&
-	     mpa_train_frags(conn, tx, p.hdr_len, p.len, size) &&
-	     mpa_train_need_ubuf(conn, train);
+	zc = tx->state & MPA_MSG_ZEROCOPY && !train->probed &&
+	     mpa_train_frags(conn, tx, p.hdr_len, p.len, size);
 	record = mpa_train_record(train, size, zc);
 	if (!record)
 		return -ENOBUFS;
@@ -881,9 +906,12 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	 * Laid out, it is in the consumer's pages, or copied to page fragments,
 	 * mostly as one piece, so that one CRC pass covers it.
 	 */
-	if (err == -ENOBUFS && !train->gather)
-		err = mpa_fpdu_encode(enc, p.hdr, p.hdr_len, &tx->data, p.len,
-				      zc);
+	if (err == -ENOBUFS && !train->gather) {
+		err = zc ? mpa_train_need_ubuf(conn, train) : 0;
+		if (!err)
+			err = mpa_fpdu_encode(enc, p.hdr, p.hdr_len, &tx->data,
+					      p.len, zc);
+	}
 	if (err)
 		return err;
 	if (zc)
@@ -901,17 +929,6 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (p.last)
 		mpa_tx_framed(conn, tx, train->enc.pos);
 	return 0;
-}
-
-/*
- * True if the next ULPDU could be too long for the room left. It would wait
- * for the next train, where its length may no longer fit a segment.
- */
-static bool mpa_train_full(const struct mpa_train *train)
-{
-	u32 next = train->left < MPA_MULPDU_MIN ? train->emss : train->left;
-
-	return train->nr && train->octets + next > mpa_train_limit(train);
 }
 
 /* True if the EMSS that was lowered is for the next ULPDU of @tx, too. */

@@ -47,7 +47,7 @@ struct mpa_piece {
  * @info: its references are the train's and the network stack's
  * @list: link of mpa_conn_tx.ubufs
  * @conn: the connection, with a reference while @info has one
- * @pos: stream position before the first octet that may be in such a page
+ * @pos: stream position of the first FPDU that may be in the consumer's pages
  */
 struct mpa_tx_ubuf {
 	struct ubuf_info	info;
@@ -90,6 +90,7 @@ struct mpa_record {
  * @first: index of the first record that TCP has not taken whole
  * @nr: number of records
  * @gather: the octets are listed in @kv; otherwise in @bv
+ * @probed: TCP may take pages for a probe of the path's MTU
  * @narrow: the EMSS was lowered for FPDUs of one length
  * @grow: a record may have several segments
  * @ungathered: MPA_TX_* of messages whose octets must not go to TCP as they are
@@ -117,6 +118,7 @@ struct mpa_train {
 	u16			first;
 	u16			nr;
 	bool			gather;
+	bool			probed;
 	bool			narrow;
 	bool			grow;
 	u16			ungathered;

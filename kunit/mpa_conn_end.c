@@ -548,8 +548,8 @@ static void end_barrier(struct conn_test *t)
 }
 
 /*
- * Send a zero-copy message, and take a reference on it as a clone of its skb
- * would: it cannot be handed back before that is put. @far: the other end.
+ * Send a zero-copy message, and take a reference on its ubuf as a clone of its
+ * skb would: it cannot be handed back before that is put. @far: the other end.
  */
 static struct ubuf_info *end_hold_message(struct conn_test *t,
 					  struct mpa_consumer *c,
@@ -563,7 +563,7 @@ static struct ubuf_info *end_hold_message(struct conn_test *t,
 	/* TCP keeps the skb until the other end acknowledges it. */
 	mpa_peer_own(far->sk);
 	sent = !mpa_send(c->conn, &msg->tx) &&
-	       CONN_UNTIL(!list_empty_careful(ubufs));
+	       CONN_UNTIL(!list_empty(ubufs));
 	if (sent) {
 		ubuf = &list_first_entry(ubufs, struct mpa_tx_ubuf, list)->info;
 		net_zcopy_get(ubuf);

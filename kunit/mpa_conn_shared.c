@@ -339,7 +339,7 @@ static int shared_exit(void *data)
 /*
  * A reference on a connection is left after released() and mpa_barrier(): that
  * of a batch which the consumer keeps, or (@arg) that of the network stack,
- * preempted between dropping its last reference on a zero-copy message and
+ * preempted between dropping its last reference on zero-copy pages and
  * queueing the work item. The module's exit waits until the reference is put.
  */
 static void shared_late_put(struct conn_test *t)

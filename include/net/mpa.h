@@ -401,7 +401,6 @@ struct mpa_tx {
 	u32			state;
 	u64			end;
 	u64			cut;
-	struct mpa_conn		*conn;
 };
 
 /**
