@@ -147,6 +147,7 @@ struct rnic_map {
 /**
  * struct rnic_cq - a completion queue
  * @ib: what the RDMA core knows
+ * @handler: held while the consumer's handler runs
  * @lock: protects all that follows
  * @ring: entries, which user space may have mapped; followed by @ctrl
  * @ctrl: what the CQ is armed for; user space writes to it
@@ -158,6 +159,7 @@ struct rnic_map {
  */
 struct rnic_cq {
 	struct ib_cq		ib;
+	spinlock_t		handler; /* one handler of a CQ at a time */
 	spinlock_t		lock;	/* protects all that follows */
 	struct siw_cqe		*ring;
 	struct siw_cq_ctrl	*ctrl;
@@ -321,7 +323,7 @@ struct rnic_msg {
  * @size: entries, a power of two; 0: there is no such queue
  * @put: where the kernel's next request goes; not used for user space
  * @get: the next to take
- * @flushes: no connection flushes any longer: posting does
+ * @flushes: no connection flushes any longer: posting has it done
  * @flushing: somebody does
  */
 struct rnic_queue {
@@ -459,10 +461,11 @@ struct rnic_rx {
  * @ib: what the RDMA core knows
  * @dev: its device
  * @refs: the owner's, iw_cm's, the endpoint's, and one for each of @timeout and
- *	@rest that is queued
+ *	@flush that is queued
  * @freed: completed when @refs is 0
  * @timeout: leaves a connection whose peer does not close; has a reference
- * @rest: flushes what user space posts while another flushes; has a reference
+ * @flush: flushes what is posted after the connection's end, or left by its
+ *	flush; has a reference
  * @dead: destroy_qp() has begun; under sq.q.lock
  * @ep: endpoint, with a reference; under sq.q.lock
  * @state: under sq.q.lock; INIT, RTS, SQD, ERR, forwards only
@@ -474,6 +477,7 @@ struct rnic_rx {
  * @cap: limits
  * @sq: send queue
  * @rq: receive queue; without entries if there is @srq
+ * @last_wqe: IB_EVENT_QP_LAST_WQE_REACHED was given; under rq.lock
  * @srq: shared receive queue, or NULL
  * @rx: receiving
  * @version: of DDP and RDMAP
@@ -506,7 +510,7 @@ struct rnic_qp {
 	refcount_t		refs;
 	struct completion	freed;
 	struct delayed_work	timeout;
-	struct work_struct	rest;
+	struct work_struct	flush;
 	bool			dead;
 	struct rnic_ep		*ep;
 	enum ib_qp_state	state;
@@ -517,6 +521,7 @@ struct rnic_qp {
 	struct ib_qp_cap	cap;
 	struct rnic_sq		sq;
 	struct rnic_queue	rq;
+	bool			last_wqe;
 	struct rnic_srq		*srq;
 	struct rnic_rx		rx;
 	u8			version;
@@ -833,7 +838,8 @@ bool rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
 void rnic_rq_fail(struct rnic_qp *qp, u64 id, u16 status);
 bool rnic_rq_take(struct rnic_qp *qp, struct siw_rqe *rqe);
 void rnic_queues_flush(struct rnic_qp *qp);
-void rnic_queues_flush_rest(struct work_struct *work);
+void rnic_queues_flush_later(struct rnic_qp *qp);
+void rnic_queues_flush_work(struct work_struct *work);
 
 /* rnic_tx.c */
 void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg);

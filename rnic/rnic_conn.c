@@ -44,7 +44,7 @@ void rnic_qp_unbind(struct rnic_qp *qp)
 	flush = qp->state == IB_QPS_ERR;
 	spin_unlock_irq(&qp->sq.q.lock);
 	if (flush)
-		rnic_queues_flush(qp);
+		rnic_queues_flush_later(qp);
 }
 
 /* Full operation has begun. Connection context, as those that follow */

@@ -26,6 +26,7 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	err = rnic_object_new(ib->device, RNIC_CQ, RNIC_MAX_CQ);
 	if (err)
 		return err;
+	spin_lock_init(&cq->handler);
 	spin_lock_init(&cq->lock);
 	cq->size = roundup_pow_of_two(attr->cqe);
 	cq->ring = rnic_ring_new(cq->size * sizeof(*cq->ring) +
@@ -175,23 +176,20 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct rnic_qp *qp)
 }
 
 /*
- * Call the consumer's handler. Context: any; with interrupts off the handler is
- * called so as well.
+ * Call the consumer's handler: one at a time for a CQ, and never below a verb
+ * (Documentation/infiniband/core_locking.rst). So what a handler posts calls
+ * none. Context: connection, or the work item that flushes; interrupts on
  */
 void rnic_cq_notify(struct rnic_cq *cq)
 {
-	bool bh = !irqs_disabled();
-
 	if (!cq->ib.comp_handler)
 		return;
-	/* Without it a softirq that the handler raises would wait for
-	 * ksoftirqd.
+	/* With BH off: a softirq that the handler raises would wait for
+	 * ksoftirqd otherwise.
 	 */
-	if (bh)
-		local_bh_disable();
+	spin_lock_bh(&cq->handler);
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
-	if (bh)
-		local_bh_enable();
+	spin_unlock_bh(&cq->handler);
 }
 
 /*

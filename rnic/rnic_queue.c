@@ -4,9 +4,11 @@
  *
  * While a connection flushes, requests that are posted wait for it, so that
  * they come after those that MPA still has. From then on queue->flushes is set,
- * and posting flushes. Only one at a time does, so completions stay in order;
- * what is posted while it flushes is flushed by that one. So ib_drain_qp()
- * always ends, also on a QP that was never connected.
+ * and posting queues a work item that flushes: a verb must not call the
+ * handlers of completions and events, for its caller may hold a lock that they
+ * take. Only one at a time flushes, so completions stay in order; what is
+ * posted while it flushes is flushed by that one. So ib_drain_qp() always ends,
+ * also on a QP that was never connected.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
@@ -130,28 +132,19 @@ static int sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr)
 	return 0;
 }
 
-/*
- * Most requests to flush at once. User space may post for ever: more than a
- * ring is left to the work item. A thread that flushes a queue of the kernel
- * takes all, also those that another thread posts by then.
- */
-static u32 flush_budget(const struct rnic_qp *qp, const struct rnic_queue *q)
-{
-	return qp->kernel ? U32_MAX : q->size;
-}
-
 /* The caller has a reference, or is the owner, which has not destroyed it. */
-static void flush_rest_soon(struct rnic_qp *qp)
+static void flush_later(struct rnic_qp *qp)
 {
 	refcount_inc(&qp->refs);
-	if (!queue_work(rnic_wq, &qp->rest))
+	if (!queue_work(rnic_wq, &qp->flush))
 		rnic_qp_put(qp);
 }
 
+/* Others may post for ever: more than a ring is left to the work item. */
 static void sq_flush_ring(struct rnic_qp *qp)
 {
 	struct rnic_queue *q = &qp->sq.q;
-	u32 budget = flush_budget(qp, q);
+	u32 budget = q->size;
 	struct siw_sqe sqe;
 	unsigned long flags;
 
@@ -168,7 +161,7 @@ static void sq_flush_ring(struct rnic_qp *qp)
 	}
 	q->flushing = false;
 	if (!budget)
-		flush_rest_soon(qp);
+		flush_later(qp);
 unlock:
 	spin_unlock_irqrestore(&q->lock, flags);
 }
@@ -176,7 +169,7 @@ unlock:
 static void rq_flush_ring(struct rnic_qp *qp)
 {
 	struct rnic_queue *q = &qp->rq;
-	u32 budget = flush_budget(qp, q);
+	u32 budget = q->size;
 	struct siw_rqe rqe;
 	unsigned long flags;
 
@@ -194,44 +187,68 @@ static void rq_flush_ring(struct rnic_qp *qp)
 	}
 	q->flushing = false;
 	if (!budget)
-		flush_rest_soon(qp);
+		flush_later(qp);
 unlock:
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
 /* From now on posting flushes: the connection no longer does. */
-void rnic_queues_flush(struct rnic_qp *qp)
+static void queues_open_flush(struct rnic_qp *qp)
 {
 	unsigned long flags;
-	bool first;
 
 	spin_lock_irqsave(&qp->sq.q.lock, flags);
 	qp->sq.q.flushes = true;
 	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
-	sq_flush_ring(qp);
 	spin_lock_irqsave(&qp->rq.lock, flags);
-	first = !qp->rq.flushes;
 	qp->rq.flushes = true;
 	spin_unlock_irqrestore(&qp->rq.lock, flags);
+}
+
+static void queues_flush(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	bool first;
+
+	sq_flush_ring(qp);
 	rq_flush_ring(qp);
+	if (!qp->srq)
+		return;
+	spin_lock_irqsave(&qp->rq.lock, flags);
+	first = !qp->last_wqe;
+	qp->last_wqe = true;
+	spin_unlock_irqrestore(&qp->rq.lock, flags);
 	/* ib_drain_qp() waits for it. */
-	if (qp->srq && first)
+	if (first)
 		rnic_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
-/*
- * An application that goes on posting while its QP is flushed rings the
- * doorbell only if the entry before is idle, and so may wait for completions of
- * what is left.
- */
-void rnic_queues_flush_rest(struct work_struct *work)
+/* The connection has ended. Connection context, which may call handlers */
+void rnic_queues_flush(struct rnic_qp *qp)
 {
-	struct rnic_qp *qp = container_of(work, struct rnic_qp, rest);
+	queues_open_flush(qp);
+	queues_flush(qp);
+}
 
-	if (!READ_ONCE(qp->dead)) {
-		sq_flush_ring(qp);
-		rq_flush_ring(qp);
-	}
+/* There is no connection, and none will be. Context: any */
+void rnic_queues_flush_later(struct rnic_qp *qp)
+{
+	queues_open_flush(qp);
+	flush_later(qp);
+}
+
+/*
+ * What was posted after the connection's end, or what its flush has left: an
+ * application that goes on posting while its QP is flushed rings the doorbell
+ * only if the entry before is idle, and so may wait for completions of what is
+ * left.
+ */
+void rnic_queues_flush_work(struct work_struct *work)
+{
+	struct rnic_qp *qp = container_of(work, struct rnic_qp, flush);
+
+	if (!READ_ONCE(qp->dead))
+		queues_flush(qp);
 	rnic_qp_put(qp);
 }
 
@@ -267,7 +284,7 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		mpa_conn_get(conn);
 	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
 	if (flush)
-		sq_flush_ring(qp);
+		flush_later(qp);
 	if (conn && !qp->kernel) {
 		mpa_kick_now(conn);
 		mpa_conn_put(conn);
@@ -294,7 +311,7 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 	flush = qp->rq.flushes;
 	spin_unlock_irqrestore(&qp->rq.lock, flags);
 	if (flush)
-		rq_flush_ring(qp);
+		flush_later(qp);
 	if (err)
 		*bad = wr;
 	return err;

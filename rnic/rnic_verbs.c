@@ -126,7 +126,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	qp->cap = init->cap;
 	qp->state = IB_QPS_INIT;
 	rnic_qp_init(qp);
-	INIT_WORK(&qp->rest, rnic_queues_flush_rest);
+	INIT_WORK(&qp->flush, rnic_queues_flush_work);
 	err = rnic_queue_new(&qp->sq.q, init->cap.max_send_wr,
 			     sizeof(struct siw_sqe), udata, &resp.sq_key);
 	if (err)
@@ -169,7 +169,7 @@ static void qp_to_error(struct rnic_qp *qp)
 	rnic_qp_set_state(qp, IB_QPS_ERR);
 	ep = rnic_qp_ep(qp);
 	if (!ep) {
-		rnic_queues_flush(qp);
+		rnic_queues_flush_later(qp);
 		return;
 	}
 	if (!READ_ONCE(qp->failed) &&

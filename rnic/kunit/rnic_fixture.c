@@ -186,6 +186,7 @@ int mpa_listen_close_sync(struct mpa_listener *listener)
 static void rk_async(struct rnic_kunit *rk, const struct ib_event *event)
 {
 	KUNIT_ASSERT_LT(rk->test, event->event, RK_EVENTS);
+	KUNIT_EXPECT_PTR_NE(rk->test, rk->caller, current);
 	rk->async[event->event]++;
 }
 
@@ -199,6 +200,7 @@ static void rk_completion(struct ib_cq *cq, void *context)
 	struct rnic_kunit *rk = context;
 
 	rk->notified++;
+	KUNIT_EXPECT_PTR_NE(rk->test, rk->caller, current);
 	if (rk->on_notify)
 		rk->on_notify(rk);
 }
@@ -261,6 +263,7 @@ void rk_exit(struct kunit *test)
 		rk_mr_free(rk, rk->mr);
 	if (rk->qp) {
 		rnic_qp_unbind(rk->qp);
+		flush_workqueue(rnic_wq);
 		KUNIT_EXPECT_EQ(test, 1, refcount_read(&rk->qp->refs));
 		if (refcount_read(&rk->qp->refs) == 1)
 			rnic_destroy_qp(&rk->qp->ib, NULL);

@@ -53,6 +53,7 @@ struct rnic_kunit {
 	bool			up;
 	unsigned int		async[RK_EVENTS];
 	unsigned int		notified;
+	struct task_struct	*caller; /* of a verb */
 	void			(*on_notify)(struct rnic_kunit *rk);
 	u64			wr_id;	/* of the last request */
 	char			said[128];

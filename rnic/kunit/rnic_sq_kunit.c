@@ -148,6 +148,12 @@ static void step(struct rnic_kunit *rk, char c)
 	struct kunit *test = rk->test;
 	u8 octets[64];
 
+	/* A verb calls no handler; all others stand for MPA. */
+	rk->caller = NULL;
+	if (strchr("EqdFILRSVWXs", c)) {
+		rk->caller = current;
+		rnic_req_notify_cq(&rk->cq.ib, IB_CQ_NEXT_COMP);
+	}
 	switch (c) {
 	case '.':
 		rk->conn.kicks = 0;
@@ -227,6 +233,8 @@ static void step(struct rnic_kunit *rk, char c)
 	default:
 		KUNIT_EXPECT_EQ(test, 0, post(rk, c));
 	}
+	/* What is posted after the end is flushed there. */
+	flush_workqueue(rnic_wq);
 }
 
 struct row {
