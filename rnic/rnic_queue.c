@@ -238,7 +238,7 @@ void rnic_queues_flush_later(struct rnic_qp *qp)
 }
 
 /*
- * What was posted after the connection's end, or what its flush has left: an
+ * Flush requests posted after the connection's end, or left by its flush: an
  * application that goes on posting while its QP is flushed rings the doorbell
  * only if the entry before is idle, and so may wait for completions of what is
  * left.

@@ -233,7 +233,7 @@ static void step(struct rnic_kunit *rk, char c)
 	default:
 		KUNIT_EXPECT_EQ(test, 0, post(rk, c));
 	}
-	/* What is posted after the end is flushed there. */
+	/* It flushes requests that are posted after the end. */
 	flush_workqueue(rnic_wq);
 }
 
