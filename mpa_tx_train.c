@@ -524,6 +524,7 @@ static unsigned int mpa_train_entries(const struct iov_iter *iter, u32 len)
 static u32 mpa_train_frags(struct mpa_conn *conn, const struct mpa_tx *tx,
 			   u32 hdr_len, u32 len, u32 size)
 {
+	u32 most = conn->tx.train->pages / PAGE_SIZE + MPA_FRAMING_FRAGS;
 	u32 markers = conn->terms.markers_tx ?
 		      size / MPA_MARKER_INTERVAL + 1 : 0;
 	u32 frags;
@@ -540,7 +541,7 @@ static u32 mpa_train_frags(struct mpa_conn *conn, const struct mpa_tx *tx,
 	frags += 2 * markers + MPA_FRAMING_FRAGS;
 	if (hdr_len > MPA_HDR_WHOLE)
 		frags += DIV_ROUND_UP(hdr_len, PAGE_SIZE);
-	return frags <= mpa_tcp_frags_max() ? frags : 0;
+	return frags <= most ? frags : 0;
 }
 
 static struct mpa_record *mpa_record_begin(struct mpa_train *train, bool zc)
