@@ -67,6 +67,8 @@ enum {
 	MPA_REFILL_MIN	= 64,
 	/* longest header that is one piece with the framing, with zero copy */
 	MPA_HDR_WHOLE	= MPA_REFILL_MIN - MPA_HEAD_MAX,
+	/* entries for the header, and for the CRC, around pages */
+	MPA_FRAMING_FRAGS = 2,
 };
 
 #define MPA_NO_MARKER	U32_MAX
@@ -228,6 +230,9 @@ static inline void mpa_cut_count(const struct mpa_cut *cut, void *hdr)
 
 u32 mpa_fpdu_encode_run(struct mpa_enc *enc, struct mpa_cut *cut,
 			struct iov_iter *data, u32 left, u32 size, u32 nr);
+u32 mpa_iter_entries(const struct iov_iter *iter, u32 len);
+u32 mpa_fpdu_pages_run(struct mpa_enc *enc, struct mpa_cut *cut,
+		       struct iov_iter *data, u32 len, u32 nr, u32 max);
 u32 mpa_fpdu_gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
 			struct iov_iter *data, u32 len, u32 nr);
 

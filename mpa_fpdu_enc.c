@@ -11,6 +11,8 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/net.h>
+#include <linux/skbuff.h>
 #include <linux/string.h>
 #include <linux/uio.h>
 #include <linux/unaligned.h>
@@ -236,7 +238,8 @@ static int layout_copy_iter(struct layout *l, struct iov_iter *from, u32 len)
  * stands at, which may be several pages in a row. Returns how many, or an
  * error.
  */
-static int layout_entry(struct layout *l, struct iov_iter *from, u32 len)
+static __always_inline int layout_entry(struct layout *l, struct iov_iter *from,
+					u32 len)
 {
 	struct page *page;
 	size_t offset;
@@ -564,6 +567,86 @@ u32 mpa_fpdu_encode_run(struct mpa_enc *enc, struct mpa_cut *cut,
 	return n;
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_encode_run);
+
+/**
+ * mpa_iter_entries() - Count the entries that some octets are in
+ * @iter: an ITER_BVEC
+ * @len: octets, from where @iter stands
+ *
+ * Return: the number; 0 if a page of them must not be given to TCP (slab), or
+ *	if there are too many for an skb
+ */
+u32 mpa_iter_entries(const struct iov_iter *iter, u32 len)
+{
+	const struct bio_vec *bv = iter->bvec;
+	size_t skip = iter->iov_offset;
+	u32 n, nr = 0;
+
+	for (; len; bv++, skip = 0) {
+		n = min_t(size_t, len, bv->bv_len - skip);
+		if (!n)
+			continue;
+		if (nr == MAX_SKB_FRAGS ||
+		    !sendpages_ok(bv->bv_page, n, bv->bv_offset + skip))
+			return 0;
+		nr++;
+		len -= n;
+	}
+	return nr;
+}
+
+/**
+ * mpa_fpdu_pages_run - Lay out FPDUs of one length in the pages of a message
+ * @enc: encoder, without markers
+ * @cut: header of their ULPDUs; its counter is advanced
+ * @data: their octets, as for mpa_fpdu_encode() with zero copy; advanced. It
+ *	has as many as are asked for.
+ * @len: octets to take from @data for each, so many that none has a pad
+ * @nr: number of FPDUs
+ * @max: entries that @enc may have in use afterwards, at most @enc->max
+ *
+ * As mpa_fpdu_encode() for each FPDU.
+ *
+ * Return: the number of FPDUs laid out, less than @nr if the next one might
+ *	exceed @max or has a page that TCP must not be given, or if
+ *	mpa_fpdu_encode() has to lay it out, for lack of room in @enc->frag
+ */
+u32 mpa_fpdu_pages_run(struct mpa_enc *enc, struct mpa_cut *cut,
+		       struct iov_iter *data, u32 len, u32 nr, u32 max)
+{
+	u32 head = MPA_LENGTH_SIZE + cut->hdr_len;
+	struct layout l = { .enc = enc };
+	u32 n, frags, left;
+	__le32 field;
+
+	layout_window(&l);
+	/* Each header is copied as if it were the longest. */
+	nr = min_t(size_t, nr, (l.end - l.p) / (MPA_CUT_HEAD + MPA_CRC_SIZE));
+	for (n = 0; n < nr; n++) {
+		frags = mpa_iter_entries(data, len);
+		if (!frags || enc->nr + frags + MPA_FRAMING_FRAGS > max)
+			break;
+		put_unaligned_be16(cut->hdr_len + len, l.p);
+		memcpy(l.p + MPA_LENGTH_SIZE, cut->hdr, MPA_TEMPLATE_HDR);
+		mpa_cut_count(cut, l.p + MPA_LENGTH_SIZE);
+		l.crc = MPA_CRC_INIT;
+		layout_sum(&l, l.p, head);
+		l.p += head;
+		/* The CRC field before it, too: one entry for both */
+		layout_commit(&l);
+		for (left = len; left; left -= layout_entry(&l, data, left))
+			;
+		field = mpa_crc_field(l.crc);
+		memcpy(l.p, &field, MPA_CRC_SIZE);
+		l.p += MPA_CRC_SIZE;
+		cut->count += len;
+	}
+	if (n)
+		layout_commit(&l);
+	enc->pos += n * (head + len + MPA_CRC_SIZE);
+	return n;
+}
+EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_pages_run);
 
 /*
  * Add @len octets at @p. If there is an FPDU before, its tail ends at @p, and

@@ -24,7 +24,6 @@
 
 #define MPA_TRAIN_GATHER	512	/* least mpa_tx.len to gather */
 #define MPA_TRAIN_SHORT	256	/* longest FPDU to copy, of those gathered */
-#define MPA_FRAMING_FRAGS	2	/* header, and CRC, around pages */
 
 /*
  * A page fragment for each CPU, for octets to send. TCP keeps all of a page
@@ -493,30 +492,6 @@ static int mpa_train_piece(struct mpa_conn *conn, struct mpa_tx *tx,
 }
 
 /*
- * Entries in the first @len octets of @iter, or 0 if a page of them must not be
- * given to TCP (slab), or if there are too many for an skb.
- */
-static unsigned int mpa_train_entries(const struct iov_iter *iter, u32 len)
-{
-	const struct bio_vec *bv = iter->bvec;
-	size_t skip = iter->iov_offset;
-	unsigned int nr = 0;
-
-	for (; len; bv++, skip = 0) {
-		u32 n = min_t(size_t, len, bv->bv_len - skip);
-
-		if (!n)
-			continue;
-		if (nr == MAX_SKB_FRAGS ||
-		    !sendpages_ok(bv->bv_page, n, bv->bv_offset + skip))
-			return 0;
-		nr++;
-		len -= n;
-	}
-	return nr;
-}
-
-/*
  * The most fragments of an skb that the ULPDU's FPDU takes if its @len octets
  * of data are sent from their pages; 0 if these must not be sent, or need more
  * than an skb has.
@@ -531,7 +506,7 @@ static u32 mpa_train_frags(struct mpa_conn *conn, const struct mpa_tx *tx,
 
 	if (!len || !iov_iter_is_bvec(&tx->data))
 		return 0;
-	frags = mpa_train_entries(&tx->data, len);
+	frags = mpa_iter_entries(&tx->data, len);
 	if (!frags)
 		return 0;
 	/*
@@ -798,35 +773,17 @@ static u32 mpa_cut_gather(struct mpa_train *train, struct mpa_tx *tx, u32 nr)
 				   min(nr, (tx->len - 1) / len));
 }
 
-/*
- * Lay out up to @nr ULPDUs of @tx that each fill a segment, but not its last
- * octets, in its own pages, while the skb surely has fragments left for one.
- * Returns how many.
- */
-static u32 mpa_cut_pages(struct mpa_conn *conn, struct mpa_tx *tx, u32 nr)
+/* As mpa_cut_gather(), laid out in pages of @tx, while the skb can have them */
+static u32 mpa_cut_pages(struct mpa_train *train, struct mpa_tx *tx, u32 nr)
 {
-	struct mpa_train *train = conn->tx.train;
 	u32 most = train->open->bv + mpa_tcp_frags_max();
 	u32 len = train->exact - tx->hdr_len;
-	struct mpa_enc *enc = &train->enc;
-	u32 n, frags;
 
-	if (!train->exact || enc->markers || len >= tx->len)
+	if (!train->exact || train->enc.markers || len >= tx->len)
 		return 0;
-	nr = min(nr, (tx->len - 1) / len);
-	for (n = 0; n < nr; n++) {
-		frags = mpa_train_frags(conn, tx, tx->hdr_len, len,
-					train->emss);
-		if (!frags || enc->nr + frags > most)
-			break;
-		mpa_cut_count(&train->cut, train->cut.hdr);
-		/* mpa_train_lay() meets the same error. */
-		if (mpa_fpdu_encode(enc, train->cut.hdr, tx->hdr_len, &tx->data,
-				    len, true))
-			break;
-		train->cut.count += len;
-	}
-	return n;
+	return mpa_fpdu_pages_run(&train->enc, &train->cut, &tx->data, len,
+				  min(nr, (tx->len - 1) / len),
+				  min_t(u32, most, train->enc.max));
 }
 
 /*
@@ -844,7 +801,7 @@ static void mpa_train_cut_run(struct mpa_conn *conn, struct mpa_tx *tx)
 	mpa_cut_begin(train, tx);
 	count = train->cut.count;
 	if (train->open->zc)
-		n = mpa_cut_pages(conn, tx, most);
+		n = mpa_cut_pages(train, tx, most);
 	else if (train->gather)
 		n = mpa_cut_gather(train, tx, most);
 	else if (mpa_iter_is_flat(&tx->data))

@@ -872,6 +872,9 @@ static const struct tx_run tx_runs[] = {
 	{ "MK-09 MK-16: laid out, pages", COPY, true, true, { 6, 8 }, 14,
 	  4096 },
 	{ "MK-08: laid out, pages", COPY, false, true, { 14, 4 }, 18, 4096 },
+	{ "MK-08: taken, one entry", TAKE, false, true, { 14, 4 }, 18, 30000 },
+	{ "MK-08: taken, short entries", TAKE, false, true, { 6, 8 }, 14, 700 },
+	{ "MK-08: taken, without CRC", TAKE, false, false, { 0, 4 }, 32, 4096 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(tx_run, tx_runs, desc);
@@ -880,8 +883,14 @@ KUNIT_ARRAY_PARAM_DESC(tx_run, tx_runs, desc);
 static void tx_run_data(struct tx_test *t, const struct tx_run *r,
 			struct iov_iter *data)
 {
+	struct tx_source pages = { .kind = BVEC, .seg = r->entry };
 	u32 at, n = 0;
 
+	if (r->way == TAKE) {
+		tx_source_iter(t, &pages, data, t->ulpdu + MPA_TEMPLATE_HDR,
+			       TX_RUN_DATA);
+		return;
+	}
 	for (at = 0; at < TX_RUN_DATA; at += r->entry) {
 		t->seg_kv[n].iov_base = t->ulpdu + MPA_TEMPLATE_HDR + at;
 		t->seg_kv[n++].iov_len = min(r->entry, TX_RUN_DATA - at);
@@ -924,16 +933,19 @@ static void tx_run_at(struct tx_test *t, const struct tx_run *r, u64 pos,
 		.hdr_len = r->hdr_len,
 	};
 	struct iov_iter data;
-	u32 n, len, want;
+	u32 n, len, want, copied;
 
 	tx_begin(t, pos, r->markers, r->crc);
-	ASSERT_EQ(t, 0, tx_send(t, r->way, 100, 0));
+	ASSERT_EQ(t, 0, tx_send(t, r->way == TAKE ? COPY : r->way, 100, 0));
 	memcpy(cut.hdr, t->ulpdu, r->hdr_len);
 	tx_run_data(t, r, &data);
 	want = tx_run_want(t, r, t->enc.pos, cut.count, nr);
 	len = mpa_fpdu_fill(0, TX_RUN_SIZE, false) - r->hdr_len;
 	if (r->way == GATHER)
 		n = mpa_fpdu_gather_run(&t->enc, &cut, &data, len, nr);
+	else if (r->way == TAKE)
+		n = mpa_fpdu_pages_run(&t->enc, &cut, &data, len, nr,
+				       t->enc.max);
 	else
 		n = mpa_fpdu_encode_run(&t->enc, &cut, &data, TX_RUN_DATA,
 					TX_RUN_SIZE, nr);
@@ -941,8 +953,8 @@ static void tx_run_at(struct tx_test *t, const struct tx_run *r, u64 pos,
 	EXPECT_EQ(t, TX_RUN_DATA - want, iov_iter_count(&data));
 	EXPECT_EQ(t, U32_MAX - 5000ULL + want, cut.count);
 	EXPECT_EQ(t, pos + t->size, t->enc.pos);
-	tx_expect_first(t, r->way, t->size, r->way == GATHER ? 100 + want : 0,
-			r->desc);
+	copied = r->way == GATHER ? 0 : r->way == TAKE ? 100 : 100 + want;
+	tx_expect_first(t, r->way, t->size, 100 + want - copied, r->desc);
 }
 
 static void tx_cut_run(struct kunit *test)
@@ -997,6 +1009,42 @@ static void tx_run_ends(struct kunit *test)
 	EXPECT_EQ(t, 1, mpa_fpdu_encode_run(&t->enc, &cut, &data, 968, 512,
 					    20));
 	EXPECT_EQ(t, 7000 + 968 / 2, cut.count);
+}
+
+/*
+ * A run in pages ends where another FPDU might need one entry too many, where
+ * there is no memory for its header, and before a page of the slab.
+ */
+static void tx_run_pages_ends(struct kunit *test)
+{
+	static const struct tx_run r = {
+		.way = TAKE, .template = { 14, 4 }, .hdr_len = 18,
+		.entry = 1500,
+	};
+	struct tx_test *t = test->priv;
+	struct mpa_cut cut = { .template = &r.template, .hdr_len = 18 };
+	struct iov_iter data;
+	void *slab;
+
+	tx_begin(t, 0, false, true);
+	tx_run_data(t, &r, &data);
+	EXPECT_EQ(t, 0, mpa_fpdu_pages_run(&t->enc, &cut, &data, 1000, 9, 99));
+	ASSERT_EQ(t, 0, tx_refill(&t->enc));
+	EXPECT_EQ(t, 2, mpa_fpdu_pages_run(&t->enc, &cut, &data, 1000, 9, 6));
+	EXPECT_EQ(t, 5, t->enc.nr);
+	EXPECT_EQ(t, 2000, cut.count);
+	EXPECT_EQ(t, 2 * 1024, t->enc.pos);
+
+	t->enc.frag.offset = t->enc.frag.size - 2 * MPA_CUT_HEAD - 7;
+	EXPECT_EQ(t, 1, mpa_fpdu_pages_run(&t->enc, &cut, &data, 1000, 9, 99));
+	EXPECT_EQ(t, TX_RUN_DATA - 3000, iov_iter_count(&data));
+
+	slab = kunit_kmalloc(test, 1500, GFP_KERNEL);
+	ASSERT_NOT_NULL(t, slab);
+	bvec_set_virt(&t->seg[3], slab, 1500);
+	t->enc.frag.offset = 0;
+	EXPECT_EQ(t, 1, mpa_fpdu_pages_run(&t->enc, &cut, &data, 1000, 9, 99));
+	EXPECT_EQ(t, 4000, cut.count);
 }
 
 struct tx_mulpdu {
@@ -1059,6 +1107,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_cut_run, tx_run_gen_params),
 	KUNIT_CASE(tx_run_header),
 	KUNIT_CASE(tx_run_ends),
+	KUNIT_CASE(tx_run_pages_ends),
 	KUNIT_CASE_PARAM(tx_known_mulpdu, tx_mulpdu_gen_params),
 	{}
 };

@@ -125,6 +125,14 @@ struct iov_iter {
 
 void *page_address(const struct page *page);
 
+#define MAX_SKB_FRAGS	17
+
+/* No page is of the slab. */
+static inline bool sendpages_ok(struct page *page, size_t len, size_t offset)
+{
+	return true;
+}
+
 static inline void get_page(struct page *page)
 {
 	page->refs++;
