@@ -6,7 +6,8 @@ DIRECTORY has the lines of all parts in "rows"; results.csv, tables.rst and the 
 the plot are written next to it. --compare shows instead the additional cost of each row
 over another directory, --doc puts the tables into a text and records the ceilings.
 
-A row costs the mean of all its runs, which differ by chance.
+A row costs the mean of all its runs, which differ a little. Its ceiling is 1 % above
+the dearest of those recorded, and the best one of a later run must not exceed it.
 
 The status is 1 if a goal was missed, a row was lost or is above its ceiling, or the run
 is not valid, and 2 if the input is invalid; each reason is printed at the end, after
@@ -85,7 +86,8 @@ def merge(turns):
     first, again = turns[1, 1], turns.get((1, 2))
     row = {**first, "letter": LETTERS.get(first.get("transport"))}
     if "insns" in row:
-        row["mean"] = statistics.mean(turn["insns"] for turn in turns.values())
+        runs = [turn["insns"] for turn in turns.values()]
+        row.update(least=min(runs), mean=statistics.mean(runs), most=max(runs))
     if again:
         row["same"] = "yes" if first == again else "no"
         row.update((key + "_again", again[key]) for key in ("insns", "ns")
@@ -94,10 +96,6 @@ def merge(turns):
         row["boots"] = "yes" if all(turns[1, run] == turns.get((2, run))
                                     for boot, run in turns if boot == 1) else "no"
     return row
-
-
-def least(row):
-    return min(row["insns"], row.get("insns_again", row["insns"]))
 
 
 def ratio(part, whole):
@@ -286,7 +284,7 @@ def parse_ceilings(text):
 def ceilings_of(rows, more=1.01):
     """The lines of tests/bench/ceilings for these costs"""
     groups = {}
-    for name, cost in sorted(our_costs(rows).items()):
+    for name, cost in sorted(our_costs(rows, "most").items()):
         where, how = re.fullmatch(r"(.*\d|[^/]*)/(.*)", name).groups()
         groups.setdefault(where + " ", []).append("%s=%d" % (how, more * cost))
     return "".join(textwrap.fill(
@@ -299,10 +297,11 @@ def is_ours(row):
     return row.get("transport", "mpa").startswith(("mpa", "rnic"))
 
 
-def our_costs(rows):
-    """{row: instructions of a message or a round trip}, which ceilings are of"""
+def our_costs(rows, run="least"):
+    """{row: instructions of a message or a round trip}, which ceilings are of, in its
+    @run"""
     unit = {"stream": "messages", "pingpong": "rounds"}
-    return {row["row"]: ratio(least(row), row[unit[row["kind"]]])
+    return {row["row"]: ratio(row[run], row[unit[row["kind"]]])
             for row in rows
             if "skip" not in row and row["kind"] in unit and is_ours(row)}
 
@@ -562,7 +561,7 @@ def price(row):
     """Cost of a row (lower is better)"""
     if row["kind"] == "memory":
         return row["bytes"]
-    return ratio(least(row), row["octets" if row["kind"] == "stream" else "rounds"])
+    return ratio(row["least"], row["octets" if row["kind"] == "stream" else "rounds"])
 
 
 def compare(base, new):
