@@ -570,11 +570,11 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_encode_run);
 
 /**
  * mpa_iter_entries() - Count the entries that some octets are in
- * @iter: an ITER_BVEC
+ * @iter: where they are
  * @len: octets, from where @iter stands
  *
- * Return: the number; 0 if a page of them must not be given to TCP (slab), or
- *	if there are too many for an skb
+ * Return: the number; 0 if they are not in pages (ITER_BVEC), if a page of them
+ *	must not be given to TCP (slab), or if there are too many for an skb
  */
 u32 mpa_iter_entries(const struct iov_iter *iter, u32 len)
 {
@@ -582,6 +582,8 @@ u32 mpa_iter_entries(const struct iov_iter *iter, u32 len)
 	size_t skip = iter->iov_offset;
 	u32 n, nr = 0;
 
+	if (!iov_iter_is_bvec(iter))
+		return 0;
 	for (; len; bv++, skip = 0) {
 		n = min_t(size_t, len, bv->bv_len - skip);
 		if (!n)

@@ -504,8 +504,6 @@ static u32 mpa_train_frags(struct mpa_conn *conn, const struct mpa_tx *tx,
 		      size / MPA_MARKER_INTERVAL + 1 : 0;
 	u32 frags;
 
-	if (!len || !iov_iter_is_bvec(&tx->data))
-		return 0;
 	frags = mpa_iter_entries(&tx->data, len);
 	if (!frags)
 		return 0;

@@ -241,6 +241,21 @@ static void template_window(struct conn_test *t)
 	conn_expect_done(t, &t->a, 1, 0);
 }
 
+/* A message with its octets in pages, for zero copy */
+static struct conn_msg *template_in_pages(struct conn_test *t,
+					  const struct templated *m)
+{
+	struct conn_msg *msg = template_msg(t, m);
+
+	t->page[0] = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(m->len));
+	ASSERT_NOT_NULL(t, t->page[0]);
+	memcpy(page_address(t->page[0]), t->pool + 256, m->len);
+	bvec_set_page(&msg->bv, t->page[0], m->len, 0);
+	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, m->len);
+	msg->tx.flags |= MPA_TX_ZEROCOPY;
+	return msg;
+}
+
 /*
  * Zero copy: a message begins an skb, which its ULPDUs share, also after an
  * FPDU that leaves room in a segment. An skb has room for eight, or one less
@@ -251,21 +266,13 @@ static void template_pages(struct conn_test *t)
 	struct templated m = { &untagged, 9, 18, conn_arg(t) };
 	u32 fpdus = DIV_ROUND_UP(m.len, TEMPLATE_PIECE);
 	unsigned long zerocopy, calls;
-	struct conn_msg *msg;
 	LIST_HEAD(list);
 
 	template_open(t, false);
 	calls = conn_counter(t, MPA_MIB_TX_CALLS);
 	list_add_tail(&conn_msg(t, 100)->tx.list, &list);
 	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
-	t->page[0] = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(m.len));
-	ASSERT_NOT_NULL(t, t->page[0]);
-	memcpy(page_address(t->page[0]), t->pool + 256, m.len);
-	msg = template_msg(t, &m);
-	bvec_set_page(&msg->bv, t->page[0], m.len, 0);
-	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, m.len);
-	msg->tx.flags |= MPA_TX_ZEROCOPY;
-	list_add_tail(&msg->tx.list, &list);
+	list_add_tail(&template_in_pages(t, &m)->tx.list, &list);
 	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
 	conn_expect_tx(t, 100);
 	template_take_all(t, &m);
@@ -275,6 +282,37 @@ static void template_pages(struct conn_test *t)
 	calls = conn_counter(t, MPA_MIB_TX_CALLS) - calls;
 	EXPECT_GE(t, calls, 1 + DIV_ROUND_UP(fpdus, 8));
 	EXPECT_LE(t, calls, 1 + DIV_ROUND_UP(fpdus, 7));
+}
+
+/*
+ * Octets that are not in pages are copied, also where their FPDUs could follow
+ * in the record of one with pages, and only the iterator says so. Taken for a
+ * struct page, they look like that of a page which TCP may have.
+ */
+static void template_not_in_pages(struct conn_test *t)
+{
+	struct templated in_pages = { &untagged, 9, 18, TEMPLATE_PIECE };
+	struct templated m = { &untagged, 9, 18, 5 * TEMPLATE_PIECE };
+	unsigned long zerocopy, copied;
+	struct conn_msg *msg;
+	LIST_HEAD(list);
+
+	template_open(t, false);
+	memcpy(t->pool + 256, ZERO_PAGE(0), sizeof(struct page));
+	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
+	copied = conn_counter(t, MPA_MIB_TX_COPIED);
+	list_add_tail(&template_in_pages(t, &in_pages)->tx.list, &list);
+	msg = template_msg(t, &m);
+	msg->tx.next = template_next;
+	msg->tx.flags |= MPA_TX_ZEROCOPY;
+	msg->left = 0;
+	list_add_tail(&msg->tx.list, &list);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	template_take_all(t, &in_pages);
+	template_take_all(t, &m);
+	conn_expect_done(t, &t->a, 2, 0);
+	EXPECT_EQ(t, 1, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy);
+	EXPECT_EQ(t, 5, conn_counter(t, MPA_MIB_TX_COPIED) - copied);
 }
 
 /* Templates that are refused; the message as such is right. */
@@ -365,6 +403,8 @@ static const struct conn_row template_rows[] = {
 	{ "template, zero copy", template_pages, PAGE_SIZE },
 	{ "TX-04 TX-06: template, zero copy, more than an skb",
 	  template_pages, 20 * TEMPLATE_PIECE },
+	{ "template, zero copy, octets that are not in pages",
+	  template_not_in_pages },
 	{ "template that is wrong", template_wrong },
 };
 
