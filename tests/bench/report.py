@@ -86,7 +86,7 @@ def merge(turns):
     first, again = turns[1, 1], turns.get((1, 2))
     row = {**first, "letter": LETTERS.get(first.get("transport"))}
     if "insns" in row:
-        runs = [turn["insns"] for turn in turns.values()]
+        runs = [turn["insns"] for turn in turns.values() if "insns" in turn]
         row.update(least=min(runs), mean=statistics.mean(runs), most=max(runs))
     if again:
         row["same"] = "yes" if first == again else "no"
