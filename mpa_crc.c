@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The CRC of an FPDU: CRC32c as iSCSI has it, RFC 5044 section 4.4. */
-#include <kunit/visibility.h>
-#include <linux/module.h>
 #include "mpa_compat.h"
 #include "mpa_fpdu.h"
 
 struct mpa_crc32c mpa_crc;
-EXPORT_SYMBOL_IF_KUNIT(mpa_crc);
 
 /* Called once, before the other functions. */
 int mpa_crc_init(void)

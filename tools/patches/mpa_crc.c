@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The CRC of an FPDU: CRC32c as iSCSI has it, RFC 5044 section 4.4. */
-#include <kunit/visibility.h>
 #include <linux/crc32c.h>
-#include <linux/module.h>
 #include "mpa_fpdu.h"
 
 /**
@@ -17,4 +15,3 @@ u32 mpa_crc_update(u32 crc, const void *data, size_t len)
 {
 	return crc32c(crc, data, len);
 }
-EXPORT_SYMBOL_IF_KUNIT(mpa_crc_update);
