@@ -535,18 +535,6 @@ static void end_no_fin(struct conn_test *t)
 	EXPECT_EQ(t, t->sock[0]->sk->sk_state, TCP_ESTABLISHED);
 }
 
-/* mpa_barrier() waits for every detached connection. */
-static void end_barrier(struct conn_test *t)
-{
-	conn_two(t, 0, 0);
-	conn_post(t, 50000);
-	mpa_detach(t->b.conn);
-	mpa_detach(t->a.conn);
-	mpa_barrier();
-	CONN_COUNT(t, &t->a, EV_RELEASED, 1);
-	CONN_COUNT(t, &t->b, EV_RELEASED, 1);
-}
-
 /*
  * Send a zero-copy message, and take a reference on its ubuf as a clone of its
  * skb would: it cannot be handed back before that is put. @far: the other end.
@@ -833,7 +821,6 @@ static const struct conn_row end_rows[] = {
 	{ "mpa_detach() in ended(), closed() next", end_leave_due, EV_ENDED },
 	{ "mpa_detach() in recv(), mulpdu() next", end_leave_due, EV_RECV },
 	{ "mpa_shutdown() after mpa_detach()", end_no_fin },
-	{ "mpa_barrier() waits for detached connections", end_barrier },
 	{ "mpa_barrier(), a connection detached after it", end_barrier_later },
 	{ "TD-01 TD-02: graceful close, Initiator first", end_graceful, 0 },
 	{ "TD-01 TD-02: graceful close, Responder first", end_graceful, 1 },

@@ -323,31 +323,6 @@ static void sock_setup_positive(struct conn_test *t)
 	ASSERT_TRUE(t, conn_sock_wait(&t->helper, &t->helper.accepted, 1));
 }
 
-/* A connection attempt is closed: done() comes once, with -ECANCELED. */
-static void sock_cancel(struct conn_test *t)
-{
-	struct conn_sock *s = &t->helper;
-	struct sockaddr_storage addr;
-	u32 i;
-
-	/* The backlog of a listener that does not accept holds two. */
-	t->opts.ipv6 = conn_arg(t);
-	ASSERT_EQ(t, mpa_peer_listen(&t->opts, &t->sock[0], &addr), 0);
-	for (i = 0; i < 2; i++) {
-		sock_connect(t,
-			     ntohs(((struct sockaddr_in *)&addr)->sin_port));
-		conn_expect_done_sock(t, 0);
-		conn_close_attempt(s);
-		mpa_peer_close(s->client);
-		s->client = NULL;
-		s->done = 0;
-	}
-	sock_connect(t, ntohs(((struct sockaddr_in *)&addr)->sin_port));
-	EXPECT_EQ(t, s->done, 0);
-	conn_close_attempt(s);
-	conn_expect_done_sock(t, -ECANCELED);
-}
-
 /*
  * A consumer may hold the lock of a socket that it serves: MPA's sockets have
  * another class for lockdep.
@@ -526,7 +501,6 @@ static const struct conn_row sock_rows[] = {
 	{ "address in use", sock_in_use },
 	{ "parameters and setup()", sock_refused_params },
 	{ "setup() returns a positive value", sock_setup_positive },
-	{ "closed while connecting", sock_cancel },
 	{ "with another socket locked", sock_nested },
 	{ "listener closed during accepted()", sock_close_listener },
 	{ "listener closed, waiting sockets migrate", sock_migrate_closed },

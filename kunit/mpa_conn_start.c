@@ -550,16 +550,6 @@ static void start_timeout(struct conn_test *t)
 	EXPECT_NE(t, mpa_peer_read_end(&t->peer), -EAGAIN);
 }
 
-static void start_timeout_initiator(struct conn_test *t)
-{
-	conn_attach(t, 0);
-	WRITE_ONCE(t->mn->startup_timeout_ms, 100);
-	conn_start(t, CONN_INITIATOR);
-	conn_expect_frame(t, false, PEER_C, 1, NULL, 0);
-	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
-	EXPECT_NE(t, mpa_peer_read_end(&t->peer), -EAGAIN);
-}
-
 /* The timer also runs for another purpose, as it does when memory is short. */
 static void start_timeout_retry(struct conn_test *t)
 {
@@ -941,7 +931,6 @@ CONN_ROWS(frame);
 static const struct conn_row timeout_rows[] = {
 	{ "CS-31: no Request", start_timeout, 0 },
 	{ "CS-32: 19 octets of a Request", start_timeout, 19 },
-	{ "CS-32: no Reply", start_timeout_initiator },
 	{ "no Request, timer also used for an allocation retry",
 	  start_timeout_retry },
 	{ "CS-32: a Request that arrives too slowly",
