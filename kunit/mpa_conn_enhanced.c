@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Enhanced startup, RFC 6581, against a raw peer. */
 #include <linux/string.h>
+#include <linux/unaligned.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -21,10 +22,7 @@ static void enh_attach(struct conn_test *t, u16 ird, u16 ord, u8 rtr)
 /* Write enhanced data in wire format, then the ULP's private data. */
 static u32 enh_pd(u8 *to, u32 word, const u8 *pd, u32 len)
 {
-	to[0] = word >> 24;
-	to[1] = word >> 16;
-	to[2] = word >> 8;
-	to[3] = word;
+	put_unaligned_be32(word, to);
 	if (len)
 		memcpy(to + 4, pd, len);
 	return len + 4;
@@ -196,25 +194,6 @@ static void enh_negotiation_error(struct conn_test *t)
 }
 
 /* The RTR */
-
-/* The RTR is the Initiator's first FPDU; nothing is sent before it. */
-static void enh_rtr(struct conn_test *t)
-{
-	enh_attach(t, 5, 7, ENH_ANY);
-	conn_start(t, CONN_INITIATOR);
-	enh_expect_frame(t, false, PEER_C, 0xc005c007, NULL, 0);
-	enh_peer_frame(t, true, PEER_C, 0xc0074005, NULL, 0);
-	CONN_WAIT(t, &t->a, EV_ESTABLISHED, 1);
-	enh_expect_info(t, 5, 7, MPA_RTR_READ);
-	mpa_resume(t->a.conn);
-	conn_expect_silence(t);
-	t->crc = true;
-	conn_post(t, 46);
-	conn_post(t, 100);
-	conn_expect_tx(t, 46);
-	conn_expect_tx(t, 100);
-	conn_expect_silence(t);
-}
 
 /* The Responder sends nothing until the RTR has arrived. */
 static void enh_may_send(struct conn_test *t)
@@ -448,7 +427,6 @@ static const struct conn_row enhanced_rows[] = {
 		  ENH_ANY, 0x00070005, MPA_ERR_RTR, MPA_REASON_RTR),
 	ENH_ERROR("E-33 E-44: A was not asked for",
 		  0, 0x80078005, MPA_ERR_RTR, MPA_REASON_RTR),
-	{ "E-09 E-30: the RTR is the first FPDU", enh_rtr },
 	{ "CS-29 E-30: the Responder waits for the RTR", enh_may_send },
 	{ "E-11 E-12 E-15 E-30: two connections", enh_two },
 	{ "E-10: mpa_set_enhanced(), Initiator", enh_set_initiator },
