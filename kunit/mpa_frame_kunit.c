@@ -158,50 +158,6 @@ static void frame_in_parts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE, reason);
 }
 
-/* Enhanced data alone */
-
-struct frame_erd {
-	const char	*desc;
-	u32		octets;
-	bool		p2p;
-	u16		ird;
-	u16		ord;
-	u8		rtr;
-};
-
-static const struct frame_erd frame_erds[] = {
-	{ "E-07 E-32 E-34: all zero", 0, 0, 0, 0, 0 },
-	{ "E-07: IRD 1, ORD 2", 0x00010002, 0, 1, 2, 0 },
-	{ "E-07: IRD and ORD are big endian",
-	  0x12342345, 0, 0x1234, 0x2345, 0 },
-	{ "E-07: highest IRD and ORD", 0x3ffe3ffe, 0, 0x3ffe, 0x3ffe, 0 },
-	{ "E-18 E-20: IRD and ORD 0x3FFF", 0x3fff3fff, 0, ULP, ULP, 0 },
-	{ "E-22 E-23: A and B", 0xc0050007, 1, 5, 7, BY_SEND },
-	{ "E-22 E-23: A and C", 0x80058007, 1, 5, 7, BY_WRITE },
-	{ "E-22 E-23: A and D", 0x80054007, 1, 5, 7, BY_READ },
-	{ "E-07 E-23: all bits", 0xffffffff, 1, ULP, ULP, ANY },
-	{ "E-35: B without A", 0x40050007, 0, 5, 7, 0 },
-	{ "E-35: C and D without A", 0x0005c007, 0, 5, 7, 0 },
-	{ "E-35 E-43: B, C and D without A", 0x7fffffff, 0, ULP, ULP, 0 },
-	{ "E-43: A without B, C and D", 0x80050007, 1, 5, 7, 0 },
-};
-
-KUNIT_ARRAY_PARAM_DESC(frame_erd, frame_erds, desc);
-
-/* Read and written again; B, C and D without A are ignored and never sent. */
-static void frame_erd(struct kunit *test)
-{
-	const struct frame_erd *e = test->param_value;
-	struct mpa_frame frame = frame_of(REQUEST, 0x10020004, e->octets);
-
-	KUNIT_EXPECT_EQ(test, e->p2p, frame.p2p);
-	KUNIT_EXPECT_EQ(test, e->ird, frame.erd.ird);
-	KUNIT_EXPECT_EQ(test, e->ord, frame.erd.ord);
-	KUNIT_EXPECT_EQ(test, e->rtr, frame.erd.rtr);
-	frame_expect(test, &frame, REQUEST, 0x10020004,
-		     e->p2p ? e->octets : e->octets & 0x3fff3fff);
-}
-
 /* Requests sent */
 
 struct frame_request {
@@ -213,31 +169,12 @@ struct frame_request {
 };
 
 static const struct frame_request frame_requests[] = {
-	{ "RF-01 RF-02 RF-16 CR-04 RF-11 RF-14 VN-01: Rev 1",
-	  { .rev = 1, .crc = true }, 0, 0x40010000 },
-	{ "RF-06 RF-14: Rev 1, markers",
-	  { .rev = 1, .crc = true, .markers = true }, 0, 0xc0010000 },
-	{ "CR-03 RF-11 VN-01: Rev 1, CRC off by administrator",
-	  { .rev = 1 }, 0, 0x00010000 },
-	{ "RF-20 RF-21: Rev 1, private data",
-	  { .rev = 1, .crc = true }, 0x0102, 0x40010102 },
 	{ "VN-01 VN-16 VN-07: Rev 0 always has M and C",
 	  { .rev = 0 }, 0, 0xc0000000 },
-	{ "E-03 E-39: Rev 1, nothing enhanced",
-	  { .rev = 1, .crc = true, .erd = { 5, 7, ANY } }, 0, 0x40010000 },
 	{ "E-39: Rev 2, nothing enhanced",
 	  { .rev = 2, .crc = true, .erd = { 5, 7, ANY } }, 3, 0x40020003 },
-	{ "E-01 E-02 E-05 E-22 E-23: all kinds of RTR",
-	  ENHANCED(5, 7, ANY), 0, 0x50020004, 0xc005c007 },
 	{ "E-10 E-32 E-34: no RTR requested",
 	  ENHANCED(5, 7, 0), 0, 0x50020004, 0x00050007 },
-	{ "E-05 E-08: 508 octets of ULP private data",
-	  ENHANCED(0, 0, BY_WRITE), 508, 0x50020200, 0x80008000 },
-	{ "E-01 RF-06: markers, no CRC",
-	  { .rev = 2, .markers = true, .enhanced = true, .erd = { 1, 1, 0 } },
-	  1, 0x90020005, 0x00010001 },
-	{ "E-18 E-20: IRD and ORD left to the ULP",
-	  ENHANCED(ULP, ULP, BY_READ), 0, 0x50020004, 0xbfff7fff },
 };
 
 KUNIT_ARRAY_PARAM_DESC(frame_request, frame_requests, desc);
@@ -260,50 +197,17 @@ struct frame_reply {
 	struct mpa_local_params	local;
 	bool			reject;
 	u32			asked;		/* the Request */
-	u32			asked_erd;
 	u32			fixed;
-	u32			erd;
 };
 
 static const struct frame_reply frame_replies[] = {
-	{ "RF-01 RF-04 RF-13 RF-16: Rev 1, accepted",
-	  { .rev = 1, .crc = true }, 0, 0x40010000, 0, 0x4001000d },
-	{ "RF-13: Rev 1, rejected",
-	  { .rev = 1, .crc = true }, 1, 0x40010000, 0, 0x6001000d },
-	{ "RF-06 MK-21: M set, Request without M",
-	  { .rev = 1, .crc = true, .markers = true }, 0, 0x40010000, 0,
-	  0xc001000d },
-	{ "RF-06 MK-21: M clear, Request with M",
-	  { .rev = 1, .crc = true }, 0, 0xc0010000, 0, 0x4001000d },
-	{ "RF-14: other bits of the Request not copied",
-	  { .rev = 1, .crc = true }, 0, 0x7f010000, 0, 0x4001000d },
-	{ "RF-10: C set, Request with C, local CRC off",
-	  { .rev = 1 }, 0, 0x40010000, 0, 0x4001000d },
-	{ "RF-09 CR-03: C clear, CRC off at both ends",
-	  { .rev = 1 }, 0, 0x00010000, 0, 0x0001000d },
-	{ "CR-05: C set, Request without C",
-	  { .rev = 1, .crc = true }, 0, 0x00010000, 0, 0x4001000d },
-	{ "VN-11 VN-13: Request Rev 0, M and C always set",
-	  { .rev = 1 }, 0, 0x00000000, 0, 0xc000000d },
+	{ "RF-12 RF-14 RF-15: other bits of the Request ignored, not copied",
+	  { .rev = 1, .crc = true }, 0, 0x7f010000, 0x4001000d },
 	{ "VN-11: Request Rev 0, rejected",
-	  { .rev = 1, .crc = true }, 1, 0xc0000000, 0, 0xe000000d },
-	{ "VN-05 VN-15: local Rev 0, Request Rev 1",
-	  { .rev = 0 }, 0, 0x40010000, 0, 0xc000000d },
-	{ "E-37 E-38: Rev 2 without S",
-	  ENHANCED(5, 7, ANY), 0, 0x40020000, 0, 0x4002000d },
+	  { .rev = 1, .crc = true }, 1, 0xc0000000, 0xe000000d },
 	{ "E-38 E-39: Rev 2 without S, enhanced startup not supported",
-	  { .rev = 2, .crc = true, .erd = { 5, 7, ANY } }, 0, 0x40020000, 0,
+	  { .rev = 2, .crc = true, .erd = { 5, 7, ANY } }, 0, 0x40020000,
 	  0x4002000d },
-	{ "E-04 E-38 RF-15: Rev 1, reserved bit in place of S",
-	  ENHANCED(5, 7, ANY), 0, 0x5f010000, 0, 0x4001000d },
-	{ "E-38 VN-11 RF-15: Rev 0, reserved bit in place of S",
-	  ENHANCED(5, 7, ANY), 0, 0xd0000000, 0, 0xc000000d },
-	{ "E-12 E-33 E-34: ORD above the peer's IRD",
-	  ENHANCED(9, 9, ANY), 0, 0x50020004, 0x00050007,
-	  0x50020011, 0x00070005 },
-	{ "E-14 E-17: rejected, Reply with the Responder's own IRD and ORD",
-	  ENHANCED(2, 20, ANY), 1, 0x50020004, 0x00050007,
-	  0x70020011, 0x00020014 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(frame_reply, frame_replies, desc);
@@ -311,19 +215,14 @@ KUNIT_ARRAY_PARAM_DESC(frame_reply, frame_replies, desc);
 static void frame_reply(struct kunit *test)
 {
 	const struct frame_reply *r = test->param_value;
-	struct mpa_frame req = frame_of(REQUEST, r->asked, r->asked_erd);
-	struct mpa_terms terms;
+	struct mpa_frame req = frame_of(REQUEST, r->asked, 0);
 	struct mpa_frame frame;
 
 	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE,
 			mpa_frame_judge(&r->local, &req));
 	memset(&frame, 0xff, sizeof(frame));
 	mpa_frame_answer(&r->local, &req, r->reject, 13, &frame);
-	frame_expect(test, &frame, REPLY, r->fixed, r->erd ?: UNTOUCHED);
-	KUNIT_EXPECT_EQ(test, MPA_REASON_NONE,
-			mpa_frame_settle(&r->local, &frame, &req, &terms));
-	KUNIT_EXPECT_EQ(test, frame.rev, terms.rev);
-	KUNIT_EXPECT_EQ(test, r->erd != 0, terms.enhanced);
+	frame_expect(test, &frame, REPLY, r->fixed, UNTOUCHED);
 }
 
 /* Frames accepted */
@@ -335,7 +234,6 @@ static const struct mpa_local_params
 	rev1		= { .rev = 1, .crc = true },
 	rev1_strict	= { .rev = 1, .crc = true, .strict = true },
 	rev1_pd_10	= { .rev = 1, .crc = true, .pd_max = 10 },
-	rev1_pd_2000	= { .rev = 1, .crc = true, .pd_max = 2000 },
 	rev1_pd_65535	= { .rev = 1, .crc = true, .pd_max = 65535 },
 	rev2		= { .rev = 2, .crc = true },
 	rev2_strict	= { .rev = 2, .crc = true, .strict = true },
@@ -350,151 +248,46 @@ struct frame_verdict {
 };
 
 static const struct frame_verdict frame_verdicts[] = {
-	{ "RF-01 RF-03 RF-17 RF-19: Request Rev 1",
-	  &rev1, REQUEST, 0x40010000, MPA_REASON_NONE },
-	{ "RF-09: Request Rev 1, C=0",
-	  &rev1, REQUEST, 0x00010000, MPA_REASON_NONE },
-	{ "RF-06 RF-08: Request Rev 1, M=1",
-	  &rev1, REQUEST, 0xc0010000, MPA_REASON_NONE },
-	{ "RF-12 RF-15: Request, all other bits set",
-	  &rev1, REQUEST, 0x3f010000, MPA_REASON_NONE },
-	{ "RF-05: Reply Rev 1",
-	  &rev1, REPLY, 0xc0010000, MPA_REASON_NONE },
 	{ "RF-15: Reply, reserved bits set",
 	  &rev1, REPLY, 0x1f010000, MPA_REASON_NONE },
-	{ "VN-02 VN-11: Request Rev 0, permissive",
-	  &rev1, REQUEST, 0x00000000, MPA_REASON_NONE },
-	{ "VN-09 RF-18: Request Rev 0, strict",
-	  &rev1_strict, REQUEST, 0x00000000, MPA_REASON_REVISION },
 	{ "VN-09: Request Rev 0, strict, local Rev 2",
 	  &rev2_strict, REQUEST, 0x00000000, MPA_REASON_REVISION },
-	{ "RF-18: Request Rev 2",
-	  &rev1, REQUEST, 0x00020000, MPA_REASON_REVISION },
 	{ "RF-18: Request Rev 255, private data too long",
 	  &rev1_strict, REQUEST, 0x00ff0258, MPA_REASON_REVISION },
-	{ "VN-15: local Rev 0, Request Rev 1",
-	  &rev0, REQUEST, 0x00010000, MPA_REASON_NONE },
 	{ "VN-15: local Rev 0 and strict, Request Rev 0",
 	  &rev0_strict, REQUEST, 0x00000000, MPA_REASON_NONE },
 	{ "RF-18: local Rev 0, Request Rev 2",
 	  &rev0, REQUEST, 0x00020000, MPA_REASON_REVISION },
-	{ "VN-14: Reply Rev 0, permissive",
-	  &rev1, REPLY, 0x00000000, MPA_REASON_NONE },
-	{ "RF-18: Reply Rev 0, strict",
-	  &rev1_strict, REPLY, 0x00000000, MPA_REASON_REVISION },
-	{ "VN-14: Reply Rev 0, Request Rev 2 without S",
-	  &rev2, REPLY, 0x00000000, MPA_REASON_NONE },
 	{ "VN-10: Reply Rev 0, strict, Request Rev 2 without S",
 	  &rev2_strict, REPLY, 0x00000000, MPA_REASON_REVISION },
 	{ "CS-27: rejecting Reply Rev 0, strict",
 	  &rev1_strict, REPLY, 0xe0000000, MPA_REASON_NONE },
 	{ "RF-18: rejecting Reply Rev 2",
 	  &rev1, REPLY, 0x20020000, MPA_REASON_REVISION },
-	{ "RF-18: Reply Rev 2",
-	  &rev1, REPLY, 0x00020000, MPA_REASON_REVISION },
-	{ "VN-18 RF-18: local Rev 0, Reply Rev 1",
-	  &rev0, REPLY, 0x00010000, MPA_REASON_REVISION },
 	{ "local Rev 0, rejecting Reply Rev 1",
 	  &rev0, REPLY, 0x20010000, MPA_REASON_REVISION },
-	{ "RF-13: rejecting Reply Rev 1",
-	  &rev1, REPLY, 0x20010200, MPA_REASON_NONE },
-	{ "RF-20 RF-21: Request, 1 octet of private data",
-	  &rev1, REQUEST, 0x40010001, MPA_REASON_NONE },
-	{ "RF-20 RF-21: Request, 512 octets of private data",
-	  &rev1, REQUEST, 0x00010200, MPA_REASON_NONE },
-	{ "RF-22 RF-24: Request, 513 octets",
-	  &rev1, REQUEST, 0x00010201, MPA_REASON_PD_LENGTH },
-	{ "RF-22 RF-26: Reply, 65535 octets",
-	  &rev1, REPLY, 0x0001ffff, MPA_REASON_PD_LENGTH },
 	{ "RF-22: Request Rev 1, limit for Rev 0 above 512",
 	  &rev1_pd_65535, REQUEST, 0x00010201, MPA_REASON_PD_LENGTH },
 	{ "RF-21: Request Rev 1, limit for Rev 0 below 512",
 	  &rev1_pd_10, REQUEST, 0x00010200, MPA_REASON_NONE },
-	{ "RF-21: Request Rev 0, up to the limit",
-	  &rev1_pd_2000, REQUEST, 0x000007d0, MPA_REASON_NONE },
-	{ "RF-25: Request Rev 0, above the limit",
-	  &rev1_pd_2000, REQUEST, 0x000007d1, MPA_REASON_PD_LENGTH },
 	{ "RF-25: Request Rev 0, above a low limit",
 	  &rev0_pd_10, REQUEST, 0x0000000b, MPA_REASON_PD_LENGTH },
-	{ "RF-21: Request Rev 0, no limit given, 512 octets",
-	  &rev1, REQUEST, 0x00000200, MPA_REASON_NONE },
 	{ "RF-22: Request Rev 0, no limit given, 513 octets",
 	  &rev1, REQUEST, 0x00000201, MPA_REASON_PD_LENGTH },
-
-	{ "E-01 E-37: Request with S",
-	  &enhanced, REQUEST, 0x50020004, MPA_REASON_NONE },
-	{ "E-37: Reply with S",
-	  &enhanced, REPLY, 0x50020004, MPA_REASON_NONE },
-	{ "E-17: rejecting Reply with S",
-	  &enhanced, REPLY, 0x70020004, MPA_REASON_NONE },
-	{ "E-08: Request with S, PD_Length 512",
-	  &enhanced, REQUEST, 0x50020200, MPA_REASON_NONE },
-	{ "E-08: Request with S, PD_Length 513",
-	  &enhanced, REQUEST, 0x50020201, MPA_REASON_PD_LENGTH },
-	{ "E-08: Reply with S, PD_Length 513",
-	  &enhanced, REPLY, 0x50020201, MPA_REASON_PD_LENGTH },
-	{ "E-05 E-06 E-43: Request with S, PD_Length 0",
-	  &enhanced, REQUEST, 0x50020000, MPA_REASON_PD_LENGTH },
-	{ "E-06: Request with S, PD_Length 1",
-	  &enhanced, REQUEST, 0x50020001, MPA_REASON_PD_LENGTH },
-	{ "E-06: Request with S, PD_Length 3",
-	  &enhanced, REQUEST, 0x50020003, MPA_REASON_PD_LENGTH },
-	{ "E-06: Reply with S, PD_Length 0",
-	  &enhanced, REPLY, 0x50020000, MPA_REASON_PD_LENGTH },
-	{ "E-06: Reply with S, PD_Length 3",
-	  &enhanced, REPLY, 0x50020003, MPA_REASON_PD_LENGTH },
 	{ "E-06: rejecting Reply with S, PD_Length 3",
 	  &rev2, REPLY, 0x70020003, MPA_REASON_PD_LENGTH },
-	{ "E-37 E-42: Reply without S, Request with S",
-	  &enhanced, REPLY, 0x40020004, MPA_REASON_ENHANCED },
-	{ "E-42 CS-27: rejecting Reply without S",
-	  &enhanced, REPLY, 0x60020000, MPA_REASON_NONE },
 	{ "E-42 RF-22: rejecting Reply without S, PD_Length 513",
 	  &enhanced, REPLY, 0x60020201, MPA_REASON_PD_LENGTH },
 	{ "E-38 CS-27: rejecting Reply with S, Request without S",
 	  &rev2, REPLY, 0x70020004, MPA_REASON_NONE },
-	{ "E-38: Reply with S, Request without S",
-	  &rev2, REPLY, 0x50020004, MPA_REASON_ENHANCED },
-	{ "E-40: Request with S, not supported",
-	  &rev2, REQUEST, 0x50020004, MPA_REASON_ENHANCED },
 	{ "E-40: Request with S, PD_Length 0, not supported",
 	  &rev2, REQUEST, 0x50020000, MPA_REASON_ENHANCED },
-	{ "E-40 RF-18: Request with S, local Rev 1",
-	  &rev1, REQUEST, 0x50020004, MPA_REASON_REVISION },
-	{ "E-38: Request Rev 2 without S",
-	  &enhanced, REQUEST, 0x40020000, MPA_REASON_NONE },
-	{ "E-39: Reply Rev 2 without S, Request without S",
-	  &rev2, REPLY, 0x40020000, MPA_REASON_NONE },
-	{ "E-39: Reply Rev 1, Request Rev 2 without S",
-	  &rev2, REPLY, 0x40010000, MPA_REASON_NONE },
-	{ "E-02 E-42: Reply Rev 1, Request with S",
-	  &enhanced, REPLY, 0x40010000, MPA_REASON_REVISION },
-	{ "E-02 E-42: Reply Rev 1 with S, Request with S",
-	  &enhanced, REPLY, 0x50010004, MPA_REASON_REVISION },
 	{ "E-02: Reply Rev 0, Request with S",
 	  &enhanced, REPLY, 0xc0000000, MPA_REASON_REVISION },
-	{ "E-02 CS-27: rejecting Reply Rev 1, Request with S",
-	  &enhanced, REPLY, 0x60010000, MPA_REASON_NONE },
-	{ "E-02 CS-27: rejecting Reply Rev 0, Request with S",
-	  &enhanced, REPLY, 0xe0000000, MPA_REASON_NONE },
-	{ "E-02 RF-18: rejecting Reply Rev 3",
-	  &enhanced, REPLY, 0x70030004, MPA_REASON_REVISION },
-	{ "E-04: Request Rev 1, enhanced startup supported",
-	  &enhanced, REQUEST, 0x40010200, MPA_REASON_NONE },
 	{ "E-04: Request Rev 1, enhanced startup not supported",
 	  &rev2, REQUEST, 0x40010000, MPA_REASON_NONE },
-	{ "E-02 E-04: Request Rev 1, reserved bit in place of S",
-	  &enhanced, REQUEST, 0x50010000, MPA_REASON_NONE },
-	{ "E-02 RF-15: Request Rev 1, reserved bit in place of S, local Rev 1",
-	  &rev1, REQUEST, 0x50010003, MPA_REASON_NONE },
-	{ "E-02 RF-15: Reply Rev 1, reserved bit in place of S",
-	  &rev1, REPLY, 0x50010003, MPA_REASON_NONE },
 	{ "E-02 VN-11: Request Rev 0, reserved bit in place of S",
 	  &enhanced, REQUEST, 0xd0000000, MPA_REASON_NONE },
-	{ "E-02 RF-18: Request Rev 3",
-	  &enhanced, REQUEST, 0x50030004, MPA_REASON_REVISION },
-	{ "E-02 RF-18: Reply Rev 3",
-	  &enhanced, REPLY, 0x50030004, MPA_REASON_REVISION },
 };
 
 KUNIT_ARRAY_PARAM_DESC(frame_verdict, frame_verdicts, desc);
@@ -529,7 +322,6 @@ static const struct mpa_local_params
 	permissive_0	= { .rev = 1, .crc = true },
 	permissive_1	= { .rev = 1, .crc = true, .markers = true },
 	rdmac_no_crc	= { .rev = 0 },
-	strict_no_crc	= { .rev = 1, .strict = true },
 	permissive_no_crc = { .rev = 1 };
 
 /**
@@ -540,7 +332,6 @@ static const struct mpa_local_params
  * @rev: revision in use, -1 if there is no connection
  * @m_to_ini: the Responder inserts markers
  * @m_to_resp: the Initiator inserts markers
- * @no_crc: CRC is off
  */
 struct frame_pair {
 	const char			*desc;
@@ -549,7 +340,6 @@ struct frame_pair {
 	int				rev;
 	bool				m_to_ini;
 	bool				m_to_resp;
-	bool				no_crc;
 };
 
 static const struct frame_pair frame_pairs[] = {
@@ -558,47 +348,15 @@ static const struct frame_pair frame_pairs[] = {
 	{ "VN-09: RDMAC, strict M=1", &rdmac, &strict_1, -1 },
 	{ "VN-06: strict M=0, RDMAC", &strict_0, &rdmac, -1 },
 	{ "VN-06: strict M=1, RDMAC", &strict_1, &rdmac, -1 },
-	{ "VN-06: strict M=0, strict M=0", &strict_0, &strict_0, 1, 0, 0 },
 	{ "VN-06: strict M=0, strict M=1", &strict_0, &strict_1, 1, 0, 1 },
 	{ "VN-06: strict M=1, strict M=0", &strict_1, &strict_0, 1, 1, 0 },
-	{ "VN-06: strict M=1, strict M=1", &strict_1, &strict_1, 1, 1, 1 },
 	{ "VN-11 VN-13: RDMAC, permissive M=0",
 	  &rdmac, &permissive_0, 0, 1, 1 },
 	{ "VN-11: RDMAC, permissive M=1", &rdmac, &permissive_1, 0, 1, 1 },
-	{ "VN-05 VN-14: permissive M=0, RDMAC",
-	  &permissive_0, &rdmac, 0, 1, 1 },
-	{ "VN-05 VN-14: permissive M=1, RDMAC",
-	  &permissive_1, &rdmac, 0, 1, 1 },
-	{ "VN-06: permissive M=0, permissive M=0",
-	  &permissive_0, &permissive_0, 1, 0, 0 },
-	{ "VN-06: permissive M=0, permissive M=1",
-	  &permissive_0, &permissive_1, 1, 0, 1 },
-	{ "VN-06: permissive M=1, permissive M=0",
-	  &permissive_1, &permissive_0, 1, 1, 0 },
-	{ "VN-06: permissive M=1, permissive M=1",
-	  &permissive_1, &permissive_1, 1, 1, 1 },
-	{ "VN-17: strict M=0, permissive M=0",
-	  &strict_0, &permissive_0, 1, 0, 0 },
 	{ "VN-17: strict M=0, permissive M=1",
 	  &strict_0, &permissive_1, 1, 0, 1 },
-	{ "VN-17: strict M=1, permissive M=0",
-	  &strict_1, &permissive_0, 1, 1, 0 },
-	{ "VN-17: strict M=1, permissive M=1",
-	  &strict_1, &permissive_1, 1, 1, 1 },
-	{ "VN-17: permissive M=0, strict M=0",
-	  &permissive_0, &strict_0, 1, 0, 0 },
-	{ "VN-17: permissive M=0, strict M=1",
-	  &permissive_0, &strict_1, 1, 0, 1 },
 	{ "VN-17: permissive M=1, strict M=0",
 	  &permissive_1, &strict_0, 1, 1, 0 },
-	{ "VN-17: permissive M=1, strict M=1",
-	  &permissive_1, &strict_1, 1, 1, 1 },
-	{ "CR-05 CR-11 RF-09: C=0, C=0",
-	  &strict_no_crc, &strict_no_crc, 1, 0, 0, true },
-	{ "CR-05 CR-10 RF-10: C=0, C=1",
-	  &strict_no_crc, &strict_0, 1, 0, 0 },
-	{ "CR-05 CR-10 RF-10: C=1, C=0",
-	  &strict_0, &strict_no_crc, 1, 0, 0 },
 	{ "VN-07: RDMAC, C=0", &rdmac_no_crc, &permissive_no_crc, 0, 1, 1 },
 	{ "VN-07: C=0, RDMAC", &permissive_no_crc, &rdmac_no_crc, 0, 1, 1 },
 };
@@ -660,8 +418,8 @@ static void frame_pair(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->m_to_ini, at_resp.markers_tx);
 	KUNIT_EXPECT_EQ(test, p->m_to_resp, at_ini.markers_tx);
 	KUNIT_EXPECT_EQ(test, p->m_to_resp, at_resp.markers_rx);
-	KUNIT_EXPECT_EQ(test, !p->no_crc, at_ini.crc);
-	KUNIT_EXPECT_EQ(test, !p->no_crc, at_resp.crc);
+	KUNIT_EXPECT_TRUE(test, at_ini.crc);
+	KUNIT_EXPECT_TRUE(test, at_resp.crc);
 }
 
 /* A peer of Rev 0 that is no RDMAC: it chooses M and C freely */
@@ -789,6 +547,8 @@ static void frame_check_reply(struct kunit *test, const struct frame_mix *m)
 	struct mpa_frame reply;
 	struct mpa_terms terms;
 
+	/* Without A the kinds are ignored. */
+	KUNIT_ASSERT_EQ(test, m->a ? m->rtr : 0, req.erd.rtr);
 	if (!m->resp_rtr)
 		return;
 	mpa_frame_answer(&local, &req, m->other, 0, &reply);
@@ -901,7 +661,7 @@ struct frame_all {
 };
 
 static const struct frame_all frame_alls[] = {
-	{ "E-12 E-13 E-14 E-18 E-20 E-25 E-26 E-27 E-28 E-29 E-33: Replies",
+	{ "E-12 E-13 E-14 E-18 E-20 E-25 E-26 E-27 E-28 E-29 E-35: Replies",
 	  frame_check_reply },
 	{ "E-15 E-16 E-19 E-21 E-30 E-31 E-33 E-42 E-43: Replies received",
 	  frame_check_terms },
@@ -941,7 +701,6 @@ static void frame_codes(struct kunit *test)
 static struct kunit_case frame_cases[] = {
 	KUNIT_CASE_PARAM(frame_wrong_key, frame_role_gen_params),
 	KUNIT_CASE_PARAM(frame_in_parts, frame_role_gen_params),
-	KUNIT_CASE_PARAM(frame_erd, frame_erd_gen_params),
 	KUNIT_CASE_PARAM(frame_request, frame_request_gen_params),
 	KUNIT_CASE_PARAM(frame_reply, frame_reply_gen_params),
 	KUNIT_CASE_PARAM(frame_judge, frame_verdict_gen_params),
