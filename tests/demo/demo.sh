@@ -21,7 +21,7 @@ on_wire() {
 
 	said=$("$("$TESTS/peer/build.sh")" segments "$OUT/mpa.pcap" "$1") || rc=$?
 	echo "  $1: $said"
-	[[ $said =~ ^segments=([0-9]+)\ .*\ aligned=([0-9]+)\  &&
+	[[ $said =~ ^segments=([0-9]+)\ aligned=([0-9]+)\  &&
 		${BASH_REMATCH[1]} == "${BASH_REMATCH[2]}" ]] || rc=1
 }
 

@@ -18,10 +18,8 @@ struct judge {
 	unsigned int	packet;		/* maximal length of an IP packet */
 
 	size_t		segments;
-	size_t		begin;		/* with an FPDU */
-	size_t		aligned;	/* and hold whole ones */
+	size_t		aligned;	/* begin with an FPDU, hold whole ones */
 	size_t		again;
-	size_t		again_aligned;
 	size_t		full;		/* to less than 8 octets */
 	size_t		tight;		/* the window had no room for another */
 	size_t		fpdus;
@@ -47,21 +45,16 @@ static void follow(struct judge *j, struct voice *v)
 static void judge_segment(struct judge *j, const struct segment *s)
 {
 	size_t room = j->packet - s->length;
-	bool begins, whole;
 
 	if (s->end < j->base && room)
 		wrong("the startup frame is cut at %zu", (size_t)s->end);
 	if (s->end <= j->base)
 		return;
-	begins = j->begins[s->at];
-	whole = begins && j->begins[s->end];
 	j->segments++;
 	j->again += s->again;
 	j->full += room < 8;
 	j->tight += s->edge < 2 * s->end - s->at;
-	j->begin += begins;
-	j->aligned += whole;
-	j->again_aligned += s->again && whole;
+	j->aligned += j->begins[s->at] && j->begins[s->end];
 }
 
 static void judge_side(struct judge *j, struct voice *v, unsigned int packet)
@@ -122,7 +115,7 @@ void segments_main(int argc, char **argv)
 	capture_read(&c, argv[0]);
 	if (!judge_all(&j, &c, &address))
 		wrong("no connection of %s", argv[1]);
-	say("segments=%zu begin=%zu aligned=%zu again=%zu again_aligned=%zu full=%zu tight=%zu fpdus=%zu markers=%zu octets=%zu longest=%u",
-	    j.segments, j.begin, j.aligned, j.again, j.again_aligned, j.full,
-	    j.tight, j.fpdus, j.markers, j.octets, j.longest);
+	say("segments=%zu aligned=%zu again=%zu full=%zu tight=%zu fpdus=%zu markers=%zu octets=%zu longest=%u",
+	    j.segments, j.aligned, j.again, j.full, j.tight, j.fpdus,
+	    j.markers, j.octets, j.longest);
 }
