@@ -41,11 +41,6 @@ static uint32_t get32(const uint8_t *from)
 	return (uint32_t)from[0] << 24 | from[1] << 16 | from[2] << 8 | from[3];
 }
 
-static uint16_t get16(const uint8_t *from)
-{
-	return from[0] << 8 | from[1];
-}
-
 /* The offset that a sequence number near the highest means */
 static uint64_t offset_of(const struct side *s, uint32_t seq)
 {

@@ -8,11 +8,6 @@
 
 #include "talk.h"
 
-static uint16_t get16(const uint8_t *from)
-{
-	return from[0] << 8 | from[1];
-}
-
 /* A line for each frame and FPDU begins with the ports. */
 static void show_line(const struct talk *t, int i, const char *text)
 {

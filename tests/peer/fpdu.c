@@ -6,17 +6,6 @@
 
 #define MARKER_EVERY	512
 
-static uint16_t get16(const uint8_t *from)
-{
-	return from[0] << 8 | from[1];
-}
-
-static void put16(uint8_t *to, uint16_t value)
-{
-	to[0] = value >> 8;
-	to[1] = value;
-}
-
 static bool marker_due(const struct stream *s, size_t at)
 {
 	return s->markers && (s->pos + at) % MARKER_EVERY == 0;
@@ -35,7 +24,7 @@ static size_t pad_of(size_t len)
 
 void fpdu_init(struct fpdu *f)
 {
-	memset(f, 0, sizeof(*f));
+	memset(&f->len, 0, sizeof(*f) - offsetof(struct fpdu, len));
 	f->stated = -1;
 	f->which = -1;
 	f->ptr = -1;
@@ -278,10 +267,7 @@ bool fpdu_read(struct conn *c, struct stream *s, struct fpdu *f)
 
 void fpdu_show(const struct fpdu *f)
 {
-	uint8_t crc[4];
-
-	memcpy(crc, f->crc, sizeof(crc));
 	say("fpdu: %zu octets, %zu markers, crc %02x%02x%02x%02x, ulpdu %s",
-	    f->len, f->markers, crc[0], crc[1], crc[2], crc[3],
+	    f->len, f->markers, f->crc[0], f->crc[1], f->crc[2], f->crc[3],
 	    to_hex(f->ulpdu, f->len));
 }

@@ -110,17 +110,6 @@ static void frame_parse(struct frame *f, char *text)
 	f->enhanced = f->given & ENHANCED_ROWS;
 }
 
-static void put16(uint8_t *to, uint16_t value)
-{
-	to[0] = value >> 8;
-	to[1] = value;
-}
-
-static uint16_t get16(const uint8_t *from)
-{
-	return from[0] << 8 | from[1];
-}
-
 static size_t frame_build(const struct frame *f, uint8_t *to)
 {
 	size_t len = 20;

@@ -22,6 +22,17 @@
 
 const char *to_hex(const uint8_t *octets, size_t len);
 
+static inline uint16_t get16(const uint8_t *from)
+{
+	return from[0] << 8 | from[1];
+}
+
+static inline void put16(uint8_t *to, uint16_t value)
+{
+	to[0] = value >> 8;
+	to[1] = value;
+}
+
 /* The arguments after the ":" of a step: name=value,name=value */
 bool field_next(char **rest, char **name, char **value);
 long field_number(const char *name, const char *value, long max);

@@ -11,11 +11,6 @@
 static const char * const keys[] = { "MPA ID Req Frame", "MPA ID Rep Frame" };
 static const char * const kinds[] = { "Request", "Reply" };
 
-static uint16_t get16(const uint8_t *from)
-{
-	return from[0] << 8 | from[1];
-}
-
 static bool is_frame(const struct voice *v, int side)
 {
 	return v->len >= 16 && !memcmp(v->octets, keys[side], 16);

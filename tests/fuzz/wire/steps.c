@@ -43,12 +43,6 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 	return n < max ? n : max;
 }
 
-static void put16(uint8_t *to, uint16_t value)
-{
-	to[0] = value >> 8;
-	to[1] = value;
-}
-
 static void put32(uint8_t *to, uint32_t value)
 {
 	put16(to, value >> 16);
@@ -135,15 +129,6 @@ static void make_ulpdu(struct play *p, const struct step *step)
 		f->ulpdu[step->fpdu.at % f->len] ^= step->fpdu.xor;
 }
 
-/* As fpdu_init(), but for the octets, which are many */
-static void begin_fpdu(struct fpdu *f)
-{
-	memset(&f->len, 0, sizeof(*f) - offsetof(struct fpdu, len));
-	f->stated = -1;
-	f->which = -1;
-	f->ptr = -1;
-}
-
 static void put_fpdu(struct play *p, uint32_t lie, uint32_t crc)
 {
 	struct fpdu *f = &p->fpdu;
@@ -161,7 +146,7 @@ static void do_fpdu(struct play *p, const struct step *step)
 	uint32_t i, n = at_most(step->fpdu.count, 40);
 
 	for (i = 0; i < n && p->nr_pending < OUT_SPACE / 2; i++) {
-		begin_fpdu(&p->fpdu);
+		fpdu_init(&p->fpdu);
 		make_ulpdu(p, step);
 		p->fpdu.ptr_add = step->fpdu.ptr;
 		p->fpdu.pad = step->fpdu.pad;
@@ -193,7 +178,7 @@ static void do_echo(struct play *p, const struct step *step)
 	if (!p->settled)
 		return;
 	for (i = 0; i < n && p->nr_pending < OUT_SPACE / 2; i++) {
-		begin_fpdu(&p->fpdu);
+		fpdu_init(&p->fpdu);
 		while (!next_fpdu(p, &p->fpdu))
 			if (!pump(p, 0, until))
 				return;
