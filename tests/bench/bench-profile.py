@@ -2,11 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Instructions of a row of the benchmark, by function.
 
-ROW is a row of the benchmark, or mpa-ping/SIZE/NETWORK/MARKERS: mpa_ping sends
-ULPDUs of SIZE octets (mulpdu: that fill segments) to a NETWORK of
-tests/net/socket/lib.sh (pair, routed), with MARKERS (0, 1).
-
-The guest runs the row with two amounts of data. The table shows the difference:
+The guest runs ROW with two amounts of data. The table shows the difference:
 instructions by function of the kernel, largest first; instructions per octet and
 per FPDU (per segment without FPDUs); calls of the function for one; and the same by
 module. All of it is in build/bench-profile/ROW.txt. A function's instructions are
@@ -27,8 +23,7 @@ TOP = os.path.dirname(TESTS)
 OUT = os.path.join(TOP, "build/bench-profile")
 HEX = re.compile("[0-9a-f]+")
 USER = ("(user space)", "")
-# Tolerance of the sum: mpa_ping is timed outside the marks
-OFF = {True: 0.005, False: 0.0005}
+OFF = 0.0005            # tolerance of the sum
 IDLE = "idle"
 
 
@@ -47,28 +42,10 @@ def ask(*command):
     return run(*command, stdout=subprocess.PIPE).strip()
 
 
-def is_mpa_ping(row):
-    return row.startswith("mpa-ping/")
-
-
 # Measuring
 
-def build(name, *how):
-    """Compile NAME.c of tests/bench with the machine's compiler."""
-    made = os.path.join(OUT, name)
-    source = os.path.join(BENCH, name.partition(".")[0] + ".c")
-    run("gcc", "-std=gnu11", "-O2", "-Wall", *how, "-o", made, source)
-    return made
-
-
-def of_mpa_ping():
-    """Files that the guest needs for a row of mpa_ping, and its command"""
-    mark = build("mark", "-static")
-    return ["--file", f"{mark}:/root/mark"], "profile-guest.sh"
-
-
-def of_benchmark():
-    """The same for a row of the benchmark, and its NICs"""
+def guest_options():
+    """Files that the guest needs, and its NICs"""
     consumers = ask(f"{BENCH}/modules.sh", "plain")
     copies = ask(f"{TESTS}/interop/copies.sh", "plain")
     nics = ask(f"{BENCH}/nics.sh", "plain").splitlines()
@@ -77,37 +54,30 @@ def of_benchmark():
         pass
     return ["--file", f"{consumers}:/root/modules",
             "--file", f"{copies}:/root/copies",
-            "--file", f"{flag}:/root/bench.profile", *nics], "guest.sh full"
+            "--file", f"{flag}:/root/bench.profile", *nics]
 
 
 def measure(row, kernel, kept):
     """Run the guest; its results are in kept."""
     os.makedirs(kept, exist_ok=True)
-    plugin = build("profile.so", "-shared", "-fPIC", "-fvisibility=hidden")
-    files, command = of_mpa_ping() if is_mpa_ping(row) else of_benchmark()
+    plugin = os.path.join(OUT, "profile.so")
+    run("gcc", "-std=gnu11", "-O2", "-Wall", "-shared", "-fPIC", "-fvisibility=hidden",
+        "-o", plugin, os.path.join(BENCH, "profile.c"))
     script = os.path.join(OUT, "guest")
     with open(script, "w") as file:
-        file.write(f"#!/bin/sh\nexec /root/bench/{command} '{row}'\n")
+        file.write(f"#!/bin/sh\nexec /root/bench/guest.sh full '{row}'\n")
     log = os.path.join(kept, "log")
     print(f"bench-profile: measuring (log: {log})", file=sys.stderr)
     with open(log, "w") as file:
         run(f"{TESTS}/vm/run", "--icount", "--mem", "1536", "--kernel", kernel,
             "--timeout", "100000",
             "--qemu", "-plugin", "--qemu", f"file={plugin},out={kept}/counts",
-            "--file", f"{TESTS}/net/socket:/root/test",
-            "--file", f"{BENCH}:/root/bench", *files,
+            "--file", f"{BENCH}:/root/bench", *guest_options(),
             "--get", f"/root/out:{kept}/out", "--", script,
             stdout=file, stderr=subprocess.STDOUT)
 
 
 # Measured counts
-
-def pairs(path):
-    """The lines "key=value ..." of a file."""
-    with open(path) as file:
-        return [dict(pair.split("=", 1) for pair in line.split())
-                for line in file]
-
 
 def intervals(path):
     """Instructions executed between marks: [{address: times}], without idle"""
@@ -126,21 +96,19 @@ def times_of(row, kept):
     """Executions of code that grow with the amount, in the last run"""
     found = intervals(f"{kept}/counts")
     # Each run has five phases, of which the third and fourth are measured
-    last = found[-2:] if is_mpa_ping(row) else found[len(found) - 3:len(found) - 1]
-    if len(last) < 2 or (len(found) % 5 and not is_mpa_ping(row)):
+    last = found[len(found) - 3:len(found) - 1]
+    if len(last) < 2 or len(found) % 5:
         fail(f"{row} is not measured between marks, see {kept}/log")
     last[1].subtract(last[0])
     return last[1]
 
 
-def amounts_of(row, kept):
+def amounts_of(kept):
     """The guest's results of the last run: {key: number}"""
-    if not is_mpa_ping(row):
-        last = pairs(f"{kept}/out/rows")[-1]
-        return {key: int(number) for key, number in last.items()
-                if number.isdecimal()}
-    few, many = pairs(f"{kept}/out/measured")[-2:]
-    return {key: int(many[key]) - int(few[key]) for key in many}
+    with open(f"{kept}/out/rows") as file:
+        *_, last = file
+    return {key: int(number) for key, _, number in
+            (pair.partition("=") for pair in last.split()) if number.isdecimal()}
 
 
 class Symbols:
@@ -173,10 +141,9 @@ class Profile:
     def __init__(self, row, kept):
         if not os.path.exists(f"{kept}/out/kallsyms"):
             fail(f"{row} has not been measured, see {kept}/log")
-        self.row = row
         self.times = times_of(row, kept)
         self.symbols = Symbols(f"{kept}/out/kallsyms")
-        self.amounts = amounts_of(row, kept)
+        self.amounts = amounts_of(kept)
         self.idle = self.times.pop(IDLE)
         self.functions, self.calls = self.by_function(self.times)
         self.sum = sum(self.functions.values())
@@ -206,7 +173,7 @@ class Profile:
     def good(self):
         """The sum has to be the count of the guest's clock."""
         off = abs(self.sum - self.amounts["insns"])
-        return off <= self.sum * OFF[is_mpa_ping(self.row)]
+        return off <= self.sum * OFF
 
     def less(self, other):
         """Show only what this costs more than another, for as many octets."""

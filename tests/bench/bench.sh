@@ -29,9 +29,8 @@ part() {
 	printf '#!/bin/bash\nexec /root/bench/guest.sh %s\n' "$mode" >"$out/guest.sh"
 	VM_KEEP=$out/$1.guest VM_BOOT_TIMEOUT=600 "$VM_DIR/run" --kernel "$flavour" \
 		--icount --mem 1536 --timeout 100000 \
-		--file "$TOP/tests/net/socket:/root/test" --file "$PARTS:/root/bench" \
-		--file "$consumers:/root/modules" --file "$copies:/root/copies" \
-		"${nics[@]}" \
+		--file "$PARTS:/root/bench" --file "$consumers:/root/modules" \
+		--file "$copies:/root/copies" "${nics[@]}" \
 		--get "/root/out:$out/$1" -- "$out/guest.sh"
 }
 
@@ -136,9 +135,8 @@ prepare() {
 	mkdir -p "$1"
 	exec 7>"$1.lock"
 	flock -n 7 || die "this runs already in this tree"
-	# Not the built modules, nor the results of tests/bench/bench-profile.py
-	find "$1" -mindepth 1 -maxdepth 1 ! -name 'modules*' ! -name profile \
-		-exec rm -rf {} +
+	# Not the built modules
+	find "$1" -mindepth 1 -maxdepth 1 ! -name 'modules*' -exec rm -rf {} +
 	copies=$("$TOP/tests/interop/copies.sh" "$flavour")
 	text=$("$PARTS/nics.sh" "$flavour")
 	mapfile -t nics <<<"$text"

@@ -39,6 +39,6 @@ consumers=$("$TOP/tests/bench/modules.sh" plain)
 mkdir -p "$OUT"
 printf '#!/bin/bash\nexec /root/bench/guest.sh cpus\n' >"$OUT/guest.sh"
 VM_KEEP=$OUT/guest "$VM_DIR/run" --smp "${1:-2}" --mem 1536 --timeout 1800 \
-	--file "$TOP/tests/net/socket:/root/test" --file "$TOP/tests/bench:/root/bench" \
-	--file "$consumers:/root/modules" --get "/root/out:$OUT/out" -- "$OUT/guest.sh"
+	--file "$TOP/tests/bench:/root/bench" --file "$consumers:/root/modules" \
+	--get "/root/out:$OUT/out" -- "$OUT/guest.sh"
 table "$OUT/out/rows"

@@ -2,8 +2,7 @@
 /*
  * Marks for tests/bench/bench-profile.py, which counts the instructions executed from
  * MARK_BEGIN to MARK_END, but for those from MARK_IDLE to MARK_BUSY. Each is an
- * instruction that does nothing, a nopl with an operand that nothing else has,
- * good in the kernel as well as in user space.
+ * instruction that does nothing, a nopl with an operand that nothing else has.
  */
 #ifndef _MARK_H
 #define _MARK_H
