@@ -26,11 +26,10 @@
  * each receiving end calls it in a loop, and it sleeps until there is data. A
  * push transport has no thread: it takes octets in its upcalls, and wakes a
  * thread only at the end of a phase; consumers of MPA, or of verbs, work like
- * this. Both report received octets with bench_place(), which copies, or
- * bench_placed(), if they are in the ring already, and call bench_act() once
- * per call or upcall, which sends the answer in a pingpong: ->post() of one
- * message is then called from ->recv() or the upcall, with none under way in
- * that direction, and must not sleep.
+ * this. Both put octets where bench_room() says, report them with
+ * bench_placed(), and call bench_act() once per call or upcall, which sends the
+ * answer in a pingpong: ->post() of one message is then called from ->recv() or
+ * the upcall, with none under way in that direction, and must not sleep.
  *
  * Context: process context everywhere, or softirq for push transports, which
  * make one call at a time for each end.
@@ -148,9 +147,8 @@ const void *bench_message(struct bench_end *end);
 
 /* Where the next octets go, and how many may at once. */
 void *bench_room(struct bench_end *end, u32 *len);
-/* @len octets are there, at bench_room(); or are copied there. */
+/* @len octets are there. */
 void bench_placed(struct bench_end *end, u32 len);
-void bench_place(struct bench_end *end, const void *from, u32 len);
 void bench_act(struct bench_end *end);
 
 /* @p is the consumer's own memory, and not to be measured. */

@@ -114,19 +114,3 @@ void bench_placed(struct bench_end *end, u32 len)
 		end->ring_pos = 0;
 }
 EXPORT_SYMBOL_GPL(bench_placed);
-
-void bench_place(struct bench_end *end, const void *from, u32 len)
-{
-	u32 room;
-	void *to;
-
-	while (len) {
-		to = bench_room(end, &room);
-		room = min(room, len);
-		memcpy(to, from, room);
-		bench_placed(end, room);
-		from += room;
-		len -= room;
-	}
-}
-EXPORT_SYMBOL_GPL(bench_place);
