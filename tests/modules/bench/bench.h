@@ -56,7 +56,6 @@
 #define BENCH_PERIOD	(64 * 1021)	/* of the pattern, octets */
 
 struct bench_run;
-struct net;
 
 /**
  * struct bench_end - one end of a connection
@@ -97,13 +96,11 @@ struct bench_end {
  * @list: entry in the list of registered transports
  * @name: transport= of the command
  * @owner: module of the transport
- * @open: connect a pair, from @tx in bench_tx_net() to bench_addr() in
- *	bench_rx_net(); returns 0 with both ends ready to post and to receive,
- *	or a negative errno with nothing left. May sleep.
+ * @open: connect a pair, as the run says; returns 0 with both ends ready to post
+ *	and to receive, or a negative errno with nothing left. May sleep.
  * @attach: the second half of @open if the first one is bench_tcp_connect(); on
  *	error the sockets stay open. NULL: not available (kind=memory fails).
- * @post: post @nr messages of bench_size() octets; returns 0 or a negative
- *	errno
+ * @post: post @nr messages; returns 0 or a negative errno
  * @recv: pull: wait for octets and take them; returns 0 or a negative errno,
  *	also after @shut. NULL: push.
  * @sink: from now on TCP discards what arrives at the rx end, on its @sock; the
@@ -130,19 +127,12 @@ struct bench_transport {
 void bench_transport_register(struct bench_transport *transport);
 void bench_transport_unregister(struct bench_transport *transport);
 
-/* The run, for transports */
-struct net *bench_tx_net(const struct bench_run *run);
-struct net *bench_rx_net(const struct bench_run *run);
-const struct sockaddr_storage *bench_addr(const struct bench_run *run);
-u32 bench_size(const struct bench_run *run);	/* octets of a message */
-u32 bench_ring_size(const struct bench_run *run); /* in use, whole messages */
-bool bench_is_pingpong(const struct bench_run *run);
 void bench_fail(struct bench_run *run, int err);	/* end it */
 
 /* Connect a pair of TCP sockets for @tx and @rx; @sock of both is set. */
 int bench_tcp_connect(struct bench_end *tx, struct bench_end *rx);
 
-/* Octets of the next message of @end: bench_size() of them in lowmem. */
+/* Octets of the next message of @end, in lowmem */
 const void *bench_message(struct bench_end *end);
 
 /* Where the next octets go, and how many may at once. */

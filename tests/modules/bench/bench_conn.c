@@ -111,7 +111,7 @@ static int sender(void *arg)
 		err = run->transport->post(end, nr);
 		if (err)
 			bench_fail(run, err);
-		else if (!bench_is_pingpong(run))
+		else if (run->opts.kind != BENCH_PINGPONG)
 			part_done(run);
 	}
 	return 0;

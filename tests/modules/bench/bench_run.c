@@ -13,42 +13,6 @@
 #define SETTLE_MS	100	/* more than an ACK is delayed */
 #define MEMORY_FIRST	1024	/* connections that fill partial slabs */
 
-struct net *bench_tx_net(const struct bench_run *run)
-{
-	return run->tx_net;
-}
-EXPORT_SYMBOL_GPL(bench_tx_net);
-
-struct net *bench_rx_net(const struct bench_run *run)
-{
-	return run->rx_net;
-}
-EXPORT_SYMBOL_GPL(bench_rx_net);
-
-const struct sockaddr_storage *bench_addr(const struct bench_run *run)
-{
-	return &run->opts.addr;
-}
-EXPORT_SYMBOL_GPL(bench_addr);
-
-u32 bench_size(const struct bench_run *run)
-{
-	return run->opts.size;
-}
-EXPORT_SYMBOL_GPL(bench_size);
-
-u32 bench_ring_size(const struct bench_run *run)
-{
-	return run->ring_size;
-}
-EXPORT_SYMBOL_GPL(bench_ring_size);
-
-bool bench_is_pingpong(const struct bench_run *run)
-{
-	return run->opts.kind == BENCH_PINGPONG;
-}
-EXPORT_SYMBOL_GPL(bench_is_pingpong);
-
 bool bench_stopped(const struct bench_run *run)
 {
 	return READ_ONCE(run->stopped);
@@ -112,7 +76,7 @@ static void settle(void)
 
 static int phase_begin(struct bench_run *run, u32 nr)
 {
-	bool pingpong = bench_is_pingpong(run);
+	bool pingpong = run->opts.kind == BENCH_PINGPONG;
 	struct bench_end *tx, *end;
 	int err = 0;
 	u32 i;
@@ -139,7 +103,8 @@ static int phase(struct bench_run *run, u32 nr, struct bench_counts *counts)
 
 	settle();
 	reinit_completion(&run->done);
-	atomic_set(&run->busy, run->nr * (bench_is_pingpong(run) ? 1 : 2));
+	atomic_set(&run->busy,
+		   run->opts.kind == BENCH_PINGPONG ? run->nr : 2 * run->nr);
 	counts_read(run, &before);
 	MARK(MARK_BEGIN);
 	err = phase_begin(run, nr);
@@ -363,7 +328,8 @@ int bench_run(const struct bench_opts *opts, struct bench_result *result)
 	if (!run.transport)
 		return -ENOENT;
 	/* The thread of a pull transport receives and posts in any case */
-	if (opts->thread && (run.transport->recv || !bench_is_pingpong(&run)))
+	if (opts->thread &&
+	    (run.transport->recv || opts->kind != BENCH_PINGPONG))
 		err = -EINVAL;
 	else
 		err = run_nets(&run);

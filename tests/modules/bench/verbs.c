@@ -34,6 +34,16 @@
 #define SEND_OVERHEAD	24
 #define TAGGED_OVERHEAD	20	/* of an RDMA Write or Read Response */
 
+/**
+ * struct verbs_transport - a transport
+ * @bench: for mpa_bench
+ * @mode: how it uses verbs
+ */
+struct verbs_transport {
+	struct bench_transport	bench;
+	struct verbs_mode	mode;
+};
+
 static u32 room(const struct verbs_conn *conn)
 {
 	const struct verbs_conn *peer = conn->end->peer->priv;
@@ -51,13 +61,13 @@ static u64 remote(struct verbs_conn *conn, const void *at)
 {
 	struct ib_device *dev = conn->id->device;
 
-	return ib_dma_map_single(dev, (void *)at, bench_size(conn->end->run),
+	return ib_dma_map_single(dev, (void *)at, conn->end->run->opts.size,
 				 DMA_BIDIRECTIONAL);
 }
 
 static u8 *ring_at(const struct verbs_conn *conn, u64 nr)
 {
-	return conn->end->ring + nr % conn->nr_rx * bench_size(conn->end->run);
+	return conn->end->ring + nr % conn->nr_rx * conn->end->run->opts.size;
 }
 
 /* Name the memory of message @nr, which is posted at @conn. */
@@ -142,8 +152,8 @@ static int connect_ends(struct bench_end *tx, struct bench_end *rx)
 {
 	int err = verbs_connect(tx->priv, rx->priv);
 
-	err = err ?: verbs_sock_find(tx->priv, bench_tx_net(tx->run));
-	return err ?: verbs_sock_find(rx->priv, bench_rx_net(rx->run));
+	err = err ?: verbs_sock_find(tx->priv, tx->run->tx_net);
+	return err ?: verbs_sock_find(rx->priv, rx->run->rx_net);
 }
 
 static int open_once(struct bench_end *tx, struct bench_end *rx,
@@ -169,54 +179,17 @@ free:
 }
 
 /* RDMA CM takes ports without asking TCP whether they are free. */
-static int open_ends(struct bench_end *tx, struct bench_end *rx,
-		     const struct verbs_mode *mode)
+static int verbs_open(struct bench_end *tx, struct bench_end *rx)
 {
+	const struct verbs_mode *mode;
 	int err, i = 0;
 
+	mode = &container_of(tx->run->transport, struct verbs_transport,
+			     bench)->mode;
 	do
 		err = open_once(tx, rx, mode);
 	while (err == -EADDRINUSE && ++i < TRIES);
 	return err;
-}
-
-static int verbs_open(struct bench_end *tx, struct bench_end *rx)
-{
-	static const struct verbs_mode mode = { VERBS_SEND, VERBS_LIST };
-
-	return open_ends(tx, rx, &mode);
-}
-
-static int verbs_open_one(struct bench_end *tx, struct bench_end *rx)
-{
-	static const struct verbs_mode mode = { VERBS_SEND, 1, .queued = true };
-
-	return open_ends(tx, rx, &mode);
-}
-
-static int verbs_open_pages(struct bench_end *tx, struct bench_end *rx)
-{
-	static const struct verbs_mode mode = {
-		VERBS_SEND, VERBS_LIST, .pages = true
-	};
-
-	return open_ends(tx, rx, &mode);
-}
-
-static int verbs_open_write(struct bench_end *tx, struct bench_end *rx)
-{
-	static const struct verbs_mode mode = { VERBS_WRITE, VERBS_LIST };
-
-	return open_ends(tx, rx, &mode);
-}
-
-static int verbs_open_read(struct bench_end *tx, struct bench_end *rx)
-{
-	static const struct verbs_mode mode = {
-		VERBS_READ, VERBS_DEPTH / VERBS_LISTS
-	};
-
-	return open_ends(tx, rx, &mode);
 }
 
 static int verbs_sink(struct bench_end *rx)
@@ -232,7 +205,7 @@ static u64 verbs_fpdus(struct bench_end *tx)
 {
 	struct verbs_conn *conn = tx->priv;
 	u32 octets = tcp_sk(tx->sock->sk)->write_seq - conn->start;
-	u32 size = ALIGN(bench_size(tx->run), 4);
+	u32 size = ALIGN(tx->run->opts.size, 4);
 
 	switch (conn->mode->op) {
 	case VERBS_SEND:
@@ -246,29 +219,34 @@ static u64 verbs_fpdus(struct bench_end *tx)
 	}
 }
 
-#define VERBS_TRANSPORT(_name, _open)					\
+#define VERBS_TRANSPORT(_name, ...)					\
 {									\
-	.name	= _name,						\
-	.owner	= THIS_MODULE,						\
-	.open	= _open,						\
-	.post	= verbs_post,						\
-	.sink	= verbs_sink,						\
-	.shut	= verbs_shut,						\
-	.close	= verbs_close,						\
-	.fpdus	= verbs_fpdus,						\
+	.bench	= {							\
+		.name	= _name,					\
+		.owner	= THIS_MODULE,					\
+		.open	= verbs_open,					\
+		.post	= verbs_post,					\
+		.sink	= verbs_sink,					\
+		.shut	= verbs_shut,					\
+		.close	= verbs_close,					\
+		.fpdus	= verbs_fpdus,					\
+	},								\
+	.mode	= { __VA_ARGS__ },					\
 }
 
-static struct bench_transport transports[] = {
-	VERBS_TRANSPORT("siw-crc", verbs_open),
-	VERBS_TRANSPORT("siw-one", verbs_open_one),
-	VERBS_TRANSPORT("siw-gso", verbs_open),
-	VERBS_TRANSPORT("siw-gso-pages", verbs_open_pages),
-	VERBS_TRANSPORT("siw-write", verbs_open_write),
-	VERBS_TRANSPORT("siw-read", verbs_open_read),
-	VERBS_TRANSPORT("rnic", verbs_open),
-	VERBS_TRANSPORT("rnic-one", verbs_open_one),
-	VERBS_TRANSPORT("rnic-write", verbs_open_write),
-	VERBS_TRANSPORT("rnic-read", verbs_open_read),
+#define READS	(VERBS_DEPTH / VERBS_LISTS)
+
+static struct verbs_transport transports[] = {
+	VERBS_TRANSPORT("siw-crc", VERBS_SEND, VERBS_LIST),
+	VERBS_TRANSPORT("siw-one", VERBS_SEND, 1, .queued = true),
+	VERBS_TRANSPORT("siw-gso", VERBS_SEND, VERBS_LIST),
+	VERBS_TRANSPORT("siw-gso-pages", VERBS_SEND, VERBS_LIST, .pages = true),
+	VERBS_TRANSPORT("siw-write", VERBS_WRITE, VERBS_LIST),
+	VERBS_TRANSPORT("siw-read", VERBS_READ, READS),
+	VERBS_TRANSPORT("rnic", VERBS_SEND, VERBS_LIST),
+	VERBS_TRANSPORT("rnic-one", VERBS_SEND, 1, .queued = true),
+	VERBS_TRANSPORT("rnic-write", VERBS_WRITE, VERBS_LIST),
+	VERBS_TRANSPORT("rnic-read", VERBS_READ, READS),
 };
 
 static int __init verbs_init(void)
@@ -276,7 +254,7 @@ static int __init verbs_init(void)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(transports); i++)
-		bench_transport_register(&transports[i]);
+		bench_transport_register(&transports[i].bench);
 	return 0;
 }
 
@@ -285,7 +263,7 @@ static void __exit verbs_exit(void)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(transports); i++)
-		bench_transport_unregister(&transports[i]);
+		bench_transport_unregister(&transports[i].bench);
 }
 
 module_init(verbs_init);

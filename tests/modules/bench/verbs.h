@@ -8,7 +8,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "bench.h"
+#include "bench_int.h"
 
 struct sock;
 

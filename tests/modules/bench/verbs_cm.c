@@ -123,16 +123,16 @@ static int connect_in(struct net *net, struct rdma_cm_id *id)
 static struct rdma_cm_id *listener(struct verbs_conn *conn)
 {
 	struct bench_run *run = conn->end->run;
-	struct sockaddr_storage addr = *bench_addr(run);
+	struct sockaddr_storage addr = run->opts.addr;
 	struct rdma_cm_id *id;
 	int err;
 
-	id = rdma_create_id(bench_rx_net(run), listen_event, conn, RDMA_PS_TCP,
+	id = rdma_create_id(run->rx_net, listen_event, conn, RDMA_PS_TCP,
 			    IB_QPT_RC);
 	if (IS_ERR(id))
 		return id;
 	err = rdma_bind_addr(id, (struct sockaddr *)&addr);
-	err = err ?: listen_in(bench_rx_net(run), id);
+	err = err ?: listen_in(run->rx_net, id);
 	if (!err)
 		return id;
 	rdma_destroy_id(id);
@@ -151,7 +151,7 @@ static int resolve(struct verbs_conn *conn, const struct sockaddr *addr)
 
 static int connect_to(struct verbs_conn *conn, const struct sockaddr *addr)
 {
-	struct net *net = bench_tx_net(conn->end->run);
+	struct net *net = conn->end->run->tx_net;
 	struct rdma_cm_id *id;
 	int err;
 

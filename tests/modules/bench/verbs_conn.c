@@ -113,7 +113,7 @@ struct verbs_conn *verbs_conn_alloc(struct bench_end *end,
 	conn->end = end;
 	conn->mode = mode;
 	conn->nr_tx = VERBS_LISTS * mode->list;
-	conn->nr_rx = bench_ring_size(end->run) / bench_size(end->run);
+	conn->nr_rx = end->run->ring_size / end->run->opts.size;
 	conn->tx = kvcalloc(conn->nr_tx, sizeof(*conn->tx), GFP_KERNEL);
 	conn->rx = kvcalloc(conn->nr_rx, sizeof(*conn->rx), GFP_KERNEL);
 	init_completion(&conn->step);
@@ -126,7 +126,7 @@ struct verbs_conn *verbs_conn_alloc(struct bench_end *end,
 static void init_slot(struct verbs_conn *conn, struct verbs_slot *slot)
 {
 	slot->conn = conn;
-	slot->sge.length = bench_size(conn->end->run);
+	slot->sge.length = conn->end->run->opts.size;
 	/* What an RDMA Read fetches goes to memory that has an STag. */
 	slot->sge.lkey = conn->mode->op == VERBS_READ ?
 			 conn->pd->unsafe_global_rkey :
@@ -183,7 +183,7 @@ static int post_first(struct verbs_conn *conn, struct verbs_slot *slot,
 /* Post each part of the ring. */
 static int init_rx(struct verbs_conn *conn)
 {
-	u32 size = bench_size(conn->end->run);
+	u32 size = conn->end->run->opts.size;
 	int err = 0;
 	u32 i;
 
