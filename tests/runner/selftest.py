@@ -16,6 +16,29 @@ import yaml
 
 sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+TOP = os.path.dirname(TESTS)
+PLAIN = {"PATH": os.environ["PATH"]}    # without variables from the caller
+
+
+def text_of(*path):
+    with open(os.path.join(TOP, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def write(top, name, text):
+    """A file there, or a program."""
+    path = os.path.join(top, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+    os.chmod(path, 0o755)
+
+
+def ran(*command, **how):
+    """The status of a program, and what it said"""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False, **how)
+    return done.returncode, done.stdout
 
 
 def load(name):
@@ -28,25 +51,17 @@ def load(name):
 
 def readme_cases():
     """The README shows code that the build compiles."""
-    with open(os.path.join(TESTS, os.pardir, "README.md"),
-              encoding="utf-8") as readme:
-        shown = re.search(r"^```c\n(.*?)\n```$", readme.read(), re.S | re.M)
-    with open(os.path.join(TESTS, os.pardir, "samples", "mpa_hello.c"),
-              encoding="utf-8") as sample:
-        code = re.search(r"/\* README: begin \*/\n(.*?)\n+/\* README: end",
-                         sample.read(), re.S)
+    shown = re.search(r"^```c\n(.*?)\n```$", text_of("README.md"), re.S | re.M)
+    code = re.search(r"/\* README: begin \*/\n(.*?)\n+/\* README: end",
+                     text_of("samples/mpa_hello.c"), re.S)
     yield ("readme.sample", shown and code and shown[1] == code[1],
            "README.md and samples/mpa_hello.c differ")
 
 
 def counter_cases():
     """The documentation lists all counters, and no others."""
-    with open(os.path.join(TESTS, os.pardir, "mpa_net.c"),
-              encoding="utf-8") as source:
-        made = re.findall(r'"(Mpa\w+)"', source.read())
-    with open(os.path.join(TESTS, os.pardir, "Documentation", "networking",
-                           "mpa.rst"), encoding="utf-8") as text:
-        named = re.findall(r"^(Mpa\w+) ", text.read(), re.M)
+    made = re.findall(r'"(Mpa\w+)"', text_of("mpa_net.c"))
+    named = re.findall(r"^(Mpa\w+) ", text_of("Documentation/networking/mpa.rst"), re.M)
     yield ("docs.counters", made and made == named,
            "mpa_net.c and mpa.rst differ in %s" % (set(made) ^ set(named)))
 
@@ -68,7 +83,7 @@ def setting_cases():
     named = {"conf/sysctl.conf": r"^#net\.mpa\.(\w+) =.*$",
              "Documentation/networking/mpa*.rst": r"^``net\.mpa\.(\w+)`` \("}
     for name, pattern in named.items():
-        files = glob.glob(os.path.join(TESTS, os.pardir, name))
+        files = glob.glob(os.path.join(TOP, name))
         said = re.findall(pattern, "".join(map(text_of, files)), re.M)
         yield ("docs.settings " + name, len(made) > 5 and sorted(said) == sorted(made),
                "%s differs in %s" % (name, set(said) ^ made))
@@ -80,9 +95,8 @@ def setting_cases():
 
 def copyright_cases():
     """debian/copyright names the files whose licence has an exception."""
-    top = os.path.join(TESTS, os.pardir)
     have = {name for pattern in ("*.[ch]", "*/**/*.h", "Documentation/**/*.yaml")
-            for name in glob.glob(pattern, root_dir=top, recursive=True)
+            for name in glob.glob(pattern, root_dir=TOP, recursive=True)
             if not name.startswith("build/") and
             re.match(r".*SPDX.* WITH ", text_of(name))}
     named = {name for text in text_of("debian/copyright").split("\n\n")
@@ -95,8 +109,7 @@ def copyright_cases():
 
 def api_cases():
     """The reference has the kernel-doc of each file that exports functions."""
-    sources = glob.glob(os.path.join(TESTS, os.pardir, "mpa_*.c"))
-    exports = {name for name in map(os.path.basename, sources)
+    exports = {name for name in glob.glob("mpa_*.c", root_dir=TOP)
                if "EXPORT_SYMBOL_GPL(" in text_of(name)}
     named = set(re.findall(r"^\.\. kernel-doc:: (mpa_\w+\.c)\n   :export:$",
                            text_of("Documentation/networking/mpa-api.rst"), re.M))
@@ -133,16 +146,10 @@ def version_cases():
     """All that name the version agree; the newest stands first."""
     found = {}
     for name, pattern in VERSIONS.items():
-        with open(os.path.join(TESTS, os.pardir, name), encoding="utf-8") as file:
-            named = re.search(pattern, file.read(), re.M)
+        named = re.search(pattern, text_of(name), re.M)
         found[name] = named and named[1]
     yield ("docs.version", len(set(found.values())) == 1 and all(found.values()),
            "the versions differ: %s" % found)
-
-
-def text_of(*path):
-    with open(os.path.join(TESTS, os.pardir, *path), encoding="utf-8") as file:
-        return file.read()
 
 
 def kernel_cases():
@@ -177,40 +184,34 @@ INSTALLS = [
 
 def install_cases():
     """make install and uninstall stay below the directory that they are given."""
-    top = os.path.realpath(os.path.join(TESTS, os.pardir))
     with tempfile.TemporaryDirectory() as kernel:
-        os.makedirs(os.path.join(kernel, "include/config"))
         write(kernel, "include/config/kernel.release", "6.12.1\n")
         write(kernel, "Makefile", "modules_install:\n"
               "\techo to $(INSTALL_MOD_PATH)/lib/modules/6.12.1\n")
         for name, options, modules, documents in INSTALLS:
-            done = subprocess.run(
-                ["make", "-C", top, "-n", "install", "uninstall", "KDIR=" + kernel,
-                 *options.split()], stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True, check=False)
-            found = [set(re.findall(r"(?<![\w*])(/?[\w/.-]*?)/%s" % under, done.stdout))
+            status, said = ran("make", "-C", TOP, "-n", "install", "uninstall",
+                               "KDIR=" + kernel, *options.split())
+            found = [set(re.findall(r"(?<![\w*])(/?[\w/.-]*?)/%s" % under, said))
                      for under in ("lib/modules/6", "usr/share/doc/mpa")]
-            wanted = [{path.replace("TOP", top)} for path in (modules, documents)]
-            yield ("install." + name, not done.returncode and found == wanted,
-                   "to %s: %s" % (found, done.stdout))
-        yield from tools_install_cases(top, kernel)
+            wanted = [{path.replace("TOP", TOP)} for path in (modules, documents)]
+            yield ("install." + name, not status and found == wanted,
+                   "to %s: %s" % (found, said))
+        yield from tools_install_cases(kernel)
 
 
-def tools_install_cases(top, kernel):
+def tools_install_cases(kernel):
     """A relative DESTDIR is one of this directory; a blank in a path is refused."""
     for goal in "tools_install", "tools_uninstall":
-        done = subprocess.run(["make", "-C", top, "-n", goal, "DESTDIR=a"], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        yield ("install.%s-destdir" % goal, not done.returncode and " %s/a/usr/local/sbin/mpa"
-               % top in done.stdout, done.stdout)
+        status, said = ran("make", "-C", TOP, "-n", goal, "DESTDIR=a")
+        yield ("install.%s-destdir" % goal, not status and
+               " %s/a/usr/local/sbin/mpa" % TOP in said, said)
         for path in "DESTDIR=a b", "INSTALL_MOD_PATH=/a b", "PREFIX=/usr ":
             for which in goal, goal.removeprefix("tools_"):
-                done = subprocess.run(["make", "-C", top, "-n", which, path,
-                                       "KDIR=" + kernel], stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True, check=False)
-                yield ("install.%s '%s'" % (which, path), done.returncode == 2 and
-                       "%s may have no blank" % path.split("=", maxsplit=1)[0] in done.stdout
-                       and "rm" not in done.stdout.split(), done.stdout)
+                status, said = ran("make", "-C", TOP, "-n", which, path,
+                                   "KDIR=" + kernel)
+                yield ("install.%s '%s'" % (which, path), status == 2 and
+                       "%s may have no blank" % path.split("=", maxsplit=1)[0] in said
+                       and "rm" not in said.split(), said)
 
 
 # What modinfo says of mpa.ko, what make install says to that
@@ -225,21 +226,18 @@ def built_for_cases():
     """make install refuses modules that were built for another kernel."""
     for name, vermagic, words in BUILT_FOR:
         with tempfile.TemporaryDirectory() as top:
-            shutil.copy(os.path.join(TESTS, os.pardir, "Makefile"), top)
-            os.makedirs(os.path.join(top, "kernel/include/config"))
+            shutil.copy(os.path.join(TOP, "Makefile"), top)
             for path, text in (("kernel/include/config/kernel.release", "6.12.1\n"),
                                ("kernel/Makefile", "modules_install:; @echo installed\n"),
                                ("modules.order", "mpa.o\n"), ("mpa.ko", ""),
                                ("modinfo", "#!/bin/sh\necho '%s'\n" % vermagic)):
                 write(top, path, text)
-            done = subprocess.run(
-                ["make", "-s", "-C", top, "modules_install", "KDIR=%s/kernel" % top,
-                 "DESTDIR=%s/root" % top], stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True, check=False, env=dict(
-                    os.environ, PATH="%s:%s" % (top, os.environ["PATH"])))
-        yield ("install.built-for-" + name, (words == "installed") == (
-            not done.returncode) and bool(re.search("^" + re.escape(words), done.stdout,
-                                                    re.M)), done.stdout)
+            status, said = ran(
+                "make", "-s", "-C", top, "modules_install", "KDIR=%s/kernel" % top,
+                "DESTDIR=%s/root" % top,
+                env=dict(os.environ, PATH="%s:%s" % (top, os.environ["PATH"])))
+        yield ("install.built-for-" + name, (words == "installed") == (not status) and
+               bool(re.search("^" + re.escape(words), said, re.M)), said)
 
 
 # Programs that are there, their words for headers of the running kernel
@@ -265,18 +263,16 @@ def own_make(top, *args, path=""):
     write(top, "Makefile", text_of("Makefile").replace("/lib/modules", top +
                                                        "/lib/modules"))
     write(top, "uname", "#!/bin/sh\necho 9.9-run\n")
-    done = subprocess.run(
-        ["make", "-s", "-C", top, *(arg.replace("TOP", top) for arg in args)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    status, said = ran(
+        "make", "-s", "-C", top, *(arg.replace("TOP", top) for arg in args),
         env={"PATH": "%s:%s" % (top, path or os.environ["PATH"]), "LC_ALL": "C"})
-    return done.returncode, re.sub(r"^make(\[\d\])?: .*\n", "", done.stdout, flags=re.M)
+    return status, re.sub(r"^make(\[\d\])?: .*\n", "", said, flags=re.M)
 
 
 def headers_cases():
     """What make says where the headers are missing, or are those of another kernel."""
     for name, options, path, release, words in REFUSED:
         with tempfile.TemporaryDirectory() as top:
-            os.makedirs(os.path.join(top, path, "include/config"))
             write(top, path + "/include/config/kernel.release", release + "\n")
             write(top, path + "/Makefile", "modules:; @echo \"the kernel's make\"\n")
             status, said = own_make(top, *options)
@@ -312,7 +308,6 @@ def no_headers_cases():
         with tempfile.TemporaryDirectory() as top:
             path = "lib/modules/%s/updates/mpa.ko.xz" % wanted
             if "RELEASE" not in wanted:
-                os.makedirs(os.path.join(top, os.path.dirname(path)))
                 write(top, path, "")
             status, said = own_make(top, "uninstall", "PREFIX=TOP/usr", *options.split())
             good = said == wanted.replace("TOP", top) if "RELEASE" in wanted else \
@@ -321,7 +316,6 @@ def no_headers_cases():
     with tempfile.TemporaryDirectory() as top:
         kept = ["mpa_rx.c", "rnic/rnic.h", "kunit/mpa_ref.h", "README.md", ".gitignore"]
         for path in BUILT + kept:
-            os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
             write(top, path, "")
         status, said = own_make(top, "clean")
         left = {os.path.relpath(os.path.join(at, name), top) for at, _, names in
@@ -346,9 +340,7 @@ def consumer_cases():
         with tempfile.TemporaryDirectory() as top:
             for path in ["tree/Module.symvers"] + [
                     "dkms/%s/6.12.1/x86_64/Module.symvers" % v for v in versions]:
-                os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
                 write(top, path, "")
-            os.mkdir(os.path.join(top, "build"))
             write(top, "build/Makefile", "modules clean:; @echo SYMBOLS="
                   "$(KBUILD_EXTRA_SYMBOLS)\n")
             write(top, "Makefile", text_of("samples/consumer.mk").replace(
@@ -356,14 +348,11 @@ def consumer_cases():
                     "/lib/modules/$(KVER)", top))
             said = ""
             for goal in "modules", "clean":
-                done = subprocess.run(
-                    ["make", "-s", "-C", top, "KVER=6.12.1", goal,
-                     *options.replace("TOP", top).split()], stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT, text=True, check=False,
-                    env={"PATH": os.environ["PATH"]})
-                said += done.stdout
+                status, more = ran("make", "-s", "-C", top, "KVER=6.12.1", goal,
+                                   *options.replace("TOP", top).split(), env=PLAIN)
+                said += more
             yield ("consumer." + name, said.startswith(words.replace("TOP", top)) and
-                   not done.returncode and said.count("SYMBOLS=") ==
+                   not status and said.count("SYMBOLS=") ==
                    (2 if "SYMBOLS" in words else 1), said)
 
 
@@ -378,19 +367,16 @@ def copied_without_git(case, extra):
     with tempfile.TemporaryDirectory() as work:
         top, kept = os.path.join(work, "a"), ["mpa_rx.c", "tools/mpa/mpa.8", "kunit/mpa.h"]
         for path in BUILT + kept + [extra, "tools/mpa/mpa"]:
-            os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
             write(top, path, "")
         for path in ("tests/packages/copy-tree", ".gitignore"):
-            os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
-            shutil.copy(os.path.join(TESTS, os.pardir, path), os.path.join(top, path))
+            write(top, path, text_of(path))
             kept.append(path)
-        done = subprocess.run(
-            [os.path.join(top, "tests/packages/copy-tree"), os.path.join(work, "b")],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        status, said = ran(os.path.join(top, "tests/packages/copy-tree"),
+                           os.path.join(work, "b"))
         copied = {os.path.relpath(os.path.join(at, name), work + "/b") for at, _, names in
                   os.walk(work + "/b") for name in names}
-        yield ("packages.copy-tree" + case, not done.returncode and copied == set(kept),
-               "%s\n%s" % (copied ^ set(kept), done.stdout))
+        yield ("packages.copy-tree" + case, not status and copied == set(kept),
+               "%s\n%s" % (copied ^ set(kept), said))
 
 
 def both_cases():
@@ -409,7 +395,6 @@ def both_cases():
                                ("modules.order", ""), ("mpa.ko", ""),
                                ("modinfo", "#!/bin/sh\necho 6.12.1 SMP\n"),
                                ("lib/modules/6.12.1/" + there, "")):
-                os.makedirs(os.path.dirname(os.path.join(top, path)), exist_ok=True)
                 write(top, path, text)
             status, said = own_make(top, "modules_install", "KDIR=TOP/k", *options.split())
             yield ("install.beside-%s %s" % (name, there), said.startswith(words.replace("TOP", top)) and
@@ -418,29 +403,22 @@ def both_cases():
 
 def kunit_cases():
     """make builds, and so installs, unit tests only if it is asked to."""
-    top = os.path.realpath(os.path.join(TESTS, os.pardir))
     with tempfile.TemporaryDirectory() as kernel:
-        os.makedirs(os.path.join(kernel, "include/config"))
         write(kernel, "include/config/kernel.release", "6.12.1\n")
         write(kernel, "include/config/auto.conf", "CONFIG_KUNIT=y\n")
         for name, options, wanted in (("plain", [], 0), ("asked", ["KUNIT=1"], 2)):
-            done = subprocess.run(
-                ["make", "-C", top, "-n", "modules", "KDIR=" + kernel, *options],
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                env={"PATH": os.environ["PATH"]}, check=False)
-            yield ("options.kunit-" + name, "CONFIG_MPA=m" in done.stdout and
-                   done.stdout.count("KUNIT_TEST=m") == wanted, done.stdout)
+            _, said = ran("make", "-C", TOP, "-n", "modules", "KDIR=" + kernel,
+                          *options, env=PLAIN)
+            yield ("options.kunit-" + name, "CONFIG_MPA=m" in said and
+                   said.count("KUNIT_TEST=m") == wanted, said)
 
 
 def option_cases():
     """Without variables from the caller, make gives the tests no option."""
-    top = os.path.realpath(os.path.join(TESTS, os.pardir))
     for target in ("check", "harden", "bench", "interop", "ulps", "matrix", "patches"):
-        done = subprocess.run(["make", "-C", top, "-n", target],
-                              env={"PATH": os.environ["PATH"]}, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, check=False)
-        options = re.findall(r"^tests/\S+.*?( --\w+)", done.stdout, re.M)
-        yield "options." + target, not done.returncode and not options, done.stdout
+        status, said = ran("make", "-C", TOP, "-n", target, env=PLAIN)
+        options = re.findall(r"^tests/\S+.*?( --\w+)", said, re.M)
+        yield "options." + target, not status and not options, said
 
 
 # What mpa.rst's line for Prometheus is to make of a file
@@ -457,11 +435,8 @@ def prometheus_cases():
            "%" not in line, lines)
     with tempfile.TemporaryDirectory() as top:
         write(top, "mpa_stat", STAT)
-        done = subprocess.run(
-            ["sh", "-e", "-c", line.replace("/proc/net", top).replace(
-                "/var/lib/prometheus/node-exporter", top)], stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, check=False)
-        said = done.stdout
+        _, said = ran("sh", "-e", "-c", line.replace("/proc/net", top).replace(
+            "/var/lib/prometheus/node-exporter", top))
         if os.path.exists(os.path.join(top, "mpa.prom")):
             said += text_of(top, "mpa.prom")
         yield ("docs.prometheus", said == PROM and
@@ -472,8 +447,7 @@ def workflow_cases():
     """The files of .github are YAML, and call targets that the Makefile has."""
     targets = set(" ".join(re.findall(
         r"^([\w -]+):(?!=)", text_of("Makefile").replace("\\\n", " "), re.M)).split())
-    for path in sorted(glob.glob(os.path.join(TESTS, os.pardir, ".github/**/*.yml"),
-                                 recursive=True)):
+    for path in sorted(glob.glob(TOP + "/.github/**/*.yml", recursive=True)):
         name, called = "workflow." + os.path.basename(path), set()
         try:
             file = yaml.safe_load(text_of(path))
@@ -515,11 +489,8 @@ HEADERS = [
 
 def compat_cases():
     """Only mpa_compat.h asks what Kbuild.compat has found."""
-    top = os.path.join(TESTS, os.pardir)
-    asked = {os.path.relpath(path, top) for path in glob.glob(top + "/**/*.[ch]",
-                                                              recursive=True)
-             if not os.path.relpath(path, top).startswith("build/")
-             and "MPA_HAVE_" in text_of(path)}
+    asked = {path for path in glob.glob("**/*.[ch]", root_dir=TOP, recursive=True)
+             if not path.startswith("build/") and "MPA_HAVE_" in text_of(path)}
     yield ("compat.one-header", asked == {"mpa_compat.h"}, "in %s" % asked)
     versions = re.findall(r"^#.*LINUX_VERSION_CODE.*", text_of("mpa_compat.h"), re.M)
     yield ("compat.no-version", versions ==
@@ -528,13 +499,11 @@ def compat_cases():
     for name, headers, wanted in HEADERS:
         with tempfile.TemporaryDirectory() as kernel:
             for path, text in dict({"net/sock.h": ""}, **headers).items():
-                path = os.path.join("include", path)
-                os.makedirs(os.path.join(kernel, os.path.dirname(path)), exist_ok=True)
-                write(kernel, path, text)
+                write(kernel, "include/" + path, text)
             done = subprocess.run(
                 ["make", "-s", "-f", "-", "srctree=" + kernel], text=True, check=False,
                 input="comma := ,\ninclude %s/Kbuild.compat\nall:; @echo $(ccflags-y)\n" %
-                os.path.realpath(top), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                TOP, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             series = {name for name, found in patches.features(kernel).items() if found}
         found = set(re.findall(r"-DMPA_HAVE_(\w+)", done.stdout))
         yield ("compat.finds-" + name, found == series == wanted,
@@ -545,16 +514,9 @@ def mutant_cases():
     """The breakages fit the sources as they are."""
     mutants = load("mutants/mutants.py")
     for mutant in mutants.load(mutants.LIST).values():
-        times = mutant.fits(os.path.join(TESTS, os.pardir))
+        times = mutant.fits(TOP)
         yield ("mutants." + mutant.name, times == 1,
                "its text is in %s %d times" % (mutant.file, times))
-
-
-def write(top, name, text):
-    """A program there."""
-    with open(os.path.join(top, name), "w", encoding="ascii") as file:
-        file.write(text)
-    os.chmod(file.name, 0o755)
 
 
 def main():
