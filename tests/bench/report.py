@@ -24,11 +24,6 @@ import sys
 import textwrap
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, HERE)
-sys.dont_write_bytecode = True
-# pylint: disable=wrong-import-position
-from rst import table  # noqa: E402
-
 LOSS = 0.02             # tolerance of a row's cost over the base's
 LETTERS = {"tcp": "A", "mpa": "B", "mpa-crc": "C", "mpa-pages": "C1",
            "mpa-markers": "D",
@@ -381,7 +376,16 @@ def invalid(rows):
         if not least <= row["insn_per_octet"] <= most]
 
 
-# Tables
+# Tables, of reStructuredText
+
+def table(head, lines):
+    cells = [head] + [[str(cell) for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    rule = " ".join("=" * width for width in widths)
+    text = [" ".join(cell.ljust(width) for cell, width in zip(line, widths))
+            .rstrip() for line in cells]
+    return "\n".join([rule, text[0], rule, *text[1:], rule]) + "\n"
+
 
 def short(figure):
     """Four figures, or all in front of the point."""
