@@ -19,17 +19,11 @@ set +e			# lib.sh does not count on it, but calls fail()
 
 OUT=/root/captures
 
-# Emulation is late at times. TCP would then repeat segments, and the SACK block
-# for it would split others.
 connect() {
-	local space
-
 	network routed 1500
-	for space in a b; do
-		set_sysctl $space net.ipv4.tcp_early_retrans=0
-		set_sysctl $space net.ipv4.tcp_dsack=0
-		set_sysctl $space "net.mpa.crc=$1"
-	done
+	no_probes
+	set_sysctl a "net.mpa.crc=$1"
+	set_sysctl b "net.mpa.crc=$1"
 }
 
 # mpa_ping's report of a connection, in the words of decode.sh. It does not count

@@ -229,23 +229,12 @@ seg_complaint() {
 # Captures
 
 record() {
-	rm -f "$STATE/tcpdump"
 	SENT=$(counter $OURS MpaTxUlpdus) GOT=$(counter $OURS MpaRxUlpdus)
-	command ns b tcpdump -i vb -s 9100 -B 65536 \
-		--immediate-mode -U -c "$KEPT" -w "$OUT/$CASE.pcap" tcp \
-		2>"$STATE/tcpdump" &
-	RECORDER=$!
-	until_true 30 grep -q '^tcpdump: listening' "$STATE/tcpdump" ||
-		fail "tcpdump does not start"
+	capture_start b vb wire -s 9100 -B 65536 -U -c "$KEPT" -w "$OUT/$CASE.pcap"
 }
 
 record_stop() {
-	until_true 30 all_captured "$RECORDER" "$STATE/tcpdump" ||
-		fail "tcpdump is late: $(cat "$STATE/tcpdump")"
-	kill "$RECORDER" 2>/dev/null
-	wait "$RECORDER"
-	grep -q '^0 packets dropped by kernel' "$STATE/tcpdump" ||
-		fail "tcpdump lost packets: $(cat "$STATE/tcpdump")"
+	capture_stop wire
 	cut_capture
 }
 
@@ -272,7 +261,7 @@ cut_capture() {
 	local pcap=$OUT/$CASE.pcap
 
 	CUT=
-	grep -q "^$KEPT packets captured" "$STATE/tcpdump" || return 0
+	grep -q "^$KEPT packets captured" "$STATE/wire.err" || return 0
 	CUT=1
 	tcpdump -r "$pcap" -c "$(last_turn "$pcap")" -w "$pcap.cut" \
 		2>/dev/null || fail "the capture is not cut"

@@ -327,7 +327,7 @@ capture_stop() {
 	pid=$(<"$STATE/$1.pid")
 	until_true 30 all_captured "$pid" "$STATE/$1.err" ||
 		fail "tcpdump is late: $(cat "$STATE/$1.err")"
-	kill "$pid"
+	kill "$pid" 2>/dev/null
 	wait "$pid"
 	grep -q '^0 packets dropped by kernel' "$STATE/$1.err" ||
 		fail "tcpdump lost packets: $(cat "$STATE/$1.err")"
