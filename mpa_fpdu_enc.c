@@ -605,7 +605,7 @@ u32 mpa_iter_entries(const struct iov_iter *iter, u32 len)
  *	has as many as are asked for.
  * @len: octets to take from @data for each, so many that none has a pad
  * @nr: number of FPDUs
- * @max: entries that @enc may have in use afterwards, at most @enc->max
+ * @max: entries that @enc may have in use afterwards, if there are so many
  *
  * As mpa_fpdu_encode() for each FPDU.
  *
@@ -622,6 +622,7 @@ u32 mpa_fpdu_pages_run(struct mpa_enc *enc, struct mpa_cut *cut,
 	__le32 field;
 
 	layout_window(&l);
+	max = min_t(u32, max, enc->max);
 	/* Each header is copied as if it were the longest. */
 	nr = min_t(size_t, nr, (l.end - l.p) / (MPA_CUT_HEAD + MPA_CRC_SIZE));
 	for (n = 0; n < nr; n++) {
@@ -634,7 +635,10 @@ u32 mpa_fpdu_pages_run(struct mpa_enc *enc, struct mpa_cut *cut,
 		l.crc = MPA_CRC_INIT;
 		layout_sum(&l, l.p, head);
 		l.p += head;
-		/* The CRC field before it, too: one entry for both */
+		/*
+		 * The CRC field before it, too: one entry for both. This and
+		 * what follows cannot fail, as there are entries left.
+		 */
 		layout_commit(&l);
 		for (left = len; left; left -= layout_entry(&l, data, left))
 			;

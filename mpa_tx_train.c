@@ -780,8 +780,7 @@ static u32 mpa_cut_pages(struct mpa_train *train, struct mpa_tx *tx, u32 nr)
 	if (!train->exact || train->enc.markers || len >= tx->len)
 		return 0;
 	return mpa_fpdu_pages_run(&train->enc, &train->cut, &tx->data, len,
-				  min(nr, (tx->len - 1) / len),
-				  min_t(u32, most, train->enc.max));
+				  min(nr, (tx->len - 1) / len), most);
 }
 
 /*

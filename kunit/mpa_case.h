@@ -15,7 +15,6 @@
 #define ASSERT_GE(t, ...)	KUNIT_ASSERT_GE((t)->test, __VA_ARGS__)
 #define ASSERT_GT(t, ...)	KUNIT_ASSERT_GT((t)->test, __VA_ARGS__)
 #define ASSERT_LE(t, ...)	KUNIT_ASSERT_LE((t)->test, __VA_ARGS__)
-#define ASSERT_LE_MSG(t, ...)	KUNIT_ASSERT_LE_MSG((t)->test, __VA_ARGS__)
 #define ASSERT_LT(t, ...)	KUNIT_ASSERT_LT((t)->test, __VA_ARGS__)
 #define ASSERT_MEMEQ(t, ...)	KUNIT_ASSERT_MEMEQ((t)->test, __VA_ARGS__)
 #define ASSERT_NE(t, ...)	KUNIT_ASSERT_NE((t)->test, __VA_ARGS__)

@@ -887,7 +887,7 @@ static void tx_run_at(struct tx_test *t, const struct tx_run *r, u64 pos,
 		.hdr_len = r->hdr_len,
 	};
 	struct iov_iter data;
-	u32 n, len, want, copied;
+	u32 n, len, want, in_place;
 
 	tx_begin(t, pos, r->markers, r->crc);
 	ASSERT_EQ(t, 0, tx_send(t, r->way == TAKE ? COPY : r->way, 100, 0));
@@ -907,8 +907,8 @@ static void tx_run_at(struct tx_test *t, const struct tx_run *r, u64 pos,
 	EXPECT_EQ(t, TX_RUN_DATA - want, iov_iter_count(&data));
 	EXPECT_EQ(t, U32_MAX - 5000ULL + want, cut.count);
 	EXPECT_EQ(t, pos + t->size, t->enc.pos);
-	copied = r->way == GATHER ? 0 : r->way == TAKE ? 100 : 100 + want;
-	tx_expect_first(t, r->way, t->size, 100 + want - copied, r->desc);
+	in_place = r->way == GATHER ? 100 + want : r->way == TAKE ? want : 0;
+	tx_expect_first(t, r->way, t->size, in_place, r->desc);
 }
 
 static void tx_cut_run(struct kunit *test)
@@ -966,8 +966,9 @@ static void tx_run_ends(struct kunit *test)
 }
 
 /*
- * A run in pages ends where another FPDU might need one entry too many, where
- * there is no memory for its header, and before a page of the slab.
+ * A run in pages ends where another FPDU might need one entry too many, of
+ * those allowed or those there are, where there is no memory for its header,
+ * and before a page of the slab.
  */
 static void tx_run_pages_ends(struct kunit *test)
 {
@@ -999,6 +1000,12 @@ static void tx_run_pages_ends(struct kunit *test)
 	t->enc.frag.offset = 0;
 	EXPECT_EQ(t, 1, mpa_fpdu_pages_run(&t->enc, &cut, &data, 1000, 9, 99));
 	EXPECT_EQ(t, 4000, cut.count);
+
+	/* There is no entry for the CRC. */
+	tx_begin(t, 0, false, true);
+	tx_run_data(t, &r, &data);
+	t->enc.max = 2;
+	EXPECT_EQ(t, 0, mpa_fpdu_pages_run(&t->enc, &cut, &data, 1000, 1, 99));
 }
 
 struct tx_mulpdu {
