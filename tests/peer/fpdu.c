@@ -22,6 +22,7 @@ static size_t pad_of(size_t len)
 	return -(2 + len) & 3;
 }
 
+/* Its user has written the octets of the ULPDU, or will. */
 void fpdu_init(struct fpdu *f)
 {
 	memset(&f->len, 0, sizeof(*f) - offsetof(struct fpdu, len));
