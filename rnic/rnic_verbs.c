@@ -3,7 +3,7 @@
  * Protection domains and QPs: what the RDMA core calls.
  *
  * A QP has references of its owner, of iw_cm, of its endpoint, and of its work
- * items @timeout and @rest while they are queued. destroy_qp refuses further
+ * items @timeout and @flush while they are queued. destroy_qp refuses further
  * binding and further references of iw_cm. It has the connection leave
  * (rnic_qp_leave()), or aborts it if that is not in full operation yet. Then it
  * drops its own reference and waits for the others. The peer cannot delay that:

@@ -483,7 +483,7 @@ static void cm_end(struct cm *cm)
 	if (count(cm, 'C'))
 		KUNIT_EXPECT_TRUE_MSG(test, cm->said[strlen(cm->said) - 1] ==
 				      'C', "%s gives %s", cm->did, cm->said);
-	flush_workqueue(rnic_wq);
+	rk_settle(rk);
 	KUNIT_EXPECT_EQ_MSG(test, 0, cm->refs, "%s", cm->did);
 	KUNIT_EXPECT_EQ_MSG(test, 0, rk->conn.handles, "%s", cm->did);
 	KUNIT_EXPECT_NULL_MSG(test, rk->qp->ep, "%s", cm->did);

@@ -249,6 +249,17 @@ int rk_init(struct kunit *test)
 	return 0;
 }
 
+/*
+ * Wait for the device's work items. That which flushes may queue itself again,
+ * or a handler that it calls does: flush_workqueue() does not wait for that.
+ */
+void rk_settle(struct rnic_kunit *rk)
+{
+	do {
+		flush_workqueue(rnic_wq);
+	} while (work_busy(&rk->qp->flush));
+}
+
 void rk_exit(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
@@ -263,7 +274,7 @@ void rk_exit(struct kunit *test)
 		rk_mr_free(rk, rk->mr);
 	if (rk->qp) {
 		rnic_qp_unbind(rk->qp);
-		flush_workqueue(rnic_wq);
+		rk_settle(rk);
 		KUNIT_EXPECT_EQ(test, 1, refcount_read(&rk->qp->refs));
 		if (refcount_read(&rk->qp->refs) == 1)
 			rnic_destroy_qp(&rk->qp->ib, NULL);

@@ -73,6 +73,7 @@ struct rk_race {
 extern struct rk_race rk_race;
 
 int rk_init(struct kunit *test);
+void rk_settle(struct rnic_kunit *rk);
 void rk_exit(struct kunit *test);
 void rk_qp(struct rnic_kunit *rk, u32 wr);
 void rk_srq(struct rnic_kunit *rk, u32 wr);

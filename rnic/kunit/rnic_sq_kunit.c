@@ -234,7 +234,7 @@ static void step(struct rnic_kunit *rk, char c)
 		KUNIT_EXPECT_EQ(test, 0, post(rk, c));
 	}
 	/* It flushes requests that are posted after the end. */
-	flush_workqueue(rnic_wq);
+	rk_settle(rk);
 }
 
 struct row {
@@ -699,7 +699,7 @@ static void rest_test(struct kunit *test)
 	rk->on_notify = fill_again;
 	rnic_req_notify_cq(&rk->cq.ib, IB_CQ_NEXT_COMP);
 	to_error(rk);
-	flush_workqueue(rnic_wq);
+	rk_settle(rk);
 	/* Completions of user space have no pointer. */
 	for (i = 0; i < rk->cq.put; i++)
 		rk->cq.ring[i].base_qp = &rk->qp->ib;
