@@ -84,6 +84,7 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 {
 	u32 news = READ_ONCE(tcp_sk(conn->sk)->rcv_nxt) -
 		   READ_ONCE(conn->rx.need);
+	u32 flags = conn->conn_flags;
 	unsigned int memalloc;
 	bool done;
 
@@ -96,9 +97,12 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 		return false;
 	WRITE_ONCE(conn->atomic, true);
 	conn->again = false;
-	memalloc = mpa_memalloc_save(conn->conn_flags);
+	/* Nothing waits for reclaim here: it only gives the reserves. */
+	if (conn->sk->sk_allocation & __GFP_NOMEMALLOC)
+		flags &= ~MPA_F_MEMALLOC;
+	memalloc = mpa_memalloc_save(flags);
 	done = conn->rx.run_here(conn) && !conn->again;
-	mpa_memalloc_restore(conn->conn_flags, memalloc);
+	mpa_memalloc_restore(flags, memalloc);
 	return !mpa_conn_leave(conn) && done;
 }
 

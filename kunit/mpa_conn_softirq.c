@@ -142,18 +142,28 @@ static void softirq_hook_memalloc(struct mpa_consumer *c,
 		c->hook_err = conn_may_wait();
 }
 
-/* An allocation of recv() may use the memory reserves, also in softirq. */
+/*
+ * An allocation of recv() may use the memory reserves, also in softirq, but not
+ * if the socket may not (@arg).
+ */
 static void softirq_memalloc(struct conn_test *t)
 {
+	struct sock *sk;
+
 	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS | MPA_F_MEMALLOC,
 		  PEER_M | PEER_C);
+	sk = t->sock[0]->sk;
+	lock_sock(sk);
+	if (conn_arg(t))
+		sk->sk_allocation |= __GFP_NOMEMALLOC;
+	release_sock(sk);
 	mpa_allow_softirq(t->a.conn);
 	mpa_resume(t->a.conn);
 	conn_settle(&t->a);
 	t->a.hook = softirq_hook_memalloc;
 	conn_peer_send(t, 100);
 	softirq_expect(t, 1, 1);
-	EXPECT_EQ(t, t->a.hook_err, 0);
+	EXPECT_EQ(t, t->a.hook_err, conn_arg(t));
 	EXPECT_TRUE(t, conn_may_wait());
 }
 
@@ -208,6 +218,7 @@ static const struct conn_row softirq_rows[] = {
 	{ "recv() sends", softirq_sends },
 	{ "recv() detaches", softirq_leaves },
 	{ "MPA_F_MEMALLOC", softirq_memalloc },
+	{ "MPA_F_MEMALLOC, __GFP_NOMEMALLOC", softirq_memalloc, true },
 	{ "the consumer keeps octets", softirq_keep },
 	{ "both ends at once", softirq_sibling },
 };
