@@ -21,6 +21,7 @@
  * other way round.
  */
 #include <linux/errno.h>
+#include <linux/if_vlan.h>
 #include <linux/in.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
@@ -29,6 +30,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
+#include <rdma/ib_addr.h>
 
 #include "rnic.h"
 
@@ -393,6 +395,40 @@ static void v4mapped_to_ipv4(struct sockaddr_storage *ss)
 	*sin = ipv4;
 }
 
+static bool is_vlan_on(const struct net_device *vlan,
+		       const struct net_device *netdev)
+{
+	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == netdev;
+}
+
+/*
+ * True if @addr is one of our netdev, or of a VLAN on it, as the core has it.
+ * Linux hears any address of the host on any netdev. But the core gives a
+ * Request to the device whose netdev has the address, while its cm_id stays
+ * ours: a program that then answers after our device has gone would have the
+ * core use freed memory.
+ */
+static bool ep_owns(const struct rnic_ep *ep, struct net *net,
+		    const struct sockaddr_storage *addr)
+{
+	struct rdma_dev_addr found = { .net = net };
+	struct net_device *ours, *owner;
+	bool owns = false;
+
+	ours = ib_device_get_netdev(&ep->dev->ib, 1);
+	if (!ours)
+		return false;
+	if (!rdma_translate_ip((const struct sockaddr *)addr, &found)) {
+		rcu_read_lock();
+		owner = dev_get_by_index_rcu(net, found.bound_dev_if);
+		owns = owner && (owner == ours || is_vlan_on(owner, ours) ||
+				 is_vlan_on(ours, owner));
+		rcu_read_unlock();
+	}
+	dev_put(ours);
+	return owns;
+}
+
 static void ep_request(struct mpa_conn *conn, const struct mpa_startup *req)
 {
 	struct rnic_ep *ep = mpa_conn_ctx(conn);
@@ -405,17 +441,19 @@ static void ep_request(struct mpa_conn *conn, const struct mpa_startup *req)
 		.ird		= RNIC_MAX_DEPTH,
 		.ord		= RNIC_MAX_DEPTH,
 	};
+	struct net *net = sock_net(mpa_conn_socket(conn)->sk);
 	struct mpa_info info;
 
-	if (!child_note_request(l, ep)) {
-		ep_refuse(conn);
-		return;
-	}
 	mpa_get_info(conn, &info);
 	event.local_addr = info.local;
 	event.remote_addr = info.peer;
 	v4mapped_to_ipv4(&event.local_addr);
 	v4mapped_to_ipv4(&event.remote_addr);
+	if (!ep_owns(ep, net, &event.local_addr) ||
+	    !child_note_request(l, ep)) {
+		ep_refuse(conn);
+		return;
+	}
 	if (req->enhanced && req->enhanced->ird != MPA_DEPTH_ULP)
 		event.ird = min_t(u16, req->enhanced->ird, U8_MAX);
 	if (req->enhanced && req->enhanced->ord != MPA_DEPTH_ULP)

@@ -413,6 +413,12 @@ static void step(struct cm *cm, char c)
 		iw_step(cm, c);
 }
 
+/* The address that a peer has connected to */
+static struct sockaddr_in *cm_local(struct rnic_kunit *rk)
+{
+	return (struct sockaddr_in *)&rk->conn.info.local;
+}
+
 static void cm_begin(struct cm *cm, struct rnic_kunit *rk, bool listens)
 {
 	struct iw_cm_id id = {
@@ -428,6 +434,8 @@ static void cm_begin(struct cm *cm, struct rnic_kunit *rk, bool listens)
 	*cm = (struct cm) { .rk = rk, .id = id, .listen = id };
 	cm->rdma.route.addr.dev_addr.net = &init_net;
 	memset(&rk->conn, 0, sizeof(rk->conn));
+	cm_local(rk)->sin_family = AF_INET;
+	cm_local(rk)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	INIT_LIST_HEAD(&rk->conn.tx);
 	rk->dev->going = false;
 	rk->qp->state = IB_QPS_INIT;
@@ -749,6 +757,30 @@ static void elsewhere_test(struct kunit *test)
 	cm_end(&cm);
 }
 
+/*
+ * Whose the address is that a peer connects to: a Request for another netdev's
+ * is not for this device, and neither is one for an address that has gone.
+ */
+static void astray_test(struct kunit *test)
+{
+	static const u32 addrs[] = { INADDR_LOOPBACK, 0xc0000201 };
+	struct rnic_kunit *rk = test->priv;
+	struct cm cm;
+	int i;
+
+	rk_qp(rk, 4);
+	for (i = 0; i < ARRAY_SIZE(addrs); i++) {
+		cm_begin(&cm, rk, true);
+		cm_local(rk)->sin_addr.s_addr = htonl(addrs[i]);
+		step(&cm, 'l');
+		step(&cm, 'q');
+		KUNIT_EXPECT_FALSE(test, cm.stuck);
+		KUNIT_EXPECT_EQ(test, i, rk->conn.rejected);
+		KUNIT_EXPECT_EQ(test, !i, !!cm.id.provider_data);
+		cm_end(&cm);
+	}
+}
+
 static struct kunit_case cm_cases[] = {
 	KUNIT_CASE_PARAM(events_test, row_gen_params),
 	KUNIT_CASE(kernel_qp_test),
@@ -756,6 +788,7 @@ static struct kunit_case cm_cases[] = {
 	KUNIT_CASE_PARAM(reserves_test, reserves_gen_params),
 	KUNIT_CASE_PARAM(tos_test, tos_gen_params),
 	KUNIT_CASE(elsewhere_test),
+	KUNIT_CASE(astray_test),
 	{}
 };
 

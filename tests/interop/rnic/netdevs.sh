@@ -108,6 +108,25 @@ elsewhere() {
 	rm "$STATE/devices"
 }
 
+# A peer may send to an address of another netdev of the host. Its Request is rejected at
+# once: the core would give it to that netdev's device, with the cm_id of this one, which
+# may go before the program answers.
+astray() {
+	devices mpa mpa
+	spoil
+	add b other type dummy
+	ip -n b addr add 10.0.5.2/24 dev other && ip -n b link set other up
+	ip -n a route add 10.0.5.2 dev va
+	ns b rdma link add iwo type mpa netdev other || fail "no device on a dummy"
+	serves 7471 ucmatose -c 9
+	kill -STOP "$PROGRAM"
+	ns a mpa-peer -t 20 connect 10.0.5.2 7471 request expect-reply:r=1 end:fin,rest ||
+		fail "the peer: $?"
+	kill -KILL "$PROGRAM"
+	rdma link delete iwo
+	rm "$STATE/devices"
+}
+
 # listen_at ADDRESS N: so many devices
 listen_at() {
 	(($(rdma resource show cm_id | grep -c "state LISTEN .*src-addr $1:7471") == $2))
@@ -250,6 +269,7 @@ test_case netdev.vlan "a VLAN" over vlan b over
 test_case netdev.bond "a bond" over bond b over
 test_case netdev.loopback "three devices listen to 127.0.0.1, and to ::1" loopback
 test_case netdev.elsewhere "a listener on all addresses in another namespace" elsewhere
+test_case netdev.astray "a Request for an address of another netdev" astray
 test_case tools "rdma, ibv_devices and ibv_devinfo" tools
 test_case port_events "a port's events follow its netdev and carrier" port_events
 if [[ -n ${LONG-} ]]; then
