@@ -131,7 +131,12 @@ struct rnic_dev {
 	struct rnic_stats __percpu *stats;
 };
 
-struct rnic_ucontext { struct ib_ucontext ib; };
+/* @hurried: its process exits, and has lost its patience with a peer once */
+struct rnic_ucontext {
+	struct ib_ucontext	ib;
+	bool			hurried;
+};
+
 struct rnic_pd { struct ib_pd ib; };
 
 /**

@@ -18,7 +18,9 @@
 #include <linux/log2.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
 
@@ -425,17 +427,31 @@ static void mr_end_users(struct rnic_mr *mr)
  * connection. The region is not in the xarray any longer, so no user is new. A
  * QP that has just looked for another region may not see this one: it is asked
  * again.
+ *
+ * The core deregisters the regions of a process that exits, and all of a device
+ * that goes, one after the other. So these have patience once, or not at all:
+ * nobody could end a process that has thousands, each in use for a peer that
+ * keeps its window shut.
  */
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
+	struct rnic_ucontext *ctx =
+		rdma_udata_to_drv_context(udata, struct rnic_ucontext, ib);
+	bool exits = ctx && current->flags & PF_EXITING;
+	struct rnic_dev *dev = to_rnic(ib->device);
 	struct rnic_mr *mr = to_mr(ib);
+	long patience = DEREG_TIMEOUT;
 
-	xa_erase(&to_rnic(ib->device)->mrs, mr->stag >> 8);
+	xa_erase(&dev->mrs, mr->stag >> 8);
 	spin_lock_irq(&mr->lock);
 	mr_end(mr);
 	spin_unlock_irq(&mr->lock);
-	while (!wait_event_timeout(mr->idle, !atomic_read(&mr->users),
-				   DEREG_TIMEOUT)) {
+	if (READ_ONCE(dev->going) || (exits && ctx->hurried))
+		patience = 0;
+	for (; !wait_event_timeout(mr->idle, !atomic_read(&mr->users),
+				   patience); patience = DEREG_TIMEOUT) {
+		if (exits)
+			ctx->hurried = true;
 		WRITE_ONCE(mr->dying, true);
 		mr_end_users(mr);
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* STags and memory regions: checks, states, invalidation, copies */
+#include <rdma/uverbs_ioctl.h>
 #include "rnic_kunit.h"
 
 #define MR_LEN	(3 * PAGE_SIZE - 32)	/* of the region of these tests */
@@ -472,11 +473,97 @@ static void copy_test(struct kunit *test)
 		rk_mr_free(rk, mr);
 }
 
+/*
+ * Patience with a peer, of regions deregistered one after the other: w if
+ * dereg_mr() waits before it has connections end, - if not
+ */
+struct patience_row {
+	const char	*desc;
+	bool		user;
+	bool		exits;
+	bool		going;	/* the device */
+	const char	*want;
+};
+
+static const struct patience_row patience_rows[] = {
+	{ "the kernel's", .want = "ww" },
+	{ "an application's", true, .want = "ww" },
+	{ "of a process that exits", true, true, .want = "w--" },
+	{ "the device goes", .going = true, .want = "--" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(patience, patience_rows, desc);
+
+struct dereg {
+	struct work_struct		work;
+	struct rnic_kunit		*rk;
+	const struct patience_row	*row;
+	struct rnic_ucontext		ctx;
+};
+
+static void dereg_work(struct work_struct *work)
+{
+	struct dereg *dereg = container_of(work, struct dereg, work);
+	struct uverbs_attr_bundle attrs = { .context = &dereg->ctx.ib };
+	struct ib_mr *mr = &dereg->rk->mr->ib;
+
+	if (dereg->row->exits)
+		current->flags |= PF_EXITING;
+	rnic_dereg_mr(mr, dereg->row->user ? &attrs.driver_udata : NULL);
+	current->flags &= ~PF_EXITING;
+}
+
+/* True if dereg_mr() of a region with a user has waited */
+static bool dereg_waits(struct dereg *dereg)
+{
+	struct rnic_kunit *rk = dereg->rk;
+	unsigned long begun;
+	int i;
+
+	rk_mr(rk, PAGE_SIZE, 1, ALL);
+	atomic_inc(&rk->mr->users);
+	begun = jiffies;
+	INIT_WORK_ONSTACK(&dereg->work, dereg_work);
+	schedule_work(&dereg->work);
+	for (i = 0; i < 500 && !READ_ONCE(rk->mr->dying); i++)
+		msleep(20);
+	begun = jiffies - begun;
+	rnic_mr_put(rk->mr);
+	flush_work(&dereg->work);
+	destroy_work_on_stack(&dereg->work);
+	free_pages((unsigned long)rk->mem, get_order(2 * PAGE_SIZE));
+	rk->mr = NULL;
+	return begun >= HZ;
+}
+
+static void patience_test(struct kunit *test)
+{
+	const struct patience_row *row = test->param_value;
+	struct rnic_kunit *rk = test->priv;
+	struct dereg dereg = { .rk = rk, .row = row };
+	const char *want;
+	bool waits;
+	int tries;
+
+	rk->dev->going = row->going;
+	for (want = row->want; *want; want++) {
+		/* A busy machine may be late, but not each time. */
+		for (tries = *want == '-' ? 5 : 1; tries; tries--) {
+			waits = dereg_waits(&dereg);
+			if (!waits)
+				break;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, *want == 'w', waits, "%s", want);
+	}
+	rk->dev->going = false;
+}
+
 static struct kunit_case mr_cases[] = {
 	KUNIT_CASE_PARAM(check_test, check_gen_params),
 	KUNIT_CASE(state_test),
 	KUNIT_CASE_PARAM(inv_test, inv_gen_params),
 	KUNIT_CASE_PARAM(waiters_test, waiters_gen_params),
+	KUNIT_CASE_PARAM(patience_test, patience_gen_params),
 	KUNIT_CASE_PARAM(copy_test, copy_gen_params),
 	KUNIT_CASE(gaps_test),
 	KUNIT_CASE_PARAM(more_test, more_gen_params),
