@@ -36,12 +36,14 @@ static bool ooo_before(struct rb_node *a, const struct rb_node *b)
  */
 struct rnic_ooo_ulpdu *rnic_ooo_keep(struct rnic_qp *qp, struct mpa_rx *rx)
 {
+	/* recv() must not wait for memory. */
+	gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN;
 	struct rnic_batch *batch;
 	unsigned int i;
 
-	/* recv() must not wait for memory. */
-	batch = kzalloc(struct_size(batch, ulpdu, rx->nr),
-			GFP_NOWAIT | __GFP_NOWARN);
+	if (!qp->kernel)
+		gfp |= __GFP_NOMEMALLOC;	/* see ep_forgo_reserves() */
+	batch = kzalloc(struct_size(batch, ulpdu, rx->nr), gfp);
 	if (!batch)
 		return NULL;
 	mpa_rx_get(rx);
