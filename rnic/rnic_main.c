@@ -9,7 +9,10 @@
 #include <linux/errno.h>
 #include <linux/if_arp.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
 #include <net/addrconf.h>
+#include <rdma/iw_portmap.h>
 #include <rdma/rdma_cm.h>
 #include <rdma/rdma_netlink.h>
 
@@ -186,7 +189,7 @@ static struct rnic_dev *dev_new(struct net_device *netdev)
 	return dev;
 }
 
-static int rnic_newlink(const char *name, struct net_device *netdev)
+static int link_add(const char *name, struct net_device *netdev)
 {
 	struct ib_device *other;
 	struct rnic_dev *dev;
@@ -194,6 +197,9 @@ static int rnic_newlink(const char *name, struct net_device *netdev)
 
 	if (netdev->addr_len != ETH_ALEN)
 		return -EINVAL;
+	/* iw_cm would refuse to connect and to listen. */
+	if (strlen(name) >= IWPM_DEVNAME_SIZE)
+		return -ENAMETOOLONG;
 	other = ib_device_get_by_netdev(netdev, RDMA_DRIVER_SIW);
 	if (other) {
 		ib_device_put(other);
@@ -209,6 +215,18 @@ static int rnic_newlink(const char *name, struct net_device *netdev)
 		err = ib_register_device(&dev->ib, name, NULL);
 	if (err)
 		ib_dealloc_device(&dev->ib);
+	return err;
+}
+
+/* The core calls it for several at once: a netdev has one device. */
+static int rnic_newlink(const char *name, struct net_device *netdev)
+{
+	static DEFINE_MUTEX(lock);
+	int err;
+
+	mutex_lock(&lock);
+	err = link_add(name, netdev);
+	mutex_unlock(&lock);
 	return err;
 }
 

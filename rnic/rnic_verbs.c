@@ -227,6 +227,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
+	struct net_device *netdev = ib_device_get_netdev(ib->device, 1);
 	struct rnic_qp *qp = to_qp(ib);
 
 	*attr = (struct ib_qp_attr) {
@@ -238,6 +239,11 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		.max_dest_rd_atomic	= qp->ird,
 		.port_num		= 1,
 	};
+	if (netdev) {
+		attr->path_mtu =
+			ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
+		dev_put(netdev);
+	}
 	init->qp_type = ib->qp_type;
 	init->send_cq = ib->send_cq;
 	init->recv_cq = ib->recv_cq;
@@ -268,8 +274,11 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	rnic_cq_forget(to_cq(ib->send_cq), qp);
 	rnic_cq_forget(to_cq(ib->recv_cq), qp);
 	xa_erase(&qp->dev->qps, ib->qp_num);
-	/* rnic_qp_find() may still look at its references. */
-	synchronize_rcu();
+	/*
+	 * rnic_qp_find() may still look at its references. A process that exits
+	 * waits here for each QP that it had.
+	 */
+	synchronize_rcu_expedited();
 	rnic_ring_free(qp->rq.rqe, qp->rq.map);
 	rnic_ring_free(qp->sq.q.sqe, qp->sq.q.map);
 	put_pid(qp->owner);

@@ -568,7 +568,7 @@ static void post_recv_test(struct kunit *test)
 	}
 }
 
-/* What query_qp() tells: the only port, and the depths settled by MPA */
+/* What query_qp() tells: the only port, its MTU, the depths settled by MPA */
 static void depth_test(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
@@ -584,6 +584,7 @@ static void depth_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, attr.max_dest_rd_atomic);
 	KUNIT_EXPECT_EQ(test, 2, attr.max_rd_atomic);
 	KUNIT_EXPECT_EQ(test, 1, attr.port_num);
+	KUNIT_EXPECT_EQ(test, IB_MTU_4096, attr.path_mtu);
 }
 
 /*

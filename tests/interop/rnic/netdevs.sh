@@ -76,6 +76,8 @@ loopback() {
 		ns a rdma link add "on-$netdev" type mpa netdev $netdev ||
 			fail "no device on $netdev"
 	done
+	! ns a rdma link add "$(printf '%032d' 1)" type mpa netdev second ||
+		fail "iw_cm takes no name as long"
 	for address in 127.0.0.1 ::1; do
 		command ns a rdma_server -s $address >"$STATE/theirs" 2>&1 &
 		PROGRAM=$!
