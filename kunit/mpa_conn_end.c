@@ -467,7 +467,7 @@ static void end_hook_slow(struct mpa_consumer *c, enum consumer_event ev)
 	if (ev != EV_RECV)
 		return;
 	c->startup.rev = 77;	/* tells the case that recv() is running */
-	msleep(200);
+	msleep(600);
 	c->startup.rev = 78;
 }
 
@@ -594,6 +594,9 @@ static void end_barrier_later(struct conn_test *t)
 	ASSERT_OK(t, task);
 	get_task_struct(task);
 	end_leave_held(t, &t->a);
+	/* Then the barrier waits for connections, not for a work item. */
+	conn_settle(&t->a);
+	conn_settle(&t->b);
 	wake_up_process(task);
 	EXPECT_TRUE(t, CONN_UNTIL(READ_ONCE(task->__state) ==
 				  TASK_UNINTERRUPTIBLE));

@@ -315,6 +315,7 @@ static void recv_wrap(struct conn_test *t)
 			conn_fpdu(t, 15);
 		conn_flush(t);
 		conn_expect_rx(t, &t->a, 60);
+		conn_settle(&t->a);
 		conn_post_many(t, 60, 15);
 		for (i = 0; i < 60; i++)
 			conn_expect_tx(t, 15);

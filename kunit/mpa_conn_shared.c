@@ -409,12 +409,12 @@ static void shared_rx_mem_limit(struct conn_test *t)
 	EXPECT_GE(t, one, 1000);
 	WRITE_ONCE(t->mn->rx_mem_max, 3 * one);
 	shared_keep(t, 6);
-	WRITE_ONCE(t->mn->rx_mem_max, t->rx_mem_max);
 	EXPECT_EQ(t, t->a.nr_kept, 4);
 	EXPECT_LE(t, shared_rx_mem(t), 4 * one);
 	EXPECT_GT(t, conn_counter(t, MPA_MIB_RX_LIMITED), limited);
 
 	t->a.keep = false;
+	WRITE_ONCE(t->mn->rx_mem_max, t->rx_mem_max);
 	conn_expect_rx(t, &t->a, 7);
 	shared_put(t);
 	conn_settle(&t->a);

@@ -581,14 +581,14 @@ static void start_timeout_dribble(struct conn_test *t)
 	if (begin)
 		conn_write(t, frame, begin);
 	conn_start(t, CONN_RESPONDER);
-	for (i = begin; i < begin + PEER_FRAME; i++) {
+	for (i = begin; i < begin + 8 * PEER_FRAME; i++) {
 		if (mpa_peer_write(&t->peer, frame + i, 1))
 			break;
 		if (mpa_consumer_count(&t->a, EV_ENDED))
 			break;
 		msleep(50);
 	}
-	EXPECT_LT(t, i, begin + PEER_FRAME);
+	EXPECT_LT(t, i, begin + 8 * PEER_FRAME);
 	conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_TIMEOUT);
 }
 

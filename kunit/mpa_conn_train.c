@@ -587,9 +587,10 @@ static void train_same_length(struct conn_test *t)
 		conn_post_many(t, 40, 1408);
 		conn_post_many(t, 5, TRAIN_FULL);
 		conn_settle(&t->a);
-		EXPECT_LT(t, tcp_sk(sk)->snd_nxt, tcp_sk(sk)->write_seq);
-		EXPECT_EQ(t, tcp_sk(sk)->write_seq,
-			  tr->base + t->in_pos + 40 * TRAIN_SAME);
+		EXPECT_TRUE(t, before(tcp_sk(sk)->snd_nxt,
+				      tcp_sk(sk)->write_seq));
+		EXPECT_EQ(t, tcp_sk(sk)->write_seq - tr->base,
+			  (u32)t->in_pos + 40 * TRAIN_SAME);
 		mpa_peer_continue(&t->peer);
 		train_take_messages(t, tr, 45);
 		break;
@@ -677,7 +678,7 @@ static void train_same_loaded(struct conn_test *t)
 	conn_settle(&t->a);
 	conn_post(t, 1408);
 	conn_settle(&t->a);
-	EXPECT_LT(t, tp->snd_nxt, tp->write_seq);
+	EXPECT_TRUE(t, before(tp->snd_nxt, tp->write_seq));
 	EXPECT_EQ(t, tp->mss_cache, TRAIN_SAME);
 	mpa_peer_continue(&t->peer);
 	train_take_messages(t, tr, 41);
@@ -937,8 +938,8 @@ static void train_short(struct conn_test *t)
 
 /*
  * TCP has room for part of a train, and no ACK comes that would make more room:
- * TCP sends all octets it has taken. The RTT is raised to prevent a tail loss
- * probe, which would send the rest as well.
+ * TCP sends all octets it has taken. RTT and RTO are raised: a tail loss probe
+ * would send the rest as well, and after a timeout TCP would send too little.
  */
 static void train_uncorked(struct conn_test *t)
 {
@@ -951,6 +952,7 @@ static void train_uncorked(struct conn_test *t)
 	mpa_peer_stop(&t->peer);
 	lock_sock(sk);
 	tcp_sk(sk)->srtt_us = 8 * USEC_PER_SEC;
+	inet_csk(sk)->icsk_rto = TCP_RTO_MAX;
 	release_sock(sk);
 	conn_post_many(t, 40, 1000);
 	conn_settle(&t->a);
