@@ -39,6 +39,9 @@ nfsd() {
 nfsd_up() { rpc.nfsd --rdma=20049 4 || fail "rpc.nfsd"; }
 
 AT_A=()		# what starts a program at the client's end
+# In 0.1 s: a client that waits longer for an answer connects again. On a slow machine a
+# large one may take more than 5 s.
+TIMEO=200
 
 # mounted VERSION [ADDRESS]
 mounted() {
@@ -46,7 +49,7 @@ mounted() {
 
 	# mount.nfs wants to know
 	[[ $addr != *:* ]] || addr=[$addr] proto=rdma6
-	options=proto=$proto,port=20049,vers=$1,timeo=50
+	options=proto=$proto,port=20049,vers=$1,timeo=$TIMEO
 	[[ $1 != 3 ]] || options+=,nolock,mountport=20048,mountproto=tcp
 	mkdir -p /mnt
 	timeout 100 "${AT_A[@]}" mount.nfs "$addr:/export" /mnt -o "$options" ||
@@ -101,7 +104,7 @@ connections() { awk '$1 == "xprt:" && $2 == "rdma" { print $5 }' /proc/self/moun
 
 # restarted VERSION KIND_A KIND_B
 restarted() {
-	local before
+	local before TIMEO=50
 
 	wire "$2" "$3"
 	at_b nfsd
@@ -119,6 +122,8 @@ restarted() {
 
 # device_gone SIDE: it comes back, and the client connects again
 device_gone() {
+	local TIMEO=50
+
 	one_guest
 	wire mpa mpa
 	nfsd
