@@ -67,7 +67,7 @@ make_root() {
 	((${#list[@]} > 20)) || return
 	[[ $(cat "$root/list" 2>/dev/null) != "${list[*]}" ]] || return 0
 	rm -rf "$root"
-	debian_unpack "$root" "${list[@]}"
+	debian_unpack "$root" "${list[@]}" || return
 	finish_root "$root"
 	echo "${list[*]}" >"$root/list"
 }
@@ -241,6 +241,13 @@ both_built() {
 	((kernels != 1)) || table+=("ends: FAILED, built for one kernel alone: ${built[0]}")
 }
 
+# with_packages SUITE ROOT PACKAGE...: lists of yesterday may name packages that have gone
+with_packages() {
+	update "$1" && make_root "${@:2}" && return
+	rm -f "$DEBIAN/lists/$1/fresh"
+	update "$1" && make_root "${@:2}"
+}
+
 suite() {
 	local suite=$1 packages=("$3" "$4") root=$DEBIAN/$1 flavours=(amd64 rt) i
 	local headers
@@ -248,7 +255,7 @@ suite() {
 	wanted "$suite/amd64" || wanted "$suite/rt" || return 0
 	export DEBIAN_SUITE=$suite
 	say "$suite: packages"
-	if ! update "$suite" || ! make_root "$root" "${packages[@]}"; then
+	if ! with_packages "$suite" "$root" "${packages[@]}"; then
 		table+=("$suite: skipped, its packages are not to be had")
 		return
 	fi
