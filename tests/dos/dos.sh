@@ -39,12 +39,13 @@ few() { echo $((SLOW > 1 ? ($1 + 4) / 5 : $1)); }
 # figure KEY=VALUE...: for the document
 figure() { echo "# $CASE: $*" | tee -a "$WORK/figures"; }
 
-# wait_for COMMAND...: fails if it is not true within two minutes
+# wait_for COMMAND...: fails if it is not true within two minutes, and longer where the
+# machine stalls
 wait_for() {
-	local end=$((SECONDS + 120 * SLOW))
+	local looks=$((1200 * SLOW))
 
 	until "$@"; do
-		((SECONDS < end)) || return 1
+		((looks-- > 0)) || return 1
 		sleep 0.1
 	done
 }

@@ -6,7 +6,7 @@
 ping() {
 	local status=0
 
-	command_in "$1" "ping addr=$B4 port=$PORT timeout=$((20 * SLOW)) \
+	command_in "$1" "ping addr=$B4 port=$PORT timeout=$((120 * SLOW)) \
 ${*:2}" 2>/dev/null || status=$?
 	read_result "$1" result
 	return $status
@@ -61,7 +61,7 @@ some_hex() { printf "%0$((2 * $1))d" $((SEED % 100)); }
 # that checks each octet of frame, pads and markers
 initiate() {
 	: >"$WORK/peer"
-	ns b mpa-peer -t $((10 * SLOW)) listen "$B4" $PORT \
+	ns b mpa-peer -t $((60 * SLOW)) listen "$B4" $PORT \
 		"expect-request:rev=1,flags=$1,pd=$(some_hex "$2")" \
 		reply:m=1,c=1 serve end >"$WORK/peer" &
 	wait_for grep -q '^listening' "$WORK/peer" || fail "no mpa-peer"
@@ -73,7 +73,7 @@ initiate() {
 # respond MARKERS OCTETS: the peer checks a server in the same way
 respond() {
 	start_server b markers="$1"
-	ns a mpa-peer -t $((10 * SLOW)) connect "$B4" $PORT \
+	ns a mpa-peer -t $((60 * SLOW)) connect "$B4" $PORT \
 		request:m=1,c=1,pd="$(some_hex "$2")" \
 		expect-reply:rev=1,flags=$((64 + 128 * $1)),pd="$(some_hex "$2")" \
 		"echo:count=$(pick 300 1500),size=1,step=1" fin end:fin \

@@ -88,6 +88,10 @@ all_unused() { until_true 20 unused || fail "left: $(rdma resource)"; }
 # quick LIMIT COMMAND...
 quick() { timeout "$(($1 * SLOW))" "${@:2}" || fail "${*:2}: $?"; }
 
+# told FILE: rping says so. It does not always end then: a completion that it handles after
+# the event makes it wait for another, which does not come.
+told() { grep -q 'DISCONNECT EVENT' "$STATE/$1"; }
+
 both_end() {
 	until_true 10 gone "$CLIENT" || fail "rping -c goes on"
 	until_true 10 gone "$SERVING" || fail "rping -s goes on"
@@ -101,9 +105,11 @@ module_removed() {
 }
 
 link_deleted() {
-	quick 2 rdma link delete iwa
+	quick 3 rdma link delete iwa
 	rdma link | grep -q iwa && fail "it is still there"
-	both_end
+	until_true 10 gone "$CLIENT" || fail "rping -c goes on"
+	until_true 10 told serving || fail "the server is not told"
+	kill -9 "$SERVING"
 }
 
 netdev_deleted() {
@@ -161,10 +167,6 @@ moved() {
 	until_true 10 rdma system set netns shared || fail "not shared"
 }
 
-# told FILE: rping says so. It does not always end then: a completion that it handles after
-# the event makes it wait for another, which does not come.
-told() { grep -q 'DISCONNECT EVENT' "$STATE/$1"; }
-
 # Either end is killed, and the other is told.
 killed() {
 	local i
@@ -207,11 +209,11 @@ nobody() {
 	pid=$!
 	sleep 2
 	kill -9 $pid
-	until_true 2 gone $pid || fail "it cannot be killed"
+	until_true 3 gone $pid || fail "it cannot be killed"
 	all_unused
 	command ns a rdma_client -s 10.0.0.9 &
 	sleep 2
-	quick 2 rdma link delete iwa
+	quick 3 rdma link delete iwa
 	wait
 }
 
@@ -220,7 +222,7 @@ connections() {
 	local options=(-c "$1" -C 1 -S 100)
 
 	serve_with 7471 ucmatose -b "$B4" "${options[@]}"
-	ns a timeout $((60 + $1)) ucmatose -s "$B4" "${options[@]}" ||
+	ns a timeout $(((60 + $1) * SLOW)) ucmatose -s "$B4" "${options[@]}" ||
 		fail "the client: $?"
 	wait $SERVING || fail "the server: $?"
 	all_unused

@@ -89,7 +89,7 @@ terminate_swapped() {
 	ping=00164143$(zeroes 11)01$(zeroes 4)70696e67
 	LISTENER=("${QUIET[@]}")
 	# See late_reply
-	hand "send:${REQ_KEY}40010000" read:20 pause:0.5 \
+	hand "send:${REQ_KEY}40010000" read:20 pause:2 \
 		"send:${ping}01020304" read:28
 	[[ ${OCTETS:40:8} == ????4147 ]] || fail "no Terminate: $OCTETS"
 	judge 1 "${OCTETS:80:4}" 0202 2002
@@ -114,7 +114,7 @@ terminate_without_crc() {
 # It takes the IRD of a Rev 1 Initiator for 0: rping's RDMA Read is never sent.
 reads_nothing() {
 	LISTENER=("${QUIET[@]}")
-	hand "send:${REQ_KEY}40010000" read:20 pause:0.5 set:crc=1 \
+	hand "send:${REQ_KEY}40010000" read:20 pause:2 set:crc=1 \
 		"fpdu:ulpdu=$(seg_untagged 4143 0 1 0 "$(zeroes 16)")" pause:1 \
 		read:52
 	judge 1 "${OCTETS:40:8}" "" 002e4141

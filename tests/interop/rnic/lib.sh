@@ -132,7 +132,7 @@ late_reply() {
 	# One of a try before may still wait for a connection that was refused
 	[[ -z ${LATE-} ]] || kill "$LATE" 2>/dev/null
 	before=$(counter a MpaEstablished)
-	ns b tc qdisc replace dev vb root netem delay 100ms limit 10000 ||
+	ns b tc qdisc replace dev vb root netem delay 300ms limit 10000 ||
 		fail "no delay"
 	{
 		until (($(counter a MpaEstablished) >= before + ${CONNECTIONS:-1})); do

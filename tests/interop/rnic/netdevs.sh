@@ -162,8 +162,9 @@ rx_write $some rx_read $some rx_terminate 0 rx_ahead 0 cq_overrun 0" \
 	says 'iwa[[:space:]]+[0-9a-f]{16}$' ibv_devices
 	says 'state:.*PORT_ACTIVE' ibv_devinfo -v -d iwa
 	says 'transport:.*iWARP' ibv_devinfo -v -d iwa
-	kill $client
-	wait "$PROGRAM"
+	# rping that is told of the end does not always end
+	kill $client "$PROGRAM"
+	wait $client "$PROGRAM"
 	passed "rdma, ibv_devinfo" - -
 }
 

@@ -106,7 +106,7 @@ all_back() {
 # and 16 of plain TCP. The octets in the server's receive buffer take more memory than
 # TCP expected when it offered the window, and there are holes: see "A stall of TCP"
 # in mpa.rst. All echoes of MPA arrive; those of TCP are counted.
-STALL_WAIT=$((15 * SLOW))	# seconds until a peer gives up
+STALL_WAIT=$((15 * SLOW))	# seconds until a peer of plain TCP gives up
 
 stall_cell() {
 	local MTU=9000 peers=()
@@ -131,13 +131,13 @@ stall_cell() {
 	OOO=$MARKERS
 	begin mode=echo
 	in_b timeout $((3 * STALL_WAIT)) nc -ll -p $((PORT + 1)) -e cat 2>/dev/null &
-	fill $PORT request "expect-reply:m=$MARKERS"
-	fill $((PORT + 1)) set:crc=1
+	fill $PORT $((4 * STALL_WAIT)) request "expect-reply:m=$MARKERS"
+	fill $((PORT + 1)) $STALL_WAIT set:crc=1
 	sleep $SLOW
 	in_a ethtool -K va tso off gso off >/dev/null
 	in_a ip route replace "$TARGET" dev va mtu 1500
 	# To probe, with nothing lost, does not take longer than they wait
-	sleep $((8 * SLOW))
+	sleep $((12 * SLOW))
 	between delay 2ms
 	sleep $((4 * SLOW))
 	diagnose
@@ -154,13 +154,14 @@ stall_cell() {
 
 between() { emulate a va "$@" && emulate b vb "$@"; }
 
-# fill PORT STEP...: the first FPDUs have enough echoes to fill a's receive buffer
+# fill PORT SECONDS STEP...: the first FPDUs have enough echoes to fill a's receive buffer.
+# All peers of both have to be there, and these sent, when TSO is switched off.
 fill() {
 	local i
 
 	for ((i = 0; i < 16; i++)); do
-		in_a mpa-peer -t $STALL_WAIT connect "$TARGET" "$@" \
-			hold fpdu:size=1,count=8000 push pause:$((6 * SLOW)) \
+		in_a mpa-peer -t "$2" connect "$TARGET" "$1" "${@:3}" \
+			hold fpdu:size=1,count=8000 push pause:$((10 * SLOW)) \
 			fpdu:size=594,count=600 pause:$((2 * SLOW)) \
 			fin end:fin,rest >"$LOG.$1.$i" 2>&1 &
 		peers+=($!)

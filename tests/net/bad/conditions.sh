@@ -89,7 +89,7 @@ condition_zero-window() {
 }
 
 check_zero-window() {
-	[[ $WAY == rdma ]] || ((PROBES > 3)) || fail "the window was not probed"
+	[[ $WAY == rdma ]] || ((PROBES > 1)) || fail "the window was not probed"
 }
 
 # check_hold SECONDS: the first connection had its minute
@@ -116,7 +116,7 @@ condition_flap() {
 	chain
 	small_windows
 	EVENTS=flap
-	OCTETS=400000
+	OCTETS=600000
 }
 
 flap() {
@@ -153,7 +153,7 @@ condition_pmtu() {
 	in_a sysctl -qw net.ipv4.route.mtu_expires=2 net.ipv6.route.mtu_expires=2
 	in_b sysctl -qw net.ipv4.route.mtu_expires=2 net.ipv6.route.mtu_expires=2
 	EVENTS=narrow_and_wide
-	OCTETS=400000
+	OCTETS=600000
 }
 
 # The same without ICMP errors
@@ -172,7 +172,7 @@ condition_pmtu-blackhole() {
 			u32 match u8 58 ff at 6 match u8 2 ff at 40 action drop
 	done
 	EVENTS=narrow_unseen
-	OCTETS=400000
+	OCTETS=600000
 }
 
 # path add|del [mtu MTU]: routes from the routers to the two ends

@@ -16,7 +16,7 @@ bulk() {
 	[[ " $* " != *" source=1 "* ]] || set -- "$@" "${data[@]:1}"
 	serve "markers=$markers" mode=sink "${@:4}"
 	ping_ok "$1" "markers=$markers" mode=sink "${data[@]}" \
-		timeout=$((35 * SLOW))
+		timeout=$((100 * SLOW))
 	served
 	expect status=0 reason=ok "bytes_rx=$octets"
 }
@@ -127,7 +127,7 @@ short_with_loss() {
 	(($2 == 1500)) || frames=("${JUMBO[@]}")
 	capture_start a va wire "${frames[@]}"
 	serve mode=sink
-	ping_ok "$B4" mode=sink size=$size count=$count timeout=$((35 * SLOW))
+	ping_ok "$B4" mode=sink size=$size count=$count timeout=$((100 * SLOW))
 	served
 	expect ulpdus_rx=$count
 	capture_stop wire

@@ -84,7 +84,7 @@ deleted_association() {
 	protect "${AES_GCM[@]}"
 	serve mode=echo
 	client "send:${REQ_KEY}40010000" "data:${REP_KEY}40010000" \
-		"send:$FPDU" "data:$FPDU" pause:$((4 * SLOW)) \
+		"send:$FPDU" "data:$FPDU" pause:$((8 * SLOW)) \
 		"send:$FPDU" "data:$FPDU" &
 	peer=$!
 	until_grown b MpaTxUlpdus 0 1
@@ -93,7 +93,7 @@ deleted_association() {
 		ip -n $space xfrm state deleteall || fail "it stays"
 	done
 	# The peer sends in this time
-	sleep $((5 * SLOW))
+	sleep $((9 * SLOW))
 	same "$(counter b MpaEndFin)$(counter b MpaErrReset)" 00 "ends"
 	associate 512 "${AES_GCM[@]}"
 	wait $peer || fail "mpa-peer: $(tail -n 2 "$STATE/client")"

@@ -34,13 +34,15 @@ set_sysctl() { ns "$1" sysctl -qw "$2" || fail "sysctl $2 in $1"; }
 exec {NAP}<> <(:)
 nap() { read -rt 0.05 -u $NAP || true; }
 
-# until_true SECONDS COMMAND...: on the debug kernel it may take longer. slowwait() of the
-# kernel's selftests starts three processes for each look, which emulation makes slow.
+# until_true SECONDS COMMAND...: on the debug kernel it may take longer, and where the
+# machine stalls, too: there are four looks for each second, even if the time is over.
+# slowwait() of the kernel's selftests starts three processes for each look, which
+# emulation makes slow.
 until_true() {
-	local end=$((SECONDS + $1 * SLOW))
+	local end=$((SECONDS + $1 * SLOW)) looks=$((4 * $1))
 
 	until "${@:2}"; do
-		((SECONDS < end)) || return 1
+		((looks-- > 0 || SECONDS < end)) || return 1
 		nap
 	done
 }

@@ -15,11 +15,12 @@ half_close() {
 
 # The network drops all packets during startup; the ping's timeout ends it
 black_hole() {
-	local begun=$SECONDS
+	local begun
 
 	network pair 1500
 	spoil
 	serve mode=echo
+	begun=$SECONDS
 	ns b tc qdisc replace dev vb root netem loss 100%
 	ping_to "$B4" timeout=2 && fail "it works without a link"
 	expect reason=timeout

@@ -12,7 +12,7 @@
 TESTS=$(cd "$(dirname "$0")" && pwd)
 . "$TESTS/lib.sh"
 
-LIMIT=$((120 * SLOW))	# seconds for a case
+LIMIT=$((240 * SLOW))	# seconds for a case
 [[ -z ${LONG-} ]] || LIMIT=$((4 * LIMIT))
 CASES=${CASES:-$TESTS}
 names=() ids=() calls=() parts=()
