@@ -185,7 +185,8 @@ void rnic_cq_notify(struct rnic_cq *cq)
 	if (!cq->ib.comp_handler)
 		return;
 	/* With BH off: a softirq that the handler raises would wait for
-	 * ksoftirqd otherwise.
+	 * ksoftirqd otherwise, and the handler would take memory from the
+	 * reserves, which the work item may.
 	 */
 	spin_lock_bh(&cq->handler);
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);

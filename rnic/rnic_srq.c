@@ -3,6 +3,7 @@
  * Shared receive queues: a ring of receive requests that QPs take from. What
  * is on it when a QP ends stays for the others.
  */
+#include <linux/bottom_half.h>
 #include <linux/errno.h>
 
 #include "rnic.h"
@@ -141,7 +142,11 @@ bool rnic_srq_take(struct rnic_srq *srq, struct siw_rqe *rqe)
 	res = rnic_rqe_take(&srq->q, rqe);
 	low = srq_is_low(srq);
 	spin_unlock_irqrestore(&srq->q.lock, flags);
-	if (low && srq->ib.event_handler)
+	/* With BH off it takes nothing from the reserves: rnic_cq_notify() */
+	if (low && srq->ib.event_handler) {
+		local_bh_disable();
 		srq->ib.event_handler(&event, srq->ib.srq_context);
+		local_bh_enable();
+	}
 	return res;
 }
