@@ -131,10 +131,10 @@ struct rnic_dev {
 	struct rnic_stats __percpu *stats;
 };
 
-/* @hurried: its process exits, and has lost its patience with a peer once */
+/* @lost: jiffies when dereg_mr() has lost its patience with a peer; 0: never */
 struct rnic_ucontext {
 	struct ib_ucontext	ib;
-	bool			hurried;
+	u64			lost;
 };
 
 struct rnic_pd { struct ib_pd ib; };

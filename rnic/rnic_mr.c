@@ -15,16 +15,17 @@
  * Blocks are named by their kernel addresses: there is no highmem, and with a
  * NULL dma_device the RDMA core's DMA addresses are kernel addresses.
  */
+#include <linux/jiffies.h>
 #include <linux/log2.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
 
 #define DEREG_TIMEOUT	HZ	/* then connections that hold users end */
+#define DEREG_AGAIN	(10 * HZ) /* the next that a context is patient */
 #define MANY_WAITERS	U32_MAX	/* no QP has this number */
 
 static int mr_number(struct rnic_mr *mr, u8 key)
@@ -422,22 +423,29 @@ static void mr_end_users(struct rnic_mr *mr)
 	xa_unlock(&dev->qps);
 }
 
+static bool lost_lately(const struct rnic_ucontext *ctx)
+{
+	u64 lost = READ_ONCE(ctx->lost);
+
+	return lost && time_before64(get_jiffies_64(), lost + DEREG_AGAIN);
+}
+
 /*
  * Waits for users, but for no peer: copies are short, and a slot ends with its
  * connection. The region is not in the xarray any longer, so no user is new. A
  * QP that has just looked for another region may not see this one: it is asked
  * again.
  *
- * The core deregisters the regions of a process that exits, and all of a device
- * that goes, one after the other. So these have patience once, or not at all:
- * nobody could end a process that has thousands, each in use for a peer that
- * keeps its window shut.
+ * The core deregisters the regions of a context that is closed, and all of a
+ * device that goes, one after the other, each perhaps in use for a peer that
+ * keeps its window shut. So a context is patient once in a while: a process
+ * with thousands of regions could not be ended otherwise. A device that goes is
+ * not patient.
  */
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct rnic_ucontext *ctx =
 		rdma_udata_to_drv_context(udata, struct rnic_ucontext, ib);
-	bool exits = ctx && current->flags & PF_EXITING;
 	struct rnic_dev *dev = to_rnic(ib->device);
 	struct rnic_mr *mr = to_mr(ib);
 	long patience = DEREG_TIMEOUT;
@@ -446,12 +454,12 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	spin_lock_irq(&mr->lock);
 	mr_end(mr);
 	spin_unlock_irq(&mr->lock);
-	if (READ_ONCE(dev->going) || (exits && ctx->hurried))
+	if (READ_ONCE(dev->going) || (ctx && lost_lately(ctx)))
 		patience = 0;
 	for (; !wait_event_timeout(mr->idle, !atomic_read(&mr->users),
 				   patience); patience = DEREG_TIMEOUT) {
-		if (exits)
-			ctx->hurried = true;
+		if (ctx)
+			WRITE_ONCE(ctx->lost, get_jiffies_64());
 		WRITE_ONCE(mr->dying, true);
 		mr_end_users(mr);
 	}
