@@ -23,6 +23,7 @@
 #define _RNIC_H
 
 #include <linux/completion.h>
+#include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/rbtree.h>
@@ -650,6 +651,12 @@ static inline void rnic_object_gone(struct ib_device *ib, enum rnic_object kind)
 static inline void rnic_count(struct rnic_dev *dev, enum rnic_stat stat)
 {
 	this_cpu_inc(dev->stats->n[stat]);
+}
+
+static inline bool rnic_is_vlan_on(const struct net_device *vlan,
+				   const struct net_device *netdev)
+{
+	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == netdev;
 }
 
 /* True if ULPDUs that were passed out of order wait for their Delivery. */

@@ -21,7 +21,6 @@
  * other way round.
  */
 #include <linux/errno.h>
-#include <linux/if_vlan.h>
 #include <linux/in.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
@@ -395,18 +394,14 @@ static void v4mapped_to_ipv4(struct sockaddr_storage *ss)
 	*sin = ipv4;
 }
 
-static bool is_vlan_on(const struct net_device *vlan,
-		       const struct net_device *netdev)
-{
-	return is_vlan_dev(vlan) && vlan_dev_real_dev(vlan) == netdev;
-}
-
 /*
- * True if @addr is one of our netdev, or of a VLAN on it, as the core has it.
- * Linux hears any address of the host on any netdev. But the core gives a
- * Request to the device whose netdev has the address, while its cm_id stays
- * ours: a program that then answers after our device has gone would have the
- * core use freed memory.
+ * True if the core will give a Request for @addr to our device: if that is an
+ * address of our netdev, or of a VLAN on it (which has no device then, see
+ * link_add()). Linux hears any address of the host on any netdev. But the core
+ * gives a Request to the device whose netdev has the address, while its cm_id
+ * stays ours: a program that then answers after our device has gone would have
+ * the core use freed memory. Its look-up comes later than this one: an address
+ * that moves in between is not seen.
  */
 static bool ep_owns(const struct rnic_ep *ep, struct net *net,
 		    const struct sockaddr_storage *addr)
@@ -421,8 +416,7 @@ static bool ep_owns(const struct rnic_ep *ep, struct net *net,
 	if (!rdma_translate_ip((const struct sockaddr *)addr, &found)) {
 		rcu_read_lock();
 		owner = dev_get_by_index_rcu(net, found.bound_dev_if);
-		owns = owner && (owner == ours || is_vlan_on(owner, ours) ||
-				 is_vlan_on(ours, owner));
+		owns = owner && (owner == ours || rnic_is_vlan_on(owner, ours));
 		rcu_read_unlock();
 	}
 	dev_put(ours);

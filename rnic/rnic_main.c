@@ -189,6 +189,30 @@ static struct rnic_dev *dev_new(struct net_device *netdev)
 	return dev;
 }
 
+/*
+ * To the core a device serves the VLANs on its netdev, too, and one on a VLAN
+ * the netdev below. Of two such it would use the older one for the addresses of
+ * both.
+ */
+static bool related_has_device(const struct net_device *netdev)
+{
+	struct net_device *other;
+	struct rnic_dev *dev;
+	bool has = false;
+
+	spin_lock(&devices_lock);
+	list_for_each_entry(dev, &devices, link) {
+		other = ib_device_get_netdev(&dev->ib, 1);
+		if (!other)
+			continue;
+		has = has || rnic_is_vlan_on(other, netdev) ||
+		      rnic_is_vlan_on(netdev, other);
+		dev_put(other);
+	}
+	spin_unlock(&devices_lock);
+	return has;
+}
+
 static int link_add(const char *name, struct net_device *netdev)
 {
 	struct ib_device *other;
@@ -200,6 +224,8 @@ static int link_add(const char *name, struct net_device *netdev)
 	/* iw_cm would refuse to connect and to listen. */
 	if (strlen(name) >= IWPM_DEVNAME_SIZE)
 		return -ENAMETOOLONG;
+	if (related_has_device(netdev))
+		return -EEXIST;
 	other = ib_device_get_by_netdev(netdev, RDMA_DRIVER_SIW);
 	if (other) {
 		ib_device_put(other);

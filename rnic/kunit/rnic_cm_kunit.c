@@ -757,10 +757,7 @@ static void elsewhere_test(struct kunit *test)
 	cm_end(&cm);
 }
 
-/*
- * Whose the address is that a peer connects to: a Request for another netdev's
- * is not for this device, and neither is one for an address that has gone.
- */
+/* A Request for an address that our netdev does not have, or no longer */
 static void astray_test(struct kunit *test)
 {
 	static const u32 addrs[] = { INADDR_LOOPBACK, 0xc0000201 };

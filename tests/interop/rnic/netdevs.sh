@@ -38,7 +38,8 @@ made_bond() {
 	B4=10.0.5.2
 }
 
-# over KIND SIDE NETDEV: rping between a and SIDE, over NETDEV in each
+# over KIND SIDE NETDEV: rping between a and SIDE, over NETDEV in each; @ in its name is
+# the end
 over() {
 	local server
 
@@ -47,8 +48,8 @@ over() {
 	spoil
 	"made_$1" "$1" 1 2
 	KINDS="mpa to mpa, $1"
-	ns a rdma link add iwa type mpa netdev "$3" || fail "no device on $3"
-	[[ $2 == a ]] || ns b rdma link add iwb type mpa netdev "$3" ||
+	ns a rdma link add iwa type mpa netdev "${3/@/a}" || fail "no device on $3"
+	[[ $2 == a ]] || ns b rdma link add iwb type mpa netdev "${3/@/b}" ||
 		fail "no device on $3 in b"
 	command ns "$2" rping -s -a "$B4" -V -S 65535 -C 20 >"$STATE/theirs" 2>&1 &
 	server=$!
@@ -127,6 +128,23 @@ astray() {
 	kill -KILL "$PROGRAM"
 	rdma link delete iwo
 	rm "$STATE/devices"
+}
+
+# Of two devices, one on a VLAN and one below, the core would use the older one only.
+related() {
+	local first second
+
+	modprobe 8021q
+	without_devices
+	network pair 1500
+	spoil
+	add a link va name over type vlan id 5
+	for first in va over; do
+		[[ $first == va ]] && second=over || second=va
+		ns a rdma link add iwa type mpa netdev $first || fail "no device on $first"
+		! ns a rdma link add second type mpa netdev $second || fail "one on each"
+		rdma link delete iwa
+	done
 }
 
 # listen_at ADDRESS N: so many devices
@@ -269,6 +287,8 @@ under_way() { ns a mpa -j | jq -e '.[0].tx_ulpdus == 1' >/dev/null; }
 
 test_case netdev.lo "both ends on lo" over lo a lo
 test_case netdev.vlan "a VLAN" over vlan b over
+test_case netdev.below "addresses of a VLAN on it" over vlan b v@
+test_case netdev.related "a VLAN and the netdev below it" related
 test_case netdev.bond "a bond" over bond b over
 test_case netdev.loopback "three devices listen to 127.0.0.1, and to ::1" loopback
 test_case netdev.elsewhere "a listener on all addresses in another namespace" elsewhere
