@@ -99,7 +99,8 @@ static void mpa_conn_free(struct kref *ref)
 
 int __init mpa_conn_init(void)
 {
-	mpa_conn_cache = KMEM_CACHE(mpa_conn, 0);
+	/* sk_user_data uses the lowest bits of the pointer. */
+	mpa_conn_cache = KMEM_CACHE(mpa_conn, SLAB_HWCACHE_ALIGN);
 	if (!mpa_conn_cache)
 		return -ENOMEM;
 	mpa_wq = alloc_workqueue("mpa", MPA_WQ_PERCPU, 0);
