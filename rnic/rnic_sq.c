@@ -278,7 +278,8 @@ static bool sq_stopped(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 
-	if (qp->failed || READ_ONCE(qp->state) != IB_QPS_ERR)
+	/* Whoever sees ERR sees what modify_qp(SQD) counted before. */
+	if (qp->failed || smp_load_acquire(&qp->state) != IB_QPS_ERR)
 		return qp->failed;
 	return !sq->bounded ||
 	       (!sq->left && sq_slot(sq, sq->head)->state != RNIC_MSG_FETCHED);
