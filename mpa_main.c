@@ -28,7 +28,9 @@
  * (5) Free what all of them used.
  *
  * A preemptible kernel without TASKS_RCU cannot wait as (3) does. There the
- * module stays loaded.
+ * module stays loaded. On PREEMPT_RT a task counts as quiescent while it waits
+ * for a spinlock: one in a callback of the socket, before that has the first
+ * lock, is not waited for.
  */
 #include <linux/module.h>
 #include "mpa_conn.h"
