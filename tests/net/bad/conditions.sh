@@ -89,7 +89,7 @@ condition_zero-window() {
 }
 
 check_zero-window() {
-	[[ $WAY == rdma ]] || ((PROBES > 1)) || fail "the window was not probed"
+	[[ $WAY == rdma ]] || ((PROBES > 3)) || fail "the window was not probed"
 }
 
 # check_hold SECONDS: the first connection had its minute
