@@ -5,6 +5,7 @@
 DIRECTORY has the lines of all parts in "rows"; results.csv, tables.rst and the data of
 the plot are written next to it. --compare shows instead the additional cost of each row
 over another directory, --doc puts the tables into a text and records the ceilings.
+--above prints only the rows above their ceilings.
 
 A row costs the mean of all its runs, which differ a little. Its ceiling is 1 % above
 the dearest of those recorded, and the best one of a later run must not exceed it.
@@ -301,14 +302,18 @@ def our_costs(rows, run="least"):
             if "skip" not in row and row["kind"] in unit and is_ours(row)}
 
 
+def above(costs, ceilings):
+    """Names of rows that cost more than their ceilings"""
+    return [name for name, most in ceilings.items() if costs.get(name, 0) > most]
+
+
 def too_high(rows, ceilings, quick):
-    """Rows above their ceilings; each of ours must have one, if there are any."""
+    """What is wrong with ceilings; each row of ours must have one, if there are any."""
     costs = our_costs(rows)
-    for name, most in ceilings.items():
-        if name in costs and costs[name] > most:
-            yield "ABOVE its ceiling: %s, %.0f, not %d" % (name, costs[name], most)
-        elif name not in costs and not quick:
-            yield "%s has a ceiling, and is not measured" % name
+    for name in above(costs, ceilings):
+        yield "ABOVE its ceiling: %s, %.0f, not %d" % (name, costs[name], ceilings[name])
+    for name in () if quick else ceilings.keys() - costs.keys():
+        yield "%s has a ceiling, and is not measured" % name
     for name in costs.keys() - ceilings.keys() if ceilings else ():
         yield "%s, %.0f, has no ceiling" % (name, costs[name])
 
@@ -622,10 +627,16 @@ def main():
     parser.add_argument("--ceilings", default=os.path.join(HERE, "ceilings"))
     parser.add_argument("--compare", metavar="BASE")
     parser.add_argument("--doc", metavar="TEXT")
+    parser.add_argument("--above", action="store_true")
     parser.add_argument("directory")
     options = parser.parse_args()
     if options.compare:
         return compare(options.compare, options.directory)
+    if options.above:
+        for name in above(our_costs(build(read(options.directory, "rows"))),
+                          parse_ceilings(read(options.ceilings))):
+            print(name)
+        return 0
     if options.doc:
         return doc(options.directory, options.doc, options)
     return report(options.directory, options)
