@@ -261,8 +261,16 @@ slab() { awk '/^(SUnreclaim|VmallocUsed):/ { sum += $2 } END { print sum }' /pro
 # Failing allocations: each place in the module once, in the first of these that reaches it.
 # Each may end with an error, but leaves nothing behind, and the next one is as good as new.
 
-# Whether a hole is met is up to chance, also on a slow machine: eight tries
-SCENARIOS=(programs link space shared holes holes holes holes holes holes holes holes)
+# scenarios PLACE: those that may reach it. Whether a hole is met is up to chance, also on a
+# slow machine: eight tries
+scenarios() {
+	case $1 in
+	rnic_newlink+* | rnic_alloc_hw_port_stats+*) echo link ;;
+	rnic_net_*) echo space ;;
+	rnic_ooo_*) echo holes holes holes holes holes holes holes holes ;;
+	*) echo programs shared ;;
+	esac
+}
 
 try_link() {
 	rdma link delete iwa
@@ -273,6 +281,8 @@ try_space() {
 	ip netns add another && ip netns delete another
 }
 
+listens_or_gone() { listens "$1" || gone "$2"; }
+
 # with PORT SERVER CLIENT: programs, each a list of words. Returns the client's status.
 with() {
 	local status
@@ -280,9 +290,12 @@ with() {
 	# shellcheck disable=SC2086
 	{
 		command ns b timeout -s KILL $((5 * SLOW)) $2 &
-		until_true 5 listens "$1" && command ns a timeout -s KILL $((5 * SLOW)) $3
+		until_true 5 listens_or_gone "$1" $! && listens "$1" &&
+			command ns a timeout -s KILL $((5 * SLOW)) $3
 	}
 	status=$?
+	# A server whose client has failed would wait for another
+	((!status)) || kill $! 2>/dev/null
 	wait
 	return $status
 }
@@ -349,7 +362,7 @@ faults() {
 		case $callee in *dealloc* | sk_set_memalloc | vmalloc_to_page) continue ;; esac
 		# Only the kernel's ULPs call it, and KUnit, which has it fail
 		[[ $name != rnic_alloc_mr+* ]] || continue
-		scenarios=("${SCENARIOS[@]}")
+		read -ra scenarios < <(scenarios "$name")
 		! one_of_two "$name:$callee" || scenarios=(programs)
 		base=$(<"/sys/module/mpa_rnic/sections/$section")
 		printf -v at '%#x' $((base + off))
