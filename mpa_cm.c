@@ -276,7 +276,7 @@ static bool mpa_cm_establish(struct mpa_conn *conn,
 	return true;
 }
 
-static void mpa_cm_startup(const struct mpa_cm *cm, struct mpa_startup *s)
+static void mpa_cm_describe_peer(const struct mpa_cm *cm, struct mpa_startup *s)
 {
 	bool enhanced = mpa_frame_enhanced(&cm->peer);
 	u32 erd = enhanced ? MPA_ERD_SIZE : 0;
@@ -298,7 +298,7 @@ static bool mpa_cm_got_request(struct mpa_conn *conn)
 		return mpa_cm_reset(conn, MPA_REASON_EARLY);
 
 	mpa_cm_timer_stop(conn);
-	mpa_cm_startup(conn->cm, &req);
+	mpa_cm_describe_peer(conn->cm, &req);
 	conn->cm->step = MPA_CM_DECIDE;
 	mpa_net_startup_end(conn);
 	mpa_conn_set_state(conn, MPA_STATE_DECIDE);
@@ -322,7 +322,7 @@ static bool mpa_cm_got_reply(struct mpa_conn *conn)
 {
 	struct mpa_startup reply;
 
-	mpa_cm_startup(conn->cm, &reply);
+	mpa_cm_describe_peer(conn->cm, &reply);
 	if (!(conn->cm->peer.flags & MPA_RR_R)) {
 		if (mpa_tcp_unread(conn->sk))
 			mpa_count(conn, DATA_WITH_REPLY);
@@ -798,6 +798,7 @@ static int mpa_cm_may_answer(const struct mpa_conn *conn, size_t len)
 {
 	const struct mpa_cm *cm = conn->cm;
 
+	lockdep_assert_held(&conn->lock);
 	if (conn->state != MPA_STATE_DECIDE || !cm ||
 	    READ_ONCE(conn->flags) & (BIT(MPA_CONN_ACCEPT) |
 				      BIT(MPA_CONN_REJECT)))
@@ -811,26 +812,20 @@ static int mpa_cm_may_answer(const struct mpa_conn *conn, size_t len)
 static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 			 enum mpa_flag flag)
 {
-	u32 headroom = 0;
+	u32 headroom;
 	u8 *out;
 	int err;
 
 	spin_lock_bh(&conn->lock);
 	err = mpa_cm_may_answer(conn, len);
-	if (!err)
-		headroom = mpa_cm_headroom(mpa_frame_enhanced(&conn->cm->peer));
-	spin_unlock_bh(&conn->lock);
-	if (err)
-		return err;
-
-	out = mpa_cm_copy(pd, len, headroom);
-	if (!out)
-		return -ENOMEM;
-	spin_lock_bh(&conn->lock);
-	/* There may have been another answer since, or the end. */
-	err = mpa_cm_may_answer(conn, len);
 	if (err)
 		goto unlock;
+	headroom = mpa_cm_headroom(mpa_frame_enhanced(&conn->cm->peer));
+	out = mpa_cm_copy(pd, len, headroom);
+	if (!out) {
+		err = -ENOMEM;
+		goto unlock;
+	}
 	conn->cm->out = out;
 	conn->cm->out_len = headroom + len;
 	conn->cm->out_done = 0;
@@ -840,9 +835,7 @@ static int mpa_cm_answer(struct mpa_conn *conn, const void *pd, size_t len,
 	mpa_conn_get(conn);
 unlock:
 	spin_unlock_bh(&conn->lock);
-	if (err)
-		kfree(out);
-	else
+	if (!err)
 		mpa_conn_kick_put(conn);
 	return err;
 }

@@ -258,6 +258,7 @@ void mpa_conn_kick(struct mpa_conn *conn)
 /* Runner only. */
 void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
 {
+	lockdep_assert(READ_ONCE(conn->runner) == current);
 	trace_mpa_state(conn, state);
 	spin_lock_bh(&conn->lock);
 	/* Pairs with mpa_tx_markers(): a reader of FULL sees the terms. */
@@ -590,6 +591,7 @@ EXPORT_SYMBOL_GPL(mpa_abort);
 /* conn->lock held. mpa_barrier() waits for @conn from now on. */
 static void mpa_conn_begin_leaving(struct mpa_conn *conn)
 {
+	lockdep_assert_held(&conn->lock);
 	spin_lock(&mpa_leaving_lock);
 	conn->leaving = mpa_leaving_current;
 	mpa_leaving[conn->leaving]++;

@@ -475,6 +475,7 @@ static inline bool mpa_conn_test(const struct mpa_conn *conn,
 /* conn->lock held. Octets of memory that batches and copies take. */
 static inline s64 mpa_conn_pinned(const struct mpa_conn *conn)
 {
+	lockdep_assert_held(&conn->lock);
 	return (s64)conn->rx.pinned + conn->ooo.pinned + conn->rx.capacity;
 }
 
@@ -530,8 +531,9 @@ static inline bool mpa_conn_from_lead(const struct mpa_conn *conn)
 	       conn->terms.rev == MPA_REV_NONE;
 }
 
-static inline bool mpa_conn_enter_unless(const struct mpa_conn *conn,
-					 unsigned long mask)
+/* True if no flag of @mask is set. */
+static inline bool mpa_conn_none_set(const struct mpa_conn *conn,
+				     unsigned long mask)
 {
 	/*
 	 * Pairs with the unlock in the function that sets a flag: if the runner
@@ -548,13 +550,13 @@ static inline bool mpa_conn_enter_unless(const struct mpa_conn *conn,
  */
 static inline bool mpa_conn_enter(const struct mpa_conn *conn)
 {
-	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH));
+	return mpa_conn_none_set(conn, BIT(MPA_CONN_DETACH));
 }
 
 /* As mpa_conn_enter(), for recv(), which mpa_hold() stops, too. */
 static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 {
-	return mpa_conn_enter_unless(conn, BIT(MPA_CONN_DETACH) |
+	return mpa_conn_none_set(conn, BIT(MPA_CONN_DETACH) |
 					   BIT(MPA_CONN_HOLD));
 }
 
@@ -587,7 +589,7 @@ static inline bool mpa_conn_plain(const struct mpa_conn *conn,
 				  unsigned long flags)
 {
 	return conn->state == MPA_STATE_FULL &&
-	       mpa_conn_enter_unless(conn, MPA_CONN_SPECIAL | flags);
+	       mpa_conn_none_set(conn, MPA_CONN_SPECIAL | flags);
 }
 
 /* Runner only, which takes messages. True if no message is queued. */
@@ -689,22 +691,22 @@ int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len);
 int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get);
 
 /*
- * True if the peer's octets have a hole, or had one since mpa_tx_look() last
- * saw one. Context: any.
+ * True if the peer's octets have a hole, or had one since mpa_tx_note_hole()
+ * last saw one. Context: any.
  */
 static inline bool mpa_tx_hole(const struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
 
 	/*
-	 * Pairs with smp_store_release() in mpa_tx_look(): a reader that sees
-	 * the new ooopack also sees the sack_until and sack of that hole.
+	 * Pairs with smp_store_release() in mpa_tx_note_hole(): a reader that
+	 * sees the new ooopack also sees the sack_until and sack of that hole.
 	 */
 	return smp_load_acquire(&conn->tx.ooopack) !=
 	       READ_ONCE(tp->rcv_ooopack) || READ_ONCE(tp->rx_opt.num_sacks);
 }
 
-/* True if mpa_tx_look() has yet to note a hole. Context: any. */
+/* True if mpa_tx_note_hole() has yet to note a hole. Context: any. */
 static inline bool mpa_tx_hole_unseen(const struct mpa_conn *conn)
 {
 	return READ_ONCE(conn->tx.sack) != READ_ONCE(conn->tx.sack_max) &&
@@ -715,7 +717,7 @@ static inline bool mpa_tx_hole_unseen(const struct mpa_conn *conn)
 void mpa_rx_begin(struct mpa_conn *conn);
 bool mpa_rx_run(struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
-void mpa_rx_owe(struct mpa_conn *conn);
+void mpa_rx_reap(struct mpa_conn *conn);
 void mpa_rx_settle(struct mpa_conn *conn);
 void mpa_rx_finish(struct mpa_conn *conn);
 void mpa_rx_free_batches(struct mpa_conn *conn);

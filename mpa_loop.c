@@ -80,7 +80,7 @@ static void mpa_loop_rx_ended(struct mpa_conn *conn)
 static void mpa_loop_closed(struct mpa_conn *conn)
 {
 	mpa_net_startup_end(conn);
-	mpa_rx_owe(conn);
+	mpa_rx_reap(conn);
 	if (conn->rx.err) {
 		mpa_rx_drop(conn);
 		mpa_tx_cancel(conn, conn->rx.err);
@@ -140,7 +140,7 @@ static void mpa_loop_release(struct mpa_conn *conn)
 	if (!test_and_set_bit(MPA_CONN_OFF, &conn->flags))
 		mpa_loop_leave_socket(conn);
 	if (!mpa_tx_all_done(conn)) {
-		mpa_rx_owe(conn);
+		mpa_rx_reap(conn);
 		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) ||
 		    mpa_conn_test(conn, MPA_CONN_ABORT))
 			mpa_tcp_reset(conn->sk);
@@ -217,7 +217,7 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 		return more;
 	/* Before sending: mpa_tx_step() consumes rx.owed with its lock. */
 	if (!more)
-		mpa_rx_owe(conn);
+		mpa_rx_reap(conn);
 	more = mpa_tx_run(conn) || more;
 	if (conn->state != MPA_STATE_FULL)
 		return more;

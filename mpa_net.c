@@ -91,6 +91,7 @@ bool mpa_net_rx_full(const struct mpa_conn *conn)
 /* mn->lock held */
 static void mpa_net_startup_del(struct mpa_net *mn, struct mpa_conn *conn)
 {
+	lockdep_assert_held(&mn->lock);
 	if (list_empty(&conn->startup_node))
 		return;
 	list_del_init(&conn->startup_node);
@@ -382,6 +383,7 @@ static bool mpa_net_before(struct rb_node *a, const struct rb_node *b)
 /* mn->lock held. No effect if @conn is not listed. */
 static void mpa_net_del(struct mpa_net *mn, struct mpa_conn *conn)
 {
+	lockdep_assert_held(&mn->lock);
 	if (RB_EMPTY_NODE(&conn->net_node))
 		return;
 	rb_erase(&conn->net_node, &mn->conns);
@@ -417,6 +419,7 @@ static int mpa_net_next_cpu(struct mpa_net *mn)
 {
 	unsigned int cpu;
 
+	lockdep_assert_held(&mn->lock);
 	cpu = cpumask_next_and(mn->last_cpu, mn->cpus, cpu_online_mask);
 	if (cpu >= nr_cpu_ids)
 		cpu = cpumask_first_and(mn->cpus, cpu_online_mask);
@@ -495,6 +498,7 @@ static struct mpa_conn *mpa_net_search(struct mpa_net *mn, u64 cookie)
 	struct rb_node *node = mn->conns.rb_node;
 	struct mpa_conn *found = NULL;
 
+	lockdep_assert_held(&mn->lock);
 	while (node) {
 		struct mpa_conn *conn = mpa_net_entry(node);
 

@@ -78,11 +78,11 @@ static u32 mpa_rx_avail(const struct mpa_conn *conn)
 }
 
 /* Free the batches that were put; their octets are owed to TCP. */
-void mpa_rx_owe(struct mpa_conn *conn)
+void mpa_rx_reap(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
 
-	/* Without the lock: only the runner adds a batch. */
+	/* Mostly there is none: saves the call */
 	if (list_empty_careful(&conn->rx.batches))
 		return;
 	conn->rx.owed += mpa_batch_reap(conn, &done);
@@ -92,7 +92,7 @@ void mpa_rx_owe(struct mpa_conn *conn)
 /* Socket lock held. Consume from TCP the octets of batches that were put. */
 static void mpa_rx_consume(struct mpa_conn *conn)
 {
-	mpa_rx_owe(conn);
+	mpa_rx_reap(conn);
 	mpa_tcp_consume(conn);
 }
 
@@ -239,7 +239,11 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 	return ERR_PTR(err);
 }
 
-/* Apply what the decoder found: new position, error, octets needed next. */
+/*
+ * Apply what the decoder found: new position, error, octets needed next. @err:
+ * 0, -EAGAIN: dec->size octets are needed, -ENOBUFS: it has too many fragments,
+ * or -EBADMSG: it is wrong, for dec->reason.
+ */
 static void mpa_rx_decoded(struct mpa_conn *conn, const struct mpa_batch *b,
 			   const struct mpa_dec *dec, int err)
 {
@@ -426,8 +430,8 @@ static void mpa_rx_forget_copy(struct mpa_conn *conn)
  * Decode the octets of @b, if any are to be decoded, and have the FPDUs that
  * are whole in rx.ready. TCP has octets up to sequence number @end.
  */
-static __always_inline void mpa_rx_ready(struct mpa_conn *conn,
-					 struct mpa_batch *b, u32 end)
+static __always_inline void mpa_rx_make_ready(struct mpa_conn *conn,
+					      struct mpa_batch *b, u32 end)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
 
@@ -501,7 +505,7 @@ unlock:
 	}
 	if (!b)
 		return rx->end.error;
-	mpa_rx_ready(conn, b, end);
+	mpa_rx_make_ready(conn, b, end);
 	return true;
 }
 
@@ -574,7 +578,7 @@ static void mpa_rx_wait_for_limit(struct mpa_conn *conn)
 	timer_reduce(&conn->timer, jiffies + MPA_RX_LIMITED_WAIT);
 }
 
-static void mpa_rx_consume_put(struct mpa_conn *conn)
+static void mpa_rx_lock_and_consume(struct mpa_conn *conn)
 {
 	lock_sock(conn->sk);
 	if (!mpa_conn_reconnected(conn))
@@ -588,22 +592,22 @@ static void mpa_rx_block(struct mpa_conn *conn)
 {
 	WRITE_ONCE(conn->rx.blocked, true);
 	conn->rx.dry = false;
-	mpa_rx_consume_put(conn);
+	mpa_rx_lock_and_consume(conn);
 }
 
 /*
- * The last round, in full operation: consume what recv() has not kept, unless
- * that was done with the socket lock that sending took.
+ * No round follows in this run, in full operation: consume what recv() has not
+ * kept, unless that was done with the socket lock that sending took.
  */
 void mpa_rx_settle(struct mpa_conn *conn)
 {
 	if (conn->rx.owed || mpa_batch_oldest_done(conn))
-		mpa_rx_consume_put(conn);
+		mpa_rx_lock_and_consume(conn);
 }
 
 /*
- * True if nothing, not even a FIN, has come since mpa_rx_ready() set rx.dry,
- * and the round has no window to see to: mpa_tcp_keep_window_updates().
+ * True if nothing, not even a FIN, has come since mpa_rx_make_ready() set
+ * rx.dry, and the round has no window to see to: mpa_tcp_keep_window_updates().
  */
 static bool mpa_rx_is_dry(const struct mpa_conn *conn)
 {
@@ -656,7 +660,7 @@ bool mpa_rx_run(struct mpa_conn *conn)
 		rx->drained = true;
 		return true;
 	}
-	return more || mpa_rx_ooo_look(conn);
+	return more || mpa_rx_ooo_search(conn);
 }
 
 /*
@@ -689,7 +693,7 @@ static bool mpa_rx_run_here(struct mpa_conn *conn)
 	b = mpa_rx_collect(conn);
 	if (IS_ERR_OR_NULL(b))
 		return false;
-	mpa_rx_ready(conn, b, tcp_sk(conn->sk)->rcv_nxt);
+	mpa_rx_make_ready(conn, b, tcp_sk(conn->sk)->rcv_nxt);
 	if (!conn->rx.ready || !mpa_rx_deliver(conn))
 		return false;
 	mpa_rx_consume(conn);

@@ -212,7 +212,7 @@ static void mpa_rx_ooo_decode(struct mpa_conn *conn, struct mpa_batch *b,
  * Work item, in full operation, when all FPDUs in order were passed: look for
  * FPDUs after holes. True if another call may find work.
  */
-bool mpa_rx_ooo_look(struct mpa_conn *conn)
+bool mpa_rx_ooo_search(struct mpa_conn *conn)
 {
 	struct mpa_batch *b;
 	u64 pos;

@@ -8,7 +8,7 @@
 
 /* mpa_rx_ooo.c APIs: */
 void mpa_rx_ooo_begin(struct mpa_conn *conn);
-bool mpa_rx_ooo_look(struct mpa_conn *conn);
+bool mpa_rx_ooo_search(struct mpa_conn *conn);
 void mpa_rx_ooo_pass(struct mpa_conn *conn);
 void mpa_rx_ooo_drop(struct mpa_conn *conn);
 

@@ -46,7 +46,7 @@
 /* Most octets that TCP puts into one skb, so the most for a train */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
-#define MPA_TX_SHORT	256	/* longest ULPDU to send without a train */
+#define MPA_TX_SHORT_MAX 256	/* longest ULPDU to send without a train */
 
 static u64 mpa_tx_sent(const struct mpa_conn *conn)
 {
@@ -425,7 +425,7 @@ u32 mpa_mulpdu(const struct mpa_conn *conn)
 EXPORT_SYMBOL_GPL(mpa_mulpdu);
 
 /* Runner only. Note a hole, or that there was none for MPA_SACK_IDLE. */
-static __always_inline void mpa_tx_look(struct mpa_conn *conn, bool hole)
+static __always_inline void mpa_tx_note_hole(struct mpa_conn *conn, bool hole)
 {
 	struct mpa_conn_tx *t = &conn->tx;
 
@@ -487,7 +487,7 @@ static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 	u32 emss = mpa_tcp_emss(conn);
 	u32 path = mpa_tcp_path_emss(conn);
 
-	mpa_tx_look(conn, mpa_tcp_sack_octets(sk));
+	mpa_tx_note_hole(conn, mpa_tcp_sack_octets(sk));
 	emss = mpa_tx_set_emss(conn, emss, path);
 	if (!emss) {
 		mpa_tcp_want_space(sk);
@@ -509,7 +509,7 @@ static void mpa_tx_tell_mulpdu(struct mpa_conn *conn)
 {
 	u32 emss, mulpdu;
 
-	mpa_tx_look(conn, false);
+	mpa_tx_note_hole(conn, false);
 	if (conn->tx.sack)
 		timer_reduce(&conn->timer, conn->tx.sack_until + 1);
 	emss = mpa_tx_emss(conn);
@@ -557,7 +557,7 @@ int mpa_tx_send_fin(struct mpa_conn *conn)
 static bool mpa_tx_is_short(const struct mpa_tx *tx)
 {
 	return !mpa_tx_is_source(tx) && !(tx->flags & MPA_TX_ZEROCOPY) &&
-	       tx->hdr_len + tx->len <= MPA_TX_SHORT &&
+	       tx->hdr_len + tx->len <= MPA_TX_SHORT_MAX &&
 	       (!tx->len || mpa_iter_is_flat(&tx->data));
 }
 
@@ -696,13 +696,18 @@ static bool mpa_tx_lost(const struct sock *sk)
 	return mpa_tcp_lost(sk) || inet_sk_state_load(sk) == TCP_CLOSE;
 }
 
+/* CS-29: nothing, not even a marker, is sent before an FPDU is verified. */
+static bool mpa_tx_can_step(struct mpa_conn *conn)
+{
+	return conn->tx.may_send && !conn->tx.err && mpa_tx_pending(conn);
+}
+
 /* Runner, in full operation: one step. True if another may be possible. */
 bool mpa_tx_run(struct mpa_conn *conn)
 {
 	int err = 0;
 
-	/* CS-29: nothing, not even a marker, before an FPDU is verified. */
-	if (conn->tx.may_send && !conn->tx.err && mpa_tx_pending(conn))
+	if (mpa_tx_can_step(conn))
 		err = mpa_tx_step(conn);
 
 	if (err == -EAGAIN || err == -ENOMEM) {
@@ -721,8 +726,7 @@ bool mpa_tx_run(struct mpa_conn *conn)
 		mpa_conn_fail(conn, MPA_REASON_ABORTED, -ENOMEM);
 		return false;
 	}
-	return !err && conn->tx.may_send && !conn->tx.err &&
-	       mpa_tx_pending(conn);
+	return !err && mpa_tx_can_step(conn);
 }
 
 static bool mpa_template_ok(const struct mpa_tx *tx)
@@ -785,7 +789,7 @@ int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get)
 	if (conn->state != MPA_STATE_FULL)
 		err = -ENOTCONN;
 	else if (conn->tx.err ||
-		 !mpa_conn_enter_unless(conn, BIT(MPA_CONN_SHUTDOWN) |
+		 !mpa_conn_none_set(conn, BIT(MPA_CONN_SHUTDOWN) |
 					      BIT(MPA_CONN_ABORT) |
 					      BIT(MPA_CONN_DETACH)))
 		err = -EPIPE;

@@ -88,7 +88,7 @@ scenario pages "mpa_t[rx]*" "markers=1" \
 scenario source "mpa_t[rx]*" "markers=1" \
 	"source=1 size=mulpdu count=60 markers=1"
 scenario long "mpa_rx_!(ooo*)" "markers=1" "size=20000 count=2 markers=1"
-scenario holes "mpa_rx_ooo_look*|mpa_rx_!(ooo*)" "ooo=1" \
+scenario holes "mpa_rx_ooo_search*|mpa_rx_!(ooo*)" "ooo=1" \
 	"ooo=1 size=mulpdu source=1 count=100"
 scenario pieces "mpa_rx_ooo_*|mpa_batch_copy*" "ooo=1" "ooo=1 size=20000 count=8 batch=8"
 scenario reclaim "mpa_t[rx]*|mpa_batch_*|accept_*" "memalloc=1" \

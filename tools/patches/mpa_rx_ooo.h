@@ -9,7 +9,7 @@ static inline void mpa_rx_ooo_begin(struct mpa_conn *conn)
 {
 }
 
-static inline bool mpa_rx_ooo_look(struct mpa_conn *conn)
+static inline bool mpa_rx_ooo_search(struct mpa_conn *conn)
 {
 	return false;
 }
