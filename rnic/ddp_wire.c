@@ -183,10 +183,10 @@ static u32 swap_nibbles(u32 err)
  * Linux siw on little-endian machines swaps layer and type, and mirrors the
  * bits that tell what follows. If such bits are set they show it, because the
  * mirrored ones are reserved. If none is set nothing follows, and the only
- * errors that siw sends so are those of MPA. As received, the first two are no
- * errors of RDMAP. The others are, and a peer that omits the headers has them
- * read as MPA's: 0/2/6 (opcode) and 0/2/7 (catastrophic) cannot be told from
- * those.
+ * errors that siw sends so are those of MPA. As received, CRC (2) and FRAME (4)
+ * are no errors of RDMAP. IRD (6) and RTR (7) are, and a peer that omits the
+ * headers has them read as MPA's: 0/2/6 (opcode) and 0/2/7 (catastrophic)
+ * cannot be told from those.
  */
 static bool term_is_swapped(u32 err, u8 bits)
 {

@@ -4,6 +4,8 @@
  *
  * Locks, outermost first:
  *
+ * cq->handler		held while the consumer's handler runs, which may post
+ * dev->eps' xa_lock	endpoints by number (BH off)
  * listener->lock	its endpoints without an answer
  * ep->lock		the endpoint's events and connection
  * MPA's conn->lock	taken by functions of MPA, under ep->lock only
@@ -66,6 +68,9 @@
 #define RNIC_MAX_FR_PAGES	512
 #define RNIC_SEG_VECS		20		/* memory that MPA has */
 
+/* RTRs that either end offers and takes */
+#define RNIC_RTR		(MPA_RTR_WRITE | MPA_RTR_READ)
+
 struct ib_dmah;
 struct rnic_ep;
 
@@ -113,7 +118,8 @@ struct rnic_stats {
  * @next_ep: number of the next
  * @gid: the hardware address of the netdev
  * @going: it is being unregistered, or moved to another namespace: no QP is
- *	bound any longer
+ *	bound any longer. Set by rnic_cm_give_up(), cleared when the core has
+ *	moved it
  * @port_event: the last one given
  * @stats: counters
  */
@@ -132,10 +138,10 @@ struct rnic_dev {
 	struct rnic_stats __percpu *stats;
 };
 
-/* @lost: jiffies when dereg_mr() has lost its patience with a peer; 0: never */
+/* @timed_out: jiffies when dereg_mr() lost patience with a peer; 0: never */
 struct rnic_ucontext {
 	struct ib_ucontext	ib;
-	u64			lost;
+	u64			timed_out;
 };
 
 struct rnic_pd { struct ib_pd ib; };
@@ -374,15 +380,19 @@ struct rnic_srq {
  * @tail: the oldest slot without a completion
  * @reads: Reads under way, those whose Request MPA still has among them
  * @reading: Reads whose Request is sent
- * @closing: a FIN follows what was posted before
- * @bounded: modify_qp(SQD): only @left requests start after it; under q.lock
- * @left: requests on the ring when that was called; under q.lock
- * @look: end the connection if a slot uses a dying region. No lock: if run()
- *	misses one, dereg_mr() asks again after a second
- * @lost: a completion found no room in its CQ
+ * @closing: a FIN follows what was posted before. As the four that follow, set
+ *	in any context and never cleared
+ * @bounded: modify_qp(SQD): only @left requests start after it. With @left
+ *	written under q.lock, and read by run() without it once @state is ERR
  * @leave: detach without waiting for the peer, once what has been started is
  *	with TCP; under q.lock
- * @leaving: one round has passed since
+ * @cqe_lost: a completion found no room in its CQ
+ * @left: requests on the ring at modify_qp(SQD) that have not started
+ * @check_dying: set by dereg_mr(), cleared by run(): end the connection if a
+ *	slot uses a dying region. No lock: if run() misses one, dereg_mr() asks
+ *	again after a second
+ * @leaving: one round has passed since @leave was set. As the two that follow,
+ *	used by run() and the callbacks of MPA alone
  * @waiting: the send queue has stopped for something that will kick it
  * @more: it has stopped because its budget is spent
  */
@@ -396,10 +406,10 @@ struct rnic_sq {
 	struct list_head	reading;
 	bool			closing;
 	bool			bounded;
-	u32			left;
-	bool			look;
-	bool			lost;
 	bool			leave;
+	bool			cqe_lost;
+	u32			left;
+	bool			check_dying;
 	bool			leaving;
 	bool			waiting;
 	bool			more;
@@ -583,8 +593,8 @@ struct rnic_listener {
  * struct rnic_ep - an endpoint
  * @refs: of its phase, its QP, its number and @watch
  * @dev: its device, which is not unregistered before the endpoint is gone
- * @lock: protects @conn, @aborted, @events, @connector, @connected; held when
- *	@watch queues itself again. child_start() sets @conn under the
+ * @lock: protects @conn, @aborted, @events, @connector, @attempt_over; held
+ *	when @watch queues itself again. child_start() sets @conn under the
  *	listener's lock instead, before any callback can come
  * @conn: until it is detached
  * @aborted: rnic_ep_abort() was called, maybe before there was a connection
@@ -596,11 +606,12 @@ struct rnic_listener {
  * @child: in its list
  * @number: by which iw_cm names it, or 0; with a reference until the end
  * @requested: iw_cm has its Request; under the listener's lock
- * @answered: iw_cm has accepted or rejected it
+ * @answered: iw_cm has accepted or rejected it; under the xa_lock of dev->eps
  * @initiator: it has called iw_connect
  * @err: how the connection ended
  * @connector: from the return of mpa_connect() until done() or an abort
- * @connected: the attempt to connect has ended, or never began
+ * @attempt_over: of an Initiator: the attempt to connect has ended, well or
+ *	not, or never began
  * @owner: of an Initiator with a QP of user space: the process
  * @watch: looks whether @owner dies, until done(); has a reference
  */
@@ -621,7 +632,7 @@ struct rnic_ep {
 	bool			initiator;
 	int			err;
 	struct mpa_connector	*connector;
-	bool			connected;
+	bool			attempt_over;
 	struct pid		*owner;
 	struct delayed_work	watch;
 };
@@ -729,8 +740,8 @@ extern struct workqueue_struct *rnic_wq;
 int rnic_wq_create(void);
 void rnic_wq_destroy(void);
 void rnic_qp_init(struct rnic_qp *qp);
-void rnic_qp_close_soon(struct rnic_qp *qp);
-void rnic_qp_close_cancel(struct rnic_qp *qp);
+void rnic_qp_leave_later(struct rnic_qp *qp);
+void rnic_qp_leave_cancel(struct rnic_qp *qp);
 int rnic_number(struct xarray *xa, u32 *number, void *object);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
 bool rnic_qp_is_foreign(const struct rnic_qp *qp);
@@ -738,9 +749,9 @@ struct ib_qp *rnic_iw_get_qp(struct ib_device *ib, int qpn);
 void rnic_qp_put(struct rnic_qp *qp);
 bool rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state state);
 bool rnic_qp_leave(struct rnic_qp *qp);
-void rnic_sq_kick(struct rnic_qp *qp);
-void rnic_sq_look(struct rnic_qp *qp);
-void rnic_qp_lost(struct rnic_qp *qp);
+void rnic_qp_kick(struct rnic_qp *qp);
+void rnic_qp_check_dying(struct rnic_qp *qp);
+void rnic_qp_cqe_lost(struct rnic_qp *qp);
 void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type type);
 
 /* rnic_srq.c */
@@ -767,7 +778,7 @@ u32 rnic_net_flags(struct net *net);
 int rnic_net_register(void);
 void rnic_net_unregister(void);
 
-/* rnic_user.c */
+/* rnic_ring.c */
 int rnic_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata);
 void rnic_dealloc_ucontext(struct ib_ucontext *ctx);
 void rnic_disassociate_ucontext(struct ib_ucontext *ctx);
@@ -778,8 +789,8 @@ void *rnic_ring_new(size_t size, struct ib_udata *udata, struct rnic_map **map,
 void rnic_ring_free(void *mem, struct rnic_map *map);
 int rnic_queue_new(struct rnic_queue *q, u32 wr, size_t entry,
 		   struct ib_udata *udata, u64 *key);
-int rnic_rqe_post(struct rnic_queue *q, u32 max_sge,
-		  const struct ib_recv_wr *wr);
+int rnic_rqes_post(struct rnic_queue *q, u32 max_sge,
+		   const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe);
 u32 rnic_sqe_posted(const struct rnic_queue *q);
 bool rnic_sqe_ready(const struct rnic_queue *q);
@@ -833,7 +844,7 @@ void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done);
 void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status);
 void rnic_sq_refused(struct rnic_qp *qp, u32 msn);
 void rnic_sq_close(struct rnic_qp *qp);
-void rnic_sq_stop(struct rnic_qp *qp);
+void rnic_sq_flush_slots(struct rnic_qp *qp);
 struct rnic_msg *rnic_sq_oldest_read(struct rnic_qp *qp);
 struct rnic_msg *rnic_sq_read_of(struct rnic_qp *qp, u32 stag, u64 to,
 				 u32 len);
@@ -845,8 +856,8 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad);
 int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad);
-bool rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
-			  u16 status, u32 bytes);
+bool rnic_sqe_complete(struct rnic_qp *qp, const struct siw_sqe *wqe,
+		       u16 status, u32 bytes);
 void rnic_rq_fail(struct rnic_qp *qp, u64 id, u16 status);
 bool rnic_rq_take(struct rnic_qp *qp, struct siw_rqe *rqe);
 void rnic_queues_flush(struct rnic_qp *qp);
@@ -865,7 +876,7 @@ void rnic_tx_responded(struct rnic_qp *qp, struct rnic_msg *msg);
 /* rnic_rx.c */
 void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn,
 		  struct mpa_rx *rx);
-void rnic_rx_stop(struct rnic_qp *qp);
+void rnic_rx_flush(struct rnic_qp *qp);
 
 /* rnic_ooo.c */
 struct rnic_ooo_ulpdu *rnic_ooo_keep(struct rnic_qp *qp, struct mpa_rx *rx);
@@ -894,10 +905,10 @@ struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator);
 void rnic_ep_get(struct rnic_ep *ep);
 void rnic_ep_put(struct rnic_ep *ep);
 void rnic_ep_abort(struct rnic_ep *ep);
-struct mpa_connector *rnic_ep_spent_connector(struct rnic_ep *ep);
+struct mpa_connector *rnic_ep_take_spent_connector(struct rnic_ep *ep);
 void rnic_ep_watch_begin(struct rnic_ep *ep);
 void rnic_ep_attempt_over(struct rnic_ep *ep);
-struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp);
+struct rnic_ep *rnic_ep_of(struct rnic_qp *qp);
 struct rnic_qp *rnic_ep_bind(struct rnic_ep *ep,
 			     const struct iw_cm_conn_param *param);
 void rnic_ep_unbind(struct rnic_ep *ep, struct rnic_qp *qp);

@@ -108,7 +108,7 @@ static int ep_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 		return PTR_ERR(connector);
 	spin_lock_bh(&ep->lock);
 	ep->connector = connector;
-	connector = rnic_ep_spent_connector(ep);
+	connector = rnic_ep_take_spent_connector(ep);
 	spin_unlock_bh(&ep->lock);
 	if (connector)
 		mpa_connect_close(connector);
@@ -129,24 +129,28 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	cm_id->add_ref(cm_id);
 	ep->cm_id = cm_id;
 	ep->events = RNIC_EVENTS_OWED;
+	qp = rnic_ep_bind(ep, param);
+	if (IS_ERR(qp)) {
+		err = PTR_ERR(qp);
+		goto put_cm_id;
+	}
+	ep->qp = qp;
 	/* done() may end it before mpa_connect() returns */
 	rnic_ep_get(ep);
-	qp = rnic_ep_bind(ep, param);
-	err = PTR_ERR_OR_ZERO(qp);
-	if (!err) {
-		ep->qp = qp;
-		if (!qp->kernel)
-			rnic_ep_watch_begin(ep);
-		err = ep_connect(ep, param);
-		if (err) {
-			rnic_ep_attempt_over(ep);
-			rnic_ep_unbind(ep, qp);
-		}
-	}
-	if (err) {
-		cm_id->rem_ref(cm_id);
-		rnic_ep_put(ep);
-	}
+	if (!qp->kernel)
+		rnic_ep_watch_begin(ep);
+	err = ep_connect(ep, param);
+	if (err)
+		goto unbind;
+	rnic_ep_put(ep);
+	return 0;
+
+unbind:
+	rnic_ep_attempt_over(ep);
+	rnic_ep_unbind(ep, qp);
+	rnic_ep_put(ep);
+put_cm_id:
+	cm_id->rem_ref(cm_id);
 	rnic_ep_put(ep);
 	return err;
 }
@@ -162,15 +166,18 @@ void rnic_cm_give_up(struct rnic_dev *dev)
 	struct rnic_qp *qp;
 	void *entry;
 
-	/* Before sq.q.lock is taken: rnic_qp_bind() sees it, or has bound. */
+	/*
+	 * Pairs with rnic_qp_bind(), which looks under sq.q.lock: a QP that was
+	 * bound before that is found below.
+	 */
 	WRITE_ONCE(dev->going, true);
 	xa_for_each(&dev->qps, number, entry) {
 		/* destroy_qp has ended the attempt of one freed since then. */
 		qp = rnic_qp_find(dev, number);
 		if (!qp)
 			continue;
-		ep = rnic_qp_ep(qp);
-		if (ep && ep->initiator && !READ_ONCE(ep->connected))
+		ep = rnic_ep_of(qp);
+		if (ep && ep->initiator && !READ_ONCE(ep->attempt_over))
 			rnic_ep_abort(ep);
 		if (ep)
 			rnic_ep_put(ep);
@@ -253,7 +260,7 @@ static int ep_accept(struct rnic_ep *ep, struct rnic_qp *qp,
 	struct mpa_enhanced enhanced = {
 		.ird	= qp->ird,
 		.ord	= qp->ord,
-		.rtr	= MPA_RTR_WRITE | MPA_RTR_READ,
+		.rtr	= RNIC_RTR,
 	};
 	int err = -ECONNRESET;
 
@@ -289,14 +296,21 @@ static struct rnic_ep *ep_accepted(struct iw_cm_id *cm_id)
 	return ep;
 }
 
-static void ep_abort_accepted(struct iw_cm_id *cm_id)
+/* Abort a connection after its accept; @mute: iw_cm gets no event any more. */
+static int ep_abort_accepted(struct iw_cm_id *cm_id, bool mute)
 {
 	struct rnic_ep *ep = ep_accepted(cm_id);
 
 	if (!ep)
-		return;
+		return -ECONNRESET;
+	if (mute) {
+		spin_lock_bh(&ep->lock);
+		ep->events = RNIC_EVENTS_NONE;
+		spin_unlock_bh(&ep->lock);
+	}
 	rnic_ep_abort(ep);
 	rnic_ep_put(ep);
+	return 0;
 }
 
 /*
@@ -317,7 +331,7 @@ static int accept_again(struct iw_cm_id *cm_id,
 	qp = rnic_qp_find(to_rnic(cm_id->device), param->qpn);
 	cm_id->provider_data = qp;
 	if (qp != before)
-		ep_abort_accepted(cm_id);
+		ep_abort_accepted(cm_id, false);
 	if (before)
 		rnic_qp_put(before);
 	if (qp)
@@ -338,21 +352,25 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	if (!ep)
 		return -ECONNRESET;
 	qp = rnic_ep_bind(ep, param);
-	err = PTR_ERR_OR_ZERO(qp);
-	if (!err) {
-		if (qp->kernel)
-			ep_set_reserves(ep, cm_id);
-		cm_id->add_ref(cm_id);
-		err = ep_accept(ep, qp, cm_id, param);
-		if (err) {
-			cm_id->rem_ref(cm_id);
-			rnic_ep_unbind(ep, qp);
-		}
+	if (IS_ERR(qp)) {
+		err = PTR_ERR(qp);
+		goto abort;
 	}
+	if (qp->kernel)
+		ep_set_reserves(ep, cm_id);
+	cm_id->add_ref(cm_id);
+	err = ep_accept(ep, qp, cm_id, param);
 	if (err)
-		rnic_ep_abort(ep);
-	else
-		cm_id->provider_data = qp;	/* iw_cm has a reference */
+		goto unbind;
+	cm_id->provider_data = qp;	/* iw_cm has a reference */
+	rnic_ep_put(ep);
+	return 0;
+
+unbind:
+	cm_id->rem_ref(cm_id);
+	rnic_ep_unbind(ep, qp);
+abort:
+	rnic_ep_abort(ep);
 	rnic_ep_put(ep);
 	return err;
 }
@@ -361,27 +379,13 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
  * iw_cm lets a reject follow an accept, and then it has a BUG() for each event
  * that comes.
  */
-static int ep_mute(struct iw_cm_id *cm_id)
-{
-	struct rnic_ep *ep = ep_accepted(cm_id);
-
-	if (!ep)
-		return -ECONNRESET;
-	spin_lock_bh(&ep->lock);
-	ep->events = RNIC_EVENTS_NONE;
-	spin_unlock_bh(&ep->lock);
-	rnic_ep_abort(ep);
-	rnic_ep_put(ep);
-	return 0;
-}
-
 int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 len)
 {
 	struct rnic_ep *ep;
 	int err = -ECONNRESET;
 
 	if (!has_number(cm_id))
-		return ep_mute(cm_id);
+		return ep_abort_accepted(cm_id, true);
 	ep = ep_answer(cm_id);
 	if (!ep)
 		return err;

@@ -51,7 +51,10 @@ void rnic_qp_unbind(struct rnic_qp *qp)
 void rnic_qp_up(struct rnic_qp *qp, struct mpa_conn *conn,
 		const struct mpa_info *info)
 {
-	/* A Responder whose peer may send an RTR by RDMA Read has told it 1. */
+	/*
+	 * MPA answers an IRD of 0 with 1 if the RTR may be an RDMA Read:
+	 * mpa_frame_answer().
+	 */
 	if (info->enhanced && info->ird <= max(qp->ird, 1U))
 		qp->ird = info->ird;
 	if (info->enhanced && info->ord <= qp->ord)
@@ -79,10 +82,10 @@ void rnic_qp_down(struct rnic_qp *qp)
 /* MPA has handed back all: complete what is left, in order. */
 void rnic_qp_over(struct rnic_qp *qp)
 {
-	rnic_qp_close_cancel(qp);
+	rnic_qp_leave_cancel(qp);
 	rnic_qp_set_state(qp, IB_QPS_ERR);
-	rnic_sq_stop(qp);
+	rnic_sq_flush_slots(qp);
 	rnic_qp_notify(qp);
-	rnic_rx_stop(qp);
+	rnic_rx_flush(qp);
 	rnic_queues_flush(qp);
 }

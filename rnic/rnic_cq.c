@@ -111,7 +111,7 @@ static void cq_overrun(struct rnic_cq *cq)
  * A QP that is being destroyed completes nothing, unless the device goes as
  * well: an application that only polls learns of that by its completions.
  */
-static bool cq_is_over(const struct rnic_qp *qp)
+static bool qp_completes_nothing(const struct rnic_qp *qp)
 {
 	return READ_ONCE(qp->dead) &&
 	       (qp->kernel || !READ_ONCE(qp->dev->going));
@@ -129,7 +129,7 @@ bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 	bool notify, lost, overrun;
 	unsigned long flags;
 
-	if (cq_is_over(qp))
+	if (qp_completes_nothing(qp))
 		return false;
 	spin_lock_irqsave(&cq->lock, flags);
 	lost = !cq_put(cq, qp, cqe);
@@ -142,7 +142,7 @@ bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 		cq_overrun(cq);
 	}
 	if (lost)
-		rnic_qp_lost(qp);
+		rnic_qp_cqe_lost(qp);
 	return notify;
 }
 
@@ -177,16 +177,19 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct rnic_qp *qp)
 
 /*
  * Call the consumer's handler: one at a time for a CQ, and never below a verb
- * (Documentation/infiniband/core_locking.rst). So what a handler posts calls
- * none. Context: connection, or the work item that flushes; interrupts on
+ * of a kernel consumer (Documentation/infiniband/core_locking.rst), so what a
+ * handler posts calls none. Below an application's doorbell the handler is that
+ * of uverbs, whose locks no caller of the doorbell holds.
+ * Context: connection, or the work item that flushes; interrupts on
  */
 void rnic_cq_notify(struct rnic_cq *cq)
 {
 	if (!cq->ib.comp_handler)
 		return;
-	/* With BH off: a softirq that the handler raises would wait for
-	 * ksoftirqd otherwise, and the handler would take memory from the
-	 * reserves, which the work item may.
+	/*
+	 * BH off: local_bh_enable() then runs a softirq that the handler has
+	 * raised, and the allocator gives the handler nothing of the reserves,
+	 * which the work item's PF_MEMALLOC would allow.
 	 */
 	spin_lock_bh(&cq->handler);
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);

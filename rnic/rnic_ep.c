@@ -43,7 +43,7 @@ void rnic_listener_put(struct rnic_listener *l)
 	kfree(l);
 }
 
-/* Its children are answered, or aborted. */
+/* Drop the reference and the device that @orphans holds. */
 void rnic_orphans_put(struct rnic_listener *l)
 {
 	struct ib_device *ib = l->cm_id->device;
@@ -86,12 +86,12 @@ void rnic_ep_put(struct rnic_ep *ep)
  * more use: after done(), which may come before the handle is known, and after
  * an abort, so that done() comes soon.
  */
-struct mpa_connector *rnic_ep_spent_connector(struct rnic_ep *ep)
+struct mpa_connector *rnic_ep_take_spent_connector(struct rnic_ep *ep)
 {
 	struct mpa_connector *connector = NULL;
 
 	lockdep_assert_held(&ep->lock);
-	if (ep->connected || ep->aborted)
+	if (ep->attempt_over || ep->aborted)
 		swap(connector, ep->connector);
 	return connector;
 }
@@ -108,7 +108,7 @@ void rnic_ep_abort(struct rnic_ep *ep)
 	ep->aborted = true;
 	if (ep->conn)
 		mpa_abort(ep->conn);
-	connector = rnic_ep_spent_connector(ep);
+	connector = rnic_ep_take_spent_connector(ep);
 	spin_unlock_bh(&ep->lock);
 	if (connector)
 		mpa_connect_close(connector);
@@ -135,15 +135,15 @@ static void ep_watch(struct work_struct *work)
 {
 	struct rnic_ep *ep = container_of(to_delayed_work(work),
 					  struct rnic_ep, watch);
-	bool dying = is_dying(ep->owner), connected;
+	bool dying = is_dying(ep->owner), over;
 
 	spin_lock_bh(&ep->lock);
-	connected = ep->connected;
-	if (!dying && !connected &&
+	over = ep->attempt_over;
+	if (!dying && !over &&
 	    queue_delayed_work(rnic_wq, &ep->watch, WATCH_EVERY))
 		rnic_ep_get(ep);
 	spin_unlock_bh(&ep->lock);
-	if (dying && !connected)
+	if (dying && !over)
 		rnic_ep_abort(ep);
 	rnic_ep_put(ep);
 }
@@ -162,8 +162,8 @@ void rnic_ep_attempt_over(struct rnic_ep *ep)
 	struct mpa_connector *connector;
 
 	spin_lock_bh(&ep->lock);
-	WRITE_ONCE(ep->connected, true);
-	connector = rnic_ep_spent_connector(ep);
+	WRITE_ONCE(ep->attempt_over, true);
+	connector = rnic_ep_take_spent_connector(ep);
 	spin_unlock_bh(&ep->lock);
 	if (connector)
 		mpa_connect_close(connector);
@@ -221,8 +221,9 @@ static int ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
 	return ep->cm_id->event_handler(ep->cm_id, &event);
 }
 
-static bool ep_events_from(struct rnic_ep *ep, enum rnic_ep_events from,
-			   enum rnic_ep_events to)
+/* Returns true if they were @from: then they are @to now. */
+static bool ep_events_change(struct rnic_ep *ep, enum rnic_ep_events from,
+			     enum rnic_ep_events to)
 {
 	bool res;
 
@@ -239,7 +240,7 @@ static void ep_last_events(struct rnic_ep *ep)
 {
 	int err = ep->err ?: -ECONNRESET;
 
-	if (ep_events_from(ep, RNIC_EVENTS_OWED, RNIC_EVENTS_NONE)) {
+	if (ep_events_change(ep, RNIC_EVENTS_OWED, RNIC_EVENTS_NONE)) {
 		if (ep->initiator) {
 			ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, err, NULL);
 			return;
@@ -247,7 +248,7 @@ static void ep_last_events(struct rnic_ep *ep)
 		/* Its status is ignored, and without it CLOSE is a BUG(). */
 		ep_event(ep, IW_CM_EVENT_ESTABLISHED, err, NULL);
 		ep_event(ep, IW_CM_EVENT_CLOSE, 0, NULL);
-	} else if (ep_events_from(ep, RNIC_EVENTS_UP, RNIC_EVENTS_NONE)) {
+	} else if (ep_events_change(ep, RNIC_EVENTS_UP, RNIC_EVENTS_NONE)) {
 		ep_event(ep, IW_CM_EVENT_CLOSE, 0, NULL);
 	}
 }
@@ -255,7 +256,7 @@ static void ep_last_events(struct rnic_ep *ep)
 /* QP and endpoint */
 
 /* With a reference, or NULL */
-struct rnic_ep *rnic_qp_ep(struct rnic_qp *qp)
+struct rnic_ep *rnic_ep_of(struct rnic_qp *qp)
 {
 	struct rnic_ep *ep;
 
@@ -296,19 +297,6 @@ void rnic_ep_unbind(struct rnic_ep *ep, struct rnic_qp *qp)
 
 /* Callbacks of MPA, which runs one at a time */
 
-static void ep_up(struct rnic_ep *ep, struct mpa_conn *conn)
-{
-	struct mpa_info info;
-
-	mpa_get_info(conn, &info);
-	rnic_count(ep->dev, RNIC_STAT_CONNECTED);
-	rnic_qp_up(ep->qp, conn, &info);
-	/* Where applications poll the work item may have to wait for a CPU. */
-	mpa_allow_softirq(conn);
-	if (info.initiator && info.rtr && rnic_tx_rtr(ep->qp, conn, info.rtr))
-		mpa_abort(conn);
-}
-
 /*
  * The kernel writes out no memory through the QP of an application. So that QP
  * does not take from the memory reserves: its peer may never read.
@@ -326,11 +314,18 @@ static void ep_established(struct mpa_conn *conn,
 			   const struct mpa_startup *reply)
 {
 	struct rnic_ep *ep = mpa_conn_ctx(conn);
+	struct mpa_info info;
 
 	if (!ep->qp->kernel)
 		ep_forgo_reserves(conn);
-	ep_up(ep, conn);
-	if (ep_events_from(ep, RNIC_EVENTS_OWED, RNIC_EVENTS_UP))
+	mpa_get_info(conn, &info);
+	rnic_count(ep->dev, RNIC_STAT_CONNECTED);
+	rnic_qp_up(ep->qp, conn, &info);
+	/* Where applications poll the work item may have to wait for a CPU. */
+	mpa_allow_softirq(conn);
+	if (info.initiator && info.rtr && rnic_tx_rtr(ep->qp, conn, info.rtr))
+		mpa_abort(conn);
+	if (ep_events_change(ep, RNIC_EVENTS_OWED, RNIC_EVENTS_UP))
 		ep_event(ep, ep->initiator ? IW_CM_EVENT_CONNECT_REPLY :
 					     IW_CM_EVENT_ESTABLISHED, 0, reply);
 	mpa_resume(conn);
@@ -355,7 +350,7 @@ static void ep_rejected(struct mpa_conn *conn, const struct mpa_startup *reply)
 {
 	struct rnic_ep *ep = mpa_conn_ctx(conn);
 
-	if (ep_events_from(ep, RNIC_EVENTS_OWED, RNIC_EVENTS_NONE))
+	if (ep_events_change(ep, RNIC_EVENTS_OWED, RNIC_EVENTS_NONE))
 		ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED, reply);
 	ep_detach(ep, conn);
 }
@@ -496,7 +491,7 @@ static void ep_ended(struct mpa_conn *conn, const struct mpa_end *end)
 		return;
 	}
 	rnic_sq_close(ep->qp);
-	rnic_qp_close_soon(ep->qp);
+	rnic_qp_leave_later(ep->qp);
 }
 
 static void ep_closed(struct mpa_conn *conn, int err)
@@ -563,7 +558,7 @@ void rnic_ep_params(struct mpa_params *params, struct rnic_ep *ep,
 		.enhanced	= {
 			.ird	= ird,
 			.ord	= ord,
-			.rtr	= MPA_RTR_WRITE | MPA_RTR_READ,
+			.rtr	= RNIC_RTR,
 		},
 	};
 }

@@ -46,6 +46,7 @@ static void listen_accepted(void *ctx, struct socket *sock)
 	struct rnic_listener *l = ctx;
 	struct rnic_dev *dev = to_rnic(l->cm_id->device);
 	struct rnic_ep *ep = rnic_ep_new(dev, false);
+	int err;
 
 	if (!ep) {
 		sock_release(sock);
@@ -55,13 +56,15 @@ static void listen_accepted(void *ctx, struct socket *sock)
 	refcount_inc(&l->refs);
 	ep->listener = l;
 	/* A number in use by a cm_id for long must not come again. */
-	if (xa_alloc_cyclic_bh(&dev->eps, &ep->number, ep, XA_LIMIT(1, INT_MAX),
-			       &dev->next_ep, GFP_KERNEL) < 0)
-		rnic_ep_put(ep);	/* ep->number may be another's */
-	else if (!child_start(l, ep, sock))
-		return;
-	else if (xa_erase_bh(&dev->eps, ep->number))
-		rnic_ep_put(ep);
+	err = xa_alloc_cyclic_bh(&dev->eps, &ep->number, ep,
+				 XA_LIMIT(1, INT_MAX), &dev->next_ep,
+				 GFP_KERNEL);
+	if (err >= 0) {
+		if (!child_start(l, ep, sock))
+			return;
+		xa_erase_bh(&dev->eps, ep->number);
+	}
+	rnic_ep_put(ep);		/* the number's */
 	rnic_ep_put(ep);
 	sock_release(sock);
 }

@@ -314,12 +314,12 @@ static void mr_kick(const struct rnic_mr *mr, u32 waiter)
 	if (waiter != MANY_WAITERS) {
 		qp = xa_load(&dev->qps, waiter);
 		if (qp)
-			rnic_sq_kick(qp);
+			rnic_qp_kick(qp);
 		return;
 	}
 	xa_for_each(&dev->qps, number, qp)
 		if (qp->ib.pd == mr->pd)
-			rnic_sq_kick(qp);
+			rnic_qp_kick(qp);
 }
 
 /* With RCU: the region may be freed once users is 0. */
@@ -407,8 +407,8 @@ out:
 
 /*
  * End the connections that use it: a peer that keeps its window shut, and so a
- * slot with a user, must not delay who deregisters. Which those are only they
- * know, in their own context.
+ * slot with a user, must not delay the caller of dereg_mr(). Which those are
+ * only they know, in their own context.
  */
 static void mr_end_users(struct rnic_mr *mr)
 {
@@ -419,15 +419,15 @@ static void mr_end_users(struct rnic_mr *mr)
 	xa_lock(&dev->qps);
 	xa_for_each(&dev->qps, number, qp)
 		if (qp->ib.pd == mr->pd || rnic_recv_pd(qp) == mr->pd)
-			rnic_sq_look(qp);
+			rnic_qp_check_dying(qp);
 	xa_unlock(&dev->qps);
 }
 
-static bool lost_lately(const struct rnic_ucontext *ctx)
+static bool timed_out_lately(const struct rnic_ucontext *ctx)
 {
-	u64 lost = READ_ONCE(ctx->lost);
+	u64 when = READ_ONCE(ctx->timed_out);
 
-	return lost && time_before64(get_jiffies_64(), lost + DEREG_AGAIN);
+	return when && time_before64(get_jiffies_64(), when + DEREG_AGAIN);
 }
 
 /*
@@ -454,12 +454,12 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	spin_lock_irq(&mr->lock);
 	mr_end(mr);
 	spin_unlock_irq(&mr->lock);
-	if (READ_ONCE(dev->going) || (ctx && lost_lately(ctx)))
+	if (READ_ONCE(dev->going) || (ctx && timed_out_lately(ctx)))
 		patience = 0;
 	for (; !wait_event_timeout(mr->idle, !atomic_read(&mr->users),
 				   patience); patience = DEREG_TIMEOUT) {
 		if (ctx)
-			WRITE_ONCE(ctx->lost, get_jiffies_64());
+			WRITE_ONCE(ctx->timed_out, get_jiffies_64());
 		WRITE_ONCE(mr->dying, true);
 		mr_end_users(mr);
 	}

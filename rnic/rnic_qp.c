@@ -10,7 +10,7 @@
 #include "mpa_compat.h"
 #include "rnic.h"
 
-#define CLOSE_TIMEOUT	(3 * HZ)	/* for progress, then the peer's FIN */
+#define LEAVE_TIMEOUT	(3 * HZ)	/* for progress, then the peer's FIN */
 #define ERROR_TIMEOUT	(30 * HZ)	/* with progress, after an error */
 
 /* Work of QPs, endpoints and listeners; the module's exit waits for it */
@@ -133,13 +133,13 @@ static void qp_timeout(struct work_struct *work)
 	if (moved != qp->moved_seen && !is_overdue(qp)) {
 		qp->moved_seen = moved;
 		spin_lock_irqsave(&qp->sq.q.lock, flags);
-		/* The end of the connection cancels this, or did. */
+		/* Else rnic_qp_over() has cancelled it, or destroy_qp() has. */
 		queued = qp->sq.conn && !qp->dead &&
 			 queue_delayed_work(rnic_wq, &qp->timeout,
-					    CLOSE_TIMEOUT);
+					    LEAVE_TIMEOUT);
 		spin_unlock_irqrestore(&qp->sq.q.lock, flags);
 		if (!queued)
-			rnic_qp_put(qp);	/* or another has its own */
+			rnic_qp_put(qp);
 		return;
 	}
 	rnic_qp_leave(qp);
@@ -159,15 +159,15 @@ void rnic_qp_init(struct rnic_qp *qp)
  * TCP takes octets, or the peer answers Reads; and after an error not for ever.
  * Context: any but hard interrupt
  */
-void rnic_qp_close_soon(struct rnic_qp *qp)
+void rnic_qp_leave_later(struct rnic_qp *qp)
 {
 	refcount_inc(&qp->refs);
-	if (!queue_delayed_work(rnic_wq, &qp->timeout, CLOSE_TIMEOUT))
+	if (!queue_delayed_work(rnic_wq, &qp->timeout, LEAVE_TIMEOUT))
 		rnic_qp_put(qp);
 }
 
 /* The connection is over. */
-void rnic_qp_close_cancel(struct rnic_qp *qp)
+void rnic_qp_leave_cancel(struct rnic_qp *qp)
 {
 	if (cancel_delayed_work(&qp->timeout))
 		rnic_qp_put(qp);
@@ -188,7 +188,7 @@ bool rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state state)
 }
 
 /* Context: any */
-void rnic_sq_kick(struct rnic_qp *qp)
+void rnic_qp_kick(struct rnic_qp *qp)
 {
 	unsigned long flags;
 
@@ -199,17 +199,17 @@ void rnic_sq_kick(struct rnic_qp *qp)
 }
 
 /* Have a QP look for regions that are dying. Context: any */
-void rnic_sq_look(struct rnic_qp *qp)
+void rnic_qp_check_dying(struct rnic_qp *qp)
 {
-	WRITE_ONCE(qp->sq.look, true);
-	rnic_sq_kick(qp);
+	WRITE_ONCE(qp->sq.check_dying, true);
+	rnic_qp_kick(qp);
 }
 
 /* A completion was lost: that is an error of the QP. Context: any */
-void rnic_qp_lost(struct rnic_qp *qp)
+void rnic_qp_cqe_lost(struct rnic_qp *qp)
 {
-	WRITE_ONCE(qp->sq.lost, true);
-	rnic_sq_kick(qp);
+	WRITE_ONCE(qp->sq.cqe_lost, true);
+	rnic_qp_kick(qp);
 }
 
 void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type type)

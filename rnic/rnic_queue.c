@@ -140,22 +140,34 @@ static void flush_later(struct rnic_qp *qp)
 		rnic_qp_put(qp);
 }
 
-/* Others may post for ever: more than a ring is left to the work item. */
-static void sq_flush_ring(struct rnic_qp *qp)
+/*
+ * Flush @q, one of the two queues of @qp. Others may post for ever: more than a
+ * ring is left to the work item.
+ */
+static void ring_flush(struct rnic_qp *qp, struct rnic_queue *q)
 {
-	struct rnic_queue *q = &qp->sq.q;
+	const bool send = q == &qp->sq.q;
 	u32 budget = q->size;
-	struct siw_sqe sqe;
 	unsigned long flags;
+	union {
+		struct siw_sqe sqe;
+		struct siw_rqe rqe;
+	} next;
 
+	if (!q->size)
+		return;
 	spin_lock_irqsave(&q->lock, flags);
 	if (!q->flushes || q->flushing)
 		goto unlock;
 	q->flushing = true;
-	while (budget && rnic_sqe_take(q, &sqe)) {
+	while (budget && (send ? rnic_sqe_take(q, &next.sqe) :
+				 rnic_rqe_take(q, &next.rqe))) {
 		budget--;
 		spin_unlock_irqrestore(&q->lock, flags);
-		if (rnic_sq_complete_wqe(qp, &sqe, SIW_WC_WR_FLUSH_ERR, 0))
+		if (!send)
+			rnic_rq_fail(qp, next.rqe.id, SIW_WC_WR_FLUSH_ERR);
+		else if (rnic_sqe_complete(qp, &next.sqe,
+					   SIW_WC_WR_FLUSH_ERR, 0))
 			rnic_cq_notify(to_cq(qp->ib.send_cq));
 		spin_lock_irqsave(&q->lock, flags);
 	}
@@ -166,34 +178,8 @@ unlock:
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
-static void rq_flush_ring(struct rnic_qp *qp)
-{
-	struct rnic_queue *q = &qp->rq;
-	u32 budget = q->size;
-	struct siw_rqe rqe;
-	unsigned long flags;
-
-	if (!q->size)
-		return;
-	spin_lock_irqsave(&q->lock, flags);
-	if (!q->flushes || q->flushing)
-		goto unlock;
-	q->flushing = true;
-	while (budget && rnic_rqe_take(q, &rqe)) {
-		budget--;
-		spin_unlock_irqrestore(&q->lock, flags);
-		rnic_rq_fail(qp, rqe.id, SIW_WC_WR_FLUSH_ERR);
-		spin_lock_irqsave(&q->lock, flags);
-	}
-	q->flushing = false;
-	if (!budget)
-		flush_later(qp);
-unlock:
-	spin_unlock_irqrestore(&q->lock, flags);
-}
-
 /* From now on posting flushes: the connection no longer does. */
-static void queues_open_flush(struct rnic_qp *qp)
+static void queues_set_flushes(struct rnic_qp *qp)
 {
 	unsigned long flags;
 
@@ -210,8 +196,8 @@ static void queues_flush(struct rnic_qp *qp)
 	unsigned long flags;
 	bool first;
 
-	sq_flush_ring(qp);
-	rq_flush_ring(qp);
+	ring_flush(qp, &qp->sq.q);
+	ring_flush(qp, &qp->rq);
 	if (!qp->srq)
 		return;
 	spin_lock_irqsave(&qp->rq.lock, flags);
@@ -226,14 +212,14 @@ static void queues_flush(struct rnic_qp *qp)
 /* The connection has ended. Connection context, which may call handlers */
 void rnic_queues_flush(struct rnic_qp *qp)
 {
-	queues_open_flush(qp);
+	queues_set_flushes(qp);
 	queues_flush(qp);
 }
 
 /* There is no connection, and none will be. Context: any */
 void rnic_queues_flush_later(struct rnic_qp *qp)
 {
-	queues_open_flush(qp);
+	queues_set_flushes(qp);
 	flush_later(qp);
 }
 
@@ -298,22 +284,16 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad)
 {
 	struct rnic_qp *qp = to_qp(ib);
-	unsigned long flags;
-	bool flush;
-	int err = qp->kernel ? 0 : -EINVAL;
+	int err;
 
-	spin_lock_irqsave(&qp->rq.lock, flags);
-	while (wr && !err) {
-		err = rnic_rqe_post(&qp->rq, qp->cap.max_recv_sge, wr);
-		if (!err)
-			wr = wr->next;
-	}
-	flush = qp->rq.flushes;
-	spin_unlock_irqrestore(&qp->rq.lock, flags);
-	if (flush)
-		flush_later(qp);
-	if (err)
+	if (!qp->kernel) {
 		*bad = wr;
+		return -EINVAL;
+	}
+	err = rnic_rqes_post(&qp->rq, qp->cap.max_recv_sge, wr, bad);
+	/* If it is set only now, the connection flushes what was posted. */
+	if (READ_ONCE(qp->rq.flushes))
+		flush_later(qp);
 	return err;
 }
 
@@ -348,8 +328,8 @@ bool rnic_rq_take(struct rnic_qp *qp, struct siw_rqe *rqe)
  * Complete a send request; an unsignalled one only if it has failed. Returns as
  * rnic_cq_add().
  */
-bool rnic_sq_complete_wqe(struct rnic_qp *qp, const struct siw_sqe *wqe,
-			  u16 status, u32 bytes)
+bool rnic_sqe_complete(struct rnic_qp *qp, const struct siw_sqe *wqe,
+		       u16 status, u32 bytes)
 {
 	struct siw_cqe cqe = {
 		.id	= wqe->id,

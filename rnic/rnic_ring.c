@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rings that user space maps; the only file that reads requests. (rnic_srq.c
- * looks at a VALID flag, rnic_cq.c at that of an entry and at the flags that
- * arm.) An application can write to all of a ring at any time: an entry is
+ * Rings, which user space may map; the only file that reads requests.
+ * (rnic_srq.c looks at a VALID flag, rnic_cq.c at that of an entry and at the
+ * flags that arm.) An application can write to all of a ring at any time: an entry is
  * copied once, and only the copy is looked at. No index is read back.
  */
 #include <linux/log2.h>
@@ -126,8 +126,8 @@ int rnic_queue_new(struct rnic_queue *q, u32 wr, size_t entry,
 }
 
 /* Post a receive request of the kernel. With the lock. */
-int rnic_rqe_post(struct rnic_queue *q, u32 max_sge,
-		  const struct ib_recv_wr *wr)
+static int rqe_post(struct rnic_queue *q, u32 max_sge,
+		    const struct ib_recv_wr *wr)
 {
 	struct siw_rqe *rqe;
 	int i;
@@ -152,6 +152,25 @@ int rnic_rqe_post(struct rnic_queue *q, u32 max_sge,
 	return 0;
 }
 
+/* Post receive requests of the kernel, up to the first that fails. */
+int rnic_rqes_post(struct rnic_queue *q, u32 max_sge,
+		   const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
+{
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&q->lock, flags);
+	while (wr && !err) {
+		err = rqe_post(q, max_sge, wr);
+		if (!err)
+			wr = wr->next;
+	}
+	spin_unlock_irqrestore(&q->lock, flags);
+	if (err)
+		*bad = wr;
+	return err;
+}
+
 /*
  * Copy those of the @nr elements of an entry that follow the first, which is
  * copied with the entry. The caller refuses an entry that has too many.
@@ -165,11 +184,20 @@ static void sges_take(struct siw_sge *to, const struct siw_sge *from, u32 nr)
 }
 
 /*
- * Take the next entry of a ring. VALID means "not taken yet": it is cleared
- * after the copy, for then the application may write the next request there,
- * and before the next entry is looked at, because libsiw rings the doorbell
- * only if the entry before its own is idle. With the lock.
+ * The entry has been copied. VALID means "not taken yet": once it is cleared
+ * the application may write the next request there; and libsiw rings the
+ * doorbell only if the entry before its own is idle.
  */
+static void entry_taken(struct rnic_queue *q, u16 *flags)
+{
+	/* The copy comes before what the application writes there next. */
+	smp_store_release(flags, 0);
+	/* Cleared before the next is looked at */
+	smp_mb();
+	WRITE_ONCE(q->get, q->get + 1);
+}
+
+/* Take the next entry of a ring. With the lock */
 bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe)
 {
 	struct siw_sqe *from = &q->sqe[q->get & (q->size - 1)];
@@ -186,11 +214,7 @@ bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe)
 		memcpy(&sqe->sge[1], &from->sge[1], RNIC_MAX_INLINE);
 	else
 		sges_take(sqe->sge, from->sge, sqe->num_sge);
-	/* The copy comes before what the application writes there next. */
-	smp_store_release(&from->flags, 0);
-	/* Cleared before the next is looked at */
-	smp_mb();
-	WRITE_ONCE(q->get, q->get + 1);
+	entry_taken(q, &from->flags);
 	return true;
 }
 
@@ -221,16 +245,12 @@ bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe)
 	u16 flags;
 
 	lockdep_assert_held(&q->lock);
-	/* VALID is written last: by rnic_rqe_post() or libsiw. */
+	/* VALID is written last: by rqe_post() or libsiw. */
 	flags = smp_load_acquire(&from->flags);
 	if (!(flags & SIW_WQE_VALID))
 		return false;
 	memcpy(rqe, from, offsetof(struct siw_rqe, sge[1]));
 	sges_take(rqe->sge, from->sge, rqe->num_sge);
-	/* The copy comes before what the application writes there next. */
-	smp_store_release(&from->flags, 0);
-	/* Cleared before the next is looked at */
-	smp_mb();
-	q->get++;
+	entry_taken(q, &from->flags);
 	return true;
 }

@@ -165,7 +165,7 @@ static u32 take_rtr_response(struct rnic_qp *qp, const struct seg *seg)
 		return DDP_ERR_TAGGED_BOUNDS;
 	qp->rtr_unanswered = false;
 	if (qp->sq.waiting)
-		rnic_sq_kick(qp);	/* run() does not follow in softirq */
+		rnic_qp_kick(qp);	/* run() does not follow in softirq */
 	return 0;
 }
 
@@ -574,7 +574,7 @@ void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
 }
 
 /* The connection is over: the receive request of a Send that is cut short */
-void rnic_rx_stop(struct rnic_qp *qp)
+void rnic_rx_flush(struct rnic_qp *qp)
 {
 	struct rnic_rx *rx = &qp->rx;
 

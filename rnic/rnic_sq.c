@@ -19,7 +19,12 @@
 
 #define RUN_BUDGET	64	/* requests started in one round */
 
-enum start { START_WAIT, START_SENT, START_DONE };
+/* What became of a request that was to start */
+enum start {
+	START_WAIT,	/* it stays in its slot, to be tried again */
+	START_SENT,	/* its message is on the list for MPA */
+	START_DONE,	/* it needs no message, or has failed */
+};
 
 static struct rnic_msg *sq_slot(struct rnic_sq *sq, u32 n)
 {
@@ -41,7 +46,7 @@ static void sq_complete(struct rnic_qp *qp)
 
 		if (msg->state != RNIC_MSG_DONE)
 			break;
-		qp->owed_send |= rnic_sq_complete_wqe(qp, &msg->wqe,
+		qp->owed_send |= rnic_sqe_complete(qp, &msg->wqe,
 						      msg->status, msg->bytes);
 		msg->state = RNIC_MSG_FREE;
 		sq->tail++;
@@ -62,7 +67,7 @@ void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status)
 	}
 	sq_complete(qp);
 	if (qp->sq.waiting || READ_ONCE(qp->sq.closing))
-		rnic_sq_kick(qp);
+		rnic_qp_kick(qp);
 }
 
 /* The oldest Read whose Request is sent, but not answered in full; or NULL */
@@ -128,7 +133,7 @@ static u16 sq_resolve(struct rnic_qp *qp, struct rnic_msg *msg, int access)
 	return err ? SIW_WC_LOC_PROT_ERR : SIW_WC_SUCCESS;
 }
 
-static enum start sq_end(struct rnic_msg *msg, u16 status)
+static enum start start_done(struct rnic_msg *msg, u16 status)
 {
 	msg->status = status;
 	return START_DONE;
@@ -140,7 +145,7 @@ static enum start sq_start_send(struct rnic_qp *qp, struct rnic_msg *msg,
 	u16 status = sq_resolve(qp, msg, 0);
 
 	if (status)
-		return sq_end(msg, status);
+		return start_done(msg, status);
 	msg->bytes = msg->sgl.len;
 	rnic_tx_wqe(qp, msg);
 	list_add_tail(&msg->tx.list, list);
@@ -157,7 +162,7 @@ static enum start sq_start_read(struct rnic_qp *qp, struct rnic_msg *msg,
 	u16 status;
 
 	if (!qp->ord || msg->wqe.num_sge > 1)
-		return sq_end(msg, SIW_WC_LOC_QP_OP_ERR);
+		return start_done(msg, SIW_WC_LOC_QP_OP_ERR);
 	if (qp->sq.reads + qp->rtr_unanswered >= qp->ord)
 		return START_WAIT;
 	status = sq_resolve(qp, msg, IB_ACCESS_LOCAL_WRITE);
@@ -166,7 +171,7 @@ static enum start sq_start_read(struct rnic_qp *qp, struct rnic_msg *msg,
 		status = SIW_WC_LOC_PROT_ERR;
 	}
 	if (status)
-		return sq_end(msg, status);
+		return start_done(msg, status);
 	msg->bytes = msg->sgl.len;
 	msg->responded = 0;
 	msg->counted = true;
@@ -182,7 +187,7 @@ static enum start sq_start_local(struct rnic_qp *qp, struct rnic_msg *msg)
 	int err;
 
 	if (!qp->kernel)
-		return sq_end(msg, SIW_WC_LOC_QP_OP_ERR);
+		return start_done(msg, SIW_WC_LOC_QP_OP_ERR);
 	if (wqe->opcode == SIW_OP_REG_MR)
 		err = rnic_mr_register(qp->ib.pd,
 				       (struct ib_mr *)(uintptr_t)wqe->base_mr,
@@ -191,7 +196,7 @@ static enum start sq_start_local(struct rnic_qp *qp, struct rnic_msg *msg)
 		err = rnic_mr_invalidate(qp->dev, qp->ib.pd, wqe->rkey, 0, qp);
 	if (err == -EBUSY)
 		return START_WAIT;
-	return sq_end(msg, err ? SIW_WC_LOC_QP_OP_ERR : SIW_WC_SUCCESS);
+	return start_done(msg, err ? SIW_WC_LOC_QP_OP_ERR : SIW_WC_SUCCESS);
 }
 
 static enum start sq_start(struct rnic_qp *qp, struct rnic_msg *msg,
@@ -214,13 +219,14 @@ static enum start sq_start(struct rnic_qp *qp, struct rnic_msg *msg,
 	case SIW_OP_INVAL_STAG:
 		return sq_start_local(qp, msg);
 	default:
-		return sq_end(msg, SIW_WC_LOC_QP_OP_ERR);
+		return start_done(msg, SIW_WC_LOC_QP_OP_ERR);
 	}
 }
 
-/* True if what is posted may start. By the lock of the ring. */
-static bool sq_open(const struct rnic_sq *sq)
+/* True if what is posted may be taken from the ring. With its lock */
+static bool sq_may_take(const struct rnic_sq *sq)
 {
+	lockdep_assert_held(&sq->q.lock);
 	return !sq->bounded || sq->left;
 }
 
@@ -236,7 +242,7 @@ static bool sq_fetch(struct rnic_sq *sq, struct rnic_msg *msg)
 	if (!rnic_sqe_ready(&sq->q))
 		return false;
 	spin_lock_irqsave(&sq->q.lock, flags);
-	res = sq_open(sq) && rnic_sqe_take(&sq->q, &msg->wqe);
+	res = sq_may_take(sq) && rnic_sqe_take(&sq->q, &msg->wqe);
 	if (res && sq->bounded)
 		sq->left--;
 	spin_unlock_irqrestore(&sq->q.lock, flags);
@@ -264,25 +270,27 @@ static bool sq_idle(struct rnic_sq *sq)
 	if (sq->waiting || sq->more || sq->reads)
 		return false;
 	spin_lock_irqsave(&sq->q.lock, flags);
-	res = !(sq_open(sq) && rnic_sqe_ready(&sq->q));
+	res = !(sq_may_take(sq) && rnic_sqe_ready(&sq->q));
 	spin_unlock_irqrestore(&sq->q.lock, flags);
 	return res;
 }
 
 /*
- * True if no further request may start: after an error, or in ERR. The requests
- * counted by modify_qp(SQD) still start in ERR, because ULPs drain a QP right
- * after rdma_disconnect().
+ * True if requests may start: not after an error, and in ERR only those counted
+ * by modify_qp(SQD), because ULPs drain a QP right after rdma_disconnect().
  */
-static bool sq_stopped(struct rnic_qp *qp)
+static bool sq_may_start(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 
-	/* Whoever sees ERR sees what modify_qp(SQD) counted before. */
+	/*
+	 * Pairs with rnic_qp_set_state(), which follows rnic_sq_close() under
+	 * q.lock: a reader of ERR sees what that counted before.
+	 */
 	if (qp->failed || smp_load_acquire(&qp->state) != IB_QPS_ERR)
-		return qp->failed;
-	return !sq->bounded ||
-	       (!sq->left && sq_slot(sq, sq->head)->state != RNIC_MSG_FETCHED);
+		return !qp->failed;
+	return sq->bounded &&
+	       (sq->left || sq_slot(sq, sq->head)->state == RNIC_MSG_FETCHED);
 }
 
 /* True if the connection uses a region that dereg_mr() waits for. */
@@ -291,7 +299,7 @@ static bool uses_dying(const struct rnic_qp *qp)
 	const struct rnic_sq *sq = &qp->sq;
 	u32 n;
 
-	/* The slots that follow those of the queue are the others it sends. */
+	/* qp->response follows them in one array: rnic_qp_slots() */
 	for (n = 0; n < sq->q.size + qp->nr_responses; n++)
 		if (rnic_sgl_dying(&sq->slot[n].sgl))
 			return true;
@@ -336,17 +344,17 @@ bool rnic_sq_run(struct rnic_qp *qp)
 	int budget = RUN_BUDGET;
 	LIST_HEAD(list);
 
-	if (READ_ONCE(sq->look)) {
-		WRITE_ONCE(sq->look, false);
+	if (READ_ONCE(sq->check_dying)) {
+		WRITE_ONCE(sq->check_dying, false);
 		if (uses_dying(qp))
 			mpa_abort(sq->conn);
 	}
 	rnic_sq_note_moved(qp);
-	if (READ_ONCE(sq->lost))
+	if (READ_ONCE(sq->cqe_lost))
 		rnic_fail(qp, sq->conn, RDMAP_ERR_LOCAL, 0, NULL, 0);
 	sq->waiting = false;
 	sq->more = false;
-	while (!sq_stopped(qp)) {
+	while (sq_may_start(qp)) {
 		struct rnic_msg *msg = sq_slot(sq, sq->head);
 		enum start start;
 
@@ -376,9 +384,9 @@ bool rnic_sq_run(struct rnic_qp *qp)
 	rnic_qp_notify(qp);
 	if (sq->more)
 		mpa_kick(sq->conn);
-	else if (sq->closing && sq_idle(sq))
+	else if (READ_ONCE(sq->closing) && sq_idle(sq))
 		mpa_shutdown(sq->conn);
-	/* Requests posted before modify_qp(SQD) start before it is left. */
+	/* Requests that modify_qp(SQD) counted start first, if none waits. */
 	return !(sq->more && sq->bounded) && sq_leaves(sq);
 }
 
@@ -431,7 +439,7 @@ void rnic_sq_close(struct rnic_qp *qp)
 	}
 	spin_unlock_irqrestore(&sq->q.lock, flags);
 	WRITE_ONCE(qp->sq.closing, true);
-	rnic_sq_kick(qp);
+	rnic_qp_kick(qp);
 }
 
 /*
@@ -440,7 +448,7 @@ void rnic_sq_close(struct rnic_qp *qp)
  * request that is done, since it waited for one before it that is not, and no
  * success may follow a failure. Connection context.
  */
-void rnic_sq_stop(struct rnic_qp *qp)
+void rnic_sq_flush_slots(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 	u32 n;

@@ -95,19 +95,12 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad)
 {
 	struct rnic_srq *srq = to_srq(ib);
-	int err = srq->kernel ? 0 : -EINVAL;
-	unsigned long flags;
 
-	spin_lock_irqsave(&srq->q.lock, flags);
-	while (wr && !err) {
-		err = rnic_rqe_post(&srq->q, srq->max_sge, wr);
-		if (!err)
-			wr = wr->next;
-	}
-	spin_unlock_irqrestore(&srq->q.lock, flags);
-	if (err)
+	if (!srq->kernel) {
 		*bad = wr;
-	return err;
+		return -EINVAL;
+	}
+	return rnic_rqes_post(&srq->q, srq->max_sge, wr, bad);
 }
 
 /*
@@ -120,6 +113,7 @@ static bool srq_is_low(struct rnic_srq *srq)
 	const struct rnic_queue *q = &srq->q;
 	u32 last = q->get + srq->limit - 1;
 
+	lockdep_assert_held(&q->lock);
 	if (!srq->limit ||
 	    READ_ONCE(q->rqe[last & (q->size - 1)].flags) & SIW_WQE_VALID)
 		return false;

@@ -42,7 +42,7 @@ static void fail(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
 		mpa_abort(conn);
 	} else {
 		mpa_shutdown(conn);
-		rnic_qp_close_soon(qp);
+		rnic_qp_leave_later(qp);
 	}
 	rnic_qp_event(qp, event_of(err));
 }
@@ -78,6 +78,6 @@ void rnic_terminated(struct rnic_qp *qp, struct mpa_conn *conn, u32 err)
 		return;
 	qp->stop_messages = true;
 	mpa_shutdown(conn);
-	rnic_qp_close_soon(qp);
+	rnic_qp_leave_later(qp);
 	rnic_qp_event(qp, event_of(err));
 }

@@ -108,12 +108,13 @@ static void msg_cut(struct rnic_msg *msg)
 }
 
 /*
- * Make a message that is shorter than any MULPDU a ULPDU, for which MPA need
+ * Prepare a message with memory of its own. Make one that is shorter than any
+ * MULPDU a ULPDU, for which MPA need
  * not ask. It is sent whatever happens, so none is after a message that an
  * error may cut short: the peer would take that for complete. Such a one, one
  * that is longer, and one that is in too many pieces are cut.
  */
-static void msg_whole(struct rnic_msg *msg)
+static void msg_prepare(struct rnic_msg *msg)
 {
 	struct mpa_tx *tx = &msg->tx;
 	bool whole = !msg->qp->open;
@@ -136,8 +137,11 @@ static void msg_whole(struct rnic_msg *msg)
 	iov_iter_kvec(&tx->data, ITER_SOURCE, msg->vec, nr, len);
 }
 
-/* A message that is in @octets as a whole: shorter than any MULPDU */
-static int msg_short(struct mpa_tx *tx, u32 max)
+/*
+ * A Read Request, RTR or Terminate: in @octets as a whole, and shorter than any
+ * MULPDU. MPA asks for it all the same, so that an error can still withdraw it.
+ */
+static int msg_control_next(struct mpa_tx *tx, u32 max)
 {
 	struct rnic_msg *msg = container_of(tx, struct rnic_msg, tx);
 
@@ -179,11 +183,11 @@ static void msg_untagged(struct rnic_msg *msg, enum rdmap_queue qn)
 	msg->hdr.msn = msg->qp->msn[qn]++;
 }
 
-/* Write the header of the only segment; returns its length. */
-static u32 msg_single(struct rnic_msg *msg)
+/* Write the header of such a message; returns its length. */
+static u32 msg_control_init(struct rnic_msg *msg)
 {
 	msg->hdr.last = true;
-	msg->tx.next = msg_short;
+	msg->tx.next = msg_control_next;
 	msg_open(msg);
 	return rdmap_hdr_put(msg->octets, &msg->hdr);
 }
@@ -211,7 +215,7 @@ static void read_request(struct rnic_msg *msg, u32 source_stag, u64 source_to)
 		read.sink_to = msg->sgl.sge[0].laddr;
 	}
 	msg_untagged(msg, RDMAP_QN_READ);
-	msg->left = msg_single(msg);
+	msg->left = msg_control_init(msg);
 	msg->left += rdmap_read_put(msg->octets + msg->left, &read);
 }
 
@@ -225,7 +229,7 @@ void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg)
 		rnic_count(qp->dev, RNIC_STAT_TX_WRITE);
 		msg_init(qp, msg, RNIC_MSG_WQE, RDMAP_OP_WRITE);
 		msg_tagged(msg, wqe->rkey, wqe->raddr);
-		msg_whole(msg);
+		msg_prepare(msg);
 		break;
 	case SIW_OP_READ:
 	case SIW_OP_READ_LOCAL_INV:
@@ -239,7 +243,7 @@ void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg)
 		msg_untagged(msg, RDMAP_QN_SEND);
 		if (wqe->opcode == SIW_OP_SEND_REMOTE_INV)
 			msg->hdr.stag = wqe->rkey;
-		msg_whole(msg);
+		msg_prepare(msg);
 	}
 }
 
@@ -289,7 +293,7 @@ int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn, u8 kind)
 	if (kind == MPA_RTR_WRITE) {
 		msg_init(qp, msg, RNIC_MSG_RTR, RDMAP_OP_WRITE);
 		msg_tagged(msg, NO_STAG, 0);
-		msg->left = msg_single(msg);
+		msg->left = msg_control_init(msg);
 	} else {
 		msg_init(qp, msg, RNIC_MSG_RTR, RDMAP_OP_READ);
 		read_request(msg, NO_STAG, 0);
@@ -306,7 +310,7 @@ int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
 
 	msg_init(qp, msg, RNIC_MSG_TERM, RDMAP_OP_TERMINATE);
 	msg_untagged(msg, RDMAP_QN_TERMINATE);
-	msg->left = msg_single(msg);
+	msg->left = msg_control_init(msg);
 	msg->left += rdmap_term_put(msg->octets + msg->left, err, ulpdu_len,
 				    hdr, hdr_len);
 	res = mpa_send(conn, &msg->tx);
@@ -320,5 +324,6 @@ void rnic_tx_responded(struct rnic_qp *qp, struct rnic_msg *msg)
 {
 	rnic_sgl_put(&msg->sgl);
 	qp->resp_tail++;
-	qp->peer_rtr = false;	/* it was the first */
+	/* If there is one to the RTR, it was handed back before all others. */
+	qp->peer_rtr = false;
 }

@@ -167,7 +167,7 @@ static void qp_to_error(struct rnic_qp *qp)
 
 	/* From now on no endpoint is bound. */
 	rnic_qp_set_state(qp, IB_QPS_ERR);
-	ep = rnic_qp_ep(qp);
+	ep = rnic_ep_of(qp);
 	if (!ep) {
 		rnic_queues_flush_later(qp);
 		return;
@@ -184,20 +184,22 @@ static void qp_to_error(struct rnic_qp *qp)
  */
 static int qp_to_state(struct rnic_qp *qp, enum ib_qp_state state)
 {
+	enum ib_qp_state now = READ_ONCE(qp->state);
+
 	switch (state) {
 	case IB_QPS_RESET:
 	case IB_QPS_INIT:
-		return qp->state == IB_QPS_INIT ? 0 : -EINVAL;
+		return now == IB_QPS_INIT ? 0 : -EINVAL;
 	case IB_QPS_RTR:
-		return qp->state <= IB_QPS_RTS ? 0 : -EINVAL;
+		return now <= IB_QPS_RTS ? 0 : -EINVAL;
 	case IB_QPS_RTS:
-		return qp->state == IB_QPS_RTS ? 0 : -EINVAL;
+		return now == IB_QPS_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
-		if (qp->state < IB_QPS_RTS)
+		if (now < IB_QPS_RTS)
 			return -EINVAL;
 		if (rnic_qp_set_state(qp, IB_QPS_SQD)) {
 			rnic_sq_close(qp);
-			rnic_qp_close_soon(qp);
+			rnic_qp_leave_later(qp);
 		}
 		return 0;
 	case IB_QPS_ERR:
@@ -261,9 +263,12 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	spin_lock_irq(&qp->sq.q.lock);
 	WRITE_ONCE(qp->dead, true);
 	spin_unlock_irq(&qp->sq.q.lock);
-	/* One whose connection was ending when it began still runs. */
-	rnic_qp_close_cancel(qp);
-	ep = rnic_qp_ep(qp);
+	/*
+	 * A qp_timeout() that runs has its own reference, and does not queue
+	 * itself once @dead is set.
+	 */
+	rnic_qp_leave_cancel(qp);
+	ep = rnic_ep_of(qp);
 	if (ep) {
 		if (!rnic_qp_leave(qp))
 			rnic_ep_abort(ep);

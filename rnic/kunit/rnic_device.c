@@ -71,7 +71,7 @@ static void rk_after_lock(void)
 #include "../rnic_srq.c"
 #include "../rnic_cq.c"
 #include "../rnic_mr.c"
-#include "../rnic_user.c"
+#include "../rnic_ring.c"
 #include "../rnic_qp.c"
 #include "../ddp_wire.c"
 

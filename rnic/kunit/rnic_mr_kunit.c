@@ -552,7 +552,7 @@ static void patience_test(struct kunit *test)
 	}
 	/* In a while it is patient again. */
 	if (row->user) {
-		dereg.ctx.lost -= 10 * HZ;
+		dereg.ctx.timed_out -= 10 * HZ;
 		KUNIT_EXPECT_TRUE(test, dereg_waits(&dereg));
 	}
 	rk->dev->going = false;

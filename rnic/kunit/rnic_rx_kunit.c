@@ -479,14 +479,14 @@ static void dereg_in_use(struct rnic_kunit *rk)
 	struct kunit *test = rk->test;
 	int i;
 
-	rnic_sq_look(rk->qp);
+	rnic_qp_check_dying(rk->qp);
 	rnic_sq_run(rk->qp);
 	KUNIT_EXPECT_EQ(test, 0, rk->conn.aborts);
 	INIT_WORK_ONSTACK(&dereg.work, dereg_work);
 	schedule_work(&dereg.work);
-	for (i = 0; i < 500 && !READ_ONCE(rk->qp->sq.look); i++)
+	for (i = 0; i < 500 && !READ_ONCE(rk->qp->sq.check_dying); i++)
 		msleep(20);
-	KUNIT_EXPECT_TRUE(test, rk->qp->sq.look);
+	KUNIT_EXPECT_TRUE(test, rk->qp->sq.check_dying);
 	rnic_sq_run(rk->qp);
 	KUNIT_EXPECT_EQ(test, 1, rk->conn.aborts);
 	rk_over(rk);

@@ -762,7 +762,7 @@ static void late_test(struct kunit *test)
 		rnic_sq_run(rk->qp);
 	if (row->over)
 		rnic_qp_down(rk->qp);
-	rnic_qp_close_cancel(rk->qp);
+	rnic_qp_leave_cancel(rk->qp);
 	refcount_inc(&rk->qp->refs);
 	work->func(work);
 	KUNIT_EXPECT_EQ(test, row->want, rk->qp->sq.leave);
