@@ -9,6 +9,7 @@
 #define _MPA_FPDU_H
 
 #include <asm/byteorder.h>
+#include <linux/align.h>
 #include <linux/bvec.h>
 #include <linux/math.h>
 #include <linux/mm_types.h>
@@ -114,7 +115,7 @@ static inline u32 mpa_pad_size(u32 len)
  */
 static inline u32 mpa_fpdu_size(u64 pos, u32 len, bool markers)
 {
-	u32 base = MPA_OVERHEAD + len + mpa_pad_size(len);
+	u32 base = ALIGN(MPA_OVERHEAD + len, MPA_ALIGN);
 	u32 dist;
 
 	if (!markers)

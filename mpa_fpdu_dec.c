@@ -48,22 +48,31 @@ static const void *cursor_take(struct cursor *c, size_t want, size_t *n)
 	return p;
 }
 
-/* take @len octets; returns where they are, @buf if not in one piece */
-static const void *cursor_read(struct cursor *c, void *buf, size_t len)
+/* take @len octets that do not lie in one piece to @buf; returns that */
+static noinline const void *cursor_gather(struct cursor *c, void *buf,
+					  size_t len)
 {
-	const void *p = c->p;
+	const void *p;
 	size_t done, n;
 
-	if (c->n >= len) {
-		c->p += len;
-		c->n -= len;
-		return p;
-	}
 	for (done = 0; done < len; done += n) {
 		p = cursor_take(c, len - done, &n);
 		memcpy(buf + done, p, n);
 	}
 	return buf;
+}
+
+/* take @len octets; returns where they are, @buf if not in one piece */
+static __always_inline const void *cursor_read(struct cursor *c, void *buf,
+					       size_t len)
+{
+	const void *p = c->p;
+
+	if (unlikely(c->n < len))
+		return cursor_gather(c, buf, len);
+	c->p += len;
+	c->n -= len;
+	return p;
 }
 
 static __always_inline int decode_bad(struct mpa_dec *dec,
@@ -255,11 +264,9 @@ static __always_inline bool flat_marked(struct mpa_dec *dec, const u8 *p)
 	return p != begin + next || marker_ok(dec, marker_value(p), next);
 }
 
-/* As flat_marked(), without markers */
+/* As flat_marked(), without markers. The caller has a fragment for each. */
 static __always_inline bool flat_plain(struct mpa_dec *dec, const u8 *p)
 {
-	if (unlikely(!dec->max_frags))
-		return false;
 	dec->frag->iov_base = (void *)p + MPA_LENGTH_SIZE;
 	dec->frag->iov_len = dec->len;
 	dec->nr_frags = 1;
@@ -272,16 +279,16 @@ static bool flat_crc_ok(const u8 *p, u32 size)
 }
 
 /*
- * True if there is a good FPDU at @p; @end is the end of its piece. Gives the
- * reason if only the CRC is wrong.
+ * True if there is a good FPDU in the @left octets at @p. Gives the reason if
+ * only the CRC is wrong.
  */
 static __always_inline bool flat_fpdu(struct mpa_dec *dec, const u8 *p,
-				      const u8 *end)
+				      size_t left)
 {
 	const size_t head = head_size(dec);
 
-	if (end - p < head || decode_length(dec, head_length(p, head)) ||
-	    end - p < dec->size)
+	if (left < head || decode_length(dec, head_length(p, head)) ||
+	    left < dec->size)
 		return false;
 	if (!(dec->markers ? flat_marked(dec, p) : flat_plain(dec, p)))
 		return false;
@@ -302,14 +309,21 @@ static __always_inline u32 flat_run(struct mpa_dec *dec, struct cursor *c,
 				    u64 limit, struct mpa_ulpdu *ulpdu,
 				    u32 max, const bool markers)
 {
-	const u8 *p = c->p, *end = p + min_t(u64, c->n, limit - dec->pos);
+	size_t left = min_t(u64, c->n, limit - dec->pos);
 	struct mpa_dec d = *dec;
+	const u8 *p = c->p;
 	u32 n;
 
 	d.markers = markers;
 	d.reason = 0;
-	for (n = 0; n < max && flat_fpdu(&d, p, end); n++, p += d.size)
+	/* Without markers each ULPDU is one fragment. */
+	if (!markers)
+		max = min(max, d.max_frags);
+	for (n = 0; n < max && flat_fpdu(&d, p, left); n++) {
 		decode_done(&d, ulpdu++);
+		p += d.size;
+		left -= d.size;
+	}
 	c->n -= p - c->p;
 	c->p = p;
 	dec->pos = d.pos;
