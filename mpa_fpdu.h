@@ -220,13 +220,20 @@ struct mpa_cut {
 /* ULPDU_Length and the longest header */
 #define MPA_CUT_HEAD	(MPA_LENGTH_SIZE + MPA_TEMPLATE_HDR)
 
+/* Write @count into the header of a ULPDU, which is at @hdr. */
+static inline void mpa_template_put(const struct mpa_template *template,
+				    void *hdr, u64 count)
+{
+	if (template->count_size == sizeof(u64))
+		put_unaligned_be64(count, hdr + template->count_at);
+	else
+		put_unaligned_be32(count, hdr + template->count_at);
+}
+
 /* Write the counter of the next ULPDU into its header, which is at @hdr. */
 static inline void mpa_cut_count(const struct mpa_cut *cut, void *hdr)
 {
-	if (cut->template->count_size == sizeof(u64))
-		put_unaligned_be64(cut->count, hdr + cut->template->count_at);
-	else
-		put_unaligned_be32(cut->count, hdr + cut->template->count_at);
+	mpa_template_put(cut->template, hdr, cut->count);
 }
 
 u32 mpa_fpdu_encode_run(struct mpa_enc *enc, struct mpa_cut *cut,

@@ -823,28 +823,31 @@ static void gather_sum(const struct kvec *kv, const struct kvec *end, u32 head,
 static void gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
 		       const void *from, u32 len, u32 nr)
 {
-	u32 differ = ALIGN(cut->hdr_len - cut->template->count_at, 8U);
+	/* Copies: after writing to the buffer they would be read again. */
+	const struct mpa_template template = *cut->template;
+	u32 differ = ALIGN(cut->hdr_len - template.count_at, 8U);
 	u32 head = MPA_LENGTH_SIZE + cut->hdr_len;
+	struct kvec *begin = gather_head(enc, enc->buf, head);
+	struct kvec *kv = begin, *end = begin + 2 * nr;
 	u32 size = head + MPA_CRC_SIZE;
 	u8 first[MPA_CUT_HEAD];
-	struct kvec *kv = enc->kv_next;
-	struct kvec *end = kv + 2 * nr;
+	u64 count = cut->count;
 	u8 *p = enc->buf;
 
 	put_unaligned_be16(cut->hdr_len + len, first);
 	memcpy(first + MPA_LENGTH_SIZE, cut->hdr, MPA_TEMPLATE_HDR);
-	kv[-1].iov_len += head;
-	for (; kv < end; kv += 2, from += len, p += size, cut->count += len) {
+	for (; kv < end; kv += 2, from += len, p += size, count += len) {
 		/* Constant lengths, so that no function is called */
 		memcpy(p, first, MPA_CUT_HEAD);
-		mpa_cut_count(cut, p + MPA_LENGTH_SIZE);
+		mpa_template_put(&template, p + MPA_LENGTH_SIZE, count);
 		memset(p + head, 0, MPA_CRC_SIZE);
 		kv[0] = (struct kvec) { (void *)from, len };
 		kv[1] = (struct kvec) { p + head, size };
 	}
 	kv[-1].iov_len -= head;		/* No head follows the last field. */
 	if (enc->crc)
-		gather_sum(enc->kv_next, end, head, head - min(head, differ));
+		gather_sum(begin, end, head, head - min(head, differ));
+	cut->count = count;
 	enc->pos += nr * (size + len);
 	enc->kv_next = kv;
 	enc->buf = p;
