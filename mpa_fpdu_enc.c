@@ -778,13 +778,11 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_gather);
 static u32 gather_run_max(const struct mpa_enc *enc,
 			  const struct iov_iter *data, u32 len, u32 nr)
 {
-	u32 entries = enc->kv_end - enc->kv_next;
+	/* The first of a train takes one more. */
+	u32 entries = enc->kv_end - enc->kv_next - (enc->kv_next == enc->kv);
 	u32 octets = enc->buf_end - enc->buf;
 	size_t left;
 
-	/* The first of a train begins an entry. */
-	if (enc->kv_next == enc->kv)
-		return 0;
 	left = iov_iter_is_kvec(data) ? data->kvec->iov_len :
 					data->bvec->bv_len;
 	left -= data->iov_offset;

@@ -675,6 +675,27 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 }
 
 /*
+ * Begin a train that is gathered, with an empty record, if @tx has a ULPDU for
+ * it that fills a segment, in one piece: mpa_train_cut_run() takes that.
+ */
+static bool mpa_train_begin(struct mpa_conn *conn, const struct mpa_tx *tx)
+{
+	struct mpa_train *train = conn->tx.train;
+	u32 len = train->exact - tx->hdr_len;
+
+	if (train->nr || !train->grow || train->narrow || !train->exact ||
+	    !(tx->flags & MPA_TX_TEMPLATE) || tx->flags & train->ungathered ||
+	    tx->state & MPA_MSG_ZEROCOPY || len >= tx->len ||
+	    !mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data, len) ||
+	    iov_iter_single_seg_count(&tx->data) < len)
+		return false;
+	train->gather = true;
+	train->open = mpa_record_begin(train, false);
+	train->nr = 1;
+	return true;
+}
+
+/*
  * Lay out or gather the ULPDU @p of @tx. Returns 0, 1 if a train that is
  * gathered cannot have it, or an error.
  */
@@ -961,7 +982,7 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 		if (!tx || mpa_train_end_narrow(conn, tx))
 			break;
 		err = 0;
-		if (mpa_train_can_run(conn, tx)) {
+		if (mpa_train_begin(conn, tx) || mpa_train_can_run(conn, tx)) {
 			if (tx->flags & MPA_TX_TEMPLATE)
 				mpa_train_cut_run(conn, tx);
 			else
