@@ -220,8 +220,9 @@ struct mpa_conn_tx {
 
 /**
  * struct mpa_conn_rx - receive half
- * @batches: passed to the consumer in order or out of order, until
- *	mpa_batch_reap() takes them; protected by mpa_conn.lock
+ * @batches: passed to the consumer, in order or out of order, that recv() has
+ *	kept or that come after such a one, until mpa_batch_reap() takes them;
+ *	protected by mpa_conn.lock
  * @ready: batch decoded and not yet passed, or NULL; this and all that follows
  *	but @nomem and @run_here is written by the runner only
  * @dry: TCP had nothing after @ready
@@ -244,7 +245,7 @@ struct mpa_conn_tx {
  * @discarded: mpa_rx_discard() has consumed what arrived after the end
  * @blocked: nothing can be passed: on hold, or the consumer keeps too much
  * @pinned: octets of memory that @batches passed in order pin, by truesize
- * @owed: octets of batches no longer in @batches, to be consumed from TCP
+ * @owed: octets of batches that were put and freed, to be consumed from TCP
  * @err: for closed(): 0, or negative errno of the loss
  * @run_here: for sk_data_ready(): stands in for the work item. Returns false if
  *	that has to run. NULL until mpa_allow_softirq() sets it, in any context

@@ -171,7 +171,8 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
  */
 static bool mpa_rx_stuck(const struct mpa_conn *conn)
 {
-	if (conn->rx.pinned || mpa_conn_test(conn, MPA_CONN_HOLD))
+	if (conn->rx.pinned || conn->rx.owed ||
+	    mpa_conn_test(conn, MPA_CONN_HOLD))
 		return false;
 	return mpa_tcp_window_is_small(conn->sk) ||
 	       (tcp_under_memory_pressure(conn->sk) && !mpa_net_rx_full(conn));
@@ -481,7 +482,7 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 	/* If it were 2 GB old, before() would take it for a later number. */
 	WRITE_ONCE(rx->need, rx->seq);
 	/* ULPDUs passed before are delivered first: consuming takes time. */
-	if (mpa_rx_ooo_was_passed(conn, rx->pos) && rx->pinned)
+	if (mpa_rx_ooo_was_passed(conn, rx->pos) && (rx->pinned || rx->owed))
 		b = mpa_rx_collect(conn);
 	if (!b && !rx->end.error) {
 		mpa_rx_consume(conn);

@@ -311,24 +311,45 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 	return octets;
 }
 
-/* Runner only, after mpa_conn_enter_recv(). */
-void mpa_batch_pass(struct mpa_batch *b)
+/* Add @b, which was passed, to rx.batches. @done: it is put already. */
+static void mpa_batch_list(struct mpa_batch *b, bool done)
 {
 	struct mpa_conn *conn = b->conn;
 
 	spin_lock_bh(&conn->lock);
-	mpa_batch_count(b);
+	if (done)
+		WRITE_ONCE(b->done, true);
 	list_add_tail(&b->node, &conn->rx.batches);
 	mpa_batch_account(b, b->truesize);
+	spin_unlock_bh(&conn->lock);
+}
+
+/*
+ * Runner only, after mpa_conn_enter_recv(). A batch that recv() has not kept is
+ * freed at once, unless there is one before it, maybe kept: then its octets
+ * have to wait.
+ */
+void mpa_batch_pass(struct mpa_batch *b)
+{
+	struct mpa_conn *conn = b->conn;
+	bool done;
+
+	spin_lock_bh(&conn->lock);
+	mpa_batch_count(b);
 	spin_unlock_bh(&conn->lock);
 
 	conn->ops->recv(conn, &b->rx);
 	if (b->ooo)
 		trace_mpa_recv_ooo(conn, b->rx.nr, b->ulpdu->pos, b->end);
 	trace_mpa_recv(conn, b->rx.nr, b->rx.delivered);
-	/* Only the runner, which this is, takes it away. */
-	if (refcount_dec_and_test(&b->ref))
-		WRITE_ONCE(b->done, true);
+	/* Only the runner, which this is, frees it, whoever puts it last. */
+	done = refcount_dec_and_test(&b->ref);
+	if (!done || !list_empty(&conn->rx.batches)) {
+		mpa_batch_list(b, done);
+		return;
+	}
+	conn->rx.owed += b->octets;
+	mpa_batch_free(b);
 }
 
 /**

@@ -20,14 +20,14 @@
  * struct mpa_batch - octets of one or more FPDUs
  * @rx: the argument of recv()
  * @conn: the connection, of which a reference is held
- * @node: in mpa_conn_rx.batches once passed to the consumer
+ * @node: in mpa_conn_rx.batches if it stays after recv()
  * @ref: one until recv() has returned, and one for each mpa_rx_get()
- * @done: the last reference has been put; set by the runner, or under
- *	conn->lock
+ * @done: of one in mpa_conn_rx.batches: the last reference has been put; set
+ *	under conn->lock
  * @full: the batch has no room for more octets
  * @ooo: passed out of order; nothing is consumed from TCP
  * @end: with @ooo: stream position after the last FPDU
- * @octets: octets to consume from TCP once @done is set
+ * @octets: octets to consume from TCP once the last reference has been put
  * @already_passed: number of FPDUs in @octets whose ULPDUs were passed out of
  *	order; they are not in @ulpdu
  * @truesize: memory that the batch pins, in octets

@@ -216,6 +216,19 @@ static void ooo_off(struct conn_test *t)
 	EXPECT_EQ(t, t->a.nr_ooo, 0);
 }
 
+/* When the hole is closed they are delivered before octets are consumed. */
+static void ooo_at_once(struct conn_test *t)
+{
+	u32 copied;
+
+	gap_three(t);
+	copied = READ_ONCE(tcp_sk(t->a.sock->sk)->copied_seq);
+	gap_put(t, 0, gap_at(t, 1));
+	gap_all(t);
+	EXPECT_EQ(t, t->a.copied_seq, copied);
+	gap_alive(t);
+}
+
 const void *gap_af_ops(const struct socket *sock)
 {
 	return READ_ONCE(inet_csk(sock->sk)->icsk_af_ops);
@@ -937,6 +950,7 @@ static const struct conn_row ooo_rows[] = {
 	{ "RX-10 RX-16: more skbs than one round copies",
 	  ooo_scattered, true, .slow = true },
 	{ "OO-17: more pieces than are remembered", ooo_bounded, .slow = true },
+	{ "OO-17: delivered at once when the hole is closed", ooo_at_once },
 	{ "searches without result are rate limited",
 	  ooo_paced, .slow = true },
 	{ "a delayed search runs without another packet", ooo_due },

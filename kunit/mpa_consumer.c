@@ -3,6 +3,7 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/tcp.h>
 #include "mpa_consumer.h"
 #include "mpa_ref.h"
 
@@ -201,7 +202,9 @@ static void consumer_keep(struct mpa_consumer *c, struct mpa_rx *rx)
 static void consumer_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	struct mpa_consumer *c = consumer_enter(conn, EV_RECV);
+	const struct sock *sk = mpa_conn_socket(conn)->sk;
 
+	c->copied_seq = READ_ONCE(tcp_sk(sk)->copied_seq);
 	consumer_ulpdus(c, rx);
 	consumer_deliver(c, rx->delivered);
 	consumer_keep(c, rx);

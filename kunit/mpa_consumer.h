@@ -80,6 +80,7 @@ struct mpa_consumer {
 	u32			nr_rx;
 	u32			nr_ooo;		/* passed out of order */
 	u64			delivered;	/* last mpa_rx.delivered */
+	u32			copied_seq;	/* TCP's, at the last recv() */
 	u32			nr_delivered;	/* ULPDUs below it */
 	/*
 	 * Faults: ULPDUs misplaced, incomplete or passed twice, Delivery of
