@@ -267,15 +267,23 @@ void mpa_conn_set_state(struct mpa_conn *conn, enum mpa_state state)
 }
 
 /*
- * Memory for a batch or a train, of each CPU: they come and go with each short
- * message, and the allocator would cost as much as to decode it.
+ * Memory for a batch and a train, of each CPU: they come and go with each short
+ * message, and the allocator would cost as much as to decode it. A softirq may
+ * receive a batch while the task that it interrupts has a train.
  */
-static DEFINE_PER_CPU(void *, mpa_spare);
+struct mpa_spares {
+	void	*first;
+	void	*second;
+};
+
+static DEFINE_PER_CPU(struct mpa_spares, mpa_spares);
 
 /* Memory of MPA_SPARE_SIZE octets, or NULL. Context: as @gfp. */
 void *mpa_spare_take(gfp_t gfp)
 {
-	return this_cpu_xchg(mpa_spare, NULL) ?: kmalloc(MPA_SPARE_SIZE, gfp);
+	return this_cpu_xchg(mpa_spares.first, NULL) ?:
+	       this_cpu_xchg(mpa_spares.second, NULL) ?:
+	       kmalloc(MPA_SPARE_SIZE, gfp);
 }
 
 /*
@@ -285,7 +293,8 @@ void *mpa_spare_take(gfp_t gfp)
 void mpa_spare_give(void *spare)
 {
 	if (IS_ENABLED(CONFIG_KASAN) ||
-	    this_cpu_cmpxchg(mpa_spare, NULL, spare))
+	    (this_cpu_cmpxchg(mpa_spares.first, NULL, spare) &&
+	     this_cpu_cmpxchg(mpa_spares.second, NULL, spare)))
 		kfree(spare);
 }
 
@@ -294,8 +303,10 @@ void mpa_spare_exit(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		kfree(per_cpu(mpa_spare, cpu));
+	for_each_possible_cpu(cpu) {
+		kfree(per_cpu(mpa_spares.first, cpu));
+		kfree(per_cpu(mpa_spares.second, cpu));
+	}
 }
 
 /**
