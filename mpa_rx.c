@@ -311,9 +311,9 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
  */
 static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 {
+	struct mpa_queue q __uninitialized;
 	struct mpa_conn_rx *rx = &conn->rx;
 	struct mpa_batch *b;
-	struct mpa_queue q;
 	bool copy;
 	u32 avail;
 	int err;

@@ -270,17 +270,16 @@ static void queue_src_read(struct mpa_stream *src, u64 pos, void *to, u32 len)
 void mpa_queue_init(struct mpa_queue *q, const struct mpa_conn *conn,
 		    bool ooo)
 {
-	*q = (struct mpa_queue) {
-		.src = {
-			.next = queue_src_next,
-			.have = queue_src_have,
-			.read = queue_src_read,
-		},
-		.sk	= conn->sk,
-		.ooo	= ooo,
-		.seq	= conn->rx.seq,
-		.pos	= conn->rx.pos,
-	};
+	q->src.next = queue_src_next;
+	q->src.have = queue_src_have;
+	q->src.read = queue_src_read;
+	q->src.steps = 0;
+	q->sk = conn->sk;
+	q->ooo = ooo;
+	q->seq = conn->rx.seq;
+	q->pos = conn->rx.pos;
+	q->skb = NULL;
+	q->piece_len = 0;	/* no piece yet */
 	sock_owned_by_me(q->sk);
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_queue_init);
