@@ -238,8 +238,8 @@ static bool recv_take(struct rnic_qp *qp, struct siw_rqe *rqe)
 static u32 recv_begin(struct rnic_qp *qp)
 {
 	struct rnic_rx *rx = &qp->rx;
+	struct siw_rqe rqe __uninitialized;
 	enum rnic_mr_error err;
-	struct siw_rqe rqe;
 	int i;
 
 	if (!recv_take(qp, &rqe))

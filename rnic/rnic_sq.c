@@ -319,19 +319,24 @@ static bool sq_leaves(struct rnic_sq *sq)
 	return res;
 }
 
+/* Apart from its callers, which mostly do not need the memory for @info */
+static noinline void note_moved(struct rnic_qp *qp)
+{
+	struct mpa_info info;
+
+	mpa_get_info(qp->sq.conn, &info);
+	WRITE_ONCE(qp->moved,
+		   info.tx_pos + (qp->sq.reads ? info.rx_pos : 0));
+}
+
 /*
  * Note how far TCP has taken octets and, while Reads wait, the peer's have been
  * delivered: qp_timeout() leaves if neither moves.
  */
 void rnic_sq_note_moved(struct rnic_qp *qp)
 {
-	struct mpa_info info;
-
-	if (!delayed_work_pending(&qp->timeout))
-		return;
-	mpa_get_info(qp->sq.conn, &info);
-	WRITE_ONCE(qp->moved,
-		   info.tx_pos + (qp->sq.reads ? info.rx_pos : 0));
+	if (delayed_work_pending(&qp->timeout))
+		note_moved(qp);
 }
 
 /*
