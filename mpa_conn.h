@@ -82,7 +82,7 @@ struct mpa_stats {
  * @startup_timeout_ms: net.mpa.startup_timeout_ms
  * @startup_max: net.mpa.startup_max
  * @rx_mem_max: net.mpa.rx_mem_max, in octets
- * @rx_mem: memory in octets that batches passed to consumers pin, and that
+ * @rx_mem: memory in octets that batches which consumers keep pin, and that
  *	copies of FPDUs take: the sum of rx.pinned, ooo.pinned and rx.capacity
  *	over the connections
  * @zerocopy_min: net.mpa.zerocopy_min, in octets
@@ -753,6 +753,7 @@ struct mpa_tcp_room {
 
 /* mpa_tcp.c APIs: */
 int mpa_tcp_check(struct socket *sock);
+bool mpa_tcp_is_stale(const struct mpa_conn *conn);
 u32 mpa_tcp_emss(struct mpa_conn *conn);
 u32 mpa_tcp_path_emss(const struct mpa_conn *conn);
 u32 mpa_tcp_lower_emss(struct mpa_conn *conn, u32 emss);

@@ -48,11 +48,13 @@ int mpa_tcp_check(struct socket *sock)
  * the MTU has changed, something else has set the EMSS, or the EMSS of the path
  * was bound by half the peer's largest window, which has grown.
  */
-static bool mpa_tcp_is_stale(const struct mpa_conn *conn)
+bool mpa_tcp_is_stale(const struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
 	const struct mpa_tx_lowered *low = &conn->tx.lowered;
 
+	if (!low->clamp)
+		return false;
 	return inet_csk(conn->sk)->icsk_pmtu_cookie != low->mtu ||
 	       tp->mss_cache != low->emss ||
 	       (tp->max_window != low->window &&
@@ -79,7 +81,7 @@ u32 mpa_tcp_emss(struct mpa_conn *conn)
 		if (mtu != icsk->icsk_pmtu_cookie)
 			icsk->icsk_sync_mss(sk, mtu);
 	}
-	if (conn->tx.lowered.clamp && mpa_tcp_is_stale(conn))
+	if (mpa_tcp_is_stale(conn))
 		mpa_tcp_restore_emss(conn);
 	return tcp_sk(sk)->mss_cache;
 }
@@ -456,7 +458,8 @@ bool mpa_tcp_keep_window_updates(struct mpa_conn *conn)
 
 /*
  * Socket lock held. Consume the octets of batches that were put; none if
- * another user has reconnected the socket, which the next round reports.
+ * another user has reconnected the socket, which the next round reports, nor
+ * once mpa_rx_discard() has consumed whatever TCP had.
  */
 void mpa_tcp_consume(struct mpa_conn *conn)
 {
@@ -465,7 +468,7 @@ void mpa_tcp_consume(struct mpa_conn *conn)
 	sock_owned_by_me(conn->sk);
 
 	conn->rx.owed = 0;
-	if (octets && !mpa_conn_reconnected(conn))
+	if (octets && !conn->rx.discarded && !mpa_conn_reconnected(conn))
 		tcp_read_done(conn->sk, octets);
 }
 

@@ -621,8 +621,7 @@ static int mpa_tx_give_short(struct mpa_conn *conn, struct mpa_train *train,
  * up costs several times as much. There has to be memory for one, for TCP may
  * take a part, and no octet of an FPDU can be left out then.
  */
-static int mpa_tx_send_short(struct mpa_conn *conn,
-			     const struct mpa_tcp_room *room)
+static int mpa_tx_send_short(struct mpa_conn *conn)
 {
 	struct mpa_train *train = mpa_spare_take(mpa_conn_gfp(conn));
 	struct mpa_tx_series *s = &conn->tx.series;
@@ -641,12 +640,28 @@ static int mpa_tx_send_short(struct mpa_conn *conn,
 		s->count = 0;
 	if (n < size) {
 		mpa_count(conn, TX_SHORT);
-		mpa_train_rest(conn, train, room, size, n);
+		mpa_train_rest(conn, train, size, n);
 		return mpa_tx_push(conn);
 	}
 	mpa_tx_count(conn, 1, 1);
 	mpa_spare_give(train);
 	return 0;
+}
+
+/*
+ * Socket lock held. True if tx.cur is now a short ULPDU that is alone, and TCP
+ * has room for it. It is sent whatever the EMSS, the peer's window and the room
+ * for options are; but not if the EMSS is lowered, since short FPDUs may share
+ * an skb then, and mpa_tx_room() has to notice if it need not be any longer.
+ */
+static bool mpa_tx_next_is_short(struct mpa_conn *conn)
+{
+	const struct mpa_tx_lowered *low = &conn->tx.lowered;
+
+	if (low->clamp && (low->emss < round_down(low->path, MPA_ALIGN) ||
+			   mpa_tcp_is_stale(conn)))
+		return false;
+	return mpa_tcp_has_room(conn->sk) && mpa_tx_take_short(conn);
 }
 
 /*
@@ -662,13 +677,14 @@ static int mpa_tx_step(struct mpa_conn *conn)
 	lock_sock(sk);
 	if (conn->tx.train)
 		err = mpa_tx_push(conn);
-	if (!err && !mpa_tx_room(conn, &room))
-		err = -EAGAIN;
 	if (err)
 		goto unlock;
-
-	if (!room.narrow && mpa_tx_take_short(conn)) {
-		err = mpa_tx_send_short(conn, &room);
+	if (mpa_tx_next_is_short(conn)) {
+		err = mpa_tx_send_short(conn);
+		goto unlock;
+	}
+	if (!mpa_tx_room(conn, &room)) {
+		err = -EAGAIN;
 		goto unlock;
 	}
 	release_sock(sk);

@@ -941,14 +941,15 @@ static bool mpa_train_end_narrow(struct mpa_conn *conn,
 
 /*
  * As conn->tx.train, what TCP has not taken of the @size octets of a single
- * FPDU in @train->buf: all but @taken.
+ * FPDU in @train->buf: all but @taken. No other one joins it.
  */
-void mpa_train_rest(struct mpa_conn *conn, struct mpa_train *train,
-		    const struct mpa_tcp_room *room, u32 size, u32 taken)
+void mpa_train_rest(struct mpa_conn *conn, struct mpa_train *train, u32 size,
+		    u32 taken)
 {
+	const struct mpa_tcp_room room = { .emss = size };
 	struct mpa_record *record;
 
-	mpa_train_init(conn, train, room);
+	mpa_train_init(conn, train, &room);
 	train->gather = true;
 	record = mpa_record_begin(train, false);
 	mpa_record_add(train, record, size, 1);
