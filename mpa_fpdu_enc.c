@@ -337,6 +337,7 @@ static int layout_fpdu(struct layout *l, bool leading, const void *hdr,
 /* An FPDU being copied to memory that has room for all of it */
 struct flat {
 	u8		*p;		/* the next octet goes here */
+	bool		markers;
 	u8		*marker;	/* the next marker goes here */
 	u32		fpduptr;	/* FPDUPTR of that marker */
 };
@@ -359,6 +360,11 @@ static __always_inline void flat_copy(struct flat *f, const void *from, u32 len)
 {
 	u32 n;
 
+	if (!f->markers) {
+		memcpy(f->p, from, len);
+		f->p += len;
+		return;
+	}
 	for (; len; len -= n, from += n) {
 		if (f->p == f->marker)
 			flat_marker(f);
@@ -397,6 +403,7 @@ static __always_inline void flat_begin(struct flat *f, u64 pos, bool markers,
 				       u8 *p, u32 len)
 {
 	f->p = p;
+	f->markers = markers;
 	if (mpa_marker_leads(pos, markers)) {
 		put_unaligned_be32(0, p);
 		f->p += MPA_MARKER_SIZE;
