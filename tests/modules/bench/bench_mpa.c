@@ -192,14 +192,16 @@ static void op_rejected(struct mpa_conn *conn, const struct mpa_startup *reply)
 	end_ready(mpa_conn_ctx(conn), -ECONNREFUSED);
 }
 
-/* True if the header is that of the next octets of the message */
-static bool take_hdr(struct mpa_side *m, const struct mpa_ulpdu *ulpdu)
+/*
+ * True if the header is that of the octets from *@mo on of the message; then
+ * *@mo is moved on.
+ */
+static bool take_hdr(const struct mpa_ulpdu *ulpdu, u32 *mo)
 {
 	const struct ddp_untagged *hdr = ulpdu->frag->iov_base;
 	/* Not cleared for each FPDU: only a header in pieces needs them. */
 	struct ddp_untagged copy __uninitialized;
 	struct iov_iter iter __uninitialized;
-	bool good;
 
 	if (ulpdu->frag->iov_len < sizeof(*hdr)) {
 		iov_iter_kvec(&iter, ITER_SOURCE, ulpdu->frag, ulpdu->nr_frags,
@@ -208,25 +210,28 @@ static bool take_hdr(struct mpa_side *m, const struct mpa_ulpdu *ulpdu)
 			return false;
 		hdr = &copy;
 	}
-	good = be32_to_cpu(hdr->mo) == m->mo;
-	m->mo += ulpdu->len - sizeof(*hdr);
-	if (hdr->control == LAST)
-		m->mo = 0;
-	return good;
+	if (be32_to_cpu(hdr->mo) != *mo)
+		return false;
+	*mo = hdr->control == LAST ? 0 : *mo + ulpdu->len - sizeof(*hdr);
+	return true;
 }
 
-static u8 *place_ulpdu(u8 *to, const struct mpa_ulpdu *ulpdu)
+/* Copy the @len octets after the header: mostly they are one piece. */
+static void place_ulpdu(u8 *to, const struct mpa_ulpdu *ulpdu, u32 len)
 {
 	const struct kvec *frag = ulpdu->frag, *end = frag + ulpdu->nr_frags;
 	size_t skip, hdr = sizeof(struct ddp_untagged);
 
+	if (likely(ulpdu->nr_frags == 1)) {
+		memcpy(to, frag->iov_base + hdr, len);
+		return;
+	}
 	for (; frag < end; frag++) {
 		skip = min(hdr, frag->iov_len);
 		memcpy(to, frag->iov_base + skip, frag->iov_len - skip);
 		to += frag->iov_len - skip;
 		hdr -= skip;
 	}
-	return to;
 }
 
 /*
@@ -237,17 +242,18 @@ static const struct mpa_ulpdu *place_ulpdus(struct mpa_side *m,
 					    const struct mpa_ulpdu *ulpdu,
 					    const struct mpa_ulpdu *last)
 {
-	u8 *begin, *to;
-	u32 room, len;
+	u8 *begin, *to, *edge;
+	u32 len, mo = m->mo;
 
-	begin = bench_room(m->end, &room);
-	for (to = begin; ulpdu < last; ulpdu++) {
+	begin = bench_room(m->end, &len);
+	edge = begin + len;
+	for (to = begin; ulpdu < last; ulpdu++, to += len) {
 		len = ulpdu->len - sizeof(struct ddp_untagged);
-		if (len > room || !take_hdr(m, ulpdu))
+		if (len > edge - to || !take_hdr(ulpdu, &mo))
 			break;
-		to = place_ulpdu(to, ulpdu);
-		room -= len;
+		place_ulpdu(to, ulpdu, len);
 	}
+	m->mo = mo;
 	bench_placed(m->end, to - begin);
 	return ulpdu;
 }
