@@ -801,7 +801,8 @@ static int mpa_cm_may_answer(const struct mpa_conn *conn, size_t len)
 	lockdep_assert_held(&conn->lock);
 	if (conn->state != MPA_STATE_DECIDE || !cm ||
 	    READ_ONCE(conn->flags) & (BIT(MPA_CONN_ACCEPT) |
-				      BIT(MPA_CONN_REJECT)))
+				      BIT(MPA_CONN_REJECT) |
+				      BIT(MPA_CONN_DETACH)))
 		return -ENOTCONN;
 	if (len > mpa_cm_pd_max(conn, min(cm->peer.rev, conn->local.rev),
 				mpa_frame_enhanced(&cm->peer)))

@@ -551,8 +551,9 @@ static int connect_check(const struct mpa_sock_params *params)
  * Context: process context. Does not wait for the peer.
  * Return:
  * * a handle, or an ERR_PTR() (done() is never called then):
- * * %-EINVAL: bad flags or start; or @bound_dev_if and the scope id of a
- *   link-local address name different devices
+ * * %-EINVAL: bad flags or start; no @net; a negative @bound_dev_if or
+ *   @backlog; or @bound_dev_if and the scope id of a link-local address name
+ *   different devices
  * * %-EAFNOSUPPORT: neither IPv4 nor IPv6, or @local of another family
  * * %-EBUSY: setup() has set the socket's sk_user_data
  * * %-EMSGSIZE: more private data than any frame can hold

@@ -222,7 +222,7 @@ static void ooo_at_once(struct conn_test *t)
 	u32 copied;
 
 	gap_three(t);
-	copied = READ_ONCE(tcp_sk(t->a.sock->sk)->copied_seq);
+	copied = READ_ONCE(tcp_sk(t->sock[0]->sk)->copied_seq);
 	gap_put(t, 0, gap_at(t, 1));
 	gap_all(t);
 	EXPECT_EQ(t, t->a.copied_seq, copied);

@@ -531,6 +531,20 @@ static void start_early_decide(struct conn_test *t)
 	conn_expect_over(t);
 }
 
+/* No answer after mpa_detach(), though the release waits for the socket. */
+static void start_detached_decide(struct conn_test *t)
+{
+	struct sock *sk;
+
+	conn_get_request(t, 0);
+	sk = t->sock[0]->sk;
+	lock_sock(sk);
+	conn_leave(&t->a);
+	EXPECT_EQ(t, mpa_accept(t->a.conn, NULL, 0), -ENOTCONN);
+	release_sock(sk);
+	conn_detach(t, &t->a);
+}
+
 /* Only @arg octets of the Request arrive. */
 static void start_timeout(struct conn_test *t)
 {
@@ -920,6 +934,7 @@ static const struct conn_row frame_rows[] = {
 		 CONN_RESPONDER, PEER_C, 1, 0, MPA_REASON_EARLY,
 		 .early = true),
 	{ "CS-24: octets while the consumer decides", start_early_decide },
+	{ "mpa_accept() after mpa_detach()", start_detached_decide },
 	CONN_BAD("CS-16: urgent data instead of a Request",
 		 CONN_RESPONDER, .reason = MPA_REASON_URGENT, .urgent = true),
 	CONN_BAD("CS-26: urgent data instead of a Reply",

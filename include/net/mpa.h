@@ -26,7 +26,8 @@
  *   these fail or have no effect. mpa_get_info() and mpa_mulpdu() are not among
  *   them: they read the socket.
  * - released() is the last callback. From then on MPA touches neither the
- *   socket nor any memory of the consumer.
+ *   socket nor any memory of the consumer, but for &mpa_params.ops if a
+ *   function comes late.
  */
 #ifndef _NET_MPA_H
 #define _NET_MPA_H
@@ -486,7 +487,7 @@ struct mpa_ops {
 
 /* mpa_params.flags */
 #define MPA_F_MARKERS	BIT(0)	/* have the peer send markers (M=1) */
-#define MPA_F_STRICT	BIT(1)	/* refuse Rev 0 peers: not permissive */
+#define MPA_F_STRICT	BIT(1)	/* refuse Rev 0 peers, unless MPA_F_REV0 */
 #define MPA_F_MEMALLOC	BIT(2)	/* used for writing out memory: reclaim-safe */
 #define MPA_F_ENHANCED	BIT(3)	/* Rev 2: enhanced startup (S=1) */
 /* BIT(4): MPA_F_FALLBACK, below */
@@ -495,7 +496,8 @@ struct mpa_ops {
 
 /**
  * struct mpa_params - parameters of a connection
- * @ops: the consumer's callbacks; must outlive the connection
+ * @ops: the consumer's callbacks; must outlive the connection, and the last
+ *	reference of mpa_conn_get(): functions that come late look at them
  * @ctx: the consumer's context, see mpa_conn_ctx()
  * @flags: %MPA_F_MARKERS and so on. With %MPA_F_MEMALLOC the callbacks, too,
  *	may use the memory reserves, and must not wait for memory.
@@ -669,7 +671,8 @@ const char *mpa_reason_name(enum mpa_reason reason);
  * @bound_dev_if: index of the device the socket is bound to, or 0. If there is
  *	none, a listener hears nothing, or fails with %-ENODEV as mpa_connect()
  *	does, or that with %-ENETUNREACH.
- * @backlog: length of the accept queue of mpa_listen(); 0 means SOMAXCONN
+ * @backlog: length of the accept queue of mpa_listen(); 0 means SOMAXCONN. Not
+ *	used by mpa_connect(), but not negative either
  * @flags: %MPA_F_MEMALLOC, %MPA_F_FALLBACK, or 0. With %MPA_F_MEMALLOC done()
  *	and accepted(), too, may use the memory reserves, and must not wait for
  *	memory; it also applies to the connection of @start.
