@@ -150,6 +150,45 @@ static void scribble_behind(struct conn_test *t)
 	EXPECT_EQ(t, 0, memcmp(t->b.rx + len, t->pool, 2 * len));
 }
 
+/* A ULPDU in the same page, of which the first octet is changed then. */
+static int scribble_first_next(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+	u8 *data = msg->kv.iov_base;
+
+	data[0] ^= 1;
+	return 0;
+}
+
+/*
+ * A message with MPA_TX_COPY and a template begins a train, and is changed when
+ * a source that follows it is asked for a ULPDU.
+ */
+static void scribble_template(struct conn_test *t)
+{
+	static const struct mpa_template untagged = { 14, sizeof(u32), 0x40 };
+	const u32 hdr_len = 18;
+	struct conn_msg *msg;
+	LIST_HEAD(list);
+	u32 len;
+
+	t->opts.maxseg = 1460;
+	scribble_start(t);
+	len = mpa_mulpdu(t->a.conn) - hdr_len;
+	msg = scribble_msg(t, 2 * len + 100);
+	msg->tx.flags |= MPA_TX_TEMPLATE;
+	msg->tx.template = &untagged;
+	msg->tx.hdr = t->pool;
+	msg->tx.hdr_len = hdr_len;
+	list_add_tail(&msg->tx.list, &list);
+	msg = scribble_msg(t, 100);
+	msg->tx.next = scribble_first_next;
+	list_add_tail(&msg->tx.list, &list);
+	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
+	CONN_WAIT(t, &t->b, EV_ULPDUS, 4);
+	EXPECT_EQ(t, 0, memcmp(t->b.rx + hdr_len, t->pool, len));
+}
+
 /* Without CRC the change is not detected. */
 static void scribble_no_crc(struct conn_test *t)
 {
@@ -276,6 +315,8 @@ static const struct conn_row scribble_rows[] = {
 	  scribble_laid_out, SCRIBBLE_COPY_PAGES },
 	{ "changed after layout: MPA_TX_COPY behind a gathered message",
 	  scribble_behind, SCRIBBLE_COPY },
+	{ "changed after layout: MPA_TX_COPY with a template",
+	  scribble_template, SCRIBBLE_COPY },
 	{ "ER-03: changed after layout: gathered",
 	  scribble_laid_out, SCRIBBLE_GATHERED },
 	{ "ER-03: changed after layout: pages",
