@@ -337,7 +337,6 @@ static int layout_fpdu(struct layout *l, bool leading, const void *hdr,
 /* An FPDU being copied to memory that has room for all of it */
 struct flat {
 	u8		*p;		/* the next octet goes here */
-	bool		markers;
 	u8		*marker;	/* the next marker goes here */
 	u32		fpduptr;	/* FPDUPTR of that marker */
 };
@@ -356,22 +355,19 @@ static __always_inline size_t flat_room(const struct flat *f)
 	return f->marker - f->p;
 }
 
+/* A marker is written when an octet follows it, or by flat_end(). */
 static __always_inline void flat_copy(struct flat *f, const void *from, u32 len)
 {
-	u32 n;
+	size_t left = len, room;
 
-	if (!f->markers) {
-		memcpy(f->p, from, len);
-		f->p += len;
-		return;
+	for (; left > flat_room(f); left -= room, from += room) {
+		room = flat_room(f);
+		memcpy(f->p, from, room);
+		f->p += room;
+		flat_marker(f);
 	}
-	for (; len; len -= n, from += n) {
-		if (f->p == f->marker)
-			flat_marker(f);
-		n = min_t(size_t, len, flat_room(f));
-		memcpy(f->p, from, n);
-		f->p += n;
-	}
+	memcpy(f->p, from, left);
+	f->p += left;
 }
 
 /* Copy the header of @cut, to an FPDU that is longer than cut->hdr. */
@@ -403,7 +399,6 @@ static __always_inline void flat_begin(struct flat *f, u64 pos, bool markers,
 				       u8 *p, u32 len)
 {
 	f->p = p;
-	f->markers = markers;
 	if (mpa_marker_leads(pos, markers)) {
 		put_unaligned_be32(0, p);
 		f->p += MPA_MARKER_SIZE;

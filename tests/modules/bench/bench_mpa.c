@@ -220,17 +220,18 @@ static bool take_hdr(const struct mpa_ulpdu *ulpdu, u32 *mo)
 static void place_ulpdu(u8 *to, const struct mpa_ulpdu *ulpdu, u32 len)
 {
 	const struct kvec *frag = ulpdu->frag, *end = frag + ulpdu->nr_frags;
-	size_t skip, hdr = sizeof(struct ddp_untagged);
+	size_t n, skip = sizeof(struct ddp_untagged);
 
 	if (likely(ulpdu->nr_frags == 1)) {
-		memcpy(to, frag->iov_base + hdr, len);
+		memcpy(to, frag->iov_base + skip, len);
 		return;
 	}
-	for (; frag < end; frag++) {
-		skip = min(hdr, frag->iov_len);
-		memcpy(to, frag->iov_base + skip, frag->iov_len - skip);
-		to += frag->iov_len - skip;
-		hdr -= skip;
+	for (; frag < end && frag->iov_len <= skip; frag++)
+		skip -= frag->iov_len;
+	for (; frag < end; frag++, to += n) {
+		n = frag->iov_len - skip;
+		memcpy(to, frag->iov_base + skip, n);
+		skip = 0;
 	}
 }
 
