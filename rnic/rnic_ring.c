@@ -2,8 +2,8 @@
 /*
  * Rings, which user space may map; the only file that reads requests.
  * (rnic_srq.c looks at a VALID flag, rnic_cq.c at that of an entry and at the
- * flags that arm.) An application can write to all of a ring at any time: an entry is
- * copied once, and only the copy is looked at. No index is read back.
+ * flags that arm.) An application can write to all of a ring at any time: an
+ * entry is copied once, and only the copy is looked at. No index is read back.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
