@@ -558,7 +558,7 @@ static inline bool mpa_conn_enter(const struct mpa_conn *conn)
 static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 {
 	return mpa_conn_none_set(conn, BIT(MPA_CONN_DETACH) |
-					   BIT(MPA_CONN_HOLD));
+				       BIT(MPA_CONN_HOLD));
 }
 
 #define MPA_SPARE_SIZE	SZ_8K	/* a batch, or a train */
