@@ -40,6 +40,7 @@ overflow() {
 	for ((number = 1; number <= 5 - room; number++)); do
 		wait "${SILENT[number]}" || fail "client $number was not reset"
 	done
+	until_grown b MpaErrStartupOverflow 0 $((5 - room))
 	grown b MpaErrStartupOverflow 0 $((5 - room))
 	ping_ok "$B4" size=100 count=5 verify=1
 	wait "${SILENT[number]}" || fail "client $number was not reset"
