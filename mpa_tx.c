@@ -455,6 +455,12 @@ static u32 mpa_tx_filled_emss(const struct mpa_conn *conn, u32 path)
 	return rounddown(path, s->size);
 }
 
+/* True if @emss is for FPDUs of one length: @path would allow more */
+static bool mpa_tx_is_narrow(u32 emss, u32 path)
+{
+	return emss < round_down(path, MPA_ALIGN);
+}
+
 /*
  * Socket lock held. Give TCP the EMSS that the FPDUs fill, @emss being the
  * current one and @path the most. A change also affects what TCP has not sent,
@@ -472,7 +478,7 @@ static u32 mpa_tx_set_emss(struct mpa_conn *conn, u32 emss, u32 path)
 
 	if (want == emss || mpa_tcp_probes_mtu(sk))
 		return emss;
-	if (want < round_down(path, MPA_ALIGN) && want < emss &&
+	if (mpa_tx_is_narrow(want, path) && want < emss &&
 	    mpa_tcp_unacked(sk) > (u32)t->pos - t->series.pos)
 		return emss;
 	if (want > emss && mpa_tcp_unsent(sk))
@@ -495,7 +501,7 @@ static bool mpa_tx_room(struct mpa_conn *conn, struct mpa_tcp_room *room)
 	}
 	room->emss = mpa_tx_fits(conn, emss);
 	room->sack = emss - room->emss;
-	room->narrow = emss < round_down(path, MPA_ALIGN);
+	room->narrow = mpa_tx_is_narrow(emss, path);
 	room->octets = min_t(u32, mpa_tcp_window(sk), MPA_TX_OCTETS);
 	return mpa_tcp_space(sk);
 }
@@ -658,8 +664,8 @@ static bool mpa_tx_next_is_short(struct mpa_conn *conn)
 {
 	const struct mpa_tx_lowered *low = &conn->tx.lowered;
 
-	if (low->clamp && (low->emss < round_down(low->path, MPA_ALIGN) ||
-			   mpa_tcp_is_stale(conn)))
+	if (low->clamp &&
+	    (mpa_tx_is_narrow(low->emss, low->path) || mpa_tcp_is_stale(conn)))
 		return false;
 	return mpa_tcp_has_room(conn->sk) && mpa_tx_take_short(conn);
 }
