@@ -380,10 +380,11 @@ struct rnic_srq {
  * @tail: the oldest slot without a completion
  * @reads: Reads under way, those whose Request MPA still has among them
  * @reading: Reads whose Request is sent
- * @closing: a FIN follows what was posted before. As the four that follow, set
+ * @closing: a FIN follows what was posted before. As the three that follow, set
  *	in any context and never cleared
  * @bounded: modify_qp(SQD): only @left requests start after it. With @left
- *	written under q.lock, and read by run() without it once @state is ERR
+ *	written under q.lock; run() reads it without, too: after ERR, or where a
+ *	round later is soon enough
  * @leave: detach without waiting for the peer, once what has been started is
  *	with TCP; under q.lock
  * @cqe_lost: a completion found no room in its CQ
@@ -510,7 +511,7 @@ struct rnic_rx {
  * @owed_send: the handler of the send queue's CQ is to be called when the
  *	callback of MPA ends
  * @owed_recv: that of the receive queue's CQ
- * @failed: the first error has been dealt with
+ * @failed: an error was found: later ones are ignored
  * @failed_at: when, in jiffies
  * @stop_messages: after an error: messages end with the octets that MPA has
  * @peer_rtr: an RTR by RDMA Read is answered: one Request more than @ird

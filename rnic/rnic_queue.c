@@ -2,9 +2,9 @@
 /*
  * Rings of work requests: posting to them, and flushing what is on them.
  *
- * While a connection flushes, requests that are posted wait for it, so that
- * they come after those that MPA still has. From then on queue->flushes is set,
- * and posting queues a work item that flushes: a verb must not call the
+ * The end of a connection flushes what is posted while there is one, so that it
+ * comes after what MPA still has. From then on queue->flushes is set, and
+ * posting queues a work item that flushes: a verb must not call the
  * handlers of completions and events, for its caller may hold a lock that they
  * take. Only one at a time flushes, so completions stay in order; what is
  * posted while it flushes is flushed by that one. So ib_drain_qp() always ends,

@@ -392,7 +392,7 @@ bool rnic_sq_run(struct rnic_qp *qp)
 	else if (READ_ONCE(sq->closing) && sq_idle(sq))
 		mpa_shutdown(sq->conn);
 	/* Requests that modify_qp(SQD) counted start first, if none waits. */
-	return !(sq->more && sq->bounded) && sq_leaves(sq);
+	return !(sq->more && READ_ONCE(sq->bounded)) && sq_leaves(sq);
 }
 
 static void wqe_sent(struct rnic_qp *qp, struct rnic_msg *msg)
@@ -440,7 +440,7 @@ void rnic_sq_close(struct rnic_qp *qp)
 	spin_lock_irqsave(&sq->q.lock, flags);
 	if (qp->state == IB_QPS_SQD && !sq->bounded) {
 		sq->left = rnic_sqe_posted(&sq->q);
-		sq->bounded = true;
+		WRITE_ONCE(sq->bounded, true);
 	}
 	spin_unlock_irqrestore(&sq->q.lock, flags);
 	WRITE_ONCE(qp->sq.closing, true);

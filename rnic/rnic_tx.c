@@ -108,11 +108,11 @@ static void msg_cut(struct rnic_msg *msg)
 }
 
 /*
- * Prepare a message with memory of its own. Make one that is shorter than any
- * MULPDU a ULPDU, for which MPA need
- * not ask. It is sent whatever happens, so none is after a message that an
- * error may cut short: the peer would take that for complete. Such a one, one
- * that is longer, and one that is in too many pieces are cut.
+ * Prepare a message with memory of its own. One that is shorter than any MULPDU
+ * becomes a ULPDU here: MPA does not call next() for it. It is sent whatever
+ * happens, so it must not follow a message that an error may cut short: the
+ * peer would take that for complete. Such a one, one that is longer, and one
+ * that is in too many pieces are cut.
  */
 static void msg_prepare(struct rnic_msg *msg)
 {
