@@ -58,7 +58,7 @@ enum mpa_mib {
 	MPA_MIB_OOO_FULL,	/* searches with the list of ranges full */
 	MPA_MIB_RESETS,		/* TCP connections reset at the detach */
 	MPA_MIB_NOMEM,		/* allocations that failed and are retried */
-	MPA_MIB_REASON,		/* the first of one per enum mpa_reason */
+	MPA_MIB_REASON,		/* one per enum mpa_reason: stays last */
 	MPA_MIB_MAX = MPA_MIB_REASON + MPA_REASON_RTR + 1,
 };
 
@@ -235,12 +235,12 @@ struct mpa_conn_tx {
  * @fragmented: the next FPDU lies in too many pieces for a batch: copy it
  * @want: octets from @seq on that the next step of decoding needs
  * @seq: TCP sequence number after the last FPDU decoded
- * @need: TCP sequence number up to which octets are needed: below it
- *	sk_data_ready() does not queue the work item
+ * @wake_at: TCP sequence number up to which octets must have come for
+ *	sk_data_ready() to queue the work item
  * @pos: stream position of @seq
  * @end: how the receive half ended, once end.error is set; end.pos is the
  *	position up to which all is delivered, at any time
- * @drained: all ULPDUs before the end were delivered: ended() is due
+ * @end_due: all ULPDUs before the end were delivered: ended() is due
  * @reported: ended() has been called
  * @discarded: mpa_rx_discard() has consumed what arrived after the end
  * @blocked: nothing can be passed: on hold, or the consumer keeps too much
@@ -262,10 +262,10 @@ struct mpa_conn_rx {
 	bool			fragmented;
 	u32			want;
 	u32			seq;
-	u32			need;
+	u32			wake_at;
 	u64			pos;
 	struct mpa_end		end;
-	bool			drained;
+	bool			end_due;
 	bool			reported;
 	bool			discarded;
 	bool			blocked;

@@ -208,7 +208,7 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 
 	conn->phase = MPA_PHASE_RX;
 	more = mpa_rx_run(conn);
-	if (conn->rx.drained && !conn->rx.reported)
+	if (conn->rx.end_due && !conn->rx.reported)
 		mpa_loop_rx_ended(conn);
 	mpa_loop_call_run(conn);
 	/* Nothing is sent after mpa_abort(), which has asked for a round. */

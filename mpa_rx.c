@@ -61,7 +61,7 @@ void mpa_rx_begin(struct mpa_conn *conn)
 	lock_sock(sk);
 	conn->rx.seq = tcp_sk(sk)->copied_seq;
 	conn->rx.want = mpa_rx_header_size(conn);
-	WRITE_ONCE(conn->rx.need, conn->rx.seq + conn->rx.want);
+	WRITE_ONCE(conn->rx.wake_at, conn->rx.seq + conn->rx.want);
 	mpa_rx_ooo_begin(conn);
 	release_sock(sk);
 }
@@ -233,7 +233,7 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 		mpa_rx_end_by_fin(conn, avail);
 		return NULL;
 	}
-	WRITE_ONCE(rx->need, rx->seq + want);
+	WRITE_ONCE(rx->wake_at, rx->seq + want);
 	if (avail == rx->copied || !mpa_rx_stuck(conn))
 		return NULL;
 	err = mpa_rx_copy(conn, avail, true);
@@ -462,7 +462,7 @@ static __always_inline void mpa_rx_make_ready(struct mpa_conn *conn,
 	 */
 	rx->dry = rx->seq == end && !conn->ooo.on;
 	if (rx->dry)
-		WRITE_ONCE(rx->need, rx->seq + rx->want);
+		WRITE_ONCE(rx->wake_at, rx->seq + rx->want);
 }
 
 /* Collect octets and decode them. True if another step may find work. */
@@ -480,7 +480,7 @@ static bool mpa_rx_fill(struct mpa_conn *conn)
 	}
 	mpa_tcp_keep_window_updates(conn);
 	/* If it were 2 GB old, before() would take it for a later number. */
-	WRITE_ONCE(rx->need, rx->seq);
+	WRITE_ONCE(rx->wake_at, rx->seq);
 	/* ULPDUs passed before are delivered first: consuming takes time. */
 	if (mpa_rx_ooo_was_passed(conn, rx->pos) && (rx->pinned || rx->owed))
 		b = mpa_rx_collect(conn);
@@ -547,7 +547,7 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 		mpa_count_add(conn, RX_DISCARDED, mpa_rx_avail(conn));
 		tcp_read_done(sk, tp->rcv_nxt - tp->copied_seq);
 	}
-	WRITE_ONCE(conn->rx.need, tp->rcv_nxt + 1);
+	WRITE_ONCE(conn->rx.wake_at, tp->rcv_nxt + 1);
 	release_sock(sk);
 	conn->rx.discarded = true;
 	mpa_batch_free_list(&done);
@@ -658,7 +658,7 @@ bool mpa_rx_run(struct mpa_conn *conn)
 	if (rx->end.error) {
 		/* All before the end was delivered: mpa_loop.c reports it. */
 		WRITE_ONCE(rx->blocked, false);
-		rx->drained = true;
+		rx->end_due = true;
 		return true;
 	}
 	return more || mpa_rx_ooo_search(conn);
@@ -703,7 +703,7 @@ static bool mpa_rx_run_here(struct mpa_conn *conn)
 
 /**
  * mpa_allow_softirq() - have recv() called where octets arrive
- * @conn: connection; on hold, as full operation begins
+ * @conn: connection; call it before mpa_resume()
  *
  * From now on recv() is also called from TCP's sk_data_ready(), mostly in
  * softirq, if no more than %MPA_SOFTIRQ_OCTETS have arrived, in order, and

@@ -59,8 +59,8 @@ static void mpa_sk_sending(struct sock *sk)
 }
 
 /*
- * True if TCP has the octets up to rx.need (the FPDU, or first its header), or
- * cannot get more (little window or memory left, urgent data). False while
+ * True if TCP has the octets up to rx.wake_at (the FPDU, or first its header),
+ * or cannot get more (little window or memory left, urgent data). False while
  * nothing can be passed. A FIN comes with sk_state_change(). Always true before
  * full operation.
  */
@@ -71,7 +71,7 @@ static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
 	if (READ_ONCE(conn->rx.blocked))
 		return false;
 	return !before(READ_ONCE(tcp_sk(sk)->rcv_nxt),
-		       READ_ONCE(conn->rx.need)) ||
+		       READ_ONCE(conn->rx.wake_at)) ||
 	       READ_ONCE(tcp_sk(sk)->urg_data) ||
 	       tcp_epollin_ready(sk, INT_MAX);
 }
@@ -83,7 +83,7 @@ static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
 static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 {
 	u32 news = READ_ONCE(tcp_sk(conn->sk)->rcv_nxt) -
-		   READ_ONCE(conn->rx.need);
+		   READ_ONCE(conn->rx.wake_at);
 	u32 flags = conn->conn_flags;
 	unsigned int memalloc;
 	bool done;

@@ -91,7 +91,7 @@ static void ooo_into(struct conn_test *t)
 static void ooo_into_late(struct conn_test *t)
 {
 	const struct mpa_conn_rx *rx;
-	u32 seen;
+	u32 seen, second;
 
 	gap_default(t);
 	rx = &t->a.conn->rx;
@@ -102,9 +102,8 @@ static void ooo_into_late(struct conn_test *t)
 	CONN_WAIT(t, &t->a, EV_ULPDUS, 1);
 	gap_put(t, gap_at(t, 2), t->buf_len);
 	CONN_WAIT(t, &t->a, EV_OOO, 2);
-	EXPECT_TRUE(t, CONN_UNTIL(READ_ONCE(rx->need) - rx->seq == gap_at(t,
-									  2) -
-				  gap_at(t, 1)));
+	second = gap_at(t, 2) - gap_at(t, 1);
+	EXPECT_TRUE(t, CONN_UNTIL(READ_ONCE(rx->wake_at) - rx->seq == second));
 	if (conn_arg(t))
 		gap_drop(t, seen + 100);
 	gap_put(t, seen, gap_at(t, 2));

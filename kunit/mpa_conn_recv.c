@@ -380,14 +380,14 @@ static void recv_long_busy(struct conn_test *t)
 
 	conn_full(t, CONN_INITIATOR, 0, PEER_C);
 	conn = t->a.conn;
-	WRITE_ONCE(conn->rx.need, conn->rx.seq - BIT(31) - 1);
+	WRITE_ONCE(conn->rx.wake_at, conn->rx.seq - BIT(31) - 1);
 	for (i = 0; i < 100; i++)
 		conn_fpdu(t, 40);
 	conn_flush(t);
 	mpa_kick(conn);
 	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(conn->rx.ready)));
 	ASSERT_FALSE(t, conn->rx.dry);
-	EXPECT_FALSE(t, before(tcp_sk(conn->sk)->rcv_nxt, conn->rx.need));
+	EXPECT_FALSE(t, before(tcp_sk(conn->sk)->rcv_nxt, conn->rx.wake_at));
 	mpa_resume(conn);
 	conn_expect_rx(t, &t->a, 100);
 }
