@@ -25,7 +25,7 @@
  * - the consumer, from mpa_attach() until released() has returned, and by
  *   mpa_conn_get();
  * - each queued or running work item, and each task that stands in for it;
- * - each batch that the consumer has not put;
+ * - each batch, until its memory is freed;
  * - each train of whose zero-copy pages the network stack may still have some;
  * - a netlink request that is reading it, see mpa_net_get_from().
  *

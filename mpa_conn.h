@@ -49,7 +49,7 @@ enum mpa_mib {
 	MPA_MIB_RX_ULPDUS,
 	MPA_MIB_RX_OCTETS,
 	MPA_MIB_RX_BATCHES,
-	MPA_MIB_RX_COPIED,	/* copies made of received octets */
+	MPA_MIB_RX_COPIED,	/* copies of FPDUs, but for short ones */
 	MPA_MIB_RX_DISCARDED,	/* octets not delivered */
 	MPA_MIB_RX_LIMITED,	/* deliveries put off by net.mpa.rx_mem_max */
 	MPA_MIB_OOO_ULPDUS,	/* passed out of order */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Access to a TCP socket, except for sending trains (mpa_tx.c), looking into
- * its queues (mpa_rx_queue.c), and its callbacks and operations (mpa_sk.c).
+ * Access to a TCP socket, except for sending (mpa_tx.c, mpa_cm.c), receiving
+ * (mpa_rx.c, mpa_rx_queue.c), its callbacks (mpa_sk.c) and operations
+ * (mpa_hook.c).
  */
 #include <linux/net.h>
 #include <net/hotdata.h>

@@ -46,7 +46,7 @@ TRACE_EVENT(mpa_state,
 				   { MPA_STATE_CLOSED, "closed" }))
 );
 
-/* A Request or Reply frame was sent, or the header of one was received. */
+/* A Request or Reply frame is sent next, or the header of one was received. */
 TRACE_EVENT(mpa_frame,
 	TP_PROTO(const struct mpa_conn *conn, bool tx, u8 flags, u8 rev,
 		 u16 pd_len),
