@@ -117,7 +117,7 @@ static bool mpa_cm_end(struct mpa_conn *conn, enum mpa_reason reason)
 	mpa_cm_timer_stop(conn);
 	/* A FIN during startup is an error. */
 	mpa_conn_end(conn, reason, reason == MPA_REASON_FIN ? -ECONNRESET : 0);
-	conn->rx.err = conn->rx.end.err;
+	conn->rx.closed_err = conn->rx.end.err;
 	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
 	return false;
 }

@@ -522,7 +522,7 @@ void mpa_conn_fail(struct mpa_conn *conn, enum mpa_reason reason, int err)
 	mpa_tcp_reset(conn->sk);
 	if (!conn->rx.reported)
 		mpa_conn_end(conn, reason, err);
-	conn->rx.err = err;
+	conn->rx.closed_err = err;
 	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
 }
 

@@ -246,7 +246,7 @@ struct mpa_conn_tx {
  * @blocked: nothing can be passed: on hold, or the consumer keeps too much
  * @pinned: octets of memory that @batches passed in order pin, by truesize
  * @owed: octets of batches that were put and freed, to be consumed from TCP
- * @err: for closed(): 0, or negative errno of the loss
+ * @closed_err: for closed(): 0, or negative errno of the loss
  * @run_here: for sk_data_ready(): stands in for the work item. Returns false if
  *	that has to run. NULL until mpa_allow_softirq() sets it, in any context
  */
@@ -271,7 +271,7 @@ struct mpa_conn_rx {
 	bool			blocked;
 	u32			pinned;
 	u32			owed;
-	int			err;
+	int			closed_err;
 	bool			(*run_here)(struct mpa_conn *conn);
 };
 

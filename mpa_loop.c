@@ -81,16 +81,16 @@ static void mpa_loop_closed(struct mpa_conn *conn)
 {
 	mpa_net_startup_end(conn);
 	mpa_rx_reap(conn);
-	if (conn->rx.err) {
+	if (conn->rx.closed_err) {
 		mpa_rx_drop(conn);
-		mpa_tx_cancel(conn, conn->rx.err);
+		mpa_tx_cancel(conn, conn->rx.closed_err);
 	}
 	mpa_loop_report(conn);
 	if (!mpa_tx_flush(conn) ||
 	    test_and_set_bit(MPA_CONN_CLOSED_CALLED, &conn->flags))
 		return;
 	if (conn->ops->closed && mpa_conn_enter(conn))
-		conn->ops->closed(conn, conn->rx.err);
+		conn->ops->closed(conn, conn->rx.closed_err);
 }
 
 /*

@@ -54,11 +54,11 @@ static u64 mpa_tx_sent(const struct mpa_conn *conn)
 }
 
 /*
- * The stream position up to which messages can be handed back: TCP has taken
- * all octets before it, and the network stack has dropped the consumer's pages
- * with them. Frees the ubufs that nothing refers to, in order.
+ * Free the ubufs that nothing refers to, in order. Returns the stream position
+ * up to which messages can be handed back: TCP has taken all octets before it,
+ * and the network stack has dropped the consumer's pages with them.
  */
-static u64 mpa_tx_done(struct mpa_conn *conn)
+static u64 mpa_tx_reap_ubufs(struct mpa_conn *conn)
 {
 	struct mpa_tx_ubuf *ubuf, *tmp;
 
@@ -75,7 +75,7 @@ static u64 mpa_tx_done(struct mpa_conn *conn)
 void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
 {
 	struct mpa_tx *tx, *tmp;
-	u64 pos = mpa_tx_done(conn);
+	u64 pos = mpa_tx_reap_ubufs(conn);
 
 	list_for_each_entry_safe(tx, tmp, &conn->tx.sending, list) {
 		if (tx->end > pos)
@@ -118,7 +118,7 @@ bool mpa_tx_flush(struct mpa_conn *conn)
  */
 bool mpa_tx_all_done(struct mpa_conn *conn)
 {
-	u64 pos = mpa_tx_done(conn);
+	u64 pos = mpa_tx_reap_ubufs(conn);
 	struct mpa_tx *tx;
 
 	list_for_each_entry(tx, &conn->tx.sending, list)
@@ -187,8 +187,8 @@ static bool mpa_tx_apart(struct mpa_conn *conn, const struct mpa_train *train)
  * taken part of a segment, so that the next segment begins in an skb of its
  * own.
  */
-static u32 mpa_record_piece(const struct mpa_record *record, u32 emss,
-			    bool apart)
+static u32 mpa_record_next(const struct mpa_record *record, u32 emss,
+			   bool apart)
 {
 	u32 taken = record->octets - record->len;
 
@@ -353,8 +353,8 @@ static int mpa_tx_push(struct mpa_conn *conn)
 			break;
 		len = record->len;
 		if (record->ulpdus > 1)
-			len = mpa_record_piece(record, train->emss,
-					       mpa_tx_apart(conn, train));
+			len = mpa_record_next(record, train->emss,
+					      mpa_tx_apart(conn, train));
 		n = mpa_tx_send_record(conn, train, record, len);
 		if (n <= 0)
 			break;

@@ -127,7 +127,7 @@ static int mpa_train_need_ubuf(struct mpa_conn *conn, struct mpa_train *train)
 
 /*
  * Drop the train's reference. Unlike others this needs no kick: the runner goes
- * on to mpa_tx_done(). If TCP has none, no message waits for that.
+ * on to mpa_tx_reap_ubufs(). If TCP has none, no message waits for that.
  */
 static void mpa_train_put_ubuf(struct mpa_train *train)
 {
@@ -408,13 +408,13 @@ static void mpa_cut_begin(struct mpa_train *train, const struct mpa_tx *tx)
 /* Cut @len octets from @tx, as the next ULPDU, with its header. */
 static __always_inline void mpa_cut(struct mpa_train *train,
 				    const struct mpa_tx *tx, u32 len,
-				    struct mpa_piece *piece)
+				    struct mpa_tx_ulpdu *ulpdu)
 {
 	mpa_cut_count(&train->cut, train->cut.hdr);
-	piece->hdr = train->cut.hdr;
-	piece->hdr_len = tx->hdr_len;
-	piece->len = len;
-	piece->last = false;
+	ulpdu->hdr = train->cut.hdr;
+	ulpdu->hdr_len = tx->hdr_len;
+	ulpdu->len = len;
+	ulpdu->last = false;
 }
 
 /* The ULPDU that was cut last is framed. */
@@ -444,7 +444,7 @@ static u32 mpa_cut_least(const struct mpa_train *train, const struct mpa_tx *tx,
  * it is cut once more for the next. Returns as mpa_train_ask().
  */
 static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
-			 struct mpa_piece *piece)
+			 struct mpa_tx_ulpdu *ulpdu)
 {
 	struct mpa_train *train = conn->tx.train;
 	u32 whole = mpa_train_whole(train);
@@ -458,9 +458,9 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
 	room = mpa_train_max(train, mpa_cut_least(train, tx, whole)) -
 	       tx->hdr_len;
 	mpa_cut_begin(train, tx);
-	mpa_cut(train, tx, min(tx->len, room), piece);
-	piece->last = tx->len <= room && mpa_tx_is_whole(tx);
-	if (piece->last)
+	mpa_cut(train, tx, min(tx->len, room), ulpdu);
+	ulpdu->last = tx->len <= room && mpa_tx_is_whole(tx);
+	if (ulpdu->last)
 		*train->cut.hdr |= tx->template->last;
 	else
 		tx->state |= MPA_MSG_LONG;
@@ -468,13 +468,13 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
 }
 
 /* The next ULPDU of a source. Returns as mpa_train_ask(). */
-static int mpa_train_piece(struct mpa_conn *conn, struct mpa_tx *tx,
-			   struct mpa_piece *piece)
+static int mpa_train_ulpdu(struct mpa_conn *conn, struct mpa_tx *tx,
+			   struct mpa_tx_ulpdu *ulpdu)
 {
 	int more;
 
 	if (tx->flags & MPA_TX_TEMPLATE)
-		return mpa_train_cut(conn, tx, piece);
+		return mpa_train_cut(conn, tx, ulpdu);
 	if (!(tx->state & MPA_MSG_CUT)) {
 		more = mpa_train_ask(conn, tx, mpa_train_max(conn->tx.train,
 							     MPA_MULPDU_MIN));
@@ -484,7 +484,7 @@ static int mpa_train_piece(struct mpa_conn *conn, struct mpa_tx *tx,
 		if (!(tx->state & MPA_MSG_LAST))
 			tx->state |= MPA_MSG_LONG;
 	}
-	*piece = (struct mpa_piece) {
+	*ulpdu = (struct mpa_tx_ulpdu) {
 		.hdr = tx->hdr, .hdr_len = tx->hdr_len, .len = tx->len,
 		.last = tx->state & MPA_MSG_LAST,
 	};
@@ -643,7 +643,7 @@ static bool mpa_train_should_gather(const struct mpa_conn *conn,
  * it, or there is no room; or another error.
  */
 static int mpa_train_gather(struct mpa_train *train, struct mpa_tx *tx,
-			    const struct mpa_piece *p, u32 size)
+			    const struct mpa_tx_ulpdu *p, u32 size)
 {
 	struct mpa_enc *enc = &train->enc;
 	bool flat = !p->len || mpa_iter_is_flat(&tx->data);
@@ -701,7 +701,7 @@ static bool mpa_train_begin(struct mpa_conn *conn, const struct mpa_tx *tx)
  */
 static __always_inline int mpa_train_try(struct mpa_train *train,
 					 struct mpa_tx *tx,
-					 const struct mpa_piece *p)
+					 const struct mpa_tx_ulpdu *p)
 {
 	if (!train->gather)
 		return mpa_fpdu_encode(&train->enc, p->hdr, p->hdr_len,
@@ -747,7 +747,7 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	struct mpa_train *train = conn->tx.train;
 	u32 most = mpa_train_segments(train);
-	struct mpa_piece piece = {};
+	struct mpa_tx_ulpdu ulpdu = {};
 	int ret = 0;
 	u32 n, max;
 
@@ -758,11 +758,11 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 		ret = mpa_train_ask(conn, tx, max);
 		if (ret <= 0)
 			break;
-		piece.hdr = tx->hdr;
-		piece.hdr_len = tx->hdr_len;
-		piece.len = tx->len;
+		ulpdu.hdr = tx->hdr;
+		ulpdu.hdr_len = tx->hdr_len;
+		ulpdu.len = tx->len;
 		ret = tx->hdr_len + tx->len == max ?
-		      mpa_train_try(train, tx, &piece) : 1;
+		      mpa_train_try(train, tx, &ulpdu) : 1;
 		if (ret) {
 			tx->state |= MPA_MSG_CUT;
 			break;
@@ -840,18 +840,18 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 {
 	struct mpa_train *train = conn->tx.train;
 	struct mpa_enc *enc = &train->enc;
-	struct mpa_piece p = {
+	struct mpa_tx_ulpdu p = {
 		.hdr = tx->hdr, .hdr_len = tx->hdr_len, .len = tx->len,
 		.last = true,
 	};
 	struct mpa_record *record;
 	u32 size, nr = enc->nr;
-	struct mpa_piece next;
+	struct mpa_tx_ulpdu next;
 	int err;
 	bool zc;
 
 	if (mpa_tx_is_source(tx)) {
-		err = mpa_train_piece(conn, tx, &next);
+		err = mpa_train_ulpdu(conn, tx, &next);
 		if (!err)
 			mpa_tx_framed(conn, tx, train->enc.pos);
 		if (err <= 0)

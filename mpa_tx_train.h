@@ -29,13 +29,13 @@ enum {
 };
 
 /**
- * struct mpa_piece - a ULPDU to lay out
+ * struct mpa_tx_ulpdu - a ULPDU to lay out
  * @hdr: its first octets
  * @hdr_len: how many
  * @len: octets of mpa_tx.data that follow
  * @last: no ULPDU of the message follows
  */
-struct mpa_piece {
+struct mpa_tx_ulpdu {
 	const void		*hdr;
 	u32			hdr_len;
 	u32			len;
