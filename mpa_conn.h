@@ -308,7 +308,7 @@ struct mpa_conn_ooo {
 
 /*
  * How far the current round has come, in full operation. Before that, and
- * between rounds, MPA_PHASE_TX.
+ * between rounds, MPA_PHASE_TX: so each kick asks for another round then.
  */
 enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
 
