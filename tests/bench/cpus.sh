@@ -4,11 +4,12 @@
 # MPA's receiver on others (net.mpa.cpus), and with TCP's, too (RPS). Time depends on the
 # machine and its load: only ratios of one boot say something, the best of three runs each.
 #
-# usage: cpus.sh [CPUS]
+# usage: cpus.sh [CPUS [PATTERN]]     PATTERN, of the shell: some rows alone
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
 
 OUT=$TOP/build/bench-cpus
+FLAVOUR=plain+rps
 
 table() {
 	awk '
@@ -35,10 +36,10 @@ table() {
 }
 
 "$TOP/tests/runner/deps.sh" modules kernel guest
-consumers=$("$TOP/tests/bench/modules.sh" plain)
+consumers=$("$TOP/tests/bench/modules.sh" $FLAVOUR)
 mkdir -p "$OUT"
-printf '#!/bin/bash\nexec /root/bench/guest.sh cpus\n' >"$OUT/guest.sh"
-VM_KEEP=$OUT/guest "$VM_DIR/run" --smp "${1:-2}" --mem 1536 --timeout 1800 \
+printf '#!/bin/bash\nexec /root/bench/guest.sh cpus %q\n' "${2:-*}" >"$OUT/guest.sh"
+VM_KEEP=$OUT/guest "$VM_DIR/run" --kernel $FLAVOUR --smp "${1:-2}" --mem 1536 --timeout 1800 \
 	--file "$TOP/tests/bench:/root/bench" --file "$consumers:/root/modules" \
 	--get "/root/out:$OUT/out" -- "$OUT/guest.sh"
 table "$OUT/out/rows"

@@ -272,15 +272,18 @@ nics() {
 	streams nic 9000 65536 both
 }
 
-# Where the receivers of b run: everything at the senders' CPU, where veth leaves packets;
-# MPA's share on others; or TCP's as well, by RPS.
+# Where connections run: at the CPU of the thread that sends, where veth leaves packets;
+# MPA's share of the senders on CPU 0, of the receivers on others; or TCP's receivers on
+# others, by RPS, and MPA's with them.
 place() {
 	local others="1-$(($(nproc) - 1))" mask
 
 	printf -v mask %x $(((1 << $(nproc)) - 2))
 	[[ $1 == rps ]] || mask=0
+	ns a sysctl -qw net.mpa.cpus="$([[ $1 != mpa ]] || echo 0)"
 	ns b sysctl -qw net.mpa.cpus="$([[ $1 != mpa ]] || echo "$others")"
-	ns b bash -c "echo $mask >/sys/class/net/vb/queues/rx-0/rps_cpus"
+	# Not by ns, which does not mount the namespace's /sys
+	ip netns exec b bash -c "echo $mask >/sys/class/net/vb/queues/rx-0/rps_cpus"
 }
 
 cpus() {
