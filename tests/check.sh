@@ -161,7 +161,7 @@ debug_box() {
 full() {
 	job "selftest-$1" job_selftest "$1"
 	socket_jobs "$1" 1800 $((2 * JOBS))
-	kunit_jobs "$1" 1200
+	kunit_jobs "$1" 1800
 }
 
 # The longest first, and jobs without a guest between them
