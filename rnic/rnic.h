@@ -5,9 +5,10 @@
  * Locks, outermost first:
  *
  * cq->handler		held while the consumer's handler runs, which may post
+ *			(BH off)
  * dev->eps' xa_lock	endpoints by number (BH off)
- * listener->lock	its endpoints without an answer
- * ep->lock		the endpoint's events and connection
+ * listener->lock	its endpoints without an answer (BH off)
+ * ep->lock		the endpoint's events and connection (BH off)
  * MPA's conn->lock	taken by functions of MPA, under ep->lock only
  * dev->qps' xa_lock	QPs by number, in mr_end_users()
  * queue->lock		a ring; the send queue's: qp->state, ep, conn

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# Streams on several CPUs: MB/s with all of a connection on the CPU of the sender, with
-# MPA's receiver on others (net.mpa.cpus), and with TCP's, too (RPS). Time depends on the
-# machine and its load: only ratios of one boot say something, the best of three runs each.
+# Streams on several CPUs, in MB/s, by where connections run: see place() in guest.sh. Time
+# depends on the machine and its load: only ratios of one boot say something, the best of
+# three runs each.
 #
 # usage: cpus.sh [CPUS [PATTERN]]     PATTERN, of the shell: some rows alone
 set -euo pipefail
