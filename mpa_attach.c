@@ -42,13 +42,13 @@ bool mpa_params_ok(const struct mpa_params *params)
  * closed.
  *
  * The socket stays the consumer's, but must be neither closed nor used before
- * released(), when it has its callbacks back; only sk_set_memalloc() and, under
- * the socket lock, sk_allocation may change what memory it takes. Until then,
- * or until TCP closes, its upper layer protocol (TCP_ULP) is "mpa", and no
- * other can be set. If it has a file, it keeps "mpa" until it is closed, and
- * can be attached again. If the socket holds no reference on its namespace, it
- * must be attached and started before the namespace goes away, which ends the
- * connection, started or not.
+ * released(), when it has its callbacks back; only sk_set_memalloc() (but see
+ * mpa_allow_softirq_send()) and, under the socket lock, sk_allocation may
+ * change what memory it takes. Until then, or until TCP closes, its upper layer
+ * protocol (TCP_ULP) is "mpa", and no other can be set. If it has a file, it
+ * keeps "mpa" until it is closed, and can be attached again. If the socket
+ * holds no reference on its namespace, it must be attached and started before
+ * the namespace goes away, which ends the connection, started or not.
  *
  * Context: process, may sleep; takes the socket lock.
  * Return: the connection, or an ERR_PTR():

@@ -8,8 +8,8 @@
  * are in mpa-design.rst, "Contexts and locks".
  *
  * - The socket lock is taken by mpa_attach() and by the runner, which calls the
- *   consumer without it. Only sk_data_ready() calls recv() with the socket
- *   locked.
+ *   consumer without it. Only sk_data_ready() calls recv(), run() and sent()
+ *   with the socket locked.
  * - sk_callback_lock is held for writing while the socket's callbacks are
  *   exchanged, for reading while those of MPA run. A callback that finds TCP
  *   closed restores all of them under the read side; others that do so at the
@@ -202,12 +202,16 @@ bool mpa_conn_claim_missed(struct mpa_conn *conn)
 }
 
 /*
- * True if the current task is the runner, in process context. False in recv()
- * in softirq, and in an interrupt: @runner may then be the interrupted task.
+ * True in the runner: in its task, or in softirq below sk_data_ready(), which
+ * sets @atomic. In any other interrupt @runner may be the interrupted task.
  */
 bool mpa_conn_is_runner(const struct mpa_conn *conn)
 {
-	return in_task() && READ_ONCE(conn->runner) == current;
+	if (READ_ONCE(conn->runner) != current)
+		return false;
+	if (in_task())
+		return true;
+	return READ_ONCE(conn->atomic) && !in_hardirq() && !in_nmi();
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_conn_is_runner);
 

@@ -195,6 +195,8 @@ struct mpa_tx_series {
  * @fin: TCP was asked to send its FIN
  * @busy: tcp_sendmsg_locked() is running: ignore the write_space() it causes
  * @err: negative errno why nothing more is sent, or 0
+ * @run_here: as rx.run_here, which comes first: sends what recv() has posted.
+ *	NULL until mpa_allow_softirq_send() sets it, in any context
  */
 struct mpa_conn_tx {
 	struct list_head	queue;
@@ -216,6 +218,7 @@ struct mpa_conn_tx {
 	bool			fin;
 	bool			busy;
 	int			err;
+	bool			(*run_here)(struct mpa_conn *conn);
 };
 
 /**
@@ -559,6 +562,19 @@ static inline bool mpa_conn_enter_recv(const struct mpa_conn *conn)
 {
 	return mpa_conn_none_set(conn, BIT(MPA_CONN_DETACH) |
 				       BIT(MPA_CONN_HOLD));
+}
+
+/*
+ * Runner only, before sending: what the consumer posts is sent in the same
+ * round.
+ */
+static __always_inline void mpa_conn_call_run(struct mpa_conn *conn)
+{
+	conn->phase = MPA_PHASE_RUN;
+	if (conn->state == MPA_STATE_FULL && conn->ops->run &&
+	    mpa_conn_enter(conn))
+		conn->ops->run(conn);
+	conn->phase = MPA_PHASE_TX;
 }
 
 #define MPA_SPARE_SIZE	SZ_8K	/* a batch, or a train */

@@ -3,8 +3,8 @@
  * The work item of a connection. In each round it runs the connection manager
  * (startup) or both halves (full operation). It alone tears a connection down
  * and reports its end. A task that calls mpa_kick_now() or mpa_send_now() may
- * stand in for it, to send, and sk_data_ready() to receive: that saves a switch
- * to another task.
+ * stand in for it, to send, and sk_data_ready() to receive and to send what
+ * recv() answers: that saves a switch to another task.
  *
  * Teardown, in mpa_loop_release(), hands all messages back: of their octets TCP
  * has copies of its own, or pages that (2) waits for, and mpa_tx_cancel() drops
@@ -191,16 +191,6 @@ static void mpa_loop_finish(struct mpa_conn *conn)
 		mpa_conn_set_state(conn, MPA_STATE_CLOSED);
 }
 
-/* Before sending: what the consumer posts is sent in the same round. */
-static __always_inline void mpa_loop_call_run(struct mpa_conn *conn)
-{
-	conn->phase = MPA_PHASE_RUN;
-	if (conn->state == MPA_STATE_FULL && conn->ops->run &&
-	    mpa_conn_enter(conn))
-		conn->ops->run(conn);
-	conn->phase = MPA_PHASE_TX;
-}
-
 /* Full operation. Returns true if another round may find something to do. */
 static bool mpa_loop_full(struct mpa_conn *conn)
 {
@@ -210,7 +200,7 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 	more = mpa_rx_run(conn);
 	if (conn->rx.end_due && !conn->rx.reported)
 		mpa_loop_rx_ended(conn);
-	mpa_loop_call_run(conn);
+	mpa_conn_call_run(conn);
 	/* Nothing is sent after mpa_abort(), which has asked for a round. */
 	if (conn->state != MPA_STATE_FULL ||
 	    mpa_conn_test(conn, MPA_CONN_ABORT))
@@ -348,7 +338,7 @@ static void mpa_loop_now_put(struct mpa_conn *conn)
 	memalloc = mpa_memalloc_save(conn->conn_flags);
 	if (mpa_conn_plain(conn, 0) && !mpa_tcp_unacked(conn->sk)) {
 		conn->again = false;
-		mpa_loop_call_run(conn);
+		mpa_conn_call_run(conn);
 		more = mpa_conn_test(conn, MPA_CONN_ABORT) ||
 		       mpa_tx_run(conn) || conn->again ||
 		       conn->state != MPA_STATE_FULL;
@@ -374,9 +364,9 @@ static void mpa_loop_now_put(struct mpa_conn *conn)
  *
  * Context: process, sleeps: takes the socket lock, and conn->lock. The caller
  * holds no lock that a callback takes. In a callback of @conn it is mpa_kick().
- * A recv() in softirq must call that, and so must a callback of another
- * connection: callbacks of @conn, called in it, could do as much for a third
- * one, and so on, until the stack is full. RFC 5044 has no counterpart.
+ * A callback of another connection must call that: callbacks of @conn, called
+ * in it, could do as much for a third one, and so on, until the stack is full.
+ * RFC 5044 has no counterpart.
  */
 void mpa_kick_now(struct mpa_conn *conn)
 {
@@ -397,8 +387,8 @@ EXPORT_SYMBOL_GPL(mpa_kick_now);
  * As mpa_send(), followed by what mpa_kick_now() does: @tx may have been handed
  * back when this returns (RFC 5044 section 3).
  *
- * Context: as mpa_kick_now(); in a callback of @conn it is mpa_send(), which a
- * recv() in softirq and callbacks of other connections must call.
+ * Context: as mpa_kick_now(); in a callback of @conn it is mpa_send(), which
+ * callbacks of other connections must call.
  * Return: 0, %-EINVAL, %-EMSGSIZE, %-ENOTCONN, %-EPIPE, as mpa_send_list()
  */
 int mpa_send_now(struct mpa_conn *conn, struct mpa_tx *tx)

@@ -19,7 +19,8 @@
  * others.
  *
  * If the consumer allows it, sk_data_ready() does all this itself for what has
- * just arrived (mpa_rx_run_here()): then no other task has to run first.
+ * just arrived (mpa_rx_run_here()), and sends the answer (mpa_tx_run_here()):
+ * then no other task has to run first.
  *
  * Memory that a peer can make a connection hold: its receive buffer; as much
  * again in rx.pinned, for clones of skbs that TCP has collapsed since and for
@@ -715,7 +716,8 @@ static bool mpa_rx_run_here(struct mpa_conn *conn)
  * Such a recv() does not sleep. It runs under the slock (or socket lock) and
  * the read side of sk_callback_lock: it must take no lock under which another
  * task locks a socket or writes sk_callback_lock. run() does not follow it,
- * unless it calls mpa_kick(). RFC 5044 has no counterpart.
+ * unless it calls mpa_kick(). What it posts is sent by the work item, see
+ * mpa_allow_softirq_send(). RFC 5044 has no counterpart.
  *
  * Context: any; takes no lock. May be called from callbacks.
  */

@@ -101,7 +101,11 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 	if (conn->sk->sk_allocation & __GFP_NOMEMALLOC)
 		flags &= ~MPA_F_MEMALLOC;
 	memalloc = mpa_memalloc_save(flags);
-	done = conn->rx.run_here(conn) && !conn->again;
+	done = conn->rx.run_here(conn);
+	/* recv() has posted or kicked. */
+	if (done && conn->again && READ_ONCE(conn->tx.run_here))
+		done = conn->tx.run_here(conn);
+	done = done && !conn->again;
 	mpa_memalloc_restore(flags, memalloc);
 	return !mpa_conn_leave(conn) && done;
 }

@@ -5,7 +5,8 @@
  * A message waits in tx.queue, in the consumer's memory. When TCP has room, the
  * runner builds a train of FPDUs (mpa_tx_train.c) with no lock held, and gives
  * it to TCP, record by record, in one hold of the socket lock. If one short
- * ULPDU is all, it needs no train: it is framed in that hold.
+ * ULPDU is all, it needs no train: it is framed in that hold. So it can be sent
+ * by sk_data_ready(), too, which may not sleep: mpa_tx_run_here().
  *
  * TCP would cut a record of several segments elsewhere than between FPDUs in
  * four cases. MPA avoids them for what it gives to TCP. When TCP cuts octets
@@ -46,7 +47,12 @@
 /* Most octets that TCP puts into one skb, so the most for a train */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
-#define MPA_TX_SHORT_MAX 256	/* longest ULPDU to send without a train */
+#define MPA_TX_SHORT_MAX MPA_SOFTIRQ_SEND /* ULPDU to send without a train */
+/*
+ * A short FPDU fits this EMSS: one of many segments has TCP process the backlog
+ * in between, from which sk_data_ready() may have been called.
+ */
+#define MPA_TX_HERE_EMSS (2 * MPA_TX_SHORT_MAX)
 
 static u64 mpa_tx_sent(const struct mpa_conn *conn)
 {
@@ -750,6 +756,75 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	}
 	return !err && mpa_tx_can_step(conn);
 }
+
+/* What TCP may allocate with now; keeps what the socket may of the reserves. */
+static gfp_t mpa_tx_gfp_here(const struct mpa_conn *conn)
+{
+	return mpa_conn_gfp(conn) | (conn->sk->sk_allocation & __GFP_MEMALLOC);
+}
+
+/* As mpa_tx_run_here(), of what is posted */
+static bool mpa_tx_send_here(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+	gfp_t allocation = sk->sk_allocation;
+	int err;
+
+	if (!mpa_tx_pending(conn)) {
+		/* The network stack may have dropped pages, and kicked. */
+		mpa_tx_flush(conn);
+		return true;
+	}
+	if (!mpa_tx_can_step(conn) || conn->tx.train || conn->tx.sack ||
+	    mpa_tx_emss(conn) != conn->tx.emss || mpa_tcp_lost(sk) ||
+	    conn->tx.emss < MPA_TX_HERE_EMSS || !mpa_tx_next_is_short(conn))
+		return false;
+	WRITE_ONCE(sk->sk_allocation, mpa_tx_gfp_here(conn));
+	err = mpa_tx_send_short(conn);
+	WRITE_ONCE(sk->sk_allocation, allocation);
+	if (err)
+		return false;
+	mpa_tx_flush(conn);
+	return true;
+}
+
+/*
+ * For sk_data_ready(), which stands in for the work item, with the socket lock
+ * or slock held: recv() has posted or kicked. Call run(), and send a short
+ * ULPDU that is alone. Returns false if the work item has to go on: with all
+ * else, with what does not succeed at once, and if something is to be told.
+ */
+static bool mpa_tx_run_here(struct mpa_conn *conn)
+{
+	conn->again = false;
+	mpa_conn_call_run(conn);
+	/* recv() or run() may have detached, aborted or shut down. */
+	return mpa_conn_plain(conn, 0) && mpa_tx_send_here(conn);
+}
+
+/**
+ * mpa_allow_softirq_send() - have an answer of recv() sent where that is called
+ * @conn: connection; call it before mpa_resume(), with mpa_allow_softirq()
+ *
+ * From now on, if a recv() in softirq posts a message or calls mpa_kick(), MPA
+ * goes on there: it calls run(), gives TCP what was posted, and calls sent().
+ * An answer then waits for no other task. This is only so for a single message
+ * that is one ULPDU of at most %MPA_SOFTIRQ_SEND octets, no source and not
+ * %MPA_TX_ZEROCOPY, and if TCP can take it at once. All else is left to the
+ * work item, whose round begins with another run().
+ *
+ * What mpa_allow_softirq() asks of recv() it also asks of such a run() and
+ * sent(). From now on sk_set_memalloc() and sk_clear_memalloc() need the socket
+ * lock: sk_allocation is another one while TCP gets such an answer. RFC 5044
+ * has no counterpart.
+ *
+ * Context: any; takes no lock. May be called from callbacks.
+ */
+void mpa_allow_softirq_send(struct mpa_conn *conn)
+{
+	WRITE_ONCE(conn->tx.run_here, mpa_tx_run_here);
+}
+EXPORT_SYMBOL_GPL(mpa_allow_softirq_send);
 
 static bool mpa_template_ok(const struct mpa_tx *tx)
 {

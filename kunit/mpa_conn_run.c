@@ -502,6 +502,45 @@ static void run_long_source(struct conn_test *t)
 	EXPECT_GT(t, total, U32_MAX);
 }
 
+static void run_hook_kick(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev == EV_RECV)
+		run_kick(t);
+}
+
+/* recv() kicks in softirq: run() comes there, and what it posts is sent. */
+static void run_softirq(struct conn_test *t)
+{
+	u32 before;
+
+	run_init(t);
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
+	mpa_allow_softirq(t->a.conn);
+	mpa_allow_softirq_send(t->a.conn);
+	t->a.sends_here = true;
+	mpa_resume(t->a.conn);
+	conn_settle(&t->a);
+	t->a.hook = run_hook_kick;
+	WRITE_ONCE(t->run.msg, conn_msg(t, 100));
+	before = run_calls(t);
+	conn_peer_send(t, 100);
+	conn_expect_tx(t, 100);
+	conn_expect_done(t, &t->a, 1, 0);
+	conn_settle(&t->a);
+	EXPECT_EQ(t, t->a.hook_err, 0);
+	EXPECT_EQ(t, run_calls(t) - before, 1);
+	EXPECT_EQ(t, t->a.sent_here, 1);
+	/* Asked in softirq for another round, it comes in the work item. */
+	t->run.more = 1;
+	conn_peer_send(t, 100);
+	ASSERT_TRUE(t, CONN_UNTIL(run_calls(t) - before == 3));
+	conn_settle(&t->a);
+	EXPECT_EQ(t, run_calls(t) - before, 3);
+	EXPECT_EQ(t, t->a.softirqs, 2);
+}
+
 static const struct conn_row run_rows[] = {
 	{ "mpa_kick() in a task", run_contexts, RUN_TASK },
 	{ "mpa_kick() with BH off", run_contexts, RUN_BH_OFF },
@@ -528,6 +567,8 @@ static const struct conn_row run_rows[] = {
 	{ "mpa_send_now() with octets on the way", now_busy },
 	{ "the work item finds a task in its place", now_missed },
 	{ "mpa_kick_now() after released()", now_released },
+	{ "recv() in softirq kicks", run_softirq },
+	{ "recv() in softirq kicks at once", run_softirq, RUN_NOW },
 	{ "recv() detaches: no run()", run_left },
 	{ "a reset in run() fails a message whose pages it frees", run_reset },
 	{ "a source replaces its iterator", run_source, PEER_C },

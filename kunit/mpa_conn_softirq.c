@@ -2,6 +2,7 @@
 /* recv() in softirq, and what is left to the work item. */
 #include <linux/net.h>
 #include "mpa_conn_test.h"
+#include "../mpa_tx_train.h"
 
 /* As conn_default() */
 static void softirq_open(struct conn_test *t)
@@ -124,15 +125,176 @@ static void softirq_reply(struct mpa_consumer *c, enum consumer_event ev)
 		c->hook_err = mpa_send(c->conn, &conn_msg(t, 100)->tx);
 }
 
-static void softirq_sends(struct conn_test *t)
+/* What recv() posts, and what becomes of it */
+struct softirq_answer {
+	u32	len[2];		/* of ULPDUs, each posted by a call */
+	u32	flags;		/* MPA_TX_* */
+	bool	source;
+	bool	now;		/* mpa_send_now() */
+	bool	refused;	/* mpa_allow_softirq_send() was not called */
+	bool	here;		/* sent() comes in softirq */
+};
+
+static void softirq_allow_send(struct mpa_consumer *c)
 {
+	mpa_allow_softirq_send(c->conn);
+	c->sends_here = true;
+}
+
+static void softirq_hook_answer(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+	const struct softirq_answer *answer = conn_data(t);
+	struct conn_msg *msg;
+	u32 i, len;
+
+	for (i = 0; ev == EV_RECV && i < 2 && answer->len[i]; i++) {
+		len = answer->len[i];
+		msg = answer->source ? conn_source(t, len - CONN_HDR) :
+				       conn_msg(t, len);
+		msg->tx.flags |= answer->flags;
+		c->hook_err |= answer->now ? mpa_send_now(c->conn, &msg->tx) :
+					     mpa_send(c->conn, &msg->tx);
+	}
+}
+
+static void softirq_answers(struct conn_test *t)
+{
+	const struct softirq_answer *answer = conn_data(t);
+	u32 nr = answer->len[1] ? 2 : 1, i, round;
+	gfp_t allocation;
+
 	softirq_open(t);
+	allocation = t->sock[0]->sk->sk_allocation;
+	if (!answer->refused)
+		softirq_allow_send(&t->a);
+	t->a.hook = softirq_hook_answer;
+	for (round = 1; round <= 3; round++) {
+		conn_peer_send(t, 100);
+		for (i = 0; i < nr; i++)
+			conn_expect_tx(t, answer->len[i]);
+		conn_expect_done(t, &t->a, round * nr, 0);
+		softirq_expect(t, round, round);
+		EXPECT_EQ(t, t->a.sent_here, answer->here ? round : 0);
+	}
+	EXPECT_TRUE(t, t->sock[0]->sk->sk_allocation == allocation);
+	EXPECT_EQ(t, t->a.hook_err, 0);
+}
+
+/* Before @t->a answers, the peer reads no more than its window. */
+static void softirq_no_room(struct conn_test *t)
+{
+	conn_buffers(t, 4096, 200000);
+	softirq_open(t);
+	softirq_allow_send(&t->a);
+	conn_post_many(t, 2, 60000);
+	conn_settle(&t->a);
+	CONN_COUNT(t, &t->a, EV_DONE, 1);
 	t->a.hook = softirq_reply;
 	conn_peer_send(t, 100);
+	softirq_expect(t, 1, 1);
+	EXPECT_EQ(t, t->a.sent_here, 0);
+	conn_expect_tx(t, 60000);
+	conn_expect_tx(t, 60000);
 	conn_expect_tx(t, 100);
-	conn_expect_done(t, &t->a, 1, 0);
+	conn_expect_done(t, &t->a, 3, 0);
+}
+
+static void softirq_hook_chain(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev == EV_RECV || (ev == EV_SENT && t->nr_msg < 10))
+		c->hook_err |= mpa_send(c->conn, &conn_msg(t, 100)->tx);
+}
+
+/* A message that sent() posts is left to the work item: no loop in softirq. */
+static void softirq_chain(struct conn_test *t)
+{
+	u32 i;
+
+	softirq_open(t);
+	softirq_allow_send(&t->a);
+	t->a.hook = softirq_hook_chain;
+	conn_peer_send(t, 100);
+	for (i = 0; i < 10; i++)
+		conn_expect_tx(t, 100);
+	conn_expect_done(t, &t->a, 10, 0);
+	EXPECT_EQ(t, t->a.sent_here, 1);
 	EXPECT_EQ(t, t->a.hook_err, 0);
+}
+
+static void softirq_hook_drop(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct mpa_tx_ubuf *ubuf;
+
+	if (ev != EV_RECV)
+		return;
+	ubuf = list_first_entry(&c->conn->tx.ubufs, struct mpa_tx_ubuf, list);
+	net_zcopy_put(&ubuf->info);
+}
+
+/* The last page of a message goes while recv() runs. */
+static void softirq_zerocopy_done(struct conn_test *t)
+{
+	struct mpa_tx_ubuf *ubuf;
+
+	softirq_open(t);
+	softirq_allow_send(&t->a);
+	mpa_peer_own(t->peer.sock->sk);
+	conn_send(t, conn_page_msg(t, 500));
+	conn_settle(&t->a);
+	ubuf = list_first_entry_or_null(&t->a.conn->tx.ubufs,
+					struct mpa_tx_ubuf, list);
+	if (ubuf)
+		net_zcopy_get(&ubuf->info);
+	mpa_peer_disown(t->peer.sock->sk);
+	ASSERT_NOT_NULL(t, ubuf);
+	conn_expect_tx(t, 500);
+	EXPECT_TRUE(t, CONN_UNTIL(refcount_read(&ubuf->info.refcnt) == 1));
+	conn_settle(&t->a);
+	CONN_COUNT(t, &t->a, EV_DONE, 0);
+	t->a.hook = softirq_hook_drop;
+	conn_peer_send(t, 100);
+	conn_expect_done(t, &t->a, 1, 0);
+	softirq_expect(t, 1, 1);
+}
+
+enum { SOFTIRQ_ABORT, SOFTIRQ_DETACH, SOFTIRQ_SHUTDOWN };
+
+static void softirq_hook_end(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	softirq_reply(c, ev);
+	if (ev != EV_RECV)
+		return;
+	if (conn_arg(t) == SOFTIRQ_ABORT)
+		mpa_abort(c->conn);
+	else if (conn_arg(t) == SOFTIRQ_DETACH)
+		conn_leave(c);
+	else
+		c->hook_err = mpa_shutdown(c->conn);
+}
+
+/* recv() answers, and ends the connection: the work item sees to both. */
+static void softirq_ends(struct conn_test *t)
+{
+	softirq_open(t);
+	softirq_allow_send(&t->a);
+	t->a.hook = softirq_hook_end;
+	conn_peer_send(t, 100);
+	if (conn_arg(t) == SOFTIRQ_SHUTDOWN) {
+		conn_expect_tx(t, 100);
+		conn_expect_fin(t);
+		conn_expect_done(t, &t->a, 1, 0);
+	} else {
+		CONN_WAIT(t, &t->a, conn_arg(t) == SOFTIRQ_ABORT ? EV_CLOSED :
+			  EV_RELEASED, 1);
+		conn_expect_done(t, &t->a, 1, -ECANCELED);
+	}
 	EXPECT_EQ(t, t->a.softirqs, 1);
+	EXPECT_EQ(t, t->a.sent_here, 0);
 }
 
 static void softirq_hook_memalloc(struct mpa_consumer *c,
@@ -191,6 +353,30 @@ static void softirq_keep(struct conn_test *t)
 	softirq_expect(t, 2, 2);
 }
 
+/* Each ULPDU is answered, up to the number of messages that a test has. */
+static void softirq_bounce(struct conn_test *t, struct mpa_consumer *c)
+{
+	struct conn_msg *msg;
+
+	spin_lock_bh(&t->a.lock);
+	msg = t->nr_msg < CONN_MSGS ? conn_msg(t, 1 + t->nr_msg) : NULL;
+	spin_unlock_bh(&t->a.lock);
+	if (msg)
+		c->hook_err |= mpa_send(c->conn, &msg->tx);
+}
+
+static void softirq_bounce_a(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev == EV_RECV)
+		softirq_bounce(container_of(c, struct conn_test, a), c);
+}
+
+static void softirq_bounce_b(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev == EV_RECV)
+		softirq_bounce(container_of(c, struct conn_test, b), c);
+}
+
 /* Softirq and work item of one connection, and of its peer, in any order */
 static void softirq_sibling(struct conn_test *t)
 {
@@ -206,6 +392,56 @@ static void softirq_sibling(struct conn_test *t)
 	EXPECT_EQ(t, t->b.overlaps, 0);
 }
 
+/* Both ends answer, mostly in softirq. */
+static void softirq_pingpong(struct conn_test *t)
+{
+	conn_two(t, 0, 0);
+	mpa_allow_softirq(t->a.conn);
+	mpa_allow_softirq(t->b.conn);
+	softirq_allow_send(&t->a);
+	softirq_allow_send(&t->b);
+	t->a.hook = softirq_bounce_a;
+	t->b.hook = softirq_bounce_b;
+	conn_post(t, 1);
+	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(t->a.nr_done) +
+				  READ_ONCE(t->b.nr_done) == CONN_MSGS));
+	conn_settle(&t->a);
+	conn_settle(&t->b);
+	EXPECT_EQ(t, t->a.nr_rx + t->b.nr_rx, CONN_MSGS);
+	EXPECT_EQ(t, t->a.hook_err | t->b.hook_err, 0);
+	EXPECT_EQ(t, t->a.disorder + t->b.disorder, 0);
+	EXPECT_EQ(t, t->a.overlaps + t->b.overlaps, 0);
+	EXPECT_GT(t, t->a.sent_here + t->b.sent_here, 0);
+}
+
+static const struct softirq_answer softirq_one = {
+	.len = { 100 }, .here = true,
+};
+
+static const struct softirq_answer softirq_now = {
+	.len = { 100 }, .now = true, .here = true,
+};
+
+static const struct softirq_answer softirq_short = {
+	.len = { 256 }, .here = true,
+};
+
+static const struct softirq_answer softirq_not_short = { .len = { 257 } };
+
+static const struct softirq_answer softirq_two = { .len = { 100, 50 } };
+
+static const struct softirq_answer softirq_source = {
+	.len = { 100 }, .source = true,
+};
+
+static const struct softirq_answer softirq_zerocopy = {
+	.len = { 100 }, .flags = MPA_TX_ZEROCOPY,
+};
+
+static const struct softirq_answer softirq_refused = {
+	.len = { 100 }, .refused = true,
+};
+
 static const struct conn_row softirq_rows[] = {
 	{ "recv() in softirq", softirq_plain },
 	{ "an FPDU in parts", softirq_parts },
@@ -215,12 +451,29 @@ static const struct conn_row softirq_rows[] = {
 	{ "CS-29 the first FPDU", softirq_first },
 	{ "a wrong CRC", softirq_bad },
 	{ "a FIN", softirq_fin },
-	{ "recv() sends", softirq_sends },
+	{ "recv() sends, the work item as well", softirq_answers,
+	  .data = &softirq_refused },
+	{ "recv() sends in softirq", softirq_answers, .data = &softirq_one },
+	{ "recv() sends at once", softirq_answers, .data = &softirq_now },
+	{ "recv() sends 256 octets", softirq_answers, .data = &softirq_short },
+	{ "recv() sends 257 octets", softirq_answers,
+	  .data = &softirq_not_short },
+	{ "recv() sends two ULPDUs", softirq_answers, .data = &softirq_two },
+	{ "recv() sends a source", softirq_answers, .data = &softirq_source },
+	{ "recv() sends by zero copy", softirq_answers,
+	  .data = &softirq_zerocopy },
+	{ "recv() sends while TCP has no room", softirq_no_room },
+	{ "sent() sends", softirq_chain },
+	{ "the last page is dropped in recv()", softirq_zerocopy_done },
+	{ "recv() sends and aborts", softirq_ends, SOFTIRQ_ABORT },
+	{ "recv() sends and detaches", softirq_ends, SOFTIRQ_DETACH },
+	{ "recv() sends and shuts down", softirq_ends, SOFTIRQ_SHUTDOWN },
 	{ "recv() detaches", softirq_leaves },
 	{ "MPA_F_MEMALLOC", softirq_memalloc },
 	{ "MPA_F_MEMALLOC, __GFP_NOMEMALLOC", softirq_memalloc, true },
 	{ "the consumer keeps octets", softirq_keep },
 	{ "both ends at once", softirq_sibling },
+	{ "both ends answer", softirq_pingpong },
 };
 
 CONN_ROWS(softirq);

@@ -17,6 +17,8 @@ static struct mpa_consumer *consumer_enter(struct mpa_conn *conn,
 	c->cpu = raw_smp_processor_id();
 	if (ev == EV_RECV && in_softirq())
 		c->softirqs++;
+	else if (ev == EV_SENT && c->sends_here && in_softirq())
+		c->sent_here++;
 	else
 		might_sleep();
 	/* mpa_connect() has started this connection */

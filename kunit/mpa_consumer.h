@@ -58,6 +58,8 @@ struct mpa_consumer {
 	atomic_t		inside;		/* callbacks running now */
 	u32			overlaps;	/* times that two ran at once */
 	u32			softirqs;	/* calls of recv() in softirq */
+	bool			sends_here;	/* mpa_allow_softirq_send() */
+	u32			sent_here;	/* calls of sent() in softirq */
 	unsigned int		cpu;		/* of the last callback */
 	bool			detached;	/* mpa_detach() has returned */
 	bool			left_inside;	/* mpa_detach() in a callback */

@@ -10,10 +10,11 @@
  *   released(), which returns it with its callbacks restored.
  * - Callbacks of a connection run one at a time. They run in process context
  *   with no lock of MPA or of the socket held, except that recv() may also run
- *   in softirq, with the socket locked, after mpa_allow_softirq(). Callbacks
- *   may call the functions declared here, but a recv() in softirq none that
- *   sleep, and for another connection neither mpa_kick_now() nor
- *   mpa_send_now(): mpa_kick() and mpa_send() do that. No callback, done() and
+ *   in softirq, with the socket locked, after mpa_allow_softirq(), and with
+ *   mpa_allow_softirq_send() run() and sent(), too. Callbacks may call the
+ *   functions declared here, but in softirq none that sleep, and for another
+ *   connection neither mpa_kick_now() nor mpa_send_now(): mpa_kick() and
+ *   mpa_send() do that. No callback, done() and
  *   accepted() included, may call those that wait: mpa_detach_sync(),
  *   mpa_listen_close_sync() and mpa_barrier().
  * - conn->lock is taken with spin_lock_bh(). "Any with interrupts on", of a
@@ -451,7 +452,8 @@ struct mpa_tx {
  *
  * Callbacks run in the connection's work item; run(), sent(), mulpdu() and the
  * next() of a source also in a call of mpa_kick_now() or mpa_send_now(), in the
- * caller's task, and recv() where mpa_allow_softirq() says.
+ * caller's task; and recv(), run() and sent() where mpa_allow_softirq() and
+ * mpa_allow_softirq_send() say.
  *
  * A callback may block: on a lock, for memory, for a device. Until it returns,
  * its connection neither sends nor receives. It must not wait for a callback of
@@ -484,6 +486,9 @@ struct mpa_ops {
 
 /* Most octets of FPDUs that are passed in softirq, see mpa_allow_softirq() */
 #define MPA_SOFTIRQ_OCTETS	16384
+
+/* Octets of the longest ULPDU of mpa_allow_softirq_send() */
+#define MPA_SOFTIRQ_SEND	256
 
 /* mpa_params.flags */
 #define MPA_F_MARKERS	BIT(0)	/* have the peer send markers (M=1) */
@@ -645,6 +650,7 @@ int mpa_send_now(struct mpa_conn *conn, struct mpa_tx *tx);
 void mpa_kick_now(struct mpa_conn *conn);
 u32 mpa_mulpdu(const struct mpa_conn *conn);
 void mpa_allow_softirq(struct mpa_conn *conn);
+void mpa_allow_softirq_send(struct mpa_conn *conn);
 int mpa_set_cpu(struct mpa_conn *conn, int cpu);
 void mpa_hold(struct mpa_conn *conn);
 void mpa_resume(struct mpa_conn *conn);

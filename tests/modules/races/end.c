@@ -321,6 +321,8 @@ static void end_established(struct mpa_conn *conn,
 		end_read_pd(e, reply);
 	if (race_chance(&e->rnd, 50))
 		mpa_allow_softirq(conn);
+	if (race_chance(&e->rnd, 50))
+		mpa_allow_softirq_send(conn);
 	if (race_chance(&e->rnd, 80))
 		race_resume(e);
 	race_msg_send(e, &e->rnd, RACE_CALLBACK, GFP_KERNEL);
@@ -360,7 +362,7 @@ static void end_sent(struct mpa_conn *conn, struct list_head *done)
 	race_check_enter(e, RACE_SENT);
 	race_msg_back(e, done);
 	if (race_end_polite(e) || race_chance(&e->rnd, 30))
-		race_msg_send(e, &e->rnd, RACE_CALLBACK, GFP_KERNEL);
+		race_msg_send(e, &e->rnd, RACE_CALLBACK, race_gfp());
 	race_act_callback(e);
 	race_check_leave(e);
 }
