@@ -188,8 +188,8 @@ void rnic_cq_notify(struct rnic_cq *cq)
 		return;
 	/*
 	 * BH off: local_bh_enable() then runs a softirq that the handler has
-	 * raised, and the allocator gives the handler nothing of the reserves,
-	 * which the work item's PF_MEMALLOC would allow.
+	 * raised, and in the work item the allocator gives the handler nothing
+	 * of the reserves, which PF_MEMALLOC would allow; in softirq it may.
 	 */
 	spin_lock_bh(&cq->handler);
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);

@@ -323,6 +323,7 @@ static void ep_established(struct mpa_conn *conn,
 	rnic_qp_up(ep->qp, conn, &info);
 	/* Where applications poll the work item may have to wait for a CPU. */
 	mpa_allow_softirq(conn);
+	mpa_allow_softirq_send(conn);
 	if (info.initiator && info.rtr && rnic_tx_rtr(ep->qp, conn, info.rtr))
 		mpa_abort(conn);
 	if (ep_events_change(ep, RNIC_EVENTS_OWED, RNIC_EVENTS_UP))

@@ -165,7 +165,7 @@ static u32 take_rtr_response(struct rnic_qp *qp, const struct seg *seg)
 		return DDP_ERR_TAGGED_BOUNDS;
 	qp->rtr_unanswered = false;
 	if (qp->sq.waiting)
-		rnic_qp_kick(qp);	/* run() does not follow in softirq */
+		rnic_qp_kick(qp);	/* else no run() in softirq */
 	return 0;
 }
 
@@ -566,7 +566,7 @@ void rnic_rx_recv(struct rnic_qp *qp, struct mpa_conn *conn, struct mpa_rx *rx)
 		deliver(qp, conn, rx->ulpdu + i, false);
 	deliver_ooo(qp, conn, rx->delivered);
 	write_end(&qp->rx);
-	/* run() does not follow a call in softirq. */
+	/* run() need not follow a call in softirq. */
 	if (qp->sq.reads)
 		rnic_sq_note_moved(qp);
 	/* Once for the whole call: most handlers poll everything there is. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The send queue. Its entries are started by run(), a callback that MPA calls
- * in each round of its work item, or of a task that rings the doorbell: one at
- * a time. So a lock is needed only for the ring, and for what rnic.h says is
- * under q.lock.
+ * in each round of its work item, or of a task that rings the doorbell, or in
+ * softirq after a recv() whose handlers post: one at a time. So a lock is
+ * needed only for the ring, and for what rnic.h says is under q.lock.
  *
  * Requests start in order. One that has to wait (for a fence, for ORD, for the
  * users of a region) stays in its slot, at sq->head, and those after it wait,
@@ -306,13 +306,20 @@ static bool uses_dying(const struct rnic_qp *qp)
 	return qp->rx.busy && rnic_sgl_dying(&qp->rx.sgl);
 }
 
-/* True in the second round after @leave was set: MPA has sent what it could. */
+/*
+ * True in the second round after @leave was set: MPA has sent what it could. In
+ * softirq it may have left that to the work item.
+ */
 static bool sq_leaves(struct rnic_sq *sq)
 {
 	bool res = sq->leaving;
 
 	if (!READ_ONCE(sq->leave))
 		return false;
+	if (in_softirq()) {
+		mpa_kick(sq->conn);
+		return false;
+	}
 	if (!res)
 		mpa_kick(sq->conn);
 	sq->leaving = true;

@@ -60,6 +60,10 @@ void mpa_allow_softirq(struct mpa_conn *conn)
 {
 }
 
+void mpa_allow_softirq_send(struct mpa_conn *conn)
+{
+}
+
 int mpa_shutdown(struct mpa_conn *conn)
 {
 	conn->shutdowns++;

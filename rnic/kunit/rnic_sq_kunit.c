@@ -793,6 +793,12 @@ static void rounds_test(struct kunit *test)
 		KUNIT_EXPECT_GT(test, rk->conn.kicks, 0);
 		KUNIT_EXPECT_EQ(test, started[i] == MANY, rk->conn.shutdowns);
 	}
+	/* A run() in softirq is no round: MPA need not have sent anything. */
+	rk->conn.kicks = 0;
+	local_bh_disable();
+	KUNIT_EXPECT_FALSE(test, rnic_sq_run(rk->qp));
+	local_bh_enable();
+	KUNIT_EXPECT_GT(test, rk->conn.kicks, 0);
 	KUNIT_EXPECT_TRUE(test, rnic_sq_run(rk->qp));
 	for (i = 0; i < MANY; i++)
 		rk_hand_back(rk, 0);
