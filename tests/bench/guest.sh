@@ -173,7 +173,8 @@ stream() {
 	stream_as "$name" "$@" 1
 }
 
-# pingpong TRANSPORT NET SIZE ROUNDS [thread]: with it a thread posts, not the upcall
+# pingpong TRANSPORT NET SIZE ROUNDS [thread|softirq]: a thread posts, not the upcall; or
+# MPA receives and sends in softirq
 pingpong() {
 	local name="pingpong/$2/$3/$1${5:+/$5}" run
 
@@ -247,6 +248,7 @@ pingpongs() {
 		pingpong "$transport" "$1" "$2" 1000
 	done
 	pingpong mpa-crc "$1" "$2" 1000 thread
+	pingpong mpa-crc "$1" "$2" 1000 softirq
 }
 
 # As many messages per connection with 1024 as with 64: most of them after TCP has

@@ -230,6 +230,8 @@ GOALS = [
     ("pingpong", "64 B ping-pong, C/A", ping("mpa-crc", "tcp"), True),
     ("pingpong_thread", "the same, posted by a thread",
      ping("mpa-crc", "tcp", "thread"), True),
+    ("pingpong_softirq", "the same, answered in softirq",
+     ping("mpa-crc", "tcp", "softirq"), True),
     ("rnic", "H/C (the RDMA device, Sends of 64 KB)",
      octet("rnic", "mpa-crc"), True),
     ("siw_rnic", "F/H", octet("siw-crc", "rnic"), True),

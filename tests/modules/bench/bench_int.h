@@ -31,6 +31,7 @@ enum bench_kind {
  * @messages: messages of the long phase, of all connections
  * @sink: the receivers discard in TCP
  * @thread: pingpong: a thread of each end posts, not an upcall
+ * @softirq: pingpong of MPA: the upcall and what it posts, in softirq
  * @corrupt: send an octet that is wrong
  */
 struct bench_opts {
@@ -45,6 +46,7 @@ struct bench_opts {
 	u32			messages;
 	bool			sink;
 	bool			thread;
+	bool			softirq;
 	bool			corrupt;
 };
 

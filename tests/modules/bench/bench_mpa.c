@@ -180,9 +180,12 @@ static void op_established(struct mpa_conn *conn,
 			   const struct mpa_startup *reply)
 {
 	struct mpa_side *m = mpa_conn_ctx(conn);
+	const struct bench_opts *opts = &m->end->run->opts;
 
-	if (m->end->run->opts.thread)
+	if (opts->thread || opts->softirq)
 		mpa_allow_softirq(conn);
+	if (opts->softirq)
+		mpa_allow_softirq_send(conn);
 	end_ready(m, 0);
 	mpa_resume(conn);
 }

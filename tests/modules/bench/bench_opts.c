@@ -3,14 +3,15 @@
  * A command:
  *
  * transport=NAME kind=stream|pingpong|memory tx_ns=FD rx_ns=FD addr=IPV4
- *	[size=N] [conns=N] [warm=N] [messages=N] [part=both|tx|thread]
+ *	[size=N] [conns=N] [warm=N] [messages=N] [part=both|tx|thread|softirq]
  *	[corrupt=0|1]
  *
  * The connections go from namespace tx_ns, a file descriptor of the writer, to
  * addr in rx_ns. warm and messages are for all connections together. With
- * part=tx the receivers discard in TCP. With part=thread, of a pingpong, threads
- * post, not the upcalls. corrupt=1 sends one wrong octet, which the receiver has
- * to notice.
+ * part=tx the receivers discard in TCP. In a pingpong, with part=thread threads
+ * post, not the upcalls; with part=softirq MPA calls these in softirq, and
+ * sends there. corrupt=1 sends one wrong octet, which the receiver has to
+ * notice.
  */
 #include <linux/inet.h>
 #include <linux/string.h>
@@ -23,7 +24,7 @@ static const char *const kinds[] = {
 	[BENCH_MEMORY]		= "memory",
 };
 
-static const char *const parts[] = { "both", "tx", "thread" };
+static const char *const parts[] = { "both", "tx", "thread", "softirq" };
 
 static int parse_u32(const char *val, u32 *to, u32 min, u32 max)
 {
@@ -68,6 +69,7 @@ static int parse_part(const char *val, struct bench_opts *opts)
 
 	opts->sink = part == 1;
 	opts->thread = part == 2;
+	opts->softirq = part == 3;
 	return min(part, 0);
 }
 

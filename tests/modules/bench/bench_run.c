@@ -328,7 +328,7 @@ int bench_run(const struct bench_opts *opts, struct bench_result *result)
 	if (!run.transport)
 		return -ENOENT;
 	/* The thread of a pull transport receives and posts in any case */
-	if (opts->thread &&
+	if ((opts->thread || opts->softirq) &&
 	    (run.transport->recv || opts->kind != BENCH_PINGPONG))
 		err = -EINVAL;
 	else
