@@ -132,8 +132,8 @@ EXPORT_SYMBOL_GPL(mpa_conn_socket);
  * be called from a callback of any connection, nor from done() or accepted(): a
  * callback of this connection would wait for its own task, which calls
  * released() after it; one of another keeps a worker that released() may need.
- * Only in a callback of this connection in process context, or in the work item
- * of another, is that detected: it warns, and detaches without waiting.
+ * Only in a callback of this connection, or in the work item of another, is
+ * that detected: it warns, and detaches without waiting.
  * Return: 0, or %-EDEADLK: called from a callback of a connection
  */
 int mpa_detach_sync(struct mpa_conn *conn)

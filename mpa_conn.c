@@ -320,10 +320,10 @@ void mpa_spare_exit(void)
  *
  * The work item runs there, unless it is running or queued elsewhere when it is
  * queued again: callbacks, CRCs and copies, and what TCP sends in its calls.
- * TCP receives where packets arrive, and so does a recv() in softirq; tasks
- * that call mpa_send_now() or mpa_kick_now() send where they are. Replaces what
- * net.mpa.cpus has chosen at the attach. If the CPU goes offline, the work item
- * runs on others. RFC 5044 has no counterpart.
+ * TCP receives where packets arrive, and there recv() in softirq is called, and
+ * its answer sent; tasks that call mpa_send_now() or mpa_kick_now() send where
+ * they are. Replaces what net.mpa.cpus has chosen at the attach. If the CPU
+ * goes offline, the work item runs on others. RFC 5044 has no counterpart.
  *
  * Context: any; takes no lock, does not sleep.
  * Return: 0, or %-EINVAL: there is no such CPU, or it is offline

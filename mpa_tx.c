@@ -792,7 +792,7 @@ static bool mpa_tx_send_here(struct mpa_conn *conn)
  * For sk_data_ready(), which stands in for the work item, with the socket lock
  * or slock held: recv() has posted or kicked. Call run(), and send a short
  * ULPDU that is alone. Returns false if the work item has to go on: with all
- * else, with what does not succeed at once, and if something is to be told.
+ * else, and with what does not succeed at once.
  */
 static bool mpa_tx_run_here(struct mpa_conn *conn)
 {
@@ -809,9 +809,10 @@ static bool mpa_tx_run_here(struct mpa_conn *conn)
  * From now on, if a recv() in softirq posts a message or calls mpa_kick(), MPA
  * goes on there: it calls run(), gives TCP what was posted, and calls sent().
  * An answer then waits for no other task. This is only so for a single message
- * that is one ULPDU of at most %MPA_SOFTIRQ_SEND octets, no source and not
- * %MPA_TX_ZEROCOPY, and if TCP can take it at once. All else is left to the
- * work item, whose round begins with another run().
+ * that is one ULPDU of at most %MPA_SOFTIRQ_SEND octets, of kvecs or bvecs, no
+ * source and not %MPA_TX_ZEROCOPY; and if TCP can take it at once, has nothing
+ * more to pass, and has its usual EMSS, 512 at least, with no hole in the last
+ * four seconds. All else is left to the work item, which calls run() again.
  *
  * What mpa_allow_softirq() asks of recv() it also asks of such a run() and
  * sent(). From now on sk_set_memalloc() and sk_clear_memalloc() need the socket

@@ -46,10 +46,7 @@ static void conn_check_consumer(struct conn_test *t, struct mpa_consumer *c)
 	EXPECT_LE(t, mpa_consumer_count(c, EV_ENDED), 1);
 	EXPECT_LE(t, mpa_consumer_count(c, EV_CLOSED), 1);
 	EXPECT_EQ(t, c->overlaps, 0);
-	/*
-	 * If the runner did not detach, one may have been about to begin; in
-	 * softirq it is not known as the runner.
-	 */
+	/* If the runner did not detach, one may have been about to begin. */
 	EXPECT_LE(t, c->late, c->left_inside ? 0 : 1);
 	EXPECT_EQ(t, c->disorder, 0);
 }

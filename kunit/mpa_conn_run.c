@@ -516,6 +516,7 @@ static void run_softirq(struct conn_test *t)
 	u32 before;
 
 	run_init(t);
+	t->opts.maxseg = 1460;
 	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
 	mpa_allow_softirq(t->a.conn);
 	mpa_allow_softirq_send(t->a.conn);

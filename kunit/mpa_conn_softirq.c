@@ -7,6 +7,9 @@
 /* As conn_default() */
 static void softirq_open(struct conn_test *t)
 {
+	/* So that the EMSS does not follow the peer's window */
+	if (!t->opts.maxseg)
+		t->opts.maxseg = 1460;
 	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
 	mpa_allow_softirq(t->a.conn);
 	mpa_resume(t->a.conn);
@@ -181,13 +184,13 @@ static void softirq_answers(struct conn_test *t)
 	EXPECT_EQ(t, t->a.hook_err, 0);
 }
 
-/* Before @t->a answers, the peer reads no more than its window. */
+/* TCP still has octets that are past the peer's window. */
 static void softirq_no_room(struct conn_test *t)
 {
 	conn_buffers(t, 4096, 200000);
 	softirq_open(t);
 	softirq_allow_send(&t->a);
-	conn_post_many(t, 2, 60000);
+	conn_post(t, 60000);
 	conn_settle(&t->a);
 	CONN_COUNT(t, &t->a, EV_DONE, 1);
 	t->a.hook = softirq_reply;
@@ -195,9 +198,37 @@ static void softirq_no_room(struct conn_test *t)
 	softirq_expect(t, 1, 1);
 	EXPECT_EQ(t, t->a.sent_here, 0);
 	conn_expect_tx(t, 60000);
-	conn_expect_tx(t, 60000);
 	conn_expect_tx(t, 100);
-	conn_expect_done(t, &t->a, 3, 0);
+	conn_expect_done(t, &t->a, 2, 0);
+}
+
+/* At this EMSS an FPDU may be many segments. */
+static void softirq_low_emss(struct conn_test *t)
+{
+	t->opts.maxseg = 400;
+	softirq_open(t);
+	softirq_allow_send(&t->a);
+	t->a.hook = softirq_reply;
+	conn_peer_send(t, 100);
+	conn_expect_tx(t, 100);
+	softirq_expect(t, 1, 1);
+	EXPECT_EQ(t, t->a.sent_here, 0);
+}
+
+/* A task that has locked the socket passes what has come, when it unlocks. */
+static void softirq_backlog(struct conn_test *t)
+{
+	softirq_open(t);
+	softirq_allow_send(&t->a);
+	t->a.hook = softirq_reply;
+	mpa_peer_own(t->sock[0]->sk);
+	conn_peer_send(t, 100);
+	CONN_COUNT(t, &t->a, EV_RECV, 0);
+	mpa_peer_disown(t->sock[0]->sk);
+	CONN_COUNT(t, &t->a, EV_DONE, 1);
+	conn_expect_tx(t, 100);
+	softirq_expect(t, 1, 1);
+	EXPECT_EQ(t, t->a.sent_here, 1);
 }
 
 static void softirq_hook_chain(struct mpa_consumer *c, enum consumer_event ev)
@@ -403,11 +434,14 @@ static void softirq_pingpong(struct conn_test *t)
 	t->a.hook = softirq_bounce_a;
 	t->b.hook = softirq_bounce_b;
 	conn_post(t, 1);
-	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(t->a.nr_done) +
-				  READ_ONCE(t->b.nr_done) == CONN_MSGS));
+	ASSERT_TRUE(t, CONN_UNTIL(mpa_consumer_count(&t->a, EV_ULPDUS) +
+				  mpa_consumer_count(&t->b, EV_ULPDUS) ==
+				  CONN_MSGS));
+	ASSERT_TRUE(t, CONN_UNTIL(mpa_consumer_count(&t->a, EV_DONE) +
+				  mpa_consumer_count(&t->b, EV_DONE) ==
+				  CONN_MSGS));
 	conn_settle(&t->a);
 	conn_settle(&t->b);
-	EXPECT_EQ(t, t->a.nr_rx + t->b.nr_rx, CONN_MSGS);
 	EXPECT_EQ(t, t->a.hook_err | t->b.hook_err, 0);
 	EXPECT_EQ(t, t->a.disorder + t->b.disorder, 0);
 	EXPECT_EQ(t, t->a.overlaps + t->b.overlaps, 0);
@@ -463,6 +497,8 @@ static const struct conn_row softirq_rows[] = {
 	{ "recv() sends by zero copy", softirq_answers,
 	  .data = &softirq_zerocopy },
 	{ "recv() sends while TCP has no room", softirq_no_room },
+	{ "recv() sends at an EMSS of 400", softirq_low_emss },
+	{ "recv() sends, called from the backlog", softirq_backlog },
 	{ "sent() sends", softirq_chain },
 	{ "the last page is dropped in recv()", softirq_zerocopy_done },
 	{ "recv() sends and aborts", softirq_ends, SOFTIRQ_ABORT },

@@ -755,7 +755,7 @@ static void late_test(struct kunit *test)
 		rk->conn.info.rx_pos++;
 	else if (row->progress)
 		rk->conn.info.tx_pos++;
-	/* In softirq, which run() does not follow */
+	/* In softirq, which run() need not follow */
 	if (row->reads)
 		rnic_rx_recv(rk->qp, &rk->conn, &rx);
 	else

@@ -117,6 +117,10 @@ static const struct {
 	[RACE_MULPDU] = {
 		.name = "mulpdu",
 	},
+	[RACE_RUN] = {
+		.name = "run",
+		.not_after = SEEN(REJECTED) | SEEN(CLOSED),
+	},
 };
 
 static void check_order(struct race_end *e, enum race_seen what)

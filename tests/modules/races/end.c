@@ -351,6 +351,9 @@ static void end_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 	race_msg_check(e, rx);
 	if (race_chance(&e->rnd, 10))
 		race_keep(e, rx);
+	/* In softirq run() comes for this only. */
+	if (in_softirq() && !(e->id % 2) && race_chance(&e->rnd, 20))
+		mpa_kick(conn);
 	race_act_callback(e);
 	race_check_leave(e);
 }
@@ -375,6 +378,16 @@ static void end_mulpdu(struct mpa_conn *conn, u32 mulpdu)
 	if (mulpdu < MPA_MULPDU_MIN || mulpdu > MPA_MULPDU_MAX)
 		race_found(e, "mulpdu(%u)", mulpdu);
 	race_act_callback(e);
+	race_check_leave(e);
+}
+
+static void end_run(struct mpa_conn *conn)
+{
+	struct race_end *e = mpa_conn_ctx(conn);
+
+	race_check_enter(e, RACE_RUN);
+	if (race_chance(&e->rnd, 10))
+		race_msg_send(e, &e->rnd, RACE_CALLBACK, race_gfp());
 	race_check_leave(e);
 }
 
@@ -543,6 +556,7 @@ static const struct mpa_ops end_ops = {
 	.recv		= end_recv,
 	.sent		= end_sent,
 	.mulpdu		= end_mulpdu,
+	.run		= end_run,
 	.ended		= end_ended,
 	.closed		= end_closed,
 	.released	= end_released,

@@ -132,6 +132,7 @@ enum race_seen {
 	RACE_RECV = RACE_OFTEN,
 	RACE_SENT,
 	RACE_MULPDU,
+	RACE_RUN,
 	RACE_PENDING,		/* a Request is to be answered */
 	RACE_ANSWERED,
 	RACE_FORCED,		/* broken off: politeness is over */
@@ -139,7 +140,7 @@ enum race_seen {
 	RACE_DOOMED,		/* one of race_world.nr_doomed */
 };
 
-/* In recv(), which may come in softirq */
+/* In recv(), run() and sent(), which may come in softirq */
 static inline gfp_t race_gfp(void)
 {
 	return in_softirq() ? GFP_ATOMIC : GFP_KERNEL;
