@@ -502,7 +502,7 @@ static inline bool mpa_conn_claim_work(struct mpa_conn *conn)
  * The run of the runner has ended. Returns true if the work item found this
  * runner and returned.
  */
-static inline bool mpa_conn_leave(struct mpa_conn *conn)
+static inline bool mpa_conn_unclaim(struct mpa_conn *conn)
 {
 	WRITE_ONCE(conn->atomic, false);
 	xchg(&conn->runner, NULL);

@@ -284,7 +284,7 @@ void mpa_loop_work(struct work_struct *work)
 	if (mpa_conn_claim_work(conn)) {
 		if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
 			more = mpa_loop_run(conn);
-		more |= mpa_conn_leave(conn);
+		more |= mpa_conn_unclaim(conn);
 	}
 	/* A batch put before this is freed here; one put later queues a run. */
 	if (mpa_conn_test(conn, MPA_CONN_RELEASED))
@@ -344,7 +344,7 @@ static void mpa_loop_now_put(struct mpa_conn *conn)
 		       conn->state != MPA_STATE_FULL;
 	}
 	mpa_memalloc_restore(conn->conn_flags, memalloc);
-	more |= mpa_conn_leave(conn);
+	more |= mpa_conn_unclaim(conn);
 	if (more)
 		mpa_conn_kick_put(conn);
 	else

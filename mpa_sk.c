@@ -107,7 +107,7 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 		done = conn->tx.run_here(conn);
 	done = done && !conn->again;
 	mpa_memalloc_restore(flags, memalloc);
-	return !mpa_conn_leave(conn) && done;
+	return !mpa_conn_unclaim(conn) && done;
 }
 
 /* Octets have arrived. True if the work item has to run. */
