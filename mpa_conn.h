@@ -41,7 +41,7 @@ enum mpa_mib {
 	MPA_MIB_TX_ULPDUS,
 	MPA_MIB_TX_OCTETS,
 	MPA_MIB_TX_CALLS,
-	MPA_MIB_TX_RECORDS,
+	MPA_MIB_TX_SEGMENTS,
 	MPA_MIB_TX_ZEROCOPY,
 	MPA_MIB_TX_COPIED,	/* ULPDUs copied despite MPA_TX_ZEROCOPY */
 	MPA_MIB_TX_SHORT,	/* calls in which TCP took only a part */

@@ -165,7 +165,7 @@ static const struct snmp_mib mpa_mib_list[] = {
 	SNMP_MIB_ITEM("MpaTxUlpdus", MPA_MIB_TX_ULPDUS),
 	SNMP_MIB_ITEM("MpaTxOctets", MPA_MIB_TX_OCTETS),
 	SNMP_MIB_ITEM("MpaTxCalls", MPA_MIB_TX_CALLS),
-	SNMP_MIB_ITEM("MpaTxRecords", MPA_MIB_TX_RECORDS),
+	SNMP_MIB_ITEM("MpaTxSegments", MPA_MIB_TX_SEGMENTS),
 	SNMP_MIB_ITEM("MpaTxZeroCopy", MPA_MIB_TX_ZEROCOPY),
 	SNMP_MIB_ITEM("MpaTxCopied", MPA_MIB_TX_COPIED),
 	SNMP_MIB_ITEM("MpaTxShort", MPA_MIB_TX_SHORT),

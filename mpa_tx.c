@@ -308,7 +308,7 @@ static void mpa_tx_sent_add(struct mpa_conn *conn, u32 n)
 /* TCP has taken whole FPDUs: @ulpdus of them, for @segments segments. */
 static void mpa_tx_count(struct mpa_conn *conn, u32 segments, u32 ulpdus)
 {
-	mpa_count_add(conn, TX_RECORDS, segments);
+	mpa_count_add(conn, TX_SEGMENTS, segments);
 	mpa_count_add(conn, TX_ULPDUS, ulpdus);
 	atomic64_set(&conn->ulpdus_tx,
 		     atomic64_read(&conn->ulpdus_tx) + ulpdus);

@@ -65,9 +65,9 @@ struct train {
 	/* positions of FPDUs that the peer received, and of the end */
 	u32			pos[TRAIN_FPDUS + 1];
 	u32			nr_fpdus;
-	/* at train_mark(): MPA_MIB_TX_CALLS, _RECORDS, conn_segments() */
+	/* at train_mark(): MPA_MIB_TX_CALLS, _SEGMENTS, conn_segments() */
 	unsigned long		calls;
-	unsigned long		records;
+	unsigned long		worths;
 	u32			sent;
 };
 
@@ -112,7 +112,7 @@ static void train_untap(void *data)
 static void train_mark(struct conn_test *t, struct train *tr)
 {
 	tr->calls = conn_counter(t, MPA_MIB_TX_CALLS);
-	tr->records = conn_counter(t, MPA_MIB_TX_RECORDS);
+	tr->worths = conn_counter(t, MPA_MIB_TX_SEGMENTS);
 	tr->sent = conn_segments(t);
 }
 
@@ -200,12 +200,11 @@ static struct conn_msg *train_source(struct conn_test *t, u32 len)
 
 /* Expect these numbers since train_mark(), with all messages handed back. */
 static void train_expect(struct conn_test *t, struct train *tr, u32 calls,
-			 u32 records, u32 segments)
+			 u32 worths, u32 segments)
 {
 	conn_expect_done(t, &t->a, t->nr_msg, 0);
 	EXPECT_EQ(t, calls, conn_counter(t, MPA_MIB_TX_CALLS) - tr->calls);
-	EXPECT_EQ(t, records, conn_counter(t,
-					   MPA_MIB_TX_RECORDS) - tr->records);
+	EXPECT_EQ(t, worths, conn_counter(t, MPA_MIB_TX_SEGMENTS) - tr->worths);
 	EXPECT_EQ(t, segments, conn_segments(t) - tr->sent);
 }
 
