@@ -565,10 +565,17 @@ int mpa_tx_send_fin(struct mpa_conn *conn)
 	return mpa_tcp_send_fin(conn);
 }
 
-/* True if @tx is a single ULPDU, short, that can be copied without a call. */
-static bool mpa_tx_is_short(const struct mpa_tx *tx)
+/*
+ * True if @tx is a single ULPDU, short, that can be copied without a call. One
+ * for zero copy is, if its octets are too few for that.
+ */
+static bool mpa_tx_is_short(const struct mpa_conn *conn,
+			    const struct mpa_tx *tx)
 {
-	return !mpa_tx_is_source(tx) && !(tx->flags & MPA_TX_ZEROCOPY) &&
+	if (tx->flags & MPA_TX_ZEROCOPY &&
+	    tx->len >= READ_ONCE(READ_ONCE(conn->mn)->zerocopy_min))
+		return false;
+	return !mpa_tx_is_source(tx) &&
 	       tx->hdr_len + tx->len <= MPA_TX_SHORT_MAX &&
 	       (!tx->len || mpa_iter_is_flat(&tx->data));
 }
@@ -582,7 +589,8 @@ static bool mpa_tx_take_short(struct mpa_conn *conn)
 		return false;
 	spin_lock_bh(&conn->lock);
 	tx = list_first_entry_or_null(&conn->tx.queue, struct mpa_tx, list);
-	if (tx && mpa_tx_is_short(tx) && list_is_singular(&conn->tx.queue)) {
+	if (tx && mpa_tx_is_short(conn, tx) &&
+	    list_is_singular(&conn->tx.queue)) {
 		list_del(&tx->list);
 		conn->tx.cur = tx;
 	}
@@ -622,6 +630,8 @@ static int mpa_tx_give_short(struct mpa_conn *conn, struct mpa_train *train,
 		conn->tx.pos = enc.pos;
 		mpa_tx_framed(conn, tx, enc.pos);
 		mpa_tx_sent_add(conn, n);
+		if (tx->flags & MPA_TX_ZEROCOPY)
+			mpa_count(conn, TX_COPIED);
 	} else if (tx->len) {
 		iov_iter_revert(&tx->data, tx->len);
 	}

@@ -132,6 +132,7 @@ static void softirq_reply(struct mpa_consumer *c, enum consumer_event ev)
 struct softirq_answer {
 	u32	len[2];		/* of ULPDUs, each posted by a call */
 	u32	flags;		/* MPA_TX_* */
+	u32	zerocopy_min;	/* net.mpa.zerocopy_min */
 	bool	source;
 	bool	now;		/* mpa_send_now() */
 	bool	refused;	/* mpa_allow_softirq_send() was not called */
@@ -165,9 +166,12 @@ static void softirq_answers(struct conn_test *t)
 {
 	const struct softirq_answer *answer = conn_data(t);
 	u32 nr = answer->len[1] ? 2 : 1, i, round;
+	unsigned long copied;
 	gfp_t allocation;
 
 	softirq_open(t);
+	WRITE_ONCE(t->mn->zerocopy_min, answer->zerocopy_min);
+	copied = conn_counter(t, MPA_MIB_TX_COPIED);
 	allocation = t->sock[0]->sk->sk_allocation;
 	if (!answer->refused)
 		softirq_allow_send(&t->a);
@@ -180,6 +184,8 @@ static void softirq_answers(struct conn_test *t)
 		softirq_expect(t, round, round);
 		EXPECT_EQ(t, t->a.sent_here, answer->here ? round : 0);
 	}
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_COPIED) - copied,
+		  answer->flags & MPA_TX_ZEROCOPY ? 3 : 0);
 	EXPECT_TRUE(t, t->sock[0]->sk->sk_allocation == allocation);
 	EXPECT_EQ(t, t->a.hook_err, 0);
 }
@@ -472,6 +478,11 @@ static const struct softirq_answer softirq_zerocopy = {
 	.len = { 100 }, .flags = MPA_TX_ZEROCOPY,
 };
 
+static const struct softirq_answer softirq_few = {
+	.len = { 100 }, .flags = MPA_TX_ZEROCOPY, .zerocopy_min = 100,
+	.here = true,
+};
+
 static const struct softirq_answer softirq_refused = {
 	.len = { 100 }, .refused = true,
 };
@@ -496,6 +507,8 @@ static const struct conn_row softirq_rows[] = {
 	{ "recv() sends a source", softirq_answers, .data = &softirq_source },
 	{ "recv() sends by zero copy", softirq_answers,
 	  .data = &softirq_zerocopy },
+	{ "recv() sends too few octets for zero copy", softirq_answers,
+	  .data = &softirq_few },
 	{ "recv() sends while TCP has no room", softirq_no_room },
 	{ "recv() sends at an EMSS of 400", softirq_low_emss },
 	{ "recv() sends, called from the backlog", softirq_backlog },
