@@ -772,8 +772,8 @@ EXPORT_SYMBOL_GPL(mpa_start_responder);
  * mpa_start_immediate() - full operation without startup frames
  * @conn: connection, attached and not started
  *
- * As in draft-culley-iwarp-mpa: markers and CRC are on in both directions, and
- * either end may send first. established() follows.
+ * As in draft-culley-iwarp-mpa section 8.1: markers and CRC are on in both
+ * directions, and either end may send first. established() follows.
  *
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.

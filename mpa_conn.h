@@ -195,8 +195,9 @@ struct mpa_tx_series {
  * @fin: TCP was asked to send its FIN
  * @busy: tcp_sendmsg_locked() is running: ignore the write_space() it causes
  * @err: negative errno why nothing more is sent, or 0
- * @run_here: as rx.run_here, which comes first: sends what recv() has posted.
- *	NULL until mpa_allow_softirq_send() sets it, in any context
+ * @run_here: for sk_data_ready(), once rx.run_here has called recv(): sends
+ *	what that has posted. Returns false if the work item has to run. NULL
+ *	until mpa_allow_softirq_send() sets it, in any context
  */
 struct mpa_conn_tx {
 	struct list_head	queue;

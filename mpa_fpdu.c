@@ -32,7 +32,7 @@ u32 mpa_fpdu_fill(u64 pos, u32 room, bool markers)
 EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_fill);
 
 /**
- * mpa_mulpdu_of - MULPDU by the formulas of section 4.5
+ * mpa_mulpdu_of - MULPDU by the formulas of section 4.5 (SZ-08, SZ-09)
  * @emss: effective maximum segment size
  * @markers: allow for the worst number of markers
  *

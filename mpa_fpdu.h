@@ -74,7 +74,7 @@ enum {
 
 #define MPA_NO_MARKER	U32_MAX
 
-/* Octets from @pos to the next marker, 0 if one stands at @pos */
+/* Octets from @pos to the next marker, 0 if one stands at @pos (MK-09) */
 static inline u32 mpa_marker_distance(u64 pos)
 {
 	return -pos & (MPA_MARKER_INTERVAL - 1);
@@ -87,6 +87,7 @@ static inline u32 mpa_marker_count(u64 pos, u64 end)
 	       (pos + MPA_MARKER_INTERVAL - 1) / MPA_MARKER_INTERVAL;
 }
 
+/* True if a marker stands before ULPDU_Length, and belongs to it (MK-13). */
 static inline bool mpa_marker_leads(u64 pos, bool markers)
 {
 	return markers && !mpa_marker_distance(pos);
@@ -100,6 +101,7 @@ static inline u32 mpa_marker_first(u64 pos, bool markers)
 	return mpa_marker_distance(pos) ?: MPA_MARKER_PAYLOAD;
 }
 
+/* FR-04 */
 static inline u32 mpa_pad_size(u32 len)
 {
 	return -(MPA_LENGTH_SIZE + len) & (MPA_ALIGN - 1);

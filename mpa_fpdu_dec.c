@@ -96,7 +96,10 @@ static __always_inline void decode_done(struct mpa_dec *dec,
 	dec->pos += dec->size;
 }
 
-/* @c is by value: the caller's cursor does not move */
+/*
+ * CR-19: over all that the sender sums, a pad that is not zero included
+ * (FR-06). @c is by value: the caller's cursor does not move.
+ */
 static bool decode_crc_ok(const struct mpa_dec *dec, struct cursor c)
 {
 	size_t left = dec->size;
@@ -111,7 +114,7 @@ static bool decode_crc_ok(const struct mpa_dec *dec, struct cursor c)
 	return crc == MPA_CRC_RESIDUE;
 }
 
-/* Section 4.3: RESERVED and the low bits of FPDUPTR are ignored. */
+/* MK-03, MK-06: RESERVED and the low bits of FPDUPTR are ignored. */
 static u32 marker_value(const void *marker)
 {
 	marker += offsetof(struct mpa_marker, fpduptr);
@@ -273,6 +276,7 @@ static __always_inline bool flat_plain(struct mpa_dec *dec, const u8 *p)
 	return true;
 }
 
+/* As decode_crc_ok() */
 static bool flat_crc_ok(const u8 *p, u32 size)
 {
 	return mpa_crc_update(MPA_CRC_INIT, p, size) == MPA_CRC_RESIDUE;
@@ -303,7 +307,8 @@ static __always_inline bool flat_fpdu(struct mpa_dec *dec, const u8 *p,
  * is not, or is bad, or ends past @limit: decode_fpdu() finds out which. If
  * only its CRC is wrong, @dec says so already: a peer could have each summed
  * twice otherwise. @markers is a constant, so that both variants have their
- * state in registers.
+ * state in registers. For the same reason results are written to @dec one by
+ * one at the end: a new one must be, too.
  */
 static __always_inline u32 flat_run(struct mpa_dec *dec, struct cursor *c,
 				    u64 limit, struct mpa_ulpdu *ulpdu,

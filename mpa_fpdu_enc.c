@@ -72,6 +72,7 @@ static int layout_append(struct mpa_enc *enc, struct page *page, u32 offset,
 	return 0;
 }
 
+/* CR-15 to CR-17: from the leading marker, if any, to the pad. */
 static void layout_sum(struct layout *l, const void *data, u32 len)
 {
 	if (l->enc->crc && len)
@@ -120,6 +121,7 @@ static __always_inline int layout_reserve(struct layout *l, u32 len)
 	return likely(l->end - l->p >= len) ? 0 : layout_refill(l);
 }
 
+/* MK-02, MK-04: reserved bits are zero, FPDUPTR counts from ULPDU_Length. */
 static void layout_marker(struct layout *l)
 {
 	put_unaligned_be32(l->marker & MPA_FPDUPTR_MASK, l->p);
@@ -286,6 +288,7 @@ static int layout_pages(struct layout *l, struct iov_iter *from, u32 len)
 	return 0;
 }
 
+/* FR-05, CR-13: a pad of zero, and a CRC field in any case. */
 static int layout_tail(struct layout *l, u32 pad)
 {
 	__le32 field;
@@ -409,6 +412,7 @@ static __always_inline void flat_begin(struct flat *f, u64 pos, bool markers,
 	f->p += MPA_LENGTH_SIZE;
 }
 
+/* As layout_tail() */
 static __always_inline void flat_end(struct flat *f, bool with_crc,
 				     const u8 *start, u32 pad)
 {

@@ -69,7 +69,8 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_frame_write);
  *	has the same role as this end (section 7.1.2 rule 8).
  *
  * Return: 0; %-EAGAIN if there are fewer than %MPA_RR_SIZE octets, and all of
- *	them are good; %-EBADMSG as soon as an octet of the key is wrong
+ *	them are good; %-EBADMSG as soon as an octet of the key is wrong (RF-03,
+ *	RF-05)
  */
 int mpa_frame_read(const void *buf, size_t have, bool reply,
 		   struct mpa_frame *frame, enum mpa_reason *reason)
@@ -332,7 +333,7 @@ static void settle_responder(const struct mpa_local_params *local,
 	terms->rtr = ours->rtr;
 }
 
-/* RFC 6581 section 9.1: ORD is at most their IRD, IRD at least their ORD. */
+/* E-15, E-16: ORD is at most their IRD, IRD at least their ORD. */
 static enum mpa_reason settle_depths(const struct mpa_local_params *local,
 				     const struct mpa_enhanced *theirs,
 				     struct mpa_terms *terms)
@@ -348,10 +349,10 @@ static enum mpa_reason settle_depths(const struct mpa_local_params *local,
 }
 
 /*
- * The Initiator chooses the RTR. RDMA Write comes first because it uses nothing
- * of the Responder: no Receive, no place in a queue. RDMA Read uses a place in
- * a queue: it comes before Send, and not at all if the Responder has none (its
- * IRD is 0).
+ * The Initiator chooses the RTR (E-30). RDMA Write comes first because it uses
+ * nothing of the Responder: no Receive, no place in a queue. RDMA Read uses a
+ * place in a queue: it comes before Send, and not at all if the Responder has
+ * none (its IRD is 0).
  */
 static enum mpa_reason settle_rtr(const struct mpa_frame *ours,
 				  const struct mpa_frame *theirs,

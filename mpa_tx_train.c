@@ -7,7 +7,8 @@
  * that fill the EMSS exactly follow each other in one record. TCP takes that in
  * one call; TCP itself or the device (TSO) cuts it after each EMSS octets,
  * which is where FPDUs end. The first segment's worth that does not fill the
- * EMSS ends the record, with MSG_EOR: its skb gets no octets of another record.
+ * EMSS ends the record. Each call has MSG_EOR: an skb gets no octets of another
+ * record.
  *
  * A train ends where TCP's window or MPA_TX_OCTETS would be exceeded
  * (mpa_train_limit()), after MPA_TRAIN_RECORDS segments that do not fill the

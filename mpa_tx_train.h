@@ -151,7 +151,7 @@ static inline bool mpa_tx_is_source(const struct mpa_tx *tx)
 	return tx->state & MPA_MSG_SOURCE;
 }
 
-/* True if @tx describes octets that are there, at most @max of them. */
+/* True if @tx describes octets that are there, at most @max of them (SZ-04). */
 static inline bool mpa_tx_length_ok(const struct mpa_tx *tx, u32 max)
 {
 	if (tx->hdr_len > max || tx->len > max - tx->hdr_len)

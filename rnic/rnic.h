@@ -87,7 +87,7 @@ enum rnic_stat {
 	RNIC_STAT_RX_WRITE,
 	RNIC_STAT_RX_READ,
 	RNIC_STAT_RX_TERMINATE,
-	RNIC_STAT_RX_AHEAD,	/* segments placed ahead of a hole */
+	RNIC_STAT_RX_AHEAD,	/* segments placed after a hole */
 	RNIC_STAT_CQ_OVERRUN,
 	RNIC_STATS,
 };
