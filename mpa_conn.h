@@ -319,12 +319,15 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
 /**
  * struct mpa_conn - a connection; locks and lifetime in mpa_conn.c
  * @ref: references, see "Lifetime" in mpa_conn.c
- * @work: work item of the connection
  * @runner: task that runs rounds, that of @work or one that stands in for it;
  *	in softirq, the task that was interrupted; or NULL
  * @again: there has to be another round; used by @runner only, as @phase
  * @atomic: @runner may not sleep; used by @runner only
  * @phase: see &enum mpa_phase
+ * @mulpdu: MULPDU that the consumer was last told
+ * @ulpdus_tx: ULPDUs given to TCP
+ * @ulpdus_rx: ULPDUs delivered
+ * @cm: startup in progress, or NULL
  * @flags: bits of &enum mpa_flag; this and what follows up to @ctx is read
  *	wherever octets arrive or are posted, and seldom written: so it shares
  *	no cache line with what each run writes
@@ -349,6 +352,8 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * @allocation: sk_allocation of the socket before the attach
  * @task_frag: sk_use_task_frag of the socket before the attach
  * @local: what this end asks for and accepts; its crc is set at the start
+ * @work: work item of the connection; sk_data_ready() looks whether it is
+ *	pending, so it is not beside what each run writes
  * @timer: for startup, drain, retries after a failed allocation or at
  *	net.mpa.rx_mem_max, searches after holes, the end of the room for SACK
  *	blocks, and the release
@@ -357,26 +362,25 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  *	tx.queue, tx.err, rx.batches, what is pinned, what was delivered, and
  *	changes of @mn. Flags that stop callbacks or posts are set under it, but
  *	for MPA_CONN_ABORT.
- * @cm: startup in progress, or NULL
  * @terms: what was negotiated; constant in MPA_STATE_FULL
  * @peer_rev: revision of the peer's frame
  * @initiator: this end sends the Request
  * @leaving: which of the counters of mpa_barrier() it is in, once detached;
  *	protected by mpa_leaving_lock
- * @mulpdu: MULPDU that the consumer was last told
- * @ulpdus_tx: ULPDUs given to TCP
- * @ulpdus_rx: ULPDUs delivered
  * @tx: sending half
  * @rx: receive half, in order
  * @ooo: receive half, out of order
  */
 struct mpa_conn {
 	struct kref		ref;
-	struct work_struct	work;
 	struct task_struct	*runner;
 	bool			again;
 	bool			atomic;
 	enum mpa_phase		phase;
+	u32			mulpdu;
+	atomic64_t		ulpdus_tx;
+	u64			ulpdus_rx;
+	struct mpa_cm		*cm;
 
 	unsigned long		flags ____cacheline_aligned_in_smp;
 	enum mpa_state		state;
@@ -402,18 +406,15 @@ struct mpa_conn {
 	bool			task_frag;
 	gfp_t			allocation;
 	struct mpa_local_params	local;
+	struct work_struct	work;
 	struct timer_list	timer;
 	struct completion	done;
 
 	spinlock_t		lock;	/* see @lock above */
-	struct mpa_cm		*cm;
 	struct mpa_terms	terms;
 	s16			peer_rev;
 	bool			initiator;
 	u8			leaving;
-	u32			mulpdu;
-	atomic64_t		ulpdus_tx;
-	u64			ulpdus_rx;
 	struct mpa_conn_tx	tx;
 	struct mpa_conn_rx	rx;
 	struct mpa_conn_ooo	ooo;
