@@ -202,7 +202,7 @@ memory() {
 		bench "$1" kind=memory conns=$MEMORY_CONNS size=4096
 		say "row=$name run=$run kind=memory transport=$1" \
 			"conns=$((MEMORY_CONNS - 1024))$(
-			note bytes bytes_used verified)"
+			note octets_idle octets_used verified)"
 	done
 	done_with
 }

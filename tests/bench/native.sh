@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # The framing core on this machine, in user space: CRC and copies, whose cost a count
-# of instructions cannot judge, in ns per FPDU; see native/native.c. The CRC is the
-# kernel's own, assembled from its source.
+# of instructions cannot judge, in ns per FPDU (native/native.c), and messages over a TCP
+# connection, in ns per message (native/loopback.c). The CRC is the kernel's own, assembled
+# from its source.
 #
 # usage: native.sh [quick|full]
 #
@@ -39,7 +40,7 @@ build() {
 		-mmemcpy-strategy=libcall:-1:noalign -no-pie -z noexecstack \
 		-I"$work/include" -Iinclude -I. -I"$SHIM" \
 		-DMPA_HAVE_CRC32C_LIB -D'EXPORT_SYMBOL_IF_KUNIT(symbol)=struct shim_export' \
-		-include "$SHIM/shim.h" -o "$work/native" "$HERE/native.c" \
+		-include "$SHIM/shim.h" -o "$work/native" "$HERE"/*.c \
 		mpa_crc.c mpa_fpdu*.c "$work/shim.o" "$work/crc.o"
 }
 

@@ -37,7 +37,7 @@ NEEDED = {
     "stream": "transport net mtu size conns part octets messages insns fpdus "
               "calls segments emss_start emss_end verified",
     "pingpong": "transport net size rounds insns",
-    "memory": "transport conns bytes",
+    "memory": "transport conns octets_idle",
     "native": "what size layout ns",
 }
 # Words that identify a row, but for part=
@@ -46,8 +46,8 @@ COLUMNS = """row kind transport letter net mtu size conns part octets messages
 insns insns_again same boots insn_per_octet tx_insn_per_octet rx_insn_per_octet
 insn_per_fpdu tx_insn_per_fpdu rx_insn_per_fpdu insn_per_message
 tx_insn_per_message rx_insn_per_message fpdus calls segments calls_per_fpdu
-segments_per_fpdu emss_start emss_end verified rounds insn_per_round bytes
-bytes_used what layout ns ns_again skip""".split()
+segments_per_fpdu emss_start emss_end verified rounds insn_per_round octets_idle
+octets_used what layout ns ns_again skip""".split()
 MAIN = {"kind": "stream", "net": "veth", "mtu": 1500, "size": 65536,
         "conns": 1, "part": "both"}
 
@@ -186,19 +186,30 @@ def ping(ours, theirs, part=None):
         .get("insn_per_round") for transport, who in ((ours, part), (theirs, None))))
 
 
-def spread(rows):
-    """Ratio of the cost of an octet with many and few connections."""
-    many = matching(rows, kind="stream", transport="mpa-crc", part="both")
+def by_conns(rows, transport):
+    """{connections: cost of an octet}, or None if a number is missing"""
+    many = matching(rows, kind="stream", transport=transport, part="both")
     sizes = {row["size"] for row in many if row["conns"] > 1}
     costs = {row["conns"]: row["insn_per_octet"] for row in many
              if row["size"] in sizes and row["net"] == "veth"}
-    if not {1, 64, 1024} <= costs.keys():
-        return None
-    return max(costs.values()) / min(costs.values()) - 1
+    return costs if {1, 64, 1024} <= costs.keys() else None
+
+
+def spread(rows):
+    """Ratio of the cost of an octet with many and few connections."""
+    costs = by_conns(rows, "mpa-crc")
+    return costs and max(costs.values()) / min(costs.values()) - 1
+
+
+def growth(rows):
+    """By how much more than TCP's the cost of an octet grows with connections"""
+    ours, tcp = by_conns(rows, "mpa-crc"), by_conns(rows, "tcp")
+    return ours and tcp and max(ours[conns] / ours[1] - tcp[conns] / tcp[1]
+                                for conns in (64, 1024))
 
 
 def memory(rows):
-    return max((row["bytes"] for row in matching(
+    return max((row["octets_idle"] for row in matching(
         rows, kind="memory", transport="mpa-crc")), default=None)
 
 
@@ -244,6 +255,7 @@ GOALS = [
      True),
     ("rnic_pingpong", "64 B ping-pong, H/F", ping("rnic", "siw-crc"), True),
     ("conns", "cost per octet with 1, 64, 1024 connections, apart", spread, False),
+    ("conns_to_tcp", "its growth with connections, less plain TCP's", growth, False),
     ("memory", "memory of an idle connection, octets", memory, True),
 ]
 
@@ -478,7 +490,7 @@ TABLES = [
      "transport:named net size part insn/round_trip:insn_per_round:.0f again:same boots"),
     ("memory", "Memory of an idle connection without its socket's",
      lambda rows: matching(rows, kind="memory"),
-     "transport:named connections:conns octets_each:bytes again:same boots"),
+     "transport:named connections:conns octets_each:octets_idle again:same boots"),
 ]
 
 
@@ -571,7 +583,7 @@ def report(out, options):
 def price(row):
     """Cost of a row (lower is better)"""
     if row["kind"] == "memory":
-        return row["bytes"]
+        return row["octets_idle"]
     return ratio(row["least"], row["octets" if row["kind"] == "stream" else "rounds"])
 
 

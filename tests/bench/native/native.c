@@ -20,6 +20,7 @@
 #include <time.h>
 #include "mpa_fpdu.h"
 #include "mpa_wire.h"
+#include "native.h"
 #include "sweep.h"
 
 enum {
@@ -267,7 +268,7 @@ static void prepare(u32 octets)
 		die("the CRC is wrong");
 }
 
-static u64 now(void)
+u64 native_now(void)
 {
 	struct timespec t;
 
@@ -278,13 +279,13 @@ static u64 now(void)
 /* ns for @n FPDUs */
 static u64 batch(u32 n)
 {
-	u64 start = now();
+	u64 start = native_now();
 
 	while (n--) {
 		job->run();
 		asm volatile("" : : "r"(result) : "memory");
 	}
-	return now() - start;
+	return native_now() - start;
 }
 
 static int compare(const void *a, const void *b)
@@ -292,6 +293,21 @@ static int compare(const void *a, const void *b)
 	const u64 *x = a, *y = b;
 
 	return *x < *y ? -1 : *x > *y;
+}
+
+u64 native_median(u64 *ns, u32 nr)
+{
+	qsort(ns, nr, sizeof(*ns), compare);
+	return ns[nr / 2];
+}
+
+/* A row for tests/bench/bench.sh */
+void native_row(const char *what, u32 octets, const char *layout, int run,
+		double ns)
+{
+	printf("row=native/%s/%u/%s run=%d kind=native ", what, octets, layout,
+	       run);
+	printf("what=%s size=%u layout=%s ns=%.1f\n", what, octets, layout, ns);
 }
 
 /* ns per FPDU */
@@ -307,8 +323,7 @@ static double measure(void)
 		batch(n);
 	for (i = 0; i < REPETITIONS; i++)
 		ns[i] = batch(n);
-	qsort(ns, REPETITIONS, sizeof(*ns), compare);
-	return (double)ns[REPETITIONS / 2] / n;
+	return (double)native_median(ns, REPETITIONS) / n;
 }
 
 static u32 count_passes(void)
@@ -326,10 +341,7 @@ static bool run_job(u32 octets, int run)
 	prepare(octets);
 	n = count_passes();
 	ns = measure();
-	printf("row=native/%s/%u/%s run=%d kind=native ", job->what, size,
-	       job->layout, run);
-	printf("what=%s size=%u layout=%s ns=%.1f\n", job->what, size,
-	       job->layout, ns);
+	native_row(job->what, size, job->layout, run, ns);
 	fprintf(stderr, "%-14s %5u %-11s %8.1f %7u\n", job->what, size,
 		job->layout, ns, n);
 	if (job->passes && n != job->passes) {
@@ -372,6 +384,7 @@ int main(void)
 			for (k = 0; k < 3; k++)
 				good &= run_job(sizes[k], run);
 		}
+		loopback_run(run);
 	}
 	return !good;
 }

@@ -73,16 +73,16 @@ struct bench_counts {
  * @counts: counts, with the number of their messages
  * @emss_start: EMSS before the first phase
  * @emss_end: EMSS after the last
- * @bytes: memory for an end of an idle connection, without its socket
- * @bytes_used: memory for such an end after it was used, without its socket
+ * @octets_idle: memory for an end of an idle connection, without its socket
+ * @octets_used: memory for such an end after it was used, without its socket
  * @verified: all received octets were right
  */
 struct bench_result {
 	struct bench_counts	counts;
 	u32			emss_start;
 	u32			emss_end;
-	u32			bytes;
-	u32			bytes_used;
+	u32			octets_idle;
+	u32			octets_used;
 	bool			verified;
 };
 

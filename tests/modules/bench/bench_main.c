@@ -105,8 +105,8 @@ static void show(struct seq_file *seq, const struct bench_result *res)
 	seq_printf(seq, "segments=%llu\n", counts->segments);
 	seq_printf(seq, "emss_start=%u\n", res->emss_start);
 	seq_printf(seq, "emss_end=%u\n", res->emss_end);
-	seq_printf(seq, "bytes=%u\n", res->bytes);
-	seq_printf(seq, "bytes_used=%u\n", res->bytes_used);
+	seq_printf(seq, "octets_idle=%u\n", res->octets_idle);
+	seq_printf(seq, "octets_used=%u\n", res->octets_used);
 	seq_printf(seq, "verified=%d\n", res->verified);
 }
 

@@ -258,9 +258,9 @@ static int memory(struct bench_run *run)
 	err = bench_conns_attach(run, MEMORY_FIRST, nr);
 	if (err)
 		return err;
-	run->result.bytes = memory_of_end(run, before);
+	run->result.octets_idle = memory_of_end(run, before);
 	err = use_conns(run);
-	run->result.bytes_used = memory_of_end(run, before);
+	run->result.octets_used = memory_of_end(run, before);
 	run->result.verified = verified(run);
 	return err;
 }
