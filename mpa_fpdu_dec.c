@@ -268,7 +268,7 @@ static __always_inline bool flat_marked(struct mpa_dec *dec, const u8 *p)
 }
 
 /* As flat_marked(), without markers. The caller has a fragment for each. */
-static __always_inline bool flat_plain(struct mpa_dec *dec, const u8 *p)
+static __always_inline bool flat_unmarked(struct mpa_dec *dec, const u8 *p)
 {
 	dec->frag->iov_base = (void *)p + MPA_LENGTH_SIZE;
 	dec->frag->iov_len = dec->len;
@@ -294,7 +294,7 @@ static __always_inline bool flat_fpdu(struct mpa_dec *dec, const u8 *p,
 	if (left < head || decode_length(dec, head_length(p, head)) ||
 	    left < dec->size)
 		return false;
-	if (!(dec->markers ? flat_marked(dec, p) : flat_plain(dec, p)))
+	if (!(dec->markers ? flat_marked(dec, p) : flat_unmarked(dec, p)))
 		return false;
 	if (likely(!dec->crc || flat_crc_ok(p, dec->size)))
 		return true;
@@ -343,8 +343,9 @@ static __always_inline u32 flat_run(struct mpa_dec *dec, struct cursor *c,
 	return n;
 }
 
-static noinline u32 flat_run_plain(struct mpa_dec *dec, struct cursor *c,
-				   u64 limit, struct mpa_ulpdu *ulpdu, u32 max)
+static noinline u32
+flat_run_unmarked(struct mpa_dec *dec, struct cursor *c, u64 limit,
+		  struct mpa_ulpdu *ulpdu, u32 max)
 {
 	return flat_run(dec, c, limit, ulpdu, max, false);
 }
@@ -449,7 +450,7 @@ int mpa_fpdu_decode_run(struct mpa_dec *dec, const struct mpa_octets *octets,
 		cursor_next(&c);
 		flat = dec->markers ?
 			flat_run_marked(dec, &c, limit, ulpdu + n, max - n) :
-			flat_run_plain(dec, &c, limit, ulpdu + n, max - n);
+			flat_run_unmarked(dec, &c, limit, ulpdu + n, max - n);
 		n += flat;
 		if (dec->reason == MPA_REASON_CRC) {
 			err = -EBADMSG;
