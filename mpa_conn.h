@@ -322,7 +322,7 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * @runner: task that runs rounds, that of @work or one that stands in for it;
  *	in softirq, the task that was interrupted; or NULL
  * @again: there has to be another round; used by @runner only, as @phase
- * @atomic: @runner may not sleep; used by @runner only
+ * @atomic: @runner may not sleep; written by @runner only
  * @phase: see &enum mpa_phase
  * @mulpdu: MULPDU that the consumer was last told
  * @ulpdus_tx: ULPDUs given to TCP

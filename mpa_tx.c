@@ -820,9 +820,10 @@ static bool mpa_tx_run_here(struct mpa_conn *conn)
  * goes on there: it calls run(), gives TCP what was posted, and calls sent().
  * An answer then waits for no other task. This is only so for a single message
  * that is one ULPDU of at most %MPA_SOFTIRQ_SEND octets, of kvecs or bvecs, no
- * source and not %MPA_TX_ZEROCOPY; and if TCP can take it at once, has nothing
- * more to pass, and has its usual EMSS, 512 at least, with no hole in the last
- * four seconds. All else is left to the work item, which calls run() again.
+ * source, and not so long that net.mpa.zerocopy_min lets %MPA_TX_ZEROCOPY have
+ * an effect; and if TCP can take it at once, has nothing more to pass, and has
+ * its usual EMSS, 512 at least, with no hole in the last four seconds. All else
+ * is left to the work item, which calls run() again.
  *
  * What mpa_allow_softirq() asks of recv() it also asks of such a run() and
  * sent(). From now on sk_set_memalloc() and sk_clear_memalloc() need the socket

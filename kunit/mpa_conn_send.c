@@ -1099,7 +1099,7 @@ static void zerocopy_few(struct conn_test *t)
 {
 	/* Segments of 1448 octets, each a page and a header */
 	u32 skb = MAX_SKB_FRAGS / 2 * 1448;
-	unsigned long before;
+	unsigned long before, copied;
 	struct conn_msg *msg;
 	u32 i;
 
@@ -1113,6 +1113,11 @@ static void zerocopy_few(struct conn_test *t)
 		conn_expect_tx(t, msg->len);
 		EXPECT_EQ(t, i, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before);
 	}
+	copied = conn_counter(t, MPA_MIB_TX_COPIED);
+	conn_send(t, conn_page_msg(t, 100));
+	conn_expect_tx(t, 100);
+	EXPECT_TRUE(t, CONN_UNTIL(conn_counter(t, MPA_MIB_TX_COPIED) - copied ==
+				  1));
 	for (i = 0; i < 2; i++) {
 		WRITE_ONCE(t->mn->zerocopy_min, skb + 1 - i);
 		msg = conn_page_msg(t, 2000);

@@ -7,9 +7,6 @@
 /* As conn_default() */
 static void softirq_open(struct conn_test *t)
 {
-	/* So that the EMSS does not follow the peer's window */
-	if (!t->opts.maxseg)
-		t->opts.maxseg = 1460;
 	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
 	mpa_allow_softirq(t->a.conn);
 	mpa_resume(t->a.conn);
@@ -145,6 +142,15 @@ static void softirq_allow_send(struct mpa_consumer *c)
 	c->sends_here = true;
 }
 
+static void softirq_open_send(struct conn_test *t)
+{
+	/* So that the EMSS does not follow the peer's window */
+	if (!t->opts.maxseg)
+		t->opts.maxseg = 1460;
+	softirq_open(t);
+	softirq_allow_send(&t->a);
+}
+
 static void softirq_hook_answer(struct mpa_consumer *c, enum consumer_event ev)
 {
 	struct conn_test *t = container_of(c, struct conn_test, a);
@@ -169,12 +175,13 @@ static void softirq_answers(struct conn_test *t)
 	unsigned long copied;
 	gfp_t allocation;
 
-	softirq_open(t);
+	if (answer->refused)
+		softirq_open(t);
+	else
+		softirq_open_send(t);
 	WRITE_ONCE(t->mn->zerocopy_min, answer->zerocopy_min);
 	copied = conn_counter(t, MPA_MIB_TX_COPIED);
 	allocation = t->sock[0]->sk->sk_allocation;
-	if (!answer->refused)
-		softirq_allow_send(&t->a);
 	t->a.hook = softirq_hook_answer;
 	for (round = 1; round <= 3; round++) {
 		conn_peer_send(t, 100);
@@ -194,8 +201,7 @@ static void softirq_answers(struct conn_test *t)
 static void softirq_no_room(struct conn_test *t)
 {
 	conn_buffers(t, 4096, 200000);
-	softirq_open(t);
-	softirq_allow_send(&t->a);
+	softirq_open_send(t);
 	conn_post(t, 60000);
 	conn_settle(&t->a);
 	CONN_COUNT(t, &t->a, EV_DONE, 1);
@@ -208,12 +214,11 @@ static void softirq_no_room(struct conn_test *t)
 	conn_expect_done(t, &t->a, 2, 0);
 }
 
-/* At this EMSS an FPDU may be many segments. */
+/* MPA_TX_HERE_EMSS: so that no FPDU is more than a few segments */
 static void softirq_low_emss(struct conn_test *t)
 {
 	t->opts.maxseg = 400;
-	softirq_open(t);
-	softirq_allow_send(&t->a);
+	softirq_open_send(t);
 	t->a.hook = softirq_reply;
 	conn_peer_send(t, 100);
 	conn_expect_tx(t, 100);
@@ -224,11 +229,11 @@ static void softirq_low_emss(struct conn_test *t)
 /* A task that has locked the socket passes what has come, when it unlocks. */
 static void softirq_backlog(struct conn_test *t)
 {
-	softirq_open(t);
-	softirq_allow_send(&t->a);
+	softirq_open_send(t);
 	t->a.hook = softirq_reply;
 	mpa_peer_own(t->sock[0]->sk);
 	conn_peer_send(t, 100);
+	EXPECT_TRUE(t, CONN_UNTIL(READ_ONCE(t->sock[0]->sk->sk_backlog.tail)));
 	CONN_COUNT(t, &t->a, EV_RECV, 0);
 	mpa_peer_disown(t->sock[0]->sk);
 	CONN_COUNT(t, &t->a, EV_DONE, 1);
@@ -250,8 +255,7 @@ static void softirq_chain(struct conn_test *t)
 {
 	u32 i;
 
-	softirq_open(t);
-	softirq_allow_send(&t->a);
+	softirq_open_send(t);
 	t->a.hook = softirq_hook_chain;
 	conn_peer_send(t, 100);
 	for (i = 0; i < 10; i++)
@@ -276,8 +280,7 @@ static void softirq_zerocopy_done(struct conn_test *t)
 {
 	struct mpa_tx_ubuf *ubuf;
 
-	softirq_open(t);
-	softirq_allow_send(&t->a);
+	softirq_open_send(t);
 	mpa_peer_own(t->peer.sock->sk);
 	conn_send(t, conn_page_msg(t, 500));
 	conn_settle(&t->a);
@@ -317,8 +320,7 @@ static void softirq_hook_end(struct mpa_consumer *c, enum consumer_event ev)
 /* recv() answers, and ends the connection: the work item sees to both. */
 static void softirq_ends(struct conn_test *t)
 {
-	softirq_open(t);
-	softirq_allow_send(&t->a);
+	softirq_open_send(t);
 	t->a.hook = softirq_hook_end;
 	conn_peer_send(t, 100);
 	if (conn_arg(t) == SOFTIRQ_SHUTDOWN) {

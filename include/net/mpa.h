@@ -14,9 +14,9 @@
  *   mpa_allow_softirq_send() run() and sent(), too. Callbacks may call the
  *   functions declared here, but in softirq none that sleep, and for another
  *   connection neither mpa_kick_now() nor mpa_send_now(): mpa_kick() and
- *   mpa_send() do that. (For their own all four do the same, and none sleeps.)
- *   No callback, done() and accepted() included, may call those that wait:
- *   mpa_detach_sync(), mpa_listen_close_sync() and mpa_barrier().
+ *   mpa_send() do that. (For their own these two do as those, and do not
+ *   sleep.) No callback, done() and accepted() included, may call those that
+ *   wait: mpa_detach_sync(), mpa_listen_close_sync() and mpa_barrier().
  * - conn->lock is taken with spin_lock_bh(). "Any with interrupts on", of a
  *   function's context, means process and softirq: neither a hard interrupt nor
  *   a section with interrupts off.

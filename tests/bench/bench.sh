@@ -105,7 +105,8 @@ bench() {
 	[[ $quick$flavour != 1plain ]] || measure_again
 	# On its own, because it measures time
 	if [[ -z $quick ]]; then
-		progress "$OUT/native.log" "native, time" native
+		progress "$OUT/native.log" "native, time" native ||
+			say "no native rows"
 		cat "$OUT/native.rows" >>"$OUT/rows"
 	fi
 	report || status=$?

@@ -503,7 +503,7 @@ def tables(rows, goals):
             found[title] = name, plain_table(columns.split(), lines if some is ratios
                                              else named(lines))
     if matching(rows, kind="native"):
-        found["Native, for an FPDU"] = "native", native_table(rows)
+        found["Native, in ns"] = "native", native_table(rows)
     found["Goals"] = "goals", plain_table(
         ["goal", "is", "bound::short", "aim::short", "measured::short", "verdict"],
         goals)

@@ -351,7 +351,7 @@ static void end_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 	race_msg_check(e, rx);
 	if (race_chance(&e->rnd, 10))
 		race_keep(e, rx);
-	/* In softirq run() comes for this only. */
+	/* In softirq run() comes for this, or for what is posted. */
 	if (in_softirq() && !(e->id % 2) && race_chance(&e->rnd, 20))
 		mpa_kick(conn);
 	race_act_callback(e);
