@@ -192,7 +192,7 @@ bool mpa_conn_claim_missed(struct mpa_conn *conn)
 {
 	if (READ_ONCE(conn->runner) != current) {
 		set_bit(MPA_CONN_MISSED, &conn->flags);
-		/* Pairs with xchg() in mpa_conn_unclaim(): one sees the other. */
+		/* Pairs with xchg() in mpa_conn_unclaim(): one must see it. */
 		smp_mb__after_atomic();
 		if (!mpa_conn_claim(conn))
 			return false;
