@@ -767,12 +767,6 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	return !err && mpa_tx_can_step(conn);
 }
 
-/* What TCP may allocate with now; keeps what the socket may of the reserves. */
-static gfp_t mpa_tx_gfp_here(const struct mpa_conn *conn)
-{
-	return mpa_conn_gfp(conn) | (conn->sk->sk_allocation & __GFP_MEMALLOC);
-}
-
 /* As mpa_tx_run_here(), of what is posted */
 static bool mpa_tx_send_here(struct mpa_conn *conn)
 {
@@ -789,7 +783,9 @@ static bool mpa_tx_send_here(struct mpa_conn *conn)
 	    mpa_tx_emss(conn) != conn->tx.emss || mpa_tcp_lost(sk) ||
 	    conn->tx.emss < MPA_TX_HERE_EMSS || !mpa_tx_next_is_short(conn))
 		return false;
-	WRITE_ONCE(sk->sk_allocation, mpa_tx_gfp_here(conn));
+	/* What the socket may of the reserves stays. */
+	WRITE_ONCE(sk->sk_allocation,
+		   mpa_conn_gfp(conn) | (allocation & __GFP_MEMALLOC));
 	err = mpa_tx_send_short(conn);
 	WRITE_ONCE(sk->sk_allocation, allocation);
 	if (err)
