@@ -7,7 +7,6 @@
 #include <linux/string.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
-#include "mpa_tx_train.h"
 
 /* States of a connection when it is detached or aborted */
 enum end_state {
@@ -541,32 +540,6 @@ static void end_no_fin(struct conn_test *t)
 	EXPECT_EQ(t, t->sock[0]->sk->sk_state, TCP_ESTABLISHED);
 }
 
-/*
- * Send a zero-copy message, and take a reference on its ubuf as a clone of its
- * skb would: it cannot be handed back before that is put. @far: the other end.
- */
-static struct ubuf_info *end_hold_message(struct conn_test *t,
-					  struct mpa_consumer *c,
-					  struct socket *far)
-{
-	struct conn_msg *msg = conn_page_msg(t, 500);
-	struct list_head *ubufs = &c->conn->tx.ubufs;
-	struct ubuf_info *ubuf = NULL;
-	bool sent;
-
-	/* TCP keeps the skb until the other end acknowledges it. */
-	mpa_peer_own(far->sk);
-	sent = !mpa_send(c->conn, &msg->tx) &&
-	       CONN_UNTIL(!list_empty(ubufs));
-	if (sent) {
-		ubuf = &list_first_entry(ubufs, struct mpa_tx_ubuf, list)->info;
-		net_zcopy_get(ubuf);
-	}
-	mpa_peer_disown(far->sk);
-	ASSERT_TRUE(t, sent);
-	return ubuf;
-}
-
 /* Detach a connection that a message keeps from being released. */
 static void end_leave_held(struct conn_test *t, struct mpa_consumer *c)
 {
@@ -594,8 +567,8 @@ static void end_barrier_later(struct conn_test *t)
 	conn_two(t, 0, 0);
 	conn_post(t, 10);
 	CONN_WAIT(t, &t->b, EV_ULPDUS, 1);
-	first = end_hold_message(t, &t->a, t->sock[1]);
-	second = end_hold_message(t, &t->b, t->sock[0]);
+	first = conn_hold_message(t, &t->a, t->sock[1]);
+	second = conn_hold_message(t, &t->b, t->sock[0]);
 	task = kthread_create(end_barrier_thread, &passed, "mpa_barrier");
 	ASSERT_OK(t, task);
 	get_task_struct(task);

@@ -8,6 +8,7 @@
 #include <net/ip.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
+#include "mpa_tx_train.h"
 
 static int conn_alloc(struct conn_test *t)
 {
@@ -662,6 +663,31 @@ struct conn_msg *conn_page_msg(struct conn_test *t, u32 len)
 	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, msg->tx.len);
 	msg->tx.flags = MPA_TX_ZEROCOPY;
 	return msg;
+}
+
+/*
+ * Send a zero-copy message, and take a reference on its ubuf as a clone of its
+ * skb would: it cannot be handed back before that is put. @far: the other end.
+ */
+struct ubuf_info *conn_hold_message(struct conn_test *t, struct mpa_consumer *c,
+				    struct socket *far)
+{
+	struct conn_msg *msg = conn_page_msg(t, 500);
+	struct list_head *ubufs = &c->conn->tx.ubufs;
+	struct ubuf_info *ubuf = NULL;
+	bool sent;
+
+	/* TCP keeps the skb until the other end acknowledges it. */
+	mpa_peer_own(far->sk);
+	sent = !mpa_send(c->conn, &msg->tx) &&
+	       CONN_UNTIL(!list_empty(ubufs));
+	if (sent) {
+		ubuf = &list_first_entry(ubufs, struct mpa_tx_ubuf, list)->info;
+		net_zcopy_get(ubuf);
+	}
+	mpa_peer_disown(far->sk);
+	ASSERT_TRUE(t, sent);
+	return ubuf;
 }
 
 void conn_post_many(struct conn_test *t, u32 nr, u32 len)

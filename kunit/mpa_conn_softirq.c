@@ -2,7 +2,7 @@
 /* recv() in softirq, and what is left to the work item. */
 #include <linux/net.h>
 #include "mpa_conn_test.h"
-#include "../mpa_tx_train.h"
+#include "mpa_tx_train.h"
 
 /* As conn_default() */
 static void softirq_open(struct conn_test *t)
@@ -278,20 +278,12 @@ static void softirq_hook_drop(struct mpa_consumer *c, enum consumer_event ev)
 /* The last page of a message goes while recv() runs. */
 static void softirq_zerocopy_done(struct conn_test *t)
 {
-	struct mpa_tx_ubuf *ubuf;
+	struct ubuf_info *ubuf;
 
 	softirq_open_send(t);
-	mpa_peer_own(t->peer.sock->sk);
-	conn_send(t, conn_page_msg(t, 500));
-	conn_settle(&t->a);
-	ubuf = list_first_entry_or_null(&t->a.conn->tx.ubufs,
-					struct mpa_tx_ubuf, list);
-	if (ubuf)
-		net_zcopy_get(&ubuf->info);
-	mpa_peer_disown(t->peer.sock->sk);
-	ASSERT_NOT_NULL(t, ubuf);
+	ubuf = conn_hold_message(t, &t->a, t->peer.sock);
 	conn_expect_tx(t, 500);
-	EXPECT_TRUE(t, CONN_UNTIL(refcount_read(&ubuf->info.refcnt) == 1));
+	EXPECT_TRUE(t, CONN_UNTIL(refcount_read(&ubuf->refcnt) == 1));
 	conn_settle(&t->a);
 	CONN_COUNT(t, &t->a, EV_DONE, 0);
 	t->a.hook = softirq_hook_drop;

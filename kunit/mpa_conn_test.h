@@ -292,6 +292,8 @@ void conn_expect_left(struct conn_test *t, const void *octets, u32 len);
 /* Messages of the connection */
 struct conn_msg *conn_msg(struct conn_test *t, u32 len);
 struct conn_msg *conn_page_msg(struct conn_test *t, u32 len);
+struct ubuf_info *conn_hold_message(struct conn_test *t, struct mpa_consumer *c,
+				    struct socket *far);
 void conn_post_many(struct conn_test *t, u32 nr, u32 len);
 void conn_send(struct conn_test *t, struct conn_msg *msg);
 struct conn_msg *conn_post(struct conn_test *t, u32 len);
