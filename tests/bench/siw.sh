@@ -72,7 +72,9 @@ siw_on() {
 siw_octets() {
 	case $1 in
 	64) echo 262144 ;;
+	512) echo 1048576 ;;
 	1408) echo 2883584 ;;
+	4096) echo 6291456 ;;
 	*) echo 8388608 ;;
 	esac
 }
@@ -159,7 +161,7 @@ siw_full_on() {
 	local mtu size
 
 	for mtu in "${@:3}"; do
-		for size in 65536 8192 1408 64; do
+		for size in 65536 8192 4096 1408 512 64; do
 			siw_stream "$1" "$2" "$mtu" $size both
 		done
 		[[ $1 == rnic* ]] || siw_stream "$1" "$2" "$mtu" 65536 tx
