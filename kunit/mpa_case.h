@@ -3,6 +3,7 @@
 #define _MPA_CASE_H
 
 #include <kunit/test.h>
+#include "mpa_row.h"
 
 /* A case without parameters. @title: requirement IDs, a colon, the test */
 #define MPA_CASE(fn, title) \

@@ -3,13 +3,8 @@
  * Connections over real sockets on the loopback device, against a raw TCP
  * peer and against each other. The cases are in mpa_conn_*.c.
  */
-#include <linux/glob.h>
 #include <linux/moduleparam.h>
 #include "mpa_conn_test.h"
-
-static char *conn_row = "*";
-module_param_named(row, conn_row, charp, 0444);
-MODULE_PARM_DESC(row, "pattern for the rows of suite mpa_conn to be run");
 
 static bool conn_slow = true;
 module_param_named(slow, conn_slow, bool, 0444);
@@ -22,8 +17,8 @@ const void *conn_next_row(const struct conn_row *rows, size_t nr,
 	const struct conn_row *row = prev ? prev + sizeof(*row) : rows;
 
 	for (; row < rows + nr; row++) {
-		if (!glob_match(conn_row, row->desc) ||
-		    (row->named && !strcmp(conn_row, "*")) ||
+		if (!glob_match(mpa_row, row->desc) ||
+		    (row->named && !strcmp(mpa_row, "*")) ||
 		    (row->slow && !conn_slow))
 			continue;
 		strscpy(desc, row->desc, KUNIT_PARAM_DESC_SIZE);

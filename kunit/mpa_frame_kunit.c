@@ -85,7 +85,7 @@ static const struct frame_role frame_roles[] = {
 	{ "CS-30 RF-05: Initiator, Reply expected", REPLY },
 };
 
-KUNIT_ARRAY_PARAM_DESC(frame_role, frame_roles, desc);
+MPA_ROWS(frame_role, frame_roles);
 
 /*
  * Read the first @have octets, in memory of exactly that length: KASAN sees one
@@ -177,7 +177,7 @@ static const struct frame_request frame_requests[] = {
 	  ENHANCED(5, 7, 0), 0, 0x50020004, 0x00050007 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(frame_request, frame_requests, desc);
+MPA_ROWS(frame_request, frame_requests);
 
 static void frame_request(struct kunit *test)
 {
@@ -210,7 +210,7 @@ static const struct frame_reply frame_replies[] = {
 	  0x4002000d },
 };
 
-KUNIT_ARRAY_PARAM_DESC(frame_reply, frame_replies, desc);
+MPA_ROWS(frame_reply, frame_replies);
 
 static void frame_reply(struct kunit *test)
 {
@@ -290,7 +290,7 @@ static const struct frame_verdict frame_verdicts[] = {
 	  &enhanced, REQUEST, 0xd0000000, MPA_REASON_NONE },
 };
 
-KUNIT_ARRAY_PARAM_DESC(frame_verdict, frame_verdicts, desc);
+MPA_ROWS(frame_verdict, frame_verdicts);
 
 /* Appendix C.2.1: only a refused Request of Rev 0 gets a last Reply. */
 static void frame_judge(struct kunit *test)
@@ -361,7 +361,7 @@ static const struct frame_pair frame_pairs[] = {
 	{ "VN-07: C=0, RDMAC", &permissive_no_crc, &rdmac_no_crc, 0, 1, 1 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(frame_pair, frame_pairs, desc);
+MPA_ROWS(frame_pair, frame_pairs);
 
 /* Transfer @frame into @got; returns the receiver's verdict. */
 static enum mpa_reason frame_transfer(struct kunit *test,
@@ -435,7 +435,7 @@ static const struct frame_rev0 frame_rev0s[] = {
 	{ "RF-07 VN-13: Rev 0 Request with M=0", REQUEST, 0x40000000 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(frame_rev0, frame_rev0s, desc);
+MPA_ROWS(frame_rev0, frame_rev0s);
 
 /* C.2.5 and section (d) 4: CRC is on, and markers are expected. */
 static void frame_rev0(struct kunit *test)
@@ -668,7 +668,7 @@ static const struct frame_all frame_alls[] = {
 	{ "E-12 E-15 E-24 E-29: pairs of ends", frame_check_pair },
 };
 
-KUNIT_ARRAY_PARAM_DESC(frame_all, frame_alls, desc);
+MPA_ROWS(frame_all, frame_alls);
 
 static void frame_all(struct kunit *test)
 {

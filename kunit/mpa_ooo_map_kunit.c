@@ -39,7 +39,7 @@ static const struct ooo_short ooo_shorts[] = {
 	  true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(ooo_short, ooo_shorts, desc);
+MPA_ROWS(ooo_short, ooo_shorts);
 
 static void ooo_send_lens(struct ooo_model *m, u64 start, const u16 *len)
 {
@@ -173,7 +173,7 @@ static const struct ooo_net ooo_nets[] = {
 	  20, 5 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(ooo_net, ooo_nets, desc);
+MPA_ROWS(ooo_net, ooo_nets);
 
 static u32 ooo_below(u32 *state, u32 bound)
 {
@@ -265,7 +265,7 @@ static const struct ooo_damage ooo_damages[] = {
 	  3, false },
 };
 
-KUNIT_ARRAY_PARAM_DESC(ooo_damage, ooo_damages, desc);
+MPA_ROWS(ooo_damage, ooo_damages);
 
 static const u8 ooo_wrong[] = { 0x01, 0x04, 0x80, 0xff };
 
@@ -470,7 +470,7 @@ static const struct ooo_hidden ooo_hiddens[] = {
 	  3 * 512 + 4, 0, 324 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(ooo_hidden, ooo_hiddens, desc);
+MPA_ROWS(ooo_hidden, ooo_hiddens);
 
 enum {
 	OOO_OUTER	= 16,
@@ -560,7 +560,7 @@ static const struct ooo_start ooo_starts[] = {
 	{ "OO-03: across a hole", 1ULL << 20, 100 * 512 + 99 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(ooo_start, ooo_starts, desc);
+MPA_ROWS(ooo_start, ooo_starts);
 
 /*
  * Any FPDUPTR. Every possible ULPDU_Length reads 16. An FPDU is not found if it
@@ -810,7 +810,7 @@ static const struct ooo_sequence ooo_sequences[] = {
 	  1, { { 80, 60 } }, { -1 } },
 };
 
-KUNIT_ARRAY_PARAM_DESC(ooo_sequence, ooo_sequences, desc);
+MPA_ROWS(ooo_sequence, ooo_sequences);
 
 static void ooo_reach(struct kunit *test)
 {

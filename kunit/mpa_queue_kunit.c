@@ -166,7 +166,7 @@ static const struct queue_claim queue_claims[] = {
 	  512 + 131072, false },
 };
 
-KUNIT_ARRAY_PARAM_DESC(queue_claim, queue_claims, desc);
+MPA_ROWS(queue_claim, queue_claims);
 
 /*
  * At each marker there seems to be an FPDU with the longest ULPDU. FPDUs after

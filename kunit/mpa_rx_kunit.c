@@ -339,7 +339,7 @@ static void rx_check_first(struct rx_model *t, u32 n)
 
 /* Known answers */
 
-KUNIT_ARRAY_PARAM_DESC(fpdu_vector, mpa_fpdu_vectors, desc);
+MPA_ROWS(fpdu_vector, mpa_fpdu_vectors);
 
 static void rx_known_fpdu(struct kunit *test)
 {
@@ -368,7 +368,7 @@ static void rx_known_fpdu(struct kunit *test)
 	rx_check_first(t, v->size);
 }
 
-KUNIT_ARRAY_PARAM_DESC(received_vector, mpa_received_vectors, desc);
+MPA_ROWS(received_vector, mpa_received_vectors);
 
 static void rx_known_verdict(struct kunit *test)
 {
@@ -424,7 +424,7 @@ static const struct rx_stream rx_streams[] = {
 	  false, false },
 };
 
-KUNIT_ARRAY_PARAM_DESC(rx_stream, rx_streams, desc);
+MPA_ROWS(rx_stream, rx_streams);
 
 static void rx_send_stream(struct rx_model *t, const struct rx_stream *s)
 {
@@ -498,7 +498,7 @@ static const struct rx_slice rx_slices[] = {
 	  (1ULL << 32) - 512 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(rx_slice, rx_slices, desc);
+MPA_ROWS(rx_slice, rx_slices);
 
 static void rx_one_length(struct rx_model *t, u64 pos, u32 len)
 {
@@ -550,7 +550,7 @@ static const struct rx_seed rx_seeds[] = {
 	{ "RX-01 RX-12: new seed, no markers", 0, false, true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(rx_seed, rx_seeds, desc);
+MPA_ROWS(rx_seed, rx_seeds);
 
 /* Lengths: mostly small, some of Ethernet size, a few long ones. */
 static u32 rx_random_len(u32 *seed)
@@ -615,7 +615,7 @@ static const struct rx_stream rx_crc_off[] = {
 	{ "CR-21 CR-22: no markers", 0, 33, false, false },
 };
 
-KUNIT_ARRAY_PARAM_DESC(rx_crc_off, rx_crc_off, desc);
+MPA_ROWS(rx_crc_off, rx_crc_off);
 
 /* With CRC off only lengths and markers are checked. */
 static void rx_any_octet_wrong(struct kunit *test)
@@ -679,7 +679,7 @@ static const struct rx_marker rx_markers[] = {
 	  492, 600, 532, 0x218, false, true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(rx_marker, rx_markers, desc);
+MPA_ROWS(rx_marker, rx_markers);
 
 /* A wrong marker under a right CRC is code 3, in one piece or in many. */
 static void rx_wrong_marker(struct kunit *test)
@@ -722,7 +722,7 @@ static const struct rx_length rx_lengths[] = {
 	{ "ER-15: ULPDU_Length 65535", 65535, 12, true, false },
 };
 
-KUNIT_ARRAY_PARAM_DESC(rx_length, rx_lengths, desc);
+MPA_ROWS(rx_length, rx_lengths);
 
 /* ULPDU_Length is checked as soon as both of its octets have arrived. */
 static void rx_length_checked(struct kunit *test)

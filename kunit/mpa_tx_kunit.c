@@ -252,7 +252,7 @@ static void tx_expect_copied(struct tx_test *t, const char *what)
 
 /* Known answers */
 
-KUNIT_ARRAY_PARAM_DESC(fpdu_vector, mpa_fpdu_vectors, desc);
+MPA_ROWS(fpdu_vector, mpa_fpdu_vectors);
 
 /* Octets of the module and of the reference are those of the vector. */
 static void tx_known_fpdu(struct kunit *test)
@@ -304,7 +304,7 @@ static const struct tx_slice tx_slices[] = {
 	{ "MK-05 MK-13: offsets 448 to 508, above 2^33", 448, 1ULL << 33 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(tx_slice, tx_slices, desc);
+MPA_ROWS(tx_slice, tx_slices);
 
 static void tx_one_length(struct tx_test *t, u64 pos, u32 len)
 {
@@ -365,7 +365,7 @@ static const struct tx_chunk tx_chunks[] = {
 	{ "FR-07 CR-13: chunks of 100 octets, CRC off", 100, true, false },
 };
 
-KUNIT_ARRAY_PARAM_DESC(tx_chunk, tx_chunks, desc);
+MPA_ROWS(tx_chunk, tx_chunks);
 
 /* ULPDUs that fill a stream of about @size octets */
 static void tx_random_stream(struct tx_test *t, u32 size, u32 seed)
@@ -470,7 +470,7 @@ static const struct tx_source tx_sources[] = {
 	{ "FR-01: short bvec, no header", SHORT, BVEC, true, 0, 250, 100, 9 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(tx_source, tx_sources, desc);
+MPA_ROWS(tx_source, tx_sources);
 
 /* Make an iterator of @len octets at @octets, in the segments of @s. */
 static void tx_source_iter(struct tx_test *t, const struct tx_source *s,
@@ -565,7 +565,7 @@ static const struct tx_failure tx_failures[] = {
 	{ "no memory, gathered, second FPDU", GATHER, KVEC, true, false },
 };
 
-KUNIT_ARRAY_PARAM_DESC(tx_failure, tx_failures, desc);
+MPA_ROWS(tx_failure, tx_failures);
 
 /* Allow @room entries, or blocks or octets of memory, more than @before. */
 static void tx_limit(struct tx_test *t, const struct tx_failure *f,
@@ -831,7 +831,7 @@ static const struct tx_run tx_runs[] = {
 	{ "MK-08: taken, without CRC", TAKE, false, false, { 0, 4 }, 32, 4096 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(tx_run, tx_runs, desc);
+MPA_ROWS(tx_run, tx_runs);
 
 /* The octets of t->ulpdu from MPA_TEMPLATE_HDR on, in entries */
 static void tx_run_data(struct tx_test *t, const struct tx_run *r,
@@ -1032,7 +1032,7 @@ static const struct tx_mulpdu tx_mulpdus[] = {
 	{ "SZ-03: EMSS 4294967295", U32_MAX, 64768, 64768 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(tx_mulpdu, tx_mulpdus, desc);
+MPA_ROWS(tx_mulpdu, tx_mulpdus);
 
 static void tx_known_mulpdu(struct kunit *test)
 {

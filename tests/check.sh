@@ -62,7 +62,8 @@ job_kunit() {
 		[[ $1 != *' '* ]] || row="*${1#* }"
 	fi
 	guest "$name" --kernel "$kernel" --timeout "$limit" \
-		--append "kunit.filter_glob=$glob mpa_kunit.row=${row// /?} $less" \
+		--append "kunit.filter_glob=$glob $less" \
+		--append "mpa_kunit.row=${row// /?} mpa_rnic_kunit.row=${row// /?}" \
 		-- "$TOP/tests/runner/check-kunit.sh" || rc=$?
 	"$TOP/tests/runner/ktap.py" "${@%%.*}" <"$OUT/$name.guest/console" |
 		mark "$kernel" || true

@@ -111,7 +111,7 @@ static const struct row rows[] = {
 	{ "accept, no listener",		"lqecz", "AL" },
 };
 
-KUNIT_ARRAY_PARAM_DESC(row, rows, desc);
+MPA_ROWS(row, rows);
 
 static void say(struct cm *cm, char event)
 {
@@ -670,7 +670,7 @@ static const struct reserves {
 	{ "Responder, application",	false, INADDR_LOOPBACK,	"lqAe",	false },
 };
 
-KUNIT_ARRAY_PARAM_DESC(reserves, reserves, desc);
+MPA_ROWS(reserves, reserves);
 
 /* Which sockets get packets, and which connections memory, from the reserves */
 static void reserves_test(struct kunit *test)
@@ -709,7 +709,7 @@ static const struct tos {
 	{ "IPv6, listens",	AF_INET6,	true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(tos, toses, desc);
+MPA_ROWS(tos, toses);
 
 /* Both ends send with the type of service that rdma_cm was told. */
 static void tos_test(struct kunit *test)

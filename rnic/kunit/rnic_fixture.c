@@ -561,5 +561,9 @@ u64 rk_stat(struct rnic_kunit *rk, enum rnic_stat stat)
 	return sum;
 }
 
+char *mpa_row = "*";
+module_param_named(row, mpa_row, charp, 0444);
+MODULE_PARM_DESC(row, "pattern for the rows of tables to be run");
+
 MODULE_DESCRIPTION("KUnit tests of the RDMA device on MPA");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -5,6 +5,7 @@
 
 #include <kunit/test.h>
 
+#include "../../kunit/mpa_row.h"
 #include "../rnic.h"
 
 #define RK_IOVA		0x7f0000010010ULL	/* of rk_mr() */

@@ -72,7 +72,7 @@ static const struct check_row check_rows[] = {
 	{ "rights before bounds", LW, RR, -1, 1, .want = RNIC_MR_ACCESS },
 };
 
-KUNIT_ARRAY_PARAM_DESC(check, check_rows, desc);
+MPA_ROWS(check, check_rows);
 
 static void check_test(struct kunit *test)
 {
@@ -165,7 +165,7 @@ static const struct inv_row inv_rows[] = {
 	  .valid = true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(inv, inv_rows, desc);
+MPA_ROWS(inv, inv_rows);
 
 static void inv_test(struct kunit *test)
 {
@@ -402,7 +402,7 @@ static const struct copy_row copy_rows[] = {
 	{ "kernel addresses", 0, 3, PAGE_SIZE - 19, PAGE_SIZE + 5 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(copy, copy_rows, desc);
+MPA_ROWS(copy, copy_rows);
 
 /* Where an octet of rk_mr() is: blocks go backwards, with gaps */
 static u32 place_of(u32 block, u32 nr, u32 off)
@@ -490,7 +490,7 @@ static const struct patience_row patience_rows[] = {
 	{ "the device goes", .going = true, .want = "--" },
 };
 
-KUNIT_ARRAY_PARAM_DESC(patience, patience_rows, desc);
+MPA_ROWS(patience, patience_rows);
 
 struct dereg {
 	struct work_struct		work;

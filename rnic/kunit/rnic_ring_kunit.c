@@ -103,7 +103,7 @@ static const struct wild_row wild_rows[] = {
 	{ "receive, no element", RECV(.num_sge = 0), "7l" },
 };
 
-KUNIT_ARRAY_PARAM_DESC(wild, wild_rows, desc);
+MPA_ROWS(wild, wild_rows);
 
 /* A wrong entry moves its QP to ERR, with a Terminate, and nothing else. */
 static void wild_test(struct kunit *test)
@@ -295,7 +295,7 @@ static const struct arm_row arm_rows[] = {
 	  .want = true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(arm, arm_rows, desc);
+MPA_ROWS(arm, arm_rows);
 
 static void arm_test(struct kunit *test)
 {

@@ -171,7 +171,7 @@ static const struct row rows[] = {
 	  { 0x11, 0x01, 0xc0 }, ACCESS_ERR, "1f", .read = true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(row, rows, desc);
+MPA_ROWS(row, rows);
 
 static u32 stag_of(struct rnic_kunit *rk, const struct seg *seg)
 {
@@ -438,7 +438,7 @@ static const struct refused_row refused_rows[] = {
 	{ "the connection is over", -ENOTCONN, R(1, 0, 8), true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(refused, refused_rows, desc);
+MPA_ROWS(refused, refused_rows);
 
 static void refused_test(struct kunit *test)
 {
@@ -617,7 +617,7 @@ static const struct ooo_row ooo_rows[] = {
 	  .reads = 2 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(ooo, ooo_rows, desc);
+MPA_ROWS(ooo, ooo_rows);
 
 /* True if a later tagged segment, delivered as well, begins where @nr does. */
 static bool is_overwritten(const struct ooo_row *row, u32 nr, u32 delivered)

@@ -326,7 +326,7 @@ static const struct row rows[] = {
 	{ "nothing is sent after it", 1, "cSx.0!S", "1f 2f" },
 };
 
-KUNIT_ARRAY_PARAM_DESC(row, rows, desc);
+MPA_ROWS(row, rows);
 
 static void order_test(struct kunit *test)
 {
@@ -407,7 +407,7 @@ static const struct refusal_row refusal_rows[] = {
 	  "1f 2f 3f 4f" },
 };
 
-KUNIT_ARRAY_PARAM_DESC(refusal, refusal_rows, desc);
+MPA_ROWS(refusal, refusal_rows);
 
 /*
  * A Read that the peer refuses completes with that, in its turn, and all other
@@ -484,7 +484,7 @@ static const struct post_row post_rows[] = {
 	  -EINVAL },
 };
 
-KUNIT_ARRAY_PARAM_DESC(post, post_rows, desc);
+MPA_ROWS(post, post_rows);
 
 /* A request of the kernel that no connection could execute is not posted. */
 static void post_test(struct kunit *test)
@@ -542,7 +542,7 @@ static const struct recv_row recv_rows[] = {
 	{ "to a QP with an SRQ", 1, .srq = true, .want = -EINVAL },
 };
 
-KUNIT_ARRAY_PARAM_DESC(recv, recv_rows, desc);
+MPA_ROWS(recv, recv_rows);
 
 /* The kernel's receive requests; those that were posted before are not lost. */
 static void post_recv_test(struct kunit *test)
@@ -728,7 +728,7 @@ static const struct late_row late_rows[] = {
 	{ "over, progress", .progress = true, .over = true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(late, late_rows, desc);
+MPA_ROWS(late, late_rows);
 
 /* Queued messages wait for the peer; after an error not for ever. */
 static void late_test(struct kunit *test)

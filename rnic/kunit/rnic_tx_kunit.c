@@ -62,7 +62,7 @@ static const struct row rows[] = {
 	{ "Write, Rev 0", A_WRITE, 128, 8, .want = { 8 }, .rev0 = true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(row, rows, desc);
+MPA_ROWS(row, rows);
 
 static bool is_tagged(const struct row *row)
 {
@@ -259,7 +259,7 @@ static const struct row cut_rows[] = {
 	{ "Read Request", A_READ, .len = 8 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(cut, cut_rows, desc);
+MPA_ROWS(cut, cut_rows);
 
 /*
  * An error ends a message before its last segment, or before its first: no

@@ -49,7 +49,7 @@ static const struct hdr_row hdr_rows[] = {
 	  { UNTAGGED(SEND, true), .msn = 1 }, true },
 };
 
-KUNIT_ARRAY_PARAM_DESC(hdr, hdr_rows, desc);
+MPA_ROWS(hdr, hdr_rows);
 
 static void hdr_test(struct kunit *test)
 {
@@ -147,7 +147,7 @@ static const struct check_row check_rows[] = {
 	{ "Terminate on queue 1",	0x41, 0x47, 1, 1, 0x0206 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(check, check_rows, desc);
+MPA_ROWS(check, check_rows);
 
 static void check_test(struct kunit *test)
 {
@@ -190,7 +190,7 @@ static const struct term_row term_rows[] = {
 	  6 + 46 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(term, term_rows, desc);
+MPA_ROWS(term, term_rows);
 
 static void term_test(struct kunit *test)
 {
@@ -247,7 +247,7 @@ static const struct got_row got_rows[] = {
 	{ "local", { 0x00, 0x00 }, RDMAP_ERR_LOCAL },
 };
 
-KUNIT_ARRAY_PARAM_DESC(got, got_rows, desc);
+MPA_ROWS(got, got_rows);
 
 static void got_test(struct kunit *test)
 {
