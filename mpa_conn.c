@@ -632,8 +632,9 @@ static void mpa_conn_end_leaving(struct mpa_conn *conn)
  *	mpa_conn_get() says
  *
  * After this has returned no callback starts but released(), which is called
- * once. Then no other callback is running, the socket has its callbacks back,
- * and messages not yet handed back are on the list of released(). Octets that
+ * once. A callback that MPA is about to call counts as running. In released()
+ * no other callback is running, the socket has its callbacks back, and messages
+ * not yet handed back are on the list of released(). Octets that
  * were delivered have been consumed from TCP; others have not, including those
  * passed out of order. The consumer must look for octets that are in the socket
  * already: its data_ready callback was not called for them.
@@ -642,9 +643,9 @@ static void mpa_conn_end_leaving(struct mpa_conn *conn)
  * not yet given to TCP, if part of an FPDU was consumed and the FPDU is not
  * delivered (one that is longer than the window; while TCP as a whole is short
  * of memory any), if mpa_abort() was called before, if TCP has no memory for
- * the FIN that mpa_shutdown() asked for, or if another user reconnected the
- * socket. Otherwise it stays as it is, and that FIN is sent. In startup part of
- * a frame may have been read or sent.
+ * the FIN that mpa_shutdown() asked for, or, in full operation, if another user
+ * reconnected the socket. Otherwise it stays as it is, and that FIN is sent. In
+ * startup part of a frame may have been read or sent.
  *
  * released() waits until the network stack has finished with all pages of zero-
  * copy messages, see &struct mpa_tx. If that takes more than a second, the TCP
@@ -711,10 +712,11 @@ void mpa_conn_wait_left(void)
  * @conn: connection
  *
  * After this has returned no recv() starts until mpa_resume(); one may still be
- * running. Octets that arrive, in order or not, stay in TCP's queues, and the
- * window closes when these are full: nothing is lost. A FIN is reported after
- * the octets before it have been delivered, a reset at once. RFC 5044 section
- * 5.2 leaves flow control to TCP.
+ * running, and one that MPA is about to call counts as running. Octets that
+ * arrive, in order or not, stay in TCP's queues, and the window closes when
+ * these are full: nothing is lost. A FIN is reported after the octets before it
+ * have been delivered, a reset at once. RFC 5044 section 5.2 leaves flow
+ * control to TCP.
  *
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.

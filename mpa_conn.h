@@ -91,7 +91,7 @@ struct mpa_stats {
  */
 struct mpa_net {
 	struct net		*net;
-	spinlock_t		lock;	/* see @lock above */
+	spinlock_t		lock;	/* protects conns to dying, last_cpu */
 	struct rb_root		conns;
 	struct list_head	startups;
 	int			nr_startups;
@@ -114,7 +114,7 @@ enum mpa_flag {
 	MPA_CONN_START,		/* an mpa_start_*() has succeeded */
 	MPA_CONN_ACCEPT,	/* mpa_accept() has succeeded */
 	MPA_CONN_REJECT,	/* mpa_reject() has succeeded */
-	MPA_CONN_HOLD,		/* mpa_hold(): recv() is not called */
+	MPA_CONN_HOLD,		/* until mpa_resume(), and from mpa_hold() on */
 	MPA_CONN_SHUTDOWN,	/* mpa_shutdown() was called */
 	MPA_CONN_ABORT,		/* mpa_abort() was called */
 	MPA_CONN_DETACH,	/* mpa_detach(): only released() is called */
@@ -174,8 +174,8 @@ struct mpa_tx_series {
 /**
  * struct mpa_conn_tx - sending half
  * @queue: messages posted; protected by mpa_conn.lock
- * @sending: messages framed or failed and not yet handed back, in order; this
- *	and all that follows is written by the runner only
+ * @sending: messages framed or failed and not yet handed back, in order;
+ *	written by the runner only, as are all members but @queue and @run_here
  * @cur: message being framed, or NULL
  * @train: FPDUs not yet taken by TCP, or NULL
  * @ubufs: &struct mpa_tx_ubuf of trains with pages of the consumer, in order
@@ -227,8 +227,8 @@ struct mpa_conn_tx {
  * @batches: passed to the consumer, in order or out of order, that recv() has
  *	kept or that come after such a one, until mpa_batch_reap() takes them;
  *	protected by mpa_conn.lock
- * @ready: batch decoded and not yet passed, or NULL; this and all that follows
- *	but @nomem and @run_here is written by the runner only
+ * @ready: batch decoded and not yet passed, or NULL; written by the runner
+ *	only, as are all members but @batches, @nomem and @run_here
  * @dry: TCP had nothing after @ready
  * @nomem: TCP had no memory for a segment, and may not have announced a window
  *	of zero yet; written with the socket lock or slock held
@@ -358,10 +358,10 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  *	net.mpa.rx_mem_max, searches after holes, the end of the room for SACK
  *	blocks, and the release
  * @done: completed when released() has returned
- * @lock: protects @state, @terms, @peer_rev, the consumer's answer in @cm,
- *	tx.queue, tx.err, rx.batches, what is pinned, what was delivered, and
- *	changes of @mn. Flags that stop callbacks or posts are set under it, but
- *	for MPA_CONN_ABORT.
+ * @lock: protects @state, @terms, @peer_rev, @initiator, @cm and the consumer's
+ *	answer in it, local.erd, local.ird_max, tx.queue, tx.err, rx.batches,
+ *	what is pinned, what was delivered, and changes of @mn. Flags that stop
+ *	callbacks or posts are set under it, but for MPA_CONN_ABORT.
  * @terms: what was negotiated; constant in MPA_STATE_FULL
  * @peer_rev: revision of the peer's frame
  * @initiator: this end sends the Request
@@ -410,7 +410,7 @@ struct mpa_conn {
 	struct timer_list	timer;
 	struct completion	done;
 
-	spinlock_t		lock;	/* see @lock above */
+	spinlock_t		lock;	/* protects what API functions share */
 	struct mpa_terms	terms;
 	s16			peer_rev;
 	bool			initiator;

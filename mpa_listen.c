@@ -43,7 +43,7 @@
  * struct mpa_listener - a listening socket
  * @refs: one for the consumer's handle, one for @work until it has released
  *	@sock
- * @lock: protects @closed against an accepted() that is about to start
+ * @lock: protects @closed, and orders it before queueing @work
  * @closed: mpa_listen_close() was called
  * @gone: completed when @sock has been released
  * @sock: the listening socket; released by @work
@@ -86,8 +86,8 @@ static void listener_put(struct mpa_listener *l)
 }
 
 /*
- * Once this returns true, no accepted() starts any longer, and listener_close()
- * has queued the work item.
+ * Work item only. Once this returns true, the work item calls accepted() no
+ * longer, and listener_close() has queued it.
  */
 static bool listener_closed(struct mpa_listener *l)
 {
@@ -240,8 +240,9 @@ listener_new(const struct mpa_sock_params *params,
  * Context: process context.
  * Return:
  * * a handle for mpa_listen_close(), or an ERR_PTR():
- * * %-EINVAL: bad flags, start or backlog; or @bound_dev_if and the scope id of
- *   a link-local address name different devices
+ * * %-EINVAL: bad flags or start; no @net; a negative @bound_dev_if or
+ *   @backlog; or @bound_dev_if and the scope id of a link-local address name
+ *   different devices
  * * %-EAFNOSUPPORT: the local address is neither IPv4 nor IPv6
  * * %-EBUSY: setup() has set the socket's sk_user_data
  * * %-ENOMEM: out of memory
@@ -285,8 +286,9 @@ static void listener_close(struct mpa_listener *l)
  * mpa_listen_close - stop listening
  * @listener: the handle; no longer valid afterwards
  *
- * After this has returned no accepted() starts. One may still be running;
- * mpa_barrier() waits for it. The address becomes free a little later.
+ * After this has returned no accepted() starts, except one that the work item
+ * was already about to call: it counts as running. mpa_barrier() waits for one
+ * that is running. The address becomes free a little later.
  * Connections that wait to be accepted are reset, those already accepted are
  * not affected. RFC 5044 has no counterpart.
  *

@@ -34,7 +34,7 @@
 #define MPA_SPINS	10000	/* below 1 ms, for sk_data_ready() to end */
 #define MPA_RELEASE_WAIT HZ	/* for zero-copy pages, then reset */
 
-/* Log an error of the peer; a FIN, a reset or an abort is not logged. */
+/* Log an end, unless its code is 1: that of a FIN, a reset or an abort. */
 static void mpa_loop_log(struct mpa_conn *conn)
 {
 	struct sockaddr_storage local, peer;
@@ -94,11 +94,11 @@ static void mpa_loop_closed(struct mpa_conn *conn)
 }
 
 /*
- * True if TCP must be reset when MPA leaves it: after mpa_abort(); if a message
- * was accepted and not sent (TX-01: it is sent, or the connection fails); if
- * octets were consumed and not delivered, for the consumer could not read on
- * (after an end it reads nothing more); or if another user has reconnected the
- * socket, as in mpa_loop_check_lost().
+ * True if TCP must be reset when MPA leaves it: after mpa_abort(); or, in full
+ * operation, if a message was accepted and not sent (TX-01: it is sent, or the
+ * connection fails); if octets were consumed and not delivered, for the
+ * consumer could not read on (after an end it reads nothing more); or if
+ * another user has reconnected the socket.
  */
 static bool mpa_loop_must_reset(struct mpa_conn *conn)
 {
@@ -260,6 +260,7 @@ static bool mpa_loop_run(struct mpa_conn *conn)
 		conn->again = false;
 		if (mpa_conn_test(conn, MPA_CONN_DETACH)) {
 			mpa_loop_release(conn);
+			/* The work item has a reference of its own. */
 			return conn->again &&
 			       !mpa_conn_test(conn, MPA_CONN_RELEASED);
 		}

@@ -12,7 +12,7 @@
  *   without a lock, preempted in there;
  * - work items.
  *
- * (1) mpa_nl_unregister(): no request of user space looks at one. Then
+ * (1) mpa_nl_unregister(): no request looks at a connection. Then
  * mpa_net_unregister(): no namespace refers to a connection.
  * (2) mpa_conn_wait_none(): waits for the last reference on each connection. A
  * task of the first kind holds one until it has queued the work item, or found
@@ -56,11 +56,14 @@
  *
  * Context: process, sleeps. Must not be called from any callback, including
  * done() and accepted(): then it warns, and returns without waiting; but in one
- * that mpa_kick_now() or mpa_send_now() calls it waits for ever.
+ * that mpa_kick_now() or mpa_send_now() calls it waits for ever, and in one in
+ * softirq it sleeps in atomic context.
  */
 void mpa_barrier(void)
 {
 	const struct work_struct *work = current_work();
+
+	might_sleep();
 
 	if (WARN_ON_ONCE(work && (mpa_loop_is_work(work) ||
 				  mpa_connect_is_work(work) ||

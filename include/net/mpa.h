@@ -537,7 +537,7 @@ struct mpa_params {
  * enum mpa_state - state of a connection
  * @MPA_STATE_ATTACHED: attached, not started
  * @MPA_STATE_STARTUP: startup frames are being exchanged
- * @MPA_STATE_DECIDE: Responder: the consumer has to answer the Request, or the
+ * @MPA_STATE_DECIDE: Responder: the consumer has to answer the Request, or its
  *	Reply is being sent
  * @MPA_STATE_FULL: full operation
  * @MPA_STATE_REJECTED: a Reply rejected the Request; MPA does no more
@@ -679,9 +679,10 @@ const char *mpa_reason_name(enum mpa_reason reason);
  *	does, or that with %-ENETUNREACH.
  * @backlog: length of the accept queue of mpa_listen(); 0 means SOMAXCONN. Not
  *	used by mpa_connect(), but not negative either
- * @flags: %MPA_F_MEMALLOC, %MPA_F_FALLBACK, or 0. With %MPA_F_MEMALLOC done()
- *	and accepted(), too, may use the memory reserves, and must not wait for
- *	memory; it also applies to the connection of @start.
+ * @flags: %MPA_F_MEMALLOC, %MPA_F_FALLBACK (mpa_connect() only), or 0. With
+ *	%MPA_F_MEMALLOC done() and accepted(), too, may use the memory reserves,
+ *	and must not wait for memory; it also applies to the connection of
+ *	@start.
  * @setup: called before connect or listen, in process context, to set socket
  *	options (priority, TOS, keepalive, buffers, ...); may be NULL. A
  *	negative return value fails the call. It must not change the socket's
