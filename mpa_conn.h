@@ -704,7 +704,7 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err);
 void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done);
 bool mpa_tx_flush(struct mpa_conn *conn);
 bool mpa_tx_pending(struct mpa_conn *conn);
-bool mpa_tx_all_done(struct mpa_conn *conn);
+bool mpa_tx_sending_done(struct mpa_conn *conn);
 int mpa_tx_send_fin(struct mpa_conn *conn);
 int mpa_tx_give(struct mpa_conn *conn, struct msghdr *msg, size_t len);
 int mpa_tx_post(struct mpa_conn *conn, struct list_head *list, bool get);
@@ -737,7 +737,7 @@ void mpa_rx_begin(struct mpa_conn *conn);
 bool mpa_rx_run(struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
 void mpa_rx_reap(struct mpa_conn *conn);
-void mpa_rx_settle(struct mpa_conn *conn);
+void mpa_rx_consume_owed(struct mpa_conn *conn);
 void mpa_rx_finish(struct mpa_conn *conn);
 void mpa_rx_free_batches(struct mpa_conn *conn);
 

@@ -48,9 +48,9 @@ static const void *cursor_take(struct cursor *c, size_t want, size_t *n)
 	return p;
 }
 
-/* take @len octets that do not lie in one piece to @buf; returns that */
-static noinline const void *cursor_gather(struct cursor *c, void *buf,
-					  size_t len)
+/* copy @len octets that do not lie in one piece to @buf; returns that */
+static noinline const void *cursor_copy(struct cursor *c, void *buf,
+					size_t len)
 {
 	const void *p;
 	size_t done, n;
@@ -69,7 +69,7 @@ static __always_inline const void *cursor_read(struct cursor *c, void *buf,
 	const void *p = c->p;
 
 	if (unlikely(c->n < len))
-		return cursor_gather(c, buf, len);
+		return cursor_copy(c, buf, len);
 	c->p += len;
 	c->n -= len;
 	return p;

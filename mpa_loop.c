@@ -139,7 +139,7 @@ static void mpa_loop_release(struct mpa_conn *conn)
 
 	if (!test_and_set_bit(MPA_CONN_OFF, &conn->flags))
 		mpa_loop_leave_socket(conn);
-	if (!mpa_tx_all_done(conn)) {
+	if (!mpa_tx_sending_done(conn)) {
 		mpa_rx_reap(conn);
 		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) ||
 		    mpa_conn_test(conn, MPA_CONN_ABORT))
@@ -186,7 +186,7 @@ static void mpa_loop_check_lost(struct mpa_conn *conn)
 /* Enter MPA_STATE_CLOSED if both sides closed and all is handed back. */
 static void mpa_loop_finish(struct mpa_conn *conn)
 {
-	if (conn->tx.fin && conn->rx.reported && mpa_tx_all_done(conn) &&
+	if (conn->tx.fin && conn->rx.reported && mpa_tx_sending_done(conn) &&
 	    inet_sk_state_load(conn->sk) == TCP_CLOSE)
 		mpa_conn_set_state(conn, MPA_STATE_CLOSED);
 }
@@ -213,7 +213,7 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 		return more;
 	/* After sending: the ACK goes with what was sent. */
 	if (!more)
-		mpa_rx_settle(conn);
+		mpa_rx_consume_owed(conn);
 	mpa_loop_finish(conn);
 	return more;
 }

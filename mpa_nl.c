@@ -11,7 +11,7 @@
  * called. A request sees its own namespace only.
  *
  * Locks: mpa_net.lock is held to look a cookie up, and to get at most
- * MPA_NL_BATCH connections, however many there are and whatever the filter.
+ * MPA_NL_CHUNK connections, however many there are and whatever the filter.
  * conn->lock is held to copy numbers. No lock is held while a message is filled
  * in, except the mutex of the netlink socket that asks. A reference keeps the
  * connection and its socket while that goes on, see mpa_net_get_from().
@@ -36,7 +36,7 @@
 #include "mpa_conn.h"
 #include "mpa_nl_gen.h"
 
-#define MPA_NL_BATCH	16
+#define MPA_NL_CHUNK	16	/* connections taken at once for a dump */
 
 /* Upper bound of a message: no attribute is longer than an IPv6 address. */
 #define MPA_NL_SIZE \
@@ -341,10 +341,10 @@ static bool mpa_nl_match(const struct mpa_nl_dump *dump, const struct sock *sk)
 }
 
 /*
- * Put connections of a batch into @skb until it is full, and their references.
+ * Put the @nr connections into @skb until it is full, and their references.
  * Returns 0, or -EMSGSIZE: @dump goes on with the one that did not fit.
  */
-static int mpa_nl_put_batch(struct sk_buff *skb, struct mpa_nl_dump *dump,
+static int mpa_nl_put_chunk(struct sk_buff *skb, struct mpa_nl_dump *dump,
 			    struct mpa_conn **conns, unsigned int nr,
 			    const struct mpa_nl_to *to)
 {
@@ -375,7 +375,7 @@ int mpa_nl_conn_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	};
 	struct mpa_net *mn = mpa_net(sock_net(skb->sk));
 	struct mpa_nl_dump *dump = (void *)cb->ctx;
-	struct mpa_conn *conns[MPA_NL_BATCH];
+	struct mpa_conn *conns[MPA_NL_CHUNK];
 	unsigned int nr;
 	int err = 0;
 
@@ -383,7 +383,7 @@ int mpa_nl_conn_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		nr = mpa_net_get_from(mn, dump->next, conns, ARRAY_SIZE(conns));
 		if (!nr)
 			break;
-		err = mpa_nl_put_batch(skb, dump, conns, nr, &to);
+		err = mpa_nl_put_chunk(skb, dump, conns, nr, &to);
 		cond_resched();
 	}
 	return err && skb->len ? skb->len : err;

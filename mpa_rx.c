@@ -83,7 +83,10 @@ void mpa_rx_reap(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
 
-	/* Mostly there is none: saves the call */
+	/*
+	 * Mostly there is none: saves the call. Without the lock, since only
+	 * the runner adds a batch.
+	 */
 	if (list_empty_careful(&conn->rx.batches))
 		return;
 	conn->rx.owed += mpa_batch_reap(conn, &done);
@@ -601,7 +604,7 @@ static void mpa_rx_block(struct mpa_conn *conn)
  * No round follows in this run, in full operation: consume what recv() has not
  * kept, unless that was done with the socket lock that sending took.
  */
-void mpa_rx_settle(struct mpa_conn *conn)
+void mpa_rx_consume_owed(struct mpa_conn *conn)
 {
 	if (conn->rx.owed || mpa_batch_oldest_done(conn))
 		mpa_rx_lock_and_consume(conn);
@@ -632,7 +635,7 @@ bool mpa_rx_run(struct mpa_conn *conn)
 	}
 	/*
 	 * Nothing new: what is owed to TCP is consumed while mpa_tx_step() has
-	 * the socket lock, or by mpa_rx_settle().
+	 * the socket lock, or by mpa_rx_consume_owed().
 	 */
 	if (mpa_rx_is_dry(conn))
 		return false;

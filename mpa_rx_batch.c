@@ -283,9 +283,10 @@ bool mpa_batch_oldest_done(struct mpa_conn *conn)
 }
 
 /*
- * Runner only. Move batches that have been put from rx.batches to @done; of
- * those in order only the ones before the first that the consumer keeps, unless
- * the connection has been released. Returns the octets to consume from TCP.
+ * Runner only; after the release the work item, which is then alone. Move
+ * batches that have been put from rx.batches to @done; of those in order only
+ * the ones before the first that the consumer keeps, unless the connection has
+ * been released. Returns the octets to consume from TCP.
  */
 u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 {
@@ -294,9 +295,6 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 	bool kept = false;
 	u32 octets = 0;
 
-	/* Without the lock: only the runner adds a batch. */
-	if (list_empty_careful(&conn->rx.batches))
-		return 0;
 	spin_lock_bh(&conn->lock);
 	list_for_each_entry_safe(b, tmp, &conn->rx.batches, node) {
 		if (b->done && (b->ooo || !kept || released)) {
@@ -309,19 +307,6 @@ u32 mpa_batch_reap(struct mpa_conn *conn, struct list_head *done)
 	}
 	spin_unlock_bh(&conn->lock);
 	return octets;
-}
-
-/* Add @b, which was passed, to rx.batches. @done: it is put already. */
-static void mpa_batch_list(struct mpa_batch *b, bool done)
-{
-	struct mpa_conn *conn = b->conn;
-
-	spin_lock_bh(&conn->lock);
-	if (done)
-		WRITE_ONCE(b->done, true);
-	list_add_tail(&b->node, &conn->rx.batches);
-	mpa_batch_account(b, b->truesize);
-	spin_unlock_bh(&conn->lock);
 }
 
 /*
@@ -344,12 +329,17 @@ void mpa_batch_pass(struct mpa_batch *b)
 	trace_mpa_recv(conn, b->rx.nr, b->rx.delivered);
 	/* Only the runner, which this is, frees it, whoever puts it last. */
 	done = refcount_dec_and_test(&b->ref);
-	if (!done || !list_empty(&conn->rx.batches)) {
-		mpa_batch_list(b, done);
+	if (done && list_empty(&conn->rx.batches)) {
+		conn->rx.owed += b->octets;
+		mpa_batch_free(b);
 		return;
 	}
-	conn->rx.owed += b->octets;
-	mpa_batch_free(b);
+	spin_lock_bh(&conn->lock);
+	if (done)
+		WRITE_ONCE(b->done, true);
+	list_add_tail(&b->node, &conn->rx.batches);
+	mpa_batch_account(b, b->truesize);
+	spin_unlock_bh(&conn->lock);
 }
 
 /**

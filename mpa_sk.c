@@ -156,7 +156,7 @@ static void mpa_sk_kick_sender(struct mpa_conn *conn, struct sock *sk)
 	if (mpa_tcp_has_room(sk))
 		mpa_conn_kick(conn);
 	else
-		set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		mpa_tcp_want_space(sk);
 }
 
 static void mpa_sk_write_space(struct sock *sk)

@@ -287,8 +287,8 @@ bool mpa_tcp_has_room(const struct sock *sk)
 }
 
 /*
- * Socket lock held. Have TCP call write_space(): it tests SOCK_NOSPACE after it
- * has processed an ACK, and after it has sent an skb at another time.
+ * Socket lock or slock held. Have TCP call write_space(): it tests SOCK_NOSPACE
+ * after each ACK, and after sending at other times.
  */
 void mpa_tcp_want_space(struct sock *sk)
 {

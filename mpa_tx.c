@@ -122,7 +122,7 @@ bool mpa_tx_flush(struct mpa_conn *conn)
  * True if each message in tx.sending can be handed back, and the network stack
  * has no ubuf of the connection. Says nothing of tx.queue and tx.train.
  */
-bool mpa_tx_all_done(struct mpa_conn *conn)
+bool mpa_tx_sending_done(struct mpa_conn *conn)
 {
 	u64 pos = mpa_tx_reap_ubufs(conn);
 	struct mpa_tx *tx;
@@ -133,15 +133,10 @@ bool mpa_tx_all_done(struct mpa_conn *conn)
 	return list_empty(&conn->tx.ubufs);
 }
 
-static bool mpa_tx_queued(struct mpa_conn *conn)
-{
-	return conn->tx.cur || !mpa_tx_queue_empty(conn);
-}
-
 /* True if TCP has not taken all octets of some message that was accepted. */
 bool mpa_tx_pending(struct mpa_conn *conn)
 {
-	return conn->tx.train || mpa_tx_queued(conn);
+	return conn->tx.train || conn->tx.cur || !mpa_tx_queue_empty(conn);
 }
 
 /*

@@ -256,7 +256,7 @@ static bool mpa_train_pages_pay(const struct mpa_conn *conn,
 
 /*
  * Most octets of the train. Copies that are laid out take a fragment for each
- * page; how many the consumer's own pages take, mpa_train_settle() counts.
+ * page; how many the consumer's own pages take, mpa_train_pick_record() counts.
  */
 static u32 mpa_train_limit(const struct mpa_train *train)
 {
@@ -486,12 +486,12 @@ static int mpa_train_ulpdu(struct mpa_conn *conn, struct mpa_tx *tx,
 
 	if (tx->flags & MPA_TX_TEMPLATE)
 		return mpa_train_cut(conn, tx, ulpdu);
-	if (!(tx->state & MPA_MSG_CUT)) {
+	if (!(tx->state & MPA_MSG_ASKED)) {
 		more = mpa_train_ask(conn, tx, mpa_train_max(conn->tx.train,
 							     MPA_MULPDU_MIN));
 		if (more <= 0)
 			return more;
-		tx->state |= MPA_MSG_CUT;
+		tx->state |= MPA_MSG_ASKED;
 		if (!(tx->state & MPA_MSG_LAST))
 			tx->state |= MPA_MSG_LONG;
 	}
@@ -560,8 +560,9 @@ static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
  * older, and its header may have joined the last of them. Returns the record
  * that it goes to: another one if that is more than an skb can have.
  */
-static struct mpa_record *mpa_train_settle(struct mpa_train *train,
-					   struct mpa_record *record, u32 nr)
+static struct mpa_record *mpa_train_pick_record(struct mpa_train *train,
+						struct mpa_record *record,
+						u32 nr)
 {
 	if (record == train->open &&
 	    train->enc.nr - record->bv > mpa_tcp_frags_max())
@@ -625,14 +626,6 @@ static void mpa_train_count_copied(struct mpa_conn *conn,
 		mpa_count_add(conn, TX_COPIED, n);
 }
 
-/* Note an FPDU with the consumer's pages. */
-static void mpa_train_note_pages(struct mpa_conn *conn)
-{
-	mpa_count(conn, TX_ZEROCOPY);
-	/* No octets of a series share an skb with it. */
-	conn->tx.series.pos = conn->tx.train->enc.pos;
-}
-
 /*
  * True if it pays to gather @tx: it follows others in a train that is gathered;
  * or it begins a train, and is large, or is alone, so that a page fragment for
@@ -682,14 +675,16 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 	if (tx->state & MPA_MSG_ZEROCOPY)
 		return train->open->zc && tx->flags & MPA_TX_TEMPLATE;
 	return !(train->gather && tx->flags & train->ungathered) &&
-	       !(tx->state & (MPA_MSG_CUT | MPA_MSG_LAST));
+	       !(tx->state & (MPA_MSG_ASKED | MPA_MSG_LAST));
 }
 
 /*
- * Begin a train that is gathered, with an empty record, if @tx has a ULPDU for
- * it that fills a segment, in one piece: mpa_train_cut_run() takes that.
+ * Open an empty record in a train that has none and is then gathered, if @tx
+ * has a ULPDU for it that fills a segment, in one piece: mpa_train_cut_run()
+ * takes that.
  */
-static bool mpa_train_begin(struct mpa_conn *conn, const struct mpa_tx *tx)
+static void mpa_train_open_gathered(struct mpa_conn *conn,
+				    const struct mpa_tx *tx)
 {
 	struct mpa_train *train = conn->tx.train;
 	u32 len = train->exact - tx->hdr_len;
@@ -699,11 +694,10 @@ static bool mpa_train_begin(struct mpa_conn *conn, const struct mpa_tx *tx)
 	    tx->state & MPA_MSG_ZEROCOPY || len >= tx->len ||
 	    !mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data, len) ||
 	    iov_iter_single_seg_count(&tx->data) < len)
-		return false;
+		return;
 	train->gather = true;
 	train->open = mpa_record_begin(train, false);
 	train->nr = 1;
-	return true;
 }
 
 /*
@@ -721,12 +715,6 @@ static __always_inline int mpa_train_try(struct mpa_train *train,
 		return 1;
 	return mpa_fpdu_gather(&train->enc, p->hdr, p->hdr_len, &tx->data,
 			       p->len);
-}
-
-/* ULPDU_Length with which the next FPDU fills a segment, or 0 */
-static u32 mpa_train_exact(const struct mpa_train *train)
-{
-	return train->enc.markers ? mpa_train_fit(train) : train->exact;
 }
 
 /* Add @n ULPDUs of @tx that each fill a segment. */
@@ -763,7 +751,8 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 	u32 n, max;
 
 	for (n = 0; n < most && !(tx->state & MPA_MSG_LAST); n++) {
-		max = mpa_train_exact(train);
+		/* Without markers it does not depend on the position. */
+		max = train->enc.markers ? mpa_train_fit(train) : train->exact;
 		if (!max)
 			break;
 		ret = mpa_train_ask(conn, tx, max);
@@ -775,14 +764,14 @@ static int mpa_train_lay_run(struct mpa_conn *conn, struct mpa_tx *tx)
 		ret = tx->hdr_len + tx->len == max ?
 		      mpa_train_try(train, tx, &ulpdu) : 1;
 		if (ret) {
-			tx->state |= MPA_MSG_CUT;
+			tx->state |= MPA_MSG_ASKED;
 			break;
 		}
 	}
 	mpa_train_add_full(conn, tx, n);
 	if (n || !(tx->state & MPA_MSG_LAST))
 		tx->state |= MPA_MSG_LONG;
-	if (ret < 0 || tx->state & MPA_MSG_CUT || !(tx->state & MPA_MSG_LAST))
+	if (ret < 0 || tx->state & MPA_MSG_ASKED || !(tx->state & MPA_MSG_LAST))
 		return min(ret, 0);
 	mpa_tx_framed(conn, tx, train->enc.pos);
 	return 1;
@@ -901,15 +890,17 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 	if (err)
 		return err;
 	if (zc)
-		record = mpa_train_settle(train, record, nr);
+		record = mpa_train_pick_record(train, record, nr);
 	mpa_train_add(train, record, size);
 	if (zc) {
-		mpa_train_note_pages(conn);
+		mpa_count(conn, TX_ZEROCOPY);
+		/* No octets of a series share an skb with it. */
+		conn->tx.series.pos = enc->pos;
 	} else {
 		mpa_train_note(&conn->tx, size, tx);
 		mpa_train_count_copied(conn, tx, 1);
 	}
-	tx->state &= ~MPA_MSG_CUT;
+	tx->state &= ~MPA_MSG_ASKED;
 	if (tx->flags & MPA_TX_TEMPLATE)
 		mpa_cut_done(train, tx, p.len);
 	if (p.last)
@@ -994,7 +985,8 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room)
 		if (!tx || mpa_train_end_narrow(conn, tx))
 			break;
 		err = 0;
-		if (mpa_train_begin(conn, tx) || mpa_train_can_run(conn, tx)) {
+		mpa_train_open_gathered(conn, tx);
+		if (mpa_train_can_run(conn, tx)) {
 			if (tx->flags & MPA_TX_TEMPLATE)
 				mpa_train_cut_run(conn, tx);
 			else

@@ -19,7 +19,7 @@
 /* mpa_tx.state */
 enum {
 	/* without a template: */
-	MPA_MSG_CUT	= BIT(0),	/* hdr and len: next ULPDU */
+	MPA_MSG_ASKED	= BIT(0),	/* hdr and len: ULPDU not framed yet */
 	MPA_MSG_LAST	= BIT(1),	/* no ULPDU follows it */
 	/* with or without: */
 	MPA_MSG_LONG	= BIT(2),	/* a source of several ULPDUs */
@@ -86,7 +86,7 @@ struct mpa_record {
  * @left: octets left in the last segment of @open
  * @octets: octets in the train so far
  * @exact: length of a ULPDU whose FPDU fills a segment, or 0. Not used with
- *	markers, where it depends on the position: see mpa_train_exact().
+ *	markers, where it depends on the position: see mpa_train_fit().
  * @first: index of the first record that TCP has not taken whole
  * @nr: number of records
  * @gather: the octets are listed in @kv; otherwise in @bv
