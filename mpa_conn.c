@@ -481,9 +481,9 @@ static enum mpa_error mpa_reason_error(const struct mpa_conn *conn,
 	case MPA_REASON_IRD:
 		return MPA_ERR_IRD;
 	case MPA_REASON_RTR:
-		break;
+		return MPA_ERR_RTR;
 	}
-	return MPA_ERR_RTR;
+	return MPA_ERR_FRAME;	/* not reached: there are no other reasons */
 }
 
 static int mpa_reason_errno(enum mpa_reason reason)
@@ -500,9 +500,24 @@ static int mpa_reason_errno(enum mpa_reason reason)
 		return -ECONNABORTED;
 	case MPA_REASON_NOMEM:
 		return -ENOMEM;
-	default:
-		return -EPROTO;
+	case MPA_REASON_TRUNCATED:
+	case MPA_REASON_RESET:
+	case MPA_REASON_ABORTED:
+	case MPA_REASON_MARKER:
+	case MPA_REASON_LENGTH:
+	case MPA_REASON_URGENT:
+	case MPA_REASON_KEY:
+	case MPA_REASON_ROLE:
+	case MPA_REASON_REVISION:
+	case MPA_REASON_PD_LENGTH:
+	case MPA_REASON_SHORT:
+	case MPA_REASON_EARLY:
+	case MPA_REASON_ENHANCED:
+	case MPA_REASON_IRD:
+	case MPA_REASON_RTR:
+		break;
 	}
+	return -EPROTO;
 }
 
 /*

@@ -68,12 +68,15 @@ void mpa_rx_begin(struct mpa_conn *conn)
 }
 
 /*
- * Socket lock held. Octets in order after rx.seq. A FIN is not counted; if it
- * was consumed with the startup frame, rx.seq is already past it.
+ * Socket lock or slock held. Octets in order after rx.seq. A FIN is not
+ * counted; if it was consumed with the startup frame, rx.seq is already past
+ * it.
  */
 static u32 mpa_rx_avail(const struct mpa_conn *conn)
 {
 	u32 end = tcp_sk(conn->sk)->rcv_nxt - mpa_tcp_has_fin(conn->sk);
+
+	sock_owned_by_me(conn->sk);
 
 	return after(end, conn->rx.seq) ? end - conn->rx.seq : 0;
 }
@@ -241,7 +244,7 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 	if (avail == rx->copied || !mpa_rx_stuck(conn))
 		return NULL;
 	err = mpa_rx_copy(conn, avail, true);
-	return ERR_PTR(err);
+	return ERR_PTR(err);	/* NULL if @err is 0 */
 }
 
 /*
@@ -509,7 +512,7 @@ unlock:
 		return false;
 	}
 	if (!b)
-		return rx->end.error;
+		return rx->end.error != MPA_ERR_NONE;
 	mpa_rx_make_ready(conn, b, end);
 	return true;
 }

@@ -239,10 +239,13 @@ int mpa_batch_decode(struct mpa_batch *b, struct mpa_dec *dec, u64 limit)
 	return err;
 }
 
+/* conn->lock held. Count @b, which is passed next. */
 static void mpa_batch_count(const struct mpa_batch *b)
 {
 	struct mpa_conn *conn = b->conn;
 	u32 i, octets = 0;
+
+	lockdep_assert_held(&conn->lock);
 
 	mpa_count(conn, RX_BATCHES);
 	if (!b->ooo) {
@@ -262,7 +265,10 @@ static void mpa_batch_count(const struct mpa_batch *b)
 	conn->ooo.octets += octets;
 }
 
-/* Add @more octets to rx.pinned or ooo.pinned, and to the namespace's sum. */
+/*
+ * conn->lock held. Add @more octets to rx.pinned or ooo.pinned, and to the
+ * namespace's sum.
+ */
 static void mpa_batch_account(const struct mpa_batch *b, s32 more)
 {
 	u32 *pinned = b->ooo ? &b->conn->ooo.pinned : &b->conn->rx.pinned;

@@ -31,6 +31,8 @@ void mpa_rx_ooo_begin(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
+	sock_owned_by_me(sk);
+
 	if (!(conn->conn_flags & MPA_F_OOO) || !conn->terms.markers_rx ||
 	    !conn->terms.crc)
 		return;

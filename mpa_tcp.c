@@ -54,6 +54,8 @@ bool mpa_tcp_is_stale(const struct mpa_conn *conn)
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
 	const struct mpa_tx_lowered *low = &conn->tx.lowered;
 
+	sock_owned_by_me(conn->sk);
+
 	if (!low->clamp)
 		return false;
 	return inet_csk(conn->sk)->icsk_pmtu_cookie != low->mtu ||
@@ -209,6 +211,8 @@ u32 mpa_tcp_accecn_octets(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
+	sock_owned_by_me(sk);
+
 	return min(mpa_accecn_octets(tp), mpa_tcp_option_room(tp));
 }
 
@@ -221,19 +225,24 @@ u32 mpa_tcp_options_max(const struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 octets = mpa_tcp_accecn_octets(sk);
 
+	sock_owned_by_me(sk);
+
 	if (tcp_is_sack(tp))
 		octets += mpa_tcp_sack_size(tp, TCP_NUM_SACKS);
 	return min(octets, mpa_tcp_option_room(tp));
 }
 
 /*
- * Socket lock held. Octets that can be given to TCP without going beyond the
- * window that the peer offers and should not shrink (RFC 9293 section 3.8.6).
+ * Socket lock or slock held. Octets that can be given to TCP without going
+ * beyond the window that the peer offers and should not shrink (RFC 9293
+ * section 3.8.6).
  */
 u32 mpa_tcp_window(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 end = tcp_wnd_end(tp);
+
+	sock_owned_by_me(sk);
 
 	return after(end, tp->write_seq) ? end - tp->write_seq : 0;
 }
@@ -447,6 +456,8 @@ bool mpa_tcp_keep_window_updates(struct mpa_conn *conn)
 {
 	struct tcp_sock *tp = tcp_sk(conn->sk);
 	bool nomem;
+
+	sock_owned_by_me(conn->sk);
 
 	nomem = inet_csk(conn->sk)->icsk_ack.pending & ICSK_ACK_NOMEM;
 	WRITE_ONCE(conn->rx.nomem, nomem);

@@ -477,6 +477,8 @@ static u32 mpa_tx_set_emss(struct mpa_conn *conn, u32 emss, u32 path)
 	const struct sock *sk = conn->sk;
 	u32 want = mpa_tx_filled_emss(conn, path);
 
+	sock_owned_by_me(sk);
+
 	if (want == emss || mpa_tcp_probes_mtu(sk))
 		return emss;
 	if (mpa_tx_is_narrow(want, path) && want < emss &&
