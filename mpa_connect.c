@@ -399,7 +399,8 @@ static void connect_finish(struct mpa_connector *c, int err)
 		err = starting_begin(c);
 		if (!err)
 			return;
-		connector_advance(c, CONNECT_DONE);
+		if (!connector_advance(c, CONNECT_DONE))
+			err = -ECANCELED;
 	}
 	connector_done(c, NULL, err);
 }
