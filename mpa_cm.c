@@ -5,7 +5,9 @@
  * Everything up to mpa_cm_run() runs in the work item. Below it mpa_start_*(),
  * mpa_accept() and mpa_reject() set, under conn->lock, a flag for the work
  * item. The octets to be sent are in &mpa_cm.out, which is the work item's once
- * the flag is set. mpa_set_enhanced() changes conn->local, under conn->lock.
+ * the flag is set. mpa_set_enhanced() changes conn->local, under conn->lock; it
+ * fails once the work item may read what it changes: after START (Initiator),
+ * ACCEPT or REJECT.
  */
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -111,7 +113,10 @@ static void mpa_cm_timer_stop(struct mpa_conn *conn)
 	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
 }
 
-/* Startup has failed: error code 4, or the peer has closed. */
+/*
+ * Startup has failed: error code 4, or the peer has closed. This and other
+ * functions of a step return true if another step may be possible at once.
+ */
 static bool mpa_cm_end(struct mpa_conn *conn, enum mpa_reason reason)
 {
 	mpa_cm_timer_stop(conn);

@@ -45,7 +45,7 @@
 #define CREATE_TRACE_POINTS
 #include <trace/events/mpa.h>
 
-#define MPA_RETRY	(HZ / 50 + 1)
+#define MPA_RETRY	(HZ / 50 + 1)	/* 20 ms at least */
 #define MPA_LIVE_WARN	(10 * HZ)
 
 /*
@@ -339,7 +339,10 @@ int mpa_set_cpu(struct mpa_conn *conn, int cpu)
 }
 EXPORT_SYMBOL_GPL(mpa_set_cpu);
 
-/* An allocation failed: run again after MPA_RETRY. */
+/*
+ * An allocation failed: run again after MPA_RETRY. A timer that was due sooner
+ * is put off until then, which does no harm: each run sets what it needs.
+ */
 void mpa_conn_retry(struct mpa_conn *conn)
 {
 	mpa_count(conn, NOMEM);
@@ -585,7 +588,10 @@ int mpa_shutdown(struct mpa_conn *conn)
 	spin_lock_bh(&conn->lock);
 	if (conn->state == MPA_STATE_FULL &&
 	    !mpa_conn_test(conn, MPA_CONN_DETACH)) {
-		/* One that each run() calls must not ask for another. */
+		/*
+		 * Only a change asks for a round: a run() that calls this each
+		 * time would have rounds for ever.
+		 */
 		kick = !test_and_set_bit(MPA_CONN_SHUTDOWN, &conn->flags);
 		if (kick)
 			mpa_conn_get(conn);
@@ -760,7 +766,10 @@ void mpa_resume(struct mpa_conn *conn)
 	bool kick;
 
 	spin_lock_bh(&conn->lock);
-	/* One that each run() calls must not ask for another. */
+	/*
+	 * Only a change asks for a round: a run() that calls this each time
+	 * would have rounds for ever.
+	 */
 	kick = test_and_clear_bit(MPA_CONN_HOLD, &conn->flags);
 	if (kick)
 		mpa_conn_get(conn);

@@ -158,7 +158,7 @@ struct mpa_tx_lowered {
  *	32 bits: a series of more than 4 GB counts as shorter, which does no
  *	harm
  * @need: how long a series must be to lower the EMSS: more after each that
- *	ended, MPA_TX_NEVER if TCP has refused that EMSS
+ *	ended, MPA_TX_NEVER once TCP has refused one: no series lowers it again
  * @others: how many FPDUs in a row do not fill segments of the lowered EMSS
  * @sources: each FPDU of the series is all that a source had
  */
@@ -420,7 +420,7 @@ struct mpa_conn {
 	struct mpa_conn_ooo	ooo;
 };
 
-/* Until what was put off by net.mpa.rx_mem_max is tried again */
+/* Until what net.mpa.rx_mem_max has put off is tried again: 20 ms at least */
 #define MPA_RX_LIMITED_WAIT	(HZ / 50 + 1)
 
 /* mpa_net.c APIs: */
@@ -507,6 +507,10 @@ static inline bool mpa_conn_claim_work(struct mpa_conn *conn)
 static inline bool mpa_conn_unclaim(struct mpa_conn *conn)
 {
 	WRITE_ONCE(conn->atomic, false);
+	/*
+	 * Pairs with smp_mb__after_atomic() in mpa_conn_claim_missed(): one of
+	 * the two sees the other.
+	 */
 	xchg(&conn->runner, NULL);
 	return mpa_conn_test(conn, MPA_CONN_MISSED);
 }

@@ -42,6 +42,10 @@ u32 mpa_mulpdu_of(u32 emss, bool markers)
 {
 	u32 over;
 
+	/*
+	 * With twice MPA_MULPDU_MAX the result is MPA_MULPDU_MAX whatever @over
+	 * is; near U32_MAX, DIV_ROUND_UP() would overflow.
+	 */
 	emss = min_t(u32, emss, 2 * MPA_MULPDU_MAX);
 	over = MPA_OVERHEAD + emss % MPA_ALIGN;
 	if (markers)

@@ -381,7 +381,11 @@ static __always_inline void flat_copy_cut(struct flat *f,
 		flat_copy(f, cut->hdr, cut->hdr_len);
 		return;
 	}
-	/* A constant length, so that no function is called */
+	/*
+	 * A constant length, so that no function is called. Octets after
+	 * hdr_len are old memory: the ULPDU, a marker or the CRC overwrites
+	 * them.
+	 */
 	memcpy(f->p, cut->hdr, MPA_TEMPLATE_HDR);
 	f->p += cut->hdr_len;
 }
@@ -636,6 +640,7 @@ u32 mpa_fpdu_pages_run(struct mpa_enc *enc, struct mpa_cut *cut,
 		if (!frags || enc->nr + frags + MPA_FRAMING_FRAGS > max)
 			break;
 		put_unaligned_be16(cut->hdr_len + len, l.p);
+		/* Octets after hdr_len are overwritten, or TCP gets none. */
 		memcpy(l.p + MPA_LENGTH_SIZE, cut->hdr, MPA_TEMPLATE_HDR);
 		mpa_cut_count(cut, l.p + MPA_LENGTH_SIZE);
 		l.crc = MPA_CRC_INIT;
@@ -784,7 +789,7 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_fpdu_gather);
 static u32 gather_run_max(const struct mpa_enc *enc,
 			  const struct iov_iter *data, u32 len, u32 nr)
 {
-	/* The first of a train takes one more. */
+	/* The first FPDU of a train needs an entry for its head. */
 	u32 entries = enc->kv_end - enc->kv_next - (enc->kv_next == enc->kv);
 	u32 octets = enc->buf_end - enc->buf;
 	size_t left;
@@ -841,7 +846,10 @@ static void gather_run(struct mpa_enc *enc, struct mpa_cut *cut,
 	put_unaligned_be16(cut->hdr_len + len, first);
 	memcpy(first + MPA_LENGTH_SIZE, cut->hdr, MPA_TEMPLATE_HDR);
 	for (; kv < end; kv += 2, from += len, p += size, count += len) {
-		/* Constant lengths, so that no function is called */
+		/*
+		 * Constant lengths, so that no function is called. Octets after
+		 * @head are overwritten, or TCP gets none.
+		 */
 		memcpy(p, first, MPA_CUT_HEAD);
 		mpa_template_put(&template, p + MPA_LENGTH_SIZE, count);
 		memset(p + head, 0, MPA_CRC_SIZE);

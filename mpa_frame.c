@@ -150,7 +150,10 @@ void mpa_frame_request(const struct mpa_local_params *local, u16 pd_len,
 }
 EXPORT_SYMBOL_IF_KUNIT(mpa_frame_request);
 
-/* Figures 15 to 17. A Rev 0 Responder answers a Rev 1 Request with Rev 0. */
+/*
+ * True if a Request of revision @rev can be answered, by figures 15 to 17. A
+ * Rev 0 Responder answers a Rev 1 Request with Rev 0.
+ */
 static bool frame_request_rev_ok(const struct mpa_local_params *local, u8 rev)
 {
 	if (rev == MPA_REV_0)
@@ -160,9 +163,9 @@ static bool frame_request_rev_ok(const struct mpa_local_params *local, u8 rev)
 }
 
 /*
- * A Request of Rev 2 without enhanced data does not differ from one of Rev 1
- * (RFC 6581 section 6): a Reply of Rev 1 or, from an RDMAC peer, of Rev 0 is
- * acceptable, too.
+ * True if a Reply of revision @rev is acceptable. A Request of Rev 2 without
+ * enhanced data does not differ from one of Rev 1 (RFC 6581 section 6): then a
+ * Reply of Rev 1 or, from an RDMAC peer, of Rev 0 is acceptable, too.
  */
 static bool frame_reply_rev_ok(const struct mpa_local_params *local, u8 rev)
 {
@@ -181,8 +184,9 @@ static bool frame_rev_ok(const struct mpa_local_params *local,
 }
 
 /*
- * RFC 6581 section 10: a Reply has enhanced data if and only if the Request had
- * it; an end that does not support enhanced data refuses a Request with it.
+ * True if @got has enhanced data, or none, as RFC 6581 section 10 says: a Reply
+ * has it if and only if the Request had it; an end that does not support it
+ * refuses a Request with it.
  */
 static bool frame_enhanced_ok(const struct mpa_local_params *local,
 			      const struct mpa_frame *got)

@@ -16,7 +16,8 @@
  * @markers: ask for markers in what this end receives
  * @crc: ask for CRCs
  * @strict: refuse Rev 0 peers (unless @rev is 0)
- * @pd_max: octets of private data that a Rev 0 peer may send; 0: MPA_PD_MAX
+ * @pd_max: most octets of private data of a Rev 0 frame, sent or received; 0
+ *	(unit tests only): MPA_PD_MAX
  * @enhanced: with Rev 2, enhanced startup
  * @erd: with @enhanced, what the Initiator asks for or the Responder can do
  * @ird_max: highest IRD that the Initiator can have

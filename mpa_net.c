@@ -40,6 +40,7 @@ static struct mpa_net mpa_net_none = {
 	.dying			= true,
 	.crc			= 1,
 	.ooo_ack_notify		= 1,
+	/* Any will do: its connections are aborted or being released. */
 	.startup_timeout_ms	= 1,
 };
 
@@ -449,8 +450,8 @@ int mpa_net_enlist(struct mpa_conn *conn)
 }
 
 /*
- * The namespace may go away before the connection does: from now on count the
- * memory and the events of the connection in mpa_net_none.
+ * The namespace may go away before the connection does: from now on count its
+ * memory, and what it counts, in mpa_net_none.
  */
 static void mpa_net_leave(struct mpa_conn *conn)
 {
@@ -546,7 +547,8 @@ EXPORT_SYMBOL_IF_KUNIT(mpa_net_put);
 
 /*
  * The namespace goes away before the connection: abort it, and from now on
- * count its memory and events in mpa_net_none. Context: process, sleeps.
+ * count its memory, and what it counts, in mpa_net_none. Context: process,
+ * sleeps.
  */
 static void mpa_net_kill(struct mpa_conn *conn)
 {

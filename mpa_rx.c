@@ -10,9 +10,9 @@
  * its octets are consumed from TCP, in order, which opens the window.
  *
  * An FPDU that is larger than the receive window, or lies in too many pieces
- * for a batch, is first copied into one buffer. In the first case its octets
- * are consumed while they are copied (rx.eaten), so that the window opens for
- * the rest.
+ * for a batch, is first copied into one buffer. In the first case, and while
+ * TCP as a whole is short of memory, its octets are consumed while they are
+ * copied (rx.eaten), so that the window opens for the rest.
  *
  * Of FPDUs that were passed out of order (mpa_rx_ooo.c) only lengths and
  * markers are checked when the stream reaches them. Then they are consumed like
@@ -548,7 +548,7 @@ static void mpa_rx_discard(struct mpa_conn *conn)
 	mpa_batch_reap(conn, &done);
 	conn->rx.owed = 0;
 	if (tp->copied_seq != tp->rcv_nxt && !mpa_conn_reconnected(conn)) {
-		/* TCP may have what was delivered: that does not count. */
+		/* Delivered octets that TCP still has are not discarded. */
 		if (before(conn->rx.seq, tp->copied_seq))
 			conn->rx.seq = tp->copied_seq;
 		mpa_count_add(conn, RX_DISCARDED, mpa_rx_avail(conn));

@@ -70,6 +70,7 @@ void mpa_batch_free_list(struct list_head *list)
 /* Add a piece of memory. Returns false if there is no room. */
 bool mpa_batch_span(struct mpa_batch *b, void *data, u32 len)
 {
+	/* First: after a piece without room nothing may join the last one. */
 	b->folio = NULL;
 	if (b->nr_spans == MPA_BATCH_SPANS) {
 		b->full = true;

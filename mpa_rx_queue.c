@@ -230,7 +230,7 @@ static u32 queue_src_have(struct mpa_stream *src, u64 pos, u32 max)
 		skb = mpa_queue_seek(q, pos + have, &off);
 		if (!skb)
 			return have;
-		/* As many from wherever the queue was left at before. */
+		/* The walk to the first octet is not part of the budget. */
 		if (!have)
 			begun = src->steps;
 		have += skb->len - off;

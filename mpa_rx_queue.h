@@ -10,13 +10,14 @@ struct mpa_conn;
 struct sock;
 
 /*
- * skbs after which one mpa_stream.have() gives up, after a hole. An FPDU in
- * more skbs than that is passed in order only: the peer, or a box on the path,
- * has cut it so small, and going over it would keep the socket locked for long.
+ * skbs after which one mpa_stream.have() gives up: the peer, or a box on the
+ * path, has cut an FPDU so small, and going over it would keep the socket
+ * locked for long. After a hole such an FPDU is passed in order only; in order,
+ * one that was passed before is copied.
  */
 #define MPA_QUEUE_SKBS	1024
 
-/* The same for octets in order that are copied. */
+/* skbs from which one mpa_queue_copy() copies */
 #define MPA_QUEUE_COPY	1024
 
 /**

@@ -90,7 +90,8 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 
 	/*
 	 * mpa_rx_run_here() refuses more than MPA_SOFTIRQ_OCTETS: leave streams
-	 * to the work item.
+	 * to the work item. If rcv_nxt is before wake_at (urgent data, little
+	 * window or memory), @news has wrapped, and is more, too.
 	 */
 	if (news > MPA_SOFTIRQ_OCTETS || work_pending(&conn->work) ||
 	    !mpa_conn_stand_in(conn))

@@ -121,7 +121,8 @@ int mpa_sock_make(const struct mpa_sock_params *params, bool listen,
 			       res);
 	if (err)
 		return err;
-	/* TCP's timers outlive the close and need the namespace. Comes before
+	/*
+	 * TCP's timers outlive the close and need the namespace. Comes before
 	 * any lock_sock(), because it allocates.
 	 */
 	mpa_net_refcnt_upgrade((*res)->sk);

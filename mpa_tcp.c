@@ -11,7 +11,7 @@
 #include <net/tcp.h>
 #include "mpa_conn.h"
 
-#define MPA_TCP_UNSENT		SZ_64K
+#define MPA_TCP_UNSENT		SZ_64K	/* about a train; mpa_tcp_has_room() */
 
 /* True if the socket has an upper layer protocol, and not one left by MPA. */
 static bool mpa_tcp_has_ulp(const struct sock *sk)

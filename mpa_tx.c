@@ -167,6 +167,7 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
 		if (tx->status || (sent >= tx->end && !all))
 			continue;
 		tx->status = err;
+		/* So that mpa_tx_collect() takes it once its pages are done */
 		tx->end = min(tx->end, sent);
 		mpa_count(conn, TX_CANCELED);
 	}
@@ -390,7 +391,7 @@ static u32 mpa_tx_fits(const struct mpa_conn *conn, u32 emss)
 	return emss - min(mpa_tx_sack(conn), emss / 2);
 }
 
-/* The current EMSS, less the room left for options. Context: any. */
+/* The EMSS of the path, less the room left for options. Context: any. */
 u32 mpa_tx_emss(const struct mpa_conn *conn)
 {
 	return mpa_tx_fits(conn, mpa_tcp_path_emss(conn));
@@ -408,10 +409,10 @@ bool mpa_tx_markers(const struct mpa_conn *conn)
  * mpa_mulpdu() - longest ULPDU whose FPDU fits a TCP segment
  * @conn: connection, before mpa_detach()
  *
- * Follows from the current EMSS by the formulas of RFC 5044 section 4.5, which
- * allow for the most markers that an FPDU of that length can hold. While there
- * is a hole in what the peer sends, and for four seconds more, the EMSS is
- * reduced by the room for the SACK blocks that report it; where AccECN is in
+ * Follows from the EMSS of the path by the formulas of RFC 5044 section 4.5,
+ * which allow for the most markers that an FPDU of that length can hold. While
+ * there is a hole in what the peer sends, and for four seconds more, the EMSS
+ * is reduced by the room for the SACK blocks that report it; where AccECN is in
  * use, always by that for its option. Before full operation, when it is not
  * known whether the peer wants markers, the result allows for them. A longer
  * ULPDU (up to %MPA_ULPDU_MAX) is sent, too, in several segments.
@@ -669,9 +670,10 @@ static int mpa_tx_send_short(struct mpa_conn *conn)
 
 /*
  * Socket lock held. True if tx.cur is now a short ULPDU that is alone, and TCP
- * has room for it. It is sent whatever the EMSS, the peer's window and the room
- * for options are; but not if the EMSS is lowered, since short FPDUs may share
- * an skb then, and mpa_tx_room() has to notice if it need not be any longer.
+ * has room for it. It is sent whatever the EMSS and the room for options are
+ * and, if TCP has nothing unsent, whatever the peer's window is; but not if the
+ * EMSS is lowered, since short FPDUs may share an skb then, and mpa_tx_room()
+ * has to notice when it need not be lowered any longer.
  */
 static bool mpa_tx_next_is_short(struct mpa_conn *conn)
 {
@@ -764,7 +766,7 @@ bool mpa_tx_run(struct mpa_conn *conn)
 	return !err && mpa_tx_can_step(conn);
 }
 
-/* As mpa_tx_run_here(), of what is posted */
+/* Send what is posted. Returns as mpa_tx_run_here(). */
 static bool mpa_tx_send_here(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
@@ -780,7 +782,10 @@ static bool mpa_tx_send_here(struct mpa_conn *conn)
 	    mpa_tx_emss(conn) != conn->tx.emss || mpa_tcp_lost(sk) ||
 	    conn->tx.emss < MPA_TX_HERE_EMSS || !mpa_tx_next_is_short(conn))
 		return false;
-	/* What the socket may of the reserves stays. */
+	/*
+	 * Keep __GFP_MEMALLOC: whether the socket may use the reserves does not
+	 * change.
+	 */
 	WRITE_ONCE(sk->sk_allocation,
 		   mpa_conn_gfp(conn) | (allocation & __GFP_MEMALLOC));
 	err = mpa_tx_send_short(conn);

@@ -4,16 +4,15 @@
  * it.
  *
  * A segment's worth is one FPDU, or several that together fit the EMSS. Those
- * that fill the EMSS exactly follow each other in one record. TCP takes that in
- * one call; TCP itself or the device (TSO) cuts it after each EMSS octets,
- * which is where FPDUs end. The first segment's worth that does not fill the
- * EMSS ends the record. Each call has MSG_EOR: an skb gets no octets of another
- * record.
+ * that fill the EMSS exactly follow each other in one record. TCP is given that
+ * in one call, mostly; TCP itself or the device (TSO) cuts it after each EMSS
+ * octets, which is where FPDUs end. The first segment's worth that does not
+ * fill the EMSS ends the record. Each call has MSG_EOR: an skb gets no octets
+ * of another record.
  *
  * A train ends where TCP's window or MPA_TX_OCTETS would be exceeded
- * (mpa_train_limit()), after MPA_TRAIN_RECORDS segments that do not fill the
- * EMSS, or where the encoder has no fragment or memory left. Nothing counts its
- * FPDUs.
+ * (mpa_train_limit()), after MPA_TRAIN_RECORDS records, or where the encoder
+ * has no fragment or memory left. Nothing counts its FPDUs.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -728,6 +727,10 @@ static void mpa_train_add_full(struct mpa_conn *conn, const struct mpa_tx *tx,
 	else
 		mpa_train_count_copied(conn, tx, n);
 	mpa_record_add(train, train->open, n * train->emss, n);
+	/*
+	 * Also if @n is 0: FPDUs before these fill segments, too, so that no
+	 * series of them lowers the EMSS.
+	 */
 	conn->tx.series.count = 0;
 }
 
@@ -856,7 +859,7 @@ static int mpa_train_lay(struct mpa_conn *conn, struct mpa_tx *tx)
 			mpa_tx_framed(conn, tx, train->enc.pos);
 		if (err <= 0)
 			return err;
-		/* A copy, so that the one of other messages is in registers */
+		/* The address of @next is taken; p can stay in registers. */
 		p = next;
 	}
 

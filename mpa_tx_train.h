@@ -11,6 +11,7 @@
 
 #define MPA_TX_SERIES		32	/* equal FPDUs that lower the EMSS */
 #define MPA_TX_SERIES_MAX	1024	/* that many, after many changes */
+/* With all of these a train still fits MPA_SPARE_SIZE. */
 #define MPA_TRAIN_RECORDS	48
 #define MPA_TRAIN_BVECS		64
 #define MPA_TRAIN_KVECS		128
@@ -57,7 +58,7 @@ struct mpa_tx_ubuf {
 };
 
 /**
- * struct mpa_record - whole FPDUs that MPA gives to TCP in one call
+ * struct mpa_record - whole FPDUs that may share skbs
  * @octets: length: segments of the train's EMSS, of which the last may be
  *	shorter, or a single FPDU that is longer than the EMSS
  * @len: octets that TCP has not taken yet

@@ -563,8 +563,9 @@ enum mpa_state {
  * @initiator: this end sent the Request
  * @markers_tx: this end sends markers
  * @markers_rx: the peer sends markers
- * @emss: octets of a segment that FPDUs may fill: the EMSS less the room now
- *	left for SACK blocks and AccECN
+ * @emss: octets of a segment that FPDUs may fill: the EMSS of the path less
+ *	the room now left for SACK blocks and AccECN; FPDUs of one length in a
+ *	row may fill less
  * @mulpdu: as mpa_mulpdu()
  * @tx_pos: stream position up to which TCP has taken octets
  * @rx_pos: stream position up to which everything was delivered
