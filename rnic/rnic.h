@@ -4,6 +4,9 @@
  *
  * Locks, outermost first:
  *
+ * rnic_newlink()'s mutex	one link after the other (sleeps)
+ * devices_lock		the list of devices; ib_device_get_netdev(), which takes
+ *			a lock of the core, is called under it
  * cq->handler		held while the consumer's handler runs, which may post
  *			(BH off)
  * dev->eps' xa_lock	endpoints by number (BH off)
@@ -78,10 +81,10 @@ struct rnic_ep;
 
 /* Counters for "rdma statistic"; of messages unless the entry says otherwise */
 enum rnic_stat {
-	RNIC_STAT_CONNECTED,	/* connections in full operation */
+	RNIC_STAT_CONNECTED,	/* connections that reached full operation */
 	RNIC_STAT_TX_SEND,
 	RNIC_STAT_TX_WRITE,
-	RNIC_STAT_TX_READ,	/* Read Requests, as below */
+	RNIC_STAT_TX_READ,	/* Read Requests; RX_READ as well */
 	RNIC_STAT_TX_TERMINATE,
 	RNIC_STAT_RX_SEND,
 	RNIC_STAT_RX_WRITE,
@@ -162,7 +165,7 @@ struct rnic_map {
  * struct rnic_cq - a completion queue
  * @ib: what the RDMA core knows
  * @handler: held while the consumer's handler runs
- * @lock: protects all that follows
+ * @lock: protects @ring, @ctrl, @put, @get and @overrun
  * @ring: entries, which user space may have mapped; followed by @ctrl
  * @ctrl: what the CQ is armed for; user space writes to it
  * @map: @ring for user space, or NULL
@@ -174,7 +177,7 @@ struct rnic_map {
 struct rnic_cq {
 	struct ib_cq		ib;
 	spinlock_t		handler; /* one handler of a CQ at a time */
-	spinlock_t		lock;	/* protects all that follows */
+	spinlock_t		lock;	/* ring, ctrl, put, get, overrun */
 	struct siw_cqe		*ring;
 	struct siw_cq_ctrl	*ctrl;
 	struct rnic_map		*map;
@@ -190,7 +193,8 @@ struct rnic_cq {
  * @rcu: for readers of &rnic_dev.mrs
  * @users: 1 while valid, and 1 for each user; 0: no code reads the rest
  * @idle: woken when @users has become 0
- * @lock: protects @valid and @waiter
+ * @lock: protects @valid, @waiter, and what REG_MR changes: @stag, @access,
+ *	@iova, @len, @block, @shift, @first, @nr_blocks
  * @valid: the 1 in @users is there
  * @waiter: number of the QP to kick when @users becomes 0, or 0: its LOCAL_INV
  *	waits for that. No reference, or destroy_qp() would wait for users. The
@@ -218,7 +222,7 @@ struct rnic_mr {
 	struct rcu_head		rcu;
 	atomic_t		users;
 	wait_queue_head_t	idle;
-	spinlock_t		lock;	/* protects @valid and @waiter */
+	spinlock_t		lock;	/* valid, waiter, changes by REG_MR */
 	bool			valid;
 	u32			waiter;
 	bool			dying;
@@ -303,8 +307,9 @@ enum rnic_msg_state {
  * @hdr: header of its first segment
  * @sgl: memory that it is sent from, or that a Read writes to
  * @at: where in @sgl the octets begin that MPA does not have
- * @left: how many these are
- * @octets: the header, and all of a short message
+ * @left: octets of @sgl that MPA does not have; of a Read Request, RTR or
+ *	Terminate: octets in @octets
+ * @octets: the header; all of a Read Request, RTR or Terminate
  * @vec: memory that MPA has
  */
 struct rnic_msg {
@@ -338,7 +343,7 @@ struct rnic_msg {
  * @put: where the kernel's next request goes; not used for user space
  * @get: the next to take
  * @flushes: no connection flushes any longer: posting has it done
- * @flushing: somebody does
+ * @flushing: a task or work item flushes
  */
 struct rnic_queue {
 	spinlock_t		lock;	/* protects all but @size */
@@ -376,14 +381,15 @@ struct rnic_srq {
 /**
  * struct rnic_sq - a send queue
  * @q: the ring
- * @conn: connection to kick; under q.lock
+ * @conn: connection to kick; written under q.lock, in MPA's callbacks only,
+ *	which read it without; all others read it under q.lock
  * @slot: as many as the ring has entries; allocated when the QP is bound
  * @head: the next slot to fill
  * @tail: the oldest slot without a completion
  * @reads: Reads under way, those whose Request MPA still has among them
  * @reading: Reads whose Request is sent
- * @closing: a FIN follows what was posted before. As the three that follow, set
- *	in any context and never cleared
+ * @closing: a FIN follows what was posted before. As @bounded, @leave and
+ *	@cqe_lost, set in any context and never cleared
  * @bounded: modify_qp(SQD): only @left requests start after it. With @left
  *	written under q.lock; run() reads it without, too: after ERR, or where a
  *	round later is soon enough
@@ -394,7 +400,7 @@ struct rnic_srq {
  * @check_dying: set by dereg_mr(), cleared by run(): end the connection if a
  *	slot uses a dying region. No lock: if run() misses one, dereg_mr() asks
  *	again after a second
- * @leaving: one round has passed since @leave was set. As the two that follow,
+ * @leaving: one round has passed since @leave was set. As @waiting and @more,
  *	used by run() and the callbacks of MPA alone
  * @waiting: the send queue has stopped for something that will kick it
  * @more: it has stopped because its budget is spent
@@ -601,7 +607,7 @@ struct rnic_listener {
  *	listener's lock instead, before any callback can come
  * @conn: until it is detached
  * @aborted: rnic_ep_abort() was called, maybe before there was a connection
- * @events: what iw_cm has been given
+ * @events: which event iw_cm is to get next
  * @cm_id: with a reference, once connecting or accepted
  * @qp: with a reference, likewise
  * @listener: of a Responder, with a reference until the endpoint is freed: an
@@ -621,7 +627,7 @@ struct rnic_listener {
 struct rnic_ep {
 	refcount_t		refs;
 	struct rnic_dev		*dev;
-	spinlock_t		lock;	/* protects what is said above */
+	spinlock_t		lock;	/* conn to attempt_over, see @lock */
 	struct mpa_conn		*conn;
 	bool			aborted;
 	enum rnic_ep_events	events;

@@ -185,7 +185,10 @@ void rnic_cm_give_up(struct rnic_dev *dev)
 	}
 }
 
-/* A Responder's number, until it is accepted; then provider_data is a QP. */
+/*
+ * True until iw_accept: provider_data is the number of a Responder's endpoint;
+ * then it is a QP.
+ */
 static bool has_number(const struct iw_cm_id *cm_id)
 {
 	return xa_is_value(cm_id->provider_data);
@@ -296,7 +299,7 @@ static struct rnic_ep *ep_accepted(struct iw_cm_id *cm_id)
 	return ep;
 }
 
-/* Abort a connection after its accept; @mute: iw_cm gets no event any more. */
+/* Abort a connection after its accept; @mute: iw_cm no longer gets events. */
 static int ep_abort_accepted(struct iw_cm_id *cm_id, bool mute)
 {
 	struct rnic_ep *ep = ep_accepted(cm_id);

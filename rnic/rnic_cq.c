@@ -63,8 +63,10 @@ static bool cq_disarm(struct rnic_cq *cq, bool solicited)
 
 	if (solicited)
 		want |= SIW_NOTIFY_SOLICITED;
-	/* The entry is there before the flags are looked at: user space arms
-	 * first, and polls once more after that.
+	/*
+	 * The entry is there before the flags are looked at. Pairs with
+	 * smp_mb() in rnic_req_notify_cq(); libsiw, too, arms first, and polls
+	 * once more after that.
 	 */
 	smp_mb();
 	if (!(READ_ONCE(cq->ctrl->flags) & want))
@@ -89,7 +91,10 @@ static bool cq_put(struct rnic_cq *cq, struct rnic_qp *qp,
 		cqe->base_qp = &qp->ib;
 	else
 		cqe->qp_id = qp->ib.qp_num;
-	/* A reader that sees VALID sees the entry. */
+	/*
+	 * Pairs with smp_load_acquire() in cq_empty(), and with libsiw's load:
+	 * a reader that sees VALID sees the entry.
+	 */
 	smp_store_release(&cqe->flags, new->flags | SIW_WQE_VALID);
 	cq->put++;
 	return true;
@@ -108,8 +113,9 @@ static void cq_overrun(struct rnic_cq *cq)
 }
 
 /*
- * A QP that is being destroyed completes nothing, unless the device goes as
- * well: an application that only polls learns of that by its completions.
+ * True if @qp is being destroyed; of a QP of user space only if the device
+ * stays: when that goes, an application that only polls learns of it by its
+ * completions.
  */
 static bool qp_completes_nothing(const struct rnic_qp *qp)
 {

@@ -11,7 +11,8 @@
  *
  * iw_cm has BUG()s for events out of order: CLOSE before CONNECT_REPLY or
  * ESTABLISHED, and any event after iw_accept or iw_connect has failed.
- * ep->events says what was given, and rnic_ep_over() gives what is owed, once.
+ * ep->events says which event is next, and rnic_ep_over() gives what is owed,
+ * once.
  * One BUG() is left, in the core alone: a reject after an accept, see "Not yet"
  * in mpa-rnic.rst.
  *

@@ -36,6 +36,7 @@ static int child_start(struct rnic_listener *l, struct rnic_ep *ep,
 	spin_unlock_bh(&l->lock);
 	if (!err)
 		err = mpa_start_responder(conn, NULL, 0);
+	/* The abort ends it: closed() detaches, released() frees @sock, @ep. */
 	if (err)
 		mpa_abort(conn);
 	return 0;
@@ -111,10 +112,11 @@ static struct net *listener_net(const struct iw_cm_id *cm_id)
 }
 
 /*
- * rdma_cm has each device listen to all addresses, or to a loopback address,
- * or fails. It serves no peer of another namespace than the listener's, whose
- * ports are not the listener's to take. To a loopback address TCP lets one
- * socket listen, and what arrives there arrives on lo: other devices have none.
+ * True if this device must not listen, though rdma_cm has each device listen to
+ * all addresses, or to a loopback address, or fails. A device serves no peer of
+ * another namespace than the listener's, whose ports are not the listener's to
+ * take. To a loopback address TCP lets one socket listen, and what arrives
+ * there arrives on lo: other devices have none.
  */
 static bool needs_no_socket(const struct iw_cm_id *cm_id,
 			    const struct net_device *netdev)

@@ -190,6 +190,7 @@ static struct rnic_dev *dev_new(struct net_device *netdev)
 }
 
 /*
+ * True if a VLAN on @netdev, or the netdev that it is a VLAN on, has a device.
  * To the core a device serves the VLANs on its netdev, too, and one on a VLAN
  * the netdev below. Of two such it would use the older one for the addresses of
  * both.
@@ -256,7 +257,10 @@ static int rnic_newlink(const char *name, struct net_device *netdev)
 	return err;
 }
 
-/* Newer cores do, but leave bonds and teams to drivers. */
+/*
+ * True if the RDMA core gives this netdev's port events: newer ones do, but not
+ * for bonds and teams.
+ */
 static bool core_gives_events(const struct net_device *netdev)
 {
 	return MPA_PORT_EVENTS && !netif_is_lag_master(netdev) &&
@@ -280,7 +284,10 @@ static void port_changed(struct rnic_dev *dev, const struct net_device *netdev)
 	ib_dispatch_event(&event);
 }
 
-/* A driver that is built in has no owner: neither ours, nor any other such. */
+/*
+ * True if this module made @ib. The owner does not tell: it is NULL for every
+ * driver that is built in.
+ */
 static bool is_ours(const struct ib_device *ib)
 {
 	return ib->ops.alloc_pd == rnic_alloc_pd;

@@ -256,7 +256,7 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int nents,
 	return ib_sg_to_pages(ib, sg, nents, offset, mr_next_block);
 }
 
-/* Each octet has a block: also after a map_mr_sg() that has failed. */
+/* True if each octet has a block; false after a map_mr_sg() that failed. */
 static bool next_is_whole(const struct rnic_mr *mr, u64 len, u32 page_size)
 {
 	u64 first = mr->ib.iova & (page_size - 1);
@@ -387,7 +387,8 @@ int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 	if (!mr)
 		goto out;
 	spin_lock_irqsave(&mr->lock, flags);
-	/* Others than fast registrations are for all streams of the domain:
+	/*
+	 * Others than fast registrations are for all streams of the domain:
 	 * no peer may end them (RFC 5040 section 8.1.1).
 	 */
 	if (mr->next && mr->stag == stag && mr->pd == pd &&
@@ -627,7 +628,7 @@ enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
 	return err;
 }
 
-/* True if somebody waits for a region of it to have no users. */
+/* True if dereg_mr() waits for a region of it to have no users. */
 bool rnic_sgl_dying(const struct rnic_sgl *sgl)
 {
 	int i;

@@ -29,7 +29,8 @@ void rnic_dealloc_ucontext(struct ib_ucontext *ctx)
 {
 }
 
-/* The core has destroyed the objects; mapped pages stay until they are
+/*
+ * The core has destroyed the objects; mapped pages stay until they are
  * unmapped.
  */
 void rnic_disassociate_ucontext(struct ib_ucontext *ctx)
@@ -190,9 +191,15 @@ static void sges_take(struct siw_sge *to, const struct siw_sge *from, u32 nr)
  */
 static void entry_taken(struct rnic_queue *q, u16 *flags)
 {
-	/* The copy comes before what the application writes there next. */
+	/*
+	 * Pairs with libsiw's load of the flags before it writes there: the
+	 * copy comes before what it writes next.
+	 */
 	smp_store_release(flags, 0);
-	/* Cleared before the next is looked at */
+	/*
+	 * Cleared before the next is looked at. Pairs with libsiw's order: it
+	 * makes its entry VALID, then looks whether the one before is idle.
+	 */
 	smp_mb();
 	WRITE_ONCE(q->get, q->get + 1);
 }

@@ -443,6 +443,7 @@ static u32 take_seg(struct rnic_qp *qp, struct seg *seg)
 	u32 err;
 
 	seg_get(seg);
+	/* seg->hdr is set if there is a header: otherwise @err is. */
 	err = seg->hdr_len ? rdmap_hdr_check(&seg->hdr, qp->version) :
 			     RDMAP_ERR_UNSPECIFIED;
 	if (err || seg->hdr.opcode != RDMAP_OP_WRITE)

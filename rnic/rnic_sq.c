@@ -428,6 +428,9 @@ void rnic_sq_sent(struct rnic_qp *qp, struct list_head *done)
 		case RNIC_MSG_RESPONSE:
 			rnic_tx_responded(qp, msg);
 			break;
+		case RNIC_MSG_RTR:
+		case RNIC_MSG_TERM:
+			break;	/* Each is used once. */
 		}
 	}
 	rnic_qp_notify(qp);

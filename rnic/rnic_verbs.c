@@ -134,7 +134,8 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	err = qp_recv(qp, init, udata, &resp.rq_key);
 	if (err)
 		goto free_sq;
-	/* Reserved only: the reply may fail, and with the number iw_cm, for
+	/*
+	 * Reserved only: the reply may fail, and with the number iw_cm, for
 	 * any application, takes references.
 	 */
 	err = rnic_number(&qp->dev->qps, &ib->qp_num, NULL);

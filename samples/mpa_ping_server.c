@@ -14,7 +14,8 @@
 
 #include "mpa_ping.h"
 
-/* Limit of echoes under way, at which delivery is put on hold. The receive
+/*
+ * Limit of echoes under way, at which delivery is put on hold. The receive
  * buffer bounds their octets, this their number.
  */
 #define PENDING_MAX	4096
