@@ -802,8 +802,15 @@ int rnic_rqes_post(struct rnic_queue *q, u32 max_sge,
 		   const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 bool rnic_sqe_take(struct rnic_queue *q, struct siw_sqe *sqe);
 u32 rnic_sqe_posted(const struct rnic_queue *q);
-bool rnic_sqe_ready(const struct rnic_queue *q);
 bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe);
+
+/* True if there is an entry to take. Context: any; only a hint without lock */
+static inline bool rnic_sqe_ready(const struct rnic_queue *q)
+{
+	u32 next = READ_ONCE(q->get);
+
+	return READ_ONCE(q->sqe[next & (q->size - 1)].flags) & SIW_WQE_VALID;
+}
 
 /* rnic_cq.c */
 int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
@@ -815,7 +822,17 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct rnic_qp *qp);
 bool rnic_cq_add(struct rnic_cq *cq, struct rnic_qp *qp,
 		 const struct siw_cqe *cqe, bool solicited);
 void rnic_cq_notify(struct rnic_cq *cq);
-void rnic_qp_notify(struct rnic_qp *qp);
+void rnic_qp_notify_owed(struct rnic_qp *qp);
+
+/*
+ * Call the handlers that completions of this callback owe. A handler may post,
+ * or cause what owes another one later. Connection context.
+ */
+static inline void rnic_qp_notify(struct rnic_qp *qp)
+{
+	if (qp->owed_recv || qp->owed_send)
+		rnic_qp_notify_owed(qp);
+}
 
 /* rnic_mr.c */
 struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
@@ -840,11 +857,38 @@ void rnic_mr_place(const struct rnic_mr *mr, u64 addr,
 int rnic_mr_register(struct ib_pd *pd, struct ib_mr *ib, u32 key, int access);
 int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 		       int access, struct rnic_qp *waiter);
+/* Copy @nr elements of a request. Mostly there is one: copied without a loop */
+static inline void rnic_sgl_set(struct rnic_sgl *sgl, const struct siw_sge *sge,
+				u8 nr)
+{
+	u8 i;
+
+	sgl->sge[0] = sge[0];
+	for (i = 1; i < nr; i++)
+		sgl->sge[i] = sge[i];
+	sgl->nr = nr;
+}
+
 enum rnic_mr_error rnic_sgl_get(struct rnic_sgl *sgl, struct rnic_qp *qp,
 				struct ib_pd *pd, int access);
 bool rnic_sgl_dying(const struct rnic_sgl *sgl);
 void rnic_sgl_put(struct rnic_sgl *sgl);
-void *rnic_sgl_at(const struct rnic_sgl *sgl, struct rnic_at *at, u32 *room);
+void *rnic_sgl_find(const struct rnic_sgl *sgl, struct rnic_at *at, u32 *room);
+
+/*
+ * Where the octet at @at is, and how many follow it there; the caller moves
+ * @at on. The sgl must have octets left.
+ */
+static inline void *rnic_sgl_at(const struct rnic_sgl *sgl, struct rnic_at *at,
+				u32 *room)
+{
+	const struct siw_sge *sge = &sgl->sge[at->i];
+
+	if (sgl->mr[at->i] || at->off == sge->length)
+		return rnic_sgl_find(sgl, at, room);
+	*room = sge->length - at->off;
+	return (void *)(uintptr_t)(sge->laddr + at->off);
+}
 
 /* rnic_sq.c */
 bool rnic_sq_run(struct rnic_qp *qp);

@@ -202,11 +202,8 @@ void rnic_cq_notify(struct rnic_cq *cq)
 	spin_unlock_bh(&cq->handler);
 }
 
-/*
- * Call the handlers that completions of this callback owe. A handler may post,
- * or cause what owes another one later. Connection context.
- */
-void rnic_qp_notify(struct rnic_qp *qp)
+/* As rnic_qp_notify() */
+void rnic_qp_notify_owed(struct rnic_qp *qp)
 {
 	if (qp->owed_recv) {
 		qp->owed_recv = false;
@@ -244,12 +241,13 @@ static const enum ib_wc_opcode wc_opcode[SIW_NUM_OPCODES] = {
 
 static void cq_wc(struct ib_wc *wc, const struct siw_cqe *cqe)
 {
-	memset(wc, 0, sizeof(*wc));
-	wc->wr_id = cqe->id;
-	wc->status = wc_status[cqe->status];
-	wc->opcode = wc_opcode[cqe->opcode];
-	wc->byte_len = cqe->bytes;
-	wc->qp = cqe->base_qp;
+	*wc = (struct ib_wc) {
+		.wr_id		= cqe->id,
+		.status		= wc_status[cqe->status],
+		.opcode		= wc_opcode[cqe->opcode],
+		.byte_len	= cqe->bytes,
+		.qp		= cqe->base_qp,
+	};
 	if (cqe->flags & SIW_WQE_REM_INVAL) {
 		wc->ex.invalidate_rkey = cqe->inval_stag;
 		wc->wc_flags = IB_WC_WITH_INVALIDATE;
@@ -269,15 +267,11 @@ static bool cq_empty(const struct rnic_cq *cq)
 	return READ_ONCE(cq->get) == get;
 }
 
-int rnic_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc)
+static noinline int cq_poll(struct rnic_cq *cq, int num, struct ib_wc *wc)
 {
-	struct rnic_cq *cq = to_cq(ib);
 	unsigned long flags;
 	int n;
 
-	/* Each handler polls until there is nothing: that needs no lock. */
-	if (cq_empty(cq))
-		return 0;
 	spin_lock_irqsave(&cq->lock, flags);
 	for (n = 0; n < num; n++) {
 		struct siw_cqe *cqe = &cq->ring[cq->get & (cq->size - 1)];
@@ -293,21 +287,29 @@ int rnic_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc)
 	return n;
 }
 
+/* Each handler polls until there is nothing: that needs no lock. */
+int rnic_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc)
+{
+	struct rnic_cq *cq = to_cq(ib);
+
+	return cq_empty(cq) ? 0 : cq_poll(cq, num, wc);
+}
+
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 {
 	struct rnic_cq *cq = to_cq(ib);
-	u32 arm = SIW_NOTIFY_SOLICITED;
 	unsigned long irq;
-	int missed = 0;
 
-	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP)
-		arm |= SIW_NOTIFY_NEXT_COMPLETION;
-	spin_lock_irqsave(&cq->lock, irq);
-	cq->ctrl->flags |= arm;
-	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
-		missed = cq->put != cq->get;
-	spin_unlock_irqrestore(&cq->lock, irq);
-	/* Pairs with cq_disarm(): armed before cq_empty() looks. */
+	/* One that disarms at this time has the handler called, too. */
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP) {
+		WRITE_ONCE(cq->ctrl->flags, SIW_NOTIFY_SOLICITED |
+					    SIW_NOTIFY_NEXT_COMPLETION);
+	} else {
+		spin_lock_irqsave(&cq->lock, irq);
+		cq->ctrl->flags |= SIW_NOTIFY_SOLICITED;
+		spin_unlock_irqrestore(&cq->lock, irq);
+	}
+	/* Pairs with cq_disarm(): armed before anyone looks for completions. */
 	smp_mb();
-	return missed;
+	return flags & IB_CQ_REPORT_MISSED_EVENTS && !cq_empty(cq);
 }

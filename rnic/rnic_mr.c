@@ -649,11 +649,8 @@ void rnic_sgl_put(struct rnic_sgl *sgl)
 	sgl->nr = 0;
 }
 
-/*
- * Where the octet at @at is, and how many follow it there; the caller moves
- * @at on. The sgl must have octets left.
- */
-void *rnic_sgl_at(const struct rnic_sgl *sgl, struct rnic_at *at, u32 *room)
+/* As rnic_sgl_at() */
+void *rnic_sgl_find(const struct rnic_sgl *sgl, struct rnic_at *at, u32 *room)
 {
 	const struct siw_sge *sge = &sgl->sge[at->i];
 	u32 left;

@@ -238,14 +238,6 @@ u32 rnic_sqe_posted(const struct rnic_queue *q)
 	return n;
 }
 
-/* True if there is an entry to take. Context: any; only a hint without lock */
-bool rnic_sqe_ready(const struct rnic_queue *q)
-{
-	u32 get = READ_ONCE(q->get);
-
-	return READ_ONCE(q->sqe[get & (q->size - 1)].flags) & SIW_WQE_VALID;
-}
-
 bool rnic_rqe_take(struct rnic_queue *q, struct siw_rqe *rqe)
 {
 	struct siw_rqe *from = &q->rqe[q->get & (q->size - 1)];

@@ -240,7 +240,6 @@ static u32 recv_begin(struct rnic_qp *qp)
 	struct rnic_rx *rx = &qp->rx;
 	struct siw_rqe rqe __uninitialized;
 	enum rnic_mr_error err;
-	int i;
 
 	if (!recv_take(qp, &rqe))
 		return DDP_ERR_NO_BUFFER;
@@ -251,9 +250,7 @@ static u32 recv_begin(struct rnic_qp *qp)
 	rx->status = SIW_WC_LOC_QP_OP_ERR;
 	if (rqe.num_sge > RNIC_MAX_SGE)
 		return RDMAP_ERR_LOCAL;
-	for (i = 0; i < rqe.num_sge; i++)
-		rx->sgl.sge[i] = rqe.sge[i];
-	rx->sgl.nr = rqe.num_sge;
+	rnic_sgl_set(&rx->sgl, rqe.sge, rqe.num_sge);
 	err = rnic_sgl_get(&rx->sgl, qp, rnic_recv_pd(qp),
 			   IB_ACCESS_LOCAL_WRITE);
 	rx->status = err ? SIW_WC_LOC_PROT_ERR : SIW_WC_WR_FLUSH_ERR;

@@ -125,8 +125,7 @@ static u16 sq_resolve(struct rnic_qp *qp, struct rnic_msg *msg, int access)
 	}
 	if (wqe->num_sge > RNIC_MAX_SGE)
 		return SIW_WC_LOC_QP_OP_ERR;
-	memcpy(sgl->sge, wqe->sge, wqe->num_sge * sizeof(*sgl->sge));
-	sgl->nr = wqe->num_sge;
+	rnic_sgl_set(sgl, wqe->sge, wqe->num_sge);
 	err = rnic_sgl_get(sgl, qp, qp->ib.pd, access);
 	if (err == RNIC_MR_LEN)
 		return SIW_WC_LOC_LEN_ERR;
@@ -308,7 +307,7 @@ static bool uses_dying(const struct rnic_qp *qp)
 
 /*
  * True in the second round after @leave was set: MPA has sent what it could. In
- * softirq it may have left that to the work item.
+ * softirq, or in a task with BH off, it may have left that to a round.
  */
 static bool sq_leaves(struct rnic_sq *sq)
 {
