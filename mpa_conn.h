@@ -195,9 +195,9 @@ struct mpa_tx_series {
  * @fin: TCP was asked to send its FIN
  * @busy: tcp_sendmsg_locked() is running: ignore the write_space() it causes
  * @err: negative errno why nothing more is sent, or 0
- * @run_here: for sk_data_ready(), once rx.run_here has called recv(): sends
- *	what that has posted. Returns false if the work item has to run. NULL
- *	until mpa_allow_softirq_send() sets it, in any context
+ * @run_here: for mpa_sk_run_here(): calls run(), and sends a short ULPDU that
+ *	is alone. Returns false if the work item has to run. NULL until
+ *	mpa_allow_softirq_send() sets it, in any context
  */
 struct mpa_conn_tx {
 	struct list_head	queue;
@@ -506,7 +506,6 @@ static inline bool mpa_conn_claim_work(struct mpa_conn *conn)
  */
 static inline bool mpa_conn_unclaim(struct mpa_conn *conn)
 {
-	WRITE_ONCE(conn->atomic, false);
 	/*
 	 * Pairs with smp_mb__after_atomic() in mpa_conn_claim_missed(): one of
 	 * the two sees the other.
@@ -679,6 +678,7 @@ int mpa_sk_init(void);
 void mpa_sk_exit(void);
 int mpa_sk_on(struct mpa_conn *conn);
 void mpa_sk_off(struct mpa_conn *conn);
+bool mpa_sk_run_here(struct mpa_conn *conn, bool recv, bool send);
 
 /* mpa_hook.c APIs: */
 void mpa_hook_init(void (*sending)(struct sock *sk));
@@ -739,6 +739,7 @@ static inline bool mpa_tx_hole_unseen(const struct mpa_conn *conn)
 /* mpa_rx.c APIs: */
 void mpa_rx_begin(struct mpa_conn *conn);
 bool mpa_rx_run(struct mpa_conn *conn);
+bool mpa_rx_is_idle(const struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
 void mpa_rx_reap(struct mpa_conn *conn);
 void mpa_rx_consume_owed(struct mpa_conn *conn);

@@ -275,18 +275,48 @@ static bool mpa_loop_run(struct mpa_conn *conn)
 	return true;
 }
 
+/*
+ * With few octets to pass, or a short ULPDU to send, do as sk_data_ready():
+ * with the slock held, and without rounds. BH stays off until the run has
+ * ended. The answer of a peer on this host, which the same CPU may receive as
+ * soon as BH is on, then finds neither a runner nor a locked socket: it is
+ * passed in softirq, as those of other hosts are. Returns false if there is
+ * more to do; otherwise there is no runner any longer.
+ */
+static bool mpa_loop_run_here(struct mpa_conn *conn, bool recv)
+{
+	struct sock *sk = conn->sk;
+	bool done;
+
+	if (!READ_ONCE(conn->rx.run_here) || !READ_ONCE(conn->tx.run_here) ||
+	    !mpa_conn_plain(conn, 0) || READ_ONCE(conn->rx.nomem) ||
+	    mpa_tx_hole_unseen(conn))
+		return false;
+	local_bh_disable();
+	bh_lock_sock(sk);
+	done = !sock_owned_by_user(sk) &&
+	       mpa_sk_run_here(conn, recv && !mpa_rx_is_idle(conn), true);
+	bh_unlock_sock(sk);
+	if (done && mpa_conn_unclaim(conn))
+		mpa_conn_kick(conn);
+	local_bh_enable();
+	return done;
+}
+
 void mpa_loop_work(struct work_struct *work)
 {
 	struct mpa_conn *conn = container_of(work, struct mpa_conn, work);
 	unsigned int memalloc = mpa_memalloc_save(conn->conn_flags);
-	bool more = false;
+	bool claimed, more = false;
 
 	/* If a task stands in for this, it queues this again at its end. */
-	if (mpa_conn_claim_work(conn)) {
-		if (!mpa_conn_test(conn, MPA_CONN_RELEASED))
-			more = mpa_loop_run(conn);
-		more |= mpa_conn_unclaim(conn);
+	claimed = mpa_conn_claim_work(conn);
+	if (claimed && !mpa_conn_test(conn, MPA_CONN_RELEASED)) {
+		claimed = !mpa_loop_run_here(conn, true);
+		more = claimed && mpa_loop_run(conn);
 	}
+	if (claimed)
+		more |= mpa_conn_unclaim(conn);
 	/* A batch put before this is freed here; one put later queues a run. */
 	if (mpa_conn_test(conn, MPA_CONN_RELEASED))
 		mpa_rx_free_batches(conn);
@@ -320,6 +350,15 @@ static bool mpa_loop_stand_in(struct mpa_conn *conn)
 	return true;
 }
 
+/* One round without receiving. Returns true if the work item has to run. */
+static bool mpa_loop_send(struct mpa_conn *conn)
+{
+	conn->again = false;
+	mpa_conn_call_run(conn);
+	return mpa_conn_test(conn, MPA_CONN_ABORT) || mpa_tx_run(conn) ||
+	       conn->again || conn->state != MPA_STATE_FULL;
+}
+
 /*
  * Stand in for the work item for one round, without receiving. Drops the
  * caller's reference. With octets on the way it is left to the work item:
@@ -327,8 +366,8 @@ static bool mpa_loop_stand_in(struct mpa_conn *conn)
  */
 static void mpa_loop_now_put(struct mpa_conn *conn)
 {
+	bool claimed = true, more = true;
 	unsigned int memalloc;
-	bool more = true;
 
 	might_sleep();
 
@@ -338,14 +377,12 @@ static void mpa_loop_now_put(struct mpa_conn *conn)
 	}
 	memalloc = mpa_memalloc_save(conn->conn_flags);
 	if (mpa_conn_plain(conn, 0) && !mpa_tcp_unacked(conn->sk)) {
-		conn->again = false;
-		mpa_conn_call_run(conn);
-		more = mpa_conn_test(conn, MPA_CONN_ABORT) ||
-		       mpa_tx_run(conn) || conn->again ||
-		       conn->state != MPA_STATE_FULL;
+		claimed = !mpa_loop_run_here(conn, false);
+		more = claimed && mpa_loop_send(conn);
 	}
+	if (claimed)
+		more |= mpa_conn_unclaim(conn);
 	mpa_memalloc_restore(conn->conn_flags, memalloc);
-	more |= mpa_conn_unclaim(conn);
 	if (more)
 		mpa_conn_kick_put(conn);
 	else

@@ -626,6 +626,19 @@ static bool mpa_rx_is_dry(const struct mpa_conn *conn)
 	       !READ_ONCE(tp->urg_data);
 }
 
+/* Runner only. True if there is nothing to receive, consume or report. */
+bool mpa_rx_is_idle(const struct mpa_conn *conn)
+{
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
+	const struct mpa_conn_rx *rx = &conn->rx;
+
+	return READ_ONCE(tp->rcv_nxt) == rx->seq && !READ_ONCE(tp->urg_data) &&
+	       !(READ_ONCE(conn->sk->sk_shutdown) & RCV_SHUTDOWN) &&
+	       !READ_ONCE(rx->nomem) && !rx->ready && !rx->copy &&
+	       !rx->blocked && !rx->owed && !rx->end.error && !conn->ooo.on &&
+	       list_empty_careful(&rx->batches);
+}
+
 /* Work item, in full operation: one step. True if another may find work. */
 bool mpa_rx_run(struct mpa_conn *conn)
 {
@@ -719,10 +732,11 @@ static bool mpa_rx_run_here(struct mpa_conn *conn)
  * is never so on a connection that passes ULPDUs out of order (%MPA_F_OOO), nor
  * for a Responder's first FPDU.
  *
- * Such a recv() does not sleep. It runs under the slock (or socket lock) and
- * the read side of sk_callback_lock: it must take no lock under which another
- * task locks a socket or writes sk_callback_lock. run() does not follow it,
- * unless it calls mpa_kick(). What it posts is sent by the work item, see
+ * Such a recv() does not sleep. It runs with BH off (in a task where that
+ * processes the socket's backlog), under the slock (or socket lock) and the
+ * read side of sk_callback_lock: it must take no lock under which another task
+ * locks a socket or writes sk_callback_lock. run() does not follow it, unless
+ * it calls mpa_kick(). What it posts is sent by the work item, see
  * mpa_allow_softirq_send(). RFC 5044 has no counterpart.
  *
  * Context: any; takes no lock. May be called from callbacks.

@@ -77,6 +77,32 @@ static bool mpa_sk_readable(const struct mpa_conn *conn, struct sock *sk)
 }
 
 /*
+ * Runner only, with the slock or socket lock held. With @recv pass what has
+ * arrived. Then, with @send or if recv() has posted or kicked, send what is
+ * posted. Returns false if that is not all: then the work item has to run.
+ */
+bool mpa_sk_run_here(struct mpa_conn *conn, bool recv, bool send)
+{
+	u32 flags = conn->conn_flags;
+	unsigned int memalloc;
+	bool done = true;
+
+	WRITE_ONCE(conn->atomic, true);
+	conn->again = send;
+	/* Nothing waits for reclaim here: it only gives the reserves. */
+	if (conn->sk->sk_allocation & __GFP_NOMEMALLOC)
+		flags &= ~MPA_F_MEMALLOC;
+	memalloc = mpa_memalloc_save(flags);
+	if (recv)
+		done = conn->rx.run_here(conn);
+	if (done && conn->again && READ_ONCE(conn->tx.run_here))
+		done = conn->tx.run_here(conn);
+	mpa_memalloc_restore(flags, memalloc);
+	WRITE_ONCE(conn->atomic, false);
+	return done && !conn->again;
+}
+
+/*
  * Slock or socket lock held. Pass what has arrived, in place of the work item.
  * Returns false if that has to run. The caller keeps @conn from being released.
  */
@@ -84,8 +110,6 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 {
 	u32 news = READ_ONCE(tcp_sk(conn->sk)->rcv_nxt) -
 		   READ_ONCE(conn->rx.wake_at);
-	u32 flags = conn->conn_flags;
-	unsigned int memalloc;
 	bool done;
 
 	/*
@@ -96,18 +120,7 @@ static noinline bool mpa_sk_recv(struct mpa_conn *conn)
 	if (news > MPA_SOFTIRQ_OCTETS || work_pending(&conn->work) ||
 	    !mpa_conn_stand_in(conn))
 		return false;
-	WRITE_ONCE(conn->atomic, true);
-	conn->again = false;
-	/* Nothing waits for reclaim here: it only gives the reserves. */
-	if (conn->sk->sk_allocation & __GFP_NOMEMALLOC)
-		flags &= ~MPA_F_MEMALLOC;
-	memalloc = mpa_memalloc_save(flags);
-	done = conn->rx.run_here(conn);
-	/* recv() has posted or kicked. */
-	if (done && conn->again && READ_ONCE(conn->tx.run_here))
-		done = conn->tx.run_here(conn);
-	done = done && !conn->again;
-	mpa_memalloc_restore(flags, memalloc);
+	done = mpa_sk_run_here(conn, true, false);
 	return !mpa_conn_unclaim(conn) && done;
 }
 

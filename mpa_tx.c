@@ -77,17 +77,20 @@ static u64 mpa_tx_reap_ubufs(struct mpa_conn *conn)
 	return mpa_tx_sent(conn);
 }
 
-/* Move the messages that can be handed back to @done, in order. */
+/* Move the messages that can be handed back to @done, which is empty. */
 void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
 {
-	struct mpa_tx *tx, *tmp;
-	u64 pos = mpa_tx_reap_ubufs(conn);
+	u64 pos = mpa_tx_sent(conn);
+	struct mpa_tx *tx;
 
-	list_for_each_entry_safe(tx, tmp, &conn->tx.sending, list) {
+	/* Mostly there is none: saves the call */
+	if (!list_empty(&conn->tx.ubufs))
+		pos = mpa_tx_reap_ubufs(conn);
+	list_for_each_entry(tx, &conn->tx.sending, list)
 		if (tx->end > pos)
 			break;
-		list_move_tail(&tx->list, done);
-	}
+	/* All of them, if @tx is the list's head by now */
+	list_cut_before(done, &conn->tx.sending, &tx->list);
 }
 
 /*
@@ -773,13 +776,16 @@ static bool mpa_tx_send_here(struct mpa_conn *conn)
 	gfp_t allocation = sk->sk_allocation;
 	int err;
 
+	/* mpa_tx_tell_mulpdu() may have to call mulpdu(), and set the timer. */
+	if (conn->tx.sack || mpa_tx_emss(conn) != conn->tx.emss ||
+	    mpa_tcp_lost(sk))
+		return false;
 	if (!mpa_tx_pending(conn)) {
 		/* The network stack may have dropped pages, and kicked. */
 		mpa_tx_flush(conn);
 		return true;
 	}
-	if (!mpa_tx_can_step(conn) || conn->tx.train || conn->tx.sack ||
-	    mpa_tx_emss(conn) != conn->tx.emss || mpa_tcp_lost(sk) ||
+	if (!mpa_tx_can_step(conn) || conn->tx.train ||
 	    conn->tx.emss < MPA_TX_HERE_EMSS || !mpa_tx_next_is_short(conn))
 		return false;
 	/*
@@ -797,10 +803,9 @@ static bool mpa_tx_send_here(struct mpa_conn *conn)
 }
 
 /*
- * For sk_data_ready(), which stands in for the work item, with the socket lock
- * or slock held: recv() has posted or kicked. Call run(), and send a short
- * ULPDU that is alone. Returns false if the work item has to go on: with all
- * else, and with what does not succeed at once.
+ * For mpa_sk_run_here(), with the socket lock or slock held. Call run(), and
+ * send a short ULPDU that is alone. Returns false if the work item has to go
+ * on: with all else, and with what does not succeed at once.
  */
 static bool mpa_tx_run_here(struct mpa_conn *conn)
 {
@@ -823,10 +828,16 @@ static bool mpa_tx_run_here(struct mpa_conn *conn)
  * its usual EMSS, 512 at least, with no hole in the last four seconds. All else
  * is left to the work item, which calls run() again.
  *
+ * The work item, mpa_kick_now() and mpa_send_now() begin likewise, with BH off
+ * and under the slock: the first calls recv() for few octets, and each calls
+ * run() and sends such a ULPDU. So where a peer on this host answers, that is
+ * passed in softirq, too.
+ *
  * What mpa_allow_softirq() asks of recv() it also asks of such a run() and
- * sent(). From now on sk_set_memalloc() and sk_clear_memalloc() need the socket
- * lock: sk_allocation is another one while TCP gets such an answer. RFC 5044
- * has no counterpart.
+ * sent(), in whatever context: none of the three can tell by in_task() whether
+ * it may sleep. From now on sk_set_memalloc() and sk_clear_memalloc() need the
+ * socket lock: sk_allocation is another one while TCP gets such an answer. RFC
+ * 5044 has no counterpart.
  *
  * Context: any; takes no lock. May be called from callbacks.
  */

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* recv() in softirq, and what is left to the work item. */
+/*
+ * recv() and its answer in softirq, and what is left to the work item, which
+ * does the same with BH off.
+ */
+#include <linux/delay.h>
 #include <linux/net.h>
+#include <linux/sched/task.h>
+#include <linux/tcp.h>
 #include "mpa_conn_test.h"
 #include "mpa_tx_train.h"
 
@@ -250,7 +256,11 @@ static void softirq_hook_chain(struct mpa_consumer *c, enum consumer_event ev)
 		c->hook_err |= mpa_send(c->conn, &conn_msg(t, 100)->tx);
 }
 
-/* A message that sent() posts is left to the work item: no loop in softirq. */
+/*
+ * A message that sent() posts is left to the work item: no loop in softirq, nor
+ * with BH off, in which each run of the work item sends one. At least two
+ * rounds follow.
+ */
 static void softirq_chain(struct conn_test *t)
 {
 	u32 i;
@@ -261,8 +271,63 @@ static void softirq_chain(struct conn_test *t)
 	for (i = 0; i < 10; i++)
 		conn_expect_tx(t, 100);
 	conn_expect_done(t, &t->a, 10, 0);
-	EXPECT_EQ(t, t->a.sent_here, 1);
+	EXPECT_GE(t, t->a.sent_here, 2);
+	EXPECT_LE(t, t->a.sent_here, 4);
 	EXPECT_EQ(t, t->a.hook_err, 0);
+}
+
+/* A task sends a short ULPDU, by the work item or itself. */
+static void softirq_task(struct conn_test *t)
+{
+	struct sock *sk;
+	u32 i;
+
+	softirq_open_send(t);
+	sk = t->sock[0]->sk;
+	for (i = 1; i <= 3; i++) {
+		if (conn_arg(t))
+			EXPECT_EQ(t, mpa_send_now(t->a.conn,
+						  &conn_msg(t, 100)->tx), 0);
+		else
+			conn_post(t, 100);
+		conn_expect_tx(t, 100);
+		conn_expect_done(t, &t->a, i, 0);
+		/* Until TCP has the ACK a task leaves all to the work item. */
+		EXPECT_TRUE(t, CONN_UNTIL(!tcp_sk(sk)->packets_out));
+		conn_settle(&t->a);
+	}
+	EXPECT_EQ(t, t->a.sent_here, 3);
+}
+
+/* Another user of the socket has locked it. */
+static void softirq_locked(struct conn_test *t)
+{
+	softirq_open_send(t);
+	mpa_peer_own(t->sock[0]->sk);
+	conn_post(t, 100);
+	msleep(20);
+	CONN_COUNT(t, &t->a, EV_DONE, 0);
+	mpa_peer_disown(t->sock[0]->sk);
+	conn_expect_tx(t, 100);
+	conn_expect_done(t, &t->a, 1, 0);
+	EXPECT_EQ(t, t->a.sent_here, 0);
+}
+
+/* One run of the work item finds octets, and a message. */
+static void softirq_missed(struct conn_test *t)
+{
+	softirq_open_send(t);
+	ASSERT_NULL(t, cmpxchg(&t->a.conn->runner, NULL, &init_task));
+	conn_peer_send(t, 100);
+	conn_post(t, 100);
+	conn_settle(&t->a);
+	CONN_COUNT(t, &t->a, EV_RECV, 0);
+	xchg(&t->a.conn->runner, NULL);
+	mpa_kick(t->a.conn);
+	conn_expect_tx(t, 100);
+	conn_expect_done(t, &t->a, 1, 0);
+	softirq_expect(t, 1, 1);
+	EXPECT_EQ(t, t->a.sent_here, 1);
 }
 
 static void softirq_hook_drop(struct mpa_consumer *c, enum consumer_event ev)
@@ -448,6 +513,36 @@ static void softirq_pingpong(struct conn_test *t)
 	EXPECT_GT(t, t->a.sent_here + t->b.sent_here, 0);
 }
 
+/*
+ * On one host, too, answers are passed in softirq: what a work item sends, with
+ * BH off, is received when its run has ended.
+ */
+static void softirq_stays(struct conn_test *t)
+{
+	u32 tasks;
+
+	conn_two(t, 0, 0);
+	mpa_allow_softirq(t->a.conn);
+	mpa_allow_softirq(t->b.conn);
+	softirq_allow_send(&t->a);
+	softirq_allow_send(&t->b);
+	/* The first FPDU to a Responder is left to its work item. */
+	conn_post(t, 1);
+	CONN_WAIT(t, &t->b, EV_ULPDUS, 1);
+	conn_settle(&t->a);
+	conn_settle(&t->b);
+	tasks = t->a.recv_tasks + t->b.recv_tasks;
+	t->a.hook = softirq_bounce_a;
+	t->b.hook = softirq_bounce_b;
+	conn_post(t, 1);
+	ASSERT_TRUE(t, CONN_UNTIL(mpa_consumer_count(&t->a, EV_ULPDUS) +
+				  mpa_consumer_count(&t->b, EV_ULPDUS) ==
+				  CONN_MSGS));
+	conn_settle(&t->a);
+	conn_settle(&t->b);
+	EXPECT_EQ(t, t->a.recv_tasks + t->b.recv_tasks, tasks);
+}
+
 static const struct softirq_answer softirq_one = {
 	.len = { 100 }, .here = true,
 };
@@ -507,6 +602,10 @@ static const struct conn_row softirq_rows[] = {
 	{ "recv() sends at an EMSS of 400", softirq_low_emss },
 	{ "recv() sends, called from the backlog", softirq_backlog },
 	{ "sent() sends", softirq_chain },
+	{ "a task posts", softirq_task },
+	{ "a task sends at once", softirq_task, true },
+	{ "a task posts while another has the socket", softirq_locked },
+	{ "octets and a message in one run", softirq_missed },
 	{ "the last page is dropped in recv()", softirq_zerocopy_done },
 	{ "recv() sends and aborts", softirq_ends, SOFTIRQ_ABORT },
 	{ "recv() sends and detaches", softirq_ends, SOFTIRQ_DETACH },
@@ -517,6 +616,7 @@ static const struct conn_row softirq_rows[] = {
 	{ "the consumer keeps octets", softirq_keep },
 	{ "both ends at once", softirq_sibling },
 	{ "both ends answer", softirq_pingpong },
+	{ "answers on one host stay in softirq", softirq_stays },
 };
 
 CONN_ROWS(softirq);

@@ -1033,6 +1033,11 @@ static void train_sack(struct conn_test *t)
 	u8 *first;
 
 	tr = train_open_1448(t, 0);
+	if (conn_arg(t)) {
+		mpa_allow_softirq(t->a.conn);
+		mpa_allow_softirq_send(t->a.conn);
+		t->a.sends_here = true;
+	}
 	train_expect_mulpdu(t, TRAIN_FULL);
 	gap_begin(t);
 	gap_fpdus(t, 2, 700);
@@ -1226,6 +1231,7 @@ static const struct conn_row train_rows[] = {
 	{ "TCP takes part of a train", train_uncorked },
 	{ "references on the pages of a train", train_page_refs },
 	{ "TX-04 TX-06 SZ-01 SZ-09 SZ-14: room for SACK blocks", train_sack },
+	{ "room for SACK blocks, with sending in softirq", train_sack, true },
 	{ "SZ-01 SZ-14: a hole while delivery is held", train_sack_held },
 	{ "SZ-01 SZ-09 SZ-14: a hole before full operation", train_sack_begin },
 	{ "TX-04 TX-06: a hole while a train is laid out",

@@ -15,6 +15,8 @@ static struct mpa_consumer *consumer_enter(struct mpa_conn *conn,
 	struct mpa_consumer *c = mpa_conn_ctx(conn);
 
 	c->cpu = raw_smp_processor_id();
+	if (ev == EV_RECV && !in_serving_softirq())
+		c->recv_tasks++;
 	if (ev == EV_RECV && in_softirq())
 		c->softirqs++;
 	else if (ev == EV_SENT && c->sends_here && in_softirq())

@@ -57,9 +57,10 @@ struct mpa_consumer {
 	u32			nr_log;
 	atomic_t		inside;		/* callbacks running now */
 	u32			overlaps;	/* times that two ran at once */
-	u32			softirqs;	/* calls of recv() in softirq */
+	u32			softirqs;	/* recv() with BH off */
+	u32			recv_tasks;	/* recv() in a task */
 	bool			sends_here;	/* mpa_allow_softirq_send() */
-	u32			sent_here;	/* calls of sent() in softirq */
+	u32			sent_here;	/* sent() with BH off */
 	unsigned int		cpu;		/* of the last callback */
 	bool			detached;	/* mpa_detach() has returned */
 	bool			left_inside;	/* mpa_detach() in a callback */

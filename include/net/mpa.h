@@ -11,8 +11,10 @@
  * - Callbacks of a connection run one at a time. They run in process context
  *   with no lock of MPA or of the socket held, except that recv() may also run
  *   in softirq, with the socket locked, after mpa_allow_softirq(), and with
- *   mpa_allow_softirq_send() run() and sent(), too. Callbacks may call the
- *   functions declared here, but in softirq none that sleep, and for another
+ *   mpa_allow_softirq_send() run() and sent(), too; and that after these they
+ *   may come in a task as well with BH off and the socket locked, so in_task()
+ *   does not tell whether they may sleep. Callbacks may call the functions
+ *   declared here, but with BH off none that sleep, and for another
  *   connection neither mpa_kick_now() nor mpa_send_now(): mpa_kick() and
  *   mpa_send() do that. (For their own these two do as those, and do not
  *   sleep.) No callback, done() and accepted() included, may call those that
@@ -505,7 +507,9 @@ struct mpa_ops {
  *	reference of mpa_conn_get(): functions that come late look at them
  * @ctx: the consumer's context, see mpa_conn_ctx()
  * @flags: %MPA_F_MARKERS and so on. With %MPA_F_MEMALLOC the callbacks, too,
- *	may use the memory reserves, and must not wait for memory.
+ *	may use the memory reserves, and must not wait for memory. The allocator
+ *	gives none where a task calls them with BH off, as mpa_allow_softirq()
+ *	and mpa_allow_softirq_send() allow.
  * @rev: revision to announce, %MPA_REV_1 or %MPA_REV_2. 0, or left out, means
  *	%MPA_REV_1 (RFC 5044 section 7.1.1); with %MPA_F_REV0, which allows no
  *	other value, it means Rev 0. A Responder also takes Requests of lower

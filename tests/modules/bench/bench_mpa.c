@@ -182,10 +182,10 @@ static void op_established(struct mpa_conn *conn,
 	struct mpa_side *m = mpa_conn_ctx(conn);
 	const struct bench_opts *opts = &m->end->run->opts;
 
-	if (opts->thread || opts->softirq)
+	if (opts->thread || opts->softirq) {
 		mpa_allow_softirq(conn);
-	if (opts->softirq)
 		mpa_allow_softirq_send(conn);
+	}
 	end_ready(m, 0);
 	mpa_resume(conn);
 }
