@@ -488,20 +488,31 @@ static void softirq_sibling(struct conn_test *t)
 	EXPECT_EQ(t, t->b.overlaps, 0);
 }
 
-/* Both ends answer, mostly in softirq. */
-static void softirq_pingpong(struct conn_test *t)
+static void softirq_open_two(struct conn_test *t)
 {
 	conn_two(t, 0, 0);
 	mpa_allow_softirq(t->a.conn);
 	mpa_allow_softirq(t->b.conn);
 	softirq_allow_send(&t->a);
 	softirq_allow_send(&t->b);
+}
+
+/* Both ends answer, until all messages that a test has were passed. */
+static void softirq_bounce_all(struct conn_test *t)
+{
 	t->a.hook = softirq_bounce_a;
 	t->b.hook = softirq_bounce_b;
 	conn_post(t, 1);
 	ASSERT_TRUE(t, CONN_UNTIL(mpa_consumer_count(&t->a, EV_ULPDUS) +
 				  mpa_consumer_count(&t->b, EV_ULPDUS) ==
 				  CONN_MSGS));
+}
+
+/* Both ends answer, mostly in softirq. */
+static void softirq_pingpong(struct conn_test *t)
+{
+	softirq_open_two(t);
+	softirq_bounce_all(t);
 	ASSERT_TRUE(t, CONN_UNTIL(mpa_consumer_count(&t->a, EV_DONE) +
 				  mpa_consumer_count(&t->b, EV_DONE) ==
 				  CONN_MSGS));
@@ -521,23 +532,14 @@ static void softirq_stays(struct conn_test *t)
 {
 	u32 tasks;
 
-	conn_two(t, 0, 0);
-	mpa_allow_softirq(t->a.conn);
-	mpa_allow_softirq(t->b.conn);
-	softirq_allow_send(&t->a);
-	softirq_allow_send(&t->b);
+	softirq_open_two(t);
 	/* The first FPDU to a Responder is left to its work item. */
 	conn_post(t, 1);
 	CONN_WAIT(t, &t->b, EV_ULPDUS, 1);
 	conn_settle(&t->a);
 	conn_settle(&t->b);
 	tasks = t->a.recv_tasks + t->b.recv_tasks;
-	t->a.hook = softirq_bounce_a;
-	t->b.hook = softirq_bounce_b;
-	conn_post(t, 1);
-	ASSERT_TRUE(t, CONN_UNTIL(mpa_consumer_count(&t->a, EV_ULPDUS) +
-				  mpa_consumer_count(&t->b, EV_ULPDUS) ==
-				  CONN_MSGS));
+	softirq_bounce_all(t);
 	conn_settle(&t->a);
 	conn_settle(&t->b);
 	EXPECT_EQ(t, t->a.recv_tasks + t->b.recv_tasks, tasks);

@@ -857,6 +857,7 @@ void rnic_mr_place(const struct rnic_mr *mr, u64 addr,
 int rnic_mr_register(struct ib_pd *pd, struct ib_mr *ib, u32 key, int access);
 int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 		       int access, struct rnic_qp *waiter);
+
 /* Copy @nr elements of a request. Mostly there is one: copied without a loop */
 static inline void rnic_sgl_set(struct rnic_sgl *sgl, const struct siw_sge *sge,
 				u8 nr)
