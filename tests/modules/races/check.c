@@ -199,11 +199,15 @@ void race_check_out(struct race_end *e)
 /* All messages were handed back; a polite peer's messages have all arrived. */
 void race_check_released(struct race_end *e)
 {
+	/*
+	 * Those of a thread that sends at once may yet be refused. Pairs with
+	 * the release in race_msg_send(): without such a thread @out is final.
+	 */
+	bool exact = !atomic_read_acquire(&e->nows);
 	int out = atomic_read(&e->out);
 
 	race_check_sock(e);
-	/* Those of a thread that sends at once may yet be refused. */
-	if (out && !atomic_read(&e->nows))
+	if (out && exact)
 		race_found(e, "%d messages were not handed back", out);
 	if (!race_end_polite(e) || !test_bit(RACE_ESTABLISHED, &e->seen))
 		return;

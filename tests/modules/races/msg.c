@@ -249,7 +249,7 @@ void race_msg_send(struct race_end *e, struct rnd_state *rnd,
 		race_end_unuse(e);
 		msg_post(e, conn, &list, nr, true);
 		mpa_conn_put(conn);
-		atomic_dec(&e->nows);
+		atomic_dec_return_release(&e->nows);
 	} else if (conn) {
 		msg_post(e, conn, &list, nr, false);
 		race_end_unuse(e);
