@@ -597,6 +597,19 @@ bool mpa_cm_run(struct mpa_conn *conn)
 	return false;
 }
 
+/*
+ * Work item, at the detach: the consumer has rejected the Request before. Send
+ * the Reply, if TCP takes it at once: without it the peer would not know why
+ * the connection is of no use.
+ */
+void mpa_cm_leave(struct mpa_conn *conn)
+{
+	while (conn->state == MPA_STATE_DECIDE &&
+	       mpa_conn_test(conn, MPA_CONN_REJECT))
+		if (!mpa_cm_advance(conn))
+			break;
+}
+
 /* Most private data of the ULP that a frame of revision @rev may carry. */
 static u32 mpa_cm_pd_max(const struct mpa_conn *conn, u8 rev, bool enhanced)
 {
@@ -877,7 +890,8 @@ EXPORT_SYMBOL_GPL(mpa_accept);
  *
  * Sends the Reply with R=1; rejected() follows. MPA does nothing more on the
  * connection then; mpa_detach() gives the TCP connection, still open, back to
- * the consumer (RFC 5044 section 7.1.2 rule 2).
+ * the consumer (RFC 5044 section 7.1.2 rule 2). That may be called at once: a
+ * Reply that TCP has room for is still sent.
  *
  * Context: as mpa_accept().
  * Return: 0, %-ENOTCONN, %-EMSGSIZE, %-ENOMEM, as mpa_accept()

@@ -688,6 +688,7 @@ bool mpa_hook_is_on(const struct sock *sk);
 
 /* mpa_cm.c APIs: */
 bool mpa_cm_run(struct mpa_conn *conn);
+void mpa_cm_leave(struct mpa_conn *conn);
 void mpa_cm_free(struct mpa_conn *conn);
 
 /* mpa_nl.c APIs: */

@@ -117,6 +117,8 @@ static void mpa_loop_leave_socket(struct mpa_conn *conn)
 	    (conn->state == MPA_STATE_FULL && mpa_tx_send_fin(conn))) {
 		mpa_count(conn, RESETS);
 		mpa_tcp_reset(conn->sk);
+	} else {
+		mpa_cm_leave(conn);
 	}
 	/* Before mpa_sk_off(): MPA's callbacks notice a reconnected socket. */
 	mpa_rx_finish(conn);

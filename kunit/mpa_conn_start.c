@@ -832,6 +832,26 @@ static void start_reject(struct conn_test *t)
 	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
+static void start_hook_reject(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev != EV_REQUEST)
+		return;
+	c->hook_err = mpa_reject(c->conn, "no", 2);
+	conn_leave(c);
+}
+
+/* mpa_detach() follows mpa_reject(), in request(): the Reply is sent. */
+static void start_reject_detach(struct conn_test *t)
+{
+	t->a.hook = start_hook_reject;
+	conn_get_request(t, 0);
+	EXPECT_EQ(t, t->a.hook_err, 0);
+	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
+	CONN_COUNT(t, &t->a, EV_REJECTED, 0);
+	conn_expect_frame(t, true, PEER_C | PEER_R, 1, "no", 2);
+	EXPECT_TRUE(t, mpa_peer_silent(&t->peer));
+}
+
 /* FPDUs right after an accepting Reply wait until mpa_resume(). */
 static void start_data_with_reply(struct conn_test *t)
 {
@@ -965,6 +985,7 @@ static const struct conn_row reject_rows[] = {
 	{ "CS-20 CS-27 RF-13: Reply with R 1", start_rejected },
 	{ "CS-17 CS-19 CS-20: mpa_reject()", start_reject, 0 },
 	{ "CS-18 CS-38: mpa_reject(), private data", start_reject, 512 },
+	{ "CS-17: mpa_reject() and mpa_detach() at once", start_reject_detach },
 	{ "RST after a rejection", start_rejected_reset },
 };
 
