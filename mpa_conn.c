@@ -735,9 +735,11 @@ void mpa_conn_wait_left(void)
  * After this has returned no recv() starts until mpa_resume(); one may still be
  * running, and one that MPA is about to call counts as running. Octets that
  * arrive, in order or not, stay in TCP's queues, and the window closes when
- * these are full: nothing is lost. A FIN is reported after the octets before it
- * have been delivered, a reset at once. RFC 5044 section 5.2 leaves flow
- * control to TCP.
+ * these are full: nothing is lost. The only one consumed is a Responder's first
+ * FPDU, if it is longer than the window: it is verified on hold as well, since
+ * nothing can be sent before. A FIN is reported after the octets before it have
+ * been delivered, a reset at once. RFC 5044 section 5.2 leaves flow control to
+ * TCP.
  *
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.

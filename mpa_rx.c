@@ -174,12 +174,13 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
  * first octets are consumed: for lack of window, or of memory for TCP. The
  * latter shows as a window of zero when TCP has had to drop a segment; before
  * that, octets are moved out of TCP's memory only while there is room in ours.
- * False on hold, and while octets before the FPDU are not consumed.
+ * False while octets before the FPDU are not consumed, and on hold, unless this
+ * is the FPDU that lets a Responder send (CS-29).
  */
 static bool mpa_rx_stuck(const struct mpa_conn *conn)
 {
 	if (conn->rx.pinned || conn->rx.owed ||
-	    mpa_conn_test(conn, MPA_CONN_HOLD))
+	    (mpa_conn_test(conn, MPA_CONN_HOLD) && conn->tx.may_send))
 		return false;
 	return mpa_tcp_window_is_small(conn->sk) ||
 	       (tcp_under_memory_pressure(conn->sk) && !mpa_net_rx_full(conn));

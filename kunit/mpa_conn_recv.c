@@ -934,6 +934,22 @@ static void may_send_first(struct conn_test *t)
 	conn_expect_rx(t, &t->a, 1);
 }
 
+/*
+ * Also on hold the first FPDU may be longer than the window: it is verified,
+ * which takes consuming it, since nothing can be sent before.
+ */
+static void may_send_window(struct conn_test *t)
+{
+	conn_buffers(t, 4096, 200000);
+	conn_full(t, CONN_RESPONDER, MPA_F_MARKERS, PEER_C);
+	conn_post(t, 300);
+	conn_peer_send(t, MPA_ULPDU_MAX);
+	conn_expect_tx(t, 300);
+	CONN_COUNT(t, &t->a, EV_ULPDUS, 0);
+	mpa_resume(t->a.conn);
+	conn_expect_rx(t, &t->a, 1);
+}
+
 /* After an invalid first FPDU a Responder sends nothing at all. */
 static void may_send_bad(struct conn_test *t)
 {
@@ -1071,6 +1087,8 @@ CONN_ROWS(fin);
 static const struct conn_row may_send_rows[] = {
 	{ "CS-23 CS-29: from the first FPDU on", may_send_first, false },
 	{ "CS-29: from the first FPDU on, on hold", may_send_first, true },
+	{ "CS-29: a first FPDU longer than the window, on hold",
+	  may_send_window },
 	{ "CS-29: a bad first FPDU", may_send_bad },
 	{ "CS-29: FIN before the first FPDU", may_send_fin },
 	{ "CS-29: mpa_shutdown() before the first FPDU", may_send_shutdown },
