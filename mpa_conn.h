@@ -741,6 +741,7 @@ static inline bool mpa_tx_hole_unseen(const struct mpa_conn *conn)
 void mpa_rx_begin(struct mpa_conn *conn);
 bool mpa_rx_run(struct mpa_conn *conn);
 bool mpa_rx_is_idle(const struct mpa_conn *conn);
+bool mpa_rx_has_left(struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
 void mpa_rx_reap(struct mpa_conn *conn);
 void mpa_rx_consume_owed(struct mpa_conn *conn);

@@ -176,11 +176,16 @@ static void mpa_loop_check_lost(struct mpa_conn *conn)
 	/* After a rejection TCP is the consumer's concern. */
 	if (conn->state == MPA_STATE_REJECTED)
 		return;
-	if (mpa_conn_reconnected(conn))
+	/*
+	 * A loss is noticed after the octets before it, in startup by mpa_cm.c.
+	 */
+	if (mpa_conn_reconnected(conn)) {
 		err = -ECONNRESET;
-	/* In startup mpa_cm.c notices a loss, after the octets before it. */
-	else if (conn->state > MPA_STATE_STARTUP)
+	} else if (conn->state > MPA_STATE_STARTUP) {
 		err = mpa_tcp_lost(conn->sk);
+		if (err && mpa_rx_has_left(conn))
+			return;
+	}
 	if (err)
 		mpa_conn_fail(conn, MPA_REASON_RESET, err);
 }
@@ -207,6 +212,9 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 	if (conn->state != MPA_STATE_FULL ||
 	    mpa_conn_test(conn, MPA_CONN_ABORT))
 		return more;
+	/* Nothing can be sent. The next round fails, if nothing is left. */
+	if (mpa_tcp_lost(conn->sk))
+		return more || !mpa_rx_has_left(conn);
 	/* Before sending: mpa_tx_step() consumes rx.owed with its lock. */
 	if (!more)
 		mpa_rx_reap(conn);

@@ -68,17 +68,23 @@ void mpa_rx_begin(struct mpa_conn *conn)
 }
 
 /*
- * Socket lock or slock held. Octets in order after rx.seq. A FIN is not
- * counted; if it was consumed with the startup frame, rx.seq is already past
- * it.
+ * Octets in order after rx.seq. A FIN is not counted; if it was consumed with
+ * the startup frame, rx.seq is already past it. TCP must be closed, or the
+ * socket locked: otherwise more may arrive.
  */
-static u32 mpa_rx_avail(const struct mpa_conn *conn)
+static __always_inline u32 mpa_rx_octets(const struct mpa_conn *conn)
 {
 	u32 end = tcp_sk(conn->sk)->rcv_nxt - mpa_tcp_has_fin(conn->sk);
 
+	return after(end, conn->rx.seq) ? end - conn->rx.seq : 0;
+}
+
+/* The same, with the socket lock or slock held. */
+static u32 mpa_rx_avail(const struct mpa_conn *conn)
+{
 	sock_owned_by_me(conn->sk);
 
-	return after(end, conn->rx.seq) ? end - conn->rx.seq : 0;
+	return mpa_rx_octets(conn);
 }
 
 /* Free the batches that were put; their octets are owed to TCP. */
@@ -237,6 +243,10 @@ static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
 		mpa_conn_end(conn, MPA_REASON_MARKER, 0);
 		return NULL;
 	}
+	if (tcp_sk(conn->sk)->urg_data) {
+		mpa_conn_end(conn, MPA_REASON_URGENT, 0);
+		return NULL;
+	}
 	if (mpa_tcp_has_fin(conn->sk)) {
 		mpa_rx_end_by_fin(conn, avail);
 		return NULL;
@@ -319,21 +329,23 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
  */
 static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 {
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
 	struct mpa_queue q __uninitialized;
 	struct mpa_conn_rx *rx = &conn->rx;
+	bool copy = rx->copy || rx->fragmented;
 	struct mpa_batch *b;
-	bool copy;
 	u32 avail;
 	int err;
 
-	if (tcp_sk(conn->sk)->urg_data) {
-		mpa_conn_end(conn, MPA_REASON_URGENT, 0);
-		return NULL;
-	}
 	avail = mpa_rx_avail(conn);
+	if (tp->urg_data) {
+		/* FPDUs before the urgent octet, which skbs may have, too */
+		avail = min_t(u32, avail,
+			      max_t(s32, tp->urg_seq - rx->seq, 0));
+		copy = true;
+	}
 	if (avail < rx->want)
 		return mpa_rx_short(conn, avail);
-	copy = rx->copy || rx->fragmented;
 	if (!copy && mpa_rx_ooo_was_passed(conn, rx->pos))
 		return mpa_rx_step(conn, avail);
 
@@ -638,6 +650,27 @@ bool mpa_rx_is_idle(const struct mpa_conn *conn)
 	       !READ_ONCE(rx->nomem) && !rx->ready && !rx->copy &&
 	       !rx->blocked && !rx->owed && !rx->end.error && !conn->ooo.on &&
 	       list_empty_careful(&rx->batches);
+}
+
+/*
+ * Runner only, once TCP is lost. True if FPDUs came before that which are still
+ * to be passed, or an end that is still to be reported. False if the consumer
+ * has to do something first: it is told of the loss at once.
+ */
+bool mpa_rx_has_left(struct mpa_conn *conn)
+{
+	const struct mpa_conn_rx *rx = &conn->rx;
+
+	if (conn->state != MPA_STATE_FULL || rx->reported)
+		return false;
+	if (rx->end.error && !rx->ready)
+		return true;
+	if (mpa_conn_test(conn, MPA_CONN_HOLD))
+		return false;
+	if (rx->ready)
+		return true;
+	mpa_rx_reap(conn);
+	return mpa_rx_octets(conn) >= rx->want && !mpa_rx_over_limit(conn);
 }
 
 /* Work item, in full operation: one step. True if another may find work. */

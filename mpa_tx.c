@@ -730,12 +730,6 @@ static void mpa_tx_uncork(struct mpa_conn *conn)
 		tcp_sock_set_nodelay(conn->sk);
 }
 
-/* True if TCP is lost, also if sendmsg() has taken the error off the socket. */
-static bool mpa_tx_lost(const struct sock *sk)
-{
-	return mpa_tcp_lost(sk) || inet_sk_state_load(sk) == TCP_CLOSE;
-}
-
 /* CS-29: nothing, not even a marker, is sent before an FPDU is verified. */
 static bool mpa_tx_can_step(struct mpa_conn *conn)
 {
@@ -752,10 +746,16 @@ bool mpa_tx_run(struct mpa_conn *conn)
 
 	if (err == -EAGAIN || err == -ENOMEM) {
 		mpa_tx_uncork(conn);
+	} else if (err && inet_sk_state_load(conn->sk) == TCP_CLOSE) {
+		/*
+		 * sendmsg() has taken the error off the socket. The next round
+		 * fails with it, once the FPDUs that came before are passed.
+		 */
+		cmpxchg(&conn->sk->sk_err, 0, -err);
+		return true;
 	} else if (err) {
-		mpa_conn_fail(conn, mpa_tx_lost(conn->sk) ? MPA_REASON_RESET :
-							    MPA_REASON_ABORTED,
-			      err);
+		mpa_conn_fail(conn, mpa_tcp_lost(conn->sk) ?
+				    MPA_REASON_RESET : MPA_REASON_ABORTED, err);
 		return false;
 	}
 	if (err == -ENOMEM)

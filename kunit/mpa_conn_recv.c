@@ -730,6 +730,25 @@ static void recv_urgent(struct conn_test *t)
 	CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
 }
 
+/* FPDUs before the one with the urgent octet are delivered first. */
+static void recv_urgent_after(struct conn_test *t)
+{
+	u32 i, size;
+
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	for (i = 0; i < 4; i++) {
+		conn_peer_send(t, 700);
+		conn_settle(&t->a);
+	}
+	size = conn_fpdu(t, 700);
+	conn_write(t, t->buf, size - 1);
+	ASSERT_EQ(t, mpa_peer_urgent(&t->peer, t->buf[size - 1]), 0);
+	conn_settle(&t->a);
+	mpa_resume(t->a.conn);
+	conn_expect_end(t, &t->a, MPA_ERR_MARKER, MPA_REASON_URGENT);
+	conn_expect_rx(t, &t->a, 4);
+}
+
 /* Reserved bits and pad are ignored, if the CRC is right. */
 static void recv_ignored(struct conn_test *t)
 {
@@ -876,6 +895,76 @@ static void recv_held_full_reset(struct conn_test *t)
 	conn_settle(&t->a);
 	mpa_peer_reset(&t->peer);
 	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+}
+
+static void recv_until_closed(const struct mpa_conn *conn)
+{
+	(void)CONN_UNTIL(inet_sk_state_load(conn->sk) == TCP_CLOSE);
+}
+
+/* The first recv() returns once TCP is closed. */
+static void recv_hook_until_closed(struct mpa_consumer *c,
+				   enum consumer_event ev)
+{
+	if (ev == EV_RECV)
+		recv_until_closed(c->conn);
+}
+
+/* The peer resets: @nr ULPDUs came before that. */
+static void recv_reset(struct conn_test *t, u32 nr)
+{
+	mpa_peer_reset(&t->peer);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	conn_expect_rx(t, &t->a, nr);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	EXPECT_EQ(t, t->a.err, -ECONNRESET);
+}
+
+/*
+ * FPDUs that TCP has got before a reset are delivered, then that is reported.
+ * The last of them is not complete. @arg: messages to send
+ */
+static void recv_reset_after(struct conn_test *t)
+{
+	u32 i, nr = conn_arg(t);
+
+	t->a.hook = recv_hook_until_closed;
+	conn_default(t);
+	conn_peer_send(t, 100);
+	ASSERT_TRUE(t, CONN_UNTIL(atomic_read(&t->a.inside)));
+	for (i = 0; i < 3; i++)
+		conn_peer_send(t, 10000);
+	conn_write(t, t->buf, conn_fpdu(t, 300) - 1);
+	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
+	conn_post_many(t, nr, 200);
+	recv_reset(t, 4);
+	conn_expect_statuses(t, &t->a, nr, -ECONNRESET);
+}
+
+static int recv_next_until_closed(struct mpa_tx *tx, u32 max)
+{
+	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
+	int more = conn_next(tx, max);
+
+	recv_until_closed(msg->conn);
+	return more;
+}
+
+/* The same, if sendmsg() is the first to notice the reset. */
+static void recv_reset_sending(struct conn_test *t)
+{
+	struct conn_msg *msg;
+
+	conn_default(t);
+	msg = conn_source(t, 100);
+	msg->tx.next = recv_next_until_closed;
+	msg->conn = t->a.conn;
+	conn_send(t, msg);
+	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(msg->asked)));
+	conn_peer_send(t, 500);
+	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
+	recv_reset(t, 1);
+	conn_expect_done(t, &t->a, 1, -ECONNRESET);
 }
 
 /* The detach leaves octets of ULPDUs that were not passed in the socket. */
@@ -1060,6 +1149,7 @@ static const struct conn_row error_rows[] = {
 	{ "ER-15 RX-04 SE-12: ULPDU_Length 64769", recv_bad_length, 64769 },
 	{ "ER-15 RX-04: ULPDU_Length 65535", recv_bad_length, 65535 },
 	{ "urgent data", recv_urgent },
+	{ "urgent data after FPDUs", recv_urgent_after },
 	{ "TD-03 ER-11: FIN after more octets than the window", recv_discard },
 	{ "TD-03 ER-11: FIN after more octets than the window, on hold",
 	  recv_discard_held },
@@ -1077,6 +1167,11 @@ static const struct conn_row fin_rows[] = {
 	{ "TD-03: after a marker that is not zero", recv_lone_marker_wrong },
 	{ "TD-02: while delivery is held", recv_held_fin },
 	{ "TD-02: while held, nothing before it", recv_held_only_fin },
+	{ "TD-03 ER-02: RST after FPDUs", recv_reset_after },
+	{ "TD-03 ER-02: RST after FPDUs, and messages to send",
+	  recv_reset_after, 3 },
+	{ "TD-03 ER-02: RST after FPDUs, while a source is asked",
+	  recv_reset_sending },
 	{ "TD-03 ER-02: RST while delivery is held", recv_held_reset },
 	{ "TD-03 ER-02: RST while held and the window is shut",
 	  recv_held_full_reset },
