@@ -36,6 +36,8 @@ static int connect_setup(struct socket *sock, void *ctx)
 	if (ep->qp->kernel)
 		sock_set_reserves(sock->sk);
 	sock_set_reuseaddr(sock->sk);
+	/* A connection that is idle, or that waits, has no other time limit. */
+	sock_set_keepalive(sock->sk);
 	/* If ep_any_port() leaves it to TCP: one that is free for this peer */
 	inet_set_bit(BIND_ADDRESS_NO_PORT, sock->sk);
 	rnic_sock_set_tos(sock->sk, ep->cm_id);

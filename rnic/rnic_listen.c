@@ -74,6 +74,8 @@ static int listen_setup(struct socket *sock, void *ctx)
 {
 	struct rnic_listener *l = ctx;
 
+	/* For the sockets that it accepts, which inherit it */
+	sock_set_keepalive(sock->sk);
 	rnic_sock_set_tos(sock->sk, l->cm_id);
 	if (l->cm_id->afonly && sock->sk->sk_family == AF_INET6)
 		return ip6_sock_set_v6only(sock->sk);

@@ -735,6 +735,7 @@ static void tos_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rk->conn.setup(sock, row->listens ?
 						rk->conn.listen_ctx :
 						rk->conn.ctx));
+	KUNIT_EXPECT_TRUE(test, sock_flag(sock->sk, SOCK_KEEPOPEN));
 	KUNIT_EXPECT_EQ(test, 0x28, inet_sk(sock->sk)->tos);
 	if (row->family == AF_INET6)
 		KUNIT_EXPECT_EQ(test, 0x28, inet6_sk(sock->sk)->tclass);

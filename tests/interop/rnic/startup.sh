@@ -94,6 +94,56 @@ test_case start.waits.rtr "until the RTR comes" waits request:$ENHANCED,C=1 \
 	expect-reply:A=1,C=1 quiet:0.7 fpdu:rtr=write \
 	"data:0076$(seg_untagged 4143 0 1 0)" rst
 
+# The peer's host goes, and says nothing of it: the program at the other end waits for a
+# message. Nothing is under way that TCP could send again: its keepalive finds out.
+
+short_keepalive() {
+	both net.ipv4.tcp_keepalive_time=1
+	both net.ipv4.tcp_keepalive_intvl=1
+	both net.ipv4.tcp_keepalive_probes=2
+}
+
+# cut_off SIDE PID: no packet of the peer comes to it any longer; the program ends
+cut_off() {
+	until_true 30 connected_at "$1" || fail "no connection"
+	sleep 1
+	ns a tc qdisc replace dev va root netem loss 100% || fail "no netem"
+	ns b tc qdisc replace dev vb root netem loss 100% || fail "no netem"
+	until_true 20 program_ended "$2" || fail "the program still waits"
+	spoil
+}
+connected_at() { (($(counted "$1" connected))); }
+program_ended() { ! kill -0 "$1" 2>/dev/null; }
+
+vanished_client() {
+	rm -f "$STATE/devices"
+	devices none mpa
+	short_keepalive
+	serves 7471 rdma_server -s "$B4"
+	ns a mpa-peer -t 100 connect "$B4" 7471 request:$ENHANCED,C=1 \
+		expect-reply:A=1,C=1 fpdu:rtr=write pause:90 &
+	cut_off b "$PROGRAM"
+}
+
+vanished_server() {
+	local program
+
+	rm -f "$STATE/devices"
+	devices mpa none
+	short_keepalive
+	: >"$STATE/server"
+	ns b mpa-peer -t 100 listen "$B4" 7471 $ASKED \
+		reply:rev=2,s=1,A=1,C=1,ird=1,ord=1 expect-fpdu:rtr=write \
+		"expect-fpdu:ulpdu=$ZEROS" pause:90 >"$STATE/server" &
+	until_peer_listens
+	command ns a rdma_client -s "$B4" &
+	program=$!
+	cut_off a $program
+	rm "$STATE/server"
+}
+test_case start.vanished.client "a client's host vanishes: keepalive" vanished_client
+test_case start.vanished.server "a server's host vanishes: keepalive" vanished_server
+
 # rdma_cm chooses a port without a look at those of TCP.
 ports_taken() {
 	local i listener taker
