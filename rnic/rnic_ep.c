@@ -393,12 +393,14 @@ static void v4mapped_to_ipv4(struct sockaddr_storage *ss)
 
 /*
  * True if the core will give a Request for @addr to our device: if that is an
- * address of our netdev, or of a VLAN on it (which has no device then, see
- * link_add()). Linux hears any address of the host on any netdev. But the core
- * gives a Request to the device whose netdev has the address, while its cm_id
- * stays ours: a program that then answers after our device has gone would have
- * the core use freed memory. Its look-up comes later than this one: an address
- * that moves in between is not seen.
+ * address of our netdev, or of a VLAN on it, or of the netdev that ours is a
+ * VLAN on (neither has a device then, see link_add()). A VLAN has the hardware
+ * address of the netdev below, and so the same link-local address, of which the
+ * core finds the older netdev's. Linux hears any address of the host on any
+ * netdev. But the core gives a Request to the device whose netdev has the
+ * address, while its cm_id stays ours: a program that then answers after our
+ * device has gone would have the core use freed memory. Its look-up comes later
+ * than this one: an address that moves in between is not seen.
  */
 static bool ep_owns(const struct rnic_ep *ep, struct net *net,
 		    const struct sockaddr_storage *addr)
@@ -413,7 +415,9 @@ static bool ep_owns(const struct rnic_ep *ep, struct net *net,
 	if (!rdma_translate_ip((const struct sockaddr *)addr, &found)) {
 		rcu_read_lock();
 		owner = dev_get_by_index_rcu(net, found.bound_dev_if);
-		owns = owner && (owner == ours || rnic_is_vlan_on(owner, ours));
+		owns = owner && (owner == ours ||
+				 rnic_is_vlan_on(owner, ours) ||
+				 rnic_is_vlan_on(ours, owner));
 		rcu_read_unlock();
 	}
 	dev_put(ours);

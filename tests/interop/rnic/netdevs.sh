@@ -147,6 +147,28 @@ related() {
 	done
 }
 
+# A VLAN has the link-local address of the netdev below, which the core finds for it.
+link_local() {
+	local side address
+
+	without_devices
+	network pair 1500
+	spoil
+	made_vlan vlan 1 2
+	KINDS="mpa to mpa, vlan"
+	for side in a b; do
+		ns $side rdma link add iw$side type mpa netdev over ||
+			fail "no device on over in $side"
+	done
+	address=$(ip -n b -6 -o addr show dev over scope link | awk '{ print $4 }')
+	ip -n b -6 -o addr show dev vb scope link | grep -q "$address" ||
+		fail "$address is not that of vb: $(ip -n b addr)"
+	serves 7471 rdma_server -s ::
+	asks rdma_client -s "${address%/*}%over"
+	theirs_good
+	passed rdma_client 2 32
+}
+
 # listen_at ADDRESS N: so many devices
 listen_at() {
 	(($(rdma resource show cm_id | grep -c "state LISTEN .*src-addr $1:7471") == $2))
@@ -292,6 +314,7 @@ test_case netdev.related "a VLAN and the netdev below it" related
 test_case netdev.bond "a bond" over bond b over
 test_case netdev.loopback "three devices listen to 127.0.0.1, and to ::1" loopback
 test_case netdev.elsewhere "a listener on all addresses in another namespace" elsewhere
+test_case netdev.linklocal "the link-local address of a VLAN" link_local
 test_case netdev.astray "a Request for an address of another netdev" astray
 test_case tools "rdma, ibv_devices and ibv_devinfo" tools
 test_case port_events "a port's events follow its netdev and carrier" port_events
