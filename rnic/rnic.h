@@ -125,6 +125,8 @@ struct rnic_stats {
  * @going: it is being unregistered, or moved to another namespace: no QP is
  *	bound any longer. Set by rnic_cm_give_up(), cleared when the core has
  *	moved it
+ * @added: the core has added it, to rdma_cm, too. Cleared when the core removes
+ *	it, or moves it to another namespace
  * @port_event: the last one given
  * @stats: counters
  */
@@ -139,6 +141,7 @@ struct rnic_dev {
 	u32			next_ep;
 	union ib_gid		gid;
 	bool			going;
+	bool			added;
 	enum ib_event_type	port_event;
 	struct rnic_stats __percpu *stats;
 };

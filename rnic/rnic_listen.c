@@ -158,6 +158,25 @@ static void listen_orphans(struct work_struct *work)
 	rnic_orphans_put(l);
 }
 
+/*
+ * True if a listener is to do without its socket: the device is being added,
+ * and rdma_cm has it listen for each listener on all addresses. If one fails,
+ * as when TCP has its port, rdma_cm does not use the device at all, of which
+ * "rdma link add" says nothing.
+ */
+static bool goes_without(struct rnic_dev *dev,
+			 const struct sockaddr_storage *addr, int err)
+{
+	/* sin6_port lies there, too */
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+
+	if (READ_ONCE(dev->added))
+		return false;
+	dev_warn(&dev->ib.dev, "error %d: nobody listens on port %u here\n",
+		 err, ntohs(sin->sin_port));
+	return true;
+}
+
 /* A wildcard listener hears its own netdev only. */
 int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
@@ -195,8 +214,11 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 	if (IS_ERR(l->mpa)) {
 		int err = PTR_ERR(l->mpa);
 
-		rnic_listener_put(l);
-		return err;
+		l->mpa = NULL;
+		if (!goes_without(dev, &params.local, err)) {
+			rnic_listener_put(l);
+			return err;
+		}
 	}
 	cm_id->provider_data = l;
 	return 0;

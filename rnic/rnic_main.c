@@ -329,7 +329,10 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 	return NOTIFY_OK;
 }
 
-/* It is new, or has come to another namespace. */
+/*
+ * It is new, or has come to another namespace. The oldest client is called
+ * first: rdma_cm has added it by now.
+ */
 static int client_add(struct ib_device *ib)
 {
 	if (!is_ours(ib))
@@ -337,6 +340,7 @@ static int client_add(struct ib_device *ib)
 	/* Of its netdev's changes until now it has not heard. */
 	to_rnic(ib)->port_event = NO_EVENT;
 	WRITE_ONCE(to_rnic(ib)->going, false);
+	WRITE_ONCE(to_rnic(ib)->added, true);
 	return 0;
 }
 
@@ -348,8 +352,10 @@ static int client_add(struct ib_device *ib)
  */
 static void client_remove(struct ib_device *ib, void *data)
 {
-	if (is_ours(ib))
-		rnic_cm_give_up(to_rnic(ib));
+	if (!is_ours(ib))
+		return;
+	WRITE_ONCE(to_rnic(ib)->added, false);
+	rnic_cm_give_up(to_rnic(ib));
 }
 
 static struct ib_client client = {

@@ -758,6 +758,29 @@ static void elsewhere_test(struct kunit *test)
 	cm_end(&cm);
 }
 
+/*
+ * TCP has the port: that fails a program's listener, but not a device that is
+ * added, for which rdma_cm would not use it at all.
+ */
+static void port_taken_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+	struct cm cm;
+
+	rk_qp(rk, 4);
+	cm_begin(&cm, rk, false);
+	rk->conn.err = -EADDRINUSE;
+	rk->dev->added = true;
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE,
+			rnic_iw_create_listen(&cm.listen, 1));
+	KUNIT_EXPECT_EQ(test, 0, cm.refs);
+	rk->dev->added = false;
+	cm.listening = !rnic_iw_create_listen(&cm.listen, 1);
+	KUNIT_EXPECT_TRUE(test, cm.listening);
+	KUNIT_EXPECT_EQ(test, 1, cm.refs);
+	cm_end(&cm);
+}
+
 /* A Request for an address that our netdev does not have, or no longer */
 static void astray_test(struct kunit *test)
 {
@@ -786,6 +809,7 @@ static struct kunit_case cm_cases[] = {
 	KUNIT_CASE_PARAM(reserves_test, reserves_gen_params),
 	KUNIT_CASE_PARAM(tos_test, tos_gen_params),
 	KUNIT_CASE(elsewhere_test),
+	KUNIT_CASE(port_taken_test),
 	KUNIT_CASE(astray_test),
 	{}
 };

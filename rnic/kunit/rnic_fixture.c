@@ -172,6 +172,8 @@ struct mpa_listener *
 mpa_listen(const struct mpa_sock_params *params,
 	   void (*accepted)(void *ctx, struct socket *sock))
 {
+	if (rk_conn->err)
+		return ERR_PTR(rk_conn->err);
 	rk_conn->listen = accepted;
 	rk_conn->listen_ctx = params->ctx;
 	rk_conn->setup = params->setup;

@@ -32,7 +32,7 @@ struct mpa_conn {
 	bool			ended;
 	bool			accepted;
 	bool			rejected;
-	int			err;	/* of the next mpa_connect() */
+	int			err;	/* of mpa_connect() and mpa_listen() */
 	int			send_err;	/* of mpa_send() */
 	mpa_connected_fn	done;
 	int			(*setup)(struct socket *sock, void *ctx);

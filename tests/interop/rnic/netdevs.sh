@@ -169,6 +169,33 @@ link_local() {
 	passed rdma_client 2 32
 }
 
+# TCP has the port of a listener on all addresses: a device that is added does without that
+# listener, and is of use.
+taken() {
+	local taker
+
+	devices mpa mpa
+	spoil
+	rdma link delete iwb
+	theirs rping -s
+	until_true 30 listen_on_all || { show_theirs; fail "no listener"; }
+	: >"$STATE/server"
+	ns b mpa-peer -t 100 listen "$B4" 7174 expect-request >"$STATE/server" &
+	taker=$!
+	until_peer_listens
+	ns b rdma link add iwb type mpa netdev vb || fail "no device"
+	dmesg | tail -n 20 | grep -q 'iwb: .*port 7174' || fail "it does not warn"
+	kill "$PROGRAM" $taker
+	rm "$STATE/server" "$STATE/devices"
+	KINDS="mpa to mpa"
+	serves 7471 rdma_server -s "$B4"
+	asks rdma_client -s "$B4"
+	theirs_good
+}
+listen_on_all() {
+	rdma resource show cm_id | grep -q 'state LISTEN .*src-addr 0.0.0.0:7174'
+}
+
 # listen_at ADDRESS N: so many devices
 listen_at() {
 	(($(rdma resource show cm_id | grep -c "state LISTEN .*src-addr $1:7471") == $2))
@@ -315,6 +342,7 @@ test_case netdev.bond "a bond" over bond b over
 test_case netdev.loopback "three devices listen to 127.0.0.1, and to ::1" loopback
 test_case netdev.elsewhere "a listener on all addresses in another namespace" elsewhere
 test_case netdev.linklocal "the link-local address of a VLAN" link_local
+test_case netdev.taken "a device is added, and TCP has a listener's port" taken
 test_case netdev.astray "a Request for an address of another netdev" astray
 test_case tools "rdma, ibv_devices and ibv_devinfo" tools
 test_case port_events "a port's events follow its netdev and carrier" port_events
