@@ -72,6 +72,7 @@
 #define RNIC_MAX_DEPTH		128		/* IRD and ORD */
 #define RNIC_MAX_FR_PAGES	512
 #define RNIC_SEG_VECS		20		/* memory that MPA has */
+#define RNIC_REMOTE_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 
 /* RTRs that either end offers and takes */
 #define RNIC_RTR		(MPA_RTR_WRITE | MPA_RTR_READ)

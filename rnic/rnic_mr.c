@@ -17,15 +17,19 @@
  */
 #include <linux/jiffies.h>
 #include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
 
 #define DEREG_TIMEOUT	HZ	/* then connections that hold users end */
 #define DEREG_AGAIN	(10 * HZ) /* the next that a context is patient */
+#define GLOBAL_MAX	SZ_16M	/* octets that a peer may use at a time */
 #define MANY_WAITERS	U32_MAX	/* no QP has this number */
 
 static int mr_number(struct rnic_mr *mr, u8 key)
@@ -470,6 +474,29 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 }
 
 /*
+ * True if there is memory at these kernel addresses, as far as one can know:
+ * each page is in the kernel's map of all memory, and can be read. For a peer
+ * that has the STag of all memory (IB_PD_UNSAFE_GLOBAL_RKEY): a wrong address
+ * is to end its connection, not this kernel. GLOBAL_MAX bounds the time.
+ */
+static bool is_memory(u64 addr, u64 len)
+{
+	u64 end = addr + len;
+
+	if (len > GLOBAL_MAX)
+		return false;
+	for (; addr < end; addr = (addr & PAGE_MASK) + PAGE_SIZE) {
+		const u8 *p = (const u8 *)(uintptr_t)addr;
+		u8 octet;
+
+		if ((uintptr_t)p != addr || !virt_addr_valid(p) ||
+		    get_kernel_nofault(octet, p))
+			return false;
+	}
+	return true;
+}
+
+/*
  * Returns RNIC_MR_OK if @len octets at @addr may be used for @access. The
  * caller is a user of @mr.
  */
@@ -488,6 +515,8 @@ enum rnic_mr_error rnic_mr_check(const struct rnic_mr *mr, struct ib_pd *pd,
 	if (check_add_overflow(addr, len, &end))
 		return RNIC_MR_WRAP;
 	if (addr < mr->iova || end - mr->iova > mr->len)
+		return RNIC_MR_BOUNDS;
+	if (!mr->block && access & RNIC_REMOTE_ACCESS && !is_memory(addr, len))
 		return RNIC_MR_BOUNDS;
 	return RNIC_MR_OK;
 }

@@ -323,8 +323,7 @@ static u32 take_send(struct rnic_qp *qp, const struct seg *seg)
 	rnic_sgl_put(&rx->sgl);	/* before it invalidates its own buffer */
 	if (is_invalidating(seg->hdr.opcode) &&
 	    rnic_mr_invalidate(qp->dev, qp->ib.pd, seg->hdr.stag,
-			       IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
-			       NULL)) {
+			       RNIC_REMOTE_ACCESS, NULL)) {
 		rx->status = SIW_WC_REM_INV_REQ_ERR;
 		return RDMAP_ERR_INVALIDATE;
 	}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* STags and memory regions: checks, states, invalidation, copies */
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 #include "rnic_kunit.h"
 
@@ -92,14 +95,80 @@ static void check_test(struct kunit *test)
 		rnic_mr_put(mr);
 }
 
-static void expect_use(struct rnic_kunit *rk, u32 stag, bool usable)
+static void expect_use_at(struct rnic_kunit *rk, u32 stag, u64 addr,
+			  bool usable)
 {
 	enum rnic_mr_error err;
-	struct rnic_mr *mr = get(rk, &rk->pd, stag, RW, RK_IOVA, 1, &err);
+	struct rnic_mr *mr = get(rk, &rk->pd, stag, RW, addr, 1, &err);
 
 	KUNIT_EXPECT_EQ(rk->test, err, usable ? RNIC_MR_OK : RNIC_MR_STAG);
 	if (mr)
 		rnic_mr_put(mr);
+}
+
+static void expect_use(struct rnic_kunit *rk, u32 stag, bool usable)
+{
+	expect_use_at(rk, stag, RK_IOVA, usable);
+}
+
+enum place { MEM, HIGH, VMALLOC };
+
+static const struct global_row {
+	const char		*desc;
+	int			needs;
+	enum place		place;
+	s64			from;
+	u64			len;
+	enum rnic_mr_error	want;
+} global_rows[] = {
+	{ "octets", RW, MEM, 0, 100 },
+	{ "octets of two pages", RR, MEM, PAGE_SIZE - 1, 2 },
+	{ "all of it", RW | RR, MEM, 0, 4 * PAGE_SIZE },
+	{ "last octet of memory", RR, HIGH, -1, 1 },
+	{ "first octet after memory", RR, HIGH, 0, 1, RNIC_MR_BOUNDS },
+	{ "memory, and beyond", RR, HIGH, -PAGE_SIZE, PAGE_SIZE + 1,
+	  RNIC_MR_BOUNDS },
+	{ "beyond, by several pages", RW, HIGH, -2 * PAGE_SIZE, 4 * PAGE_SIZE,
+	  RNIC_MR_BOUNDS },
+	{ "memory of an address of its own", RW, VMALLOC, 0, 1,
+	  RNIC_MR_BOUNDS },
+	{ "too much at a time", RR, MEM, 0, SZ_16M + 1, RNIC_MR_BOUNDS },
+	{ "our own use is not looked at", LW, HIGH, 0, 1 },
+};
+
+MPA_ROWS(global, global_rows);
+
+/* Addresses that a peer names with the STag of all memory */
+static void global_test(struct kunit *test)
+{
+	static const u64 nowhere[] = {
+		0, 1, PAGE_SIZE, RK_IOVA, 1ULL << 47, 1ULL << 63, -PAGE_SIZE
+	};
+	const struct global_row *row = test->param_value;
+	struct rnic_kunit *rk = test->priv;
+	void *far = vmalloc(PAGE_SIZE);
+	enum rnic_mr_error err;
+	struct rnic_mr *mr, *used;
+	u64 place[3], i;
+
+	KUNIT_ASSERT_NOT_NULL(test, far);
+	rk_mr(rk, PAGE_SIZE, 2, ALL);
+	mr = to_mr(rnic_get_dma_mr(&rk->pd, RW | RR));
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	place[MEM] = (uintptr_t)rk->mem;
+	place[HIGH] = (uintptr_t)high_memory;
+	place[VMALLOC] = (uintptr_t)far;
+	used = get(rk, &rk->pd, mr->stag, row->needs,
+		   place[row->place] + row->from, row->len, &err);
+	KUNIT_EXPECT_EQ(test, row->want, err);
+	if (used)
+		rnic_mr_put(used);
+	for (i = 0; i < ARRAY_SIZE(nowhere); i++)
+		KUNIT_EXPECT_NULL_MSG(test, get(rk, &rk->pd, mr->stag, RW,
+						nowhere[i], 1, &err),
+				      "%llx", nowhere[i]);
+	rk_mr_free(rk, mr);
+	vfree(far);
 }
 
 /* A fast registration from its allocation to its second use */
@@ -193,7 +262,8 @@ static void inv_test(struct kunit *test)
 						   NULL));
 	KUNIT_EXPECT_EQ(test, row->valid, mr->valid);
 	if (!row->own)
-		expect_use(rk, stag, row->valid);
+		expect_use_at(rk, stag, row->kind == DMA ?
+			      (uintptr_t)rk->mem : RK_IOVA, row->valid);
 	if (user) {
 		/* The fields of a region in use stay */
 		KUNIT_EXPECT_NE(test, 0, rnic_mr_register(&rk->pd, &mr->ib,
@@ -560,6 +630,7 @@ static void patience_test(struct kunit *test)
 
 static struct kunit_case mr_cases[] = {
 	KUNIT_CASE_PARAM(check_test, check_gen_params),
+	KUNIT_CASE_PARAM(global_test, global_gen_params),
 	KUNIT_CASE(state_test),
 	KUNIT_CASE_PARAM(inv_test, inv_gen_params),
 	KUNIT_CASE_PARAM(waiters_test, waiters_gen_params),
