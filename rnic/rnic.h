@@ -501,8 +501,7 @@ struct rnic_rx {
  * @kernel: work requests come from the kernel
  * @owner: the process that created it
  * @sig_all: each request of the send queue has a completion
- * @access: of modify_qp(), for query_qp() only: rdma_cm sets 0 for an
- *	Initiator, which a peer may write to all the same
+ * @access: of modify_qp(): what peers may do, see rnic_qp_lets()
  * @cap: limits
  * @sq: send queue
  * @rq: receive queue; without entries if there is @srq
@@ -719,6 +718,18 @@ static inline struct rnic_qp *to_qp(struct ib_qp *ib)
 static inline struct rnic_srq *to_srq(struct ib_srq *ib)
 {
 	return container_of(ib, struct rnic_srq, ib);
+}
+
+/*
+ * True if peers may do this by the QP's own rights, beside those of the region.
+ * With 0 they may do all: rdma_cm sets that for an application's Initiator, and
+ * nothing else later.
+ */
+static inline bool rnic_qp_lets(const struct rnic_qp *qp, int access)
+{
+	int given = READ_ONCE(qp->access);
+
+	return !given || given & access;
 }
 
 /* The domain of the regions that receive requests name */

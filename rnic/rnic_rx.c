@@ -140,6 +140,8 @@ static u32 write_place(struct rnic_qp *qp, const struct seg *seg)
 				     IB_ACCESS_REMOTE_WRITE, hdr->to,
 				     seg->len)) {
 		write_end(rx);
+		if (!rnic_qp_lets(qp, IB_ACCESS_REMOTE_WRITE))
+			return tagged_error(RNIC_MR_ACCESS);
 		rx->mr = rnic_mr_get(qp->dev, qp->ib.pd, hdr->stag,
 				     IB_ACCESS_REMOTE_WRITE, hdr->to, seg->len,
 				     &err);
@@ -355,6 +357,8 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 	qp->peer_rtr |= rtr;
 	qp->rx.msn[RDMAP_QN_READ]++;
 	rnic_count(qp->dev, RNIC_STAT_RX_READ);
+	if (read.size && !rnic_qp_lets(qp, IB_ACCESS_REMOTE_READ))
+		return RDMAP_ERR_ACCESS;
 	if (read.size) {
 		mr = rnic_mr_get(qp->dev, qp->ib.pd, read.source_stag,
 				 IB_ACCESS_REMOTE_READ, read.source_to,

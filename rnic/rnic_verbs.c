@@ -211,19 +211,24 @@ static int qp_to_state(struct rnic_qp *qp, enum ib_qp_state state)
 	}
 }
 
-/* If the state cannot change nothing else does: ibv_modify_qp(3). */
+/*
+ * If the state cannot change nothing else does: ibv_modify_qp(3). Attributes
+ * that only InfiniBand has are ignored, as programs set them by its rules. But
+ * these two would promise something.
+ */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_qp(ib);
 	int err = 0;
 
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS ||
+	    mask & (IB_QP_CAP | IB_QP_EN_SQD_ASYNC_NOTIFY))
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_STATE)
 		err = qp_to_state(qp, attr->qp_state);
 	if (!err && mask & IB_QP_ACCESS_FLAGS)
-		qp->access = attr->qp_access_flags;
+		WRITE_ONCE(qp->access, attr->qp_access_flags);
 	return err;
 }
 
@@ -236,7 +241,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	*attr = (struct ib_qp_attr) {
 		.qp_state		= READ_ONCE(qp->state),
 		.cur_qp_state		= READ_ONCE(qp->state),
-		.qp_access_flags	= qp->access,
+		.qp_access_flags	= READ_ONCE(qp->access),
 		.cap			= qp->cap,
 		.max_rd_atomic		= qp->ord,
 		.max_dest_rd_atomic	= qp->ird,

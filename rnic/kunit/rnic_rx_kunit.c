@@ -354,6 +354,64 @@ static void seg_test(struct kunit *test)
 				rk_stat(rk, RNIC_STAT_RX_READ));
 }
 
+static const struct qp_access {
+	const char	*desc;
+	int		given;
+	bool		writes;
+	bool		reads;
+} qp_accesses[] = {
+	{ "rdma_cm's for an Initiator", 0, true, true },
+	{ "rdma_cm's", IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ, true,
+	  true },
+	{ "to write", IB_ACCESS_REMOTE_WRITE, true, false },
+	{ "to read", IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ, false,
+	  true },
+	{ "none", IB_ACCESS_LOCAL_WRITE },
+};
+
+MPA_ROWS(qp_access, qp_accesses);
+
+/* modify_qp() takes rights away, of all regions; the RTRs need none. */
+static void qp_access_test(struct kunit *test)
+{
+	static const struct row wants[2] = {
+		{ "Write", { W(0, 8) }, { 0x11, 0x00, 0xc0 }, ACCESS_ERR },
+		{ "Read", { R(2, 0, 8) }, { 0x01, 0x02, 0xe0 }, ACCESS_ERR },
+	};
+	static const struct seg rtrs[2] = { W(0, 0), R(1, 0, 0) };
+	const struct qp_access *row = test->param_value;
+	struct ib_qp_attr attr = { .qp_access_flags = row->given };
+	struct rnic_kunit *rk = test->priv;
+	const bool lets[2] = { row->writes, row->reads };
+	u8 octets[128];
+	u32 len, i;
+
+	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
+	for (i = 0; i < 2; i++) {
+		rk_qp(rk, 4);
+		KUNIT_ASSERT_EQ(test, 0,
+				rnic_modify_qp(&rk->qp->ib, &attr,
+					       IB_QP_ACCESS_FLAGS, NULL));
+		rk_up(rk, 2, 1);
+		rk_recv(rk, octets, ulpdu(rk, rtrs, octets));
+		rk_recv(rk, octets, ulpdu(rk, rtrs + 1, octets));
+		rk_hand_back(rk, 0);
+		len = ulpdu(rk, wants[i].seg, octets);
+		rk_recv(rk, octets, len);
+		KUNIT_EXPECT_EQ(test, !lets[i], rk->qp->failed);
+		KUNIT_EXPECT_EQ(test, lets[i] && !i ? 1 : 0, rk->mem[16]);
+		if (!lets[i])
+			expect_terminate(rk, wants + i, octets, len);
+		rk_over(rk);
+		rnic_destroy_qp(&rk->qp->ib, NULL);
+		rk->qp = NULL;
+		memset(rk->mem + 16, 0, 8);
+		memset(rk->async, 0, sizeof(rk->async));
+		rk->conn.shutdowns = 0;
+		this_cpu_write(rk->dev->stats->n[RNIC_STAT_TX_TERMINATE], 0);
+	}
+}
+
 /* After MSN 2^32 - 1 comes 0. */
 static void wrap_test(struct kunit *test)
 {
@@ -858,6 +916,7 @@ KUNIT_ARRAY_PARAM(write, write_rows, NULL);
 
 static struct kunit_case rx_cases[] = {
 	KUNIT_CASE_PARAM(seg_test, row_gen_params),
+	KUNIT_CASE_PARAM(qp_access_test, qp_access_gen_params),
 	KUNIT_CASE(wrap_test),
 	KUNIT_CASE(response_wrap_test),
 	KUNIT_CASE(own_test),

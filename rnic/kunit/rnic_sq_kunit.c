@@ -676,6 +676,14 @@ static void modify_access_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(ib, &attr, IB_QP_STATE |
 						IB_QP_ACCESS_FLAGS, NULL));
 	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_WRITE, access_of(rk));
+	attr.qp_access_flags = 0;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			rnic_modify_qp(ib, &attr, IB_QP_ACCESS_FLAGS |
+				       IB_QP_CAP, NULL));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			rnic_modify_qp(ib, &attr, IB_QP_ACCESS_FLAGS |
+				       IB_QP_EN_SQD_ASYNC_NOTIFY, NULL));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_WRITE, access_of(rk));
 }
 
 /* An application that goes on while its QP is flushed rings no doorbell. */
