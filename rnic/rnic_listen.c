@@ -172,7 +172,7 @@ static bool goes_without(struct rnic_dev *dev,
 
 	if (READ_ONCE(dev->added))
 		return false;
-	dev_warn(&dev->ib.dev, "error %d: nobody listens on port %u here\n",
+	dev_warn(&dev->ib.dev, "error %d: no listener on port %u here\n",
 		 err, ntohs(sin->sin_port));
 	return true;
 }
