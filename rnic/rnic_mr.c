@@ -477,23 +477,25 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
  * True if there is memory at these kernel addresses, as far as one can know:
  * each page is in the kernel's map of all memory, and can be read. For a peer
  * that has the STag of all memory (IB_PD_UNSAFE_GLOBAL_RKEY): a wrong address
- * is to end its connection, not this kernel. GLOBAL_MAX bounds the time.
+ * is to end its connection, not this kernel. GLOBAL_MAX bounds the time. This
+ * is done for each segment, so without get_kernel_nofault(), which is a call.
  */
 static bool is_memory(u64 addr, u64 len)
 {
 	u64 end = addr + len;
+	bool found = false;
+	u8 octet;
 
-	if (len > GLOBAL_MAX)
+	if (len > GLOBAL_MAX || addr < PAGE_OFFSET ||
+	    end > (uintptr_t)high_memory)
 		return false;
-	for (; addr < end; addr = (addr & PAGE_MASK) + PAGE_SIZE) {
-		const u8 *p = (const u8 *)(uintptr_t)addr;
-		u8 octet;
-
-		if ((uintptr_t)p != addr || !virt_addr_valid(p) ||
-		    get_kernel_nofault(octet, p))
-			return false;
-	}
-	return true;
+	pagefault_disable();
+	for (; addr < end; addr = (addr & PAGE_MASK) + PAGE_SIZE)
+		__get_kernel_nofault(&octet, (u8 *)(uintptr_t)addr, u8, hole);
+	found = true;
+hole:
+	pagefault_enable();
+	return found;
 }
 
 /*

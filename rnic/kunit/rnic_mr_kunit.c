@@ -111,7 +111,7 @@ static void expect_use(struct rnic_kunit *rk, u32 stag, bool usable)
 	expect_use_at(rk, stag, RK_IOVA, usable);
 }
 
-enum place { MEM, HIGH, VMALLOC };
+enum place { MEM, LOW, HIGH, VMALLOC };
 
 static const struct global_row {
 	const char		*desc;
@@ -132,7 +132,9 @@ static const struct global_row {
 	  RNIC_MR_BOUNDS },
 	{ "memory of an address of its own", RW, VMALLOC, 0, 1,
 	  RNIC_MR_BOUNDS },
-	{ "too much at a time", RR, MEM, 0, SZ_16M + 1, RNIC_MR_BOUNDS },
+	{ "much at a time", RR, LOW, 0, SZ_16M },
+	{ "too much at a time", RR, LOW, 0, SZ_16M + 1, RNIC_MR_BOUNDS },
+	{ "below memory", RR, LOW, -1, 2, RNIC_MR_BOUNDS },
 	{ "our own use is not looked at", LW, HIGH, 0, 1 },
 };
 
@@ -149,13 +151,14 @@ static void global_test(struct kunit *test)
 	void *far = vmalloc(PAGE_SIZE);
 	enum rnic_mr_error err;
 	struct rnic_mr *mr, *used;
-	u64 place[3], i;
+	u64 place[4], i;
 
 	KUNIT_ASSERT_NOT_NULL(test, far);
 	rk_mr(rk, PAGE_SIZE, 2, ALL);
 	mr = to_mr(rnic_get_dma_mr(&rk->pd, RW | RR));
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
 	place[MEM] = (uintptr_t)rk->mem;
+	place[LOW] = PAGE_OFFSET;
 	place[HIGH] = (uintptr_t)high_memory;
 	place[VMALLOC] = (uintptr_t)far;
 	used = get(rk, &rk->pd, mr->stag, row->needs,
