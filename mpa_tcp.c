@@ -335,8 +335,8 @@ static int mpa_tcp_read_actor(read_descriptor_t *desc, struct sk_buff *skb,
 
 /*
  * Read and consume at most @len octets. Returns how many, 0 at the peer's FIN,
- * -EAGAIN if there are none yet, -EBADMSG if urgent data was announced, or the
- * error of the connection. Context: process, socket lock not held.
+ * -EAGAIN if there are none yet, -EBADMSG if there are none before urgent data,
+ * or the error of the connection. Context: process, socket lock not held.
  */
 int mpa_tcp_read(struct mpa_conn *conn, void *buf, size_t len)
 {
@@ -347,12 +347,12 @@ int mpa_tcp_read(struct mpa_conn *conn, void *buf, size_t len)
 	lock_sock(sk);
 	if (mpa_conn_reconnected(conn))
 		goto unlock;
-	n = -EBADMSG;
-	/* In the locked section of the read, which makes TCP forget it. */
-	if (tcp_sk(sk)->urg_data)
-		goto unlock;
+	/* Up to an urgent octet */
 	n = tcp_read_sock(sk, &desc, mpa_tcp_read_actor);
 	if (n)
+		goto unlock;
+	n = -EBADMSG;
+	if (tcp_sk(sk)->urg_data)
 		goto unlock;
 	n = mpa_tcp_lost(sk);
 	if (!n && !mpa_tcp_has_fin(sk))

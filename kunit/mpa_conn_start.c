@@ -793,6 +793,21 @@ static void start_rejected(struct conn_test *t)
 	CONN_COUNT(t, &t->a, EV_ENDED, 0);
 }
 
+/* Urgent data after a Reply that rejects is the consumer's concern, too. */
+static void start_rejected_urgent(struct conn_test *t)
+{
+	u32 len;
+
+	conn_begin(t, CONN_INITIATOR, 0);
+	len = mpa_peer_frame(t->buf, true, PEER_C | PEER_R, 1, NULL, 0);
+	/* So that the work item finds both */
+	lock_sock(t->sock[0]->sk);
+	conn_write(t, t->buf, len);
+	EXPECT_EQ(t, mpa_peer_urgent(&t->peer, 0), 0);
+	release_sock(t->sock[0]->sk);
+	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
+}
+
 /* After a rejection TCP is the consumer's concern, also when it is lost. */
 static void start_rejected_reset(struct conn_test *t)
 {
@@ -983,6 +998,8 @@ CONN_ROWS(timeout);
 
 static const struct conn_row reject_rows[] = {
 	{ "CS-20 CS-27 RF-13: Reply with R 1", start_rejected },
+	{ "CS-20 CS-27: Reply with R 1, then urgent data",
+	  start_rejected_urgent },
 	{ "CS-17 CS-19 CS-20: mpa_reject()", start_reject, 0 },
 	{ "CS-18 CS-38: mpa_reject(), private data", start_reject, 512 },
 	{ "CS-17: mpa_reject() and mpa_detach() at once", start_reject_detach },
