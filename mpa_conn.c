@@ -666,7 +666,8 @@ static void mpa_conn_end_leaving(struct mpa_conn *conn)
  * of memory any), if mpa_abort() was called before, if TCP has no memory for
  * the FIN that mpa_shutdown() asked for, or, in full operation, if another user
  * reconnected the socket. Otherwise it stays as it is, and that FIN is sent. In
- * startup part of a frame may have been read or sent.
+ * startup part of a frame may have been read or sent, and right after
+ * mpa_reject() TCP is reset if the peer has sent more than its Request.
  *
  * released() waits until the network stack has finished with all pages of zero-
  * copy messages, see &struct mpa_tx. If that takes more than a second, the TCP
@@ -736,10 +737,10 @@ void mpa_conn_wait_left(void)
  * running, and one that MPA is about to call counts as running. Octets that
  * arrive, in order or not, stay in TCP's queues, and the window closes when
  * these are full: nothing is lost. The only one consumed is a Responder's first
- * FPDU, if it is longer than the window: it is verified on hold as well, since
- * nothing can be sent before. A FIN is reported after the octets before it have
- * been delivered, a reset at once. RFC 5044 section 5.2 leaves flow control to
- * TCP.
+ * FPDU, if it is longer than the window, or TCP is short of memory: it is
+ * verified on hold as well, since nothing can be sent before. A FIN is reported
+ * after the octets before it have been delivered, a reset at once. RFC 5044
+ * section 5.2 leaves flow control to TCP.
  *
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.

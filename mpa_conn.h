@@ -250,7 +250,8 @@ struct mpa_conn_tx {
  * @blocked: nothing can be passed: on hold, or the consumer keeps too much
  * @pinned: octets of memory that @batches passed in order pin, by truesize
  * @owed: octets of batches that were put and freed, to be consumed from TCP
- * @closed_err: for closed(): 0, or negative errno of the loss
+ * @closed_err: for closed(): 0, or negative errno of the loss, also while what
+ *	came before that is passed
  * @run_here: for sk_data_ready(): stands in for the work item. Returns false if
  *	that has to run. NULL until mpa_allow_softirq() sets it, in any context
  */

@@ -165,7 +165,7 @@ static void mpa_loop_release(struct mpa_conn *conn)
 /* End a connection that was aborted, reconnected or lost. */
 static void mpa_loop_check_lost(struct mpa_conn *conn)
 {
-	int err = 0;
+	struct mpa_conn_rx *rx = &conn->rx;
 
 	if (conn->state == MPA_STATE_CLOSED)
 		return;
@@ -176,18 +176,13 @@ static void mpa_loop_check_lost(struct mpa_conn *conn)
 	/* After a rejection TCP is the consumer's concern. */
 	if (conn->state == MPA_STATE_REJECTED)
 		return;
-	/*
-	 * A loss is noticed after the octets before it, in startup by mpa_cm.c.
-	 */
-	if (mpa_conn_reconnected(conn)) {
-		err = -ECONNRESET;
-	} else if (conn->state > MPA_STATE_STARTUP) {
-		err = mpa_tcp_lost(conn->sk);
-		if (err && mpa_rx_has_left(conn))
-			return;
-	}
-	if (err)
-		mpa_conn_fail(conn, MPA_REASON_RESET, err);
+	if (!rx->closed_err && mpa_conn_reconnected(conn))
+		rx->closed_err = -ECONNRESET;
+	/* In startup mpa_cm.c notices a loss, after the octets before it. */
+	if (!rx->closed_err && conn->state > MPA_STATE_STARTUP)
+		rx->closed_err = mpa_tcp_lost(conn->sk);
+	if (rx->closed_err && !mpa_rx_has_left(conn))
+		mpa_conn_fail(conn, MPA_REASON_RESET, rx->closed_err);
 }
 
 /* Enter MPA_STATE_CLOSED if both sides closed and all is handed back. */
@@ -212,8 +207,11 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 	if (conn->state != MPA_STATE_FULL ||
 	    mpa_conn_test(conn, MPA_CONN_ABORT))
 		return more;
-	/* Nothing can be sent. The next round fails, if nothing is left. */
-	if (mpa_tcp_lost(conn->sk))
+	/*
+	 * Nothing can be sent. The next round fails, if nothing is left: nobody
+	 * may queue the work item any more.
+	 */
+	if (conn->rx.closed_err || mpa_tcp_lost(conn->sk))
 		return more || !mpa_rx_has_left(conn);
 	/* Before sending: mpa_tx_step() consumes rx.owed with its lock. */
 	if (!more)

@@ -68,23 +68,17 @@ void mpa_rx_begin(struct mpa_conn *conn)
 }
 
 /*
- * Octets in order after rx.seq. A FIN is not counted; if it was consumed with
- * the startup frame, rx.seq is already past it. TCP must be closed, or the
- * socket locked: otherwise more may arrive.
+ * Socket lock or slock held. Octets in order after rx.seq. A FIN is not
+ * counted; if it was consumed with the startup frame, rx.seq is already past
+ * it.
  */
-static __always_inline u32 mpa_rx_octets(const struct mpa_conn *conn)
+static u32 mpa_rx_avail(const struct mpa_conn *conn)
 {
 	u32 end = tcp_sk(conn->sk)->rcv_nxt - mpa_tcp_has_fin(conn->sk);
 
-	return after(end, conn->rx.seq) ? end - conn->rx.seq : 0;
-}
-
-/* The same, with the socket lock or slock held. */
-static u32 mpa_rx_avail(const struct mpa_conn *conn)
-{
 	sock_owned_by_me(conn->sk);
 
-	return mpa_rx_octets(conn);
+	return after(end, conn->rx.seq) ? end - conn->rx.seq : 0;
 }
 
 /* Free the batches that were put; their octets are owed to TCP. */
@@ -480,7 +474,8 @@ static __always_inline void mpa_rx_make_ready(struct mpa_conn *conn,
 	 * after the next delivery would find nothing: sk_data_ready() queues
 	 * the work item.
 	 */
-	rx->dry = rx->seq == end && !conn->ooo.on;
+	rx->dry = rx->seq == end && !conn->ooo.on &&
+		  !READ_ONCE(tcp_sk(conn->sk)->urg_data);
 	if (rx->dry)
 		WRITE_ONCE(rx->wake_at, rx->seq + rx->want);
 }
@@ -518,7 +513,11 @@ unlock:
 	case -EINPROGRESS:
 		return true;
 	case -ENOMEM:
-		mpa_conn_retry(conn);
+		/* The consumer may have to know of a loss to free memory. */
+		if (rx->closed_err)
+			mpa_conn_fail(conn, MPA_REASON_RESET, rx->closed_err);
+		else
+			mpa_conn_retry(conn);
 		return false;
 	default:
 		mpa_conn_fail(conn, MPA_REASON_RESET, PTR_ERR(b));
@@ -653,13 +652,29 @@ bool mpa_rx_is_idle(const struct mpa_conn *conn)
 }
 
 /*
- * Runner only, once TCP is lost. True if FPDUs came before that which are still
- * to be passed, or an end that is still to be reported. False if the consumer
- * has to do something first: it is told of the loss at once.
+ * Socket lock held. True if TCP has an FPDU or a FIN to pass, and gets nothing
+ * more: not if it is alive in spite of an error (IP_RECVERR), nor if another
+ * user has disconnected it, which drops what was not read.
+ */
+static bool mpa_rx_closed_with_more(struct mpa_conn *conn)
+{
+	const struct mpa_conn_rx *rx = &conn->rx;
+	struct sock *sk = conn->sk;
+
+	return sk->sk_state == TCP_CLOSE && !mpa_conn_reconnected(conn) &&
+	       !after(tcp_sk(sk)->copied_seq, rx->seq + rx->eaten) &&
+	       (mpa_rx_avail(conn) >= rx->want || mpa_tcp_has_fin(sk));
+}
+
+/*
+ * Runner only, once TCP is lost. True if FPDUs or a FIN came before that which
+ * are still to be passed, or an end that is still to be reported. False if the
+ * consumer has to do something first: it is told of the loss at once.
  */
 bool mpa_rx_has_left(struct mpa_conn *conn)
 {
 	const struct mpa_conn_rx *rx = &conn->rx;
+	bool left;
 
 	if (conn->state != MPA_STATE_FULL || rx->reported)
 		return false;
@@ -670,7 +685,12 @@ bool mpa_rx_has_left(struct mpa_conn *conn)
 	if (rx->ready)
 		return true;
 	mpa_rx_reap(conn);
-	return mpa_rx_octets(conn) >= rx->want && !mpa_rx_over_limit(conn);
+	if (mpa_rx_over_limit(conn))
+		return false;
+	lock_sock(conn->sk);
+	left = mpa_rx_closed_with_more(conn);
+	release_sock(conn->sk);
+	return left;
 }
 
 /* Work item, in full operation: one step. True if another may find work. */

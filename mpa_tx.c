@@ -113,7 +113,8 @@ bool mpa_tx_flush(struct mpa_conn *conn)
 		smp_rmb();
 		/* After mpa_detach() they go to released(). */
 		if ((conn->state == MPA_STATE_CLOSED ||
-		     !mpa_tcp_lost(conn->sk)) && mpa_conn_enter(conn))
+		     (!mpa_tcp_lost(conn->sk) &&
+		      !mpa_conn_reconnected(conn))) && mpa_conn_enter(conn))
 			conn->ops->sent(conn, &done);
 		else
 			list_splice(&done, &conn->tx.sending);
@@ -751,7 +752,7 @@ bool mpa_tx_run(struct mpa_conn *conn)
 		 * sendmsg() has taken the error off the socket. The next round
 		 * fails with it, once the FPDUs that came before are passed.
 		 */
-		cmpxchg(&conn->sk->sk_err, 0, -err);
+		conn->rx.closed_err = err;
 		return true;
 	} else if (err) {
 		mpa_conn_fail(conn, mpa_tcp_lost(conn->sk) ?

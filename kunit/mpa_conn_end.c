@@ -235,7 +235,7 @@ static void end_hook_wait(struct mpa_consumer *c, enum consumer_event ev)
 }
 
 /* Reconnect sock[0] to sock[1], which sends nothing. */
-static int end_reconnect_socket(struct conn_test *t)
+int conn_connect_again(struct conn_test *t)
 {
 	struct sockaddr_storage addr;
 	int err;
@@ -263,7 +263,7 @@ static int end_reconnect_in_recv(struct conn_test *t)
 	t->a.hook = end_hook_wait;
 	conn_peer_send(t, 10);
 	conn_wait_stopped(t);
-	return conn_disconnect(t->sock[0]) ?: end_reconnect_socket(t);
+	return conn_disconnect(t->sock[0]) ?: conn_connect_again(t);
 }
 
 static void end_reconnect(struct conn_test *t)
@@ -281,7 +281,7 @@ static void end_reconnect_start(struct conn_test *t)
 	conn_attach(t, 0);
 	ASSERT_EQ(t, conn_disconnect(t->sock[0]), 0);
 	conn_settle(&t->a);
-	ASSERT_EQ(t, end_reconnect_socket(t), 0);
+	ASSERT_EQ(t, conn_connect_again(t), 0);
 	conn_start(t, CONN_INITIATOR);
 	end_expect_reconnected(t);
 }
@@ -321,7 +321,7 @@ static void end_reconnect_kept(struct conn_test *t)
 	CONN_WAIT(t, &t->a, EV_ULPDUS, 1);
 	ASSERT_EQ(t, conn_disconnect(t->sock[0]), 0);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	ASSERT_EQ(t, end_reconnect_socket(t), 0);
+	ASSERT_EQ(t, conn_connect_again(t), 0);
 	ASSERT_EQ(t, mpa_peer_accept(&other, t->sock[1]), 0);
 	EXPECT_EQ(t, mpa_peer_write(&other, octets, sizeof(octets)), 0);
 	EXPECT_TRUE(t, CONN_UNTIL(conn_unread(t) == sizeof(octets)));

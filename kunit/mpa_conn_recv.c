@@ -749,6 +749,27 @@ static void recv_urgent_after(struct conn_test *t)
 	conn_expect_rx(t, &t->a, 4);
 }
 
+/* An urgent octet is announced, and nothing arrives after that. */
+static void recv_urgent_ahead(struct conn_test *t)
+{
+	struct tcp_sock *tp;
+
+	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
+	conn_peer_send(t, 700);
+	/* Now this one is decoded, and the next one is not. */
+	conn_settle(&t->a);
+	conn_peer_send(t, 700);
+	conn_settle(&t->a);
+	tp = tcp_sk(t->sock[0]->sk);
+	lock_sock(t->sock[0]->sk);
+	tp->urg_seq = tp->rcv_nxt + 10;
+	tp->urg_data = TCP_URG_NOTYET;
+	release_sock(t->sock[0]->sk);
+	mpa_resume(t->a.conn);
+	conn_expect_end(t, &t->a, MPA_ERR_MARKER, MPA_REASON_URGENT);
+	conn_expect_rx(t, &t->a, 2);
+}
+
 /* Reserved bits and pad are ignored, if the CRC is right. */
 static void recv_ignored(struct conn_test *t)
 {
@@ -967,6 +988,66 @@ static void recv_reset_sending(struct conn_test *t)
 	conn_expect_done(t, &t->a, 1, -ECONNRESET);
 }
 
+/* A FIN that TCP has got before a reset is reported, too. */
+static void recv_fin_reset(struct conn_test *t)
+{
+	t->a.hook = recv_hook_until_closed;
+	conn_default(t);
+	conn_peer_send(t, 100);
+	ASSERT_TRUE(t, CONN_UNTIL(atomic_read(&t->a.inside)));
+	conn_peer_send(t, 100);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
+	mpa_peer_reset(&t->peer);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	conn_expect_rx(t, &t->a, 2);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+	EXPECT_EQ(t, t->a.err, -EPIPE);
+}
+
+/*
+ * The first recv() returns once TCP is closed, the second late, so that another
+ * run of the work item takes what the reset has queued; in the third another
+ * user connects the socket again, which queues nothing.
+ */
+static void recv_hook_reconnect(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev != EV_RECV)
+		return;
+	recv_until_closed(c->conn);
+	if (c->count[EV_RECV] == 1) {
+		msleep(20);
+	} else if (c->nr_rx == t->nr_out) {
+		c->hook_err = conn_disconnect(t->sock[0]) ?:
+			      conn_connect_again(t);
+		c->hook = NULL;
+	}
+}
+
+/* After FPDUs before a reset a socket that is connected again is left alone. */
+static void recv_reset_reconnect(struct conn_test *t)
+{
+	u32 i;
+
+	conn_buffers(t, 400000, 400000);
+	t->a.hook = recv_hook_reconnect;
+	conn_default(t);
+	conn_peer_send(t, 100);
+	ASSERT_TRUE(t, CONN_UNTIL(atomic_read(&t->a.inside)));
+	for (i = 0; i < 20; i++)
+		conn_peer_send(t, 10000);
+	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
+	mpa_peer_reset(&t->peer);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	ASSERT_NULL(t, t->a.hook);
+	EXPECT_EQ(t, t->a.hook_err, 0);
+	conn_expect_rx(t, &t->a, 21);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
+	EXPECT_EQ(t, t->a.err, -ECONNRESET);
+}
+
 /* The detach leaves octets of ULPDUs that were not passed in the socket. */
 static void recv_detach_unread(struct conn_test *t)
 {
@@ -1150,6 +1231,7 @@ static const struct conn_row error_rows[] = {
 	{ "ER-15 RX-04: ULPDU_Length 65535", recv_bad_length, 65535 },
 	{ "urgent data", recv_urgent },
 	{ "urgent data after FPDUs", recv_urgent_after },
+	{ "urgent data announced after FPDUs", recv_urgent_ahead },
 	{ "TD-03 ER-11: FIN after more octets than the window", recv_discard },
 	{ "TD-03 ER-11: FIN after more octets than the window, on hold",
 	  recv_discard_held },
@@ -1172,6 +1254,8 @@ static const struct conn_row fin_rows[] = {
 	  recv_reset_after, 3 },
 	{ "TD-03 ER-02: RST after FPDUs, while a source is asked",
 	  recv_reset_sending },
+	{ "TD-02: RST after FPDUs and a FIN", recv_fin_reset },
+	{ "RST after FPDUs, then another user connects", recv_reset_reconnect },
 	{ "TD-03 ER-02: RST while delivery is held", recv_held_reset },
 	{ "TD-03 ER-02: RST while held and the window is shut",
 	  recv_held_full_reset },

@@ -255,6 +255,7 @@ void conn_start_two(struct conn_test *t, u32 a_flags, u32 b_flags);
 void conn_two(struct conn_test *t, u32 a_flags, u32 b_flags);
 void conn_settle(struct mpa_consumer *c);
 int conn_disconnect(struct socket *sock);
+int conn_connect_again(struct conn_test *t);
 u32 conn_unread(const struct conn_test *t);
 bool conn_all_acked(const struct conn_test *t);
 void conn_detach(struct conn_test *t, struct mpa_consumer *c);
