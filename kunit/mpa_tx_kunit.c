@@ -284,65 +284,6 @@ static void tx_known_fpdu(struct kunit *test)
 	EXPECT_MEMEQ(t, have, want, sizeof(want));
 }
 
-/* All offsets modulo 512, in slices; lengths around the corners */
-
-struct tx_slice {
-	const char	*desc;
-	u32		from;
-	u64		far;		/* added to each offset */
-};
-
-static const struct tx_slice tx_slices[] = {
-	{ "FR-02 FR-04 MK-07 MK-09: offsets 0 to 60", 0, 0 },
-	{ "MK-09 MK-16: offsets 64 to 124", 64, 512 },
-	{ "MK-09 MK-16: offsets 128 to 188", 128, 1024 * 512 },
-	{ "MK-09 MK-16: offsets 192 to 252", 192, 0 },
-	{ "MK-09 MK-16: offsets 256 to 316", 256, 0 },
-	{ "MK-09 MK-16: offsets 320 to 380", 320, 0 },
-	{ "MK-11 MK-12: offsets 384 to 444, below 2^32", 384,
-	  (1ULL << 32) - 512 },
-	{ "MK-05 MK-13: offsets 448 to 508, above 2^33", 448, 1ULL << 33 },
-};
-
-MPA_ROWS(tx_slice, tx_slices);
-
-static void tx_one_length(struct tx_test *t, u64 pos, u32 len)
-{
-	char what[64];
-
-	snprintf(what, sizeof(what), "offset %llu, ULPDU of %u", pos, len);
-	tx_begin(t, pos, true, true);
-	ASSERT_EQ_MSG(t, 0, tx_send(t, COPY, len, len % 29 % len),
-		      "%s", what);
-	ASSERT_EQ_MSG(t, pos + t->size, t->enc.pos, "%s", what);
-	tx_expect_copied(t, what);
-}
-
-/*
- * Lengths 1 to 40, and those whose FPDU ends up to 16 octets before or after
- * one of the next three markers.
- */
-static void tx_corners(struct kunit *test)
-{
-	const struct tx_slice *s = test->param_value;
-	s32 dist, near, len;
-	u32 offset, k;
-
-	for (offset = s->from; offset < s->from + 64; offset += 4) {
-		for (len = 1; len <= 40; len++)
-			tx_one_length(test->priv, s->far + offset, len);
-		dist = (512 - offset) % 512;
-		for (k = 0; k < 3; k++, dist += 512) {
-			for (near = -16; near <= 16; near++) {
-				len = dist - 6 - 4 * k + near;
-				if (len > 40)
-					tx_one_length(test->priv,
-						      s->far + offset, len);
-			}
-		}
-	}
-}
-
 /* The memory for copies comes in blocks of any size from 16 octets on. */
 
 struct tx_chunk {
@@ -388,27 +329,6 @@ static void tx_chunked(struct kunit *test)
 	tx_begin(t, 0, c->markers, c->crc);
 	tx_random_stream(t, min(40000, c->chunk * 200), 18);
 	tx_expect_copied(t, c->desc);
-}
-
-/* Octets that continue in the same block share an entry. */
-static void tx_merged(struct kunit *test)
-{
-	struct tx_test *t = test->priv;
-
-	tx_random_stream(t, 20000, 19);
-	ASSERT_LT(t, t->size, t->chunk);
-	EXPECT_EQ(t, 1, t->enc.nr);
-	EXPECT_EQ(t, t->size, t->enc.frag.offset);
-	tx_expect_copied(t, "in one entry");
-}
-
-static void tx_header_only(struct kunit *test)
-{
-	struct tx_test *t = test->priv;
-
-	tx_want(t, 0, t->ulpdu, 28);
-	ASSERT_EQ(t, 0, tx_lay_out(t, COPY, t->ulpdu, 28, NULL, 0));
-	tx_expect_copied(t, "header only");
 }
 
 /* All kinds of payload */
@@ -737,43 +657,6 @@ static void tx_short_room(struct kunit *test)
 	EXPECT_PTR_EQ(t, &t->around[0], t->enc.buf);
 }
 
-/* Gathered FPDUs: TCP copies the ULPDUs */
-
-static void tx_gather_one(struct tx_test *t, u32 len, u32 hdr_len, bool crc)
-{
-	char what[48];
-
-	snprintf(what, sizeof(what), "ULPDU of %u, header of %u", len,
-		 hdr_len);
-	tx_begin(t, 508, false, crc);
-	ASSERT_EQ_MSG(t, 0, tx_send(t, GATHER, len, hdr_len), "%s", what);
-	ASSERT_EQ_MSG(t, 508 + t->size, t->enc.pos, "%s", what);
-	tx_expect_first(t, GATHER, t->size, len - hdr_len, what);
-}
-
-/* All header lengths, with short and long ULPDUs */
-static void tx_gather_lengths(struct kunit *test)
-{
-	static const u32 lengths[] = {
-		1, 2, 3, 4, 5, 6, 7, 8, 494, 1442, 64704,
-	};
-	u32 hdr_len;
-	u32 i;
-
-	for (hdr_len = 0; hdr_len <= MPA_GATHER_HDR; hdr_len++) {
-		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
-			if (lengths[i] > 2000 && hdr_len % 9)
-				continue;
-			tx_gather_one(test->priv, hdr_len + lengths[i], hdr_len,
-				      lengths[i] != 494);
-		}
-	}
-	tx_gather_one(test->priv, 64768, 0, true);
-	tx_gather_one(test->priv, 64768, 1, true);
-	tx_gather_one(test->priv, 64767, 14, true);
-	tx_gather_one(test->priv, 64768, 64, false);
-}
-
 /* Gathering requires no markers, a short header and mapped memory. */
 static void tx_can_gather(struct kunit *test)
 {
@@ -1044,18 +927,13 @@ static void tx_known_mulpdu(struct kunit *test)
 
 static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_known_fpdu, fpdu_vector_gen_params),
-	KUNIT_CASE_PARAM(tx_corners, tx_slice_gen_params),
 	KUNIT_CASE_PARAM(tx_chunked, tx_chunk_gen_params),
-	KUNIT_CASE(tx_merged),
-	KUNIT_CASE(tx_header_only),
 	KUNIT_CASE_PARAM(tx_from_source, tx_source_gen_params),
 	KUNIT_CASE_PARAM(tx_all_or_nothing, tx_failure_gen_params),
 	KUNIT_CASE(tx_memory_reused),
 	KUNIT_CASE(tx_header_whole),
 	KUNIT_CASE(tx_short_payload),
 	KUNIT_CASE(tx_short_room),
-	MPA_CASE(tx_gather_lengths,
-		 "FR-01 FR-02 FR-05 SZ-05: gathered FPDUs, all lengths"),
 	KUNIT_CASE(tx_can_gather),
 	KUNIT_CASE_PARAM(tx_cut_run, tx_run_gen_params),
 	KUNIT_CASE(tx_run_header),
