@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Kernel faults on demand, to show that the guest's runner notices them:
- * write the name of one to /sys/kernel/debug/vm_fault.
+/*
+ * Kernel faults on demand, to show that the guest's runner notices them: the
+ * module's parameter names the one that loading it causes.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/debugfs.h>
-#include <linux/delay.h>
-#include <linux/list.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/uaccess.h>
+#include <linux/string.h>
 
 struct fault {
 	const char *name;
 	void (*run)(void);
 };
 
-static struct dentry *fault_file;
+static char *fault_name = "";
+module_param_named(fault, fault_name, charp, 0444);
+MODULE_PARM_DESC(fault, "the fault to cause");
+
 static DEFINE_MUTEX(lock_a);
 static DEFINE_MUTEX(lock_b);
 static DEFINE_SPINLOCK(spin);
@@ -102,43 +104,19 @@ static const struct fault faults[] = {
 	{ "hang", fault_hang },
 };
 
-static ssize_t fault_write(struct file *file, const char __user *from,
-			   size_t len, loff_t *pos)
+static int __init fault_init(void)
 {
-	char name[16] = { };
 	size_t i;
 
-	if (len >= sizeof(name))
-		return -EINVAL;
-	if (copy_from_user(name, from, len))
-		return -EFAULT;
 	for (i = 0; i < ARRAY_SIZE(faults); i++) {
-		if (sysfs_streq(name, faults[i].name)) {
+		if (!strcmp(fault_name, faults[i].name)) {
 			faults[i].run();
-			return len;
+			return 0;
 		}
 	}
 	return -EINVAL;
 }
 
-static const struct file_operations fault_fops = {
-	.owner = THIS_MODULE,
-	.write = fault_write,
-};
-
-static int __init fault_init(void)
-{
-	fault_file = debugfs_create_file("vm_fault", 0200, NULL, NULL,
-					 &fault_fops);
-	return PTR_ERR_OR_ZERO(fault_file);
-}
-
-static void __exit fault_exit(void)
-{
-	debugfs_remove(fault_file);
-}
-
 module_init(fault_init);
-module_exit(fault_exit);
 MODULE_DESCRIPTION("Kernel faults on demand");
 MODULE_LICENSE("Dual BSD/GPL");
