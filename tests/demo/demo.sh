@@ -39,7 +39,8 @@ $(basename "$FILE") ($(stat -Lc %s "$FILE") octets) goes to the responder and co
 SAY
 # One processor: with two, segments may overtake each other on a veth
 "$TESTS/vm/run" --smp 1 --timeout 120 --file "$FILE:root/file" \
-	--get "/root/mpa.pcap:$OUT/mpa.pcap" -- "$TESTS/demo/guest.sh" || rc=$?
+	--file "$TESTS/net/socket:/root/test" --get "/tmp/mpa-test/mpa.pcap:$OUT/mpa.pcap" \
+	-- "$TESTS/demo/guest.sh" || rc=$?
 if ((rc)); then
 	echo "demo: failed in the guest, status $rc" >&2
 	exit $rc
