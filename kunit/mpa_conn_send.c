@@ -470,7 +470,10 @@ static void send_threads(struct conn_test *t)
 	conn_expect_silence(t);
 }
 
-/* Messages that TCP has no room for wait in the consumer's memory. */
+/*
+ * Messages that TCP has no room for, not even for one of them, wait in the
+ * consumer's memory.
+ */
 static void send_backpressure(struct conn_test *t)
 {
 	struct sock *sk;
@@ -479,14 +482,14 @@ static void send_backpressure(struct conn_test *t)
 	conn_buffers(t, 8192, 16384);
 	send_full(t);
 	sk = t->sock[0]->sk;
-	conn_post_many(t, 25, 16000);
+	conn_post_many(t, 12, 40000);
 	conn_settle(&t->a);
-	EXPECT_LT(t, mpa_consumer_count(&t->a, EV_DONE), 25);
+	EXPECT_LT(t, mpa_consumer_count(&t->a, EV_DONE), 12);
 	EXPECT_LT(t, READ_ONCE(sk->sk_wmem_queued),
 		  2 * READ_ONCE(sk->sk_sndbuf) + 65536);
-	for (i = 0; i < 25; i++)
-		conn_expect_tx(t, 16000);
-	conn_expect_done(t, &t->a, 25, 0);
+	for (i = 0; i < 12; i++)
+		conn_expect_tx(t, 40000);
+	conn_expect_done(t, &t->a, 12, 0);
 }
 
 /* Messages may be posted in atomic context. */

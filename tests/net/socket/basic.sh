@@ -82,13 +82,13 @@ crc_default() {
 	same "$(ns a cat /proc/sys/net/mpa/crc)" 1 "net.mpa.crc"
 }
 
-# Many posts at a time, zero copy
-sending_option() {
+# Many posts at a time
+zero_copy() {
 	network pair 1500
 	serve mode=echo markers=1
-	ping_ok "$B4" size=1000 count=200 batch=32 verify=1 "$@"
+	ping_ok "$B4" size=1000 count=200 batch=32 verify=1 zerocopy=1
 	expect ulpdus_tx=200 ulpdus_rx=200
-	ping_ok "$B4" size=30000 count=10 batch=4 verify=1 "$@"
+	ping_ok "$B4" size=30000 count=10 batch=4 verify=1 zerocopy=1
 	expect ulpdus_tx=10 ulpdus_rx=10 bytes_rx=300000
 }
 
@@ -121,15 +121,6 @@ mixed_lengths() {
 		fail "${R[ulpdus_tx]} ULPDUs for ${R[bytes_tx]} octets"
 }
 
-# Delivery on hold for a while: nothing is lost
-hold_delivery() {
-	network pair 1500
-	serve mode=echo hold=700
-	ping_ok "$B4" size=8000 count=100 batch=50 verify=1
-	expect ulpdus_rx=100
-	((${R[elapsed_ns]} >= 600000000)) || fail "delivery was not on hold"
-}
-
 # rx_mem_max of the initial namespace limits all namespaces. Echoes keep batches
 # for one delay; whether FPDUs arrive within it is chance, so there are more pings.
 initial_rx_mem() {
@@ -149,28 +140,6 @@ initial_rx_mem() {
 		(($(counter b MpaRxLimited) > before)) && return
 	done
 	fail "there was no limit"
-}
-
-# An FPDU larger than the receive buffer
-tiny_window() {
-	network pair 1500
-	spoil
-	set_sysctl a "net.ipv4.tcp_rmem=4096 4096 4096"
-	set_sysctl b "net.ipv4.tcp_rmem=4096 4096 4096"
-	serve mode=echo markers=1
-	ping_ok "$B4" markers=1 size=20000 count=3 verify=1 timeout=$((30 * SLOW))
-	expect ulpdus_rx=3 bytes_rx=60000
-	ping_ok "$B4" markers=1 size=1000 count=20 verify=1 timeout=$((30 * SLOW))
-	expect ulpdus_rx=20
-}
-
-tiny_send_buffer() {
-	network pair 1500
-	spoil
-	set_sysctl a "net.ipv4.tcp_wmem=4608 4608 4608"
-	serve mode=echo
-	ping_ok "$B4" size=30000 count=10 batch=10 verify=1 timeout=$((30 * SLOW))
-	expect ulpdus_rx=10
 }
 
 # Connections without MPA behave as without the module
@@ -208,12 +177,8 @@ test_case echo.linklocal "DD-09" echo_linklocal
 test_case echo.bound "DD-09" echo_bound
 test_case crc.transparent "CR-09" crc_transparent
 test_case crc.default "CR-03 CR-04 CR-08" crc_default
-test_case send.batch "DD-01 OO-17" sending_option
-test_case send.zerocopy "TX-01 DD-01" sending_option zerocopy=1
+test_case send.zerocopy "TX-01 DD-01 OO-17" zero_copy
 test_case send.mix "DD-01 SZ-05" mixed_lengths
 test_case send.payload "of mpa_ping: two write" payload_twice
-test_case send.tiny-buffer "TX-01 OO-17" tiny_send_buffer
-test_case receive.hold "RX-13 OO-17" hold_delivery
 test_case receive.limit "rx_mem_max of the initial namespace" initial_rx_mem
-test_case receive.tiny-window "TX-12 RX-10 RX-14 RX-16" tiny_window
 test_case plain.tcp "TX-14" plain_tcp
