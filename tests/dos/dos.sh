@@ -39,17 +39,6 @@ few() { echo $((SLOW > 1 ? ($1 + 4) / 5 : $1)); }
 # figure KEY=VALUE...: for the document
 figure() { echo "# $CASE: $*" | tee -a "$WORK/figures"; }
 
-# wait_for COMMAND...: fails if it is not true within two minutes, and longer where the
-# machine stalls
-wait_for() {
-	local looks=$((1200 * SLOW))
-
-	until "$@"; do
-		((looks-- > 0)) || return 1
-		sleep 0.1
-	done
-}
-
 # pair: clients in the namespace a, the server in b
 pair() {
 	local n
@@ -91,7 +80,7 @@ stop_server() { command_in "$1" "stop port=$PORT"; }
 counted() { (($(counter b "$1") >= $2)); }
 
 released() { (($(counter b MpaAttached) == $(counter b MpaReleased))); }
-all_released() { wait_for released || fail "not all were released"; }
+all_released() { until_true 120 released || fail "not all were released"; }
 
 # bounded OCTETS LIMIT: memory of each connection; kmemleak's own is not measured
 bounded() { ((SLOW > 1 || $1 < $2)) || fail "$1 octets for each of them"; }
@@ -127,7 +116,7 @@ bad_is() {
 # bad_again: wait for a line printed after this call. The next one may have been
 # begun before it, so wait for two.
 bad_again() {
-	wait_for bad_said $(($(wc -l <"$WORK/bad") + 2)) ||
+	until_true 120 bad_said $(($(wc -l <"$WORK/bad") + 2)) ||
 		fail "mpa-many is silent"
 }
 

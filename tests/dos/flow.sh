@@ -55,8 +55,8 @@ flood() {
 	start_server b
 	before=$(kernel_kb_at_least)
 	bad flood connections="$1" "${@:3}"
-	wait_for bad_is stuck "$1" || fail "stuck: $(bad_is stuck)"
-	wait_for quiet_for "$2" || fail "it goes on: $(tail -n 1 "$WORK/bad")"
+	until_true 120 bad_is stuck "$1" || fail "stuck: $(bad_is stuck)"
+	until_true 120 quiet_for "$2" || fail "it goes on: $(tail -n 1 "$WORK/bad")"
 	FLOODED=$((($(kernel_kb_at_least) - before) * 1024 / $1))
 }
 
@@ -92,7 +92,7 @@ zero_window() {
 		set_sysctl $space net.ipv4.tcp_wmem="4096 65536 $buffers"
 	done
 	flood $nr 3 size=1400
-	wait_for taken_alike || fail "more is taken"
+	until_true 120 taken_alike || fail "more is taken"
 	octets=$(bad_is octets)
 	talk connections=20 rounds=4 ulpdus=4 size=1000
 	bad_stop
@@ -113,7 +113,7 @@ concurrent() {
 	: >"$WORK/talk"
 	many talk seed="$SEED" connections="$nr" rounds=3 ulpdus=2 \
 		size=400 vary=1 wait="$WORK/close" >"$WORK/talk" &
-	wait_for grep -qE '^(waiting|WRONG)' "$WORK/talk" ||
+	until_true 120 grep -qE '^(waiting|WRONG)' "$WORK/talk" ||
 		fail "the connections make no progress"
 	each=$((($(kernel_kb_at_least) - before) * 1024 / nr))
 	: >"$WORK/close"
@@ -147,7 +147,7 @@ dumps() {
 	: >"$WORK/talk"
 	many talk seed="$SEED" connections="$nr" rounds=1 size=100 \
 		wait="$WORK/close" >"$WORK/talk" &
-	wait_for grep -qE '^(waiting|WRONG)' "$WORK/talk" ||
+	until_true 120 grep -qE '^(waiting|WRONG)' "$WORK/talk" ||
 		fail "the connections make no progress"
 	cookies "$WORK/held"
 	same "$(wc -l <"$WORK/held")" "$nr" "connections"
@@ -158,7 +158,7 @@ dumps() {
 	while [[ ! -e $WORK/close ]]; do
 		many talk connections=100 rounds=1 size=10 end=rst >/dev/null
 	done &
-	wait_for counted MpaEstablished $((nr + 100)) || fail "none comes and goes"
+	until_true 120 counted MpaEstablished $((nr + 100)) || fail "none comes and goes"
 	begun=${EPOCHREALTIME/.}
 	came=$(counter b MpaEstablished)
 	for ((round = 0; round < 8; round++)); do
@@ -199,7 +199,7 @@ churn() {
 	# With the last reference the namespaces go, and the link with them
 	stop_server b
 	ip netns del b
-	wait_for no_link || fail "something holds the server's namespace"
+	until_true 120 no_link || fail "something holds the server's namespace"
 }
 
 no_link() { ! ip -n a link show va >/dev/null 2>&1; }
@@ -208,7 +208,7 @@ talk_and_close() {
 	start_server b
 	talk connections="$1" at=64 size=64 vary=1 end="$2"
 	stop_server b
-	wait_for all_closed || fail "left: $(sockets)"
+	until_true 120 all_closed || fail "left: $(sockets)"
 }
 
 # TCP's line of both namespaces

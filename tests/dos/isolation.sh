@@ -64,7 +64,7 @@ initiate() {
 	ns b mpa-peer -t $((60 * SLOW)) listen "$B4" $PORT \
 		"expect-request:rev=1,flags=$1,pd=$(some_hex "$2")" \
 		reply:m=1,c=1 serve end >"$WORK/peer" &
-	wait_for grep -q '^listening' "$WORK/peer" || fail "no mpa-peer"
+	until_true 120 grep -q '^listening' "$WORK/peer" || fail "no mpa-peer"
 	ping a verify=1 pdatahex="$(some_hex "$2")" "${@:3}" ||
 		fail "ping $*: $(show_result)"
 	wait $! || fail "ping $*: $(tail -n 1 "$WORK/peer")"

@@ -9,8 +9,8 @@ held() {
 
 	before=$(kernel_kb_at_least)
 	bad hold connections="$nr" "${@:2}"
-	wait_for bad_is connected "$nr" || fail "held: $(bad_is connected)"
-	wait_for counted MpaAttached "$nr" || fail "not all are attached"
+	until_true 120 bad_is connected "$nr" || fail "held: $(bad_is connected)"
+	until_true 120 counted MpaAttached "$nr" || fail "not all are attached"
 	HELD=$((($(kernel_kb_at_least) - before) * 1024 / nr))
 }
 
@@ -45,7 +45,7 @@ overflow() {
 	set_sysctl b net.mpa.startup_max="$room"
 	start_server b
 	bad hold connections="$nr"
-	wait_for bad_is gone $((nr - room)) || fail "gone: $(bad_is gone)"
+	until_true 120 bad_is gone $((nr - room)) || fail "gone: $(bad_is gone)"
 	bad_again
 	bad_is connected "$room" || fail "left: $(bad_is connected)"
 	same "$(counter b MpaErrStartupOverflow)" $((nr - room)) \
@@ -53,7 +53,7 @@ overflow() {
 	bad_stop
 
 	bad hold connections="$nr" again=1
-	wait_for counted MpaErrStartupOverflow $((3 * nr)) || fail "no overflow"
+	until_true 120 counted MpaErrStartupOverflow $((3 * nr)) || fail "no overflow"
 	before=$(counter b MpaErrStartupOverflow)
 	for ((try = 1; try < 4; try++)); do (clean_connections) && break; done
 	((try < 4)) || fail "clean connections are reset"

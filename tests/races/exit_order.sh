@@ -7,16 +7,6 @@
 . /root/test/lib.sh
 STAGE=/sys/module/exit_order/parameters/stage
 
-# wait_until WHAT-IF-NOT COMMAND...: for a minute
-wait_until() {
-	local tries=1200
-
-	until "${@:2}"; do
-		((tries--)) || fail "$1"
-		sleep 0.05
-	done
-}
-
 queued() { tc -n a -s qdisc show dev va | grep -q 'backlog .* 1p '; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 unloading() { grep -qs going /sys/module/mpa/initstate; }
@@ -41,7 +31,7 @@ unload_late() {
 		>/dev/null &
 	until_true 60 grep -q 1 $STAGE || fail "tc has not dropped the last reference"
 	# The timer queues the work item a second after the detach.
-	wait_until "the connection is not released" ended $ping
+	until_true 60 ended $ping || fail "the connection is not released"
 	timeout 60 rmmod mpa_ping || fail "rmmod mpa_ping"
 	rmmod mpa &
 	rmmod=$!

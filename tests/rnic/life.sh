@@ -59,13 +59,11 @@ devices() {
 	done
 }
 
-listens() { ns b ss -Hltn "sport = :$1" | grep -q .; }
-
 # serve_with PORT PROGRAM...: in the background; its pid is SERVING
 serve_with() {
 	command ns b "${@:2}" >"$STATE/serving" 2>&1 &
 	SERVING=$!
-	until_true 30 listens "$1" || fail "$2 does not listen"
+	until_true 30 listens b "$1" || fail "$2 does not listen"
 }
 
 # load: rping without an end, both ways; the client's pid is CLIENT
@@ -281,7 +279,7 @@ try_space() {
 	ip netns add another && ip netns delete another
 }
 
-listens_or_gone() { listens "$1" || gone "$2"; }
+listens_or_gone() { listens b "$1" || gone "$2"; }
 
 # with PORT SERVER CLIENT: programs, each a list of words. Returns the client's status.
 with() {
@@ -290,7 +288,7 @@ with() {
 	# shellcheck disable=SC2086
 	{
 		command ns b timeout -s KILL $((10 * SLOW)) $2 &
-		until_true 5 listens_or_gone "$1" $! && listens "$1" &&
+		until_true 5 listens_or_gone "$1" $! && listens b "$1" &&
 			command ns a timeout -s KILL $((10 * SLOW)) $3
 	}
 	status=$?

@@ -46,14 +46,12 @@ honest() {
 	while [[ -z $over ]]; do
 		[[ ! -e $STATE/over ]] || over=1
 		ns b rping -s -a "$B4" -V -C 300 >"$STATE/rping.s" 2>&1 &
-		until_true 30 listens 7174 || return
+		until_true 30 listens b 7174 || return
 		ns a rping -c -a "$B4" -V -C 300 >"$STATE/rping.c" 2>&1 && wait $! ||
 			return
 		echo >>"$STATE/honest"
 	done
 }
-
-listens() { ns b ss -Hltn "sport = :$1" | grep -q .; }
 
 nothing_left() {
 	rdma resource | grep -vq 'pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0' && return 1
@@ -72,7 +70,7 @@ progress=$!
 # The server goes on until the client has ended, and then waits for another
 scribbles b server $((TIME + 20)) "$SEED" 4000000000 &
 server=$!
-until_true 30 listens 5000
+until_true 30 listens b 5000
 scribbles a client "$TIME" $((SEED + 1)) "$ENTRIES" || true
 touch "$STATE/over"
 kill -9 "$(pidof scribble)" $progress 2>/dev/null || true

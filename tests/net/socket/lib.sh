@@ -47,6 +47,9 @@ until_true() {
 	done
 }
 
+# listens NS PORT
+listens() { ns "$1" ss -Hltn "sport = :$2" | grep -q .; }
+
 # unload MODULE, whatever goes on
 unload() { timeout $((60 * SLOW)) rmmod "$1" || fail "rmmod $1"; }
 

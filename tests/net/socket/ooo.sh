@@ -110,11 +110,9 @@ depth=120 timeout=$((35 * SLOW))" 2>/dev/null &
 
 # netstat_of NS NAME: a counter of TcpExt
 netstat_of() {
-	ns "$1" awk -v name="$2" '/^TcpExt:/ && !n { for (i in fields) delete fields[i]
-			n = split($0, fields); next }
-		/^TcpExt:/ { for (i = 2; i <= n; i++)
-			if (fields[i] == name) print $i
-			exit }' /proc/net/netstat
+	ns "$1" awk -v name="$2" '/^TcpExt:/ { for (i = 2; i <= NF; i++) {
+		if (field[i] == name) print $i
+		field[i] = $i } }' /proc/net/netstat
 }
 
 # after_hole COUNT STEP...: lose an FPDU of 1000 octets of the peer, but nothing after
