@@ -139,6 +139,20 @@ struct sk_buff *mpa_queue_seek(struct mpa_queue *q, u64 pos, u32 *off)
 	return skb;
 }
 
+/* Mostly all octets lie in the first fragment: saves the walk. */
+static void queue_copy_bits(const struct sk_buff *skb, u32 off, void *to,
+			    u32 len)
+{
+	const skb_frag_t *frag = skb_shinfo(skb)->frags;
+	u32 head = skb_headlen(skb);
+
+	if (skb_shinfo(skb)->nr_frags && off >= head &&
+	    off - head + len <= skb_frag_size(frag))
+		memcpy(to, skb_frag_address(frag) + (off - head), len);
+	else
+		WARN_ON_ONCE(skb_copy_bits(skb, off, to, len));
+}
+
 /*
  * Copy @len octets from @pos on, but not from more than MPA_QUEUE_COPY skbs.
  * Returns how many were copied: 0 if there are none. Context: socket lock held.
@@ -156,7 +170,7 @@ u32 mpa_queue_copy(struct mpa_queue *q, u64 pos, void *to, u32 len)
 		if (!done)
 			begun = q->src.steps;
 		n = min(len - done, skb->len - off);
-		WARN_ON_ONCE(skb_copy_bits(skb, off, to + done, n));
+		queue_copy_bits(skb, off, to + done, n);
 		done += n;
 	} while (done < len && q->src.steps - begun < MPA_QUEUE_COPY);
 	return done;
