@@ -599,6 +599,24 @@ static inline gfp_t mpa_conn_gfp(const struct mpa_conn *conn)
 	return gfp | (conn->atomic ? GFP_ATOMIC | __GFP_NOWARN : MPA_GFP_QUIET);
 }
 
+/* True if the peer's FIN has been received. */
+static inline bool mpa_tcp_has_fin(const struct sock *sk)
+{
+	return sock_flag(sk, SOCK_DONE);
+}
+
+/* Returns 0, or the error with which TCP lost the connection. */
+static inline int mpa_tcp_lost(const struct sock *sk)
+{
+	int err = READ_ONCE(sk->sk_err);
+
+	if (err)
+		return -err;
+	if (inet_sk_state_load(sk) == TCP_CLOSE && !mpa_tcp_has_fin(sk))
+		return -ECONNRESET;
+	return 0;
+}
+
 /* Flags of a connection that only the work item may run */
 #define MPA_CONN_SPECIAL (BIT(MPA_CONN_SHUTDOWN) | BIT(MPA_CONN_ABORT) | \
 			  BIT(MPA_CONN_DETACH) | BIT(MPA_CONN_GONE))
@@ -800,11 +818,9 @@ int mpa_tcp_read(struct mpa_conn *conn, void *buf, size_t len);
 u32 mpa_tcp_unread(struct sock *sk);
 void mpa_tcp_consume(struct mpa_conn *conn);
 bool mpa_tcp_window_is_small(const struct sock *sk);
-bool mpa_tcp_has_fin(const struct sock *sk);
 int mpa_tcp_send_fin(struct mpa_conn *conn);
 void mpa_tcp_ack_at_once(struct sock *sk);
 bool mpa_tcp_keep_window_updates(struct mpa_conn *conn);
-int mpa_tcp_lost(const struct sock *sk);
 void mpa_tcp_memalloc(struct sock *sk);
 void mpa_tcp_reset(struct sock *sk);
 void mpa_tcp_addresses(const struct sock *sk, struct sockaddr_storage *local,

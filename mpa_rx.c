@@ -100,7 +100,8 @@ void mpa_rx_reap(struct mpa_conn *conn)
 static void mpa_rx_consume(struct mpa_conn *conn)
 {
 	mpa_rx_reap(conn);
-	mpa_tcp_consume(conn);
+	if (conn->rx.owed)
+		mpa_tcp_consume(conn);
 }
 
 /*

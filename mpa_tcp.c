@@ -394,12 +394,6 @@ bool mpa_tcp_window_is_small(const struct sock *sk)
 	       atomic_read(&sk->sk_rmem_alloc) > rcvbuf - (rcvbuf >> 3);
 }
 
-/* True if the peer's FIN has been received. */
-bool mpa_tcp_has_fin(const struct sock *sk)
-{
-	return sock_flag(sk, SOCK_DONE);
-}
-
 /*
  * Have TCP send its FIN after all that it was given, as kernel_sock_shutdown()
  * does, unless another user of the socket has reconnected it. Returns 0, or
@@ -482,18 +476,6 @@ void mpa_tcp_consume(struct mpa_conn *conn)
 	conn->rx.owed = 0;
 	if (octets && !conn->rx.discarded && !mpa_conn_reconnected(conn))
 		tcp_read_done(conn->sk, octets);
-}
-
-/* Returns 0, or the error with which TCP lost the connection. */
-int mpa_tcp_lost(const struct sock *sk)
-{
-	int err = READ_ONCE(sk->sk_err);
-
-	if (err)
-		return -err;
-	if (inet_sk_state_load(sk) == TCP_CLOSE && !mpa_tcp_has_fin(sk))
-		return -ECONNRESET;
-	return 0;
 }
 
 /*
