@@ -260,7 +260,7 @@ help:
 	@echo "                      all rows: with both, a goal may be missed that the record"
 	@echo "                      misses as well,"
 	@echo "                      DOC=1 with the documentation's tables and plot,"
-	@echo "                      KERNEL=newest on that kernel, or plain+retpoline"
+	@echo "                      KERNEL=plain+newest on that kernel, or plain+retpoline"
 	@echo "make bench-compare BASE=COMMIT  rows that cost more than there"
 	@echo "make bench-cpus       MB/s on CPUS=2 processors, by net.mpa.cpus"
 	@echo "make bench-profile ROW=NAME  the instructions of a row by function;"

@@ -12,9 +12,9 @@
 # --quick measures little more than the goals need. With it and with --recorded a goal
 # may be missed if its recorded value misses it as well. --doc puts the tables and the
 # plot into Documentation/networking and records the ceilings, which are those of the
-# plain kernel; --kernel measures with another: newest, or plain+retpoline. --compare
-# measures the same rows of this tree and of COMMIT, and fails if a row costs 2 % more in
-# this tree.
+# plain kernel; --kernel measures with another: plain+newest, or plain+retpoline.
+# --compare measures the same rows of this tree and of COMMIT, and fails if a row costs
+# 2 % more in this tree.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
 
