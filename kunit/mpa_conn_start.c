@@ -801,10 +801,10 @@ static void start_rejected_urgent(struct conn_test *t)
 	conn_begin(t, CONN_INITIATOR, 0);
 	len = mpa_peer_frame(t->buf, true, PEER_C | PEER_R, 1, NULL, 0);
 	/* So that the work item finds both */
-	lock_sock(t->sock[0]->sk);
+	mpa_peer_own(t->sock[0]->sk);
 	conn_write(t, t->buf, len);
 	EXPECT_EQ(t, mpa_peer_urgent(&t->peer, 0), 0);
-	release_sock(t->sock[0]->sk);
+	mpa_peer_disown(t->sock[0]->sk);
 	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
 }
 

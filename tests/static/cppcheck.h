@@ -24,3 +24,5 @@
 #define TRACE_EVENT(...)
 #define DECLARE_EVENT_CLASS(...)
 #define DEFINE_EVENT(...)
+#define __get_kernel_nofault(to, from, type, label) \
+	do { memcpy(to, from, sizeof(type)); if (!(from)) goto label; } while (0)
