@@ -29,7 +29,7 @@ MAY_FAIL='@(mpa_attach|mpa_conn_alloc|mpa_start_*|mpa_cm_alloc|mpa_cm_copy|mpa_l
 mpa_net_init):*|*:@(sock_create_kern|kernel_bind|kernel_listen|kernel_connect)'
 MAY_FAIL=${MAY_FAIL//$'\n'/}
 # A copy of private data; a FIN that TCP could not allocate
-MAY_FAIL+='|mpa_cm_run:*kvmalloc*|*:tcp_shutdown'
+MAY_FAIL+='|mpa_cm_@(run|advance|pd*):*kvmalloc*|*:tcp_shutdown'
 
 cases=0 failed=0 findings=0
 
