@@ -605,9 +605,8 @@ bool mpa_cm_run(struct mpa_conn *conn)
 void mpa_cm_leave(struct mpa_conn *conn)
 {
 	while (conn->state == MPA_STATE_DECIDE &&
-	       mpa_conn_test(conn, MPA_CONN_REJECT))
-		if (!mpa_cm_advance(conn))
-			break;
+	       mpa_conn_test(conn, MPA_CONN_REJECT) && mpa_cm_advance(conn))
+		;
 }
 
 /* Most private data of the ULP that a frame of revision @rev may carry. */

@@ -272,7 +272,7 @@ static void queue_src_read(struct mpa_stream *src, u64 pos, void *to, u32 len)
 			return;
 		}
 		n = min(len, skb->len - off);
-		WARN_ON_ONCE(skb_copy_bits(skb, off, to, n));
+		queue_copy_bits(skb, off, to, n);
 		queue_note(q, skb, off);
 	}
 }

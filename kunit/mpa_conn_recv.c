@@ -931,14 +931,27 @@ static void recv_hook_until_closed(struct mpa_consumer *c,
 		recv_until_closed(c->conn);
 }
 
-/* The peer resets: @nr ULPDUs came before that. */
-static void recv_reset(struct conn_test *t, u32 nr)
+/* Full operation, with the work item in recv(), which calls @hook. */
+static void recv_begin_inside(struct conn_test *t,
+			      void (*hook)(struct mpa_consumer *c,
+					   enum consumer_event ev))
 {
+	t->a.hook = hook;
+	conn_default(t);
+	conn_peer_send(t, 100);
+	ASSERT_TRUE(t, CONN_UNTIL(atomic_read(&t->a.inside)));
+}
+
+/* The peer resets. All that it has sent came before that, @nr ULPDUs. */
+static void recv_reset(struct conn_test *t, u32 nr, enum mpa_reason reason,
+		       int err)
+{
+	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
 	mpa_peer_reset(&t->peer);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	conn_expect_rx(t, &t->a, nr);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
-	EXPECT_EQ(t, t->a.err, -ECONNRESET);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, reason);
+	EXPECT_EQ(t, t->a.err, err);
 }
 
 /*
@@ -949,16 +962,12 @@ static void recv_reset_after(struct conn_test *t)
 {
 	u32 i, nr = conn_arg(t);
 
-	t->a.hook = recv_hook_until_closed;
-	conn_default(t);
-	conn_peer_send(t, 100);
-	ASSERT_TRUE(t, CONN_UNTIL(atomic_read(&t->a.inside)));
+	recv_begin_inside(t, recv_hook_until_closed);
 	for (i = 0; i < 3; i++)
 		conn_peer_send(t, 10000);
 	conn_write(t, t->buf, conn_fpdu(t, 300) - 1);
-	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
 	conn_post_many(t, nr, 200);
-	recv_reset(t, 4);
+	recv_reset(t, 4, MPA_REASON_RESET, -ECONNRESET);
 	conn_expect_statuses(t, &t->a, nr, -ECONNRESET);
 }
 
@@ -983,31 +992,22 @@ static void recv_reset_sending(struct conn_test *t)
 	conn_send(t, msg);
 	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(msg->asked)));
 	conn_peer_send(t, 500);
-	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
-	recv_reset(t, 1);
+	recv_reset(t, 1, MPA_REASON_RESET, -ECONNRESET);
 	conn_expect_done(t, &t->a, 1, -ECONNRESET);
 }
 
 /* A FIN that TCP has got before a reset is reported, too. */
 static void recv_fin_reset(struct conn_test *t)
 {
-	t->a.hook = recv_hook_until_closed;
-	conn_default(t);
-	conn_peer_send(t, 100);
-	ASSERT_TRUE(t, CONN_UNTIL(atomic_read(&t->a.inside)));
+	recv_begin_inside(t, recv_hook_until_closed);
 	conn_peer_send(t, 100);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
-	mpa_peer_reset(&t->peer);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	conn_expect_rx(t, &t->a, 2);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	EXPECT_EQ(t, t->a.err, -EPIPE);
+	recv_reset(t, 2, MPA_REASON_FIN, -EPIPE);
 }
 
 /*
  * The first recv() returns once TCP is closed, the second late, so that another
- * run of the work item takes what the reset has queued; in the third another
+ * run of the work item takes what the reset has queued; in the last another
  * user connects the socket again, which queues nothing.
  */
 static void recv_hook_reconnect(struct mpa_consumer *c, enum consumer_event ev)
@@ -1032,20 +1032,12 @@ static void recv_reset_reconnect(struct conn_test *t)
 	u32 i;
 
 	conn_buffers(t, 400000, 400000);
-	t->a.hook = recv_hook_reconnect;
-	conn_default(t);
-	conn_peer_send(t, 100);
-	ASSERT_TRUE(t, CONN_UNTIL(atomic_read(&t->a.inside)));
+	recv_begin_inside(t, recv_hook_reconnect);
 	for (i = 0; i < 20; i++)
 		conn_peer_send(t, 10000);
-	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
-	mpa_peer_reset(&t->peer);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	recv_reset(t, 21, MPA_REASON_RESET, -ECONNRESET);
 	ASSERT_NULL(t, t->a.hook);
 	EXPECT_EQ(t, t->a.hook_err, 0);
-	conn_expect_rx(t, &t->a, 21);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
-	EXPECT_EQ(t, t->a.err, -ECONNRESET);
 }
 
 /* The detach leaves octets of ULPDUs that were not passed in the socket. */
