@@ -402,9 +402,7 @@ static void qp_access_test(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, lets[i] && !i ? 1 : 0, rk->mem[16]);
 		if (!lets[i])
 			expect_terminate(rk, wants + i, octets, len);
-		rk_over(rk);
-		rnic_destroy_qp(&rk->qp->ib, NULL);
-		rk->qp = NULL;
+		rk_qp_free(rk);
 		memset(rk->mem + 16, 0, 8);
 		memset(rk->async, 0, sizeof(rk->async));
 		rk->conn.shutdowns = 0;
