@@ -73,6 +73,7 @@ server=$!
 until_true 30 listens b 5000
 scribbles a client "$TIME" $((SEED + 1)) "$ENTRIES" || true
 touch "$STATE/over"
+until_true 10 enough server || true	# it counts a connection at its end
 kill -9 "$(pidof scribble)" $progress 2>/dev/null || true
 wait $server || true
 status=0
