@@ -31,8 +31,8 @@ bool mpa_params_ok(const struct mpa_params *params)
  * mpa_start_responder() or mpa_start_immediate(), of which the consumer calls
  * one (CS-11). The first octet unread at the start is MPA's first (RFC 5044
  * section 7.1). The previous sk_data_ready() is called until the start, the
- * other previous callbacks until released(): under the read side of
- * sk_callback_lock, and sk_user_data is MPA's, so a consumer whose callbacks
+ * other previous callbacks until released(): with BH off, these under the read
+ * side of sk_callback_lock, and sk_user_data is MPA's, so one whose callbacks
  * use it restores TCP's before it attaches. From the start until released()
  * TCP_NODELAY is set, TCP_CORK is not set, and SO_RCVLOWAT is 1, whatever they
  * were before. IP_RECVERR and IPV6_RECVERR should not be set: with them TCP

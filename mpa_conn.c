@@ -10,10 +10,11 @@
  * - The socket lock is taken by mpa_attach() and by the runner, which calls the
  *   consumer without it. Only sk_data_ready() calls recv(), run() and sent()
  *   with the socket locked.
- * - sk_callback_lock is held for writing while the socket's callbacks are
- *   exchanged, for reading while those of MPA run. A callback that finds TCP
- *   closed restores all of them under the read side; others that do so at the
- *   same time write the same values.
+ * - sk_callback_lock is held for writing, and the socket lock, while the
+ *   socket's callbacks are exchanged; for reading while those of MPA run, but
+ *   for sk_data_ready(), which is always called with the socket locked. A
+ *   callback that finds TCP closed restores all of them under the read side;
+ *   others that do so at the same time write the same values.
  * - conn->lock protects what API functions and the runner share: see struct
  *   mpa_conn. Under it mpa_detach() takes mpa_leaving_lock, the innermost.
  * - Everything else in a connection belongs to its runner, see

@@ -12,7 +12,7 @@
  *
  * (1) The socket: mpa_sk_off() restores its callbacks with the socket lock
  * and the write side of sk_callback_lock held. MPA's callbacks use the
- * connection under the read side, and only while the socket has them.
+ * connection under one of them, and only while the socket has them.
  * (2) The network stack: dropping the last reference on zero-copy pages queues
  * the work item, which goes on when none is left. A peer that does not read
  * cannot delay this: after a second TCP is reset, which drops its pages, and

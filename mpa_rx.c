@@ -788,10 +788,9 @@ static bool mpa_rx_run_here(struct mpa_conn *conn)
  * for a Responder's first FPDU.
  *
  * Such a recv() does not sleep. It runs with BH off (in a task where that
- * processes the socket's backlog), under the slock (or socket lock) and the
- * read side of sk_callback_lock: it must take no lock under which another task
- * locks a socket or writes sk_callback_lock. run() does not follow it, unless
- * it calls mpa_kick(). What it posts is sent by the work item, see
+ * processes the socket's backlog), under the slock (or socket lock): it must
+ * take no lock under which another task locks a socket. run() does not follow
+ * it, unless it calls mpa_kick(). What it posts is sent by the work item, see
  * mpa_allow_softirq_send(). RFC 5044 has no counterpart.
  *
  * Context: any; takes no lock. May be called from callbacks.

@@ -31,7 +31,7 @@ static void mpa_sk_state_change(struct sock *sk);
  * Returns the connection if the socket has MPA's callbacks, otherwise NULL.
  * While it has them, sk_user_data is a connection. They are set and
  * restored together, so testing one is enough. The socket lock, the slock or
- * sk_callback_lock is held.
+ * sk_callback_lock is held: MPA leaves the socket with all of them.
  */
 static struct mpa_conn *mpa_sk_conn(const struct sock *sk)
 {
@@ -139,16 +139,20 @@ static bool mpa_sk_needs_run(struct mpa_conn *conn, struct sock *sk)
  * Callbacks of the socket. TCP calls them with the slock or the socket lock
  * held, except sk_error_report(), which is also called with no lock (for
  * timestamps, by MSG_ERRQUEUE, when zero-copy pages are dropped): such a caller
- * may have read the pointer before MPA left the socket. So each callback looks
- * its connection up under sk_callback_lock and, if there is none, calls the
- * callback that the socket has now.
+ * may have read the pointer before MPA left the socket, and MPA may leave it
+ * when TCP is closed. So each callback looks its connection up and, if there is
+ * none, calls the callback that the socket has now.
+ *
+ * This one takes no lock of its own: it is called for each segment, and the
+ * atomics of sk_callback_lock would contend with the CPU of the work item.
  */
 static void mpa_sk_data_ready(struct sock *sk)
 {
 	void (*ready)(struct sock *sk);
 	struct mpa_conn *conn;
 
-	read_lock_bh(&sk->sk_callback_lock);
+	lockdep_assert(lockdep_sock_is_held(sk));
+	local_bh_disable();
 	conn = mpa_sk_conn(sk);
 	ready = READ_ONCE(sk->sk_data_ready);
 	if (conn && !mpa_conn_test(conn, MPA_CONN_START)) {
@@ -157,7 +161,7 @@ static void mpa_sk_data_ready(struct sock *sk)
 		if (mpa_sk_needs_run(conn, sk))
 			mpa_conn_kick(conn);
 	}
-	read_unlock_bh(&sk->sk_callback_lock);
+	local_bh_enable();
 	if (!conn && ready != mpa_sk_data_ready)
 		ready(sk);
 }

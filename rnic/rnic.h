@@ -19,9 +19,8 @@
  * mr->lock		changes of a registration (interrupts off)
  * cq->lock		a CQ's ring (interrupts off)
  *
- * A recv() in softirq runs under the slock (or socket lock) and the read side
- * of sk_callback_lock, as do run() and sent() there: these are above all of the
- * locks here.
+ * A recv() in softirq runs under the slock (or socket lock), as do run() and
+ * sent() there: it is above all of the locks here.
  *
  * All else of a bound QP (slots, Reads, the message being received) is used in
  * MPA's callbacks only, of which one runs at a time.
