@@ -409,28 +409,35 @@ struct mpa_conn *mpa_conn_alloc(struct socket *sock,
 	return conn;
 }
 
-static const char * const mpa_reason_names[] = {
-	[MPA_REASON_NONE]	= "none",
-	[MPA_REASON_FIN]	= "fin",
-	[MPA_REASON_TRUNCATED]	= "truncated",
-	[MPA_REASON_RESET]	= "reset",
-	[MPA_REASON_ABORTED]	= "aborted",
-	[MPA_REASON_CRC]	= "crc",
-	[MPA_REASON_MARKER]	= "marker",
-	[MPA_REASON_LENGTH]	= "length",
-	[MPA_REASON_URGENT]	= "urgent",
-	[MPA_REASON_KEY]	= "key",
-	[MPA_REASON_ROLE]	= "role",
-	[MPA_REASON_REVISION]	= "revision",
-	[MPA_REASON_PD_LENGTH]	= "pd-length",
-	[MPA_REASON_SHORT]	= "short-frame",
-	[MPA_REASON_EARLY]	= "early-octets",
-	[MPA_REASON_TIMEOUT]	= "timeout",
-	[MPA_REASON_STARTUP_OVERFLOW]	= "startup-overflow",
-	[MPA_REASON_NOMEM]	= "no-memory",
-	[MPA_REASON_ENHANCED]	= "enhanced",
-	[MPA_REASON_IRD]	= "ird",
-	[MPA_REASON_RTR]	= "rtr",
+/* By reason: RFC 5044 section 8, RFC 6581 section 8 */
+static const struct {
+	const char	*name;
+	enum mpa_error	error;
+	int		err;	/* where the caller has none */
+} mpa_reasons[] = {
+	[MPA_REASON_NONE]	= { "none", MPA_ERR_NONE, 0 },
+	[MPA_REASON_FIN]	= { "fin", MPA_ERR_TCP, 0 },
+	[MPA_REASON_TRUNCATED]	= { "truncated", MPA_ERR_TCP, -EPROTO },
+	[MPA_REASON_RESET]	= { "reset", MPA_ERR_TCP, -EPROTO },
+	[MPA_REASON_ABORTED]	= { "aborted", MPA_ERR_TCP, -EPROTO },
+	[MPA_REASON_CRC]	= { "crc", MPA_ERR_CRC, -EBADMSG },
+	[MPA_REASON_MARKER]	= { "marker", MPA_ERR_MARKER, -EPROTO },
+	[MPA_REASON_LENGTH]	= { "length", MPA_ERR_MARKER, -EPROTO },
+	[MPA_REASON_URGENT]	= { "urgent", MPA_ERR_MARKER, -EPROTO },
+	[MPA_REASON_KEY]	= { "key", MPA_ERR_FRAME, -EPROTO },
+	[MPA_REASON_ROLE]	= { "role", MPA_ERR_FRAME, -EPROTO },
+	[MPA_REASON_REVISION]	= { "revision", MPA_ERR_FRAME, -EPROTO },
+	[MPA_REASON_PD_LENGTH]	= { "pd-length", MPA_ERR_FRAME, -EPROTO },
+	[MPA_REASON_SHORT]	= { "short-frame", MPA_ERR_FRAME, -EPROTO },
+	[MPA_REASON_EARLY]	= { "early-octets", MPA_ERR_FRAME, -EPROTO },
+	[MPA_REASON_TIMEOUT]	= { "timeout", MPA_ERR_FRAME, -ETIMEDOUT },
+	[MPA_REASON_STARTUP_OVERFLOW] = {
+		"startup-overflow", MPA_ERR_FRAME, -ECONNABORTED,
+	},
+	[MPA_REASON_NOMEM]	= { "no-memory", MPA_ERR_FRAME, -ENOMEM },
+	[MPA_REASON_ENHANCED]	= { "enhanced", MPA_ERR_FRAME, -EPROTO },
+	[MPA_REASON_IRD]	= { "ird", MPA_ERR_IRD, -EPROTO },
+	[MPA_REASON_RTR]	= { "rtr", MPA_ERR_RTR, -EPROTO },
 };
 
 /**
@@ -444,85 +451,11 @@ static const char * const mpa_reason_names[] = {
  */
 const char *mpa_reason_name(enum mpa_reason reason)
 {
-	if (reason >= ARRAY_SIZE(mpa_reason_names))
+	if (reason >= ARRAY_SIZE(mpa_reasons))
 		return "unknown";
-	return mpa_reason_names[reason];
+	return mpa_reasons[reason].name;
 }
 EXPORT_SYMBOL_GPL(mpa_reason_name);
-
-/* Error code of @reason: RFC 5044 section 8, RFC 6581 section 8. */
-static enum mpa_error mpa_reason_error(const struct mpa_conn *conn,
-				       enum mpa_reason reason)
-{
-	bool startup = conn->state <= MPA_STATE_DECIDE;
-
-	switch (reason) {
-	case MPA_REASON_NONE:
-		return MPA_ERR_NONE;
-	case MPA_REASON_FIN:
-	case MPA_REASON_TRUNCATED:
-	case MPA_REASON_RESET:
-	case MPA_REASON_ABORTED:
-		return MPA_ERR_TCP;
-	case MPA_REASON_CRC:
-		return MPA_ERR_CRC;
-	case MPA_REASON_MARKER:
-	case MPA_REASON_LENGTH:
-		return MPA_ERR_MARKER;
-	case MPA_REASON_URGENT:
-		return startup ? MPA_ERR_FRAME : MPA_ERR_MARKER;
-	case MPA_REASON_KEY:
-	case MPA_REASON_ROLE:
-	case MPA_REASON_REVISION:
-	case MPA_REASON_PD_LENGTH:
-	case MPA_REASON_SHORT:
-	case MPA_REASON_EARLY:
-	case MPA_REASON_TIMEOUT:
-	case MPA_REASON_STARTUP_OVERFLOW:
-	case MPA_REASON_NOMEM:
-	case MPA_REASON_ENHANCED:
-		return MPA_ERR_FRAME;
-	case MPA_REASON_IRD:
-		return MPA_ERR_IRD;
-	case MPA_REASON_RTR:
-		return MPA_ERR_RTR;
-	}
-	return MPA_ERR_FRAME;	/* not reached: there are no other reasons */
-}
-
-static int mpa_reason_errno(enum mpa_reason reason)
-{
-	switch (reason) {
-	case MPA_REASON_NONE:
-	case MPA_REASON_FIN:
-		return 0;
-	case MPA_REASON_CRC:
-		return -EBADMSG;
-	case MPA_REASON_TIMEOUT:
-		return -ETIMEDOUT;
-	case MPA_REASON_STARTUP_OVERFLOW:
-		return -ECONNABORTED;
-	case MPA_REASON_NOMEM:
-		return -ENOMEM;
-	case MPA_REASON_TRUNCATED:
-	case MPA_REASON_RESET:
-	case MPA_REASON_ABORTED:
-	case MPA_REASON_MARKER:
-	case MPA_REASON_LENGTH:
-	case MPA_REASON_URGENT:
-	case MPA_REASON_KEY:
-	case MPA_REASON_ROLE:
-	case MPA_REASON_REVISION:
-	case MPA_REASON_PD_LENGTH:
-	case MPA_REASON_SHORT:
-	case MPA_REASON_EARLY:
-	case MPA_REASON_ENHANCED:
-	case MPA_REASON_IRD:
-	case MPA_REASON_RTR:
-		break;
-	}
-	return -EPROTO;
-}
 
 /*
  * Note how the receive half ended; mpa_loop.c tells the consumer. With @err 0
@@ -531,8 +464,11 @@ static int mpa_reason_errno(enum mpa_reason reason)
 void mpa_conn_end(struct mpa_conn *conn, enum mpa_reason reason, int err)
 {
 	conn->rx.end.reason = reason;
-	conn->rx.end.error = mpa_reason_error(conn, reason);
-	conn->rx.end.err = err ?: mpa_reason_errno(reason);
+	conn->rx.end.error = mpa_reasons[reason].error;
+	/* The octets of startup are those of frames, not of FPDUs. */
+	if (reason == MPA_REASON_URGENT && conn->state <= MPA_STATE_DECIDE)
+		conn->rx.end.error = MPA_ERR_FRAME;
+	conn->rx.end.err = err ?: mpa_reasons[reason].err;
 }
 
 /*
