@@ -266,18 +266,6 @@ void rk_settle(struct rnic_kunit *rk)
 	} while (work_busy(&rk->qp->flush));
 }
 
-/* The connection of rk->qp, if there is one, and the QP */
-void rk_qp_free(struct rnic_kunit *rk)
-{
-	rk_over(rk);
-	rnic_qp_unbind(rk->qp);
-	rk_settle(rk);
-	KUNIT_EXPECT_EQ(rk->test, 1, refcount_read(&rk->qp->refs));
-	if (refcount_read(&rk->qp->refs) == 1)
-		rnic_destroy_qp(&rk->qp->ib, NULL);
-	rk->qp = NULL;
-}
-
 void rk_exit(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
@@ -287,10 +275,16 @@ void rk_exit(struct kunit *test)
 	if (!dev || !rk->cq.ring)
 		return;
 	rk_race.task = NULL;
-	if (rk->qp)
-		rk_qp_free(rk);
+	rk_over(rk);
 	if (rk->mr)
 		rk_mr_free(rk, rk->mr);
+	if (rk->qp) {
+		rnic_qp_unbind(rk->qp);
+		rk_settle(rk);
+		KUNIT_EXPECT_EQ(test, 1, refcount_read(&rk->qp->refs));
+		if (refcount_read(&rk->qp->refs) == 1)
+			rnic_destroy_qp(&rk->qp->ib, NULL);
+	}
 	if (rk->srq)
 		rnic_destroy_srq(&rk->srq->ib, NULL);
 	rnic_destroy_cq(&rk->cq.ib, NULL);

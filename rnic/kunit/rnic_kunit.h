@@ -80,7 +80,6 @@ void rk_qp(struct rnic_kunit *rk, u32 wr);
 void rk_srq(struct rnic_kunit *rk, u32 wr);
 void rk_up(struct rnic_kunit *rk, u32 ird, u32 ord);
 void rk_over(struct rnic_kunit *rk);
-void rk_qp_free(struct rnic_kunit *rk);
 void rk_mr(struct rnic_kunit *rk, u32 block, u32 nr, int access);
 void rk_mr_free(struct rnic_kunit *rk, struct rnic_mr *mr);
 int rk_post_recv(struct rnic_kunit *rk, void *to, u32 len);

@@ -357,16 +357,23 @@ static void seg_test(struct kunit *test)
 static const struct qp_access {
 	const char	*desc;
 	int		given;
-	bool		writes;
-	bool		reads;
+	bool		read;
+	bool		lets;
 } qp_accesses[] = {
-	{ "rdma_cm's for an Initiator", 0, true, true },
-	{ "rdma_cm's", IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ, true,
-	  true },
-	{ "to write", IB_ACCESS_REMOTE_WRITE, true, false },
-	{ "to read", IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ, false,
-	  true },
-	{ "none", IB_ACCESS_LOCAL_WRITE },
+	{ "rdma_cm's for an Initiator, Write", 0, false, true },
+	{ "rdma_cm's for an Initiator, Read", 0, true, true },
+	{ "rdma_cm's, Write", IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ,
+	  false, true },
+	{ "rdma_cm's, Read", IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ,
+	  true, true },
+	{ "to write, Write", IB_ACCESS_REMOTE_WRITE, false, true },
+	{ "to write, Read", IB_ACCESS_REMOTE_WRITE, true, false },
+	{ "to read, Write", IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ,
+	  false, false },
+	{ "to read, Read", IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ,
+	  true, true },
+	{ "none, Write", IB_ACCESS_LOCAL_WRITE, false, false },
+	{ "none, Read", IB_ACCESS_LOCAL_WRITE, true, false },
 };
 
 MPA_ROWS(qp_access, qp_accesses);
@@ -380,34 +387,26 @@ static void qp_access_test(struct kunit *test)
 	};
 	static const struct seg rtrs[2] = { W(0, 0), R(1, 0, 0) };
 	const struct qp_access *row = test->param_value;
+	const struct row *want = wants + row->read;
 	struct ib_qp_attr attr = { .qp_access_flags = row->given };
 	struct rnic_kunit *rk = test->priv;
-	const bool lets[2] = { row->writes, row->reads };
 	u8 octets[128];
-	u32 len, i;
+	u32 len;
 
 	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
-	for (i = 0; i < 2; i++) {
-		rk_qp(rk, 4);
-		KUNIT_ASSERT_EQ(test, 0,
-				rnic_modify_qp(&rk->qp->ib, &attr,
-					       IB_QP_ACCESS_FLAGS, NULL));
-		rk_up(rk, 2, 1);
-		rk_recv(rk, octets, ulpdu(rk, rtrs, octets));
-		rk_recv(rk, octets, ulpdu(rk, rtrs + 1, octets));
-		rk_hand_back(rk, 0);
-		len = ulpdu(rk, wants[i].seg, octets);
-		rk_recv(rk, octets, len);
-		KUNIT_EXPECT_EQ(test, !lets[i], rk->qp->failed);
-		KUNIT_EXPECT_EQ(test, lets[i] && !i ? 1 : 0, rk->mem[16]);
-		if (!lets[i])
-			expect_terminate(rk, wants + i, octets, len);
-		rk_qp_free(rk);
-		memset(rk->mem + 16, 0, 8);
-		memset(rk->async, 0, sizeof(rk->async));
-		rk->conn.shutdowns = 0;
-		this_cpu_write(rk->dev->stats->n[RNIC_STAT_TX_TERMINATE], 0);
-	}
+	rk_qp(rk, 4);
+	KUNIT_ASSERT_EQ(test, 0, rnic_modify_qp(&rk->qp->ib, &attr,
+						IB_QP_ACCESS_FLAGS, NULL));
+	rk_up(rk, 2, 1);
+	rk_recv(rk, octets, ulpdu(rk, rtrs, octets));
+	rk_recv(rk, octets, ulpdu(rk, rtrs + 1, octets));
+	rk_hand_back(rk, 0);
+	len = ulpdu(rk, want->seg, octets);
+	rk_recv(rk, octets, len);
+	KUNIT_EXPECT_EQ(test, !row->lets, rk->qp->failed);
+	KUNIT_EXPECT_EQ(test, row->lets && !row->read ? 1 : 0, rk->mem[16]);
+	if (!row->lets)
+		expect_terminate(rk, want, octets, len);
 }
 
 /* After MSN 2^32 - 1 comes 0. */
