@@ -213,50 +213,49 @@ def memory(rows):
         rows, kind="memory", transport="mpa-crc")), default=None)
 
 
-# name, description, function, whether quick mode has it
+# name, description, function
 GOALS = [
     ("more_per_fpdu", "(B - A) per FPDU, instructions",
-     more_per_fpdu("mpa", "tcp"), True),
+     more_per_fpdu("mpa", "tcp")),
     ("crc_per_fpdu", "(C - B) per FPDU, instructions",
-     more_per_fpdu("mpa-crc", "mpa"), True),
-    ("c_to_e", "C/E", octet("mpa-crc", "tcp-crc"), True),
+     more_per_fpdu("mpa-crc", "mpa")),
+    ("c_to_e", "C/E", octet("mpa-crc", "tcp-crc")),
     ("equal_1408", "C/E, 1408 octets with MTU 1500",
-     octet("mpa-crc", "tcp-crc", size=1408), True),
+     octet("mpa-crc", "tcp-crc", size=1408)),
     ("equal_4096", "C/E, 4096 octets with MTU 9000",
-     octet("mpa-crc", "tcp-crc", size=4096, mtu=9000), True),
+     octet("mpa-crc", "tcp-crc", size=4096, mtu=9000)),
     ("equal_8192", "C/E, 8192 octets with MTU 9000",
-     octet("mpa-crc", "tcp-crc", size=8192, mtu=9000), True),
-    ("d_to_c", "D/C", octet("mpa-markers", "mpa-crc"), True),
+     octet("mpa-crc", "tcp-crc", size=8192, mtu=9000)),
+    ("d_to_c", "D/C", octet("mpa-markers", "mpa-crc")),
     ("pages", "C1/C (zero copy), MTU 9000 of NICs",
-     octet("mpa-pages", "mpa-crc", net="nic", mtu=9000), True),
+     octet("mpa-pages", "mpa-crc", net="nic", mtu=9000)),
     # Where nothing is zero copy it costs nothing
     ("pages_8192", "C1/C, 8192 octets with MTU 9000",
-     octet("mpa-pages", "mpa-crc", mtu=9000, size=8192), True),
-    ("pages_1500", "C1/C", octet("mpa-pages", "mpa-crc"), True),
-    ("f_to_c", "F/C", octet("siw-crc", "mpa-crc"), True),
-    ("c_to_gso", "C/F2 (siw with FPDU > MSS)", octet("mpa-crc", "siw-gso"), True),
-    ("small", "64 B in lists, C/F1 per message", small("mpa-crc", "siw-one"), True),
+     octet("mpa-pages", "mpa-crc", mtu=9000, size=8192)),
+    ("pages_1500", "C1/C", octet("mpa-pages", "mpa-crc")),
+    ("f_to_c", "F/C", octet("siw-crc", "mpa-crc")),
+    ("c_to_gso", "C/F2 (siw with FPDU > MSS)", octet("mpa-crc", "siw-gso")),
+    ("small", "64 B in lists, C/F1 per message", small("mpa-crc", "siw-one")),
     ("small_lists", "the same, C/F (siw with lists as well)",
-     small("mpa-crc", "siw-crc"), True),
-    ("pingpong", "64 B ping-pong, C/A", ping("mpa-crc", "tcp"), True),
+     small("mpa-crc", "siw-crc")),
+    ("pingpong", "64 B ping-pong, C/A", ping("mpa-crc", "tcp")),
     ("pingpong_thread", "the same, posted by a thread",
-     ping("mpa-crc", "tcp", "thread"), True),
+     ping("mpa-crc", "tcp", "thread")),
     ("pingpong_softirq", "the same, answered in softirq",
-     ping("mpa-crc", "tcp", "softirq"), True),
+     ping("mpa-crc", "tcp", "softirq")),
     ("rnic", "H/C (the RDMA device, Sends of 64 KB)",
-     octet("rnic", "mpa-crc"), True),
-    ("siw_rnic", "F/H", octet("siw-crc", "rnic"), True),
-    ("rnic_write", "H3/C (RDMA Write)", octet("rnic-write", "mpa-crc"), True),
-    ("siw_rnic_write", "F3/H3", octet("siw-write", "rnic-write"), True),
-    ("rnic_read", "H4/C (RDMA Read)", octet("rnic-read", "mpa-crc"), True),
-    ("siw_rnic_read", "F4/H4", octet("siw-read", "rnic-read"), True),
-    ("rnic_small", "64 B in lists, H/F per message", small("rnic", "siw-crc"), True),
-    ("rnic_one", "64 B one by one, H1/F1 per message", small("rnic-one", "siw-one"),
-     True),
-    ("rnic_pingpong", "64 B ping-pong, H/F", ping("rnic", "siw-crc"), True),
-    ("conns", "cost per octet with 1, 64, 1024 connections, apart", spread, False),
-    ("conns_to_tcp", "its growth with connections, less plain TCP's", growth, False),
-    ("memory", "memory of an idle connection, octets", memory, True),
+     octet("rnic", "mpa-crc")),
+    ("siw_rnic", "F/H", octet("siw-crc", "rnic")),
+    ("rnic_write", "H3/C (RDMA Write)", octet("rnic-write", "mpa-crc")),
+    ("siw_rnic_write", "F3/H3", octet("siw-write", "rnic-write")),
+    ("rnic_read", "H4/C (RDMA Read)", octet("rnic-read", "mpa-crc")),
+    ("siw_rnic_read", "F4/H4", octet("siw-read", "rnic-read")),
+    ("rnic_small", "64 B in lists, H/F per message", small("rnic", "siw-crc")),
+    ("rnic_one", "64 B one by one, H1/F1 per message", small("rnic-one", "siw-one")),
+    ("rnic_pingpong", "64 B ping-pong, H/F", ping("rnic", "siw-crc")),
+    ("conns", "cost per octet with 1, 64, 1024 connections, apart", spread),
+    ("conns_to_tcp", "its growth with connections, less plain TCP's", growth),
+    ("memory", "memory of an idle connection, octets", memory),
 ]
 
 
@@ -345,27 +344,24 @@ def verdict(measured, sense, bound, aim, recorded):
     return "met" if within(aim) else "bound met"
 
 
-def judge(rows, bounds, quick=False):
+def judge(rows, bounds):
     """A dict for each goal."""
     if {name for name, *_ in GOALS} != bounds.keys():
         raise Bad("bounds: not those of the goals")
     found = []
-    for name, what, function, is_quick in GOALS:
+    for name, what, function in GOALS:
         measured = function(rows)
-        said = verdict(measured, *bounds[name])
-        if said == "not measured" and quick and not is_quick:
-            said = "not in quick mode"
         found.append(dict(zip(("is", "bound", "aim", "recorded"), bounds[name]),
-                          name=name, goal=what, measured=measured, verdict=said))
+                          name=name, goal=what, measured=measured,
+                          verdict=verdict(measured, *bounds[name])))
     return found
 
 
 def missed(goals, lenient):
     """A line for each goal missed. If lenient, not for a bound that the record misses
     as well."""
-    good = ["met", "bound met", "not in quick mode"]
     for goal in goals:
-        if goal["verdict"] not in good and not (
+        if goal["verdict"] not in ("met", "bound met") and not (
                 lenient and goal["verdict"] == "MISSED" and goal["recorded"] is not None):
             yield "%s %s: %s, to be %s %s, recorded %s" % (
                 goal["verdict"], goal["goal"], cell(goal["measured"], "short"),
@@ -563,7 +559,7 @@ def report(out, options):
     rows = build(read(out, "rows"))
     bounds = parse_bounds(read(options.bounds))
     assert_rows_matter(bounds)
-    goals = judge(rows, bounds, options.quick)
+    goals = judge(rows, bounds)
     text = "\n".join("%s\n%s\n%s" % (title, "-" * len(title), lines)
                      for title, (_, lines) in tables(rows, goals).items())
     with open(os.path.join(out, "results.csv"), "w", encoding="ascii",
