@@ -92,7 +92,7 @@ def load(folder):
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name), encoding="utf-8") as forms:
             text = forms.read()
-        head = re.match(r"file (\S+)\n", text)
+        head = re.match(r"# SPDX.*\nfile (\S+)\n", text)
         found = list(FORM.finditer(text, head.end() if head else 0))
         if not head or text != head[0] + "".join(m[0] for m in found):
             raise Fault("%s: not in the form of breakages" % name)
