@@ -8,8 +8,9 @@
  * are in mpa-design.rst, "Contexts and locks".
  *
  * - The socket lock is taken by mpa_attach() and by the runner, which calls the
- *   consumer without it. Only sk_data_ready() calls recv(), run() and sent()
- *   with the socket locked.
+ *   consumer without it. mpa_sk_run_here() alone calls recv(), run() and
+ *   sent() with the socket locked: from sk_data_ready(), and in a task with
+ *   BH off from mpa_loop_run_here().
  * - sk_callback_lock is held for writing, and the socket lock, while the
  *   socket's callbacks are exchanged; for reading while those of MPA run, but
  *   for sk_data_ready(), which is always called with the socket locked. A

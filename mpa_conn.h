@@ -232,18 +232,19 @@ struct mpa_conn_tx {
  * @dry: TCP had nothing after @ready
  * @nomem: TCP had no memory for a segment, and may not have announced a window
  *	of zero yet; written with the socket lock or slock held
+ * @fragmented: the next FPDU lies in too many pieces for a batch: copy it
  * @copy: buffer that the next FPDU is copied to, or NULL
  * @copied: octets in @copy
- * @eaten: octets in @copy, or in the copy of @ready, already consumed
+ * @copy_consumed: octets in @copy, or in the copy of @ready, already consumed
  * @capacity: size of @copy in octets; protected by mpa_conn.lock, like @pinned
- * @fragmented: the next FPDU lies in too many pieces for a batch: copy it
  * @want: octets from @seq on that the next step of decoding needs
  * @seq: TCP sequence number after the last FPDU decoded
  * @wake_at: TCP sequence number up to which octets must have come for
  *	sk_data_ready() to queue the work item
  * @pos: stream position of @seq
- * @end: how the receive half ended, once end.error is set; end.pos is the
- *	position up to which all is delivered, at any time
+ * @delivered: stream position up to which all was delivered
+ * @end: how the receive half ended, once end.error is set; end.pos once it is
+ *	reported
  * @end_due: all ULPDUs before the end were delivered: ended() is due
  * @reported: ended() has been called
  * @discarded: mpa_rx_discard() has consumed what arrived after the end
@@ -252,23 +253,24 @@ struct mpa_conn_tx {
  * @owed: octets of batches that were put and freed, to be consumed from TCP
  * @closed_err: for closed(): 0, or negative errno of the loss, also while what
  *	came before that is passed
- * @run_here: for sk_data_ready(): stands in for the work item. Returns false if
- *	that has to run. NULL until mpa_allow_softirq() sets it, in any context
+ * @run_here: for mpa_sk_run_here(): receives. Returns false if a round has to
+ *	follow. NULL until mpa_allow_softirq() sets it, in any context
  */
 struct mpa_conn_rx {
 	struct list_head	batches;
 	struct mpa_batch	*ready;
 	bool			dry;
 	bool			nomem;
+	bool			fragmented;
 	u8			*copy;
 	u32			copied;
-	u32			eaten;
+	u32			copy_consumed;
 	u32			capacity;
-	bool			fragmented;
 	u32			want;
 	u32			seq;
 	u32			wake_at;
 	u64			pos;
+	u64			delivered;
 	struct mpa_end		end;
 	bool			end_due;
 	bool			reported;

@@ -24,7 +24,7 @@ void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)
 	info->markers_tx = conn->terms.markers_tx;
 	info->markers_rx = conn->terms.markers_rx;
 	info->tx_pos = atomic64_read(&conn->tx.sent);
-	info->rx_pos = conn->rx.end.pos;
+	info->rx_pos = conn->rx.delivered;
 	info->ulpdus_tx = atomic64_read(&conn->ulpdus_tx);
 	info->ulpdus_rx = conn->ulpdus_rx;
 	info->ulpdus_ooo = conn->ooo.ulpdus;

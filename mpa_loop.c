@@ -54,6 +54,7 @@ static void mpa_loop_report(struct mpa_conn *conn)
 
 	if (conn->rx.reported || !mpa_conn_enter(conn))
 		return;
+	end->pos = conn->rx.delivered;
 	/* Pairs with the acquire in mpa_nl_put_end(), which reads rx.end. */
 	smp_store_release(&conn->rx.reported, true);
 	trace_mpa_ended(conn, end);
@@ -106,7 +107,8 @@ static bool mpa_loop_must_reset(struct mpa_conn *conn)
 		return true;
 	return conn->state == MPA_STATE_FULL &&
 	       (mpa_conn_reconnected(conn) || mpa_tx_pending(conn) ||
-		(conn->rx.eaten && (conn->rx.ready || !conn->rx.end.error)));
+		(conn->rx.copy_consumed &&
+		 (conn->rx.ready || !conn->rx.end.error)));
 }
 
 /* First part of the release, which runs once. */
@@ -208,8 +210,9 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 	    mpa_conn_test(conn, MPA_CONN_ABORT))
 		return more;
 	/*
-	 * Nothing can be sent. The next round fails, if nothing is left: nobody
-	 * may queue the work item any more.
+	 * Nothing can be sent. If nothing is left to pass either, have one more
+	 * round, in which mpa_loop_check_lost() ends the connection: nobody
+	 * else may queue the work item.
 	 */
 	if (conn->rx.closed_err || mpa_tcp_lost(conn->sk))
 		return more || !mpa_rx_has_left(conn);

@@ -12,7 +12,7 @@
  * An FPDU that is larger than the receive window, or lies in too many pieces
  * for a batch, is first copied into one buffer. In the first case, and while
  * TCP as a whole is short of memory, its octets are consumed while they are
- * copied (rx.eaten), so that the window opens for the rest.
+ * copied (rx.copy_consumed), so that the window opens for the rest.
  *
  * Of FPDUs that were passed out of order (mpa_rx_ooo.c) only lengths and
  * markers are checked when the stream reaches them. Then they are consumed like
@@ -165,7 +165,7 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 	rx->copied += n;
 	if (eat) {
 		tcp_read_done(conn->sk, n);
-		rx->eaten += n;
+		rx->copy_consumed += n;
 	}
 	return n < left ? -EINPROGRESS : 0;
 }
@@ -345,7 +345,7 @@ static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 		return mpa_rx_step(conn, avail);
 
 	if (copy) {
-		err = mpa_rx_copy(conn, rx->want, rx->eaten);
+		err = mpa_rx_copy(conn, rx->want, rx->copy_consumed);
 		if (err)
 			return ERR_PTR(err);
 	}
@@ -405,7 +405,7 @@ static bool mpa_rx_length_changed(const struct mpa_conn *conn,
 	if (!rx->copy)
 		return false;
 	if (b->octets)
-		return b->octets < rx->eaten;
+		return b->octets < rx->copy_consumed;
 	return rx->want > mpa_rx_header_size(conn) && dec->size > rx->want;
 }
 
@@ -458,13 +458,13 @@ static __always_inline void mpa_rx_make_ready(struct mpa_conn *conn,
 		return;
 	}
 	/*
-	 * Octets of rx.copy that were consumed are not consumed again. rx.eaten
-	 * stays set until mpa_rx_deliver(): a detach before that must reset TCP
-	 * (mpa_loop_must_reset()).
+	 * Octets of rx.copy that were consumed are not consumed again.
+	 * rx.copy_consumed stays set until mpa_rx_deliver(): a detach before
+	 * that must reset TCP (mpa_loop_must_reset()).
 	 */
 	if (rx->copy) {
 		b->copy = rx->copy;
-		b->octets -= rx->eaten;
+		b->octets -= rx->copy_consumed;
 		b->truesize += rx->capacity;
 		mpa_rx_forget_copy(conn);
 	}
@@ -538,7 +538,7 @@ static __always_inline bool mpa_rx_deliver(struct mpa_conn *conn)
 	if (!mpa_conn_enter_recv(conn))
 		return false;
 	conn->rx.ready = NULL;
-	conn->rx.eaten = 0;
+	conn->rx.copy_consumed = 0;
 	mpa_batch_pass(b);
 	return true;
 }
@@ -663,7 +663,7 @@ static bool mpa_rx_closed_with_more(struct mpa_conn *conn)
 	struct sock *sk = conn->sk;
 
 	return sk->sk_state == TCP_CLOSE && !mpa_conn_reconnected(conn) &&
-	       !after(tcp_sk(sk)->copied_seq, rx->seq + rx->eaten) &&
+	       !after(tcp_sk(sk)->copied_seq, rx->seq + rx->copy_consumed) &&
 	       (mpa_rx_avail(conn) >= rx->want || mpa_tcp_has_fin(sk));
 }
 
@@ -756,8 +756,8 @@ static bool mpa_rx_is_plain(const struct mpa_conn *conn)
 }
 
 /*
- * Stand in for the work item, with the socket lock or slock held. Returns false
- * if that has to go on: for all that is not plain, and all errors.
+ * For mpa_sk_run_here(), with the socket lock or slock held. Returns false if a
+ * round has to go on: for all that is not plain, and all errors.
  */
 static bool mpa_rx_run_here(struct mpa_conn *conn)
 {
@@ -817,7 +817,7 @@ void mpa_rx_drop(struct mpa_conn *conn)
 	mpa_rx_ooo_drop(conn);
 	kvfree(rx->copy);
 	mpa_rx_forget_copy(conn);
-	rx->eaten = 0;
+	rx->copy_consumed = 0;
 }
 
 /*

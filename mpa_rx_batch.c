@@ -252,10 +252,10 @@ static void mpa_batch_count(const struct mpa_batch *b)
 	if (!b->ooo) {
 		mpa_count_add(conn, RX_ULPDUS, b->rx.nr + b->already_passed);
 		mpa_count_add(conn, RX_OCTETS,
-			      b->rx.delivered - conn->rx.end.pos);
+			      b->rx.delivered - conn->rx.delivered);
 		conn->ulpdus_rx += b->rx.nr + b->already_passed;
 		conn->ooo.delivered += b->already_passed;
-		conn->rx.end.pos = b->rx.delivered;
+		conn->rx.delivered = b->rx.delivered;
 		return;
 	}
 	for (i = 0; i < b->rx.nr; i++)

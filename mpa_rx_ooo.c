@@ -236,7 +236,7 @@ bool mpa_rx_ooo_search(struct mpa_conn *conn)
 		return mpa_rx_ooo_due(conn);
 	mpa_rx_ooo_decode(conn, b, pos);
 	if (b->rx.nr) {
-		b->rx.delivered = conn->rx.end.pos;
+		b->rx.delivered = conn->rx.delivered;
 		conn->ooo.ready = b;
 	} else {
 		mpa_batch_free(b);

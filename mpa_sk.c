@@ -31,7 +31,7 @@ static void mpa_sk_state_change(struct sock *sk);
  * Returns the connection if the socket has MPA's callbacks, otherwise NULL.
  * While it has them, sk_user_data is a connection. They are set and
  * restored together, so testing one is enough. The socket lock, the slock or
- * sk_callback_lock is held: MPA leaves the socket with all of them.
+ * sk_callback_lock is held: mpa_sk_off() holds them all.
  */
 static struct mpa_conn *mpa_sk_conn(const struct sock *sk)
 {
@@ -139,12 +139,15 @@ static bool mpa_sk_needs_run(struct mpa_conn *conn, struct sock *sk)
  * Callbacks of the socket. TCP calls them with the slock or the socket lock
  * held, except sk_error_report(), which is also called with no lock (for
  * timestamps, by MSG_ERRQUEUE, when zero-copy pages are dropped): such a caller
- * may have read the pointer before MPA left the socket, and MPA may leave it
- * when TCP is closed. So each callback looks its connection up and, if there is
- * none, calls the callback that the socket has now.
+ * may have read the pointer before MPA left the socket; and once TCP is closed
+ * the previous callbacks may be restored at any time. So each callback looks
+ * its connection up and, if there is none, calls the one that the socket has
+ * now.
  *
- * This one takes no lock of its own: it is called for each segment, and the
- * atomics of sk_callback_lock would contend with the CPU of the work item.
+ * This one needs no lock of its own: TCP has the socket locked, and a
+ * connection is released after mpa_sk_off() only, which locks it.
+ * sk_callback_lock would cost two atomics for each segment, on a line that
+ * other CPUs write.
  */
 static void mpa_sk_data_ready(struct sock *sk)
 {

@@ -44,7 +44,7 @@
 #include "mpa_conn.h"
 #include "mpa_tx_train.h"
 
-/* Most octets that TCP puts into one skb, so the most for a train */
+/* Most octets of a train, which may be one skb: TCP puts no more into that */
 #define MPA_TX_OCTETS	(GSO_LEGACY_MAX_SIZE - MAX_TCP_HEADER - 1)
 #define MPA_SACK_IDLE	(4 * HZ)	/* since the last hole */
 #define MPA_TX_SHORT_MAX MPA_SOFTIRQ_SEND /* ULPDU to send without a train */
@@ -183,7 +183,7 @@ void mpa_tx_cancel(struct mpa_conn *conn, int err)
  */
 static bool mpa_tx_apart(struct mpa_conn *conn, const struct mpa_train *train)
 {
-	return !train->grow || mpa_tcp_emss(conn) != train->emss ||
+	return !train->multi || mpa_tcp_emss(conn) != train->emss ||
 	       mpa_tcp_sack_octets(conn->sk);
 }
 

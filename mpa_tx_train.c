@@ -10,9 +10,11 @@
  * fill the EMSS ends the record. Each call has MSG_EOR: an skb gets no octets
  * of another record.
  *
- * A train ends where TCP's window or MPA_TX_OCTETS would be exceeded
- * (mpa_train_limit()), after MPA_TRAIN_RECORDS records, or where the encoder
- * has no fragment or memory left. Nothing counts its FPDUs.
+ * A train ends when the queue is empty; where TCP's window or MPA_TX_OCTETS
+ * would be exceeded (mpa_train_limit()); after MPA_TRAIN_RECORDS records; where
+ * fragments or memory run out; before a message that cannot go the same way
+ * (gathered or laid out); and where a series of FPDUs of one length ends
+ * (mpa_train_end_narrow()). The number of its FPDUs has no limit.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -202,7 +204,7 @@ static void mpa_train_init(struct mpa_conn *conn, struct mpa_train *train,
 	train->gfp = mpa_conn_gfp(conn);
 	train->emss = room->emss;
 	train->narrow = room->narrow;
-	train->grow = !room->sack;
+	train->multi = !room->sack;
 	train->room = max(room->octets, room->emss);
 	train->pages = mpa_tcp_pages_max();
 	train->enc.pos = conn->tx.pos;
@@ -547,7 +549,7 @@ static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
 	if (record && record->zc == zc &&
 	    (!zc || train->nr < MPA_TRAIN_RECORDS) &&
 	    (size <= train->left ||
-	     (train->grow && !train->left && size <= train->emss)))
+	     (train->multi && !train->left && size <= train->emss)))
 		return record;
 	if (train->nr == MPA_TRAIN_RECORDS)
 		return NULL;
@@ -668,7 +670,7 @@ static bool mpa_train_can_run(const struct mpa_conn *conn,
 {
 	const struct mpa_train *train = conn->tx.train;
 
-	if (!train->open || !train->grow || train->left || train->narrow ||
+	if (!train->open || !train->multi || train->left || train->narrow ||
 	    !mpa_tx_is_source(tx))
 		return false;
 	if (tx->state & MPA_MSG_ZEROCOPY)
@@ -688,7 +690,7 @@ static void mpa_train_open_gathered(struct mpa_conn *conn,
 	struct mpa_train *train = conn->tx.train;
 	u32 len = train->exact - tx->hdr_len;
 
-	if (train->nr || !train->grow || train->narrow || !train->exact ||
+	if (train->nr || !train->multi || train->narrow || !train->exact ||
 	    !(tx->flags & MPA_TX_TEMPLATE) || tx->flags & train->ungathered ||
 	    tx->state & MPA_MSG_ZEROCOPY || len >= tx->len ||
 	    !mpa_fpdu_can_gather(&train->enc, tx->hdr_len, &tx->data, len) ||

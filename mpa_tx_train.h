@@ -93,7 +93,7 @@ struct mpa_record {
  * @gather: the octets are listed in @kv; otherwise in @bv
  * @probed: TCP may take pages for a probe of the path's MTU
  * @narrow: the EMSS was lowered for FPDUs of one length
- * @grow: a record may have several segments
+ * @multi: a record may have several segments
  * @ungathered: MPA_TX_* of messages whose octets must not go to TCP as they are
  * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room left
  *	for SACK blocks and AccECN
@@ -121,7 +121,7 @@ struct mpa_train {
 	bool			gather;
 	bool			probed;
 	bool			narrow;
-	bool			grow;
+	bool			multi;
 	u16			ungathered;
 	u32			emss;
 	u32			room;

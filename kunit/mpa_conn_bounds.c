@@ -151,7 +151,7 @@ static void bounds_pressure_marker(struct conn_test *t)
 	bounds_begin_pressure(t);
 	memcpy(t->buf, marker, sizeof(marker));
 	bounds_arrive(t, 0, first);
-	EXPECT_EQ(t, t->a.conn->rx.eaten, first);
+	EXPECT_EQ(t, t->a.conn->rx.copy_consumed, first);
 	/* The FIN comes with the rest. */
 	tcp_sock_set_cork(t->peer.sock->sk, true);
 	if (first < sizeof(marker))

@@ -19,8 +19,8 @@
  * mr->lock		changes of a registration (interrupts off)
  * cq->lock		a CQ's ring (interrupts off)
  *
- * A recv() in softirq runs under the slock (or socket lock), as do run() and
- * sent() there: it is above all of the locks here.
+ * recv(), run() and sent() may run under the slock (or socket lock), in softirq
+ * or in a task with BH off: that lock is above all of those here.
  *
  * All else of a bound QP (slots, Reads, the message being received) is used in
  * MPA's callbacks only, of which one runs at a time.

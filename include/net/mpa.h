@@ -431,9 +431,11 @@ struct mpa_tx {
  *	in the peer's octets into account at once; this call comes with the next
  *	post, or when the next octet arrives in order.
  * @ended: the receive half has ended, or startup has failed. Comes at most
- *	once, after the last recv(). The consumer may still send, unless
- *	closed() follows at once, or it is a Responder that never had a valid
- *	FPDU.
+ *	once, after the last recv(). Before a reset or timeout is reported, the
+ *	FPDUs and the FIN that TCP has got are delivered, unless delivery is on
+ *	hold, the consumer keeps as much as it may, or there is no memory. The
+ *	consumer may still send, unless closed() follows at once, or it is a
+ *	Responder that never had a valid FPDU.
  * @closed: TCP is closed in both directions: @err is 0 if both sides closed
  *	gracefully, else a negative errno. Comes at most once, after ended()
  *	and after the messages have been handed back, and only after this end's
@@ -450,7 +452,8 @@ struct mpa_tx {
  *	context are the consumer's again.
  *
  * @recv, @ended and @released are mandatory, @request for a Responder,
- * @rejected for an Initiator, @sent for a consumer that sends.
+ * @rejected for an Initiator, @sent for a consumer that sends. The others may
+ * be NULL; without @established the consumer calls mpa_resume() elsewhere.
  *
  * Callbacks run in the connection's work item; run(), sent(), mulpdu() and the
  * next() of a source also in a call of mpa_kick_now() or mpa_send_now(), in the
