@@ -54,6 +54,8 @@ measure() {
 		wait "$pid" || rc=1
 	done
 	cat "$out/count/rows" >"$out/rows" || true
+	[[ $flavour != *retpoline* ]] || grep -q Retpolines "$out/count/spectre_v2" ||
+		die "this kernel makes no retpolines: $(cat "$out/count/spectre_v2")"
 	[[ $mode == quick ]] ||
 		sed 's/$/ boot=2/' "$out/again/rows" >>"$out/rows"
 	return $rc

@@ -360,6 +360,7 @@ full() {
 
 main() {
 	mkdir -p $OUT
+	cat /sys/devices/system/cpu/vulnerabilities/spectre_v2 >$OUT/spectre_v2
 	modprobe mpa
 	insmod /root/modules/mpa_bench.ko
 	sysctl -qw vm.stat_interval=100000 debug.kprobes-optimization=0
