@@ -168,7 +168,7 @@ struct rnic_map {
  * struct rnic_cq - a completion queue
  * @ib: what the RDMA core knows
  * @handler: held while the consumer's handler runs
- * @lock: protects @ring, @ctrl, @put, @get and @overrun
+ * @lock: protects @ring, @put, @get and @overrun; @ctrl is armed without it
  * @ring: entries, which user space may have mapped; followed by @ctrl
  * @ctrl: what the CQ is armed for; user space writes to it
  * @map: @ring for user space, or NULL
@@ -180,7 +180,7 @@ struct rnic_map {
 struct rnic_cq {
 	struct ib_cq		ib;
 	spinlock_t		handler; /* one handler of a CQ at a time */
-	spinlock_t		lock;	/* ring, ctrl, put, get, overrun */
+	spinlock_t		lock;	/* ring, put, get, overrun */
 	struct siw_cqe		*ring;
 	struct siw_cq_ctrl	*ctrl;
 	struct rnic_map		*map;

@@ -298,17 +298,17 @@ int rnic_poll_cq(struct ib_cq *ib, int num, struct ib_wc *wc)
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 {
 	struct rnic_cq *cq = to_cq(ib);
-	unsigned long irq;
 
-	/* One that disarms at this time has the handler called, too. */
-	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP) {
+	/*
+	 * One that disarms at this time has the handler called, too. A CQ that
+	 * is armed for the next completion is so for a solicited one.
+	 */
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP)
 		WRITE_ONCE(cq->ctrl->flags, SIW_NOTIFY_SOLICITED |
 					    SIW_NOTIFY_NEXT_COMPLETION);
-	} else {
-		spin_lock_irqsave(&cq->lock, irq);
-		cq->ctrl->flags |= SIW_NOTIFY_SOLICITED;
-		spin_unlock_irqrestore(&cq->lock, irq);
-	}
+	else
+		cmpxchg(&cq->ctrl->flags, SIW_NOTIFY_NOT,
+			SIW_NOTIFY_SOLICITED);
 	/* Pairs with cq_disarm(): armed before anyone looks for completions. */
 	smp_mb();
 	return flags & IB_CQ_REPORT_MISSED_EVENTS && !cq_empty(cq);

@@ -160,9 +160,9 @@ static void listen_orphans(struct work_struct *work)
 
 /*
  * True if a listener is to do without its socket: the device is being added,
- * and rdma_cm has it listen for each listener on all addresses. If one fails,
- * as when TCP has its port, rdma_cm does not use the device at all, of which
- * "rdma link add" says nothing.
+ * and rdma_cm has it listen for each listener on all addresses, for which a
+ * loopback address stands, too. If one fails, as when TCP has its port, rdma_cm
+ * does not use the device at all, of which "rdma link add" says nothing.
  */
 static bool goes_without(struct rnic_dev *dev,
 			 const struct sockaddr_storage *addr, int err)
@@ -170,7 +170,7 @@ static bool goes_without(struct rnic_dev *dev,
 	/* sin6_port lies there, too */
 	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
 
-	if (READ_ONCE(dev->added))
+	if (READ_ONCE(dev->added) || !(is_wildcard(addr) || is_loopback(addr)))
 		return false;
 	dev_warn(&dev->ib.dev, "error %d: no listener on port %u here\n",
 		 err, ntohs(sin->sin_port));

@@ -476,9 +476,10 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 /*
  * True if there is memory at these kernel addresses, as far as one can know:
  * each page is in the kernel's map of all memory, and can be read. For a peer
- * that has the STag of all memory (IB_PD_UNSAFE_GLOBAL_RKEY): a wrong address
- * is to end its connection, not this kernel. GLOBAL_MAX bounds the time. This
- * is done for each segment, so without get_kernel_nofault(), which is a call.
+ * that has the STag of all memory (IB_PD_UNSAFE_GLOBAL_RKEY): most wrong
+ * addresses end its connection, not this kernel. GLOBAL_MAX bounds the time.
+ * This is done for each segment, so without get_kernel_nofault(), which is a
+ * call.
  */
 static bool is_memory(u64 addr, u64 len)
 {

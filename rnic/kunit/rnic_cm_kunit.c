@@ -765,16 +765,23 @@ static void elsewhere_test(struct kunit *test)
 static void port_taken_test(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
+	struct sockaddr_in *sin;
 	struct cm cm;
 
 	rk_qp(rk, 4);
 	cm_begin(&cm, rk, false);
+	sin = (struct sockaddr_in *)&cm.listen.m_local_addr;
 	rk->conn.err = -EADDRINUSE;
 	rk->dev->added = true;
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE,
 			rnic_iw_create_listen(&cm.listen, 1));
 	KUNIT_EXPECT_EQ(test, 0, cm.refs);
 	rk->dev->added = false;
+	/* On one address only a program listens, which is told. */
+	sin->sin_addr.s_addr = htonl(0xc0000201);
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE,
+			rnic_iw_create_listen(&cm.listen, 1));
+	sin->sin_addr.s_addr = htonl(INADDR_ANY);
 	cm.listening = !rnic_iw_create_listen(&cm.listen, 1);
 	KUNIT_EXPECT_TRUE(test, cm.listening);
 	KUNIT_EXPECT_EQ(test, 1, cm.refs);
