@@ -34,12 +34,12 @@ bool mpa_params_ok(const struct mpa_params *params)
  * other previous callbacks until released(): with BH off, these under the read
  * side of sk_callback_lock, and sk_user_data is MPA's, so one whose callbacks
  * use it restores TCP's before it attaches. From the start until released()
- * TCP_NODELAY is set, TCP_CORK is not set, and SO_RCVLOWAT is 1, whatever they
- * were before. IP_RECVERR and IPV6_RECVERR should not be set: with them TCP
- * reports ICMP errors that it would survive, and the first one ends the
- * connection. SO_TIMESTAMPING must not ask for stamps of what is sent: MPA
- * leaves them unread, and they fill the receive buffer until the window stays
- * closed.
+ * TCP_NODELAY and SO_OOBINLINE are set, TCP_CORK is not set, and SO_RCVLOWAT is
+ * 1, whatever they were before. IP_RECVERR and IPV6_RECVERR should not be set:
+ * with them TCP reports ICMP errors that it would survive, and the first one
+ * ends the connection. SO_TIMESTAMPING must not ask for stamps of what is sent:
+ * MPA leaves them unread, and they fill the receive buffer until the window
+ * stays closed.
  *
  * The socket stays the consumer's, but must be neither closed nor used before
  * released(), when it has its callbacks back; only sk_set_memalloc() (but see

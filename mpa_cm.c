@@ -501,6 +501,8 @@ static void mpa_cm_options(struct mpa_conn *conn)
 	lock_sock(sk);
 	/* With a higher value TCP would not report the first octets. */
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	/* TCP would skip an urgent octet when the next one comes. */
+	sock_set_flag(sk, SOCK_URGINLINE);
 	/*
 	 * A task that stands in for the work item may be about to copy octets
 	 * of another socket to its page fragment: in a page fault, or in memory
@@ -600,12 +602,14 @@ bool mpa_cm_run(struct mpa_conn *conn)
 /*
  * Work item, at the detach: the consumer has rejected the Request before. Send
  * the Reply, if TCP takes it at once: without it the peer would not know why
- * the connection is of no use.
+ * the connection is of no use. Not once TCP was closed: the socket may be
+ * another user's by now.
  */
 void mpa_cm_leave(struct mpa_conn *conn)
 {
 	while (conn->state == MPA_STATE_DECIDE &&
-	       mpa_conn_test(conn, MPA_CONN_REJECT) && mpa_cm_advance(conn))
+	       mpa_conn_test(conn, MPA_CONN_REJECT) &&
+	       !mpa_conn_test(conn, MPA_CONN_GONE) && mpa_cm_advance(conn))
 		;
 }
 

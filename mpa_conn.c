@@ -204,7 +204,7 @@ bool mpa_conn_claim_missed(struct mpa_conn *conn)
 }
 
 /*
- * True in the runner: in its task, or in softirq below sk_data_ready(), which
+ * True in the runner: in its task, or in softirq below mpa_sk_run_here(), which
  * sets @atomic. In any other interrupt @runner may be the interrupted task.
  */
 bool mpa_conn_is_runner(const struct mpa_conn *conn)
@@ -440,6 +440,8 @@ static const struct {
 	[MPA_REASON_IRD]	= { "ird", MPA_ERR_IRD, -EPROTO },
 	[MPA_REASON_RTR]	= { "rtr", MPA_ERR_RTR, -EPROTO },
 };
+
+static_assert(ARRAY_SIZE(mpa_reasons) == MPA_REASON_RTR + 1);
 
 /**
  * mpa_reason_name() - name of a reason

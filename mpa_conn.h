@@ -351,6 +351,7 @@ enum mpa_phase { MPA_PHASE_RX, MPA_PHASE_RUN, MPA_PHASE_TX };
  * @startup_node: entry in mpa_net.startups, or empty; protected by mpa_net.lock
  * @nagle: Nagle's algorithm was on before the attach
  * @cork: TCP_CORK was set before the attach
+ * @oobinline: SO_OOBINLINE was set before the attach
  * @rcvlowat: sk_rcvlowat of the socket before the attach
  * @allocation: sk_allocation of the socket before the attach
  * @task_frag: sk_use_task_frag of the socket before the attach
@@ -405,6 +406,7 @@ struct mpa_conn {
 
 	bool			nagle;
 	bool			cork;
+	bool			oobinline;
 	int			rcvlowat;
 	bool			task_frag;
 	gfp_t			allocation;

@@ -31,7 +31,7 @@
 #include "mpa_conn.h"
 
 #define MPA_ROUNDS	16	/* of one run of the work item, at most */
-#define MPA_SPINS	10000	/* below 1 ms, for sk_data_ready() to end */
+#define MPA_SPINS	10000	/* below 1 ms, for a short run to end */
 #define MPA_RELEASE_WAIT HZ	/* for zero-copy pages, then reset */
 
 /* Log an end, unless its code is 1: that of a FIN, a reset or an abort. */
@@ -346,8 +346,8 @@ bool mpa_loop_is_work(const struct work_struct *work)
 }
 
 /*
- * A caller may answer octets that sk_data_ready() is just passing, on another
- * CPU: that is soon done, where the work item may have to wait for a CPU.
+ * A caller may answer octets that a short run is just passing, on another CPU:
+ * that is soon done, where the work item may have to wait for a CPU.
  */
 static bool mpa_loop_stand_in(struct mpa_conn *conn)
 {

@@ -655,7 +655,8 @@ bool mpa_rx_is_idle(const struct mpa_conn *conn)
 /*
  * Socket lock held. True if TCP has an FPDU or a FIN to pass, and gets nothing
  * more: not if it is alive in spite of an error (IP_RECVERR), nor if another
- * user has disconnected it, which drops what was not read.
+ * user has disconnected it, which drops what was not read. TCP consumes a FIN
+ * with the last octets before it, and it is still to be passed.
  */
 static bool mpa_rx_closed_with_more(struct mpa_conn *conn)
 {
@@ -663,7 +664,8 @@ static bool mpa_rx_closed_with_more(struct mpa_conn *conn)
 	struct sock *sk = conn->sk;
 
 	return sk->sk_state == TCP_CLOSE && !mpa_conn_reconnected(conn) &&
-	       !after(tcp_sk(sk)->copied_seq, rx->seq + rx->copy_consumed) &&
+	       !after(tcp_sk(sk)->copied_seq,
+		      rx->seq + rx->copy_consumed + mpa_tcp_has_fin(sk)) &&
 	       (mpa_rx_avail(conn) >= rx->want || mpa_tcp_has_fin(sk));
 }
 

@@ -317,6 +317,7 @@ static void mpa_sk_save(struct mpa_conn *conn)
 	conn->task_frag = sk->sk_use_task_frag;
 	conn->nagle = !(tcp_sk(sk)->nonagle & TCP_NAGLE_OFF);
 	conn->cork = tcp_sk(sk)->nonagle & TCP_NAGLE_CORK;
+	conn->oobinline = sock_flag(sk, SOCK_URGINLINE);
 	conn->rcvlowat = sk->sk_rcvlowat;
 }
 
@@ -386,6 +387,7 @@ void mpa_sk_off(struct mpa_conn *conn)
 			    (sk->sk_allocation & __GFP_MEMALLOC);
 	sk->sk_use_task_frag = conn->task_frag;
 	WRITE_ONCE(sk->sk_rcvlowat, conn->rcvlowat);
+	sock_valbool_flag(sk, SOCK_URGINLINE, conn->oobinline);
 	mpa_tcp_restore_emss(conn);
 	if (conn->nagle)
 		tcp_sk(sk)->nonagle &= ~TCP_NAGLE_OFF;

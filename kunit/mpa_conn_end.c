@@ -124,6 +124,7 @@ static void end_detach(struct conn_test *t)
 		conn_pair(t);
 		sk = t->sock[0]->sk;
 		WRITE_ONCE(sk->sk_rcvlowat, 1000);
+		sock_valbool_flag(sk, SOCK_URGINLINE, state % 2);
 		tcp_sock_set_cork(sk, state % 2);
 		if (state % 3)
 			tcp_sock_set_nodelay(sk);
@@ -141,6 +142,7 @@ static void end_detach(struct conn_test *t)
 		EXPECT_PTR_EQ(t, sk->sk_data_ready, ready);
 		EXPECT_NULL(t, sk->sk_user_data);
 		EXPECT_EQ(t, sk->sk_rcvlowat, lowat);
+		EXPECT_EQ(t, sock_flag(sk, SOCK_URGINLINE), state % 2);
 		EXPECT_EQ(t, tcp_sk(sk)->nonagle & options, nonagle & options);
 		conn_reopen(t);
 	}

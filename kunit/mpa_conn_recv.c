@@ -749,6 +749,32 @@ static void recv_urgent_after(struct conn_test *t)
 	conn_expect_rx(t, &t->a, 4);
 }
 
+/*
+ * A later urgent octet takes the mark from those before, which are octets as
+ * others then. TCP would skip one of those up to which all was consumed, unless
+ * SO_OOBINLINE is set.
+ */
+static void recv_urgent_again(struct conn_test *t)
+{
+	struct sock *sk;
+	u32 size;
+
+	conn_default(t);
+	sk = t->sock[0]->sk;
+	conn_peer_send(t, 40);
+	conn_expect_rx(t, &t->a, 1);
+	conn_settle(&t->a);
+	size = conn_fpdu(t, 40);
+	mpa_peer_own(sk);
+	EXPECT_EQ(t, mpa_peer_urgent(&t->peer, t->buf[0]), 0);
+	EXPECT_EQ(t, mpa_peer_urgent(&t->peer, t->buf[1]), 0);
+	conn_write(t, t->buf + 2, size - 2);
+	EXPECT_EQ(t, mpa_peer_urgent(&t->peer, 0), 0);
+	mpa_peer_disown(sk);
+	conn_expect_end(t, &t->a, MPA_ERR_MARKER, MPA_REASON_URGENT);
+	conn_expect_rx(t, &t->a, 2);
+}
+
 /* An urgent octet is announced, and nothing arrives after that. */
 static void recv_urgent_ahead(struct conn_test *t)
 {
@@ -1005,6 +1031,32 @@ static void recv_fin_reset(struct conn_test *t)
 	recv_reset(t, 2, MPA_REASON_FIN, -EPIPE);
 }
 
+/* The first recv() returns once the FIN has come, others post a message. */
+static void recv_hook_post(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev != EV_RECV)
+		return;
+	if (!c->count[EV_RECV])
+		(void)CONN_UNTIL(mpa_tcp_has_fin(c->conn->sk));
+	else
+		conn_post(container_of(c, struct conn_test, a), 200);
+}
+
+/*
+ * A peer that has closed answers the message by a reset. It comes after TCP has
+ * consumed the ULPDUs, and the FIN with the last of them.
+ */
+static void recv_fin_consumed_reset(struct conn_test *t)
+{
+	recv_begin_inside(t, recv_hook_post);
+	conn_peer_send(t, 100);
+	sock_release(t->peer.sock);
+	t->peer.sock = NULL;
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	conn_expect_rx(t, &t->a, 2);
+	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
+}
+
 /*
  * The first recv() returns once TCP is closed, the second late, so that another
  * run of the work item takes what the reset has queued; in the last another
@@ -1026,7 +1078,7 @@ static void recv_hook_reconnect(struct mpa_consumer *c, enum consumer_event ev)
 	}
 }
 
-/* After FPDUs before a reset a socket that is connected again is left alone. */
+/* After FPDUs before a reset nothing of another user's stream is read. */
 static void recv_reset_reconnect(struct conn_test *t)
 {
 	u32 i;
@@ -1223,6 +1275,7 @@ static const struct conn_row error_rows[] = {
 	{ "ER-15 RX-04: ULPDU_Length 65535", recv_bad_length, 65535 },
 	{ "urgent data", recv_urgent },
 	{ "urgent data after FPDUs", recv_urgent_after },
+	{ "urgent data again", recv_urgent_again },
 	{ "urgent data announced after FPDUs", recv_urgent_ahead },
 	{ "TD-03 ER-11: FIN after more octets than the window", recv_discard },
 	{ "TD-03 ER-11: FIN after more octets than the window, on hold",
@@ -1247,6 +1300,8 @@ static const struct conn_row fin_rows[] = {
 	{ "TD-03 ER-02: RST after FPDUs, while a source is asked",
 	  recv_reset_sending },
 	{ "TD-02: RST after FPDUs and a FIN", recv_fin_reset },
+	{ "TD-02: RST after a FIN that was consumed",
+	  recv_fin_consumed_reset },
 	{ "RST after FPDUs, then another user connects", recv_reset_reconnect },
 	{ "TD-03 ER-02: RST while delivery is held", recv_held_reset },
 	{ "TD-03 ER-02: RST while held and the window is shut",

@@ -867,6 +867,37 @@ static void start_reject_detach(struct conn_test *t)
 	EXPECT_TRUE(t, mpa_peer_silent(&t->peer));
 }
 
+/* The same, but another user connects the socket again in between. */
+static void start_hook_reconnect(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev != EV_REQUEST)
+		return;
+	c->hook_err = mpa_reject(c->conn, "no", 2) ?:
+		      conn_disconnect(t->sock[0]) ?: conn_connect_again(t);
+	mpa_peer_exit(&t->peer);
+	c->hook_err = c->hook_err ?: mpa_peer_accept(&t->peer, t->sock[1]) ?:
+		      mpa_peer_write(&t->peer, "new", 3);
+	(void)CONN_UNTIL(conn_unread(t) == 3);
+	conn_leave(c);
+}
+
+static void start_reject_reconnect(struct conn_test *t)
+{
+	const struct sock *sk;
+
+	conn_pair(t);
+	sk = t->sock[0]->sk;
+	t->a.hook = start_hook_reconnect;
+	conn_get_request(t, 0);
+	EXPECT_EQ(t, t->a.hook_err, 0);
+	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
+	EXPECT_EQ(t, inet_sk_state_load(sk), TCP_ESTABLISHED);
+	EXPECT_EQ(t, conn_unread(t), 3);
+	EXPECT_EQ(t, tcp_sk(sk)->data_segs_out, 0);
+}
+
 /* FPDUs right after an accepting Reply wait until mpa_resume(). */
 static void start_data_with_reply(struct conn_test *t)
 {
@@ -1003,6 +1034,7 @@ static const struct conn_row reject_rows[] = {
 	{ "CS-17 CS-19 CS-20: mpa_reject()", start_reject, 0 },
 	{ "CS-18 CS-38: mpa_reject(), private data", start_reject, 512 },
 	{ "CS-17: mpa_reject() and mpa_detach() at once", start_reject_detach },
+	{ "mpa_reject(), then another user connects", start_reject_reconnect },
 	{ "RST after a rejection", start_rejected_reset },
 };
 
