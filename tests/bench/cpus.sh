@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # Streams on several CPUs, in MB/s, by where connections run: see place() in guest.sh. Time
 # depends on the machine and its load: only ratios of one boot say something, the best of
-# three runs each.
+# three runs each; with "duplex" the rate of each direction.
 #
 # usage: cpus.sh [CPUS [PATTERN]]     PATTERN, of the shell: some rows alone
 set -euo pipefail

@@ -302,17 +302,19 @@ place() {
 }
 
 cpus() {
-	local conns transport where run name
+	local conns part transport where run name
 
 	network veth 1500
-	for conns in 1 8; do
+	for conns in 1 1-duplex 8; do
+		part=both
+		[[ $conns != *-* ]] || part=${conns#*-}
 		for where in none rps mpa; do
 			place $where
 			for transport in tcp mpa mpa-crc; do
 				name=cpus/$conns/$transport/$where
 				! wanted "$name" || for run in 1 2 3; do
-					bench $transport kind=stream size=65536 conns=$conns \
-						warm=512 messages=4096
+					bench $transport kind=stream size=65536 part=$part \
+						conns="${conns%-*}" warm=512 messages=4096
 					say "row=$name run=$run$(note messages ns verified)"
 				done
 			done

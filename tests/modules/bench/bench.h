@@ -63,8 +63,9 @@ struct bench_run;
  * @peer: the other end
  * @priv: private data of the transport
  * @sock: the TCP socket, if the transport has it
- * @thread: sends, or receives
- * @wait: the thread waits here for an event at this end
+ * @sender: thread that sends
+ * @receiver: thread that receives
+ * @wait: the threads wait here for an event at this end
  * @to_post: messages for the thread to post
  * @tx_off: position of the next message in the pattern
  * @ring: received octets, BENCH_RING octets in consecutive pages
@@ -79,7 +80,8 @@ struct bench_end {
 	struct bench_end	*peer;
 	void			*priv;
 	struct socket		*sock;
-	struct task_struct	*thread;
+	struct task_struct	*sender;
+	struct task_struct	*receiver;
 	wait_queue_head_t	wait;
 	u32			to_post;
 	u32			tx_off;

@@ -169,14 +169,27 @@ void bench_act(struct bench_end *end)
 }
 EXPORT_SYMBOL_GPL(bench_act);
 
-static int thread_start(struct bench_end *end, int (*fn)(void *),
-			const char *name)
+static int sender_start(struct bench_end *end)
 {
-	struct task_struct *task = kthread_create(fn, end, "bench_%s", name);
+	struct task_struct *task = kthread_create(sender, end, "bench_tx");
 
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	end->thread = get_task_struct(task);
+	end->sender = get_task_struct(task);
+	wake_up_process(task);
+	return 0;
+}
+
+static int receiver_start(struct bench_end *end)
+{
+	struct task_struct *task;
+
+	if (!end->run->transport->recv || end->run->opts.sink)
+		return 0;
+	task = kthread_create(receiver, end, "bench_rx");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	end->receiver = get_task_struct(task);
 	wake_up_process(task);
 	return 0;
 }
@@ -185,18 +198,16 @@ static int thread_start(struct bench_end *end, int (*fn)(void *),
 static int threads_start(struct bench_run *run, struct bench_end *tx,
 			 struct bench_end *rx)
 {
-	bool receive = run->transport->recv && !run->opts.sink;
+	bool stream = run->opts.kind == BENCH_STREAM;
 	int err = 0;
 
-	if (run->opts.kind != BENCH_PINGPONG || run->opts.thread)
-		err = thread_start(tx, sender, "tx");
-	else if (receive)
-		err = thread_start(tx, receiver, "rx");
-	if (!err && run->opts.thread)
-		err = thread_start(rx, sender, "tx");
-	else if (!err && receive)
-		err = thread_start(rx, receiver, "rx");
-	return err;
+	if (stream || run->opts.thread)
+		err = sender_start(tx);
+	if (!err && (run->opts.duplex || run->opts.thread))
+		err = sender_start(rx);
+	if (!err && (!stream || run->opts.duplex))
+		err = receiver_start(tx);
+	return err ?: receiver_start(rx);
 }
 
 int bench_threads_start(struct bench_run *run)
@@ -210,13 +221,19 @@ int bench_threads_start(struct bench_run *run)
 	return err;
 }
 
-static void thread_stop(struct bench_end *end)
+static void thread_stop(struct task_struct *task)
+{
+	if (!task)
+		return;
+	kthread_stop(task);
+	put_task_struct(task);
+}
+
+static void threads_stop(struct bench_end *end)
 {
 	wake_up_all(&end->wait);
-	if (!end->thread)
-		return;
-	kthread_stop(end->thread);
-	put_task_struct(end->thread);
+	thread_stop(end->sender);
+	thread_stop(end->receiver);
 }
 
 void bench_conns_close(struct bench_run *run)
@@ -229,8 +246,8 @@ void bench_conns_close(struct bench_run *run)
 		tx = &run->ends[2 * i];
 		rx = tx + 1;
 		run->transport->shut(tx, rx);
-		thread_stop(tx);
-		thread_stop(rx);
+		threads_stop(tx);
+		threads_stop(rx);
 		if (run->opts.sink && rx->sock)
 			bench_tcp_unsink(rx);
 		run->transport->close(tx, rx);

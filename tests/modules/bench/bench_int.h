@@ -32,6 +32,7 @@ enum bench_kind {
  * @sink: the receivers discard in TCP
  * @thread: pingpong: a thread of each end posts, not an upcall
  * @softirq: pingpong of MPA: the upcall and what it posts, in softirq
+ * @duplex: stream: both ends send
  * @corrupt: send an octet that is wrong
  */
 struct bench_opts {
@@ -47,12 +48,13 @@ struct bench_opts {
 	bool			sink;
 	bool			thread;
 	bool			softirq;
+	bool			duplex;
 	bool			corrupt;
 };
 
 /**
  * struct bench_counts - counts of a phase, or the difference of two
- * @messages: messages
+ * @messages: messages; with @duplex those of one direction
  * @insns: instructions
  * @ns: time
  * @fpdus: FPDUs

@@ -3,15 +3,15 @@
  * A command:
  *
  * transport=NAME kind=stream|pingpong|memory tx_ns=FD rx_ns=FD addr=IPV4
- *	[size=N] [conns=N] [warm=N] [messages=N] [part=both|tx|thread|softirq]
- *	[corrupt=0|1]
+ *	[size=N] [conns=N] [warm=N] [messages=N]
+ *	[part=both|tx|duplex|thread|softirq] [corrupt=0|1]
  *
  * The connections go from namespace tx_ns, a file descriptor of the writer, to
  * addr in rx_ns. warm and messages are for all connections together. With
- * part=tx the receivers discard in TCP. In a pingpong, with part=thread threads
- * post, not the upcalls; with part=softirq MPA calls these in softirq, and
- * sends there. corrupt=1 sends one wrong octet, which the receiver has to
- * notice.
+ * part=tx the receivers discard in TCP; with part=duplex both ends send as many
+ * messages. In a pingpong, with part=thread threads post, not the upcalls; with
+ * part=softirq MPA calls these in softirq, and sends there. corrupt=1 sends one
+ * wrong octet, which the receiver has to notice.
  */
 #include <linux/inet.h>
 #include <linux/string.h>
@@ -24,7 +24,9 @@ static const char *const kinds[] = {
 	[BENCH_MEMORY]		= "memory",
 };
 
-static const char *const parts[] = { "both", "tx", "thread", "softirq" };
+static const char *const parts[] = {
+	"both", "tx", "thread", "softirq", "duplex"
+};
 
 static int parse_u32(const char *val, u32 *to, u32 min, u32 max)
 {
@@ -70,6 +72,7 @@ static int parse_part(const char *val, struct bench_opts *opts)
 	opts->sink = part == 1;
 	opts->thread = part == 2;
 	opts->softirq = part == 3;
+	opts->duplex = part == 4;
 	return min(part, 0);
 }
 

@@ -74,28 +74,48 @@ static void settle(void)
 	msleep(SETTLE_MS);
 }
 
+static void want(struct bench_end *end, u32 nr)
+{
+	end->want = end->rx_pos + (u64)nr * end->run->opts.size;
+}
+
+static void stream_begin(struct bench_end *tx, u32 nr)
+{
+	want(tx->peer, nr);
+	WRITE_ONCE(tx->to_post, nr);
+	bench_wake(tx);
+}
+
 static int phase_begin(struct bench_run *run, u32 nr)
 {
 	bool pingpong = run->opts.kind == BENCH_PINGPONG;
-	struct bench_end *tx, *end;
+	struct bench_end *tx;
 	int err = 0;
 	u32 i;
 
 	for (i = 0; !err && i < run->nr; i++) {
 		tx = &run->ends[2 * i];
-		end = pingpong ? tx : tx->peer;
-		end->want = end->rx_pos + (u64)nr * run->opts.size;
 		if (pingpong) {
+			want(tx, nr);
 			err = run->transport->post(tx, 1);
 		} else {
-			WRITE_ONCE(tx->to_post, nr);
-			bench_wake(tx);
+			stream_begin(tx, nr);
 		}
+		if (run->opts.duplex)
+			stream_begin(tx->peer, nr);
 	}
 	return err;
 }
 
-/* Each connection sends @nr messages. */
+/* Parts of a phase: who sends in a stream, and who receives, has one. */
+static u32 parts(const struct bench_run *run)
+{
+	if (run->opts.kind == BENCH_PINGPONG)
+		return run->nr;
+	return (run->opts.duplex ? 4 : 2) * run->nr;
+}
+
+/* Each connection sends @nr messages, or each end of it with @duplex. */
 static int phase(struct bench_run *run, u32 nr, struct bench_counts *counts)
 {
 	struct bench_counts before, after;
@@ -103,8 +123,7 @@ static int phase(struct bench_run *run, u32 nr, struct bench_counts *counts)
 
 	settle();
 	reinit_completion(&run->done);
-	atomic_set(&run->busy,
-		   run->opts.kind == BENCH_PINGPONG ? run->nr : 2 * run->nr);
+	atomic_set(&run->busy, parts(run));
 	counts_read(run, &before);
 	MARK(MARK_BEGIN);
 	err = phase_begin(run, nr);
@@ -330,6 +349,8 @@ int bench_run(const struct bench_opts *opts, struct bench_result *result)
 	/* The thread of a pull transport receives and posts in any case */
 	if ((opts->thread || opts->softirq) &&
 	    (run.transport->recv || opts->kind != BENCH_PINGPONG))
+		err = -EINVAL;
+	else if (opts->duplex && opts->kind != BENCH_STREAM)
 		err = -EINVAL;
 	else
 		err = run_nets(&run);
