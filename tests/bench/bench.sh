@@ -6,13 +6,13 @@
 # The guests count instructions, so the same sources give the same figures. The
 # status is 1 if a goal was missed.
 #
-# usage: bench.sh [--quick | --recorded] [--doc | --kernel FLAVOUR]
+# usage: bench.sh [--quick] [--doc | --kernel FLAVOUR]
 #        bench.sh --compare COMMIT
 #
-# --quick measures little more than the goals need. With it and with --recorded a goal
-# may be missed if its recorded value misses it as well. --doc puts the tables and the
-# plot into Documentation/networking and records the ceilings, which are those of the
-# plain kernel; --kernel measures with another: plain+newest, or plain+retpoline.
+# --quick measures little more than the goals need. --doc puts the tables and the plot
+# into Documentation/networking and records the ceilings, which are those of the plain
+# kernel; --kernel measures with another: plain+newest, with bounds.newest, or
+# plain+retpoline.
 # --compare measures the same rows of this tree and of COMMIT, and fails if a row costs
 # 2 % more in this tree.
 set -euo pipefail
@@ -54,7 +54,7 @@ measure() {
 		wait "$pid" || rc=1
 	done
 	cat "$out/count/rows" >"$out/rows" || true
-	[[ $flavour != *retpoline* ]] || grep -q Retpolines "$out/count/spectre_v2" ||
+	((rc)) || [[ $flavour != *retpoline* ]] || grep -q Retpolines "$out/count/spectre_v2" ||
 		die "this kernel makes no retpolines: $(cat "$out/count/spectre_v2")"
 	[[ $mode == quick ]] ||
 		sed 's/$/ boot=2/' "$out/again/rows" >>"$out/rows"
@@ -79,11 +79,11 @@ measure_again() {
 native() { "$PARTS/native.sh" >"$OUT/native.rows"; }
 
 report() {
-	local status=0 none=()
+	local status=0 options=()
 
-	[[ $flavour == plain ]] || none=(--ceilings /dev/null)
-	"$PARTS/report.py" ${quick:+--quick} ${recorded:+--recorded} "${none[@]}" "$OUT" ||
-		status=$?
+	[[ $flavour == plain ]] || options+=(--ceilings /dev/null --elsewhere /dev/null)
+	[[ $flavour != *newest* ]] || options+=(--elsewhere "$PARTS/bounds.newest")
+	"$PARTS/report.py" ${quick:+--quick} "${options[@]}" "$OUT" || status=$?
 	((status <= 1)) || exit $status
 	# Quick rows do not fill it
 	[[ -n $quick ]] || (cd "$OUT" && gnuplot "$PARTS/plot.gp")
@@ -164,12 +164,11 @@ usage() {
 	exit 2
 }
 
-mode=full flavour=plain quick='' recorded='' with_doc='' base='' consumers='' copies=''
+mode=full flavour=plain quick='' with_doc='' base='' consumers='' copies=''
 nics=()
 while (($#)); do
 	case $1 in
 	--quick) mode=quick quick=1 ;;
-	--recorded) recorded=1 ;;
 	--doc) with_doc=1 ;;
 	--kernel) flavour=${2:?--kernel wants a flavour}; shift ;;
 	--compare) mode=quick base=${2:?--compare wants a commit}; shift ;;

@@ -40,9 +40,8 @@ network_veth() {
 	RX=b ADDR=10.0.0.2
 }
 
-# Buffers of few octets. With TCP's limits a connection's window grows for megabytes, which
-# takes ACKs however many connections there are; and 1,024 of them hold more memory than
-# the guest has.
+# Buffers of 256 KB at most. With TCP's limits a window grows for megabytes, so the octets of
+# a connection would matter; and 1,024 of them would hold more memory than the guest has.
 network_bounded() {
 	local space
 
@@ -124,6 +123,23 @@ bench() {
 	fi
 }
 
+# bench_times TIMES TRANSPORT OPTION...: their sums
+bench_times() {
+	local -A sum=()
+	local key time
+
+	for ((time = 0; time < $1; time++)); do
+		bench "${@:2}"
+		((R[verified])) || return 0
+		for key in messages insns fpdus calls segments; do
+			sum[$key]=$((${sum[$key]:-0} + ${R[$key]}))
+		done
+	done
+	for key in "${!sum[@]}"; do
+		R[$key]=${sum[$key]}
+	done
+}
+
 # note KEY...: these of R, as part of a line
 note() {
 	local key
@@ -167,7 +183,7 @@ stream_as() {
 	network "$3" "$4"
 	for run in 1 2; do
 		[[ $6 == both ]] || verify "$2" "$5"
-		bench "$2" kind=stream size="$5" part="$6" conns="$8" \
+		bench_times "${9:-1}" "$2" kind=stream size="$5" part="$6" conns="$8" \
 			warm=$((messages / 4)) messages="$messages"
 		[[ $6 == both ]] || R[verified]=$VERIFIED
 		say "row=$1 run=$run kind=stream transport=$2" \
@@ -265,17 +281,16 @@ pingpongs() {
 	pingpong mpa-crc "$1" "$2" 1000 softirq
 }
 
-# 64 or more have as many messages each. TCP's limit for all of them together would drop
-# segments.
+# Each connection has 1 MB. The row of one is the sum of 32 runs, one after the other; 1,024
+# would exceed TCP's limit for all of them, and have segments dropped.
 all_conns() {
-	local conns transport octets
+	local conns transport
 
 	sysctl -qw net.ipv4.tcp_mem="200000 250000 300000"
 	for conns in 1 64 1024; do
-		octets=$((conns == 1 ? 33554432 : conns * 524288))
 		for transport in tcp mpa-crc; do
-			stream_as "conns/$conns/$transport" $transport bounded \
-				1500 16384 both $octets $conns
+			stream_as "conns/$conns/$transport" $transport bounded 1500 16384 both \
+				$((conns * 1048576)) $conns $((conns == 1 ? 32 : 1))
 		done
 	done
 }
@@ -288,8 +303,8 @@ nics() {
 }
 
 # Where connections run: at the CPU of the thread that sends, where veth leaves packets;
-# MPA's share of the senders on CPU 0, of the receivers on others; or TCP's receivers on
-# others, by RPS, and MPA's with them.
+# MPA's share of the senders on CPU 0, of the receivers on others; or what TCP receives at
+# either end, ACKs too, on others, by RPS, and MPA's with it.
 place() {
 	local others="1-$(($(nproc) - 1))" mask
 
@@ -298,6 +313,7 @@ place() {
 	ns a sysctl -qw net.mpa.cpus="$([[ $1 != mpa ]] || echo 0)"
 	ns b sysctl -qw net.mpa.cpus="$([[ $1 != mpa ]] || echo "$others")"
 	# Not by ns, which does not mount the namespace's /sys
+	ip netns exec a bash -c "echo $mask >/sys/class/net/va/queues/rx-0/rps_cpus"
 	ip netns exec b bash -c "echo $mask >/sys/class/net/vb/queues/rx-0/rps_cpus"
 }
 
@@ -315,6 +331,7 @@ cpus() {
 				! wanted "$name" || for run in 1 2 3; do
 					bench $transport kind=stream size=65536 part=$part \
 						conns="${conns%-*}" warm=512 messages=4096
+					((R[verified])) || fail "$name: wrong octets"
 					say "row=$name run=$run$(note messages ns verified)"
 				done
 			done
