@@ -31,24 +31,25 @@ bool mpa_params_ok(const struct mpa_params *params)
  * mpa_start_responder() or mpa_start_immediate(), of which the consumer calls
  * one (CS-11). The first octet unread at the start is MPA's first (RFC 5044
  * section 7.1). The previous sk_data_ready() is called until the start, the
- * other previous callbacks until released(): with BH off, these under the read
- * side of sk_callback_lock, and sk_user_data is MPA's, so one whose callbacks
- * use it restores TCP's before it attaches. From the start until released()
- * TCP_NODELAY and SO_OOBINLINE are set, TCP_CORK is not set, and SO_RCVLOWAT is
- * 1, whatever they were before. IP_RECVERR and IPV6_RECVERR should not be set:
- * with them TCP reports ICMP errors that it would survive, and the first one
- * ends the connection. SO_TIMESTAMPING must not ask for stamps of what is sent:
- * MPA leaves them unread, and they fill the receive buffer until the window
- * stays closed.
+ * other previous callbacks until released(), with BH off, and these under the
+ * read side of sk_callback_lock. sk_user_data is MPA's: a consumer whose
+ * callbacks use it restores TCP's before it attaches. From the start until
+ * released() TCP_NODELAY and SO_OOBINLINE are set, TCP_CORK is not set, and
+ * SO_RCVLOWAT is 1, whatever they were before. IP_RECVERR and IPV6_RECVERR
+ * should not be set: with them TCP reports ICMP errors that it would survive,
+ * and the first one ends the connection. SO_TIMESTAMPING must not ask for
+ * stamps of what is sent: MPA leaves them unread, and they fill the receive
+ * buffer until the window stays closed.
  *
  * The socket stays the consumer's, but must be neither closed nor used before
- * released(), when it has its callbacks back; only sk_set_memalloc() (but see
- * mpa_allow_softirq_send()) and, under the socket lock, sk_allocation may
- * change what memory it takes. Until then, or until TCP closes, its upper layer
- * protocol (TCP_ULP) is "mpa", and no other can be set. If it has a file, it
- * keeps "mpa" until it is closed, and can be attached again. If the socket
- * holds no reference on its namespace, it must be attached and started before
- * the namespace goes away, which ends the connection, started or not.
+ * released(), when it has its callbacks back; only sk_set_memalloc(),
+ * sk_clear_memalloc() and sk_allocation may change what memory it takes, under
+ * the socket lock: MPA sets flags of the socket, too. Until then, or until TCP
+ * closes, its upper layer protocol (TCP_ULP) is "mpa", and no other can be set.
+ * If it has a file, it keeps "mpa" until it is closed, and can be attached
+ * again. If the socket holds no reference on its namespace, it must be attached
+ * and started before the namespace goes away, which ends the connection,
+ * started or not.
  *
  * Context: process, may sleep; takes the socket lock.
  * Return: the connection, or an ERR_PTR():

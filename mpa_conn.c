@@ -11,9 +11,9 @@
  *   consumer without it. mpa_sk_run_here() alone calls recv(), run() and
  *   sent() with the socket locked: from sk_data_ready(), and in a task with
  *   BH off from mpa_loop_run_here().
- * - sk_callback_lock is held for writing, and the socket lock, while the
- *   socket's callbacks are exchanged; for reading while those of MPA run, but
- *   for sk_data_ready(), which is always called with the socket locked. A
+ * - Both are held while the socket's callbacks are exchanged, sk_callback_lock
+ *   for writing; it is held for reading while those of MPA run, but for
+ *   sk_data_ready(), which is always called with the socket locked. A
  *   callback that finds TCP closed restores all of them under the read side;
  *   others that do so at the same time write the same values.
  * - conn->lock protects what API functions and the runner share: see struct

@@ -836,9 +836,8 @@ static bool mpa_tx_run_here(struct mpa_conn *conn)
  *
  * What mpa_allow_softirq() asks of recv() it also asks of such a run() and
  * sent(), in whatever context: none of the three can tell by in_task() whether
- * it may sleep. From now on sk_set_memalloc() and sk_clear_memalloc() need the
- * socket lock: sk_allocation is another one while TCP gets such an answer. RFC
- * 5044 has no counterpart.
+ * it may sleep. sk_allocation is another one while TCP gets such an answer,
+ * with the socket locked. RFC 5044 has no counterpart.
  *
  * Context: any; takes no lock. May be called from callbacks.
  */

@@ -431,11 +431,11 @@ struct mpa_tx {
  *	in the peer's octets into account at once; this call comes with the next
  *	post, or when the next octet arrives in order.
  * @ended: the receive half has ended, or startup has failed. Comes at most
- *	once, after the last recv(). Before a reset or timeout is reported, the
- *	FPDUs and the FIN that TCP has got are delivered, unless delivery is on
- *	hold, the consumer keeps as much as it may, or there is no memory. The
- *	consumer may still send, unless closed() follows at once, or it is a
- *	Responder that never had a valid FPDU.
+ *	once, after the last recv(). If TCP is lost, the FPDUs that it has got
+ *	are delivered first, and a FIN that it has got is the end reported;
+ *	unless delivery is on hold, the consumer keeps as much as it may, or
+ *	there is no memory. The consumer may still send, unless closed()
+ *	follows at once, or it is a Responder that never had a valid FPDU.
  * @closed: TCP is closed in both directions: @err is 0 if both sides closed
  *	gracefully, else a negative errno. Comes at most once, after ended()
  *	and after the messages have been handed back, and only after this end's
