@@ -71,6 +71,7 @@ static const struct borrow_callbacks borrow_owner = {
 /*
  * A caller without a lock reads a callback of MPA before the detach, and calls
  * it once the socket has another owner: the owner's callback is called.
+ * sk_data_ready() is called with the socket locked only.
  */
 static void borrow_late_callbacks(struct conn_test *t)
 {
@@ -94,7 +95,9 @@ static void borrow_late_callbacks(struct conn_test *t)
 	EXPECT_EQ(t, *calls, 2);
 	ours.space(sk);
 	EXPECT_EQ(t, *calls, 3);
+	lock_sock(sk);
 	ours.ready(sk);
+	release_sock(sk);
 	EXPECT_EQ(t, *calls, 4);
 	borrow_set(sk, &orig, NULL);
 }
