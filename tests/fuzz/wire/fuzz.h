@@ -124,7 +124,7 @@ struct play {
 	bool			deaf;	/* do not read */
 	bool			shut;	/* our FIN was sent */
 	bool			reset;	/* we have reset the connection */
-	bool			urgent;	/* urgent data was sent */
+	unsigned int		urgent;	/* urgent octets sent */
 	bool			fin;	/* the peer's FIN was received */
 	bool			lost;	/* the peer has reset the connection */
 	/* wait for the peer to end the connection */

@@ -83,6 +83,15 @@ static bool frame_good(const uint8_t *octets, size_t len, bool reply, int rev)
 	return len >= size && (!octets[17] || size <= FRAME_LEN + PD_MAX);
 }
 
+/*
+ * Of several urgent octets TCP skips those up to which all was read, as long as
+ * MPA does not have the socket. Then the octets sent are not those received.
+ */
+static bool may_skip(const struct play *p)
+{
+	return p->urgent > 1;
+}
+
 /* It has sent a frame, and went on after ours only if that was good. */
 static const char *judge_frames(const struct play *p)
 {
@@ -94,7 +103,8 @@ static const char *judge_frames(const struct play *p)
 	    (memcmp(p->in, setup->listens ? "MPA ID Rep Frame" :
 		    "MPA ID Req Frame", 16) || p->in[17] > 2))
 		return "the octets are no startup frame";
-	if (!setup->listens || !p->settled || p->in[16] & REPLY_REJECTS)
+	if (!setup->listens || !p->settled || p->in[16] & REPLY_REJECTS ||
+	    may_skip(p))
 		return NULL;
 	/* Rev 1 can be answered in Rev 0. */
 	if (!frame_good(p->out, p->nr_out, false, setup->rev ? setup->rev : 1))
@@ -140,7 +150,8 @@ const char *play_judge(const struct play *p)
 	const struct setup *setup = setup_of(p);
 	const char *wrong = judge_frames(p);
 
-	if (wrong || !p->settled || p->lost_track || p->nr_in == IN_SPACE)
+	if (wrong || !p->settled || p->lost_track || p->nr_in == IN_SPACE ||
+	    may_skip(p))
 		return wrong;
 	if (!setup->immediate && (p->in[16] & REPLY_REJECTS ||
 				  p->nr_out < FRAME_LEN))

@@ -318,7 +318,7 @@ static void do_urgent(struct play *p, const struct step *step)
 {
 	uint8_t octet = step->arg[0];
 
-	p->urgent = true;
+	p->urgent++;
 	if (send(p->fd, &octet, 1, MSG_OOB | MSG_NOSIGNAL | MSG_DONTWAIT) == 1)
 		sent(p, &octet, 1);
 }
