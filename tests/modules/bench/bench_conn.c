@@ -169,27 +169,14 @@ void bench_act(struct bench_end *end)
 }
 EXPORT_SYMBOL_GPL(bench_act);
 
-static int sender_start(struct bench_end *end)
+static int thread_start(struct task_struct **thread, struct bench_end *end,
+			int (*fn)(void *), const char *name)
 {
-	struct task_struct *task = kthread_create(sender, end, "bench_tx");
+	struct task_struct *task = kthread_create(fn, end, "bench_%s", name);
 
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	end->sender = get_task_struct(task);
-	wake_up_process(task);
-	return 0;
-}
-
-static int receiver_start(struct bench_end *end)
-{
-	struct task_struct *task;
-
-	if (!end->run->transport->recv || end->run->opts.sink)
-		return 0;
-	task = kthread_create(receiver, end, "bench_rx");
-	if (IS_ERR(task))
-		return PTR_ERR(task);
-	end->receiver = get_task_struct(task);
+	*thread = get_task_struct(task);
 	wake_up_process(task);
 	return 0;
 }
@@ -198,16 +185,19 @@ static int receiver_start(struct bench_end *end)
 static int threads_start(struct bench_run *run, struct bench_end *tx,
 			 struct bench_end *rx)
 {
+	bool receive = run->transport->recv && !run->opts.sink;
 	bool stream = run->opts.kind == BENCH_STREAM;
 	int err = 0;
 
 	if (stream || run->opts.thread)
-		err = sender_start(tx);
+		err = thread_start(&tx->sender, tx, sender, "tx");
 	if (!err && (run->opts.duplex || run->opts.thread))
-		err = sender_start(rx);
-	if (!err && (!stream || run->opts.duplex))
-		err = receiver_start(tx);
-	return err ?: receiver_start(rx);
+		err = thread_start(&rx->sender, rx, sender, "tx");
+	if (!err && receive && (!stream || run->opts.duplex))
+		err = thread_start(&tx->receiver, tx, receiver, "rx");
+	if (!err && receive)
+		err = thread_start(&rx->receiver, rx, receiver, "rx");
+	return err;
 }
 
 int bench_threads_start(struct bench_run *run)
