@@ -11,11 +11,12 @@
  *   consumer without it. mpa_sk_run_here() alone calls recv(), run() and
  *   sent() with the socket locked: from sk_data_ready(), and in a task with
  *   BH off from mpa_loop_run_here().
- * - Both are held while the socket's callbacks are exchanged, sk_callback_lock
- *   for writing; it is held for reading while those of MPA run, but for
- *   sk_data_ready(), which is always called with the socket locked. A
- *   callback that finds TCP closed restores all of them under the read side;
- *   others that do so at the same time write the same values.
+ * - The socket lock and sk_callback_lock, for writing, are held while the
+ *   socket's callbacks are exchanged. sk_callback_lock is held for reading
+ *   while those of MPA run, but for sk_data_ready(), which is always called
+ *   with the socket locked. A callback that finds TCP closed restores all of
+ *   them under the read side; others that do so at the same time write the
+ *   same values.
  * - conn->lock protects what API functions and the runner share: see struct
  *   mpa_conn. Under it mpa_detach() takes mpa_leaving_lock, the innermost.
  * - Everything else in a connection belongs to its runner, see
