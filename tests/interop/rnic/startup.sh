@@ -39,7 +39,7 @@ waits() {
 	devices none mpa
 	serves 7471 ucmatose -b "$B4"
 	ns a mpa-peer -t 20 connect "$B4" 7471 "$@" || fail "the peer: $?"
-	kill -9 "$PROGRAM"
+	theirs_ended
 }
 
 test_case start.rtr.write "the Reply names RDMA Write" dials 0 $ASKED \
