@@ -28,7 +28,7 @@ void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)
 	info->ulpdus_tx = atomic64_read(&conn->ulpdus_tx);
 	info->ulpdus_rx = conn->ulpdus_rx;
 	info->ulpdus_ooo = conn->ooo.ulpdus;
-	info->bytes_ooo = conn->ooo.octets;
+	info->octets_ooo = conn->ooo.octets;
 	info->ooo_suppressed = conn->ooo.delivered;
 	info->enhanced = conn->terms.enhanced;
 	info->ird = conn->terms.ird;

@@ -205,7 +205,7 @@ static int mpa_nl_put_counters(struct sk_buff *skb, struct mpa_conn *conn,
 		{ MPA_A_CONN_RX_OCTETS, info->rx_pos },
 		{ MPA_A_CONN_RX_ULPDUS, info->ulpdus_rx },
 		{ MPA_A_CONN_OOO_ULPDUS, info->ulpdus_ooo },
-		{ MPA_A_CONN_OOO_OCTETS, info->bytes_ooo },
+		{ MPA_A_CONN_OOO_OCTETS, info->octets_ooo },
 		{ MPA_A_CONN_OOO_DELIVERED, info->ooo_suppressed },
 	};
 	unsigned int i;

@@ -168,7 +168,7 @@ static void ooo_found(struct conn_test *t, u32 flags)
 	EXPECT_EQ(t, info.rx_pos, 0);
 	EXPECT_EQ(t, info.ulpdus_rx, 0);
 	EXPECT_EQ(t, info.ulpdus_ooo, 2);
-	EXPECT_EQ(t, info.bytes_ooo, 1400);
+	EXPECT_EQ(t, info.octets_ooo, 1400);
 	EXPECT_EQ(t, info.ooo_suppressed, 0);
 
 	gap_put_as(t, gap_at(t, 3), t->buf_len, flags);

@@ -197,6 +197,6 @@ void ping_result_show(struct seq_file *seq, const struct ping_result *res)
 	}
 	show_enhanced(seq, res);
 	show_u64(seq, "ulpdus_ooo", info->ulpdus_ooo);
-	show_u64(seq, "bytes_ooo", info->bytes_ooo);
+	show_u64(seq, "bytes_ooo", info->octets_ooo);
 	show_u64(seq, "ooo_suppressed", info->ooo_suppressed);
 }

@@ -580,7 +580,7 @@ enum mpa_state {
  *	count when TCP has taken all of it
  * @ulpdus_rx: ULPDUs delivered
  * @ulpdus_ooo: ULPDUs passed out of order
- * @bytes_ooo: bytes of @ulpdus_ooo, without framing
+ * @octets_ooo: octets of @ulpdus_ooo, without framing
  * @ooo_suppressed: of @ulpdus_ooo, those delivered since, without being passed
  *	again
  * @enhanced: in full operation: RFC 6581 was used; @ird, @ord, @rtr and @theirs
@@ -612,7 +612,7 @@ struct mpa_info {
 	u64		ulpdus_tx;
 	u64		ulpdus_rx;
 	u64		ulpdus_ooo;
-	u64		bytes_ooo;
+	u64		octets_ooo;
 	u64		ooo_suppressed;
 	bool		enhanced;
 	u16		ird;
