@@ -720,7 +720,7 @@ void mpa_nl_unregister(void);
 void mpa_nl_established(struct mpa_conn *conn);
 void mpa_nl_ended(struct mpa_conn *conn);
 
-/* mpa_tx_train.c APIs: */
+/* mpa_tx_frag.c APIs: */
 void mpa_frag_exit(void);
 
 /* mpa_tx.c APIs: */

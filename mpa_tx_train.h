@@ -144,6 +144,8 @@ int mpa_train_build(struct mpa_conn *conn, const struct mpa_tcp_room *room);
 void mpa_train_rest(struct mpa_conn *conn, struct mpa_train *train, u32 size,
 		    u32 taken);
 void mpa_train_drop(struct mpa_conn *conn);
+
+/* mpa_tx_frag.c APIs: */
 void mpa_frag_take(struct page_frag *frag);
 void mpa_frag_give(struct page_frag *frag);
 
