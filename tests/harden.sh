@@ -96,7 +96,7 @@ guest_script() {
 	cat <<-END
 		#!/bin/bash
 		export SEED=$seed SECONDS_MAX=$((minutes * 60)) COUNT=$count
-		export WORK=/root/kept/$1
+		export PART=$1 WORK=/root/kept/$1
 		mkdir -p "\$WORK"
 		exec bash /root/harden.d/$(printf '%q ' "$1.sh" "${@:2}")
 	END
@@ -113,7 +113,7 @@ boot() {
 	for file in $(all_parts); do
 		options+=(--file "$(place "$file")/$file.sh:/root/harden.d/$file.sh")
 	done
-	for file in failing memory netstat; do
+	for file in failing memory netstat tap; do
 		options+=(--file "$TOP/tests/runner/$file.sh:/root/harden.d/$file.sh")
 	done
 	VM_KEEP=$OUT/$name.guest "$VM_DIR/run" --kernel "$KERNEL" --smp "$SMP" \

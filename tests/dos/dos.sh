@@ -17,6 +17,8 @@ TESTS=/root/test
 . $TESTS/lib.sh
 # shellcheck source=tests/runner/memory.sh
 . "${0%/*}/memory.sh"
+# shellcheck source=tests/runner/tap.sh
+. "${0%/*}/tap.sh"
 # shellcheck source=tests/dos/startup.sh
 . /root/dos/startup.sh
 # shellcheck source=tests/dos/flow.sh
@@ -28,7 +30,7 @@ A4=10.77.0.1		# and seven more
 B4=10.77.1.1
 LONG=$((COUNT > 0 || SECONDS_MAX > 0))
 ONLY=$(IFS='|' && echo "@(${*:-*})")
-begun=$SECONDS passed=0 failed=0
+begun=$SECONDS
 
 # pick SHORT LONG
 pick() { few $((LONG && SLOW == 1 ? $2 : $1)); }
@@ -134,12 +136,10 @@ run_case() {
 	[[ $1 == $ONLY ]] || return 0
 	CASE=$1
 	if ("${@:2}"); then
-		echo "ok - dos.$CASE"
-		passed=$((passed + 1))
+		verdict "$CASE" 0
 	else
 		dmesg | tail -n 5 | sed 's/^/# kernel: /'
-		echo "not ok - dos.$CASE"
-		failed=$((failed + 1))
+		verdict "$CASE" 1
 	fi
 	settle_down
 }
@@ -174,8 +174,7 @@ main() {
 	ip netns del a
 	ip netns del b
 	limits 4096 10000
-	echo "1..$((passed + failed))"
-	((!failed))
+	all_judged
 }
 
 main

@@ -14,6 +14,7 @@
 
 . "${0%/*}/netstat.sh"
 . "${0%/*}/failing.sh"
+. "${0%/*}/tap.sh"
 
 PING=/dev/mpa_ping
 TRACE=/sys/kernel/tracing
@@ -31,7 +32,7 @@ MAY_FAIL=${MAY_FAIL//$'\n'/}
 # A copy of private data; a FIN that TCP could not allocate
 MAY_FAIL+='|mpa_cm_@(run|advance|pd*):*kvmalloc*|*:tcp_shutdown'
 
-cases=0 failed=0 findings=0
+findings=0
 
 say() { echo "$SECONDS s: $*"; }
 
@@ -45,15 +46,9 @@ bail_out() {
 	exit 1
 }
 
-# verdict NAME: fails if there was a finding since the last verdict
-verdict() {
-	cases=$((cases + 1))
-	if ((findings)); then
-		echo "not ok - faults.$1"
-		failed=$((failed + 1))
-	else
-		echo "ok - faults.$1"
-	fi
+# judge NAME: fails if there was a finding since the last case
+judge() {
+	verdict "$1" $findings
 	findings=0
 }
 
@@ -381,7 +376,7 @@ one_by_one() {
 	clean "$1"
 	leave
 	all_released
-	verdict "one.$1"
+	judge "one.$1"
 }
 
 stat() { awk -v name="$1" '$1 == name { print $2 }' /proc/net/mpa_stat; }
@@ -414,7 +409,7 @@ all_met() {
 	sort "$WORK/ended" | awk '{ $1 = ""; print }' | sort | uniq -c |
 		sed 's/^ */ended: /'
 	echo "# places=${#places[@]} met=$met faults=$(wc -l <"$WORK/ended")"
-	verdict places
+	judge places
 }
 
 # Loading the module
@@ -487,7 +482,7 @@ one_by_one_load() {
 	((faults > 5)) || finding "only $faults allocations when it is loaded"
 	say "at load: ${!at_load[*]}"
 	echo "# load=$faults"
-	verdict load
+	judge load
 }
 
 # At random
@@ -568,7 +563,7 @@ at_random() {
 	((met)) || finding "nothing was met at random"
 	echo "# random=$rounds met_at_random=$met nomem=$(stat MpaNoMemory)" \
 		"short=$(stat MpaTxShort)"
-	verdict random
+	judge random
 }
 
 # text_of MODULE: where its code begins and ends
@@ -586,7 +581,7 @@ leaks() {
 	sleep 5.5
 	echo scan >$DEBUGFS/kmemleak
 	! grep . $DEBUGFS/kmemleak || finding "memory leaks"
-	verdict leaks
+	judge leaks
 }
 
 # Nothing holds the modules, nor, once the last process has left, the namespace.
@@ -594,7 +589,7 @@ unload() {
 	ip netns del $SPACE
 	rmmod mpa_ping || finding "mpa_ping does not unload"
 	rmmod mpa || finding "mpa does not unload"
-	verdict unload
+	judge unload
 }
 
 # While there is no other namespace, for which the module would allocate as much again
@@ -637,8 +632,7 @@ main() {
 	inside
 	leaks
 	unload
-	echo "1..$cases"
-	((!failed))
+	all_judged
 }
 
 main "${1-}"

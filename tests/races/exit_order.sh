@@ -5,6 +5,7 @@
 # Another run of the work item has released the connection by then.
 # shellcheck source=tests/net/socket/lib.sh
 . /root/test/lib.sh
+. "${0%/*}/tap.sh"
 STAGE=/sys/module/exit_order/parameters/stage
 
 queued() { tc -n a -s qdisc show dev va | grep -q 'backlog .* 1p '; }
@@ -47,9 +48,10 @@ unload_late() {
 modprobe -qr mpa_ping mpa_hello mpa
 sysctl -qw debug.kprobes-optimization=0
 modprobe mpa_ping && insmod /root/exit_order.ko || exit
-(unload_late) || echo -n "not "
-echo "ok - exit_order.unload"
+status=0
+(unload_late) || status=$?
+verdict unload $status
 echo 2 >$STAGE
 links_down
 rmmod exit_order
-echo 1..1
+all_judged

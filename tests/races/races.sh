@@ -5,23 +5,11 @@
 # checks the results; namespaces and modules are removed at the same time.
 set -euo pipefail
 
-PART=${PART:-races}
 FILES=/sys/kernel/debug/mpa_races
 KCSAN=/sys/kernel/debug/kcsan
 PLACE=$(cd "$(dirname "$0")" && pwd)
-cases=0 failed=0
+. "$PLACE/tap.sh"
 declare -A total=()
-
-result() {
-	cases=$((cases + 1))
-	if [[ $1 == ok ]]; then
-		echo "ok - $PART.$2"
-	else
-		failed=$((failed + 1))
-		echo "not ok - $PART.$2: $3"
-		dmesg | grep mpa_races | tail -n 20 | sed 's/^/# /' || true
-	fi
-}
 
 slow() { [[ -e /sys/kernel/debug/kmemleak || -e $KCSAN ]]; }
 
@@ -288,16 +276,12 @@ findings() { dmesg | grep -c 'mpa_races: FOUND' || true; }
 
 # judge NAME FINDINGS-BEFORE STATUS
 judge() {
-	local now
+	local new
 
-	now=$(findings)
-	if (($3)); then
-		result bad "$1" "status $3"
-	elif ((now > $2)); then
-		result bad "$1" "$((now - $2)) findings"
-	else
-		result ok "$1"
-	fi
+	new=$(($(findings) - $2))
+	verdict "$1" $(($3 || new)) "status $3, $new findings"
+	(($3 == 0 && new == 0)) ||
+		dmesg | grep mpa_races | tail -n 20 | sed 's/^/# /' || true
 }
 
 # part NAME COMMAND...
@@ -365,8 +349,7 @@ main() {
 		ip netns del "$ns"
 	done
 	figures
-	echo "1..$cases"
-	((failed == 0))
+	all_judged
 }
 
 reloaded=0 left=0

@@ -5,24 +5,22 @@
 set -uo pipefail
 . /root/test/lib.sh
 . "${0%/*}/failing.sh"
+. "${0%/*}/tap.sh"
 
 ONLY=" $* "		# cases to run; none: all
 LONG=${COUNT:-0}	# connections, one after the other
 TIMES=$((LONG ? LONG / 500 : 1))	# of a case with load
-cases=0 failed=0
 
 # check NAME FUNCTION [ARGUMENT...]: it fails by its status, or by fail()
 check() {
 	local begun=$SECONDS
 
 	[[ $ONLY == "  " || $ONLY == *" $1 "* ]] || return 0
-	cases=$((cases + 1))
 	if ("${@:2}") >"$STATE/log" 2>&1; then
-		echo "ok - life.$1"
+		verdict "$1" 0
 		sed -n "s/^# /# life.$1: /p" "$STATE/log"
 	else
-		failed=$((failed + 1))
-		echo "not ok - life.$1"
+		verdict "$1" 1
 		tail -n 20 "$STATE/log" | cut -c1-200 | sed 's/^/# /'
 	fi
 	echo "# life.$1: $((SECONDS - begun)) s"
@@ -412,5 +410,4 @@ check again again $((LONG ? LONG : 300))
 check faults faults
 check gone quick 10 rmmod mpa_rnic
 links_down
-echo "1..$cases"
-((failed == 0))
+all_judged

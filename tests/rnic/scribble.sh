@@ -5,22 +5,11 @@
 # honest one must not notice, and nothing may be left.
 set -euo pipefail
 . /root/test/lib.sh
+. "${0%/*}/tap.sh"
 
 TIME=300 ENTRIES=50000	# of the client; which of them comes first
 ((!${SECONDS_MAX:-0})) || TIME=$SECONDS_MAX ENTRIES=4000000000
 ((!${COUNT:-0})) || ENTRIES=$COUNT TIME=86400
-cases=0 failed=0
-
-# result NAME STATUS WHY
-result() {
-	cases=$((cases + 1))
-	if (($2 == 0)); then
-		echo "ok - scribble.$1"
-	else
-		failed=$((failed + 1))
-		echo "not ok - scribble.$1: $3"
-	fi
-}
 
 # scribbles NS ROLE SECONDS SEED ENTRIES
 scribbles() {
@@ -78,19 +67,18 @@ kill -9 "$(pidof scribble)" $progress 2>/dev/null || true
 wait $server || true
 status=0
 wait $honest || status=$?
-result honest $status "rping ended with $status"
+verdict honest $status "rping ended with $status"
 echo "# honest: $(wc -l <"$STATE/honest") programs, one after the other"
 for role in client server; do
 	echo "# $role: $(did $role)"
 	status=0
 	enough $role || status=1
-	result $role $status "too little was done"
+	verdict $role $status "too little was done"
 done
 status=0
 until_true 30 nothing_left || status=1
-result left $status "$(rdma resource)"
+verdict left $status "$(rdma resource)"
 status=0
 rdma link delete iwa && rdma link delete iwb && rmmod mpa_rnic || status=1
-result gone $status "link or module stay"
-echo "1..$cases"
-((failed == 0))
+verdict gone $status "link or module stay"
+all_judged

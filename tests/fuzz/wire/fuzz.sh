@@ -6,6 +6,7 @@
 set -euo pipefail
 . "${0%/*}/memory.sh"
 . "${0%/*}/netstat.sh"
+. "${0%/*}/tap.sh"
 
 BIN=/root/mpa-fuzz
 KEPT=(/root/harden.d/seeds/*)
@@ -86,13 +87,12 @@ sockets() {
 	done
 }
 
-# verdict NAME COMMAND...: a case
-verdict() {
-	if "${@:2}"; then
-		echo "ok - fuzz.$1"
-	else
-		echo "not ok - fuzz.$1"
-	fi
+# judge NAME COMMAND...
+judge() {
+	local status=0
+
+	"${@:2}" || status=$?
+	verdict "$1" $status
 }
 
 # 20,000 connections show a leak of 300 octets each, a million one of 8. Allocators
@@ -174,11 +174,12 @@ main() {
 	[[ ! -e /root/replay ]] || replay
 	warm_up
 	run
-	verdict sockets no_sockets
-	verdict coverage enough_reached
-	verdict memory no_growth
-	verdict unload unload
-	echo "1..8"
+	cases=4		# those of mpa-fuzz
+	judge sockets no_sockets
+	judge coverage enough_reached
+	judge memory no_growth
+	judge unload unload
+	all_judged
 }
 
 main
