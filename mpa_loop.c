@@ -145,9 +145,12 @@ static void mpa_loop_release(struct mpa_conn *conn)
 		mpa_loop_leave_socket(conn);
 	if (!mpa_tx_sending_done(conn)) {
 		mpa_rx_reap(conn);
-		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) ||
-		    mpa_conn_test(conn, MPA_CONN_ABORT))
+		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags))
+			set_bit(MPA_CONN_ABORT, &conn->flags);
+		if (mpa_conn_test(conn, MPA_CONN_ABORT)) {
 			mpa_tcp_reset(conn->sk);
+			mpa_tx_cancel(conn, -ECANCELED);
+		}
 		return;
 	}
 
@@ -187,11 +190,16 @@ static void mpa_loop_check_lost(struct mpa_conn *conn)
 		mpa_conn_fail(conn, MPA_REASON_RESET, rx->closed_err);
 }
 
-/* Enter MPA_STATE_CLOSED if both sides closed and all is handed back. */
+/*
+ * Enter MPA_STATE_CLOSED if both sides closed and all is handed back. A reset
+ * that came in this round has asked for another one, in which
+ * mpa_loop_check_lost() finds it.
+ */
 static void mpa_loop_finish(struct mpa_conn *conn)
 {
 	if (conn->tx.fin && conn->rx.reported && mpa_tx_sending_done(conn) &&
-	    inet_sk_state_load(conn->sk) == TCP_CLOSE)
+	    inet_sk_state_load(conn->sk) == TCP_CLOSE &&
+	    !mpa_tcp_lost(conn->sk))
 		mpa_conn_set_state(conn, MPA_STATE_CLOSED);
 }
 
@@ -361,10 +369,12 @@ static bool mpa_loop_stand_in(struct mpa_conn *conn)
 	return true;
 }
 
-/* One round without receiving. Returns true if the work item has to run. */
+/*
+ * One round without receiving. Returns true if the work item has to run: also
+ * if callbacks of a short run before this have asked for it.
+ */
 static bool mpa_loop_send(struct mpa_conn *conn)
 {
-	conn->again = false;
 	mpa_conn_call_run(conn);
 	return mpa_conn_test(conn, MPA_CONN_ABORT) || mpa_tx_run(conn) ||
 	       conn->again || conn->state != MPA_STATE_FULL;
@@ -387,6 +397,7 @@ static void mpa_loop_now_put(struct mpa_conn *conn)
 		return;
 	}
 	memalloc = mpa_memalloc_save(conn->conn_flags);
+	conn->again = false;
 	if (mpa_conn_plain(conn, 0) && !mpa_tcp_unacked(conn->sk)) {
 		claimed = !mpa_loop_run_here(conn, false);
 		more = claimed && mpa_loop_send(conn);

@@ -767,6 +767,8 @@ static bool mpa_rx_run_here(struct mpa_conn *conn)
 
 	if (!mpa_rx_is_plain(conn))
 		return false;
+	/* What stopped mpa_rx_run() before is over, and no round may follow. */
+	WRITE_ONCE(conn->rx.blocked, false);
 	mpa_rx_consume(conn);
 	b = mpa_rx_collect(conn);
 	if (IS_ERR_OR_NULL(b))
@@ -805,12 +807,14 @@ EXPORT_SYMBOL_GPL(mpa_allow_softirq);
 
 /*
  * Drop octets that were decoded or copied, and not delivered. RX_DISCARDED
- * counts those decoded: the others stay in TCP, or the connection is lost.
+ * counts those decoded, and those that TCP has no longer: the others stay
+ * there, or the connection is lost.
  */
 void mpa_rx_drop(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
 
+	mpa_count_add(conn, RX_DISCARDED, rx->copy_consumed);
 	if (rx->ready) {
 		mpa_count_add(conn, RX_DISCARDED, rx->ready->octets);
 		mpa_batch_free(rx->ready);

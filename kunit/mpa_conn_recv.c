@@ -202,10 +202,17 @@ static u32 recv_half(struct conn_test *t)
 
 static void recv_window_truncated(struct conn_test *t)
 {
-	recv_half(t);
+	unsigned long discarded;
+	u32 size;
+
+	size = recv_half(t);
+	discarded = conn_counter(t, MPA_MIB_RX_DISCARDED);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_TRUNCATED);
 	CONN_COUNT(t, &t->a, EV_ULPDUS, 0);
+	conn_settle(&t->a);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_RX_DISCARDED) - discarded,
+		  size - RECV_HALF);
 	conn_post(t, 100);
 	conn_expect_tx(t, 100);
 	/* The peer has closed, so the detach need not reset TCP. */
@@ -217,11 +224,12 @@ static void recv_window_truncated(struct conn_test *t)
 /* Its copy is not kept after ended(), and the detach does not reset TCP. */
 static void recv_window_crc(struct conn_test *t)
 {
-	unsigned long resets;
+	unsigned long resets, discarded;
 	u32 size;
 
 	size = recv_half(t);
 	EXPECT_GT(t, t->a.conn->rx.capacity, 0);
+	discarded = conn_counter(t, MPA_MIB_RX_DISCARDED);
 	t->buf[size - 100] ^= 1;
 	conn_write(t, t->buf + size - RECV_HALF, RECV_HALF);
 	conn_expect_end(t, &t->a, MPA_ERR_CRC, MPA_REASON_CRC);
@@ -230,6 +238,7 @@ static void recv_window_crc(struct conn_test *t)
 	EXPECT_NULL(t, t->a.conn->rx.copy);
 	EXPECT_EQ(t, t->a.conn->rx.capacity, 0);
 	EXPECT_EQ(t, percpu_counter_sum(&t->mn->rx_mem), 0);
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_RX_DISCARDED) - discarded, size);
 	resets = conn_counter(t, MPA_MIB_RESETS);
 	conn_detach(t, &t->a);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_RESETS), resets);
@@ -1057,6 +1066,30 @@ static void recv_fin_consumed_reset(struct conn_test *t)
 	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
 }
 
+/* Answer the FIN by a message and ours, in the same round. */
+static void recv_hook_answer_end(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev != EV_ENDED)
+		return;
+	conn_post(t, 200);
+	c->hook_err = mpa_shutdown(c->conn);
+}
+
+/* A peer that has closed answers by a reset, in the round that sends a FIN. */
+static void recv_fin_answered_reset(struct conn_test *t)
+{
+	conn_default(t);
+	t->a.hook = recv_hook_answer_end;
+	sock_release(t->peer.sock);
+	t->peer.sock = NULL;
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	EXPECT_EQ(t, t->a.hook_err, 0);
+	EXPECT_EQ(t, t->a.err, -EPIPE);
+	conn_expect_done(t, &t->a, 1, -EPIPE);
+}
+
 /*
  * The first recv() returns once TCP is closed, the second late, so that another
  * run of the work item takes what the reset has queued; in the last another
@@ -1302,6 +1335,8 @@ static const struct conn_row fin_rows[] = {
 	{ "TD-02: RST after FPDUs and a FIN", recv_fin_reset },
 	{ "TD-02: RST after a FIN that was consumed",
 	  recv_fin_consumed_reset },
+	{ "TD-02: RST that answers what ended() sends",
+	  recv_fin_answered_reset },
 	{ "RST after FPDUs, then another user connects", recv_reset_reconnect },
 	{ "TD-03 ER-02: RST while delivery is held", recv_held_reset },
 	{ "TD-03 ER-02: RST while held and the window is shut",

@@ -886,6 +886,7 @@ static void zerocopy_detach_reset(struct conn_test *t)
 	conn_detach(t, &t->a);
 	EXPECT_TRUE(t, time_before(jiffies, began + 10 * HZ));
 	EXPECT_EQ(t, t->a.left, 2);
+	conn_expect_statuses(t, &t->a, t->nr_msg, -ECANCELED);
 	send_pages_free(t);
 	mpa_peer_continue(&t->peer);
 	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);

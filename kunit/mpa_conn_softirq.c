@@ -449,6 +449,68 @@ static void softirq_keep(struct conn_test *t)
 	softirq_expect(t, 2, 2);
 }
 
+/*
+ * Others use up the memory of the namespace, and give it back: then octets are
+ * passed as before.
+ */
+static void softirq_limited(struct conn_test *t)
+{
+	softirq_open_send(t);
+	t->a.keep = true;
+	conn_peer_send(t, 100);
+	conn_expect_rx(t, &t->a, 1);
+	conn_use_up(t);
+	conn_peer_send(t, 100);
+	conn_settle(&t->a);
+	CONN_COUNT(t, &t->a, EV_RECV, 1);
+	conn_give_back(t);
+	conn_expect_rx(t, &t->a, 2);
+	conn_settle(&t->a);
+	conn_peer_send(t, 100);
+	conn_expect_rx(t, &t->a, 3);
+	mpa_consumer_put_all(&t->a);
+}
+
+enum { SOFTIRQ_ASK_DETACH, SOFTIRQ_ASK_RESUME, SOFTIRQ_ASK_PUT };
+
+static void softirq_hook_ask(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev != EV_SENT)
+		return;
+	if (conn_arg(t) == SOFTIRQ_ASK_DETACH)
+		conn_leave(c);
+	else if (conn_arg(t) == SOFTIRQ_ASK_RESUME)
+		mpa_resume(c->conn);
+	else
+		mpa_consumer_put_all(c);
+}
+
+/*
+ * sent(), called in mpa_send_now(), asks for what only the work item does:
+ * conn_arg() says what.
+ */
+static void softirq_asks(struct conn_test *t)
+{
+	softirq_open_send(t);
+	t->a.keep = true;
+	if (conn_arg(t) == SOFTIRQ_ASK_RESUME)
+		mpa_hold(t->a.conn);
+	conn_peer_send(t, 100);
+	conn_settle(&t->a);
+	t->a.hook = softirq_hook_ask;
+	EXPECT_EQ(t, mpa_send_now(t->a.conn, &conn_msg(t, 100)->tx), 0);
+	conn_expect_tx(t, 100);
+	if (conn_arg(t) == SOFTIRQ_ASK_DETACH)
+		CONN_WAIT(t, &t->a, EV_RELEASED, 1);
+	else if (conn_arg(t) == SOFTIRQ_ASK_RESUME)
+		conn_expect_rx(t, &t->a, 1);
+	else
+		EXPECT_TRUE(t, CONN_UNTIL(!conn_unread(t)));
+	mpa_consumer_put_all(&t->a);
+}
+
 /* Each ULPDU is answered, up to the number of messages that a test has. */
 static void softirq_bounce(struct conn_test *t, struct mpa_consumer *c)
 {
@@ -616,6 +678,10 @@ static const struct conn_row softirq_rows[] = {
 	{ "MPA_F_MEMALLOC", softirq_memalloc },
 	{ "MPA_F_MEMALLOC, __GFP_NOMEMALLOC", softirq_memalloc, true },
 	{ "the consumer keeps octets", softirq_keep },
+	{ "others use up the memory", softirq_limited },
+	{ "sent() at once detaches", softirq_asks, SOFTIRQ_ASK_DETACH },
+	{ "sent() at once resumes", softirq_asks, SOFTIRQ_ASK_RESUME },
+	{ "sent() at once puts", softirq_asks, SOFTIRQ_ASK_PUT },
 	{ "both ends at once", softirq_sibling },
 	{ "both ends answer", softirq_pingpong },
 	{ "answers on one host stay in softirq", softirq_stays },
