@@ -142,8 +142,8 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 	if (!left)
 		return 0;
 	/*
-	 * What the header says is still to come gets no memory: a peer could
-	 * claim 64 KB on each connection.
+	 * Allocate for octets that have arrived, not for what ULPDU_Length
+	 * claims: a peer could claim 64 KB on each connection.
 	 */
 	if (goal > rx->capacity) {
 		capacity = max(goal, MPA_RX_COPY_MIN);
@@ -443,8 +443,8 @@ static void mpa_rx_forget_copy(struct mpa_conn *conn)
 }
 
 /*
- * Decode the octets of @b, if any are to be decoded, and have the FPDUs that
- * are whole in rx.ready. TCP has octets up to sequence number @end.
+ * Decode the octets of @b, if any are to be decoded, and put the complete FPDUs
+ * into rx.ready. TCP has octets up to sequence number @end.
  */
 static __always_inline void mpa_rx_make_ready(struct mpa_conn *conn,
 					      struct mpa_batch *b, u32 end)
@@ -471,7 +471,7 @@ static __always_inline void mpa_rx_make_ready(struct mpa_conn *conn,
 	b->rx.delivered = rx->pos;
 	rx->ready = b;
 	/*
-	 * If TCP had no more octets, and no FIN, than were decoded, a step
+	 * If TCP had no more octets, and no FIN, than were decoded, a round
 	 * after the next delivery would find nothing: sk_data_ready() queues
 	 * the work item.
 	 */
@@ -481,7 +481,7 @@ static __always_inline void mpa_rx_make_ready(struct mpa_conn *conn,
 		WRITE_ONCE(rx->wake_at, rx->seq + rx->want);
 }
 
-/* Collect octets and decode them. True if another step may find work. */
+/* Collect octets and decode them. True if another round may find work. */
 static bool mpa_rx_fill(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
@@ -696,7 +696,10 @@ bool mpa_rx_has_left(struct mpa_conn *conn)
 	return left;
 }
 
-/* Work item, in full operation: one step. True if another may find work. */
+/*
+ * Work item, in full operation: the receive half's share of a round. True if
+ * another round may find work.
+ */
 bool mpa_rx_run(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;

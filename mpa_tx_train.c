@@ -169,7 +169,7 @@ static void mpa_record_end(struct mpa_train *train)
 
 /*
  * True if it costs less to send the pages of @tx than to copy them. Each page
- * (unless more follow in a row), what lies between two FPDUs, and a marker are
+ * (or contiguous ones together), what lies between two FPDUs, and a marker are
  * a fragment. So an skb holds few segments of a small EMSS, while copies of 64
  * KB share one: with few octets the skbs cost more than the copies.
  */
@@ -267,8 +267,8 @@ static u32 mpa_train_max(const struct mpa_train *train, u32 least)
 }
 
 /*
- * After these errors MPA tries again if they are its own; a source that returns
- * one has failed for good.
+ * Inside MPA these errors mean: try again. From a source they are final, so
+ * they become -EIO.
  */
 static int mpa_train_source_err(int err)
 {
@@ -341,7 +341,7 @@ static u64 mpa_template_count(const struct mpa_tx *tx)
 	return get_unaligned_be32(count);
 }
 
-/* train->cut becomes that of ULPDUs of @tx that are not the last. */
+/* Set up train->cut for all ULPDUs of @tx but the last. */
 static void mpa_cut_begin(struct mpa_train *train, const struct mpa_tx *tx)
 {
 	if (train->cut_of == tx)
@@ -376,8 +376,8 @@ static __always_inline void mpa_cut_done(struct mpa_train *train,
 
 /*
  * Least ULPDU to cut to the room that is left in a segment. A message that fits
- * a segment of its own is not split for less than a source would be: of such
- * messages with one length each would end up as two.
+ * a segment of its own is split only if at least MPA_MULPDU_MIN octets fit:
+ * otherwise each of a series of such messages would become two FPDUs.
  */
 static u32 mpa_cut_least(const struct mpa_train *train, const struct mpa_tx *tx,
 			 u32 whole)
@@ -493,9 +493,10 @@ static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
 }
 
 /*
- * An FPDU with pages was laid out for @record; @nr entries of train.bv are
- * older, and its header may have joined the last of them. Returns the record
- * that it goes to: another one if that is more than an skb can have.
+ * An FPDU with pages was laid out for @record. Before that train.bv had @nr
+ * entries, and the FPDU's header may have been merged into the last of them.
+ * Returns the record that it goes to: another one if that is more than an skb
+ * can have.
  */
 static struct mpa_record *mpa_train_pick_record(struct mpa_train *train,
 						struct mpa_record *record,
@@ -883,8 +884,8 @@ static bool mpa_train_end_narrow(struct mpa_conn *conn,
 }
 
 /*
- * As conn->tx.train, what TCP has not taken of the @size octets of a single
- * FPDU in @train->buf: all but @taken. No other one joins it.
+ * Make @train conn->tx.train: the rest of one FPDU in @train->buf, of whose
+ * @size octets TCP has taken @taken. No other FPDU is added.
  */
 void mpa_train_rest(struct mpa_conn *conn, struct mpa_train *train, u32 size,
 		    u32 taken)

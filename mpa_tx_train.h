@@ -95,8 +95,8 @@ struct mpa_record {
  * @narrow: the EMSS was lowered for FPDUs of one length
  * @multi: a record may have several segments
  * @ungathered: MPA_TX_* of messages whose octets must not go to TCP as they are
- * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room left
- *	for SACK blocks and AccECN
+ * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room
+ *	reserved for SACK blocks and AccECN
  * @room: most octets of the train
  * @pages: most octets of the train if it is given to TCP as pages
  * @gfp: to allocate page fragments with

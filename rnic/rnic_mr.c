@@ -508,7 +508,10 @@ enum rnic_mr_error rnic_mr_check(const struct rnic_mr *mr, struct ib_pd *pd,
 {
 	u64 end;
 
-	/* An invalidation that waits for users waits for those it has found. */
+	/*
+	 * An invalidation that waits for this user has cleared @valid already:
+	 * what the user does from now on is refused.
+	 */
 	if (mr->stag != stag || !READ_ONCE(mr->valid))
 		return RNIC_MR_STAG;
 	if (mr->pd != pd)

@@ -194,7 +194,7 @@ static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 
 	if (qp->rtr_unanswered)
 		return take_rtr_response(qp, seg);
-	/* Its Request is not sent: the peer has made it up. */
+	/* Its Read Request is not sent: the peer has made it up. */
 	if (!msg)
 		return RDMAP_ERR_OPCODE;
 	left = msg->sgl.len - msg->responded;
@@ -367,14 +367,14 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 			return read_error(mr_err);
 	}
 	tx_err = rnic_tx_respond(qp, seg->conn, &read, mr);
-	/* -EPIPE: the Request has crossed our FIN. That is no error. */
+	/* -EPIPE: the Read Request has crossed our FIN. That is no error. */
 	return tx_err && tx_err != -EPIPE ? RDMAP_ERR_LOCAL : 0;
 }
 
 /*
  * Note which Read the peer refuses by a Terminate, whose octets after the
- * header are @octets. siw repeats another number than the Request had, but is
- * known to refuse a Read only after it has answered those before it.
+ * header are @octets. siw repeats another number than the Read Request had, but
+ * is known to refuse a Read only after it has answered those before it.
  */
 static void take_refusal(struct rnic_qp *qp, const u8 *octets, u32 len, u32 err,
 			 bool swapped)
@@ -451,7 +451,9 @@ static u32 take_seg(struct rnic_qp *qp, struct seg *seg)
 	return err ?: takers[seg->hdr.opcode](qp, seg);
 }
 
-/* Octets of the headers that a Terminate repeats: also those of a Request */
+/*
+ * Octets of the headers that a Terminate repeats: also those of a Read Request
+ */
 static u32 term_len(const struct seg *seg)
 {
 	if (seg->hdr_len && !seg->hdr.tagged &&

@@ -109,10 +109,10 @@ static void msg_cut(struct rnic_msg *msg)
 
 /*
  * Prepare a message with memory of its own. One that is shorter than any MULPDU
- * becomes a ULPDU here: MPA does not call next() for it. It is sent whatever
- * happens, so it must not follow a message that an error may cut short: the
- * peer would take that for complete. Such a one, one that is longer, and one
- * that is in too many pieces are cut.
+ * becomes a ULPDU here: MPA does not call next() for it. An error cannot
+ * withdraw it, so it must not follow a message that an error may end early: the
+ * peer would take that message for complete. A message that follows such a one,
+ * is longer, or lies in too many pieces is given to MPA to cut.
  */
 static void msg_prepare(struct rnic_msg *msg)
 {
@@ -183,7 +183,7 @@ static void msg_untagged(struct rnic_msg *msg, enum rdmap_queue qn)
 	msg->hdr.msn = msg->qp->msn[qn]++;
 }
 
-/* Write the header of such a message; returns its length. */
+/* Write the header of a Read Request, RTR or Terminate; returns its length. */
 static u32 msg_control_init(struct rnic_msg *msg)
 {
 	msg->hdr.last = true;
@@ -249,8 +249,8 @@ void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg)
 
 /*
  * Answer a Read Request from @mr, of which this takes over a user; NULL if no
- * octets are asked for. Returns 0, -ENOSPC: more Requests than IRD, or what
- * mpa_send() returned.
+ * octets are asked for. Returns 0, -ENOSPC: more Read Requests than IRD, or
+ * what mpa_send() returned.
  */
 int rnic_tx_respond(struct rnic_qp *qp, struct mpa_conn *conn,
 		    const struct rdmap_read *read, struct rnic_mr *mr)
