@@ -300,7 +300,7 @@ static bool starting_is_old(const struct mpa_conn *conn,
 		return false;
 	switch (reason) {
 	case MPA_REASON_FIN:
-	case MPA_REASON_SHORT:
+	case MPA_REASON_SHORT_FRAME:
 	case MPA_REASON_RESET:
 	case MPA_REASON_REVISION:
 	case MPA_REASON_TIMEOUT:

@@ -243,7 +243,7 @@ static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
  * Longest ULPDU for a segment of its own. A consumer is offered MPA_MULPDU_MIN
  * at least (SZ-17, SZ-18).
  */
-static u32 mpa_train_whole(const struct mpa_train *train)
+static u32 mpa_train_own_segment(const struct mpa_train *train)
 {
 	if (train->exact && !train->enc.markers)
 		return train->exact;
@@ -263,7 +263,7 @@ static u32 mpa_train_max(const struct mpa_train *train, u32 least)
 		if (max >= least)
 			return max;
 	}
-	return mpa_train_whole(train);
+	return mpa_train_own_segment(train);
 }
 
 /*
@@ -322,14 +322,14 @@ static int mpa_train_ask_data(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 			 tx->len > iov_iter_count(&tx->data)))
 		return -EINVAL;
 	if (!more)
-		tx->state |= MPA_MSG_WHOLE;
+		tx->state |= MPA_MSG_FINAL;
 	return 1;
 }
 
 /* True if a message with a template has no octets but the @len it names. */
-static bool mpa_tx_is_whole(const struct mpa_tx *tx)
+static bool mpa_tx_len_is_final(const struct mpa_tx *tx)
 {
-	return !tx->next || tx->state & MPA_MSG_WHOLE;
+	return !tx->next || tx->state & MPA_MSG_FINAL;
 }
 
 static u64 mpa_template_count(const struct mpa_tx *tx)
@@ -382,7 +382,7 @@ static __always_inline void mpa_cut_done(struct mpa_train *train,
 static u32 mpa_cut_least(const struct mpa_train *train, const struct mpa_tx *tx,
 			 u32 whole)
 {
-	if (tx->len <= whole - tx->hdr_len && mpa_tx_is_whole(tx))
+	if (tx->len <= whole - tx->hdr_len && mpa_tx_len_is_final(tx))
 		return MPA_MULPDU_MIN;
 	return 2 * tx->hdr_len;
 }
@@ -395,11 +395,11 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
 			 struct mpa_tx_ulpdu *ulpdu)
 {
 	struct mpa_train *train = conn->tx.train;
-	u32 whole = mpa_train_whole(train);
+	u32 whole = mpa_train_own_segment(train);
 	int ret = 1;
 	u32 room;
 
-	if (tx->len <= whole - tx->hdr_len && !mpa_tx_is_whole(tx))
+	if (tx->len <= whole - tx->hdr_len && !mpa_tx_len_is_final(tx))
 		ret = mpa_train_ask_data(conn, tx, whole);
 	if (ret <= 0)
 		return ret;
@@ -407,7 +407,7 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
 	       tx->hdr_len;
 	mpa_cut_begin(train, tx);
 	mpa_cut(train, tx, min(tx->len, room), ulpdu);
-	ulpdu->last = tx->len <= room && mpa_tx_is_whole(tx);
+	ulpdu->last = tx->len <= room && mpa_tx_len_is_final(tx);
 	if (ulpdu->last)
 		*train->cut.hdr |= tx->template->last;
 	else

@@ -24,7 +24,7 @@ enum {
 	MPA_MSG_LAST	= BIT(1),	/* no ULPDU follows it */
 	/* with or without: */
 	MPA_MSG_LONG	= BIT(2),	/* a source of several ULPDUs */
-	MPA_MSG_WHOLE	= BIT(3),	/* next() has no more octets */
+	MPA_MSG_FINAL	= BIT(3),	/* next() has no more octets */
 	MPA_MSG_SOURCE	= BIT(4),	/* may become several ULPDUs */
 	MPA_MSG_ZEROCOPY = BIT(5),	/* its own pages go to TCP */
 };

@@ -349,7 +349,7 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 		return DDP_ERR_TOO_LONG;
 	if (seg->len < RDMAP_READ_LEN || !seg->hdr.last)
 		return RDMAP_ERR_UNSPECIFIED;
-	rdmap_read_get(&read, seg->octets + seg->hdr_len);
+	rdmap_read_req_read(&read, seg->octets + seg->hdr_len);
 	/* The first may be an RTR, which is not one of IRD. */
 	rtr = qp->rx.msn[RDMAP_QN_READ] == 1 && !read.size;
 	if (qp->resp_head - qp->resp_tail >= qp->ird + (rtr || qp->peer_rtr))
@@ -396,7 +396,7 @@ static u32 take_terminate(struct rnic_qp *qp, const struct seg *seg)
 	err = check_order(qp, seg, 0);
 	if (err)
 		return err;
-	err = rdmap_term_get(octets, len, &swapped);
+	err = rdmap_term_read(octets, len, &swapped);
 	take_refusal(qp, octets, len, err, swapped);
 	rnic_terminated(qp, seg->conn, err);
 	return 0;
@@ -434,7 +434,7 @@ static void seg_octets(struct seg *seg)
 static void seg_get(struct seg *seg)
 {
 	seg_octets(seg);
-	seg->hdr_len = rdmap_hdr_get(&seg->hdr, seg->octets, seg->nr_octets);
+	seg->hdr_len = rdmap_hdr_read(&seg->hdr, seg->octets, seg->nr_octets);
 	seg->len = seg->ulpdu->len - seg->hdr_len;
 }
 

@@ -102,7 +102,7 @@ static void msg_cut(struct rnic_msg *msg)
 	tx->template = msg->hdr.tagged ? &rdmap_tagged : &rdmap_untagged;
 	tx->next = msg_next;
 	tx->hdr = msg->octets;
-	tx->hdr_len = rdmap_hdr_put(msg->octets, &msg->hdr);
+	tx->hdr_len = rdmap_hdr_write(msg->octets, &msg->hdr);
 	tx->len = 0;
 	msg_open(msg);
 }
@@ -132,7 +132,7 @@ static void msg_prepare(struct rnic_msg *msg)
 	msg->given = true;
 	tx->next = NULL;
 	tx->hdr = msg->octets;
-	tx->hdr_len = rdmap_hdr_put(msg->octets, &msg->hdr);
+	tx->hdr_len = rdmap_hdr_write(msg->octets, &msg->hdr);
 	tx->len = len;
 	iov_iter_kvec(&tx->data, ITER_SOURCE, msg->vec, nr, len);
 }
@@ -189,7 +189,7 @@ static u32 msg_control_init(struct rnic_msg *msg)
 	msg->hdr.last = true;
 	msg->tx.next = msg_control_next;
 	msg_open(msg);
-	return rdmap_hdr_put(msg->octets, &msg->hdr);
+	return rdmap_hdr_write(msg->octets, &msg->hdr);
 }
 
 static u8 send_opcode(const struct siw_sqe *wqe)
@@ -216,7 +216,7 @@ static void read_request(struct rnic_msg *msg, u32 source_stag, u64 source_to)
 	}
 	msg_untagged(msg, RDMAP_QN_READ);
 	msg->left = msg_control_init(msg);
-	msg->left += rdmap_read_put(msg->octets + msg->left, &read);
+	msg->left += rdmap_read_req_write(msg->octets + msg->left, &read);
 }
 
 /* Prepare the message of a slot whose memory is resolved. */
@@ -311,8 +311,8 @@ int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
 	msg_init(qp, msg, RNIC_MSG_TERM, RDMAP_OP_TERMINATE);
 	msg_untagged(msg, RDMAP_QN_TERMINATE);
 	msg->left = msg_control_init(msg);
-	msg->left += rdmap_term_put(msg->octets + msg->left, err, ulpdu_len,
-				    hdr, hdr_len);
+	msg->left += rdmap_term_write(msg->octets + msg->left, err, ulpdu_len,
+				      hdr, hdr_len);
 	res = mpa_send(conn, &msg->tx);
 	if (!res)
 		rnic_count(qp->dev, RNIC_STAT_TX_TERMINATE);

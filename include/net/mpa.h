@@ -113,7 +113,7 @@ enum mpa_error {
  *	accept (code 4)
  * @MPA_REASON_PD_LENGTH: more private data than allowed, or too little to
  *	hold IRD and ORD (code 4)
- * @MPA_REASON_SHORT: FIN of the peer inside a startup frame (code 4)
+ * @MPA_REASON_SHORT_FRAME: FIN of the peer inside a startup frame (code 4)
  * @MPA_REASON_EARLY: octets after a Request, before its Reply (code 4)
  * @MPA_REASON_TIMEOUT: no complete startup frame in time, or TCP did not take
  *	all of ours in time (code 4)
@@ -142,7 +142,7 @@ enum mpa_reason {
 	MPA_REASON_ROLE,
 	MPA_REASON_REVISION,
 	MPA_REASON_PD_LENGTH,
-	MPA_REASON_SHORT,
+	MPA_REASON_SHORT_FRAME,
 	MPA_REASON_EARLY,
 	MPA_REASON_TIMEOUT,
 	MPA_REASON_STARTUP_OVERFLOW,

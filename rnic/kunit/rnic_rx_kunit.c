@@ -207,12 +207,12 @@ static u32 ulpdu(struct rnic_kunit *rk, const struct seg *seg, u8 *octets)
 		.source_stag	= hdr.stag,
 		.source_to	= hdr.to,
 	};
-	u32 len = rdmap_hdr_put(octets, &hdr), i;
+	u32 len = rdmap_hdr_write(octets, &hdr), i;
 
 	for (i = 0; i < seg->len; i++)
 		octets[len + i] = 1 + seg->mo + i;
 	if (seg->op == RDMAP_OP_READ)
-		rdmap_read_put(octets + len, &read);
+		rdmap_read_req_write(octets + len, &read);
 	return len + seg->len;
 }
 
