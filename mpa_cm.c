@@ -353,7 +353,7 @@ static int mpa_cm_read(struct mpa_conn *conn, u8 *buf, u32 have, u32 len)
 	else if (n < 0)
 		mpa_conn_fail(conn, MPA_REASON_RESET, n);
 	else if (conn->cm->have)
-		mpa_cm_reset(conn, MPA_REASON_SHORT);
+		mpa_cm_reset(conn, MPA_REASON_SHORT_FRAME);
 	else
 		mpa_cm_reset(conn, MPA_REASON_FIN);
 	return 0;

@@ -430,7 +430,7 @@ static const struct {
 	[MPA_REASON_ROLE]	= { "role", MPA_ERR_FRAME, -EPROTO },
 	[MPA_REASON_REVISION]	= { "revision", MPA_ERR_FRAME, -EPROTO },
 	[MPA_REASON_PD_LENGTH]	= { "pd-length", MPA_ERR_FRAME, -EPROTO },
-	[MPA_REASON_SHORT]	= { "short-frame", MPA_ERR_FRAME, -EPROTO },
+	[MPA_REASON_SHORT_FRAME] = { "short-frame", MPA_ERR_FRAME, -EPROTO },
 	[MPA_REASON_EARLY]	= { "early-octets", MPA_ERR_FRAME, -EPROTO },
 	[MPA_REASON_TIMEOUT]	= { "timeout", MPA_ERR_FRAME, -ETIMEDOUT },
 	[MPA_REASON_STARTUP_OVERFLOW] = {

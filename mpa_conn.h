@@ -183,11 +183,12 @@ struct mpa_tx_series {
  * @sent: stream position after the last octet given to TCP
  * @ooopack: tcp_sock.rcv_ooopack when a hole was last seen; mpa_mulpdu() reads
  *	@ooopack, @sack_until, @sack and @sack_max without a lock
- * @sack_until: jiffies until which room is left for SACK blocks
- * @sack: octets left for SACK blocks and AccECN in each segment while
+ * @sack_until: jiffies until which room is reserved for SACK blocks
+ * @sack: octets reserved for SACK blocks and AccECN in each segment while
  *	@sack_until has not passed
  * @sack_max: most octets that they can take; constant in MPA_STATE_FULL
- * @accecn: octets left for AccECN in each segment; constant in MPA_STATE_FULL
+ * @accecn: octets reserved for AccECN in each segment; constant in
+ *	MPA_STATE_FULL
  * @emss: as mpa_tx_emss(), when mpa_conn.mulpdu was last looked at; or 0
  * @lowered: what TCP got in place of the EMSS of the path
  * @series: FPDUs of equal length
@@ -787,8 +788,8 @@ bool mpa_connect_is_work(const struct work_struct *work);
 /**
  * struct mpa_tcp_room - what TCP can be given
  * @emss: octets of a segment that FPDUs may fill
- * @sack: octets of a segment left for SACK blocks and AccECN, not counted in
- *	@emss
+ * @sack: octets of a segment reserved for SACK blocks and AccECN, not counted
+ *	in @emss
  * @narrow: @emss was lowered for FPDUs of one length
  * @octets: octets of all segments together; a single segment may be longer
  */

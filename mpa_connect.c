@@ -300,7 +300,7 @@ static bool starting_is_old(const struct mpa_conn *conn,
 		return false;
 	switch (reason) {
 	case MPA_REASON_FIN:
-	case MPA_REASON_SHORT:
+	case MPA_REASON_SHORT_FRAME:
 	case MPA_REASON_RESET:
 	case MPA_REASON_REVISION:
 	case MPA_REASON_TIMEOUT:
@@ -532,7 +532,8 @@ static int connect_check(const struct mpa_sock_params *params)
  * outcome is known, done() passes on the socket, and with it the connection
  * @conn (NULL otherwise), as if the consumer had called mpa_attach(). One of
  * the consumer's callbacks established(), rejected() and ended() follows at
- * once, unless done() detaches the connection.
+ * once, unless done() detaches the connection. So done() need do nothing if
+ * @err is 0; otherwise none of these callbacks comes.
  *
  * With %MPA_F_FALLBACK a peer that does not take a Rev 2 Request (RFC 6581
  * section 10) is sent one Rev 1 Request, with the same private data and without

@@ -97,7 +97,7 @@ static __always_inline void decode_done(struct mpa_dec *dec,
 }
 
 /*
- * CR-19: over all that the sender sums, a pad that is not zero included
+ * CR-19: the CRC covers what the sender sums, including a pad that is not zero
  * (FR-06). @c is by value: the caller's cursor does not move.
  */
 static bool decode_crc_ok(const struct mpa_dec *dec, struct cursor c)

@@ -237,7 +237,7 @@ static int layout_copy_iter(struct layout *l, struct iov_iter *from, u32 len)
 
 /*
  * Append up to @len octets of @from, none past the end of the entry that it
- * stands at, which may be several pages in a row. Returns how many, or an
+ * stands at, which may span several contiguous pages. Returns how many, or an
  * error.
  */
 static __always_inline int layout_entry(struct layout *l, struct iov_iter *from,

@@ -414,7 +414,10 @@ enum mpa_reason mpa_frame_settle(const struct mpa_local_params *local,
 	terms->rev = min(ours->rev, theirs->rev);
 	terms->crc = (ours->flags | theirs->flags) & MPA_RR_C ||
 		     terms->rev == MPA_REV_0;
-	/* An RDMAC Responder inserts them whatever the Request says. */
+	/*
+	 * As Rev 0 Responder to a Rev 1 Request this end inserts them even if M
+	 * is 0.
+	 */
 	terms->markers_tx = theirs->flags & MPA_RR_M ||
 			    (ours->reply && ours->rev < theirs->rev);
 	/* An RDMAC peer inserts them whatever our Request says (C.2.5). */

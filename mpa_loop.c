@@ -219,8 +219,8 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 		return more;
 	/*
 	 * Nothing can be sent. If nothing is left to pass either, have one more
-	 * round, in which mpa_loop_check_lost() ends the connection: nobody
-	 * else may queue the work item.
+	 * round, in which mpa_loop_check_lost() ends the connection: TCP may
+	 * make no further call that queues the work item.
 	 */
 	if (conn->rx.closed_err || mpa_tcp_lost(conn->sk))
 		return more || !mpa_rx_has_left(conn);
@@ -354,8 +354,9 @@ bool mpa_loop_is_work(const struct work_struct *work)
 }
 
 /*
- * A caller may answer octets that a short run is just passing, on another CPU:
- * that is soon done, where the work item may have to wait for a CPU.
+ * The caller may be answering octets that a short run on another CPU is still
+ * passing. Such a run ends soon, where the work item may have to wait for a
+ * CPU.
  */
 static bool mpa_loop_stand_in(struct mpa_conn *conn)
 {

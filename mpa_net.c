@@ -195,7 +195,7 @@ static const struct snmp_mib mpa_mib_list[] = {
 	MPA_REASON_ITEM("MpaErrRole", ROLE),
 	MPA_REASON_ITEM("MpaErrRevision", REVISION),
 	MPA_REASON_ITEM("MpaErrPdLength", PD_LENGTH),
-	MPA_REASON_ITEM("MpaErrShortFrame", SHORT),
+	MPA_REASON_ITEM("MpaErrShortFrame", SHORT_FRAME),
 	MPA_REASON_ITEM("MpaErrEarlyOctets", EARLY),
 	MPA_REASON_ITEM("MpaErrTimeout", TIMEOUT),
 	MPA_REASON_ITEM("MpaErrStartupOverflow", STARTUP_OVERFLOW),

@@ -142,8 +142,8 @@ static int mpa_rx_copy(struct mpa_conn *conn, u32 goal, bool eat)
 	if (!left)
 		return 0;
 	/*
-	 * What the header says is still to come gets no memory: a peer could
-	 * claim 64 KB on each connection.
+	 * Allocate for octets that have arrived, not for what ULPDU_Length
+	 * claims: a peer could claim 64 KB on each connection.
 	 */
 	if (goal > rx->capacity) {
 		capacity = max(goal, MPA_RX_COPY_MIN);
@@ -223,7 +223,7 @@ static void mpa_rx_end_by_fin(struct mpa_conn *conn, u32 avail)
  * ended, or copy and consume them if the window is too small, or wait. Returns
  * NULL or an ERR_PTR().
  */
-static struct mpa_batch *mpa_rx_short(struct mpa_conn *conn, u32 avail)
+static struct mpa_batch *mpa_rx_incomplete(struct mpa_conn *conn, u32 avail)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
 	u32 want = rx->want;
@@ -278,9 +278,9 @@ static void mpa_rx_decoded(struct mpa_conn *conn, const struct mpa_batch *b,
 
 /*
  * Socket lock held. The stream has reached FPDUs that were passed out of order:
- * step over those that are whole.
+ * skip those that are complete.
  */
-static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
+static struct mpa_batch *mpa_rx_skip_passed(struct mpa_conn *conn, u32 avail)
 {
 	struct mpa_dec dec = {
 		.pos = conn->rx.pos,
@@ -311,7 +311,7 @@ static struct mpa_batch *mpa_rx_step(struct mpa_conn *conn, u32 avail)
 	if (err != -EAGAIN)
 		return NULL;
 	if (avail < conn->rx.want)
-		return mpa_rx_short(conn, avail);
+		return mpa_rx_incomplete(conn, avail);
 	/* It lies in too many skbs for one hold of the lock. */
 	conn->rx.fragmented = true;
 	return ERR_PTR(-EINPROGRESS);
@@ -340,9 +340,9 @@ static struct mpa_batch *mpa_rx_collect(struct mpa_conn *conn)
 		copy = true;
 	}
 	if (avail < rx->want)
-		return mpa_rx_short(conn, avail);
+		return mpa_rx_incomplete(conn, avail);
 	if (!copy && mpa_rx_ooo_was_passed(conn, rx->pos))
-		return mpa_rx_step(conn, avail);
+		return mpa_rx_skip_passed(conn, avail);
 
 	if (copy) {
 		err = mpa_rx_copy(conn, rx->want, rx->copy_consumed);
@@ -443,8 +443,8 @@ static void mpa_rx_forget_copy(struct mpa_conn *conn)
 }
 
 /*
- * Decode the octets of @b, if any are to be decoded, and have the FPDUs that
- * are whole in rx.ready. TCP has octets up to sequence number @end.
+ * Decode the octets of @b, if any are to be decoded, and put the complete FPDUs
+ * into rx.ready. TCP has octets up to sequence number @end.
  */
 static __always_inline void mpa_rx_make_ready(struct mpa_conn *conn,
 					      struct mpa_batch *b, u32 end)
@@ -471,7 +471,7 @@ static __always_inline void mpa_rx_make_ready(struct mpa_conn *conn,
 	b->rx.delivered = rx->pos;
 	rx->ready = b;
 	/*
-	 * If TCP had no more octets, and no FIN, than were decoded, a step
+	 * If TCP had no more octets, and no FIN, than were decoded, a round
 	 * after the next delivery would find nothing: sk_data_ready() queues
 	 * the work item.
 	 */
@@ -481,7 +481,7 @@ static __always_inline void mpa_rx_make_ready(struct mpa_conn *conn,
 		WRITE_ONCE(rx->wake_at, rx->seq + rx->want);
 }
 
-/* Collect octets and decode them. True if another step may find work. */
+/* Collect octets and decode them. True if another round may find work. */
 static bool mpa_rx_fill(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
@@ -696,7 +696,10 @@ bool mpa_rx_has_left(struct mpa_conn *conn)
 	return left;
 }
 
-/* Work item, in full operation: one step. True if another may find work. */
+/*
+ * Work item, in full operation: the receive half's share of a round. True if
+ * another round may find work.
+ */
 bool mpa_rx_run(struct mpa_conn *conn)
 {
 	struct mpa_conn_rx *rx = &conn->rx;
@@ -745,7 +748,7 @@ bool mpa_rx_run(struct mpa_conn *conn)
  * True if all that TCP has can be passed without sleeping, and without a round
  * of the work item after it, such as for messages that wait for the first FPDU.
  */
-static bool mpa_rx_is_plain(const struct mpa_conn *conn)
+static bool mpa_rx_can_run_here(const struct mpa_conn *conn)
 {
 	const struct mpa_conn_rx *rx = &conn->rx;
 	u32 avail = mpa_rx_avail(conn);
@@ -759,13 +762,14 @@ static bool mpa_rx_is_plain(const struct mpa_conn *conn)
 
 /*
  * For mpa_sk_run_here(), with the socket lock or slock held. Returns false if a
- * round has to go on: for all that is not plain, and all errors.
+ * round has to go on: for all that mpa_rx_can_run_here() refuses, and all
+ * errors.
  */
 static bool mpa_rx_run_here(struct mpa_conn *conn)
 {
 	struct mpa_batch *b;
 
-	if (!mpa_rx_is_plain(conn))
+	if (!mpa_rx_can_run_here(conn))
 		return false;
 	/* What stopped mpa_rx_run() before is over, and no round may follow. */
 	WRITE_ONCE(conn->rx.blocked, false);

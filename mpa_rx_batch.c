@@ -166,9 +166,10 @@ int mpa_batch_copy_short(struct mpa_batch *b, struct mpa_queue *q, u64 pos,
 /*
  * Socket lock held. The next octets lie in pages that a process may write to.
  * Verified octets must not change, so these are copied if the batch lacks some
- * of @want. Few more are copied, since the batch may end long before those. Of
- * those in a great many skbs fewer are copied: then the batch counts as full,
- * and mpa_rx_copy() copies the FPDU.
+ * of @want. Copies until the batch has @want or MPA_BATCH_SHARED octets,
+ * whichever is more: its FPDUs may end long before the rest. Stops after
+ * MPA_QUEUE_SKBS skbs: if the batch still lacks some of @want, it counts as
+ * full, and mpa_rx_copy() copies the FPDU.
  */
 static int mpa_batch_copy_shared(struct mpa_batch *b, struct mpa_queue *q,
 				 u64 pos, u32 want)

@@ -281,8 +281,8 @@ u32 mpa_tcp_unacked(const struct sock *sk)
 }
 
 /*
- * True if TCP has room for more. It is given little that it cannot send yet,
- * since it may cut that elsewhere later, but always something, so that it can
+ * True if TCP has room for more. MPA gives TCP little that TCP cannot send yet,
+ * since TCP may cut that elsewhere later; but always something, so that TCP can
  * probe a closed window. Context: socket lock or slock held.
  */
 bool mpa_tcp_has_room(const struct sock *sk)

@@ -204,11 +204,12 @@ static u32 mpa_record_next(const struct mpa_record *record, u32 emss,
 }
 
 /*
- * Add entries of a train to an skb, each as a fragment, also if it is of
- * several pages in a row: TCP's own functions make a fragment of each page, so
- * an skb would hold fewer FPDUs. Only the octets count in truesize, not a page
- * for each fragment, of which markers make many. A receiver on this host gets
- * the very same skb: with that truesize little would be left of its window.
+ * Add entries of a train to an skb, each as a fragment, also one that spans
+ * several contiguous pages: TCP's own functions make a fragment of each page,
+ * so an skb would hold fewer FPDUs. Only the octets count in truesize, not a
+ * page for each fragment, of which markers make many. A receiver on this host
+ * gets the very same skb: with that truesize little would be left of its
+ * window.
  */
 static int mpa_tx_add_pages(struct sk_buff *skb, struct iov_iter *from,
 			    size_t len)
@@ -374,7 +375,7 @@ static int mpa_tx_push(struct mpa_conn *conn)
 }
 
 /*
- * Octets of each segment to leave for SACK blocks and AccECN: the most that
+ * Octets of each segment to reserve for SACK blocks and AccECN: the most that
  * they can take, from the first hole in the peer's octets until MPA_SACK_IDLE
  * after the last; otherwise those of AccECN. Context: any.
  */
@@ -395,7 +396,7 @@ static u32 mpa_tx_fits(const struct mpa_conn *conn, u32 emss)
 	return emss - min(mpa_tx_sack(conn), emss / 2);
 }
 
-/* The EMSS of the path, less the room left for options. Context: any. */
+/* The EMSS of the path, less the room reserved for options. Context: any. */
 u32 mpa_tx_emss(const struct mpa_conn *conn)
 {
 	return mpa_tx_fits(conn, mpa_tcp_path_emss(conn));
@@ -448,8 +449,8 @@ static __always_inline void mpa_tx_note_hole(struct mpa_conn *conn, bool hole)
 
 /*
  * The EMSS, of at most @path, that FPDUs like the last ones fill exactly. With
- * markers the lengths of FPDUs change with their positions. While room is left
- * for options, each segment's worth is a record of its own anyway.
+ * markers the lengths of FPDUs change with their positions. While room is
+ * reserved for options, each segment's worth is a record of its own anyway.
  */
 static u32 mpa_tx_filled_emss(const struct mpa_conn *conn, u32 path)
 {
@@ -737,7 +738,10 @@ static bool mpa_tx_can_step(struct mpa_conn *conn)
 	return conn->tx.may_send && !conn->tx.err && mpa_tx_pending(conn);
 }
 
-/* Runner, in full operation: one step. True if another may be possible. */
+/*
+ * Runner, in full operation: the sending half's share of a round. True if
+ * another round may send more.
+ */
 bool mpa_tx_run(struct mpa_conn *conn)
 {
 	int err = 0;

@@ -169,7 +169,7 @@ static void mpa_record_end(struct mpa_train *train)
 
 /*
  * True if it costs less to send the pages of @tx than to copy them. Each page
- * (unless more follow in a row), what lies between two FPDUs, and a marker are
+ * (or contiguous ones together), what lies between two FPDUs, and a marker are
  * a fragment. So an skb holds few segments of a small EMSS, while copies of 64
  * KB share one: with few octets the skbs cost more than the copies.
  */
@@ -243,7 +243,7 @@ static struct mpa_tx *mpa_train_next(struct mpa_conn *conn)
  * Longest ULPDU for a segment of its own. A consumer is offered MPA_MULPDU_MIN
  * at least (SZ-17, SZ-18).
  */
-static u32 mpa_train_whole(const struct mpa_train *train)
+static u32 mpa_train_own_segment(const struct mpa_train *train)
 {
 	if (train->exact && !train->enc.markers)
 		return train->exact;
@@ -263,12 +263,12 @@ static u32 mpa_train_max(const struct mpa_train *train, u32 least)
 		if (max >= least)
 			return max;
 	}
-	return mpa_train_whole(train);
+	return mpa_train_own_segment(train);
 }
 
 /*
- * After these errors MPA tries again if they are its own; a source that returns
- * one has failed for good.
+ * Inside MPA these errors mean: try again. From a source they are final, so
+ * they become -EIO.
  */
 static int mpa_train_source_err(int err)
 {
@@ -322,14 +322,14 @@ static int mpa_train_ask_data(struct mpa_conn *conn, struct mpa_tx *tx, u32 max)
 			 tx->len > iov_iter_count(&tx->data)))
 		return -EINVAL;
 	if (!more)
-		tx->state |= MPA_MSG_WHOLE;
+		tx->state |= MPA_MSG_FINAL;
 	return 1;
 }
 
 /* True if a message with a template has no octets but the @len it names. */
-static bool mpa_tx_is_whole(const struct mpa_tx *tx)
+static bool mpa_tx_len_is_final(const struct mpa_tx *tx)
 {
-	return !tx->next || tx->state & MPA_MSG_WHOLE;
+	return !tx->next || tx->state & MPA_MSG_FINAL;
 }
 
 static u64 mpa_template_count(const struct mpa_tx *tx)
@@ -341,7 +341,7 @@ static u64 mpa_template_count(const struct mpa_tx *tx)
 	return get_unaligned_be32(count);
 }
 
-/* train->cut becomes that of ULPDUs of @tx that are not the last. */
+/* Set up train->cut for all ULPDUs of @tx but the last. */
 static void mpa_cut_begin(struct mpa_train *train, const struct mpa_tx *tx)
 {
 	if (train->cut_of == tx)
@@ -376,13 +376,13 @@ static __always_inline void mpa_cut_done(struct mpa_train *train,
 
 /*
  * Least ULPDU to cut to the room that is left in a segment. A message that fits
- * a segment of its own is not split for less than a source would be: of such
- * messages with one length each would end up as two.
+ * a segment of its own is split only if at least MPA_MULPDU_MIN octets fit:
+ * otherwise each of a series of such messages would become two FPDUs.
  */
 static u32 mpa_cut_least(const struct mpa_train *train, const struct mpa_tx *tx,
 			 u32 whole)
 {
-	if (tx->len <= whole - tx->hdr_len && mpa_tx_is_whole(tx))
+	if (tx->len <= whole - tx->hdr_len && mpa_tx_len_is_final(tx))
 		return MPA_MULPDU_MIN;
 	return 2 * tx->hdr_len;
 }
@@ -395,11 +395,11 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
 			 struct mpa_tx_ulpdu *ulpdu)
 {
 	struct mpa_train *train = conn->tx.train;
-	u32 whole = mpa_train_whole(train);
+	u32 whole = mpa_train_own_segment(train);
 	int ret = 1;
 	u32 room;
 
-	if (tx->len <= whole - tx->hdr_len && !mpa_tx_is_whole(tx))
+	if (tx->len <= whole - tx->hdr_len && !mpa_tx_len_is_final(tx))
 		ret = mpa_train_ask_data(conn, tx, whole);
 	if (ret <= 0)
 		return ret;
@@ -407,7 +407,7 @@ static int mpa_train_cut(struct mpa_conn *conn, struct mpa_tx *tx,
 	       tx->hdr_len;
 	mpa_cut_begin(train, tx);
 	mpa_cut(train, tx, min(tx->len, room), ulpdu);
-	ulpdu->last = tx->len <= room && mpa_tx_is_whole(tx);
+	ulpdu->last = tx->len <= room && mpa_tx_len_is_final(tx);
 	if (ulpdu->last)
 		*train->cut.hdr |= tx->template->last;
 	else
@@ -493,9 +493,10 @@ static struct mpa_record *mpa_train_record(struct mpa_train *train, u32 size,
 }
 
 /*
- * An FPDU with pages was laid out for @record; @nr entries of train.bv are
- * older, and its header may have joined the last of them. Returns the record
- * that it goes to: another one if that is more than an skb can have.
+ * An FPDU with pages was laid out for @record. Before that train.bv had @nr
+ * entries, and the FPDU's header may have been merged into the last of them.
+ * Returns the record that it goes to: another one if that is more than an skb
+ * can have.
  */
 static struct mpa_record *mpa_train_pick_record(struct mpa_train *train,
 						struct mpa_record *record,
@@ -883,8 +884,8 @@ static bool mpa_train_end_narrow(struct mpa_conn *conn,
 }
 
 /*
- * As conn->tx.train, what TCP has not taken of the @size octets of a single
- * FPDU in @train->buf: all but @taken. No other one joins it.
+ * Make @train conn->tx.train: the rest of one FPDU in @train->buf, of whose
+ * @size octets TCP has taken @taken. No other FPDU is added.
  */
 void mpa_train_rest(struct mpa_conn *conn, struct mpa_train *train, u32 size,
 		    u32 taken)

@@ -24,7 +24,7 @@ enum {
 	MPA_MSG_LAST	= BIT(1),	/* no ULPDU follows it */
 	/* with or without: */
 	MPA_MSG_LONG	= BIT(2),	/* a source of several ULPDUs */
-	MPA_MSG_WHOLE	= BIT(3),	/* next() has no more octets */
+	MPA_MSG_FINAL	= BIT(3),	/* next() has no more octets */
 	MPA_MSG_SOURCE	= BIT(4),	/* may become several ULPDUs */
 	MPA_MSG_ZEROCOPY = BIT(5),	/* its own pages go to TCP */
 };
@@ -95,8 +95,8 @@ struct mpa_record {
  * @narrow: the EMSS was lowered for FPDUs of one length
  * @multi: a record may have several segments
  * @ungathered: MPA_TX_* of messages whose octets must not go to TCP as they are
- * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room left
- *	for SACK blocks and AccECN
+ * @emss: octets that FPDUs may fill in a segment: the EMSS, less the room
+ *	reserved for SACK blocks and AccECN
  * @room: most octets of the train
  * @pages: most octets of the train if it is given to TCP as pages
  * @gfp: to allocate page fragments with

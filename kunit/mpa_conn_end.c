@@ -467,9 +467,9 @@ static void end_hook_slow(struct mpa_consumer *c, enum consumer_event ev)
 {
 	if (ev != EV_RECV)
 		return;
-	c->startup.rev = 77;	/* tells the case that recv() is running */
+	WRITE_ONCE(c->hook_state, HOOK_BEGUN);
 	msleep(600);
-	c->startup.rev = 78;
+	WRITE_ONCE(c->hook_state, HOOK_DONE);
 }
 
 /* mpa_detach() does not wait for a callback. */
@@ -485,15 +485,15 @@ static void end_running(struct conn_test *t)
 	end_expect_released(t, &t->a);
 }
 
-/* mpa_detach_sync() does. */
+/* mpa_detach_sync() waits for a callback that is running. */
 static void end_running_sync(struct conn_test *t)
 {
 	conn_default(t);
 	t->a.hook = end_hook_slow;
 	conn_peer_send(t, 10);
-	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(t->a.startup.rev) == 77));
+	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(t->a.hook_state) == HOOK_BEGUN));
 	EXPECT_EQ(t, mpa_detach_sync(t->a.conn), 0);
-	EXPECT_EQ(t, t->a.startup.rev, 78);
+	EXPECT_EQ(t, t->a.hook_state, HOOK_DONE);
 	end_expect_released(t, &t->a);
 }
 
@@ -513,7 +513,10 @@ static void end_no_more(struct conn_test *t)
 	CONN_COUNT(t, &t->a, EV_CLOSED, 0);
 }
 
-/* Callback @arg detaches in a round that has another one to call. */
+/*
+ * A callback of kind @arg detaches, in a round in which MPA would call another
+ * callback next.
+ */
 static void end_leave_due(struct conn_test *t)
 {
 	conn_default(t);
@@ -534,7 +537,7 @@ static void end_no_fin(struct conn_test *t)
 	mpa_conn_get(t->a.conn);
 	t->a.hook = end_hook_slow;
 	conn_peer_send(t, 10);
-	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(t->a.startup.rev) == 77));
+	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(t->a.hook_state) == HOOK_BEGUN));
 	conn_leave(&t->a);
 	EXPECT_EQ(t, mpa_shutdown(t->a.conn), -ENOTCONN);
 	end_expect_released(t, &t->a);

@@ -499,7 +499,8 @@ static void start_truncated(struct conn_test *t)
 		conn_begin(t, conn_arg(t), 0);
 		conn_write(t, frame, n);
 		ASSERT_EQ(t, kernel_sock_shutdown(t->peer.sock, SHUT_WR), 0);
-		conn_expect_end(t, &t->a, MPA_ERR_FRAME, MPA_REASON_SHORT);
+		conn_expect_end(t, &t->a, MPA_ERR_FRAME,
+				MPA_REASON_SHORT_FRAME);
 		CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 		conn_reopen(t);
 	}

@@ -39,7 +39,7 @@ enum conn_train_after {
 	AFTER_LONG,		/* FPDUs too long for the EMSS lowered */
 	AFTER_UNSENT,		/* the same, while TCP has not sent all */
 	AFTER_HOLE,		/* a hole in the peer's stream */
-	AFTER_MTU,		/* TCP computes that very EMSS itself */
+	AFTER_MTU,		/* TCP itself computes the lowered EMSS */
 	AFTER_OTHER_MTU,	/* TCP could have a larger one */
 	AFTER_SHORT,		/* FPDUs that do not fill the EMSS lowered */
 };
@@ -67,7 +67,7 @@ struct train {
 	u32			nr_fpdus;
 	/* at train_mark(): MPA_MIB_TX_CALLS, _SEGMENTS, conn_segments() */
 	unsigned long		calls;
-	unsigned long		worths;
+	unsigned long		segments_given;
 	u32			sent;
 };
 
@@ -112,7 +112,7 @@ static void train_untap(void *data)
 static void train_mark(struct conn_test *t, struct train *tr)
 {
 	tr->calls = conn_counter(t, MPA_MIB_TX_CALLS);
-	tr->worths = conn_counter(t, MPA_MIB_TX_SEGMENTS);
+	tr->segments_given = conn_counter(t, MPA_MIB_TX_SEGMENTS);
 	tr->sent = conn_segments(t);
 }
 
@@ -200,11 +200,12 @@ static struct conn_msg *train_source(struct conn_test *t, u32 len)
 
 /* Expect these numbers since train_mark(), with all messages handed back. */
 static void train_expect(struct conn_test *t, struct train *tr, u32 calls,
-			 u32 worths, u32 segments)
+			 u32 given, u32 segments)
 {
 	conn_expect_done(t, &t->a, t->nr_msg, 0);
 	EXPECT_EQ(t, calls, conn_counter(t, MPA_MIB_TX_CALLS) - tr->calls);
-	EXPECT_EQ(t, worths, conn_counter(t, MPA_MIB_TX_SEGMENTS) - tr->worths);
+	EXPECT_EQ(t, given,
+		  conn_counter(t, MPA_MIB_TX_SEGMENTS) - tr->segments_given);
 	EXPECT_EQ(t, segments, conn_segments(t) - tr->sent);
 }
 
@@ -265,7 +266,7 @@ static void train_put_page(void *page)
 	put_page(page);
 }
 
-/* A source of @len octets in pages that lie in a row */
+/* A source of @len octets in contiguous pages */
 static struct conn_msg *train_paged_source(struct conn_test *t, u32 len)
 {
 	struct conn_msg *msg = conn_source(t, len);
@@ -283,9 +284,9 @@ static struct conn_msg *train_paged_source(struct conn_test *t, u32 len)
 }
 
 /*
- * The FPDUs of a source with pages share an skb, and so a call, until that has
- * no more fragments. The pages of an FPDU are one, as they lie in a row, and so
- * is what lies between those of two FPDUs.
+ * The FPDUs of a source with pages share an skb, and so a call, until its
+ * fragments are used up. The contiguous pages of an FPDU are one fragment, and
+ * so is the framing between two FPDUs.
  */
 static void train_source_pages(struct conn_test *t)
 {
@@ -640,8 +641,9 @@ static void train_sources(struct conn_test *t, struct train *tr, u32 nr,
 }
 
 /*
- * As messages of one length; @arg: that of the ULPDUs. Of a source that is
- * longer, only the first ULPDU has the length of the EMSS that was lowered.
+ * Sources of one ULPDU and one length count like messages. @arg: length of the
+ * ULPDUs. Of a source that is longer, only the first ULPDU has the length of
+ * the EMSS that was lowered.
  */
 static void train_same_sources(struct conn_test *t)
 {

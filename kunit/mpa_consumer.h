@@ -27,6 +27,9 @@ enum consumer_event {
 	EV_COUNTS,
 };
 
+/* How far a hook has come that a case waits for */
+enum consumer_hook { HOOK_NONE, HOOK_BEGUN, HOOK_DONE };
+
 enum {
 	CONSUMER_RX	= 1024 * 1024,
 	CONSUMER_ULPDUS	= 4096,
@@ -44,6 +47,7 @@ struct mpa_consumer {
 					enum consumer_event ev);
 	enum consumer_event	hook_on;	/* callback in which it acts */
 	int			hook_err;	/* result of the call it made */
+	enum consumer_hook	hook_state;	/* of a hook that takes time */
 	bool			keep;		/* keep every batch */
 	bool			keep_ooo;	/* those passed out of order */
 	wait_queue_head_t	wait;		/* woken by each callback */

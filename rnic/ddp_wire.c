@@ -23,7 +23,9 @@
 #define TERM_HAS_HDR	(TERM_LENGTH | TERM_DDP)
 #define SIW_HAS_HDR	(BIT(0) | BIT(1))	/* siw mirrors them */
 
-/* How messages of each opcode go. rdmap_hdr_get() gives tagged ones queue 0. */
+/*
+ * How messages of each opcode go. rdmap_hdr_read() gives tagged ones queue 0.
+ */
 static const struct {
 	bool	tagged;
 	u8	qn;
@@ -48,7 +50,7 @@ const struct mpa_template rdmap_untagged = {
 };
 
 /* Write a header; returns its length. */
-u32 rdmap_hdr_put(u8 *octets, const struct rdmap_hdr *hdr)
+u32 rdmap_hdr_write(u8 *octets, const struct rdmap_hdr *hdr)
 {
 	octets[0] = hdr->ddp_version;
 	if (hdr->tagged)
@@ -68,7 +70,7 @@ u32 rdmap_hdr_put(u8 *octets, const struct rdmap_hdr *hdr)
 }
 
 /* Read a header; returns its length, or 0 if @len octets do not hold it. */
-u32 rdmap_hdr_get(struct rdmap_hdr *hdr, const u8 *octets, u32 len)
+u32 rdmap_hdr_read(struct rdmap_hdr *hdr, const u8 *octets, u32 len)
 {
 	u32 hdr_len;
 
@@ -117,7 +119,7 @@ u32 rdmap_hdr_check(const struct rdmap_hdr *hdr, u8 version)
 	return 0;
 }
 
-u32 rdmap_read_put(u8 *octets, const struct rdmap_read *read)
+u32 rdmap_read_req_write(u8 *octets, const struct rdmap_read *read)
 {
 	put_unaligned_be32(read->sink_stag, octets);
 	put_unaligned_be64(read->sink_to, octets + 4);
@@ -127,7 +129,7 @@ u32 rdmap_read_put(u8 *octets, const struct rdmap_read *read)
 	return RDMAP_READ_LEN;
 }
 
-void rdmap_read_get(struct rdmap_read *read, const u8 *octets)
+void rdmap_read_req_read(struct rdmap_read *read, const u8 *octets)
 {
 	read->sink_stag = get_unaligned_be32(octets);
 	read->sink_to = get_unaligned_be64(octets + 4);
@@ -155,8 +157,8 @@ static bool err_has_read(u32 err)
  * the segment in error, a ULPDU of @ulpdu_len octets; @hdr_len is 0 if there is
  * none, and %RDMAP_HDR_MAX for a Read Request. Returns the length.
  */
-u32 rdmap_term_put(u8 *octets, u32 err, u32 ulpdu_len, const u8 *hdr,
-		   u32 hdr_len)
+u32 rdmap_term_write(u8 *octets, u32 err, u32 ulpdu_len, const u8 *hdr,
+		     u32 hdr_len)
 {
 	put_unaligned_be32((err & 0xffff) << 16, octets);
 	if (!hdr_len || !err_has_hdr(err))
@@ -204,7 +206,7 @@ static bool term_is_swapped(u32 err, u8 bits)
 }
 
 /* Returns the error in a Terminate, or 0 if it is too short. */
-u32 rdmap_term_get(const u8 *octets, u32 len, bool *swapped)
+u32 rdmap_term_read(const u8 *octets, u32 len, bool *swapped)
 {
 	u32 err;
 
@@ -227,6 +229,6 @@ bool rdmap_term_refused(struct rdmap_hdr *hdr, const u8 *octets, u32 len,
 
 	return err_has_read(err) && err != RDMAP_ERR_INVALIDATE &&
 	       len > 6 && (octets[2] & has_hdr) == has_hdr &&
-	       rdmap_hdr_get(hdr, octets + 6, len - 6) && !hdr->tagged &&
+	       rdmap_hdr_read(hdr, octets + 6, len - 6) && !hdr->tagged &&
 	       hdr->qn == RDMAP_QN_READ;
 }

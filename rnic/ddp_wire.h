@@ -135,14 +135,14 @@ static inline u8 rdmap_err_code(u32 err) { return err & 255; }
 extern const struct mpa_template rdmap_tagged;
 extern const struct mpa_template rdmap_untagged;
 
-u32 rdmap_hdr_put(u8 *octets, const struct rdmap_hdr *hdr);
-u32 rdmap_hdr_get(struct rdmap_hdr *hdr, const u8 *octets, u32 len);
+u32 rdmap_hdr_write(u8 *octets, const struct rdmap_hdr *hdr);
+u32 rdmap_hdr_read(struct rdmap_hdr *hdr, const u8 *octets, u32 len);
 u32 rdmap_hdr_check(const struct rdmap_hdr *hdr, u8 version);
-u32 rdmap_read_put(u8 *octets, const struct rdmap_read *read);
-void rdmap_read_get(struct rdmap_read *read, const u8 *octets);
-u32 rdmap_term_put(u8 *octets, u32 err, u32 ulpdu_len, const u8 *hdr,
-		   u32 hdr_len);
-u32 rdmap_term_get(const u8 *octets, u32 len, bool *swapped);
+u32 rdmap_read_req_write(u8 *octets, const struct rdmap_read *read);
+void rdmap_read_req_read(struct rdmap_read *read, const u8 *octets);
+u32 rdmap_term_write(u8 *octets, u32 err, u32 ulpdu_len, const u8 *hdr,
+		     u32 hdr_len);
+u32 rdmap_term_read(const u8 *octets, u32 len, bool *swapped);
 bool rdmap_term_refused(struct rdmap_hdr *hdr, const u8 *octets, u32 len,
 			u32 err, bool swapped);
 

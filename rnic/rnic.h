@@ -389,8 +389,8 @@ struct rnic_srq {
  * @slot: as many as the ring has entries; allocated when the QP is bound
  * @head: the next slot to fill
  * @tail: the oldest slot without a completion
- * @reads: Reads under way, those whose Request MPA still has among them
- * @reading: Reads whose Request is sent
+ * @reads: Reads under way, those whose Read Request MPA still has among them
+ * @reading: Reads whose Read Request is sent
  * @closing: a FIN follows what was posted before. As @bounded, @leave and
  *	@cqe_lost, set in any context and never cleared
  * @bounded: modify_qp(SQD): only @left requests start after it. With @left
@@ -524,7 +524,7 @@ struct rnic_rx {
  * @failed: an error was found: later ones are ignored
  * @failed_at: when, in jiffies
  * @stop_messages: after an error: messages end with the octets that MPA has
- * @peer_rtr: an RTR by RDMA Read is answered: one Request more than @ird
+ * @peer_rtr: an RTR by RDMA Read is answered: one Read Request more than @ird
  * @moved: stream position up to which TCP has taken octets, plus that up to
  *	which the peer's were delivered if it owes us Read Responses, while
  *	@timeout is pending

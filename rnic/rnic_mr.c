@@ -354,7 +354,7 @@ void rnic_mr_put(struct rnic_mr *mr)
 }
 
 /* It is not valid any longer. Returns how many users are left. */
-static int mr_end(struct rnic_mr *mr)
+static int mr_invalidate(struct rnic_mr *mr)
 {
 	lockdep_assert_held(&mr->lock);
 	if (!mr->valid)
@@ -398,7 +398,7 @@ int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 	if (mr->next && mr->stag == stag && mr->pd == pd &&
 	    (!access || (mr->valid && mr->access & access))) {
 		/* The last user takes the lock, too, and finds the waiter. */
-		err = mr_end(mr) ? -EBUSY : 0;
+		err = mr_invalidate(mr) ? -EBUSY : 0;
 		if (err && waiter)
 			mr_add_waiter(mr, waiter->ib.qp_num);
 	}
@@ -457,7 +457,7 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 
 	xa_erase(&dev->mrs, mr->stag >> 8);
 	spin_lock_irq(&mr->lock);
-	mr_end(mr);
+	mr_invalidate(mr);
 	spin_unlock_irq(&mr->lock);
 	if (READ_ONCE(dev->going) || (ctx && timed_out_lately(ctx)))
 		patience = 0;
@@ -508,7 +508,10 @@ enum rnic_mr_error rnic_mr_check(const struct rnic_mr *mr, struct ib_pd *pd,
 {
 	u64 end;
 
-	/* An invalidation that waits for users waits for those it has found. */
+	/*
+	 * An invalidation that waits for this user has cleared @valid already:
+	 * what the user does from now on is refused.
+	 */
 	if (mr->stag != stag || !READ_ONCE(mr->valid))
 		return RNIC_MR_STAG;
 	if (mr->pd != pd)

@@ -194,7 +194,7 @@ static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 
 	if (qp->rtr_unanswered)
 		return take_rtr_response(qp, seg);
-	/* Its Request is not sent: the peer has made it up. */
+	/* Its Read Request is not sent: the peer has made it up. */
 	if (!msg)
 		return RDMAP_ERR_OPCODE;
 	left = msg->sgl.len - msg->responded;
@@ -349,7 +349,7 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 		return DDP_ERR_TOO_LONG;
 	if (seg->len < RDMAP_READ_LEN || !seg->hdr.last)
 		return RDMAP_ERR_UNSPECIFIED;
-	rdmap_read_get(&read, seg->octets + seg->hdr_len);
+	rdmap_read_req_read(&read, seg->octets + seg->hdr_len);
 	/* The first may be an RTR, which is not one of IRD. */
 	rtr = qp->rx.msn[RDMAP_QN_READ] == 1 && !read.size;
 	if (qp->resp_head - qp->resp_tail >= qp->ird + (rtr || qp->peer_rtr))
@@ -367,14 +367,14 @@ static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
 			return read_error(mr_err);
 	}
 	tx_err = rnic_tx_respond(qp, seg->conn, &read, mr);
-	/* -EPIPE: the Request has crossed our FIN. That is no error. */
+	/* -EPIPE: the Read Request has crossed our FIN. That is no error. */
 	return tx_err && tx_err != -EPIPE ? RDMAP_ERR_LOCAL : 0;
 }
 
 /*
  * Note which Read the peer refuses by a Terminate, whose octets after the
- * header are @octets. siw repeats another number than the Request had, but is
- * known to refuse a Read only after it has answered those before it.
+ * header are @octets. siw repeats another number than the Read Request had, but
+ * is known to refuse a Read only after it has answered those before it.
  */
 static void take_refusal(struct rnic_qp *qp, const u8 *octets, u32 len, u32 err,
 			 bool swapped)
@@ -396,7 +396,7 @@ static u32 take_terminate(struct rnic_qp *qp, const struct seg *seg)
 	err = check_order(qp, seg, 0);
 	if (err)
 		return err;
-	err = rdmap_term_get(octets, len, &swapped);
+	err = rdmap_term_read(octets, len, &swapped);
 	take_refusal(qp, octets, len, err, swapped);
 	rnic_terminated(qp, seg->conn, err);
 	return 0;
@@ -434,7 +434,7 @@ static void seg_octets(struct seg *seg)
 static void seg_get(struct seg *seg)
 {
 	seg_octets(seg);
-	seg->hdr_len = rdmap_hdr_get(&seg->hdr, seg->octets, seg->nr_octets);
+	seg->hdr_len = rdmap_hdr_read(&seg->hdr, seg->octets, seg->nr_octets);
 	seg->len = seg->ulpdu->len - seg->hdr_len;
 }
 
@@ -451,7 +451,9 @@ static u32 take_seg(struct rnic_qp *qp, struct seg *seg)
 	return err ?: takers[seg->hdr.opcode](qp, seg);
 }
 
-/* Octets of the headers that a Terminate repeats: also those of a Request */
+/*
+ * Octets of the headers that a Terminate repeats: also those of a Read Request
+ */
 static u32 term_len(const struct seg *seg)
 {
 	if (seg->hdr_len && !seg->hdr.tagged &&

@@ -70,7 +70,9 @@ void rnic_sq_done(struct rnic_qp *qp, struct rnic_msg *msg, u16 status)
 		rnic_qp_kick(qp);
 }
 
-/* The oldest Read whose Request is sent, but not answered in full; or NULL */
+/*
+ * The oldest Read whose Read Request is sent, but not answered in full; or NULL
+ */
 struct rnic_msg *rnic_sq_oldest_read(struct rnic_qp *qp)
 {
 	return list_first_entry_or_null(&qp->sq.reading, struct rnic_msg,
@@ -94,8 +96,8 @@ struct rnic_msg *rnic_sq_read_of(struct rnic_qp *qp, u32 stag, u64 to, u32 len)
 }
 
 /*
- * The peer refuses the Read whose Request has this number; if it has made that
- * up, none. It completes in its turn, when the connection is over.
+ * The peer refuses the Read whose Read Request has this number; if it has made
+ * that up, none. It completes in its turn, when the connection is over.
  */
 void rnic_sq_refused(struct rnic_qp *qp, u32 msn)
 {

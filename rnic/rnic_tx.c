@@ -102,17 +102,17 @@ static void msg_cut(struct rnic_msg *msg)
 	tx->template = msg->hdr.tagged ? &rdmap_tagged : &rdmap_untagged;
 	tx->next = msg_next;
 	tx->hdr = msg->octets;
-	tx->hdr_len = rdmap_hdr_put(msg->octets, &msg->hdr);
+	tx->hdr_len = rdmap_hdr_write(msg->octets, &msg->hdr);
 	tx->len = 0;
 	msg_open(msg);
 }
 
 /*
  * Prepare a message with memory of its own. One that is shorter than any MULPDU
- * becomes a ULPDU here: MPA does not call next() for it. It is sent whatever
- * happens, so it must not follow a message that an error may cut short: the
- * peer would take that for complete. Such a one, one that is longer, and one
- * that is in too many pieces are cut.
+ * becomes a ULPDU here: MPA does not call next() for it. An error cannot
+ * withdraw it, so it must not follow a message that an error may end early: the
+ * peer would take that message for complete. A message that follows such a one,
+ * is longer, or lies in too many pieces is given to MPA to cut.
  */
 static void msg_prepare(struct rnic_msg *msg)
 {
@@ -132,7 +132,7 @@ static void msg_prepare(struct rnic_msg *msg)
 	msg->given = true;
 	tx->next = NULL;
 	tx->hdr = msg->octets;
-	tx->hdr_len = rdmap_hdr_put(msg->octets, &msg->hdr);
+	tx->hdr_len = rdmap_hdr_write(msg->octets, &msg->hdr);
 	tx->len = len;
 	iov_iter_kvec(&tx->data, ITER_SOURCE, msg->vec, nr, len);
 }
@@ -183,13 +183,13 @@ static void msg_untagged(struct rnic_msg *msg, enum rdmap_queue qn)
 	msg->hdr.msn = msg->qp->msn[qn]++;
 }
 
-/* Write the header of such a message; returns its length. */
+/* Write the header of a Read Request, RTR or Terminate; returns its length. */
 static u32 msg_control_init(struct rnic_msg *msg)
 {
 	msg->hdr.last = true;
 	msg->tx.next = msg_control_next;
 	msg_open(msg);
-	return rdmap_hdr_put(msg->octets, &msg->hdr);
+	return rdmap_hdr_write(msg->octets, &msg->hdr);
 }
 
 static u8 send_opcode(const struct siw_sqe *wqe)
@@ -216,7 +216,7 @@ static void read_request(struct rnic_msg *msg, u32 source_stag, u64 source_to)
 	}
 	msg_untagged(msg, RDMAP_QN_READ);
 	msg->left = msg_control_init(msg);
-	msg->left += rdmap_read_put(msg->octets + msg->left, &read);
+	msg->left += rdmap_read_req_write(msg->octets + msg->left, &read);
 }
 
 /* Prepare the message of a slot whose memory is resolved. */
@@ -249,8 +249,8 @@ void rnic_tx_wqe(struct rnic_qp *qp, struct rnic_msg *msg)
 
 /*
  * Answer a Read Request from @mr, of which this takes over a user; NULL if no
- * octets are asked for. Returns 0, -ENOSPC: more Requests than IRD, or what
- * mpa_send() returned.
+ * octets are asked for. Returns 0, -ENOSPC: more Read Requests than IRD, or
+ * what mpa_send() returned.
  */
 int rnic_tx_respond(struct rnic_qp *qp, struct mpa_conn *conn,
 		    const struct rdmap_read *read, struct rnic_mr *mr)
@@ -311,8 +311,8 @@ int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn, u32 err,
 	msg_init(qp, msg, RNIC_MSG_TERM, RDMAP_OP_TERMINATE);
 	msg_untagged(msg, RDMAP_QN_TERMINATE);
 	msg->left = msg_control_init(msg);
-	msg->left += rdmap_term_put(msg->octets + msg->left, err, ulpdu_len,
-				    hdr, hdr_len);
+	msg->left += rdmap_term_write(msg->octets + msg->left, err, ulpdu_len,
+				      hdr, hdr_len);
 	res = mpa_send(conn, &msg->tx);
 	if (!res)
 		rnic_count(qp->dev, RNIC_STAT_TX_TERMINATE);

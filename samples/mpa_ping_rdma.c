@@ -45,7 +45,7 @@ static void rdma_init(struct ping_rdma *msg, const struct rdmap_hdr *hdr)
 {
 	memset(msg, 0, sizeof(*msg));
 	msg->tx.hdr = msg->octets;
-	msg->tx.hdr_len = rdmap_hdr_put(msg->octets, hdr);
+	msg->tx.hdr_len = rdmap_hdr_write(msg->octets, hdr);
 	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, NULL, 0, 0);
 }
 
@@ -55,7 +55,8 @@ static void rtr_by_read(struct ping_rdma *msg)
 	const struct rdmap_read read = { .source_stag = 1 };
 
 	rdma_init(msg, &hdr);
-	msg->tx.hdr_len += rdmap_read_put(msg->octets + msg->tx.hdr_len, &read);
+	msg->tx.hdr_len += rdmap_read_req_write(msg->octets + msg->tx.hdr_len,
+						&read);
 }
 
 /* Build an RTR of @kind. Some peers do not accept an STag of 0. */
@@ -78,8 +79,8 @@ void ping_rdma_terminate(struct ping_rdma *msg, enum mpa_error error)
 	const struct rdmap_hdr hdr = header(RDMAP_OP_TERMINATE);
 
 	rdma_init(msg, &hdr);
-	msg->tx.hdr_len += rdmap_term_put(msg->octets + msg->tx.hdr_len,
-					  RDMAP_ERR_MPA(error), 0, NULL, 0);
+	msg->tx.hdr_len += rdmap_term_write(msg->octets + msg->tx.hdr_len,
+					    RDMAP_ERR_MPA(error), 0, NULL, 0);
 }
 
 /* Receiving */
@@ -96,7 +97,7 @@ static bool rdma_get(struct rdma_message *m, const struct mpa_ulpdu *ulpdu)
 		       ulpdu->frag[i].iov_len);
 		pos += ulpdu->frag[i].iov_len;
 	}
-	hdr_len = rdmap_hdr_get(&m->hdr, m->octets, ulpdu->len);
+	hdr_len = rdmap_hdr_read(&m->hdr, m->octets, ulpdu->len);
 	m->len = ulpdu->len - hdr_len;
 	m->rest = m->octets + hdr_len;
 	if (!hdr_len || rdmap_hdr_check(&m->hdr, VERSION) || !m->hdr.last)
@@ -110,7 +111,7 @@ static bool is_empty_read(const struct rdma_message *m)
 
 	if (m->len != RDMAP_READ_LEN)
 		return false;
-	rdmap_read_get(&read, m->rest);
+	rdmap_read_req_read(&read, m->rest);
 	return !read.size;
 }
 
@@ -142,7 +143,7 @@ void ping_rdma_response(struct ping_rdma *msg, const struct mpa_ulpdu *request)
 
 	if (!rdma_get(&m, request))
 		return;
-	rdmap_read_get(&read, m.rest);
+	rdmap_read_req_read(&read, m.rest);
 	hdr.stag = read.sink_stag;
 	hdr.to = read.sink_to;
 	rdma_init(msg, &hdr);
@@ -166,7 +167,7 @@ enum mpa_error ping_rdma_terminated(const struct mpa_ulpdu *ulpdu)
 
 	if (!rdma_get(&m, ulpdu) || m.hdr.opcode != RDMAP_OP_TERMINATE)
 		return MPA_ERR_NONE;
-	err = rdmap_term_get(m.rest, m.len, &swapped);
+	err = rdmap_term_read(m.rest, m.len, &swapped);
 	if (err != RDMAP_ERR_MPA(rdmap_err_code(err)))
 		return MPA_ERR_NONE;
 	return rdmap_err_code(err);

@@ -8,17 +8,17 @@
  *
  * - The socket belongs to the consumer. MPA borrows it from mpa_attach() until
  *   released(), which returns it with its callbacks restored.
- * - Callbacks of a connection run one at a time. They run in process context
- *   with no lock of MPA or of the socket held, except that recv() may also run
- *   in softirq, with the socket locked, after mpa_allow_softirq(), and with
- *   mpa_allow_softirq_send() run() and sent(), too; and that after these they
- *   may come in a task as well with BH off and the socket locked, so in_task()
- *   does not tell whether they may sleep. Callbacks may call the functions
- *   declared here, but with BH off none that sleep, and for another
- *   connection neither mpa_kick_now() nor mpa_send_now(): mpa_kick() and
- *   mpa_send() do that. (For their own these two do as those, and do not
- *   sleep.) No callback, done() and accepted() included, may call those that
- *   wait: mpa_detach_sync(), mpa_listen_close_sync() and mpa_barrier().
+ * - Callbacks of a connection run one at a time, by default in process context
+ *   with no lock of MPA or of the socket held. After mpa_allow_softirq() recv()
+ *   may also run with BH off and the socket locked, in softirq or in a task;
+ *   after mpa_allow_softirq_send() run() and sent() may, too. in_task() does
+ *   not tell whether they may sleep.
+ * - Callbacks may call the functions declared here, but with BH off none that
+ *   sleep. For another connection they call mpa_kick() and mpa_send(), never
+ *   mpa_kick_now() or mpa_send_now(). For their own these act like those, and
+ *   do not sleep.
+ * - No callback, done() and accepted() included, may call functions that wait:
+ *   mpa_detach_sync(), mpa_listen_close_sync() and mpa_barrier().
  * - conn->lock is taken with spin_lock_bh(). "Any with interrupts on", of a
  *   function's context, means process and softirq: neither a hard interrupt nor
  *   a section with interrupts off.
@@ -113,7 +113,7 @@ enum mpa_error {
  *	accept (code 4)
  * @MPA_REASON_PD_LENGTH: more private data than allowed, or too little to
  *	hold IRD and ORD (code 4)
- * @MPA_REASON_SHORT: FIN of the peer inside a startup frame (code 4)
+ * @MPA_REASON_SHORT_FRAME: FIN of the peer inside a startup frame (code 4)
  * @MPA_REASON_EARLY: octets after a Request, before its Reply (code 4)
  * @MPA_REASON_TIMEOUT: no complete startup frame in time, or TCP did not take
  *	all of ours in time (code 4)
@@ -142,7 +142,7 @@ enum mpa_reason {
 	MPA_REASON_ROLE,
 	MPA_REASON_REVISION,
 	MPA_REASON_PD_LENGTH,
-	MPA_REASON_SHORT,
+	MPA_REASON_SHORT_FRAME,
 	MPA_REASON_EARLY,
 	MPA_REASON_TIMEOUT,
 	MPA_REASON_STARTUP_OVERFLOW,
@@ -571,8 +571,8 @@ enum mpa_state {
  * @markers_tx: this end sends markers
  * @markers_rx: the peer sends markers
  * @emss: octets of a segment that FPDUs may fill: the EMSS of the path less
- *	the room now left for SACK blocks and AccECN; FPDUs of one length in a
- *	row may fill less
+ *	the room now reserved for SACK blocks and AccECN; FPDUs of one length in
+ *	a row may fill less
  * @mulpdu: as mpa_mulpdu()
  * @tx_pos: stream position up to which TCP has taken octets
  * @rx_pos: stream position up to which everything was delivered

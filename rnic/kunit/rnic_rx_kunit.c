@@ -10,8 +10,8 @@
 enum { NO_RIGHT = 1, OTHER_PD, BAD_STAG };
 
 /*
- * A segment; @to is from the region's start, unless it is a Read Request. The
- * octets of its payload are @mo + 1 and so on.
+ * A segment. @to counts from the region's start. The payload is @mo + 1, @mo +
+ * 2 and so on, except that of a Read Request.
  */
 struct seg {
 	u8	op;
@@ -29,12 +29,17 @@ struct row {
 	struct seg	seg[4];
 	u8		want[3];	/* Terminate Control */
 	u8		event;		/* async event */
-	const char	*wcs;
+	const char	*wcs;		/* completions, as rk_polled() */
 	u8		responses;
 	bool		read;		/* one is under way, of 8 octets */
 	bool		rev0;		/* of MPA: version 0 of DDP and RDMAP */
 };
 
+/*
+ * S: Send, W: RDMA Write, R: Read Request, A: Read Response (answer)
+ * _MORE: not the last segment; _FROM: the payload begins with another octet;
+ * _BAD: (s) is wrong with its STag
+ */
 #define S(n, o, l)	{ RDMAP_OP_SEND, .msn = (n), .mo = (o), .len = (l) }
 #define S_MORE(n, o, l)	{ RDMAP_OP_SEND, true, (n), (o), (l) }
 #define W(t, l)		{ RDMAP_OP_WRITE, .to = (t), .len = (l) }
@@ -202,12 +207,12 @@ static u32 ulpdu(struct rnic_kunit *rk, const struct seg *seg, u8 *octets)
 		.source_stag	= hdr.stag,
 		.source_to	= hdr.to,
 	};
-	u32 len = rdmap_hdr_put(octets, &hdr), i;
+	u32 len = rdmap_hdr_write(octets, &hdr), i;
 
 	for (i = 0; i < seg->len; i++)
 		octets[len + i] = 1 + seg->mo + i;
 	if (seg->op == RDMAP_OP_READ)
-		rdmap_read_put(octets + len, &read);
+		rdmap_read_req_write(octets + len, &read);
 	return len + seg->len;
 }
 

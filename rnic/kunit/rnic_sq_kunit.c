@@ -81,7 +81,7 @@ static void respond(struct rnic_kunit *rk, bool all)
 	KUNIT_ASSERT_NOT_NULL(rk->test, msg);
 	hdr.stag = msg->sgl.sge[0].lkey;
 	hdr.to = msg->sgl.sge[0].laddr + msg->responded;
-	len = rdmap_hdr_put(octets, &hdr);
+	len = rdmap_hdr_write(octets, &hdr);
 	rk_recv(rk, octets, len + (all ? 8 - msg->responded : 4));
 }
 

@@ -61,14 +61,15 @@ static void hdr_test(struct kunit *test)
 
 	if (!row->rsvd) {
 		memset(octets, 0x5a, sizeof(octets));
-		KUNIT_EXPECT_EQ(test, row->len, rdmap_hdr_put(octets, want));
+		KUNIT_EXPECT_EQ(test, row->len, rdmap_hdr_write(octets, want));
 		KUNIT_EXPECT_MEMEQ(test, octets, row->octets, row->len);
 		KUNIT_EXPECT_EQ(test, octets[row->len], 0x5a);
 	}
 	for (len = 0; len < row->len; len++)
-		KUNIT_EXPECT_EQ(test, 0, rdmap_hdr_get(&hdr, row->octets, len));
+		KUNIT_EXPECT_EQ(test, 0,
+				rdmap_hdr_read(&hdr, row->octets, len));
 	memset(&hdr, 0x5a, sizeof(hdr));
-	KUNIT_ASSERT_EQ(test, len, rdmap_hdr_get(&hdr, row->octets, len));
+	KUNIT_ASSERT_EQ(test, len, rdmap_hdr_read(&hdr, row->octets, len));
 	KUNIT_EXPECT_EQ(test, hdr.last, want->last);
 	KUNIT_EXPECT_EQ(test, hdr.tagged, want->tagged);
 	KUNIT_EXPECT_EQ(test, hdr.ddp_version, want->ddp_version);
@@ -93,13 +94,13 @@ static void read_test(struct kunit *test)
 	u8 put[RDMAP_READ_LEN];
 	struct rdmap_read read;
 
-	rdmap_read_get(&read, octets);
+	rdmap_read_req_read(&read, octets);
 	KUNIT_EXPECT_EQ(test, read.sink_stag, 0x01020304);
 	KUNIT_EXPECT_EQ(test, read.sink_to, 0x1112131415161718);
 	KUNIT_EXPECT_EQ(test, read.size, 0x21222324);
 	KUNIT_EXPECT_EQ(test, read.source_stag, 0x31323334);
 	KUNIT_EXPECT_EQ(test, read.source_to, 0x4142434445464748);
-	KUNIT_EXPECT_EQ(test, 28, rdmap_read_put(put, &read));
+	KUNIT_EXPECT_EQ(test, 28, rdmap_read_req_write(put, &read));
 	KUNIT_EXPECT_MEMEQ(test, put, octets, sizeof(put));
 }
 
@@ -157,7 +158,7 @@ static void check_test(struct kunit *test)
 	u32 err;
 
 	put_unaligned_be32(row->qn, octets + 6);
-	KUNIT_ASSERT_NE(test, 0, rdmap_hdr_get(&hdr, octets, sizeof(octets)));
+	KUNIT_ASSERT_NE(test, 0, rdmap_hdr_read(&hdr, octets, sizeof(octets)));
 	err = rdmap_hdr_check(&hdr, row->version);
 	if (row->want == 0xffff)
 		KUNIT_EXPECT_EQ(test, 0, err);
@@ -202,7 +203,7 @@ static void term_test(struct kunit *test)
 	for (i = 0; i < sizeof(hdr); i++)
 		hdr[i] = 100 + i;
 	memset(octets, 0x5a, sizeof(octets));
-	len = rdmap_term_put(octets, row->err, 0xabcd, hdr, row->hdr_len);
+	len = rdmap_term_write(octets, row->err, 0xabcd, hdr, row->hdr_len);
 	KUNIT_ASSERT_EQ(test, row->want_len, len);
 	KUNIT_EXPECT_MEMEQ(test, octets, row->want, 3);
 	KUNIT_EXPECT_EQ(test, octets[3], 0);
@@ -212,8 +213,8 @@ static void term_test(struct kunit *test)
 		KUNIT_EXPECT_MEMEQ(test, octets + 6, hdr, len - 6);
 	}
 	for (i = 0; i < 4; i++)
-		KUNIT_EXPECT_EQ(test, 0, rdmap_term_get(octets, i, &swapped));
-	got = rdmap_term_get(octets, len, &swapped);
+		KUNIT_EXPECT_EQ(test, 0, rdmap_term_read(octets, i, &swapped));
+	got = rdmap_term_read(octets, len, &swapped);
 	KUNIT_EXPECT_EQ(test, row->err, got);
 	KUNIT_EXPECT_FALSE(test, swapped);
 }
@@ -255,7 +256,7 @@ static void got_test(struct kunit *test)
 	bool swapped;
 
 	KUNIT_EXPECT_EQ(test, row->err,
-			rdmap_term_get(row->octets, 4, &swapped));
+			rdmap_term_read(row->octets, 4, &swapped));
 	KUNIT_EXPECT_EQ(test, row->swapped, swapped);
 }
 

@@ -422,7 +422,7 @@ static bool end_expected(const struct race_end *e, enum mpa_reason reason)
 	case MPA_REASON_RESET:
 	case MPA_REASON_ABORTED:
 	case MPA_REASON_TRUNCATED:
-	case MPA_REASON_SHORT:
+	case MPA_REASON_SHORT_FRAME:
 	case MPA_REASON_TIMEOUT:
 		return !race_end_polite(e) ||
 		       (startup && READ_ONCE(race_closing));
