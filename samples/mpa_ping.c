@@ -107,28 +107,18 @@ static void show_last(struct seq_file *seq, struct net *net,
 	mutex_unlock(&pn->lock);
 }
 
-static void result_show(struct seq_file *seq, struct net *net)
-{
-	show_last(seq, net, PING_SIDE_PING);
-}
-
-static void serve_result_show(struct seq_file *seq, struct net *net)
-{
-	show_last(seq, net, PING_SIDE_SERVE);
-}
-
 /**
  * struct ping_dev - a file of commands or results
  * @misc: its device
  * @run: runs a command, one line in each write(), which it may change; or NULL
- * @show: prints what read() returns; or NULL
+ * @side: if there is no @run, read() returns the last result of this side
  *
  * Both act on the network namespace of the task that opened the file.
  */
 struct ping_dev {
 	struct miscdevice	misc;
 	int			(*run)(struct net *net, char *line);
-	void			(*show)(struct seq_file *seq, struct net *net);
+	enum ping_side		side;
 };
 
 /**
@@ -155,8 +145,8 @@ static int ping_file_show(struct seq_file *seq, void *unused)
 {
 	struct ping_file *pf = seq->private;
 
-	if (pf->dev->show)
-		pf->dev->show(seq, pf->net);
+	if (!pf->dev->run)
+		show_last(seq, pf->net, pf->dev->side);
 	return 0;
 }
 
@@ -383,10 +373,10 @@ static struct ping_dev ping_devs[] = {
 	{ PING_DEV("mpa_ping_cmd", "mpa_ping/cmd", &ping_file_fops),
 	  .run = ping_command },
 	{ PING_DEV("mpa_ping_result", "mpa_ping/result", &ping_file_fops),
-	  .show = result_show },
+	  .side = PING_SIDE_PING },
 	{ PING_DEV("mpa_ping_serve_result", "mpa_ping/serve_result",
 		   &ping_file_fops),
-	  .show = serve_result_show },
+	  .side = PING_SIDE_SERVE },
 	{ PING_DEV("mpa_ping_payload", "mpa_ping/payload", &payload_fops) },
 	{ PING_DEV("mpa_ping_captured", "mpa_ping/captured", &captured_fops) },
 };

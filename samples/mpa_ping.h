@@ -247,7 +247,8 @@ bool ping_buf_differs(const struct ping_buf *buf, size_t off,
 		      const void *data, size_t len);
 
 /* mpa_ping_place.c APIs: */
-struct ping_place *ping_place_new(struct sock *sk);
+int ping_place_init(struct ping_place **place, const struct ping_opts *opts,
+		    struct mpa_conn *conn);
 void ping_place_free(struct ping_place *place);
 int ping_place_put(struct ping_place *place, const struct mpa_rx *rx);
 const struct mpa_ulpdu *ping_place_next(struct ping_place *place,
@@ -276,7 +277,7 @@ void ping_result_show(struct seq_file *seq, const struct ping_result *res);
 void ping_source_init(struct ping_source *src, const struct ping_opts *opts,
 		      const struct ping_buf *data);
 int ping_source_post(struct ping_source *src, struct mpa_conn *conn);
-u32 ping_source_lengths(u32 hash, const struct mpa_ulpdu *ulpdu);
+u32 ping_source_lengths(u32 hash, u32 len);
 
 /* mpa_ping_client.c APIs: */
 const struct ping_buf *ping_pattern(void);

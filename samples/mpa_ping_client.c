@@ -319,7 +319,7 @@ static void echo_take(struct ping_client *p, const struct mpa_ulpdu *ulpdu,
 		ping_result_rtt(&p->res,
 				ktime_to_ns(ktime_sub(now, slot->posted)));
 	} else {
-		p->rx_lengths = ping_source_lengths(p->rx_lengths, ulpdu);
+		p->rx_lengths = ping_source_lengths(p->rx_lengths, ulpdu->len);
 		p->rx_off += ulpdu->len - ping_hdr_len(p->opts, ulpdu->len);
 	}
 	p->res.mismatches += bad;
@@ -379,14 +379,6 @@ static void client_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 
 /* The other callbacks */
 
-static int client_init_place(struct ping_client *p)
-{
-	if (!p->opts->place)
-		return 0;
-	p->place = ping_place_new(mpa_conn_socket(p->conn)->sk);
-	return p->place ? 0 : -ENOMEM;
-}
-
 /* RFC 6581 section 9.3: the RTR is the first message. */
 static int client_send_rtr(struct ping_client *p)
 {
@@ -406,7 +398,7 @@ static void client_established(struct mpa_conn *conn,
 
 	if (reply)
 		ping_result_peer(&p->res, reply);
-	err = client_init_place(p) ?: client_send_rtr(p);
+	err = ping_place_init(&p->place, p->opts, conn) ?: client_send_rtr(p);
 	if (err) {
 		client_fail(p, err, "closed");
 		return;

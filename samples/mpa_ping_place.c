@@ -57,7 +57,7 @@ static u64 place_size(struct sock *sk)
 	return roundup_pow_of_two(2 * max_t(u64, rcvbuf, PLACE_MIN));
 }
 
-struct ping_place *ping_place_new(struct sock *sk)
+static struct ping_place *place_new(struct sock *sk)
 {
 	struct ping_place *place;
 
@@ -73,6 +73,16 @@ struct ping_place *ping_place_new(struct sock *sk)
 		return place;
 	ping_place_free(place);
 	return NULL;
+}
+
+/* With place=1; @place is to be freed. */
+int ping_place_init(struct ping_place **place, const struct ping_opts *opts,
+		    struct mpa_conn *conn)
+{
+	if (!opts->place)
+		return 0;
+	*place = place_new(mpa_conn_socket(conn)->sk);
+	return *place ? 0 : -ENOMEM;
 }
 
 void ping_place_free(struct ping_place *place)

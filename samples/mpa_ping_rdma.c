@@ -49,29 +49,20 @@ static void rdma_init(struct ping_rdma *msg, const struct rdmap_hdr *hdr)
 	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, NULL, 0, 0);
 }
 
-static void rtr_by_read(struct ping_rdma *msg)
-{
-	const struct rdmap_hdr hdr = header(RDMAP_OP_READ);
-	const struct rdmap_read read = { .source_stag = 1 };
-
-	rdma_init(msg, &hdr);
-	msg->tx.hdr_len += rdmap_read_req_write(msg->octets + msg->tx.hdr_len,
-						&read);
-}
-
 /* Build an RTR of @kind. Some peers do not accept an STag of 0. */
 void ping_rdma_rtr(struct ping_rdma *msg, u8 kind)
 {
-	struct rdmap_hdr hdr = header(kind == MPA_RTR_WRITE ? RDMAP_OP_WRITE :
+	const struct rdmap_read read = { .source_stag = 1 };
+	struct rdmap_hdr hdr = header(kind == MPA_RTR_READ ? RDMAP_OP_READ :
+				      kind == MPA_RTR_WRITE ? RDMAP_OP_WRITE :
 							      RDMAP_OP_SEND);
 
-	if (kind == MPA_RTR_READ) {
-		rtr_by_read(msg);
-		return;
-	}
 	if (kind == MPA_RTR_WRITE)
 		hdr.stag = 1;
 	rdma_init(msg, &hdr);
+	if (kind == MPA_RTR_READ)
+		msg->tx.hdr_len += rdmap_read_put(msg->octets +
+						  msg->tx.hdr_len, &read);
 }
 
 void ping_rdma_terminate(struct ping_rdma *msg, enum mpa_error error)

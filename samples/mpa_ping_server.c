@@ -230,14 +230,6 @@ static void link_drain_timer(struct timer_list *timer)
 	mpa_detach(l->conn);
 }
 
-static int link_init_place(struct ping_link *l)
-{
-	if (!link_opts(l)->place)
-		return 0;
-	l->place = ping_place_new(l->sock->sk);
-	return l->place ? 0 : -ENOMEM;
-}
-
 /* Send the server's own message; MPA waits for the peer's first FPDU. */
 static int link_post_source(struct ping_link *l)
 {
@@ -262,7 +254,8 @@ static void link_established(struct mpa_conn *conn,
 
 	mpa_get_info(conn, &l->res.info);
 	l->first = l->res.info.enhanced;
-	err = link_init_place(l) ?: link_post_source(l);
+	err = ping_place_init(&l->place, link_opts(l), conn) ?:
+	      link_post_source(l);
 	if (err) {
 		link_fail(l, err, "closed");
 		return;

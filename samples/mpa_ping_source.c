@@ -7,7 +7,8 @@
 
 #include "mpa_ping.h"
 
-static u32 lengths_add(u32 hash, u32 len)
+/* Hash of the lengths of ULPDUs, in order */
+u32 ping_source_lengths(u32 hash, u32 len)
 {
 	return hash * 31 + len;
 }
@@ -45,17 +46,11 @@ static int source_next(struct mpa_tx *tx, u32 max)
 	src->pieces++;
 	src->octets += len;
 	src->left -= len;
-	src->lengths = lengths_add(src->lengths, len);
+	src->lengths = ping_source_lengths(src->lengths, len);
 	/* without a size, count= ends the message */
 	if (!src->opts->size && !src->opts->payload)
 		return src->pieces < src->opts->count;
 	return src->left > 0;
-}
-
-/* Hash of the lengths of received ULPDUs, in order */
-u32 ping_source_lengths(u32 hash, const struct mpa_ulpdu *ulpdu)
-{
-	return lengths_add(hash, ulpdu->len);
 }
 
 /* @data is the payload or the pattern, and must outlive @src. */

@@ -46,7 +46,7 @@ def ask(*command):
 
 def guest_options():
     """Files that the guest needs, and its NICs"""
-    consumers = ask(f"{BENCH}/modules.sh", "plain")
+    consumers = ask(f"{TESTS}/modules/build.sh", "bench", "plain")
     copies = ask(f"{TESTS}/interop/copies.sh", "plain")
     nics = ask(f"{BENCH}/nics.sh", "plain").splitlines()
     flag = os.path.join(OUT, "wanted")
@@ -229,7 +229,7 @@ def binary(module, kernel):
     if not module:
         return f"{kdir}/vmlinux"
     for top in (ask(f"{TESTS}/vm/modules", kernel),
-                ask(f"{BENCH}/modules.sh", kernel), kdir):
+                ask(f"{TESTS}/modules/build.sh", "bench", kernel), kdir):
         for where, _, files in os.walk(top):
             for file in files:
                 if file.replace("-", "_") == f"{module}.ko":

@@ -37,7 +37,7 @@ part() {
 # Build all files that the guests need
 build() {
 	"$VM_DIR/modules" "$flavour" >/dev/null
-	consumers=$("$PARTS/modules.sh" "$flavour")
+	consumers=$("$TOP/tests/modules/build.sh" bench "$flavour")
 }
 
 # measure OUT LABEL: a guest, for out/rows; unless mode is quick a second one beside it.
@@ -148,11 +148,11 @@ prepare() {
 	local text
 
 	"$TOP/tests/runner/deps.sh" modules kernel guest bench
-	mkdir -p "$1"
+	mkdir -p "$TOP/build"
 	exec 7>"$1.lock"
 	flock -n 7 || die "this runs already in this tree"
-	# Not the built modules
-	find "$1" -mindepth 1 -maxdepth 1 ! -name 'modules*' -exec rm -rf {} +
+	rm -rf "$1"
+	mkdir "$1"
 	copies=$("$TOP/tests/interop/copies.sh" "$flavour")
 	text=$("$PARTS/nics.sh" "$flavour")
 	mapfile -t nics <<<"$text"

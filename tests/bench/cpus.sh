@@ -36,7 +36,7 @@ table() {
 }
 
 "$TOP/tests/runner/deps.sh" modules kernel guest
-consumers=$("$TOP/tests/bench/modules.sh" $FLAVOUR)
+consumers=$("$TOP/tests/modules/build.sh" bench $FLAVOUR)
 mkdir -p "$OUT"
 printf '#!/bin/bash\nexec /root/bench/guest.sh cpus %q\n' "${2:-*}" >"$OUT/guest.sh"
 VM_KEEP=$OUT/guest "$VM_DIR/run" --kernel $FLAVOUR --smp "${1:-2}" --mem 1536 --timeout 1800 \

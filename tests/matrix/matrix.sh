@@ -84,7 +84,7 @@ in_root() {
 
 # The tree of sources in one directory, with a Kbuild for all
 copy_sources() {
-	local to=$1 file
+	local to=$1
 
 	rm -rf "$to"
 	mkdir -p "$to/mpa" "$to/kunit"
@@ -94,11 +94,8 @@ copy_sources() {
 		sed -n '/UBSAN/p' tests/fuzz/wire/kbuild.add >"$to/Kbuild")
 	cp -r "$to/mpa/." "$to/kunit"
 	mv "$to/mark.h" "$to/bench"
-	printf 'obj-m += %s\n' mpa/ races/ bench/ vm_fault/ >>"$to/Kbuild"
-	for file in "$to"/*.c; do
-		file=${file##*/}
-		echo "obj-m += ${file%.c}.o" >>"$to/Kbuild"
-	done
+	printf 'obj-m += %s\n' mpa/ races/ bench/ vm_fault/ exit_order/ mpa_cover.o \
+		>>"$to/Kbuild"
 }
 
 # compile ROOT KDIR MAKE-ARGUMENT...
@@ -151,7 +148,7 @@ compile_lacking() {
 modules_made() {
 	local module want=(mpa/mpa mpa/mpa_ping mpa/mpa_hello mpa/mpa_rnic
 		races/mpa_races bench/mpa_bench bench/mpa_bench_verbs vm_fault/vm_fault
-		exit_order mpa_cover kunit/mpa_kunit kunit/mpa_rnic_kunit)
+		exit_order/exit_order mpa_cover kunit/mpa_kunit kunit/mpa_rnic_kunit)
 
 	for module in "${want[@]}"; do
 		[[ -e $1/$module.ko ]] || { echo "error: no $module.ko"; return 1; }

@@ -22,12 +22,12 @@ void sleep_ms(int ms)
 		;
 }
 
-static int64_t now_ms(void)
+long now_ms(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+	return ts.tv_sec * 1000L + ts.tv_nsec / 1000000;
 }
 
 const char *ending_name(enum ending ending)
@@ -185,9 +185,8 @@ static void conn_receive(struct conn *c)
 /* True if octets came, or the other side ended it, within @ms */
 bool conn_wait(struct conn *c, int ms)
 {
-	int64_t until = now_ms() + ms;
 	struct pollfd pfd = { .fd = c->fd, .events = POLLIN };
-	int64_t left;
+	long left, until = now_ms() + ms;
 
 	while (c->in_from == c->in_to && c->ended == OPEN) {
 		left = until - now_ms();

@@ -5,9 +5,6 @@
 
 #include "peer.h"
 
-static const char key_request[] = "MPA ID Req Frame";
-static const char key_reply[] = "MPA ID Rep Frame";
-
 /* Fields of a frame by name; a number of one bit or more */
 static const struct {
 	const char	*name;
@@ -32,11 +29,6 @@ static const struct {
 
 #define FIELDS		((int)(sizeof(fields) / sizeof(*fields)))
 #define ENHANCED_ROWS	0x3f00	/* those from "A" on */
-
-static const char *frame_key(bool reply)
-{
-	return reply ? key_reply : key_request;
-}
 
 static int field_find(const char *name)
 {
@@ -112,7 +104,7 @@ static void frame_parse(struct frame *f, char *text)
 
 static size_t frame_build(const struct frame *f, uint8_t *to)
 {
-	size_t len = 20;
+	size_t len = FRAME_LEN;
 
 	memcpy(to, f->key, 16);
 	to[16] = f->number[FLAGS];
@@ -130,7 +122,7 @@ static size_t frame_build(const struct frame *f, uint8_t *to)
 /* C = 1, Rev 1 and the true length, unless @text says otherwise */
 void frame_send(struct conn *c, struct frame *f, bool reply, char *text)
 {
-	static uint8_t octets[20 + 4 + sizeof(f->pd)];
+	static uint8_t octets[FRAME_LEN + 4 + sizeof(f->pd)];
 
 	memset(f, 0, sizeof(*f));
 	memcpy(f->key, frame_key(reply), 16);
@@ -153,7 +145,7 @@ static void frame_need(struct conn *c, uint8_t *to, size_t len)
 
 static void frame_read(struct conn *c, struct frame *f)
 {
-	uint8_t head[20], words[4];
+	uint8_t head[FRAME_LEN], words[4];
 
 	frame_need(c, head, sizeof(head));
 	memcpy(f->key, head, 16);

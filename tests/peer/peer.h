@@ -20,6 +20,9 @@
 /* Header, pad and CRC, and a marker for each 508 octets of them and of ULPDU */
 #define FPDU_SPACE	(ULPDU_SPACE + 9 + 4 * 131)
 
+#define FRAME_LEN	20	/* of a startup frame without private data */
+#define PD_MAX		512
+
 const char *to_hex(const uint8_t *octets, size_t len);
 
 static inline uint16_t get16(const uint8_t *from)
@@ -31,6 +34,12 @@ static inline void put16(uint8_t *to, uint16_t value)
 {
 	to[0] = value >> 8;
 	to[1] = value;
+}
+
+/* The first 16 octets of a startup frame */
+static inline const char *frame_key(bool reply)
+{
+	return reply ? "MPA ID Rep Frame" : "MPA ID Req Frame";
 }
 
 /* The arguments after the ":" of a step: name=value,name=value */
@@ -82,6 +91,7 @@ bool conn_wait(struct conn *c, int ms);
 void conn_close(struct conn *c);
 const char *ending_name(enum ending ending);
 void sleep_ms(int ms);
+long now_ms(void);
 
 /* The fixed fields of a frame, each a number */
 enum { FLAGS, REV, PD_LENGTH, IRD_WORD, ORD_WORD, NUMBERS };

@@ -30,22 +30,12 @@ void say(const char *fmt, ...)
 	va_end(args);
 }
 
-void wrong(const char *fmt, ...)
+void give_up(int status, const char *prefix, const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	report("WRONG: ", fmt, args);
+	report(prefix, fmt, args);
 	va_end(args);
-	exit(1);
-}
-
-void misused(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	report("MISUSED: ", fmt, args);
-	va_end(args);
-	exit(2);
+	exit(status);
 }

@@ -5,15 +5,11 @@
 
 #include "talk.h"
 
-#define FRAME_LEN	20
-#define PD_MAX		512
-
-static const char * const keys[] = { "MPA ID Req Frame", "MPA ID Rep Frame" };
 static const char * const kinds[] = { "Request", "Reply" };
 
 static bool is_frame(const struct voice *v, int side)
 {
-	return v->len >= 16 && !memcmp(v->octets, keys[side], 16);
+	return v->len >= 16 && !memcmp(v->octets, frame_key(side), 16);
 }
 
 /* A frame has to be whole and as its sender has to build it. */

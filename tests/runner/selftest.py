@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Test that documents and breakages fit the sources, and what make does; TAP."""
 
+import fnmatch
 import glob
 import importlib.machinery
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -214,146 +214,121 @@ def tools_install_cases(kernel):
                        and "rm" not in said.split(), said)
 
 
-# What modinfo says of mpa.ko, what make install says to that
-BUILT_FOR = [
-    ("same", "6.12.1 SMP preempt", "installed"),
-    ("newer", "6.12.10 SMP preempt", "mpa.ko is built for Linux 6.12.10, not 6.12.1: "),
-    ("unknown", "", "mpa.ko is built for Linux ?, not 6.12.1: "),
-]
+def makes(files, command):
+    """
+    The status of make in a directory TOP with these files, this Makefile if they have none
+    and /lib and /var there, on Linux 9.9-run; what it said; and which files are left
+    """
+    own = {"Makefile": text_of("Makefile"), "uname": "#!/bin/sh\necho 9.9-run\n"}
+    with tempfile.TemporaryDirectory() as top:
+        for name, text in {**own, **files}.items():
+            write(top, name, re.sub("(/var)?/lib/(dkms|modules)", top + r"\g<0>", text))
+        status, said = ran(
+            "make", "-s", "-C", top, *command.replace("TOP", top).split(),
+            env={"PATH": "%s:%s" % (top, os.environ["PATH"]), "LC_ALL": "C"})
+        left = {os.path.relpath(os.path.join(at, name), top)
+                for at, _, names in os.walk(top) for name in names} - set(own)
+    return status, re.sub(r"^make(\[\d\])?: .*\n", "", said.replace(top, "TOP"),
+                          flags=re.M), left
 
 
-def built_for_cases():
-    """make install refuses modules that were built for another kernel."""
-    for name, vermagic, words in BUILT_FOR:
-        with tempfile.TemporaryDirectory() as top:
-            shutil.copy(os.path.join(TOP, "Makefile"), top)
-            for path, text in (("kernel/include/config/kernel.release", "6.12.1\n"),
-                               ("kernel/Makefile", "modules_install:; @echo installed\n"),
-                               ("modules.order", "mpa.o\n"), ("mpa.ko", ""),
-                               ("modinfo", "#!/bin/sh\necho '%s'\n" % vermagic)):
-                write(top, path, text)
-            status, said = ran(
-                "make", "-s", "-C", top, "modules_install", "KDIR=%s/kernel" % top,
-                "DESTDIR=%s/root" % top,
-                env=dict(os.environ, PATH="%s:%s" % (top, os.environ["PATH"])))
-        yield ("install.built-for-" + name, (words == "installed") == (not status) and
-               bool(re.search("^" + re.escape(words), said, re.M)), said)
+def empty(*names):
+    return dict.fromkeys(names, "")
 
 
-# Programs that are there, their words for headers of the running kernel
-HINTS = [("apt-get", "apt-get install linux-headers-9.9-run"),
-         ("dnf", "dnf install kernel-devel-9.9-run"),
-         ("zypper", "zypper install kernel-default-devel"),
-         ("none", "in the way of your distribution")]
-# A file of the running kernel's build directory and its text, options, what make says;
-# TOP for the directory
-REFUSED = [
-    ("other-headers", ["modules"], "lib/modules/9.9-run/build", "9.9-other",
-     "TOP/lib/modules/9.9-run/build is of Linux 9.9-other, but 9.9-run is running: name "
-     "the kernel's build directory, make KDIR=DIR\n"),
-    ("named-headers", ["modules", "KDIR=TOP/k"], "k", "9.9-other",
-     "For Linux 9.9-other, TOP/k\nthe kernel's make\n"),
-    ("own-headers", ["modules"], "lib/modules/9.9-run/build", "9.9-run",
-     "For Linux 9.9-run, TOP/lib/modules/9.9-run/build\nthe kernel's make\n"),
-]
+def headers(path, release):
+    """The build directory of a kernel"""
+    return {path + "/include/config/kernel.release": release + "\n",
+            path + "/Makefile": "modules modules_install:; @echo \"the kernel's make\"\n"}
 
 
-def own_make(top, *args, path=""):
-    """This Makefile in the directory top, with /lib there, on Linux 9.9-run."""
-    write(top, "Makefile", text_of("Makefile").replace("/lib/modules", top +
-                                                       "/lib/modules"))
-    write(top, "uname", "#!/bin/sh\necho 9.9-run\n")
-    status, said = ran(
-        "make", "-s", "-C", top, *(arg.replace("TOP", top) for arg in args),
-        env={"PATH": "%s:%s" % (top, path or os.environ["PATH"]), "LC_ALL": "C"})
-    return status, re.sub(r"^make(\[\d\])?: .*\n", "", said, flags=re.M)
+def built_for(vermagic, *others):
+    """What make install finds, and what modinfo says of mpa.ko"""
+    return {**headers("k", "6.12.1"), **empty("mpa.ko", *others),
+            "modules.order": "mpa.o\n", "modinfo": "#!/bin/sh\necho '%s'\n" % vermagic}
 
 
-def headers_cases():
-    """What make says where the headers are missing, or are those of another kernel."""
-    for name, options, path, release, words in REFUSED:
-        with tempfile.TemporaryDirectory() as top:
-            write(top, path + "/include/config/kernel.release", release + "\n")
-            write(top, path + "/Makefile", "modules:; @echo \"the kernel's make\"\n")
-            status, said = own_make(top, *options)
-            yield ("make." + name, said == words.replace("TOP", top) and
-                   bool(status) == ("KDIR=DIR" in words), "status %d: %s" % (status, said))
-    for name, words in HINTS:
-        with tempfile.TemporaryDirectory() as top:
-            for program in ("sh", "make", "cat", "sort", "head", "printf", "ls", "sed"):
-                os.symlink(shutil.which(program), os.path.join(top, program))
-            write(top, name, "#!/bin/sh\n")
-            status, said = own_make(top, "modules", path=top)
-            yield ("make.no-headers " + name, status and "\n    %s\n" % words in said and
-                   "make KDIR=DIR" in said, said)
+def consumer(*versions):
+    """A tree of mpa, and versions of it whose symbols DKMS has kept"""
+    return {"Makefile": text_of("samples/consumer.mk"), **empty("tree/Module.symvers", *(
+        "var/lib/dkms/mpa/%s/6.12.1/x86_64/Module.symvers" % name for name in versions)),
+            "lib/modules/6.12.1/build/Makefile":
+            "modules clean:; @echo SYMBOLS=$(KBUILD_EXTRA_SYMBOLS)\n"}
 
 
-# What make uninstall is told beside a KDIR that is not there; from where it removes, or
-# what it says
-UNINSTALLS = [
-    ("default", "", "9.9-run"),
-    ("path", "KDIR=TOP/lib/modules/9.8-old/build", "9.8-old"),
-    ("release", "KVER=9.7", "9.7"),
-    ("unknown", "KDIR=TOP/k", "TOP/k does not say of which kernel it is: make uninstall "
-     "KVER=RELEASE\n"),
-]
 BUILT = ["mpa.o", "mpa.ko", "mpa.mod", "mpa.mod.c", "mpa_ping.mod.c", ".mpa.o.cmd",
          "rnic/rnic_tx.o", "rnic/.rnic_tx.o.cmd", "kunit/mpa_vectors.h", "Module.symvers",
          "modules.order"]
-
-
-def no_headers_cases():
-    """make uninstall and make clean need no headers."""
-    for name, options, wanted in UNINSTALLS:
-        with tempfile.TemporaryDirectory() as top:
-            path = "lib/modules/%s/updates/mpa.ko.xz" % wanted
-            if "RELEASE" not in wanted:
-                write(top, path, "")
-            status, said = own_make(top, "uninstall", "PREFIX=TOP/usr", *options.split())
-            good = said == wanted.replace("TOP", top) if "RELEASE" in wanted else \
-                not status and not os.path.exists(os.path.join(top, path))
-            yield "make.uninstall-" + name, good, "status %d: %s" % (status, said)
-    with tempfile.TemporaryDirectory() as top:
-        kept = ["mpa_rx.c", "rnic/rnic.h", "kunit/mpa_ref.h", "README.md", ".gitignore"]
-        for path in BUILT + kept:
-            write(top, path, "")
-        status, said = own_make(top, "clean")
-        left = {os.path.relpath(os.path.join(at, name), top) for at, _, names in
-                os.walk(top) for name in names} - {"Makefile", "uname"}
-        yield ("make.clean-no-headers", not status and left == set(kept),
-               "status %d, left %s: %s" % (status, left, said))
-
-
-# Versions of mpa whose symbols DKMS has kept, options, what is used or said
-CONSUMERS = [
-    ("newest", ["0.9", "0.10", "0.2"], "", "SYMBOLS=TOP/dkms/0.10/6.12.1/x86_64/"
-     "Module.symvers\n"),
-    ("tree", ["0.1"], "MPA=TOP/tree", "SYMBOLS=TOP/tree/Module.symvers\n"),
-    ("none", [], "", "There is no Module.symvers of mpa for Linux 6.12.1: "),
-    ("unbuilt", ["0.1"], "MPA=TOP", "There is no Module.symvers of mpa for Linux 6.12.1: "),
+KEPT = ["mpa_rx.c", "rnic/rnic.h", "kunit/mpa_ref.h", "README.md", ".gitignore"]
+BUILD = "lib/modules/9.9-run/build"
+INSTALL = "modules_install KDIR=TOP/k "
+INSTALLED = "the kernel's make\n*"
+OTHER = "mpa.ko is built for Linux %s, not 6.12.1: *"
+BY_DKMS = "DKMS has installed TOP/lib/modules/6.12.1/%s: remove that first, *"
+REMOVED = "lib/modules/%s/updates/mpa.ko.xz"
+CONSUMER = "-k modules clean KVER=6.12.1 "
+NO_SYMBOLS = "There is no Module.symvers of mpa for Linux 6.12.1: *MPA=DIR\nSYMBOLS=%s\n"
+# Case, files, arguments of make, whether it fails, what it says as a pattern of the shell,
+# and which files are left
+MAKES = [
+    # make install refuses modules that were built for another kernel
+    *(("install.built-for-" + name, built_for(vermagic), INSTALL + "DESTDIR=TOP/root",
+       words != INSTALLED, words) for name, vermagic, words in (
+           ("same", "6.12.1 SMP preempt", INSTALLED),
+           ("newer", "6.12.10 SMP preempt", OTHER % "6.12.10"),
+           ("unknown", "", OTHER % "[?]"))),
+    # and leaves alone what DKMS has installed
+    *(("install.beside-%s %s" % (name, there),
+       built_for("6.12.1 SMP", "lib/modules/6.12.1/" + there), INSTALL + options,
+       name == "dkms", BY_DKMS % there if name == "dkms" else INSTALLED)
+      for name, options, there in (
+          ("dkms", "", "updates/dkms/mpa.ko.xz"),
+          ("dkms", "", "extra/mpa.ko.xz"),
+          ("again", "INSTALL_MOD_DIR=extra", "extra/mpa.ko.xz"),
+          ("again", "INSTALL_MOD_DIR=updates/dkms", "updates/dkms/mpa.ko.xz"),
+          ("alone", "", "updates/mpa.ko"))),
+    # Headers of another kernel, or none, in the words of the programs that are there
+    ("make.other-headers", headers(BUILD, "9.9-other"), "modules", True,
+     "TOP/" + BUILD + " is of Linux 9.9-other, but 9.9-run is running: name the kernel's "
+     "build directory, make KDIR=DIR\n"),
+    ("make.named-headers", headers("k", "9.9-other"), "modules KDIR=TOP/k", False,
+     "For Linux 9.9-other, TOP/k\nthe kernel's make\n"),
+    ("make.own-headers", headers(BUILD, "9.9-run"), "modules", False,
+     "For Linux 9.9-run, TOP/" + BUILD + "\nthe kernel's make\n"),
+    *(("make.no-headers " + name, dict.fromkeys((name, "ls", "sed"), "#!/bin/sh\n"),
+       "modules PATH=TOP", True, "*\n    " + words + "\n*make KDIR=DIR*")
+      for name, words in (("apt-get", "apt-get install linux-headers-9.9-run"),
+                          ("dnf", "dnf install kernel-devel-9.9-run"),
+                          ("zypper", "zypper install kernel-default-devel"),
+                          ("none", "in the way of your distribution"))),
+    # make uninstall and make clean need no headers
+    *(("make.uninstall-" + name, empty(REMOVED % release),
+       "uninstall PREFIX=TOP/usr " + options, False, "*", [])
+      for name, options, release in (
+          ("default", "", "9.9-run"),
+          ("path", "KDIR=TOP/lib/modules/9.8-old/build", "9.8-old"),
+          ("release", "KVER=9.7", "9.7"))),
+    ("make.uninstall-unknown", {}, "uninstall PREFIX=TOP/usr KDIR=TOP/k", True,
+     "TOP/k does not say of which kernel it is: make uninstall KVER=RELEASE\n"),
+    ("make.clean-no-headers", empty(*BUILT, *KEPT), "clean", False, "*", KEPT),
+    # samples/consumer.mk finds the symbols of the newest mpa, or says that it has none
+    ("consumer.newest", consumer("0.9", "0.10", "0.2"), CONSUMER, False,
+     2 * "SYMBOLS=TOP/var/lib/dkms/mpa/0.10/6.12.1/x86_64/Module.symvers\n"),
+    ("consumer.tree", consumer("0.1"), CONSUMER + "MPA=TOP/tree", False,
+     2 * "SYMBOLS=TOP/tree/Module.symvers\n"),
+    ("consumer.none", consumer(), CONSUMER, True, NO_SYMBOLS % ""),
+    ("consumer.unbuilt", consumer("0.1"), CONSUMER + "MPA=TOP", True,
+     NO_SYMBOLS % "TOP/Module.symvers"),
 ]
 
 
-def consumer_cases():
-    """samples/consumer.mk finds the symbols of the newest mpa, or says that it has none."""
-    for name, versions, options, words in CONSUMERS:
-        with tempfile.TemporaryDirectory() as top:
-            for path in ["tree/Module.symvers"] + [
-                    "dkms/%s/6.12.1/x86_64/Module.symvers" % v for v in versions]:
-                write(top, path, "")
-            write(top, "build/Makefile", "modules clean:; @echo SYMBOLS="
-                  "$(KBUILD_EXTRA_SYMBOLS)\n")
-            write(top, "Makefile", text_of("samples/consumer.mk").replace(
-                "/var/lib/dkms/mpa", top + "/dkms").replace(
-                    "/lib/modules/$(KVER)", top))
-            said = ""
-            for goal in "modules", "clean":
-                status, more = ran("make", "-s", "-C", top, "KVER=6.12.1", goal,
-                                   *options.replace("TOP", top).split(), env=PLAIN)
-                said += more
-            yield ("consumer." + name, said.startswith(words.replace("TOP", top)) and
-                   not status and said.count("SYMBOLS=") ==
-                   (2 if "SYMBOLS" in words else 1), said)
+def make_cases():
+    """What make does and says in a tree without headers, and the like."""
+    for name, files, command, fails, words, *kept in MAKES:
+        status, said, left = makes(files, command)
+        yield (name, bool(status) == fails and fnmatch.fnmatchcase(said, words) and
+               (not kept or left == set(*kept)),
+               "status %d, left %s: %s" % (status, left, said))
 
 
 def copy_tree_cases():
@@ -377,28 +352,6 @@ def copied_without_git(case, extra):
                   os.walk(work + "/b") for name in names}
         yield ("packages.copy-tree" + case, not status and copied == set(kept),
                "%s\n%s" % (copied ^ set(kept), said))
-
-
-def both_cases():
-    """make install leaves alone what DKMS has installed."""
-    for name, options, there, words in (
-            ("dkms", "", "updates/dkms/mpa.ko.xz", "DKMS has installed TOP/lib/modules/"
-             "6.12.1/updates/dkms/mpa.ko.xz: remove that first, "),
-            ("dkms", "", "extra/mpa.ko.xz", "DKMS has installed TOP/lib/modules/6.12.1/extra/"
-             "mpa.ko.xz: remove that first, "),
-            ("again", "INSTALL_MOD_DIR=extra", "extra/mpa.ko.xz", "installed\n"),
-            ("again", "INSTALL_MOD_DIR=updates/dkms", "updates/dkms/mpa.ko.xz", "installed\n"),
-            ("alone", "", "updates/mpa.ko", "installed\n")):
-        with tempfile.TemporaryDirectory() as top:
-            for path, text in (("k/include/config/kernel.release", "6.12.1\n"),
-                               ("k/Makefile", "modules_install:; @echo installed\n"),
-                               ("modules.order", ""), ("mpa.ko", ""),
-                               ("modinfo", "#!/bin/sh\necho 6.12.1 SMP\n"),
-                               ("lib/modules/6.12.1/" + there, "")):
-                write(top, path, text)
-            status, said = own_make(top, "modules_install", "KDIR=TOP/k", *options.split())
-            yield ("install.beside-%s %s" % (name, there), said.startswith(words.replace("TOP", top)) and
-                   bool(status) == (name == "dkms"), "status %d: %s" % (status, said))
 
 
 def kunit_cases():
@@ -523,9 +476,8 @@ def main():
     cases = [*readme_cases(), *counter_cases(), *device_counter_cases(),
              *setting_cases(), *copyright_cases(),
              *api_cases(), *version_cases(), *mutant_cases(), *kernel_cases(),
-             *install_cases(), *built_for_cases(), *option_cases(), *kunit_cases(),
-             *headers_cases(), *no_headers_cases(), *both_cases(), *copy_tree_cases(),
-             *consumer_cases(), *prometheus_cases(), *workflow_cases(), *compat_cases(),
+             *install_cases(), *option_cases(), *kunit_cases(), *make_cases(),
+             *copy_tree_cases(), *prometheus_cases(), *workflow_cases(), *compat_cases(),
              *column_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:

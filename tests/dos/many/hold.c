@@ -12,15 +12,6 @@
 
 #include "many.h"
 
-static void *zeroed(size_t nr, size_t size)
-{
-	void *memory = calloc(nr, size);
-
-	if (!memory)
-		wrong("no memory");
-	return memory;
-}
-
 static bool second_over(void)
 {
 	static double told;
@@ -39,15 +30,15 @@ static unsigned long opened, gone;
 /* From no octet at all to all but one; or a header that announces a lot */
 static void send_part(int fd, unsigned long id)
 {
-	uint8_t frame[FRAME];
-	size_t len = id % FRAME;
+	uint8_t frame[FRAME_LEN];
+	size_t len = id % FRAME_LEN;
 
 	make_frame(frame, false, NULL, 0);
 	if (number("rev0", 0)) {
 		frame[17] = 0;
 		frame[18] = 255;
 		frame[19] = 255;
-		len = FRAME;
+		len = FRAME_LEN;
 	}
 	/* Fails if the server has reset it already: poll() will say so. */
 	(void)!send(fd, frame, len, MSG_NOSIGNAL);
@@ -102,18 +93,18 @@ int hold_main(void)
 
 static int *fds;
 static size_t *sent;			/* octets of the FPDU under way */
-static uint8_t fpdu[FPDU_MAX(SIZE_MAX_ULPDU)];
+static uint8_t fpdu[FPDU_MAX(ULPDU_MAX)];
 static size_t fpdu_len;
 static unsigned long long taken;	/* octets, by TCP */
 
 static int flood_open(unsigned long id)
 {
-	uint8_t frame[FRAME];
+	uint8_t frame[FRAME_LEN];
 	int fd = server_connect(id);
 
 	if (fd < 0 ||
-	    send(fd, frame, make_frame(frame, false, NULL, 0), 0) != FRAME ||
-	    recv(fd, frame, FRAME, MSG_WAITALL) != FRAME)
+	    send(fd, frame, make_frame(frame, false, NULL, 0), 0) != FRAME_LEN ||
+	    recv(fd, frame, FRAME_LEN, MSG_WAITALL) != FRAME_LEN)
 		wrong("connection %lu: no Reply", id);
 	return fd;
 }
@@ -163,7 +154,7 @@ static void flood(unsigned long nr)
 int flood_main(void)
 {
 	unsigned long i, nr = number("connections", 1);
-	static uint8_t ulpdu[SIZE_MAX_ULPDU];
+	static uint8_t ulpdu[ULPDU_MAX];
 	size_t size = number("size", 1024);
 
 	if (!size || size > sizeof(ulpdu))

@@ -28,7 +28,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "many.h"
@@ -65,10 +64,16 @@ unsigned long number(const char *name, unsigned long otherwise)
 
 double now(void)
 {
-	struct timespec ts;
+	return now_ms() / 1e3;
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
+void *zeroed(size_t nr, size_t size)
+{
+	void *memory = calloc(nr, size);
+
+	if (!memory)
+		wrong("no memory");
+	return memory;
 }
 
 static void stop(int sig)
@@ -133,14 +138,13 @@ void reset(int fd)
 
 size_t make_frame(uint8_t *to, bool reply, const uint8_t *pd, size_t pd_len)
 {
-	memcpy(to, reply ? "MPA ID Rep Frame" : "MPA ID Req Frame", 16);
+	memcpy(to, frame_key(reply), 16);
 	to[16] = FLAG_C;
 	to[17] = 1;
-	to[18] = pd_len >> 8;
-	to[19] = pd_len;
+	put16(to + 18, pd_len);
 	if (pd_len)
-		memcpy(to + FRAME, pd, pd_len);
-	return FRAME + pd_len;
+		memcpy(to + FRAME_LEN, pd, pd_len);
+	return FRAME_LEN + pd_len;
 }
 
 size_t make_fpdu(uint8_t *to, const uint8_t *ulpdu, size_t len)

@@ -9,15 +9,13 @@
 
 #include "../../peer/peer.h"
 
-#define FRAME		20	/* Request or Reply without private data */
-#define PD_MAX		512
-#define SIZE_MAX_ULPDU	64768
 #define FPDU_MAX(size)	((size) + 9)
 
 /* Options, "name=value" */
 const char *option(const char *name);
 unsigned long number(const char *name, unsigned long otherwise);
 double now(void);
+void *zeroed(size_t nr, size_t size);
 bool told_to_stop(void);
 
 /* A socket that blocks for up to a minute; -1 if it was reset already */

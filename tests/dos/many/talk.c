@@ -50,8 +50,8 @@ static void read_options(void)
 	opts.vary = number("vary", 0);
 	opts.rst = end && !strcmp(end, "rst");
 	opts.wait = option("wait");
-	if (!opts.size || opts.size > SIZE_MAX_ULPDU || !opts.at)
-		misused("size is 1 to %u, at 1 or more", SIZE_MAX_ULPDU);
+	if (!opts.size || opts.size > ULPDU_MAX || !opts.at)
+		misused("size is 1 to %u, at 1 or more", ULPDU_MAX);
 }
 
 /* Random numbers that depend on seed, connection and step alone */
@@ -95,7 +95,7 @@ static void make_startup(struct link *l, bool reply)
 
 static void make_round(struct link *l, unsigned long round)
 {
-	static uint8_t ulpdu[SIZE_MAX_ULPDU];
+	static uint8_t ulpdu[ULPDU_MAX];
 	struct dice dice = dice_of(l, round + 1);
 	unsigned long i;
 	size_t len;
@@ -221,17 +221,12 @@ static void wait_for_file(void)
 
 static void links_alloc(void)
 {
-	size_t room = opts.ulpdus * FPDU_MAX(opts.size) + FRAME + PD_MAX;
+	size_t room = opts.ulpdus * FPDU_MAX(opts.size) + FRAME_LEN + PD_MAX;
 	unsigned long i;
 
-	links = calloc(opts.at, sizeof(*links));
-	for (i = 0; links && i < opts.at; i++) {
-		links[i].octets = malloc(room);
-		if (!links[i].octets)
-			wrong("no memory");
-	}
-	if (!links)
-		wrong("no memory");
+	links = zeroed(opts.at, sizeof(*links));
+	for (i = 0; i < opts.at; i++)
+		links[i].octets = zeroed(1, room);
 }
 
 int talk_main(void)

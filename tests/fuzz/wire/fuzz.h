@@ -13,7 +13,6 @@
 #include "../../../kunit/mpa_ref.h"
 #include "mpa_cover.h"
 
-#define FRAME_LEN	20	/* of a startup frame without private data */
 #define ARGS		11
 #define GOOD_VALUES	10
 #define STEPS		24
@@ -141,7 +140,6 @@ struct play {
 
 /* play.c */
 extern int patience;		/* ms that anything may take */
-long now_ms(void);
 bool pump(struct play *p, short what, long until);
 void pause_ms(struct play *p, uint32_t ms);
 void sent(struct play *p, const uint8_t *octets, size_t n);
@@ -153,6 +151,12 @@ void end_with_fin(struct play *p);
 void end_with_rst(struct play *p);
 void settle(struct play *p);
 const char *play_run(struct play *p, const struct seed *seed, int fd);
+
+/* With private data, as PD_Length has it */
+static inline size_t frame_len(const uint8_t *octets)
+{
+	return FRAME_LEN + get16(octets + 18);
+}
 
 /* model.c */
 const char *play_judge(const struct play *p);

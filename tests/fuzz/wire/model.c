@@ -7,7 +7,6 @@
 
 #include "fuzz.h"
 
-#define PD_MAX		512
 #define REPLY_REJECTS	0x20
 
 /* the ULPDUs of one direction of a connection */
@@ -22,11 +21,6 @@ struct reader {
 static const struct setup *setup_of(const struct play *p)
 {
 	return &setups[p->seed->setup];
-}
-
-static size_t frame_len(const uint8_t *octets)
-{
-	return FRAME_LEN + (octets[18] << 8 | octets[19]);
 }
 
 static void reader_init(struct reader *r, const struct play *p,
@@ -74,10 +68,10 @@ static void reader_of_out(struct reader *r, const struct play *p)
 /* True if @octets begin with a complete and valid frame of the given side */
 static bool frame_good(const uint8_t *octets, size_t len, bool reply, int rev)
 {
-	const char *key = reply ? "MPA ID Rep Frame" : "MPA ID Req Frame";
 	size_t size;
 
-	if (len < FRAME_LEN || memcmp(octets, key, 16) || octets[17] > rev)
+	if (len < FRAME_LEN || memcmp(octets, frame_key(reply), 16) ||
+	    octets[17] > rev)
 		return false;
 	size = frame_len(octets);
 	return len >= size && (!octets[17] || size <= FRAME_LEN + PD_MAX);
@@ -100,8 +94,7 @@ static const char *judge_frames(const struct play *p)
 	if (setup->immediate)
 		return NULL;
 	if (p->nr_in >= FRAME_LEN &&
-	    (memcmp(p->in, setup->listens ? "MPA ID Rep Frame" :
-		    "MPA ID Req Frame", 16) || p->in[17] > 2))
+	    (memcmp(p->in, frame_key(setup->listens), 16) || p->in[17] > 2))
 		return "the octets are no startup frame";
 	if (!setup->listens || !p->settled || p->in[16] & REPLY_REJECTS ||
 	    may_skip(p))

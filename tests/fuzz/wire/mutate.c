@@ -4,17 +4,12 @@
 
 #include "fuzz.h"
 
-static uint32_t rnd_next(struct rnd *r)
+uint32_t rnd_below(struct rnd *r, uint32_t n)
 {
 	r->state ^= r->state << 13;
 	r->state ^= r->state >> 7;
 	r->state ^= r->state << 17;
-	return r->state >> 16;
-}
-
-uint32_t rnd_below(struct rnd *r, uint32_t n)
-{
-	return rnd_next(r) % n;
+	return (uint32_t)(r->state >> 16) % n;
 }
 
 static bool rnd_one_in(struct rnd *r, uint32_t n)

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fuzz.h"
@@ -15,14 +14,6 @@
 #define PAUSE_MS	30
 
 int patience = 120000;
-
-long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000L + ts.tv_nsec / 1000000;
-}
 
 static bool is_over(const struct play *p)
 {
@@ -209,12 +200,9 @@ void settle(struct play *p)
 {
 	const uint8_t *ours = p->out, *theirs = p->in;
 	bool rev0, listens = setups[p->seed->setup].listens;
-	size_t len = FRAME_LEN;
 
-	if (p->settled || p->nr_in < len)
-		return;
-	len += theirs[18] << 8 | theirs[19];
-	if (p->nr_in < len || p->nr_out < FRAME_LEN)
+	if (p->settled || p->nr_in < FRAME_LEN || p->nr_out < FRAME_LEN ||
+	    p->nr_in < frame_len(theirs))
 		return;
 	rev0 = !theirs[17] || !ours[17];
 	p->settled = true;
@@ -223,7 +211,7 @@ void settle(struct play *p)
 			  (listens && theirs[17] < ours[17]);
 	p->to.crc = theirs[16] & FLAG_C || ours[16] & FLAG_C || rev0;
 	p->from.crc = p->to.crc;
-	p->taken = len;
+	p->taken = frame_len(theirs);
 }
 
 /* Returns whether it is over. */

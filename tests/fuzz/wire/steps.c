@@ -65,8 +65,7 @@ static void do_frame(struct play *p, const struct step *step)
 	bool enhanced = step->frame.ird || step->frame.ord;
 	uint8_t *octets = p->built;
 
-	memcpy(octets, step->frame.reply ? "MPA ID Rep Frame" :
-					   "MPA ID Req Frame", 16);
+	memcpy(octets, frame_key(step->frame.reply), 16);
 	if (key)
 		octets[(key - 1) % 16] ^= 1 << key / 16 % 8;
 	octets[16] = step->frame.flags;

@@ -160,9 +160,11 @@ static void check_held(struct race_end *e)
 		race_found(e, "recv() after mpa_hold()");
 }
 
-/* A callback has come. */
-void race_check_enter(struct race_end *e, enum race_seen what)
+/* A callback has come; returns its end. */
+struct race_end *race_check_enter(struct mpa_conn *conn, enum race_seen what)
 {
+	struct race_end *e = mpa_conn_ctx(conn);
+
 	if (atomic_inc_return(&e->inside) != 1)
 		race_found(e, "%s() during a callback", orders[what].name);
 	if (test_bit(RACE_RELEASED, &e->seen))
@@ -175,6 +177,7 @@ void race_check_enter(struct race_end *e, enum race_seen what)
 	if (what == RACE_RECV)
 		check_held(e);
 	set_bit(what, &e->seen);
+	return e;
 }
 
 void race_check_leave(struct race_end *e)

@@ -98,7 +98,7 @@ struct race_end *race_end_any(struct race_world *w, struct rnd_state *rnd)
 	return e;
 }
 
-static void end_each(struct race_world *w, void (*act)(struct race_end *e))
+void race_end_each(struct race_world *w, void (*act)(struct race_end *e))
 {
 	struct race_end *e;
 	u32 i;
@@ -215,16 +215,6 @@ void race_end_show(struct race_end *e)
 	       e->peer_quota, info.state, tcp, info.tx_pos, info.rx_pos);
 }
 
-void race_end_force_all(struct race_world *w)
-{
-	end_each(w, race_end_force);
-}
-
-void race_end_show_all(struct race_world *w)
-{
-	end_each(w, race_end_show);
-}
-
 /* Its namespace is going away. */
 static void end_doom(struct race_end *e)
 {
@@ -240,7 +230,7 @@ static void end_doom(struct race_end *e)
 void race_end_doom_all(struct race_world *w)
 {
 	WRITE_ONCE(w->dying, true);
-	end_each(w, end_doom);
+	race_end_each(w, end_doom);
 }
 
 /* Returns the number of ends that closed() has yet to be called for */
@@ -274,7 +264,7 @@ static void end_check_time(struct race_end *e)
 
 void race_check_time(struct race_world *w)
 {
-	end_each(w, end_check_time);
+	race_end_each(w, end_check_time);
 }
 
 /* The private data says how many messages will come. Returns octets. */
@@ -297,25 +287,28 @@ static void end_read_pd(struct race_end *e, const struct mpa_startup *s)
 
 /* Callbacks */
 
+static void end_leave(struct race_end *e)
+{
+	race_act_callback(e);
+	race_check_leave(e);
+}
+
 static void end_request(struct mpa_conn *conn, const struct mpa_startup *req)
 {
-	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_end *e = race_check_enter(conn, RACE_REQUEST);
 
-	race_check_enter(e, RACE_REQUEST);
 	end_read_pd(e, req);
 	set_bit(RACE_PENDING, &e->seen);
 	if (race_chance(&e->rnd, 70))
 		race_answer(e, &e->rnd);
-	race_act_callback(e);
-	race_check_leave(e);
+	end_leave(e);
 }
 
 static void end_established(struct mpa_conn *conn,
 			    const struct mpa_startup *reply)
 {
-	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_end *e = race_check_enter(conn, RACE_ESTABLISHED);
 
-	race_check_enter(e, RACE_ESTABLISHED);
 	race_count(RACE_N_ESTABLISHED);
 	if (reply)
 		end_read_pd(e, reply);
@@ -326,66 +319,56 @@ static void end_established(struct mpa_conn *conn,
 	if (race_chance(&e->rnd, 80))
 		race_resume(e);
 	race_msg_send(e, &e->rnd, RACE_CALLBACK, GFP_KERNEL);
-	race_act_callback(e);
-	race_check_leave(e);
+	end_leave(e);
 }
 
 static void end_rejected(struct mpa_conn *conn,
 			 const struct mpa_startup *reply)
 {
-	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_end *e = race_check_enter(conn, RACE_REJECTED);
 
-	race_check_enter(e, RACE_REJECTED);
 	race_count(RACE_N_REJECTED);
 	if (race_chance(&e->rnd, 70))
 		race_end_detach(e, true);
-	race_act_callback(e);
-	race_check_leave(e);
+	end_leave(e);
 }
 
 static void end_recv(struct mpa_conn *conn, struct mpa_rx *rx)
 {
-	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_end *e = race_check_enter(conn, RACE_RECV);
 
-	race_check_enter(e, RACE_RECV);
 	race_msg_check(e, rx);
 	if (race_chance(&e->rnd, 10))
 		race_keep(e, rx);
 	/* In softirq run() comes for this, or for what is posted. */
 	if (in_softirq() && !(e->id % 2) && race_chance(&e->rnd, 20))
 		mpa_kick(conn);
-	race_act_callback(e);
-	race_check_leave(e);
+	end_leave(e);
 }
 
 static void end_sent(struct mpa_conn *conn, struct list_head *done)
 {
-	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_end *e = race_check_enter(conn, RACE_SENT);
 
-	race_check_enter(e, RACE_SENT);
 	race_msg_back(e, done);
 	if (race_end_polite(e) || race_chance(&e->rnd, 30))
 		race_msg_send(e, &e->rnd, RACE_CALLBACK, race_gfp());
-	race_act_callback(e);
-	race_check_leave(e);
+	end_leave(e);
 }
 
 static void end_mulpdu(struct mpa_conn *conn, u32 mulpdu)
 {
-	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_end *e = race_check_enter(conn, RACE_MULPDU);
 
-	race_check_enter(e, RACE_MULPDU);
 	if (mulpdu < MPA_MULPDU_MIN || mulpdu > MPA_MULPDU_MAX)
 		race_found(e, "mulpdu(%u)", mulpdu);
-	race_act_callback(e);
-	race_check_leave(e);
+	end_leave(e);
 }
 
 static void end_run(struct mpa_conn *conn)
 {
-	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_end *e = race_check_enter(conn, RACE_RUN);
 
-	race_check_enter(e, RACE_RUN);
 	if (race_chance(&e->rnd, 10))
 		race_msg_send(e, &e->rnd, RACE_CALLBACK, race_gfp());
 	race_check_leave(e);
@@ -444,9 +427,8 @@ static void end_check_exit(struct race_end *e, enum mpa_reason reason)
 
 static void end_ended(struct mpa_conn *conn, const struct mpa_end *end)
 {
-	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_end *e = race_check_enter(conn, RACE_ENDED);
 
-	race_check_enter(e, RACE_ENDED);
 	end_count(end->reason);
 	if (!end_expected(e, end->reason))
 		race_found(e, "ended: %s, error %d",
@@ -454,15 +436,13 @@ static void end_ended(struct mpa_conn *conn, const struct mpa_end *end)
 	end_check_exit(e, end->reason);
 	if (!race_end_polite(e) && race_chance(&e->rnd, 30))
 		race_end_detach(e, true);
-	race_act_callback(e);
-	race_check_leave(e);
+	end_leave(e);
 }
 
 static void end_closed(struct mpa_conn *conn, int err)
 {
-	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_end *e = race_check_enter(conn, RACE_CLOSED);
 
-	race_check_enter(e, RACE_CLOSED);
 	if (err && race_end_polite(e) && test_bit(RACE_ESTABLISHED, &e->seen))
 		race_found(e, "closed: %d", err);
 	if (!err && test_bit(RACE_DOOMED, &e->seen) && race_end_calm(e))
@@ -470,8 +450,7 @@ static void end_closed(struct mpa_conn *conn, int err)
 	race_check_out(e);
 	if (race_chance(&e->rnd, 60))
 		race_end_detach(e, true);
-	race_act_callback(e);
-	race_check_leave(e);
+	end_leave(e);
 }
 
 /* Attach to the same socket again; the peer does not notice. */
@@ -525,11 +504,10 @@ static bool end_is_late(struct race_end *e)
 
 static void end_released(struct mpa_conn *conn, struct list_head *left)
 {
-	struct race_end *e = mpa_conn_ctx(conn);
+	struct race_end *e = race_check_enter(conn, RACE_RELEASED);
 	struct race_world *w = e->world;
 	bool late = end_is_late(e);
 
-	race_check_enter(e, RACE_RELEASED);
 	/* Waits for tasks that use e->conn; none does after this. */
 	write_lock_bh(&e->use);
 	e->conn = NULL;

@@ -179,7 +179,7 @@ static void world_let_finish(struct race_world *w)
 	if (w->kind == RACE_POLITE &&
 	    !wait_event_timeout(w->wait, world_empty(w), w->limit * HZ)) {
 		race_found(NULL, "polite ends do not come to an end");
-		race_end_show_all(w);
+		race_end_each(w, race_end_show);
 	}
 }
 
@@ -198,12 +198,12 @@ static void world_clear(struct race_world *w)
 	do {
 		race_hang_up(w);
 		world_put_kept(w);
-		race_end_force_all(w);
+		race_end_each(w, race_end_force);
 		if (!told && time_after(jiffies, limit)) {
 			race_found(NULL, "ends are not released, %d; %d dials",
 				   atomic_read(&w->nr_ends),
 				   atomic_read(&w->nr_dials));
-			race_end_show_all(w);
+			race_end_each(w, race_end_show);
 			told = true;
 		}
 	} while (!wait_event_timeout(w->wait, world_empty(w), HZ / 10));
@@ -234,7 +234,7 @@ static void world_check_exit(struct race_world *w)
 	if (untold) {
 		race_found(NULL, "%u ends know of no exit of the namespace",
 			   untold);
-		race_end_show_all(w);
+		race_end_each(w, race_end_show);
 	}
 	if (w->kind == RACE_NOABORT && atomic_read(&w->nr_doomed) &&
 	    !atomic_read(&w->nr_aborted))

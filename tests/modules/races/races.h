@@ -280,8 +280,7 @@ bool race_end_calm(const struct race_end *e);
 int race_end_pd(const struct race_end *e, u32 pd[2]);
 void race_end_has(struct race_end *e, struct socket *sock,
 		  struct mpa_conn *conn);
-void race_end_force_all(struct race_world *w);
-void race_end_show_all(struct race_world *w);
+void race_end_each(struct race_world *w, void (*act)(struct race_end *e));
 void race_end_doom_all(struct race_world *w);
 u32 race_end_untold(struct race_world *w);
 
@@ -305,7 +304,7 @@ static inline bool race_calm(const struct race_world *w)
 int race_check_init(void);
 void race_check_sock(const struct race_end *e);
 void race_check_info(struct race_end *e, struct mpa_conn *conn);
-void race_check_enter(struct race_end *e, enum race_seen what);
+struct race_end *race_check_enter(struct mpa_conn *conn, enum race_seen what);
 void race_check_leave(struct race_end *e);
 void race_check_out(struct race_end *e);
 void race_check_released(struct race_end *e);

@@ -188,9 +188,7 @@ wrong_secret() {
 	iscsiadm -m node -T "$NAME" -o update -n node.session.initial_login_retry_max \
 		-v 8 || fail "no update"
 	login
-	verified /dev/sda rw=randwrite bs=4k iodepth=32 size=2m
-	steady
-	logout
+	works
 }
 
 # recovered PATTERN: the session goes on, by another connection
@@ -242,9 +240,7 @@ logout_loaded() {
 	logout
 	load_cut
 	login
-	verified /dev/sda rw=randwrite bs=4k iodepth=32 size=2m
-	steady
-	logout
+	works
 }
 
 # start ADDRESS [MB], stop: for conditions.sh and memory.sh

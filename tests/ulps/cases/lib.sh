@@ -343,6 +343,13 @@ verified_all() {
 	verified "$1" rw=randrw bs=8k iodepth=16 numjobs=2 offset_increment=8m size=8m
 }
 
+# works: the disk FILE, which stop() then disconnects
+works() {
+	verified "$FILE" rw=randwrite bs=4k iodepth=32 size=2m
+	steady
+	stop
+}
+
 # sums DIRECTORY: of all that is in it
 sums() {
 	(

@@ -100,9 +100,7 @@ discover() {
 		grep -q 'subnqn: *disk' || fail "not discovered"
 	connect "$1" -i 2
 	queues 3
-	verified /dev/nvme0n1 rw=randwrite bs=4k iodepth=32 size=2m
-	steady
-	disconnect
+	works
 }
 
 ext4() {
@@ -131,31 +129,39 @@ resets() {
 		is_live
 		sleep 1
 	done
-	load_good
-	again
-	disconnect
+	recovered
+}
+
+# loaded KIND_A KIND_B: connected, with a load; an end that is lost is soon noticed
+loaded() {
+	local KEEP_ALIVE=$((2 * SLOW))
+
+	up "$1" "$2"
+	load /dev/nvme0n1
 }
 
 # not_live: the host has noticed
 not_live() { until_true 15 eval '! is live' || fail "still live"; }
 
+# recovered [COMMAND...]: nothing is lost by the new connections, and the command succeeds
+recovered() {
+	is_live
+	load_good
+	again
+	"$@"
+	disconnect
+}
+
 # link_down KIND_A KIND_B SECONDS
 link_down() {
-	local KEEP_ALIVE=$((2 * SLOW))
-
 	one_guest
-	up "$1" "$2"
-	load /dev/nvme0n1
+	loaded "$1" "$2"
 	ip link set vb down
 	sleep $(($3 * SLOW))
 	not_live
 	ip link set vb up
 	routes_b
-	is_live
-	load_good
-	again
-	expired
-	disconnect
+	recovered expired
 }
 
 # expired: both ends say why there were new connections
@@ -165,37 +171,23 @@ expired() {
 }
 
 target_lost() {
-	local KEEP_ALIVE=$((2 * SLOW))
-
-	up "$@"
-	load /dev/nvme0n1
+	loaded "$@"
 	at_b target_gone
 	not_live
 	sleep 3
 	at_b target_up
-	is_live
-	load_good
-	again
-	logged 'nvme nvme0: Reconnecting in'
-	disconnect
+	recovered logged 'nvme nvme0: Reconnecting in'
 }
 
 # no_path KIND_A KIND_B SECONDS
 no_path() {
-	local KEEP_ALIVE=$((2 * SLOW))
-
 	one_guest
-	up "$1" "$2"
-	load /dev/nvme0n1
+	loaded "$1" "$2"
 	netem loss 100%
 	sleep $(($3 * SLOW))
 	not_live
 	netem loss 0%
-	is_live
-	load_good
-	again
-	expired
-	disconnect
+	recovered expired
 }
 
 # start ADDRESS [MB], stop: for conditions.sh and memory.sh
@@ -229,11 +221,8 @@ polled() {
 # shared: queues of the target share a queue of Receives
 shared() {
 	wire mpa mpa
-	at_b disk 64
 	at_b modprobe nvmet-rdma use_srq=1
-	at_b target
-	connect "$B4" -i 2
-	queues 3
+	start "$B4"
 	at_b has_srq
 	verified_all /dev/nvme0n1
 	steady
@@ -253,9 +242,7 @@ disconnect_loaded() {
 	disconnect
 	load_cut
 	connect
-	verified /dev/nvme0n1 rw=randwrite bs=4k iodepth=32 size=2m
-	steady
-	disconnect
+	works
 }
 
 # The client's device goes: the controller with it, and a new one must be made
@@ -268,19 +255,14 @@ device_gone_a() {
 	load_cut
 	device iwa "$1" va
 	connect
-	verified /dev/nvme0n1 rw=randwrite bs=4k iodepth=32 size=2m
-	steady
-	disconnect
+	works
 }
 
 # The target's goes, and comes back: the client connects again, and nothing is lost.
 # nvmet_rdma_device_removal() gives up listening, until the port is made to again.
 device_gone_b() {
-	local KEEP_ALIVE=$((2 * SLOW))
-
 	one_guest
-	up "$@"
-	load /dev/nvme0n1
+	loaded "$@"
 	soon rdma link delete iwb || fail "the device does not go"
 	not_live
 	device iwb "$2" vb

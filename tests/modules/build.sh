@@ -1,29 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# build.sh FLAVOUR: build mpa_races for the guest kernel of that flavour, with
-# MPA as it is there, and print where it is.
+# build.sh NAME FLAVOUR: build tests/modules/NAME for the guest kernel of that flavour,
+# with MPA as it is there, and print the directory that holds the modules.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
-
-kmod=$TOP/tests/modules/races
 
 build() {
 	mkdir -p "$out"
 	find "$out" -type l -xtype l -delete
-	ln -sfn "$kmod"/* "$out"
+	ln -sfn "$TOP/tests/modules/$name"/* "$out"
+	[[ $name != bench ]] || ln -sfn "$TOP/tests/bench/mark.h" "$out"
 	make -C "$kdir" M="$out" MPA="$TREE" -j"$JOBS" W=1 \
 		KBUILD_EXTRA_SYMBOLS="$mpa/Module.symvers" modules
 }
 
-flavour=${1:?usage: build.sh FLAVOUR}
+name=${1:?usage: build.sh NAME FLAVOUR} flavour=${2:?usage: build.sh NAME FLAVOUR}
 mpa=$("$VM_DIR/modules" "$flavour")
 kdir=$("$VM_DIR/kernel" "$flavour")
-out=$TREE/build/harden/races-$flavour
-mkdir -p "${out%/*}"
+out=$TREE/build/modules/$name-$flavour
 exec 9>"$out.lock"
 flock 9
 [[ $(cat "$out.kdir" 2>/dev/null) == "$kdir" ]] || rm -rf "$out"
 echo "$kdir" >"$out.kdir"
 : >"$out.log"
-progress "$out.log" "mpa_races for the $flavour kernel" build
-echo "$out/mpa_races.ko"
+progress "$out.log" "test module $name for the $flavour kernel" build
+echo "$out"
