@@ -244,6 +244,7 @@ void conn_attach_to(struct conn_test *t, struct mpa_consumer *c,
 		    struct socket *sock, u32 flags);
 void conn_attach(struct conn_test *t, u32 flags);
 void conn_start(struct conn_test *t, enum conn_role role);
+void conn_start_full(struct conn_test *t);
 void conn_begin(struct conn_test *t, enum conn_role role, u32 flags);
 void conn_get_request(struct conn_test *t, u32 flags);
 void conn_open(struct conn_test *t, enum conn_role role, u32 flags,
@@ -251,12 +252,15 @@ void conn_open(struct conn_test *t, enum conn_role role, u32 flags,
 void conn_full(struct conn_test *t, enum conn_role role, u32 flags,
 	       u8 peer_flags);
 void conn_default(struct conn_test *t);
+void conn_open_row(struct conn_test *t);
 void conn_start_two(struct conn_test *t, u32 a_flags, u32 b_flags);
 void conn_two(struct conn_test *t, u32 a_flags, u32 b_flags);
 void conn_settle(struct mpa_consumer *c);
 int conn_disconnect(struct socket *sock);
 int conn_connect_again(struct conn_test *t);
+void conn_never_again(struct conn_test *t);
 u32 conn_unread(const struct conn_test *t);
+u32 conn_consumed(const struct conn_test *t);
 bool conn_all_acked(const struct conn_test *t);
 void conn_detach(struct conn_test *t, struct mpa_consumer *c);
 void conn_leave(struct mpa_consumer *c);
@@ -295,6 +299,7 @@ struct conn_msg *conn_msg(struct conn_test *t, u32 len);
 struct conn_msg *conn_page_msg(struct conn_test *t, u32 len);
 struct ubuf_info *conn_hold_message(struct conn_test *t, struct mpa_consumer *c,
 				    struct socket *far);
+void conn_put_later(struct conn_test *t, struct page *page);
 void conn_post_many(struct conn_test *t, u32 nr, u32 len);
 void conn_send(struct conn_test *t, struct conn_msg *msg);
 struct conn_msg *conn_post(struct conn_test *t, u32 len);
