@@ -333,6 +333,7 @@ const void *conn_fin_rows MPA_KUNIT_PARAMS;
 const void *conn_may_send_rows MPA_KUNIT_PARAMS;
 const void *conn_send_rows MPA_KUNIT_PARAMS;
 const void *conn_train_rows MPA_KUNIT_PARAMS;
+const void *conn_series_rows MPA_KUNIT_PARAMS;
 const void *conn_template_rows MPA_KUNIT_PARAMS;
 const void *conn_zerocopy_rows MPA_KUNIT_PARAMS;
 const void *conn_scribble_rows MPA_KUNIT_PARAMS;
