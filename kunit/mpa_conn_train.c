@@ -75,6 +75,7 @@ void train_mark(struct conn_test *t, struct train *tr)
 {
 	tr->calls = conn_counter(t, MPA_MIB_TX_CALLS);
 	tr->worths = conn_counter(t, MPA_MIB_TX_SEGMENTS);
+	tr->zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	tr->sent = conn_segments(t);
 }
 
@@ -170,6 +171,12 @@ void train_expect(struct conn_test *t, struct train *tr, u32 calls,
 	EXPECT_EQ(t, segments, conn_segments(t) - tr->sent);
 }
 
+static void train_expect_zerocopy(struct conn_test *t, const struct train *tr,
+				  u32 nr)
+{
+	EXPECT_EQ(t, nr, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - tr->zerocopy);
+}
+
 /* Returns the FPDU in which the octet at @pos lies. */
 static u32 train_fpdu_at(const struct train *tr, u32 pos)
 {
@@ -245,17 +252,16 @@ static struct conn_msg *train_paged_source(struct conn_test *t, u32 len)
  */
 static void train_source_pages(struct conn_test *t)
 {
-	unsigned long zerocopy, calls;
+	unsigned long calls;
 	struct conn_msg *msg;
 	struct train *tr;
 
 	tr = train_open_1448(t, 0);
-	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	msg = train_paged_source(t, 20 * (TRAIN_FULL - CONN_HDR));
 	conn_send(t, msg);
 	train_take_source(t, tr, msg);
 	conn_expect_done(t, &t->a, t->nr_msg, 0);
-	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy, 20);
+	train_expect_zerocopy(t, tr, 20);
 	/* 8, 8 and 4 FPDUs; a page fragment may end before one is full */
 	calls = conn_counter(t, MPA_MIB_TX_CALLS) - tr->calls;
 	EXPECT_GE(t, calls, 3);
@@ -381,13 +387,11 @@ static struct conn_msg *train_other(struct conn_test *t,
 static void train_between(struct conn_test *t)
 {
 	enum conn_train_between what = conn_arg(t);
-	unsigned long zerocopy;
 	struct train *tr;
 	LIST_HEAD(list);
 	u32 i;
 
 	tr = train_open_1448(t, 0);
-	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	for (i = 0; i < 11; i++) {
 		struct conn_msg *msg = i == 5 ? train_other(t, what) :
 						conn_msg(t, TRAIN_FULL);
@@ -401,20 +405,16 @@ static void train_between(struct conn_test *t)
 		     what == TRAIN_LONG ? 14 : 11);
 	train_expect_aligned(t, tr, t->in_pos);
 	train_expect_apart(t, tr);
-	EXPECT_EQ(t, what == TRAIN_PAGES, conn_counter(t,
-						       MPA_MIB_TX_ZEROCOPY) -
-		  zerocopy);
+	train_expect_zerocopy(t, tr, what == TRAIN_PAGES);
 }
 
 /* Zero copy among small FPDUs that would all fit into one segment. */
 static void train_pages(struct conn_test *t)
 {
-	unsigned long zerocopy;
 	struct train *tr;
 	LIST_HEAD(list);
 
 	tr = train_open_1448(t, 0);
-	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	list_add_tail(&conn_msg(t, 100)->tx.list, &list);
 	list_add_tail(&conn_msg(t, 200)->tx.list, &list);
 	list_add_tail(&conn_page_msg(t, 500)->tx.list, &list);
@@ -423,7 +423,7 @@ static void train_pages(struct conn_test *t)
 	train_take_messages(t, tr, 4);
 	train_expect(t, tr, 3, 3, 3);
 	train_expect_aligned(t, tr, t->in_pos);
-	EXPECT_EQ(t, 1, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy);
+	train_expect_zerocopy(t, tr, 1);
 }
 
 /* FPDUs fill the multiple of four below the EMSS. @arg: EMSS less by so much */

@@ -26,9 +26,10 @@ struct train {
 	/* positions of FPDUs that the peer received, and of the end */
 	u32			pos[TRAIN_FPDUS + 1];
 	u32			nr_fpdus;
-	/* at train_mark(): MPA_MIB_TX_CALLS, _SEGMENTS, conn_segments() */
+	/* at train_mark(): MPA_MIB_TX_*, conn_segments() */
 	unsigned long		calls;
-	unsigned long		worths;
+	unsigned long		worths;		/* _SEGMENTS */
+	unsigned long		zerocopy;
 	u32			sent;
 };
 
