@@ -628,15 +628,10 @@ static void send_mulpdu(struct conn_test *t)
 /* The path MTU decreases, and increases again. */
 static void send_mtu(struct conn_test *t)
 {
-	u32 wide;
-	int mtu;
-
 	conn_open_row(t);
-	wide = mpa_mulpdu(t->a.conn);
-	ASSERT_GT(t, wide, 1500);
-	mtu = mpa_peer_lo_mtu(1500);
-	ASSERT_GT(t, mtu, 1500);
-	t->lo_mtu = mtu;
+	ASSERT_GT(t, mpa_mulpdu(t->a.conn), 1500);
+	t->lo_mtu = mpa_peer_lo_mtu(1500);
+	ASSERT_GT(t, t->lo_mtu, 1500);
 	conn_post(t, 64768);
 	CONN_WAIT(t, &t->a, EV_MULPDU, 1);
 	conn_expect_tx(t, 64768);
@@ -644,7 +639,7 @@ static void send_mtu(struct conn_test *t)
 	send_check_mulpdu(t);
 	conn_expect_alive(t, &t->a);
 
-	ASSERT_EQ(t, mpa_peer_lo_mtu(mtu), 1500);
+	ASSERT_EQ(t, mpa_peer_lo_mtu(t->lo_mtu), 1500);
 	t->lo_mtu = 0;
 	conn_post(t, 500);
 	CONN_WAIT(t, &t->a, EV_MULPDU, 2);
@@ -657,12 +652,10 @@ static void send_mtu(struct conn_test *t)
 static void send_mtu_source(struct conn_test *t)
 {
 	struct conn_msg *msg;
-	int mtu;
 
 	conn_open_row(t);
-	mtu = mpa_peer_lo_mtu(1500);
-	ASSERT_GT(t, mtu, 1500);
-	t->lo_mtu = mtu;
+	t->lo_mtu = mpa_peer_lo_mtu(1500);
+	ASSERT_GT(t, t->lo_mtu, 1500);
 	msg = conn_source(t, 5000);
 	conn_send(t, msg);
 	conn_take(t);

@@ -33,11 +33,8 @@ static void zerocopy_send(struct conn_test *t, u32 nr)
 	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	t->nr_plain = CONN_PAGES - nr;
 	conn_post_many(t, t->nr_plain, 3000);
-	for (i = 0; i < nr; i++) {
-		struct conn_msg *msg = conn_page_msg(t, 3000);
-
-		conn_send(t, msg);
-	}
+	for (i = 0; i < nr; i++)
+		conn_send(t, conn_page_msg(t, 3000));
 	conn_settle(&t->a);
 	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before, nr);
 	ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_DONE), t->nr_plain);
