@@ -357,7 +357,7 @@ static void bounds_unacked(struct conn_test *t)
 	ASSERT_NOT_NULL(t, pages);
 	conn_buffers(t, 0, SZ_1M);
 	t->opts.maxseg = 1460;
-	conn_open(t, CONN_INITIATOR, 0, PEER_C | (conn_arg(t) ? PEER_M : 0));
+	conn_open_row(t);
 	conn_settle(&t->a);
 	sk = t->sock[0]->sk;
 	mpa_peer_stop(&t->peer);

@@ -3,7 +3,6 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
-#include <linux/in.h>
 #include <linux/timekeeping.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -107,16 +106,10 @@ static void connect_prepare(struct conn_test *t, u8 rev)
 /* A loopback address, with a port that no socket has */
 static struct sockaddr_storage connect_free_port(struct conn_test *t)
 {
-	struct sockaddr_storage addr = {};
-	struct sockaddr_in *sin = (struct sockaddr_in *)&addr;
+	struct sockaddr_storage addr;
 	struct socket *sock;
 
-	sin->sin_family = AF_INET;
-	sin->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	ASSERT_EQ(t, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
-				      IPPROTO_TCP, &sock), 0);
-	EXPECT_EQ(t, kernel_bind(sock, mpa_sockaddr(&addr), sizeof(*sin)), 0);
-	EXPECT_GT(t, kernel_getsockname(sock, (struct sockaddr *)&addr), 0);
+	ASSERT_EQ(t, mpa_peer_listen(&t->opts, &sock, &addr), 0);
 	sock_release(sock);
 	return addr;
 }
@@ -156,13 +149,25 @@ static void connect_expect_request(struct conn_test *t, u8 rev)
 			  sizeof(pd));
 }
 
+static void connect_get_request(struct conn_test *t, u8 rev)
+{
+	connect_accept(t);
+	connect_expect_request(t, rev);
+}
+
 /* Begin an attempt, up to the peer's reading of the Request. */
 static void connect_begin(struct conn_test *t, u8 rev, u32 flags)
 {
 	connect_prepare(t, rev);
 	connect_call(t, flags);
-	connect_accept(t);
-	connect_expect_request(t, rev);
+	connect_get_request(t, rev);
+}
+
+/* An attempt whose first connection the peer closes instead of a Reply. */
+static void connect_begin_fin(struct conn_test *t)
+{
+	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 }
 
 static void connect_reply(struct conn_test *t, u8 rev)
@@ -224,8 +229,7 @@ static void connect_memalloc(struct conn_test *t)
 		t->a.params.flags |= MPA_F_MEMALLOC;
 	t->helper.hook = connect_no_io;
 	connect_call(t, flags);
-	connect_accept(t);
-	connect_expect_request(t, MPA_REV_1);
+	connect_get_request(t, MPA_REV_1);
 	connect_reply(t, MPA_REV_1);
 	connect_expect_full(t, MPA_REV_1, 1);
 	EXPECT_EQ(t, t->helper.waits, 0);
@@ -331,8 +335,7 @@ static void connect_fallback(struct conn_test *t)
 		/* A FIN, or our port would never be in TIME_WAIT. */
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	}
-	connect_accept(t);
-	connect_expect_request(t, MPA_REV_1);
+	connect_get_request(t, MPA_REV_1);
 	conn_expect_silence(t);
 	EXPECT_EQ(t, conn_sock_read(&t->helper, &t->helper.done), 0);
 	connect_reply(t, MPA_REV_1);
@@ -385,10 +388,8 @@ static void connect_reset_after_reply(struct conn_test *t)
 /* The peer also closes the second connection: no third attempt. */
 static void connect_fallback_once(struct conn_test *t)
 {
-	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	connect_accept(t);
-	connect_expect_request(t, MPA_REV_1);
+	connect_begin_fin(t);
+	connect_get_request(t, MPA_REV_1);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
 	connect_expect_done(t, 0);
@@ -400,8 +401,7 @@ static void connect_fallback_rejected(struct conn_test *t)
 {
 	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	conn_peer_frame(t, true, PEER_C | PEER_R, 1, t->pool, 5);
-	connect_accept(t);
-	connect_expect_request(t, MPA_REV_1);
+	connect_get_request(t, MPA_REV_1);
 	conn_peer_frame(t, true, PEER_C | PEER_R, 1, t->pool, 7);
 	CONN_WAIT(t, &t->a, EV_REJECTED, 1);
 	connect_expect_done(t, 0);
@@ -467,24 +467,25 @@ static void connect_net(struct conn_test *t)
 	EXPECT_LT(t, mpa_ns_count(&init_net), before + CONNECT_ROUNDS / 2);
 }
 
+/* @arg: closed in the done() that reports the error */
 static void connect_setup_fails(struct conn_test *t)
 {
+	t->helper.close_in_done = conn_arg(t);
 	t->helper.setup_err = -EPERM;
-	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	connect_begin_fin(t);
 	connect_expect_done(t, -EPERM);
 	EXPECT_EQ(t, t->helper.setups, 2);
 	EXPECT_EQ(t, t->a.nr_log, 0);
+	mpa_barrier();
+	EXPECT_EQ(t, !t->helper.connector, conn_arg(t));
 }
 
 /* A positive value of setup() fails nothing. */
 static void connect_setup_positive(struct conn_test *t)
 {
 	t->helper.setup_err = 1;
-	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	connect_accept(t);
-	connect_expect_request(t, MPA_REV_1);
+	connect_begin_fin(t);
+	connect_get_request(t, MPA_REV_1);
 	connect_reply(t, MPA_REV_1);
 	connect_expect_full(t, MPA_REV_1, 2);
 }
@@ -596,8 +597,7 @@ static void connect_close_waiting(struct conn_test *t)
 	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
 	if (conn_arg(t)) {
 		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-		connect_accept(t);
-		connect_expect_request(t, MPA_REV_1);
+		connect_get_request(t, MPA_REV_1);
 	}
 	EXPECT_EQ(t, conn_sock_read(&t->helper, &t->helper.done), 0);
 	conn_close_attempt(&t->helper);
@@ -615,8 +615,7 @@ static void connect_stop_second(struct conn_sock *s)
 static void connect_close_between(struct conn_test *t)
 {
 	t->helper.hook = connect_stop_second;
-	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	connect_begin_fin(t);
 	conn_wait_stopped(t);
 	conn_close_attempt(&t->helper);
 	complete(&t->helper.go);
@@ -652,8 +651,7 @@ static void connect_close_releasing(struct conn_test *t)
 	const u32 *setups = &s->setups;
 
 	s->hook = connect_hold_close;
-	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	connect_begin_fin(t);
 	conn_wait_stopped(t);
 	conn_close_attempt(&t->helper);
 	/* There is no second attempt; it would begin at once. */
@@ -700,8 +698,7 @@ static void connect_close_before_attach(struct conn_test *t)
 	u32 cpu;
 
 	t->helper.hook = connect_stop_second;
-	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	connect_begin_fin(t);
 	conn_wait_stopped(t);
 	cpu = cpumask_any_but(cpu_online_mask, t->helper.cpu);
 	if (cpu >= nr_cpu_ids) {
@@ -710,28 +707,6 @@ static void connect_close_before_attach(struct conn_test *t)
 	}
 	EXPECT_EQ(t, work_on_cpu(cpu, connect_close_attaching, t), 1);
 	connect_expect_cancelled(t, 2);
-}
-
-/* Closed in done(), which is too late: the consumer owns the connection. */
-static void connect_close_in_done(struct conn_test *t)
-{
-	t->helper.close_in_done = true;
-	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
-	connect_reply(t, MPA_REV_2);
-	connect_expect_full(t, MPA_REV_2, 1);
-	EXPECT_NULL(t, t->helper.connector);
-}
-
-/* Closed in a done() that reports an error. */
-static void connect_close_in_error(struct conn_test *t)
-{
-	t->helper.close_in_done = true;
-	t->helper.setup_err = -EPERM;
-	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	connect_expect_done(t, -EPERM);
-	mpa_barrier();
-	EXPECT_NULL(t, t->helper.connector);
 }
 
 /* Close the handle in the first callback of the connection. */
@@ -743,10 +718,16 @@ static void connect_hook_close(struct mpa_consumer *c, enum consumer_event ev)
 		connect_close_once(&t->helper);
 }
 
-static void connect_close_in_callback(struct conn_test *t)
+/*
+ * Closed in done() (@arg) or established(): too late, the consumer owns the
+ * connection.
+ */
+static void connect_close_late(struct conn_test *t)
 {
+	t->helper.close_in_done = conn_arg(t);
 	connect_begin(t, MPA_REV_2, MPA_F_FALLBACK);
-	t->a.hook = connect_hook_close;
+	if (!conn_arg(t))
+		t->a.hook = connect_hook_close;
 	connect_reply(t, MPA_REV_2);
 	connect_expect_full(t, MPA_REV_2, 1);
 	EXPECT_NULL(t, t->helper.connector);
@@ -892,7 +873,7 @@ static const struct conn_row connect_rows[] = {
 	{ "refused", connect_refused, false },
 	{ "refused the second time", connect_refused, true },
 	{ "refused, namespace reference dropped", connect_net },
-	{ "setup() fails the second time", connect_setup_fails },
+	{ "setup() fails the second time", connect_setup_fails, false },
 	{ "setup() returns a positive value the second time",
 	  connect_setup_positive },
 	{ "E-08: 509 octets of private data", connect_pd_too_long },
@@ -905,9 +886,9 @@ static const struct conn_row connect_rows[] = {
 	  connect_close_releasing },
 	{ "closed before the second mpa_attach()",
 	  connect_close_before_attach },
-	{ "closed in done()", connect_close_in_done },
-	{ "closed in done(), with an error", connect_close_in_error },
-	{ "closed in established()", connect_close_in_callback },
+	{ "closed in done()", connect_close_late, true },
+	{ "closed in done(), with an error", connect_setup_fails, true },
+	{ "closed in established()", connect_close_late, false },
 	{ "detached in done()", connect_detached },
 	{ "closed at any time", connect_race },
 };

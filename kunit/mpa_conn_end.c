@@ -773,8 +773,8 @@ static void end_reasons(struct conn_test *t)
 	for (reason = 0; reason <= MPA_REASON_RTR; reason++) {
 		ASSERT_NOT_NULL(t, mpa_reason_name(reason));
 		for (other = 0; other < reason; other++)
-			EXPECT_STRNEQ(t, mpa_reason_name(reason),
-				      mpa_reason_name(other));
+			KUNIT_EXPECT_STRNEQ(t->test, mpa_reason_name(reason),
+					    mpa_reason_name(other));
 	}
 	EXPECT_STREQ(t, mpa_reason_name(reason), "unknown");
 	EXPECT_STREQ(t, mpa_reason_name(-1), "unknown");

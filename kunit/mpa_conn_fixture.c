@@ -296,6 +296,20 @@ void conn_start(struct conn_test *t, enum conn_role role)
 	ASSERT_EQ(t, err, 0);
 }
 
+/*
+ * Start as Responder, with a last streaming message that fills the send buffer:
+ * TCP takes no Reply. The case has called conn_buffers(t, 4096, 200000).
+ */
+void conn_start_full(struct conn_test *t)
+{
+	struct sock *sk = t->sock[0]->sk;
+
+	ASSERT_EQ(t, mpa_start_responder(t->a.conn, t->pool, 60000), 0);
+	conn_settle(&t->a);
+	WRITE_ONCE(sk->sk_sndbuf, 1);
+	ASSERT_FALSE(t, sk_stream_memory_free(sk));
+}
+
 void conn_peer_frame(struct conn_test *t, bool reply, u8 flags, u8 rev,
 		     const u8 *pd, u32 pd_len)
 {
@@ -389,6 +403,12 @@ void conn_default(struct conn_test *t)
 	conn_open(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
 }
 
+/* Open a connection as Initiator; @arg: it sends markers. */
+void conn_open_row(struct conn_test *t)
+{
+	conn_open(t, CONN_INITIATOR, 0, PEER_C | (conn_arg(t) ? PEER_M : 0));
+}
+
 /* Connect t->a, the Initiator, with t->b, on both sockets, not on hold. */
 void conn_start_two(struct conn_test *t, u32 a_flags, u32 b_flags)
 {
@@ -428,6 +448,12 @@ u32 conn_unread(const struct conn_test *t)
 	return READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
 }
 
+/* Returns the sequence number up to which octets have been consumed. */
+u32 conn_consumed(const struct conn_test *t)
+{
+	return READ_ONCE(tcp_sk(t->sock[0]->sk)->copied_seq);
+}
+
 /* True if the connection's TCP has acknowledged all octets of the peer. */
 bool conn_all_acked(const struct conn_test *t)
 {
@@ -446,6 +472,16 @@ void conn_settle(struct mpa_consumer *c)
 		while (work_busy(&c->conn->work))
 			flush_work(&c->conn->work);
 	}
+}
+
+/* A slow guest does not send again what the peer has not acknowledged. */
+void conn_never_again(struct conn_test *t)
+{
+	struct sock *sk = t->sock[0]->sk;
+
+	lock_sock(sk);
+	inet_csk(sk)->icsk_rto = TCP_RTO_MAX;
+	release_sock(sk);
 }
 
 /* Returns the number of segments with data sent, retransmissions excluded. */
@@ -690,6 +726,18 @@ struct ubuf_info *conn_hold_message(struct conn_test *t, struct mpa_consumer *c,
 	return ubuf;
 }
 
+static void conn_put_page(void *page)
+{
+	put_page(page);
+}
+
+/* Put @page after the case. */
+void conn_put_later(struct conn_test *t, struct page *page)
+{
+	ASSERT_EQ(t, 0, kunit_add_action_or_reset(t->test, conn_put_page,
+						  page));
+}
+
 void conn_post_many(struct conn_test *t, u32 nr, u32 len)
 {
 	LIST_HEAD(list);
@@ -750,8 +798,8 @@ void conn_expect_end(struct conn_test *t, struct mpa_consumer *c,
 		     enum mpa_error error, enum mpa_reason reason)
 {
 	CONN_WAIT(t, c, EV_ENDED, 1);
-	ASSERT_STREQ(t, mpa_reason_name(c->end.reason),
-		     mpa_reason_name(reason));
+	KUNIT_ASSERT_STREQ(t->test, mpa_reason_name(c->end.reason),
+			   mpa_reason_name(reason));
 	ASSERT_EQ(t, c->end.error, error);
 }
 

@@ -29,7 +29,7 @@ static const void *hook_begin(struct conn_test *t, const void **orig)
 	*orig = gap_af_ops(t->sock[0]);
 	gap_three(t);
 	ours = gap_af_ops(t->sock[0]);
-	ASSERT_PTR_NE(t, ours, *orig);
+	KUNIT_ASSERT_PTR_NE(t->test, ours, *orig);
 	return ours;
 }
 

@@ -54,6 +54,7 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(may_send),
 	CONN_CASE(send),
 	CONN_CASE(train),
+	CONN_CASE(series),
 	CONN_CASE(template),
 	CONN_CASE(zerocopy),
 	CONN_CASE(scribble),

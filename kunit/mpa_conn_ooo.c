@@ -146,13 +146,21 @@ void gap_alive(struct conn_test *t)
 	conn_expect_alive(t, &t->a);
 }
 
+/* All of @nr ULPDUs but the first arrive, and are passed after that hole. */
+void gap_hole(struct conn_test *t, u32 nr, u32 len)
+{
+	u32 second = t->base_nr + 1;
+
+	gap_fpdus(t, nr, len);
+	gap_put(t, gap_at(t, second), t->buf_len);
+	gap_ooo(t, second, t->nr_out);
+}
+
 /* Open a connection, and have three ULPDUs passed after a hole. */
 void gap_three(struct conn_test *t)
 {
 	gap_default(t);
-	gap_fpdus(t, 4, 700);
-	gap_put(t, gap_at(t, 1), t->buf_len);
-	gap_ooo(t, 1, 4);
+	gap_hole(t, 4, 700);
 }
 
 /* ULPDUs after a hole are passed; once it is filled, they are delivered. */
@@ -222,7 +230,7 @@ static void ooo_at_once(struct conn_test *t)
 	u32 copied;
 
 	gap_three(t);
-	copied = READ_ONCE(tcp_sk(t->sock[0]->sk)->copied_seq);
+	copied = conn_consumed(t);
 	gap_put(t, 0, gap_at(t, 1));
 	gap_all(t);
 	EXPECT_EQ(t, t->a.copied_seq, copied);
@@ -262,9 +270,7 @@ static void ooo_shutdown(struct conn_test *t)
 	gap_default(t);
 	ASSERT_EQ(t, mpa_shutdown(t->a.conn), 0);
 	ASSERT_EQ(t, mpa_peer_read_end(&t->peer), 0);
-	gap_fpdus(t, 4, 700);
-	gap_put(t, gap_at(t, 1), t->buf_len);
-	gap_ooo(t, 1, 4);
+	gap_hole(t, 4, 700);
 	gap_put(t, 0, gap_at(t, 1));
 	gap_all(t);
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
@@ -459,8 +465,7 @@ void gap_clone(struct conn_test *t, struct sk_buff_head *clones)
 	struct sk_buff *skb, *clone;
 
 	lock_sock(sk);
-	for (skb = skb_rb_first(&tcp_sk(sk)->out_of_order_queue); skb;
-	     skb = skb_rb_next(skb)) {
+	skb_rbtree_walk(skb, &tcp_sk(sk)->out_of_order_queue) {
 		clone = skb_clone(skb, GFP_KERNEL);
 		if (clone)
 			__skb_queue_tail(clones, clone);
@@ -645,9 +650,7 @@ static void ooo_altered(struct conn_test *t)
 
 	gap_default(t);
 	t->a.keep_ooo = true;
-	gap_fpdus(t, 4, 700);
-	gap_put(t, gap_at(t, 1), t->buf_len);
-	gap_ooo(t, 1, 4);
+	gap_hole(t, 4, 700);
 	hole = conn_arg(t) ? 0 : gap_at(t, 1) - 9;
 	gap_alter(t, 1, 4);
 	gap_put(t, hole, t->buf_len);
@@ -739,8 +742,7 @@ u32 gap_queued(struct conn_test *t)
 	u32 octets = 0;
 
 	lock_sock(sk);
-	for (skb = skb_rb_first(&tcp_sk(sk)->out_of_order_queue); skb;
-	     skb = skb_rb_next(skb))
+	skb_rbtree_walk(skb, &tcp_sk(sk)->out_of_order_queue)
 		octets += skb->len;
 	release_sock(sk);
 	return octets;

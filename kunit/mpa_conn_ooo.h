@@ -16,6 +16,7 @@ void gap_put_split(struct conn_test *t, u32 from, u32 to, u32 chunk);
 void gap_fpdus(struct conn_test *t, u32 nr, u32 len);
 u64 gap_pos(const struct conn_test *t, u32 k);
 u32 gap_at(const struct conn_test *t, u32 k);
+void gap_hole(struct conn_test *t, u32 nr, u32 len);
 void gap_three(struct conn_test *t);
 void gap_alter(struct conn_test *t, u32 from, u32 to);
 

@@ -276,8 +276,7 @@ static void ooo_unshared(struct conn_test *t)
 
 	mpa_barrier();
 	lock_sock(sk);
-	for (skb = skb_rb_first(&tcp_sk(sk)->out_of_order_queue); skb;
-	     skb = skb_rb_next(skb))
+	skb_rbtree_walk(skb, &tcp_sk(sk)->out_of_order_queue)
 		EXPECT_FALSE(t, skb_cloned(skb));
 	release_sock(sk);
 }
@@ -369,15 +368,13 @@ static void ooo_keep(struct conn_test *t)
 	u32 first;
 
 	gap_default(t);
-	first = tcp_sk(t->sock[0]->sk)->copied_seq;
+	first = conn_consumed(t);
 	t->a.keep_ooo = true;
-	gap_fpdus(t, 4, 700);
-	gap_put(t, gap_at(t, 1), t->buf_len);
-	gap_ooo(t, 1, 4);
+	gap_hole(t, 4, 700);
 	gap_put(t, 0, gap_at(t, 1));
 	gap_all(t);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, tcp_sk(t->sock[0]->sk)->copied_seq - first, t->buf_len);
+	EXPECT_EQ(t, conn_consumed(t) - first, t->buf_len);
 	gap_kept_same(t);
 	if (conn_arg(t)) {
 		conn_detach(t, &t->a);
@@ -431,10 +428,8 @@ static void ooo_keep_much(struct conn_test *t)
 static void ooo_may_send(struct conn_test *t)
 {
 	gap_open(t, CONN_RESPONDER, MPA_F_OOO);
-	gap_fpdus(t, 4, 700);
 	conn_post(t, 300);
-	gap_put(t, gap_at(t, 1), t->buf_len);
-	gap_ooo(t, 1, 4);
+	gap_hole(t, 4, 700);
 	conn_expect_silence(t);
 	gap_put(t, 0, gap_at(t, 1));
 	gap_all(t);
@@ -554,9 +549,7 @@ static void ooo_put(struct conn_test *t)
 	conn_peer_send(t, 700);
 	conn_expect_rx(t, &t->a, 1);
 	gap_begin(t);
-	gap_fpdus(t, 2, 700);
-	gap_put(t, gap_at(t, 2), t->buf_len);
-	gap_ooo(t, 2, 3);
+	gap_hole(t, 2, 700);
 	EXPECT_GT(t, t->a.conn->ooo.pinned, 0);
 	mpa_consumer_put(&t->a, 1);
 	conn_settle(&t->a);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* More half-open startups than net.mpa.startup_max. */
-#include <net/tcp.h>
 #include "mpa_conn_test.h"
 
 /* Set the limit to @max; the peer of the other connection, b, sends nothing. */
@@ -154,15 +153,9 @@ static void overflow_refused(struct conn_test *t)
 /* A refused peer is ended before TCP takes the refusal: the buffer is full. */
 static void overflow_refusal_unsent(struct conn_test *t)
 {
-	struct sock *sk;
-
 	conn_buffers(t, 4096, 200000);
 	overflow_init_flags(t, 1, MPA_F_STRICT);
-	ASSERT_EQ(t, mpa_start_responder(t->a.conn, t->pool, 60000), 0);
-	conn_settle(&t->a);
-	sk = t->sock[0]->sk;
-	WRITE_ONCE(sk->sk_sndbuf, 1);
-	ASSERT_FALSE(t, sk_stream_memory_free(sk));
+	conn_start_full(t);
 	conn_peer_frame(t, false, PEER_C, 0, NULL, 0);
 	conn_settle(&t->a);
 	overflow_start_b(t);

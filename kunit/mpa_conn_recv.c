@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Receiving: from the peer's segments to recv(), and how the stream ends. */
+/* Receiving: from the peer's segments to recv(), and errors in the stream. */
 #include <linux/tcp.h>
 #include <linux/unaligned.h>
 #include <net/tcp.h>
@@ -18,11 +18,6 @@ static void recv_write(struct conn_test *t, u32 from, u32 to)
 {
 	conn_write(t, t->buf + from, to - from);
 	recv_flush_work(t);
-}
-
-static u32 recv_consumed(struct conn_test *t)
-{
-	return tcp_sk(t->sock[0]->sk)->copied_seq;
 }
 
 static void recv_held(struct conn_test *t)
@@ -64,11 +59,11 @@ static void recv_held_window(struct conn_test *t)
 
 	conn_buffers(t, 8192, 200000);
 	conn_full(t, CONN_INITIATOR, 0, PEER_C);
-	consumed = recv_consumed(t);
+	consumed = conn_consumed(t);
 	for (i = 0; i < nr; i++)
 		conn_peer_send(t, 2000);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, recv_consumed(t), consumed);
+	EXPECT_EQ(t, conn_consumed(t), consumed);
 	EXPECT_LT(t, tcp_sk(t->sock[0]->sk)->rcv_nxt - consumed, t->out_pos);
 	CONN_COUNT(t, &t->a, EV_ULPDUS, 0);
 	mpa_resume(t->a.conn);
@@ -186,11 +181,11 @@ static u32 recv_but(struct conn_test *t, u32 len, u32 left)
 
 	conn_buffers(t, 4096, 200000);
 	conn_default(t);
-	consumed = recv_consumed(t);
+	consumed = conn_consumed(t);
 	size = conn_fpdu(t, len);
 	conn_write(t, t->buf, size - left);
 	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
-	ASSERT_GE(t, recv_consumed(t) - consumed, 8192);
+	KUNIT_ASSERT_GE(t->test, conn_consumed(t) - consumed, 8192);
 	conn_settle(&t->a);
 	return size;
 }
@@ -272,10 +267,10 @@ static void recv_window_held(struct conn_test *t)
 
 	conn_buffers(t, 4096, 200000);
 	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
-	consumed = recv_consumed(t);
+	consumed = conn_consumed(t);
 	conn_peer_send(t, MPA_ULPDU_MAX);
 	conn_settle(&t->a);
-	EXPECT_EQ(t, recv_consumed(t), consumed);
+	EXPECT_EQ(t, conn_consumed(t), consumed);
 	mpa_resume(t->a.conn);
 	conn_expect_rx(t, &t->a, 1);
 }
@@ -328,7 +323,7 @@ static void recv_wrap(struct conn_test *t)
 		conn_post_many(t, 60, 15);
 		for (i = 0; i < 60; i++)
 			conn_expect_tx(t, 15);
-		ASSERT_LT(t, recv_consumed(t), t->opts.seq);
+		ASSERT_LT(t, conn_consumed(t), t->opts.seq);
 		conn_reopen(t);
 	}
 }
@@ -401,143 +396,6 @@ static void recv_long_busy(struct conn_test *t)
 	conn_expect_rx(t, &t->a, 100);
 }
 
-/* True if kept batch @i still has the octets of the peer's ULPDU @i. */
-static bool recv_kept_same(const struct conn_test *t, u32 i)
-{
-	return conn_same(t->a.kept[i]->ulpdu, t->pool + i % 256, t->out_len[i]);
-}
-
-static void recv_keep(struct conn_test *t, u32 nr)
-{
-	u32 i;
-
-	t->a.keep = true;
-	for (i = 0; i < nr; i++) {
-		conn_peer_send(t, 1000);
-		CONN_WAIT(t, &t->a, EV_ULPDUS, i + 1);
-	}
-	ASSERT_EQ(t, t->a.nr_kept, nr);
-	t->a.keep = false;
-}
-
-/* Kept batches stay unchanged, and are consumed from TCP in order. */
-static void recv_keep_put(struct conn_test *t)
-{
-	u32 consumed, i;
-
-	conn_default(t);
-	consumed = recv_consumed(t);
-	recv_keep(t, 3);
-	conn_peer_send(t, 1000);
-	conn_expect_rx(t, &t->a, 4);
-	for (i = 0; i < 3; i++)
-		EXPECT_TRUE(t, recv_kept_same(t, i));
-	EXPECT_EQ(t, recv_consumed(t), consumed);
-
-	mpa_consumer_put(&t->a, 1);
-	conn_settle(&t->a);
-	EXPECT_EQ(t, recv_consumed(t), consumed);
-	mpa_consumer_put(&t->a, 0);
-	conn_settle(&t->a);
-	EXPECT_EQ(t, recv_consumed(t) - consumed, t->a.pos[2]);
-	EXPECT_TRUE(t, recv_kept_same(t, 2));
-	mpa_consumer_put(&t->a, 2);
-	conn_settle(&t->a);
-	EXPECT_EQ(t, recv_consumed(t) - consumed, t->out_pos);
-	conn_expect_alive(t, &t->a);
-}
-
-/* Kept batches close the window; all ULPDUs are delivered in the end. */
-static void recv_keep_window(struct conn_test *t)
-{
-	u32 i, kept;
-
-	conn_buffers(t, 8192, 200000);
-	conn_default(t);
-	t->a.keep = true;
-	for (i = 0; i < 100; i++)
-		conn_peer_send(t, 1000);
-	conn_settle(&t->a);
-	kept = mpa_consumer_count(&t->a, EV_ULPDUS);
-	EXPECT_LT(t, kept, 100);
-	EXPECT_GT(t, kept, 0);
-	t->a.keep = false;
-	mpa_consumer_put_all(&t->a);
-	conn_expect_rx(t, &t->a, 100);
-}
-
-/*
- * A copied FPDU counts as kept memory. Its octets no longer fill TCP's queue,
- * so nothing else would limit what is passed.
- */
-static void recv_keep_copied(struct conn_test *t)
-{
-	conn_buffers(t, 4096, 200000);
-	conn_default(t);
-	t->a.keep = true;
-	conn_peer_send(t, 20000);
-	CONN_WAIT(t, &t->a, EV_ULPDUS, 1);
-	t->a.keep = false;
-	ASSERT_GT(t, 20000, t->sock[0]->sk->sk_rcvbuf);
-	conn_peer_send(t, 100);
-	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
-	conn_settle(&t->a);
-	CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
-	mpa_consumer_put(&t->a, 0);
-	conn_expect_rx(t, &t->a, 2);
-}
-
-/* The window is not opened for an FPDU after one that the consumer keeps. */
-static void recv_keep_stuck(struct conn_test *t)
-{
-	struct sock *sk;
-	u32 consumed;
-
-	t->opts.rcvbuf = 8192;	/* with 4096 the limit would be reached */
-	t->opts.sndbuf = 200000;
-	conn_default(t);
-	sk = t->sock[0]->sk;
-	consumed = recv_consumed(t);
-	recv_keep(t, 1);
-	conn_peer_send(t, 20000);
-	ASSERT_TRUE(t, CONN_UNTIL(tcp_epollin_ready(sk, INT_MAX)));
-	ASSERT_LE(t, READ_ONCE(t->a.conn->rx.pinned), sk->sk_rcvbuf);
-	conn_settle(&t->a);
-	EXPECT_EQ(t, recv_consumed(t), consumed);
-	mpa_consumer_put(&t->a, 0);
-	conn_expect_rx(t, &t->a, 2);
-}
-
-/* Batches that are put after the end count no longer. */
-static void recv_keep_closed(struct conn_test *t)
-{
-	conn_default(t);
-	recv_keep(t, 2);
-	mpa_peer_reset(&t->peer);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	EXPECT_GT(t, percpu_counter_sum(&t->mn->rx_mem), 0);
-	mpa_consumer_put_all(&t->a);
-	conn_settle(&t->a);
-	EXPECT_EQ(t, percpu_counter_sum(&t->mn->rx_mem), 0);
-}
-
-/* Batches outlive the connection. */
-static void recv_keep_released(struct conn_test *t)
-{
-	u32 i;
-
-	conn_default(t);
-	recv_keep(t, 2);
-	conn_detach(t, &t->a);
-	mpa_peer_close(t->sock[0]);
-	t->sock[0] = NULL;
-	mpa_barrier();
-	for (i = 0; i < 2; i++) {
-		EXPECT_TRUE(t, recv_kept_same(t, i));
-		mpa_consumer_put(&t->a, i);
-	}
-}
-
 /* Expect the end of the receive half; the sending half closes gracefully. */
 static void recv_failed(struct conn_test *t, enum mpa_error error,
 			enum mpa_reason reason)
@@ -586,17 +444,12 @@ static void recv_discarded(struct conn_test *t)
 	EXPECT_EQ(t, t->a.err, 0);
 }
 
-static void recv_small(struct conn_test *t)
-{
-	conn_buffers(t, 8192, 200000);
-}
-
 /* After an error, octets that arrive are discarded, and counted. */
 static void recv_discard(struct conn_test *t)
 {
 	unsigned long before;
 
-	recv_small(t);
+	conn_buffers(t, 8192, 200000);
 	conn_default(t);
 	before = conn_counter(t, MPA_MIB_RX_DISCARDED);
 	recv_send_bad(t);
@@ -635,7 +488,7 @@ static void recv_discard_kept(struct conn_test *t)
 /* After an error found on hold, octets that arrive are discarded. */
 static void recv_discard_held(struct conn_test *t)
 {
-	recv_small(t);
+	conn_buffers(t, 8192, 200000);
 	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_M | PEER_C);
 	/* In one write: both are decoded before the hold is noticed. */
 	conn_fpdu(t, 40);
@@ -823,341 +676,6 @@ static void recv_ignored(struct conn_test *t)
 	conn_expect_alive(t, &t->a);
 }
 
-/* FIN between two FPDUs; the sending half goes on. */
-static void recv_fin(struct conn_test *t)
-{
-	struct mpa_info info;
-
-	conn_default(t);
-	conn_fpdu(t, 600);
-	conn_fpdu(t, 1);
-	conn_flush(t);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	conn_expect_rx(t, &t->a, 2);
-	EXPECT_EQ(t, t->a.end.err, 0);
-	EXPECT_EQ(t, t->a.end.pos, t->out_pos);
-	EXPECT_EQ(t, t->a.log[t->a.nr_log - 1], EV_ENDED);
-	mpa_get_info(t->a.conn, &info);
-	EXPECT_EQ(t, info.state, MPA_STATE_FULL);
-	EXPECT_EQ(t, info.rx_pos, t->out_pos);
-	EXPECT_EQ(t, info.ulpdus_rx, 2);
-	conn_post(t, 900);
-	conn_expect_tx(t, 900);
-	conn_expect_silence(t);
-}
-
-/* FIN after each octet of an incomplete FPDU. */
-static void recv_truncated(struct conn_test *t)
-{
-	u32 n, first, size;
-
-	for (n = 1; n < 20; n++) {
-		conn_default(t);
-		first = conn_fpdu(t, 40);
-		size = conn_fpdu(t, 10);
-		conn_write(t, t->buf, first + min(n, size - 1));
-		kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-		conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_TRUNCATED);
-		CONN_COUNT(t, &t->a, EV_ULPDUS, 1);
-		EXPECT_EQ(t, t->a.end.pos, first);
-		EXPECT_NE(t, t->a.end.err, 0);
-		conn_reopen(t);
-	}
-}
-
-/* The stream ends with @tail where a marker is due. */
-static void recv_fin_after(struct conn_test *t, const void *tail, u32 len,
-			   enum mpa_reason reason)
-{
-	conn_default(t);
-	conn_fpdu(t, 502);	/* 4 + 2 + 502 + 4: the marker is due */
-	ASSERT_EQ(t, t->buf_len, 512);
-	memcpy(t->buf + t->buf_len, tail, len);
-	t->buf_len += len;
-	conn_flush(t);
-	conn_settle(&t->a);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, reason);
-	conn_expect_rx(t, &t->a, 1);
-}
-
-/* The stream ends with @arg zero octets where a marker is due. */
-static void recv_lone_marker(struct conn_test *t)
-{
-	static const u8 marker[4];
-
-	recv_fin_after(t, marker, conn_arg(t),
-		       conn_arg(t) == 4 ? MPA_REASON_FIN :
-		       MPA_REASON_TRUNCATED);
-}
-
-/* The stream ends with a marker that is right only inside an FPDU. */
-static void recv_lone_marker_wrong(struct conn_test *t)
-{
-	static const u8 marker[4] = { 0, 0, 0, 4 };
-
-	recv_fin_after(t, marker, sizeof(marker), MPA_REASON_TRUNCATED);
-}
-
-/* A FIN is reported after the ULPDUs before it, which wait on hold. */
-static void recv_held_fin(struct conn_test *t)
-{
-	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
-	conn_peer_send(t, 50);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_settle(&t->a);
-	CONN_COUNT(t, &t->a, EV_ENDED, 0);
-	CONN_COUNT(t, &t->a, EV_RECV, 0);
-	mpa_resume(t->a.conn);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-	conn_expect_rx(t, &t->a, 1);
-	EXPECT_EQ(t, t->a.log[t->a.nr_log - 1], EV_ENDED);
-}
-
-/* A FIN with nothing before it is reported on hold. */
-static void recv_held_only_fin(struct conn_test *t)
-{
-	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-}
-
-/* A reset is reported on hold, and waiting ULPDUs are dropped. */
-static void recv_held_reset(struct conn_test *t)
-{
-	conn_full(t, CONN_INITIATOR, MPA_F_MARKERS, PEER_C);
-	conn_peer_send(t, 50);
-	conn_settle(&t->a);
-	mpa_peer_reset(&t->peer);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	EXPECT_EQ(t, t->a.err, -ECONNRESET);
-	CONN_COUNT(t, &t->a, EV_RECV, 0);
-	mpa_resume(t->a.conn);
-	conn_settle(&t->a);
-	CONN_COUNT(t, &t->a, EV_RECV, 0);
-}
-
-/* A reset is reported on hold with the window shut. */
-static void recv_held_full_reset(struct conn_test *t)
-{
-	u32 i;
-
-	conn_buffers(t, 8192, 200000);
-	conn_full(t, CONN_INITIATOR, 0, PEER_C);
-	for (i = 0; i < 40; i++)
-		conn_peer_send(t, 2000);
-	conn_settle(&t->a);
-	mpa_peer_reset(&t->peer);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
-}
-
-static void recv_until_closed(const struct mpa_conn *conn)
-{
-	(void)CONN_UNTIL(inet_sk_state_load(conn->sk) == TCP_CLOSE);
-}
-
-/* The first recv() returns once TCP is closed. */
-static void recv_hook_until_closed(struct mpa_consumer *c,
-				   enum consumer_event ev)
-{
-	if (ev == EV_RECV)
-		recv_until_closed(c->conn);
-}
-
-/* Full operation, with the work item in recv(), which calls @hook. */
-static void recv_begin_inside(struct conn_test *t,
-			      void (*hook)(struct mpa_consumer *c,
-					   enum consumer_event ev))
-{
-	t->a.hook = hook;
-	conn_default(t);
-	conn_peer_send(t, 100);
-	ASSERT_TRUE(t, CONN_UNTIL(atomic_read(&t->a.inside)));
-}
-
-/* The peer resets. All that it has sent came before that, @nr ULPDUs. */
-static void recv_reset(struct conn_test *t, u32 nr, enum mpa_reason reason,
-		       int err)
-{
-	ASSERT_TRUE(t, CONN_UNTIL(conn_all_acked(t)));
-	mpa_peer_reset(&t->peer);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	conn_expect_rx(t, &t->a, nr);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, reason);
-	EXPECT_EQ(t, t->a.err, err);
-}
-
-/*
- * FPDUs that TCP has got before a reset are delivered, then that is reported.
- * The last of them is not complete. @arg: messages to send
- */
-static void recv_reset_after(struct conn_test *t)
-{
-	u32 i, nr = conn_arg(t);
-
-	recv_begin_inside(t, recv_hook_until_closed);
-	for (i = 0; i < 3; i++)
-		conn_peer_send(t, 10000);
-	conn_write(t, t->buf, conn_fpdu(t, 300) - 1);
-	conn_post_many(t, nr, 200);
-	recv_reset(t, 4, MPA_REASON_RESET, -ECONNRESET);
-	conn_expect_statuses(t, &t->a, nr, -ECONNRESET);
-}
-
-static int recv_next_until_closed(struct mpa_tx *tx, u32 max)
-{
-	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
-	int more = conn_next(tx, max);
-
-	recv_until_closed(msg->conn);
-	return more;
-}
-
-/* The same, if sendmsg() is the first to notice the reset. */
-static void recv_reset_sending(struct conn_test *t)
-{
-	struct conn_msg *msg;
-
-	conn_default(t);
-	msg = conn_source(t, 100);
-	msg->tx.next = recv_next_until_closed;
-	msg->conn = t->a.conn;
-	conn_send(t, msg);
-	ASSERT_TRUE(t, CONN_UNTIL(READ_ONCE(msg->asked)));
-	conn_peer_send(t, 500);
-	recv_reset(t, 1, MPA_REASON_RESET, -ECONNRESET);
-	conn_expect_done(t, &t->a, 1, -ECONNRESET);
-}
-
-/* A FIN that TCP has got before a reset is reported, too. */
-static void recv_fin_reset(struct conn_test *t)
-{
-	recv_begin_inside(t, recv_hook_until_closed);
-	conn_peer_send(t, 100);
-	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
-	recv_reset(t, 2, MPA_REASON_FIN, -EPIPE);
-}
-
-/* The first recv() returns once the FIN has come, others post a message. */
-static void recv_hook_post(struct mpa_consumer *c, enum consumer_event ev)
-{
-	if (ev != EV_RECV)
-		return;
-	if (!c->count[EV_RECV])
-		(void)CONN_UNTIL(mpa_tcp_has_fin(c->conn->sk));
-	else
-		conn_post(container_of(c, struct conn_test, a), 200);
-}
-
-/*
- * A peer that has closed answers the message by a reset. It comes after TCP has
- * consumed the ULPDUs, and the FIN with the last of them.
- */
-static void recv_fin_consumed_reset(struct conn_test *t)
-{
-	recv_begin_inside(t, recv_hook_post);
-	conn_peer_send(t, 100);
-	sock_release(t->peer.sock);
-	t->peer.sock = NULL;
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	conn_expect_rx(t, &t->a, 2);
-	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_FIN);
-}
-
-/* Answer the FIN by a message and ours, in the same round. */
-static void recv_hook_answer_end(struct mpa_consumer *c, enum consumer_event ev)
-{
-	struct conn_test *t = container_of(c, struct conn_test, a);
-
-	if (ev != EV_ENDED)
-		return;
-	conn_post(t, 200);
-	c->hook_err = mpa_shutdown(c->conn);
-}
-
-/* A peer that has closed answers by a reset, in the round that sends a FIN. */
-static void recv_fin_answered_reset(struct conn_test *t)
-{
-	conn_default(t);
-	t->a.hook = recv_hook_answer_end;
-	sock_release(t->peer.sock);
-	t->peer.sock = NULL;
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	EXPECT_EQ(t, t->a.hook_err, 0);
-	EXPECT_EQ(t, t->a.err, -EPIPE);
-	conn_expect_done(t, &t->a, 1, -EPIPE);
-}
-
-/*
- * The first recv() returns once TCP is closed, the second late, so that another
- * run of the work item takes what the reset has queued; in the last another
- * user connects the socket again, which queues nothing.
- */
-static void recv_hook_reconnect(struct mpa_consumer *c, enum consumer_event ev)
-{
-	struct conn_test *t = container_of(c, struct conn_test, a);
-
-	if (ev != EV_RECV)
-		return;
-	recv_until_closed(c->conn);
-	if (c->count[EV_RECV] == 1) {
-		msleep(20);
-	} else if (c->nr_rx == t->nr_out) {
-		c->hook_err = conn_disconnect(t->sock[0]) ?:
-			      conn_connect_again(t);
-		c->hook = NULL;
-	}
-}
-
-/* After FPDUs before a reset nothing of another user's stream is read. */
-static void recv_reset_reconnect(struct conn_test *t)
-{
-	u32 i;
-
-	conn_buffers(t, 400000, 400000);
-	recv_begin_inside(t, recv_hook_reconnect);
-	for (i = 0; i < 20; i++)
-		conn_peer_send(t, 10000);
-	recv_reset(t, 21, MPA_REASON_RESET, -ECONNRESET);
-	ASSERT_NULL(t, t->a.hook);
-	EXPECT_EQ(t, t->a.hook_err, 0);
-}
-
-/* The detach leaves octets of ULPDUs that were not passed in the socket. */
-static void recv_detach_unread(struct conn_test *t)
-{
-	u32 size;
-
-	conn_default(t);
-	conn_peer_send(t, 100);
-	conn_peer_send(t, 200);
-	conn_expect_rx(t, &t->a, 2);
-	mpa_hold(t->a.conn);
-	conn_settle(&t->a);
-	size = conn_fpdu(t, 300);
-	conn_write(t, t->buf, size);
-	conn_settle(&t->a);
-	conn_detach(t, &t->a);
-	conn_expect_left(t, t->buf, size);
-}
-
-/* The detach consumes the octets of a batch that the consumer still keeps. */
-static void recv_detach_kept(struct conn_test *t)
-{
-	u32 consumed;
-
-	conn_default(t);
-	consumed = recv_consumed(t);
-	recv_keep(t, 1);
-	conn_detach(t, &t->a);
-	EXPECT_EQ(t, recv_consumed(t) - consumed, t->out_pos);
-	mpa_consumer_put(&t->a, 0);
-	mpa_barrier();
-	EXPECT_EQ(t, recv_consumed(t) - consumed, t->out_pos);
-}
-
 /* Messages that a Responder posts wait for the first FPDU of the peer. */
 static void may_send_first(struct conn_test *t)
 {
@@ -1279,20 +797,6 @@ static const struct conn_row recv_rows[] = {
 
 CONN_ROWS(recv);
 
-static const struct conn_row keep_rows[] = {
-	{ "kept batches, put out of order", recv_keep_put },
-	{ "batches kept up to the window", recv_keep_window },
-	{ "batches kept up to the window, copied", recv_keep_copied },
-	{ "one batch kept, then an FPDU larger than the window",
-	  recv_keep_stuck },
-	{ "batches kept after closed()", recv_keep_closed },
-	{ "batches kept after released()", recv_keep_released },
-	{ "detach, octets not passed yet", recv_detach_unread },
-	{ "detach, a batch kept", recv_detach_kept },
-};
-
-CONN_ROWS(keep);
-
 #define BAD(title, ...)						\
 	{ title, recv_bad, .data = &(const struct recv_bad){ __VA_ARGS__ } }
 
@@ -1318,32 +822,6 @@ static const struct conn_row error_rows[] = {
 };
 
 CONN_ROWS(error);
-
-static const struct conn_row fin_rows[] = {
-	{ "TD-01 TD-02 TD-03 ER-02 DD-12 OO-06: between FPDUs", recv_fin },
-	{ "TD-03 ER-02: inside an FPDU", recv_truncated },
-	{ "TD-02: after a marker that nothing follows", recv_lone_marker, 4 },
-	{ "TD-03: inside a marker that nothing follows", recv_lone_marker, 3 },
-	{ "TD-03: after a marker that is not zero", recv_lone_marker_wrong },
-	{ "TD-02: while delivery is held", recv_held_fin },
-	{ "TD-02: while held, nothing before it", recv_held_only_fin },
-	{ "TD-03 ER-02: RST after FPDUs", recv_reset_after },
-	{ "TD-03 ER-02: RST after FPDUs, and messages to send",
-	  recv_reset_after, 3 },
-	{ "TD-03 ER-02: RST after FPDUs, while a source is asked",
-	  recv_reset_sending },
-	{ "TD-02: RST after FPDUs and a FIN", recv_fin_reset },
-	{ "TD-02: RST after a FIN that was consumed",
-	  recv_fin_consumed_reset },
-	{ "TD-02: RST that answers what ended() sends",
-	  recv_fin_answered_reset },
-	{ "RST after FPDUs, then another user connects", recv_reset_reconnect },
-	{ "TD-03 ER-02: RST while delivery is held", recv_held_reset },
-	{ "TD-03 ER-02: RST while held and the window is shut",
-	  recv_held_full_reset },
-};
-
-CONN_ROWS(fin);
 
 static const struct conn_row may_send_rows[] = {
 	{ "CS-23 CS-29: from the first FPDU on", may_send_first, false },

@@ -354,14 +354,20 @@ static void run_reset_peer(struct conn_test *t)
 	mpa_peer_reset(&t->peer);
 }
 
-/* A round that has begun does not take pages freed by a reset for sent. */
-static void run_reset(struct conn_test *t)
+/* TCP has a message with a page, which the peer does not acknowledge. */
+static void run_open_page(struct conn_test *t)
 {
 	run_open(t);
 	mpa_peer_stop(&t->peer);
 	conn_send(t, conn_page_msg(t, 3000));
 	conn_settle(&t->a);
 	CONN_COUNT(t, &t->a, EV_DONE, 0);
+}
+
+/* A round that has begun does not take pages freed by a reset for sent. */
+static void run_reset(struct conn_test *t)
+{
+	run_open_page(t);
 	t->run.hook = run_reset_peer;
 	run_kick(t);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
@@ -390,11 +396,7 @@ static void run_aborts(struct conn_test *t)
 /* A detach after mpa_abort() does not make a message sent. */
 static void run_aborts_leaves(struct conn_test *t)
 {
-	run_open(t);
-	mpa_peer_stop(&t->peer);
-	conn_send(t, conn_page_msg(t, 3000));
-	conn_settle(&t->a);
-	CONN_COUNT(t, &t->a, EV_DONE, 0);
+	run_open_page(t);
 	t->run.hook = run_abort;
 	WRITE_ONCE(t->run.leave, true);
 	run_kick(t);

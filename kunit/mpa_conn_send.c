@@ -9,12 +9,6 @@
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
 
-/* Open a connection as Initiator; @arg: the connection sends markers. */
-static void send_full(struct conn_test *t)
-{
-	conn_open(t, CONN_INITIATOR, 0, PEER_C | (conn_arg(t) ? PEER_M : 0));
-}
-
 static void send_lengths(struct conn_test *t)
 {
 	static const u32 len[] = {
@@ -24,7 +18,7 @@ static void send_lengths(struct conn_test *t)
 	struct mpa_info info;
 	u32 i;
 
-	send_full(t);
+	conn_open_row(t);
 	for (i = 0; i < ARRAY_SIZE(len); i++)
 		conn_post(t, len[i]);
 	for (i = 0; i < ARRAY_SIZE(len); i++)
@@ -50,7 +44,7 @@ static void send_refused_messages(struct conn_test *t)
 	struct conn_msg *msg, *user;
 	LIST_HEAD(list);
 
-	send_full(t);
+	conn_open_row(t);
 	send_refused(t, conn_msg(t, 0), -EINVAL);
 	msg = conn_msg(t, MPA_ULPDU_MAX);
 	msg->tx.len++;
@@ -89,7 +83,7 @@ static void send_packed(struct conn_test *t)
 	u32 i, before;
 
 	t->opts.maxseg = 1460;
-	send_full(t);
+	conn_open_row(t);
 	before = conn_segments(t);
 	/* 508 octets with CRC; with a marker sometimes 512: two a segment */
 	conn_post_many(t, 40, 500);
@@ -109,7 +103,7 @@ static void send_short_rest(struct conn_test *t)
 	u32 i;
 
 	t->opts.maxseg = 88;
-	send_full(t);
+	conn_open_row(t);
 	conn_settle(&t->a);
 	calls = conn_counter(t, MPA_MIB_TX_SHORT);
 	sk = t->sock[0]->sk;
@@ -127,25 +121,15 @@ static void send_short_rest(struct conn_test *t)
 	EXPECT_GE(t, conn_counter(t, MPA_MIB_TX_SHORT) - calls, 3);
 }
 
-/* A slow guest does not send again what the peer has not acknowledged. */
-static void send_never_again(struct conn_test *t)
-{
-	struct sock *sk = t->sock[0]->sk;
-
-	lock_sock(sk);
-	inet_csk(sk)->icsk_rto = TCP_RTO_MAX;
-	release_sock(sk);
-}
-
 /* No Nagle: a small FPDU is sent although another is not acknowledged. */
 static void send_nodelay(struct conn_test *t)
 {
 	const struct tcp_sock *tp;
 	u32 i, before;
 
-	send_full(t);
+	conn_open_row(t);
 	tp = tcp_sk(t->sock[0]->sk);
-	send_never_again(t);
+	conn_never_again(t);
 	mpa_peer_stop(&t->peer);
 	before = READ_ONCE(tp->snd_nxt);
 	for (i = 0; i < 5; i++) {
@@ -197,7 +181,7 @@ static void send_source(struct conn_test *t)
 	struct mpa_info info;
 
 	t->opts.maxseg = 1460;
-	send_full(t);
+	conn_open_row(t);
 	mpa_get_info(t->a.conn, &info);
 	before = conn_segments(t);
 	msg = conn_source(t, 50000);
@@ -255,7 +239,7 @@ static void send_source_stops(struct conn_test *t)
 	struct conn_msg *msg;
 
 	t->opts.maxseg = 1460;
-	send_full(t);
+	conn_open_row(t);
 	msg = conn_source(t, 50000);
 	msg->stop = 3;
 	conn_send(t, msg);
@@ -287,7 +271,7 @@ static void send_source_error(struct conn_test *t)
 
 	for (stop = 1; stop <= 3; stop += 2) {
 		t->opts.maxseg = 1460;
-		send_full(t);
+		conn_open_row(t);
 		mpa_hold(t->a.conn);
 		msg = conn_source(t, 10000);
 		msg->stop = stop;
@@ -320,7 +304,7 @@ static void send_source_detach(struct conn_test *t)
 	struct conn_msg *msg;
 
 	t->opts.maxseg = 1460;
-	send_full(t);
+	conn_open_row(t);
 	msg = conn_source(t, 60000);
 	msg->tx.next = send_next_detach;
 	msg->conn = t->a.conn;
@@ -387,7 +371,7 @@ static void send_credit(struct conn_test *t)
 {
 	u32 i;
 
-	send_full(t);
+	conn_open_row(t);
 	t->a.hook = send_hook_again;
 	conn_post(t, 900);
 	for (i = 0; i < 101; i++) {
@@ -415,7 +399,7 @@ static void send_source_twice(struct conn_test *t)
 	u32 i, at;
 
 	t->opts.maxseg = 1460;
-	send_full(t);
+	conn_open_row(t);
 	msg = conn_source(t, 5000);
 	for (i = 0; i < 2; i++) {
 		send_repost(t, msg);
@@ -448,7 +432,7 @@ static void send_threads(struct conn_test *t)
 	struct send_work w[4] = {};
 	u32 i, octets = 0;
 
-	send_full(t);
+	conn_open_row(t);
 	for (i = 0; i < 160; i++)
 		octets += conn_msg(t, 1 + i * 13)->len;
 	for (i = 0; i < 4; i++) {
@@ -480,7 +464,7 @@ static void send_backpressure(struct conn_test *t)
 	u32 i;
 
 	conn_buffers(t, 8192, 16384);
-	send_full(t);
+	conn_open_row(t);
 	sk = t->sock[0]->sk;
 	conn_post_many(t, 12, 40000);
 	conn_settle(&t->a);
@@ -498,7 +482,7 @@ static void send_atomic(struct conn_test *t)
 	struct conn_msg *msg;
 	int err;
 
-	send_full(t);
+	conn_open_row(t);
 	msg = conn_msg(t, 30);
 	local_bh_disable();
 	err = mpa_send(t->a.conn, &msg->tx);
@@ -629,7 +613,7 @@ static void send_mulpdu(struct conn_test *t)
 
 	for (i = 0; i < ARRAY_SIZE(maxseg); i++) {
 		t->opts.maxseg = maxseg[i];
-		send_full(t);
+		conn_open_row(t);
 		send_check_mulpdu(t);
 		conn_post(t, mpa_mulpdu(t->a.conn));
 		conn_expect_tx(t, t->msg[0].len);
@@ -644,15 +628,10 @@ static void send_mulpdu(struct conn_test *t)
 /* The path MTU decreases, and increases again. */
 static void send_mtu(struct conn_test *t)
 {
-	u32 wide;
-	int mtu;
-
-	send_full(t);
-	wide = mpa_mulpdu(t->a.conn);
-	ASSERT_GT(t, wide, 1500);
-	mtu = mpa_peer_lo_mtu(1500);
-	ASSERT_GT(t, mtu, 1500);
-	t->lo_mtu = mtu;
+	conn_open_row(t);
+	ASSERT_GT(t, mpa_mulpdu(t->a.conn), 1500);
+	t->lo_mtu = mpa_peer_lo_mtu(1500);
+	ASSERT_GT(t, t->lo_mtu, 1500);
 	conn_post(t, 64768);
 	CONN_WAIT(t, &t->a, EV_MULPDU, 1);
 	conn_expect_tx(t, 64768);
@@ -660,7 +639,7 @@ static void send_mtu(struct conn_test *t)
 	send_check_mulpdu(t);
 	conn_expect_alive(t, &t->a);
 
-	ASSERT_EQ(t, mpa_peer_lo_mtu(mtu), 1500);
+	ASSERT_EQ(t, mpa_peer_lo_mtu(t->lo_mtu), 1500);
 	t->lo_mtu = 0;
 	conn_post(t, 500);
 	CONN_WAIT(t, &t->a, EV_MULPDU, 2);
@@ -673,12 +652,10 @@ static void send_mtu(struct conn_test *t)
 static void send_mtu_source(struct conn_test *t)
 {
 	struct conn_msg *msg;
-	int mtu;
 
-	send_full(t);
-	mtu = mpa_peer_lo_mtu(1500);
-	ASSERT_GT(t, mtu, 1500);
-	t->lo_mtu = mtu;
+	conn_open_row(t);
+	t->lo_mtu = mpa_peer_lo_mtu(1500);
+	ASSERT_GT(t, t->lo_mtu, 1500);
 	msg = conn_source(t, 5000);
 	conn_send(t, msg);
 	conn_take(t);
@@ -686,239 +663,11 @@ static void send_mtu_source(struct conn_test *t)
 	EXPECT_GE(t, msg->max, 1430);
 }
 
-/* Expect that only the case has references on the pages. */
-static void send_pages_free(struct conn_test *t)
-{
-	u32 i;
-
-	for (i = 0; i < CONN_PAGES; i++)
-		if (t->page[i])
-			EXPECT_TRUE(t, CONN_UNTIL(page_count(t->page[i]) == 1));
-}
-
-/*
- * Post plain messages, then @nr messages with pages, one by one. The latter
- * stay in TCP: the peer acknowledges nothing. If TCP sent one again by then, in
- * a slow guest, it would take no others.
- */
-static void send_pages(struct conn_test *t, u32 nr)
-{
-	unsigned long before;
-	u32 i;
-
-	t->opts.sndbuf = 200000;
-	send_full(t);
-	send_never_again(t);
-	mpa_peer_stop(&t->peer);
-	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
-	t->nr_plain = CONN_PAGES - nr;
-	conn_post_many(t, t->nr_plain, 3000);
-	for (i = 0; i < nr; i++) {
-		struct conn_msg *msg = conn_page_msg(t, 3000);
-
-		conn_send(t, msg);
-	}
-	conn_settle(&t->a);
-	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before, nr);
-	ASSERT_EQ(t, mpa_consumer_count(&t->a, EV_DONE), t->nr_plain);
-	for (i = t->nr_plain; i < CONN_PAGES; i++)
-		ASSERT_GT(t, page_count(t->page[i]), 1);
-}
-
-/*
- * A message is handed back once the stack has dropped its pages. TCP accounts
- * for their octets, not for a page per fragment.
- */
-static void zerocopy_pages(struct conn_test *t)
-{
-	u32 i;
-
-	send_pages(t, CONN_PAGES / 2);
-	EXPECT_LT(t, READ_ONCE(t->a.conn->sk->sk_wmem_queued),
-		  2 * 3000 * CONN_PAGES);
-	conn_post(t, 50);
-	conn_settle(&t->a);
-	CONN_COUNT(t, &t->a, EV_DONE, t->nr_plain);
-	mpa_peer_continue(&t->peer);
-	for (i = 0; i < CONN_PAGES; i++)
-		conn_expect_tx(t, 3000);
-	conn_expect_tx(t, 50);
-	conn_expect_alive(t, &t->a);
-	conn_expect_done(t, &t->a, t->nr_msg, 0);
-	send_pages_free(t);
-}
-
-/* Messages in slab and vmalloc memory are copied, and handed back at once. */
-static void zerocopy_copied(struct conn_test *t)
-{
-	u8 *slab = kunit_kmalloc(t->test, 1024, GFP_KERNEL);
-	struct conn_msg *msg;
-	unsigned long before;
-
-	ASSERT_NOT_NULL(t, slab);
-	send_full(t);
-	before = conn_counter(t, MPA_MIB_TX_COPIED);
-	msg = conn_msg(t, 3000);
-	msg->tx.flags = MPA_TX_ZEROCOPY;
-	conn_send(t, msg);
-
-	msg = conn_msg(t, CONN_HDR + 1024);
-	memcpy(slab, msg->kv.iov_base, 1024);
-	bvec_set_page(&msg->bv, virt_to_page(slab), 1024,
-		      offset_in_page(slab));
-	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, 1024);
-	msg->tx.flags = MPA_TX_ZEROCOPY;
-	conn_send(t, msg);
-	conn_expect_done(t, &t->a, 2, 0);
-	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_COPIED) - before, 2);
-	memset(slab, 0, 1024);
-	conn_expect_tx(t, 3000);
-	conn_expect_tx(t, CONN_HDR + 1024);
-}
-
-static void send_pages_put(void *data)
-{
-	put_page(data);
-}
-
-/*
- * Send 15 pages' worth of octets, beginning @skip octets after @page, each page
- * an entry, and a header of @hdr_len octets.
- */
-static void send_15_pages(struct conn_test *t, struct page *page, u32 skip,
-			  u32 hdr_len)
-{
-	struct conn_msg *msg = conn_msg(t, hdr_len + 15 * PAGE_SIZE);
-	struct bio_vec *bv;
-	u32 i;
-
-	bv = kunit_kcalloc(t->test, 16, sizeof(*bv), GFP_KERNEL);
-	ASSERT_NOT_NULL(t, bv);
-	for (i = 0; i < 16; i++)
-		bvec_set_page(bv + i, page + i, PAGE_SIZE, 0);
-	msg->tx.hdr_len = hdr_len;
-	msg->tx.len = 15 * PAGE_SIZE;
-	memcpy(page_address(page) + skip, msg->tx.hdr + hdr_len, msg->tx.len);
-	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, bv, 16, skip + msg->tx.len);
-	iov_iter_advance(&msg->tx.data, skip);
-	msg->tx.flags = MPA_TX_ZEROCOPY;
-	conn_send(t, msg);
-	conn_expect_tx(t, msg->len);
-	conn_expect_done(t, &t->a, t->nr_msg, 0);
-}
-
-/*
- * Messages with more entries than an skb has room for, besides header and CRC,
- * are copied: 15 fit, but not 16, nor 15 that markers (@arg) cut in pieces, nor
- * 15 with a header that may be in two pieces itself.
- */
-static void zerocopy_limit(struct conn_test *t)
-{
-	unsigned int order = get_order(16 * PAGE_SIZE);
-	unsigned long before;
-	struct page *page;
-	int err;
-
-	page = alloc_pages(GFP_KERNEL | __GFP_COMP, order);
-	ASSERT_NOT_NULL(t, page);
-	err = kunit_add_action_or_reset(t->test, send_pages_put, page);
-	ASSERT_EQ(t, err, 0);
-	t->opts.sndbuf = 200000;
-	send_full(t);
-	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
-	send_15_pages(t, page, 0, MPA_HDR_WHOLE);
-	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
-		  !conn_arg(t));
-	send_15_pages(t, page, 0, MPA_HDR_WHOLE + 1);
-	send_15_pages(t, page, 100, CONN_HDR);
-	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before,
-		  !conn_arg(t));
-}
-
-/*
- * Each marker takes a fragment and cuts a page in two. With 15 fragments, 7
- * markers leave room for one page, 8 do not.
- */
-static void zerocopy_pieces(struct conn_test *t)
-{
-	unsigned long before;
-	struct conn_msg *msg;
-	u32 i;
-
-	send_full(t);
-	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
-	for (i = 0; i < 2; i++) {
-		msg = conn_page_msg(t, i ? 3700 : 3500);
-		conn_send(t, msg);
-		conn_expect_tx(t, msg->len);
-		EXPECT_EQ(t, 1, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before);
-	}
-	conn_expect_done(t, &t->a, 2, 0);
-}
-
-/* released() comes once the pages are free, not before. */
-static void zerocopy_detach(struct conn_test *t)
-{
-	u32 i;
-
-	send_pages(t, 2);
-	mpa_conn_get(t->a.conn);
-	mpa_detach(t->a.conn);
-	flush_work(&t->a.conn->work);
-	mpa_conn_put(t->a.conn);
-	CONN_COUNT(t, &t->a, EV_RELEASED, 0);
-	mpa_peer_continue(&t->peer);
-	for (i = 0; i < CONN_PAGES; i++)
-		conn_expect_tx(t, 3000);
-	conn_detach(t, &t->a);
-	EXPECT_EQ(t, t->a.left, 2);
-	conn_expect_done(t, &t->a, t->nr_msg, 0);
-	send_pages_free(t);
-}
-
-/* A silent peer delays released() by a second at most. */
-static void zerocopy_detach_reset(struct conn_test *t)
-{
-	unsigned long began;
-
-	send_pages(t, 2);
-	began = jiffies;
-	conn_detach(t, &t->a);
-	EXPECT_TRUE(t, time_before(jiffies, began + 10 * HZ));
-	EXPECT_EQ(t, t->a.left, 2);
-	conn_expect_statuses(t, &t->a, t->nr_msg, -ECANCELED);
-	send_pages_free(t);
-	mpa_peer_continue(&t->peer);
-	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
-}
-
-/* The peer resets instead of reading. */
-static void zerocopy_reset(struct conn_test *t)
-{
-	send_pages(t, 2);
-	mpa_peer_reset(&t->peer);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	conn_expect_statuses(t, &t->a, t->nr_msg, -ECONNRESET);
-	send_pages_free(t);
-	conn_detach(t, &t->a);
-	EXPECT_EQ(t, t->a.left, 0);
-}
-
-/* mpa_abort() while TCP has pages: handed back once they are free. */
-static void zerocopy_abort(struct conn_test *t)
-{
-	send_pages(t, 2);
-	mpa_abort(t->a.conn);
-	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	conn_expect_statuses(t, &t->a, t->nr_msg, -ECANCELED);
-	send_pages_free(t);
-}
-
 /* Post more messages than TCP has room for; the peer does not read. */
 static void send_queue(struct conn_test *t, u32 nr, u32 len)
 {
 	conn_buffers(t, 8192, 16384);
-	send_full(t);
+	conn_open_row(t);
 	conn_post_many(t, nr, len);
 	conn_settle(&t->a);
 	ASSERT_LT(t, mpa_consumer_count(&t->a, EV_DONE), nr);
@@ -962,7 +711,7 @@ static void queue_detach_again(struct conn_test *t)
 	struct conn_msg *msg;
 
 	conn_buffers(t, 8192, 16384);
-	send_full(t);
+	conn_open_row(t);
 	msg = conn_post(t, 900);
 	conn_expect_tx(t, 900);
 	conn_expect_done(t, &t->a, 1, 0);
@@ -1054,105 +803,6 @@ static const struct conn_row send_rows[] = {
 };
 
 CONN_ROWS(send);
-
-/* recv() posts two messages and detaches, so no sent() can follow. */
-static void zerocopy_hook_leave(struct mpa_consumer *c, enum consumer_event ev)
-{
-	struct conn_test *t = container_of(c, struct conn_test, a);
-	LIST_HEAD(list);
-
-	if (ev != EV_RECV)
-		return;
-	list_add_tail(&t->msg[0].tx.list, &list);
-	list_add_tail(&t->msg[1].tx.list, &list);
-	c->hook_err = mpa_send_list(c->conn, &list);
-	conn_leave(c);
-}
-
-/* released() hands back in order what sent() could not, and what is in use. */
-static void zerocopy_detach_order(struct conn_test *t)
-{
-	send_full(t);
-	/* One train: the first is not so long that MPA would gather it. */
-	conn_msg(t, 300);
-	conn_page_msg(t, 3000);
-	mpa_hold(t->a.conn);
-	conn_peer_send(t, 10);
-	conn_settle(&t->a);
-	mpa_peer_stop(&t->peer);
-	mpa_conn_get(t->a.conn);
-	t->a.hook = zerocopy_hook_leave;
-	mpa_resume(t->a.conn);
-	CONN_WAIT(t, &t->a, EV_RECV, 1);
-	EXPECT_EQ(t, t->a.hook_err, 0);
-	flush_work(&t->a.conn->work);
-	mpa_conn_put(t->a.conn);
-	CONN_COUNT(t, &t->a, EV_RELEASED, 0);
-	EXPECT_GT(t, page_count(t->page[1]), 1);
-	mpa_peer_continue(&t->peer);
-	conn_detach(t, &t->a);
-	EXPECT_EQ(t, t->a.left, 2);
-	conn_expect_done(t, &t->a, 2, 0);
-}
-
-/*
- * A message of fewer octets than net.mpa.zerocopy_min is copied; so is a source
- * if an skb with segments of this EMSS has no room for so many.
- */
-static void zerocopy_few(struct conn_test *t)
-{
-	/* Segments of 1448 octets, each a page and a header */
-	u32 skb = MAX_SKB_FRAGS / 2 * 1448;
-	unsigned long before, copied;
-	struct conn_msg *msg;
-	u32 i;
-
-	t->opts.maxseg = 1460;
-	send_full(t);
-	before = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
-	WRITE_ONCE(t->mn->zerocopy_min, 2000);
-	for (i = 0; i < 2; i++) {
-		msg = conn_page_msg(t, CONN_HDR + 1999 + i);
-		conn_send(t, msg);
-		conn_expect_tx(t, msg->len);
-		EXPECT_EQ(t, i, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - before);
-	}
-	copied = conn_counter(t, MPA_MIB_TX_COPIED);
-	conn_send(t, conn_page_msg(t, 100));
-	conn_expect_tx(t, 100);
-	EXPECT_TRUE(t, CONN_UNTIL(conn_counter(t, MPA_MIB_TX_COPIED) - copied ==
-				  1));
-	for (i = 0; i < 2; i++) {
-		WRITE_ONCE(t->mn->zerocopy_min, skb + 1 - i);
-		msg = conn_page_msg(t, 2000);
-		msg->left = msg->tx.len;
-		msg->tx.next = conn_next;
-		conn_send(t, msg);
-		conn_settle(&t->a);
-		EXPECT_EQ(t, 1 + 2 * i, conn_counter(t, MPA_MIB_TX_ZEROCOPY) -
-			  before);
-	}
-}
-
-static const struct conn_row zerocopy_rows[] = {
-	{ "pages, handed back when they are free", zerocopy_pages, false },
-	{ "pages with markers, handed back when they are free",
-	  zerocopy_pages, true },
-	{ "slab and vmalloc are copied", zerocopy_copied },
-	{ "more pages than an skb has room for", zerocopy_limit, false },
-	{ "more pages than an skb has room for, markers",
-	  zerocopy_limit, true },
-	{ "a page that markers cut into too many pieces",
-	  zerocopy_pieces, true },
-	{ "fewer octets than net.mpa.zerocopy_min", zerocopy_few },
-	{ "detach", zerocopy_detach },
-	{ "detach, and the peer does not read", zerocopy_detach_reset },
-	{ "detach before sent(), in order", zerocopy_detach_order },
-	{ "reset by the peer", zerocopy_reset },
-	{ "abort", zerocopy_abort },
-};
-
-CONN_ROWS(zerocopy);
 
 static const struct conn_row queue_rows[] = {
 	{ "TX-01: mpa_abort()", queue_abort },

@@ -9,7 +9,7 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 #include "mpa_conn_ooo.h"
-#include "mpa_ref.h"
+#include "mpa_conn_train.h"
 #include "mpa_tx_train.h"
 
 /* The event while a train is laid out */
@@ -31,44 +31,6 @@ enum conn_train_full {
 	TRAIN_SOURCE_MARKERS,
 	TRAIN_MESSAGES,
 	TRAIN_PAIRS,		/* two FPDUs fill a segment */
-};
-
-/* What comes after FPDUs of one length */
-enum conn_train_after {
-	AFTER_SOURCE,
-	AFTER_LONG,		/* FPDUs too long for the EMSS lowered */
-	AFTER_UNSENT,		/* the same, while TCP has not sent all */
-	AFTER_HOLE,		/* a hole in the peer's stream */
-	AFTER_MTU,		/* TCP itself computes the lowered EMSS */
-	AFTER_OTHER_MTU,	/* TCP could have a larger one */
-	AFTER_SHORT,		/* FPDUs that do not fill the EMSS lowered */
-};
-
-enum {
-	TRAIN_SEGMENTS	= 2048,
-	TRAIN_FPDUS	= 256,
-	TRAIN_EMSS	= 1448,		/* of 1460, with timestamps */
-	TRAIN_FULL	= 1442,		/* ULPDU that fills a segment */
-	TRAIN_SAME	= 1416,		/* FPDU of 1408 octets */
-	TRAIN_SACK	= 28,		/* three blocks, besides timestamps */
-};
-
-/* Segments with data that were sent, and their FPDUs */
-struct train {
-	struct packet_type	tap;	/* called for each packet */
-	spinlock_t		lock;	/* nr, seq */
-	__be16			port;	/* of the connection */
-	u32			base;	/* sequence number of position 0 */
-	u32			emss;
-	u32			seq[TRAIN_SEGMENTS];
-	u32			nr;	/* segments */
-	/* positions of FPDUs that the peer received, and of the end */
-	u32			pos[TRAIN_FPDUS + 1];
-	u32			nr_fpdus;
-	/* at train_mark(): MPA_MIB_TX_CALLS, _SEGMENTS, conn_segments() */
-	unsigned long		calls;
-	unsigned long		segments_given;
-	u32			sent;
 };
 
 /* Record the segments of an skb: with GSO there may be several. */
@@ -109,10 +71,11 @@ static void train_untap(void *data)
 }
 
 /* Record the counters; nothing is being sent. */
-static void train_mark(struct conn_test *t, struct train *tr)
+void train_mark(struct conn_test *t, struct train *tr)
 {
 	tr->calls = conn_counter(t, MPA_MIB_TX_CALLS);
 	tr->segments_given = conn_counter(t, MPA_MIB_TX_SEGMENTS);
+	tr->zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	tr->sent = conn_segments(t);
 }
 
@@ -142,7 +105,7 @@ static struct train *train_open(struct conn_test *t, u8 peer_flags)
 	return tr;
 }
 
-static struct train *train_open_1448(struct conn_test *t, u8 peer_flags)
+struct train *train_open_1448(struct conn_test *t, u8 peer_flags)
 {
 	struct train *tr;
 
@@ -153,7 +116,7 @@ static struct train *train_open_1448(struct conn_test *t, u8 peer_flags)
 }
 
 /* The peer receives the next FPDU. */
-static u32 train_take(struct conn_test *t, struct train *tr)
+u32 train_take(struct conn_test *t, struct train *tr)
 {
 	u32 len = conn_take(t);
 
@@ -163,7 +126,7 @@ static u32 train_take(struct conn_test *t, struct train *tr)
 }
 
 /* The peer receives @nr ULPDUs that are messages. */
-static void train_take_messages(struct conn_test *t, struct train *tr, u32 nr)
+void train_take_messages(struct conn_test *t, struct train *tr, u32 nr)
 {
 	u32 k, len;
 
@@ -176,8 +139,8 @@ static void train_take_messages(struct conn_test *t, struct train *tr, u32 nr)
 }
 
 /* The peer receives all ULPDUs of a source. */
-static void train_take_source(struct conn_test *t, struct train *tr,
-			      const struct conn_msg *msg)
+void train_take_source(struct conn_test *t, struct train *tr,
+		       const struct conn_msg *msg)
 {
 	const u8 *octets = msg->kv.iov_base;
 	u32 len, at, end = msg->kv.iov_len;
@@ -190,7 +153,7 @@ static void train_take_source(struct conn_test *t, struct train *tr,
 	}
 }
 
-static struct conn_msg *train_source(struct conn_test *t, u32 len)
+struct conn_msg *train_source(struct conn_test *t, u32 len)
 {
 	struct conn_msg *msg = conn_source(t, len);
 
@@ -199,14 +162,20 @@ static struct conn_msg *train_source(struct conn_test *t, u32 len)
 }
 
 /* Expect these numbers since train_mark(), with all messages handed back. */
-static void train_expect(struct conn_test *t, struct train *tr, u32 calls,
-			 u32 given, u32 segments)
+void train_expect(struct conn_test *t, struct train *tr, u32 calls,
+		  u32 given, u32 segments)
 {
 	conn_expect_done(t, &t->a, t->nr_msg, 0);
 	EXPECT_EQ(t, calls, conn_counter(t, MPA_MIB_TX_CALLS) - tr->calls);
 	EXPECT_EQ(t, given,
 		  conn_counter(t, MPA_MIB_TX_SEGMENTS) - tr->segments_given);
 	EXPECT_EQ(t, segments, conn_segments(t) - tr->sent);
+}
+
+static void train_expect_zerocopy(struct conn_test *t, const struct train *tr,
+				  u32 nr)
+{
+	EXPECT_EQ(t, nr, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - tr->zerocopy);
 }
 
 /* Returns the FPDU in which the octet at @pos lies. */
@@ -223,7 +192,7 @@ static u32 train_fpdu_at(const struct train *tr, u32 pos)
  * Expect that segments of the first @end octets begin with an FPDU, or inside
  * one that is longer than the EMSS.
  */
-static void train_expect_aligned(struct conn_test *t, struct train *tr, u32 end)
+void train_expect_aligned(struct conn_test *t, struct train *tr, u32 end)
 {
 	u32 i, k, pos, size;
 
@@ -261,11 +230,6 @@ static void train_expect_apart(struct conn_test *t, const struct train *tr)
 				"FPDU %u", k);
 }
 
-static void train_put_page(void *page)
-{
-	put_page(page);
-}
-
 /* A source of @len octets in contiguous pages */
 static struct conn_msg *train_paged_source(struct conn_test *t, u32 len)
 {
@@ -274,8 +238,7 @@ static struct conn_msg *train_paged_source(struct conn_test *t, u32 len)
 
 	page = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(len));
 	ASSERT_NOT_NULL(t, page);
-	ASSERT_EQ(t, 0, kunit_add_action_or_reset(t->test, train_put_page,
-						  page));
+	conn_put_later(t, page);
 	memcpy(page_address(page), msg->kv.iov_base, len);
 	bvec_set_page(&msg->bv, page, len, 0);
 	iov_iter_bvec(&msg->tx.data, ITER_SOURCE, &msg->bv, 1, len);
@@ -290,17 +253,16 @@ static struct conn_msg *train_paged_source(struct conn_test *t, u32 len)
  */
 static void train_source_pages(struct conn_test *t)
 {
-	unsigned long zerocopy, calls;
+	unsigned long calls;
 	struct conn_msg *msg;
 	struct train *tr;
 
 	tr = train_open_1448(t, 0);
-	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	msg = train_paged_source(t, 20 * (TRAIN_FULL - CONN_HDR));
 	conn_send(t, msg);
 	train_take_source(t, tr, msg);
 	conn_expect_done(t, &t->a, t->nr_msg, 0);
-	EXPECT_EQ(t, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy, 20);
+	train_expect_zerocopy(t, tr, 20);
 	/* 8, 8 and 4 FPDUs; a page fragment may end before one is full */
 	calls = conn_counter(t, MPA_MIB_TX_CALLS) - tr->calls;
 	EXPECT_GE(t, calls, 3);
@@ -426,13 +388,11 @@ static struct conn_msg *train_other(struct conn_test *t,
 static void train_between(struct conn_test *t)
 {
 	enum conn_train_between what = conn_arg(t);
-	unsigned long zerocopy;
 	struct train *tr;
 	LIST_HEAD(list);
 	u32 i;
 
 	tr = train_open_1448(t, 0);
-	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	for (i = 0; i < 11; i++) {
 		struct conn_msg *msg = i == 5 ? train_other(t, what) :
 						conn_msg(t, TRAIN_FULL);
@@ -446,20 +406,16 @@ static void train_between(struct conn_test *t)
 		     what == TRAIN_LONG ? 14 : 11);
 	train_expect_aligned(t, tr, t->in_pos);
 	train_expect_apart(t, tr);
-	EXPECT_EQ(t, what == TRAIN_PAGES, conn_counter(t,
-						       MPA_MIB_TX_ZEROCOPY) -
-		  zerocopy);
+	train_expect_zerocopy(t, tr, what == TRAIN_PAGES);
 }
 
 /* Zero copy among small FPDUs that would all fit into one segment. */
 static void train_pages(struct conn_test *t)
 {
-	unsigned long zerocopy;
 	struct train *tr;
 	LIST_HEAD(list);
 
 	tr = train_open_1448(t, 0);
-	zerocopy = conn_counter(t, MPA_MIB_TX_ZEROCOPY);
 	list_add_tail(&conn_msg(t, 100)->tx.list, &list);
 	list_add_tail(&conn_msg(t, 200)->tx.list, &list);
 	list_add_tail(&conn_page_msg(t, 500)->tx.list, &list);
@@ -468,7 +424,7 @@ static void train_pages(struct conn_test *t)
 	train_take_messages(t, tr, 4);
 	train_expect(t, tr, 3, 3, 3);
 	train_expect_aligned(t, tr, t->in_pos);
-	EXPECT_EQ(t, 1, conn_counter(t, MPA_MIB_TX_ZEROCOPY) - zerocopy);
+	train_expect_zerocopy(t, tr, 1);
 }
 
 /* FPDUs fill the multiple of four below the EMSS. @arg: EMSS less by so much */
@@ -493,7 +449,7 @@ static void train_odd(struct conn_test *t)
 	train_expect_aligned(t, tr, t->in_pos);
 }
 
-static void train_expect_mulpdu(struct conn_test *t, u32 mulpdu)
+void train_expect_mulpdu(struct conn_test *t, u32 mulpdu)
 {
 	struct mpa_info info;
 
@@ -504,291 +460,11 @@ static void train_expect_mulpdu(struct conn_test *t, u32 mulpdu)
 }
 
 /* Expect that mulpdu() and mpa_mulpdu() report @mulpdu. */
-static void train_told(struct conn_test *t, u32 times, u32 mulpdu)
+void train_told(struct conn_test *t, u32 times, u32 mulpdu)
 {
 	CONN_WAIT(t, &t->a, EV_MULPDU, times);
 	EXPECT_EQ(t, t->a.mulpdu, mulpdu);
 	train_expect_mulpdu(t, mulpdu);
-}
-
-/* After 20 FPDUs in one call, 20 more of @len octets go in another. */
-static void train_after(struct conn_test *t, struct train *tr, u32 len)
-{
-	conn_post_many(t, 20, len);
-	train_take_messages(t, tr, 20);
-	train_expect(t, tr, 2, 40, 40);
-}
-
-/* TCP computes its EMSS, for another path MTU unless @mtu is 0. */
-static void train_sync(struct sock *sk, u32 mtu, u32 window)
-{
-	lock_sock(sk);
-	tcp_sk(sk)->max_window = window;
-	inet_csk(sk)->icsk_sync_mss(sk, mtu ?: inet_csk(sk)->icsk_pmtu_cookie);
-	release_sock(sk);
-}
-
-/* The path MTU comes to allow @more octets than the EMSS that was lowered. */
-static void train_other_mtu(struct conn_test *t, struct train *tr, u32 more)
-{
-	struct sock *sk = t->sock[0]->sk;
-
-	t->lo_mtu = mpa_peer_lo_mtu(TRAIN_SAME + more + 52);
-	ASSERT_GT(t, t->lo_mtu, 0);
-	/* As TCP does when it is told: nothing of MPA runs. */
-	train_sync(sk, TRAIN_SAME + more + 52, tcp_sk(sk)->max_window);
-	train_expect_mulpdu(t, 1408 + 2);
-	train_after(t, tr, 1408);
-	train_expect_mulpdu(t, 1408 + 2 + more);
-	if (more)
-		return;
-	conn_post(t, TRAIN_FULL);
-	ASSERT_EQ(t, train_take(t, tr), TRAIN_FULL);
-	tr->emss = TRAIN_SAME;
-}
-
-/*
- * FPDUs of one length go in one call, although they do not fill the EMSS of the
- * path: MPA lowers it, until they end, and no longer than that.
- */
-static void train_same_length(struct conn_test *t)
-{
-	enum conn_train_after what = conn_arg(t);
-	struct train *tr = train_open_1448(t, 0);
-	struct sock *sk = t->sock[0]->sk;
-	u32 emss = TRAIN_EMSS, i;
-	struct conn_msg *msg;
-
-	/* one more than MPA_TX_SERIES */
-	conn_post_many(t, 33, 1408);
-	train_take_messages(t, tr, 33);
-	conn_expect_done(t, &t->a, t->nr_msg, 0);
-	train_mark(t, tr);
-	conn_post_many(t, 20, 1408);
-	train_take_messages(t, tr, 20);
-	train_expect(t, tr, 1, 20, 20);
-	/* As an ACK does that announces the largest window so far */
-	train_sync(sk, 0, tcp_sk(sk)->max_window);
-	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, TRAIN_SAME);
-	train_expect_mulpdu(t, TRAIN_FULL);
-
-	switch (what) {
-	case AFTER_SOURCE:
-		msg = train_source(t, 20 * (TRAIN_FULL - CONN_HDR));
-		train_take_source(t, tr, msg);
-		train_expect(t, tr, 2, 40, 40);
-		break;
-	case AFTER_LONG:
-		train_after(t, tr, TRAIN_FULL);
-		break;
-	case AFTER_UNSENT:
-		mpa_peer_stop(&t->peer);
-		tcp_snd_cwnd_set(tcp_sk(sk), 10);
-		conn_post_many(t, 40, 1408);
-		conn_post_many(t, 5, TRAIN_FULL);
-		conn_settle(&t->a);
-		EXPECT_TRUE(t, before(tcp_sk(sk)->snd_nxt,
-				      tcp_sk(sk)->write_seq));
-		EXPECT_EQ(t, tcp_sk(sk)->write_seq - tr->base,
-			  (u32)t->in_pos + 40 * TRAIN_SAME);
-		mpa_peer_continue(&t->peer);
-		train_take_messages(t, tr, 45);
-		break;
-	case AFTER_HOLE:
-		gap_begin(t);
-		gap_fpdus(t, 2, 700);
-		gap_put(t, gap_at(t, 1), t->buf_len);
-		conn_post_many(t, 20, 1408);
-		train_take_messages(t, tr, 20);
-		train_expect(t, tr, 21, 40, 40);
-		train_expect_mulpdu(t, TRAIN_FULL - TRAIN_SACK);
-		break;
-	case AFTER_MTU:
-	case AFTER_OTHER_MTU:
-		emss = TRAIN_SAME;
-		train_other_mtu(t, tr, what == AFTER_MTU ? 0 : 20);
-		break;
-	case AFTER_SHORT:
-		for (i = 0; i < 34; i++)
-			conn_post(t, 800 + 4 * (i % 2));
-		train_take_messages(t, tr, 34);
-		break;
-	}
-	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, emss);
-	train_expect_aligned(t, tr, t->in_pos);
-}
-
-/* @nr sources, each of one ULPDU of @len octets; or MPA cuts by @template */
-static void train_sources(struct conn_test *t, struct train *tr, u32 nr,
-			  u32 len, const struct mpa_template *template)
-{
-	u32 i, first = t->nr_msg;
-	struct conn_msg *msg;
-	LIST_HEAD(list);
-
-	for (i = 0; i < nr; i++) {
-		msg = conn_source(t, len - CONN_HDR);
-		if (template) {
-			msg->tx.flags = MPA_TX_TEMPLATE;
-			msg->tx.template = template;
-			msg->tx.next = NULL;
-		}
-		list_add_tail(&msg->tx.list, &list);
-	}
-	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
-	for (i = 0; i < nr; i++)
-		train_take_source(t, tr, &t->msg[first + i]);
-}
-
-/*
- * Sources of one ULPDU and one length count like messages. @arg: length of the
- * ULPDUs. Of a source that is longer, only the first ULPDU has the length of
- * the EMSS that was lowered.
- */
-static void train_same_sources(struct conn_test *t)
-{
-	struct train *tr = train_open_1448(t, 0);
-	struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
-	u32 len = conn_arg(t), size = mpa_ref_size(0, len, false);
-	u32 before;
-
-	train_sources(t, tr, 33, len, conn_data(t));
-	conn_expect_done(t, &t->a, t->nr_msg, 0);
-	train_mark(t, tr);
-	train_sources(t, tr, 20, len, conn_data(t));
-	train_expect(t, tr, 1, 20, 20);
-	EXPECT_EQ(t, tp->mss_cache, size);
-
-	before = t->in_pos;
-	train_take_source(t, tr, train_source(t, 20000));
-	EXPECT_EQ(t, tp->mss_cache, TRAIN_EMSS);
-	EXPECT_EQ(t, tr->pos[tr->nr_fpdus - 1] - before,
-		  size + 13 * TRAIN_EMSS);
-	train_expect_aligned(t, tr, t->in_pos);
-}
-
-/* The EMSS is lowered also while TCP has always some of that length unsent. */
-static void train_same_loaded(struct conn_test *t)
-{
-	struct train *tr = train_open_1448(t, 0);
-	struct tcp_sock *tp = tcp_sk(t->sock[0]->sk);
-
-	mpa_peer_stop(&t->peer);
-	tcp_snd_cwnd_set(tp, 10);
-	conn_post_many(t, 40, 1408);
-	conn_settle(&t->a);
-	conn_post(t, 1408);
-	conn_settle(&t->a);
-	EXPECT_TRUE(t, before(tp->snd_nxt, tp->write_seq));
-	EXPECT_EQ(t, tp->mss_cache, TRAIN_SAME);
-	mpa_peer_continue(&t->peer);
-	train_take_messages(t, tr, 41);
-	train_expect_aligned(t, tr, t->in_pos);
-}
-
-/* As SO_MAX_PACING_RATE: TCP keeps some unsent, with an open window. */
-static void train_pace(struct conn_test *t, u32 rate)
-{
-	struct sock *sk = t->sock[0]->sk;
-
-	lock_sock(sk);
-	sk->sk_max_pacing_rate = rate;
-	sk->sk_pacing_rate = rate;
-	sk->sk_pacing_status = SK_PACING_NEEDED;
-	release_sock(sk);
-}
-
-/* It is not lowered while that would cut others, which TCP has unsent. */
-static void train_same_behind(struct conn_test *t)
-{
-	struct train *tr = train_open_1448(t, 0);
-	struct sock *sk = t->sock[0]->sk;
-
-	train_pace(t, 200000);
-	t->a.conn->tx.series.need = 8;
-	conn_post_many(t, 20, TRAIN_FULL);
-	conn_post_many(t, 80, 1408);
-	train_take_messages(t, tr, 100);
-	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, TRAIN_SAME);
-	train_expect_aligned(t, tr, t->in_pos);
-}
-
-/*
- * Nor while it would cut one sent with zero copy, in the middle of the others:
- * TCP, which sends the first ten segments at once, has it unsent.
- */
-static void train_same_zerocopy(struct conn_test *t)
-{
-	struct train *tr = train_open_1448(t, 0);
-	LIST_HEAD(list);
-	u32 i;
-
-	train_pace(t, 100000);
-	/* Not reached before that one */
-	t->a.conn->tx.series.need = CONN_PAGES;
-	for (i = 0; i < 120; i++)
-		list_add_tail(i == CONN_PAGES - 1 ?
-			      &conn_page_msg(t, TRAIN_FULL)->tx.list :
-			      &conn_msg(t, 1408)->tx.list, &list);
-	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
-	train_take_messages(t, tr, 120);
-	EXPECT_EQ(t, tcp_sk(t->sock[0]->sk)->mss_cache, TRAIN_SAME);
-	train_expect_aligned(t, tr, t->in_pos);
-}
-
-/* FPDUs of one length for which the EMSS is not lowered */
-static void train_same_kept(struct conn_test *t)
-{
-	struct train *tr = train_open_1448(t, conn_arg(t));
-	LIST_HEAD(list);
-	u32 i;
-
-	/* With markers an FPDU of 1010 octets has always two: 1024. */
-	t->a.conn->tx.series.need = CONN_PAGES / 2;
-	for (i = 0; i < CONN_PAGES; i++)
-		list_add_tail(conn_arg(t) ? &conn_msg(t, 1010)->tx.list :
-					    &conn_page_msg(t, 1408)->tx.list,
-			      &list);
-	ASSERT_EQ(t, mpa_send_list(t->a.conn, &list), 0);
-	train_take_messages(t, tr, CONN_PAGES);
-	conn_post(t, 800);
-	train_take_messages(t, tr, 1);
-	EXPECT_EQ(t, tcp_sk(t->sock[0]->sk)->mss_cache, TRAIN_EMSS);
-}
-
-/*
- * TCP never sends more in a segment than half of the largest window. An EMSS
- * that MPA has rounded grows with that. @arg: the next ULPDU
- */
-static void train_odd_window(struct conn_test *t)
-{
-	struct train *tr = train_open_1448(t, 0);
-	struct sock *sk = t->sock[0]->sk;
-
-	train_sync(sk, 0, 2050);
-	conn_post(t, 800);
-	train_take_messages(t, tr, 1);
-	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, 1024);
-	CONN_WAIT(t, &t->a, EV_MULPDU, 1);
-	train_sync(sk, 0, 65536);
-	conn_post(t, conn_arg(t));
-	train_take_messages(t, tr, 1);
-	train_told(t, 2, TRAIN_FULL);
-	EXPECT_EQ(t, tcp_sk(sk)->mss_cache, TRAIN_EMSS);
-}
-
-/* The socket that MPA leaves has the EMSS of the path. */
-static void train_same_detached(struct conn_test *t)
-{
-	struct train *tr = train_open_1448(t, 0);
-
-	conn_post_many(t, 33, 1408);
-	train_take_messages(t, tr, 33);
-	conn_post(t, 1408);
-	train_take_messages(t, tr, 1);
-	EXPECT_LT(t, tcp_sk(t->sock[0]->sk)->mss_cache, TRAIN_EMSS);
-	conn_detach(t, &t->a);
-	EXPECT_EQ(t, tcp_sk(t->sock[0]->sk)->mss_cache, TRAIN_EMSS);
 }
 
 /* More segments than a train has records for, none of them full. */
@@ -996,8 +672,7 @@ static void train_page_refs(struct conn_test *t)
 	ASSERT_GT(t, laid->enc.nr, 0);
 	page = laid->bv[laid->enc.nr - 1].bv_page;
 	get_page(page);
-	ASSERT_EQ(t, 0, kunit_add_action_or_reset(t->test, train_put_page,
-						  page));
+	conn_put_later(t, page);
 	mpa_peer_continue(&t->peer);
 	train_take_messages(t, tr, 80);
 	conn_expect_done(t, &t->a, 80, 0);
@@ -1191,40 +866,6 @@ static const struct conn_row train_rows[] = {
 	{ "TX-04 TX-06: zero copy, a source that stops", train_pages_stopped },
 	{ "TX-04 TX-06: EMSS no multiple of four", train_odd, 1 },
 	{ "TX-04 TX-06: EMSS no multiple of four, but of two", train_odd, 2 },
-	{ "TX-04 TX-06 SZ-09 SZ-11: messages of one length, then a source",
-	  train_same_length, AFTER_SOURCE },
-	{ "TX-04 TX-06 SZ-09: messages of one length, then longer ones",
-	  train_same_length, AFTER_LONG },
-	{ "TX-04 TX-06: messages of one length, unsent, then longer ones",
-	  train_same_length, AFTER_UNSENT },
-	{ "TX-04 TX-06 SZ-01: messages of one length, then a hole",
-	  train_same_length, AFTER_HOLE },
-	{ "SZ-14 SZ-20: messages of one length, then a smaller path MTU",
-	  train_same_length, AFTER_MTU },
-	{ "SZ-09 SZ-14: messages of one length, then another path MTU",
-	  train_same_length, AFTER_OTHER_MTU },
-	{ "messages of one length, then many of others",
-	  train_same_length, AFTER_SHORT },
-	{ "TX-04 TX-06 SZ-11: sources of one ULPDU and length, then longer",
-	  train_same_sources, 1408 },
-	{ "TX-04 TX-06 SZ-11: templates of one ULPDU and length, then a source",
-	  train_same_sources, 1360,
-	  &(const struct mpa_template){ .count_size = sizeof(u32) } },
-	{ "TX-04 TX-06: messages of one length, of which TCP keeps some unsent",
-	  train_same_loaded },
-	{ "TX-04 TX-06: messages of one length, after longer ones, unsent",
-	  train_same_behind },
-	{ "TX-04 TX-06: messages of one length, zero copy among them, unsent",
-	  train_same_zerocopy },
-	{ "TX-04 TX-06: zero-copy messages of one length", train_same_kept },
-	{ "TX-04 TX-06: messages of one length with markers",
-	  train_same_kept, PEER_M },
-	{ "SZ-09 SZ-14: half the peer's window, no multiple of four, grows",
-	  train_odd_window, 800 },
-	{ "SZ-09 SZ-14: half the peer's window grows, then a short ULPDU",
-	  train_odd_window, 64 },
-	{ "messages of one length, then the socket alone",
-	  train_same_detached },
 	{ "TX-03 TX-04: more segments than records", train_many },
 	{ "TX-04 TX-06: source, headers of all lengths", train_source_headers },
 	{ "SZ-15: source, EMSS below the least MULPDU", train_narrow },

@@ -98,22 +98,36 @@ static int peer_loopback(const struct mpa_peer_opts *opts,
 	return sizeof(struct sockaddr_in);
 }
 
-/* A listener whose connections the test accepts itself, and its address */
-int mpa_peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
-		    struct sockaddr_storage *addr)
+/* A socket bound to a free port; with TCP_REPAIR_ON in repair mode */
+static int peer_bind(const struct mpa_peer_opts *opts, int repair,
+		     struct socket **sock, struct sockaddr_storage *addr)
 {
 	int len = peer_loopback(opts, addr);
 	int err = peer_create(opts, sock);
 
 	if (err)
 		return err;
-	err = kernel_bind(*sock, mpa_sockaddr(addr), len);
-	err = err ?: kernel_listen(*sock, 1);
+	err = peer_setsockopt(*sock, SOL_TCP, TCP_REPAIR, repair);
+	err = err ?: kernel_bind(*sock, mpa_sockaddr(addr), len);
 	if (!err)
 		err = kernel_getsockname(*sock, (struct sockaddr *)addr);
 	if (err < 0)
 		sock_release(*sock);
 	return min(err, 0);
+}
+
+/* A listener whose connections the test accepts itself, and its address */
+int mpa_peer_listen(const struct mpa_peer_opts *opts, struct socket **sock,
+		    struct sockaddr_storage *addr)
+{
+	int err = peer_bind(opts, TCP_REPAIR_OFF, sock, addr);
+
+	if (err)
+		return err;
+	err = kernel_listen(*sock, 1);
+	if (err)
+		sock_release(*sock);
+	return err;
 }
 
 /* A socket that is connected to a listener */
@@ -130,24 +144,6 @@ int mpa_peer_connect(const struct mpa_peer_opts *opts,
 	if (err)
 		sock_release(*sock);
 	return err;
-}
-
-/* A socket in repair mode, bound to a free port */
-static int peer_repair(const struct mpa_peer_opts *opts, struct socket **sock,
-		       struct sockaddr_storage *addr)
-{
-	int len = peer_loopback(opts, addr);
-	int err = peer_create(opts, sock);
-
-	if (err)
-		return err;
-	err = peer_setsockopt(*sock, SOL_TCP, TCP_REPAIR, TCP_REPAIR_ON);
-	err = err ?: kernel_bind(*sock, mpa_sockaddr(addr), len);
-	if (!err)
-		err = kernel_getsockname(*sock, (struct sockaddr *)addr);
-	if (err < 0)
-		sock_release(*sock);
-	return min(err, 0);
 }
 
 /* Set the sequence numbers of the next octet sent and received. */
@@ -202,10 +198,10 @@ static int peer_pair_at(const struct mpa_peer_opts *opts,
 	struct sockaddr_storage addr[2];
 	int err;
 
-	err = peer_repair(opts, client, &addr[0]);
+	err = peer_bind(opts, TCP_REPAIR_ON, client, &addr[0]);
 	if (err)
 		return err;
-	err = peer_repair(opts, server, &addr[1]);
+	err = peer_bind(opts, TCP_REPAIR_ON, server, &addr[1]);
 	if (err)
 		goto release_client;
 	err = peer_repair_connect(*client, &addr[0], *server, &addr[1],
@@ -254,7 +250,7 @@ int mpa_peer_cookie(const struct mpa_peer_opts *opts, struct socket *listener,
 	tcp_synq_overflow(listener->sk);
 	rcu_read_unlock();
 
-	err = peer_repair(opts, sock, &from);
+	err = peer_bind(opts, TCP_REPAIR_ON, sock, &from);
 	if (err)
 		return err;
 	cookie = peer_cookie((struct sockaddr_in *)&from,

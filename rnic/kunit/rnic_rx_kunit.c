@@ -178,6 +178,14 @@ static const struct row rows[] = {
 
 MPA_ROWS(row, rows);
 
+/* A QP, a region that the peer knows, and a connection */
+static void rk_begin(struct rnic_kunit *rk, int rights, u32 ird, u32 ord)
+{
+	rk_qp(rk, 4);
+	rk_mr(rk, PAGE_SIZE, 1, rights);
+	rk_up(rk, ird, ord);
+}
+
 static u32 stag_of(struct rnic_kunit *rk, const struct seg *seg)
 {
 	u32 stag = rk->mr->stag;
@@ -305,11 +313,9 @@ static void seg_test(struct kunit *test)
 				 IB_ACCESS_REMOTE_WRITE : IB_ACCESS_REMOTE_READ;
 		pd = pd || seg->stag == OTHER_PD;
 	}
-	rk_qp(rk, 4);
-	rk_mr(rk, PAGE_SIZE, 1, rights);
 	if (row->rev0)
 		rk->conn.info.rev = MPA_REV_0;
-	rk_up(rk, 2, 1);
+	rk_begin(rk, rights, 2, 1);
 	if (row->read)
 		read_start(rk);
 	else
@@ -442,9 +448,7 @@ static void response_wrap_test(struct kunit *test)
 	LIST_HEAD(sending);
 	u8 octets[64];
 
-	rk_qp(rk, 4);
-	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
-	rk_up(rk, 2, 1);
+	rk_begin(rk, RIGHTS, 2, 1);
 	rk->qp->resp_head = -1;
 	rk->qp->resp_tail = -1;
 	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
@@ -471,11 +475,9 @@ static void own_test(struct kunit *test)
 	const struct ib_recv_wr *bad;
 	u8 octets[32];
 
-	rk_qp(rk, 4);
-	rk_mr(rk, PAGE_SIZE, 1, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ);
+	rk_begin(rk, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ, 1, 1);
 	sge.lkey = rk->mr->stag;
 	wr.sg_list = &sge;
-	rk_up(rk, 1, 1);
 	KUNIT_ASSERT_EQ(test, 0, rnic_post_recv(&rk->qp->ib, &wr, &bad));
 	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
 	KUNIT_EXPECT_EQ(test, rk->mem[16 + 7], 8);
@@ -506,9 +508,7 @@ static void refused_test(struct kunit *test)
 	struct rnic_kunit *rk = test->priv;
 	u8 octets[64];
 
-	rk_qp(rk, 4);
-	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
-	rk_up(rk, 2, 1);
+	rk_begin(rk, RIGHTS, 2, 1);
 	rk->conn.send_err = row->err;
 	rk_recv(rk, octets, ulpdu(rk, &row->seg, octets));
 	KUNIT_EXPECT_EQ(test, row->want, rk->qp->failed);
@@ -562,9 +562,7 @@ static void read_dereg_test(struct kunit *test)
 	struct seg seg = R(1, 0, 8);
 	u8 octets[64];
 
-	rk_qp(rk, 4);
-	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
-	rk_up(rk, 2, 1);
+	rk_begin(rk, RIGHTS, 2, 1);
 	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
 	KUNIT_ASSERT_EQ(test, 1, rk->conn.posted);
 	dereg_in_use(rk);
@@ -613,9 +611,7 @@ static void room_test(struct kunit *test)
 	struct seg seg = S(1, 0, 8);
 	const struct ib_recv_wr *bad;
 
-	rk_qp(rk, 4);
-	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
-	rk_up(rk, 1, 1);
+	rk_begin(rk, RIGHTS, 1, 1);
 	KUNIT_ASSERT_EQ(test, 0, rnic_post_recv(&rk->qp->ib, &wr, &bad));
 	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
 	KUNIT_EXPECT_EQ(test, U32_MAX, rk->qp->rx.sgl.len);
@@ -704,9 +700,7 @@ static void ooo_test(struct kunit *test)
 	struct kvec frags[4];
 	const char *c;
 
-	rk_qp(rk, 4);
-	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
-	rk_up(rk, 2, 2);
+	rk_begin(rk, RIGHTS, 2, 2);
 	for (i = 0; i < row->reads; i++)
 		read_start(rk);
 	for (i = 0; i < 2 && !row->reads; i++)
@@ -844,9 +838,7 @@ static void solicited_test(struct kunit *test)
 	u8 octets[32];
 	int i;
 
-	rk_qp(rk, 4);
-	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
-	rk_up(rk, 1, 1);
+	rk_begin(rk, RIGHTS, 1, 1);
 	for (i = 0; i < ARRAY_SIZE(segs); i++) {
 		KUNIT_ASSERT_EQ(test, 0, rk_post_recv(rk, NULL, 0));
 		rnic_req_notify_cq(&rk->cq.ib, IB_CQ_SOLICITED);
@@ -893,13 +885,11 @@ static void write_test(struct kunit *test)
 	struct mpa_rx rx = { .ulpdu = ulpdus, .nr = 1, .delivered = 160 };
 	struct rnic_kunit *rk = test->priv;
 
-	rk_qp(rk, 4);
-	rk_mr(rk, PAGE_SIZE, 1, RIGHTS);
+	rk_begin(rk, RIGHTS, 1, 1);
 	put_unaligned_be32(rk->mr->stag, write[0] + 2);
 	put_unaligned_be64(RK_IOVA, write[0] + 6);
 	put_unaligned_be32(rk->mr->stag, write[1] + 2);
 	put_unaligned_be64(RK_IOVA + last, write[1] + 6);
-	rk_up(rk, 1, 1);
 	KUNIT_ASSERT_EQ(test, 0, rk_post_recv(rk, NULL, 0));
 	rk->on_notify = invalidate_again;
 	rnic_req_notify_cq(&rk->cq.ib, IB_CQ_NEXT_COMP);

@@ -52,7 +52,8 @@ SENDER = re.compile(r"SZ-|TX-|FR-0[59]|MK-0[2579]|CR-13|RF-0[78]|CS-29")
 RECEIVER = re.compile(r"RX-|OO-|ER-|FR-06|MK-0[36]|MK-1[25]|CR-19|CR-2|DD-0[2-47]"
                       r"|TD-02|VN-12")
 CASE_OF = {
-    "sender": re.compile(r"mpa_tx\.|mpa_conn\.(send|train|template|zerocopy|queue|scribble) |"
+    "sender": re.compile(r"mpa_tx\.|mpa_conn\.(send|train|series|template|zerocopy|queue|"
+                         r"scribble) |"
                          r"socket\.align\."),
     "receiver": re.compile(r"mpa_(rx|ooo)\.|mpa_conn\.(recv|keep|error|fin|"
                            r"splice|ooo|ooo_end) |"
