@@ -61,8 +61,9 @@ void ping_rdma_rtr(struct ping_rdma *msg, u8 kind)
 		hdr.stag = 1;
 	rdma_init(msg, &hdr);
 	if (kind == MPA_RTR_READ)
-		msg->tx.hdr_len += rdmap_read_put(msg->octets +
-						  msg->tx.hdr_len, &read);
+		msg->tx.hdr_len +=
+			rdmap_read_req_write(msg->octets + msg->tx.hdr_len,
+					     &read);
 }
 
 void ping_rdma_terminate(struct ping_rdma *msg, enum mpa_error error)
