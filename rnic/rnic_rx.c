@@ -396,6 +396,8 @@ static u32 take_terminate(struct rnic_qp *qp, const struct seg *seg)
 	err = check_order(qp, seg, 0);
 	if (err)
 		return err;
+	if (!seg->hdr.last)
+		return RDMAP_ERR_UNSPECIFIED;
 	err = rdmap_term_get(octets, len, &swapped);
 	take_refusal(qp, octets, len, err, swapped);
 	rnic_terminated(qp, seg->conn, err);

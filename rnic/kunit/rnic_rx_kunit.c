@@ -169,6 +169,9 @@ static const struct row rows[] = {
 	  ACCESS_ERR, "1f", .read = true },
 	{ "Response, second segment again", { A_MORE(0, 4), A(0, 4) },
 	  { 0x11, 0x01, 0xc0 }, ACCESS_ERR, "1f", .read = true },
+	{ "Terminate, not last",
+	  { { RDMAP_OP_TERMINATE, true, .msn = 1, .len = 4 } },
+	  { 0x02, 0xff, 0xc0 }, REQ_ERR, "" },
 };
 
 MPA_ROWS(row, rows);
@@ -178,6 +181,18 @@ static u32 stag_of(struct rnic_kunit *rk, const struct seg *seg)
 	u32 stag = rk->mr->stag;
 
 	return seg->stag == BAD_STAG ? stag ^ 0x80 : stag;
+}
+
+static u32 queue_of(const struct seg *seg)
+{
+	switch (seg->op) {
+	case RDMAP_OP_READ:
+		return RDMAP_QN_READ;
+	case RDMAP_OP_TERMINATE:
+		return RDMAP_QN_TERMINATE;
+	default:
+		return RDMAP_QN_SEND;
+	}
 }
 
 /* The ULPDU of a segment; its payload tells the places of the octets. */
@@ -192,7 +207,7 @@ static u32 ulpdu(struct rnic_kunit *rk, const struct seg *seg, u8 *octets)
 		.opcode		= seg->op,
 		.stag		= stag_of(rk, seg),
 		.to		= RK_IOVA + seg->to,
-		.qn		= seg->op == RDMAP_OP_READ,
+		.qn		= queue_of(seg),
 		.msn		= seg->msn,
 		.mo		= seg->mo,
 	};
