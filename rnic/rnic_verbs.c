@@ -217,8 +217,8 @@ static int qp_to_state(struct rnic_qp *qp, enum ib_qp_state state, int mask)
 
 /*
  * If the state cannot change nothing else does: ibv_modify_qp(3). Attributes
- * that only InfiniBand has are ignored, as programs set them by its rules. But
- * these two would promise something.
+ * that only InfiniBand has are ignored, and so are the depths, as programs set
+ * them by its rules. But these two would promise something.
  */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
