@@ -585,7 +585,7 @@ enum rnic_ep_events {
  * @refs: iw_cm's, and one for each endpoint that it has accepted
  * @cm_id: with a reference
  * @mpa: MPA's listener, or NULL
- * @lock: protects @children and @closed
+ * @lock: protects @children and @closed; held when @orphans is queued
  * @children: endpoints that iw_cm has not answered
  * @closed: no more children
  * @orphans: aborts those that are not answered; has a reference, and the device

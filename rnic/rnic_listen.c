@@ -130,7 +130,9 @@ static bool needs_no_socket(const struct iw_cm_id *cm_id,
 
 /*
  * Close the list, and abort unanswered children: all if @requested, otherwise
- * only those without a Request. Returns true if unanswered ones remain.
+ * only those without a Request. If unanswered ones remain, this queues @orphans
+ * and returns true. It does so under the lock: the last one may be answered at
+ * once, and rnic_child_del() then has to find it queued.
  */
 static bool children_abort(struct rnic_listener *l, bool requested)
 {
@@ -145,6 +147,8 @@ static bool children_abort(struct rnic_listener *l, bool requested)
 		else
 			left = true;
 	}
+	if (left)
+		queue_delayed_work(rnic_wq, &l->orphans, ORPHAN_TIMEOUT);
 	spin_unlock_bh(&l->lock);
 	return left;
 }
@@ -231,14 +235,15 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 int rnic_iw_destroy_listen(struct iw_cm_id *cm_id)
 {
 	struct rnic_listener *l = cm_id->provider_data;
+	bool held;
 
 	if (l->mpa)
 		mpa_listen_close_sync(l->mpa);
-	if (children_abort(l, false) && ib_device_try_get(cm_id->device)) {
-		queue_delayed_work(rnic_wq, &l->orphans, ORPHAN_TIMEOUT);
+	held = ib_device_try_get(cm_id->device);	/* for @orphans */
+	if (children_abort(l, !held))
 		return 0;
-	}
-	children_abort(l, true);
+	if (held)
+		ib_device_put(cm_id->device);
 	rnic_listener_put(l);
 	return 0;
 }

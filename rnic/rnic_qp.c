@@ -123,36 +123,6 @@ static bool is_overdue(const struct rnic_qp *qp)
 	       time_after(jiffies, qp->failed_at + ERROR_TIMEOUT);
 }
 
-static void qp_timeout(struct work_struct *work)
-{
-	struct rnic_qp *qp = container_of(to_delayed_work(work),
-					  struct rnic_qp, timeout);
-	unsigned long moved = READ_ONCE(qp->moved), flags;
-	bool queued;
-
-	if (moved != qp->moved_seen && !is_overdue(qp)) {
-		qp->moved_seen = moved;
-		spin_lock_irqsave(&qp->sq.q.lock, flags);
-		/* Else rnic_qp_over() has cancelled it, or destroy_qp() has. */
-		queued = qp->sq.conn && !qp->dead &&
-			 queue_delayed_work(rnic_wq, &qp->timeout,
-					    LEAVE_TIMEOUT);
-		spin_unlock_irqrestore(&qp->sq.q.lock, flags);
-		if (!queued)
-			rnic_qp_put(qp);
-		return;
-	}
-	rnic_qp_leave(qp);
-	rnic_qp_put(qp);
-}
-
-void rnic_qp_init(struct rnic_qp *qp)
-{
-	refcount_set(&qp->refs, 1);
-	init_completion(&qp->freed);
-	INIT_DELAYED_WORK(&qp->timeout, qp_timeout);
-}
-
 /*
  * We have sent our FIN, or shall when what was posted is sent: MPA has no time
  * limit for that, nor for the peer's FIN. This one begins again as long as
@@ -161,9 +131,36 @@ void rnic_qp_init(struct rnic_qp *qp)
  */
 void rnic_qp_leave_later(struct rnic_qp *qp)
 {
-	refcount_inc(&qp->refs);
-	if (!queue_delayed_work(rnic_wq, &qp->timeout, LEAVE_TIMEOUT))
-		rnic_qp_put(qp);
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq.q.lock, flags);
+	/* Else rnic_qp_over() has cancelled it, or destroy_qp() has. */
+	if (qp->sq.conn && !qp->dead &&
+	    queue_delayed_work(rnic_wq, &qp->timeout, LEAVE_TIMEOUT))
+		refcount_inc(&qp->refs);
+	spin_unlock_irqrestore(&qp->sq.q.lock, flags);
+}
+
+static void qp_timeout(struct work_struct *work)
+{
+	struct rnic_qp *qp = container_of(to_delayed_work(work),
+					  struct rnic_qp, timeout);
+	unsigned long moved = READ_ONCE(qp->moved);
+
+	if (moved != qp->moved_seen && !is_overdue(qp)) {
+		qp->moved_seen = moved;
+		rnic_qp_leave_later(qp);
+	} else {
+		rnic_qp_leave(qp);
+	}
+	rnic_qp_put(qp);
+}
+
+void rnic_qp_init(struct rnic_qp *qp)
+{
+	refcount_set(&qp->refs, 1);
+	init_completion(&qp->freed);
+	INIT_DELAYED_WORK(&qp->timeout, qp_timeout);
 }
 
 /* The connection is over. */

@@ -184,12 +184,14 @@ static u32 read_done(struct rnic_qp *qp, struct rnic_msg *msg)
 	return status ? RDMAP_ERR_LOCAL : 0;
 }
 
-/* A Read Response: must fit the unfilled rest of the oldest Read. */
+/*
+ * A Read Response: must fit the unfilled rest of the oldest Read. Its last
+ * segment may be one without octets.
+ */
 static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 {
 	struct rnic_msg *msg = rnic_sq_oldest_read(qp);
 	const struct siw_sge *sink;
-	bool ends;
 	u32 left;
 
 	if (qp->rtr_unanswered)
@@ -200,8 +202,7 @@ static u32 take_response(struct rnic_qp *qp, const struct seg *seg)
 	left = msg->sgl.len - msg->responded;
 	if (seg->len > left)
 		return DDP_ERR_TAGGED_BOUNDS;
-	ends = seg->len == left;
-	if (seg->hdr.last != ends)
+	if (seg->hdr.last && seg->len < left)
 		return RDMAP_ERR_UNSPECIFIED;
 	sink = &msg->sgl.sge[0];
 	if (seg->len && seg->hdr.stag != sink->lkey)
@@ -396,6 +397,8 @@ static u32 take_terminate(struct rnic_qp *qp, const struct seg *seg)
 	err = check_order(qp, seg, 0);
 	if (err)
 		return err;
+	if (!seg->hdr.last)
+		return RDMAP_ERR_UNSPECIFIED;
 	err = rdmap_term_read(octets, len, &swapped);
 	take_refusal(qp, octets, len, err, swapped);
 	rnic_terminated(qp, seg->conn, err);

@@ -182,8 +182,11 @@ static void qp_to_error(struct rnic_qp *qp)
 /*
  * The connection alone moves a QP to RTS; SQD is iw_cm's graceful close. iWARP
  * has neither RESET nor RTR: a new QP is in INIT, as with other RNICs.
+ *
+ * librdmacm's rdma_disconnect() begins with SQD, with nothing else in @mask,
+ * and fails if that does. So it does not if the QP has gone to ERR before.
  */
-static int qp_to_state(struct rnic_qp *qp, enum ib_qp_state state)
+static int qp_to_state(struct rnic_qp *qp, enum ib_qp_state state, int mask)
 {
 	enum ib_qp_state now = READ_ONCE(qp->state);
 
@@ -198,10 +201,11 @@ static int qp_to_state(struct rnic_qp *qp, enum ib_qp_state state)
 	case IB_QPS_SQD:
 		if (now < IB_QPS_RTS)
 			return -EINVAL;
-		if (rnic_qp_set_state(qp, IB_QPS_SQD)) {
-			rnic_sq_close(qp);
-			rnic_qp_leave_later(qp);
-		}
+		if (!rnic_qp_set_state(qp, IB_QPS_SQD))
+			return mask == IB_QP_STATE ||
+			       READ_ONCE(qp->state) == IB_QPS_SQD ? 0 : -EINVAL;
+		rnic_sq_close(qp);
+		rnic_qp_leave_later(qp);
 		return 0;
 	case IB_QPS_ERR:
 		qp_to_error(qp);
@@ -213,8 +217,8 @@ static int qp_to_state(struct rnic_qp *qp, enum ib_qp_state state)
 
 /*
  * If the state cannot change nothing else does: ibv_modify_qp(3). Attributes
- * that only InfiniBand has are ignored, as programs set them by its rules. But
- * these two would promise something.
+ * that only InfiniBand has are ignored, and so are the depths, as programs set
+ * them by its rules. But these two would promise something.
  */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -226,7 +230,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	    mask & (IB_QP_CAP | IB_QP_EN_SQD_ASYNC_NOTIFY))
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_STATE)
-		err = qp_to_state(qp, attr->qp_state);
+		err = qp_to_state(qp, attr->qp_state, mask);
 	if (!err && mask & IB_QP_ACCESS_FLAGS)
 		WRITE_ONCE(qp->access, attr->qp_access_flags);
 	return err;

@@ -4,8 +4,8 @@
  * of net/mpa.h that it calls are those of rnic_fixture.c. What rnic_main.c does
  * the fixture does.
  *
- * Before the device takes one of these locks, a test may have something else
- * happen, as if another processor had been faster.
+ * Before the device takes one of these locks, or queues a delayed work item, a
+ * test may have something else happen, as if another processor had been faster.
  */
 #include <linux/sched.h>
 #include <net/sock.h>
@@ -36,6 +36,15 @@ static void rk_after_lock(void)
 		rk_race.depth--;
 }
 
+/* The same with interrupts off: with some locks held they are. */
+static void rk_before_queueing(void)
+{
+	if (irqs_disabled())
+		return;
+	rk_before_lock();
+	rk_after_lock();
+}
+
 #define spin_lock_bh(lock)						\
 	do {								\
 		rk_before_lock();					\
@@ -56,6 +65,11 @@ static void rk_after_lock(void)
 		spin_unlock_irq(lock);					\
 		rk_after_lock();					\
 	} while (0)
+#define queue_delayed_work(wq, work, delay)				\
+	({								\
+		rk_before_queueing();					\
+		queue_delayed_work(wq, work, delay);			\
+	})
 
 #include "../rnic_verbs.c"
 #include "../rnic_cm.c"

@@ -62,7 +62,7 @@ struct rnic_kunit {
 	struct ib_wc		wc;	/* the last one polled */
 };
 
-/* @other is called before the lock @after those that are taken first. */
+/* @other is called before a lock, or queueing, @after those that come first. */
 struct rk_race {
 	struct task_struct	*task;
 	void			(*other)(void *arg);

@@ -31,7 +31,7 @@ struct row {
 	u8		event;		/* async event */
 	const char	*wcs;		/* completions, as rk_polled() */
 	u8		responses;
-	bool		read;		/* one is under way, of 8 octets */
+	u8		reads;		/* under way, of 8 octets each */
 	bool		rev0;		/* of MPA: version 0 of DDP and RDMAP */
 };
 
@@ -154,26 +154,38 @@ static const struct row rows[] = {
 	  ACCESS_ERR, "" },
 	{ "Read that wraps", { R(1, -RK_IOVA - 1, 2) }, { 0x01, 0x04, 0xe0 },
 	  ACCESS_ERR, "" },
-	{ "Response", { A(0, 8) }, .wcs = "1", .read = true },
+	{ "Response", { A(0, 8) }, .wcs = "1", .reads = 1 },
 	{ "Response in two segments", { A_MORE(0, 3), A(3, 5) }, .wcs = "1",
-	  .read = true },
+	  .reads = 1 },
 	{ "Response that nobody asked for", { A(0, 8) }, { 0x02, 0x06, 0xc0 },
 	  REQ_ERR, "" },
 	{ "Response again", { A(0, 8), A(0, 8) }, { 0x02, 0x06, 0xc0 },
-	  REQ_ERR, "1", .read = true },
+	  REQ_ERR, "1", .reads = 1 },
 	{ "Response too long", { A(0, 9) }, { 0x11, 0x01, 0xc0 }, ACCESS_ERR,
-	  "1f", .read = true },
+	  "1f", .reads = 1 },
 	{ "Response too short", { A(0, 7) }, { 0x02, 0xff, 0xc0 }, REQ_ERR,
-	  "1f", .read = true },
-	{ "Response, L flag missing", { A_MORE(0, 8) }, { 0x02, 0xff, 0xc0 },
-	  REQ_ERR, "1f", .read = true },
+	  "1f", .reads = 1 },
+	{ "Response too short, no octets in the last segment",
+	  { A_MORE(0, 7), A(7, 0) }, { 0x02, 0xff, 0xc0 }, REQ_ERR, "1f",
+	  .reads = 1 },
+	{ "Response, L flag missing", { A_MORE(0, 8) }, .wcs = "", .reads = 1 },
+	{ "Response, no octets in the last segment",
+	  { A_MORE(0, 8), A(8, 0) }, .wcs = "1", .reads = 1 },
+	{ "Response, octets after the last", { A_MORE(0, 8), A(8, 1) },
+	  { 0x11, 0x01, 0xc0 }, ACCESS_ERR, "1f", .reads = 1 },
+	{ "Response, L flag missing, then that of the next Read",
+	  { A_MORE(0, 8), A(0, 8) }, { 0x11, 0x01, 0xc0 }, ACCESS_ERR, "1f 1f",
+	  .reads = 2 },
 	{ "Response, wrong STag",
 	  { { RDMAP_OP_RESPONSE, .len = 8, .stag = BAD_STAG } },
-	  { 0x11, 0x00, 0xc0 }, ACCESS_ERR, "1f", .read = true },
+	  { 0x11, 0x00, 0xc0 }, ACCESS_ERR, "1f", .reads = 1 },
 	{ "Response to another place", { A(1, 8) }, { 0x11, 0x01, 0xc0 },
-	  ACCESS_ERR, "1f", .read = true },
+	  ACCESS_ERR, "1f", .reads = 1 },
 	{ "Response, second segment again", { A_MORE(0, 4), A(0, 4) },
-	  { 0x11, 0x01, 0xc0 }, ACCESS_ERR, "1f", .read = true },
+	  { 0x11, 0x01, 0xc0 }, ACCESS_ERR, "1f", .reads = 1 },
+	{ "Terminate, not last",
+	  { { RDMAP_OP_TERMINATE, true, .msn = 1, .len = 4 } },
+	  { 0x02, 0xff, 0xc0 }, REQ_ERR, "" },
 };
 
 MPA_ROWS(row, rows);
@@ -193,6 +205,18 @@ static u32 stag_of(struct rnic_kunit *rk, const struct seg *seg)
 	return seg->stag == BAD_STAG ? stag ^ 0x80 : stag;
 }
 
+static u32 queue_of(const struct seg *seg)
+{
+	switch (seg->op) {
+	case RDMAP_OP_READ:
+		return RDMAP_QN_READ;
+	case RDMAP_OP_TERMINATE:
+		return RDMAP_QN_TERMINATE;
+	default:
+		return RDMAP_QN_SEND;
+	}
+}
+
 /* The ULPDU of a segment; its payload tells the places of the octets. */
 static u32 ulpdu(struct rnic_kunit *rk, const struct seg *seg, u8 *octets)
 {
@@ -205,7 +229,7 @@ static u32 ulpdu(struct rnic_kunit *rk, const struct seg *seg, u8 *octets)
 		.opcode		= seg->op,
 		.stag		= stag_of(rk, seg),
 		.to		= RK_IOVA + seg->to,
-		.qn		= seg->op == RDMAP_OP_READ,
+		.qn		= queue_of(seg),
 		.msn		= seg->msn,
 		.mo		= seg->mo,
 	};
@@ -315,12 +339,11 @@ static void seg_test(struct kunit *test)
 	}
 	if (row->rev0)
 		rk->conn.info.rev = MPA_REV_0;
-	rk_begin(rk, rights, 2, 1);
-	if (row->read)
+	rk_begin(rk, rights, 2, row->reads ?: 1);
+	for (i = 0; i < row->reads; i++)
 		read_start(rk);
-	else
-		for (i = 0; i < 2; i++)
-			rk_post_recv(rk, mem[i], 20);
+	for (i = 0; i < 2 && !row->reads; i++)
+		rk_post_recv(rk, mem[i], 20);
 	if (pd)
 		rk->mr->pd = &rk->other_pd;
 	for (seg = row->seg; seg < row->seg + 4; seg++) {
@@ -336,11 +359,11 @@ static void seg_test(struct kunit *test)
 	expect_responses(rk, row, bad);
 	/* The first octets of the region, and of the first receive */
 	if (!bad && row->seg[0].len && row->seg[0].op != RDMAP_OP_READ)
-		for (i = 0; i < (row->read ? 8 : row->seg[0].len); i++)
+		for (i = 0; i < (row->reads ? 8 : row->seg[0].len); i++)
 			KUNIT_EXPECT_EQ(test, row->seg[0].op == RDMAP_OP_SEND ?
 					mem[0][i] : rk->mem[16 + i],
-					1 + (row->read && row->seg[0].more &&
-					     i >= 3 ? i - 3 : i));
+					1 + (i < row->seg[0].len ? i :
+					     i - row->seg[0].len));
 	KUNIT_EXPECT_EQ(test, 0, mem[0][20]);
 	/* A segment that is refused is not placed */
 	if (bad && row->seg[0].op == RDMAP_OP_WRITE)
@@ -358,7 +381,7 @@ static void seg_test(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, row->wcs, rk_polled(rk));
 	if (!bad && row->seg[0].op == RDMAP_OP_SEND)
 		KUNIT_EXPECT_EQ(test, total, rk->wc.byte_len);
-	if (!bad && *row->wcs && !row->read)
+	if (!bad && *row->wcs && !row->reads)
 		expect_received(rk, row->seg);
 	if (!bad)
 		KUNIT_EXPECT_EQ(test, row->responses,

@@ -636,7 +636,13 @@ static void modify_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTS, state_of(rk));
 	KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_RTS));
 	KUNIT_EXPECT_EQ(test, -EINVAL, modify(rk, IB_QPS_INIT));
+	KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_SQD));
+	KUNIT_EXPECT_EQ(test, IB_QPS_SQD, state_of(rk));
+	KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_SQD));
 	rk_over(rk);
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, state_of(rk));
+	/* rdma_disconnect(), when the peer has been first */
+	KUNIT_EXPECT_EQ(test, 0, modify(rk, IB_QPS_SQD));
 	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, state_of(rk));
 	KUNIT_EXPECT_EQ(test, -EINVAL, modify(rk, IB_QPS_RESET));
 	KUNIT_EXPECT_EQ(test, -EINVAL, modify(rk, IB_QPS_RTS));
@@ -683,6 +689,22 @@ static void modify_access_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			rnic_modify_qp(ib, &attr, IB_QP_ACCESS_FLAGS |
 				       IB_QP_EN_SQD_ASYNC_NOTIFY, NULL));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_WRITE, access_of(rk));
+	rk_up(rk, 1, 1);
+	attr.qp_state = IB_QPS_SQD;
+	attr.qp_access_flags = IB_ACCESS_REMOTE_READ;
+	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(ib, &attr, IB_QP_STATE |
+						IB_QP_ACCESS_FLAGS, NULL));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_READ, access_of(rk));
+	attr.qp_access_flags = IB_ACCESS_REMOTE_WRITE;
+	KUNIT_EXPECT_EQ(test, 0, rnic_modify_qp(ib, &attr, IB_QP_STATE |
+						IB_QP_ACCESS_FLAGS, NULL));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_WRITE, access_of(rk));
+	rk_over(rk);
+	attr.qp_access_flags = IB_ACCESS_REMOTE_READ;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			rnic_modify_qp(ib, &attr, IB_QP_STATE |
+				       IB_QP_ACCESS_FLAGS, NULL));
 	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_WRITE, access_of(rk));
 }
 

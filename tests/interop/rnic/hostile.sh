@@ -85,6 +85,9 @@ for term in 00000000 02060000 20020000 00 "" ffffffff "$(zeroes 600)"; do
 		terminated "$term"
 done
 
+test_case hostile.terminate.not_last "its Terminate, of which a segment is missing" \
+	against attack 0/2/255 "$(seg_untagged 0147 2 1 0 00000000)"
+
 # A FIN, and the Send under way has no end
 test_case hostile.fin "a FIN inside a message" \
 	attack "fpdu:ulpdu=$(seg_untagged 0143 0 1 0 aa)" fin end:fin
