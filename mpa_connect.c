@@ -289,14 +289,13 @@ static void starting_rejected(struct mpa_conn *conn,
 
 /*
  * True if a peer that does not know Rev 2 may have ended the startup like this
- * (RFC 6581 section 10). A peer that has accepted by Rev 2 knows it, whatever
- * happened afterwards.
+ * (RFC 6581 section 10). One that has accepted by Rev 2 knows it: what is wrong
+ * with its Reply is reported before a loss that follows.
  */
 static bool starting_is_old(const struct mpa_conn *conn,
 			    enum mpa_reason reason)
 {
-	if (!starting_may_fall_back(mpa_conn_ctx(conn)) ||
-	    conn->terms.rev != MPA_REV_NONE)
+	if (!starting_may_fall_back(mpa_conn_ctx(conn)))
 		return false;
 	switch (reason) {
 	case MPA_REASON_FIN:

@@ -380,7 +380,7 @@ static void connect_reset_after_reply(struct conn_test *t)
 	conn_peer_frame(t, true, PEER_C | PEER_S, 2, pd, sizeof(pd));
 	mpa_peer_reset(&t->peer);
 	mpa_peer_disown(sk);
-	CONN_WAIT(t, &t->a, EV_ENDED, 1);
+	conn_expect_end(t, &t->a, MPA_ERR_RTR, MPA_REASON_RTR);
 	connect_expect_done(t, 0);
 	EXPECT_EQ(t, t->helper.setups, 1);
 }
