@@ -319,15 +319,39 @@ const void *conn_next_row(const struct conn_row *rows, size_t nr,
 
 /* The rows of each case, see CONN_ROWS() */
 const void *conn_attach_rows MPA_KUNIT_PARAMS;
-typeof(conn_attach_rows) conn_exchange_rows, conn_startup_rows,
-	conn_frame_rows, conn_timeout_rows, conn_overflow_rows,
-	conn_shared_rows, conn_reject_rows, conn_recv_rows, conn_keep_rows,
-	conn_error_rows, conn_fin_rows, conn_may_send_rows, conn_send_rows,
-	conn_train_rows, conn_series_rows, conn_template_rows,
-	conn_zerocopy_rows, conn_scribble_rows, conn_splice_rows,
-	conn_queue_rows, conn_end_rows, conn_borrow_rows, conn_info_rows,
-	conn_race_rows, conn_sock_rows, conn_enhanced_rows, conn_connect_rows,
-	conn_ooo_rows, conn_ooo_end_rows, conn_hook_rows, conn_bounds_rows,
-	conn_run_rows, conn_softirq_rows, conn_cpu_rows;
+const void *conn_exchange_rows MPA_KUNIT_PARAMS;
+const void *conn_startup_rows MPA_KUNIT_PARAMS;
+const void *conn_frame_rows MPA_KUNIT_PARAMS;
+const void *conn_timeout_rows MPA_KUNIT_PARAMS;
+const void *conn_overflow_rows MPA_KUNIT_PARAMS;
+const void *conn_shared_rows MPA_KUNIT_PARAMS;
+const void *conn_reject_rows MPA_KUNIT_PARAMS;
+const void *conn_recv_rows MPA_KUNIT_PARAMS;
+const void *conn_keep_rows MPA_KUNIT_PARAMS;
+const void *conn_error_rows MPA_KUNIT_PARAMS;
+const void *conn_fin_rows MPA_KUNIT_PARAMS;
+const void *conn_may_send_rows MPA_KUNIT_PARAMS;
+const void *conn_send_rows MPA_KUNIT_PARAMS;
+const void *conn_train_rows MPA_KUNIT_PARAMS;
+const void *conn_series_rows MPA_KUNIT_PARAMS;
+const void *conn_template_rows MPA_KUNIT_PARAMS;
+const void *conn_zerocopy_rows MPA_KUNIT_PARAMS;
+const void *conn_scribble_rows MPA_KUNIT_PARAMS;
+const void *conn_splice_rows MPA_KUNIT_PARAMS;
+const void *conn_queue_rows MPA_KUNIT_PARAMS;
+const void *conn_end_rows MPA_KUNIT_PARAMS;
+const void *conn_borrow_rows MPA_KUNIT_PARAMS;
+const void *conn_info_rows MPA_KUNIT_PARAMS;
+const void *conn_race_rows MPA_KUNIT_PARAMS;
+const void *conn_sock_rows MPA_KUNIT_PARAMS;
+const void *conn_enhanced_rows MPA_KUNIT_PARAMS;
+const void *conn_connect_rows MPA_KUNIT_PARAMS;
+const void *conn_ooo_rows MPA_KUNIT_PARAMS;
+const void *conn_ooo_end_rows MPA_KUNIT_PARAMS;
+const void *conn_hook_rows MPA_KUNIT_PARAMS;
+const void *conn_bounds_rows MPA_KUNIT_PARAMS;
+const void *conn_run_rows MPA_KUNIT_PARAMS;
+const void *conn_softirq_rows MPA_KUNIT_PARAMS;
+const void *conn_cpu_rows MPA_KUNIT_PARAMS;
 
 #endif /* _MPA_CONN_TEST_H */
