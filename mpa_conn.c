@@ -612,11 +612,11 @@ static void mpa_conn_end_leaving(struct mpa_conn *conn)
  *
  * released() waits until the network stack has finished with all pages of zero-
  * copy messages, see &struct mpa_tx. If that takes more than a second, the TCP
- * connection is reset, and those messages have failed with %-ECANCELED. Even
- * then released() waits until the last packet with such pages has left the
- * queues of this host. If the peer is another namespace on this host, its
- * administrator can keep the packets queued indefinitely: do not use
- * %MPA_TX_ZEROCOPY towards a namespace that is not trusted.
+ * connection is reset. Even then released() waits until the last packet with
+ * such pages has left the queues of this host. If the peer is another namespace
+ * on this host, its administrator can keep the packets queued indefinitely: do
+ * not use %MPA_TX_ZEROCOPY towards a namespace that is not trusted. If TCP is
+ * lost, or reset, before released(), no message is on its list with status 0.
  *
  * Context: any with interrupts on; takes conn->lock, never waits. May be called
  * from callbacks.

@@ -729,7 +729,7 @@ void mpa_tx_begin(struct mpa_conn *conn);
 u32 mpa_tx_emss(const struct mpa_conn *conn);
 bool mpa_tx_markers(const struct mpa_conn *conn);
 bool mpa_tx_run(struct mpa_conn *conn);
-void mpa_tx_cancel(struct mpa_conn *conn, int err);
+void mpa_tx_cancel(struct mpa_conn *conn, int err, bool all);
 void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done);
 bool mpa_tx_flush(struct mpa_conn *conn);
 bool mpa_tx_pending(struct mpa_conn *conn);

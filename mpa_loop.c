@@ -69,7 +69,7 @@ static void mpa_loop_rx_ended(struct mpa_conn *conn)
 {
 	/* CS-29: without a valid FPDU this Responder may never send. */
 	if (!conn->tx.may_send)
-		mpa_tx_cancel(conn, -EPIPE);
+		mpa_tx_cancel(conn, -EPIPE, false);
 	mpa_loop_report(conn);
 }
 
@@ -84,7 +84,7 @@ static void mpa_loop_closed(struct mpa_conn *conn)
 	mpa_rx_reap(conn);
 	if (conn->rx.closed_err) {
 		mpa_rx_drop(conn);
-		mpa_tx_cancel(conn, conn->rx.closed_err);
+		mpa_tx_cancel(conn, conn->rx.closed_err, true);
 	}
 	mpa_loop_report(conn);
 	if (!mpa_tx_flush(conn) ||
@@ -115,8 +115,10 @@ static bool mpa_loop_must_reset(struct mpa_conn *conn)
 static void mpa_loop_leave_socket(struct mpa_conn *conn)
 {
 	/* A FIN that is due is sent now; that fails for lack of memory. */
-	if (mpa_loop_must_reset(conn) ||
-	    (conn->state == MPA_STATE_FULL && mpa_tx_send_fin(conn))) {
+	bool reset = mpa_loop_must_reset(conn) ||
+		     (conn->state == MPA_STATE_FULL && mpa_tx_send_fin(conn));
+
+	if (reset) {
 		mpa_count(conn, RESETS);
 		mpa_tcp_reset(conn->sk);
 	} else {
@@ -126,7 +128,7 @@ static void mpa_loop_leave_socket(struct mpa_conn *conn)
 	mpa_rx_finish(conn);
 	mpa_sk_off(conn);
 	mpa_cm_free(conn);
-	mpa_tx_cancel(conn, -ECANCELED);
+	mpa_tx_cancel(conn, -ECANCELED, reset);
 	timer_delete_sync(&conn->timer);
 	clear_bit(MPA_CONN_TIMEOUT, &conn->flags);
 	/* Bounds the wait for zero-copy pages. */
@@ -140,19 +142,27 @@ static void mpa_loop_leave_socket(struct mpa_conn *conn)
 static void mpa_loop_release(struct mpa_conn *conn)
 {
 	LIST_HEAD(left);
+	int err;
 
 	if (!test_and_set_bit(MPA_CONN_OFF, &conn->flags))
 		mpa_loop_leave_socket(conn);
 	if (!mpa_tx_sending_done(conn)) {
 		mpa_rx_reap(conn);
-		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags))
-			set_bit(MPA_CONN_ABORT, &conn->flags);
-		if (mpa_conn_test(conn, MPA_CONN_ABORT)) {
+		if (test_and_clear_bit(MPA_CONN_TIMEOUT, &conn->flags) ||
+		    mpa_conn_test(conn, MPA_CONN_ABORT)) {
 			mpa_tcp_reset(conn->sk);
-			mpa_tx_cancel(conn, -ECANCELED);
+			mpa_tx_cancel(conn, -ECANCELED, true);
 		}
 		return;
 	}
+	/*
+	 * A loss drops pages, too. Pairs as in mpa_tx_flush(). Messages that
+	 * failed before keep their status.
+	 */
+	smp_rmb();
+	err = mpa_tcp_lost(conn->sk);
+	if (err)
+		mpa_tx_cancel(conn, err, true);
 
 	timer_shutdown_sync(&conn->timer);
 	mpa_net_startup_end(conn);
@@ -191,16 +201,19 @@ static void mpa_loop_check_lost(struct mpa_conn *conn)
 }
 
 /*
- * Enter MPA_STATE_CLOSED if both sides closed and all is handed back. A reset
- * that came in this round has asked for another one, in which
- * mpa_loop_check_lost() finds it.
+ * Enter MPA_STATE_CLOSED if both sides closed and all is handed back. Returns
+ * true if TCP was lost in this round: in another one mpa_loop_check_lost()
+ * finds that.
  */
-static void mpa_loop_finish(struct mpa_conn *conn)
+static bool mpa_loop_finish(struct mpa_conn *conn)
 {
-	if (conn->tx.fin && conn->rx.reported && mpa_tx_sending_done(conn) &&
-	    inet_sk_state_load(conn->sk) == TCP_CLOSE &&
-	    !mpa_tcp_lost(conn->sk))
-		mpa_conn_set_state(conn, MPA_STATE_CLOSED);
+	if (!conn->tx.fin || !conn->rx.reported || !mpa_tx_sending_done(conn) ||
+	    inet_sk_state_load(conn->sk) != TCP_CLOSE)
+		return false;
+	if (mpa_tcp_lost(conn->sk))
+		return true;
+	mpa_conn_set_state(conn, MPA_STATE_CLOSED);
+	return false;
 }
 
 /* Full operation. Returns true if another round may find something to do. */
@@ -233,8 +246,7 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 	/* After sending: the ACK goes with what was sent. */
 	if (!more)
 		mpa_rx_consume_owed(conn);
-	mpa_loop_finish(conn);
-	return more;
+	return mpa_loop_finish(conn) || more;
 }
 
 /*

@@ -811,8 +811,8 @@ EXPORT_SYMBOL_GPL(mpa_allow_softirq);
 
 /*
  * Drop octets that were decoded or copied, and not delivered. RX_DISCARDED
- * counts those decoded, and those that TCP has no longer: the others stay
- * there, or the connection is lost.
+ * counts those decoded (which TCP may still have, for who reads it next), and
+ * those that TCP has no longer.
  */
 void mpa_rx_drop(struct mpa_conn *conn)
 {

@@ -144,14 +144,12 @@ bool mpa_tx_pending(struct mpa_conn *conn)
 }
 
 /*
- * Stop sending. Each message that TCP has not taken whole fails with @err; in
- * MPA_STATE_CLOSED, or after mpa_abort(), so does each other one that has not
- * been handed back. They are handed back by mpa_tx_flush() or in released().
+ * Stop sending. Each message that TCP has not taken whole fails with @err, and
+ * with @all, if TCP is lost, each other one that has not been handed back. They
+ * are handed back by mpa_tx_flush() or in released().
  */
-void mpa_tx_cancel(struct mpa_conn *conn, int err)
+void mpa_tx_cancel(struct mpa_conn *conn, int err, bool all)
 {
-	bool all = conn->state == MPA_STATE_CLOSED ||
-		   mpa_conn_test(conn, MPA_CONN_ABORT);
 	struct mpa_conn_tx *t = &conn->tx;
 	u64 sent = mpa_tx_sent(conn);
 	struct mpa_tx *tx;

@@ -247,8 +247,9 @@ static void fin_answered_reset(struct conn_test *t)
 	t->peer.sock = NULL;
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
 	EXPECT_EQ(t, t->a.hook_err, 0);
-	EXPECT_EQ(t, t->a.err, -EPIPE);
-	conn_expect_done(t, &t->a, 1, -EPIPE);
+	/* ksoftirqd may be late: then TCP has sent the FIN before. */
+	EXPECT_TRUE(t, t->a.err == -EPIPE || t->a.err == -ECONNRESET);
+	CONN_WAIT(t, &t->a, EV_DONE, 1);
 }
 
 /*

@@ -42,6 +42,29 @@ static void zerocopy_send(struct conn_test *t, u32 nr)
 		ASSERT_GT(t, page_count(t->page[i]), 1);
 }
 
+/* Expect all messages back, with @err all that zerocopy_send() left in TCP. */
+static void zerocopy_expect_failed(struct conn_test *t, int err)
+{
+	u32 i;
+
+	conn_expect_done(t, &t->a, t->nr_msg, err);
+	for (i = t->nr_plain; i < t->nr_msg; i++)
+		EXPECT_EQ(t, t->a.done[i]->status, err);
+}
+
+/* A detach that has to wait for pages, longer than the second it would take */
+static void zerocopy_begin_detach(struct conn_test *t)
+{
+	struct mpa_conn *conn = t->a.conn;
+
+	mpa_conn_get(conn);
+	mpa_detach(conn);
+	flush_work(&conn->work);
+	mod_timer(&conn->timer, jiffies + 100 * HZ);
+	mpa_conn_put(conn);
+	CONN_COUNT(t, &t->a, EV_RELEASED, 0);
+}
+
 /*
  * A message is handed back once the stack has dropped its pages. TCP accounts
  * for their octets, not for a page per fragment.
@@ -172,11 +195,7 @@ static void zerocopy_detach(struct conn_test *t)
 	u32 i;
 
 	zerocopy_send(t, 2);
-	mpa_conn_get(t->a.conn);
-	mpa_detach(t->a.conn);
-	flush_work(&t->a.conn->work);
-	mpa_conn_put(t->a.conn);
-	CONN_COUNT(t, &t->a, EV_RELEASED, 0);
+	zerocopy_begin_detach(t);
 	mpa_peer_continue(&t->peer);
 	for (i = 0; i < CONN_PAGES; i++)
 		conn_expect_tx(t, 3000);
@@ -196,10 +215,32 @@ static void zerocopy_detach_reset(struct conn_test *t)
 	conn_detach(t, &t->a);
 	EXPECT_TRUE(t, time_before(jiffies, began + 10 * HZ));
 	EXPECT_EQ(t, t->a.left, 2);
-	conn_expect_statuses(t, &t->a, t->nr_msg, -ECANCELED);
+	zerocopy_expect_failed(t, -ECANCELED);
 	zerocopy_expect_free(t);
 	mpa_peer_continue(&t->peer);
 	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
+}
+
+/* The detach resets TCP for messages that are not sent yet. */
+static void zerocopy_detach_behind(struct conn_test *t)
+{
+	zerocopy_send(t, 2);
+	conn_post_many(t, 4, 60000);
+	conn_settle(&t->a);
+	conn_detach(t, &t->a);
+	zerocopy_expect_failed(t, -ECANCELED);
+	zerocopy_expect_free(t);
+}
+
+/* The peer resets before the pages are free. */
+static void zerocopy_detach_lost(struct conn_test *t)
+{
+	zerocopy_send(t, 2);
+	zerocopy_begin_detach(t);
+	mpa_peer_reset(&t->peer);
+	conn_detach(t, &t->a);
+	zerocopy_expect_failed(t, -ECONNRESET);
+	zerocopy_expect_free(t);
 }
 
 /* The peer resets instead of reading. */
@@ -208,7 +249,7 @@ static void zerocopy_reset(struct conn_test *t)
 	zerocopy_send(t, 2);
 	mpa_peer_reset(&t->peer);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	conn_expect_statuses(t, &t->a, t->nr_msg, -ECONNRESET);
+	zerocopy_expect_failed(t, -ECONNRESET);
 	zerocopy_expect_free(t);
 	conn_detach(t, &t->a);
 	EXPECT_EQ(t, t->a.left, 0);
@@ -220,7 +261,7 @@ static void zerocopy_abort(struct conn_test *t)
 	zerocopy_send(t, 2);
 	mpa_abort(t->a.conn);
 	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
-	conn_expect_statuses(t, &t->a, t->nr_msg, -ECANCELED);
+	zerocopy_expect_failed(t, -ECANCELED);
 	zerocopy_expect_free(t);
 }
 
@@ -316,6 +357,8 @@ static const struct conn_row zerocopy_rows[] = {
 	{ "fewer octets than net.mpa.zerocopy_min", zerocopy_few },
 	{ "detach", zerocopy_detach },
 	{ "detach, and the peer does not read", zerocopy_detach_reset },
+	{ "detach, and messages wait behind", zerocopy_detach_behind },
+	{ "detach, then reset by the peer", zerocopy_detach_lost },
 	{ "detach before sent(), in order", zerocopy_detach_order },
 	{ "reset by the peer", zerocopy_reset },
 	{ "abort", zerocopy_abort },

@@ -46,8 +46,8 @@ bail_out() {
 	exit 1
 }
 
-# judge NAME: fails if there was a finding since the last case
-judge() {
+# case_over NAME: it has failed if there was a finding since the last case
+case_over() {
 	verdict "$1" $findings
 	findings=0
 }
@@ -376,7 +376,7 @@ one_by_one() {
 	clean "$1"
 	leave
 	all_released
-	judge "one.$1"
+	case_over "one.$1"
 }
 
 stat() { awk -v name="$1" '$1 == name { print $2 }' /proc/net/mpa_stat; }
@@ -409,7 +409,7 @@ all_met() {
 	sort "$WORK/ended" | awk '{ $1 = ""; print }' | sort | uniq -c |
 		sed 's/^ */ended: /'
 	echo "# places=${#places[@]} met=$met faults=$(wc -l <"$WORK/ended")"
-	judge places
+	case_over places
 }
 
 # Loading the module
@@ -482,7 +482,7 @@ one_by_one_load() {
 	((faults > 5)) || finding "only $faults allocations when it is loaded"
 	say "at load: ${!at_load[*]}"
 	echo "# load=$faults"
-	judge load
+	case_over load
 }
 
 # At random
@@ -563,7 +563,7 @@ at_random() {
 	((met)) || finding "nothing was met at random"
 	echo "# random=$rounds met_at_random=$met nomem=$(stat MpaNoMemory)" \
 		"short=$(stat MpaTxShort)"
-	judge random
+	case_over random
 }
 
 # text_of MODULE: where its code begins and ends
@@ -581,7 +581,7 @@ leaks() {
 	sleep 5.5
 	echo scan >$DEBUGFS/kmemleak
 	! grep . $DEBUGFS/kmemleak || finding "memory leaks"
-	judge leaks
+	case_over leaks
 }
 
 # Nothing holds the modules, nor, once the last process has left, the namespace.
@@ -589,7 +589,7 @@ unload() {
 	ip netns del $SPACE
 	rmmod mpa_ping || finding "mpa_ping does not unload"
 	rmmod mpa || finding "mpa does not unload"
-	judge unload
+	case_over unload
 }
 
 # While there is no other namespace, for which the module would allocate as much again

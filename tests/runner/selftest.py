@@ -127,6 +127,16 @@ def column_cases():
            "mpa-performance.rst differs in %s" % (set(named) ^ set(made)))
 
 
+def function_cases():
+    """Of two functions with one name bash takes the second, for callers of the first, too."""
+    twice = []
+    for path in sorted(glob.glob("**/*.sh", root_dir=TESTS, recursive=True)):
+        named = re.findall(r"^(\w+)\(\) ?[{(]", text_of("tests", path), re.M)
+        twice += ["%s: %s" % (path, name)
+                  for name in sorted(set(named)) if named.count(name) > 1]
+    yield "scripts.functions", not twice, "\n".join(twice)
+
+
 VERSIONS = {
     "mpa_main.c": r'^MODULE_VERSION\("(.*)"\)',
     "rnic/rnic_main.c": r'^MODULE_VERSION\("(.*)"\)',
@@ -478,7 +488,7 @@ def main():
              *api_cases(), *version_cases(), *mutant_cases(), *kernel_cases(),
              *install_cases(), *option_cases(), *kunit_cases(), *make_cases(),
              *copy_tree_cases(), *prometheus_cases(), *workflow_cases(), *compat_cases(),
-             *column_cases()]
+             *column_cases(), *function_cases()]
     print("1..%d" % len(cases))
     for name, good, said in cases:
         if not good:
