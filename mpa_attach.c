@@ -85,13 +85,6 @@ struct mpa_conn *mpa_attach(struct socket *sock,
 }
 EXPORT_SYMBOL_GPL(mpa_attach);
 
-/* Work item only, in a callback: give the connection to another consumer. */
-void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params)
-{
-	conn->ops = params->ops;
-	conn->ctx = params->ctx;
-}
-
 /**
  * mpa_conn_ctx() - the consumer's context
  * @conn: connection

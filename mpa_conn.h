@@ -691,7 +691,6 @@ static inline void mpa_memalloc_restore(u32 flags, unsigned int saved)
 
 /* mpa_attach.c APIs: */
 bool mpa_params_ok(const struct mpa_params *params);
-void mpa_conn_hand_over(struct mpa_conn *conn, const struct mpa_params *params);
 
 /* mpa_loop.c APIs: */
 void mpa_loop_work(struct work_struct *work);
@@ -720,9 +719,6 @@ int mpa_nl_register(void);
 void mpa_nl_unregister(void);
 void mpa_nl_established(struct mpa_conn *conn);
 void mpa_nl_ended(struct mpa_conn *conn);
-
-/* mpa_tx_frag.c APIs: */
-void mpa_frag_exit(void);
 
 /* mpa_tx.c APIs: */
 void mpa_tx_begin(struct mpa_conn *conn);

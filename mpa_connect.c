@@ -233,7 +233,9 @@ static bool starting_hand_over(struct mpa_conn *conn)
 		mpa_detach(conn);
 		return false;
 	}
-	mpa_conn_hand_over(conn, &c->start);
+	/* In a callback: no other one runs. */
+	conn->ops = c->start.ops;
+	conn->ctx = c->start.ctx;
 	connector_done(c, conn, 0);
 	connector_put(c);
 	return mpa_conn_enter(conn);

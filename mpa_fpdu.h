@@ -315,6 +315,8 @@ struct mpa_octets {
  * @size: result: octets from @pos to the end of the FPDU. With -EAGAIN the
  *	number of octets needed to get any further.
  * @reason: result: with -EBADMSG, what is wrong
+ *
+ * flat_run() works on a copy, and copies each result back.
  */
 struct mpa_dec {
 	u64			pos;

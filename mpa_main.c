@@ -34,6 +34,7 @@
  */
 #include <linux/module.h>
 #include "mpa_conn.h"
+#include "mpa_tx_train.h"
 
 /* As in Kconfig, which a build out of the kernel's tree does not look at. */
 #if !defined(CONFIG_INET) || !defined(CONFIG_PROC_FS) || \

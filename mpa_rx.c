@@ -771,7 +771,7 @@ static bool mpa_rx_run_here(struct mpa_conn *conn)
 
 	if (!mpa_rx_can_run_here(conn))
 		return false;
-	/* What stopped mpa_rx_run() before is over, and no round may follow. */
+	/* Why mpa_rx_run() blocked is over, and no round may follow. */
 	WRITE_ONCE(conn->rx.blocked, false);
 	mpa_rx_consume(conn);
 	b = mpa_rx_collect(conn);
@@ -811,7 +811,7 @@ EXPORT_SYMBOL_GPL(mpa_allow_softirq);
 
 /*
  * Drop octets that were decoded or copied, and not delivered. RX_DISCARDED
- * counts those decoded (which TCP may still have, for who reads it next), and
+ * counts those decoded (which TCP may still have, for the next reader), and
  * those that TCP has no longer.
  */
 void mpa_rx_drop(struct mpa_conn *conn)

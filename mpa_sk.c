@@ -31,8 +31,8 @@ static void mpa_sk_state_change(struct sock *sk);
  * Returns the connection if the socket has MPA's callbacks, otherwise NULL.
  * While it has them, sk_user_data is a connection. They are set and
  * restored together, so testing one is enough. The socket lock, the slock or
- * sk_callback_lock is held: mpa_sk_off() owns the socket, which waits for those
- * who have it locked, and holds sk_callback_lock for writing.
+ * sk_callback_lock is held: mpa_sk_off() owns the socket, which waits for any
+ * task that has it locked, and holds sk_callback_lock for writing.
  */
 static struct mpa_conn *mpa_sk_conn(const struct sock *sk)
 {

@@ -313,17 +313,12 @@ static void mpa_tx_count(struct mpa_conn *conn, u32 segments, u32 ulpdus)
 		     atomic64_read(&conn->ulpdus_tx) + ulpdus);
 }
 
-static u32 mpa_record_segments(const struct mpa_record *record, u32 emss)
-{
-	if (record->ulpdus == 1)
-		return 1;
-	return DIV_ROUND_UP(record->octets, emss);
-}
-
 /* TCP has taken @n of the @len octets of @record that were offered. */
 static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 			struct mpa_record *record, u32 n, u32 len)
 {
+	u32 segments = 1;
+
 	mpa_tx_sent_add(conn, n);
 	record->len -= n;
 	if (record->len || train->first + 1 < train->nr)
@@ -333,8 +328,9 @@ static void mpa_tx_took(struct mpa_conn *conn, struct mpa_train *train,
 		mpa_count(conn, TX_SHORT);
 	if (record->len)
 		return;
-	mpa_tx_count(conn, mpa_record_segments(record, train->emss),
-		     record->ulpdus);
+	if (record->ulpdus > 1)
+		segments = DIV_ROUND_UP(record->octets, train->emss);
+	mpa_tx_count(conn, segments, record->ulpdus);
 	train->first++;
 }
 

@@ -266,15 +266,6 @@ static u32 mpa_train_max(const struct mpa_train *train, u32 least)
 	return mpa_train_own_segment(train);
 }
 
-/*
- * Inside MPA these errors mean: try again. From a source they are final, so
- * they become -EIO.
- */
-static int mpa_train_source_err(int err)
-{
-	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS ? -EIO : err;
-}
-
 /* Returns what next() does, or -ECANCELED if it may not be called. */
 static __always_inline int mpa_train_call_next(struct mpa_conn *conn,
 					       struct mpa_tx *tx, u32 max)
@@ -284,7 +275,10 @@ static __always_inline int mpa_train_call_next(struct mpa_conn *conn,
 	if (!mpa_conn_enter(conn))
 		return -ECANCELED;
 	more = tx->next(tx, max);
-	return more < 0 ? mpa_train_source_err(more) : more;
+	/* In MPA these mean: try again. Those of a source are final. */
+	if (more == -EAGAIN || more == -ENOMEM || more == -ENOBUFS)
+		return -EIO;
+	return more;
 }
 
 /* Ask a source for a ULPDU. Returns 1, 0 if it has no more, or an error. */

@@ -148,6 +148,7 @@ void mpa_train_drop(struct mpa_conn *conn);
 /* mpa_tx_frag.c APIs: */
 void mpa_frag_take(struct page_frag *frag);
 void mpa_frag_give(struct page_frag *frag);
+void mpa_frag_exit(void);
 
 static inline bool mpa_tx_is_source(const struct mpa_tx *tx)
 {

@@ -357,7 +357,7 @@ static const struct conn_row zerocopy_rows[] = {
 	{ "fewer octets than net.mpa.zerocopy_min", zerocopy_few },
 	{ "detach", zerocopy_detach },
 	{ "detach, and the peer does not read", zerocopy_detach_reset },
-	{ "detach, and messages wait behind", zerocopy_detach_behind },
+	{ "detach, and later messages wait", zerocopy_detach_behind },
 	{ "detach, then reset by the peer", zerocopy_detach_lost },
 	{ "detach before sent(), in order", zerocopy_detach_order },
 	{ "reset by the peer", zerocopy_reset },
