@@ -118,12 +118,14 @@ static void mpa_loop_leave_socket(struct mpa_conn *conn)
 	bool reset = mpa_loop_must_reset(conn) ||
 		     (conn->state == MPA_STATE_FULL && mpa_tx_send_fin(conn));
 
-	if (reset) {
+	/* One that has failed since mpa_detach() counts as no other end. */
+	if (reset || (conn->state == MPA_STATE_CLOSED && !conn->rx.reported &&
+		      conn->rx.closed_err))
 		mpa_count(conn, RESETS);
+	if (reset)
 		mpa_tcp_reset(conn->sk);
-	} else {
+	else
 		mpa_cm_leave(conn);
-	}
 	/* Before mpa_sk_off(): MPA's callbacks notice a reconnected socket. */
 	mpa_rx_finish(conn);
 	mpa_sk_off(conn);

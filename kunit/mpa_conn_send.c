@@ -302,9 +302,11 @@ static int send_next_detach(struct mpa_tx *tx, u32 max)
 static void send_source_detach(struct conn_test *t)
 {
 	struct conn_msg *msg;
+	unsigned long resets;
 
 	t->opts.maxseg = 1460;
 	conn_open_row(t);
+	resets = conn_counter(t, MPA_MIB_RESETS);
 	msg = conn_source(t, 60000);
 	msg->tx.next = send_next_detach;
 	msg->conn = t->a.conn;
@@ -314,6 +316,7 @@ static void send_source_detach(struct conn_test *t)
 	EXPECT_EQ(t, msg->asked, 4);
 	EXPECT_EQ(t, t->a.left, 1);
 	t->a.conn = NULL;
+	EXPECT_EQ(t, conn_counter(t, MPA_MIB_RESETS), resets + 1);
 	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), -ECONNRESET);
 }
 
