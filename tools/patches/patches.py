@@ -149,8 +149,8 @@ class Native:
                            (r"(get_info_size\(\w+), true\)", r"\1)"),
                            (r"\tif \(!net_admin\)\n\t\treturn 0;\n", "")]
         if has("kzalloc_obj", "include/linux/slab.h"):
-            self.rules.append((r"\bkzalloc\(sizeof\((\*[\w>-]+)\), (\w+)\)",
-                               r"kzalloc_obj(\1, \2)"))
+            self.rules.append((r"\b(k[mz]alloc)\(sizeof\((\*[\w>-]+)\), ([\w>-]+)\)",
+                               r"\1_obj(\2, \3)"))
         compat = read(TOP, "mpa_compat.h")
         if have["NET_REFCNT_UPGRADE"]:
             self.rules.append((r"\bmpa_(net_refcnt_upgrade)\b", r"sk_\1"))
