@@ -15,6 +15,9 @@
 #include <net/tcp.h>
 #include "mpa_inject.h"
 
+/* The receive buffers of cases have room for so much, also with large pages. */
+#define INJECT_TRUESIZE(len)	ALIGN(len, SZ_4K)
+
 /* Octet 0 is the next one that @from would send. */
 void mpa_inject_begin(struct mpa_inject *in, struct socket *from)
 {
@@ -78,7 +81,7 @@ static int inject_pages(struct sk_buff *skb, const u8 *data, u32 len)
 		n = min_t(u32, len, PAGE_SIZE);
 		memcpy(page_address(page), data, n);
 		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, 0, n,
-				PAGE_SIZE);
+				INJECT_TRUESIZE(n));
 	}
 	return 0;
 }
@@ -91,7 +94,7 @@ static int inject_shared(struct sk_buff *skb, struct page *page,
 		return -EMSGSIZE;
 	get_page(page);
 	memcpy(page_address(page), data, len);
-	skb_add_rx_frag(skb, 0, page, 0, len, PAGE_SIZE);
+	skb_add_rx_frag(skb, 0, page, 0, len, INJECT_TRUESIZE(len));
 	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 	return 0;
 }

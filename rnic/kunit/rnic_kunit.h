@@ -8,7 +8,7 @@
 #include "../../kunit/mpa_row.h"
 #include "../rnic.h"
 
-#define RK_IOVA		0x7f0000010010ULL	/* of rk_mr() */
+#define RK_IOVA		0x7f0000100010ULL	/* of rk_mr() */
 #define RK_EVENTS	20			/* types of async events */
 
 /* The connection: what the device has asked MPA for, and what MPA answers */
