@@ -158,7 +158,7 @@ static void mpa_loop_release(struct mpa_conn *conn)
 		return;
 	}
 	/*
-	 * A loss drops pages, too. Pairs as in mpa_tx_flush(). Messages that
+	 * A loss drops pages, too. Pairs as in mpa_tx_sent_pos(). Messages that
 	 * failed before keep their status.
 	 */
 	smp_rmb();

@@ -77,15 +77,12 @@ static u64 mpa_tx_reap_ubufs(struct mpa_conn *conn)
 	return mpa_tx_sent(conn);
 }
 
-/* Move the messages that can be handed back to @done, which is empty. */
-void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
+/* Move the messages that end at @pos or before to @done, which is empty. */
+static void mpa_tx_take_done(struct mpa_conn *conn, u64 pos,
+			     struct list_head *done)
 {
-	u64 pos = mpa_tx_sent(conn);
 	struct mpa_tx *tx;
 
-	/* Mostly there is none: saves the call */
-	if (!list_empty(&conn->tx.ubufs))
-		pos = mpa_tx_reap_ubufs(conn);
 	list_for_each_entry(tx, &conn->tx.sending, list)
 		if (tx->end > pos)
 			break;
@@ -93,28 +90,52 @@ void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
 	list_cut_before(done, &conn->tx.sending, &tx->list);
 }
 
+/* Move the messages that can be handed back to @done, which is empty. */
+void mpa_tx_collect(struct mpa_conn *conn, struct list_head *done)
+{
+	mpa_tx_take_done(conn, mpa_tx_reap_ubufs(conn), done);
+}
+
 /*
- * Hand back the messages that are done. Returns true if all in sending were.
- * TCP frees the pages of a connection that it has lost as well: their messages
- * are left for mpa_loop_check_lost() to fail, and do not count as sent.
+ * Full operation. As mpa_tx_reap_ubufs(), but TCP frees the pages of a
+ * connection that it has lost as well. Then the messages from the first ubuf on
+ * are left for mpa_loop_check_lost() to fail, and do not count as sent. Those
+ * before it were copied: the peer may have answered them, and the answer is
+ * passed after them.
  */
+static u64 mpa_tx_sent_pos(struct mpa_conn *conn)
+{
+	struct mpa_tx_ubuf *ubuf;
+	u64 pos, copied;
+
+	/* Mostly there is none */
+	if (list_empty(&conn->tx.ubufs))
+		return mpa_tx_sent(conn);
+	ubuf = list_first_entry(&conn->tx.ubufs, struct mpa_tx_ubuf, list);
+	copied = ubuf->pos;
+	pos = mpa_tx_reap_ubufs(conn);
+	/*
+	 * Pairs with smp_wmb() in tcp_done_with_error(), which sets sk_err
+	 * before it drops a ubuf's references.
+	 */
+	smp_rmb();
+	return mpa_tcp_lost(conn->sk) || mpa_conn_reconnected(conn) ?
+	       min(pos, copied) : pos;
+}
+
+/* Hand back the messages that are done. Returns true if all in sending were. */
 bool mpa_tx_flush(struct mpa_conn *conn)
 {
 	LIST_HEAD(done);
 
 	if (list_empty(&conn->tx.sending))
 		return true;
-	mpa_tx_collect(conn, &done);
+	mpa_tx_take_done(conn, conn->state == MPA_STATE_CLOSED ?
+			       mpa_tx_reap_ubufs(conn) : mpa_tx_sent_pos(conn),
+			 &done);
+	/* After mpa_detach() they go to released(). */
 	if (!list_empty(&done)) {
-		/*
-		 * Pairs with smp_wmb() in tcp_done_with_error(), which sets
-		 * sk_err before it drops a ubuf's references.
-		 */
-		smp_rmb();
-		/* After mpa_detach() they go to released(). */
-		if ((conn->state == MPA_STATE_CLOSED ||
-		     (!mpa_tcp_lost(conn->sk) &&
-		      !mpa_conn_reconnected(conn))) && mpa_conn_enter(conn))
+		if (mpa_conn_enter(conn))
 			conn->ops->sent(conn, &done);
 		else
 			list_splice(&done, &conn->tx.sending);
@@ -751,6 +772,7 @@ bool mpa_tx_run(struct mpa_conn *conn)
 		 * fails with it, once the FPDUs that came before are passed.
 		 */
 		conn->rx.closed_err = err;
+		mpa_tx_flush(conn);
 		return true;
 	} else if (err) {
 		mpa_conn_fail(conn, mpa_tcp_lost(conn->sk) ?

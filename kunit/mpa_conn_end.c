@@ -355,6 +355,34 @@ static void end_once(struct conn_test *t)
 	CONN_COUNT(t, &t->a, EV_MULPDU, 0);
 }
 
+/* The peer answers the message and resets, while mulpdu() runs. */
+static void end_hook_answer(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev != EV_MULPDU)
+		return;
+	conn_peer_send(t, 10);
+	mpa_peer_reset(&t->peer);
+}
+
+/*
+ * TCP is lost right after it has taken a message, and the peer has answered
+ * it: sent() comes before that recv(). TCP has taken all of the message.
+ */
+static void end_answered(struct conn_test *t)
+{
+	conn_default(t);
+	end_change_mulpdu(t);
+	t->a.hook = end_hook_answer;
+	conn_post(t, 100);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	conn_expect_rx(t, &t->a, 1);
+	conn_expect_done(t, &t->a, 1, 0);
+	EXPECT_TRUE(t, memchr(t->a.log, EV_SENT, t->a.nr_log) <
+		       memchr(t->a.log, EV_RECV, t->a.nr_log));
+}
+
 struct end_hook {
 	void (*hook)(struct mpa_consumer *c, enum consumer_event ev);
 };
@@ -798,6 +826,7 @@ static const struct conn_row end_rows[] = {
 	{ "another user reconnects the socket, batches kept",
 	  end_reconnect_kept },
 	{ "no callback after closed()", end_once },
+	{ "an answer, and TCP is lost before sent()", end_answered },
 	FROM_CALLBACKS("mpa_detach() from each callback", end_hook_detach),
 	FROM_CALLBACKS("all calls from each callback", end_hook_all),
 	FROM_CALLBACKS("CS-36 CS-38: mpa_abort() from each callback",
