@@ -334,7 +334,7 @@ static u32 take_send(struct rnic_qp *qp, const struct seg *seg)
 	return 0;
 }
 
-static u32 take_request(struct rnic_qp *qp, const struct seg *seg)
+static u32 take_read_request(struct rnic_qp *qp, const struct seg *seg)
 {
 	struct rnic_mr *mr = NULL;
 	enum rnic_mr_error mr_err;
@@ -408,7 +408,7 @@ static u32 take_terminate(struct rnic_qp *qp, const struct seg *seg)
 static u32 (*const takers[RDMAP_OPS])(struct rnic_qp *qp,
 				      const struct seg *seg) = {
 	[RDMAP_OP_WRITE]	= take_write,
-	[RDMAP_OP_READ]		= take_request,
+	[RDMAP_OP_READ]		= take_read_request,
 	[RDMAP_OP_RESPONSE]	= take_response,
 	[RDMAP_OP_SEND]		= take_send,
 	[RDMAP_OP_SEND_INV]	= take_send,

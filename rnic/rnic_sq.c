@@ -140,8 +140,8 @@ static enum start start_done(struct rnic_msg *msg, u16 status)
 	return START_DONE;
 }
 
-static enum start sq_start_send(struct rnic_qp *qp, struct rnic_msg *msg,
-				struct list_head *list)
+static enum start sq_start_message(struct rnic_qp *qp, struct rnic_msg *msg,
+				   struct list_head *list)
 {
 	u16 status = sq_resolve(qp, msg, 0);
 
@@ -212,7 +212,7 @@ static enum start sq_start(struct rnic_qp *qp, struct rnic_msg *msg,
 	case SIW_OP_SEND:
 	case SIW_OP_SEND_REMOTE_INV:
 	case SIW_OP_WRITE:
-		return sq_start_send(qp, msg, list);
+		return sq_start_message(qp, msg, list);
 	case SIW_OP_READ_LOCAL_INV:
 	case SIW_OP_READ:
 		return sq_start_read(qp, msg, list);
