@@ -4,8 +4,9 @@
  * the connection ended, and the flags by which API functions tell the work item
  * what to do. The work item is in mpa_loop.c.
  *
- * Locks. Order: socket lock or slock -> sk_callback_lock -> conn->lock. Others
- * are in mpa-design.rst, "Contexts and locks".
+ * Locks. Order: socket lock or slock -> sk_callback_lock, and socket lock or
+ * slock -> conn->lock; neither of these two is taken under the other. More are
+ * in mpa-design.rst, "Contexts and locks".
  *
  * - The socket lock is taken by mpa_attach() and by the runner, which calls the
  *   consumer without it. mpa_sk_run_here() alone calls recv(), run() and

@@ -4,11 +4,12 @@
  * it, by Rev 1 if the peer does not take Rev 2. It uses mpa_attach() as any
  * other consumer does.
  *
- * Locks, outermost first:
+ * Locks. The first two come one under the other, and so do the last two:
  *
  * socket lock		taken by functions of the socket layer, never directly
  * sk_callback_lock	held for writing while the callback and sk_user_data are
  *			set or restored, for reading by the callback
+ *
  * connector->lock	state of the attempt
  * conn->lock		taken by mpa_detach()
  *

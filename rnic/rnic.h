@@ -4,7 +4,7 @@
  *
  * Locks, outermost first:
  *
- * rnic_newlink()'s mutex	one link after the other (sleeps)
+ * lock in rnic_newlink()	one link after the other (a mutex)
  * devices_lock		the list of devices; ib_device_get_netdev(), which takes
  *			a lock of the core, is called under it
  * cq->handler		held while the consumer's handler runs, which may post
@@ -12,7 +12,8 @@
  * dev->eps' xa_lock	endpoints by number (BH off)
  * listener->lock	its endpoints without an answer (BH off)
  * ep->lock		the endpoint's events and connection (BH off)
- * MPA's conn->lock	taken by functions of MPA, under ep->lock only
+ * MPA's conn->lock	taken by functions of MPA; of the locks here only
+ *			ep->lock is held then
  * dev->qps' xa_lock	QPs by number, in mr_end_users()
  * queue->lock		a ring; the send queue's: qp->state, ep, conn
  *			(interrupts off)
