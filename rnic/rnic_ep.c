@@ -479,7 +479,11 @@ static void ep_run(struct mpa_conn *conn)
 		ep_detach(ep, conn);
 }
 
-/* The peer's FIN: send what is left, then ours. iw_cm hears of it at CLOSE. */
+/*
+ * The receive half has ended. An error (codes 2, 3, 6, 7): Terminate, ERR,
+ * async event. The peer's FIN, also inside an FPDU: send what is left, then our
+ * FIN. If TCP is lost, closed() follows. iw_cm hears of all at rnic_ep_over().
+ */
 static void ep_ended(struct mpa_conn *conn, const struct mpa_end *end)
 {
 	struct rnic_ep *ep = mpa_conn_ctx(conn);
