@@ -220,7 +220,7 @@ bool mpa_conn_is_runner(const struct mpa_conn *conn)
 EXPORT_SYMBOL_IF_KUNIT(mpa_conn_is_runner);
 
 /*
- * Queue the work item, or from inside it ask for another round; drops the
+ * Queue the work item, or in the runner ask for another round; drops the
  * caller's reference. API functions take that reference before they unlock: a
  * callback may detach, and released() may return, before the API function does.
  */
