@@ -44,7 +44,7 @@ enum mpa_mib {
 	MPA_MIB_TX_SEGMENTS,
 	MPA_MIB_TX_ZEROCOPY,
 	MPA_MIB_TX_COPIED,	/* ULPDUs copied despite MPA_TX_ZEROCOPY */
-	MPA_MIB_TX_SHORT,	/* calls in which TCP took only a part */
+	MPA_MIB_TX_SHORT,	/* times that TCP took less than offered */
 	MPA_MIB_TX_CANCELED,	/* messages that failed */
 	MPA_MIB_RX_ULPDUS,
 	MPA_MIB_RX_OCTETS,

@@ -25,12 +25,12 @@
  * - After mpa_detach(), hence in released(), only these may be called for the
  *   connection: mpa_conn_ctx() and mpa_conn_socket(), until released() returns;
  *   mpa_rx_put(); and with a reference of mpa_conn_get() also mpa_conn_put(),
- *   and functions that come late, such as mpa_kick_now() and mpa_send_now():
- *   these fail or have no effect. mpa_get_info() and mpa_mulpdu() are not among
- *   them: they read the socket.
+ *   and functions such as mpa_kick_now() and mpa_send_now(): called after the
+ *   detach, these fail or have no effect. mpa_get_info() and mpa_mulpdu() are
+ *   not among them: they read the socket.
  * - released() is the last callback. From then on MPA touches neither the
  *   socket nor any memory of the consumer, but for &mpa_params.ops if a
- *   function comes late.
+ *   function is called after the detach.
  */
 #ifndef _NET_MPA_H
 #define _NET_MPA_H
@@ -507,7 +507,8 @@ struct mpa_ops {
 /**
  * struct mpa_params - parameters of a connection
  * @ops: the consumer's callbacks; must outlive the connection, and the last
- *	reference of mpa_conn_get(): functions that come late look at them
+ *	reference of mpa_conn_get(): functions called after the detach look at
+ *	them
  * @ctx: the consumer's context, see mpa_conn_ctx()
  * @flags: %MPA_F_MARKERS and so on. With %MPA_F_MEMALLOC the callbacks, too,
  *	may use the memory reserves, and must not wait for memory. The allocator
