@@ -102,7 +102,7 @@ modules_install: need-kdir
 		2>&1 >&3 | sed "/missing 'System.map'/d" >&2; } 3>&1
 	$(DEPMOD)
 	@[ -e $(KDIR)/certs/signing_key.pem ] || echo "Not signed: the kernel's own key is" \
-		"not there. For Secure Boot see README.md, Build and use."
+		"not there. For Secure Boot see Documentation/networking/mpa.rst."
 
 install: modules_install
 	install -D -m 644 conf/modules-load.conf $(EXAMPLES)/modules-load.d/mpa.conf

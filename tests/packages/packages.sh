@@ -337,7 +337,7 @@ purged() {
 	nothing_left
 }
 
-# Without packages, as README.md has it for other distributions
+# Without packages, as mpa.rst has it for other distributions
 dkms_tree() {
 	local dest=$ROOT/usr/src/mpa-$VERSION
 

@@ -147,7 +147,7 @@ VERSIONS = {
     "dkms.conf": r'^PACKAGE_VERSION="(.*)"',
     "debian/changelog": r"^mpa \((.*)\)",
     "CHANGELOG.md": r"^## (.*)",
-    "README.md": r"/usr/src/mpa-(.*?)`",
+    "Documentation/networking/mpa.rst": r"/usr/src/mpa-(.*?)``",
     "tests/peer/mpa-peer.1": r'^\.TH .*"mpa (\S+)"',
 }
 

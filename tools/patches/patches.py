@@ -34,7 +34,7 @@ NOT_IN_TREE = re.compile(r"kunit/mpa_conn_hook\.c|.*\.mod\.c|.*\.o|.*\.cmd|"
                          r"Documentation/networking/mpa-(rnic.*|storage)\.rst")
 
 # What the documents say of the module alone: from here up to there
-CUTS = [("mpa.rst", "Secure Boot\n===", "Settings\n==="),
+CUTS = [("mpa.rst", "Installing\n===", "Settings\n==="),
         ("mpa-design.rst", "*Lifetime of the copied", "Receive errors\n===")]
 
 
