@@ -21,7 +21,15 @@ set -euo pipefail
 OUT=$TOP/build/check
 BOX=1500		# seconds for a job on the debug kernel, if the plain one runs too
 
-flavours() { if [[ -n $flavour ]]; then echo "$flavour"; else echo plain debug; fi; }
+# Of the jobs that are asked for; static ones have the plain kernel's headers and modules
+flavours() {
+	local names
+
+	# shellcheck disable=SC2053
+	names=$(job() { [[ $1 != $only ]] || echo "$1"; }; run_jobs)
+	echo "${flavour:-plain}"
+	[[ -n $flavour || $names != *-debug* ]] || echo debug
+}
 
 # Appends the flavour to the names of cases, if it is not the plain kernel
 mark() {
