@@ -62,7 +62,7 @@ static void hello_released(struct mpa_conn *conn, struct list_head *left)
 {
 	sock_release(mpa_conn_socket(conn));
 	kfree(mpa_conn_ctx(conn));	/* the message */
-	module_put(THIS_MODULE); /* hello_exit() waits: mpa_barrier() */
+	module_put(THIS_MODULE); /* mpa_barrier() waits for the return */
 }
 
 static const struct mpa_ops hello_ops = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * A consumer of MPA for the shell: sends ULPDUs, echoes them, and measures.
- * README.md explains its files in /dev/mpa_ping, commands and results.
+ * mpa_ping.md explains its files in /dev/mpa_ping, commands and results.
  *
  * The files are misc devices and not in debugfs, which a kernel in lockdown
  * closes. An open file holds a reference on the module and on its namespace, a

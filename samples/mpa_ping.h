@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The parts of mpa_ping; README.md says what it does. */
+/* The parts of mpa_ping; mpa_ping.md says what it does. */
 #ifndef _MPA_PING_H
 #define _MPA_PING_H
 

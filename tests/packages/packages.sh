@@ -266,7 +266,9 @@ documents_in() {
 		compgen -G "$doc/$name.rst*" || fail "no $name.rst"
 	done
 	compgen -G "$doc/README.md*" || fail "no README.md"
-	compgen -G "$doc/samples/README.md*" || fail "no samples/README.md"
+	for name in README mpa_ping; do
+		compgen -G "$doc/samples/$name.md*" || fail "no samples/$name.md"
+	done
 }
 
 # The package has added it, and built it for some kernels: from the beginning
