@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Declarations that the cases of suite mpa_conn share. */
+/*
+ * Declarations that the cases of suite mpa_conn share. What rows are made of:
+ *
+ * - a startup that succeeds, or is rejected: two frames in exchange_rows
+ * - one that fails: mpa_conn_start.c, or mpa_conn_enhanced.c for Rev 2
+ * - full operation: conn_default(), or conn_open() with a role and flags; then
+ *   conn_peer_send(), conn_expect_rx(), conn_post(), conn_expect_tx(), and
+ *   conn_expect_end() or conn_expect_alive()
+ * - octets after a hole: gap_default(), gap_hole(), or gap_fpdus(), gap_put()
+ *   and gap_ooo(); gap_alive()
+ * - MPA on both ends: conn_two()
+ * - sockets that MPA makes: mpa_conn_sock.c; with a start, mpa_conn_connect.c
+ *
+ * A row's function gets conn_arg() (@arg in its comment) or conn_data() of its
+ * row.
+ */
 #ifndef _MPA_CONN_TEST_H
 #define _MPA_CONN_TEST_H
 

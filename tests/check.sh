@@ -62,7 +62,8 @@ job_kunit() {
 	shift 3
 	# It knows one pattern, and no choice in it
 	glob='mpa_*' row='*'
-	# Beside the plain kernel's, the debug kernel's short form leaves out some rows
+	# Beside the plain kernel's, the debug kernel's short form leaves out what takes 5 s
+	# and more there: rows marked .slow, and cases of KUNIT_SPEED_SLOW
 	[[ $kernel != debug || $flavour$long ]] ||
 		less='mpa_kunit.slow=0 kunit.filter=speed>slow'
 	if (($# == 1)); then

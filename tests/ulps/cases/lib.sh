@@ -211,7 +211,8 @@ qdisc() {
 
 netem() { qdisc netem "$@" limit 10000; }
 
-# What must not be done to a pair: its wire is no veth, and settings are of one guest
+# What must not be done to a pair: its wire is no veth, and settings are of one guest. So in
+# cases that change the wire, a setting of both ends, or a device named by its veth
 one_guest() {
 	[[ -z ${PAIR-} ]] || { echo "needs both ends in one guest"; exit 77; }
 }
