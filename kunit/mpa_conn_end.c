@@ -383,6 +383,27 @@ static void end_answered(struct conn_test *t)
 		       memchr(t->a.log, EV_RECV, t->a.nr_log));
 }
 
+static void end_hook_reset(struct mpa_consumer *c, enum consumer_event ev)
+{
+	struct conn_test *t = container_of(c, struct conn_test, a);
+
+	if (ev == EV_MULPDU)
+		mpa_peer_reset(&t->peer);
+}
+
+/* Pages that a loss frees, in a round that has begun, do not count as sent. */
+static void end_freed(struct conn_test *t)
+{
+	conn_default(t);
+	mpa_peer_stop(&t->peer);
+	conn_send(t, conn_page_msg(t, 3000));
+	end_change_mulpdu(t);
+	t->a.hook = end_hook_reset;
+	mpa_kick(t->a.conn);
+	CONN_WAIT(t, &t->a, EV_CLOSED, 1);
+	conn_expect_statuses(t, &t->a, 1, -ECONNRESET);
+}
+
 struct end_hook {
 	void (*hook)(struct mpa_consumer *c, enum consumer_event ev);
 };
@@ -827,6 +848,8 @@ static const struct conn_row end_rows[] = {
 	  end_reconnect_kept },
 	{ "no callback after closed()", end_once },
 	{ "an answer, and TCP is lost before sent()", end_answered },
+	{ "a reset in mulpdu() fails a message whose pages it frees",
+	  end_freed },
 	FROM_CALLBACKS("mpa_detach() from each callback", end_hook_detach),
 	FROM_CALLBACKS("all calls from each callback", end_hook_all),
 	FROM_CALLBACKS("CS-36 CS-38: mpa_abort() from each callback",
