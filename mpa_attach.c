@@ -44,7 +44,8 @@ bool mpa_params_ok(const struct mpa_params *params)
  * The socket stays the consumer's, but must be neither closed nor used before
  * released(), when it has its callbacks back; only sk_set_memalloc(),
  * sk_clear_memalloc() and sk_allocation may change what memory it takes, under
- * the socket lock: MPA sets flags of the socket, too. Until then, or until TCP
+ * the socket lock: MPA sets flags of the socket, too. In released() the value
+ * of sk_allocation is that before the attach. Until then, or until TCP
  * closes, its upper layer protocol (TCP_ULP) is "mpa", and no other can be set.
  * If it has a file, it keeps "mpa" until it is closed, and can be attached
  * again. If the socket holds no reference on its namespace, it must be attached

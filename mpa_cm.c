@@ -763,9 +763,9 @@ EXPORT_SYMBOL_GPL(mpa_start_initiator);
  * RFC 5044 section 7.1.2: waits for the Request for at most the time in the
  * sysctl net.mpa.startup_timeout_ms, and calls request() with it. When more
  * than net.mpa.startup_max connections of the namespace wait, the one that has
- * waited longest ends, with %MPA_REASON_STARTUP_OVERFLOW. Messages sent after
- * mpa_accept() stay queued until the first FPDU of the peer has been verified:
- * the Initiator's ULP has to send first.
+ * waited longest ends, with %MPA_REASON_STARTUP_OVERFLOW. Messages can be sent
+ * in full operation, from established() on; they stay queued until the first
+ * FPDU of the peer has been verified: the Initiator's ULP has to send first.
  *
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.

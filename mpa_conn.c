@@ -597,19 +597,21 @@ static void mpa_conn_end_leaving(struct mpa_conn *conn)
  * After this has returned no callback starts but released(), which is called
  * once. A callback that MPA is about to call counts as running. In released()
  * no other callback is running, the socket has its callbacks back, and messages
- * not yet handed back are on the list of released(). Octets that
- * were delivered have been consumed from TCP; others have not, including those
- * passed out of order. The consumer must look for octets that are in the socket
- * already: its data_ready callback was not called for them.
+ * not yet handed back are on the list of released(). Octets that were delivered
+ * have been consumed from TCP; others have not, including those passed out of
+ * order; but after ended() in full operation MPA reads and drops all that the
+ * peer sends. The consumer must look for octets that are in the socket already:
+ * its data_ready callback was not called for them.
  *
  * The TCP connection is reset (RFC 5044 A.1) if a message was accepted and is
  * not yet given to TCP, if part of an FPDU was consumed and the FPDU is not
  * delivered (one that is longer than the window; while TCP as a whole is short
- * of memory any), if mpa_abort() was called before, if TCP has no memory for
- * the FIN that mpa_shutdown() asked for, or, in full operation, if another user
- * reconnected the socket. Otherwise it stays as it is, and that FIN is sent. In
- * startup part of a frame may have been read or sent, and right after
- * mpa_reject() TCP is reset if the peer has sent more than its Request.
+ * of memory any) and ended() has not come, if mpa_abort() was called before
+ * released(), if TCP has no memory for the FIN that mpa_shutdown() asked for,
+ * or, in full operation, if another user reconnected the socket. Otherwise it
+ * stays as it is, and that FIN is sent. In startup part of a frame may have
+ * been read or sent, and right after mpa_reject() TCP is reset if the peer has
+ * sent more than its Request.
  *
  * released() waits until the network stack has finished with all pages of zero-
  * copy messages, see &struct mpa_tx. If that takes more than a second, the TCP
@@ -679,9 +681,10 @@ void mpa_conn_wait_left(void)
  * After this has returned no recv() starts until mpa_resume(); one may still be
  * running, and one that MPA is about to call counts as running. Octets that
  * arrive, in order or not, stay in TCP's queues, and the window closes when
- * these are full: nothing is lost. The only one consumed is a Responder's first
- * FPDU, if it is longer than the window, or TCP is short of memory: it is
- * verified on hold as well, since nothing can be sent before. A FIN is reported
+ * these are full: nothing is lost. Two FPDUs alone are consumed, if they are
+ * longer than the window, or TCP is short of memory: one of which a part was
+ * consumed before, and a Responder's first, which is verified on hold as well,
+ * since nothing can be sent before. A FIN is reported
  * after the octets before it have been delivered, a reset at once. RFC 5044
  * section 5.2 leaves flow control to TCP.
  *

@@ -429,8 +429,9 @@ bool mpa_tx_markers(const struct mpa_conn *conn)
  * mpa_mulpdu() - longest ULPDU whose FPDU fits a TCP segment
  * @conn: connection, before mpa_detach()
  *
- * Follows from the EMSS of the path by the formulas of RFC 5044 section 4.5,
- * which allow for the most markers that an FPDU of that length can hold. While
+ * Follows from the EMSS of the path, as TCP knew it when it last sent, by the
+ * formulas of RFC 5044 section 4.5, which allow for the most markers that an
+ * FPDU of that length can hold. While
  * there is a hole in what the peer sends, and for four seconds more, the EMSS
  * is reduced by the room for the SACK blocks that report it; where AccECN is in
  * use, always by that for its option. Before full operation, when it is not

@@ -26,7 +26,8 @@
  *   connection: mpa_conn_ctx() and mpa_conn_socket(), until released() returns;
  *   mpa_rx_put(); and with a reference of mpa_conn_get() also mpa_conn_put(),
  *   and functions such as mpa_kick_now() and mpa_send_now(): called after the
- *   detach, these fail or have no effect. mpa_get_info() and mpa_mulpdu() are
+ *   detach, these fail or have no effect, but for mpa_abort(), which may still
+ *   reset TCP until released() is called. mpa_get_info() and mpa_mulpdu() are
  *   not among them: they read the socket.
  * - released() is the last callback. From then on MPA touches neither the
  *   socket nor any memory of the consumer, but for &mpa_params.ops if a
@@ -108,7 +109,9 @@ enum mpa_error {
  *	on the same host after MPA had read it (code 3)
  * @MPA_REASON_URGENT: TCP urgent data (code 3, in startup code 4)
  * @MPA_REASON_KEY: not a startup frame (code 4)
- * @MPA_REASON_ROLE: both ends are Initiators, or both are Responders (code 4)
+ * @MPA_REASON_ROLE: an Initiator has got a Request, for both ends are
+ *	Initiators, or a Responder a Reply (code 4). Two Responders both wait,
+ *	until %MPA_REASON_TIMEOUT
  * @MPA_REASON_REVISION: a revision that this end does not support or does not
  *	accept (code 4)
  * @MPA_REASON_PD_LENGTH: more private data than allowed, or too little to
@@ -260,9 +263,12 @@ struct mpa_ulpdu {
  * A recv() that delivers is put off, too, while the batches passed in order
  * that the consumer keeps of this connection take more memory, by the truesize
  * of their skbs or copies and some 7 KB for each batch, than the receive
- * buffer. While it keeps at least one, recv() is also put off as long as all
- * consumers of the namespace together keep more than net.mpa.rx_mem_max; the
- * latter not with %MPA_F_MEMALLOC.
+ * buffer. A batch counts all skbs in which MPA has looked for its FPDUs, up to
+ * the one with the 32nd KB, also those that other batches count: a consumer
+ * that keeps short ULPDUs for long had better copy them. While it keeps at
+ * least one, recv() is also put off as long as all consumers of the namespace
+ * together keep more than net.mpa.rx_mem_max; the latter not with
+ * %MPA_F_MEMALLOC.
  *
  * The structure and all it points to, the octets included, belong to MPA. The
  * octets stay where TCP put them, or are a copy, for example where the kernel

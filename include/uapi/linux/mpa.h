@@ -75,7 +75,8 @@ enum mpa_conn_flag {
  *   it was read.
  * @MPA_END_REASON_URGENT: TCP urgent data.
  * @MPA_END_REASON_KEY: The first octets are no startup frame.
- * @MPA_END_REASON_ROLE: Both ends are Initiators, or both are Responders.
+ * @MPA_END_REASON_ROLE: An Initiator has got a Request, or a Responder a
+ *   Reply.
  * @MPA_END_REASON_REVISION: The revision is not supported, or not accepted.
  * @MPA_END_REASON_PD_LENGTH: More private data than allowed, or too little for
  *   IRD and ORD.
