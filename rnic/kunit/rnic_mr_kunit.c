@@ -148,11 +148,15 @@ static void global_test(struct kunit *test)
 	};
 	const struct global_row *row = test->param_value;
 	struct rnic_kunit *rk = test->priv;
-	void *far = vmalloc(PAGE_SIZE);
 	enum rnic_mr_error err;
 	struct rnic_mr *mr, *used;
 	u64 place[4], i;
+	void *far;
 
+	/* As on s390 */
+	if (!PAGE_OFFSET && row->place == LOW && row->from)
+		kunit_skip(test, "nothing is below memory");
+	far = vmalloc(PAGE_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, far);
 	rk_mr(rk, PAGE_SIZE, 2, ALL);
 	mr = to_mr(rnic_get_dma_mr(&rk->pd, RW | RR));
@@ -166,10 +170,13 @@ static void global_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, row->want, err);
 	if (used)
 		rnic_mr_put(used);
-	for (i = 0; i < ARRAY_SIZE(nowhere); i++)
+	for (i = 0; i < ARRAY_SIZE(nowhere); i++) {
+		if (nowhere[i] >= PAGE_OFFSET && nowhere[i] < place[HIGH])
+			continue;
 		KUNIT_EXPECT_NULL_MSG(test, get(rk, &rk->pd, mr->stag, RW,
 						nowhere[i], 1, &err),
 				      "%llx", nowhere[i]);
+	}
 	rk_mr_free(rk, mr);
 	vfree(far);
 }
