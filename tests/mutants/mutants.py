@@ -37,18 +37,18 @@ FUZZED = ["crc-skipped", "length-zero", "lost-wakeup",
           "marker-unchecked", "no-startup-timer", "pd-length-unchecked",
           "startup-leaked"]
 
-# Both print all results if a case failed, and "ran N" at the end
+# Both print all results if a case failed or was skipped, and "ran N" at the end
 GUEST = {
     "kunit": r"""#!/bin/bash
 modprobe -a mpa_kunit mpa_rnic_kunit
 cat /sys/kernel/debug/kunit/mpa*/results >/tmp/results
-grep -q '^ *not ok' /tmp/results && cat /tmp/results
+grep -qE '^ *not ok|# SKIP' /tmp/results && cat /tmp/results
 echo "ran $(grep -cE '^ +(not )?ok' /tmp/results)"
 """,
     "socket": r"""#!/bin/bash
 chmod +x /root/test/*
 /root/test/run-all.sh %s >/tmp/results
-grep -q '^not ok' /tmp/results && cat /tmp/results
+grep -qE '^not ok|# SKIP' /tmp/results && cat /tmp/results
 echo "ran $(grep -cE '^(not )?ok' /tmp/results)"
 """,
 }
@@ -134,7 +134,8 @@ def copy_tree():
 
 
 def run_tests(kind, tests, log):
-    """Returns (cases run, names of those that failed, status of the guest)."""
+    """Returns (cases run, names of those that failed, of those that were
+    skipped, status of the guest)."""
     script = os.path.join(WORK, "guest")
     with open(script, "w", encoding="utf-8") as text:
         text.write(GUEST[kind].replace("%s", " ".join(tests)))
@@ -143,7 +144,12 @@ def run_tests(kind, tests, log):
     if kind == "kunit":
         command += ["--append", "kunit.filter_glob=" + tests[0]]
     else:
-        command += ["--file", os.path.join(TREE, "tests", "net", "socket")
+        tool = subprocess.run([os.path.join(TREE, "tests", "net", "ynl",
+                                            "build.sh")],
+                              stdout=subprocess.PIPE, stderr=log, text=True,
+                              check=True).stdout.strip()
+        command += ["--file", tool + ":/usr/bin/mpa-ynl",
+                    "--file", os.path.join(TREE, "tests", "net", "socket")
                     + ":root/test"]
     for _ in range(2):
         done = subprocess.run(command + ["--", script], stdout=subprocess.PIPE,
@@ -155,11 +161,14 @@ def run_tests(kind, tests, log):
             break
     ran = re.findall(r"^ran (\d+)$", done.stdout, re.M)
     failed = re.findall(r"^ *not ok(?: \d+)?(?: -)? (\S+)", done.stdout, re.M)
-    return int(ran[-1]) if ran else 0, failed, done.returncode
+    skipped = re.findall(r"^ *ok(?: \d+)?(?: -)? (\S+).*# SKIP", done.stdout,
+                         re.M)
+    return int(ran[-1]) if ran else 0, failed, skipped, done.returncode
 
 
 def run_fuzz(log):
-    """As run_tests(), for the fuzzer's short form in the copy."""
+    """As run_tests() for the fuzzer's short form in the copy, which skips no
+    case; returns no names of skipped ones."""
     done = subprocess.run([os.path.join(TREE, "tests", "harden.sh"),
                            "--kernel", os.environ.get("KERNEL", "plain"),
                            "fuzz"], stdout=log, stderr=log, check=False)
@@ -186,7 +195,8 @@ def judge(mutant, log):
         if mutant.kind == "fuzz":
             ran, failed, status = run_fuzz(log)
         else:
-            ran, failed, status = run_tests(mutant.kind, [mutant.test], log)
+            ran, failed, _, status = run_tests(mutant.kind, [mutant.test],
+                                               log)
     finally:
         undo()
     if failed:
@@ -212,11 +222,13 @@ def check_unbroken(mutants, log):
     for kind, patterns, judges in runs:
         if not judges:
             continue
-        ran, failed, status = run_tests(kind, patterns, log)
+        ran, failed, skipped, status = run_tests(kind, patterns, log)
         for test in judges:
             case = test.partition(".")[2] if kind == "kunit" else test
             if case in failed:
                 unfit[test] = "it fails"
+            elif case in skipped:
+                unfit[test] = "it is skipped"
             elif ran < len(judges) or (status and not failed):
                 unfit[test] = "%d cases ran, status %d" % (ran, status)
     return unfit
