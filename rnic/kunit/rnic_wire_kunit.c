@@ -82,28 +82,6 @@ static void hdr_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hdr.mo, want->mo);
 }
 
-static void read_test(struct kunit *test)
-{
-	static const u8 octets[RDMAP_READ_LEN] = {
-		0x01, 0x02, 0x03, 0x04,
-		0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
-		0x21, 0x22, 0x23, 0x24,
-		0x31, 0x32, 0x33, 0x34,
-		0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,
-	};
-	u8 put[RDMAP_READ_LEN];
-	struct rdmap_read read;
-
-	rdmap_read_req_read(&read, octets);
-	KUNIT_EXPECT_EQ(test, read.sink_stag, 0x01020304);
-	KUNIT_EXPECT_EQ(test, read.sink_to, 0x1112131415161718);
-	KUNIT_EXPECT_EQ(test, read.size, 0x21222324);
-	KUNIT_EXPECT_EQ(test, read.source_stag, 0x31323334);
-	KUNIT_EXPECT_EQ(test, read.source_to, 0x4142434445464748);
-	KUNIT_EXPECT_EQ(test, 28, rdmap_read_req_write(put, &read));
-	KUNIT_EXPECT_MEMEQ(test, put, octets, sizeof(put));
-}
-
 /* Control octets, queue; then layer and type in one octet, and code */
 struct check_row {
 	const char	*desc;
@@ -262,7 +240,6 @@ static void got_test(struct kunit *test)
 
 static struct kunit_case wire_cases[] = {
 	KUNIT_CASE_PARAM(hdr_test, hdr_gen_params),
-	KUNIT_CASE(read_test),
 	KUNIT_CASE_PARAM(check_test, check_gen_params),
 	KUNIT_CASE_PARAM(term_test, term_gen_params),
 	KUNIT_CASE_PARAM(got_test, got_gen_params),
