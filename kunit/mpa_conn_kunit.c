@@ -63,7 +63,6 @@ static struct kunit_case conn_cases[] = {
 	CONN_CASE(end),
 	CONN_CASE(borrow),
 	CONN_CASE(info),
-	CONN_CASE(race),
 	CONN_CASE(sock),
 	CONN_CASE(enhanced),
 	CONN_CASE(connect),

@@ -357,7 +357,6 @@ const void *conn_queue_rows MPA_KUNIT_PARAMS;
 const void *conn_end_rows MPA_KUNIT_PARAMS;
 const void *conn_borrow_rows MPA_KUNIT_PARAMS;
 const void *conn_info_rows MPA_KUNIT_PARAMS;
-const void *conn_race_rows MPA_KUNIT_PARAMS;
 const void *conn_sock_rows MPA_KUNIT_PARAMS;
 const void *conn_enhanced_rows MPA_KUNIT_PARAMS;
 const void *conn_connect_rows MPA_KUNIT_PARAMS;
