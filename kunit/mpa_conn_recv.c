@@ -90,21 +90,6 @@ static void recv_split(struct conn_test *t)
 	conn_expect_rx(t, &t->a, nr);
 }
 
-/* Segments of @arg octets, regardless of FPDU boundaries. */
-static void recv_chunks(struct conn_test *t)
-{
-	u32 i, chunk = conn_arg(t);
-
-	conn_default(t);
-	for (i = 0; i < 8; i++)
-		conn_fpdu(t, 1 + i * 61);
-	ASSERT_EQ(t, mpa_peer_write_split(&t->peer, t->buf, t->buf_len, chunk),
-		  0);
-	t->buf_len = 0;
-	conn_expect_rx(t, &t->a, 8);
-	conn_expect_alive(t, &t->a);
-}
-
 /* A segment with a tail, whole FPDUs and a head: only the head waits. */
 static void recv_mixed(struct conn_test *t)
 {
@@ -124,18 +109,6 @@ static void recv_mixed(struct conn_test *t)
 	recv_write(t, end + 50, t->buf_len);
 	t->buf_len = 0;
 	conn_expect_rx(t, &t->a, 4);
-}
-
-/* Many small FPDUs in one segment. */
-static void recv_many(struct conn_test *t)
-{
-	u32 i;
-
-	conn_default(t);
-	for (i = 0; i < 1000; i++)
-		conn_fpdu(t, 1 + i % 20);
-	conn_flush(t);
-	conn_expect_rx(t, &t->a, 1000);
 }
 
 /* FPDUs that are longer than the window can ever be; @arg: markers */
@@ -765,11 +738,7 @@ static const struct conn_row recv_rows[] = {
 	  recv_split, true, .slow = true },
 	{ "RX-03 RX-09 RX-10 RX-13 RX-14: split after each octet",
 	  recv_split, false, .slow = true },
-	{ "RX-11 RX-16: single octets", recv_chunks, 1, .slow = true },
-	{ "RX-10 RX-12: segments of 7 octets", recv_chunks, 7 },
-	{ "RX-10 RX-12: segments of 513 octets", recv_chunks, 513 },
 	{ "RX-01 RX-06 RX-15 OO-03: tail, whole FPDUs, head", recv_mixed },
-	{ "RX-15 DD-02 MK-17 OO-17: 1000 FPDUs in one write", recv_many },
 	{ "RX-12 RX-13: FPDU in more pieces than a batch has room for",
 	  recv_pieces },
 	{ "RX-16 FR-01 SZ-05 DD-02 DD-04: FPDU larger than the window",
