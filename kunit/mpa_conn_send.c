@@ -354,38 +354,6 @@ static void send_source_reset(struct conn_test *t)
 	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
 }
 
-/* sent() posts the message again, a hundred times. */
-static void send_hook_again(struct mpa_consumer *c, enum consumer_event ev)
-{
-	struct mpa_tx *tx = c->done[0];
-	struct conn_msg *msg = container_of(tx, struct conn_msg, tx);
-
-	if (ev != EV_SENT || !c->nr_done || msg->asked == 100)
-		return;
-	c->nr_done = 0;
-	msg->asked++;
-	msg->kv.iov_len = msg->tx.len;
-	iov_iter_kvec(&msg->tx.data, ITER_SOURCE, &msg->kv, 1, msg->tx.len);
-	if (mpa_send(c->conn, tx))
-		c->disorder++;
-}
-
-static void send_credit(struct conn_test *t)
-{
-	u32 i;
-
-	conn_open_row(t);
-	t->a.hook = send_hook_again;
-	conn_post(t, 900);
-	for (i = 0; i < 101; i++) {
-		t->nr_in = 0;
-		conn_expect_tx(t, 900);
-	}
-	CONN_WAIT(t, &t->a, EV_SENT, 101);
-	conn_expect_silence(t);
-	EXPECT_EQ(t, atomic64_read(&t->a.conn->ulpdus_tx), 101);
-}
-
 /* Post a message again that was handed back, with the same data. */
 static void send_repost(struct conn_test *t, struct conn_msg *msg)
 {
@@ -786,7 +754,6 @@ static const struct conn_row send_rows[] = {
 	{ "TX-01: source that detaches", send_source_detach },
 	{ "the peer resets during the call of a source", send_source_reset },
 	{ "source posted again", send_source_twice },
-	{ "posting again from sent()", send_credit },
 	{ "posting from several threads", send_threads },
 	{ "backpressure", send_backpressure },
 	{ "posting with BH off", send_atomic },
