@@ -4,7 +4,6 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/tcp.h>
-#include <linux/workqueue.h>
 #include <net/ip.h>
 #include <net/tcp.h>
 #include "mpa_conn_test.h"
@@ -381,50 +380,6 @@ static void send_source_twice(struct conn_test *t)
 	}
 }
 
-struct send_work {
-	struct work_struct	work;
-	struct conn_test	*t;
-	u32			first;
-	int			err;
-};
-
-static void send_work_run(struct work_struct *work)
-{
-	struct send_work *w = container_of(work, struct send_work, work);
-	u32 i;
-
-	for (i = 0; i < 40 && !w->err; i++)
-		w->err = mpa_send(w->t->a.conn, &w->t->msg[w->first + i].tx);
-}
-
-/* Four work items post: each FPDU is whole, each message is sent() once. */
-static void send_threads(struct conn_test *t)
-{
-	struct send_work w[4] = {};
-	u32 i, octets = 0;
-
-	conn_open_row(t);
-	for (i = 0; i < 160; i++)
-		octets += conn_msg(t, 1 + i * 13)->len;
-	for (i = 0; i < 4; i++) {
-		INIT_WORK_ONSTACK(&w[i].work, send_work_run);
-		w[i].t = t;
-		w[i].first = i * 40;
-		queue_work(mpa_unbound_wq, &w[i].work);
-	}
-	for (i = 0; i < 4; i++) {
-		flush_work(&w[i].work);
-		destroy_work_on_stack(&w[i].work);
-		EXPECT_EQ(t, w[i].err, 0);
-	}
-	for (i = 0; i < 160; i++)
-		octets -= conn_take(t);
-	EXPECT_EQ(t, octets, 0);
-	EXPECT_TRUE(t, mpa_consumer_wait(&t->a, EV_DONE, 160));
-	CONN_COUNT(t, &t->a, EV_DONE, 160);
-	conn_expect_silence(t);
-}
-
 /*
  * Messages that TCP has no room for, not even for one of them, wait in the
  * consumer's memory.
@@ -754,7 +709,6 @@ static const struct conn_row send_rows[] = {
 	{ "TX-01: source that detaches", send_source_detach },
 	{ "the peer resets during the call of a source", send_source_reset },
 	{ "source posted again", send_source_twice },
-	{ "posting from several threads", send_threads },
 	{ "backpressure", send_backpressure },
 	{ "posting with BH off", send_atomic },
 	{ "reclaim-safe", send_memalloc, false },
