@@ -402,24 +402,6 @@ static void send_backpressure(struct conn_test *t)
 	conn_expect_done(t, &t->a, 12, 0);
 }
 
-/* Messages may be posted in atomic context. */
-static void send_atomic(struct conn_test *t)
-{
-	struct conn_msg *msg;
-	int err;
-
-	conn_open_row(t);
-	msg = conn_msg(t, 30);
-	local_bh_disable();
-	err = mpa_send(t->a.conn, &msg->tx);
-	mpa_hold(t->a.conn);
-	mpa_resume(t->a.conn);
-	local_bh_enable();
-	ASSERT_EQ(t, err, 0);
-	conn_expect_tx(t, 30);
-	conn_expect_done(t, &t->a, 1, 0);
-}
-
 /* Record an error if an allocation in a callback may wait for memory. */
 static void send_memalloc_hook(struct mpa_consumer *c, enum consumer_event ev)
 {
@@ -710,7 +692,6 @@ static const struct conn_row send_rows[] = {
 	{ "the peer resets during the call of a source", send_source_reset },
 	{ "source posted again", send_source_twice },
 	{ "backpressure", send_backpressure },
-	{ "posting with BH off", send_atomic },
 	{ "reclaim-safe", send_memalloc, false },
 	{ "reclaim-safe, kept from the reserves", send_memalloc, true },
 	{ "the task's page fragment", send_task_frag, 0 },
