@@ -366,15 +366,6 @@ aligned() {
 		fail "${S[aligned]} of ${S[segments]} segments hold whole FPDUs only"
 }
 
-# Both ends sent a FIN, and neither an RST
-orderly_close() {
-	tcpdump -r "$STATE/$1.pcap" -nn 2>/dev/null |
-		awk '/Flags \[[^]]*R/ { reset++ }
-			/Flags \[[^]]*F/ { ended[$3] = 1 }
-			END { exit reset || length(ended) != 2 }' ||
-		fail "no orderly close"
-}
-
 # An FPDU without markers, 48 octets with a ULPDU of 42; its CRC was computed
 # once, by another program
 FPDU=002a4143$(zeroes 40)92efe534

@@ -2,17 +2,6 @@
 # shellcheck shell=bash
 # Ends of all kinds, and races with them.
 
-half_close() {
-	network pair 1500
-	serve mode=echo
-	capture_start b vb close
-	ping_ok "$B4" size=1000 count=5 verify=1
-	served
-	expect status=0 reason=ok ulpdus_tx=5
-	capture_stop close
-	orderly_close close
-}
-
 # The network drops all packets during startup; the ping's timeout ends it
 black_hole() {
 	local begun
@@ -39,18 +28,6 @@ batch=16 timeout=$((20 * SLOW))" 2>/dev/null &
 	until_grown a MpaEstablished "$before" "$1"
 }
 
-stop_under_traffic() {
-	network pair 1500
-	spoil
-	serve mode=echo markers=1
-	traffic 4
-	command_in b "stop port=$PORT" || fail "stop"
-	rm "$STATE/serving"
-	wait
-	ping_to "$B4" && fail "the server still answers"
-	return 0
-}
-
 # Clients made by hand keep sending while the modules go
 unload_under_traffic() {
 	local round number
@@ -75,18 +52,6 @@ unload_under_traffic() {
 	done
 }
 
-# A startup that hangs does not keep the module
-unload_in_startup() {
-	links_down
-	network pair 1500
-	spoil
-	serve mode=echo
-	play "send:${REQ_KEY:0:10}" pause:$((5 * SLOW)) &
-	until_grown b MpaAttached 0 1
-	rm "$STATE/serving"
-	reload
-}
-
 # The namespaces go while data flows; then the modules still can
 namespaces_gone() {
 	network pair 1500
@@ -100,9 +65,6 @@ namespaces_gone() {
 	reload
 }
 
-test_case close.half "TD-01 TD-02 OO-06 ER-02 ER-13" half_close
 test_case close.blackhole "ER-02 CS-33" black_hole
-test_case race.stop "ER-02 TX-01" stop_under_traffic
 test_case race.unload "TX-01" unload_under_traffic
-test_case race.unload-startup "" unload_in_startup
 test_case race.namespaces "" namespaces_gone
