@@ -243,7 +243,7 @@ help:
 	@echo "make kcsan            races, on the kernel that looks for data races"
 	@echo "make dos              denial of service; ONLY='CASE...' some cases"
 	@echo "                      Each for MINUTES=N, or for COUNT=N connections (fuzz),"
-	@echo "                      cells (net), reloads (races), closes (dos); SEED=S as"
+	@echo "                      cells (net) or reloads (races); SEED=S as"
 	@echo "                      that time; KERNEL=plain, debug or kcsan (data races)"
 	@echo "make exit_order       mpa is unloaded while a task is about to queue a work item"
 	@echo "make life             RDMA devices, netdevs and applications go under load;"

@@ -6,10 +6,9 @@
 #
 # usage: dos.sh [CASE...]		shell patterns for names
 #
-# COUNT=N or MINUTES=N selects the long form: full numbers, N (or 20000) connects
-# and closes of each kind, and TIME_WAIT expires. With MINUTES the cases repeat until
-# the time is over, each round with other octets. The debug kernel makes fewer
-# connections, and kmemleak takes the place of measuring memory.
+# COUNT=N or MINUTES=N selects the long form: full numbers. With MINUTES the cases
+# repeat until the time is over, each round with other octets. The debug kernel makes
+# fewer connections, and kmemleak takes the place of measuring memory.
 #
 # shellcheck disable=SC2034,SC2317
 TESTS=/root/test
@@ -155,8 +154,6 @@ all_cases() {
 	run_case "zero-window$1" zero_window
 	run_case "concurrent$1" concurrent
 	run_case "dumps$1" dumps
-	run_case "churn.fin$1" churn fin
-	run_case "churn.rst$1" churn rst
 	run_case "isolation.wire$1" wire
 }
 

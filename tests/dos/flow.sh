@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 # Connections in full operation: small pieces, peers that do not read, and many at
-# once or one after the other; see dos.sh
+# once; see dos.sh
 
 # Runs of the work item that the tracer has recorded
 work_runs() {
@@ -174,45 +174,3 @@ dumps() {
 	all_released
 	same "$(ns b mpa -j)" "[]" "connections left"
 }
-
-# churn END: connect and close; no memory stays in use. The caches of allocators
-# vary by some 1000 KB.
-churn() {
-	local end=$1 nr first before after try
-
-	first=$(few 1500)
-	nr=$(pick 4000 $((COUNT ? COUNT : 20000)))
-	# The long form waits for the end of TIME_WAIT
-	((LONG)) || set_sysctl a net.ipv4.tcp_max_tw_buckets=0
-	talk_and_close "$first" "$end"
-	before=$(kernel_kb_at_least)
-	talk_and_close "$nr" "$end"
-	for ((try = 0; try < 30; try++)); do
-		after=$(kernel_kb_at_least)
-		((SLOW == 1 && after - before >= 2048)) || break
-		sleep 1
-	done
-	figure connections="$nr" end="$end" grown_kb=$((after - before))
-	((SLOW > 1 || after - before < 2048)) ||
-		fail "it has grown by $((after - before)) KB"
-	same "$(counter b MpaEstablished)" $((nr + first)) MpaEstablished
-	# With the last reference the namespaces go, and the link with them
-	stop_server b
-	ip netns del b
-	until_true 120 no_link || fail "something holds the server's namespace"
-}
-
-no_link() { ! ip -n a link show va >/dev/null 2>&1; }
-
-talk_and_close() {
-	start_server b
-	talk connections="$1" at=64 size=64 vary=1 end="$2"
-	stop_server b
-	until_true 120 all_closed || fail "left: $(sockets)"
-}
-
-# TCP's line of both namespaces
-sockets() { ns a grep TCP: /proc/net/sockstat; ns b grep TCP: /proc/net/sockstat; }
-
-# Nothing in TIME_WAIT, and no socket of ours
-all_closed() { released && ! sockets | grep -qE '(inuse|tw) [1-9]'; }

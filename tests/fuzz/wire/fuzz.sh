@@ -35,6 +35,7 @@ spaces() {
 	trap leave EXIT
 	for space in "${SPACES[@]}"; do
 		ip netns add "$space"
+		ip link add "to-$space" type veth peer name link netns "$space"
 		ns "$space" ip link set lo up
 		ns "$space" sysctl -qw net.mpa.startup_timeout_ms=30000 \
 			net.mpa.zerocopy_min=0 \
@@ -141,7 +142,20 @@ unload() {
 	leave
 	kill "${SERVERS[@]}"
 	wait "${SERVERS[@]}" || true
-	rmmod mpa_rnic mpa_ping mpa
+	rmmod mpa_rnic mpa_ping || return
+	no_links && rmmod mpa
+}
+
+# With the last reference a namespace goes, and its links with it
+no_links() {
+	local try
+
+	for ((try = 0; try < 100; try++)); do
+		[[ -n $(ip -o link show type veth) ]] || return 0
+		sleep 0.1
+	done
+	echo "fuzz: something holds a namespace"
+	return 1
 }
 
 figure() { sed -n "s/^# .*\b$1=\([0-9]*\).*/\1/p" "$WORK/said" | tail -n 1; }
