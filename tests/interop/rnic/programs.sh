@@ -120,20 +120,6 @@ cmtime() {
 	passed cmtime 0 0
 }
 
-# siw sends no markers, and rejects who asks for them.
-rejected() {
-	devices mpa stock
-	both net.mpa.markers=1
-	record
-	serves 7471 rdma_server
-	ns a timeout 30 rdma_client -s "$B4" >"$STATE/ours" 2>&1 &&
-		fail "accepted"
-	record_stop
-	cat "$STATE/ours"
-	grep -q 'Connection refused' "$STATE/ours" || fail "not rejected"
-	passed rdma_client 0 0 rejected
-}
-
 # perf_once PROGRAM SIZES: one connection to exchange addresses, one to be measured
 perf_once() {
 	local CONNECTIONS=2
@@ -247,4 +233,3 @@ for ends in "mpa mpa 0" "mpa stock 0" "stock mpa 0" "rev1 mpa 0" "crc mpa 1"; do
 	test_case "${name/stock/siw}.rping.crc0" "we ask for no CRC" \
 		rping_set "$a" "$b" net.mpa.crc=0 1500 "$crc"
 done
-test_case mpa.siw.markers "markers asked for, which siw rejects" rejected

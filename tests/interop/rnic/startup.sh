@@ -19,7 +19,8 @@ dials() {
 	ns b mpa-peer -t 20 listen "$B4" 7471 "${@:2}" >"$STATE/server" &
 	peer=$!
 	until_peer_listens
-	ns a timeout 30 rdma_client -s "$B4" || status=$?
+	ns a timeout 30 rdma_client -s "$B4" >"$STATE/ours" 2>&1 || status=$?
+	cat "$STATE/ours"
 	wait $peer || fail "the peer: $?"
 	rm "$STATE/server"
 	(((status == 0) == (wanted == 0))) || fail "the program ended with $status"
@@ -72,8 +73,11 @@ misread() {
 		again expect-request:rev=1 reply "${GO[@]}"
 }
 test_case start.misread "R in a Reply of Rev 1" misread
-test_case start.rejected "R in the Reply" dials 1 $ASKED \
-	reply:rev=2,s=1,r=1,A=1,C=1,ird=1,ord=1 end:fin
+rejected() {
+	dials 1 "$ASKED" reply:rev=2,s=1,r=1,A=1,C=1,ird=1,ord=1 end:fin
+	grep -q 'Connection refused' "$STATE/ours" || fail "the program is not told"
+}
+test_case start.rejected "R in the Reply" rejected
 
 ENHANCED=rev=2,s=1,A=1,ird=1,ord=1
 BACK=("fpdu:ulpdu=$ZEROS" "expect-fpdu:ulpdu=$ZEROS" fin end:fin)
