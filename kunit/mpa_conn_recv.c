@@ -189,6 +189,23 @@ static void recv_window_truncated(struct conn_test *t)
 	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), 0);
 }
 
+static void recv_hook_leave(struct mpa_consumer *c, enum consumer_event ev)
+{
+	if (ev == EV_ENDED)
+		conn_leave(c);
+}
+
+/* Nor if it comes in ended(), when the copy is still there. */
+static void recv_window_truncated_leave(struct conn_test *t)
+{
+	t->a.hook = recv_hook_leave;
+	recv_half(t);
+	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
+	CONN_WAIT(t, &t->a, EV_RELEASED, 1);
+	kernel_sock_shutdown(t->sock[0], SHUT_WR);
+	EXPECT_EQ(t, mpa_peer_read_end(&t->peer), 0);
+}
+
 /* Its copy is not kept after ended(), and the detach does not reset TCP. */
 static void recv_window_crc(struct conn_test *t)
 {
@@ -747,6 +764,8 @@ static const struct conn_row recv_rows[] = {
 	  recv_window, true },
 	{ "TD-03: FPDU larger than the window, cut short",
 	  recv_window_truncated },
+	{ "FPDU larger than the window, FIN inside it, detach in ended()",
+	  recv_window_truncated_leave },
 	{ "ER-03: FPDU larger than the window, CRC", recv_window_crc },
 	{ "FPDU larger than the window, detach", recv_window_detach },
 	{ "FPDU larger than the window, held, detach",
