@@ -301,7 +301,7 @@ enum rnic_msg_state {
  * @state: of a slot: &enum rnic_msg_state
  * @wqe: of a slot: the work request, a copy; inline data are in it
  * @status: of a slot: &enum siw_wc_status; of a Read under way: 0, or that of a
- *	refusal
+ *	refusal, or of a sink that could not be invalidated
  * @given: all of its octets have been given to MPA
  * @open: counts in the QP's @open
  * @counted: a Read that is one of sq.reads

@@ -174,14 +174,16 @@ static u32 take_rtr_response(struct rnic_qp *qp, const struct seg *seg)
 static u32 read_done(struct rnic_qp *qp, struct rnic_msg *msg)
 {
 	u32 stag = msg->wqe.num_sge ? msg->wqe.sge[0].lkey : 0;
-	u16 status = SIW_WC_SUCCESS;
 
 	rnic_sgl_put(&msg->sgl);	/* before it invalidates its own sink */
 	if (msg->wqe.opcode == SIW_OP_READ_LOCAL_INV && stag &&
-	    rnic_mr_invalidate(qp->dev, qp->ib.pd, stag, 0, NULL))
-		status = SIW_WC_LOC_PROT_ERR;
-	rnic_sq_done(qp, msg, status);
-	return status ? RDMAP_ERR_LOCAL : 0;
+	    rnic_mr_invalidate(qp->dev, qp->ib.pd, stag, 0, NULL)) {
+		/* Left to the flush: later requests may be done, and succeed */
+		msg->status = SIW_WC_LOC_PROT_ERR;
+		return RDMAP_ERR_LOCAL;
+	}
+	rnic_sq_done(qp, msg, SIW_WC_SUCCESS);
+	return 0;
 }
 
 /*

@@ -482,7 +482,7 @@ void rnic_sq_flush_slots(struct rnic_qp *qp)
 			continue;
 		}
 		rnic_sgl_put(&msg->sgl);
-		/* A Read that the peer has refused has a status. */
+		/* A Read has one if it was refused, or read_done() failed. */
 		if (msg->state != RNIC_MSG_READING || !msg->status)
 			msg->status = SIW_WC_WR_FLUSH_ERR;
 		msg->state = RNIC_MSG_DONE;

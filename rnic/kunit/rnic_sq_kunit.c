@@ -141,6 +141,7 @@ static enum ib_qp_state state_of(struct rnic_kunit *rk)
  * L modify_qp(ERR) of one that has an endpoint: it leaves
  * C the peer's FIN has come
  * z the sink of Reads loses its right, or has it again
+ * m the sink of Reads moves to another domain
  */
 static void step(struct rnic_kunit *rk, char c)
 {
@@ -227,6 +228,9 @@ static void step(struct rnic_kunit *rk, char c)
 	case 'z':
 		rk->mr->access ^= IB_ACCESS_LOCAL_WRITE;
 		break;
+	case 'm':
+		rk->mr->pd = &rk->other_pd;
+		break;
 	case '0' ... '9':
 		KUNIT_EXPECT_EQ(test, c - '0', rk->conn.posted);
 		break;
@@ -277,6 +281,8 @@ static const struct row rows[] = {
 	{ "LOCAL_INV waits for its Send", 1, "cSI.1ntk.", "1 2" },
 	{ "LOCAL_INV waits for its Read", 1, "cRIW.1tn.1rk.2t", "1 2 3" },
 	{ "Read that invalidates its sink", 1, "cV.1trI.", "1 2" },
+	{ "Read that cannot invalidate its sink, after a Read, before a Send",
+	  2, "cRVS.3mtttrr!", "1 2p 3f" },
 	{ "use after LOCAL_INV", 1, "cIS.!", "1 2p" },
 	{ "Read after LOCAL_INV", 1, "cIR.!", "1 2p" },
 	{ "error after a Send", 1, "cSXS.2T!", "1f 2p 3f" },
