@@ -401,9 +401,9 @@ struct rnic_srq {
  *	with TCP; under q.lock
  * @cqe_lost: a completion found no room in its CQ
  * @left: requests on the ring at modify_qp(SQD) that have not started
- * @check_dying: set by dereg_mr(), cleared by run(): end the connection if a
- *	slot uses a dying region. No lock: if run() misses one, dereg_mr() asks
- *	again after a second
+ * @check_dying: set by dereg_mr(), cleared by run() in the work item: end the
+ *	connection if a slot uses a dying region. No lock: if run() misses one,
+ *	dereg_mr() asks again after a second
  * @leaving: one round has passed since @leave was set. As @waiting and @more,
  *	used by run() and the callbacks of MPA alone
  * @waiting: the send queue has stopped for something that will kick it

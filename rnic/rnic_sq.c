@@ -294,17 +294,41 @@ static bool sq_may_start(struct rnic_qp *qp)
 	       (sq->left || sq_slot(sq, sq->head)->state == RNIC_MSG_FETCHED);
 }
 
-/* True if the connection uses a region that dereg_mr() waits for. */
-static bool uses_dying(const struct rnic_qp *qp)
+/*
+ * True if the connection uses a region that dereg_mr() waits for. A free slot
+ * uses none, nor does a request that waits at sq->head.
+ */
+static bool uses_dying(struct rnic_qp *qp)
 {
-	const struct rnic_sq *sq = &qp->sq;
+	struct rnic_sq *sq = &qp->sq;
 	u32 n;
 
-	/* qp->response follows them in one array: rnic_qp_slots() */
-	for (n = 0; n < sq->q.size + qp->nr_responses; n++)
-		if (rnic_sgl_dying(&sq->slot[n].sgl))
+	for (n = sq->tail; n != sq->head; n++)
+		if (rnic_sgl_dying(&sq_slot(sq, n)->sgl))
+			return true;
+	for (n = qp->resp_tail; n != qp->resp_head; n++)
+		if (rnic_sgl_dying(&qp->response[n % qp->nr_responses].sgl))
 			return true;
 	return qp->rx.busy && rnic_sgl_dying(&qp->rx.sgl);
+}
+
+/*
+ * Not in softirq, or in a task with BH off and the socket locked: an
+ * application may have 32768 slots in use.
+ */
+static void sq_end_dying(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+
+	if (!READ_ONCE(sq->check_dying))
+		return;
+	if (in_softirq()) {
+		mpa_kick(sq->conn);
+		return;
+	}
+	WRITE_ONCE(sq->check_dying, false);
+	if (uses_dying(qp))
+		mpa_abort(sq->conn);
 }
 
 /*
@@ -357,11 +381,7 @@ bool rnic_sq_run(struct rnic_qp *qp)
 	int budget = RUN_BUDGET;
 	LIST_HEAD(list);
 
-	if (READ_ONCE(sq->check_dying)) {
-		WRITE_ONCE(sq->check_dying, false);
-		if (uses_dying(qp))
-			mpa_abort(sq->conn);
-	}
+	sq_end_dying(qp);
 	rnic_sq_note_moved(qp);
 	if (READ_ONCE(sq->cqe_lost))
 		rnic_fail(qp, sq->conn, RDMAP_ERR_LOCAL, 0, NULL, 0);

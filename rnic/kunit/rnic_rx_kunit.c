@@ -570,6 +570,14 @@ static void dereg_in_use(struct rnic_kunit *rk)
 	for (i = 0; i < 500 && !READ_ONCE(rk->qp->sq.check_dying); i++)
 		msleep(20);
 	KUNIT_EXPECT_TRUE(test, rk->qp->sq.check_dying);
+	/* Not in softirq: there may be many slots to look at. */
+	rk->conn.kicks = 0;
+	local_bh_disable();
+	rnic_sq_run(rk->qp);
+	local_bh_enable();
+	KUNIT_EXPECT_TRUE(test, rk->qp->sq.check_dying);
+	KUNIT_EXPECT_GT(test, rk->conn.kicks, 0);
+	KUNIT_EXPECT_EQ(test, 0, rk->conn.aborts);
 	rnic_sq_run(rk->qp);
 	KUNIT_EXPECT_EQ(test, 1, rk->conn.aborts);
 	rk_over(rk);
@@ -589,6 +597,17 @@ static void read_dereg_test(struct kunit *test)
 	rk_recv(rk, octets, ulpdu(rk, &seg, octets));
 	KUNIT_ASSERT_EQ(test, 1, rk->conn.posted);
 	dereg_in_use(rk);
+}
+
+/* The sink of a Read that the peer has not answered */
+static void sink_dereg_test(struct kunit *test)
+{
+	struct rnic_kunit *rk = test->priv;
+
+	rk_begin(rk, RIGHTS, 1, 1);
+	read_start(rk);
+	dereg_in_use(rk);
+	KUNIT_EXPECT_STREQ(test, "1f", rk_polled(rk));
 }
 
 /*
@@ -937,6 +956,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(own_test),
 	KUNIT_CASE_PARAM(refused_test, refused_gen_params),
 	KUNIT_CASE(read_dereg_test),
+	KUNIT_CASE(sink_dereg_test),
 	KUNIT_CASE(srq_pd_test),
 	KUNIT_CASE(room_test),
 	KUNIT_CASE_PARAM(ooo_test, ooo_gen_params),
