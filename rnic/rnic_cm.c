@@ -253,6 +253,12 @@ static void ep_set_reserves(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
 	sock_put(sk);
 }
 
+/* An answer comes too late as soon as MPA knows that the connection ends. */
+static int answer_error(int err)
+{
+	return err == -EALREADY || err == -ENOTCONN ? -ECONNRESET : err;
+}
+
 /*
  * The connection can end at any time. If it has ended, this fails and no event
  * comes; otherwise rnic_ep_over() finds QP and cm_id, and gives the events that
@@ -281,7 +287,7 @@ static int ep_accept(struct rnic_ep *ep, struct rnic_qp *qp,
 			ep_set_accepted(ep, NULL, NULL, RNIC_EVENTS_NONE);
 	}
 	spin_unlock_bh(&ep->lock);
-	return err;
+	return answer_error(err);
 }
 
 /* By its cm_id, once it is accepted; with a reference, or NULL */
@@ -401,5 +407,5 @@ int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 len)
 		mpa_abort(ep->conn);
 	spin_unlock_bh(&ep->lock);
 	rnic_ep_put(ep);
-	return err;
+	return answer_error(err);
 }

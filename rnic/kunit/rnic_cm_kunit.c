@@ -23,9 +23,10 @@
  * marker or Reply, n run(), c closed(), z released().
  *
  * Those of iw_cm and of consumers: U iw_connect, u one that fails, A iw_accept,
- * B iw_accept once more, with another QP, J iw_reject, L listener destroyed,
- * K modify_qp(ERR), G modify_qp(SQD), W the QP is destroyed, or loses patience;
- * X the device goes; N the next event with private data finds no memory.
+ * a one in which MPA notices the end late, B iw_accept once more, with another
+ * QP, J iw_reject, L listener destroyed, K modify_qp(ERR), G modify_qp(SQD),
+ * W the QP is destroyed, or loses patience; X the device goes; N the next event
+ * with private data finds no memory.
  *
  * Events: Q CONNECT_REQUEST, R CONNECT_REPLY, r one with an error,
  * E ESTABLISHED, C CLOSE.
@@ -89,6 +90,7 @@ static const struct row rows[] = {
 	{ "accept, marker error",		"lqemcz", "A" },
 	{ "accept, startup fails",		"lqfcz", "A" },
 	{ "accept, startup fails, to error",	"lqcz",	"AK" },
+	{ "accept, startup fails in it",	"lqfcz", "a" },
 	{ "reject",				"lqjz",	"J" },
 	{ "reject, startup fails",		"lqfcz", "J" },
 	{ "accept, then reject",		"lqefcz", "AJ" },
@@ -186,10 +188,16 @@ static void cm_accept(struct cm *cm, struct rnic_qp *qp)
 	struct iw_cm_conn_param param = {
 		.qpn = qp->ib.qp_num, .ird = 1, .ord = 1,
 	};
+	int err;
 
 	refcount_inc(&qp->refs);
 	cm->held = qp;
-	if (rnic_iw_accept(&cm->id, &param)) {
+	err = rnic_iw_accept(&cm->id, &param);
+	if (err) {
+		/* It comes too late, unless the QP is to blame. */
+		if (qp->state < IB_QPS_RTS && !cm->rk->dev->going)
+			KUNIT_EXPECT_EQ_MSG(cm->rk->test, -ECONNRESET, err,
+					    "%s", cm->did);
 		rnic_qp_put(qp);
 		cm->held = NULL;
 	}
@@ -206,6 +214,7 @@ static void iw_step(struct cm *cm, char c)
 		.qpn = cm->rk->qp->ib.qp_num, .ird = 1, .ord = 1,
 	};
 	bool bound;
+	int err;
 
 	switch (c) {
 	case 'u':
@@ -215,6 +224,9 @@ static void iw_step(struct cm *cm, char c)
 		cm->connected = !rnic_iw_connect(&cm->id, &param);
 		cm->deaf = !cm->connected;
 		break;
+	case 'a':
+		cm->rk->conn.ends_late = true;
+		fallthrough;
 	case 'A':
 		cm_accept(cm, cm->rk->qp);
 		break;
@@ -224,7 +236,10 @@ static void iw_step(struct cm *cm, char c)
 		cm->killed = bound && cm->rk->qp->ep && !cm->rk->qp->failed;
 		break;
 	case 'J':
-		rnic_iw_reject(&cm->id, NULL, 0);
+		err = rnic_iw_reject(&cm->id, NULL, 0);
+		if (err)
+			KUNIT_EXPECT_EQ_MSG(cm->rk->test, -ECONNRESET, err,
+					    "%s", cm->did);
 		cm->muted = cm->accepted;
 		cm->deaf = true;
 		break;
@@ -384,6 +399,7 @@ static bool can(struct cm *cm, char c)
 	case 'z':
 		return conn->detached && !cm->released;
 	case 'A':
+	case 'a':
 		return cm->id.provider_data && !cm->refused;
 	case 'B':
 		return cm->accepted && !cm->muted;

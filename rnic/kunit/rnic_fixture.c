@@ -104,7 +104,7 @@ void mpa_get_info(struct mpa_conn *conn, struct mpa_info *info)
 int mpa_set_enhanced(struct mpa_conn *conn, const struct mpa_enhanced *enhanced,
 		     u16 ird_max)
 {
-	return 0;
+	return conn->ended && !conn->ends_late ? -EALREADY : 0;
 }
 
 int mpa_accept(struct mpa_conn *conn, const void *pd, size_t len)

@@ -30,6 +30,7 @@ struct mpa_conn {
 	unsigned int		handles; /* of mpa_connect() and mpa_listen() */
 	bool			live;	/* attached, and not detached */
 	bool			ended;
+	bool			ends_late; /* mpa_set_enhanced() succeeds */
 	bool			accepted;
 	bool			rejected;
 	int			err;	/* of mpa_connect() and mpa_listen() */
