@@ -985,6 +985,7 @@ void rnic_ep_over(struct rnic_ep *ep);
 void rnic_ep_params(struct mpa_params *params, struct rnic_ep *ep,
 		    struct net *net, u32 ird, u32 ord);
 void rnic_sock_set_tos(struct sock *sk, const struct iw_cm_id *cm_id);
+struct net *rnic_cm_id_net(const struct iw_cm_id *cm_id);
 void rnic_child_del(struct rnic_ep *ep);
 void rnic_listener_put(struct rnic_listener *l);
 void rnic_orphans_put(struct rnic_listener *l);

@@ -80,9 +80,24 @@ static bool ep_any_port(struct mpa_sock_params *sock)
 	return true;
 }
 
+/* True if the netdev is in that namespace. */
+static bool ep_net_is(const struct rnic_ep *ep, const struct net *net)
+{
+	struct net_device *netdev = ib_device_get_netdev(&ep->dev->ib, 1);
+	bool res;
+
+	if (!netdev)
+		return false;
+	res = net_eq(dev_net(netdev), net);
+	dev_put(netdev);
+	return res;
+}
+
+/* In rdma_cm's namespace, which it holds: the netdev may move to another. */
 static int ep_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 {
 	struct mpa_sock_params sock = {
+		.net	= rnic_cm_id_net(ep->cm_id),
 		.local	= ep->cm_id->m_local_addr,
 		.peer	= ep->cm_id->m_remote_addr,
 		.flags	= MPA_F_MEMALLOC | MPA_F_FALLBACK,
@@ -93,19 +108,15 @@ static int ep_connect(struct rnic_ep *ep, const struct iw_cm_conn_param *param)
 	};
 	struct mpa_connector *connector;
 	struct mpa_params params;
-	struct net_device *netdev;
 
-	netdev = ib_device_get_netdev(&ep->dev->ib, 1);
-	if (!netdev)
+	if (!ep_net_is(ep, sock.net))
 		return -ENODEV;
-	sock.net = dev_net(netdev);
 	rnic_ep_params(&params, ep, sock.net, ep->qp->ird, ep->qp->ord);
 	sock.start = &params;
 	connector = mpa_connect(&sock, ep_done);
 	if ((connector == ERR_PTR(-EADDRINUSE) ||
 	     connector == ERR_PTR(-EADDRNOTAVAIL)) && ep_any_port(&sock))
 		connector = mpa_connect(&sock, ep_done);
-	dev_put(netdev);
 	if (IS_ERR(connector))
 		return PTR_ERR(connector);
 	spin_lock_bh(&ep->lock);

@@ -17,9 +17,9 @@
  * in mpa-rnic.rst.
  *
  * What an endpoint needs of its listener is here as well, the reference and the
- * place among its children, and so is the type of service of sockets that
- * connect or listen: rnic_cm.c and rnic_listen.c call this file, never the
- * other way round.
+ * place among its children, and so are the type of service and the namespace of
+ * sockets that connect or listen: rnic_cm.c and rnic_listen.c call this file,
+ * never the other way round.
  */
 #include <linux/errno.h>
 #include <linux/in.h>
@@ -31,6 +31,7 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include <rdma/ib_addr.h>
+#include <rdma/rdma_cm.h>
 
 #include "rnic.h"
 
@@ -584,4 +585,16 @@ void rnic_sock_set_tos(struct sock *sk, const struct iw_cm_id *cm_id)
 	lock_sock(sk);
 	inet6_sk(sk)->tclass = cm_id->tos & ~INET_ECN_MASK;
 	release_sock(sk);
+}
+
+/*
+ * The namespace of one that listens or connects, which rdma_cm holds. iw_cm
+ * does not pass it on. But rdma_cm alone calls iw_cm_listen() and
+ * iw_cm_connect(), and the context of its cm_ids begins with this.
+ */
+struct net *rnic_cm_id_net(const struct iw_cm_id *cm_id)
+{
+	const struct rdma_cm_id *id = cm_id->context;
+
+	return id->route.addr.dev_addr.net;
 }

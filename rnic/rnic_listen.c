@@ -8,7 +8,6 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
-#include <rdma/rdma_cm.h>
 
 #include "rnic.h"
 
@@ -103,17 +102,6 @@ static bool is_loopback(const struct sockaddr_storage *addr)
 }
 
 /*
- * The namespace of a listener, which it holds. iw_cm does not pass it on. But
- * rdma_cm alone calls iw_cm_listen(), and its context begins with this.
- */
-static struct net *listener_net(const struct iw_cm_id *cm_id)
-{
-	const struct rdma_cm_id *id = cm_id->context;
-
-	return id->route.addr.dev_addr.net;
-}
-
-/*
  * True if this device must not listen, though rdma_cm has each device listen to
  * all addresses, or to a loopback address, or fails. A device serves no peer of
  * another namespace than the listener's, whose ports are not the listener's to
@@ -123,7 +111,7 @@ static struct net *listener_net(const struct iw_cm_id *cm_id)
 static bool needs_no_socket(const struct iw_cm_id *cm_id,
 			    const struct net_device *netdev)
 {
-	return !net_eq(dev_net(netdev), listener_net(cm_id)) ||
+	return !net_eq(dev_net(netdev), rnic_cm_id_net(cm_id)) ||
 	       (is_loopback(&cm_id->m_local_addr) &&
 		!(netdev->flags & IFF_LOOPBACK));
 }
@@ -186,7 +174,7 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
 	struct rnic_dev *dev = to_rnic(cm_id->device);
 	struct mpa_sock_params params = {
-		.net	= listener_net(cm_id),
+		.net	= rnic_cm_id_net(cm_id),
 		.local	= cm_id->m_local_addr,
 		.backlog = max(backlog, 0),
 		.flags	= MPA_F_MEMALLOC,

@@ -208,11 +208,20 @@ static void cm_accept(struct cm *cm, struct rnic_qp *qp)
 	cm->deaf = !cm->accepted;
 }
 
-static void iw_step(struct cm *cm, char c)
+static int cm_connect(struct cm *cm)
 {
 	struct iw_cm_conn_param param = {
 		.qpn = cm->rk->qp->ib.qp_num, .ird = 1, .ord = 1,
 	};
+	int err = rnic_iw_connect(&cm->id, &param);
+
+	cm->connected = !err;
+	cm->deaf = err;
+	return err;
+}
+
+static void iw_step(struct cm *cm, char c)
+{
 	bool bound;
 	int err;
 
@@ -221,8 +230,7 @@ static void iw_step(struct cm *cm, char c)
 		cm->rk->conn.err = -EADDRINUSE;
 		fallthrough;
 	case 'U':
-		cm->connected = !rnic_iw_connect(&cm->id, &param);
-		cm->deaf = !cm->connected;
+		cm_connect(cm);
 		break;
 	case 'a':
 		cm->rk->conn.ends_late = true;
@@ -759,7 +767,10 @@ static void tos_test(struct kunit *test)
 	cm_end(&cm);
 }
 
-/* A listener of another namespace opens no socket in that of the netdev. */
+/*
+ * A listener of another namespace opens no socket in that of the netdev, and no
+ * connection begins there: the netdev has moved since rdma_cm looked.
+ */
 static void elsewhere_test(struct kunit *test)
 {
 	struct rnic_kunit *rk = test->priv;
@@ -771,6 +782,11 @@ static void elsewhere_test(struct kunit *test)
 	cm.listening = !rnic_iw_create_listen(&cm.listen, 1);
 	KUNIT_EXPECT_TRUE(test, cm.listening);
 	KUNIT_EXPECT_EQ(test, 0, rk->conn.handles);
+	cm_end(&cm);
+	cm_begin(&cm, rk, false);
+	cm.rdma.route.addr.dev_addr.net = NULL;
+	KUNIT_EXPECT_EQ(test, -ENODEV, cm_connect(&cm));
+	KUNIT_EXPECT_TRUE(test, !rk->conn.done);
 	cm_end(&cm);
 }
 
