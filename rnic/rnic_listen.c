@@ -105,13 +105,18 @@ static bool is_loopback(const struct sockaddr_storage *addr)
  * True if this device must not listen, though rdma_cm has each device listen to
  * all addresses, or to a loopback address, or fails. A device serves no peer of
  * another namespace than the listener's, whose ports are not the listener's to
- * take. To a loopback address TCP lets one socket listen, and what arrives
- * there arrives on lo: other devices have none.
+ * take. Where the RDMA core keeps devices apart, rdma_cm refuses each Request
+ * that comes by a device of another namespace than the listener's. To a
+ * loopback address TCP lets one socket listen, and what arrives there arrives
+ * on lo: other devices have none.
  */
 static bool needs_no_socket(const struct iw_cm_id *cm_id,
 			    const struct net_device *netdev)
 {
-	return !net_eq(dev_net(netdev), rnic_cm_id_net(cm_id)) ||
+	const struct net *net = rnic_cm_id_net(cm_id);
+
+	return !net_eq(dev_net(netdev), net) ||
+	       !rdma_dev_access_netns(cm_id->device, net) ||
 	       (is_loopback(&cm_id->m_local_addr) &&
 		!(netdev->flags & IFF_LOOPBACK));
 }

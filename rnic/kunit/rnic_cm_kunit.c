@@ -768,8 +768,9 @@ static void tos_test(struct kunit *test)
 }
 
 /*
- * A listener of another namespace opens no socket in that of the netdev, and no
- * connection begins there: the netdev has moved since rdma_cm looked.
+ * A listener of another namespace opens no socket in that of the netdev, nor
+ * does one whose namespace may not use the device; and no connection begins
+ * there: the netdev has moved since rdma_cm looked.
  */
 static void elsewhere_test(struct kunit *test)
 {
@@ -780,6 +781,12 @@ static void elsewhere_test(struct kunit *test)
 	cm_begin(&cm, rk, false);
 	cm.rdma.route.addr.dev_addr.net = NULL;
 	cm.listening = !rnic_iw_create_listen(&cm.listen, 1);
+	KUNIT_EXPECT_TRUE(test, cm.listening);
+	KUNIT_EXPECT_EQ(test, 0, rk->conn.handles);
+	cm_end(&cm);
+	rk_no_access = true;
+	cm_begin(&cm, rk, true);
+	rk_no_access = false;
 	KUNIT_EXPECT_TRUE(test, cm.listening);
 	KUNIT_EXPECT_EQ(test, 0, rk->conn.handles);
 	cm_end(&cm);

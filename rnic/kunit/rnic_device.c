@@ -6,6 +6,7 @@
  *
  * Before the device takes one of these locks, or queues a delayed work item, a
  * test may have something else happen, as if another processor had been faster.
+ * Whether a namespace may use the device is up to the test as well.
  */
 #include <linux/sched.h>
 #include <net/sock.h>
@@ -14,6 +15,7 @@
 #include "rnic_kunit.h"
 
 struct rk_race rk_race;
+bool rk_no_access;
 
 /* Not with a lock held: there the other processor would wait. */
 static void rk_before_lock(void)
@@ -70,6 +72,9 @@ static void rk_before_queueing(void)
 		rk_before_queueing();					\
 		queue_delayed_work(wq, work, delay);			\
 	})
+
+#define rdma_dev_access_netns(ib, net)					\
+	(rdma_dev_access_netns(ib, net) && !rk_no_access)
 
 #include "../rnic_verbs.c"
 #include "../rnic_cm.c"

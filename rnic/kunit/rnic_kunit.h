@@ -74,6 +74,9 @@ struct rk_race {
 
 extern struct rk_race rk_race;
 
+/* The device belongs to another namespace, and the core keeps devices apart. */
+extern bool rk_no_access;
+
 int rk_init(struct kunit *test);
 void rk_settle(struct rnic_kunit *rk);
 void rk_exit(struct kunit *test);
