@@ -968,6 +968,7 @@ void rnic_cm_give_up(struct rnic_dev *dev);
 /* rnic_listen.c */
 int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog);
 int rnic_iw_destroy_listen(struct iw_cm_id *cm_id);
+void rnic_listen_give_up(struct rnic_dev *dev);
 
 /* rnic_ep.c */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev, bool initiator);

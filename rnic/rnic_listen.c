@@ -11,7 +11,7 @@
 
 #include "rnic.h"
 
-#define ORPHAN_TIMEOUT	(3 * HZ)	/* for an answer without a listener */
+#define ORPHAN_TIMEOUT	(60 * HZ)	/* for an answer without a listener */
 
 /* A child is on the listener's list until iw_cm answers its Request. */
 static int child_start(struct rnic_listener *l, struct rnic_ep *ep,
@@ -122,10 +122,12 @@ static bool needs_no_socket(const struct iw_cm_id *cm_id,
 }
 
 /*
- * Close the list, and abort unanswered children: all if @requested, otherwise
- * only those without a Request. If unanswered ones remain, this queues @orphans
- * and returns true. It does so under the lock: the last one may be answered at
- * once, and rnic_child_del() then has to find it queued.
+ * Close the list, and abort unanswered children: all if @requested, or if the
+ * device goes, otherwise only those without a Request. If unanswered ones
+ * remain, this queues @orphans and returns true. It does so under the lock: the
+ * last one may be answered at once, and rnic_child_del() then has to find it
+ * queued. rnic_listen_give_up() takes the lock after the device is marked:
+ * either that sees the list closed, or this the mark.
  */
 static bool children_abort(struct rnic_listener *l, bool requested)
 {
@@ -134,6 +136,8 @@ static bool children_abort(struct rnic_listener *l, bool requested)
 
 	spin_lock_bh(&l->lock);
 	l->closed = true;
+	if (READ_ONCE(to_rnic(l->cm_id->device)->going))
+		requested = true;
 	list_for_each_entry(ep, &l->children, child) {
 		if (requested || !ep->requested)
 			rnic_ep_abort(ep);
@@ -239,4 +243,29 @@ int rnic_iw_destroy_listen(struct iw_cm_id *cm_id)
 		ib_device_put(cm_id->device);
 	rnic_listener_put(l);
 	return 0;
+}
+
+static void orphan_abort(struct rnic_ep *ep)
+{
+	struct rnic_listener *l = ep->listener;
+
+	spin_lock_bh(&l->lock);
+	if (l->closed && !list_empty(&ep->child))
+		rnic_ep_abort(ep);
+	spin_unlock_bh(&l->lock);
+}
+
+/*
+ * The device goes, as rnic_cm_give_up() has noted: Requests without a listener
+ * are not answered any longer, as each would hold it.
+ */
+void rnic_listen_give_up(struct rnic_dev *dev)
+{
+	unsigned long number;
+	struct rnic_ep *ep;
+
+	xa_lock_bh(&dev->eps);
+	xa_for_each(&dev->eps, number, ep)
+		orphan_abort(ep);
+	xa_unlock_bh(&dev->eps);
 }

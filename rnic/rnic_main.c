@@ -293,6 +293,13 @@ static bool is_ours(const struct ib_device *ib)
 	return ib->ops.alloc_pd == rnic_alloc_pd;
 }
 
+/* The device goes: what nothing else would end, or only later */
+static void device_give_up(struct rnic_dev *dev)
+{
+	rnic_cm_give_up(dev);
+	rnic_listen_give_up(dev);
+}
+
 static void device_event(struct rnic_dev *dev, unsigned long event,
 			 const struct net_device *netdev)
 {
@@ -308,7 +315,7 @@ static void device_event(struct rnic_dev *dev, unsigned long event,
 		strscpy(ib->iw_ifname, netdev->name, sizeof(ib->iw_ifname));
 		break;
 	case NETDEV_UNREGISTER:
-		rnic_cm_give_up(dev);
+		device_give_up(dev);
 		ib_unregister_device_queued(ib);
 		break;
 	}
@@ -355,7 +362,7 @@ static void client_remove(struct ib_device *ib, void *data)
 	if (!is_ours(ib))
 		return;
 	WRITE_ONCE(to_rnic(ib)->added, false);
-	rnic_cm_give_up(to_rnic(ib));
+	device_give_up(to_rnic(ib));
 }
 
 static struct ib_client client = {
@@ -419,7 +426,7 @@ static void __exit rnic_exit(void)
 	rdma_link_unregister(&link_ops);
 	unregister_netdevice_notifier(&netdev_nb);
 	while ((dev = first_device())) {
-		rnic_cm_give_up(dev);
+		device_give_up(dev);
 		ib_unregister_device(&dev->ib);
 		put_device(&dev->ib.dev);
 	}

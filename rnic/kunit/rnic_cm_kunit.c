@@ -110,7 +110,12 @@ static const struct row rows[] = {
 	{ "no listener, lost, accept",		"lqcz", "LA" },
 	{ "no listener, lost, reject",		"lqcz",	"LJ" },
 	{ "no listener, no answer",		"lqcz",	"L" },
+	{ "no listener, no device",		"lqcz",	"LX" },
+	{ "no device, no listener",		"lqcz",	"XL" },
+	{ "no listener, no device, accept",	"lqcz",	"LXA" },
+	{ "no listener, no device, reject",	"lqjz",	"LXJ" },
 	{ "accept, no listener",		"lqecz", "AL" },
+	{ "accept, no listener, no device",	"lqecz", "ALX" },
 };
 
 MPA_ROWS(row, rows);
@@ -268,6 +273,7 @@ static void iw_step(struct cm *cm, char c)
 		break;
 	case 'X':
 		rnic_cm_give_up(cm->rk->dev);
+		rnic_listen_give_up(cm->rk->dev);
 		break;
 	case 'N':
 		cm->nomem = true;
@@ -572,6 +578,11 @@ static bool run(struct rnic_kunit *rk, const char *order, int at, int nr,
 		if ((cm.killed || rk->dev->going) && rk->conn.done && !cm.done)
 			KUNIT_EXPECT_EQ_MSG(rk->test, 0, rk->conn.handles, "%s",
 					    cm.did);
+		/* Nor for an answer that may never come. */
+		if (rk->dev->going && listens && !cm.listening &&
+		    rk->conn.live && !cm.accepted)
+			KUNIT_EXPECT_GT_MSG(rk->test, rk->conn.aborts, 0, "%s",
+					    cm.did);
 	}
 	if (cm.killed && !rk->qp->ep)
 		KUNIT_EXPECT_TRUE_MSG(rk->test, rk->qp->sq.q.flushes, "%s",
@@ -591,7 +602,7 @@ static void run_order(struct rnic_kunit *rk, const char *order)
 
 		for (nr = 1; order[at + nr] &&
 		     (is_mpa(order[at + nr]) != mpa ||
-		      strchr("KX", order[at + nr])); nr++)
+		      strchr("KLX", order[at + nr])); nr++)
 			for (lock = 0; rk->test->status == KUNIT_SUCCESS &&
 			     run(rk, order, at, nr, lock); lock++)
 				;
