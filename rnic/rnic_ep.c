@@ -13,8 +13,7 @@
  * ESTABLISHED, and any event after iw_accept or iw_connect has failed.
  * ep->events says which event is next, and rnic_ep_over() gives what is owed,
  * once.
- * One BUG() is left, in the core alone: a reject after an accept, see "Not yet"
- * in mpa-rnic.rst.
+ * Those that are left are in the core alone: see "Not yet" in mpa-rnic.rst.
  *
  * What an endpoint needs of its listener is here as well, the reference and the
  * place among its children, and so are the type of service and the namespace of
