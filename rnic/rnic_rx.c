@@ -5,10 +5,11 @@
  * function that takes one returns the error for a Terminate, or 0.
  *
  * The payload of RDMA Writes and Read Responses that arrive after a hole in the
- * TCP stream is placed at once (RFC 5041 section 5.3). All else is done, and
- * the checks are repeated, when a segment is delivered: those before it may
- * change the result, for example by invalidating an STag. A segment that fails
- * its checks early is not placed early, and no error yet.
+ * TCP stream is placed at once (RFC 5041 section 5.3), except that of a Write's
+ * last segment. All else is done, and the checks are repeated, when a segment
+ * is delivered: those before it may change the result, for example by
+ * invalidating an STag. A segment that fails its checks early is not placed
+ * early, and no error yet.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
@@ -509,7 +510,8 @@ static bool place_ooo(struct rnic_qp *qp, const struct mpa_ulpdu *ulpdu)
 		return false;
 	switch (seg.hdr.opcode) {
 	case RDMAP_OP_WRITE:
-		return !write_place(qp, &seg);
+		/* A program may poll memory for the last octet of a Write. */
+		return !seg.hdr.last && !write_place(qp, &seg);
 	case RDMAP_OP_RESPONSE:
 		read = rnic_sq_read_of(qp, seg.hdr.stag, seg.hdr.to, seg.len);
 		if (read)

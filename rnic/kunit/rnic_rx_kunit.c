@@ -43,7 +43,10 @@ struct row {
 #define S(n, o, l)	{ RDMAP_OP_SEND, .msn = (n), .mo = (o), .len = (l) }
 #define S_MORE(n, o, l)	{ RDMAP_OP_SEND, true, (n), (o), (l) }
 #define W(t, l)		{ RDMAP_OP_WRITE, .to = (t), .len = (l) }
-#define W_FROM(o, t, l)	{ RDMAP_OP_WRITE, .mo = (o), .to = (t), .len = (l) }
+#define W_MORE(t, l)	{ RDMAP_OP_WRITE, true, .to = (t), .len = (l) }
+#define W_MORE_FROM(o, t, l) \
+			{ RDMAP_OP_WRITE, true, .mo = (o), .to = (t), \
+			  .len = (l) }
 #define W_BAD(s)	{ RDMAP_OP_WRITE, .len = 8, .stag = (s) }
 #define R(n, t, s)	{ RDMAP_OP_READ, .msn = (n), .len = RDMAP_READ_LEN, \
 			  .to = (t), .size = (s) }
@@ -97,8 +100,7 @@ static const struct row rows[] = {
 	  { { RDMAP_OP_SEND_SE_INV, .msn = 1 }, W(0, 1) },
 	  { 0x11, 0x00, 0xc0 }, ACCESS_ERR, "1" },
 	{ "Write", { W(0, 8), W(LEN - 8, 8) }, .wcs = "" },
-	{ "Write, not last", { { RDMAP_OP_WRITE, true, .len = 8 } },
-	  .wcs = "" },
+	{ "Write, not last", { W_MORE(0, 8) }, .wcs = "" },
 	{ "Write without octets, wrong STag",
 	  { { RDMAP_OP_WRITE, .stag = BAD_STAG } }, .wcs = "" },
 	{ "Write, wrong STag", { W_BAD(BAD_STAG) }, { 0x11, 0x00, 0xc0 },
@@ -668,7 +670,7 @@ static void room_test(struct kunit *test)
  */
 struct ooo_row {
 	const char	*desc;
-	struct seg	seg[4];
+	struct seg	seg[5];
 	const char	*order;
 	const char	*early;		/* those that are placed at once */
 	u8		want[3];	/* Terminate Control, at the end */
@@ -681,7 +683,10 @@ struct ooo_row {
 
 static const struct ooo_row ooo_rows[] = {
 	{ "OO-12: Write, and the Send that tells of it",
-	  { RTR, W(0, 8), W(8, 8), S(1, 0, 4) }, "0321", "2", .wcs = "1" },
+	  { RTR, W_MORE(0, 8), W_MORE(8, 8), W(16, 8), S(1, 0, 4) }, "04321",
+	  "2", .wcs = "1" },
+	{ "the last segment of a Write", { RTR, W_MORE(0, 8), W(8, 8) }, "021",
+	  "", .wcs = "" },
 	{ "Send in three segments",
 	  { RTR, S_MORE(1, 0, 7), S_MORE(1, 7, 8), S(1, 15, 5) }, "0321", "",
 	  .wcs = "1" },
@@ -691,24 +696,29 @@ static const struct ooo_row ooo_rows[] = {
 	  { 0x02, 0x06, 0xc0 }, "" },
 	{ "Response to another place", { RTR, A_MORE(0, 3), A(9, 5) }, "021",
 	  "", { 0x11, 0x01, 0xc0 }, "1f", .reads = 1 },
-	{ "Write, wrong STag", { RTR, W(8, 8), W_BAD(BAD_STAG) }, "021", "",
+	{ "Write, wrong STag",
+	  { RTR, W(8, 8),
+	    { RDMAP_OP_WRITE, true, .len = 8, .stag = BAD_STAG } }, "021", "",
 	  { 0x11, 0x00, 0xc0 }, "" },
 	{ "Write, invalidated by the Send before it",
-	  { RTR, { RDMAP_OP_SEND_SE_INV, .msn = 1 }, W(0, 8) }, "021", "2",
+	  { RTR, { RDMAP_OP_SEND_SE_INV, .msn = 1 }, W_MORE(0, 8) }, "021", "2",
 	  { 0x11, 0x00, 0xc0 }, "1" },
-	{ "before the first FPDU", { RTR, W(0, 8) }, "10", "", .wcs = "" },
-	{ "the hole stays", { RTR, S(1, 0, 1), S(2, 0, 1), W(8, 8) }, "032",
-	  "3", .wcs = "" },
+	{ "before the first FPDU", { RTR, W_MORE(0, 8) }, "10", "", .wcs = "" },
+	{ "the hole stays", { RTR, S(1, 0, 1), S(2, 0, 1), W_MORE(8, 8) },
+	  "032", "3", .wcs = "" },
 	{ "two Writes to one place, the first in the hole",
-	  { RTR, W(0, 8), W_FROM(20, 0, 8) }, "021", "2", .wcs = "" },
+	  { RTR, W(0, 8), W_MORE_FROM(20, 0, 8) }, "021", "2", .wcs = "" },
 	{ "two Writes to one place, swapped after a hole",
-	  { RTR, W(16, 8), W(0, 8), W_FROM(20, 0, 8) }, "0321", "3",
+	  { RTR, W(16, 8), W_MORE(0, 8), W_MORE_FROM(20, 0, 8) }, "0321", "3",
 	  .wcs = "" },
 	{ "Writes that overlap the next one each, the first in the hole",
-	  { RTR, W(0, 8), W_FROM(20, 4, 8), W_FROM(40, 8, 8) }, "0231", "23",
-	  .wcs = "" },
+	  { RTR, W(0, 8), W_MORE_FROM(20, 4, 8), W_MORE_FROM(40, 8, 8) },
+	  "0231", "23", .wcs = "" },
 	{ "two Writes to one place, later than one to another in the hole",
-	  { RTR, W(16, 8), W(0, 8), W_FROM(20, 0, 8) }, "0231", "23",
+	  { RTR, W(16, 8), W_MORE(0, 8), W_MORE_FROM(20, 0, 8) }, "0231", "23",
+	  .wcs = "" },
+	{ "two Writes to one place, the last segment of the first after a hole",
+	  { RTR, W_MORE(16, 8), W(0, 8), W_MORE_FROM(20, 0, 8) }, "0231", "3",
 	  .wcs = "" },
 	{ "two Reads of one sink, the first Response in the hole",
 	  { RTR, A(0, 8), A_FROM(20, 0, 8) }, "021", "2", .wcs = "1 1",
@@ -737,9 +747,9 @@ static void ooo_test(struct kunit *test)
 							    REQ_ERR };
 	struct rnic_kunit *rk = test->priv;
 	u32 arrived = 0, delivered = 0, i;
-	struct mpa_ulpdu ulpdus[4] = {};
-	u8 octets[4][64], mem[2][24];
-	struct kvec frags[4];
+	struct mpa_ulpdu ulpdus[5] = {};
+	u8 octets[5][64], mem[2][24];
+	struct kvec frags[5];
 	const char *c;
 
 	rk_begin(rk, RIGHTS, 2, 2);
