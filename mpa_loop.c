@@ -229,13 +229,13 @@ static bool mpa_loop_full(struct mpa_conn *conn)
 		mpa_loop_rx_ended(conn);
 	mpa_conn_call_run(conn);
 	/* Nothing is sent after mpa_abort(), which has asked for a round. */
-	if (conn->state != MPA_STATE_FULL ||
-	    mpa_conn_test(conn, MPA_CONN_ABORT))
+	if (mpa_conn_test(conn, MPA_CONN_ABORT))
 		return more;
 	/*
-	 * Nothing can be sent. If nothing is left to pass either, have one more
-	 * round, in which mpa_loop_check_lost() ends the connection: TCP may
-	 * make no further call that queues the work item.
+	 * Nothing can be sent, nor can it in MPA_STATE_CLOSED, which has an
+	 * error. If nothing is left to pass either, have one more round, in
+	 * which mpa_loop_check_lost() ends the connection: TCP may make no
+	 * further call that queues the work item.
 	 */
 	if (conn->rx.closed_err || mpa_tcp_lost(conn->sk))
 		return more || !mpa_rx_has_left(conn);

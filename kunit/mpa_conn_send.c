@@ -571,6 +571,47 @@ static void send_mtu_source(struct conn_test *t)
 	EXPECT_GE(t, msg->max, 1430);
 }
 
+/*
+ * TCP has no memory for a short message, which MPA has laid out then, and lays
+ * out again. A socket has its first 4 KB (tcp_wmem) in any case, and all that
+ * it wants unless SO_SNDBUF was set.
+ */
+static void send_no_memory(struct conn_test *t)
+{
+	static long none[3] = { LONG_MIN, LONG_MIN, LONG_MIN };
+	struct conn_sock *s = &t->helper;
+	unsigned long before;
+	struct sock *sk;
+	u32 nr, i;
+
+	t->opts.sndbuf = 200000;
+	conn_default(t);
+	sk = t->sock[0]->sk;
+	mpa_peer_stop(&t->peer);
+	conn_post(t, 8000);
+	conn_settle(&t->a);
+	CONN_COUNT(t, &t->a, EV_DONE, 1);
+	before = conn_counter(t, MPA_MIB_NOMEM);
+	s->prot = READ_ONCE(sk->sk_prot);
+	s->held = *s->prot;
+	s->held.sysctl_mem = none;
+	WRITE_ONCE(sk->sk_prot, &s->held);
+	/* The first ones find memory that the socket has left. */
+	for (nr = 0; nr < 20 && conn_counter(t, MPA_MIB_NOMEM) == before;
+	     nr++) {
+		conn_post(t, 200);
+		conn_settle(&t->a);
+	}
+	WRITE_ONCE(sk->sk_prot, s->prot);
+	EXPECT_LT(t, nr, 20);
+	CONN_COUNT(t, &t->a, EV_DONE, nr);
+	mpa_peer_continue(&t->peer);
+	conn_expect_tx(t, 8000);
+	for (i = 0; i < nr; i++)
+		conn_expect_tx(t, 200);
+	conn_expect_done(t, &t->a, nr + 1, 0);
+}
+
 /* Post more messages than TCP has room for; the peer does not read. */
 static void send_queue(struct conn_test *t, u32 nr, u32 len)
 {
@@ -692,6 +733,7 @@ static const struct conn_row send_rows[] = {
 	{ "the peer resets during the call of a source", send_source_reset },
 	{ "source posted again", send_source_twice },
 	{ "backpressure", send_backpressure },
+	{ "no memory for a short message", send_no_memory },
 	{ "reclaim-safe", send_memalloc, false },
 	{ "reclaim-safe, kept from the reserves", send_memalloc, true },
 	{ "the task's page fragment", send_task_frag, 0 },
