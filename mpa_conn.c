@@ -551,9 +551,11 @@ EXPORT_SYMBOL_GPL(mpa_shutdown);
  * @conn: connection, in any state
  *
  * Resets the TCP connection (RFC 5044 section 8, code 1: lost). Messages not
- * yet handed back are handed back in order, with %-ECANCELED. ended() reports
- * %MPA_REASON_ABORTED unless it was called before. All this happens later, in
- * the work item. The consumer must still call mpa_detach().
+ * yet handed back are handed back in order, with %-ECANCELED; but 0, if this is
+ * called in next() or mulpdu(), for what TCP has taken by then. ended() reports
+ * %MPA_REASON_ABORTED unless it was called before, or MPA finds another end in
+ * the round that is running. All this happens later, in the work item. The
+ * consumer must still call mpa_detach().
  *
  * Context: any but hard interrupt; takes no lock, does not sleep. May be
  * called from callbacks.
@@ -603,15 +605,15 @@ static void mpa_conn_end_leaving(struct mpa_conn *conn)
  * peer sends. The consumer must look for octets that are in the socket already:
  * its data_ready callback was not called for them.
  *
- * The TCP connection is reset (RFC 5044 A.1) if a message was accepted and is
- * not yet given to TCP, if part of an FPDU was consumed and the FPDU is not
- * delivered (one that is longer than the window; while TCP as a whole is short
- * of memory any) and ended() has not come, if mpa_abort() was called before
- * released(), if TCP has no memory for the FIN that mpa_shutdown() asked for,
- * or, in full operation, if another user reconnected the socket. Otherwise it
- * stays as it is, and that FIN is sent. In startup part of a frame may have
- * been read or sent, and right after mpa_reject() TCP is reset if the peer has
- * sent more than its Request.
+ * The TCP connection is reset (RFC 5044 A.1) if a message was accepted, is not
+ * yet given to TCP and has not failed, if part of an FPDU was consumed and the
+ * FPDU is not delivered (one that is longer than the window; while TCP as a
+ * whole is short of memory any) and ended() has not come, if mpa_abort() was
+ * called before, and maybe if it is called later, before released(), if TCP has
+ * no memory for the FIN that mpa_shutdown() asked for, or, in full operation,
+ * if another user reconnected the socket. Otherwise it stays as it is, and that
+ * FIN is sent. In startup part of a frame may have been read or sent, and right
+ * after mpa_reject() TCP is reset if the peer has sent more than its Request.
  *
  * released() waits until the network stack has finished with all pages of zero-
  * copy messages, see &struct mpa_tx. If that takes more than a second, the TCP
@@ -619,7 +621,8 @@ static void mpa_conn_end_leaving(struct mpa_conn *conn)
  * such pages has left the queues of this host. If the peer is another namespace
  * on this host, its administrator can keep the packets queued indefinitely: do
  * not use %MPA_TX_ZEROCOPY towards a namespace that is not trusted. If TCP is
- * lost, or reset, before released(), no message is on its list with status 0.
+ * lost, or reset, before released(), no message is on its list with status 0,
+ * unless another user has connected the socket again by then.
  *
  * Context: any with interrupts on; takes conn->lock, never waits. May be called
  * from callbacks.

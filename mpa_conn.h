@@ -629,12 +629,14 @@ static inline int mpa_tcp_lost(const struct sock *sk)
 /*
  * Runner only. True if what stands in for the work item may run the connection,
  * if none of @flags is set either. Then the socket exists: DETACH comes before
- * released().
+ * released(). An end that is due comes first: after codes 6 and 7 the consumer
+ * does not know the connection before.
  */
 static inline bool mpa_conn_plain(const struct mpa_conn *conn,
 				  unsigned long flags)
 {
 	return conn->state == MPA_STATE_FULL &&
+	       (!conn->rx.end.error || conn->rx.reported) &&
 	       mpa_conn_none_set(conn, MPA_CONN_SPECIAL | flags);
 }
 

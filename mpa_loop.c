@@ -98,7 +98,7 @@ static void mpa_loop_closed(struct mpa_conn *conn)
  * True if TCP must be reset when MPA leaves it: after mpa_abort(); or, in full
  * operation, if a message was accepted and not sent (TX-01: it is sent, or the
  * connection fails); if octets were consumed and not delivered, for the
- * consumer could not read on (after an end it reads nothing more); or if
+ * consumer could not read on (after ended() it reads nothing more); or if
  * another user has reconnected the socket.
  */
 static bool mpa_loop_must_reset(struct mpa_conn *conn)
@@ -107,8 +107,7 @@ static bool mpa_loop_must_reset(struct mpa_conn *conn)
 		return true;
 	return conn->state == MPA_STATE_FULL &&
 	       (mpa_conn_reconnected(conn) || mpa_tx_pending(conn) ||
-		(conn->rx.copy_consumed &&
-		 (conn->rx.ready || !conn->rx.end.error)));
+		(conn->rx.copy_consumed && !conn->rx.reported));
 }
 
 /* First part of the release, which runs once. */

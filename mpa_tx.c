@@ -119,8 +119,9 @@ static u64 mpa_tx_sent_pos(struct mpa_conn *conn)
 	 * before it drops a ubuf's references.
 	 */
 	smp_rmb();
-	return mpa_tcp_lost(conn->sk) || mpa_conn_reconnected(conn) ?
-	       min(pos, copied) : pos;
+	/* sendmsg() may have taken the error off the socket. */
+	return conn->rx.closed_err || mpa_tcp_lost(conn->sk) ||
+	       mpa_conn_reconnected(conn) ? min(pos, copied) : pos;
 }
 
 /* Hand back the messages that are done. Returns true if all in sending were. */

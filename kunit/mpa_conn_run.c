@@ -375,6 +375,30 @@ static void run_reset(struct conn_test *t)
 	conn_expect_statuses(t, &t->a, 1, -ECONNRESET);
 }
 
+static void run_after_ended(struct conn_test *t)
+{
+	CONN_COUNT(t, &t->a, EV_ENDED, 1);
+}
+
+/*
+ * As after startup with code 7, of which ended() is the first that the consumer
+ * hears: a task that stands in for the work item does not call run() before.
+ */
+static void run_end_due(struct conn_test *t)
+{
+	struct mpa_conn *conn;
+
+	run_open(t);
+	conn = t->a.conn;
+	conn->rx.end.error = MPA_ERR_RTR;
+	conn->rx.end.reason = MPA_REASON_RTR;
+	conn->rx.end_due = true;
+	t->run.hook = run_after_ended;
+	mpa_kick_now(conn);
+	CONN_WAIT(t, &t->a, EV_ENDED, 1);
+	EXPECT_TRUE(t, CONN_UNTIL(run_calls(t) > 0));
+}
+
 static void run_abort(struct conn_test *t)
 {
 	t->run.hook = NULL;
@@ -574,6 +598,7 @@ static const struct conn_row run_rows[] = {
 	{ "recv() in softirq kicks at once", run_softirq, RUN_NOW },
 	{ "recv() detaches: no run()", run_left },
 	{ "a reset in run() fails a message whose pages it frees", run_reset },
+	{ "an end is due: ended() before run()", run_end_due },
 	{ "a source replaces its iterator", run_source, PEER_C },
 	{ "a source replaces its iterator, markers",
 	  run_source, PEER_C | PEER_M },

@@ -334,7 +334,8 @@ static int send_next_reset(struct mpa_tx *tx, u32 max)
 
 /*
  * sendmsg() notices the reset first: it takes the error from the socket. After
- * the peer's FIN, which is not reported on hold, that is -EPIPE.
+ * the peer's FIN, which is not reported on hold, that is -EPIPE. The reset has
+ * also freed the pages of a message before it (@arg).
  */
 static void send_source_reset(struct conn_test *t)
 {
@@ -345,11 +346,18 @@ static void send_source_reset(struct conn_test *t)
 	kernel_sock_shutdown(t->peer.sock, SHUT_WR);
 	conn_settle(&t->a);
 	ASSERT_EQ(t, t->sock[0]->sk->sk_state, TCP_CLOSE_WAIT);
+	if (conn_arg(t)) {
+		mpa_peer_stop(&t->peer);
+		conn_send(t, conn_page_msg(t, 3000));
+		conn_settle(&t->a);
+		CONN_COUNT(t, &t->a, EV_DONE, 0);
+	}
 	msg = conn_source(t, 400);
 	msg->tx.next = send_next_reset;
 	msg->conn = t->a.conn;
 	conn_send(t, msg);
-	conn_expect_done(t, &t->a, 1, -EPIPE);
+	conn_expect_done(t, &t->a, t->nr_msg, -EPIPE);
+	EXPECT_EQ(t, t->a.done[0]->status, -EPIPE);
 	conn_expect_end(t, &t->a, MPA_ERR_TCP, MPA_REASON_RESET);
 }
 
@@ -730,7 +738,10 @@ static const struct conn_row send_rows[] = {
 	{ "TX-01: source that fails: -ENOMEM", send_source_error, ENOMEM },
 	{ "TX-01: source that fails: -ENOBUFS", send_source_error, ENOBUFS },
 	{ "TX-01: source that detaches", send_source_detach },
-	{ "the peer resets during the call of a source", send_source_reset },
+	{ "the peer resets during the call of a source",
+	  send_source_reset, false },
+	{ "the peer resets during the call of a source, after zero copy",
+	  send_source_reset, true },
 	{ "source posted again", send_source_twice },
 	{ "backpressure", send_backpressure },
 	{ "no memory for a short message", send_no_memory },

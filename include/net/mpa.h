@@ -435,7 +435,8 @@ struct mpa_tx {
  *	%MPA_TX_ZEROCOPY.
  * @mulpdu: the MULPDU has changed to @mulpdu octets. mpa_mulpdu() takes a hole
  *	in the peer's octets into account at once; this call comes with the next
- *	post, or when the next octet arrives in order.
+ *	post, or when the next octet arrives in order. After another change of
+ *	the EMSS it comes with the next post, or the next run of the work item.
  * @ended: the receive half has ended, or startup has failed. Comes at most
  *	once, after the last recv(). If TCP is lost, the FPDUs that it has got
  *	are delivered first, and a FIN that it has got is the end reported;
