@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Requests to the kernel, and its answers. */
 #include <errno.h>
+#include <limits.h>
 #include <libmnl/libmnl.h>
 #include <linux/genetlink.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include "mpa.h"
 
 /* The group "notify" of the family nlctrl has that family's number. */
 #define GROUP_NOTIFY	GENL_ID_CTRL
+
+/* How much longer the queue of events is made than net.core.rmem_default */
+#define QUEUE_FACTOR	16
 
 /**
  * struct netlink - a socket, and the numbers of the kernel's family
@@ -36,6 +42,8 @@ struct netlink {
 	void			*arg;
 	char			buf[32768];
 };
+
+static const char unloaded[] = "the module mpa was unloaded";
 
 static void complain(const char *what)
 {
@@ -114,6 +122,7 @@ static int family_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
+/* Returns false with errno set: ENOENT if the module is not loaded. */
 static bool find_family(struct netlink *nl)
 {
 	char buf[256];
@@ -121,28 +130,40 @@ static bool find_family(struct netlink *nl)
 				       CTRL_CMD_GETFAMILY, NLM_F_ACK);
 
 	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, MPA_FAMILY_NAME);
-	if (ask(nl, nlh, family_cb, nl) && nl->family && nl->group)
-		return true;
-	if (errno == ENOENT)
-		fprintf(stderr, "mpa: the module mpa is not loaded\n");
-	else
-		complain("asking for the family mpa");
-	return false;
+	if (!ask(nl, nlh, family_cb, nl))
+		return false;
+	errno = EBADMSG;
+	return nl->family && nl->group;
+}
+
+/* Returns NULL with errno set: ENOENT if the module is not loaded. */
+static struct netlink *new_netlink(void)
+{
+	struct netlink *nl = or_die(calloc(1, sizeof(*nl)));
+	int err;
+
+	nl->seq = time(NULL);
+	nl->sock = mnl_socket_open(NETLINK_GENERIC);
+	if (nl->sock &&
+	    mnl_socket_bind(nl->sock, 0, MNL_SOCKET_AUTOPID) == 0 &&
+	    find_family(nl))
+		return nl;
+	err = errno;
+	netlink_close(nl);
+	errno = err;
+	return NULL;
 }
 
 /* A socket for requests of the namespace that the command runs in, or NULL */
 struct netlink *netlink_open(void)
 {
-	struct netlink *nl = or_die(calloc(1, sizeof(*nl)));
+	struct netlink *nl = new_netlink();
 
-	nl->seq = time(NULL);
-	nl->sock = mnl_socket_open(NETLINK_GENERIC);
-	if (!nl->sock || mnl_socket_bind(nl->sock, 0, MNL_SOCKET_AUTOPID) < 0)
-		complain("netlink socket");
-	else if (find_family(nl))
-		return nl;
-	netlink_close(nl);
-	return NULL;
+	if (!nl && errno == ENOENT)
+		fprintf(stderr, "mpa: the module mpa is not loaded\n");
+	else if (!nl)
+		complain("asking for the family mpa");
+	return nl;
 }
 
 void netlink_close(struct netlink *nl)
@@ -150,6 +171,24 @@ void netlink_close(struct netlink *nl)
 	if (nl->sock)
 		mnl_socket_close(nl->sock);
 	free(nl);
+}
+
+/*
+ * Learn whether the family has lost the number that @nl knows: a module that is
+ * loaded again gets another one. Returns false if that cannot be told.
+ */
+static bool check_family(struct netlink *nl)
+{
+	struct netlink *now = new_netlink();
+
+	if (!now && errno != ENOENT) {
+		complain("asking for the family mpa");
+		return false;
+	}
+	nl->gone = !now || now->family != nl->family;
+	if (now)
+		netlink_close(now);
+	return true;
 }
 
 static int conn_cb(const struct nlmsghdr *nlh, void *arg)
@@ -199,10 +238,12 @@ bool netlink_show(struct netlink *nl, const struct filter *filter, conn_fn fn,
 			return true;
 		errno = ENOENT;
 	}
-	if (filter->cookie && errno == ENOENT)
-		fprintf(stderr, "mpa: no such connection\n");
-	else
+	/* The kernel says so, too, if no family has the number any longer. */
+	if (errno != ENOENT)
 		complain("asking for connections");
+	else if (check_family(nl))
+		fprintf(stderr, "mpa: %s\n",
+			nl->gone ? unloaded : "no such connection");
 	return false;
 }
 
@@ -213,6 +254,22 @@ static bool join(struct netlink *nl, uint32_t group)
 		return true;
 	complain("listening for events");
 	return false;
+}
+
+/*
+ * A queue of several thousand events, of which the default takes some 160:
+ * connections may end in a burst, and the reader of our output may be slow.
+ */
+static void enlarge_queue(struct netlink *nl)
+{
+	int fd = mnl_socket_get_fd(nl->sock), size = 0;
+	socklen_t len = sizeof(size);
+
+	getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &len);
+	if (size > INT_MAX / QUEUE_FACTOR)
+		return;
+	size *= QUEUE_FACTOR;
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 }
 
 static int ctrl_cb(const struct nlmsghdr *nlh, struct netlink *nl)
@@ -238,43 +295,44 @@ static int event_cb(const struct nlmsghdr *nlh, void *arg)
 }
 
 /*
- * True if the family still has the number that @nl knows. A module that is
- * loaded again gets another one.
- */
-static bool family_is_here(const struct netlink *nl)
-{
-	struct netlink *now = netlink_open();
-	bool same = now && now->family == nl->family;
-
-	if (now)
-		netlink_close(now);
-	return same;
-}
-
-/*
  * Call @fn for each event that fits @filter, until something fails or the
  * module is unloaded.
  */
 bool netlink_monitor(struct netlink *nl, const struct filter *filter,
 		     conn_fn fn, void *arg)
 {
+	struct pollfd pfd = { .fd = mnl_socket_get_fd(nl->sock),
+			      .events = POLLIN };
+	bool lost = false;
 	ssize_t len;
 
 	nl->filter = filter;
 	nl->fn = fn;
 	nl->arg = arg;
+	enlarge_queue(nl);
 	if (!join(nl, GROUP_NOTIFY) || !join(nl, nl->group))
 		return false;
 	/* The module may have been unloaded before the first join() */
-	nl->gone = !family_is_here(nl);
+	if (!check_family(nl))
+		return false;
 	if (!nl->gone)
 		fprintf(stderr, "mpa: listening\n");
 	while (!nl->gone) {
+		/*
+		 * The kernel says at once that the queue has overflown, and
+		 * then drops everything, the notice of the end too, until the
+		 * queue is empty.
+		 */
+		if (lost && poll(&pfd, 1, 0) == 0) {
+			lost = false;
+			fprintf(stderr, "mpa: events were lost up to here\n");
+			if (!check_family(nl))
+				return false;
+			continue;
+		}
 		len = mnl_socket_recvfrom(nl->sock, nl->buf, sizeof(nl->buf));
 		if (len < 0 && errno == ENOBUFS) {
-			fprintf(stderr, "mpa: events were lost\n");
-			/* Maybe with them the notice of the end */
-			nl->gone = !family_is_here(nl);
+			lost = true;
 			continue;
 		}
 		if (len < 0 ||
@@ -285,6 +343,6 @@ bool netlink_monitor(struct netlink *nl, const struct filter *filter,
 		if (ferror(stdout))
 			return false;
 	}
-	fprintf(stderr, "mpa: the module mpa was unloaded\n");
+	fprintf(stderr, "mpa: %s\n", unloaded);
 	return false;
 }

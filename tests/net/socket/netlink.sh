@@ -329,25 +329,69 @@ tx-octets 108 rx-octets 108" "the last line"
 	same "$(<"$STATE/none")" "" "events that do not fit"
 }
 
-# A listener that reads nothing loses events, which it learns, and delays no connection
-monitor_stopped() {
-	local round pid
+# overrun: leaves a listener in b that has learned of a loss, with $PID and at $FIFO its
+# output. Its queue is not empty: it holds more than the FIFO takes.
+overrun() {
+	local line
 
 	network pair 1500
 	spoil
 	# shellcheck disable=SC2064
 	trap "sysctl -qw net.core.rmem_default=$(sysctl -n net.core.rmem_default)" EXIT
-	sysctl -qw net.core.rmem_default=4096 || fail "rmem_default"
+	sysctl -qw net.core.rmem_default=16384 || fail "rmem_default"
+	rm -f "$STATE/fifo"
+	mkfifo "$STATE/fifo" || fail mkfifo
+	exec {FIFO}<>"$STATE/fifo"
+	command ns b mpa -j monitor >&"$FIFO" 2>&1 &
+	PID=$!
+	read -rt $((30 * SLOW)) -u "$FIFO" line
+	same "$line" "mpa: listening" "the first line"
+	kill -STOP $PID
 	serve addr="$B4" mode=echo
-	listen_in b
-	pid=$!
-	kill -STOP $pid
-	for ((round = 0; round < 10; round++)); do
-		ping_ok "$B4" size=100
+	ns a mpa-peer -t $((20 * SLOW)) -f 1..600 connect "$B4" $PORT request \
+		expect-reply fin end >"$STATE/peers" || fail "$(tail -n 3 "$STATE/peers")"
+	kill -CONT $PID
+	read -rt $((30 * SLOW)) -u "$FIFO" line
+	like "$line" '{*"established"*' "what comes before the loss"
+}
+
+# drained PATTERN: the listener's output has a line like that, after at least 200 events
+drained() {
+	local line events=1
+
+	while read -rt $((30 * SLOW)) -u "$FIFO" line; do
+		# shellcheck disable=SC2053
+		[[ $line != $1 ]] || break
+		events=$((events + 1))
 	done
-	kill -CONT $pid
-	until_true 20 grep -q 'events were lost' "$STATE/events.err" ||
-		fail "nothing was lost: $(wc -l <"$STATE/events.b") events"
+	like "$line" "$1" "the line after $events events"
+	((events >= 200)) || fail "after $events events: $line"
+}
+
+# A listener that reads nothing loses events, which it learns, and delays no connection
+monitor_stopped() {
+	local line
+
+	overrun
+	drained "mpa: events were lost up to here"
+	ping_ok "$B4" size=100
+	read -rt $((30 * SLOW)) -u "$FIFO" line
+	like "$line" '{*"established"*' "an event after the loss"
+	kill $PID
+}
+
+# The notice that the module goes is lost, too
+monitor_stopped_unload() {
+	local line rc=0
+
+	overrun
+	stop_serving
+	reload
+	drained "mpa: events were lost up to here"
+	read -rt $((30 * SLOW)) -u "$FIFO" line
+	same "$line" "mpa: the module mpa was unloaded" "the last line"
+	wait $PID || rc=$?
+	same $rc 1 "status of monitor"
 }
 
 # A socket that was opened without CAP_NET_ADMIN gets no event, even if an administrator
@@ -449,6 +493,15 @@ unloaded() {
 	modprobe -a mpa mpa_ping
 }
 
+# No file descriptor to ask for the family again is no unload.
+no_descriptor() {
+	network pair 1500
+	! ns b bash -c 'ulimit -n 4; exec timeout 20 mpa monitor' 2>"$STATE/error" ||
+		fail "status 0"
+	grep -q 'Too many open files' "$STATE/error" || fail "$(<"$STATE/error")"
+	! grep -q unloaded "$STATE/error" || fail "$(<"$STATE/error")"
+}
+
 not_running() { ! kill -0 "$1" 2>/dev/null; }
 
 test_case netlink.show "addresses, state, terms and counters of both ends" show
@@ -469,7 +522,9 @@ test_case netlink.monitor.truncated "the reason of an end" ended_by \
 test_case netlink.monitor.startup "ends before full operation" monitor_startup
 test_case netlink.monitor.text "lines, and filters" monitor_text
 test_case netlink.monitor.stopped "a listener that reads nothing" monitor_stopped
+test_case netlink.monitor.stopped.unload "the module goes in a loss" monitor_stopped_unload
 test_case netlink.monitor.opener "a socket opened without CAP_NET_ADMIN" opener
 test_case netlink.ynl "code generated from the specification" ynl
+test_case netlink.monitor.descriptors "no file descriptor is left" no_descriptor
 test_case netlink.trace "trace events and the log" traced
 test_case netlink.unload "the module goes" unloaded
