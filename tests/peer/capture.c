@@ -215,9 +215,12 @@ static bool take_ip(const uint8_t *ip, size_t len, struct header *h)
 	bool v6 = len && ip[0] >> 4 == 6;
 	size_t head = v6 ? 40 : (ip[0] & 15) * 4, tail = 0;
 	size_t source = v6 ? 8 : 12, size = v6 ? 16 : 4;
-	uint8_t protocol = v6 ? ip[6] : ip[9];
+	uint8_t protocol;
 
-	if (len < head || (protocol != IPPROTO_TCP && protocol != IPPROTO_ESP))
+	if (len < (v6 ? 40 : 20) || len < head)
+		return false;
+	protocol = v6 ? ip[6] : ip[9];
+	if (protocol != IPPROTO_TCP && protocol != IPPROTO_ESP)
 		return false;
 	h->packet = v6 ? 40 + get16(ip + 4) : get16(ip + 2);
 	if (h->packet > len)
@@ -227,6 +230,8 @@ static bool take_ip(const uint8_t *ip, size_t len, struct header *h)
 		wrong("the capture has IP fragments");
 	if (protocol == IPPROTO_ESP) {
 		head += ESP_HEAD;
+		if (h->packet < head + ESP_TAIL)
+			wrong("an ESP packet is cut short");
 		tail = ESP_TAIL + ip[h->packet - ESP_TAIL];
 		/* No encrypted one can be read. */
 		if (ip[h->packet - ESP_TAIL + 1] != IPPROTO_TCP)

@@ -184,8 +184,18 @@ static void set_range(const char *text, long *from, long *to)
 {
 	char end;
 
-	if (sscanf(text, "%ld..%ld%c", from, to, &end) != 2 || *from < 0)
+	if (sscanf(text, "%ld..%ld%c", from, to, &end) != 2 || *from < 0 ||
+	    *to < *from)
 		misused("%s is no range", text);
+}
+
+/* Returns the status if nothing was wrong. */
+static int finish(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "mpa-peer: the output could not be written\n");
+	return 1;
 }
 
 int main(int argc, char **argv)
@@ -204,7 +214,7 @@ int main(int argc, char **argv)
 	}
 	argv += optind;
 	if (run_offline(argc - optind, argv))
-		return 0;
+		return finish();
 	if (argc - optind < 3 ||
 	    (strcmp(argv[0], "connect") && strcmp(argv[0], "listen")))
 		misused("connect or listen, ADDRESS PORT STEP...");
@@ -213,5 +223,5 @@ int main(int argc, char **argv)
 		listen_in();
 	for (; from <= to; from++)
 		run(argv + 3, from);
-	return 0;
+	return finish();
 }

@@ -74,5 +74,39 @@ agree octets.kept expect-request reply expect-fpdu:ulpdu=0012ff03 keep:k=0-3 \
 agree octets.rtr-tags set:crc=1 expect-fpdu:rtr=read \
 	-- "send:002e4141$(zeroes 7)0100000001$(zeroes 7)07$(zeroes 12)" \
 	"send:00000001$(zeroes 8)69626d03"
+
+# status NAME WANTED OUTPUT ARGUMENT...: so the command ends, with such a line
+status() {
+	local name=$1 wanted=$2 output=$3 got
+
+	: >"$work/out"
+	"$PEER" "${@:4}" >"${STDOUT:-$work/out}" 2>"$work/error"
+	got=$?
+	cat "$work/error" >>"$work/out"
+	n=$((n + 1))
+	if [[ $got == "$wanted" ]] && grep -qe "$output" "$work/out"; then
+		echo "ok $n peer.$name"
+		return
+	fi
+	failed=$((failed + 1))
+	sed 's/^/# /' "$work/out"
+	echo "not ok $n peer.$name status $got"
+}
+
+# packet HEX: a capture of one frame: HEX from Ethernet's type on, then zeroes
+packet() {
+	local frame
+
+	frame=$(zeroes 12)$1
+	frame+=$(zeroes $((74 - ${#frame} / 2)))
+	printf '%b' "$(sed 's/../\\x&/g' <<<"d4c3b2a1020004000000000000000000000004$(
+		)0001000000$(zeroes 8)4a0000004a000000$frame")" >"$work/pcap"
+}
+
+# ESP in an IPv4 packet of 17 octets
+packet 080045000011$(zeroes 5)32$(zeroes 10)
+status decode.esp-short 1 'an ESP packet is cut short' decode "$work/pcap"
+STDOUT=/dev/full status crc.full 1 'could not be written' crc 00
+status range 2 'is no range' -f 5..3 connect 127.0.0.1 9 fin
 echo "1..$n"
 ((!failed))
