@@ -189,8 +189,13 @@ static ssize_t ping_file_write(struct file *file, const char __user *from,
 		return -ENOMEM;
 	line[len] = 0;
 	err = -EFAULT;
-	if (!copy_from_user(line, from, len))
+	if (copy_from_user(line, from, len))
+		goto free;
+	/* Or the rest of the command would be left out */
+	err = -EINVAL;
+	if (strlen(line) == len)
 		err = pf->dev->run(pf->net, line);
+free:
 	kvfree(line);
 	return err ?: len;
 }
@@ -231,6 +236,9 @@ static int payload_open(struct inode *inode, struct file *file)
 	struct payload_file *pf;
 	int err = -ENOMEM;
 
+	/* The close would leave an empty payload. */
+	if (!(file->f_mode & FMODE_WRITE))
+		return -EINVAL;
 	pf = kmalloc(sizeof(*pf), GFP_KERNEL);
 	if (!pf)
 		return err;

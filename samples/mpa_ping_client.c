@@ -619,7 +619,7 @@ static int client_init_data(struct ping_client *p)
 
 	p->data = opts->payload ? ping_net_payload(p->net) :
 				  ping_buf_get(pattern);
-	if (!p->data)
+	if (!p->data || !p->data->len)
 		return -ENODATA;
 	p->messages = opts->count;
 	p->depth = max(opts->depth ?: DEPTH, opts->batch);

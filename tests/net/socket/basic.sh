@@ -167,6 +167,30 @@ for mtu in 576 1500 9000; do
 	test_case "echo.ipv4.mtu$mtu" "DD-01 DD-02 DD-03 FR-01 FR-02 SZ-05 \
 MK-09 MK-21 CR-01 RX-01 FR-10" echo_on pair $mtu 4
 done
+# A payload is there until the next one is written, and an empty one is none.
+payload_kept() {
+	network pair 1500
+	serve mode=sink
+	printf %01000d 0 | ns a bash -c "cat >$PING/payload" || fail "not written"
+	! ns a cat $PING/payload 2>"$STATE/error" || fail "it was read"
+	ping_ok "$B4" mode=sink payload=1
+	served
+	expect bytes_rx=1000
+	ns a bash -c ": >$PING/payload" || fail "not emptied"
+	! command_in a "ping addr=$B4 port=$PORT mode=sink payload=1" 2>"$STATE/error" ||
+		fail "nothing was sent: status 0"
+	grep -q 'No data available' "$STATE/error" || fail "$(<"$STATE/error")"
+}
+
+# Nothing after a NUL in a command is left out silently: the command fails.
+command_nul() {
+	network pair 1500
+	serve mode=sink
+	! ns a bash -c "printf 'ping addr=$B4 port=$PORT mode=sink\\0 count=5' >$PING/cmd" \
+		2>"$STATE/error" || fail "status 0"
+	grep -q 'Invalid argument' "$STATE/error" || fail "$(<"$STATE/error")"
+}
+
 for mtu in 1280 1500 9000; do
 	test_case "echo.ipv6.mtu$mtu" "DD-01 DD-02 DD-03 FR-01 SZ-05 MK-09" \
 		echo_on pair $mtu 6
@@ -180,5 +204,7 @@ test_case crc.default "CR-03 CR-04 CR-08" crc_default
 test_case send.zerocopy "TX-01 DD-01 OO-17" zero_copy
 test_case send.mix "DD-01 SZ-05" mixed_lengths
 test_case send.payload "of mpa_ping: two write" payload_twice
+test_case send.payload.kept "of mpa_ping: a read, and none" payload_kept
+test_case send.nul "of mpa_ping: a NUL in a command" command_nul
 test_case receive.limit "rx_mem_max of the initial namespace" initial_rx_mem
 test_case plain.tcp "TX-14" plain_tcp
