@@ -103,6 +103,7 @@ static int mpa_nl_put_addresses(struct sk_buff *skb,
 	const struct sockaddr_in6 *peer6 = (const void *)&info->peer;
 	const struct sockaddr_in *local = (const void *)&info->local;
 	const struct sockaddr_in *peer = (const void *)&info->peer;
+	u32 scope = peer6->sin6_scope_id ?: local6->sin6_scope_id;
 
 	/* Both kinds of address have the port in the same place. */
 	if (nla_put_u16(skb, MPA_A_CONN_LOCAL_PORT, ntohs(local->sin_port)) ||
@@ -113,8 +114,7 @@ static int mpa_nl_put_addresses(struct sk_buff *skb,
 				       local->sin_addr.s_addr) ?:
 		       nla_put_in_addr(skb, MPA_A_CONN_PEER_ADDR4,
 				       peer->sin_addr.s_addr);
-	if (peer6->sin6_scope_id &&
-	    nla_put_u32(skb, MPA_A_CONN_SCOPE_ID, peer6->sin6_scope_id))
+	if (scope && nla_put_u32(skb, MPA_A_CONN_SCOPE_ID, scope))
 		return -EMSGSIZE;
 	return nla_put_in6_addr(skb, MPA_A_CONN_LOCAL_ADDR6,
 				&local6->sin6_addr) ?:

@@ -155,9 +155,11 @@ static bool plain_name(unsigned int index, char *name)
 void conn_address(const struct conn *conn, bool peer, char *to, size_t size)
 {
 	const struct in6_addr *addr = peer ? &conn->peer : &conn->local;
-	unsigned int scope = conn->num[MPA_A_CONN_SCOPE_ID];
+	unsigned int scope = 0;
 	char name[IF_NAMESIZE], text[INET6_ADDRSTRLEN];
 
+	if (conn->family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(addr))
+		scope = conn->num[MPA_A_CONN_SCOPE_ID];
 	if (!conn->family || !inet_ntop(conn->family, addr, text, sizeof(text)))
 		snprintf(to, size, "?");
 	else if (scope && plain_name(scope, name))

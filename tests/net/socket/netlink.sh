@@ -114,6 +114,25 @@ show_ipv6() {
 	same "$(seen a '.[0].peer_addr')" "\"$address%va\"" "link-local"
 }
 
+# One address is a link-local one, the other is not
+show_half_local() {
+	local address
+
+	network pair 1500
+	spoil
+	address=$(ns b ip -6 -o addr show dev vb scope link |
+		awk '{ sub("/.*", "", $4); print $4 }')
+	ip -n a -6 addr flush dev va scope link || fail "ip addr"
+	ip -n a -6 route replace fe80::/64 dev va || fail "ip route"
+	# Bound, as the kernel has no interface for the other end otherwise
+	serve addr="$address%vb" mode=echo hold=$((100000 * SLOW))
+	B4=$address%va hold $PORT
+	same "$(seen a '.[0] | [.local_addr, .peer_addr]')" "[\"fd00::1\",\"$address%va\"]" \
+		"its peer's"
+	same "$(seen b '.[0] | [.local_addr, .peer_addr]')" "[\"$address%vb\",\"fd00::1\"]" \
+		"its own"
+}
+
 # An interface may have a name with what JSON escapes.
 show_name() {
 	local name='q"\v' address
@@ -509,6 +528,7 @@ test_case netlink.counters "ULPDUs and octets" show_counters
 test_case netlink.kinds "Rev 2, and without frames" show_kinds
 test_case netlink.startup "a Request that is not complete" show_startup
 test_case netlink.ipv6 "IPv6, and link-local" show_ipv6
+test_case netlink.ipv6.half "one address is link-local" show_half_local
 test_case netlink.name "the name of an interface in JSON" show_name
 test_case netlink.table "the table, ss and -p" show_table
 test_case netlink.filter "by ports, also with a cookie" filters
