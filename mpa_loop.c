@@ -385,13 +385,16 @@ static bool mpa_loop_stand_in(struct mpa_conn *conn)
 
 /*
  * One round without receiving. Returns true if the work item has to run: also
- * if callbacks of a short run before this have asked for it.
+ * if callbacks of a short run before this have asked for it. After a loss
+ * mpa_tx_flush() is called once, as it does not know again which pages that has
+ * freed.
  */
 static bool mpa_loop_send(struct mpa_conn *conn)
 {
 	mpa_conn_call_run(conn);
-	return mpa_conn_test(conn, MPA_CONN_ABORT) || mpa_tx_run(conn) ||
-	       conn->again || conn->state != MPA_STATE_FULL;
+	return mpa_conn_test(conn, MPA_CONN_ABORT) || conn->rx.closed_err ||
+	       mpa_tcp_lost(conn->sk) || mpa_tx_run(conn) || conn->again ||
+	       conn->state != MPA_STATE_FULL;
 }
 
 /*

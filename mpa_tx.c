@@ -432,12 +432,12 @@ bool mpa_tx_markers(const struct mpa_conn *conn)
  *
  * Follows from the EMSS of the path, as TCP knew it when it last sent, by the
  * formulas of RFC 5044 section 4.5, which allow for the most markers that an
- * FPDU of that length can hold. While
- * there is a hole in what the peer sends, and for four seconds more, the EMSS
- * is reduced by the room for the SACK blocks that report it; where AccECN is in
- * use, always by that for its option. Before full operation, when it is not
- * known whether the peer wants markers, the result allows for them. A longer
- * ULPDU (up to %MPA_ULPDU_MAX) is sent, too, in several segments.
+ * FPDU of that length can hold. While there is a hole in what the peer sends,
+ * and for four seconds more, the EMSS is reduced by the room for the SACK
+ * blocks that report it; where AccECN is in use, always by that for its option.
+ * Before full operation, when it is not known whether the peer wants markers,
+ * the result allows for them. A longer ULPDU (up to %MPA_ULPDU_MAX) is sent,
+ * too, in several segments.
  *
  * Context: any; takes no lock.
  * Return: octets, %MPA_MULPDU_MIN to %MPA_MULPDU_MAX

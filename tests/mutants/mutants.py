@@ -258,6 +258,9 @@ def main(args):
                 mutant.kind = "fuzz"
     except (Fault, KeyError, OSError) as fault:
         sys.exit("mutants: %s" % fault)
+    # What tests/net/ynl/build.sh needs
+    subprocess.run([os.path.join(TREE, "tests", "runner", "deps.sh"), "tools",
+                    "check"], stdout=subprocess.DEVNULL, check=True)
     with log_of("unbroken") as log:
         unfit = {} if fuzz else check_unbroken(mutants, log)
     for test in sorted(unfit):

@@ -268,7 +268,7 @@ static void enlarge_queue(struct netlink *nl)
 	getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &len);
 	if (size > INT_MAX / QUEUE_FACTOR)
 		return;
-	size *= QUEUE_FACTOR;
+	size = size / 2 * QUEUE_FACTOR;	/* the kernel doubles what it gets */
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 }
 
