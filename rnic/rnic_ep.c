@@ -352,9 +352,10 @@ static void ep_rejected(struct mpa_conn *conn, const struct mpa_startup *reply)
 {
 	struct rnic_ep *ep = mpa_conn_ctx(conn);
 
+	/* First: the program may then destroy its QP, which aborts. */
+	ep_detach(ep, conn);
 	if (ep_events_change(ep, RNIC_EVENTS_OWED, RNIC_EVENTS_NONE))
 		ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, -ECONNREFUSED, reply);
-	ep_detach(ep, conn);
 }
 
 /* Returns false if the listener has gone: iw_cm will not answer. */

@@ -166,6 +166,10 @@ static int cm_event(struct iw_cm_id *id, struct iw_cm_event *event)
 		say(cm, 'Q');
 		break;
 	case IW_CM_EVENT_CONNECT_REPLY:
+		/* The program may destroy its QP, which would reset TCP. */
+		if (event->status)
+			KUNIT_EXPECT_FALSE_MSG(cm->rk->test, cm->rk->conn.live,
+					       "%s", cm->did);
 		say(cm, event->status ? 'r' : 'R');
 		break;
 	case IW_CM_EVENT_ESTABLISHED:
