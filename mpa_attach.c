@@ -45,7 +45,7 @@ bool mpa_params_ok(const struct mpa_params *params)
  * released(), when it has its callbacks back; only sk_set_memalloc(),
  * sk_clear_memalloc() and sk_allocation may change what memory it takes, under
  * the socket lock: MPA sets flags of the socket, too. In released() the value
- * of sk_allocation is that before the attach. Until then, or until TCP
+ * of sk_allocation is that before the attach. Until released(), or until TCP
  * closes, its upper layer protocol (TCP_ULP) is "mpa", and no other can be set.
  * If it has a file, it keeps "mpa" until it is closed, and can be attached
  * again. If the socket holds no reference on its namespace, it must be attached

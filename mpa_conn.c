@@ -687,9 +687,9 @@ void mpa_conn_wait_left(void)
  * these are full: nothing is lost. Two FPDUs alone are consumed, if they are
  * longer than the window, or TCP is short of memory: one of which a part was
  * consumed before, and a Responder's first, which is verified on hold as well,
- * since nothing can be sent before. A FIN is reported
- * after the octets before it have been delivered, a reset at once. RFC 5044
- * section 5.2 leaves flow control to TCP.
+ * since nothing can be sent before. A FIN is reported after the octets before
+ * it have been delivered, a reset at once. RFC 5044 section 5.2 leaves flow
+ * control to TCP.
  *
  * Context: any with interrupts on; takes conn->lock, does not sleep. May be
  * called from callbacks.
